@@ -8,8 +8,8 @@
 #include "repo/refs.h"
 
 /*
- * library - the cards of a repository, on the branch refs/heads/klineage/skills or the one that
- * klineage.skillsRef names. Its files are
+ * library - the cards of a repository, stored on a branch. The branch is refs/heads/klineage/skills
+ * or the one that klineage.skillsRef names. Its files are
  *
  *	cards/<id>.yaml			canonical
  *	evidence/<xx>/<id>.json		the cited gate events, so that a fork without

@@ -31,7 +31,7 @@ static void admit_release(struct kl_admit *work)
 	kl_keep_release(&work->keep);
 }
 
-/* --- can the card be tried? -------------------------------------------------------------- */
+/* --- checks before a state is chosen ---------------------------------------------------------- */
 
 static int can_by_tools(const struct kl_card *card)
 {
@@ -70,7 +70,9 @@ static int can_try(const struct kl_admit *work)
 	return err;
 }
 
-/* Find the first enabled card that is in the library and can be tried in the same way. */
+/*
+ * For an enabler, find the first enabled card that is in the library and can be tried like `old`.
+ */
 static int find_partner(struct kl_admit *work)
 {
 	for (size_t i = 0; i < work->old->enables.n; i++) {
@@ -90,14 +92,14 @@ static int find_partner(struct kl_admit *work)
 	if (!work->old->enables.n)
 		return 0;
 	return kl_error(KL_ECANNOT,
-			"card '%s' only enables other cards ('%s'), and none of these can be "
-			"tried here",
+			"card '%s' only enables other cards (first: '%s'), and none of "
+			"them can be tried here",
 			work->old->id, work->old->enables.v[0]);
 }
 
 /* --- choosing a state ----------------------------------------------------------------------- */
 
-/* Set state->why if the carrier does not edit the state. */
+/* Set state->why if the card's carrier cannot edit the state. */
 static int check_carrier(struct kl_admit_state *state, const struct kl_admit *work)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;

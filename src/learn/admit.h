@@ -14,43 +14,48 @@
  * A state S of a lineage in this repository is held out if the card was not learned from it:
  * neither from its commit nor from the same files in another commit. A held-out state is eligible
  * if it can be judged here, its facts allow the card and, without a model, the card's mechanical
- * carrier can edit it. Eligible states are sorted by these criteria, the first being the most
- * important: a pass would admit the card; more of its anchor is found; the state is farther from
- * the evidence; S's own next step has the card's mechanism; lineage and step. The first state is
- * used.
+ * carrier can edit it. The trial uses the first eligible state in this order: states on which a
+ * pass would admit the card; then those that have more of the anchor; then those farther from the
+ * evidence; then those whose own next step has the card's mechanism; then by lineage and step.
  *
  * The card is reproduced if the gate finds the edit correct, the edit adds what the card provides,
  * and the edited state is fast compared with S. If S's own next step had the card's mechanism and
  * was faster, the edit must also reach at least half of that gain's logarithm. An enabler is
- * reproduced together with one of the cards that it enables; that card must fail on S alone. A
- * model gets only the card, the contract and S and can repair its edit three times; then, as a
+ * reproduced if one of the cards that it enables is reproduced on top of it, but fails on S alone.
+ * A model gets only the card, the contract and S, and may repair its edit three times; then, as a
  * control, it gets the intent without the card. The trial is added to `ver` with its event, passed
  * or not. Commits, notes and library are updated in one transaction, so that a killed trial leaves
- * no trace except the model's replies, which are kept and not paid for again.
+ * nothing but the model's replies, which are stored and not paid for again.
  */
 struct kl_admit_state {
 	const char *lineage; /* borrowed from the transitions */
-	int step;            /* K_step */
+	int step;            /* the state is K_step of the lineage */
 	git_oid commit;
-	const struct kl_surface *state;   /* borrowed */
-	struct kl_surface *own;           /* owned; what `state` points to, or NULL */
-	const struct kl_transition *next; /* the next step in its lineage, or NULL */
+	const struct kl_surface *state; /* borrowed */
+	struct kl_surface *own;         /* owned; set if `state` points to it, else NULL */
+	/* the step that follows the state in its lineage, or NULL */
+	const struct kl_transition *next;
 	enum kl_level level;
-	bool like; /* the next step has the card's mechanism */
-	/* part of the anchor found, 0 to KL_ONE; half if the card has no facts for the language */
+	bool like; /* `next` has the card's mechanism */
+	/*
+	 * share of the anchor's facts that the state has, 0 to KL_ONE; KL_ONE / 2 if the card lists
+	 * no facts for the language
+	 */
 	int64_t found;
-	int64_t trials; /* earlier trials of this card on it */
-	char *why;      /* why it cannot be tried, or NULL */
+	int64_t trials; /* number of earlier trials of this card on this state */
+	char *why;      /* why the card cannot be tried on this state, or NULL */
 };
 
 struct kl_admission {
-	struct kl_card *card; /* with the trial added */
+	struct kl_card *card; /* the new version, with the trial added */
 	enum kl_card_status before;
-	struct kl_admit_state *v; /* in the order to try */
+	struct kl_admit_state *v; /* states in the order in which they are tried */
 	size_t n, alloc;
-	size_t chosen;                     /* index; n if none can be tried */
-	const struct kl_card_trial *trial; /* in the card's `ver`; NULL if there was none */
-	char *partner;                     /* id of the enabled card tried with it, or NULL */
+	/* index of the chosen state; n if the card cannot be tried on any */
+	size_t chosen;
+	const struct kl_card_trial *trial; /* row in the card's `ver`; NULL if no trial was run */
+	/* id of the enabled card that is tried with this card, or NULL */
+	char *partner;
 	struct kl_transitions t;
 };
 
@@ -59,9 +64,12 @@ struct kl_admit_opts {
 	struct kl_library *library;
 	const struct kl_taxonomy *tax;
 	struct kl_gate *gate;
-	const char *card;     /* id, or a unique prefix */
-	const char *on;       /* only this lineage, workload or commit; NULL: all */
-	bool dry;             /* choose a state, but do not try it */
+	const char *card; /* id, or a unique prefix */
+	/*
+	 * name of a lineage, a workload or a commit whose states are considered; NULL: all states
+	 */
+	const char *on;
+	bool dry;             /* choose a state, but run no trial */
 	const char *rewriter; /* "chat", "exec"; NULL: mechanical carriers only */
 	/** Open a session that charges the workload's ledger; borrowed. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
@@ -71,11 +79,11 @@ struct kl_admit_opts {
 };
 
 /**
- * Run a trial. Returns 0 whether it passed or failed, and if no state can be tried. KL_ECANNOT: the
- * card cannot be tried without a model (it has no mechanical carrier, or provides a trait that only
- * a model can confirm), it provides no facts, none of the cards that it enables can be tried, the
- * gate cannot judge here, the result is too noisy, or the budget is spent. KL_EINVALID: the card is
- * retracted. KL_ENOTFOUND: no state matches `on`.
+ * Run a trial. Returns 0 if the trial passed, failed, or if the card cannot be tried on any state.
+ * KL_ECANNOT: the card cannot be tried without a model (it has no mechanical carrier, or it
+ * provides a trait, which only a model can confirm); it provides no facts; it is an enabler and
+ * none of the cards it enables can be tried; the gate cannot judge here; the result is too noisy;
+ * or the budget is spent. KL_EINVALID: the card is retracted. KL_ENOTFOUND: no state matches `on`.
  */
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts);
 void kl_admission_release(struct kl_admission *admission);

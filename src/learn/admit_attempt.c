@@ -15,7 +15,7 @@
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
 
-#define HALF 500000 /* least part of the known gain's logarithm, in millionths */
+#define HALF 500000 /* share of the known gain's logarithm that an edit must reach, in millionths */
 
 void kl_attempt_release(struct kl_attempt *attempt)
 {
@@ -34,8 +34,8 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 /* --- the verdict ---------------------------------------------------------------------------- */
 
 /*
- * The part of the log-gain of S's own next step that was reached, in millionths. -1 if there is no
- * such gain, or the step has another mechanism or another platform.
+ * Return the share of the gain of the state's next step that `ratio` reaches, as a quotient of
+ * logarithms in millionths. -1: that step has another mechanism or platform, or no gain.
  */
 static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio *ratio,
 		       const char *platform)
@@ -53,8 +53,8 @@ static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio
 }
 
 /*
- * Traits are claims about the source. Have a model confirm them in a conversation of its own and
- * add those that it does not confirm to `missing`.
+ * Let a model read, in a separate conversation, whether the source has the traits that the card
+ * provides, and add the traits that it does not confirm to `missing`.
  */
 static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const struct kl_card *card,
 		       const struct kl_surface *surface)
@@ -78,7 +78,9 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 			kl_json_set_str(claims, card->provides.v[i] + 6, "yes");
 	if (!json_object_size(claims))
 		return 0;
-	/* named after the state, so that a repeated run finds the same conversation */
+	/*
+	 * the number depends on the state only, so that a repeated run finds the same conversation
+	 */
 	snprintf(prefix, sizeof(prefix), "%.6s", surface->digest);
 	reading.step = (int)strtol(prefix, NULL, 16);
 	err = kl_trait_audit(&audited, &reading);
@@ -89,7 +91,8 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 }
 
 /*
- * List what the card provides and the edit lacks. Traits are read only if all features are there.
+ * List the facts that the card provides and the edit lacks. Traits are checked only if no feature
+ * is missing, since a model has to read them.
  */
 static int find_missing(struct kl_strvec *missing, struct kl_admit *work,
 			const struct kl_card *card, const struct kl_surface *surface,
@@ -111,7 +114,7 @@ static char *join_words(const struct kl_strvec *list)
 	return kl_buf_detach(&buf);
 }
 
-/* A result that is too noisy is not recorded as a trial. */
+/* Report a result that is too noisy; it is not recorded as a trial. */
 static int noisy_result(const struct kl_attempt *attempt)
 {
 	return kl_error_hint(
@@ -140,7 +143,8 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	if (of->against &&
 	    (err = kl_card_commit_same_code(&same, work->o->gate, judgement, of->against)) < 0)
 		return err;
-	if (same) { /* neither a measurement nor a model can find a difference */
+	/* the compiled code did not change, so a measurement or a model would tell nothing */
+	if (same) {
 		set_class(attempt, "no-change");
 		return 0;
 	}
@@ -171,7 +175,7 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	/* a further trial on the state needs a new measurement */
+	/* measure again if the state was tried before */
 	bool anew = work->a->v[work->a->chosen].trials > 0;
 	int err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
 				       of->against ? of->against : of->on, anew);
@@ -184,7 +188,7 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 	return 0;
 }
 
-/* --- the commit ----------------------------------------------------------------------------- */
+/* --- keeping the edit as a commit ------------------------------------------------------------- */
 
 static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 			const struct kl_attempt_of *of, const char *how, const char *source)
@@ -217,7 +221,7 @@ static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	return kl_keep_add(&work->keep, &attempt->commit, &card_commit);
 }
 
-/* --- by a tool -------------------------------------------------------------------------------- */
+/* --- an edit made by a tool ------------------------------------------------------------------- */
 
 static int by_tool(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of)
@@ -242,7 +246,7 @@ static int by_tool(struct kl_attempt *attempt, struct kl_admit *work,
 	return keep_attempt(attempt, work, of, how, NULL);
 }
 
-/* --- by a model ------------------------------------------------------------------------------- */
+/* --- an edit made by a model ------------------------------------------------------------------ */
 
 static int open_conversation(struct kl_driver *driver, const struct kl_attempt_of *of)
 {
@@ -259,7 +263,7 @@ static int open_conversation(struct kl_driver *driver, const struct kl_attempt_o
 	return err;
 }
 
-/* The trial cannot finish now. Stored replies are kept and the next `admit` continues from them. */
+/* Turn a missing answer into KL_ECANNOT. The next `admit` continues from the stored replies. */
 static int no_answer(int err)
 {
 	return err == KL_ENO || err == KL_ETIMEOUT ?
@@ -273,7 +277,7 @@ static bool may_repair(const struct kl_attempt *attempt)
 	       kl_feedback_repairs(attempt->class_);
 }
 
-/* Judge and keep an edit; it replaces the previous one. */
+/* Judge an edit and keep it as a commit. It replaces the previous edit. */
 static int take_edit(struct kl_attempt *attempt, struct kl_admit *work,
 		     const struct kl_attempt_of *of, struct kl_agent_answer *answer)
 {

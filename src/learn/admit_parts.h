@@ -15,61 +15,62 @@ struct kl_admit {
 	struct kl_card *old;   /* the library's version of the card */
 	git_oid on;            /* the commit named by the option `on` */
 	bool has_on;
-	struct kl_card *partner; /* the enabled card that is tried with it, or NULL */
-	struct kl_event *facts;  /* facts of the chosen state */
-	/* of the trial */
+	struct kl_card *partner; /* the enabled card that is tried with `old`, or NULL */
+	struct kl_event *facts;  /* compiled facts of the chosen state */
+	/* the rest belongs to one trial */
 	struct kl_session *session; /* NULL without a model */
-	char *conversation;         /* name of the trial's conversations */
+	char *conversation;         /* name shared by the trial's conversations */
 	char *chain;
 	struct kl_keep keep;
 };
 
 /**
- * List the states of the lineages that match the option `on`, the best to try first; `why` is set
- * in those that cannot be tried.
+ * List the states that match the option `on`, best first. `why` is set if a state cannot be used.
  */
 int kl_admit_states(struct kl_admit *work);
-/** Get a state's compiled facts. *why (owned) is set if the card cannot be tried on it. */
+/** Get the facts of the compiled state, or *why (owned) if they forbid trying the card on it. */
 int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
 		   const struct kl_admit_state *state);
 
-/* --- one card on one state --------------------------------------------------------------- */
+/* --- one attempt: a card applied to a state --------------------------------------------------- */
 
 struct kl_attempt_of {
 	const struct kl_card *card;
 	const struct kl_surface *on;
-	const git_oid *commit; /* of `on` */
-	/* the surface to be faster than; NULL: speed is not required */
+	const git_oid *commit; /* commit of `on` */
+	/* surface that the edit must be faster than; NULL: speed is not required */
 	const struct kl_surface *against;
-	/* the state whose next step gives the known gain, or NULL */
+	/* state whose next step gives the gain to compare with, or NULL */
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
-	bool control;      /* give the model the intent only */
-	int number;        /* number of the step */
+	bool control;      /* give the model only the card's intent */
+	int number;        /* number of the step in its commit */
 };
 
 struct kl_attempt {
-	struct kl_surface *to; /* NULL if no edit was made */
+	struct kl_surface *to; /* the edited surface; NULL if no edit was made */
 	git_oid commit;
-	struct kl_event *event; /* NULL if nothing was judged */
-	char class_[24];        /* "" if reproduced */
-	char *missing;          /* for class "not-there": the missing facts; otherwise NULL */
+	struct kl_event *event; /* NULL if no edit was judged */
+	char class_[24];        /* class of the failure; "" if the card was reproduced */
+	/* the facts that the edit lacks, if class_ is "not-there"; otherwise NULL */
+	char *missing;
 	struct kl_ratio ratio;
 	/*
-	 * recovered: millionths of the known gain's logarithm; nano: cost in nano-dollars; -1:
-	 * unknown
+	 * recovered: share of the known gain's logarithm, in millionths; nano: cost in
+	 * nano-dollars; -1: unknown
 	 */
 	int64_t recovered, nano;
 	int repairs;
-	char *model; /* NULL if made by a tool */
+	char *model; /* NULL if a tool made the edit */
 };
 /**
- * Apply the card by the model, or, without one, by its carrier. Each judged edit becomes a commit
- * in work->keep. KL_ECANNOT: the result is too noisy, or the budget is spent before the trial ends.
+ * Apply the card by the model or, without a model, by its mechanical carrier. Each judged edit
+ * becomes a commit in work->keep. KL_ECANNOT: the result is too noisy, or the budget was spent
+ * before the end.
  */
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
 void kl_attempt_release(struct kl_attempt *attempt);
-/** Judge attempt->to as `of` describes; sets event, class_, missing, ratio and recovered. */
+/** Judge attempt->to as `of` asks; sets event, class_, missing, ratio and recovered. */
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
 

@@ -21,7 +21,7 @@ static void see_event(struct kl_strvec *seen, const struct kl_event *event)
 			kl_strvec_push(seen, vs->v[i].surface);
 }
 
-/* Collect the digests of the surfaces that the card was learned from, in any commit. */
+/* Collect the digests of all surfaces that the card was learned from. */
 static int see_evidence(struct kl_admit *work)
 {
 	for (size_t i = 0; i < work->old->evidence.n; i++) {
@@ -66,19 +66,20 @@ static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 	state->trials = trials_on(work->old, hex, &passed);
 	if (!work->o->rewriter &&
 	    !kl_carrier_mechanical(work->old, state->state->contract->language->name))
-		return kl_asprintf("no carrier for %s", state->state->contract->language->name);
+		return kl_asprintf("the card has no mechanical carrier for %s",
+				   state->state->contract->language->name);
 	if (kl_card_has_state(work->old, hex))
-		return kl_strdup("the card was learned from it");
+		return kl_strdup("the card was learned from this state");
 	if (kl_strvec_has(&work->seen, state->state->digest))
 		return kl_strdup("the card was learned from the same files");
 	if (passed)
-		return kl_strdup("a trial of the card on it has passed");
+		return kl_strdup("a trial of the card on this state has passed");
 	if (state->trials >= KL_ADMIT_TRIALS)
-		return kl_strdup("three trials of the card on it were made");
+		return kl_strdup("the card was already tried three times on this state");
 	return NULL;
 }
 
-/* The part of the anchor's facts that a state with these features has. */
+/* Return the share of the anchor's facts that `features` satisfy, 0 to KL_ONE. */
 static int64_t found_in(const struct kl_card *card, const char *language,
 			const struct kl_strvec *features)
 {
@@ -98,7 +99,7 @@ static int64_t found_in(const struct kl_card *card, const char *language,
 	return KL_ONE / 2;
 }
 
-/* Features of the state before the transition; if `last`, of the one after it (K*). */
+/* List the features of the state before the transition; with `last`, of the state after it (K*). */
 static void features_of(struct kl_strvec *out, const struct kl_transition *transition, bool last)
 {
 	for (size_t i = 0; i < transition->had.n; i++)
@@ -109,7 +110,7 @@ static void features_of(struct kl_strvec *out, const struct kl_transition *trans
 	kl_strvec_uniq(out);
 }
 
-/* Whether the state matches the option `on`. */
+/* Check that the state matches the option `on`. */
 static bool is_on(const struct kl_admit *work, const struct kl_transition *transition,
 		  const git_oid *commit)
 {
@@ -140,7 +141,7 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 
 	if (!is_on(work, transition, &state.commit))
 		return 0;
-	/* `to` can be the re-derived step; K* is the surface in the commit */
+	/* `to` can be the re-derived step, but the state is the surface in the commit K* */
 	if (last && (err = kl_repo_tree_of(&tree, work->o->repo, &transition->after)) == 0)
 		err = kl_surface_from_tree(&state.own, work->o->repo, &tree, "");
 	if (err)
@@ -155,7 +156,7 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 		kl_error_clear();
 	}
 	if (!state.why && kl_gate_reaches(work->o->gate, state.state) < 0) {
-		state.why = kl_asprintf("it cannot be judged here: %s", kl_error_last());
+		state.why = kl_asprintf("the state cannot be judged here: %s", kl_error_last());
 		kl_error_clear();
 	}
 	if (!state.why)
@@ -169,16 +170,16 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 	return 0;
 }
 
-/* Whether a pass on the state would admit the card. */
+/* Check whether a pass on the state would admit the card. */
 static bool state_admits(const struct kl_admit_state *state)
 {
 	return kl_level_rank(state->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
 }
 
 /*
- * States that can be tried come first, and of these the ones on which a pass admits. The anchor
- * counts before the distance, because a state without the code that the card is about shows nothing
- * about it.
+ * Order states: those on which the card can be tried first, and of these the ones on which a pass
+ * admits it. The anchor counts more than the distance, because a state without the code that the
+ * card is about tells nothing about the card.
  */
 static int by_order(const void *a, const void *b)
 {
@@ -220,16 +221,17 @@ int kl_admit_states(struct kl_admit *work)
 	return err;
 }
 
-/* --- facts of a state ----------------------------------------------------------------------- */
+/* --- what the facts of a state forbid --------------------------------------------------------- */
 
 static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 {
 	for (size_t i = 0; i < card->provides.n; i++)
 		if (kl_target_has(target, card->provides.v[i]))
-			return kl_asprintf("it already has '%s'", card->provides.v[i]);
+			return kl_asprintf("the state already has '%s'", card->provides.v[i]);
 	for (size_t i = 0; i < card->scope.conflicts.n; i++)
 		if (kl_target_has(target, card->scope.conflicts.v[i]))
-			return kl_asprintf("it conflicts with '%s'", card->scope.conflicts.v[i]);
+			return kl_asprintf("the card conflicts with '%s', which the state has",
+					   card->scope.conflicts.v[i]);
 	for (size_t i = 0; i < card->sound.n; i++)
 		if (card->sound.v[i].test &&
 		    kl_target_test(target, card->sound.v[i].test, true, NULL) == KL_FALSE)
@@ -238,7 +240,7 @@ static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 	return NULL;
 }
 
-/* These errors rule out one state; another one can still be judged. */
+/* Check whether the error concerns one state only, so that another state can be tried. */
 static bool is_answer(int err)
 {
 	return err == KL_ENO || err == KL_ECANNOT;
@@ -255,7 +257,7 @@ int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w
 	if (!err)
 		err = kl_gate_facts(&compiled, work->o->gate, state->state);
 	if (is_answer(err)) {
-		*why = kl_asprintf("it cannot be judged here: %s", kl_error_last());
+		*why = kl_asprintf("the state cannot be judged here: %s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}

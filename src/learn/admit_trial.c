@@ -10,13 +10,13 @@
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
 
-/* The attempts of one trial. */
+/* The attempts of one trial; S is the chosen state. */
 struct trial {
-	struct kl_attempt first;   /* the card on S */
-	struct kl_attempt pair;    /* the enabled card on the result of `first` */
-	struct kl_attempt alone;   /* the enabled card on S */
-	struct kl_attempt control; /* the intent on S */
-	/* `pair` compared with the result of `first`: a trial of the enabled card */
+	struct kl_attempt first;   /* the card applied to S */
+	struct kl_attempt pair;    /* the enabled card applied to the result of `first` */
+	struct kl_attempt alone;   /* the enabled card applied to S */
+	struct kl_attempt control; /* the intent without the card, applied to S */
+	/* the result of `pair` compared with that of `first`: a trial of the enabled card */
 	struct kl_attempt step;
 	bool paired, controlled, admits_partner;
 	const struct kl_attempt *counts; /* the attempt whose event the row cites */
@@ -43,7 +43,7 @@ static void ends_as(struct trial *trial, const struct kl_attempt *counts, const 
 	snprintf(trial->class_, sizeof(trial->class_), "%s", class_);
 }
 
-/* --- an enabler with the card that it enables ------------------------------------------------- */
+/* --- an enabler with a card that it enables --------------------------------------------------- */
 
 static int try_pair(struct trial *trial, struct kl_admit *work)
 {
@@ -79,10 +79,7 @@ static int try_pair(struct trial *trial, struct kl_admit *work)
 	return 0;
 }
 
-/*
- * A pair that passed is also a held-out trial of the enabled card, on the state that the enabler
- * made.
- */
+/* Judge the pair as a trial of the enabled card on the state that the enabler made. */
 static int judge_step(struct trial *trial, struct kl_admit *work)
 {
 	struct kl_attempt_of of = {
@@ -103,7 +100,7 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 	if ((err = kl_surface_with(&trial->step.to, trial->pair.to, NULL, 0)) < 0)
 		return err;
 	err = kl_admit_judge(&trial->step, work, &of);
-	if (err == KL_ECANNOT) { /* the enabled card can be admitted later */
+	if (err == KL_ECANNOT) { /* the enabled card can still be admitted by a trial of its own */
 		kl_error_clear();
 		return 0;
 	}
@@ -111,7 +108,7 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 	return err;
 }
 
-/* --- the whole trial -------------------------------------------------------------------------- */
+/* --- all attempts in turn --------------------------------------------------------------------- */
 
 static int try_all(struct trial *trial, struct kl_admit *work)
 {
@@ -142,7 +139,7 @@ static int try_all(struct trial *trial, struct kl_admit *work)
 	return err;
 }
 
-/* --- the row ---------------------------------------------------------------------------------- */
+/* --- rows for the card ------------------------------------------------------------------------ */
 
 static char *hex_of(const git_oid *oid)
 {
@@ -229,7 +226,7 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 		fill_control(&card_trial->control, &trial->control);
 }
 
-/* Fill the enabled card's row. Its state is the commit that the enabler made on S. */
+/* Fill the row of the enabled card. Its state is the commit that the enabler's edit made. */
 static void fill_partner(struct kl_card_trial *card_trial, const struct trial *trial,
 			 const struct kl_admit *work, const char *platform)
 {
@@ -280,7 +277,7 @@ static char *subject_of(const struct kl_card *card, const struct kl_card_trial *
 			   kl_level_name(trial->level));
 }
 
-/* Takes ownership of what the row owns. */
+/* Add the trial and, if it passed, rows of `effect`; takes ownership of the strings of `trial`. */
 static void add_trial(struct kl_card *card, struct kl_card_trial *trial,
 		      const struct kl_contract *contract, const struct kl_event *event)
 {
@@ -349,7 +346,9 @@ static int put_trial(struct trial *trial, struct kl_admit *work, const char *pla
 	return 0;
 }
 
-/* Each trial has its own conversations. */
+/*
+ * Open the model's session and name the trial's conversations after card, state and trial number.
+ */
 static int open_session(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);
@@ -363,7 +362,7 @@ static int open_session(struct kl_admit *work)
 	return work->o->open(&work->session, state->state->contract->workload, work->o->payload);
 }
 
-/* Use the state's gate event for the prompt, if there is one: it has measured times. */
+/* If the state has a gate event, use it for the prompt: it also has measured times. */
 static int find_facts(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);

@@ -32,7 +32,7 @@ int64_t kl_lift_ratio_of(const struct kl_transition *transition)
 	return before ? before->ratio.ppm : 0;
 }
 
-/* Fast, or ambiguous with a possible gain: then the step cannot be called a mere enabler. */
+/* Check whether the step may be a win: it is fast, or ambiguous with a possible gain. */
 static bool may_be_win(const struct kl_transition *transition)
 {
 	enum kl_speed speed = kl_lift_speed_of(transition);
@@ -84,7 +84,7 @@ static void groups_release(struct groups *groups)
 	free(groups->v);
 }
 
-/* Whether the diff changes YAML files only: the launch plan is data, not code. */
+/* Check that the diff changes nothing but YAML files, that is, the launch plan. */
 static bool is_plan_only(const struct kl_transition *transition)
 {
 	bool some = false;
@@ -101,7 +101,7 @@ static bool is_plan_only(const struct kl_transition *transition)
 	return some;
 }
 
-/* Verified first, then the greater gain, then by name, for the same order everywhere. */
+/* Order verified transitions first, then by gain and name, so that the order is always the same. */
 static int by_worth(const void *a, const void *b)
 {
 	const struct kl_transition *left = *(const struct kl_transition *const *)a;
@@ -134,7 +134,9 @@ static void leave_out(struct kl_lifter *lifter, const struct kl_transition *tran
 			transition->step.number, transition->step.action, why);
 }
 
-/* An unknown action is replaced by the mechanism's, so that steps of several lineages can group. */
+/*
+ * Replace an unknown action by the mechanism's, so that steps of several lineages can be grouped.
+ */
 static const char *action_of(const struct kl_lifter *lifter, const struct kl_transition *transition,
 			     const struct kl_mechanism *mechanism)
 {
@@ -205,7 +207,7 @@ static bool same_text(const char *left, const char *right)
 	return left && right && !strcmp(left, right);
 }
 
-/* Same mechanism and action, and both or neither about the launch plan alone. */
+/* Check that mechanism and action agree, and that both or neither concern only the launch plan. */
 static bool fits_group(const struct kl_card *card, const struct kl_lift_group *group)
 {
 	return same_text(card->mechanism, group->m->name) &&
@@ -243,8 +245,8 @@ static int read_shelf(struct shelf *out, struct kl_lifter *lifter, struct kl_lib
 }
 
 /*
- * Find the card of a group: one that has some of its evidence (preferably a live one), otherwise
- * the first live one of the same kind.
+ * Find the card of a group: one that has some of its evidence, preferably not retracted; otherwise
+ * the first unretracted card of the same mechanism and action.
  */
 static struct kl_card *find_card(const struct shelf *shelf, const struct kl_lift_group *group)
 {
@@ -264,7 +266,7 @@ static struct kl_card *find_card(const struct shelf *shelf, const struct kl_lift
 	return has ? has : gone ? gone : like;
 }
 
-/* The first transition by lineage name and step number. */
+/* Return the first transition by lineage name and step number. */
 static const struct kl_transition *first_of(const struct kl_lift_group *group)
 {
 	const struct kl_transition *first = group->t[0];
@@ -288,7 +290,7 @@ static void result_release(struct kl_lift_result *result)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Whether the card can be read back; otherwise it is left out with a note. */
+/* Check that the card can be read back; if not, leave it out with a note. */
 static bool is_sound(struct kl_lifter *lifter, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -309,10 +311,10 @@ static bool is_twin(struct kl_lifter *lifter, const struct kl_card *card,
 	if (card == keep || !fits_group(card, group) || !fits_group(keep, group) ||
 	    !kl_lift_is_lifted(keep) || !kl_lift_is_twin(card, group))
 		return false;
-	if (card->ver.n) /* its trials were made with its own words */
+	if (card->ver.n) /* its trials were made with the card's own wording, so it stays */
 		kl_strvec_pushf(lifter->notes,
 				"%s and %s were learned from the same steps; both have trials, so "
-				"both stay",
+				"both are kept",
 				keep->id, card->id);
 	return !card->ver.n;
 }
@@ -329,9 +331,7 @@ static void unite_twins(struct kl_card **cards, struct kl_lifter *lifter,
 		}
 }
 
-/*
- * Put retractions after the card that stays: if a lift is killed in between, the next one retracts.
- */
+/* Append retractions last: if lift is killed before, the next lift retracts. */
 static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const struct shelf *shelf,
 			  const struct kl_card *keep)
@@ -339,7 +339,7 @@ static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 	KL_AUTO(kl_strvec_release) struct kl_strvec ignored = KL_STRVEC_INIT;
 	struct kl_strvec *notes = lifter->notes;
 
-	lifter->notes = &ignored; /* unite_twins has added them */
+	lifter->notes = &ignored; /* unite_twins already added the notes of is_twin */
 	for (size_t i = 0; keep && i < shelf->n; i++)
 		if (is_twin(lifter, shelf->v[i], keep, group)) {
 			KL_GROW(out->v, out->n + 1, out->alloc);
@@ -362,7 +362,7 @@ static void add_result(struct kl_lift *out, struct kl_lifter *lifter, struct kl_
 		kl_strvec_pushf(lifter->notes, "%s is retracted and is not updated", old->id);
 		return;
 	}
-	/* an old card can have evidence of two groups */
+	/* a card can have evidence of two groups: continue its first result */
 	for (size_t i = 0; old && i < out->n && !result; i++)
 		if (!strcmp(out->v[i].card->id, old->id))
 			result = &out->v[i];
@@ -400,7 +400,7 @@ static const struct kl_lift_result *result_of(const struct kl_lift *out,
 	return NULL;
 }
 
-/* The result of the next fast step in the lineage that belongs to another card. */
+/* Find the result for the next fast step in the lineage that belongs to another card. */
 static const struct kl_lift_result *next_win(const struct kl_lift *out,
 					     const struct kl_transition *transition)
 {
@@ -419,7 +419,7 @@ static const struct kl_lift_result *next_win(const struct kl_lift *out,
 	return NULL;
 }
 
-/* A card without a possible gain enables the cards of the next fast steps. */
+/* If no step of the card can be a win, let it enable the cards of the next fast steps. */
 static void name_enabled(struct kl_lift *out, struct kl_lift_result *result)
 {
 	for (size_t i = 0; i < result->n; i++)
@@ -455,7 +455,7 @@ static int load_tables(struct kl_lifter *lifter)
 	return err < 0 ? err : kl_taxonomy_load(&lifter->tax);
 }
 
-/* Drop results that do not change their card. */
+/* Drop results that leave their card as it is. */
 static void drop_same(struct kl_lift *out)
 {
 	size_t n = 0;

@@ -9,16 +9,16 @@
  * lift - makes cards from transitions, from measured data only.
  *
  * Clean transitions of one mechanism and action that change the same kind of file (code, or only
- * the launch plan) form a group, across lineages, languages and platforms. If some of a group are
- * faster, the others become rows and risks of the card; if none is, the card enables the cards of
- * the next faster steps in their lineages. A group goes to the card that has some of its evidence,
- * otherwise to one of the same mechanism and action, otherwise to a new card. If several cards have
- * its evidence, because they were lifted in different repositories, one card gets all of it and
- * those of the others that have no trials are retracted in its favour. Refused steps of the
- * mechanism become risks and witnessed preconditions.
+ * the launch plan) form a group, across lineages, languages and platforms. If some transitions
+ * of a group are faster, the slower ones become risks of the card; if none is faster, the card
+ * enables the cards of the next faster steps in the lineages. A group is added to the card that has
+ * some of its evidence, otherwise to a card of the same mechanism and action, otherwise to a new
+ * card. If several cards have its evidence, because they were lifted in different repositories, one
+ * card gets all of the evidence, and the others are retracted unless they have trials. Refused
+ * steps of the mechanism become risks and witnessed preconditions.
  *
- * All words are measured or from templates/mechanisms.yaml. With a model, wording.h rewords new
- * cards (those without `old`) before they are put into the library.
+ * The texts of a card state measurements or come from templates/mechanisms.yaml. With a model,
+ * wording.h rewords new cards (those without `old`) before they are put into the library.
  *
  *	kl_transitions_load(&t, repo, NULL);
  *	kl_lift_run(&lift, &t, library);
@@ -27,30 +27,29 @@
  */
 struct kl_lift_result {
 	struct kl_card *card; /* owned; the new version */
-	struct kl_card *old;  /* owned; the old version, NULL for a new card */
+	struct kl_card *old;  /* owned; the version in the library, NULL for a new card */
 	size_t gained;        /* number of new rows of evidence */
-	/* if the card is to be retracted: id of the card that replaces it; otherwise NULL */
+	/* id of the card that replaces this one, if this one is to be retracted; otherwise NULL */
 	char *same_as;
-	const char *worded; /* rewriter that worded it, "chat" or "exec"; NULL: as measured */
-	const struct kl_transition **t; /* of its groups; borrowed from the transitions */
+	const char *worded; /* rewriter that reworded the card, "chat" or "exec"; NULL: none */
+	const struct kl_transition **t; /* transitions of the card's groups; borrowed */
 	size_t n, alloc;
 };
 
 struct kl_lift {
 	struct kl_lift_result *v; /* in the order of mechanism and action */
 	size_t n, alloc;
-	size_t used; /* transitions in groups */
+	size_t used; /* number of transitions that are in groups */
 	const struct kl_transitions *t;
-	struct kl_strvec notes; /* what was left out and why */
+	struct kl_strvec notes; /* what was left out, and why */
 };
 
 /**
- * Make cards from the transitions, given the cards in the library. Writes nothing. `transitions`
- * must outlive `out`.
+ * Make cards from transitions, given the library's cards. Writes nothing. Borrows `transitions`.
  */
 int kl_lift_run(struct kl_lift *out, const struct kl_transitions *transitions,
 		struct kl_library *lib);
-/** Put one result into the library, as one commit. */
+/** Put result i into the library, as one commit. */
 int kl_lift_put(const struct kl_lift *lift, size_t i, struct kl_library *lib);
 void kl_lift_release(struct kl_lift *lift);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_anchor - fills a card's anchor: the code that it is about and how to find it */
+/* lift_anchor - fills a card's anchor: the code that the card is about, and how to find it */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include "learn/lift_parts.h"
 #include "retrieve/constants.h"
 
-#define MAX_PLACES 4 /* places named in the construct */
-#define MAX_CALLS 6  /* words of loop_has */
+#define MAX_PLACES 4 /* most places named in the construct */
+#define MAX_CALLS 6  /* most entries of loop_has */
 #define MAX_CONSTANTS 6
 
-/* Describe the place of a locus: "consume in gemm.cu" for "gemm.cu:consume:12-30 +1". */
+/* Name the place of a locus: "consume in gemm.cu" for "gemm.cu:consume:12-30 +1". */
 static char *place_words(const char *locus)
 {
 	size_t file = strcspn(locus, ": "), n;
@@ -76,7 +76,10 @@ static bool matches_any(const struct kl_strvec *patterns, const char *fact)
 	return false;
 }
 
-/* Facts of the state before: the mechanism's fallbacks, and that its signs are absent. */
+/*
+ * List facts of K_{i-1} by which the anchor is found: it has the mechanism's fallbacks and lacks
+ * the signs of the mechanism.
+ */
 static void find_facts(struct kl_strvec *out, const struct kl_transition *transition,
 		       const struct kl_mechanism *mechanism)
 {
@@ -91,7 +94,7 @@ static void find_facts(struct kl_strvec *out, const struct kl_transition *transi
 		kl_strvec_pushf(out, "!%s", signs.v[i]);
 }
 
-/* Functions called in removed lines. */
+/* List the functions that are called in removed lines. */
 static void calls_that_go(struct kl_strvec *out, const struct kl_transition *transition,
 			  const struct kl_mechanism *mechanism)
 {
@@ -132,7 +135,7 @@ static bool is_word(char ch)
 	return isalnum((unsigned char)ch) || ch == '_';
 }
 
-/* Whether a removed line has the name as a word. */
+/* Check that a removed line contains the name as a word. */
 static bool stands_in(const char *diff, const char *name)
 {
 	size_t len = strlen(name);

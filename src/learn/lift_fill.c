@@ -10,14 +10,14 @@
 #include "rewrite/proposal.h"
 
 #define MAX_DIFF (128u << 10)
-#define MAX_SAID 400 /* bytes of a refusal's reason that a card quotes */
+#define MAX_SAID 400 /* most bytes of a refusal's reason that a card quotes */
 
 bool kl_lift_is_in(const struct kl_transition *transition, const char *language)
 {
 	return !strcmp(transition->from->contract->language->name, language);
 }
 
-/* languages of the group, sorted */
+/* List the languages of the group, sorted. */
 static void languages_of(struct kl_strvec *out, const struct kl_lift_group *group)
 {
 	for (size_t i = 0; i < group->n; i++)
@@ -65,7 +65,7 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 {
 	if (kl_card_carrier(card, language))
 		return;
-	for (size_t i = 0; i < group->n; i++) { /* the best of the language comes first */
+	for (size_t i = 0; i < group->n; i++) { /* transitions are sorted, the best first */
 		const struct kl_transition *transition = group->t[i];
 
 		if (!kl_lift_is_in(transition, language) || !*transition->diff ||
@@ -84,14 +84,14 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-/* Takes ownership of the strings. */
+/* Add a precondition; takes ownership of its strings. */
 static void add_sound(struct kl_card *card, struct kl_card_pre pre)
 {
 	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
 	card->sound.v[card->sound.n++] = pre;
 }
 
-/* Common facts of the group that are capabilities of a platform. */
+/* List the facts common to the group that are capabilities of a platform. */
 static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
 		     const struct kl_lift_group *group, const char *language)
 {
@@ -103,7 +103,10 @@ static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
 			kl_strvec_push(out, delta.v[i]);
 }
 
-/* The condition is limited to its language: another language can do without the capability. */
+/*
+ * Require the platform's capabilities. The condition names the language, because in another
+ * language the card can do without them.
+ */
 static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const char *language)
 {
@@ -130,13 +133,13 @@ static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 			});
 }
 
-/* Divisibility and equality constrain the step; bounds of dims belong to the kernel. */
+/* Check for divisibility or equality, which constrain the step; bounds are the kernel's own. */
 static bool is_structural(const char *domain)
 {
 	return strchr(domain, '%') || strstr(domain, "==");
 }
 
-/* Structural conditions in the domain of every contract of an operator. */
+/* List structural conditions that are in the domain of every contract with the operator. */
 static void domain_of(struct kl_strvec *out, const struct kl_lift_group *group, const char *op)
 {
 	bool first = true;
@@ -191,7 +194,7 @@ static void add_traits(struct kl_strvec *out, const struct kl_step *step)
 		kl_strvec_pushf(out, "trait:%s", traits.v[i]);
 }
 
-/* Traits of earlier steps, and those of their facts that the state before still has. */
+/* List the traits of earlier steps, and those of their features that K_{i-1} still has. */
 static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
 			const struct kl_transition *transition)
 {
@@ -213,7 +216,10 @@ static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
 	kl_strvec_uniq(out);
 }
 
-/* Facts that precede every step are required; in a single lineage their order can be chance. */
+/*
+ * Require the facts that precede every step of the group. With a single lineage, require none: the
+ * order of its steps can be chance.
+ */
 static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 			 const struct kl_lift_group *group)
 {
@@ -236,7 +242,7 @@ static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 	card->scope.requires = (struct kl_strvec)KL_STRVEC_INIT;
 }
 
-/* Facts of later steps in the lineage that removed what this one provides. */
+/* Record as conflicts the signs of later steps that removed what the card provides. */
 static void add_conflicts(struct kl_card *card, const struct kl_lifter *lifter,
 			  const struct kl_transition *transition)
 {
@@ -261,13 +267,13 @@ static void add_conflicts(struct kl_card *card, const struct kl_lifter *lifter,
 	}
 }
 
-/* --- a new card ------------------------------------------------------------------------------- */
+/* --- filling a new card ----------------------------------------------------------------------- */
 
 static void add_provided(struct kl_card *card, const struct kl_lift_group *group)
 {
 	kl_lift_common(&card->provides, group, NULL, kl_lift_delta);
 	for (size_t i = 0; !card->provides.n && i < group->n; i++)
-		/* no fact is common to all: take any */
+		/* no fact is common to all: take those of the first transition that has some */
 		kl_lift_delta(&card->provides, group->t[i], group->m);
 	kl_strvec_uniq(&card->provides);
 	kl_strvec_copy(&card->scope.provides, &card->provides);
@@ -286,7 +292,7 @@ void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 		add_conflicts(card, lifter, group->t[i]);
 }
 
-/* --- new and old cards ------------------------------------------------------------------------ */
+/* --- adding to a new or old card -------------------------------------------------------------- */
 
 static char *hex_id(const git_oid *oid)
 {
@@ -357,7 +363,7 @@ static void add_slower(struct kl_card *card, const struct kl_transition *transit
 	kl_card_add_risk(card, &risk);
 }
 
-/* Copy at most MAX_SAID bytes, with control bytes replaced: a card does not allow them. */
+/* Copy at most MAX_SAID bytes, and replace control bytes, which a card must not contain. */
 static char *quote_reason(const char *text)
 {
 	char *out = kl_strndup(text, kl_utf8_cut(text, strlen(text), MAX_SAID));
@@ -368,7 +374,7 @@ static char *quote_reason(const char *text)
 	return out;
 }
 
-/* A refused step of the mechanism becomes a witnessed precondition and a risk. */
+/* Add a witnessed precondition and a risk for a refused step of the mechanism. */
 static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 {
 	const char *words = *refusal->said     ? refusal->said :

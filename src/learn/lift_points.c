@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_points - the measured points of a card, with the facts of the state before each */
+/* lift_points - the measured points of a card, with the facts of K_{i-1} at each point */
 #include <string.h>
 
 #include "base/error.h"
 #include "event/speed.h"
 #include "learn/lift_parts.h"
 
-/* The newest passing gate event of this surface on the platform, or NULL. */
+/* Return the newest passing gate event of the surface on the platform, or NULL. */
 static const struct kl_event *event_of(const struct kl_map *events,
 				       const struct kl_surface *surface, const char *platform)
 {
@@ -63,7 +63,9 @@ static enum kl_speed speed_at(const struct kl_transition *transition, const stru
 	return speed != KL_SPEED_NONE ? speed : KL_SPEED_AMBIGUOUS;
 }
 
-/* An ambiguous ratio is unsure, unless even its upper bound is within KL_LIFT_GAIN. */
+/*
+ * Classify the speed. An ambiguous ratio is unsure, unless its upper bound is within KL_LIFT_GAIN.
+ */
 static enum kl_lift_speed speed_of(enum kl_speed speed, const struct kl_ratio *ratio)
 {
 	if (speed == KL_SPEED_FAST)

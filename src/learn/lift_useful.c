@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_useful - derives from measured points the conditions under which a card is faster */
+/* lift_useful - derives from measured points the conditions under which a card makes code faster */
 #include <fnmatch.h>
 #include <string.h>
 
@@ -7,22 +7,24 @@
 #include "learn/lift_parts.h"
 
 /*
- * A condition must be true at every point that was faster. It also needs support: a point where it
- * is false and nothing was gained, a fact that the step replaced, or an order that several lineages
- * share. What only one lineage had is not a condition.
+ * A condition must be true at every point where the step was faster. It also needs support: a point
+ * without a gain where it is false, a fact that the step replaced, or an order of steps that
+ * several lineages share. A property of a single lineage is no condition.
  */
-#define AS_MEASURED "as measured: " /* prefix of their texts; texts of others are kept */
-#define MAX_FACTS 3                 /* in one condition */
+/* prefix of texts written here; conditions with other texts are left alone */
+#define AS_MEASURED "as measured: "
+#define MAX_FACTS 3 /* most facts in one condition */
 #define MAX_SIZES 4
-#define LEAST_POINTS 3 /* points that a profile figure must separate */
-#define WIDE 2         /* least ratio of extents or figures with and without a gain */
+#define LEAST_POINTS 3 /* fewest points from which a bound of a profile figure is derived */
+/* least factor between the values of extents or figures with and without a gain */
+#define WIDE 2
 
 struct finder {
 	struct kl_card *card;
 	const struct kl_lifter *lifter;
-	const struct kl_mechanism *mechanism; /* of the card, or NULL */
+	const struct kl_mechanism *mechanism; /* mechanism of the card, or NULL */
 	const struct kl_lift_points *points;
-	const char *language; /* the points considered are in this language */
+	const char *language; /* consider only points in this language */
 };
 
 static const struct kl_contract *contract_at(const struct finder *finder, size_t i)
@@ -57,7 +59,7 @@ static bool test_holds(const struct kl_lift_points *points, const char *test)
 	return true;
 }
 
-/* The slowest point that was slower and where the test is false, or NULL. */
+/* Return the transition of the slowest of the slower points where the test is false, or NULL. */
 static const struct kl_transition *test_witness(const struct kl_lift_points *points,
 						const char *test)
 {
@@ -75,7 +77,7 @@ static const struct kl_transition *test_witness(const struct kl_lift_points *poi
 	return best ? best->t : NULL;
 }
 
-/* Add a condition for finder->language; it does not apply to the card's other languages. */
+/* Add a condition for finder->language; it is true in the card's other languages. */
 static bool add_clause(const struct finder *finder, const char *id, const char *of,
 		       const char *test, const char *text)
 {
@@ -108,16 +110,18 @@ static void join_words(struct kl_buf *out, const struct kl_strvec *list, const c
 		kl_buf_addf(out, "%s%s", i ? between : "", list->v[i]);
 }
 
-/* The predicate for a fact: "has('ldg.128')", "trait('tiled')". */
+/* Write the predicate that tests for a fact: "has('ldg.128')", "trait('tiled')". */
 static char *test_of(const char *fact)
 {
 	return strncmp(fact, "trait:", 6) ? kl_asprintf("has('%s')", fact) :
 					    kl_asprintf("trait('%s')", fact + 6);
 }
 
-/* --- what the step replaces ---------------------------------------------------------------- */
+/* --- facts that the step replaces ------------------------------------------------------------- */
 
-/* Facts lost with the step, except companions that the mechanism can gain or lose by chance. */
+/*
+ * List the facts that the step removes, except companions of the mechanism, which change by chance.
+ */
 static void replaced_by(struct kl_strvec *out, const struct kl_transition *transition,
 			const struct kl_mechanism *mechanism)
 {
@@ -132,8 +136,8 @@ static void replaced_by(struct kl_strvec *out, const struct kl_transition *trans
 }
 
 /*
- * Whether the fact was absent wherever nothing was gained. A fact whose prefix is in `all`, such as
- * "mma.bf16" with "mma", adds nothing.
+ * Check that the fact was absent at every point without a gain. If `all` has a prefix of the fact,
+ * such as "mma" of "mma.bf16", the fact adds nothing: return false.
  */
 static bool tells_apart(const struct finder *finder, const struct kl_strvec *all, const char *fact)
 {
@@ -184,9 +188,9 @@ static void find_replaced(const struct finder *finder)
 	add_clause(finder, "replaces", finder->language, test.ptr, text.ptr);
 }
 
-/* --- what must come before ------------------------------------------------------------------ */
+/* --- facts that earlier steps must have provided ---------------------------------------------- */
 
-/* Whether an earlier step of the lineage has that mechanism. */
+/* Check that an earlier step of the lineage has the mechanism. */
 static bool came_after(const struct kl_lifter *lifter, const struct kl_transition *transition,
 		       const char *mechanism)
 {
@@ -218,7 +222,7 @@ static bool same_case(const struct finder *finder, size_t left_point, size_t rig
 	       !memcmp(left_dims->v, right_dims->v, left_dims->n * sizeof(*left_dims->v));
 }
 
-/* Whether a point without the fact was not faster, while a faster one is of the same case. */
+/* Check for a point without the fact and without a gain, and a faster point of the same case. */
 static bool has_contrast(const struct finder *finder, const char *test)
 {
 	for (size_t i = 0; i < finder->points->n; i++) {
@@ -232,14 +236,16 @@ static bool has_contrast(const struct finder *finder, const char *test)
 	return false;
 }
 
-/* Whether several lineages had the fact where faster, and none where nothing was gained. */
+/*
+ * Check that several lineages had a gain, and that the fact was absent at every point without one.
+ */
 static bool has_order(const struct finder *finder, const char *fact, const char *test)
 {
 	const char *lineage = NULL;
 	bool several = false;
 
 	if (kl_strvec_has(&finder->card->scope.requires, fact))
-		return false; /* the card requires it already */
+		return false; /* the card already requires the fact */
 	for (size_t i = 0; i < finder->points->n; i++) {
 		if (!is_here(finder, i))
 			continue;
@@ -254,8 +260,8 @@ static bool has_order(const struct finder *finder, const char *fact, const char 
 }
 
 /*
- * The mechanism's first primary fact that was present wherever the card was faster. NULL if there
- * is none, or if a step of the mechanism did not come before each of these points.
+ * Return the mechanism's first primary fact that was present at every faster point. NULL: no such
+ * fact, or the mechanism had not come before at one of these points.
  */
 static const char *fact_before(const struct finder *finder, const struct kl_mechanism *mechanism)
 {
@@ -301,18 +307,18 @@ static bool find_before(const struct finder *finder)
 	return add_clause(finder, "after", finder->language, test.ptr, text.ptr);
 }
 
-/* --- sizes ------------------------------------------------------------------------------------ */
+/* --- bounds of sizes and profile figures ------------------------------------------------------ */
 
-/* Which points are compared; NULL: any. */
+/* The points to compare: those with these values; NULL: any value. */
 struct frame {
 	const char *op, *dtype, *platform;
 };
 
-/* A threshold between points with and without a gain; values of `key` in millionths. */
+/* A bound that separates points with a gain from those without; values of `key` in millionths. */
 struct parting {
 	const char *key;
-	bool above;         /* the gains are at greater values */
-	int64_t gain, none; /* nearest value with and without a gain */
+	bool above;         /* points with a gain have the greater values */
+	int64_t gain, none; /* values nearest to the bound, with and without a gain */
 };
 
 static bool is_in(const struct finder *finder, const struct frame *frame, size_t i)
@@ -326,8 +332,8 @@ static bool is_in(const struct finder *finder, const struct frame *frame, size_t
 }
 
 /*
- * Whether the key separates the points of a frame: it has a value at each of them, and all gains
- * lie on one side of all others.
+ * Check that the key separates the points of a frame: it has a value at each point, and all points
+ * with a gain lie on one side of all others. Sets *out to the bound.
  */
 static bool parts_points(struct parting *out, const struct finder *finder,
 			 const struct frame *frame, const char *key)
@@ -360,7 +366,7 @@ static bool is_wide(const struct parting *parting)
 	return small <= large / WIDE;
 }
 
-/* Write a condition such as "K > 64 || N > 64": false only if no value is past its bound `none`. */
+/* Write a condition such as "K > 64 || N > 64": true if any value is beyond its bound `none`. */
 static void write_test(struct kl_buf *out, const struct parting *parting, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -396,7 +402,7 @@ static bool add_parting(const struct finder *finder, const char *id, const char 
 	return add_clause(finder, id, of, test.ptr, text.ptr);
 }
 
-/* Compare dims within one operator: kernels of different operators differ in more than size. */
+/* Derive bounds of dims within one operator: other operators' kernels differ in more than size. */
 static bool find_dims(const struct finder *finder, size_t at)
 {
 	const struct kl_contract *contract = contract_at(finder, at);
@@ -428,7 +434,9 @@ static bool has_several_ops(const struct finder *finder, const struct frame *fra
 	return false;
 }
 
-/* Compare extents across operators, if exactly one role separates the points, and clearly. */
+/*
+ * Derive a bound of an extent across operators, if exactly one role separates the points clearly.
+ */
 static bool find_extent(const struct finder *finder, size_t at)
 {
 	const struct frame frame = { NULL, finder->points->v[at].t->dtype,
@@ -455,7 +463,7 @@ static bool find_extent(const struct finder *finder, size_t at)
 	       add_parting(finder, "extent", finder->language, NULL, &best, 1);
 }
 
-/* Compare profile figures of the state before: how busy the device was. */
+/* Derive a bound of a profile figure of K_{i-1}, which tells how busy the device was. */
 static bool find_figure(const struct finder *finder, size_t at)
 {
 	static const char *const figure[] = { "sol.dram", "sol.compute", "occupancy" };
@@ -506,8 +514,8 @@ static void find_in_language(const struct finder *finder)
 }
 
 /*
- * Drop measured conditions of an earlier lift: all of them if all evidence is loaded, because they
- * are derived again, otherwise those that a point contradicts.
+ * Drop the measured conditions of an earlier lift: all of them if all evidence is loaded, because
+ * they are derived again; otherwise those that a point contradicts.
  */
 static void drop_measured(struct kl_card *card, const struct kl_lift_points *points)
 {

@@ -48,21 +48,22 @@ void kl_transitions_release(struct kl_transitions *transitions)
 	kl_map_release(&transitions->events);
 }
 
-/* --- the source of a lineage ----------------------------------------------------------- */
+/* --- where a lineage is read from ------------------------------------------------------------- */
 
 struct source {
 	struct kl_transitions *t;
 	struct kl_repo *repo;
-	const struct kl_map *notes; /* notes of an exported directory; NULL: the repository's */
+	/* notes of an exported directory; NULL: read the repository's notes */
+	const struct kl_map *notes;
 	char *lineage;
-	const git_oid *commit; /* K_0, K_1, ... */
+	const git_oid *commit; /* commits of K_0, K_1, ... */
 	size_t n;
-	struct kl_strvec had;      /* features of the state before */
-	struct kl_surface *before; /* surface of the state before */
+	struct kl_strvec had;      /* features of the state read last */
+	struct kl_surface *before; /* surface of the state read last */
 	char before_surface[KL_DIGEST_HEX];
 };
 
-/* Add the trusted events of a commit to the common map, and their ids in order to `ids`. */
+/* Add the trusted events of a commit to the map of all events, and their ids in order to `ids`. */
 static int events_of(struct kl_strvec *ids, struct source *source, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
@@ -102,8 +103,8 @@ static bool is_gate(const struct kl_event *event, enum kl_verdict verdict)
 }
 
 /*
- * The newest passing event of a surface among `ids`, or NULL. If `vs` is given, it must compare
- * with that surface.
+ * Return the newest passing event of a surface among `ids`, or NULL. If `vs` is not NULL, the event
+ * must compare with that surface.
  */
 static const struct kl_event *pick_event(const struct source *source, const struct kl_strvec *ids,
 					 const char *surface, const char *vs)
@@ -134,7 +135,7 @@ static void note_left_out(struct source *source, const struct kl_step *step, con
 			step->action ? step->action : "-", why);
 }
 
-/* First line of the message's body; "" if that is a trailer. */
+/* Copy the first line of the message's body; "" if it is a trailer. */
 static char *first_line(const char *message)
 {
 	const char *text = strstr(message, "\n\n");
@@ -154,7 +155,7 @@ static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s
 	return err < 0 ? err : kl_surface_from_tree(out, source->repo, tree, "");
 }
 
-/* Read K_i' and its event. It becomes `to` if it was derived in isolation and confirmed. */
+/* Read K_i' and its event. If it was derived in isolation and confirmed, it becomes `to`. */
 static int read_rederived(struct kl_transition *transition, git_oid *tree, struct source *source,
 			  const git_oid *commit)
 {
@@ -187,10 +188,7 @@ static int diff_states(struct kl_transition *transition, struct source *source, 
 	return err;
 }
 
-/*
- * The state that was just read becomes the state before of the next transition. Takes ownership of
- * `at`.
- */
+/* Keep the state read last as the `before` of the next transition. Takes ownership of `at`. */
 static void move_on(struct source *source, struct kl_surface *at, const struct kl_event *event)
 {
 	kl_surface_free(source->before);
@@ -206,7 +204,7 @@ static void add_transition(struct source *source, struct kl_transition *transiti
 	*transition = (struct kl_transition){ 0 };
 }
 
-/* Fill tau_i, once K_i's surface and events are read. */
+/* Fill the transition to K_i, whose surface and events were read. */
 static int make_transition(struct kl_transition *transition, struct source *source, size_t i,
 			   const struct kl_commit *commit, const struct kl_strvec *ids,
 			   const struct kl_surface *at, const struct kl_event *state)
@@ -261,7 +259,7 @@ static int read_step(struct source *source, size_t i)
 		add_transition(source, &transition);
 	else if (i)
 		note_left_out(source, &transition.step,
-			      "no gate event compares it with the state before");
+			      "no gate event compares this state with the state before");
 	move_on(source, kl_steal(&at), state);
 	return 0;
 }
@@ -391,7 +389,8 @@ static int load_refs(struct kl_transitions *transitions, struct kl_repo *repo, c
 
 	if (!err && !refs.n && what)
 		return kl_error(KL_ENOTFOUND,
-				"there is no lineage '%s' here, and no such directory", what);
+				"there is no lineage '%s' here, nor a directory of that name",
+				what);
 	for (size_t i = 0; !err && i < refs.n; i++)
 		err = load_ref(transitions, repo, refs.v[i]);
 	return err;
@@ -451,7 +450,7 @@ int kl_transitions_load(struct kl_transitions *transitions, struct kl_repo *repo
 	return load_refs(transitions, repo, what);
 }
 
-/* --- points ----------------------------------------------------------------------------------- */
+/* --- measured points -------------------------------------------------------------------------- */
 
 static bool take_ratio(struct kl_ratio *out, const struct kl_comparison *comparison)
 {

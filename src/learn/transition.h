@@ -11,34 +11,36 @@
 /*
  * transition - one forward step K_{i-1} -> K_i of a lineage, with its events and surfaces.
  *
- * Comments call it tau_i. It is read from a lineage branch or from an exported directory, which is
- * verified as an import is, but no ref is made.
+ * Transitions are read from a lineage branch, or from an exported directory, which is verified like
+ * an import but creates no ref.
  *
  *	kl_transitions_load(&t, repo, "skills/lineages/cuda-topk");
- *	kl_transitions_load(&t, repo, NULL);		adds all branches; each lineage once
+ *	kl_transitions_load(&t, repo, NULL);		all branches, each lineage once
  */
 struct kl_transition {
 	char *lineage; /* "<workload>/<name>" */
 	struct kl_step step;
 	char *said; /* first line of the commit's body, or "" */
 	git_oid before, after;
-	git_oid rederived;            /* K_i'; zero if there is none */
-	struct kl_surface *from, *to; /* K_{i-1}; K_i, or K_i' if confirmed in isolation */
-	char *diff;                   /* unified diff of the contract's directory, from -> to */
-	struct kl_event *event;       /* forward event: K_i compared with K_{i-1} */
-	struct kl_event *confirmed;   /* event of K_i', or NULL */
-	/* features that K_i has and K_{i-1} lacks, and the reverse */
+	git_oid rederived; /* commit of K_i'; zero if the step was not derived anew */
+	/* K_{i-1} and K_i; `to` is K_i' instead if that was derived in isolation and confirmed */
+	struct kl_surface *from, *to;
+	/* unified diff, from `from` to `to`, of the contract's directory */
+	char *diff;
+	struct kl_event *event;     /* forward event: K_i compared with K_{i-1} */
+	struct kl_event *confirmed; /* event of K_i', or NULL */
+	/* features that K_i has but K_{i-1} lacks, and the reverse */
 	struct kl_strvec gained, lost;
 	struct kl_strvec had; /* features of K_{i-1} */
 	char *platform;       /* "cuda/sm_90" */
 	const char *dtype;    /* borrowed; as kl_target_dtype, or "none" */
 };
 
-/** A refused step, or a failed attempt to derive one anew: an edit known to break the kernel. */
+/** A refused step, or a failed attempt to derive one anew: an edit that breaks the kernel. */
 struct kl_refusal {
 	char *lineage;
 	struct kl_step step;
-	char *said; /* as in kl_transition */
+	char *said; /* first line of the commit's body, or "" */
 	git_oid commit, on;
 	struct kl_event *event; /* the failing gate event, or NULL */
 };
@@ -49,25 +51,31 @@ struct kl_transitions {
 	struct kl_refusal *r;
 	size_t nr, nr_alloc;
 	struct kl_strvec lineages; /* "<workload>/<name>" */
-	struct kl_map events;      /* id -> struct kl_event *, owned; all events read */
-	struct kl_strvec notes;    /* steps that cannot be used and why */
+	struct kl_map events;      /* all events read: id -> struct kl_event *, owned */
+	struct kl_strvec notes;    /* steps that were left out, and why */
 };
 
 /**
- * Add lineages. `what` is NULL (all in the repository), "<workload>", "<workload>/<name>", a ref,
- * an exported lineage's directory, or a directory of these. KL_ENOTFOUND: `what` names none.
+ * Add lineages. `what` is NULL (all lineages in the repository), "<workload>", "<workload>/<name>",
+ * a ref, the directory of an exported lineage, or a directory of such directories. KL_ENOTFOUND:
+ * `what` names no lineage.
  */
 int kl_transitions_load(struct kl_transitions *transitions, struct kl_repo *repo, const char *what);
 void kl_transitions_release(struct kl_transitions *transitions);
 
-/** Number of timed points; each can become a row of `effect`. */
+/** Return the number of timed points; each can become a row of `effect`. */
 size_t kl_transition_points(const struct kl_transition *transition);
-/** Get the ratio and dims (borrowed) of point i; false if it was not compared. */
+/**
+ * Get ratio and dims (borrowed) of point i. Returns false if the states were not compared there.
+ */
 bool kl_transition_point(struct kl_ratio *ratio, const struct kl_dims **dims,
 			 const struct kl_transition *transition, const struct kl_map *events,
 			 size_t i);
 
-/** Get the ratio of point i from an event, or, if it is an inverse one, from `pair`, inverted. */
+/**
+ * Get the ratio of point i from an event. If the event is an inverse one, invert the ratio of
+ * `pair`, the event that it was made from.
+ */
 bool kl_transition_ratio(struct kl_ratio *out, const struct kl_event *event,
 			 const struct kl_event *pair, size_t i);
 

@@ -32,7 +32,7 @@ void kl_witness_release(struct kl_witness *witness)
 	free(witness->cannot);
 }
 
-/* Release the results of one condition. */
+/* Release what belongs to one condition. */
 static void forget_results(struct kl_witness_search *search)
 {
 	kl_clauses_release(&search->clauses);
@@ -72,7 +72,7 @@ static bool asks_for(const char *test, const char *prefix)
 	return false;
 }
 
-/* Whether the condition applies to this kernel and is true for it. */
+/* Check that the clause applies to this kernel and is true for it. */
 static bool is_about(struct kl_witness_search *search, struct kl_target *at, size_t i)
 {
 	KL_AUTO(kl_freep) char *test = kl_clauses_one(&search->clauses, i);
@@ -110,7 +110,7 @@ static bool is_evidence(const struct kl_card *card, const struct kl_transition *
 	return false;
 }
 
-/* Whether all kernels of the card are loaded: a missing one could need the clause. */
+/* Check that all kernels of the card are loaded: a missing kernel could need the clause. */
 static bool all_here(const struct kl_witness_search *search)
 {
 	size_t n = 0;
@@ -135,16 +135,15 @@ static int ask_clause(struct kl_witness_search *search, size_t i)
 		clause->unsure = true;
 		free(clause->why);
 		clause->why = kl_strdup(
-			"right without it, but not all kernels that the card was learned "
-			"from are here");
+			"kernels pass without the clause, but not all kernels that the card was "
+			"learned from are here");
 	}
-	/* a kernel that could not be judged could need it */
+	/* with `unsure`, a kernel that could not be judged may need the clause */
 	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !clause->unsure)
 		clause->end = KL_WITNESS_PASSES;
 	if (!clause->why && clause->end == KL_WITNESS_OPEN && !search->o->dry)
 		clause->why = kl_strdup(
-			"none of the kernels that the card was learned from is here and can be "
-			"tested");
+			"no kernel that the card was learned from is here and can be tested");
 	return err;
 }
 
@@ -235,7 +234,7 @@ static int seek_card(struct kl_witness_search *search, const char *id)
 
 		if (find_open(&at, search->card, pres.v[i]))
 			err = seek_pre(search, at);
-		if (!err) /* the library's card may have changed */
+		if (!err) /* putting a condition can change the card in the library */
 			err = read_card(search, id);
 	}
 	return err;

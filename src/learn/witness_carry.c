@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_carry - tries a card's carrier on states where a clause is false */
+/* witness_carry - applies a card's carrier where a clause is false, and judges the result */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_STATES 3 /* tried for one clause */
+#define MAX_STATES 3 /* most states to try for one clause */
 
-/* Whether clause i, and no other, is false for the state before the step. */
+/* Check that clause i, and no other clause, is false for the state before the step. */
 static int is_false(bool *yes, struct kl_witness_search *search,
 		    const struct kl_transition *transition, size_t i)
 {
@@ -40,7 +40,7 @@ static int apply_carrier(struct kl_surface **out, struct kl_witness_search *sear
 				});
 }
 
-/* The first state that passed and the first that failed. */
+/* The first edited state that passed and the first that failed. */
 struct carried {
 	struct kl_judgement *right, *wrong;
 	char *right_at, *wrong_at;
@@ -54,7 +54,7 @@ static void carried_release(struct carried *carried)
 	free(carried->wrong_at);
 }
 
-/* Record a verdict; takes *judgements if it is the first of its kind. */
+/* Record a verdict. Takes *judgements if it is the first pass or the first failure. */
 static int take_verdict(struct carried *carried, struct kl_witness_search *search,
 			struct kl_witness_clause *clause, const struct kl_transition *transition,
 			const struct kl_surface *made, struct kl_judgement **judgements)
@@ -72,8 +72,9 @@ static int take_verdict(struct carried *carried, struct kl_witness_search *searc
 		kl_witness_leave_open(clause, (*judgements)->event->message);
 		return 0;
 	}
-	err = kl_witness_keep(search, transition, &transition->before, made, *judgements,
-			      "the card's carrier on a state where it is false");
+	err = kl_witness_keep(
+		search, transition, &transition->before, made, *judgements,
+		"the card's carrier, applied to a state where the condition is false");
 	if (err < 0 || *first)
 		return err;
 	*first = kl_steal(judgements);
@@ -103,14 +104,15 @@ static int try_on(struct carried *carried, struct kl_witness_search *search,
 	return take_verdict(carried, search, clause, transition, made, &judgement);
 }
 
-/* States differ in more than this clause, so conclude only if all of them agree. */
+/* Decide the clause only if all states agree, since they differ in more than the clause. */
 static void conclude_clause(struct carried *carried, struct kl_witness_search *search,
 			    struct kl_witness_clause *clause)
 {
-	if (carried->right && carried->wrong) { /* replaces a reason set for points */
+	if (carried->right && carried->wrong) { /* overrides a reason set by other tests */
 		free(clause->why);
 		clause->why = kl_strdup(
-			"the carrier's edit is right on one such state and wrong on another");
+			"the carrier's edit passes on one state where the clause is false, and "
+			"fails on another");
 	} else if (carried->wrong) {
 		kl_witness_fails(search, clause, carried->wrong, kl_steal(&carried->wrong_at));
 	} else if (carried->right) {

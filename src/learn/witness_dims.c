@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-/* The new point at which it failed, or -1; a failed launch counts as the first one. */
+/* Return the index of the new point where the kernel failed, 0 for a failed launch, or -1. */
 static int failed_where(const struct kl_widening *widening, const struct kl_judgement *judgement)
 {
 	const json_t *failure = json_object_get(judgement->event->correct, "failure");
@@ -24,9 +24,9 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 		kl_witness_leave_open(clause, judgement->event->message);
 	else if (launch && strstr(judgement->event->message, "does not hold"))
 		kl_witness_leave_open(
-			clause, "the launch plan itself refuses such a point: nothing was run");
+			clause, "the launch plan does not accept the point, so nothing was run");
 	else if (failed_where(widening, judgement) < 0)
-		kl_witness_leave_open(clause, "it also failed where the condition holds");
+		kl_witness_leave_open(clause, "the kernel also failed where the condition holds");
 	else
 		return true;
 	clause->unsure = true;
@@ -34,8 +34,8 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 }
 
 /*
- * The control: the state before must pass at the point where K_i failed, since it has the same
- * oracle and differs from K_i only by the step.
+ * Run the control. The state before must pass at the point where K_i failed; it has the same oracle
+ * and differs from K_i only by the step.
  */
 static int run_control(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       struct kl_gate *gate, const struct kl_transition *transition,
@@ -49,7 +49,8 @@ static int run_control(struct kl_witness_search *search, struct kl_witness_claus
 	if (err < 0 || !before)
 		return err;
 	if (!kl_witness_passed(before) && failed_where(widening, before) <= at) {
-		kl_witness_leave_open(clause, "the state before the step also fails there");
+		kl_witness_leave_open(
+			clause, "the state before the step also fails where the clause is false");
 		return 0;
 	}
 	point = kl_witness_point_words(widening->to->contract, &widening->point[at]);
@@ -78,7 +79,7 @@ int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_cla
 					      .i = i,
 				      });
 
-	if (err == KL_ENO) { /* nothing can be tested with this kernel */
+	if (err == KL_ENO) { /* this kernel cannot test the clause */
 		kl_witness_leave_open(clause, kl_error_last());
 		kl_error_clear();
 		return 0;

@@ -33,7 +33,8 @@ int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, cons
 		kl_gate_free(gate);
 		err = kl_error(
 			KL_ECANNOT,
-			"the gate's runner is remote, but witnesses need one that answers at once");
+			"the gate's runner is remote, but seeking witnesses needs one that answers "
+			"at once");
 	}
 	if (err < 0)
 		return err;
@@ -43,13 +44,16 @@ int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, cons
 	return 0;
 }
 
-/* Errors that mean no verdict here and now; the clause stays open even if another kernel passes. */
+/*
+ * Check for an error that means that no verdict can be had here and now. It leaves the clause open
+ * even if another kernel passes.
+ */
 static bool is_open(int err)
 {
 	return err == KL_ECANNOT || err == KL_ENO || err == KL_EINVALID;
 }
 
-/* The first reason is kept: it is that of the nearest kernel and platform. */
+/* Keep the first reason: it concerns the nearest kernel and platform. */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 {
 	size_t n = strcspn(why, "\n");
@@ -115,7 +119,7 @@ bool kl_witness_passed(const struct kl_judgement *judgement)
 	return judgement->event->verdict == KL_VERDICT_PASS;
 }
 
-/* Traits cannot be checked in machine code, so they are not counted. */
+/* Check features only: a trait cannot be read from machine code. */
 bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features)
 {
 	size_t n = 0;
@@ -156,7 +160,7 @@ void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause
 	kl_map_put(&search->events, clause->event, kl_event_ref(judgement->event));
 }
 
-/* The first passing kernel is recorded. */
+/* Record the event of the first passing kernel; count the others. */
 void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at)
 {

@@ -10,37 +10,40 @@
 /* witness_parts - structures and functions shared by the witness files. Inside src/learn only. */
 #define KL_WITNESS_POINTS 4
 
-/* --- where a clause is false (witness_widen.c) ------------------------------------------------ */
+/* --- points where a clause is false (witness_widen.c) ----------------------------------------- */
 
-/** The two states of a step under a contract that allows points where the clause is false. */
+/** The two states of a step, under a contract with new points at which the clause is false. */
 struct kl_widening {
 	struct kl_surface *to, *from; /* K_i and K_{i-1}; owned */
 	struct kl_dims point[KL_WITNESS_POINTS];
 	size_t n;
-	size_t first;             /* index of the first new point among the contract's points */
-	char *words;              /* "rows = 1, cols = 5; ..." */
-	struct kl_strvec dropped; /* conditions removed from the domain */
+	size_t first;             /* index of the first new point in the contract */
+	char *words;              /* the new points: "rows = 1, cols = 5; ..." */
+	struct kl_strvec dropped; /* conditions that were removed from the contract's domain */
 };
 
 struct kl_widen_of {
 	const struct kl_surface *to, *from;
 	struct kl_target *at; /* target of K_i */
 	const struct kl_clauses *clauses;
-	/* index of the clause that must be false; the others must be true */
+	/* index of the clause that must be false; all others must be true */
 	size_t i;
 };
 
-/** KL_ENO: there is no such point or contract; the message has the reason. */
+/**
+ * Find new points and write contracts that allow them. KL_ENO: there are no such points or
+ * contract; the message has the reason.
+ */
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
 void kl_widening_release(struct kl_widening *widening);
-/** Index of the new point that a result names ("also8"), or -1. */
+/** Return the index of the new point that a result names ("also8"), or -1. */
 int kl_widening_which(const struct kl_widening *widening, const char *id);
-/** Describe a point: "rows = 1, cols = 5". Caller frees. */
+/** Describe a point: "rows = 1, cols = 5". The caller frees it. */
 char *kl_witness_point_words(const struct kl_contract *contract, const struct kl_dims *dims);
 
 /* --- one condition of one card ---------------------------------------------------------------- */
 
-/* A gate session; platform "" is the default one of this machine. */
+/* A gate session; platform "" is the machine's own. */
 struct kl_witness_session {
 	char *platform;
 	struct kl_gate *gate;
@@ -51,15 +54,16 @@ struct kl_witness_search {
 	struct kl_witness *out;
 	struct kl_witness_session *gate;
 	size_t ngate, gate_alloc;
-	char *no_device; /* the worker's error if it has no GPU; then no device code is judged */
+	/* the worker's error if it found no GPU, or NULL; device code is then no longer judged */
+	char *no_device;
 	struct kl_card *card;        /* the library's version of the card */
-	struct kl_witness_result *r; /* of the current condition */
+	struct kl_witness_result *r; /* result for the current condition */
 	struct kl_clauses clauses;
 	struct kl_keep keep;  /* commits judged for the current condition */
-	struct kl_map events; /* id -> struct kl_event *, owned */
+	struct kl_map events; /* events that decided its clauses: id -> struct kl_event *, owned */
 };
 
-/* Each tests one clause, with one kernel K_i or with states, and records the outcome in it. */
+/* Test one clause by a kernel K_i or by the carrier, and record the outcome in it. */
 int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			 const struct kl_transition *transition, struct kl_target *at,
 			 size_t i); /* witness_dims.c */
@@ -67,58 +71,58 @@ int kl_witness_on_platforms(struct kl_witness_search *search, struct kl_witness_
 			    const struct kl_transition *transition, const struct kl_target *at,
 			    size_t i);                                 /* witness_port.c */
 int kl_witness_by_carrier(struct kl_witness_search *search, size_t i); /* witness_carry.c */
-/** Decide clauses by existing events (witness_past.c). */
+/** Decide clauses of the current condition by existing events (witness_past.c). */
 int kl_witness_at_hand(struct kl_witness_search *search);
-/** The only clause that is false for a target, all others being true; clauses.v.n if none is. */
+/**
+ * Return the only clause that is false for a target while all others are true; clauses.v.n: none.
+ */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target);
 
 /* --- the gate and its verdicts (witness_judge.c) ---------------------------------------------- */
 
 /**
- * Get the session for a platform ("": the default), opened once. KL_ECANNOT: the gate cannot run
- * here, or its runner is remote.
+ * Get the session for a platform ("": the machine's own), which is opened once. KL_ECANNOT: the
+ * gate cannot run here, or its runner is remote.
  */
 int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform);
 /**
- * Judge a surface. *judgements is NULL if there is no pass or fail; then the clause has the reason.
- * `runs`: the surface is known to compile, so that it needs its device.
+ * Judge a surface. *judgements is set to NULL if the verdict is neither pass nor fail; the clause
+ * then has the reason. `runs`: the surface is known to compile, so judging it needs a device.
  */
 int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
 		     const struct kl_surface *surface, bool runs);
 /**
- * Handle an error: if it means no verdict, leave the clause open and return 0; otherwise return it.
+ * If the error means no verdict, leave the clause open and return 0; otherwise return the error.
  */
 int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err);
-/** Set why the clause is open, unless it is set already; one line of printable ASCII. */
+/** Set why the clause is open, unless it is set: the first line only, as printable ASCII. */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why);
-/** Record a failure or a pass for the clause. Both take ownership of `at`. */
+/** Record a failure or a pass in the clause. Both functions take ownership of `at`. */
 void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		      const struct kl_judgement *judgement, char *at);
 void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at);
 bool kl_witness_passed(const struct kl_judgement *judgement);
-/** Whether the kernel ran, but hung, faulted, or gave wrong or varying results. */
+/** Check that the kernel ran, but hung, faulted, or gave wrong or varying results. */
 bool kl_witness_ran(enum kl_failure failure);
-/** The commit that has transition->to. */
+/** Return the commit whose surface is transition->to. */
 const git_oid *kl_witness_commit(const struct kl_transition *transition);
 /**
- * Whether all features that the card provides are in the list; false if it provides traits only.
+ * Check that `features` has each feature that the card provides; false if it provides only traits.
  */
 bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features);
 
 /* --- recording the outcome (witness_record.c) ----------------------------------------------- */
 
 /**
- * Write the judged surface as a commit on `parent`, to be kept when the card is put. `what` says
- * where the condition is false.
+ * Write the judged surface as a commit on `parent`; the commit is kept when the card is put. `what`
+ * says in the message where the condition is false.
  */
 int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition *transition,
 		    const git_oid *parent, const struct kl_surface *surface,
 		    const struct kl_judgement *judgement, const char *what);
-/**
- * Write the outcome into the card and the library, as one commit. `pre` is an index into `sound`.
- */
+/** Write the outcome into condition `pre` of `sound`, and commit the card to the library. */
 int kl_witness_put(struct kl_witness_search *search, size_t pre);
 
 #endif

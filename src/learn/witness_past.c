@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_past - finds witnesses in existing events: refused edits, trials, materialized work */
+/* witness_past - finds witnesses in events of refused edits, trials and materialized cards */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +10,23 @@
 
 #define MAX_LINKS 10000
 
-/* An edit that the gate refused, the state that it was tried on, and its event. */
+/* An edit that the gate refused, its event, and the state to which it was applied. */
 struct tried {
 	git_oid commit, on;
 	const struct kl_event *event;
 };
 
-/* Failures to compile or launch do not count: the edit can be wrong for other reasons. */
+/*
+ * Check that the event can be a witness. Failures to compile or launch do not count: they can have
+ * other causes than the condition.
+ */
 static bool may_count(const struct kl_witness_search *search, const struct kl_event *event)
 {
 	return event->verdict == KL_VERDICT_FAIL && kl_witness_ran(event->failure) &&
 	       kl_witness_is_there(search->card, &event->facts.features);
 }
 
-/* clauses.v.n if no clause is false, more than one is, or one is unknown */
+/* Returns clauses.v.n if no clause is false, or several are, or one is unknown. */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target)
 {
 	size_t at = search->clauses.v.n;
@@ -41,7 +44,7 @@ size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *
 	return at;
 }
 
-/* Find the directory of the judged surface's contract in its commit. */
+/* Find, in a commit, the directory of the contract whose surface was judged. */
 static int find_dir(char **out, struct kl_repo *repo, const git_oid *commit, const char *digest)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT,
@@ -78,7 +81,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
-	if (!err) /* edits are made on states that passed, whose event has the features */
+	if (!err) /* edits are made on states that passed and so have an event with features */
 		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
@@ -95,7 +98,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 	clause->end = KL_WITNESS_FAILS;
 	snprintf(clause->class_, sizeof(clause->class_), "%s", kl_event_class(tried->event));
 	clause->event = kl_strdup(tried->event->id);
-	clause->at = kl_asprintf("%s, as it was tried before", on->contract->workload);
+	clause->at = kl_asprintf("%s, in an earlier attempt", on->contract->workload);
 	kl_map_put(&search->events, clause->event, kl_event_ref(tried->event));
 	return 0;
 }
@@ -119,9 +122,9 @@ static int look_at_refusals(struct kl_witness_search *search)
 	return err;
 }
 
-/* --- trials, materialized work ---------------------------------------------------------------- */
+/* --- trials and materialized cards ------------------------------------------------------------ */
 
-/* Whether the commit applies this card, other than in an earlier search for witnesses. */
+/* Check that the commit applies this card, and was not made by an earlier search for witnesses. */
 static bool is_of_card(const struct kl_witness_search *search, const char *message)
 {
 	KL_AUTO(kl_freep) char *skill = kl_trailer_get(message, "Klineage-Skill");
@@ -173,7 +176,7 @@ static int look_at_chain(struct kl_witness_search *search, const git_oid *tip)
 		if (more)
 			at = link.parent[1];
 	}
-	if (err == KL_ENOTFOUND) { /* fsck reports missing commits */
+	if (err == KL_ENOTFOUND) { /* a commit is missing, which fsck reports */
 		kl_error_clear();
 		err = 0;
 	}

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_PLATFORMS 3 /* nearest platforms that lack a capability */
+#define MAX_PLATFORMS 3 /* most platforms to try for one clause */
 
 /* --- platforms that lack a capability --------------------------------------------------------- */
 
@@ -38,8 +38,8 @@ static bool is_false_on(struct kl_witness_search *search, const struct kl_transi
 }
 
 /*
- * List platforms of the same kind for which the clause is false, nearest first: on a farther one,
- * other missing capabilities would make the kernel fail.
+ * List platforms of the same kind for which the clause is false, nearest first: on a distant
+ * platform, the kernel could fail for lack of other capabilities.
  */
 static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS],
 				struct kl_witness_search *search,
@@ -67,15 +67,15 @@ static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS]
 }
 
 /*
- * Whether this machine can run a kernel built for another platform. A backend whose kernels name
- * their platform needs a device of it, so that such a kernel can only be compiled.
+ * Check whether this machine can run a kernel built for another platform. If a backend's kernels
+ * name their platform, they need such a device, and here they can only be compiled.
  */
 static bool runs_elsewhere(const struct kl_transition *transition)
 {
 	return !kl_backend_of(transition->to->contract)->own_platform;
 }
 
-/* Both states ported to a platform, and the gate that judges them. */
+/* Both states ported to one platform, and the gate session that judges them. */
 struct ported {
 	struct kl_surface *to, *from;
 	struct kl_gate *gate;
@@ -87,7 +87,7 @@ static void ported_release(struct ported *ported)
 	kl_surface_free(ported->from);
 }
 
-/* *why (owned) is the first line of the compiler's error, or NULL if the surface compiles. */
+/* Compile the surface. *why (owned) is the first line of the compiler's error; NULL: no error. */
 static int does_compile(char **why, struct kl_gate *gate, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts facts = { 0 };
@@ -122,7 +122,7 @@ static int port_state(struct ported *out, struct kl_witness_search *search,
 				platform, from);
 	if (!to)
 		return kl_error(KL_ENO,
-				"the kernel compiles for %s, but testing it needs such a device",
+				"the kernel compiles for %s, but running it needs such a device",
 				platform);
 	return 0;
 }
@@ -134,7 +134,7 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int err;
 
-	/* the state before is known to compile, and cannot be run */
+	/* port_state has compiled the state before, and it cannot be run here */
 	if (!runs_elsewhere(transition))
 		return kl_witness_keep(search, transition, kl_witness_commit(transition),
 				       ported->to, judgement, platform);
@@ -143,7 +143,8 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 	    !before)
 		return err < 0 ? err : KL_ENO;
 	if (!kl_witness_passed(before)) {
-		kl_witness_leave_open(clause, "the state before the step also fails there");
+		kl_witness_leave_open(
+			clause, "the state before the step also fails where the clause is false");
 		return KL_ENO;
 	}
 	if ((err = kl_witness_keep(search, transition, kl_witness_commit(transition), ported->to,
@@ -154,8 +155,8 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 }
 
 /*
- * A failed launch does not count: device code can be too large for the other device, which has
- * nothing to do with the capability.
+ * Check that the failure can witness the clause. A failed launch cannot: device code can be too
+ * large for the other device, whatever the capability.
  */
 static bool may_count(const struct kl_transition *transition, enum kl_failure failure)
 {
@@ -191,7 +192,8 @@ static int ask_platform(struct kl_witness_search *search, struct kl_witness_clau
 		return err;
 	}
 	if (kl_witness_passed(judgement))
-		kl_witness_leave_open(clause, "the compiler does not use the mechanism there");
+		kl_witness_leave_open(
+			clause, "the code compiled for that platform lacks what the card provides");
 	else if (!may_count(transition, judgement->event->failure))
 		kl_witness_leave_open(clause, judgement->event->message);
 	else if (!(err = judge_before(search, clause, transition, &ported, platform, judgement))) {

@@ -34,13 +34,13 @@ static int edit_tree(git_oid *tree, struct kl_repo *repo, const char *dir,
 	return err;
 }
 
-/* Replace all files of the surface: contract and launch plans can differ from the parent's. */
+/* Replace all files of the surface, since contract and launch plan can differ from the parent's. */
 static int tree_of(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 		   const struct kl_surface *surface)
 {
 	int err = kl_repo_tree_of(out, repo, parent);
 
-	/* a file can be both source and oracle, so edit one set after the other */
+	/* a file can be both source and oracle: edit the two sets one after the other */
 	if (!err)
 		err = edit_tree(out, repo, surface->dir, surface->file, surface->nfile);
 	if (!err)
@@ -109,7 +109,7 @@ static char *new_id(const struct kl_card *card, const char *id)
 	}
 }
 
-/* Takes ownership of the strings. */
+/* Add a precondition; takes ownership of its strings. */
 static void add_pre(struct kl_card *card, struct kl_card_pre pre)
 {
 	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
@@ -125,7 +125,9 @@ static struct kl_card_pre take_pre(struct kl_card *card, size_t at)
 	return pre;
 }
 
-/* The clauses with one outcome as a predicate; the old text if all have it, NULL if none. */
+/*
+ * Join the clauses whose outcome is `end`. Returns the old text if all have it, NULL if none has.
+ */
 static char *test_of(const struct kl_witness_search *search, const char *test,
 		     enum kl_witness_end end)
 {
@@ -167,7 +169,7 @@ static void add_witnessed(struct kl_card *card, const struct kl_witness_search *
 	add_risk(card, clause, id);
 }
 
-/* Drop references of risks to a removed condition. */
+/* Drop the references that risks have to a removed condition. */
 static void forget_pre(struct kl_card *card, const char *id)
 {
 	for (size_t i = 0; i < card->risk.n; i++)
@@ -178,8 +180,8 @@ static void forget_pre(struct kl_card *card, const char *id)
 }
 
 /*
- * Open clauses stay one condition, each witnessed clause becomes a condition with its event, and
- * the others are removed.
+ * Split the condition by outcome: open clauses stay together, each witnessed clause becomes a
+ * condition with its event, and clauses that are not needed are removed.
  */
 static void change_card(struct kl_card *card, const struct kl_witness_search *search, size_t pre)
 {

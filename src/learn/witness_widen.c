@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* witness_widen - removes a clause from contract and plan and finds points where it is false */
+/* witness_widen - drops a clause from contract and plan, and finds points where it is false */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "text/yaml_write.h"
 
 /*
- * offsets from a judged point, the smallest first; no known kernel depends on a larger power of two
+ * Offsets from a judged point, the smallest first. Larger ones are not tried, since no known kernel
+ * depends on a larger power of two.
  */
 static const int64_t offset[] = {
 	1, -1, 2,  -2,  3,  -3,  4,  -4,  5,   -5,   7,   -7,
@@ -64,7 +65,8 @@ static struct kl_predicate *parse_predicate(const char *text)
 }
 
 /*
- * If the clause follows from a condition of the domain, keep only the condition's other conjuncts.
+ * If the clause follows from a condition of the domain, replace the condition by those of its
+ * conjuncts that the clause does not imply.
  */
 static void relax_clause(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item,
 			 const char *clause)
@@ -119,7 +121,7 @@ static struct kl_yaml *points_value(const struct kl_contract *contract, const st
 	return seq;
 }
 
-/* Write the contract with `domain` replaced and points added to `also`. */
+/* Write the contract with another `domain`, and points added to `also`. */
 static int write_contract(struct kl_buf *out, const struct kl_surface *surface,
 			  const struct kl_strvec *domain, const struct kl_dims *more, size_t n)
 {
@@ -152,7 +154,7 @@ static int rewrite_contract(struct kl_surface **out, const struct kl_surface *su
 
 /* --- requirements of a launch plan ------------------------------------------------------------ */
 
-/* Whether a requirement is a divisibility or equality that uses one of the keys: "N % BN == 0". */
+/* Check that a requirement uses a key and is a divisibility or equality, such as "N % BN == 0". */
 static bool is_promise(const char *item, const struct kl_strvec *keys)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = parse_predicate(item);
@@ -183,7 +185,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *file, const stru
 
 		if (item->kind != KL_YAML_SCALAR || !is_promise(item->text, keys))
 			continue;
-		free(item->text); /* replaced by a condition that always holds */
+		free(item->text); /* replace it by a condition that always holds */
 		item->text = kl_strdup("1 == 1");
 		item->len = strlen(item->text);
 	}
@@ -191,7 +193,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *file, const stru
 	return 0;
 }
 
-/* Copy the surface, without the launch plan's requirements on the keys of the clause. */
+/* Copy the surface, without the requirements of its launch plan that use keys of the clause. */
 static int relax_plan(struct kl_surface **out, const struct kl_surface *surface, const char *clause)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = parse_predicate(clause);
@@ -215,14 +217,17 @@ static int relax_plan(struct kl_surface **out, const struct kl_surface *surface,
 struct search {
 	const struct kl_widen_of *of;
 	const struct kl_contract *contract;
-	struct kl_strvec domain;            /* the remaining conditions */
-	struct kl_surface *wide;            /* K_i under that domain, without new points */
-	const struct kl_surface *to, *from; /* the originals, or those in `relaxed` */
+	struct kl_strvec domain; /* conditions of the domain that remain */
+	/* K_i with the remaining domain, but without new points */
+	struct kl_surface *wide;
+	const struct kl_surface *to, *from; /* the step's states, or their copies in `relaxed` */
 	struct kl_surface *relaxed[2];
-	int64_t most;                /* bytes of the largest judged point */
-	size_t *order;               /* indices of judged points, the smallest first */
-	bool to_stands, from_stands; /* the plan of K_i, K_{i-1} must accept the point */
-	bool required;               /* K_i's plan refused a point by its own requirement */
+	int64_t most;  /* largest size of a judged point, in bytes */
+	size_t *order; /* indices of the judged points, by size, smallest first */
+	/* whether the launch plan of K_i, and of K_{i-1}, must accept a point */
+	bool to_stands, from_stands;
+	/* the plan of K_i refused a point because of one of its requirements */
+	bool required;
 };
 
 static void search_release(struct search *search)
@@ -266,8 +271,8 @@ static void order_points(struct search *search)
 }
 
 /*
- * Whether only this clause is false at the point: other clauses and the remaining domain must hold,
- * and the point must have at most twice the bytes of the largest judged one.
+ * Check that the clause is false at the point, that all other clauses and the remaining domain
+ * hold, and that the point has at most twice the bytes of the largest judged point.
  */
 static bool is_alone(const struct search *search, const struct kl_dims *dims)
 {
@@ -332,7 +337,7 @@ static void look_around(struct kl_widening *out, struct search *search, size_t m
 			}
 }
 
-/* Prefer points at which both kernels can be launched; otherwise only K_i must be. */
+/* Look for points that both launch plans accept, or else for points that K_i's plan accepts. */
 static void look_wider(struct kl_widening *out, struct search *search)
 {
 	search->to_stands = search->from_stands = kl_backend_of(search->contract)->device != NULL;
@@ -359,13 +364,13 @@ static int find_points(struct kl_widening *out, struct search *search)
 	}
 	if (!out->n && search->required)
 		return kl_error(KL_ENO,
-				"the launch plan itself refuses such points: nothing would be run");
+				"the launch plan accepts no point where the clause is false");
 	search->to_stands = false;
-	if (!out->n) /* a launch that fails is a failure as well */
+	if (!out->n) /* without an accepted point, a failed launch can still be judged */
 		look_around(out, search, 1);
 	return out->n ? 0 :
 			kl_error(KL_ENO,
-				 "no point near the judged ones makes only this clause false");
+				 "no point near the judged points makes this clause alone false");
 }
 
 static void describe_widening(struct kl_widening *out, const struct kl_contract *contract)
@@ -384,7 +389,8 @@ static int no_contract(int err)
 {
 	if (err != KL_EINVALID)
 		return err;
-	return kl_error_in(KL_ENO, "the contract cannot be widened");
+	return kl_error_in(KL_ENO,
+			   "cannot change the contract to allow points where the clause is false");
 }
 
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
@@ -404,7 +410,7 @@ int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
 	if ((err = rewrite_contract(&search.wide, of->to, &search.domain, NULL, 0)) < 0)
 		return no_contract(err);
 	if (search.contract->nalso + KL_WITNESS_POINTS > KL_MAX_ALSO)
-		return kl_error(KL_ENO, "the contract has no room for more points");
+		return kl_error(KL_ENO, "the contract has the maximum number of points already");
 	order_points(&search);
 	if ((err = find_points(&widening, &search)) < 0)
 		return err;

@@ -8,7 +8,7 @@
 #include "learn/wording_parts.h"
 #include "rewrite/brief.h"
 
-/* bounds of a reply in tokens: the words only, or with reasoning and code */
+/* tokens of a reply, at least (the texts only) and at most (with reasoning and code) */
 #define SHORT_REPLY 500
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
@@ -35,7 +35,7 @@ bool kl_wording_wants(const struct kl_wording *wording, size_t i)
 	return !wording->lift->v[i].old;
 }
 
-/* --- the facts of a group -------------------------------------------------------------- */
+/* --- data of a group of steps ----------------------------------------------------------------- */
 
 void kl_wording_group_release(struct kl_wording_group *group)
 {
@@ -50,7 +50,7 @@ void kl_wording_group_release(struct kl_wording_group *group)
 
 /*
  * Fill the target at which a condition must be false for the refused step to witness it: the state
- * that a backward step made, or the state on which a forward step was tried.
+ * that a backward step made, or the state that a forward step was applied to.
  */
 static int know_refused(struct kl_target *out, const struct kl_wording *wording,
 			const struct kl_refusal *refusal)
@@ -119,7 +119,8 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 		out->refused[n] = &transitions->r[k];
 		out->at[n] = (struct kl_target){ .known = KL_KNOWN_INIT };
 		out->known[n] = know_refused(&out->at[n], wording, &transitions->r[k]) == 0;
-		kl_error_clear(); /* a step whose commit is missing cannot witness a test */
+		/* if the commit of a step is missing, the step cannot witness a test */
+		kl_error_clear();
 		out->nrefused++;
 	}
 	know_features(out);
@@ -130,7 +131,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 
 static void give_up(struct kl_wording *wording, const struct kl_card *card, const char *why)
 {
-	kl_strvec_pushf(&wording->lift->notes, "%s keeps its measured words: %s", card->id, why);
+	kl_strvec_pushf(&wording->lift->notes, "%s was not reworded: %s", card->id, why);
 }
 
 static int take_reply(struct kl_wording_group *group, const char *reply)
@@ -155,7 +156,7 @@ static int open_session(struct kl_session **out, const struct kl_wording *wordin
 	return wording->o.open(out, workload, wording->o.payload);
 }
 
-/* Returns 1 if the card was worded, 0 if there was no usable answer. */
+/* Return 1 if the card was reworded, 0 if there was no usable answer. */
 static int run_conversation(struct kl_driver *driver, struct kl_wording_group *group)
 {
 	const char *reply;
@@ -188,7 +189,7 @@ int kl_wording_do(struct kl_wording *wording, size_t i)
 		return err;
 	wording->asked++;
 	err = run_conversation(&driver, &group);
-	if (err == KL_ENO || err == KL_ETIMEOUT) { /* the budget is spent; there was no reply */
+	if (err == KL_ENO || err == KL_ETIMEOUT) { /* the budget is spent, or there was no reply */
 		give_up(wording, group.r->card, kl_error_last());
 		kl_error_clear();
 		return 0;

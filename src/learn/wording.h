@@ -8,9 +8,9 @@
 #include "retrieve/taxonomy.h"
 
 /*
- * wording - has a model word the new cards of a lift (lift.h): intent, anchor, carriers, conditions
- * and risks, from the diffs, places, profiles and code of the steps. It writes words, never
- * evidence.
+ * wording - lets a model write the texts of the new cards of a lift (lift.h). The model gets the
+ * diffs, places, profiles and code of the steps, and words intent, anchor, carriers, conditions and
+ * risks. It cannot add evidence.
  *
  *	kl_lift_run(&lift, &t, library);
  *	kl_wording_open(&w, &lift, &opts);
@@ -18,19 +18,19 @@
  *		kl_wording_do(&w, i);		one conversation; sets lift.v[i].card
  *	kl_wording_release(&w);
  *
- * The words are checked against the data before they are used (docs/formats.md, "Words of a card"):
+ * The texts are checked against the data before they are used (docs/formats.md, "Words of a card"):
  * a predicate names only facts that are known for the state before some step; a `sound` predicate
  * holds for at least one of these states and is false for none; a witness is a refused step at
  * which the predicate was false; a risk cites steps that failed with its class; no text states a
- * speed. The model gets the errors and can answer three times in all; after that the card keeps its
- * measured words. The conversation is
+ * speed. The model gets the errors and can answer three times in all; after that the card keeps the
+ * texts that lift wrote. The name of the conversation is
  * refs/klineage/chat/<workload>/<name>/lift-<mechanism>-<digest> of the group's first transition.
- * It is charged to that workload's ledger, in the budget `induce`.
+ * Its cost is charged to the ledger of that workload, in the budget `induce`.
  */
 struct kl_wording_opts {
 	struct kl_repo *repo;
-	const char *who; /* "chat" or "exec" */
-	/** Open the session of a workload, borrowed. The previous one can be freed by the call. */
+	const char *who; /* the rewriter: "chat" or "exec" */
+	/** Open the session of a workload; *out is borrowed, and valid until the next call. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
 };
@@ -40,22 +40,24 @@ struct kl_wording {
 	struct kl_wording_opts o;
 	struct kl_mechanisms mechanisms;
 	struct kl_taxonomy *tax;
-	size_t asked, worded; /* number of cards */
+	/* number of cards for which a model was asked, and that were reworded */
+	size_t asked, worded;
 };
 
 int kl_wording_open(struct kl_wording *out, struct kl_lift *lift,
 		    const struct kl_wording_opts *opts);
 void kl_wording_release(struct kl_wording *wording);
 
-/** Whether result i is to be worded: only new cards are. */
+/** Check that result i is a new card: only new cards are reworded. */
 bool kl_wording_wants(const struct kl_wording *wording, size_t i);
 /**
- * Word result i. Returns 0 also if there was no usable answer or the budget is spent; then the
- * lift's notes have the reason. Errors are those of the provider and of the repository.
+ * Reword the card of result i. Returns 0 also if there was no usable answer or the budget is spent;
+ * a note of the lift then has the reason. Other errors are those of the provider and the
+ * repository.
  */
 int kl_wording_do(struct kl_wording *wording, size_t i);
 
-/** Estimated requests and nano-dollars, [0] at least and [1] at most. Nothing is sent. */
+/** Estimated numbers of requests and nano-dollars: [0] at least, [1] at most. */
 struct kl_wording_estimate {
 	int64_t cards, requests[2], nano[2];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wording_brief - the prompts that ask a model to word a card */
+/* wording_brief - writes the prompts that ask a model to word a card */
 #include <string.h>
 
 #include "learn/wording_parts.h"
@@ -24,7 +24,7 @@ const struct kl_transition *kl_wording_first(const struct kl_wording_group *grou
 	return first;
 }
 
-/* Append a key of the group, independent of the repository and of measurements. */
+/* Append a key that identifies the group in any repository, whatever was measured. */
 static void group_key(struct kl_buf *out, const struct kl_wording_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec steps = KL_STRVEC_INIT;
@@ -126,7 +126,7 @@ static void add_step(struct kl_buf *out, const struct kl_wording_group *group, s
 	kl_buf_addch(out, '\n');
 }
 
-/* Whether the step is the best of its language; only for that one the code is shown. */
+/* Check that the step is the best of its language: only the code of such steps is shown. */
 static bool is_first(const struct kl_wording_group *group, size_t i)
 {
 	for (size_t k = 0; k < i; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wording_check - checks a model's words for a card against the data of its steps */
+/* wording_check - checks the texts that a model wrote for a card against the data of its steps */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
 
-#define PLAN "the launch plan" /* construct of a card about the launch plan only (lift_anchor.c) */
+/* construct of a card that is about the launch plan only (lift_anchor.c) */
+#define PLAN "the launch plan"
 
 static int refuse_wording(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -26,7 +27,7 @@ static int refuse_wording(const char *fmt, ...)
 
 /* --- texts -------------------------------------------------------------------------- */
 
-/* Whether the text has a number with a unit of speed: only measurements can state a speed. */
+/* Check for a number with a unit of speed: only measurements may state a speed. */
 static bool tells_speed(const char *text)
 {
 	static const char *const unit[] = {
@@ -64,7 +65,7 @@ static int check_text(const char *text, const char *what)
 	return 0;
 }
 
-/* A text that names a file of the kernels it was learned from does not apply to others. */
+/* Refuse a text that names a file of one of the group's kernels: it would not apply to others. */
 static int check_portable(const struct kl_wording_group *group, const char *text, const char *what)
 {
 	for (size_t i = 0; i < group->n; i++)
@@ -79,7 +80,7 @@ static int check_portable(const struct kl_wording_group *group, const char *text
 
 /* --- predicates ------------------------------------------------------------------------ */
 
-/* "ldg.128" of "has(ldg.128)"; NULL if the key is not a call of `function`. Caller frees. */
+/* Copy the argument of a call: "ldg.128" of "has(ldg.128)"; NULL: not a call of `function`. */
 static char *member_of(const char *key, const char *function)
 {
 	size_t n = strlen(function), len = strlen(key);
@@ -98,8 +99,8 @@ static bool known_somewhere(const struct kl_wording_group *group, const char *ke
 }
 
 /*
- * Check that the key is a known fact. For closed functions every member is known, so check those
- * first.
+ * Check that the key is a known fact. Members of "has" and "cap" are checked first, since for
+ * closed functions any member counts as known.
  */
 static int check_key(const struct kl_wording_group *group, const char *id, const char *key)
 {
@@ -141,8 +142,9 @@ static int check_names(const struct kl_wording_group *group, const struct kl_wor
 }
 
 /*
- * All steps of the group were accepted, so a sound test cannot be false for any of them. A test
- * must be true for at least one; a useful one for a fast one, unless there is only one step.
+ * Check a test against the steps. All steps were accepted, so a sound test must be false for none
+ * of them. Any test must be true for at least one step; a useful test for a fast one, unless the
+ * group has a single step.
  */
 static int check_steps(struct kl_wording_group *group, const struct kl_words_pre *pre)
 {
@@ -170,7 +172,7 @@ static int check_steps(struct kl_wording_group *group, const struct kl_words_pre
 
 /* --- labels ------------------------------------------------------------------------------- */
 
-/* The index of a label: 1 for "R2"; -1 if it is not one of n labels of that kind. */
+/* Return the index of a label (1 for "R2"), or -1 if it is none of the n labels of that kind. */
 static long label_number(const char *text, char kind, size_t n)
 {
 	char rest;
@@ -208,7 +210,7 @@ static int find_witness(const struct kl_refusal **out, struct kl_wording_group *
 	return 0;
 }
 
-/* --- adding to the card ---------------------------------------------------------------------- */
+/* --- adding the texts to the card ------------------------------------------------------------- */
 
 static int add_pre(struct kl_card *card, struct kl_wording_group *group,
 		   const struct kl_words_pre *words_pre)
@@ -245,7 +247,7 @@ static int add_pre(struct kl_card *card, struct kl_wording_group *group,
 	return 0;
 }
 
-/* A cited step must have failed with the risk's class, or been slower. */
+/* Add the event of a cited step, which must have failed with the risk's class or been slower. */
 static int cite_events(struct kl_strvec *events, const struct kl_wording_group *group,
 		       const char *word, const char *class_)
 {
@@ -318,7 +320,7 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 		word);
 }
 
-/* The best step in the language; the carrier's `of` cites it. */
+/* Return the best step in the language; the carrier cites it as its `of`. */
 static const struct kl_transition *step_in(const struct kl_wording_group *group,
 					   const char *language)
 {
@@ -367,7 +369,7 @@ static void replace_text(char **field, const char *text)
 	*field = kl_strdup(text);
 }
 
-/* Write and parse the card, so that the limits of any card apply. */
+/* Write the card and parse it, so that it is checked like any card. */
 static int read_again(struct kl_card **out, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -399,7 +401,7 @@ int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
 	if (err < 0)
 		return err;
 	replace_text(&card->intent, words->intent);
-	/* this construct distinguishes cards about the launch plan only, and is kept */
+	/* keep PLAN: it marks cards that are about the launch plan only */
 	if (strcmp(card->anchor.construct, PLAN))
 		replace_text(&card->anchor.construct, words->construct);
 	replace_text(&card->anchor.acts_on, words->acts_on);

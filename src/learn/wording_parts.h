@@ -6,41 +6,43 @@
 #include "retrieve/target.h"
 #include "rewrite/driver.h"
 
-/*
- * wording_parts - one group of steps with their targets, shared by the wording files.
- */
-#define KL_WORDING_STEPS 6 /* the best steps, shown and labelled; words are checked against all */
+/* wording_parts - a group of steps, shared by the wording files. Inside src/learn only. */
+/* only the best steps are shown and labelled, but texts are checked against all steps */
+#define KL_WORDING_STEPS 6
 #define KL_WORDING_REFUSED 8
 
 struct kl_wording_group {
 	const struct kl_wording *w;
 	struct kl_lift_result *r;
-	const struct kl_mechanism *m;   /* or NULL */
-	const struct kl_transition **t; /* r->t */
+	const struct kl_mechanism *m;   /* mechanism of the card, or NULL */
+	const struct kl_transition **t; /* transitions of the group: r->t */
 	size_t n;
-	struct kl_target *before; /* for each transition: K_{i-1} with the gate's measurements */
+	/* for each transition: target of K_{i-1}, with the gate's measurements */
+	struct kl_target *before;
 	const struct kl_refusal *refused[KL_WORDING_REFUSED];
-	/* targets at which the refused steps failed */
+	/* the state at which each refused step failed */
 	struct kl_target at[KL_WORDING_REFUSED];
 	bool known[KL_WORDING_REFUSED]; /* `at` is filled */
 	size_t nrefused;
-	struct kl_strvec features; /* all features that a test can name */
+	struct kl_strvec features; /* features that a test may name */
 };
 
-/** Collect the group of result i. The group borrows from `wording`. */
+/** Collect the data of result i; it borrows from `wording`. */
 int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *wording, size_t i);
 void kl_wording_group_release(struct kl_wording_group *group);
 
 /**
- * Put the words into a copy of the card and check them. KL_EINVALID: the message is a sentence for
- * the author of the words; *out is not changed.
+ * Put the model's texts into a copy of the card and check them. KL_EINVALID: a text is refused; the
+ * message is sent to the model. *out is then unchanged.
  */
 int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
 		     const struct kl_words *words);
 
-/** The first transition by lineage and step number. Its workload has the group's conversation. */
+/**
+ * Return the first transition by lineage and step number; the conversation belongs to its workload.
+ */
 const struct kl_transition *kl_wording_first(const struct kl_wording_group *group);
-/** Fill a driver for the group's conversation, not yet opened. Borrows from the group. */
+/** Fill a driver for the group's conversation without opening it. It borrows from the group. */
 void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *group);
 /** Write one turn of the conversation. */
 void kl_wording_compose(struct kl_driver_turn *out, const struct kl_wording_group *group,

@@ -32,7 +32,7 @@ void kl_words_release(struct kl_words *words)
 	*words = (struct kl_words){ 0 };
 }
 
-/* Replace "-" and an empty text, which mean none, by NULL. */
+/* Set to NULL if the text is empty or "-", which mean that there is none. */
 static void or_null(char **text)
 {
 	if (!strcmp(*text, "-") || !**text) {

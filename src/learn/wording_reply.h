@@ -6,9 +6,8 @@
 #include <stddef.h>
 
 /*
- * wording_reply - parses a model's reply with the words of a card, strictly
- * (docs/formats.md, "Words of a card"). Only the form is checked here; wording.h checks the words
- * against the data.
+ * wording_reply - parses a model's reply with the texts of a card (docs/formats.md, "Words of a
+ * card"). The form of the reply is checked strictly; wording.h checks the texts against the data.
  *
  *	err = kl_words_parse(&w, text, len);
  *	if (err == KL_EINVALID)
@@ -18,7 +17,7 @@
  * The reply refers to steps by the labels of the prompt: T1, T2 for transitions, R1, R2 for refused
  * steps.
  */
-#define KL_WORDS_MOST 16 /* most carriers, conditions and risks, each */
+#define KL_WORDS_MOST 16 /* most carriers, most conditions and most risks of a reply */
 
 struct kl_words_carrier {
 	char *language, *form, *text;
@@ -27,8 +26,8 @@ struct kl_words_carrier {
 struct kl_words_pre {
 	bool sound; /* false: useful */
 	char *id, *text;
-	char *test;    /* predicate, or NULL */
-	char *witness; /* label, or NULL */
+	char *test;    /* predicate; NULL: none */
+	char *witness; /* label of a refused step; NULL: none */
 };
 
 struct kl_words_risk {
@@ -45,7 +44,7 @@ struct kl_words {
 	size_t ncarrier, npre, nrisk;
 };
 
-/** KL_EINVALID: the message is a sentence for the author of the reply; `out` is not changed. */
+/** Parse a reply. KL_EINVALID: the message is to be sent to the model; `out` is not changed. */
 int kl_words_parse(struct kl_words *out, const char *text, size_t len);
 void kl_words_release(struct kl_words *words);
 

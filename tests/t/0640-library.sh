@@ -80,14 +80,14 @@ test_expect_success 'a trial is for a state that has the anchor, that is held ou
 	cd "$SHARNESS_TRASH_DIRECTORY/lifted" && jam=$(cd "$shipped/cards" && ls | sed -n "s/^\(unroll-jam-.*\)\.yaml/\1/p") &&
 	git klineage admit -n --json --rewriter exec --exec true $jam >out && cat out && says "\"level\":\"other-workload\"" out &&
 	if ! test -e /dev/nvidiactl && ! test -e /proc/driver/nvidia/version && ! test -e /dev/dxg; then
-		says "it cannot be judged here: this machine has no visible GPU" out && ! grep "\"state\":{[^}]*cuda" out
+		says "the state cannot be judged here: this machine has no visible GPU" out && ! grep "\"state\":{[^}]*cuda" out
 	fi &&
 	git klineage admit -n --rewriter exec --exec true --on topk $jam >out && cat out && says "$jam on topk/" out &&
 	git klineage admit -n --rewriter exec --exec true --on topk/by-rule $jam >out && says "$jam on topk/by-rule K_" out &&
 	second=$(git rev-parse klineage/lineage/topk/by-rule~1) && git klineage admit -n --json --rewriter exec --exec true --on klineage/lineage/topk/by-rule~1 $jam >out &&
 	says "\"commit\":\"$second\"" out &&
 	own=$(sed -n "s/^    before: //p" "$shipped/cards/$jam.yaml" | head -n 1) &&
-	exits 1 git klineage admit -n --rewriter exec --exec true --on $own $jam >out && says "the card was learned from it" out &&
+	exits 1 git klineage admit -n --rewriter exec --exec true --on $own $jam >out && says "the card was learned from this state" out &&
 	exits 128 git klineage admit -n --rewriter exec --exec true --on top $jam 2>err && says "no lineage state matches" err
 '
 

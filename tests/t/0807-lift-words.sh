@@ -56,7 +56,7 @@ test_expect_success 'every new card is worded, lint and fsck find nothing, the c
 		reply "what any kernel would do" && printf "<pre>\nid: many\nkind: useful\ntest: T >= 2\nwitness: -\ntext: there must be some\n</pre>\n" &&
 		printf "<carrier language=\"cuda\" form=\"pseudocode\">\nfor each x\n</carrier>\n"
 	} >"$SAID/any" &&
-	repo all && words "$gdn" >out 2>err && test "$(wc -l <"$SAID/log")" = "$cards" && ! grep "keeps its measured words" err &&
+	repo all && words "$gdn" >out 2>err && test "$(wc -l <"$SAID/log")" = "$cards" && ! grep "was not reworded" err &&
 	for c in $(git ls-tree --name-only "$skills:cards"); do
 		git show "$skills:cards/$c" >card && says "intent: what any kernel would do" card && says "id: many" card &&
 		says "form: pseudocode" card && says "form: diff" card || return 1
@@ -89,8 +89,8 @@ test_expect_success 'lifted again nothing is asked; the words of cards that are 
 test_expect_success 'a card that is refused, or for which nobody answers, does not stop the others' '
 	repo some && reply "any words" >"$SAID/any" && : >"$SAID/sm-stage.no" && : >"$SAID/smem-pad.busy" && git config klineage.chat.patience 1 &&
 	words "$gdn" >out 2>err && rm "$SAID/sm-stage.no" "$SAID/smem-pad.busy" &&
-	grep "sm-stage-[0-9a-f]* keeps its measured words: it is a refusal" err &&
-	grep "smem-pad-[0-9a-f]* keeps its measured words: .*failed with 75.*gave up after [1-9]" err &&
+	grep "sm-stage-[0-9a-f]* was not reworded: it is a refusal" err &&
+	grep "smem-pad-[0-9a-f]* was not reworded: .*failed with 75.*gave up after [1-9]" err &&
 	test "$(count)" = "$cards" && card sm-stage >out && ! grep "any words" out && card smem-pad >out && ! grep "any words" out &&
 	for m in coalesce vector-load warp-scan register-scan; do card $m >out && says "intent: any words" out || return 1; done &&
 	test "$(grep -c "^sm-stage" "$SAID/log")" = 3 && git klineage fsck >out && says ": 0 errors, 0 warnings" out
@@ -116,9 +116,9 @@ test_expect_success 'what the data do not bear out is told to it, and not taken'
 	done && rm "$SAID"/*.[01]
 '
 
-test_expect_success 'three unusable answers: the measured words stand, and the rest goes on' '
+test_expect_success 'three unusable answers: the texts of lift stay, and the rest goes on' '
 	repo never && echo "I cannot say." >"$SAID/any" && reply "good words" >"$SAID/sm-stage.0" && words "$gdn" >out 2>err &&
-	test "$(grep -c "keeps its measured words: the reply has no <card>" err)" = "$((cards - 1))" &&
+	test "$(grep -c "was not reworded: the reply has no <card>" err)" = "$((cards - 1))" &&
 	test "$(grep -c "^coalesce" "$SAID/log")" = 3 &&
 	card sm-stage >out && says "intent: good words" out && card coalesce >out && ! grep "good words" out &&
 	words --json "$gdn" >out && says "\"cards\":[]" out && rm "$SAID/sm-stage.0"
@@ -142,10 +142,10 @@ test_expect_success 'a recording of it answers for it, elsewhere' '
 	git klineage lift --words chat --model recorded "$gdn" >out 2>err && test "$(git rev-parse "$skills^{tree}")" = "$first"
 '
 
-test_expect_success 'a budget that allows none leaves the measured words, and no reservation' '
+test_expect_success 'a budget that allows none leaves the texts of lift, and no reservation' '
 	repo poor && git config klineage.chat.provider anthropic && git config klineage.chat.url http://127.0.0.1:9 && git config klineage.m-1.price "input=2 output=10" &&
 	git klineage lift --words chat --model m-1 --budget 0.000001 "$gdn" >out 2>err &&
-	test "$(grep -c "keeps its measured words" err)" = "$cards" && test -z "$(git for-each-ref refs/klineage/chat refs/klineage/ledger)" &&
+	test "$(grep -c "was not reworded" err)" = "$cards" && test -z "$(git for-each-ref refs/klineage/chat refs/klineage/ledger)" &&
 	test "$(count)" = "$cards"
 '
 

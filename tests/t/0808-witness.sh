@@ -115,7 +115,7 @@ test_expect_success 'one commit for each condition, whose message has the events
 '
 
 test_expect_success 'what the kernel before the step needs as well is not the step'"'"'s need' '
-	(learn inherited "m >= 4, n >= 8, n % 8 == 0" "$by_eight" 8 && git for-each-ref refs/heads >before && seek >out && cat out && says "the state before the step also fails there" out &&
+	(learn inherited "m >= 4, n >= 8, n % 8 == 0" "$by_eight" 8 && git for-each-ref refs/heads >before && seek >out && cat out && says "the state before the step also fails where the clause is false" out &&
 	pre domain-scale >pre && says "state: assumed" pre && clean)
 '
 
@@ -170,7 +170,7 @@ test_expect_success 'its carrier on a state where the clause is false brings the
 '
 
 test_expect_success 'right on one such state and wrong on another says nothing; where it is right on all of them the clause goes' '
-	(cp -R blocks told && cd told && was=$(git rev-parse klineage/skills) && assume asks "has('"'vec.256'"') && n >= 1" && seek >out && cat out && says "right on one such state and wrong on another" out &&
+	(cp -R blocks told && cd told && was=$(git rev-parse klineage/skills) && assume asks "has('"'vec.256'"') && n >= 1" && seek >out && cat out && says "passes on one state where the clause is false, and fails on another" out &&
 	pre asks >pre && says "vec.256" pre && git update-ref refs/heads/klineage/skills $was && assume asks "has('"'vec.256'"') && n >= 1" && git update-ref -d refs/heads/klineage/lineage/narrow/x &&
 	seek >out && cat out && says "has('"'vec.256'"'): not needed; wide/x K_0, by the carrier" out && pre asks >pre && says "test: (n >= 1)" pre && says "state: assumed" pre && clean)
 '
@@ -182,7 +182,7 @@ test_expect_success 'a clause stays while a kernel that the card was learned fro
 
 test_expect_success 'a trial that failed where it is false is at hand: no gate run' '
 	(cp -R blocks hand && cd hand && exits 1 git klineage admit -q "$(the_card)" && card >has && says "class: fault" has && assume block "BLOCK >= 16" &&
-	seek >out && cat out && says "BLOCK >= 16: witnessed, fault; narrow, as it was tried before" out && event=$(card | sed -n "/^ver:/,\$s/^ *event: //p") && pre block >pre && says "by: $event" pre && clean)
+	seek >out && cat out && says "BLOCK >= 16: witnessed, fault; narrow, in an earlier attempt" out && event=$(card | sed -n "/^ver:/,\$s/^ *event: //p") && pre block >pre && says "by: $event" pre && clean)
 '
 
 test_expect_success FAULT 'killed at every durable step: nothing is lost, the next run ends the same' '

@@ -37,7 +37,7 @@ test_expect_success 'admitted on the lineage that it was not learned from, by it
 
 test_expect_success 'what was learned from, or passed, is not held out' '
 	(cd lib && before=$(git rev-parse klineage/skills) && exits 1 git klineage admit $(cat ../id) >out && says "cannot be tried on any of 4 states" out &&
-	says "scale/x K_0: the card was learned from it" out && says "poly/x K_0: a trial of the card on it has passed" out &&
+	says "scale/x K_0: the card was learned from this state" out && says "poly/x K_0: a trial of the card on this state has passed" out &&
 	test "$(git rev-parse klineage/skills)" = $before)
 '
 
