@@ -32,7 +32,7 @@ int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *card
 
 /* --- a turn ------------------------------------------------------------------------------- */
 
-/* The key has no times, random indices or compiler output (session.h, kl_request.key). */
+/* Write the request's key, free of times, random indices and compiler output (kl_request.key). */
 static void write_key(struct kl_buf *key, const struct kl_agent_question *question,
 		      enum kl_dialogue_kind kind)
 {
@@ -112,7 +112,7 @@ int kl_agent_ask(struct kl_agent_answer *out, struct kl_driver *driver,
 	return kl_driver_accept(driver, read_reply(out, reply, question->state));
 }
 
-/* --- cards ------------------------------------------------------------------------------------ */
+/* --- showing cards ---------------------------------------------------------------------------- */
 
 const char *kl_cards_arm_name(enum kl_cards_arm arm)
 {

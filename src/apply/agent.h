@@ -7,8 +7,8 @@
 #include "text/json.h"
 
 /*
- * agent - turns for a model that edits kernels by cards: it composes a turn from the facts of a
- * kernel and reads an edit from the reply. driver.h runs the conversation; the callers
+ * agent - composes the turns in which a model edits a kernel by cards. A turn is made from facts of
+ * the kernel, and the edit is read from the reply. driver.h runs the conversation; the callers
  * (materialize_agent.c, learn/admit_attempt.c) judge the edit and choose the next turn. The system
  * texts contain the complete cards and are the same at every turn, so that a provider can cache
  * them.
@@ -19,43 +19,48 @@
  *		... judge answer.to, choose the next turn ...
  */
 
-/** Open the conversation: `prompt` is "materialize", "admit", "control"; `cards`: its @CARDS@. */
+/**
+ * Open the conversation. `prompt` is "materialize", "admit" or "control"; `cards` is the text that
+ * replaces @CARDS@ in it.
+ */
 int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *cards,
 		  const struct kl_surface *state);
 
 struct kl_agent_question {
 	const struct kl_surface *state;
-	const struct kl_event *facts; /* of the state, or NULL */
-	const char *offer;            /* text that offers cards; "": none */
+	const struct kl_event *facts; /* event with the facts of `state`, or NULL */
+	const char *offer;            /* text that offers cards; "": no cards are offered */
 	const char *offered;          /* ids of the offered cards, for the request's key */
-	/* result of the turn before */
-	const char *class_;           /* NULL: there was no turn before */
-	const char *outcome;          /* a sentence */
-	const char *missing;          /* facts that the card should have added, or NULL */
-	const struct kl_event *event; /* of the gate, or NULL */
+	/* result of the previous turn */
+	/* class of the previous edit; "": correct; NULL: this is the first turn */
+	const char *class_;
+	const char *outcome; /* sentence that tells the result, or NULL */
+	/* facts that the card should have added but did not, or NULL */
+	const char *missing;
+	const struct kl_event *event; /* the gate's event for the previous edit, or NULL */
 };
 
 struct kl_agent_answer {
-	struct kl_surface *to;    /* NULL: the model gives up */
-	char *card;               /* named by the model, or NULL */
-	char *action, *mechanism; /* "" or NULL: none */
-	char *text;               /* the model's explanation, also when it gives up */
-	char *source;             /* the turn: "materialize.3" */
+	struct kl_surface *to;    /* the edited surface; NULL: the model gives up */
+	char *card;               /* id of the card that the model names, or NULL */
+	char *action, *mechanism; /* as the model names them; "" or NULL: not named */
+	char *text;               /* the model's explanation of the edit, or why it gives up */
+	char *source;             /* the turn that answered: "materialize.3" */
 };
 void kl_agent_answer_release(struct kl_agent_answer *answer);
 
 /**
- * Ask the current turn. Returns 0 with the answer in `out`; 1 if the reply is unusable, with the
- * reason in driver->why and the parts that could be read in `out`. Errors as kl_driver_ask. The
- * caller releases `out` in every case.
+ * Ask the current turn. Returns 0 with the answer in `out`, or 1 if the reply is unusable:
+ * driver->why then has the reason, and `out` the parts that could be read. Errors as kl_driver_ask.
+ * The caller releases `out` in every case.
  */
 int kl_agent_ask(struct kl_agent_answer *out, struct kl_driver *driver,
 		 const struct kl_agent_question *question);
 
 /* --- cards as shown to a model ----------------------------------------------------------- */
 
-enum kl_cards_arm { KL_CARDS_FULL, KL_CARDS_LABELS, KL_CARDS_NONE }; /* --cards */
-/** "full", "labels", "none"; NULL if `arm` is out of range. */
+enum kl_cards_arm { KL_CARDS_FULL, KL_CARDS_LABELS, KL_CARDS_NONE }; /* values of --cards */
+/** Return "full", "labels" or "none"; NULL if `arm` is out of range. */
 const char *kl_cards_arm_name(enum kl_cards_arm arm);
 
 /** Write a card in a fence: the complete canonical card (KL_CARDS_FULL), or its id and intent. */

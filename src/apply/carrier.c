@@ -44,7 +44,7 @@ static bool same_text(const struct kl_file *file, const struct kl_buf *text)
 
 /* --- diffs: matching files ----------------------------------------------------------- */
 
-/* Collect the paths of the "diff --git a/x b/x" lines; no line of a hunk begins like that. */
+/* Collect the paths of the "diff --git a/x b/x" lines. No line of a hunk begins like that. */
 static int diff_paths(struct kl_strvec *out, const char *diff)
 {
 	static const char head[] = "diff --git a/";
@@ -59,12 +59,13 @@ static int diff_paths(struct kl_strvec *out, const char *diff)
 			if (!kl_fs_path_ok(path))
 				return kl_error(
 					KL_ENO,
-					"its diff has a path outside of the directory: '%s'", path);
+					"the card's diff has a path outside the directory: '%s'",
+					path);
 			kl_strvec_push(out, path);
 		}
 		at += n + (at[n] == '\n');
 	}
-	return out->n ? 0 : kl_error(KL_ENO, "its diff has no 'diff --git' line");
+	return out->n ? 0 : kl_error(KL_ENO, "the card's diff has no 'diff --git' line");
 }
 
 static const char *base_name(const char *path)
@@ -81,7 +82,7 @@ static const char *file_kind(const char *path)
 	return dot ? dot : "";
 }
 
-/* The source whose `part` (name or suffix) is that of `path`; NULL if there is none or several. */
+/* Find the only source with the same `part` (name or suffix) as `path`; NULL: none or several. */
 static const struct kl_file *only_file(const struct kl_surface *surface, const char *path,
 				       const char *(*part)(const char *path))
 {
@@ -111,7 +112,7 @@ static const struct kl_file *source_for(const struct kl_surface *surface, const 
 
 /* --- diffs: applying --------------------------------------------------------------------- */
 
-/* Apply the diff to a tree and read the file at `path` of the result. */
+/* Apply the diff to a tree, and read the file `path` of the patched tree. */
 static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *tree,
 		      const char *path, const char *diff)
 {
@@ -121,11 +122,11 @@ static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *t
 	if (!err)
 		err = kl_repo_tree_entry(&blob, NULL, repo, &patched, path);
 	if (err == KL_ENOTFOUND)
-		return kl_error(KL_ENO, "its diff removes '%s'", path);
+		return kl_error(KL_ENO, "the card's diff removes '%s'", path);
 	return err ? err : kl_repo_blob_read(out, repo, &blob, MAX_FILE);
 }
 
-/* The tree from which the carrier's diff was made; KL_ENOTFOUND if it is unknown or missing. */
+/* Get the tree that the carrier's diff was made from. KL_ENOTFOUND: unknown or missing. */
 static int base_tree(git_oid *out, const struct kl_carrier_try *try,
 		     const struct kl_card_carrier *carrier)
 {
@@ -160,7 +161,7 @@ static int merge_file(struct kl_buf *out, const struct kl_carrier_try *try, cons
 	return kl_repo_merge_text(out, try->repo, &base_text, &current, &patched);
 }
 
-/* the files of a diff and the sources to which they are matched */
+/* The files of a diff, and the source that each is matched to. */
 struct mapped {
 	struct kl_strvec paths;
 	const struct kl_file **file;
@@ -182,12 +183,13 @@ static int map_files(struct mapped *mapped, const struct kl_carrier_try *try, co
 	for (size_t i = 0; i < mapped->paths.n; i++) {
 		mapped->file[i] = source_for(try->state, mapped->paths.v[i], mapped->paths.n == 1);
 		if (!mapped->file[i])
-			return kl_error(KL_ENO,
-					"its diff changes '%s', which matches no source of '%s'",
-					mapped->paths.v[i], try->state->contract->workload);
+			return kl_error(
+				KL_ENO,
+				"the card's diff changes '%s', which matches no source of '%s'",
+				mapped->paths.v[i], try->state->contract->workload);
 		for (size_t k = 0; k < i; k++)
 			if (mapped->file[k] == mapped->file[i])
-				return kl_error(KL_ENO, "its diff changes '%s' twice",
+				return kl_error(KL_ENO, "the card's diff changes '%s' twice",
 						mapped->paths.v[i]);
 	}
 	return 0;
@@ -246,7 +248,7 @@ static int apply_diff(struct edits *out, const char **how, const struct kl_carri
 		err = merge_all(out, try, &mapped, &base, carrier->text);
 	if (!err || err == KL_EINTR || err == KL_EIO)
 		return err;
-	kl_error_clear(); /* no base, or a conflict */
+	kl_error_clear(); /* there is no base, or the merge conflicts: apply the diff as a patch */
 	edits_release(out);
 	*out = (struct edits){ 0 };
 	*how = "applied as a patch";
@@ -263,7 +265,7 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *try,
 	if (!suffixes)
 		return kl_error(KL_ENO, "Coccinelle does not support %s", carrier->language);
 	if (!try->jail)
-		return kl_error(KL_ENO, "its semantic patch cannot be run without a jail");
+		return kl_error(KL_ENO, "the card's semantic patch cannot be run without a jail");
 	for (size_t i = 0; i < try->state->nfile; i++) {
 		const struct kl_file *file = &try->state->file[i];
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -279,12 +281,14 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *try,
 		if (changed)
 			add_edit(out, file->path, &text);
 	}
-	return out->n ? 0 : kl_error(KL_ENO, "its semantic patch matches nothing here");
+	return out->n ?
+		       0 :
+		       kl_error(KL_ENO, "the card's semantic patch matches nothing in the sources");
 }
 
-/* --- both kinds ------------------------------------------------------------------------------- */
+/* --- applying either kind --------------------------------------------------------------------- */
 
-/* Errors in a card's own text mean that the card does not apply (KL_ENO). */
+/* Turn an error in the card's own text into KL_ENO: the card does not apply. */
 static int card_error(int err)
 {
 	switch (err) {
@@ -307,7 +311,8 @@ int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_
 
 	*how = "";
 	if (!carrier)
-		return kl_error(KL_ENO, "it has no diff and no semantic patch for %s", language);
+		return kl_error(KL_ENO, "the card has neither a diff nor a semantic patch for %s",
+				language);
 	if (carrier->form == KL_CARRIER_COCCI) {
 		*how = "by its semantic patch";
 		err = apply_cocci(&edits, try, carrier);
@@ -315,7 +320,7 @@ int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_
 		err = apply_diff(&edits, how, try, carrier);
 	}
 	if (!err && !edits.n)
-		return kl_error(KL_ENO, "it changes nothing here");
+		return kl_error(KL_ENO, "the card's carrier changes nothing in the sources");
 	if (!err)
 		err = kl_surface_with(out, try->state, edits.v, edits.n);
 	return card_error(err);

@@ -7,35 +7,34 @@
 #include "jail/jail.h"
 
 /*
- * carrier - applies a card without a model: its carrier for the target's language is tried on the
- * target's sources.
+ * carrier - applies a card without a model: by its mechanical carrier for the target's language.
  *
- *	diff		a three-way merge if the library's repository has the state from which the
- *			diff was made; without it, or if the merge conflicts, as a patch whose
- *			context must match
+ *	diff		by a three-way merge if the library's repository has the state that the
+ *			diff was made from; without that state, or if the merge conflicts, as a
+ *			patch whose context must match
  *	semantic-patch	by Coccinelle, in the compile jail, on each source
  *
- * Only sources of the contract can change: a diff that changes another file, or adds or removes
- * one, is refused. A file of the diff is matched to the target's source with the same path, else to
- * the only one with the same name, else, for a diff of one file, to the only one with the same
- * suffix. The result is not judged here.
+ * Only sources of the contract can change: a diff that changes another file, or adds or removes a
+ * file, is refused. A file of the diff is matched to the target's source with the same path,
+ * otherwise to the only source with the same name, otherwise, for a diff of one file, to the only
+ * source with the same suffix. The result is not judged.
  */
 struct kl_carrier_try {
-	struct kl_repo *repo;       /* scratch objects go here */
-	struct kl_repo *library;    /* the card's repository; can be `repo` */
+	struct kl_repo *repo;       /* repository to write temporary objects to */
+	struct kl_repo *library;    /* repository of the library; can be `repo` */
 	const struct kl_jail *jail; /* NULL: semantic patches cannot run */
 	const struct kl_card *card;
 	const struct kl_surface *state;
 };
 
 /**
- * Apply the card's carrier to `state`; `*how` (a constant) describes how it was applied.
- * KL_ENO with the reason: there is no mechanical carrier for the language, it cannot be run here,
- * it does not apply, or it changes nothing.
+ * Apply the card's carrier to `state`. `*how` is set to a constant that says how it was applied.
+ * KL_ENO, with the reason: the card has no mechanical carrier for the language, or its carrier
+ * cannot be run here, does not apply, or changes nothing.
  */
 int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try);
 
-/** Find the mechanical carrier for a language, or NULL. */
+/** Find the card's mechanical carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
 						    const char *language);
 

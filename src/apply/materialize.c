@@ -90,7 +90,7 @@ static size_t add_node(struct kl_materialize_run *run, const git_oid *commit,
 	return materialization->nnode++;
 }
 
-/* --- cards for a node ------------------------------------------------------------------------ */
+/* --- the cards that fit a node ---------------------------------------------------------------- */
 
 static bool learned_from(const struct kl_index *ix, size_t card, const char *lineage)
 {
@@ -152,9 +152,9 @@ static bool is_known(const struct kl_materialize_run *run, const struct kl_surfa
 	return false;
 }
 
-/* --- one edit of one node -------------------------------------------------------------------- */
+/* --- an edit of a node ------------------------------------------------------------------------ */
 
-/* The gate compared the edit with its parent `on`; compare it with the best node as well. */
+/* Compare the edit with the best node. If that is `on`, the gate has compared them already. */
 static int beats_best(bool *out, const struct kl_materialize_run *run,
 		      const struct kl_surface *surface, size_t on)
 {
@@ -201,7 +201,7 @@ static int weigh_edit(struct kl_materialize_attempt *attempt, const struct kl_ma
 	return err;
 }
 
-/* A failed edit also becomes a node, so that it is not judged twice; nothing is built on it. */
+/* Make a node of the edit. A failed edit becomes a node as well, so that it is judged only once. */
 static void make_node(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 		      const git_oid *commit, struct kl_surface *to, struct kl_event *event)
 {
@@ -242,7 +242,7 @@ static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materiali
 	git_oid oid;
 	int err = 0;
 
-	if (commit) /* an earlier run committed it, but its speed was ambiguous */
+	if (commit) /* an earlier run committed the edit, but its speed was ambiguous */
 		oid = *commit;
 	else
 		err = kl_card_commit_write(&oid, NULL, &card_commit);
@@ -256,8 +256,8 @@ static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materiali
 }
 
 /*
- * Use the result of an earlier run. *done is false if there is none or if its speed was ambiguous;
- * *commit is the earlier commit of the edit, or NULL.
+ * Use the result of an earlier run. *done is false if there is none, or if its speed was ambiguous.
+ * *commit is the earlier run's commit of the edit, or NULL.
  */
 static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize_attempt *attempt,
 		       struct kl_materialize_run *run, const struct kl_materialize_edit *edit)
@@ -356,7 +356,7 @@ static int apply_card(struct kl_materialize_attempt *attempt, struct kl_material
 		&(struct kl_materialize_edit){ .card = card, .how = attempt->how, .to = &to });
 }
 
-/* Load and try a card; *tried is the index of the attempt. */
+/* Load a card and try it; *tried is set to the index of the attempt. */
 static int try_card(size_t *tried, struct kl_card **card, struct kl_materialize_run *run, size_t on,
 		    const struct kl_retrieved *retrieved)
 {
@@ -380,8 +380,9 @@ static bool is_enough(const struct kl_materialize_run *run)
 }
 
 /*
- * Try every card of the pool that `only` names (NULL: all), until the best moves. On a node that is
- * correct but not faster, try the cards that its card enables, up to `left` further steps.
+ * Try every card that fits the node and that `only` names (NULL: all), until there is a new best.
+ * If an edit is correct but not faster, go on from it with the cards that its card enables, up to
+ * `left` further steps.
  */
 static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
 		    int left)
@@ -423,7 +424,7 @@ int kl_materialize_climb(struct kl_materialize_run *run)
 
 /* --- the root -------------------------------------------------------------------------------- */
 
-/* Make the root the first link of the chain, so that commits with notes stay reachable. */
+/* Make the root the first link of the chain, so that the commit with its note stays reachable. */
 static int begin_run(struct kl_materialize_run *run, struct kl_event *event)
 {
 	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo,
@@ -471,7 +472,9 @@ static int read_tip(struct kl_materialize_run *run)
 	int err = kl_refs_get(&run->tip, run->o->repo, run->m->branch);
 
 	if (!err && run->o->again && !is_tip_known(run))
-		return kl_error(KL_ECHANGED, "'%s' is not at a commit of this run", run->m->branch);
+		return kl_error(KL_ECHANGED,
+				"'%s' points to a commit that does not belong to this run",
+				run->m->branch);
 	if (err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
@@ -491,7 +494,7 @@ static int can_begin(struct kl_materialize_run *run)
 	if (err == KL_EEXISTS)
 		return kl_error_hint(
 			err, "use '--continue' to resume that run, '--root best' to start from "
-			     "its best, or '--name' for another name");
+			     "its best result, or '--name' to choose another name");
 	if (!err && run->log.there && memcmp(&run->log.root, &run->o->commit, sizeof(none)))
 		return kl_error_hint(kl_error(KL_EEXISTS,
 					      "a run from another root has the name '%s'",
@@ -527,7 +530,7 @@ int kl_materialize_check(const struct kl_materialize_opts *opts)
 	return err < 0 ? err : can_begin(&run);
 }
 
-/* If the model does not see complete cards, try no mechanical carriers either. */
+/* Try the mechanical carriers, unless the model does not see complete cards. */
 static int climb_all(struct kl_materialize_run *run)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* materialize_agent - asks a model, node by node, to apply the cards that fit */
+/* materialize_agent - asks a model to apply the cards that fit a node, node by node */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,25 +10,26 @@
 #include "rewrite/prompt.h"
 
 /*
- * One conversation for the whole run. Its system texts contain the cards that fit the root,
- * complete; each turn shows a node or the result of the last edit, and offers cards. The results
- * decide which node is asked about next. A stored turn records its node instead, so that a resumed
- * run goes through the same nodes again.
+ * The whole run is one conversation. Its system texts contain the complete cards that fit the root;
+ * each turn shows a node or the result of the last edit, and offers cards. Results decide which
+ * node is asked about next. A stored turn records its node, so that a resumed run goes through the
+ * same nodes again.
  */
 struct climber {
 	struct kl_driver driver;
 	struct kl_materialize_run *run;
-	struct kl_strvec told; /* cards that the model has seen completely */
+	struct kl_strvec told; /* ids of the cards that the model has seen in full */
 	size_t told_bytes;
-	struct kl_map closed; /* "<node> <card>": not offered there any more */
-	/* current position */
-	size_t at, shown;      /* current node, and the one shown last to the model */
-	struct kl_strvec only; /* cards allowed, when building on a node; empty: all */
+	/* keys "<node> <card>" of cards that are no longer offered at the node */
+	struct kl_map closed;
+	/* where the run is */
+	size_t at, shown;      /* the current node, and the node last shown to the model */
+	struct kl_strvec only; /* cards that may be offered when building on a node; empty: all */
 	int left;              /* further steps allowed on nodes that are not faster */
 	struct kl_retrieval pool;
-	bool pooled; /* `pool` is that of `at` */
-	/* the turn */
-	char *class_, *outcome; /* of the last turn */
+	bool pooled; /* `pool` was filled for the node `at` */
+	/* the last turn and the next */
+	char *class_, *outcome; /* class of the last edit, and a sentence about it */
 	struct kl_event *event;
 	struct kl_buf offer, offered;
 	size_t noffer;
@@ -67,8 +68,8 @@ static int load_card(struct kl_card **out, const struct climber *climber, size_t
 }
 
 /*
- * Append the complete card unless the model has seen it or the prompt is full. *ok: the model knows
- * the card now.
+ * Append the complete card, unless the model has seen it or the prompt is full. *ok is set to
+ * whether the model now knows the card.
  */
 static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 		     const struct kl_retrieved *retrieved)
@@ -94,7 +95,7 @@ static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 	return 0;
 }
 
-/* Whether the conversation's system texts have the card; stored texts can have other cards. */
+/* Check that the conversation's system texts have the card; stored ones can have other cards. */
 static bool is_told(const struct climber *climber, const char *card)
 {
 	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);
@@ -108,7 +109,7 @@ static bool is_told(const struct climber *climber, const char *card)
 	return false;
 }
 
-/* A resumed conversation keeps its system texts, so cards missing there are shown in a turn. */
+/* Forget told cards that a resumed conversation's system texts lack, so that a turn shows them. */
 static void forget_untold(struct climber *climber)
 {
 	struct kl_strvec told = climber->told;
@@ -173,7 +174,7 @@ static void offer_card(struct climber *climber, const struct kl_retrieved *retri
 	kl_buf_addf(&climber->offered, "%s%s", climber->offered.len ? " " : "", retrieved->id);
 }
 
-/* Compose the offer of cards for the current node, with the text of those not seen yet. */
+/* Compose the offer of cards for the current node, with the full text of cards not seen yet. */
 static int make_offer(struct climber *climber)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
@@ -226,7 +227,7 @@ static void move_to(struct climber *climber, size_t at, const struct kl_strvec *
 	climber->driver.dialogue.kind = KL_DIALOGUE_STEP;
 }
 
-/* Ask for another card; show the current node first if the model has not just seen it. */
+/* Ask for another card. If the model last saw another node, show the current node first. */
 static void ask_another(struct climber *climber)
 {
 	climber->driver.dialogue.repair = 0;
@@ -243,7 +244,7 @@ static void note_outcome(struct climber *climber, const char *class_, struct kl_
 	climber->event = kl_event_ref(event);
 }
 
-/* Choose the node and offer of the next turn; *more is false if nothing is left to offer. */
+/* Choose the node and the offer of the next turn; *more is false if no card is left to offer. */
 static int find_next(bool *more, struct climber *climber)
 {
 	bool none = climber->run->o->arm == KL_CARDS_NONE;
@@ -276,8 +277,8 @@ static size_t index_find(const struct kl_index *ix, const char *id)
 }
 
 /*
- * Load the card that a reply names, which must be one of those offered; for a stored reply any card
- * of the index, as the offer may have been different then.
+ * Load the card that a reply names. It must be one of the offered cards; for a stored reply, it may
+ * be any card of the index, since the offer may have been different.
  */
 static int named_card(struct kl_card **out, struct kl_materialize_attempt *attempt,
 		      const struct climber *climber, const char *id, bool stored)
@@ -315,7 +316,7 @@ static char *outcome_sentence(const struct kl_materialize_attempt *attempt)
 	return kl_strdup("That is right, and was not timed.");
 }
 
-/* Correct, but not a new best: build on it if its card enables others that fit. */
+/* Handle a correct edit that is no new best: go on from it if its card enables others that fit. */
 static int handle_node(struct climber *climber, const struct kl_materialize_attempt *attempt,
 		       const struct kl_card *card)
 {
@@ -337,7 +338,7 @@ static int handle_node(struct climber *climber, const struct kl_materialize_atte
 	return err;
 }
 
-/* A new best: try the mechanical carriers on it first, as they are free. */
+/* Handle a new best: first try the mechanical carriers on it, since they cost nothing. */
 static int handle_best(struct climber *climber, const struct kl_materialize_attempt *attempt)
 {
 	KL_AUTO(kl_freep) char *sentence = outcome_sentence(attempt);
@@ -424,7 +425,7 @@ static bool is_node(const struct climber *climber, size_t i, const char *digest)
 	       !strncmp(node_at(climber, i)->state->digest, digest, strlen(digest));
 }
 
-/* Move to the node of a stored turn, which can differ from the current one. */
+/* Move to the node that a stored turn is about, which can differ from the current node. */
 static int follow_stored(struct climber *climber)
 {
 	enum kl_dialogue_kind kind = climber->driver.dialogue.kind;
@@ -442,8 +443,8 @@ static int follow_stored(struct climber *climber)
 		i--;
 	if (!i)
 		return kl_error_hint(kl_error(KL_EEXISTS,
-					      "stored turn %zu refers to a kernel "
-					      "this run never reaches: %s",
+					      "stored turn %zu is about a kernel that "
+					      "this run did not make: %s",
 					      turn + 1, digest),
 				     "choose another name with --name");
 	move_to(climber, i - 1, NULL, KL_MATERIALIZE_BUILD_ON);
@@ -502,7 +503,7 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 	return err < 0 ? err : 0;
 }
 
-/* Do not offer cards that a mechanical carrier already applied to the node without a gain. */
+/* Stop offering cards that a mechanical carrier already applied to the node without a gain. */
 static void close_tried(struct climber *climber)
 {
 	for (size_t i = 0; i < climber->run->m->n; i++) {
@@ -544,7 +545,7 @@ static int one_turn(struct climber *climber)
 				   .outcome = climber->outcome,
 				   .event = climber->event,
 			   });
-	/* an exhausted budget or recording, or silence, ends the conversation, but not the run */
+	/* a spent budget, an ended recording or a missing reply ends only the conversation */
 	if (err == KL_ENO || err == KL_ENOTFOUND || err == KL_ETIMEOUT)
 		return end_run(climber, kl_strdup(kl_error_last()));
 	return err < 0 ? err : use_answer(climber, &answer, !err);

@@ -5,17 +5,17 @@
 #include "apply/materialize.h"
 
 /*
- * materialize_estimate - the likely cost of a run's conversation, before anything is sent. The
- * assumptions are part of the answer. The lower and upper bounds are sums over the requests; each
- * request includes all turns before it (session.h, kl_session_cost).
+ * materialize_estimate - estimates the cost of a run's conversation before anything is sent. The
+ * result also has the assumptions. The lower and upper bounds are sums over the requests; each
+ * request includes all earlier turns (session.h, kl_session_cost).
  */
 struct kl_materialize_estimate {
-	int64_t cards;        /* cards that fit the root and are shown in the prompt */
-	int64_t prefix_bytes; /* system texts: rules, cards, contract */
-	int64_t state_bytes;  /* size of the sources */
-	int64_t requests[2];  /* { lower, upper bound }, as below */
+	int64_t cards;        /* number of cards that fit the root and are shown in the prompt */
+	int64_t prefix_bytes; /* size of the system texts: rules, cards, contract */
+	int64_t state_bytes;  /* size of the root's sources */
+	int64_t requests[2];  /* number of requests; here and below: { lower bound, upper bound } */
 	int64_t reply_tokens[2];
-	int64_t nano[2]; /* nano-dollars; 0: not metered */
+	int64_t nano[2]; /* cost in nano-dollars; 0: not metered */
 };
 
 /** Estimate the run that `opts` describes. */

@@ -52,7 +52,7 @@ static int add_logged(struct kl_materialize_log *log, struct kl_repo *repo, cons
 	return err;
 }
 
-/* Read the link `*at` and set `*at` to the previous one; *more is false if there is none. */
+/* Read the link `*at` and set `*at` to the previous link; *more is false if there is none. */
 static int read_link(struct kl_materialize_log *log, git_oid *at, bool *more, struct kl_repo *repo)
 {
 	struct kl_commit commit = { 0 };
@@ -61,7 +61,8 @@ static int read_link(struct kl_materialize_log *log, git_oid *at, bool *more, st
 	int err = kl_repo_commit_read(&commit, repo, at);
 
 	if (!err && (commit.nparent < 1 || commit.nparent > 2))
-		err = kl_error(KL_EINVALID, "a link of the chain has %zu parents; expected 1 or 2",
+		err = kl_error(KL_EINVALID,
+			       "a commit of the chain has %zu parents; expected 1 or 2",
 			       commit.nparent);
 	if (!err) {
 		word = kl_trailer_get(commit.message, "Klineage-Outcome");
@@ -116,7 +117,7 @@ const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_mate
 	return NULL;
 }
 
-/* Take the last event, preferring those that compare with `on`. */
+/* Take the last event, but prefer events that compare with `on`. */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on)
 {

@@ -6,37 +6,36 @@
 #include "contract/surface.h"
 
 /*
- * materialize_log - reads the record of a materialize run from its chain (card_commit.h). A
- * resumed run thus does not judge or keep the same edit of the same commit twice.
+ * materialize_log - reads the record of a materialize run from its chain (card_commit.h). A resumed
+ * run uses the record, so that it judges and commits no edit twice.
  */
 struct kl_materialize_logged {
 	git_oid commit, parent, tree;
 	enum kl_materialize_outcome outcome;
-	char *class_; /* of a failure; "": none */
+	char *class_; /* class of the failure; "": none */
 };
 
 struct kl_materialize_log {
 	struct kl_materialize_logged *v; /* oldest first */
 	size_t n, alloc;
 	bool there;   /* the chain exists */
-	git_oid root; /* commit of its first link: where the run began */
+	git_oid root; /* commit of the chain's first link: the root of the run */
 };
 
 /**
- * Read the chain; `there` is false if it does not exist. KL_EINVALID: it is not a chain of
- * materialize.
+ * Read the chain; `there` is false if it does not exist. KL_EINVALID: not a chain of materialize.
  */
 int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo,
 			    const char *chain);
 void kl_materialize_log_release(struct kl_materialize_log *log);
 
-/** The last attempt with that tree on that parent, or NULL; borrowed. */
+/** Find the last attempt that made `tree` from `parent`; borrowed; NULL if there is none. */
 const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_materialize_log *log,
 							    const git_oid *parent,
 							    const git_oid *tree);
 /**
- * Get from a commit's note the last event that judged `surface`, preferably one that compares it
- * with `on` (may be NULL); `*out` is NULL if there is none.
+ * Get from a commit's note the last event that judged `surface`, preferably an event that compares
+ * it with `on` (may be NULL). `*out` is NULL if there is no such event.
  */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on);

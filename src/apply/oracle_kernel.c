@@ -9,14 +9,15 @@
 #include "contract/launch.h"
 #include "rewrite/ctoken.h"
 
-#define MAX_DEPTH 16 /* of includes */
+#define MAX_DEPTH 16 /* most nested includes */
 #define MAX_TEXT ((size_t)4 << 20)
 #define NOTHING "/* nothing: the oracle is in one file */\n"
 
 struct maker {
 	const struct kl_surface *surface;
-	const struct kl_oracle_words *words; /* of the contract's language */
-	const char *real;                    /* "float", "double" */
+	/* names that the language has for those of the oracle's header; NULL: not supported */
+	const struct kl_oracle_words *words;
+	const char *real; /* type that replaces kl_real: "float" or "double" */
 	struct kl_buf text;
 	size_t depth;
 };
@@ -27,7 +28,7 @@ static int refuse_oracle(const struct maker *maker, const char *why)
 			maker->surface->contract->workload, why);
 }
 
-/* Whether the file is text that the language's compiler accepts as a source of its own. */
+/* Check that the file is text that the language's compiler accepts as a source file. */
 static bool is_main(const struct maker *maker, const char *path)
 {
 	const struct kl_language *language = maker->surface->contract->language;
@@ -35,9 +36,9 @@ static bool is_main(const struct maker *maker, const char *path)
 	return kl_suffix_in(path, language->mains) && kl_suffix_in(path, language->texts);
 }
 
-/* --- words -------------------------------------------------------------------------------- */
+/* --- names that are replaced ------------------------------------------------------------------ */
 
-/* Translate a word of the oracle's header to the kernel's; false if it stays the same. */
+/* Translate a word of the oracle's header to the kernel's. Returns false if it stays the same. */
 static bool rename_word(char to[32], const struct maker *maker, const char *word, size_t n)
 {
 	static const char *const math[] = { "exp", "log",  "sqrt", "fabs",
@@ -73,7 +74,7 @@ static int add_word(struct maker *maker, const char *word, size_t n)
 		   !memcmp(contract->oracle_entry, word, n)) {
 		kl_buf_adds(&maker->text, contract->entry);
 	} else if (n > 3 && (!memcmp(word, "kl_", 3) || !memcmp(word, "KL_", 3))) {
-		why = kl_asprintf("it uses '%.*s', which kernels do not have", (int)n, word);
+		why = kl_asprintf("it uses '%.*s', which kernels cannot use", (int)n, word);
 		return refuse_oracle(maker, why);
 	} else {
 		kl_buf_add(&maker->text, word, n);
@@ -81,7 +82,7 @@ static int add_word(struct maker *maker, const char *word, size_t n)
 	return 0;
 }
 
-/* --- files -------------------------------------------------------------------------------- */
+/* --- including files -------------------------------------------------------------------------- */
 
 static int add_file(struct maker *maker, const struct kl_file *file);
 
@@ -136,7 +137,7 @@ static int add_included(struct maker *maker, const char *from, const char *name)
 	return err;
 }
 
-/* "x.h" of `# include "x.h"`, to be freed by the caller; NULL for other directives. */
+/* Copy "x.h" of `# include "x.h"`; NULL for other directives. The caller frees it. */
 static char *included_name(const struct kl_ctokens *tokens)
 {
 	if (tokens->n < 2 || !kl_ctoken_is(tokens, 0, "include") ||
@@ -190,7 +191,7 @@ static int add_file(struct maker *maker, const struct kl_file *file)
 	return add_tokens(maker, file->path, file->data, file->len);
 }
 
-/* --- requirements ---------------------------------------------------------------------------- */
+/* --- types and files that the oracle may use -------------------------------------------------- */
 
 static int find_real(struct maker *maker)
 {
@@ -210,8 +211,8 @@ static int find_real(struct maker *maker)
 				arg->name, kl_dtype_name(arg->dtype));
 		else if (first && arg->dtype != first->dtype)
 			why = kl_asprintf(
-				"'%s' is %s and others are %s, but the oracle uses one float type "
-				"for all",
+				"'%s' is %s but other arguments are %s, and the oracle uses one "
+				"float type for all",
 				arg->name, kl_dtype_name(arg->dtype), kl_dtype_name(first->dtype));
 		if (why)
 			return refuse_oracle(maker, why);
@@ -221,7 +222,7 @@ static int find_real(struct maker *maker)
 	return 0;
 }
 
-/* Find the oracle's only file that is compiled. */
+/* Find the only file of the oracle that is compiled. */
 static int find_main(const struct kl_file **out, const struct maker *maker)
 {
 	*out = NULL;
@@ -285,7 +286,7 @@ static int check_plan(const struct kl_surface *surface)
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	int err = kl_launch_read(&launch, surface, false);
 
-	return err < 0 ? kl_error_in(err, "the oracle's launch plan, used for a kernel") : 0;
+	return err < 0 ? kl_error_in(err, "the oracle's launch plan, used for the kernel") : 0;
 }
 
 static int refuse_language(const struct maker *maker)

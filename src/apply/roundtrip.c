@@ -84,7 +84,7 @@ int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const cha
 	return read_state(&out->goal, repo, &out->expert);
 }
 
-/* Note the event that compares the best with K*. */
+/* Add to a commit's note the event that compares the best result with K*. */
 static int note_event(const struct kl_materialize_opts *opts, const git_oid *commit,
 		      struct kl_event *event)
 {
@@ -101,7 +101,7 @@ static int weigh_trial(struct kl_roundtrip_trial *trial, const struct kl_judgeme
 	int err;
 
 	if (judgement->event->verdict == KL_VERDICT_FAIL)
-		return 0; /* passed before but fails now: nothing is recovered */
+		return 0; /* the kernel passed before but fails now: nothing is recovered */
 	if (judgement->event->verdict != KL_VERDICT_PASS)
 		return kl_error(KL_ECANNOT, "the gate reached no verdict: %s",
 				*judgement->event->message ?
@@ -115,7 +115,8 @@ static int weigh_trial(struct kl_roundtrip_trial *trial, const struct kl_judgeme
 		trial->recovered = (struct kl_ratio){ ONE, ONE, ONE };
 	return trial->recovered.ppm ?
 		       0 :
-		       kl_error(KL_ECANNOT, "the result could not be timed against K* here");
+		       kl_error(KL_ECANNOT,
+				"the speed of the result could not be compared with K* here");
 }
 
 static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_roundtrip *rt,
@@ -137,7 +138,10 @@ static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_round
 	return note_event(opts, &best->commit, judgement->event);
 }
 
-/* Whether the interval contains the limit, or a trial without success has an ambiguous node. */
+/*
+ * Check whether noise could hide a success: the interval contains the limit, or the trial failed
+ * and has a node of ambiguous speed.
+ */
 static bool is_noisy(const struct kl_roundtrip_trial *trial)
 {
 	bool hidden = trial->recovered.lo < KL_ROUNDTRIP_SUCCESS &&
@@ -154,7 +158,7 @@ static void set_trial_name(char name[65], const struct kl_materialize_opts *opts
 	snprintf(name, 65, "%.60s-%zu", opts->name, trial);
 }
 
-/* The options of a trial: those of the caller, with the lineage's root. */
+/* Get the options of a trial: those of the caller, with K_0 as the root. */
 static struct kl_materialize_opts trial_opts(const struct kl_roundtrip *rt,
 					     const struct kl_materialize_opts *opts)
 {

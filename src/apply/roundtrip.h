@@ -6,19 +6,21 @@
 
 /*
  * roundtrip - measures how much of an expert's performance cards recover. A run (materialize.h)
- * starts from K_0 of a lineage, and its best result is timed against K*. Each trial is a separate
+ * starts from K_0 of a lineage, and its best result is compared with K*. Each trial is a separate
  * run, `<name>-<i>`, with its own conversation.
  */
 #define KL_ROUNDTRIP_TRIALS 5
-#define KL_ROUNDTRIP_SUCCESS 900000 /* millionths of K*'s performance */
+/* share of K*'s performance that a successful trial reaches, in millionths */
+#define KL_ROUNDTRIP_SUCCESS 900000
 
 struct kl_roundtrip_trial {
 	struct kl_materialization m;
 	char name[65];
 	struct kl_ratio recovered; /* K*'s time divided by the best's; 1000000: equally fast */
-	char event[KL_DIGEST_HEX]; /* of that comparison, in the best's note; "": none */
+	/* id of the event that compares them, in the note of the best commit; "": no event */
+	char event[KL_DIGEST_HEX];
 	bool success;
-	bool noisy; /* too noisy to tell whether it is a success */
+	bool noisy; /* too noisy to tell whether the trial is a success */
 };
 
 struct kl_roundtrip {
@@ -28,16 +30,16 @@ struct kl_roundtrip {
 	struct kl_roundtrip_trial *v;
 	size_t n, alloc;
 	size_t successes, noisy;
-	enum kl_cards_arm arm; /* of the trials: how cards were shown to the model */
-	bool held_out;         /* cards learned from that lineage were left out */
+	enum kl_cards_arm arm; /* how cards were shown to the model in the trials */
+	bool held_out;         /* cards learned from this lineage were left out */
 };
 
 /**
- * Load K_0 and K* of "<workload>/<name>", or of a workload with one lineage. KL_ENOTFOUND: there
- * is none; KL_EUSAGE: the workload has several.
+ * Load K_0 and K* of "<workload>/<name>", or of the only lineage of a workload. KL_ENOTFOUND: there
+ * is no such lineage. KL_EUSAGE: the workload has several lineages.
  */
 int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const char *lineage);
-/** Check with kl_materialize_check() that a run can begin under the name of each trial. */
+/** Check with kl_materialize_check that a run can begin under the name of each trial. */
 int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *opts,
 		       size_t trials);
 /**
