@@ -11,7 +11,7 @@
 #include "rewrite/ctoken.h"
 
 #define MAX_NAME 63
-#define MAX_QUALIFIERS 8 /* words between `const` and the name */
+#define MAX_QUALIFIERS 8 /* most words between `const` and the name */
 
 struct reader {
 	struct kl_card_dims *out;
@@ -28,7 +28,7 @@ static void take_constant(struct reader *reader, const char *name, size_t len, i
 	kl_card_dims_add(reader->out, key, value);
 }
 
-/* accepts 128, 128u, 128UL; rejects 0x80, 010, 1.5 and numbers that overflow */
+/* Read 128, 128u or 128UL. Returns false for 0x80, 010, 1.5 and numbers that overflow. */
 static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	const char *text = tokens->text + tokens->t[i].off;
@@ -49,7 +49,7 @@ static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 	return true;
 }
 
-/* Read a number with an optional minus sign. Returns how many tokens it has, 0 if it is none. */
+/* Read a number with an optional minus sign. Returns the number of its tokens; 0: not a number. */
 static size_t read_literal(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	bool minus = kl_ctoken_is(tokens, i, "-");
@@ -67,7 +67,7 @@ static void take_token(struct reader *reader, const struct kl_ctokens *tokens, s
 	take_constant(reader, tokens->text + tokens->t[i].off, tokens->t[i].len, value);
 }
 
-/* Read "#define BM 128", which only a comment can follow. */
+/* Read "#define BM 128". Nothing but a comment may follow on the line. */
 static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };
@@ -79,7 +79,7 @@ static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, 
 		take_token(reader, &line, 1, value);
 }
 
-/* Read "const int MR = 6;" outside of functions, but only the first declarator. */
+/* Read "const int MR = 6;" outside of functions. Of several declarators only the first is read. */
 static void scan_const(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	size_t k = i + 1, used;
@@ -136,7 +136,7 @@ static void scan_file(struct reader *reader, const struct kl_file *file)
 	}
 }
 
-/* An invalid launch plan is ignored here: the gate reports it. */
+/* Read the constants of the launch plan. An invalid plan is ignored here; the gate reports it. */
 static void read_plan(struct reader *reader, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;

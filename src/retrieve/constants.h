@@ -6,21 +6,21 @@
 #include "contract/surface.h"
 
 /*
- * constants - the named integer constants of a kernel's sources.
+ * constants - reads the named integer constants of a kernel's sources.
  *
- * Predicates refer to them by name, and anchors search for them. They are read from
+ * Predicates use constants by name, and anchors are found by them. They are read from
  *
  *	#define BM 128		constexpr int STAGES = 4;		enum { MR = 6, NR = 16 };
  *
- * and from `define` of the launch plan. Only decimal literals count, not computed values and not
- * hexadecimal masks. Sources are untrusted, so names longer than 63 bytes are skipped and at most
+ * and from `define` in the launch plan. Only decimal literals are read, not computed values or
+ * hexadecimal masks. Sources are untrusted: names longer than 63 bytes are skipped, and at most
  * KL_CONSTANTS_MAX constants are read.
  */
 #define KL_CONSTANTS_MAX 1024
 
 /**
  * Append the constants to `out`, sorted by name. If a name is defined more than once, the first
- * definition counts; the sources come before the launch plan.
+ * definition is taken; sources come before the launch plan.
  */
 void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *surface);
 void kl_constants_release(struct kl_card_dims *dims);

@@ -6,49 +6,51 @@
 #include "retrieve/similarity.h"
 
 /*
- * index - the index of a library's cards: a cache file that is mapped into memory.
+ * index - the index of a library's cards, a cache file that is mapped into memory.
  *
  * The file is $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index. It is built once for each tree of
  * the library; unchanged cards are copied from the newest older index. docs/formats.md
- * ("Retrieval") describes the format. A file that is damaged or was built from other taxonomy
- * tables is rebuilt; two processes can build it at the same time.
+ * ("Retrieval") describes the format. A file is rebuilt if it is damaged or was built from other
+ * taxonomy tables. Two processes may build it at the same time.
  *
  *	kl_index_open(&ix, repo, tax);
  *	for (i = 0; i < kl_index_count(ix); i++) ... kl_index_card(ix, i)
  *
- * Each string is stored once, so equal strings have equal numbers. Strings and lists point into
- * the mapped file and are valid until kl_index_free().
+ * Each string is stored once, so that equal strings have the same number. Strings and lists point
+ * into the mapped file and are valid until kl_index_free.
  */
-/** A list of strings of the file; kl_index_items() returns their numbers. */
+/** A list of strings in the file; kl_index_items returns their numbers. */
 struct kl_index_list {
 	uint32_t at, n;
 };
 
 struct kl_index_row {
-	uint32_t point;              /* kl_index_point() */
-	uint32_t language, platform; /* strings */
+	uint32_t point;              /* number for kl_index_point */
+	uint32_t language, platform; /* numbers of strings */
 	uint32_t verified;
 };
 
 struct kl_index_card {
-	uint32_t id;     /* string */
+	uint32_t id;     /* number of a string */
 	uint32_t status; /* enum kl_card_status */
 	git_oid blob;
 	uint32_t passed, trials;
-	uint32_t rows, nrows;          /* kl_index_row() */
-	uint32_t prior;                /* kl_index_prior() */
-	struct kl_index_list sound;    /* pairs: id, test or "" */
-	struct kl_index_list evidence; /* pairs: lineage, step in decimal; sorted */
+	uint32_t rows, nrows;          /* first row, for kl_index_row, and the number of rows */
+	uint32_t prior;                /* number for kl_index_prior */
+	struct kl_index_list sound;    /* pairs of strings: id, and test or "" */
+	struct kl_index_list evidence; /* pairs of strings: lineage, and step in decimal; sorted */
 };
 
-/** What cards require, provide and conflict with, sorted; cards with equal lists share one. */
+/**
+ * Sorted lists of what a card needs, requires, provides and conflicts with; cards can share one.
+ */
 struct kl_index_prior {
 	struct kl_index_list needs, requires, provides, conflicts;
 };
 
 struct kl_index_file;
 
-/** The parts of the mapped file. Use the functions below to read them. */
+/** The parts of the mapped file. Read them by the functions below. */
 struct kl_index {
 	const struct kl_index_card *card;
 	const struct kl_index_row *row;
@@ -61,17 +63,17 @@ struct kl_index {
 };
 
 /**
- * Open the index of this repository's library (klineage.skillsRef), building it if necessary. A
- * missing library has an index without cards. The caller frees *out.
+ * Open the index of this repository's library (klineage.skillsRef); build it if necessary. If there
+ * is no library, the index has no cards. The caller frees *out.
  */
 int kl_index_open(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax);
-/** The same for a library that is already open. */
+/** As kl_index_open, for a library that is already open. */
 int kl_index_of(struct kl_index **out, struct kl_repo *repo, struct kl_library *lib,
 		const struct kl_taxonomy *tax);
 void kl_index_free(struct kl_index *ix);
 KL_DEFINE_CLEANUP(struct kl_index *, kl_index_free)
 
-/* --- accessors: inline, because they are called for every card --------------------- */
+/* --- accessors, inline because they are called for every card --------------------------------- */
 
 static inline size_t kl_index_count(const struct kl_index *ix)
 {
@@ -115,18 +117,18 @@ static inline const char *kl_index_string(const struct kl_index *ix, size_t i)
 	return ix->bytes + ix->start[i];
 }
 
-/** The numbers of a list's strings: list.n of them. */
+/** Return the numbers of a list's strings; there are list.n of them. */
 static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list list)
 {
 	return ix->item + list.at;
 }
 
-/** True if the index was built when it was opened, false if it was in the cache. */
+/** Return true if the index was built when it was opened, false if it was in the cache. */
 bool kl_index_was_built(const struct kl_index *ix);
-/** The number of cards that could not be read and are not in the index. */
+/** Return the number of cards that are not in the index because they could not be read. */
 size_t kl_index_bad(const struct kl_index *ix);
 
-/** Read the text of a card from the repository, or the parsed card. */
+/** Read a card from the repository: its text, or the card parsed from it. */
 int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *repo, size_t card);
 int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *repo,
 		  size_t card);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_build - builds the index of a library, copying unchanged cards from an older index */
+/* index_build - builds the index of a library; unchanged cards are copied from an older index */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "card/status.h"
 #include "retrieve/index_parts.h"
 
-#define BATCH 4096 /* cards in memory at a time */
+#define BATCH 4096 /* number of cards in memory at a time */
 #define GRAIN 32
 
 /* --- the indexed facts of a card -------------------------------------------------- */
@@ -62,7 +62,7 @@ static void take_row(struct row *out, const struct kl_taxonomy *tax, const struc
 	out->verified = kl_card_row_is_verified(card, row);
 }
 
-/* lineage and step of each piece of evidence, sorted by both */
+/* Collect lineage and step of each piece of evidence, sorted by both. */
 static void take_evidence(struct facts *facts, const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
@@ -113,9 +113,9 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 /* --- the file being built ----------------------------------------------------------- */
 
 struct builder {
-	struct kl_map strings; /* text -> its number + 1, as a pointer */
+	struct kl_map strings; /* text -> number of the string + 1, as a pointer */
 	struct kl_buf part[KL_INDEX_PARTS];
-	/* point's bytes in hex, prior's lists as text -> its number + 1, as a pointer */
+	/* point (its bytes in hex) and prior (its lists as text) -> number + 1, as a pointer */
 	struct kl_map points, priors;
 	size_t n[KL_INDEX_PARTS];
 	uint32_t bad;
@@ -240,7 +240,7 @@ static void add_card(struct builder *builder, const struct facts *facts)
 	add_part(builder, KL_INDEX_CARDS, &card);
 }
 
-/* --- from an older index --------------------------------------------------------------- */
+/* --- copying cards from an older index -------------------------------------------------------- */
 
 static void from_list(struct kl_strvec *out, const struct kl_index *ix, struct kl_index_list list)
 {
@@ -293,9 +293,9 @@ static int by_blob(const void *left, const void *right)
 struct batch {
 	const struct kl_taxonomy *tax;
 	const struct kl_index *base;
-	struct known_blob *known; /* of the base, sorted */
+	struct known_blob *known; /* cards of the base, sorted by blob */
 	size_t nknown;
-	struct kl_buf *text; /* "" if the card is copied from `base` */
+	struct kl_buf *text; /* text of each card; "" if the card is copied from `base` */
 	struct facts *f;
 	size_t n;
 };
@@ -311,7 +311,7 @@ static void batch_release(struct batch *batch)
 	free(batch->known);
 }
 
-/* Runs in threads. The only possible error is a card that cannot be read; its facts stay empty. */
+/* Read the cards of a batch, in several threads. If a card cannot be read, its facts stay empty. */
 static void read_cards(void *ctx, size_t from, size_t to)
 {
 	struct batch *batch = ctx;
@@ -346,7 +346,7 @@ static int fill_batch(struct batch *batch, struct kl_library *lib, size_t first)
 				   kl_index_card(batch->base, blob->card));
 		else
 			err = kl_library_text(&batch->text[i], lib, first + i);
-		if (err == KL_EINVALID) { /* too long: counts as a card that cannot be read */
+		if (err == KL_EINVALID) { /* too long: the card counts as unreadable */
 			kl_error_clear();
 			kl_buf_clear(&batch->text[i]);
 			err = 0;
@@ -406,7 +406,7 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 			return err;
 		kl_par_for(batch.n, GRAIN, read_cards, &batch);
 		for (size_t i = 0; i < batch.n; i++) {
-			/* a card whose id differs from its file name counts as unreadable */
+			/* if the id differs from the file name, the card counts as unreadable */
 			if (batch.f[i].id && strcmp(batch.f[i].id, kl_library_id(lib, first + i)))
 				free(kl_steal(&batch.f[i].id));
 			add_card(&builder, &batch.f[i]);

@@ -6,9 +6,8 @@
 #include "retrieve/index.h"
 
 /*
- * index_parts - the file format of the card index (docs/formats.md, "Retrieval").
- *
- * index_build.c writes it, index.c reads it.
+ * index_parts - the file format of the card index (docs/formats.md, "Retrieval"), which
+ * index_build.c writes and index.c reads.
  */
 #define KL_INDEX_MAGIC "KLSKILLS"
 #define KL_INDEX_VERSION 3
@@ -24,20 +23,23 @@ enum kl_index_part {
 	KL_INDEX_PARTS
 };
 
-/** Size in bytes of one element of a part. */
+/** Return the size of one element of a part, in bytes. */
 size_t kl_index_size(enum kl_index_part part);
 
-/* Follows struct kl_mapfile_head; `at` is an offset from the start of the file. */
+/*
+ * Header of the index, after struct kl_mapfile_head. `at` is an offset from the start of the file.
+ */
 struct kl_index_head {
-	uint64_t bad; /* cards that could not be read */
+	uint64_t bad; /* number of cards that could not be read */
 	struct {
 		uint64_t at, n;
 	} part[KL_INDEX_PARTS];
 };
 
 /**
- * Append the index of a library to `out`. Unchanged cards are copied from `base` (can be NULL), an
- * older index that was built from the same tables. KL_EINVALID: the strings exceed 4 GiB.
+ * Append the index of a library to `out`. `base` (may be NULL) is an older index that was built
+ * from the same taxonomy; unchanged cards are copied from it. KL_EINVALID: the strings exceed 4
+ * GiB.
  */
 int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_taxonomy *tax,
 		   const struct kl_index *base);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "retrieve/retrieve_parts.h"
 
-#define FIRST_POOL 64 /* cards of an axis to consider at first */
+#define FIRST_POOL 64 /* number of cards of an axis that are selected at first */
 #define MAX_DROPPED 32
 
 const char *kl_axis_name(enum kl_axis axis)
@@ -17,7 +17,7 @@ const char *kl_axis_name(enum kl_axis axis)
 	return name[axis];
 }
 
-/* --- allocation and release --- */
+/* --- allocation and release ------------------------------------------------------------------- */
 
 void kl_retrieved_pres_release(struct kl_retrieved_pres *pres)
 {
@@ -88,7 +88,7 @@ static void query_release(struct kl_retrieve_query *query)
 	free(query->closure);
 }
 
-/* --- facts of one card --- */
+/* --- facts of one card ------------------------------------------------------------------------ */
 
 static const char *text_of(const struct kl_retrieve_query *query, uint32_t string)
 {
@@ -108,7 +108,7 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 	return (enum kl_truth)(query->test[test] - 1);
 }
 
-/* Position in the list of the first sound predicate that is false; -1: none. */
+/* Return the position in the list of the first sound predicate that is false; -1: none. */
 static int false_sound(struct kl_retrieve_query *query, size_t card)
 {
 	struct kl_index_list list = kl_index_card(query->ix, card)->sound;
@@ -140,9 +140,9 @@ static void settle_card(struct kl_retrieve_query *query, size_t card)
 	kl_measure_prior(query, card, further < 0 ? 0 : KL_ONE / (1 + further));
 }
 
-/* --- the best of an axis --- */
+/* --- the best cards of an axis ---------------------------------------------------------------- */
 
-/* True if x is better than y on the axis (KL_AXES: none). Ties are broken by score, then by id. */
+/* Check that x is better than y on the axis (KL_AXES: by score only), then by score, then by id. */
 static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t x, uint32_t y)
 {
 	const struct kl_fit *fit_x = &query->fit[x], *fit_y = &query->fit[y];
@@ -154,7 +154,7 @@ static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t 
 	return strcmp(id_of(query, x), id_of(query, y)) < 0;
 }
 
-/* Restore a heap whose top is the worst card that is kept. */
+/* Restore the heap, whose top is the worst of the selected cards. */
 static void sift_down(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t n,
 		      size_t i)
 {
@@ -171,14 +171,16 @@ static void sift_down(const struct kl_retrieve_query *query, int axis, uint32_t 
 	}
 }
 
-/* A quick test without the id: it rules out most cards. */
+/* Compare without the ids, which is fast and rules out most cards. */
 static inline bool is_worse(const struct kl_fit *fit, int axis, const struct kl_fit *than)
 {
 	return fit->best[axis] < than->best[axis] ||
 	       (fit->best[axis] == than->best[axis] && fit->score < than->score);
 }
 
-/* Select the best `k` cards with a score, best first. Returns how many there are. */
+/*
+ * Select the best `k` cards whose score is not 0, best first. Returns the number of selected cards.
+ */
 static size_t select_best(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t k)
 {
 	size_t n = 0;
@@ -209,8 +211,9 @@ static size_t select_best(const struct kl_retrieve_query *query, int axis, uint3
 }
 
 /*
- * Walk down a sorted list until per_axis of its cards are sound and settled. Returns true if all
- * were settled before; settling a card changes its score, so the list must be sorted again.
+ * Walk down a sorted list until per_axis of its cards are sound and settled, and settle cards on
+ * the way, which can lower their scores. Returns true if none had to be settled, so that the list
+ * is still sorted.
  */
 static bool walk_down(size_t *taken, struct kl_retrieve_query *query, const uint32_t *list,
 		      size_t n)
@@ -232,8 +235,8 @@ static bool walk_down(size_t *taken, struct kl_retrieve_query *query, const uint
 }
 
 /*
- * Sort a list and drop cards whose score became 0; returns how many are left. Insertion sort,
- * because the list is short and nearly sorted.
+ * Sort the list and drop cards whose score became 0. Returns the number of cards left. Insertion
+ * sort is used, since the list is short and nearly sorted.
  */
 static size_t put_in_order(const struct kl_retrieve_query *query, int axis, uint32_t *list,
 			   size_t n)
@@ -254,7 +257,9 @@ static size_t put_in_order(const struct kl_retrieve_query *query, int axis, uint
 	return kept;
 }
 
-/* The rank of the worst selected card at selection time: no card outside was better. */
+/*
+ * Rank of the worst selected card when it was selected: all cards outside the list rank below it.
+ */
 struct limit {
 	int32_t best, score;
 	const char *id;
@@ -267,8 +272,8 @@ static struct limit limit_of(const struct kl_retrieve_query *query, int axis, ui
 }
 
 /*
- * Count the cards at the front of a list that still come before all cards outside it. Settling
- * only makes a card worse, and the cards outside were worse than the limit.
+ * Count the cards at the front of the list that still rank before all cards outside. Settling can
+ * only lower a rank, and all cards outside ranked below the limit.
  */
 static size_t count_ahead(const struct kl_retrieve_query *query, int axis, const uint32_t *list,
 			  size_t n, const struct limit *limit)
@@ -290,9 +295,9 @@ static size_t count_ahead(const struct kl_retrieve_query *query, int axis, const
 }
 
 /*
- * Walk down the list, settling cards and sorting again until none is unsettled. Returns false if
- * the list no longer decides which cards are best, so they must be selected again. `whole`: the
- * list has all cards with a score.
+ * Settle cards down the list and sort it again, until the best ones are settled. Returns false if
+ * the list no longer determines the best cards, so that cards must be selected again. `whole`: the
+ * list has all cards whose score is not 0.
  */
 static bool settle_down(size_t *taken, struct kl_retrieve_query *query, int axis, uint32_t *list,
 			size_t *n, bool whole)
@@ -307,7 +312,7 @@ static bool settle_down(size_t *taken, struct kl_retrieve_query *query, int axis
 	return first || whole || *taken == query->o->per_axis;
 }
 
-/* Mark the best sound cards of an axis; a larger pool is used only if too many are unsound. */
+/* Mark the best sound cards of an axis. If the selected cards have too few, select more. */
 static void mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top)
 {
 	size_t pool = FIRST_POOL;
@@ -331,7 +336,7 @@ static void mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top)
 	}
 }
 
-/* --- the result --- */
+/* --- filling the result ----------------------------------------------------------------------- */
 
 static void add_pre(struct kl_retrieved_pres *out, struct kl_target *target, const char *id,
 		    const char *test, bool everywhere)
@@ -398,7 +403,7 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 	return false;
 }
 
-/* Append a card, preceded by the cards that meet its requirements. */
+/* Append a card after the cards that it requires. */
 static void list_card(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top,
 		      size_t card)
 {
@@ -427,7 +432,7 @@ static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query,
 	for (size_t i = 0; i < query->n; i++)
 		if (top[i])
 			all[n++] = (uint32_t)i;
-	/* insertion sort: there are few */
+	/* insertion sort, since there are few cards */
 	for (size_t i = 1; i < n; i++)
 		for (size_t k = i; k > 0 && is_better(query, KL_AXES, all[k], all[k - 1]); k--) {
 			uint32_t swap = all[k];
@@ -440,7 +445,7 @@ static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query,
 	free(all);
 }
 
-/* --- lineage paths --- */
+/* --- lineages of the cards -------------------------------------------------------------------- */
 
 static struct kl_retrieved_path *path_of(struct kl_retrieval *out, const char *lineage)
 {
@@ -490,7 +495,7 @@ static void add_paths(struct kl_retrieval *out, const struct kl_retrieve_query *
 		qsort(out->path, out->npath, sizeof(*out->path), by_lineage);
 }
 
-/* --- dropped cards --- */
+/* --- dropped cards ---------------------------------------------------------------------------- */
 
 static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved *retrieved)
 {
@@ -499,17 +504,17 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	int64_t string = kl_measure_lacking(query, card->prior);
 
 	if (retrieved->row < 0)
-		return kl_strdup("no verified row");
+		return kl_strdup("none of its rows is verified");
 	if (string >= 0)
 		return kl_asprintf("platform: lacks %s", text_of(query, (uint32_t)string));
 	if (!retrieved->axis[KL_AXIS_PLATFORM] || !retrieved->axis[KL_AXIS_LANGUAGE])
-		return kl_asprintf("%s: not verified on a similar one",
+		return kl_asprintf("none of its verified rows is for a similar %s",
 				   retrieved->axis[KL_AXIS_PLATFORM] ? "language" : "platform");
 	string = kl_retrieve_query_first(query, prior->conflicts, true);
 	if (string >= 0)
 		return kl_asprintf("prior: conflicts with %s", text_of(query, (uint32_t)string));
 	if (!query->o->repair && kl_retrieve_query_is_done(query, card))
-		return kl_strdup("prior: the target already has what it provides");
+		return kl_strdup("prior: the target already has what the card provides");
 	string = kl_retrieve_query_first(query, prior->requires, false);
 	if (!retrieved->axis[KL_AXIS_PRIOR] && string >= 0)
 		return kl_asprintf(
@@ -524,7 +529,7 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	return NULL;
 }
 
-/* For ordering ruled-out cards: the product of the axes, with an axis of 0 counted as 0.01. */
+/* Rank ruled-out cards: return the product of the axes, with 0.01 in place of 0. */
 static double fit_nearness(const struct kl_fit *fit)
 {
 	double product = 1;
@@ -551,7 +556,7 @@ static void add_dropped(struct kl_retrieval *out, struct kl_retrieve_query *quer
 	for (size_t i = 0; i < query->n; i++) {
 		size_t k = n;
 
-		/* not ruled out, only not among the best: has a score, not known to be unsound */
+		/* the card is not ruled out: it has a score and is not known to be unsound */
 		if (!query->fit[i].wanted || (query->fit[i].score && query->fit[i].sound != 2))
 			continue;
 		if (n == MAX_DROPPED && !is_nearer(query, (uint32_t)i, best[n - 1]))
@@ -583,7 +588,7 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 	kl_measure(&query);
 	for (size_t i = 0; i < query.n; i++)
 		out->cards += query.fit[i].wanted;
-	/* the reasons are known only for settled cards */
+	/* whether a card is ruled out, and why, is known only once it is settled */
 	for (size_t i = 0; opts->explain && i < query.n; i++)
 		if (query.fit[i].wanted)
 			settle_card(&query, i);

@@ -10,10 +10,11 @@
  *
  * docs/formats.md ("Retrieval") defines the result. On each of four axes (case, language, platform,
  * prior) a card has the similarity of its best verified row. Cards with an axis of 0 or a false
- * `sound` predicate are ruled out; of the others the best 8 of each axis are taken. A hypothesis
- * has no verified rows, so all of its rows count. The cards are ordered by the geometric mean of
- * one row's axes times (passed + 1) / (trials + 2), ties by id. Each is preceded by the cards that
- * it still requires, at most 3. The same inputs give the same list.
+ * `sound` predicate are ruled out; of the other cards, the best 8 of each axis are taken. For a
+ * hypothesis, which has no verified rows, all rows count. The cards are ordered by score: the
+ * geometric mean of one row's axes, times (passed + 1) / (trials + 2); ties by id. Each card is
+ * preceded by the cards that it requires and the target lacks, at most 3. The same inputs always
+ * give the same list.
  *
  *	kl_index_open(&ix, repo, tax);
  *	kl_retrieve(&r, ix, &target, &(struct kl_retrieve_opts)KL_RETRIEVE_OPTS_INIT);
@@ -22,14 +23,14 @@
 enum kl_axis { KL_AXIS_CASE, KL_AXIS_LANGUAGE, KL_AXIS_PLATFORM, KL_AXIS_PRIOR, KL_AXES };
 const char *kl_axis_name(enum kl_axis axis);
 
-/* the most further cards that a card can require */
+/* most cards that may have to be applied before a card */
 #define KL_CLOSURE_MAX 3
 
 struct kl_retrieve_opts {
-	unsigned statuses; /* bit i: enum kl_card_status i */
-	size_t per_axis;   /* cards to take of each axis, at least 1 */
-	size_t limit;      /* maximum number of cards, not counting required ones; 0: no limit */
-	bool repair;       /* keep cards that the target has, or whose facts it has */
+	unsigned statuses; /* bit i: consider cards whose status is enum kl_card_status i */
+	size_t per_axis;   /* number of cards to take on each axis, at least 1 */
+	size_t limit;      /* most cards, without those that others require; 0: no limit */
+	bool repair;       /* keep cards that the target has, or all of whose facts it has */
 	bool explain;      /* fill `dropped` */
 };
 #define KL_RETRIEVE_OPTS_INIT                                                                 \
@@ -37,11 +38,11 @@ struct kl_retrieve_opts {
 		.statuses = 1u << KL_CARD_ADMITTED | 1u << KL_CARD_PROVISIONAL, .per_axis = 8 \
 	}
 
-/** A condition of a card and its truth for the target. */
+/** A condition of a card, and its truth for the target. */
 struct kl_retrieved_pre {
-	char *id, *test; /* test "": there is no predicate, and the truth is unknown */
+	char *id, *test; /* test "": the condition has no predicate, so its truth is unknown */
 	enum kl_truth truth;
-	char *why; /* the facts used: "K = 4096, cap(cp.async) is true" */
+	char *why; /* the facts that the predicate uses: "K = 4096, cap(cp.async) is true" */
 };
 struct kl_retrieved_pres {
 	struct kl_retrieved_pre *v;
@@ -49,22 +50,24 @@ struct kl_retrieved_pres {
 };
 
 struct kl_retrieved {
-	size_t card; /* in the index */
+	size_t card; /* index of the card in struct kl_index */
 	char *id;
 	enum kl_card_status status;
-	int64_t best[KL_AXES]; /* millionths: the best row for each axis */
-	int64_t axis[KL_AXES]; /* millionths: the row that the score is computed from */
-	int64_t score;         /* millionths */
-	unsigned top;          /* bit i: among the best of axis i */
+	int64_t best[KL_AXES]; /* millionths: the best value on each axis, over all rows */
+	/* millionths: the values on each axis for one row, from which the score is computed */
+	int64_t axis[KL_AXES];
+	int64_t score; /* millionths */
+	unsigned top;  /* bit i: the card is among the best on axis i */
 	size_t passed, trials;
-	int row; /* index among the card's rows of the one for `axis`; -1: none */
+	/* index, among the card's rows, of the row that `axis` is from; -1: no row counts */
+	int row;
 	struct kl_retrieved_pres sound;
-	struct kl_strvec needs; /* cards to apply before it, in order */
-	char *needed_by;        /* the listed card that requires this one, or NULL */
-	char *why;              /* reason why a dropped card was ruled out */
+	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
+	char *needed_by;        /* id of the listed card that requires this one, or NULL */
+	char *why;              /* for a dropped card: why it was ruled out */
 };
 
-/** A lineage that retrieved cards were learned from, and its steps that they come from. */
+/** A lineage that retrieved cards were learned from, and the steps that they were learned from. */
 struct kl_retrieved_path {
 	char *lineage; /* "<workload>/<name>" */
 	struct {
@@ -75,18 +78,19 @@ struct kl_retrieved_path {
 };
 
 struct kl_retrieval {
-	struct kl_retrieved *v; /* in the order to try */
+	struct kl_retrieved *v; /* in the order in which to try them */
 	size_t n, alloc;
-	struct kl_retrieved *dropped; /* with `explain`: the nearest cards ruled out, at most 32 */
+	/* with `explain`: the cards that were ruled out but come nearest, at most 32 */
+	struct kl_retrieved *dropped;
 	size_t ndropped, dropped_alloc;
 	struct kl_retrieved_path *path; /* sorted by lineage */
 	size_t npath, path_alloc;
-	size_t cards; /* number of cards with a requested status */
+	size_t cards; /* number of cards whose status was asked for */
 };
 
 /**
- * Fill `out`; the caller releases it. The target is evaluated at its points but not changed.
- * KL_EINVALID: opts->per_axis is 0.
+ * Fill `out`; the caller releases it. The target is moved to its points for evaluation, but is
+ * unchanged afterwards. KL_EINVALID: opts->per_axis is 0.
  */
 int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *target,
 		const struct kl_retrieve_opts *opts);

@@ -5,10 +5,10 @@
 
 #include "retrieve/retrieve_parts.h"
 
-#define MAX_OPEN 32   /* unmet requirements at a time */
-#define MAX_GIVERS 16 /* the best providers of a requirement, which are tried */
+#define MAX_OPEN 32   /* most unmet requirements at a time */
+#define MAX_GIVERS 16 /* most providers to try for a requirement, the best first */
 
-/* --- providers of each string ----------------------------------------------------- */
+/* --- who provides a string -------------------------------------------------------------------- */
 
 static void index_cards(struct kl_retrieve_query *query)
 {
@@ -74,7 +74,7 @@ void kl_close_release(struct kl_retrieve_query *query)
 	free(query->card_by_id);
 }
 
-/* --- cards for one requirement ------------------------------------------------------ */
+/* --- the best providers of a requirement ------------------------------------------------------ */
 
 struct giver {
 	uint32_t card;
@@ -86,7 +86,7 @@ struct kl_givers {
 }; /* best first */
 
 /*
- * Ranks like the score, but takes no root and leaves out the prior axis, which is being computed.
+ * Rank as the score does, but without a root and without the prior axis, which is being computed.
  */
 static double rank_of(const struct kl_retrieve_query *query, size_t card)
 {
@@ -106,7 +106,7 @@ static bool any_there(struct kl_retrieve_query *query, struct kl_index_list list
 	return false;
 }
 
-/* False if the card is ruled out for this target by an axis of 0 or a conflict. */
+/* Check that neither an axis of 0 nor a conflict with the target rules out the card. */
 static bool may_give(struct kl_retrieve_query *query, size_t card)
 {
 	return query->fit[card].product > 0 &&
@@ -115,7 +115,7 @@ static bool may_give(struct kl_retrieve_query *query, size_t card)
 		       kl_index_prior(query->ix, kl_index_card(query->ix, card)->prior)->conflicts);
 }
 
-/* best first, ties by id */
+/* Compare by rank, the greater first, then by id. */
 static bool is_before(const struct kl_retrieve_query *query, const struct giver *x,
 		      const struct giver *y)
 {
@@ -141,7 +141,10 @@ static size_t insert_giver(const struct kl_retrieve_query *query, struct giver *
 	return n < MAX_GIVERS ? n + 1 : n;
 }
 
-/* Called only for the best providers, so that most cards' predicates are never evaluated. */
+/*
+ * Drop cards with a false sound predicate. Only the best providers come here, so that the
+ * predicates of most cards are never evaluated.
+ */
 static size_t drop_unsound(struct kl_retrieve_query *query, struct giver *list, size_t n)
 {
 	size_t kept = 0;
@@ -152,7 +155,7 @@ static size_t drop_unsound(struct kl_retrieve_query *query, struct giver *list, 
 	return kept;
 }
 
-/* The best providers of a string. They do not depend on the requiring card, so they are kept. */
+/* Find the best providers of a string. They are stored for all cards that require the string. */
 static const struct kl_givers *find_givers(struct kl_retrieve_query *query, uint32_t string)
 {
 	struct giver givers[MAX_GIVERS];
@@ -190,7 +193,7 @@ static const struct kl_givers *find_givers(struct kl_retrieve_query *query, uint
 	return query->best[string] = out;
 }
 
-/* --- the search ----------------------------------------------------------------------- */
+/* --- searching for a set of cards ------------------------------------------------------------- */
 
 struct open_set {
 	uint32_t v[MAX_OPEN];
@@ -216,7 +219,10 @@ static bool gives_fact(const struct kl_retrieve_query *query, size_t card, uint3
 	       is_listed(query, kl_index_prior(query->ix, entry->prior)->provides, string);
 }
 
-/* Add the requirements of a prior that neither target nor chosen cards meet; false: too many. */
+/*
+ * Add to `open` the requirements of a prior that neither the target nor a chosen card meets.
+ * Returns false if there are too many.
+ */
 static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uint32_t prior,
 		     const size_t *chosen, size_t n)
 {
@@ -239,7 +245,7 @@ static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uin
 	return true;
 }
 
-/* The first requirement by name: string numbers depend on how the index was built. */
+/* Return the first requirement by name, since string numbers depend on how the index was built. */
 static uint32_t first_of(const struct kl_retrieve_query *query, const struct open_set *open)
 {
 	uint32_t best = open->v[0];
@@ -262,7 +268,7 @@ static bool any_listed(const struct kl_retrieve_query *query, struct kl_index_li
 	return false;
 }
 
-/* True if one provides something that the other conflicts with. */
+/* Check whether one of two priors provides something that the other conflicts with. */
 static bool cards_clash(const struct kl_retrieve_query *query, uint32_t x, uint32_t y)
 {
 	const struct kl_index_prior *prior_x = kl_index_prior(query->ix, x),
@@ -293,7 +299,9 @@ static bool is_ready(struct kl_retrieve_query *query, size_t card, const size_t 
 	return add_open(query, &open, kl_index_card(query->ix, card)->prior, placed, n) && !open.n;
 }
 
-/* Order cards so that each follows what it requires; false: their requirements are cyclic. */
+/*
+ * Order the cards so that each follows those it requires. Returns false if requirements are cyclic.
+ */
 static bool order_cards(struct kl_retrieve_query *query, size_t *card, const size_t *chosen,
 			size_t n)
 {
@@ -313,13 +321,15 @@ static bool order_cards(struct kl_retrieve_query *query, size_t *card, const siz
 	return true;
 }
 
-/* The search for one prior: the cards chosen so far, and the result in the order to apply. */
+/*
+ * The search for one prior: the cards chosen so far, and the result in the order in which to apply.
+ */
 struct closing {
 	uint32_t prior;
 	size_t chosen[KL_CLOSURE_MAX], ordered[KL_CLOSURE_MAX];
 };
 
-/* Choose at most `more` further cards so that no requirement stays open. */
+/* Choose at most `more` further cards so that all requirements are met. */
 static bool search_closure(struct kl_retrieve_query *query, struct closing *closing,
 			   const struct open_set *open, size_t n, size_t more)
 {

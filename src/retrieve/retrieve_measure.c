@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retrieve_measure - computes the similarities of all cards to a target, in threads */
+/* retrieve_measure - computes the similarities of all cards to a target, in several threads */
 #include <string.h>
 
 #include "base/par.h"
@@ -12,7 +12,10 @@ static const char *text_of(const struct kl_retrieve_query *query, uint32_t strin
 	return kl_index_string(query->ix, string);
 }
 
-/* Compute and keep an entry of the query. Similarities are kept plus 1: 0 is "not computed". */
+/*
+ * The functions below compute and store an entry of the query. Similarities are stored plus 1,
+ * since 0 means "not computed".
+ */
 
 static int32_t new_language(struct kl_retrieve_query *query, uint32_t string)
 {
@@ -130,7 +133,7 @@ static void measure_card(struct kl_retrieve_query *query, size_t card)
 		const struct kl_index_row *row = kl_index_row(query->ix, entry->rows + i);
 		int64_t axis[3], product;
 
-		/* a hypothesis has no verified rows: all of its rows count */
+		/* a hypothesis has no verified rows, so all rows count */
 		if (!row->verified && entry->status != KL_CARD_HYPOTHESIS)
 			continue;
 		measure_row(axis, query, row, lacks);
@@ -164,7 +167,7 @@ bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_
 	return prior->provides.n && kl_retrieve_query_first(query, prior->provides, false) < 0;
 }
 
-/* True if nothing of the target conflicts and, unless `repair`, the card is not yet done. */
+/* Check that nothing of the target conflicts and, unless `repair`, that the card adds something. */
 static bool has_room(struct kl_retrieve_query *query, const struct kl_index_card *card)
 {
 	if (kl_retrieve_query_first(query, kl_index_prior(query->ix, card->prior)->conflicts,
@@ -183,7 +186,7 @@ void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prio
 		(double)fit->product / 1e18 * (double)prior / KL_ONE, entry->passed, entry->trials);
 }
 
-/* Set the prior axis from the card alone. With unmet requirements it is at most 1/2: a bound. */
+/* Set the prior axis from the card alone; with unmet requirements, to its upper bound of 1/2. */
 static void bound_card(struct kl_retrieve_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);

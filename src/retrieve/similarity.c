@@ -6,7 +6,7 @@
 
 #include "contract/contract.h"
 
-/* FNV-1a. A collision only makes two names look the same; security does not depend on it. */
+/* Hash a name by FNV-1a. Names that collide only look the same; security does not depend on it. */
 static uint64_t name_digest(const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -64,7 +64,7 @@ int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct 
 
 	if (a->name == b->name)
 		return KL_ONE;
-	/* an operator that is not in the tree counts as a child of the root */
+	/* an operator that is not in the tree counts as a child of the root, which has depth 1 */
 	sum = (op_a < 0 ? 2 : depth_of(taxonomy, op_a)) + (op_b < 0 ? 2 : depth_of(taxonomy, op_b));
 	while (op_a != op_b) {
 		if (depth_of(taxonomy, op_a) >= depth_of(taxonomy, op_b))
@@ -134,6 +134,6 @@ int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *a
 
 int64_t kl_similarity_score(double product, size_t passed, size_t trials)
 {
-	/* sqrt() rounds correctly and so gives the same result on every machine; pow() does not */
+	/* sqrt() is correctly rounded, so the result is the same on every machine; pow() is not */
 	return to_ppm(sqrt(sqrt(product)) * (double)(passed + 1) / (double)(trials + 2));
 }

@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "retrieve/constants.h"
 
-/* The facts of `known` that depend on the point, as keys and values. */
+/* Facts that depend on the point: keys and values. */
 struct kl_target_point {
 	char **key;
 	int64_t *value;
@@ -100,9 +100,9 @@ static void put_value(struct kl_target_point *point, int64_t value, const char *
 }
 
 /*
- * The dim that an axis' extent consists of, so that its stride can be named by the dim; -1 if the
- * extent is anything but a single dim. Two values are tried, as different expressions can agree at
- * one.
+ * Return the dim that is the whole extent of an axis, so that the stride can be named after it; -1
+ * if the extent is anything else. Two values are tried, since different expressions can agree at
+ * one value.
  */
 static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr)
 {
@@ -137,7 +137,9 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 		kl_error_clear();
 		return;
 	}
-	/* row-major and dense, as the gate lays tensors out; a parsed contract bounds the product */
+	/*
+	 * tensors are row-major and dense in the gate; parsing a contract has bounded the product
+	 */
 	for (size_t i = arg->naxes; i-- > 0; stride *= extent[i]) {
 		int dim = dim_of(contract, arg->shape[i]);
 
@@ -148,7 +150,7 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 	put_value(point, stride, "bytes(%s)", arg->name);
 }
 
-/* extent(reduction) etc.: the product of the dims of each role */
+/* Put "extent(reduction)" etc.: for each role, the product of its dims. */
 static void put_extents(struct kl_target_point *point, const struct kl_target *target,
 			const struct kl_contract *contract, const struct kl_dims *dims)
 {
@@ -221,7 +223,7 @@ enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool ev
 		if (i)
 			kl_target_stand(target, i);
 		here = kl_predicate_eval(predicate, &target->known);
-		/* the first point where it is false, else the first where it is unknown */
+		/* keep the first point where it is false, else the first where it is unknown */
 		if ((here == KL_FALSE && all != KL_FALSE) ||
 		    (here == KL_UNKNOWN && all == KL_TRUE)) {
 			all = here;
@@ -258,7 +260,7 @@ enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 	return truth;
 }
 
-/* --- the contract --------------------------------------------------------------- */
+/* --- the contract, the constants and the platform --------------------------------------------- */
 
 const char *kl_target_dtype(const struct kl_contract *contract)
 {
@@ -359,7 +361,7 @@ int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax,
 	return 0;
 }
 
-/* --- measurements ------------------------------------------------------------------ */
+/* --- adding measurements ---------------------------------------------------------------------- */
 
 static void add_trait(struct kl_target *target, const char *name, const char *value)
 {
@@ -375,7 +377,7 @@ static void add_trait(struct kl_target *target, const char *name, const char *va
 	}
 }
 
-/* utilization by hardware counters; skipped if there are several launches */
+/* Add the utilization from hardware counters, unless there are several launches. */
 static void add_counters(struct kl_target *target, const json_t *list)
 {
 	static const struct {
@@ -393,7 +395,7 @@ static void add_counters(struct kl_target *target, const json_t *list)
 	}
 }
 
-/* static figures of the kernel; skipped if there are several */
+/* Add static figures of the kernel, unless there are several kernels. */
 static void add_figures(struct kl_target *target, const json_t *list)
 {
 	static const char *const name[] = { "registers",   "smem_static",  "smem",

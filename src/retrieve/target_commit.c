@@ -12,7 +12,7 @@
 #include "repo/notes.h"
 #include "walk/step.h"
 
-#define MAX_HISTORY 256 /* commits whose trailers are read */
+#define MAX_HISTORY 256 /* most commits whose trailers are read */
 
 static void take_trailers(struct kl_target *target, const char *message)
 {
@@ -21,7 +21,8 @@ static void take_trailers(struct kl_target *target, const char *message)
 	char *value[3] = { NULL, NULL, NULL };
 	bool back;
 
-	if (kl_step_is_oracle_root(message)) { /* a new kernel starts here, without earlier work */
+	/* a new kernel starts here: forget the earlier work */
+	if (kl_step_is_oracle_root(message)) {
 		kl_strvec_release(&target->prior);
 		target->prior = (struct kl_strvec)KL_STRVEC_INIT;
 		return;
@@ -98,7 +99,7 @@ static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl
 	return 0;
 }
 
-/* A verdict is about files, so an event of any other commit with the same surface is as good. */
+/* Get an event of any other commit with the same surface: a verdict is about files, not commits. */
 static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
 			   const struct kl_surface *surface, const char *platform)
 {
@@ -127,7 +128,7 @@ static int find_event(struct kl_event **out, struct kl_repo *repo, const struct 
 	return err < 0 || *out ? err : event_elsewhere(out, repo, surface, platform);
 }
 
-/* The platform on which the surface would be judged here. */
+/* Get the platform on which this machine would judge the surface. */
 static int guess_platform(char **out, struct kl_repo *repo, const struct kl_surface *surface)
 {
 	const char *asked = kl_repo_config(repo, "klineage.platform");

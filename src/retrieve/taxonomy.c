@@ -85,9 +85,9 @@ const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *tax
 	return NULL;
 }
 
-/* --- common to the three files ---------------------------------------------------- */
+/* --- shared by the three files ---------------------------------------------------------------- */
 
-/* The node of a key's value, or of its i-th item: the place to report an error at. */
+/* Return the node of a key's value, or of its i-th item, to report an error at. */
 static const struct kl_yaml *entry_at(const struct kl_yaml *map, const char *key, size_t i)
 {
 	const struct kl_yaml *value = kl_yaml_get(map, key);
@@ -103,7 +103,7 @@ static void copy_names(struct kl_strvec *out, const struct kl_texts *texts)
 
 /* --- operators ------------------------------------------------------------------- */
 
-/* the roles of each dim by name, in file order */
+/* Roles of each dim, in the order of the file. */
 struct dim_rows {
 	struct dim_row {
 		char *name;
@@ -162,7 +162,7 @@ static void release_dims(void *at)
 	free(dims->v);
 }
 
-/* only read and release: a taxonomy is never written or copied */
+/* a taxonomy is never written or copied, so only `read` and `release` are needed */
 static const struct kl_value_type dims_value = { .read = read_dims, .release = release_dims };
 
 static const struct kl_field op_fields[] = {
@@ -389,7 +389,7 @@ static const struct kl_schema capabilities_schema = {
 	"the file", sizeof(struct capabilities), capabilities_fields, NULL, NULL, NULL,
 };
 
-/* Set or clear each capability of a list. */
+/* Set or clear the capabilities of a list. It is an error if one is set or cleared already. */
 static int apply_caps(struct kl_capset *set, const struct kl_taxonomy *taxonomy,
 		      const struct kl_strvec *caps, bool on, const char *file,
 		      const struct kl_yaml *node)
@@ -428,9 +428,10 @@ static int add_platform(struct kl_taxonomy *taxonomy, const struct platform_row 
 	if (row->like) {
 		base = kl_taxonomy_platform(taxonomy, row->like);
 		if (!base)
-			return kl_yaml_error(file, entry_at(node, "like", 0),
-					     "unknown platform '%.40s' (must come first)",
-					     row->like);
+			return kl_yaml_error(
+				file, entry_at(node, "like", 0),
+				"unknown platform '%.40s' (the platform of 'like' must come first)",
+				row->like);
 		platform.has = base->has;
 		kl_card_dims_copy(&platform.numbers, &base->numbers);
 	}
@@ -463,7 +464,7 @@ static int add_capabilities(struct kl_taxonomy *taxonomy, const void *rows, cons
 	return err;
 }
 
-/* --- files ------------------------------------------------------------------------ */
+/* --- reading the files ------------------------------------------------------------------------ */
 
 static const struct table {
 	const char *name;

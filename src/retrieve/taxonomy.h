@@ -13,19 +13,19 @@
 #include "text/digest.h"
 
 /*
- * taxonomy - the tables of operators, languages and platforms that similarity.h compares.
+ * taxonomy - loads the tables by which similarity.h compares operators, languages and platforms.
  *
- * They hold the tree of operators with the roles of their dims, the similarities of languages, and
- * the capabilities of platforms. The data is in templates/operators.yaml, templates/languages.yaml
- * and templates/capabilities.yaml, which cite their sources.
+ * The tables are templates/operators.yaml (the tree of operators and the roles of their dims),
+ * templates/languages.yaml (similarities) and templates/capabilities.yaml (of platforms). The files
+ * cite their sources.
  *
  *	err = kl_taxonomy_load(&tax);		the shipped files
- *	op = kl_taxonomy_op(tax, "sgemm");	the node of gemm
+ *	op = kl_taxonomy_op(tax, "sgemm");	the operator gemm, by an alias
  */
 #define KL_TAX_ROLES 8
 #define KL_TAX_CAPS 256
 
-/** A set of capabilities, by their index. */
+/** A set of capabilities: bit i stands for kl_taxonomy.caps.v[i]. */
 struct kl_capset {
 	uint64_t w[KL_TAX_CAPS / 64];
 };
@@ -37,8 +37,8 @@ struct kl_tax_dim {
 
 struct kl_tax_op {
 	char *name;
-	int parent; /* index, -1: the root */
-	int depth;  /* the root's is 1 */
+	int parent; /* index of the parent in kl_taxonomy.op; -1: the root */
+	int depth;  /* the root has depth 1 */
 	struct kl_tax_dim *dim;
 	size_t ndim;
 };
@@ -46,41 +46,42 @@ struct kl_tax_op {
 struct kl_tax_platform {
 	char *name; /* "cuda/sm_90" */
 	struct kl_capset has;
-	struct kl_card_dims numbers; /* {smem_block_bytes: 232448} */
+	struct kl_card_dims numbers; /* numbers of the platform: {smem_block_bytes: 232448} */
 };
 
 struct kl_taxonomy {
-	struct kl_strvec roles; /* at most KL_TAX_ROLES */
+	struct kl_strvec roles; /* names of roles, at most KL_TAX_ROLES */
 	struct kl_tax_op *op;
 	size_t nop;
 	struct kl_map op_names; /* name or alias -> struct kl_tax_op * */
 	struct kl_strvec languages;
-	int64_t *language_ppm; /* similarities in millionths: languages.n rows and columns */
+	/* similarities in millionths, a matrix of languages.n rows and columns */
+	int64_t *language_ppm;
 	struct kl_strvec caps;
 	struct kl_tax_platform *platform;
 	size_t nplatform;
-	char digest[KL_DIGEST_HEX]; /* of the three files */
+	char digest[KL_DIGEST_HEX]; /* digest of the three files */
 };
 
 /**
- * Load the shipped files; the caller frees *out. KL_EINVALID: a file is malformed, the message is
+ * Load the shipped files; the caller frees *out. KL_EINVALID: a file is malformed; the message is
  * "<file>:<line>:<column>: ...".
  */
 int kl_taxonomy_load(struct kl_taxonomy **out);
-/** Load the files of a directory. */
+/** As kl_taxonomy_load, from the files in a directory. */
 int kl_taxonomy_load_dir(struct kl_taxonomy **out, const char *dir);
 void kl_taxonomy_free(struct kl_taxonomy *taxonomy);
 KL_DEFINE_CLEANUP(struct kl_taxonomy *, kl_taxonomy_free)
 
-/** Index of an operator by its name or an alias; -1: not in the tree. */
+/** Return the index of an operator by its name or an alias; -1: not in the tree. */
 int kl_taxonomy_op(const struct kl_taxonomy *taxonomy, const char *name);
-/** The roles of an operator's dim as bits, inherited from its ancestors; 0: none. */
+/** Return the roles of an operator's dim as bits; dims are inherited from ancestors. 0: no role. */
 unsigned kl_taxonomy_roles(const struct kl_taxonomy *taxonomy, int op, const char *dim);
-/** Index of a role, or -1. */
+/** Return the index of a name; -1: not in the tables. */
 int kl_taxonomy_role(const struct kl_taxonomy *taxonomy, const char *role);
-int kl_taxonomy_language(const struct kl_taxonomy *taxonomy, const char *name); /* or -1 */
-int kl_taxonomy_cap(const struct kl_taxonomy *taxonomy, const char *name);      /* or -1 */
-/** NULL if the platform is not listed. */
+int kl_taxonomy_language(const struct kl_taxonomy *taxonomy, const char *name);
+int kl_taxonomy_cap(const struct kl_taxonomy *taxonomy, const char *name);
+/** Find a platform by its name; NULL: not listed. */
 const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *taxonomy,
 						   const char *name);
 

@@ -161,8 +161,8 @@ test_expect_success 'what was done before counts: a card that was used, and trai
 	git commit -q -a -m "use it" -m "Klineage-Skill: near@$(git rev-parse klineage/skills:cards/near.yaml)
 Klineage-Trait: conv" &&
 	git klineage retrieve --platform cpu/x86-64-v3 --explain >../out 2>/dev/null &&
-	says "already present: near trait:conv" ../out && says "near: not offered: prior: the target already has what it provides" ../out &&
-	says "conv: not offered: prior: the target already has what it provides" ../out && ! grep "after near" ../out &&
+	says "already present: near trait:conv" ../out && says "near: not offered: prior: the target already has what the card provides" ../out &&
+	says "conv: not offered: prior: the target already has what the card provides" ../out && ! grep "after near" ../out &&
 	git klineage retrieve --platform cpu/x86-64-v3 --repair >../out 2>/dev/null && grep "^[0-9]*  near " ../out &&
 	git klineage retrieve --platform cpu/x86-64-v3 --rev HEAD~1 >../out 2>/dev/null && says "after near" ../out
 '
@@ -177,7 +177,7 @@ test_expect_success 'so does what the gate measured' '
 test_expect_success 'hypotheses are offered to who asks for them' '
 	git klineage retrieve --platform cpu/x86-64-v3 >../out 2>/dev/null && ! grep failed ../out &&
 	exits 1 git klineage retrieve --platform cpu/x86-64-v3 --status hypothesis --explain >../out 2>/dev/null &&
-	says "failed: not offered: no verified row" ../out
+	says "failed: not offered: none of its rows is verified" ../out
 '
 
 test_expect_success 'a library that grew is indexed anew; a card that cannot be read is told' '

@@ -212,9 +212,9 @@ static void test_prior(void **state)
 		(struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
 	assert_ids(&retrieval, "partly");
 	assert_string_equal(find(retrieval.dropped, retrieval.ndropped, "there")->why,
-			    "prior: the target already has what it provides");
+			    "prior: the target already has what the card provides");
 	assert_string_equal(find(retrieval.dropped, retrieval.ndropped, "used")->why,
-			    "prior: the target already has what it provides");
+			    "prior: the target already has what the card provides");
 	assert_string_equal(find(retrieval.dropped, retrieval.ndropped, "clash")->why,
 			    "prior: conflicts with trait:tiled");
 	repair = ask_opts(
