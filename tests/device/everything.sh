@@ -111,16 +111,18 @@ unit () {
 
 # What it costs to judge the last state of a template from a cold process, and each of several distinct ones.
 seconds () {
-	SECONDS_STATES="last many" timed 150 "$out/seconds.out" sh "$here/seconds.sh" "$out/seconds"
+	SECONDS_STATES="last many stages" timed 180 "$out/seconds.out" sh "$here/seconds.sh" "$out/seconds"
 	cp "$out/seconds/log" "$out/seconds.log" 2>/dev/null || : >"$out/seconds.log"
 	for name in gemm topk; do
 		alone=$(sed -n "s/^\[[0-9]* s\] $name last: rc 0, \([0-9.]*\) s$/\1/p" "$out/seconds.log")
 		many=$(sed -n "s/^\[[0-9]* s\] $name last s1 s2 s3: rc 0, \([0-9.]*\) s$/\1/p" "$out/seconds.log")
+		inside=$(sed -n "s/^\[[0-9]* s\] $name stages: \(.*\)$/\1/p" "$out/seconds.log")
 		each=$(echo "$many $alone" | awk 'NF == 2 { printf "%.2f", ($1 - $2) / 3 }')
 		row "seconds: $name, cold" "${alone:-no pass} (at most 4)" "${alone:--}" \
 			"$(echo "${alone:-99}" | awk '{ print $1 <= 4 ? "yes" : "NO" }')"
 		row "seconds: $name, one of many states" "${each:-no pass} (at most 1.5)" "${many:--}" \
 			"$(echo "${each:-99}" | awk '{ print $1 <= 1.5 ? "yes" : "NO" }')"
+		row "stages of $name in the worker, milliseconds" "${inside:-none}" "" ""
 	done
 }
 

@@ -7,7 +7,8 @@
 # The last state of a template is judged alone and then with the three states before it, each with a profile, nothing
 # taken from a cache; what three more take says what one more takes. The first state is judged alone.
 # git-klineage, klineage-worker and nvcc are taken from PATH or build/. SECONDS_LIMIT: for one of these (85).
-# SECONDS_STATES: which of these (default: "last many first").
+# SECONDS_STATES: which of these (default: "last many first"); "stages": the milliseconds of each stage of the worker
+# for the last state, compiled before.
 # shellcheck disable=SC2015,SC2046
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$(cd "$here/../.." && pwd)/build:$PATH
@@ -33,6 +34,15 @@ judge () {
 	tr '\r' '\n' <"$dir/err" | tail -2 | sed 's/^/    ! /'
 }
 
+# stages <name>: what the worker alone takes for the last state, the milliseconds of each stage
+stages () {
+	(cd "$dir/$1" && git klineage gate --fresh --no-note --runner bundle -o "../$1.jobs" last) >"$dir/out" 2>"$dir/err" ||
+		test -s "$dir/$1.jobs" || return 0
+	rm -f "$dir/$1.results"
+	timeout "${SECONDS_LIMIT:-85}" klineage-worker --bundle "$dir/$1.jobs" -o "$dir/$1.results" >/dev/null 2>"$dir/err"
+	echo "[$(($(date +%s) - start)) s] $1 stages: $(grep -o '"ms":{[^}]*}' "$dir/$1.results" | tr -d '{}"' | sed 's/^ms://; s/:/ /g; s/,/, /g')"
+}
+
 test -n "$1" || die "usage: seconds.sh <dir> [<template>...]"
 mkdir -p "$1" && dir=$(cd "$1" && pwd) || die "no directory '$1'"
 shift
@@ -55,6 +65,7 @@ start=$(date +%s)
 		git -C "$dir/$name" tag last s0
 		for which in ${SECONDS_STATES:-last many first}; do
 			case $which in
+			stages) stages "$name" ;;
 			many) judge "$name" last $(git -C "$dir/$name" tag -l 's[1-3]') ;;
 			*) judge "$name" "$which" ;;
 			esac
