@@ -51,7 +51,7 @@ static int read_function(struct kl_ptx_reader *reader)
 	name = kl_strndup(reader->t.s, reader->t.n);
 	fn = add_function(reader, name);
 	if (!fn || reader->ptx->nfn >= KL_PTX_MAX_ITEMS)
-		return kl_ptx_bad(reader, fn ? "absurdly many functions" : "a name used twice");
+		return kl_ptx_bad(reader, fn ? "too many functions" : "a name used twice");
 	fn->entry = entry;
 	err = kl_ptx_next(reader);
 	while (!err && reader->t.kind != KL_PTX_END && !kl_ptx_is(reader, "{") &&
@@ -122,7 +122,7 @@ static int read_variable(struct kl_ptx_reader *reader)
 	}
 	if (!err && (!var.name || vector || kl_map_get(&reader->place, var.name) ||
 		     ptx->nvar >= KL_PTX_MAX_ITEMS))
-		err = kl_ptx_bad(reader, var.name ? "a variable in a form of its own" :
+		err = kl_ptx_bad(reader, var.name ? "an unsupported variable declaration" :
 						    "a variable without a name");
 	if (err) {
 		free(var.name);

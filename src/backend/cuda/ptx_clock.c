@@ -12,7 +12,7 @@
 #define MAX_PASSES 200
 #define MAX_BRANCHES 1000
 
-/* The registers that depend on a clock, and what is found on the way. */
+/* The registers and blocks of a function that depend on a clock. */
 struct taint {
 	const struct kl_ptx_fn *fn;
 	struct kl_ptx_flow flow;
@@ -20,7 +20,7 @@ struct taint {
 	bool *reg;         /* by register: it depends on a clock */
 	bool *inside;      /* by block: whether it runs depends on a clock */
 	bool *region;      /* working storage */
-	bool *entered;     /* by block: its branch depends on a clock, and is dealt with */
+	bool *entered;     /* by block: its branch depends on a clock, and enter_region() has run */
 	size_t npass, nbranch;
 	bool changed;
 };
@@ -42,7 +42,7 @@ static bool is_one_of(const char *op, const char *const *words, size_t n)
 	return false;
 }
 
-/* Instructions that only set their first operand, by the others. */
+/* Instructions that only compute their first operand from the others. */
 static bool is_value(const char *op)
 {
 	static const char *const words[] = {
@@ -57,7 +57,7 @@ static bool is_value(const char *op)
 	       !strncmp(op, "mbarrier.test_wait", 18) || !strncmp(op, "mbarrier.try_wait", 17);
 }
 
-/* Instructions that a clock may decide over, besides those that only set a register. */
+/* Other instructions that may depend on a clock. */
 static bool is_wait(const char *op)
 {
 	static const char *const words[] = { "nanosleep", "trap", "bra", "membar", "fence" };
@@ -92,7 +92,7 @@ static bool has_tainted_input(const struct taint *taint, const struct kl_ptx_ins
 	return insn->clock != NULL;
 }
 
-/* The branch at the end of `block` depends on a clock, and so does what runs up to its meeting. */
+/* The branch at the end of `block` depends on a clock: mark the blocks up to where its paths meet. */
 static int enter_region(struct taint *taint, size_t block)
 {
 	if (taint->entered[block])

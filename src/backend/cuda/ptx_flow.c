@@ -63,7 +63,10 @@ static uint32_t find_register(struct body *body)
 	return declare_register(body, body->scope[0], &body->reader.t);
 }
 
-/* .reg .pred p, q; and .reg .b32 %r<12>; of which the function's own scope is enough */
+/*
+ * Declare the names of ".reg .pred p, q;". Those of ".reg .b32 %r<12>;" belong to the whole
+ * function: find_register() declares them.
+ */
 static int read_registers(struct body *body)
 {
 	int err = 0;
@@ -177,7 +180,7 @@ static int read_instruction(struct body *body)
 		return kl_ptx_next(&body->reader);
 	}
 	if (flow->ninsn >= MAX_INSTRUCTIONS)
-		return kl_ptx_bad(&body->reader, "a function that is absurdly long");
+		return kl_ptx_bad(&body->reader, "a function that is too long");
 	KL_GROW(flow->insn, flow->ninsn + 1, flow->insn_alloc);
 	insn = &flow->insn[flow->ninsn++];
 	*insn = (struct kl_ptx_insn){ .op = kl_strdup(op.ptr), .guard = body->guard };
@@ -202,7 +205,7 @@ static int read_brace(struct body *body)
 		body->depth--;
 	} else {
 		if (body->depth == MAX_DEPTH)
-			return kl_ptx_bad(&body->reader, "scopes within scopes");
+			return kl_ptx_bad(&body->reader, "scopes that are nested too deeply");
 		body->scope[body->depth++] = body->nscope++;
 	}
 	return kl_ptx_next(&body->reader);
@@ -365,7 +368,7 @@ static void list_before(struct order *order, const struct kl_ptx_flow *flow)
 	for (size_t i = flow->nblock; i-- > 0;)
 		for (size_t k = 0; k < flow->block[i].nnext; k++)
 			order->before[--order->from[flow->block[i].next[k] + 1]] = i;
-	/* what was counted down is the beginning of each list, one place further */
+	/* from[i + 1] is now the beginning of list i: move all down by one */
 	memmove(order->from, order->from + 1, (flow->nblock + 1) * sizeof(*order->from));
 	order->from[flow->nblock + 1] = total;
 }

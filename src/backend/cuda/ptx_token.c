@@ -91,7 +91,7 @@ int kl_ptx_next(struct kl_ptx_reader *reader)
 		return 0;
 	}
 	if (!strchr("@!{}()[]<>,;:+-*/=&|^~?", *from))
-		return kl_ptx_bad(reader, "a character that has no place in it");
+		return kl_ptx_bad(reader, "an unexpected character");
 	reader->at++;
 	reader->t = (struct kl_ptx_token){ KL_PTX_PUNCT, from, 1 };
 	return 0;

@@ -38,7 +38,7 @@ int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_basel
 
 	baseline->device = device;
 	if (!is_sound(spec))
-		return kl_error(KL_EINVALID, "a broken description of a baseline");
+		return kl_error(KL_EINVALID, "a malformed description of a baseline");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(baselines); i++) {
 		if (strcmp(baselines[i].name, spec->name))
 			continue;

@@ -186,8 +186,8 @@ int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device 
 
 	if (err < 0 || (err = init_scratch(bound, device, seed)) < 0)
 		return err;
-	if (device->cu->stream_sync(device->stream))
-		return kl_error(KL_EIO, "the GPU does not do what it is told");
+	if ((rc = device->cu->stream_sync(device->stream)))
+		return kl_gpu_error(device->cu, rc, KL_EIO, "the GPU failed before prepare");
 	for (size_t i = 0; i < bound->at->nprepare; i++) {
 		struct kl_gpu_launch *launch = &bound->prepare[i];
 

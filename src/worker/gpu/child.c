@@ -255,7 +255,7 @@ static int take_reply(struct kl_gpu_child *child, struct kl_gpu_head asked,
 	    reply->head.bytes != nreply || reply->head.op != asked.op ||
 	    reply->head.slot != asked.slot) {
 		kl_gpu_child_kill(child);
-		return kl_error(KL_EIO, "the GPU process answers what it was not asked");
+		return kl_error(KL_EIO, "the GPU process sent a reply to another request");
 	}
 	reply->message[sizeof(reply->message) - 1] = '\0';
 	if (reply->state != KL_GPU_WELL) {

@@ -70,7 +70,7 @@ int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool tra
 	child->launcher.why[sizeof(child->launcher.why) - 1] = '\0';
 	if (err == 0 && child->launcher.closed != KL_GPU_CLOSED_ALL)
 		err = kl_error(KL_ECANNOT,
-			       "host code is not run here: its process has no whole wall");
+			       "host code is not run here: its process could not be confined");
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
@@ -287,11 +287,11 @@ int kl_gpu_child_probe(const char *uuid)
 	int err = kl_gpu_child_start(&child), ordinal;
 
 	if (err < 0)
-		return kl_error_in(KL_EIO, "the GPU is not well any more");
+		return kl_error_in(KL_EIO, "the GPU is not healthy any more");
 	ordinal = kl_gpu_child_ordinal(child, uuid);
 	if (ordinal < 0)
 		return kl_error(KL_EIO, "%s is not there any more", uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) == 0)
 		err = kl_gpu_child_ask_plain(child, &head, sizeof(head), -1, ASK_MS);
-	return err < 0 ? kl_error_in(KL_EIO, "%s is not well any more", uuid) : 0;
+	return err < 0 ? kl_error_in(KL_EIO, "%s is not healthy any more", uuid) : 0;
 }

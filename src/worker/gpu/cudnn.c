@@ -261,7 +261,7 @@ int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
 		cudnn->rc = cudnn->get(heuristics, A_HEUR_RESULTS, KL_CUDNN_T_DESCRIPTOR,
 				       MAX_ENGINES, &n, config);
 	if (cudnn->rc)
-		return kl_error(KL_ECANNOT, "cuDNN takes no such graph: status %d", cudnn->rc);
+		return kl_error(KL_ECANNOT, "cuDNN refuses the graph: status %d", cudnn->rc);
 	for (int64_t i = 0; i < n && i < MAX_ENGINES; i++) {
 		double ms;
 

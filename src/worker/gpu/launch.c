@@ -6,9 +6,13 @@
 #include "base/error.h"
 
 #define MAP_BYTES sizeof(struct kl_cu_tensor_map)
-#define QUIRK_DRIVER 13010            /* drivers of CUDA 13.1 and older set ... */
-#define QUIRK_BYTES 131072            /* ... a wrong bit for tensors smaller than this ... */
-#define QUIRK_BIT ((uint64_t)1 << 21) /* ... in the second word of the descriptor */
+/*
+ * Drivers up to CUDA 13.1 set a wrong bit in the second word of the tensor map of a tensor that is
+ * smaller than QUIRK_BYTES.
+ */
+#define QUIRK_DRIVER 13010
+#define QUIRK_BYTES 131072
+#define QUIRK_BIT ((uint64_t)1 << 21)
 
 /* Device address of a pointer in the plan; 0 if the set has no such tensor. */
 static uint64_t arg_pointer(const struct kl_gpu_bound *bound, enum kl_plan_arg_kind kind, int index,
@@ -32,7 +36,8 @@ int kl_gpu_launch_map(struct kl_gpu_bound *bound, const struct kl_gpu_device *de
 	int rc;
 
 	if (!at)
-		return kl_error(KL_EINVALID, "map '%s' is of no tensor", map->name);
+		return kl_error(KL_EINVALID, "tensor map '%s' names no tensor of the set",
+				map->name);
 	if (map->kind == KL_PLAN_TILED)
 		rc = device->cu->map_tiled(to, map->dtype, (uint32_t)map->rank,
 					   (void *)(uintptr_t)at, map->dim, map->stride, map->box,
@@ -293,8 +298,8 @@ int kl_gpu_launch_find(struct kl_gpu_launch *launch, size_t n, const struct kl_g
 			return kl_error(KL_EINVALID, "the cubin has no kernel '%s'",
 					launch[i].plan->kernel);
 		if (rc)
-			return kl_gpu_error(device->cu, rc, KL_EINVALID,
-					    "kernel '%s' cannot be had", launch[i].plan->kernel);
+			return kl_gpu_error(device->cu, rc, KL_EINVALID, "cannot get kernel '%s'",
+					    launch[i].plan->kernel);
 		if ((err = check_params(&launch[i], device)) < 0 ||
 		    (err = check_block(&launch[i], device)) < 0 ||
 		    (err = check_cluster(&launch[i], device)) < 0 ||

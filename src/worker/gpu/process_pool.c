@@ -350,8 +350,8 @@ static int check_healthy(const struct kl_gpu_processes *processes)
 {
 	return processes->sick ?
 		       kl_error(KL_EIO,
-				"%s is not well since a kernel hung on it: nothing more is asked "
-				"of it",
+				"%s is not healthy since a kernel hung on it: no more kernels run "
+				"on it",
 				processes->facts.name) :
 		       0;
 }

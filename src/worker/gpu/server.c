@@ -196,7 +196,7 @@ static int open_device(struct kl_gpu_server *server, const void *request, int fd
 	int err = 0, rc;
 
 	if (!server->cu || server->device)
-		err = kl_error(KL_EINVALID, "a device is opened once, after hello");
+		err = kl_error(KL_EINVALID, "a device can be opened once, after HELLO");
 	if (err == 0)
 		err = kl_gpu_device_open(&server->device, server->cu, open->ordinal);
 	if (err == 0 && ((rc = server->cu->event_create(&server->before, 0)) ||
@@ -214,7 +214,7 @@ static int put_module(struct kl_gpu_server *server, const void *request, int fd)
 	int err = 0;
 
 	if (module->head.slot >= KL_GPU_MAX_MODULES || module->bytes > KL_GPU_MAX_CUBIN)
-		err = kl_error(KL_EINVALID, "a cubin too many, or too large");
+		err = kl_error(KL_EINVALID, "a cubin has no such slot, or is too large");
 	if (err == 0)
 		err = kl_gpu_server_map(&image, fd, module->bytes);
 	if (err == 0) {
@@ -240,12 +240,15 @@ static int check_layout(const struct kl_gpu_put_set *set)
 {
 	if (set->head.slot >= KL_GPU_MAX_SETS || set->n > KL_GPU_MAX_TENSORS ||
 	    set->host_bytes > (uint64_t)1 << 46)
-		return kl_error(KL_EINVALID, "a set of tensors too many, or too large");
+		return kl_error(KL_EINVALID,
+				"no slot for the set, too many tensors, or too much memory");
 	for (uint32_t i = 0; i < set->n; i++) {
 		uint64_t n = kl_gpu_tensor_host_bytes(&set->layout[i]);
 
 		if (set->layout[i].from && !is_widened(&set->layout[i]))
-			return kl_error(KL_EINVALID, "tensor %u is made of no such elements", i);
+			return kl_error(KL_EINVALID,
+					"tensor %u cannot be widened from elements of that type",
+					i);
 		if (set->layout[i].tensor &&
 		    (set->offset[i] % 8 || set->offset[i] > set->host_bytes ||
 		     n > set->host_bytes - set->offset[i]))
@@ -307,7 +310,8 @@ static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bi
 
 	if (bind->head.slot >= KL_GPU_MAX_BINDS || bind->module >= KL_GPU_MAX_MODULES ||
 	    !server->module[bind->module] || bind->bytes > KL_GPU_MAX_PLAN)
-		return kl_error(KL_EINVALID, "a binding too many, too large, or of no module");
+		return kl_error(KL_EINVALID,
+				"a binding has no such slot or module, or its plan is too large");
 	if ((err = kl_gpu_server_get_set(&set, server, bind->set)) < 0 ||
 	    (err = kl_gpu_server_map(&text, fd, bind->bytes)) < 0)
 		return err;
@@ -345,7 +349,7 @@ static int serve_drop(struct kl_gpu_server *server, const void *request, int fd)
 	else if (drop->op == KL_GPU_OP_BIND && drop->head.slot < KL_GPU_MAX_BINDS)
 		drop_bind(server, drop->head.slot);
 	else
-		err = kl_error(KL_EINVALID, "nothing of that kind to drop");
+		err = kl_error(KL_EINVALID, "no such slot to drop");
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
@@ -542,7 +546,7 @@ static const struct {
 static int serve_one(struct kl_gpu_server *server, const struct kl_gpu_head *head, size_t n, int fd)
 {
 	if (n < sizeof(*head) || head->magic != KL_GPU_WIRE_MAGIC || head->bytes != n)
-		return kl_error(KL_EINVALID, "a broken message");
+		return kl_error(KL_EINVALID, "a malformed message");
 	if (head->op >= KL_GPU_OP_TIME && head->op < KL_GPU_OP_TIME_END && server->device)
 		return kl_gpu_time_serve ? kl_gpu_time_serve(server, head, n, fd) : -1;
 	if (head->op >= KL_ARRAY_SIZE(operations) || !operations[head->op].serve ||

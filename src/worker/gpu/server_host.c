@@ -32,7 +32,7 @@ int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, in
 	int err = 0;
 
 	if ((server->closed & KL_GPU_CLOSED_WALL) != KL_GPU_CLOSED_WALL)
-		err = kl_error(KL_EINVALID, "host code in a process that has no wall");
+		err = kl_error(KL_EINVALID, "host code was sent to a process that is not confined");
 	else if (server->launcher || launcher->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "host code that is too large, or a second piece of it");
 	if (err == 0 && (err = kl_gpu_server_map(&image, fd, launcher->bytes)) == 0) {

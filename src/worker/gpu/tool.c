@@ -64,7 +64,9 @@ static int find_tools(struct kl_gpu_device *device)
 			return kl_gpu_error(device->cu, rc, KL_ECANNOT, "no %s", tools[i].name);
 	rc = device->cu->func_set(device->scrub_shared, KL_CU_FUNC_MAX_DYNAMIC_SMEM,
 				  (int)device->facts.smem_optin);
-	return rc ? kl_gpu_error(device->cu, rc, KL_ECANNOT, "no shared memory to overwrite") : 0;
+	return rc ? kl_gpu_error(device->cu, rc, KL_ECANNOT,
+				 "cannot get all shared memory for a kernel") :
+		    0;
 }
 
 static struct kl_cu_mem_prop memory_place(const struct kl_gpu_device *device)

@@ -123,7 +123,8 @@ int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *dev
 		{ (void **)&trace->stream_id, "cuptiGetStreamIdEx" },
 	};
 	void *lib = NULL;
-	int err = tracer ? kl_error(KL_ECANNOT, "CUPTI has one user in a process") : 0;
+	int err = tracer ? kl_error(KL_ECANNOT, "CUPTI already has its one user in this process") :
+			   0;
 
 	trace->device = device;
 	if (err == 0 && (err = kl_gpu_baseline_library(&lib, names)) < 0) {

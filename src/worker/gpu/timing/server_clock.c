@@ -158,7 +158,7 @@ int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 	int err = kl_gpu_timing_subject(&timed, timing, bench->head.slot);
 
 	if (err == 0 && (bench->calls > KL_GPU_TIME_CALLS || bench->warm > KL_GPU_TIME_CALLS))
-		err = kl_error(KL_EINVALID, "%u calls for do_bench", bench->calls);
+		err = kl_error(KL_EINVALID, "%u calls for do_bench are too many", bench->calls);
 	if (err == 0 && !timing->bench.at)
 		err = kl_gpu_buffer_make(&timing->bench, timing->device, BENCH_BYTES, 256, false);
 	if (err < 0 || (err = ready_places(timing, timed, 1, bench->seed, bench->poison)) < 0 ||

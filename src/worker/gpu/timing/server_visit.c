@@ -194,7 +194,7 @@ int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_v
 		err = kl_error(KL_EINVALID, "%u calls on %u sets", visit->ncall, timing->nset);
 	for (uint32_t i = 0; err == 0 && i < visit->ncall; i++)
 		err = visit->which[i] == visit->warm && visit->mode == KL_GPU_TIME_HOT ?
-			      kl_error(KL_EINVALID, "a call on the set that warms it up") :
+			      kl_error(KL_EINVALID, "a timed call on the set of its warm-up call") :
 			      kl_gpu_timing_check_place(timing, visit->which[i]);
 	if (err == 0 && visit->mode == KL_GPU_TIME_HOT)
 		err = kl_gpu_timing_check_place(timing, visit->warm);

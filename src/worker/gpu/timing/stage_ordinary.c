@@ -21,7 +21,7 @@
  * memory. Kernels that do the same work took 0.91 to 1.05, those that did less 0.06 to 0.33.
  */
 #define LEAST_SHARE 0.55
-/* Of kernels that take no longer than a launch, nothing can be said: less than this is missing. */
+/* A smaller difference cannot be told from the time of a launch. */
 #define LEAST_MISSING_NS 3000.0
 /* Below this share of the profile's time the two kinds of calls are compared anew, side by side. */
 #define DOUBTED_SHARE 0.75
@@ -29,7 +29,7 @@
 #define PAIRS 4
 /* Answers of one run that are compared in full, if the contract allows other bits every time. */
 #define FULL_COMPARISONS 8
-/* Calls of which twice as many fit behind one hold; time that enqueueing one call can take. */
+/* Twice as many calls are enqueued while the stream is held; each can take OUTSIDE_NS for that. */
 #define OUTSIDE_CALLS 12
 #define OUTSIDE_NS 60000.0
 #define OUTSIDE_TRIES 5

@@ -62,7 +62,7 @@ int kl_gpu_time_tool_open(struct kl_gpu_time_tool *tool, const struct kl_gpu_dev
 	    (rc = cu->module_function(&tool->hold, tool->module, "kl_hold")) ||
 	    (rc = cu->module_function(&tool->stamp, tool->module, "kl_stamp")) ||
 	    (rc = cu->host_alloc(&gate, 4096, 0)))
-		return kl_gpu_error(cu, rc, KL_ECANNOT, "the tools for timing cannot be had");
+		return kl_gpu_error(cu, rc, KL_ECANNOT, "cannot load the kernels for timing");
 	tool->gate = gate;
 	*tool->gate = 0;
 	return 0;

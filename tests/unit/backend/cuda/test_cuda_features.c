@@ -190,12 +190,12 @@ static void test_malformed(void **state)
 		{ ".visible .entry k() { ret; } .visible .entry k() { ret; }", "defined twice" },
 		{ ".visible .entry k() { .pragma \"x", "a string" },
 		{ ".global .u32 a; .func a() { ret; }", "used twice" },
-		{ ".global .u32 a, b;", "a form of its own" },
+		{ ".global .u32 a, b;", "an unsupported variable declaration" },
 		{ "add.s32 %r1, %r2, 3;", "outside of any function" },
-		{ "#include \"/etc/passwd\"", "a character" },
+		{ "#include \"/etc/passwd\"", "an unexpected character" },
 		{ ".func k /* ", "a comment" },
 		{ ".entry { ret; }", "without a name" },
-		{ ".visible .entry k() { \001 }", "a character" },
+		{ ".visible .entry k() { \001 }", "an unexpected character" },
 	};
 	/* clang-format on */
 

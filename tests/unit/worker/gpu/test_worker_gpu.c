@@ -639,7 +639,7 @@ static void test_health_after_a_hang(void **state)
 	gpu_conf(fixture, "sick 1\n");
 	kl_subject_free(subject); /* and now it is not */
 	subject = NULL;
-	assert_error(KL_EIO, "not well since a kernel hung",
+	assert_error(KL_EIO, "not healthy since a kernel hung",
 		     kl_subject_start(&subject, job, job->point, &spec));
 }
 
@@ -672,7 +672,7 @@ static void test_health_after_a_hang_of_the_oracle(void **state)
 		kl_subject_free(subject);
 		subject = NULL;
 	}
-	assert_error(KL_EIO, "not well since a kernel hung",
+	assert_error(KL_EIO, "not healthy since a kernel hung",
 		     kl_subject_start(&subject, job, job->point, &candidate));
 }
 
@@ -789,10 +789,10 @@ static void test_bad_requests_are_answered(void **state)
 	set.layout[0].bytes = ~(uint64_t)0;
 	assert_error(KL_EINVALID, "outside of the shared memory", ASK(set, null));
 	set.n = 33;
-	assert_error(KL_EINVALID, "too many", ASK(set, null));
+	assert_error(KL_EINVALID, "too many tensors", ASK(set, null));
 	set.n = 1;
 	set.head.slot = KL_GPU_MAX_SETS;
-	assert_error(KL_EINVALID, "too many", ASK(set, null));
+	assert_error(KL_EINVALID, "too many tensors", ASK(set, null));
 	assert_error(KL_EINVALID, "no sealed memory", ASK(mod, null));
 	assert_int_equal(ftruncate(unsealed, 4096), 0);
 	assert_error(KL_EINVALID, "no sealed memory", ASK(mod, unsealed));
@@ -800,8 +800,8 @@ static void test_bad_requests_are_answered(void **state)
 	assert_error(KL_EINVALID, "too large", ASK(mod, null));
 	assert_error(KL_EINVALID, "no binding 3", kl_gpu_child_call(c, 3, 0, 0, 100, &called));
 	assert_error(KL_EINVALID, "no binding", kl_gpu_child_call(c, 1u << 31, 0, 0, 100, &called));
-	assert_error(KL_EINVALID, "nothing of that kind", kl_gpu_child_drop(c, 99, 0));
-	assert_error(KL_EINVALID, "nothing of that kind",
+	assert_error(KL_EINVALID, "no such slot to drop", kl_gpu_child_drop(c, 99, 0));
+	assert_error(KL_EINVALID, "no such slot to drop",
 		     kl_gpu_child_drop(c, KL_GPU_OP_BIND, 1000));
 	assert_error(KL_EINVALID, "opened once", kl_gpu_child_open(c, 0));
 	assert_true(kl_gpu_child_alive(c));
@@ -835,7 +835,9 @@ static void test_broken_replies(void **state)
 			pause();
 		}
 		close(pair[1]);
-		assert_error(KL_EIO, way == 2 ? "ended with exit code 3" : "what it was not asked",
+		assert_error(KL_EIO,
+			     way == 2 ? "ended with exit code 3" :
+					"sent a reply to another request",
 			     kl_gpu_child_ask(&child, &drop, sizeof(drop), -1, &reply,
 					      sizeof(reply), 5000));
 		assert_false(kl_gpu_child_alive(&child));
