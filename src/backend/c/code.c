@@ -304,7 +304,7 @@ static int parse_lines(struct kl_code *code)
 			continue;
 		func = kl_code_func_at(code, reader.obj, reader.sec, code->insn[before].addr);
 		if (func == code->nfunc)
-			return kl_error(KL_ENO, "an instruction outside every function");
+			return kl_error(KL_ENO, "an instruction belongs to no function");
 		if (!count[func]++)
 			first[func] = before;
 	}

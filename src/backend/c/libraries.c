@@ -50,7 +50,8 @@ static int add_archive(struct kl_libraries *libraries, const char *path)
 	int err;
 
 	if (libraries->n == KL_ARRAY_SIZE(libraries->archive))
-		return kl_error(KL_ECANNOT, "the C library has too many parts: '%s'", path);
+		return kl_error(KL_ECANNOT,
+				"the C library consists of more files than expected: '%s'", path);
 	err = kl_archive_open(&libraries->archive[libraries->n], path);
 	if (!err)
 		libraries->n++;

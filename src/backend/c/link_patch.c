@@ -120,12 +120,14 @@ static int check_relocation(const struct kl_linker *linker, size_t obj, const st
 		return kl_link_failed(linker, obj, "a relocation lies outside section '%.100s'",
 				      section->name);
 	if (rule->form == FORM_ADDRESS && segment == KL_LINK_TEXT)
-		return kl_link_failed(linker, obj, "the code in section '%.100s' has an address",
+		return kl_link_failed(linker, obj,
+				      "the code in section '%.100s' contains an absolute address",
 				      section->name);
 	if ((rule->form == FORM_RELATIVE || rule->form == FORM_TABLE ||
 	     rule->form == FORM_THREAD) &&
 	    !has_offset(target) && !(rule->call && target->kind == KL_LINK_IMPORT))
-		return kl_link_failed(linker, obj, "'%.200s' is not defined here",
+		return kl_link_failed(linker, obj,
+				      "code refers directly to '%.200s', which is not in the image",
 				      object->object->sym[rel->sym].name);
 	return 0;
 }
@@ -161,7 +163,7 @@ static int add_import_slot(struct kl_linker *linker, uint64_t at, uint64_t impor
 	struct kl_image *image = &linker->image;
 
 	if (add != (int32_t)add)
-		return kl_error(KL_ENO, "linking: a reference far from '%.200s'",
+		return kl_error(KL_ENO, "linking: a reference lies too far from '%.200s'",
 				linker->import[import]);
 	KL_GROW(linker->slot, image->nimport + 1, linker->alloc_slot);
 	linker->slot[image->nimport++] = (struct kl_image_import){ .at = at,

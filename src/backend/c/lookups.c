@@ -231,8 +231,8 @@ int kl_lookups_check_record(const char *record, size_t len, const struct kl_look
 	}
 	if (!err && (!reader.compilers || reader.compilers != reader.assemblers))
 		err = kl_error(KL_ECANNOT,
-			       "gcc's programs on this machine cannot be watched: which "
-			       "files they look for is not known");
+			       "gcc's programs on this machine cannot be watched, so the gate "
+			       "does not know which files they look for");
 	return err;
 }
 

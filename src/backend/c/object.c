@@ -50,7 +50,7 @@ static int read_object(struct kl_object *object)
 
 static int bad_object(const struct kl_object *object, const char *what)
 {
-	return kl_error(KL_EIO, "'%s' is not an object we can read: %s", object->path, what);
+	return kl_error(KL_EIO, "cannot read '%s' as an object: %s", object->path, what);
 }
 
 static int copy_name(char **out, Elf *elf, size_t strtab, size_t at, const char *what)
@@ -63,7 +63,10 @@ static int copy_name(char **out, Elf *elf, size_t strtab, size_t at, const char 
 		return kl_error(KL_ENO, "a %s has a name of more than %d bytes", what, MAX_NAME);
 	for (const char *ch = text; *ch; ch++)
 		if (!isalnum((unsigned char)*ch) && !strchr("_.$-", *ch))
-			return kl_error(KL_ENO, "a %s has a name that is not plain", what);
+			return kl_error(
+				KL_ENO,
+				"a %s has a name with characters other than letters, digits and \"_.$-\"",
+				what);
 	*out = kl_strdup(text);
 	return 0;
 }
@@ -103,7 +106,8 @@ static int read_sections(struct kl_object *object, Elf *elf)
 	if (elf_getshdrnum(elf, &n) < 0 || elf_getshdrstrndx(elf, &strtab) < 0)
 		return bad_object(object, elf_errmsg(-1));
 	if (n > KL_OBJECT_MAX_ITEMS)
-		return kl_error(KL_ENO, "the object has %zu sections", n);
+		return kl_error(KL_ENO, "the object has %zu sections, but may have %d", n,
+				KL_OBJECT_MAX_ITEMS);
 	object->sec = kl_calloc(n, sizeof(*object->sec));
 	for (size_t i = 0; !err && i < n; i++)
 		err = read_section(object, elf, strtab, elf_getscn(elf, i));
@@ -121,7 +125,7 @@ static int place_of(const struct kl_object *object, size_t shndx, int *out)
 	else if (shndx < object->nsec)
 		*out = (int)shndx;
 	else
-		return bad_object(object, "a symbol of no section");
+		return bad_object(object, "a symbol refers to a section that does not exist");
 	return 0;
 }
 
@@ -133,9 +137,10 @@ static int read_symbols(struct kl_object *object, Elf *elf, size_t index)
 	int err = 0;
 
 	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr))
-		return bad_object(object, "no symbols");
+		return bad_object(object, "its symbols cannot be read");
 	if (n > KL_OBJECT_MAX_ITEMS)
-		return kl_error(KL_ENO, "the object has %zu symbols", n);
+		return kl_error(KL_ENO, "the object has %zu symbols, but may have %d", n,
+				KL_OBJECT_MAX_ITEMS);
 	object->sym = kl_calloc(n, sizeof(*object->sym));
 	for (size_t i = 0; !err && i < n; i++) {
 		struct kl_osym *symbol = &object->sym[i];
@@ -166,11 +171,11 @@ static int read_relocations(struct kl_object *object, Elf *elf, size_t index)
 	GElf_Shdr shdr;
 
 	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr))
-		return bad_object(object, "unreadable relocations");
+		return bad_object(object, "its relocations cannot be read");
 	if (shdr.sh_type == SHT_REL)
-		return kl_error(KL_ENO, "relocations without addends");
+		return kl_error(KL_ENO, "the object has relocations without addends");
 	if (shdr.sh_info >= object->nsec)
-		return bad_object(object, "relocations of no section");
+		return bad_object(object, "relocations refer to a section that does not exist");
 	if (object->nrel + n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has more than %d relocations",
 				KL_OBJECT_MAX_ITEMS);
@@ -179,7 +184,8 @@ static int read_relocations(struct kl_object *object, Elf *elf, size_t index)
 		GElf_Rela rela;
 
 		if (!gelf_getrela(data, (int)i, &rela) || GELF_R_SYM(rela.r_info) >= object->nsym)
-			return bad_object(object, "a relocation of no symbol");
+			return bad_object(object,
+					  "a relocation refers to a symbol that does not exist");
 		object->rel[object->nrel++] = (struct kl_orel){
 			.sec = shdr.sh_info,
 			.off = rela.r_offset,
@@ -207,7 +213,7 @@ static int read_all(struct kl_object *object, Elf *elf)
 
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr) ||
 	    ehdr.e_machine != EM_X86_64 || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
-		return bad_object(object, "not ELF for x86-64");
+		return bad_object(object, "it is not ELF for x86-64");
 	object->etype = ehdr.e_type;
 	err = read_sections(object, elf);
 	for (size_t i = 0; !err && i < object->nsec; i++) {

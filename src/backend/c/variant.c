@@ -59,8 +59,7 @@ int kl_variant_choose(size_t *out, const struct kl_object *object, size_t sym, i
 	size_t best = KL_ARRAY_SIZE(forms);
 
 	if (resolver->sec < 0)
-		return kl_error(KL_ECANNOT, "'%s' has no code that chooses its form",
-				resolver->name);
+		return kl_error(KL_ECANNOT, "the IFUNC '%s' has no code", resolver->name);
 	/* the resolver refers to each form */
 	for (size_t i = kl_object_rel_at(object, (size_t)resolver->sec, resolver->value);
 	     i < object->nrel && object->rel[i].sec == (size_t)resolver->sec &&
@@ -75,6 +74,6 @@ int kl_variant_choose(size_t *out, const struct kl_object *object, size_t sym, i
 	}
 	return best < KL_ARRAY_SIZE(forms) ?
 		       0 :
-		       kl_error(KL_ECANNOT, "no form of '%s' is known for level %d of x86-64",
+		       kl_error(KL_ECANNOT, "'%s' has no known form for level %d of x86-64",
 				resolver->name, level);
 }

@@ -90,7 +90,7 @@ static const struct { const char *what, *source, *message; } hostile[] = {
 	{ "constructors under an odd name", "__asm__(\".section .rodata.init_array,\\\"aw\\\",@0xe\\n.quad k\\n.text\");\n"
 	  BODY, "runs at load" },
 	{ "absolute address", "__asm__(\".globl there\\n.set there, 0x400000\");\n" BODY, "absolute" },
-	{ "a name that forges lines", "__asm__(\".globl \\\"a b\\\"\\n\\\"a b\\\":\\nnop\");\n" BODY, "not plain" },
+	{ "a name that forges lines", "__asm__(\".globl \\\"a b\\\"\\n\\\"a b\\\":\\nnop\");\n" BODY, "characters other than letters" },
 	{ "intermediate code", "__asm__(\".section .gnu.lto_x\\n.byte 1\\n.text\");\n" BODY, "intermediate" },
 	{ "loader's libraries", "#include <dlfcn.h>\nvoid *k(void) { return dlopen(\"libc.so.6\", 1); }\n", "dlopen" },
 	{ "setjmp", "#include <setjmp.h>\nstatic jmp_buf b;\nint k(void) { return setjmp(b); }\n", "setjmp" },

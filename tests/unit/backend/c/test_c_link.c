@@ -171,7 +171,7 @@ static const struct { const char *what, *first, *second, *message; } refused[] =
 	{ "no entry", "long other(void) { return 1; }\n", NULL, "'k' is not defined" },
 	{ "the entry is data", "long k = 1;\n", NULL, "'k' is no function" },
 	{ "an absolute address in code", "int x; long k(void) { long a; __asm__(\"movabs $x, %0\" : \"=r\"(a)); return a; }\n",
-	  NULL, "has an address" },
+	  NULL, "contains an absolute address" },
 	{ "32 bits of an address", "int x; long k(void) { long a; __asm__(\"mov $x, %k0\" : \"=r\"(a)); return a; }\n", NULL,
 	  "relocation of type 10" },
 	{ "thread-local", "__thread int t = 1; long k(void) { return t; }\n", NULL, "'.tdata.t', which is left out" },
