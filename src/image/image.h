@@ -26,7 +26,7 @@
 #define KL_IMAGE_MAX_ITEMS ((uint64_t)4 << 20) /* of each list */
 #define KL_IMAGE_MAX_NAMES ((uint64_t)1 << 20) /* bytes */
 #define KL_IMAGE_NONE UINT64_MAX               /* instead of an offset: there is none */
-#define KL_IMAGE_REACH ((int64_t)1 << 40)      /* most of the distance of a target */
+#define KL_IMAGE_REACH ((int64_t)1 << 40)      /* largest distance of a target from the image */
 
 /* One word of rodata or data that the loader fills in. Offsets are relative to the image. */
 struct kl_image_slot {

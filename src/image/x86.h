@@ -15,8 +15,8 @@
  *
  * The gate also reads instructions by Zydis (backend/c/isa.h), from which it learns sets and levels.
  * The worker must check by itself what it is sent, on machines that have no more than libc, jansson
- * and libffi. So both decoders exist, and a test compares them: what the gate refuses, this refuses,
- * and an instruction that both know has one length.
+ * and libffi. So there are two decoders, and a test compares them: this one refuses whatever the
+ * gate refuses, and they agree on the length of every instruction that both know.
  */
 struct kl_x86_insn {
 	size_t len;

@@ -25,7 +25,7 @@
  */
 #define KL_CODE_MAX_INSNS 1000000
 
-/* How the entry comes to an instruction (kl_code_live). */
+/* How the entry reaches an instruction (kl_code_live). */
 enum kl_insn_use {
 	KL_INSN_DEAD,    /* not at all */
 	KL_INSN_POINTED, /* only through a pointer, or from what only a pointer reaches */
@@ -85,14 +85,14 @@ void kl_code_release(struct kl_code *code);
 int kl_code_audit(const struct kl_code *code);
 
 /**
- * Hold the instruction sets of the code against the level of the platform ("x86-64", "x86-64-v2"
+ * Check the instruction sets of the code against the level of the platform ("x86-64", "x86-64-v2"
  * ...), after kl_code_live(). KL_ENO: the message names function and instruction set.
  */
 int kl_code_check_level(const struct kl_code *code, const char *march);
 
 /**
- * Mark how the entry comes to each instruction, after kl_code_reach(). Code that nothing executes
- * gives no facts, and code that only a pointer reaches gives weaker ones.
+ * Mark each instruction by how the entry reaches it, after kl_code_reach(). Code that nothing
+ * executes gives no facts, and code that only a pointer reaches gives weaker ones.
  */
 void kl_code_live(struct kl_code *code);
 
@@ -157,7 +157,7 @@ void kl_targets_release(struct kl_targets *targets);
  */
 bool kl_code_table_targets(struct kl_targets *out, const struct kl_code *code, size_t func);
 
-/* A branch of the reached code that goes where data says. */
+/* A branch of the reached code whose target the data decide. */
 struct kl_open_branch {
 	const char *func; /* function; borrowed from the code */
 	const char *how;  /* "calls through a pointer" */

@@ -157,7 +157,7 @@ static int check_lookups(struct build *build)
 	return audit_failed(build, kl_lookups_check(build->dir, build->name, &rules), "the kernel");
 }
 
-/* Trouble can come from a file that the jail hides: then the source, which looked for it, is wrong. */
+/* If the compiler failed because the jail hides a file, the source is wrong: it looked for the file. */
 static int explain_trouble(struct build *build)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
@@ -322,7 +322,7 @@ static int check_conditions(void *ctx)
 	return kl_conditions_check(ctx);
 }
 
-/* Compile and audit the sources of a kernel, and check beside it what they depend on. */
+/* Compile and audit the sources of a kernel, and meanwhile check what they depend on. */
 static int compile_kernel(struct build *build)
 {
 	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s-conditions", build->dir);
@@ -339,7 +339,7 @@ static int compile_kernel(struct build *build)
 	int err;
 
 	kl_tasks_run(task, 2);
-	/* the first one says more of a source that is wrong in both */
+	/* if both fail, the first says more about the source */
 	err = kl_task_result(&task[0]);
 	if (!err && (err = kl_task_result(&task[1])) == KL_ENO)
 		*build->class_ = "cheat";
@@ -370,7 +370,7 @@ static int link_objects(struct kl_buf *out, struct build *build, unsigned shift)
 	return err;
 }
 
-/* The bytes that will run were not in the objects: references are filled in. So check them. */
+/* Linking filled in references, so the bytes that will run are not those of the objects. */
 static int check_image(struct build *build, const struct kl_image *image)
 {
 	int err = kl_code_check(image);

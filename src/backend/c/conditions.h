@@ -10,10 +10,10 @@
  * compiled. A source that knows (`__FILE__`, `__TIME__`) can be one thing to the gate and another to
  * its users.
  *
- * The sources are preprocessed twice, each time in a directory and under names, at a date and with
- * times of the files that are drawn; the texts must be equal. The compiler makes the same object of
- * the same text, so this says more than comparing two objects, and costs a fifth: a source that
- * compares a name with the one that it expects of a gate has the same object in two other places.
+ * The sources are preprocessed twice, and the texts must be equal. Each time the directory, the
+ * date and the times of the files are drawn at random. Equal texts give equal objects. To compare
+ * two objects instead would cost five times as much and show less: a source that compares its name
+ * with the one that a gate gives it has the same object in any two other directories.
  */
 struct kl_conditions {
 	const struct kl_jail *jail;

@@ -67,7 +67,7 @@ static unsigned char prefix_of(const unsigned char *text, size_t at)
 	return at && strchr("\x66\xf2\xf3", text[at - 1]) && text[at - 1] ? text[at - 1] : 0;
 }
 
-/* xbegin: where a transaction goes when it is aborted must be code, or it is fatal. */
+/* An xbegin whose handler lies in the code. An abort of any other is a fault. */
 static bool is_xbegin(const unsigned char *text, size_t at, size_t n)
 {
 	int32_t by;

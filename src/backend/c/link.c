@@ -160,7 +160,7 @@ static bool find_static(size_t *obj, size_t *sym, const struct kl_linker *linker
 	return false;
 }
 
-/* Find a name that the image states, in the objects or, if they lack it, in the runtime. */
+/* Find a name whose offset the image states: in the objects or, if they lack it, in the runtime. */
 static int find_root(struct kl_link_target *out, struct kl_linker *linker, const char *name)
 {
 	size_t obj, sym;
@@ -255,7 +255,7 @@ static int state_offsets(struct kl_linker *linker)
 	return err ? err : state_offset(&image->dims, linker, of->dims, false);
 }
 
-/* What was written must be what a reader accepts: an object with odd numbers is refused here. */
+/* Read the image as the worker will: sizes or offsets of an object can make it invalid. */
 static int check_image(const struct kl_buf *bytes)
 {
 	struct kl_image image;

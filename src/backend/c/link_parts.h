@@ -100,7 +100,7 @@ void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struc
 /** Add an object of the runtime or a library, whose names only such objects can use freely. */
 void kl_link_add_trusted(struct kl_linker *linker, const struct kl_object *object,
 			 struct kl_object *mine);
-/** Find a name that an object of the kernel defines, for other objects, too. */
+/** Find a name among the global symbols of the kernel's objects. */
 bool kl_link_find_own(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);
 /** Find a name that the runtime, or a member of a library that was read before, defines. */
 bool kl_link_find_known(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);

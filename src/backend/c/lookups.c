@@ -178,7 +178,7 @@ static int check_open(const struct reader *reader, const char *path)
 	return refuse_path(path);
 }
 
-/* A file that the assembler cannot open is an error, so that only others tell the source something. */
+/* If the assembler cannot open a file, it fails: a source learns only of files that it can open. */
 static int check_assembler(const struct reader *reader, const char *path, bool there)
 {
 	if (!there || is_source(reader, path) || is_below(reader->rules->objects, path))

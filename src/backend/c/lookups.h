@@ -15,7 +15,7 @@
  * (`__has_include`, `#include`, `.incbin`) is compiled to other code elsewhere than what was judged.
  *
  * The source may look for the surface's own files, headers that come with the compiler, and headers
- * of the C library; nothing else, wherever the jail would end the search.
+ * of the C library; nothing else, even if the jail hides it.
  */
 struct kl_lookups_rules {
 	const char *sources; /* folder of the sources, relative: "src-kernel" */
@@ -34,7 +34,7 @@ int kl_lookups_recipe(struct kl_digest *digest);
 void kl_lookups_watch(struct kl_strvec *argv, const char *folder);
 /**
  * Check the record `dir`/`folder`/lookups. KL_ENO: the message names the first file that a source
- * must not look for. KL_ECANNOT: it is no record of complete compilations, so that nothing is known.
+ * must not look for. KL_ECANNOT: the record is incomplete, so other files can have been looked for.
  */
 int kl_lookups_check(const char *dir, const char *folder, const struct kl_lookups_rules *rules);
 /** The same for the bytes of a record. */

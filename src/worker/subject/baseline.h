@@ -12,8 +12,9 @@
  * They run in one thread, at the instruction set level of the platform: kl_baseline_env() gives the
  * environment variables that enforce this, which must be set before the libraries are loaded.
  *
- * A baseline maps the contract's arguments by the order of their kinds. A signature that does not
- * fit is KL_ECANNOT with the reason, and so is a library that is not installed.
+ * A baseline tells the contract's arguments apart by their kind and order: the first input, the
+ * second input, and so on. A signature that does not fit is KL_ECANNOT with the reason, and so is a
+ * library that is not installed.
  *
  *	openblas.sgemm	three dims M N K, f32 in A [M,K], B [K,N], f32 out C [M,N]
  *	onednn.conv2d	five dims N H W C F, f32 in x [N,H,W,C], w [F,3,3,C],

@@ -131,7 +131,7 @@ static int map_memory(uint64_t *at, uint64_t bytes)
 	return 0;
 }
 
-/* The contents do not matter; those of the arena include its first page. */
+/* Fill memory that a kernel must not expect to be zero, with the first page of the arena. */
 static void fill_dirt(uint64_t at, uint64_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE

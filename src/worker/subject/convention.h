@@ -7,10 +7,10 @@
 
 /*
  * convention - checks that a kernel kept to the calling convention. Besides registers and stack it
- * must leave as they were: the control words of floating point (flush to zero, rounding, masks), an
- * empty x87 stack, the direction and alignment-check flags, and the segments. A kernel that leaves
- * them changed changes what its caller computes from then on. The gate itself is not affected: all
- * of it is set anew before each call.
+ * must restore the control words of floating point (flush to zero, rounding, masks), an empty x87
+ * stack, the direction and alignment-check flags, and the segments. A kernel that does not changes
+ * what its caller computes from then on. The gate itself is not affected: it sets all of them before
+ * each call.
  *
  * The status bits of floating point and the upper halves of vector registers may change.
  */

@@ -143,7 +143,7 @@ static void close_others(int keep)
 				close(fd);
 }
 
-/* Deny every access to a file by its name. Linux before 5.19 cannot; the filter does, too. */
+/* Deny every access to a file by its name. Before Linux 5.19 only the filter does so. */
 static void deny_files(void)
 {
 	struct kl_landlock rules;

@@ -5,10 +5,10 @@
 #include "worker/subject/subject_state.h"
 
 /*
- * spot_check - compares some words of the outputs when a call says it is done and when it ended. They
- * are drawn anew for each call. A kernel that says so early, to be timed
- * shorter, changes outputs in between: the share of its time that it gains is about the share of
- * the words that change. struct kl_spot_check is in subject_state.h.
+ * spot_check - finds outputs that change after a call said that it is done. Some words of the
+ * outputs, drawn anew for each call, are read at that moment and again at its end. If a kernel says
+ * so early, to be timed shorter, the share of its time that it gains is about the share of the words
+ * that change. struct kl_spot_check is in subject_state.h.
  */
 /** Draw the places; before the call, since it takes time. */
 void kl_spot_check_draw(struct kl_spot_check *check, struct kl_cpu_subject *subject);

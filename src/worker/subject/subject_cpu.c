@@ -70,7 +70,7 @@ static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg
 		memcpy(&planned->bits, &dim, kl_dtype_bytes(planned->dtype));
 		return;
 	}
-	/* compute the truth, too, for the rounded number that the kernel gets */
+	/* the oracle gets the number as rounded for the kernel, whatever its own type */
 	if (planned->dtype == KL_F32)
 		value = (float)value;
 	if (oracle && is_float(planned->dtype))
