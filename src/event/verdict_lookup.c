@@ -225,7 +225,8 @@ static int count_stale(struct kl_verdict_entry *entry, struct kl_repo *repo)
 		return err;
 	kl_trust_add(&trust, 0, text.ptr, text.len, false);
 	for (size_t i = 0; i < trust.n; i++)
-		entry->stale += !strcmp(trust.v[i].event->workload, entry->workload) &&
+		entry->stale += trust.v[i].event->kind != KL_KIND_RETRACT &&
+				!strcmp(trust.v[i].event->workload, entry->workload) &&
 				!kl_event_is_for(trust.v[i].event, entry->surface, entry->contract);
 	return 0;
 }
@@ -252,10 +253,13 @@ int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo
 		if (!entry->fold.verdicts.n && !entry->fold.checks.n)
 			err = count_stale(entry, repo);
 	}
-	for (size_t i = 0; i < lookup->trust.n; i++)
-		lookup->one[lookup->trust.v[i].tag].unsigned_ += !lookup->trust.v[i].counts &&
-								 lookup->trust.v[i].sig.state !=
-									 KL_SIGN_BAD;
+	for (size_t i = 0; i < lookup->trust.n; i++) {
+		const struct kl_trust_line *line = &lookup->trust.v[i];
+
+		lookup->one[line->tag].unsigned_ += !line->counts &&
+						    line->sig.state != KL_SIGN_BAD &&
+						    line->event->kind != KL_KIND_RETRACT;
+	}
 	return err;
 }
 
