@@ -119,9 +119,10 @@ static int find_event(struct finding *finding, struct kl_repo *repo, const char 
 	if (err < 0)
 		return err;
 	err = kl_notes_each(repo, KL_NOTES_GATE, on_note, finding);
-	if (err == KL_ENOTFOUND)
+	if (err == KL_ENOTFOUND) { /* there are no notes */
+		kl_error_clear();
 		err = 0;
-	kl_error_clear();
+	}
 	if (!err && !finding->event)
 		err = kl_cache_find_id(&finding->event, repo, prefix);
 	if (err < 0)
