@@ -513,11 +513,10 @@ static int check_options(const struct options *options, int argc)
 		return kl_opt_usage(synopsis,
 				    "%s cannot be used with a state to judge, --runner or --output",
 				    other);
-	if ((options->import && options->retract) || (options->reason && !options->retract))
-		return kl_opt_usage(synopsis, options->reason ?
-						      "--reason is for --retract" :
-						      "--import and --retract cannot be used "
-						      "together");
+	if (options->import && options->retract)
+		return kl_opt_usage(synopsis, "--import and --retract cannot be used together");
+	if (options->reason && !options->retract)
+		return kl_opt_usage(synopsis, "--reason is for --retract");
 	if ((options->seed || options->dims) && options->runner && strcmp(options->runner, "local"))
 		return kl_opt_usage(synopsis, "--seed and --dims need the runner 'local'");
 	if (options->dims && (argc > 1 || options->since || other || options->require ||

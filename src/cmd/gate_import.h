@@ -5,6 +5,7 @@
 #include "repo/repo.h"
 
 /* gate_import - git klineage gate --import: takes the results of a worker on another machine. */
+
 /** Import the file ("-": stdin), and print what was imported. Returns the result of the verb. */
 int kl_gate_import(struct kl_repo *repo, const char *file, bool json);
 

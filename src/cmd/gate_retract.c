@@ -30,7 +30,8 @@ static void print_json(const struct kl_retraction *done, const char *alone)
 	kl_json_set_str(value, "event", done->event->id);
 	kl_json_set_str(value, "trust", kl_word_name(done->word.of));
 	kl_json_set_str(value, "retraction", made ? made->id : NULL);
-	kl_json_set_str(value, "signer", made ? done->own.sig.who : NULL);
+	kl_json_set_str(value, "signer",
+			made && done->own.sig.state == KL_SIGN_GOOD ? done->own.sig.who : NULL);
 	kl_json_set_int(value, "notes", (int64_t)done->notes);
 	kl_json_set_int(value, "cached", (int64_t)done->cached);
 	kl_json_set_str(value, "alone", made ? alone : NULL);

@@ -102,6 +102,20 @@ test_expect_success 'a failure in the cache is judged again' '
 	exits 128 retract "$id" 2>err && says "is retracted already" err
 '
 
+test_expect_success 'a retraction is no verdict: neither an unsigned nor a stale one' '
+	note | grep "\"retract\"" >alone && git -C r rev-parse refs/notes/klineage/gate >tip && git -C r update-ref -d refs/notes/klineage/gate &&
+	cp -R r/.git/klineage kept && forget && renote alone && exits 1 pushed >out && says "mm: not judged" out &&
+	(cd r && exits 1 git klineage review HEAD^..HEAD --json >../out) && says "\"verdict\":\"missing\"" out &&
+	grep "\"retract\"" three >alone && renote alone && (cd r && exits 1 git klineage review HEAD^..HEAD --json >../out) && says "\"verdict\":\"missing\"" out &&
+	git -C r update-ref refs/notes/klineage/gate "$(cat tip)" && forget && mv kept r/.git/klineage
+'
+
+test_expect_success 'only a signer whom a list names is told as the signer' '
+	git -C r config user.signingKey "$top/mallory" && (cd r && exits 1 git klineage gate --no-profile --fresh --json >../out) && id=$(member id out) &&
+	retract "$id" --json >out && test -z "$(member signer out)" && git -C r config --unset user.signingKey &&
+	exits 129 retract "$id" --import x --reason y 2>err && says "cannot be used together" err
+'
+
 test_expect_success 'what cannot be retracted' '
 	note >lines && git -C r notes --ref=klineage/gate show HEAD | grep "\"retract\"" | tail -1 >back && exits 128 retract "$(member id back)" 2>err &&
 	says "is itself a retraction" err && exits 128 retract 1234567 2>err && says "no event 1234567" err &&
