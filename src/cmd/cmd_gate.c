@@ -10,6 +10,7 @@
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/out.h"
+#include "cmd/table.h"
 #include "contract/changed_kernels.h"
 #include "contract/checkout.h"
 #include "contract/select.h"
@@ -36,16 +37,6 @@ struct options {
 
 /* --- text output ----------------------------------------------------------- */
 
-static void print_time(int64_t ns)
-{
-	if (ns >= 1000000000)
-		printf("%.3f s", (double)ns / 1e9);
-	else if (ns >= 1000000)
-		printf("%.3f ms", (double)ns / 1e6);
-	else
-		printf("%.2f us", (double)ns / 1e3);
-}
-
 /* The number of blanks from the label to the column of the ratios. */
 static int pad_of(const char *label)
 {
@@ -54,11 +45,13 @@ static int pad_of(const char *label)
 
 static void print_profile(const struct kl_profile *profile)
 {
+	char time[32];
+
 	if (!profile->there)
 		return;
-	printf("  time      ");
-	print_time(profile->ns);
-	printf("  (the kernel against itself: within %.2f %%)\n", (double)profile->aa_ppm / 1e4);
+	kl_table_time(time, profile->ns);
+	printf("  time      %s  (the kernel against itself: within %.2f %%)\n", time,
+	       (double)profile->aa_ppm / 1e4);
 	for (size_t i = 0; i < profile->vs.n; i++) {
 		const struct kl_comparison *comparison = &profile->vs.v[i];
 
