@@ -134,7 +134,7 @@ static void take_line(struct folding *folding, const char *line, size_t len)
 		folding->out->skipped++;
 		return;
 	}
-	/* nobody has checked who wrote the line */
+	/* retractions among lines do not apply: nobody has checked who wrote them */
 	if (event->kind == KL_KIND_RETRACT)
 		kl_event_free(event);
 	else
