@@ -120,17 +120,21 @@ int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key, const str
 
 /* --- all entries for a surface and contract ------------------------------------ */
 
-/* Call `fn` for each event; it takes its own reference of an event that it keeps. */
-static int each_event(struct kl_repo *repo, const char *surface, const char *contract,
-		      void (*fn)(void *payload, struct kl_event *event), void *payload)
+/* Called for each entry of a directory; takes its own reference of an event that it keeps. */
+typedef int entry_fn(void *payload, const char *path, struct kl_event *event);
+
+/* Damaged entries, and those for another surface or contract, are skipped. */
+static int each_entry(const char *dir, const char *surface, const char *contract, entry_fn *fn,
+		      void *payload)
 {
-	KL_AUTO(kl_freep) char *dir = dir_of(repo, surface, contract);
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err = kl_fs_list(&names, dir);
 
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
+	kl_error_clear();
 	for (size_t i = 0; i < names.n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, names.v[i]);
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 		if (strlen(names.v[i]) != NAME_LEN)
@@ -138,23 +142,27 @@ static int each_event(struct kl_repo *repo, const char *surface, const char *con
 		err = read_entry(&event, dir, names.v[i], surface, contract);
 		if (err == KL_EINTR)
 			return err;
-		if (!err)
-			fn(payload, event);
+		if (err < 0)
+			kl_error_clear();
+		else if ((err = fn(payload, path, event)) < 0)
+			return err;
 	}
-	kl_error_clear();
 	return 0;
 }
 
-static void add_line(void *payload, struct kl_event *event)
+static int add_line(void *payload, const char *path, struct kl_event *event)
 {
 	kl_event_write(payload, event);
 	kl_buf_addch(payload, '\n');
+	return 0;
 }
 
 int kl_cache_list(struct kl_buf *lines, struct kl_repo *repo, const char *surface,
 		  const char *contract)
 {
-	return each_event(repo, surface, contract, add_line, lines);
+	KL_AUTO(kl_freep) char *dir = dir_of(repo, surface, contract);
+
+	return each_entry(dir, surface, contract, add_line, lines);
 }
 
 struct finding {
@@ -197,7 +205,7 @@ static int rank_of(const struct kl_event *event)
 	return kl_event_is_fail(event) ? 2 : event->kind == KL_KIND_GATE;
 }
 
-static void keep_best(void *payload, struct kl_event *event)
+static int keep_best(void *payload, const char *path, struct kl_event *event)
 {
 	struct finding *finding = payload;
 	int order;
@@ -205,20 +213,22 @@ static void keep_best(void *payload, struct kl_event *event)
 	/* no-change is about a step, inconclusive about the machine: neither is about the kernel */
 	if (!kl_cache_same_place(event, finding->key) || event->failure == KL_FAILURE_NO_CHANGE ||
 	    event->verdict == KL_VERDICT_INCONCLUSIVE)
-		return;
+		return 0;
 	order = finding->best ? rank_of(event) - rank_of(finding->best) : 1;
 	if (!order)
 		order = strcmp(event->time, finding->best->time);
 	if (order <= 0)
-		return;
+		return 0;
 	kl_event_free(finding->best);
 	finding->best = kl_event_ref(event);
+	return 0;
 }
 
 int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key)
 {
+	KL_AUTO(kl_freep) char *dir = dir_of(repo, key->surface, key->contract);
 	struct finding finding = { .key = key };
-	int err = each_event(repo, key->surface, key->contract, keep_best, &finding);
+	int err = each_entry(dir, key->surface, key->contract, keep_best, &finding);
 
 	if (err < 0)
 		return err;
@@ -230,51 +240,62 @@ int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl
 
 /* --- one event, wherever it is ------------------------------------------------------------ */
 
+struct dropping {
+	const char *id;
+	size_t n;
+};
+
+static int drop_entry(void *payload, const char *path, struct kl_event *event)
+{
+	struct dropping *dropping = payload;
+	int err = strcmp(event->id, dropping->id) ? KL_ENO : kl_fs_remove(path);
+
+	dropping->n += !err;
+	return err == KL_ENO ? 0 : err;
+}
+
 int kl_cache_drop(size_t *n, struct kl_repo *repo, const struct kl_event *event)
 {
 	KL_AUTO(kl_freep) char *dir = dir_of(repo, event->surface, event->contract);
-	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	int err = kl_fs_list(&names, dir);
+	struct dropping dropping = { .id = event->id };
+	int err = each_entry(dir, event->surface, event->contract, drop_entry, &dropping);
 
-	*n = 0;
-	if (err < 0 && err != KL_ENOTFOUND)
-		return err;
-	err = 0;
-	for (size_t i = 0; i < names.n && !err; i++) {
-		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, names.v[i]);
-		KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
-
-		if (strlen(names.v[i]) != NAME_LEN ||
-		    read_entry(&found, dir, names.v[i], event->surface, event->contract) < 0 ||
-		    strcmp(found->id, event->id))
-			continue;
-		err = kl_fs_remove(path);
-		*n += !err;
-	}
-	if (!err)
-		kl_error_clear();
+	*n = dropping.n;
 	return err;
 }
 
-/* Find an event in one directory of the cache. */
-static int find_in_dir(struct kl_event **event, const char *dir, const char *prefix)
+struct seeking {
+	const char *prefix;
+	struct kl_event *event;
+	bool several;
+};
+
+static int take_entry(void *payload, const char *path, struct kl_event *event)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	struct seeking *seeking = payload;
 
-	if (kl_fs_list(&names, dir) < 0)
-		kl_error_clear();
-	for (size_t i = 0; i < names.n; i++) {
-		KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
+	if (strncmp(event->id, seeking->prefix, strlen(seeking->prefix)))
+		return 0;
+	seeking->several |= seeking->event && strcmp(seeking->event->id, event->id);
+	kl_event_free(seeking->event);
+	seeking->event = kl_event_ref(event);
+	return 0;
+}
 
-		if (strlen(names.v[i]) != NAME_LEN ||
-		    read_entry(&found, dir, names.v[i], NULL, NULL) < 0 ||
-		    strncmp(found->id, prefix, strlen(prefix)))
-			continue;
-		if (*event && strcmp((*event)->id, found->id))
-			return kl_error(KL_ENOTFOUND, "several events begin with '%s'", prefix);
-		kl_event_free(*event);
-		*event = kl_steal(&found);
+/* Look in the directories of one outer directory. */
+static int seek_below(struct seeking *seeking, const char *outer)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec inner = KL_STRVEC_INIT;
+	int err = kl_fs_list(&inner, outer);
+
+	for (size_t i = 0; i < inner.n && err != KL_EINTR; i++) {
+		KL_AUTO(kl_freep) char *dir = kl_fs_join(outer, inner.v[i]);
+
+		err = each_entry(dir, NULL, NULL, take_entry, seeking);
 	}
+	if (err == KL_EINTR)
+		return err;
+	kl_error_clear(); /* something that is no directory of ours */
 	return 0;
 }
 
@@ -282,29 +303,25 @@ int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *
 {
 	KL_AUTO(kl_freep) char *top = kl_fs_join(kl_repo_common_dir(repo), "klineage/cache");
 	KL_AUTO(kl_strvec_release) struct kl_strvec outer = KL_STRVEC_INIT;
-	KL_AUTO(kl_event_freep) struct kl_event *found = NULL;
+	struct seeking seeking = { .prefix = prefix };
 	int err = 0;
 
 	if (kl_fs_list(&outer, top) < 0)
 		kl_error_clear();
 	for (size_t i = 0; i < outer.n && !err; i++) {
 		KL_AUTO(kl_freep) char *dir = kl_fs_join(top, outer.v[i]);
-		KL_AUTO(kl_strvec_release) struct kl_strvec inner = KL_STRVEC_INIT;
 
-		if (strlen(outer.v[i]) != 2 || kl_fs_list(&inner, dir) < 0)
-			kl_error_clear();
-		for (size_t k = 0; k < inner.n && !err; k++) {
-			KL_AUTO(kl_freep) char *below = kl_fs_join(dir, inner.v[k]);
-
-			err = find_in_dir(&found, below, prefix);
-		}
+		if (strlen(outer.v[i]) == 2)
+			err = seek_below(&seeking, dir);
 	}
+	if (!err && seeking.several)
+		err = kl_error(KL_ENOTFOUND, "several events begin with '%s'", prefix);
+	else if (!err && !seeking.event)
+		err = kl_error(KL_ENOTFOUND,
+			       "no event %.12s in the notes or the cache of this clone", prefix);
 	if (err < 0)
-		return err;
-	kl_error_clear();
-	if (!found)
-		return kl_error(KL_ENOTFOUND,
-				"no event %.12s in the notes or the cache of this clone", prefix);
-	*event = kl_steal(&found);
-	return 0;
+		kl_event_free(seeking.event);
+	else
+		*event = seeking.event;
+	return err;
 }
