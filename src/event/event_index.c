@@ -102,18 +102,10 @@ static int compare_surface(const struct kl_event_index *event_index, size_t i, c
 	return order ? order : memcmp(entry->contract, digests->contract, 32);
 }
 
-static int hex_nibble(char ch)
-{
-	return ch >= '0' && ch <= '9' ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 void kl_event_index_digest(uint8_t out[32], const char *hex)
 {
-	memset(out, 0, 32);
-	if (strlen(hex) != 64 || strspn(hex, "0123456789abcdef") != 64)
-		return;
-	for (int i = 0; i < 32; i++)
-		out[i] = (uint8_t)(hex_nibble(hex[2 * i]) << 4 | hex_nibble(hex[2 * i + 1]));
+	if (strlen(hex) != 64 || !kl_digest_bytes(out, 32, hex))
+		memset(out, 0, 32);
 }
 
 size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *event_index,

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
+#include "text/digest.h"
 
 #define NAME "klineage/made"
 #define HEX 64
@@ -20,24 +21,6 @@ void kl_own_release(struct kl_own *own)
 {
 	free(own->digest);
 	*own = (struct kl_own){ 0 };
-}
-
-static int nibble_of(char ch)
-{
-	return ch >= '0' && ch <= '9' ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
-/* Read 64 hex digits; false if there is another character. */
-static bool read_digest(uint8_t out[32], const char *hex)
-{
-	for (int i = 0; i < HEX / 2; i++) {
-		int high = nibble_of(hex[2 * i]), low = high < 0 ? -1 : nibble_of(hex[2 * i + 1]);
-
-		if (low < 0)
-			return false;
-		out[i] = (uint8_t)(high << 4 | low);
-	}
-	return true;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -61,7 +44,7 @@ int kl_own_load(struct kl_own *out, struct kl_repo *repo)
 		size_t n = strcspn(line, "\n");
 
 		/* an incomplete last line was being written when the process was killed */
-		if (n == HEX && line[n] && read_digest(out->digest[out->n], line))
+		if (n == HEX && line[n] && kl_digest_bytes(out->digest[out->n], HEX / 2, line))
 			out->n++;
 		line += n + (line[n] == '\n');
 	}
@@ -74,7 +57,7 @@ bool kl_own_has(const struct kl_own *own, const char *hex)
 {
 	uint8_t digest[32];
 
-	return strlen(hex) == HEX && read_digest(digest, hex) && own->n &&
+	return strlen(hex) == HEX && kl_digest_bytes(digest, sizeof(digest), hex) && own->n &&
 	       bsearch(digest, own->digest, own->n, sizeof(digest), by_bytes);
 }
 

@@ -57,3 +57,20 @@ void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *data, size_t n)
 	kl_digest_add(digest, data, n);
 	kl_digest_end(digest, hex);
 }
+
+static int nibble_of(char ch)
+{
+	return ch >= '0' && ch <= '9' ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
+}
+
+bool kl_digest_bytes(uint8_t *out, size_t n, const char *hex)
+{
+	for (size_t i = 0; i < n; i++) {
+		int high = nibble_of(hex[2 * i]), low = high < 0 ? -1 : nibble_of(hex[2 * i + 1]);
+
+		if (low < 0)
+			return false;
+		out[i] = (uint8_t)(high << 4 | low);
+	}
+	return true;
+}

@@ -2,7 +2,9 @@
 #ifndef KL_TEXT_DIGEST_H
 #define KL_TEXT_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* digest - SHA-256 digests (OpenSSL) as 64 lower-case hex digits. */
 #define KL_DIGEST_HEX 65 /* with the NUL */
@@ -17,6 +19,10 @@ void kl_digest_adds(struct kl_digest *digest, const char *text);
 /** Write the digest to `hex` and free `digest`. */
 void kl_digest_end(struct kl_digest *digest, char hex[KL_DIGEST_HEX]);
 
+/**
+ * Read 2 * `n` lower-case hex digits as `n` bytes; false if there is another character.
+ */
+bool kl_digest_bytes(uint8_t *out, size_t n, const char *hex);
 /** Write the digest of `n` bytes to `hex`. */
 void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *data, size_t n);
 

@@ -84,6 +84,17 @@ static void digest_is_sha256(void **state)
 	assert_string_not_equal(hex, again);
 }
 
+static void digest_bytes(void **state)
+{
+	uint8_t out[3] = { 0 };
+
+	assert_true(kl_digest_bytes(out, 3, "00ff1a"));
+	assert_memory_equal(out, "\x00\xff\x1a", 3);
+	assert_false(kl_digest_bytes(out, 3, "00fF1a"));
+	assert_false(kl_digest_bytes(out, 3, "00ff1"));
+	assert_false(kl_digest_bytes(out, 1, "g0"));
+}
+
 static void template_fills_once(void **state)
 {
 	KL_AUTO(kl_map_release) struct kl_map map = KL_MAP_INIT;
@@ -187,6 +198,7 @@ int main(void)
 		cmocka_unit_test(json_reads_strictly),
 		cmocka_unit_test(yaml_knows_lines_and_refuses_tricks),
 		cmocka_unit_test(digest_is_sha256),
+		cmocka_unit_test(digest_bytes),
 		cmocka_unit_test(template_fills_once),
 		cmocka_unit_test(mail_round_trip),
 		cmocka_unit_test(mail_reads_what_git_writes),
