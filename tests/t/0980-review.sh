@@ -210,6 +210,14 @@ test_expect_success 'a contract that is gone, broken, moved, new' '
 
 # --- the worked example ----------------------------------------------------------------
 
+test_expect_success 'verdicts and trials that anybody can have written are shown as unsigned, and do not count where a signature is required' '
+	cd "$top" && rm -rf worked && pull_request worked && exits 1 git klineage review main..topic >../out && says "'"'mm' in '.'"': pass, unsigned" ../out &&
+	says "unsigned, and not made by this clone: 1 of 1 new events" ../out &&
+	exits 1 git klineage review --json main..topic >../out && says "\"word\":\"unsigned\"" ../out && says "\"code\":\"evidence-unsigned\"" ../out &&
+	exits 1 git -c klineage.requireSigned=true klineage review main..topic >../out && says "'"'mm' in '.'"': unsigned" ../out && says "it passed according to a note, but no allowed" ../out &&
+	says "! not signed by an allowed signer (gpg.ssh.allowedSignersFile): 1 of 1 new" ../out
+'
+
 test_expect_success 'a change of the signers or of a recipe is to be answered' '
 	cd "$top" && git init -q rests && cd rests && mkdir -p .klineage .github/workflows sub && echo x >sub/.gitlab-ci.yml && git add . && git commit -q -m one &&
 	for f in .klineage/allowed_signers .github/workflows/klineage.yml .github/workflows/klineage-report.yml .gitlab-ci.yml; do
@@ -218,7 +226,7 @@ test_expect_success 'a change of the signers or of a recipe is to be answered' '
 '
 
 test_expect_success 'docs/review.md shows the comment that review prints' '
-	cd "$top" && pull_request worked && exits 1 git klineage review --format markdown main..topic >../printed &&
+	cd "$top" && rm -rf worked && pull_request worked && exits 1 git klineage review --format markdown main..topic >../printed &&
 	sed -n "/^\`\`\`\`markdown\$/,/^\`\`\`\`\$/{ /^\`\`\`\`/d; p; }" "$KLINEAGE_TOP/docs/review.md" >../shown && test_cmp ../shown ../printed &&
 	git log --reverse --format="	%s" main..topic >../subjects && test "$(wc -l <../subjects)" = 4 &&
 	while read -r line; do says "	$line" "$KLINEAGE_TOP/docs/review.md" || return 1; done <../subjects
