@@ -6,11 +6,10 @@
 
 #include "cmd/cmd.h"
 #include "cmd/gate_import.h"
+#include "cmd/gate_print.h"
 #include "cmd/gate_retract.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
-#include "cmd/out.h"
-#include "cmd/table.h"
 #include "contract/changed_kernels.h"
 #include "contract/checkout.h"
 #include "contract/select.h"
@@ -34,119 +33,6 @@ struct options {
 	const char *retract, *reason;
 	const struct kl_term *term;
 };
-
-/* --- text output ----------------------------------------------------------- */
-
-/* The number of blanks from the label to the column of the ratios. */
-static int pad_of(const char *label)
-{
-	return strlen(label) < 9 ? 9 - (int)strlen(label) : 0;
-}
-
-static void print_profile(const struct kl_profile *profile)
-{
-	char time[32];
-
-	if (!profile->there)
-		return;
-	kl_table_time(time, profile->ns);
-	printf("  time      %s  (the kernel against itself: within %.2f %%)\n", time,
-	       (double)profile->aa_ppm / 1e4);
-	for (size_t i = 0; i < profile->vs.n; i++) {
-		const struct kl_comparison *comparison = &profile->vs.v[i];
-
-		printf("  ");
-		kl_out_line(stdout, comparison->what);
-		printf("%*s %.3fx [%.3f, %.3f] %s\n", pad_of(comparison->what), "",
-		       (double)comparison->ratio.ppm / 1e6, (double)comparison->ratio.lo / 1e6,
-		       (double)comparison->ratio.hi / 1e6, kl_speed_name(comparison->speed));
-	}
-}
-
-static void print_notes(const json_t *notes)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
-
-	kl_json_strings(&words, notes);
-	kl_out_words("  notes    ", &words);
-}
-
-/* Print shares of the device's capacity, stored in millionths. */
-static void print_counters(const json_t *counters)
-{
-	static const struct {
-		const char *member, *label;
-	} share[] = {
-		{ "dram_ppm", "memory" },
-		{ "sm_ppm", "multiprocessors" },
-		{ "occupancy_ppm", "warps" },
-	};
-	size_t i;
-	json_t *value;
-
-	json_array_foreach(json_object_get(counters, "launches"), i, value) {
-		const char *comma = "";
-
-		printf("  counters  ");
-		kl_out_line(stdout, kl_json_str_or(value, "kernel", "?"));
-		putchar(':');
-		for (size_t k = 0; k < KL_ARRAY_SIZE(share); k++) {
-			int64_t ppm = kl_json_int_or(value, share[k].member, -1);
-
-			if (ppm < 0)
-				continue;
-			printf("%s %s %.1f %%", comma, share[k].label, (double)ppm / 1e4);
-			comma = ",";
-		}
-		putchar('\n');
-	}
-}
-
-static void print_correct(const json_t *correct)
-{
-	int64_t points = kl_json_int_or(correct, "drawn_points", 0);
-	int64_t values = kl_json_int_or(correct, "drawn_values", 0);
-
-	printf("  correct   %lld inputs; the worst error is %.2f of the tolerance\n",
-	       (long long)kl_json_int_or(correct, "cases", 0),
-	       (double)kl_json_int_or(correct, "margin_ppm", 0) / 1e6);
-	if (points || values)
-		printf("  drawn     %lld points of the domain, %lld bands of values\n",
-		       (long long)points, (long long)values);
-}
-
-static void print_verdict(const struct kl_judgement *judgement, const struct kl_surface *surface,
-			  const struct kl_term *term)
-{
-	const struct kl_event *event = judgement->event;
-	const char *class_ = kl_event_class(event);
-
-	printf("%s: %s%s%s", surface->contract->workload,
-	       kl_paint(term, kl_paint_verdict(event->verdict)), kl_verdict_name(event->verdict),
-	       *class_ ? " " : "");
-	kl_out_line(stdout, class_);
-	printf("%s%s  (", kl_paint(term, KL_PAINT_RESET),
-	       event->kind == KL_KIND_CHECK ? " by the quick stages" : "");
-	kl_out_line(stdout, event->place.id);
-	printf(", ");
-	kl_out_line(stdout, event->place.compiler);
-	printf(", %s%s%s)\n", kl_tier_name(event->tier),
-	       judgement->voucher ? ", judged before and signed by " :
-	       judgement->cached  ? ", judged before by this clone" :
-				    "",
-	       judgement->voucher ? judgement->voucher : "");
-	if (*event->message) {
-		printf("  ");
-		kl_out_line(stdout, event->message);
-		putchar('\n');
-	}
-	if (json_is_object(event->correct) && event->verdict == KL_VERDICT_PASS)
-		print_correct(event->correct);
-	print_profile(&event->profile);
-	print_counters(event->counters);
-	kl_out_words("  features ", &event->facts.features);
-	print_notes(event->notes);
-}
 
 /* --- exit codes ------------------------------------------------------------ */
 
@@ -292,54 +178,14 @@ static const char *state_label(const struct asked *asked, const struct options *
 	return options->since ? asked->sel.candidate->contract->workload : asked->rev;
 }
 
-static void add_comparison(json_t *row, const char *key, const struct kl_comparison *comparison)
-{
-	if (comparison)
-		kl_json_set(row, key, kl_comparison_json(comparison));
-}
-
-static void print_listing(const struct kl_listing *out, const struct asked *asked)
-{
-	static const char *const fields[] = { "workload",
-					      "commit",
-					      "verdict",
-					      "class",
-					      "kind",
-					      "tier",
-					      "platform.id",
-					      "profile.ns",
-					      "parent.ratio_ppm",
-					      "parent.lo_ppm",
-					      "parent.hi_ppm",
-					      "parent.verdict",
-					      "baseline.what",
-					      "baseline.ratio_ppm",
-					      "id",
-					      "features",
-					      "message",
-					      NULL };
-	const struct kl_event *event = asked->v->event;
-	KL_AUTO(json_decrefp) json_t *row = kl_event_json(event);
-	char hex[KL_OID_HEX];
-
-	if (out->json) {
-		kl_listing_put(row);
-		return;
-	}
-	kl_oid_hex(hex, &asked->sel.commit);
-	kl_json_set_str(row, "commit", asked->sel.kind == KL_STATE_REV ? hex : NULL);
-	add_comparison(row, "parent", kl_comparisons_parent(&event->profile.vs));
-	add_comparison(row, "baseline", kl_comparisons_baseline(&event->profile.vs));
-	kl_listing_print(out, row, NULL, fields);
-}
-
 /* Print one verdict and return its exit code. */
 static int show_result(struct asked *asked, const struct options *options, bool several)
 {
 	struct kl_judgement *judgement = asked->v;
 
 	if (kl_listing_asked(&options->out)) {
-		print_listing(&options->out, asked);
+		kl_gate_print_row(&options->out, judgement->event,
+				  asked->sel.kind == KL_STATE_REV ? &asked->sel.commit : NULL);
 		if (options->out.json && *judgement->event->message)
 			fprintf(stderr, "git-klineage: %s%s%s\n",
 				several ? state_label(asked, options) : "", several ? ": " : "",
@@ -347,7 +193,7 @@ static int show_result(struct asked *asked, const struct options *options, bool 
 	} else {
 		if (several && !options->since) /* a verdict already names its kernel */
 			printf("%s: ", asked->rev);
-		print_verdict(judgement, asked->sel.candidate, options->term);
+		kl_gate_print_verdict(judgement, asked->sel.candidate, options->term);
 	}
 	return exit_code(judgement, options);
 }
