@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "cmd/chat_probe.h"
 #include "cmd/chat_settle.h"
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
@@ -25,7 +26,8 @@ static const char synopsis[] = "chat log [--json | --porcelain | -z] [<workload>
 			       "chat cost [--json | --porcelain | -z] [--no-bars] [<workload>]\n"
 			       "chat settle [--json] [--cost <usd>] <workload>[/<name>[/<phase>]]\n"
 			       "chat settle [--json] --correct <id> --cost <usd> <workload>\n"
-			       "chat export -o <file> <workload>/<name>";
+			       "chat export -o <file> <workload>/<name>\n"
+			       "chat probe [--json]";
 
 struct request {
 	struct kl_repo *repo;
@@ -474,6 +476,15 @@ static int do_export(struct request *request)
 	return kl_fs_write_output(request->output, text.ptr, text.len);
 }
 
+/* --- probe ----------------------------------------------------------------------------- */
+
+static int do_probe(struct request *request)
+{
+	if (request->n)
+		return kl_opt_usage(synopsis, "'probe' takes no conversation");
+	return kl_chat_probe_say(request->repo, request->out.json);
+}
+
 /* --- the verb ---------------------------------------------------------------------------- */
 
 static const struct {
@@ -481,8 +492,9 @@ static const struct {
 	int (*run)(struct request *request);
 	bool lists;
 } verbs[] = {
-	{ "log", do_log, true },        { "show", do_show, false },     { "cost", do_cost, true },
-	{ "settle", do_settle, false }, { "export", do_export, false },
+	{ "log", do_log, true },        { "show", do_show, false },
+	{ "cost", do_cost, true },      { "settle", do_settle, false },
+	{ "export", do_export, false }, { "probe", do_probe, false },
 };
 
 /* Split "a/b/c" into its parts, in place. */
@@ -525,7 +537,7 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (!argc || argc > 2)
 		return kl_opt_usage(synopsis, argc ? "only one conversation can be given" :
 						     "missing subcommand: log, show, cost, "
-						     "settle or export");
+						     "settle, export or probe");
 	if (argc == 2 && (err = split_target(&request, argv[1])) < 0)
 		return err;
 	if (request.cost && strcmp(argv[0], "settle"))
@@ -540,6 +552,7 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return verbs[i].run(&request);
 	}
 	return kl_opt_usage(synopsis,
-			    "unknown subcommand '%s' (expected log, show, cost, settle or export)",
+			    "unknown subcommand '%s' (expected log, show, cost, settle, export or "
+			    "probe)",
 			    argv[0]);
 }

@@ -18,6 +18,7 @@ struct kl_request {
 	int64_t max_tokens;
 	const char *dir; /* exec: working directory */
 	bool alone;      /* exec: hide our repository from the command (exec_sandbox.h) */
+	bool once;       /* do not repeat an attempt that failed */
 	/**
 	 * exec: appends the files that the command left in `dir` to its reply, before the reply is
 	 * stored; or NULL.

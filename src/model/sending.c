@@ -328,7 +328,7 @@ static int after_failure(struct kl_sending *sending, int err)
 	const char *why = "each attempt can have cost money";
 	int64_t pause;
 
-	if (!failure->transient)
+	if (!failure->transient || sending->spec->once)
 		return err;
 	pause = kl_patience_failed(&sending->session->patience, &why, failure->after_ms,
 				   kl_clock_ns());

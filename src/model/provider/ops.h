@@ -20,6 +20,8 @@ struct kl_provider_ops {
 	/** Append the request; `x` is NULL if it is not going to be sent. */
 	void (*body)(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
 		     const struct kl_provider_request *q, const struct kl_request_context *x);
+	/** The URL of a request for `model`; the caller frees. Can be NULL: nothing goes to a URL. */
+	int (*target)(char **out, const struct kl_provider *p, const char *model);
 	/** Send a request, which has been checked; `out` is empty. */
 	int (*send)(struct kl_reply *out, struct kl_provider *p,
 		    const struct kl_provider_request *q, const struct kl_request_context *x,

@@ -104,6 +104,12 @@ bool kl_provider_blind(const struct kl_provider *provider)
 	return provider->ops->blind;
 }
 
+int kl_provider_target(char **out, const struct kl_provider *provider, const char *model)
+{
+	*out = NULL;
+	return provider->ops->target ? provider->ops->target(out, provider, model) : 0;
+}
+
 /* User and assistant alternate, the user first and last; providers refuse empty messages. */
 static int check_request(const struct kl_provider_request *request)
 {

@@ -68,6 +68,9 @@ bool kl_provider_metered(const struct kl_provider *provider);
 /** Does the model see the request and nothing else? Then its size bounds the tokens. */
 bool kl_provider_blind(const struct kl_provider *provider);
 
+/** Get the URL of requests for a model; the caller frees. NULL: they go to no URL. */
+int kl_provider_target(char **out, const struct kl_provider *provider, const char *model);
+
 /**
  * Append the request as it would be sent. The bytes of turn n begin with the cached prefix of turn
  * n-1. `*prefix`, if not NULL, is the number of these bytes that a cache mark covers.

@@ -93,6 +93,13 @@ static void service_body(struct kl_buf *out, size_t *prefix, const struct kl_pro
 	state->protocol->body(out, prefix, &state->service, request);
 }
 
+static int service_target(char **out, const struct kl_provider *provider, const char *model)
+{
+	const struct http_state *state = provider->state;
+
+	return kl_service_target(out, &state->service, provider->repo, model);
+}
+
 /* --- error replies -------------------------------------------------------- */
 
 static void add_words(struct kl_buf *out, const struct kl_buf *body)
@@ -399,7 +406,7 @@ static int service_send(struct kl_reply *out, struct kl_provider *provider,
 	int err = check_options(&state->service, request);
 
 	if (!err)
-		err = kl_service_target(&target, &state->service, provider->repo, request->model);
+		err = service_target(&target, provider, request->model);
 	for (bool again = false;; again = true) {
 		long status = 0;
 
@@ -424,5 +431,6 @@ const struct kl_provider_ops kl_provider_service = {
 	.open = service_open,
 	.close = service_close,
 	.body = service_body,
+	.target = service_target,
 	.send = service_send,
 };
