@@ -13,8 +13,8 @@
 #include "model/turn.h"
 
 static const char *const by_name[] = {
-	[KL_COST_COUNTED] = "counted",     [KL_COST_ESTIMATED] = "estimated",
-	[KL_COST_RESERVED] = "reserved",   [KL_COST_IMPLAUSIBLE] = "implausible",
+	[KL_COST_COUNTED] = "counted",   [KL_COST_ESTIMATED] = "estimated",
+	[KL_COST_RESERVED] = "reserved", [KL_COST_IMPLAUSIBLE] = "implausible",
 	[KL_COST_OPEN] = "open",
 };
 
@@ -40,8 +40,7 @@ static void print_json(const struct kl_probe *probe)
 	kl_json_set_str(value, "model", probe->model);
 	kl_json_set_str(value, "answered", probe->reply.model);
 	kl_json_set_str(value, "stop", kl_stop_name(probe->reply.stop));
-	kl_json_set_str(value, "flaw",
-			probe->reply.flaw ? kl_flaw_name(probe->reply.flaw) : NULL);
+	kl_json_set_str(value, "flaw", probe->reply.flaw ? kl_flaw_name(probe->reply.flaw) : NULL);
 	kl_json_set_int(value, "ms", probe->ms);
 	kl_json_set(value, "usage", kl_usage_json(&probe->reply.usage));
 	kl_json_set_str(value, "cache", cache_word(&probe->reply.usage));

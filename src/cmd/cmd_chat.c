@@ -295,6 +295,27 @@ static void print_bars(const struct kl_spend *spend)
 	}
 }
 
+/* Parts in a million of the prompts that were read from a cache; -1: no prompt is known. */
+static int64_t cached_ppm(const struct kl_usage *usage)
+{
+	int64_t prompt = kl_usage_prompt(usage);
+
+	return usage->known && prompt ?
+		       (int64_t)llround(1e6 * (double)usage->cache_read / (double)prompt) :
+		       -1;
+}
+
+static void print_cached(const struct kl_spend *spend)
+{
+	struct kl_usage usage = kl_spend_usage(spend);
+	int64_t ppm = cached_ppm(&usage);
+
+	if (ppm >= 0)
+		printf("%lld of %lld tokens in were read from a cache (%.1f %%)\n",
+		       (long long)usage.cache_read, (long long)kl_usage_prompt(&usage),
+		       (double)ppm / 1e4);
+}
+
 static void print_implausible(const struct kl_spend *spend)
 {
 	size_t n = 0;
@@ -325,6 +346,7 @@ static void print_cost(const struct kl_spend *spend, bool bars)
 	for (size_t i = 0; i < spend->n; i++)
 		cost_row(&table, &spend->phase[i]);
 	kl_table_print(&table);
+	print_cached(spend);
 	print_implausible(spend);
 	if (bars)
 		print_bars(spend);
@@ -363,9 +385,13 @@ static json_t *phase_json(const struct kl_spend_phase *phase)
 static json_t *cost_json(const struct kl_spend *spend)
 {
 	json_t *value = json_object(), *phases = json_array(), *best = json_array();
+	struct kl_usage usage = kl_spend_usage(spend);
+	int64_t ppm = cached_ppm(&usage);
 
 	kl_json_set_str(value, "workload", spend->workload);
 	kl_json_set(value, "budgets", budgets_json(spend));
+	kl_json_set(value, "usage", kl_usage_json(&usage));
+	kl_json_set(value, "cached_ppm", ppm < 0 ? json_null() : json_integer(ppm));
 	for (size_t i = 0; i < spend->n; i++)
 		json_array_append_new(phases, phase_json(&spend->phase[i]));
 	for (size_t i = 0; i < spend->npoint; i++) {

@@ -21,6 +21,15 @@ void kl_spend_release(struct kl_spend *spend)
 	*spend = (struct kl_spend){ 0 };
 }
 
+struct kl_usage kl_spend_usage(const struct kl_spend *spend)
+{
+	struct kl_usage sum = { 0 };
+
+	for (size_t i = 0; i < spend->n; i++)
+		kl_usage_add(&sum, &spend->phase[i].usage);
+	return sum;
+}
+
 /* --- measured times ------------------------------------------------------------ */
 
 struct measured {

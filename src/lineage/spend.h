@@ -33,6 +33,9 @@ struct kl_spend {
 	size_t npoint, point_alloc;
 };
 
+/** Tokens of all phases; known if those of a phase are. */
+struct kl_usage kl_spend_usage(const struct kl_spend *spend);
+
 /** Load the spending of a workload; without a ledger it has no phases and no points. */
 int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *workload);
 void kl_spend_release(struct kl_spend *spend);

@@ -26,9 +26,10 @@ bool kl_probe_works(const struct kl_probe *probe)
 static void add_filling(struct kl_buf *out)
 {
 	for (int i = 1; i <= LINES; i++)
-		kl_buf_addf(out,
-			    "Line %d of %d: it only fills the prompt, so that a cache can hold it.\n",
-			    i, LINES);
+		kl_buf_addf(
+			out,
+			"Line %d of %d: it only fills the prompt, so that a cache can hold it.\n",
+			i, LINES);
 }
 
 static int send_probe(struct kl_probe *out, struct kl_session *session,
@@ -50,8 +51,8 @@ static int send_probe(struct kl_probe *out, struct kl_session *session,
 	out->nano = sending.nano;
 	out->by = sending.by;
 	bill = kl_sending_bill(&sending);
-	if (session->price && (err = kl_ledger_settle(session->repo, session->workload, &bill,
-						      NULL)) < 0)
+	if (session->price &&
+	    (err = kl_ledger_settle(session->repo, session->workload, &bill, NULL)) < 0)
 		return err;
 	out->reply = sending.reply;
 	sending.reply = (struct kl_reply){ 0 };

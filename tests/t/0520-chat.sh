@@ -102,7 +102,9 @@ test_expect_success 'cost is by phase, against the cap' '
 	says "w: \$0.0000 of \$10.0000 for materializing" out &&
 	grep -E "^n +back-0 +2 +80 +60 +40 +\\\$0.3750 +-$" out &&
 	grep -E "^n +forward-1 +1 +- +- +- +\\\$0.0000 +\\\$0.0030$" out &&
+	says "60 of 80 tokens in were read from a cache (75.0 %)" out &&
 	test_must_fail grep "best time" out &&
+	git klineage chat cost --json w >out && says "\"cached_ppm\":750000" out &&
 	git klineage chat cost --json w >out && says "\"cap\":500000000,\"reserved\":3000000,\"settled\":375000000" out
 '
 

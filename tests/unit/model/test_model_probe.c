@@ -19,7 +19,8 @@ static char *configured(const char *row, int port)
 
 	sh(dir,
 	   "git config klineage.chat.provider %s; git config klineage.chat.url http://127.0.0.1:%d;"
-	   "git config klineage.chat.model test-model-1; git config klineage.chat.price '" PRICE "';"
+	   "git config klineage.chat.model test-model-1; git config klineage.chat.price '" PRICE
+	   "';"
 	   "git config klineage.chat.resource r-1; git config klineage.chat.region eu-1;"
 	   "git config klineage.chat.project p-1; git config klineage.chat.version 2024-10-21;"
 	   "git config klineage.chat.cache 5m",
