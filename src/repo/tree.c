@@ -29,7 +29,7 @@ static int by_path(git_tree_entry **out, struct kl_repo *repo, const git_oid *tr
 	if (err < 0)
 		return err;
 	err = git_tree_entry_bypath(out, tree, path);
-	return err < 0 ? kl_error(KL_ENOTFOUND, "'%s' does not exist in the tree", path) : 0;
+	return err < 0 ? kl_error(KL_ENOTFOUND, "no '%s' in the tree", path) : 0;
 }
 
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
