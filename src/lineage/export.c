@@ -21,7 +21,7 @@ struct exporter {
 	const char *dir;
 	struct kl_view view;
 	struct kl_view_rejections rejections;
-	json_t *index; /* lineage.json */
+	json_t *index; /* content of lineage.json */
 	struct kl_buf events;
 	size_t files;
 };
@@ -55,8 +55,8 @@ static int put_root(struct exporter *exporter, const git_oid *tree)
 
 		if ((blobs.b[i].mode & 0170000) != 0100000 || !kl_fs_path_ok(blobs.b[i].path))
 			err = kl_error(KL_EINVALID,
-				       "cannot export '%s' of K_0: not a regular file, or "
-				       "an unsafe name",
+				       "cannot export '%s' of K_0: it is not a regular file, or "
+				       "its name is unsafe",
 				       blobs.b[i].path);
 		else
 			err = kl_repo_blob_read(&text, exporter->repo, &blobs.b[i].oid, MAX_BLOB);
@@ -68,7 +68,7 @@ static int put_root(struct exporter *exporter, const git_oid *tree)
 	return err;
 }
 
-/* Append the events of a commit as they are in its note. */
+/* Append the events in the note of a commit as they are. */
 static int put_events(struct exporter *exporter, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -90,7 +90,10 @@ static int put_events(struct exporter *exporter, const git_oid *commit)
 	return err;
 }
 
-/* Make a safe file name from any action: "0003-untile.patch". */
+/*
+ * Return the file name of a patch, "<folder>0003-untile.patch". It is safe whatever the action is
+ * called. The caller frees it.
+ */
 static char *patch_name(const char *folder, size_t number, const char *action)
 {
 	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(action ? action : "");
@@ -145,7 +148,7 @@ static int export_root(struct exporter *exporter)
 	return err < 0 ? err : put_events(exporter, &exporter->view.step[0].commit);
 }
 
-/* Export K_i' as a patch on K_{i-1}, like that of K_i. */
+/* Export K_i' as a patch on K_{i-1}, as K_i is exported. */
 static int export_rederived(struct exporter *exporter, size_t i, const git_oid *second,
 			    const git_oid *before, json_t *entry)
 {
@@ -185,7 +188,10 @@ static int export_step(struct exporter *exporter, size_t i)
 	return put_events(exporter, &step->commit);
 }
 
-/* Find i for a state K_i, given as a commit of the walk or, after an import, of the lineage. */
+/*
+ * Find the number i of the state K_i that a commit contains, and its tree in the lineage. The
+ * commit belongs to the walk or, after an import, to the lineage.
+ */
 static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 		       const struct kl_map *trees, const git_oid *commit, const char *dir)
 {
@@ -207,12 +213,15 @@ static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 		return err;
 	if (!found)
 		return kl_error(KL_ENOTFOUND,
-				"a rejection was tried on a state that is not in this lineage");
+				"a rejected step was tried on a state that is not in this lineage");
 	*out = (size_t)(found - (const char *)exporter->view.step) / sizeof(*exporter->view.step);
 	return 0;
 }
 
-/* Find the contract's directory in a tree of the walk; in a lineage it is the root. */
+/*
+ * Find the directory of the contract in the tree of a rejected step. It is the top if that tree is
+ * from a lineage instead of a walk.
+ */
 static int contract_dir(char **out, struct exporter *exporter, const git_oid *rejected)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
@@ -228,7 +237,7 @@ static int contract_dir(char **out, struct exporter *exporter, const git_oid *re
 			*out = kl_strdup(dirs.v[i]);
 			return 0;
 		}
-	return kl_error(KL_EINVALID, "no contract of '%s' in a rejected state",
+	return kl_error(KL_EINVALID, "the tree of a rejected step has no contract of '%s'",
 			exporter->view.workload);
 }
 
@@ -245,7 +254,7 @@ static int export_rejection(struct exporter *exporter, const struct kl_view_reje
 	if ((err = contract_dir(&dir, exporter, &rejection->commit)) < 0)
 		return err;
 	err = state_index(&on, &on_tree, exporter, trees, &rejection->on, dir);
-	if (err == KL_ENOTFOUND) { /* rejected in an earlier walk of that name */
+	if (err == KL_ENOTFOUND) { /* the step was rejected in an earlier walk of the same name */
 		kl_error_clear();
 		return 0;
 	}

@@ -8,9 +8,9 @@
 #include "text/html.h"
 
 #define WIDTH 860
-#define MAX_POINTS 400 /* of more states, figures show only some; the table shows all */
+#define MAX_POINTS 400 /* if there are more states, figures show only some; the table shows all */
 
-/* --- drawing ---------------------------------------------------------------- */
+/* --- drawing lines, text and axes -------------------------------------------- */
 
 static const char style[] =
 	"<style>text{font:12px system-ui,sans-serif;fill:currentColor}"
@@ -41,7 +41,7 @@ static void draw_line(struct kl_buf *buf, const char *class_, double x1, double 
 		    class_, x1, y1, x2, y2);
 }
 
-/* `anchor`: start, middle, end; `degrees`: rotation. */
+/* Draw a text. `anchor` is start, middle or end; `degrees` is the rotation. */
 static void draw_text(struct kl_buf *buf, double x, double y, const char *anchor, int degrees,
 		      const char *text)
 {
@@ -73,7 +73,7 @@ static double axis_position(const struct axis *axis, double value)
 				    (axis->to - axis->from);
 }
 
-/* Add a margin, and widen a range that is too small to draw. */
+/* Add a margin to the range of an axis, and widen a range that is too small to draw. */
 static void widen_axis(struct axis *axis)
 {
 	axis->lo /= 1.06;
@@ -84,7 +84,10 @@ static void widen_axis(struct axis *axis)
 	}
 }
 
-/* Round factors: 1, 2 and 5 times each power of ten, fewer on an axis of several decades. */
+/*
+ * Choose round factors as ticks: 1, 2 and 5 times each power of ten, or fewer of these on an axis
+ * of several decades. Returns their number.
+ */
 static size_t axis_ticks(double out[64], const struct axis *axis)
 {
 	static const double steps[] = { 1, 2, 5 };
@@ -101,7 +104,7 @@ static size_t axis_ticks(double out[64], const struct axis *axis)
 		}
 	if (n >= 2)
 		return n;
-	/* fewer than two ticks: steps of 5 per cent */
+	/* these are fewer than two ticks: use multiples of 0.05 */
 	n = 0;
 	for (double value = ceil(axis->lo * 20) / 20; value <= axis->hi && n < 60; value += 0.05)
 		out[n++] = value;
@@ -117,7 +120,7 @@ static const char *step_name(const struct kl_view_step *step, size_t i)
 				      "?";
 }
 
-/* --- the trace ------------------------------------------------------------------ */
+/* --- speed against K_0 ----------------------------------------------------------- */
 
 static double step_speed(const struct kl_view_step *step, size_t i)
 {
@@ -129,7 +132,10 @@ static bool has_speed(const struct kl_view_step *step, size_t i)
 	return !i || step->root.ppm > 0;
 }
 
-/* The baseline's speed against K_0, from the last state compared with it; 0: no state was. */
+/*
+ * Return the speed of the baseline against K_0, from the last state that was compared with it; 0:
+ * no state was.
+ */
 static double expert_baseline(const struct kl_view *view, const char **name)
 {
 	for (size_t i = view->n; i-- > 0;) {
@@ -226,7 +232,7 @@ void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view)
 	end_figure(svg);
 }
 
-/* --- the steps -------------------------------------------------------------------- */
+/* --- speed against the previous state --------------------------------------------- */
 
 void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 {
@@ -247,7 +253,7 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 		axis.hi = fmax(axis.hi, (double)(ratio->hi > 0 ? ratio->hi : ratio->ppm) / 1e6);
 	}
 	widen_axis(&axis);
-	begin_figure(svg, height, "speed of each state against the one before");
+	begin_figure(svg, height, "speed of each state against the previous one");
 	nticks = axis_ticks(tick, &axis);
 	for (size_t i = 0; i < nticks; i++) {
 		draw_line(svg, "grid", axis_position(&axis, tick[i]), 16,
@@ -280,9 +286,12 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 	end_figure(svg);
 }
 
-/* --- cost against best ---------------------------------------------------------------- */
+/* --- speed against money spent -------------------------------------------------------- */
 
-/* The index of the state that a phase is about: 3 for "forward-3". 0 for other phases. */
+/*
+ * Return the number of the state that a phase of the ledger is about, such as 3 for "forward-3"; 0:
+ * another phase.
+ */
 static size_t phase_step(const struct kl_view *view, const char *phase)
 {
 	char *stop;

@@ -6,18 +6,21 @@
 #include "model/ledger.h"
 
 /*
- * figure - figures of a lineage as SVG, usable as files and inside a page: they need no network
- * and no script, and take their color from the surrounding text (currentColor). Speeds are on
- * logarithmic axes: equal distances are equal factors.
+ * figure - figures of a lineage as SVG, for use as files and inside a page. They need no network
+ * and no script, and take their color from the surrounding text (currentColor). Axes of speed are
+ * logarithmic: equal distances are equal factors.
  */
 
-/** Speed of each state against K_0, with intervals, and the vendor's baseline if it was timed. */
+/**
+ * Draw the speed of each state against K_0 with its interval, and the vendor's baseline if it was
+ * timed.
+ */
 void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view);
-/** Speed of each state against the one before. */
+/** Draw the speed of each state against the previous state. */
 void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view);
 /**
- * Speed of the best re-derived state against the money spent up to then. Returns false and writes
- * nothing if no money was spent on this lineage.
+ * Draw the speed of the best re-derived state against the money that was spent up to then. Returns
+ * false and draws nothing if no money was spent on this lineage.
  */
 bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct kl_ledger *ledger);
 

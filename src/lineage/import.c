@@ -27,11 +27,11 @@ struct importer {
 	struct kl_repo *repo;
 	const char *dir;
 	json_t *index;
-	git_oid *commit, *tree; /* K_0 ... K_n */
-	size_t n;
-	git_oid rejected; /* the last rejection */
-	size_t nrejected;
-	struct kl_map commits; /* exported id -> oid in this repository (owned) */
+	git_oid *commit, *tree; /* of each state from K_0 on */
+	size_t n;               /* number of states */
+	git_oid rejected;       /* the last rejected step */
+	size_t nrejected;       /* number of rejected steps */
+	struct kl_map commits;  /* id in the export -> id in this repository; values owned */
 	struct kl_note_line *note;
 	size_t nnote, note_alloc;
 	struct kl_strvec lines;
@@ -73,12 +73,15 @@ static int read_file(struct kl_buf *out, struct importer *importer, const char *
 	KL_AUTO(kl_freep) char *full = NULL;
 
 	if (!kl_fs_path_ok(path))
-		return kl_error(KL_EINVALID, "lineage.json has the unsafe path '%s'", path);
+		return kl_error(KL_EINVALID, "lineage.json names the unsafe path '%s'", path);
 	full = kl_fs_join(importer->dir, path);
 	return kl_fs_read(out, full, MAX_FILE);
 }
 
-/* Map an entry's commit id to the commit built here; unless `anew`, the two must be equal. */
+/*
+ * Record which commit was built here for the commit id of an entry. Both must be equal, unless
+ * `anew` is set.
+ */
 static int register_commit(struct importer *importer, const json_t *entry, const char *key,
 			   const git_oid *here, bool anew)
 {
@@ -100,7 +103,7 @@ static int register_commit(struct importer *importer, const json_t *entry, const
 	return 0;
 }
 
-/* --- K_0 ---------------------------------------------------------------------- */
+/* --- building K_0 ----------------------------------------------------------------- */
 
 struct files {
 	struct kl_tree_edit *e;
@@ -189,9 +192,9 @@ static int build_root(struct importer *importer)
 	return register_commit(importer, root, "commit", &importer->commit[0], false);
 }
 
-/* --- patches ------------------------------------------------------------------- */
+/* --- building commits from patches ----------------------------------------------- */
 
-/* Apply one mailed patch to `before` and commit it with these parents. */
+/* Apply a patch in mail format to the tree `before`, and commit the result with these parents. */
 static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer, const char *file,
 		       const git_oid *before, const git_oid *parent, size_t nparent)
 {
@@ -210,10 +213,11 @@ static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer
 	if (*mail.diff)
 		err = kl_repo_apply(tree, importer->repo, before, "", mail.diff, strlen(mail.diff));
 	if (err == KL_ENO)
-		return kl_error(KL_EINVALID, "%s does not apply to the state before it", file);
+		return kl_error(KL_EINVALID, "%s does not apply to the state that it should change",
+				file);
 	if (err < 0)
 		return err;
-	/* a patch can create symlinks and submodules, which no state of a lineage may have */
+	/* a patch can create symlinks and submodules, but a state of a lineage must not have any */
 	if ((err = kl_repo_tree_check_plain(importer->repo, tree)) < 0)
 		return kl_error_in(err, "%s", file);
 	spec.tree = *tree;
@@ -288,13 +292,14 @@ static int build_commits(struct importer *importer)
 		if ((err = build_rejected(importer, entry)) < 0)
 			return err;
 	if (kl_map_get(&importer->commits, tip) == NULL)
-		return kl_error(KL_EINVALID, "the tip in lineage.json is not one of its commits");
+		return kl_error(KL_EINVALID,
+				"the tip in lineage.json is not one of the commits of the export");
 	return 0;
 }
 
-/* --- events ------------------------------------------------------------------- */
+/* --- reading events --------------------------------------------------------------- */
 
-/* The event's surface must be that of its commit. */
+/* Check that the surface of an event is that of its commit. */
 static int check_event(struct importer *importer, const struct kl_event *event,
 		       const git_oid *commit)
 {
@@ -324,7 +329,8 @@ static int add_event(struct importer *importer, const char *line, size_t len)
 		return err;
 	commit = kl_map_get(&importer->commits, event->commit);
 	if (!commit)
-		return kl_error(KL_EINVALID, "event of commit '%.12s', which is not in the export",
+		return kl_error(KL_EINVALID,
+				"the event judges commit '%.12s', which is not in the export",
 				event->commit);
 	if ((err = check_event(importer, event, commit)) < 0 ||
 	    (err = kl_repo_tree_of(&tree, importer->repo, commit)) < 0)
@@ -354,9 +360,12 @@ static int read_events(struct importer *importer)
 	return err;
 }
 
-/* --- refs ---------------------------------------------------------------------- */
+/* --- moving refs ------------------------------------------------------------------ */
 
-/* *have: the ref exists and is at `oid`. KL_EEXISTS: it is at another commit. */
+/*
+ * Check if a ref can be set to `oid`. `*have` is true if it already has this value. KL_EEXISTS: it
+ * has another value.
+ */
 static int check_ref(bool *have, struct importer *importer, const char *ref, const git_oid *oid)
 {
 	git_oid there;
@@ -364,7 +373,7 @@ static int check_ref(bool *have, struct importer *importer, const char *ref, con
 
 	*have = !err && !memcmp(&there, oid, sizeof(there));
 	if (!err && !*have) {
-		err = kl_error(KL_EEXISTS, "another '%s' already exists", ref);
+		err = kl_error(KL_EEXISTS, "'%s' already exists and is different", ref);
 		return kl_error_hint(err, "import it under another name with --name");
 	}
 	if (err == KL_ENOTFOUND)
@@ -387,7 +396,7 @@ static int write_refs(struct importer *importer, struct kl_import_result *out)
 	    0)
 		return err;
 	out->already = have;
-	if (have) /* its notes and rejections were written together with it */
+	if (have) /* its notes and rejected steps were written in the same transaction */
 		return 0;
 	if (importer->nrejected &&
 	    (err = check_ref(&have_rejected, importer, rejected, &importer->rejected)) < 0)
@@ -426,7 +435,7 @@ static int check_names(struct importer *importer, const char *name)
 	return 0;
 }
 
-/* Read the export, write its commits and check its events; move no ref. */
+/* Read the export, write its commits and check its events, but move no ref. */
 static int rebuild_branch(struct importer *importer, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -9,7 +9,8 @@
 #include "text/json.h"
 
 #define MAX_DIFF ((size_t)256 << 10)
-#define MAX_PAGE ((size_t)32 << 20) /* beyond this, edits and evidence are omitted with a note */
+/* bytes; edits and evidence beyond this are replaced by a note that they are omitted */
+#define MAX_PAGE ((size_t)32 << 20)
 
 static const char head[] =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -38,7 +39,7 @@ static const char style[] =
 	"@media print{details{display:block}}\n"
 	"</style>\n";
 
-/* --- helpers ------------------------------------------------------------------- */
+/* --- writing values --------------------------------------------------------------- */
 
 static void add_time(struct kl_buf *buf, int64_t ns)
 {
@@ -89,7 +90,7 @@ static void write_pair(struct kl_buf *buf, const char *what, const char *text)
 	kl_buf_adds(buf, "</dd>");
 }
 
-/* --- one state -------------------------------------------------------------------- */
+/* --- writing a state ----------------------------------------------------------------- */
 
 static void add_diff(struct kl_buf *buf, const char *text, size_t len)
 {
@@ -147,7 +148,7 @@ static void add_comparisons(struct kl_buf *buf, const struct kl_comparisons *vs)
 	}
 }
 
-/* Write the gate's findings and the complete event. */
+/* Write the results of the gate and the complete event. */
 static void add_evidence(struct kl_buf *buf, const struct kl_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf raw = KL_BUF_INIT;
@@ -161,8 +162,8 @@ static void add_evidence(struct kl_buf *buf, const struct kl_event *event)
 	write_pair(buf, "compiler", event->place.compiler);
 	if (json_is_object(event->correct))
 		kl_buf_addf(buf,
-			    "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is "
-			    "allowed</dd>",
+			    "<dt>correct</dt><dd>%lld inputs; the largest error is %.2f of the "
+			    "tolerance</dd>",
 			    (long long)kl_json_int_or(event->correct, "cases", 0),
 			    (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
 	add_comparisons(buf, &event->profile.vs);
@@ -205,7 +206,7 @@ static int state_section(struct kl_buf *buf, struct kl_repo *repo, const struct 
 	return i ? state_diff(buf, repo, view, i) : 0;
 }
 
-/* --- a lineage ------------------------------------------------------------------------- */
+/* --- writing a lineage ------------------------------------------------------------------- */
 
 static void state_row(struct kl_buf *buf, const struct kl_view_step *step, size_t i)
 {
@@ -244,7 +245,7 @@ static void state_table(struct kl_buf *buf, const struct kl_view *view)
 	kl_buf_adds(
 		buf,
 		"<div class=\"wide\"><table><thead><tr><th>state</th><th>mechanism</th>"
-		"<th>undone by</th><th>where</th><th>time</th><th>× the one before</th><th>× K_0</th>"
+		"<th>undone by</th><th>where</th><th>time</th><th>× previous</th><th>× K_0</th>"
 		"<th>facts gained, lost</th><th>derivation</th><th>verdict</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < view->n; i++)
 		state_row(buf, &view->step[i], i);
@@ -294,12 +295,13 @@ static int write_figures(struct kl_buf *buf, struct kl_repo *repo, const struct 
 	kl_figure_trace(buf, view);
 	kl_buf_adds(
 		buf,
-		"<figcaption>Speed against K_0, state by state: log-ratios from state to state add, "
-		"their half-widths in quadrature.</figcaption></figure>\n<figure>");
+		"<figcaption>Speed of each state against K_0: the product of the speed ratios of all "
+		"steps up to it. The half-widths of their logarithms are added in quadrature."
+		"</figcaption></figure>\n<figure>");
 	kl_figure_steps(buf, view);
-	kl_buf_adds(buf, "<figcaption>Speed of each state against the one before.</figcaption>"
+	kl_buf_adds(buf, "<figcaption>Speed of each state against the previous one.</figcaption>"
 			 "</figure>\n");
-	if (err < 0) { /* fsck reports an unreadable ledger */
+	if (err < 0) { /* leave out this figure; fsck reports a ledger that cannot be read */
 		kl_error_clear();
 		return err == KL_EINTR ? err : 0;
 	}

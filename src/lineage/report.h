@@ -5,10 +5,10 @@
 #include "lineage/view.h"
 
 /*
- * report - lineages as one self-contained HTML page: figures, the table of states, folded diffs
- * and gate evidence, and the rejected steps. The page has no scripts and makes no requests,
- * whatever the lineages contain: text from the repository is escaped, and the page's content
- * security policy forbids the rest.
+ * report - writes lineages as one self-contained HTML page: figures, a table of states, rejected
+ * steps, and folded diffs and gate evidence. The page has no scripts and makes no requests,
+ * whatever the lineages contain: text from the repository is escaped, and the content security
+ * policy of the page forbids everything else.
  */
 int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n);
 

@@ -116,7 +116,7 @@ int kl_starter_open(struct kl_starter **out, const char *name)
 	return 0;
 }
 
-/* Add the files that exist from the first commit on. */
+/* Add the files of the first commit, other than the source of the kernel, to the tree. */
 static int base_tree(git_oid *tree, struct kl_repo *repo, const struct kl_starter *starter,
 		     const char *prefix)
 {

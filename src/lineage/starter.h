@@ -9,33 +9,34 @@
  * starter - a shipped workload with its history (templates/workloads/<name>):
  *
  *	template.yaml		{template, summary, author, date, portable}
- *	klineage.yaml, ...	the contract and other files present from the first commit on
- *	history/NNNN-*.patch	the kernel's history as mails; 0001 creates the file
- *	rejected/NNNN-*.patch	simplifications that fail; not replayed
+ *	klineage.yaml, ...	the contract and other files of the first commit
+ *	history/NNNN-*.patch	the history of the kernel as mails; 0001 creates its source
+ *	rejected/NNNN-*.patch	simplifications that fail the gate; not replayed
  *
  * A replay makes a series of commits with fixed authors and dates, so their ids are the same
  * everywhere.
  */
 struct kl_starter {
 	char *name, *summary;
-	char *author;    /* "Name <mail>" */
-	int64_t time;    /* of the first commit; each further one is a minute later */
-	size_t portable; /* the first `portable` patches need no AVX2 */
-	char *dir;
-	struct kl_strvec files; /* all but template.yaml, history/ and rejected/ */
-	struct kl_strvec patches;
+	char *author; /* "Name <mail>" */
+	/* of the first commit, in seconds since the epoch; each further commit is a minute later */
+	int64_t time;
+	size_t portable; /* number of patches, from the first on, whose kernel needs no AVX2 */
+	char *dir;       /* directory of the template */
+	struct kl_strvec files;   /* all except template.yaml, history/ and rejected/ */
+	struct kl_strvec patches; /* file names in history/, in order */
 };
 
-/** Open a template. KL_ENOTFOUND: unknown name; the hint lists the available ones. */
+/** Open a template. KL_ENOTFOUND: there is none of that name; a hint lists the available ones. */
 int kl_starter_open(struct kl_starter **out, const char *name);
 void kl_starter_free(struct kl_starter *starter);
 KL_DEFINE_CLEANUP(struct kl_starter *, kl_starter_free)
-/** Names of all templates, sorted. */
+/** List the names of all templates, sorted. */
 int kl_starter_list(struct kl_strvec *out);
 
 /**
- * Write the commits of the history with their files below `prefix` ("" or "a/b"), the first on
- * `parent` (NULL: an orphan), at most `limit` of them (0: all). Moves no ref.
+ * Write the commits of the history, with their files below `prefix` ("" or "a/b"). The first has
+ * the parent `parent` (NULL: none). At most `limit` commits are written (0: all). Moves no ref.
  */
 int kl_starter_replay(git_oid *tip, struct kl_repo *repo, const struct kl_starter *starter,
 		      const git_oid *parent, const char *prefix, size_t limit);

@@ -63,7 +63,7 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what)
 	for (size_t i = 0; !err && i < list.n; i++) {
 		const char *ref = list.ref[i].name;
 
-		/* a whole component: "sgemm" is not "sgemm2" */
+		/* `want` must end at the end of a component: "sgemm" does not match "sgemm2" */
 		if (!strncmp(ref, want, n) && (!ref[n] || ref[n] == '/' || want[n - 1] == '/'))
 			kl_strvec_push(out, ref);
 	}
@@ -112,7 +112,7 @@ int kl_view_pick(char **workload, char **name, struct kl_repo *repo, const char 
 	return err;
 }
 
-/* --- commits --------------------------------------------------------------- */
+/* --- loading commits -------------------------------------------------------- */
 
 static int load_commits(struct kl_view *view, struct kl_repo *repo, const git_oid *tip)
 {
@@ -153,7 +153,7 @@ static int load_commits(struct kl_view *view, struct kl_repo *repo, const git_oi
 	return 0;
 }
 
-/* --- results of events ------------------------------------------------------- */
+/* --- taking results from an event -------------------------------------------- */
 
 static void copy_text(char *to, size_t n, const char *from)
 {
@@ -180,18 +180,18 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 		step->baseline_ppm = baseline->ratio.ppm;
 		copy_text(step->baseline, sizeof(step->baseline), baseline->what);
 	}
-	/* only a forward event compares with the predecessor on the lineage */
+	/* only a forward event compares the state with its predecessor in the lineage */
 	if (!event->inverse.there || !parent)
 		return;
 	step->prev = ratio_of(parent);
 	step->speed = parent->speed;
 }
 
-/* --- events ---------------------------------------------------------------- */
+/* --- reading events in notes ------------------------------------------------ */
 
 struct noting {
 	struct kl_view *v;
-	struct kl_map index; /* hex -> step */
+	struct kl_map index; /* commit in hex -> its step; borrowed */
 };
 
 static bool is_forward(const char *line, size_t n)
@@ -204,7 +204,10 @@ static bool is_check(const char *line, size_t n)
 	return memmem(line, n, "\"kind\":\"check\"", 14) != NULL;
 }
 
-/* Read a line of a note without verifying it; fsck does that. */
+/*
+ * Read an event from a line of a note without verifying it; fsck does that. Returns NULL if it is
+ * no event.
+ */
 static struct kl_event *read_line(const char *line, size_t n)
 {
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
@@ -214,7 +217,10 @@ static struct kl_event *read_line(const char *line, size_t n)
 	return kl_event_from_json(doc);
 }
 
-/* Pick the newest forward event of a note, or if it has none the newest verdict. */
+/*
+ * Return the newest forward event in a note or, if it has none, the newest event that is not a
+ * check. NULL: there is none.
+ */
 static struct kl_event *pick_event(const char *text, size_t len)
 {
 	bool forward = is_forward(text, len);
@@ -249,7 +255,10 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	kl_oid_hex(hex, commit);
 	step = kl_map_get(&noting->index, hex);
 	if (step && !*step->event) {
-		/* take the results now: keeping thousands of parsed events needs too much memory */
+		/*
+		 * read the results at once: keeping thousands of parsed events would need too much
+		 * memory
+		 */
 		KL_AUTO(kl_event_freep) struct kl_event *event = pick_event(text, len);
 
 		if (event)
@@ -273,11 +282,11 @@ static int load_events(struct kl_view *view, struct kl_repo *repo)
 	kl_map_release(&noting.index);
 	if (err != KL_ENOTFOUND)
 		return err;
-	kl_error_clear(); /* no notes in this clone */
+	kl_error_clear(); /* this clone has no notes */
 	return 0;
 }
 
-/* --- ratios and facts ------------------------------------------------------ */
+/* --- comparing states ------------------------------------------------------ */
 
 static void accumulate_steps(struct kl_view *view)
 {
@@ -290,7 +299,8 @@ static void accumulate_steps(struct kl_view *view)
 		}, whole;
 
 		if (!kl_chain_add(&chain, &link, 0))
-			return; /* a gap: ratios to K_0 are unknown from here on */
+			/* a ratio is missing, so the speed against K_0 is unknown from here on */
+			return;
 		whole = kl_chain_ratio(&chain);
 		view->step[i].root = ratio_of(&whole);
 	}
@@ -327,7 +337,7 @@ json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
 	return object;
 }
 
-/* --- rejections -------------------------------------------------------------- */
+/* --- loading rejected steps -------------------------------------------------- */
 
 void kl_view_rejections_release(struct kl_view_rejections *rejections)
 {
@@ -360,9 +370,9 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *repo, con
 		KL_GROW(out->r, out->n + 1, out->alloc);
 		rejection = &out->r[out->n];
 		*rejection = (struct kl_view_rejection){ .commit = at };
-		err = commit.nparent ?
-			      kl_step_parse(&rejection->step, ref, commit.message) :
-			      kl_error(KL_EINVALID, "%s: a rejection has no parent commit", ref);
+		err = commit.nparent ? kl_step_parse(&rejection->step, ref, commit.message) :
+				       kl_error(KL_EINVALID,
+						"%s: a rejected step has no parent commit", ref);
 		out->n += !err;
 		more = !err && commit.nparent > 1;
 		if (!err)
