@@ -31,7 +31,7 @@ void kl_buf_clear(struct kl_buf *buf);
 /** Return the string, which the caller owns, and leave the buffer empty. */
 char *kl_buf_detach(struct kl_buf *buf);
 
-/** Make room for `n` more bytes and the NUL. */
+/** Allocate memory for `n` more bytes and the NUL. */
 void kl_buf_reserve(struct kl_buf *buf, size_t n);
 void kl_buf_add(struct kl_buf *buf, const void *data, size_t n);
 void kl_buf_adds(struct kl_buf *buf, const char *text);

@@ -6,10 +6,10 @@
 #define WORDS 16
 #define LANES KL_CHACHA_WIDE
 
-/* The same word of each of the LANES blocks that are computed together. */
+/* One word of each of the LANES blocks that are computed together. */
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
 
-/* "expand 32-byte k" */
+/* the bytes "expand 32-byte k" as words, as RFC 8439 defines */
 static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
 
 #define ROTATE(word, n) ((word) << (n) | (word) >> (32 - (n)))
@@ -29,7 +29,7 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 		ADD_MIX(c, d, b, 7);  \
 	} while (0)
 
-/* Each word is a variable because compilers do not keep an array in registers. */
+/* Use a variable for each word, because compilers do not keep an array in registers. */
 #define DOUBLE_ROUND                       \
 	do {                               \
 		QUARTER(x0, x4, x8, x12);  \
@@ -96,7 +96,7 @@ DEFINE_WRITE(write_plain, )
 
 #ifdef __x86_64__
 DEFINE_WRITE(write_avx2, __attribute__((target("avx2"))))
-/* AVX-512 rotates a word in one instruction */
+/* worth a function of its own: AVX-512 rotates a word in one instruction */
 DEFINE_WRITE(write_avx512, __attribute__((target("avx512vl"))))
 
 static void write_lanes(unsigned char *out, const uint32_t state[WORDS])

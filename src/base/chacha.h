@@ -10,8 +10,8 @@
  * any other part. This is an implementation of our own because klineage-worker does not link
  * OpenSSL. It works on little-endian machines only, like the worker.
  */
-#define KL_CHACHA_BYTES 64 /* bytes of a block */
-#define KL_CHACHA_WIDE 8   /* blocks that are computed together */
+#define KL_CHACHA_BYTES 64 /* number of bytes in a block */
+#define KL_CHACHA_WIDE 8   /* number of blocks that are computed together */
 
 struct kl_chacha {
 	uint32_t key[8];

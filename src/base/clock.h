@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* clock - monotonic time, sleeping and UTC timestamps. */
+/* clock - reads the monotonic clock, sleeps, and formats the current UTC time. */
 /** Return the monotonic clock in nanoseconds. */
 int64_t kl_clock_ns(void);
 void kl_clock_sleep_ms(int64_t ms);

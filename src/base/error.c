@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fixed size, so that a failed allocation can be reported. */
+/* The message and hints have a fixed size, so that a failed allocation can be reported. */
 static _Thread_local char message[4096];
 static _Thread_local char hints[2048];
 

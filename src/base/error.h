@@ -15,20 +15,20 @@
  *	if (err < 0)
  *		return kl_error_in(err, "workload '%s'", name);
  *
- * The message is set exactly once, where the failure occurs; callers can prefix context. Only
- * src/cmd and the main() of klineage-worker print it. Messages start in lower case, have no full
- * stop, and say what failed, where, and what to do.
+ * The message is set once, where the failure occurs; callers can prefix context. Only src/cmd and
+ * the main() of klineage-worker print it. Messages start in lower case, have no full stop, and say
+ * what failed, where, and what to do.
  */
 enum kl_err {
-	KL_ENOTFOUND = -1, /* does not exist */
+	KL_ENOTFOUND = -1, /* something does not exist */
 	KL_EINVALID = -2,  /* malformed input, or input that violates a requirement */
-	KL_EEXISTS = -3,   /* already exists */
+	KL_EEXISTS = -3,   /* the thing to create already exists */
 	KL_ECHANGED = -4,  /* changed by another process: read it again */
 	KL_EBUSY = -5,     /* a lock is held, or an operation is in progress */
-	KL_ECANNOT = -6,   /* cannot be tested here (exit code 125) */
-	KL_EIO = -7,       /* a system call failed: disk, memory, process */
+	KL_ECANNOT = -6,   /* a kernel cannot be tested on this machine (exit code 125) */
+	KL_EIO = -7,       /* a system call or a program failed */
 	KL_ETIMEOUT = -8,  /* a time limit was exceeded */
-	KL_EINTR = -9,     /* the user interrupted */
+	KL_EINTR = -9,     /* the user interrupted the program (exit code 130) */
 	KL_ENO = -10,      /* a negative result, not a failure (exit code 1) */
 	KL_EUSAGE = -11,   /* wrong command line (exit code 129) */
 };
@@ -42,13 +42,13 @@ int kl_error(enum kl_err kind, const char *fmt, ...) __attribute__((format(print
  */
 int kl_error_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** Prefix the current message with "<context>: "; returns `err`. */
+/** Prefix the current message with "<context>: " and return `err`. */
 int kl_error_in(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** Replace the message and keep the hints; returns `err`. */
+/** Replace the message and keep the hints; return `err`. */
 int kl_error_reword(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** Add a line that the command layer prints as a `hint:`; returns `err`. */
+/** Add a line that src/cmd prints as a `hint:`, and return `err`. */
 int kl_error_hint(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**

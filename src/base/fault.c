@@ -35,6 +35,6 @@ int kl_fault(const char *name)
 	return kl_error(KL_EIO, "injected failure at fault point '%s'", name);
 }
 #else
-/* ISO C requires a declaration in every translation unit. */
+/* a translation unit must have a declaration in ISO C */
 typedef int kl_fault_points_are_not_built_in;
 #endif

@@ -217,7 +217,7 @@ void kl_fs_tempdir_cleanup(char **dir)
 	if (!*dir)
 		return;
 	if (kl_fs_remove(*dir) < 0)
-		kl_error_clear(); /* a leftover in /tmp is not an error */
+		kl_error_clear(); /* a directory that is left in /tmp is no error */
 	free(*dir);
 	*dir = NULL;
 }
@@ -266,7 +266,7 @@ bool kl_fs_path_ok(const char *path)
 	}
 }
 
-/* Directory of the running program, or NULL; the caller frees. */
+/* Return the directory of the running program, or NULL if it is unknown. The caller frees it. */
 static char *own_dir(void)
 {
 	char self[PATH_MAX];

@@ -7,9 +7,7 @@
 
 #include "base/buf.h"
 
-/*
- * fs - files and directories: bounded reads, durable writes.
- */
+/* fs - reads bounded files, writes files durably, and creates, lists and removes directories. */
 
 /**
  * Append a regular file of at most `max` bytes to `out`. Follows symlinks. KL_EINVALID: the file is
@@ -34,18 +32,24 @@ int kl_fs_write_output(const char *path, const void *data, size_t n);
 /** Create a file with `mode`, or overwrite it, without fsync: for scratch files. */
 int kl_fs_put(const char *path, const void *data, size_t n, int mode);
 
-/** mkdir -p */
+/** Create a directory and its parents, like mkdir -p. */
 int kl_fs_mkdir(const char *path);
-/** mkdir -p of the directory part of `path`. */
+/** Create the directory that contains `path`, and its parents. */
 int kl_fs_mkdir_of(const char *path);
-/** rm -rf: never follows symlinks; succeeds if `path` does not exist. */
+/**
+ * Remove a file or a directory tree, like rm -rf: does not follow symlinks, and succeeds if `path`
+ * does not exist.
+ */
 int kl_fs_remove(const char *path);
 /** Does `path` exist? A dangling symlink counts as existing. */
 bool kl_fs_exists(const char *path);
 /** Is `path` a directory, or a symlink to one? */
 bool kl_fs_is_dir(const char *path);
 
-/** Create a directory below $TMPDIR (or /tmp), mode 0700; the caller frees `*out`. */
+/**
+ * Create a directory with mode 0700 below $TMPDIR or /tmp. Its name starts with `prefix`. The
+ * caller frees `*out`.
+ */
 int kl_fs_tempdir(char **out, const char *prefix);
 /** Cleanup function: remove the directory tree `*dir`, unless it is NULL, and free the string. */
 void kl_fs_tempdir_cleanup(char **dir);

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/sha256.h"
 
-#define PAD_BYTES 64 /* a block of SHA-256 */
+#define PAD_BYTES 64 /* number of bytes in a block of SHA-256 */
 
 void kl_key_random(void *data, size_t n)
 {

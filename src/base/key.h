@@ -30,7 +30,10 @@ struct kl_key kl_key_derive(const struct kl_key *from, const char *label);
 
 /** Fill `data` with random bytes from the operating system; aborts if getrandom(2) fails. */
 void kl_key_random(void *data, size_t n);
-/** HMAC-SHA-256 of `n` bytes under a key of `nkey` bytes; a key of more than 64 bytes is a bug. */
+/**
+ * Compute HMAC-SHA-256 of `n` bytes under a key of `nkey` bytes. Aborts (KL_BUG) if `nkey` is above
+ * 64.
+ */
 void kl_key_hmac(struct kl_key *out, const void *key, size_t nkey, const void *data, size_t n);
 
 #endif

@@ -16,9 +16,9 @@
 #include "base/proc.h"
 
 /*
- * Open without O_CREAT first: in a sticky world-writable directory Linux refuses to open another
- * user's file with O_CREAT (fs.protected_regular). flock() does not need write access. O_NONBLOCK:
- * a FIFO in the file's place does not make us wait for its other end.
+ * Open the lock file, first without O_CREAT: in a sticky world-writable directory Linux refuses to
+ * open another user's file with O_CREAT (fs.protected_regular). flock() does not need write access.
+ * With O_NONBLOCK, a FIFO in place of the file does not make us wait for its other end.
  */
 static int open_lock(const char *path)
 {
@@ -176,7 +176,7 @@ static int take_private(struct kl_lock *lock, const char *resource, int64_t wait
 
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
-	/* every user of the machine can create a file in /tmp */
+	/* in /tmp, because every user of the machine can create a file there */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
 	KL_AUTO(kl_closep) int fd = -1;
 	int err = open_file(&fd, path);

@@ -7,7 +7,10 @@
 
 #include "base/mem.h"
 
-/* FNV-1a: keys are our own names or bounded input, so collision attacks are no concern. */
+/*
+ * Compute the hash FNV-1a of a key. Keys are our own names or bounded input, so collision attacks
+ * are no concern.
+ */
 static uint64_t hash_key(const char *text)
 {
 	uint64_t hash = 14695981039346656037u;

@@ -38,7 +38,7 @@ static uint64_t stir_bytes(uint64_t lane, const unsigned char *bytes)
 	return lane << 29 | lane >> 35;
 }
 
-/* Checksum of `n` bytes: xor, multiply and rotate in four independent lanes. */
+/* Return the checksum of `n` bytes: xor, multiply and rotate in four independent lanes. */
 static uint64_t checksum_of(const void *data, size_t n)
 {
 	const unsigned char *bytes = data;

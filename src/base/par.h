@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * par - parallel loop over the processors that this thread can use.
+ * par - runs a loop in parallel on the processors that this thread can use.
  *
  * [0, n) is cut into pieces of `grain` (the last can be shorter). The pieces do not depend on the
  * number of processors, so neither does a result that is combined from the pieces in order. Threads
@@ -14,8 +14,8 @@
  * itself if there is one processor (e.g. a thread pinned for a measurement) or one piece, or if no
  * thread can be created.
  *
- * `fn` runs in other threads. It must not set errors, which are per thread; base/tasks.h passes
- * them on.
+ * `fn` runs in other threads. It must not set errors, because each thread has its own; base/tasks.h
+ * passes errors to the calling thread.
  *
  *	static void add(void *ctx, size_t from, size_t to);
  *	kl_par_for(n, 65536, add, &sums);

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 
 /*
- * printable - text from elsewhere, made safe to print on a terminal.
+ * printable - makes untrusted text safe to print on a terminal.
  *
  * The author of an event, a card, a commit or a message must not control the terminal of its
  * reader. An ASCII control character, and a byte that is not part of valid UTF-8, become hex like

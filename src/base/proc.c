@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "base/printable.h"
 
-/* Set by the signal handler. */
+/* The last signal that the handler caught; 0: none. */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -45,7 +45,7 @@ void kl_proc_hold_standard(void)
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
-			return; /* no /dev/null: best effort */
+			return; /* there is no /dev/null, so leave the descriptor closed */
 }
 
 bool kl_proc_interrupted(void)
@@ -54,7 +54,7 @@ bool kl_proc_interrupted(void)
 }
 
 struct stream {
-	int ours, theirs; /* pipe ends; -1: none */
+	int ours, theirs; /* our end and the child's end of a pipe; -1: none */
 	struct kl_buf *buf;
 	bool show;    /* also copy it to our stderr, made printable */
 	size_t shown; /* bytes of `buf` that were copied to stderr so far */

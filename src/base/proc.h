@@ -10,17 +10,21 @@
 #include "base/buf.h"
 
 /*
- * proc - runs a program, or starts one in the background. A run takes its input from a buffer,
- * collects output into bounded buffers, and kills the whole process group at its time limit.
+ * proc - runs a program, or starts one in the background. kl_proc_run() takes the input from a
+ * buffer, collects output in bounded buffers, and kills the whole process group at the time limit.
  */
 struct kl_proc_opts {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-	/* the complete environment; NULL: ours without keys of models (base/environment.h) */
+	/*
+	 * the complete environment; NULL: ours without the API keys of model providers
+	 * (base/environment.h)
+	 */
 	const char *const *env;
 	const char *dir; /* working directory; NULL: inherit */
 	const void *in;  /* stdin bytes; NULL: /dev/null */
 	size_t in_len;
-	struct kl_buf *out, *err; /* NULL: /dev/null, or ours with KL_PROC_INHERIT_* */
+	/* receive stdout and stderr; NULL: /dev/null, or our own with KL_PROC_INHERIT_* */
+	struct kl_buf *out, *err;
 	/*
 	 * limit in bytes for each stream; 0: 64 MiB. The rest is dropped, and `truncated` is set.
 	 */

@@ -90,7 +90,7 @@ struct kl_progress *kl_progress_new(enum kl_progress_mode mode)
 
 	if (mode == KL_PROGRESS_NEVER || (mode == KL_PROGRESS_AUTO && (!tty || dumb)))
 		return NULL;
-	/* A background process must not overwrite the line of a foreground one. */
+	/* a background process must not overwrite the progress line of a foreground one */
 	if (mode == KL_PROGRESS_AUTO && tcgetpgrp(STDERR_FILENO) != getpgrp())
 		return NULL;
 	progress = kl_calloc(1, sizeof(*progress));

@@ -30,7 +30,7 @@ void kl_rng_fresh(struct kl_rng *rng)
 	kl_rng_key(rng, &key, 0);
 }
 
-/* Make a key from a number. Different purposes give different keys for the same number. */
+/* Make a key from a number and a purpose, so that each purpose gives other keys for a number. */
 static struct kl_key key_of_number(uint64_t number, const char purpose[25])
 {
 	struct kl_key key;
@@ -91,7 +91,7 @@ double kl_rng_normal(struct kl_rng *rng)
 
 uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n)
 {
-	uint64_t limit = -n % n; /* 2^64 mod n; reject draws below it */
+	uint64_t limit = -n % n; /* 2^64 mod n: draws below this are rejected */
 	uint64_t draw;
 
 	do

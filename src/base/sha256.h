@@ -25,7 +25,7 @@ void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX]);
 /** Like kl_sha256_end(), but return the digest as bytes. */
 void kl_sha256_bytes(struct kl_sha256 *sha256, unsigned char digest[KL_SHA256_BYTES]);
 
-/** Hash `data` in one call. */
+/** Write the digest of `data` to `hex` in one call. */
 void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *data, size_t n);
 
 #endif

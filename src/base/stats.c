@@ -66,7 +66,7 @@ static size_t critical_rank_sum(size_t n)
 		if (tail > 0.025)
 			break;
 	}
-	return w - 1; /* n >= 6: w >= 1 */
+	return w - 1; /* w is at least 1, because n is at least 6 */
 }
 
 struct kl_interval kl_stats_centre(const double *values, size_t n)

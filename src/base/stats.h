@@ -4,9 +4,7 @@
 
 #include <stddef.h>
 
-/*
- * stats - robust estimates from few, noisy samples.
- */
+/* stats - computes robust estimates from few, noisy samples. */
 struct kl_interval {
 	double mid, lo, hi;
 };

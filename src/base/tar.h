@@ -8,9 +8,9 @@
 #include "base/buf.h"
 
 /*
- * tar - ustar archives, the container format of a bundle. Only the simplest part of the format is
- * used, so that `tar tf` can list a bundle and equal content gives equal bytes: regular files, no
- * directories, links, devices, owners, times or long names.
+ * tar - reads and writes ustar archives, the container format of a bundle. Only the simplest part
+ * of the format is used, so that `tar tf` can list a bundle and equal content gives equal bytes: an
+ * archive has regular files, but no directories, links, devices, owners, times or long names.
  *
  *	kl_tar_add(&b, "manifest.json", text, len); ... kl_tar_end(&b);
  *
@@ -22,12 +22,12 @@
  * The reader accepts exactly what the writer produces. Anything else is KL_EINVALID; the message
  * gives the position.
  */
-#define KL_TAR_NAME 100 /* bytes, with the NUL */
+#define KL_TAR_NAME 100 /* maximum number of bytes of a name, with the NUL */
 #define KL_TAR_MAX_FILE ((size_t)1 << 30)
 
 /**
- * Is `name` allowed in an archive? At most 99 bytes: letters, digits, `_.+-`, and single slashes
- * between components, none of which starts with '.' or '-'.
+ * Is `name` allowed in an archive? It must have at most 99 bytes: letters, digits, `_.+-`, and
+ * single slashes between components. No component can start with '.' or '-'.
  */
 bool kl_tar_name_ok(const char *name);
 

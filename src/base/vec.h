@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * vec - an owned list of strings, NULL-terminated so that it can be used as argv. For other element
- * types use KL_GROW of mem.h.
+ * vec - a list that owns its strings. It is NULL-terminated, so that it can be used as argv. For
+ * elements of other types use KL_GROW of mem.h.
  */
 struct kl_strvec {
 	char **v; /* v[n] is NULL after the first push */
