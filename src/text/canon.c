@@ -183,7 +183,7 @@ bool kl_canon_load(json_t **out, struct kl_canon *members, const char *text, siz
 
 	if (members)
 		members->n = 0;
-	/* like kl_json_parse(), accept only an object or an array at the outermost level */
+	/* as kl_json_parse() does, accept only an object or an array at the outermost level */
 	if (!len || (*text != '{' && *text != '['))
 		return false;
 	value = read_value(&reader);

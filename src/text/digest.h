@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* digest - SHA-256 digests (OpenSSL) as 64 lower-case hex digits. */
-#define KL_DIGEST_HEX 65 /* with the NUL */
+/* digest - computes SHA-256 digests (OpenSSL) as 64 lower-case hex digits. */
+#define KL_DIGEST_HEX 65 /* bytes of a digest in hex, with the NUL */
 
 struct kl_digest;
 

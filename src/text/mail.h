@@ -25,12 +25,12 @@
  */
 struct kl_mail {
 	char *from;    /* "Name <mail>" */
-	char *date;    /* unparsed, "" if absent */
+	char *date;    /* the Date header, not parsed; "" if it is absent */
 	char *message; /* subject, empty line, body; newline at the end */
 	char *diff;    /* from the first line "diff --git ..." on; "" if there is none */
 };
 
-/** Parse a mail; the caller releases `out`. Errors are KL_EINVALID "<name>:<line>: ...". */
+/** Parse a mail; the caller releases `out`. KL_EINVALID: the message is "<name>:<line>: ...". */
 int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_t len);
 void kl_mail_release(struct kl_mail *mail);
 /**

@@ -36,9 +36,9 @@
  */
 struct kl_field;
 
-/** The valid forms of a string. */
+/** A string type: which strings are valid. */
 struct kl_string_type {
-	const char *must_be; /* for messages: "a commit (40 hex digits)" */
+	const char *must_be; /* what a valid string is, for messages: "a commit (40 hex digits)" */
 	bool (*is_valid)(const char *text, size_t len);
 	/**
 	 * If not NULL, called instead of is_valid(). It sets a more specific error by
@@ -52,7 +52,7 @@ extern const struct kl_string_type kl_string_line; /* one line without control c
 extern const struct kl_string_type kl_string_text;
 extern const struct kl_string_type kl_string_slug;  /* [a-z0-9][a-z0-9._-]*, at most 64 bytes */
 extern const struct kl_string_type kl_string_ident; /* a C identifier of at most 63 bytes */
-extern const struct kl_string_type kl_string_path;  /* slugs joined by '/' */
+extern const struct kl_string_type kl_string_path;  /* slugs joined by '/', at most 200 bytes */
 extern const struct kl_string_type kl_string_time;  /* a time like 2026-11-20T10:00:00Z */
 
 /** A type of value that has no kind of field of its own, as the functions that handle it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema_file - reads a structure from the text of a YAML file */
+/* schema_file - reads a structure from YAML text or from a YAML file */
 #include "base/fs.h"
 #include "text/schema.h"
 

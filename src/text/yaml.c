@@ -218,12 +218,14 @@ int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size
 		KL_BUG("libyaml cannot start");
 	yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, len);
-	if ((err = next_event(&reader)) < 0 || (err = next_event(&reader)) < 0) /* stream start */
+	/* the first event is the start of the stream */
+	if ((err = next_event(&reader)) < 0 || (err = next_event(&reader)) < 0)
 		return err;
 	if (reader.event.type != YAML_DOCUMENT_START_EVENT)
 		return refuse_at(&reader, reader.event.start_mark, "the file is empty");
+	/* the node is followed by the end of the document, then by the end of the stream */
 	if ((err = next_event(&reader)) < 0 || (err = read_node(&node, &reader, 0)) < 0 ||
-	    (err = next_event(&reader)) < 0 || (err = next_event(&reader)) < 0) /* document end */
+	    (err = next_event(&reader)) < 0 || (err = next_event(&reader)) < 0)
 		return err;
 	if (reader.event.type != YAML_STREAM_END_EVENT)
 		return refuse_at(&reader, reader.event.start_mark,
