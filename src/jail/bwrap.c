@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bwrap - the jail made by bubblewrap */
+/* bwrap - runs a program in a jail made by bubblewrap */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter - the seccomp filters of the jails */
+/* filter - makes the seccomp filters of the jails */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sched.h>

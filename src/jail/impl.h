@@ -19,7 +19,9 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 /** Set the limits in the child, but raise none. Returns 0 or an errno. Async-signal-safe. */
 int kl_jail_limits_apply(const struct kl_jail_limits *limits);
 
-/** System calls that the filter of a jail refuses in addition to those refused in every jail. */
+/**
+ * Flags for system calls that the filter of a jail refuses besides those that every filter refuses.
+ */
 enum kl_jail_filter_flags {
 	/* setsid and setpgid, so that no process can leave the process group */
 	KL_FILTER_NO_SESSION = 1 << 0,

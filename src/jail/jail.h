@@ -80,7 +80,7 @@ struct kl_jail_run {
 	const char *workdir;
 	/* further paths that can be read, NULL-terminated; NULL: none */
 	const char *const *readable;
-	const char *const *env;   /* NULL: a fixed minimal environment */
+	const char *const *env;   /* the complete environment; NULL: a fixed minimal one */
 	struct kl_buf *out, *err; /* stdout and stderr are appended; NULL: discard */
 	const void *in;           /* stdin, `in_len` bytes; NULL: /dev/null */
 	size_t in_len;

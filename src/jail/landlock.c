@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landlock - the jail made by Landlock and seccomp */
+/* landlock - runs a program in a jail made by Landlock and seccomp */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits - resource limits of jails, and the change to another user id */
+/* limits - sets the resource limits of jails, and changes to another user id */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -181,7 +181,8 @@ int64_t kl_jail_user_tasks(void)
 			continue;
 		snprintf(task, sizeof(task), "/proc/%s/task", entry->d_name);
 		if (stat(task, &st) == 0 && st.st_uid == getuid())
-			n += (int64_t)st.st_nlink - 2; /* one directory per thread */
+			/* `task` has one directory per thread, besides "." and ".." */
+			n += (int64_t)st.st_nlink - 2;
 	}
 	if (dir)
 		closedir(dir);
@@ -192,6 +193,6 @@ int kl_jail_drop_uid(uid_t uid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0)
 		return errno;
-	/* changing the user id clears the parent-death signal */
+	/* ask again, because changing the user id clears the parent-death signal */
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? errno : 0;
 }
