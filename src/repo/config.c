@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config - configuration and identity, as git reports them */
+/* config - reads configuration and identity from git, and sets config values */
 #include "repo/internal.h"
 
 #include <ctype.h>

@@ -145,7 +145,7 @@ static int limit_files(const uint64_t *max)
 	return setrlimit(RLIMIT_FSIZE, &rlimit) < 0 ? errno : 0;
 }
 
-/* Is this process group the terminal's foreground process group? */
+/* Is this process group the foreground process group of the terminal? */
 static bool has_terminal(void)
 {
 	KL_AUTO(kl_closep) int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);

@@ -129,7 +129,7 @@ static enum kl_hook_state state_of(const char *path, const char *event)
 	return state == KL_HOOK_OURS && is_there(before) ? KL_HOOK_CHAINED : state;
 }
 
-/* --- hooks of the user and of other tools --------------------------------------- */
+/* --- reading the state of hooks of the user and of other tools ------------------- */
 
 /* Does the installed git run hooks from its configuration? git 2.54 and later do. */
 static int git_has_config_hooks(bool *out, struct kl_repo *repo)
@@ -271,7 +271,7 @@ static char *written_dir(const char *dir)
 	return kl_strndup(dir, n > 2 && !strcmp(dir + n - 2, "/_") ? n - 2 : n);
 }
 
-/* Read the state of the hooks in the user's own hooks directory (core.hooksPath). */
+/* Read the state of the hooks in the user's own hooks directory, which core.hooksPath names. */
 static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *dir = written_dir(hooks->dir);

@@ -43,7 +43,7 @@ struct kl_hooks {
 	enum kl_hooks_way way;
 	/** With KL_HOOKS_BY_HAND: "husky", "lefthook", "pre-commit" or "core.hooksPath"; static. */
 	const char *owner;
-	char *dir; /* git's hooks directory */
+	char *dir; /* the directory where git looks for hooks */
 	/* directory of our hook files: `dir`, or one of our own if the way is KL_HOOKS_CONFIG */
 	char *ours;
 	/* `dir` is outside the worktree, so that other repositories can use it, too */

@@ -57,13 +57,13 @@ struct kl_repo {
 int kl_error_git(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * A call of git as a child process. By default it runs in the git directory with --git-dir and
+ * A call of git as a child process. By default git runs in the git directory with --git-dir and
  * without a worktree, so that no path depends on the user's current directory. With `here` it runs
  * in the user's directory and environment instead.
  */
 struct kl_git_call {
-	const char *const *args;   /* after "git"; NULL-terminated */
-	const char *const *setenv; /* "NAME=value", NULL-terminated, or NULL */
+	const char *const *args;   /* arguments after "git"; NULL-terminated */
+	const char *const *setenv; /* more variables, "NAME=value", NULL-terminated; NULL: none */
 	bool here;
 	bool finish; /* let git finish even if this process is interrupted or dies */
 	/*
@@ -72,7 +72,7 @@ struct kl_git_call {
 	 */
 	bool remote;
 	uint64_t max_file;
-	const void *in; /* stdin; NULL: none */
+	const void *in; /* stdin, `in_len` bytes; NULL: /dev/null */
 	size_t in_len;
 	/* if not NULL, stdin is this file, which is record-locked while git runs */
 	const char *in_path;
@@ -122,7 +122,7 @@ struct kl_refs_cmd {
 	char *ref;
 	git_oid to;   /* new value (KL_REFS_UPDATE only) */
 	git_oid from; /* expected old value; zero: the ref must not exist */
-	bool any;     /* delete without checking the old value */
+	bool any;     /* KL_REFS_DELETE: do not check the old value */
 };
 
 struct kl_refs_txn {

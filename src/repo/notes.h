@@ -5,7 +5,7 @@
 #include "repo/refs.h"
 
 /*
- * notes - stores gate events as lines of git notes on the commits they judge.
+ * notes - stores gate events as lines of git notes on the commits that they judge.
  *
  * The notes ref is refs/notes/klineage/gate. Each line is one immutable event (JSON Lines),
  * identified by its "id". Two notes merge by union, so the ref's merge strategy is cat_sort_uniq.

@@ -23,7 +23,7 @@
 
 struct recovery {
 	struct kl_repo *r;
-	struct timespec since; /* when the journal was written */
+	struct timespec since; /* time when the journal was written */
 	int cleared;
 };
 

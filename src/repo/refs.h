@@ -16,7 +16,8 @@
  * KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git process held
  * the lock of a ref during all retries. Every ref gets a reflog.
  */
-int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref); /* KL_ENOTFOUND */
+/** Get the value of a ref. KL_ENOTFOUND: it does not exist. */
+int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref);
 
 struct kl_ref {
 	char *name;

@@ -27,8 +27,8 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *re
 		   const char *const *prefix, size_t max);
 
 /**
- * Fetch by refspecs ("+refs/notes/x:refs/notes/remotes/origin/x"); only the refs that they name are
- * updated. Objects are checked (fetch.fsckObjects is on unless the user has set it or
+ * Fetch by refspecs such as "+refs/notes/x:refs/notes/remotes/origin/x". Only the refs that they
+ * name are updated. Objects are checked (fetch.fsckObjects is on, unless the user has set it or
  * transfer.fsckObjects). KL_EINVALID: the remote sends more than `max_bytes` (0: no limit).
  * KL_ECHANGED: the remote deleted a ref during the fetch.
  */

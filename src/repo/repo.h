@@ -35,7 +35,7 @@ int kl_repo_open_at(struct kl_repo **out, const char *dir);
 void kl_repo_free(struct kl_repo *repo);
 KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 
-/* The strings of the following functions are absolute paths or names, borrowed from `repo`. */
+/* The following functions return absolute paths or names, borrowed from `repo`. */
 const char *kl_repo_git_dir(const struct kl_repo *repo); /* the git directory of this worktree */
 const char *kl_repo_common_dir(const struct kl_repo *repo);
 /**
@@ -98,7 +98,7 @@ const char *kl_repo_backend(void);
 
 /* --- reading and writing objects -------------------------------------- */
 
-/** Peel a revision to its commit. KL_ENOTFOUND: no such revision, or HEAD is unborn. */
+/** Find the commit that a revision names. KL_ENOTFOUND: no such revision, or HEAD is unborn. */
 int kl_repo_resolve(git_oid *out, struct kl_repo *repo, const char *rev);
 /** Get the parents of a commit. The caller frees the array. */
 int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit);
@@ -115,7 +115,7 @@ struct kl_commit {
 	git_oid oid, tree;
 	git_oid *parent;
 	size_t nparent;
-	char *message; /* complete and unmodified */
+	char *message; /* the complete message, unmodified */
 	char *author;  /* "Name <mail>" */
 	int64_t author_time;
 	int author_offset; /* time zone in minutes east of UTC */
@@ -124,7 +124,7 @@ int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *repo, const git_o
 void kl_commit_release(struct kl_commit *commit);
 
 struct kl_blob {
-	uint32_t mode; /* 0100644, 0100755, 0120000 (symlink) */
+	uint32_t mode; /* 0100644, 0100755 (executable) or 0120000 (symlink) */
 	char *path;    /* relative to the listed tree */
 	git_oid oid;
 };
@@ -134,8 +134,8 @@ struct kl_blobs {
 };
 void kl_blobs_release(struct kl_blobs *blobs);
 /**
- * List all blobs of a tree recursively, without submodules. KL_EINVALID: more than `max`, or a path
- * is longer than 4096 bytes.
+ * List all blobs of a tree recursively, without submodules. KL_EINVALID: there are more than `max`,
+ * or a path is longer than 4096 bytes.
  */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
 /**
@@ -146,7 +146,9 @@ int kl_repo_tree_check_plain(struct kl_repo *repo, const git_oid *tree);
 /** Find one entry of a tree by its path; `mode` can be NULL. KL_ENOTFOUND: no such path. */
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);
-/** Append a blob's bytes to `out`. KL_EINVALID: not a blob, or more than `max` bytes. */
+/**
+ * Append the bytes of a blob to `out`. KL_EINVALID: it is not a blob, or has more than `max` bytes.
+ */
 int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob, size_t max);
 int kl_repo_blob_write(git_oid *out, struct kl_repo *repo, const void *data, size_t n);
 

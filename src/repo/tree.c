@@ -221,7 +221,7 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 			if (edits->e[i]->data)
 				return kl_error(KL_EINVALID, "'%s' is below a path that is a file",
 						edits->e[i]->path);
-		return 0; /* nothing to remove */
+		return 0; /* all edits remove paths, and none of these exists */
 	}
 	if (old)
 		base = *git_tree_entry_id(old);

@@ -146,7 +146,7 @@ int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name)
 	return 0;
 }
 
-/* --- committing -------------------------------------------------------- */
+/* --- committing a transaction ------------------------------------------ */
 
 int kl_txn_run(int *status, struct kl_repo *repo, const char *journal, const char *reflog,
 	       struct kl_buf *err)
