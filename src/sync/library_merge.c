@@ -19,7 +19,7 @@ struct merge {
 	struct kl_map seen; /* ids of the events of theirs that were checked */
 	struct kl_tree_edit *edit;
 	size_t n, alloc;
-	struct kl_strvec keep; /* owns the strings that the edits point to */
+	struct kl_strvec keep; /* owns the paths and texts of the edits */
 	struct kl_library_merged *done;
 };
 
@@ -124,7 +124,7 @@ static int take_event(struct merge *merge, const struct kl_blob *theirs, const s
 	int err;
 
 	if (!is_event_path(theirs->path))
-		return 0; /* not an event; readers ignore it */
+		return 0; /* this is not the path of an event, so readers ignore it */
 	snprintf(id, sizeof(id), "%.64s", theirs->path + 3);
 	if ((err = kl_library_event(&event, merge->theirs, id)) < 0)
 		return err;

@@ -428,7 +428,7 @@ int kl_sync_run(struct kl_sync *sync)
 	return err ? err : run_rounds(sync);
 }
 
-/* --- refspecs for a plain fetch ----------------------------------------------------------- */
+/* --- configuring refspecs for a plain fetch ------------------------------------------------- */
 
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote)
 {

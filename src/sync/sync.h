@@ -21,12 +21,13 @@
  *	kl_sync_release(&s);
  */
 enum kl_sync_how {
-	KL_SYNC_TAKEN,   /* new here */
-	KL_SYNC_MOVED,   /* our ref was fast-forwarded to theirs */
-	KL_SYNC_UNITED,  /* merged: each side had something that the other lacked */
-	KL_SYNC_RENAMED, /* new here, under another name, because a ref of ours has that name */
-	KL_SYNC_GIVEN,   /* pushed */
-	KL_SYNC_LEFT,    /* not exchanged; `what` gives the reason and what to do */
+	KL_SYNC_TAKEN,  /* new here */
+	KL_SYNC_MOVED,  /* our ref was fast-forwarded to theirs */
+	KL_SYNC_UNITED, /* merged: each side had something that the other lacked */
+	/* new here under another name, because our ref of that name is different */
+	KL_SYNC_RENAMED,
+	KL_SYNC_GIVEN, /* pushed */
+	KL_SYNC_LEFT,  /* not exchanged; `what` gives the reason and what to do */
 };
 const char *kl_sync_how_name(enum kl_sync_how how);
 
@@ -48,7 +49,7 @@ struct kl_sync {
 	bool dry_run;
 	struct kl_sync_item *v; /* result: what was done with each ref, in that order */
 	size_t n, alloc;
-	size_t rounds; /* result: number of attempts */
+	size_t rounds; /* result: number of rounds that were run */
 };
 
 /**

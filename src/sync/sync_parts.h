@@ -53,7 +53,7 @@ char *kl_sync_tracking(const char *remote, const char *ref);
 
 /** List our refs of one kind. */
 int kl_sync_ours(struct kl_ref_list *out, struct kl_sync_round *round, enum kl_sync_kind kind);
-const char *kl_sync_prefix(enum kl_sync_kind kind); /* "refs/heads/klineage/lineage/", ... */
+const char *kl_sync_prefix(enum kl_sync_kind kind); /* such as "refs/heads/klineage/lineage/" */
 
 /**
  * Verify the tracking refs and merge them into ours, in one transaction. KL_ECHANGED: one of our
