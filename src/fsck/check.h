@@ -27,7 +27,7 @@ struct kl_check {
 	size_t lineages, walks, rejected, events, conversations, ledgers;
 };
 
-/** Check everything. Returns 0 if all checks ran; findings are not errors. */
+/** Run all checks. Returns 0 if all of them ran; findings are no errors. */
 int kl_check_run(struct kl_check *check);
 
 /** Maximum number of steps in a lineage or in rejected steps from a remote. */

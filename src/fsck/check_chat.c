@@ -13,7 +13,7 @@
 /* The state of one reservation in the ledger of a workload. Amounts are in nano-dollars. */
 struct claim {
 	int64_t reserved, settled;
-	int64_t now; /* the settled amount after corrections */
+	int64_t now; /* the settled amount after all corrections */
 	enum kl_budget budget;
 	bool is_settled;
 };

@@ -9,8 +9,9 @@
 #include "walk/step.h"
 
 /*
- * parts - declarations shared by check.c and its parts: walks and rejected steps (check_walk.c),
- * lineages (check_lineage.c), gate events (check_event.c). Checks report findings and continue.
+ * parts - declarations shared by check.c and the files with its checks: of walks and rejected steps
+ * (check_walk.c), of lineages (check_lineage.c), and of gate events (check_event.c). A check
+ * reports its findings and continues.
  */
 struct kl_checker {
 	struct kl_check *c;
@@ -20,18 +21,18 @@ struct kl_checker {
 	struct kl_strvec citing;    /* "<commit> <id>": an event in the commit's note cites <id> */
 	bool foreign;               /* check a ref of a remote, without the refs of this clone */
 	git_oid digests_of;         /* the commit that `digests` belong to */
-	struct kl_strvec digests;   /* pairs: surface digest, contract digest */
+	struct kl_strvec digests;   /* pairs of a surface digest and a contract digest */
 };
 
 /** Report a finding and count it. */
 void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/** Report the current error as a finding, and clear it. */
+/** Report the current error as a finding, and clear the error. */
 void kl_check_report_error(struct kl_checker *checker, const char *where);
 /** Write the abbreviated commit id for messages. */
 void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 
-/* -- check_walk.c ------------------------------------------------------------------- */
+/* --- checks of walks and rejected steps (check_walk.c) -------------------------------- */
 
 struct kl_chain {
 	struct kl_commit *c;  /* newest first */
@@ -58,7 +59,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 		   const char *workload);
 void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oid *tip);
 
-/* -- check_lineage.c, check_event.c ---------------------------------------------------- */
+/* --- checks of lineages (check_lineage.c) and events (check_event.c) ------------------ */
 
 void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid *tip,
 		      const char *workload, const char *name);
