@@ -61,7 +61,7 @@ static void format_number(char out[32], double value)
 	snprintf(out, 32, "%s×", factor);
 }
 
-/* A logarithmic axis from `lo` to `hi` (factors) over pixels `from` to `to`. */
+/* A logarithmic axis for factors from `lo` to `hi`, which it draws at pixels `from` to `to`. */
 struct axis {
 	double lo, hi, from, to;
 };

@@ -108,7 +108,7 @@ static int register_commit(struct importer *importer, const json_t *entry, const
 struct files {
 	struct kl_tree_edit *e;
 	size_t n, alloc;
-	struct kl_strvec keep; /* owns the paths and contents of the edits */
+	struct kl_strvec keep; /* owns the paths and texts of the edits */
 };
 
 static void files_release(struct files *files)

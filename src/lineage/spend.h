@@ -11,7 +11,7 @@
 struct kl_spend_phase {
 	char *name, *phase; /* of the conversation: its name and phase */
 	enum kl_budget budget;
-	size_t requests;           /* number of reservations */
+	size_t requests;           /* number of requests, counted by their reservations */
 	int64_t settled, reserved; /* nano-dollars; `reserved` is what is not settled yet */
 	struct kl_usage usage;     /* sum of all requests; `known` if the usage of any is known */
 	/* number of settlements whose token counts cannot be right (model/ledger.h) */
@@ -29,9 +29,10 @@ struct kl_spend {
 	char *workload;
 	struct kl_ledger_totals totals;
 	int64_t cap[KL_BUDGETS];      /* nano-dollars that may be spent from each budget */
-	struct kl_spend_phase *phase; /* in the order of their first request */
+	struct kl_spend_phase *phase; /* the phases, in the order of their first request */
 	size_t n, alloc;
-	struct kl_spend_point *point; /* the first ledger entry, then each settlement */
+	/* one for the first ledger entry, then one for each settlement or correction */
+	struct kl_spend_point *point;
 	size_t npoint, point_alloc;
 };
 

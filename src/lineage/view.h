@@ -32,7 +32,7 @@ struct kl_view_step {
 struct kl_view {
 	char *workload, *name;
 	char ref[256];
-	struct kl_view_step *step; /* [0] is K_0 */
+	struct kl_view_step *step; /* the states; [0] is K_0 */
 	size_t n;
 	size_t rejected; /* number of backward steps that were rejected */
 };
