@@ -162,8 +162,9 @@ static int take_private(struct kl_lock *lock, const char *resource, int64_t wait
 	int err;
 
 	if (!dir)
-		return kl_error(KL_EIO, "%s, and no directory for a lock of this user was found",
-				why);
+		return kl_error(
+			KL_EIO,
+			"%s, and there is no directory for a lock that only this user shares", why);
 	path = kl_asprintf("%s/.klineage-%s.lock", dir, resource);
 	if ((err = kl_lock_take(lock, path, wait_ms)) < 0)
 		return err;
