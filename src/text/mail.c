@@ -54,7 +54,7 @@ static int read_header(struct reader *reader, const char *line, struct kl_mail *
 	const char *value = strchr(line, ':');
 
 	if (!value)
-		return refuse_mail(reader, "header line without a colon");
+		return refuse_mail(reader, "a header line has no colon");
 	value += 1 + strspn(value + 1, " \t");
 	if (!strncasecmp(line, "From:", 5)) {
 		free(mail->from);
@@ -84,7 +84,7 @@ static int read_headers(struct reader *reader, struct kl_mail *mail, struct kl_b
 		int err;
 
 		if (!line)
-			return refuse_mail(reader, "mail ends within its headers");
+			return refuse_mail(reader, "the mail ends within its headers");
 		if (!*line)
 			return 0;
 		if (!strncmp(line, "From ", 5) && reader->line == 1)
@@ -111,7 +111,7 @@ int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_
 	int err;
 
 	if (strlen(copy) != len)
-		return refuse_mail(&reader, "mail contains a NUL byte");
+		return refuse_mail(&reader, "the mail contains a NUL byte");
 	if ((err = read_headers(&reader, &mail, &message)) < 0)
 		return err;
 	if (!message.len || !mail.from)

@@ -147,7 +147,7 @@ static int compare_field(const void *left, const void *right, const struct kl_fi
 		return *(const int *)field_in(left, field) - *(const int *)field_in(right, field);
 	if (field->kind == KL_FIELD_VALUE && field->value->compare)
 		return field->value->compare(field_in(left, field), field_in(right, field));
-	KL_BUG("'%s' cannot be a key", field->key);
+	KL_BUG("the field '%s' cannot be a key", field->key);
 }
 
 /*

@@ -91,7 +91,7 @@ static int read_scalar(struct kl_yaml **out, struct reader *reader)
 	if (err < 0)
 		return err;
 	if (memchr(event->data.scalar.value, 0, event->data.scalar.length))
-		return refuse_at(reader, event->start_mark, "a NUL byte in text");
+		return refuse_at(reader, event->start_mark, "the text contains a NUL byte");
 	node = node_new(reader, KL_YAML_SCALAR);
 	node->len = event->data.scalar.length;
 	node->text = take_text(reader);
@@ -132,7 +132,7 @@ static int read_key(char **out, struct reader *reader)
 	if (err < 0)
 		return err;
 	if (memchr(event->data.scalar.value, 0, event->data.scalar.length))
-		return refuse_at(reader, event->start_mark, "a NUL byte in text");
+		return refuse_at(reader, event->start_mark, "the text contains a NUL byte");
 	*out = take_text(reader);
 	return 0;
 }
@@ -163,7 +163,7 @@ static int read_map(struct kl_yaml **out, struct reader *reader, int depth)
 			return refuse_at(reader, at,
 					 "a key must be a plain value, not a list or a map");
 		if (node->n == MAX_KEYS)
-			return refuse_at(reader, at, "too many keys");
+			return refuse_at(reader, at, "too many keys in one map");
 		if ((err = read_key(&key, reader)) < 0)
 			return err;
 		if (kl_yaml_get(node, key))
@@ -191,7 +191,7 @@ static int read_node(struct kl_yaml **out, struct reader *reader, int depth)
 	yaml_mark_t at = reader->event.start_mark;
 
 	if (++reader->nodes > MAX_NODES)
-		return refuse_at(reader, at, "too many values");
+		return refuse_at(reader, at, "too many values in the file");
 	if (depth > MAX_DEPTH)
 		return refuse_at(reader, at, "nested too deeply");
 	switch (reader->event.type) {

@@ -44,7 +44,7 @@ static void yaml_knows_lines_and_refuses_tricks(void **state)
 		{ "a: 1\n---\nb: 2\n", "f:2:1: the file has a second document" },
 		{ "a: [1\n", "f:2:1:" },
 		{ "? [a]\n: 1\n", "f:1:3: a key must be a plain value" },
-		{ "a: \"\\0\"\n", "f:1:4: a NUL byte" },
+		{ "a: \"\\0\"\n", "f:1:4: the text contains a NUL byte" },
 		{ "a: \xff\n", "f:" },
 	};
 	/* clang-format on */
@@ -131,9 +131,9 @@ static void mail_reads_what_git_writes(void **state)
 				     "diff --git a/x b/x\n-- \n2.39.5\n\n";
 	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
-		{ "From: a\n", "m:1: mail ends within its headers" },
+		{ "From: a\n", "m:1: the mail ends within its headers" },
 		{ "From: a\n\nx\n", "missing From: or Subject: header" },
-		{ "junk\n\n", "m:1: header line without a colon" },
+		{ "junk\n\n", "m:1: a header line has no colon" },
 		{ "From: a\nSubject: =?UTF-8?q?x?=\n\n", "m:2: encoded headers are not supported" },
 		{ "From: a\nContent-Transfer-Encoding: base64\n\n", "m:2: encoded mail bodies are not supported" },
 	};
