@@ -103,7 +103,7 @@ static int refuse_all(scmp_filter_ctx ctx, const char *const *name, size_t n)
 		if (nr == __NR_SCMP_ERROR || nr < 0)
 			continue;
 		if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 0) < 0)
-			return kl_error(KL_EIO, "cannot build the system call filter at '%s'",
+			return kl_error(KL_EIO, "cannot add the system call '%s' to the filter",
 					name[i]);
 	}
 	return 0;
