@@ -426,10 +426,11 @@ static int may_install(const struct kl_hook *hook, bool chain)
 		return 0;
 	if (!chain) {
 		err = kl_error(KL_EEXISTS, "hook '%s' already exists", hook->path);
-		kl_error_hint(err,
-			      "use --chain to keep it and call it first, or add this line to it: "
-			      "git klineage hooks run %s -- \"$@\"",
-			      hook->event);
+		kl_error_hint(
+			err,
+			"use --chain to keep that hook and call it first, or add this line to it: "
+			"git klineage hooks run %s -- \"$@\"",
+			hook->event);
 		return err;
 	}
 	if (!is_there(before))

@@ -119,7 +119,8 @@ static int read_note(struct kl_buf *out, struct merge *merge, const struct kl_no
 			err = kl_notes_concat(out, merge->out.r, &index->e[i].blob);
 	merge->bytes += out->len;
 	if (!err && merge->bytes > MAX_BYTES)
-		err = kl_error(KL_EINVALID, "the notes that differ exceed %zu MiB",
+		err = kl_error(KL_EINVALID,
+			       "the notes that differ are larger than %zu MiB in total",
 			       MAX_BYTES >> 20);
 	return err;
 }

@@ -158,7 +158,7 @@ int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *b
 	if (type != GIT_OBJECT_BLOB)
 		return kl_error(KL_EINVALID, "object %s is not a blob", git_oid_tostr_s(blob));
 	if (size > max)
-		return kl_error(KL_EINVALID, "blob %s is %zu bytes, more than %zu",
+		return kl_error(KL_EINVALID, "blob %s has %zu bytes, more than the limit of %zu",
 				git_oid_tostr_s(blob), size, max);
 	err = git_odb_read(&object, repo->odb, blob);
 	if (err < 0)

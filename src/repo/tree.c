@@ -120,7 +120,8 @@ static int check_plain(struct kl_repo *repo, const git_oid *tree_oid, const char
 	if (err < 0)
 		return kl_error_git(err, "cannot read tree %s", git_oid_tostr_s(tree_oid));
 	if (depth > MAX_DEPTH)
-		return kl_error(KL_EINVALID, "tree is nested more than %d levels deep", MAX_DEPTH);
+		return kl_error(KL_EINVALID, "the tree is nested more than %d levels deep",
+				MAX_DEPTH);
 	for (size_t i = 0; !err && i < git_tree_entrycount(tree); i++) {
 		const git_tree_entry *entry = git_tree_entry_byindex(tree, i);
 		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", prefix,
@@ -219,8 +220,10 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 	if (old && git_tree_entry_type(old) != GIT_OBJECT_TREE) {
 		for (size_t i = from; i < to; i++)
 			if (edits->e[i]->data)
-				return kl_error(KL_EINVALID, "'%s' is below a path that is a file",
-						edits->e[i]->path);
+				return kl_error(
+					KL_EINVALID,
+					"'%s' cannot be created: a part of its path is a file",
+					edits->e[i]->path);
 		return 0; /* all edits remove paths, and none of these exists */
 	}
 	if (old)
