@@ -374,8 +374,8 @@ static int give_up(int err, enum failed_part part, const char *remote)
 		return err;
 	err = kl_error(KL_EIO, "%s", why);
 	if (part == WHILE_TAKING) {
-		kl_error_hint(err, "another process of this repository keeps moving its refs: "
-				   "run the sync again when it has finished");
+		kl_error_hint(err, "another process keeps moving refs of this repository: "
+				   "run the sync again when that process has finished");
 		return kl_error_hint(err,
 				     "what was fetched from '%s' is not merged yet, and "
 				     "nothing was pushed to it",

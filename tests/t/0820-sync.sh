@@ -406,7 +406,7 @@ test_expect_success 'refs of ours that keep moving are not called a refusal of t
 	E
 	chmod +x restless/.git/hooks/reference-transaction &&
 	(cd restless && exits 128 git klineage sync origin 2>../err) && says "was moved meanwhile" err &&
-	says "hint: another process of this repository keeps moving its refs" err && says "nothing was pushed to it" err &&
+	says "hint: another process keeps moving refs of this repository" err && says "nothing was pushed to it" err &&
 	test_must_fail says "what was fetched from it was kept" err
 '
 
