@@ -73,7 +73,8 @@ static void check_settlement(struct checker *checker, const char *ref, const cha
 		report_finding(checker, true, ref, "reservation %.12s is settled twice", entry->id);
 	else if (claim->reserved != entry->released || claim->budget != entry->budget)
 		report_finding(checker, true, ref,
-			       "settlement of %.12s differs from what was reserved", entry->id);
+			       "settlement of reservation %.12s differs from what was reserved",
+			       entry->id);
 	if (claim) {
 		claim->is_settled = true;
 		claim->settled = claim->now = entry->nano;
@@ -88,11 +89,12 @@ static void check_correction(struct checker *checker, const char *ref, const cha
 	struct claim *claim = kl_map_get(&checker->claims, key);
 
 	if (!claim || !claim->is_settled)
-		report_finding(checker, true, ref, "correction of %.12s, which is not settled",
-			       entry->id);
+		report_finding(checker, true, ref,
+			       "correction of reservation %.12s, which is not settled", entry->id);
 	else if (claim->now != entry->before || claim->budget != entry->budget)
 		report_finding(checker, true, ref,
-			       "correction of %.12s differs from what was settled", entry->id);
+			       "correction of reservation %.12s differs from what was settled",
+			       entry->id);
 	if (claim)
 		claim->now = entry->nano;
 	sum->of[entry->budget].settled += kl_ledger_settled_by(entry);
@@ -133,7 +135,8 @@ static void check_entries(struct checker *checker, const char *ref, const char *
 		report_finding(
 			checker, false, ref,
 			"%s are reserved but not settled and count as spent: requests are in "
-			"progress, or were interrupted (end these by 'git klineage chat settle')",
+			"progress or were interrupted ('git klineage chat settle' settles the "
+			"interrupted ones)",
 			money);
 }
 
@@ -149,7 +152,7 @@ static int check_ledgers(struct checker *checker)
 		checker->c->ledgers++;
 		if (!kl_name_is_slug(workload))
 			report_finding(checker, true, refs.ref[i].name,
-				       "not named after a workload");
+				       "the ledger is not named after a workload");
 		else if (kl_ledger_load(&ledger, checker->c->repo, workload) < 0)
 			found_error(checker, refs.ref[i].name);
 		else

@@ -80,8 +80,7 @@ static void check_rederived(struct kl_checker *checker, const char *ref, const g
 				"the re-derivation of step %d has a different contract", number);
 	if (!passes.n && !goal_passes.n) {
 		kl_check_report(checker, KL_CHECK_WARNING, ref,
-				"no event on step %d or its re-derivation is in this clone",
-				number);
+				"this clone has no event for step %d or its re-derivation", number);
 		return;
 	}
 	for (size_t i = 0; i < passes.n; i++) {

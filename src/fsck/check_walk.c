@@ -34,7 +34,7 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 		if (checker->foreign &&
 		    !(err = kl_repo_object_size(&size, checker->c->repo, &at)) &&
 		    (bytes += size) > MAX_FOREIGN_BYTES)
-			return kl_error(KL_EINVALID, "its commits exceed %d MiB",
+			return kl_error(KL_EINVALID, "its commits are larger than %d MiB in total",
 					MAX_FOREIGN_BYTES >> 20);
 		if (err < 0 || (err = kl_repo_commit_read(&commit, checker->c->repo, &at)) < 0)
 			return err;
@@ -140,7 +140,8 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 					"found step %d where step %zu is expected",
 					chain.step[i].number, back - i);
 		if (chain.c[i].nparent != 1)
-			kl_check_report(checker, KL_CHECK_ERROR, ref, "step %d has %zu parents",
+			kl_check_report(checker, KL_CHECK_ERROR, ref,
+					"step %d has %zu parents, but must have one",
 					chain.step[i].number, chain.c[i].nparent);
 		if (i + 1 < chain.n)
 			check_change(checker, ref, &chain, i, dir, surface->contract);
