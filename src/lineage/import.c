@@ -425,7 +425,7 @@ static int check_names(struct importer *importer, const char *name)
 	    (err = kl_json_str(&importer->name, importer->index, "name")) < 0)
 		return err;
 	if (strcmp(schema, KL_EXPORT_SCHEMA))
-		return kl_error(KL_EINVALID, "schema is '%s', expected '%s'", schema,
+		return kl_error(KL_EINVALID, "the schema is '%s', but must be '%s'", schema,
 				KL_EXPORT_SCHEMA);
 	if (name)
 		importer->name = name;
