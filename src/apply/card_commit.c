@@ -81,7 +81,7 @@ int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_j
 	return err;
 }
 
-/* --- commits ----------------------------------------------------------------------------- */
+/* --- writing commits -------------------------------------------------------------------------- */
 
 static int edit_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir,
 		     const struct kl_file *file, size_t n)

@@ -327,7 +327,7 @@ size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
 	return materialization->n++;
 }
 
-/* --- mechanical carriers --------------------------------------------------------------------- */
+/* --- trying mechanical carriers --------------------------------------------------------------- */
 
 static int apply_card(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 		      const struct kl_card *card)
@@ -422,7 +422,7 @@ int kl_materialize_climb(struct kl_materialize_run *run)
 	return err;
 }
 
-/* --- the root -------------------------------------------------------------------------------- */
+/* --- beginning a run -------------------------------------------------------------------------- */
 
 /* Make the root the first link of the chain, so that the commit with its note stays reachable. */
 static int begin_run(struct kl_materialize_run *run, struct kl_event *event)

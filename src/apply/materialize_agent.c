@@ -258,7 +258,7 @@ static int find_next(bool *more, struct climber *climber)
 	return err;
 }
 
-/* --- results of a turn ----------------------------------------------------------------------- */
+/* --- handling the result of a turn ------------------------------------------------------------ */
 
 static const struct kl_retrieved *pool_find(const struct climber *climber, const char *id)
 {
@@ -417,7 +417,7 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 	kl_dialogue_next(dialogue, dialogue->kind);
 }
 
-/* --- a turn ---------------------------------------------------------------------------------- */
+/* --- running a turn --------------------------------------------------------------------------- */
 
 static bool is_node(const struct climber *climber, size_t i, const char *digest)
 {

@@ -247,7 +247,7 @@ static const char *find_place(const struct maker *maker)
 	return NULL;
 }
 
-/* --- the kernel ------------------------------------------------------------------------------ */
+/* --- making the kernel ------------------------------------------------------------------------ */
 
 static const struct kl_file *find_plan(const struct kl_surface *surface)
 {

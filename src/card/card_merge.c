@@ -41,7 +41,7 @@ static void note_conflict(struct merger *merger, const struct kl_field *field)
 		kl_strvec_push(merger->both, name);
 }
 
-/* --- single values --------------------------------------------------------------------- */
+/* --- merging single values -------------------------------------------------------------------- */
 
 /*
  * Decide whether to take `theirs`. A changed value wins over an unchanged one. If both sides
@@ -114,7 +114,7 @@ static void merge_dims(struct kl_card_dims *out, struct merger *merger,
 	kl_card_dims_copy(out, theirs ? three.theirs : three.ours);
 }
 
-/* --- sets --------------------------------------------------------------------------------- */
+/* --- merging sets ----------------------------------------------------------------------------- */
 
 /* Keep the entries of either side. Without `keep_all`, drop those that one side removed. */
 static void merge_set(struct kl_strvec *out, bool keep_all, struct three three)
@@ -135,7 +135,7 @@ static void merge_set(struct kl_strvec *out, bool keep_all, struct three three)
 	kl_strvec_uniq(out);
 }
 
-/* --- lists of rows -------------------------------------------------------------------------- */
+/* --- merging lists of rows -------------------------------------------------------------------- */
 
 static void merge_record(void *out, struct merger *merger, const struct kl_schema *schema,
 			 struct three three);
@@ -204,7 +204,7 @@ static void merge_list(struct kl_list *out, struct merger *merger, const struct 
 		}
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* --- merging records -------------------------------------------------------------------------- */
 
 static void merge_field(void *out, struct merger *merger, const struct kl_field *field,
 			struct three three)

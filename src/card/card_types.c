@@ -11,7 +11,7 @@
 #define MAX_DIMS 32
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-/* --- texts ---------------------------------------------------------------------------- */
+/* --- types of texts --------------------------------------------------------------------------- */
 
 static bool is_commit(const char *text, size_t len)
 {
@@ -50,7 +50,7 @@ const struct kl_string_type kl_card_event_id = { "an event's id (64 hex digits)"
 const struct kl_string_type kl_card_fact = { "a fact ('cp.async', 'trait:tiled')", is_fact, NULL };
 const struct kl_string_type kl_card_predicate = { "a predicate", NULL, check_predicate };
 
-/* --- dims ------------------------------------------------------------------------------- */
+/* --- values of dims --------------------------------------------------------------------------- */
 
 static bool is_dim_name(const char *text)
 {

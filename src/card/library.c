@@ -30,7 +30,7 @@ void kl_library_free(struct kl_library *library)
 	free(library);
 }
 
-/* --- reading ------------------------------------------------------------------------ */
+/* --- opening a library ------------------------------------------------------------------------ */
 
 /* Check that `path` is "<id>.yaml" and set *n to the id's length. fsck reports other files. */
 static bool is_card_path(const char *path, size_t *n)
@@ -177,7 +177,7 @@ const git_oid *kl_library_blob(const struct kl_library *library, size_t i)
 	return &library->cards.b[i].oid;
 }
 
-/* --- one card -------------------------------------------------------------------------- */
+/* --- finding and reading a card --------------------------------------------------------------- */
 
 static int not_found(const struct kl_library *library, const char *id)
 {
@@ -254,7 +254,7 @@ int kl_library_card(struct kl_card **out, struct kl_library *library, const char
 	return err < 0 ? err : kl_library_card_at(out, library, i);
 }
 
-/* --- events ------------------------------------------------------------------------------- */
+/* --- reading events --------------------------------------------------------------------------- */
 
 void kl_library_event_path(char path[96], const char *id)
 {

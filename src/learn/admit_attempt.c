@@ -31,7 +31,7 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 	snprintf(attempt->class_, sizeof(attempt->class_), "%s", class_);
 }
 
-/* --- the verdict ---------------------------------------------------------------------------- */
+/* --- judging an edit -------------------------------------------------------------------------- */
 
 /*
  * Return the share of the gain of the state's next step that `ratio` reaches, as a quotient of

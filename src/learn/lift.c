@@ -70,7 +70,7 @@ void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *transition
 	kl_strvec_uniq(out);
 }
 
-/* --- groups --------------------------------------------------------------------------- */
+/* --- grouping transitions --------------------------------------------------------------------- */
 
 struct groups {
 	struct kl_lift_group *v;
@@ -191,7 +191,7 @@ static void make_groups(struct groups *out, struct kl_lifter *lifter)
 		qsort(out->v[i].t, out->v[i].n, sizeof(*out->v[i].t), by_worth);
 }
 
-/* --- the card of a group ----------------------------------------------------------------- */
+/* --- finding the card of a group -------------------------------------------------------------- */
 
 static bool knows_group(const struct kl_card *card, const struct kl_lift_group *group)
 {
@@ -288,7 +288,7 @@ static void result_release(struct kl_lift_result *result)
 	free(result->t);
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
+/* --- results, one per card -------------------------------------------------------------------- */
 
 /* Check that the card can be read back; if not, leave it out with a note. */
 static bool is_sound(struct kl_lifter *lifter, const struct kl_card *card)

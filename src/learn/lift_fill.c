@@ -183,7 +183,7 @@ static void need_domain(struct kl_card *card, const struct kl_lift_group *group,
 		  });
 }
 
-/* --- order ------------------------------------------------------------------------------------ */
+/* --- facts that a step requires or conflicts with --------------------------------------------- */
 
 static void add_traits(struct kl_strvec *out, const struct kl_step *step)
 {

@@ -64,7 +64,7 @@ void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, co
 /** Remove the entries of `list` that are not in `other`. */
 void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other);
 
-/* --- lift_anchor.c --- */
+/* --- the anchor of a card (lift_anchor.c) ----------------------------------------------------- */
 
 /** Set construct and acts_on of a new card. */
 void kl_lift_anchor(struct kl_card *card, const struct kl_lift_group *group);
@@ -77,7 +77,7 @@ void kl_lift_find(struct kl_card *card, const struct kl_lift_group *group, const
 void kl_lift_constants(struct kl_card *card, const struct kl_lift_group *group,
 		       const char *language);
 
-/* --- lift_points.c --- */
+/* --- measured points (lift_points.c) ---------------------------------------------------------- */
 
 enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_SLOWER };
 
@@ -112,12 +112,12 @@ enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const
 int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
 		   const struct kl_map *events, const struct kl_transition *transition);
 
-/* --- lift_useful.c --- */
+/* --- useful conditions (lift_useful.c) -------------------------------------------------------- */
 
 /** Derive `useful` conditions from the card's measured points (docs/formats.md, "Lifting"). */
 void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter);
 
-/* --- lift_twins.c --- */
+/* --- cards lifted from the same steps (lift_twins.c) ------------------------------------------ */
 
 /**
  * Check that the card's id is one that lift makes from the mechanism and an event of the evidence.

@@ -496,7 +496,7 @@ static bool at_each_gain(const struct finder *finder, find_fn *find)
 	return some;
 }
 
-/* --- all conditions --------------------------------------------------------------------------- */
+/* --- deriving all conditions ------------------------------------------------------------------ */
 
 static void find_in_language(const struct finder *finder)
 {

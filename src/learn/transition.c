@@ -145,7 +145,7 @@ static char *first_line(const char *message)
 					       kl_strdup("");
 }
 
-/* --- one transition ---------------------------------------------------------------------- */
+/* --- reading a transition --------------------------------------------------------------------- */
 
 static int read_surface(struct kl_surface **out, git_oid *tree, struct source *source,
 			const git_oid *commit)
@@ -264,7 +264,7 @@ static int read_step(struct source *source, size_t i)
 	return 0;
 }
 
-/* --- refusals ------------------------------------------------------------------------------ */
+/* --- reading refusals ------------------------------------------------------------------------- */
 
 static int read_refusal(git_oid *next, bool *more, struct source *source, const git_oid *commit)
 {
@@ -326,7 +326,7 @@ static void source_release(struct source *source)
 	kl_strvec_release(&source->had);
 }
 
-/* --- branches -------------------------------------------------------------------------------- */
+/* --- loading lineage branches ----------------------------------------------------------------- */
 
 static int commit_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *tip)
 {
@@ -396,7 +396,7 @@ static int load_refs(struct kl_transitions *transitions, struct kl_repo *repo, c
 	return err;
 }
 
-/* --- directories ------------------------------------------------------------------------------ */
+/* --- loading exported directories ------------------------------------------------------------- */
 
 static bool is_export(const char *dir)
 {

@@ -54,7 +54,7 @@ static void seeker_release(struct kl_witness_search *search)
 	kl_card_free(search->card);
 }
 
-/* --- one clause ------------------------------------------------------------------------------- */
+/* --- testing one clause ----------------------------------------------------------------------- */
 
 static bool asks_for(const char *test, const char *prefix)
 {
@@ -147,7 +147,7 @@ static int ask_clause(struct kl_witness_search *search, size_t i)
 	return err;
 }
 
-/* --- one condition, one card ------------------------------------------------------------------ */
+/* --- seeking witnesses for a condition or a card ---------------------------------------------- */
 
 static struct kl_witness_result *add_result(struct kl_witness_search *search,
 					    const struct kl_card_pre *pre)

@@ -11,7 +11,7 @@
 
 #define MAX_WHY 300
 
-/* --- the gate ------------------------------------------------------------------------------ */
+/* --- opening and running the gate ------------------------------------------------------------- */
 
 int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform)
 {
@@ -141,7 +141,7 @@ bool kl_witness_ran(enum kl_failure failure)
 	       failure == KL_FAILURE_NONDETERMINISTIC;
 }
 
-/* --- outcomes --------------------------------------------------------------------------------- */
+/* --- recording outcomes ----------------------------------------------------------------------- */
 
 const git_oid *kl_witness_commit(const struct kl_transition *transition)
 {

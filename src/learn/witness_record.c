@@ -8,7 +8,7 @@
 #include "learn/witness_parts.h"
 #include "walk/step.h"
 
-/* --- the commit ------------------------------------------------------------------------------- */
+/* --- writing the judged surface as a commit --------------------------------------------------- */
 
 static void add_edits(struct kl_tree_edit *edit, struct kl_strvec *paths, const char *dir,
 		      const struct kl_file *file, size_t n)
@@ -96,7 +96,7 @@ int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition
 			   });
 }
 
-/* --- the card --------------------------------------------------------------------------------- */
+/* --- changing the card ------------------------------------------------------------------------ */
 
 static char *new_id(const struct kl_card *card, const char *id)
 {
@@ -203,7 +203,7 @@ static void change_card(struct kl_card *card, const struct kl_witness_search *se
 	kl_card_normalize(card);
 }
 
-/* --- the library ------------------------------------------------------------------------------ */
+/* --- putting the card into the library -------------------------------------------------------- */
 
 static void add_result(struct kl_buf *body, const struct kl_witness_clause *clause)
 {

@@ -212,7 +212,7 @@ static int relax_plan(struct kl_surface **out, const struct kl_surface *surface,
 	return err < 0 ? err : kl_surface_with(out, surface, &edit, text.len > 0);
 }
 
-/* --- points ----------------------------------------------------------------------------------- */
+/* --- finding points where the clause is false ------------------------------------------------- */
 
 struct search {
 	const struct kl_widen_of *of;

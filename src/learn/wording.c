@@ -127,7 +127,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 	return err;
 }
 
-/* --- the conversation ---------------------------------------------------------------------- */
+/* --- running the conversation ----------------------------------------------------------------- */
 
 static void give_up(struct kl_wording *wording, const struct kl_card *card, const char *why)
 {
@@ -204,7 +204,7 @@ int kl_wording_do(struct kl_wording *wording, size_t i)
 	return 0;
 }
 
-/* --- the estimate ----------------------------------------------------------------------------- */
+/* --- estimating the cost ---------------------------------------------------------------------- */
 
 static int add_costs(struct kl_wording_estimate *estimate, struct kl_wording *wording,
 		     const struct kl_strvec *instructions, size_t i)

@@ -83,7 +83,7 @@ int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_rep
 	return err < 0 ? err : kl_card_parse(out, name, text.ptr, text.len);
 }
 
-/* --- validation ------------------------------------------------------------------- */
+/* --- checking a file -------------------------------------------------------------------------- */
 
 static bool list_ok(const struct kl_index *ix, struct kl_index_list list, size_t multiple)
 {
@@ -251,7 +251,7 @@ static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)
 	return find_parts(ix) && contents_ok(ix, tax);
 }
 
-/* --- opening ----------------------------------------------------------------------------- */
+/* --- opening or building a file --------------------------------------------------------------- */
 
 /* Write the key of an index: "<digest of the taxonomy's tables> <tree>". */
 static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct kl_taxonomy *tax)

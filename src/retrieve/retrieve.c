@@ -445,7 +445,7 @@ static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query,
 	free(all);
 }
 
-/* --- lineages of the cards -------------------------------------------------------------------- */
+/* --- listing the lineages of the cards -------------------------------------------------------- */
 
 static struct kl_retrieved_path *path_of(struct kl_retrieval *out, const char *lineage)
 {
@@ -495,7 +495,7 @@ static void add_paths(struct kl_retrieval *out, const struct kl_retrieve_query *
 		qsort(out->path, out->npath, sizeof(*out->path), by_lineage);
 }
 
-/* --- dropped cards ---------------------------------------------------------------------------- */
+/* --- explaining dropped cards ----------------------------------------------------------------- */
 
 static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved *retrieved)
 {

@@ -43,7 +43,7 @@ void kl_target_release(struct kl_target *target)
 	*target = (struct kl_target){ .known = KL_KNOWN_INIT };
 }
 
-/* --- prior ------------------------------------------------------------------- */
+/* --- earlier work (the prior) ----------------------------------------------------------------- */
 
 bool kl_target_has(const struct kl_target *target, const char *what)
 {
@@ -80,7 +80,7 @@ void kl_target_drop_prior(struct kl_target *target, const char *what)
 	target->prior = kept;
 }
 
-/* --- the contract's points ------------------------------------------------------- */
+/* --- facts at the contract's points ----------------------------------------------------------- */
 
 static void put_value(struct kl_target_point *point, int64_t value, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

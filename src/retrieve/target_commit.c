@@ -69,7 +69,7 @@ static int add_history(struct kl_target *target, struct kl_repo *repo, const git
 	return err;
 }
 
-/* --- a committed state ------------------------------------------------------------------ */
+/* --- finding the event of a committed state --------------------------------------------------- */
 
 static bool fits_platform(const struct kl_event *event, const char *platform)
 {
