@@ -184,7 +184,7 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	kl_judgement_free(kl_steal(&trial->judgement));
 	err = sequencer->judge(&trial->judgement, sequencer->op.pending, parent,
 			       sequencer->payload);
-	/* the gate can return a known event; one that was recorded already is measured anew */
+	/* the gate may return a known event: measure again if it is already recorded */
 	if (!err && !trial->judgement->deferred && sequencer->judge_anew &&
 	    is_counted(&sequencer->op.walk, trial->judgement->event)) {
 		kl_judgement_free(kl_steal(&trial->judgement));
@@ -237,7 +237,7 @@ static int judge_trial(struct trial *trial)
 	return 0;
 }
 
-/* Commit the attempt (class_ NULL: as a success) and add all its events. */
+/* Commit the attempt, as a failure of `class_` or (NULL) as a success, and add all its events. */
 static int keep_trial(char hex[KL_OID_HEX], struct trial *trial, const char *class_)
 {
 	struct kl_opstate *op = &trial->sequencer->op;

@@ -6,10 +6,10 @@
 #include "rewrite/brief.h"
 #include "walk/walk.h"
 
-/* least and most steps assumed for a lineage */
+/* assumed lower and upper bound on the steps of a lineage */
 #define FEW_STEPS 3
 #define MANY_STEPS 12
-/* tokens of a reply: a short one names a step, a long one also reasons; code is added to both */
+/* tokens of a reply that names a step, and of one that also reasons; the code comes on top */
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
@@ -72,8 +72,8 @@ static void add_conversations(struct kl_estimate *estimate, int bound,
 		int64_t cost[2], spare;
 
 		/*
-		 * The worst case counts every byte as a token, as reservations do. That exceeds any
-		 * real cost, so pass the estimated number of tokens as its number of bytes.
+		 * For the worst case kl_session_cost() counts each byte as a token, as reservations
+		 * do. That exceeds any real cost, so pass the estimated number of tokens as bytes.
 		 */
 		kl_session_cost(&cost[0], &spare, session, all, estimate->reply_tokens[bound]);
 		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN,
@@ -91,7 +91,7 @@ void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *ses
 		int64_t turns = 1 + estimate->rejections[bound] / states;
 
 		estimate->nano[bound] = estimate->requests[bound] = 0;
-		if (estimate->proposes) { /* asked at the last state too */
+		if (estimate->proposes) { /* the model is asked at the last state too */
 			int64_t bytes = estimate->prompt_bytes[0] + estimate->state_bytes;
 
 			add_conversations(estimate, bound, session, states - spare, turns, bytes);

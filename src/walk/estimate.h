@@ -7,22 +7,22 @@
 #include "model/session.h"
 
 /*
- * estimate - the likely cost of a walk with a model, before anything is sent. The assumptions are
- * part of the answer. The lower and upper bounds are sums over the conversations that the
- * assumptions imply; each request includes all turns before it (session.h, kl_session_cost).
+ * estimate - bounds on the cost of a walk with a model, before anything is sent. They are sums over
+ * the conversations to expect, of which each request includes all turns before it (session.h,
+ * kl_session_cost). The assumptions that they follow from are kept, to be printed with them.
  *
  *	kl_estimate_assume(&e, &of);
  *	kl_estimate_walk(&e, session);
  */
 struct kl_estimate {
 	/* assumed; arrays of two are { lower bound, upper bound } */
-	bool proposes, derives; /* what the model does */
-	int64_t steps[2];       /* that are accepted */
-	int64_t rejections[2];  /* of the model's proposals */
-	int64_t attempts[2];    /* per re-derivation */
+	bool proposes, derives; /* does the model propose steps, does it re-derive them */
+	int64_t steps[2];       /* accepted steps */
+	int64_t rejections[2];  /* rejected proposals of the model */
+	int64_t attempts[2];    /* attempts to re-derive one step */
 	int64_t reply_tokens[2];
 	int64_t state_bytes; /* size of the sources */
-	/* prompts to propose, to re-derive and to audit traits, without the sources */
+	/* sizes of the prompts to propose, to re-derive and to audit traits, without the sources */
 	int64_t prompt_bytes[3];
 	/* computed */
 	int64_t requests[2];
@@ -38,7 +38,7 @@ struct kl_estimate_of {
 	int64_t step_limit, rejection_limit;
 };
 
-/** Set the assumptions. Fails if a prompt cannot be built; they are built to learn their size. */
+/** Set the assumptions. Builds the prompts to learn their sizes; fails if one cannot be built. */
 int kl_estimate_assume(struct kl_estimate *estimate, const struct kl_estimate_of *of);
 /** Compute requests and cost from the assumptions. */
 void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *session);

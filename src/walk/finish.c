@@ -71,8 +71,8 @@ static int collect_notes(struct finish *finish)
 }
 
 /*
- * Add the change of `ref` from `before` ("": absent) to `oid`. If `ref` is already at `oid`, only
- * verify that.
+ * Add the change of `ref` from `before` ("": absent) to `oid` to the transaction. If `ref` is
+ * already at `oid`, have the transaction only check that.
  */
 static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,
 		   const git_oid *oid, const char *before)
@@ -164,7 +164,7 @@ int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out)
 		err = try_once(&finish, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err;
-		/* a ref, such as the notes, has moved: try again unless it is the operation's */
+		/* another process moved a ref: fail if it is the operation's own, else try again */
 		if (kl_refs_get(&at, op->repo, op->ref) < 0 || memcmp(&at, &op->at, sizeof(at)))
 			return kl_error(KL_EBUSY, "the operation was changed by another process");
 		kl_clock_sleep_ms(20 * (i + 1));

@@ -5,9 +5,9 @@
 #include "walk/sequencer.h"
 
 /*
- * finish - ends an operation in one transaction: it writes the refs of walk, lineage and
- * rejections and the gate notes, and deletes the operation. Repeated after a crash it makes the
- * same commits and skips refs that are already written.
+ * finish - ends an operation in one transaction: it writes the refs of the walk, the lineage and
+ * the rejections and the gate notes, and deletes the operation. Repeated after a crash, it makes
+ * the same commits and skips refs that are already written. Sets the names of the refs in `out`.
  */
 int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out);
 

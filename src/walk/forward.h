@@ -7,18 +7,18 @@
 #include "walk/step.h"
 
 /*
- * forward - the lineage of a finished walk: an orphan chain of commits K_0, K_1 ... K* whose trees
- * contain only the contract's directory. For a re-derived step, K_i has K_i' (committed on
- * K_{i-1}) as its second parent; the events of the measurements are noted on K_i'.
+ * forward - the lineage of a finished walk: commits K_0, K_1 ... K* without other history, whose
+ * trees contain only the contract's directory. For a re-derived step, K_i has K_i' (committed on
+ * K_{i-1}) as its second parent, and the events of K_i' are noted on K_i'.
  *
- * The commits depend only on the stored operation, which has the author and time of its end.
- * Writing them twice, or importing an export of them elsewhere, gives the same ids.
+ * The commits depend only on the stored operation, which includes the author and time of its end:
+ * writing them twice, or importing an export of them elsewhere, gives the same ids.
  */
 struct kl_forward {
-	git_oid tip; /* K* */
-	size_t n;    /* commits: K_0 ... K_n-1 */
-	git_oid *commit;
-	struct kl_note_line *note; /* events of the lineage's commits */
+	git_oid tip;               /* K* */
+	size_t n;                  /* number of commits */
+	git_oid *commit;           /* K_0 ... K*, the first parents */
+	struct kl_note_line *note; /* events to be noted on the lineage's commits */
 	size_t nnote, note_alloc;
 	struct kl_strvec lines; /* owns the lines of the notes */
 };
@@ -26,7 +26,7 @@ struct kl_forward {
 int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op);
 void kl_forward_release(struct kl_forward *forward);
 
-/** Extract the contract's directory from a complete tree, keeping only regular files. */
+/** Extract the directory `dir` from a complete tree, keeping only regular files. */
 int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir);
 
 #endif

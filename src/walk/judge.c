@@ -52,9 +52,9 @@ static void complete_claims(json_t *pending, const struct kl_mechanism *mechanis
 }
 
 /*
- * Add the proposal's claims as "unaudited", which they stay until a second reader has seen the
- * source. The claim that a trait is removed says that it is present before and absent after. A
- * trait known of the state before also holds after, unless a claim says otherwise.
+ * Add the traits that the proposal claims to `after`, marked "unaudited" until a model has read the
+ * source for them (kl_model_audit). The claim that a trait is removed ("no") also sets it to "yes"
+ * in `before`. A trait of `before` also holds after, unless a claim says otherwise.
  */
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
@@ -75,7 +75,7 @@ static void claim_traits(struct kl_facts *before, struct kl_facts *after, const 
 	}
 }
 
-/* Claims that the second reader confirms become facts; the others become unknown. */
+/* Turn claims that the audit confirms into facts, and set the others to "unknown". */
 static void audit_traits(struct kl_facts *after, const json_t *pending, const json_t *audited)
 {
 	const char *key;
@@ -126,7 +126,7 @@ static void put_traits(struct kl_event *event, const struct kl_facts *facts, jso
 	kl_event_seal(event);
 }
 
-/* --- naming the difference -------------------------------------------------- */
+/* --- naming the mechanism that a proposal removes --------------------------- */
 
 struct named {
 	const struct kl_mechanism *mechanism; /* NULL: unknown */
@@ -143,8 +143,8 @@ static bool is_primary_gone(const struct kl_mechanism *mechanism, const struct k
 }
 
 /*
- * Find a mechanism whose primary fact is gone; prefer one that explains the whole difference
- * (clean).
+ * Find a mechanism of which a primary fact is gone; prefer one that explains the whole difference
+ * (KL_DELTA_CLEAN).
  */
 static void find_mechanism(struct named *out, const struct kl_sequencer *sequencer,
 			   const struct kl_facts *before, const struct kl_facts *after)
@@ -169,7 +169,7 @@ static void find_mechanism(struct named *out, const struct kl_sequencer *sequenc
 	}
 }
 
-/* For "undo 1234567: subject" use the subject. */
+/* Make an action of the proposal's text; of "undo 1234567: subject" use only the subject. */
 static char *action_from_text(const json_t *pending)
 {
 	const char *text = kl_json_str_or(pending, "text", ""), *colon = strstr(text, ": ");

@@ -40,7 +40,7 @@ static int read_entry(struct kl_buf *out, struct kl_repo *repo, const git_oid *t
 	return err < 0 ? err : kl_repo_blob_read(out, repo, &blob, max);
 }
 
-/* Load the state with its files replaced by those in `folder`; *out stays NULL if there is none. */
+/* Load the state with the files in `folder` instead of its own. *out stays NULL: no such folder. */
 static int load_candidate(struct kl_surface **out, struct kl_opstate *op, const git_oid *tree,
 			  const char *folder)
 {
@@ -222,7 +222,7 @@ static int candidate_tree(git_oid *out, const struct kl_opstate *op)
 	return kl_repo_tree_edit(out, op->repo, &op->tree, edit, n);
 }
 
-/* The last commit of this kind; as a parent it keeps all earlier ones reachable. */
+/* Return the last commit of this kind, or "". As a parent it keeps all earlier ones reachable. */
 static const char *last_of_kind(const struct kl_walk *walk, enum kl_step_kind kind)
 {
 	if (kind == KL_STEP_REJECTED)
@@ -239,7 +239,7 @@ int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	int err;
 
-	if (op->dry) { /* any id will do as the commit's name: use the tree's */
+	if (op->dry) { /* a dry walk needs some id for the commit: use the tree's */
 		err = candidate_tree(tree, op);
 		*out = *tree;
 		return err;
@@ -291,7 +291,7 @@ int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *
 	    (err = kl_repo_tree_of(&tree, op->repo, &oid)) < 0)
 		return err;
 	kl_event_set_commit(event, &oid, &tree);
-	/* one with a signature was judged by its signer, who keeps it; any other is this clone's */
+	/* an event with a signature is its signer's; any other was made by this clone: sign it */
 	if (!*event->sig && ((err = kl_own_add_one(op->repo, event->id)) < 0 ||
 			     (err = kl_sign_event(op->repo, event)) < 0))
 		return err;

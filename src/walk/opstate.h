@@ -9,10 +9,10 @@
 #include "walk/walk.h"
 
 /*
- * opstate - an operation in progress, stored as a commit on refs/klineage/op/<worktree id>: its
- * tree has the files below (docs/formats.md, "operation"), its parents keep every commit that the
- * operation needs reachable. Each save moves the ref by compare-and-swap, so that after kill -9 the
- * ref has what one save wrote, never a mixture of two.
+ * opstate - an operation in progress, stored as a commit on refs/klineage/op/<worktree id>. Its
+ * tree has the files below (docs/formats.md, "operation"); its parents keep all commits that the
+ * operation needs reachable. A save moves the ref by compare-and-swap, so that even after kill -9
+ * the operation is as one save left it.
  *
  *	state.json	 struct kl_walk
  *	gate.jsonl	 events to be noted at the end, one per line, with their "commit"
@@ -22,23 +22,24 @@
 struct kl_opstate {
 	struct kl_repo *repo; /* borrowed */
 	char ref[128];
-	git_oid at; /* value of the ref; zero: not yet created */
+	git_oid at; /* value of the ref; zero: the ref is not yet created */
 	struct kl_walk walk;
 	struct kl_buf events;
 	struct kl_surface *state;   /* K_i */
 	git_oid tree;               /* complete tree of K_i's commit */
 	struct kl_surface *pending; /* NULL: none */
-	struct kl_surface *held;
-	struct kl_map known; /* events in the first `known_to` bytes of `events`, by id */
+	struct kl_surface *held;    /* NULL: none */
+	struct kl_map known;        /* events in the first `known_to` bytes of `events`, by id */
 	size_t known_to;
 	/** A speculative walk (speculate.h): never saved. */
 	bool dry;
 };
 
+/** Write the name of the ref of this worktree's operation. */
 void kl_opstate_ref(char ref[128], const struct kl_repo *repo);
-/** KL_ENOTFOUND: no operation in this worktree. */
+/** Load this worktree's operation. KL_ENOTFOUND: there is none. */
 int kl_opstate_load(struct kl_opstate *op, struct kl_repo *repo);
-/** Store the operation; does nothing in a dry walk. KL_EBUSY: another process has moved the ref. */
+/** Save the operation; does nothing in a dry walk. KL_EBUSY: another process has moved the ref. */
 int kl_opstate_save(struct kl_opstate *op, const char *reflog);
 void kl_opstate_release(struct kl_opstate *op);
 
@@ -47,20 +48,21 @@ int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op);
 
 /**
  * Commit the pending files on the tip of the walk with the message of `step`, whose number is set
- * here. A rejection has the last rejection as its second parent, a K_i' (KL_STEP_FORWARD) the last
- * K_j'. Moves no ref; in a dry walk writes no commit and sets `out` to the tree's id.
+ * here. The second parent is the previous commit of the same kind, if there is one: of a rejection
+ * the last rejection, of a K_i' (KL_STEP_FORWARD) the last re-derived state. Moves no ref. In a dry
+ * walk writes no commit and sets `out` to the tree's id.
  */
 int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct kl_step *step);
 
-/** Load K_i of the step to re-derive (walk.h): the walk's state before its last step. */
+/** Load K_i of the step to re-derive (walk.h), which is the walk's state before its last step. */
 int kl_opstate_goal(struct kl_surface **out, const struct kl_opstate *op);
 
 /** Find an event of this operation by its id, or NULL; borrowed until the next is appended. */
 const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id);
 
 /**
- * Append an event of a commit; sets its `commit`, `tree` and, if klineage.sign is set, `sig`. Does
- * nothing in a dry walk.
+ * Append an event for `commit` (40 digits). Sets its `commit`, `tree` and, if klineage.sign is set,
+ * `sig`. Does nothing in a dry walk.
  */
 int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *commit);
 

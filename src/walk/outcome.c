@@ -24,7 +24,7 @@ static size_t count_derived(const struct kl_walk *walk, const char *how)
 	return n;
 }
 
-/* Append the records from index `from` on, each with its gate event. */
+/* Append the records from index `from` on, each with its event. */
 static void add_judged(json_t *list, struct kl_sequencer *sequencer, const json_t *records,
 		       size_t from)
 {

@@ -100,7 +100,7 @@ static json_t *awaited_json(const struct kl_transfer *sent, json_t *candidates)
 	return value;
 }
 
-/* A job needed again after it was sent has no result: fail instead of sending it forever. */
+/* Fail if the current job was already sent: it got no result, and would be sent again forever. */
 static int check_sent(struct kl_sequencer *sequencer)
 {
 	const struct kl_surface *surface = sequencer->op.pending ? sequencer->op.pending :
@@ -156,7 +156,7 @@ static int count_timeout(struct kl_sequencer *sequencer)
 	if ((err = kl_sequencer_save(sequencer, "time-out")) < 0)
 		return err;
 	if (++sequencer->timeouts < KL_DIALOGUE_UNUSABLE) {
-		kl_progress_print(sequencer->progress, "  %s; that counts as a turn of the model",
+		kl_progress_print(sequencer->progress, "  %s; this counts as a rejected proposal",
 				  message);
 		kl_error_clear();
 		return 0;

@@ -10,8 +10,8 @@
 #include "walk/opstate.h"
 
 /*
- * sequencer - carries out a walk durably: every change by walk.h is saved (opstate.h) before
- * the next one begins. Until the end it adds git objects and moves only the operation's own ref;
+ * sequencer - carries out a walk durably: each change to the walk (walk.h) is saved (opstate.h)
+ * before the next begins. Until the end it adds git objects and moves only the operation's own ref;
  * the refs of the result move once, in one transaction that also deletes the operation.
  *
  *	struct kl_sequencer s = { .repo = r, .judge = ..., ... };
@@ -19,9 +19,10 @@
  *	kl_sequencer_run(&s, &outcome)
  *	kl_sequencer_release(&s)
  *
- * KL_EINTR, a full disk or kill -9 leave the operation as it was last saved; resume and run
- * continue it. A process holds a lock of the worktree while it works on an operation. KL_EBUSY:
- * another process holds it, or an operation is already in progress.
+ * KL_EINTR, a full disk or kill -9 leave the operation as it was last saved;
+ * kl_sequencer_resume() and kl_sequencer_run() continue it. A process holds a lock of the worktree
+ * while it works on an operation. KL_EBUSY: another process holds the lock, or an operation is
+ * already in progress.
  */
 
 /** Callbacks for the model of a walk, or a test's substitute. All NULL: the walk has no model. */
@@ -38,20 +39,20 @@ struct kl_sequencer {
 	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
 	/**
-	 * For a judge that defers (gate.h): send the collected jobs, and count them. NULL: the
-	 * judge never defers.
+	 * For a judge that defers (gate.h): `send` sends the collected jobs, `collected` returns
+	 * how many there are. NULL: the judge never defers.
 	 */
 	int (*send)(struct kl_transfer *out, void *payload);
 	size_t (*collected)(void *payload);
-	size_t most_jobs; /* per bundle; 0: 64 */
+	size_t most_jobs; /* most jobs in a bundle; 0: 64 */
 	/** Like `judge`, but measures again and ignores known verdicts. NULL: not supported. */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
 	struct kl_sequencer_model model;
 	void *payload;
 	const struct kl_jail *jail;             /* for semantic patches; NULL: skip them */
-	const struct kl_mechanisms *mechanisms; /* NULL: none known */
-	struct kl_progress *progress;           /* or NULL */
+	const struct kl_mechanisms *mechanisms; /* NULL: no mechanism is known */
+	struct kl_progress *progress;           /* NULL: report nothing */
 	/* private */
 	struct kl_opstate op;
 	struct kl_rewrite rw;
@@ -59,8 +60,8 @@ struct kl_sequencer {
 	struct kl_lock lock;
 	char *edit_dir;
 	char sent_for[KL_DIGEST_HEX];     /* surface for which a bundle was last sent */
-	char *why_not;                    /* why the runner could not judge it, or NULL */
-	int timeouts;                     /* of the model, in a row */
+	char *why_not;                    /* why the runner could not judge that surface, or NULL */
+	int timeouts;                     /* number of consecutive timeouts of the model */
 	size_t had_steps, had_rejections; /* numbers of steps and rejections when this run began */
 };
 
@@ -71,11 +72,11 @@ struct kl_sequencer {
 
 struct kl_sequencer_opts {
 	const char *expert;   /* revision; NULL: HEAD */
-	const char *dir;      /* contract's directory in that tree */
-	const char *name;     /* NULL: <platform leaf>-<first 7 of the expert> */
+	const char *dir;      /* contract's directory in the expert's tree */
+	const char *name;     /* NULL: <last part of the platform>-<first 7 digits of the expert> */
 	const char *platform; /* "cpu/x86-64-v3" */
 	const char *rewriters;
-	const char *runner;   /* NULL: as configured, read at each --continue */
+	const char *runner;   /* NULL: read from the config at the start and at each --continue */
 	const char *rederive; /* "chat" or "exec"; NULL: no step is re-derived */
 	int64_t step_limit, rejection_limit;
 };
@@ -84,48 +85,48 @@ struct kl_outcome {
 	bool waiting;     /* stepwise: stopped for an edit in `edit_dir` */
 	char *edit_dir;   /* NULL unless waiting for an edit */
 	json_t *awaiting; /* NULL unless waiting for results (docs/formats.md, "operation") */
-	bool still;       /* waiting for the same results as before this run */
+	bool still;       /* the run waits for the same results as the run before it */
 	char workload[72], name[72];
-	char lineage[256], walk[256], rejected[256]; /* "": not written */
+	char lineage[256], walk[256], rejected[256]; /* names of refs; "": not written */
 	char termination[24];
 	size_t steps, rejections, rederived;
 	size_t unisolated; /* steps re-derived by a command that could see the repository */
-	/* verdicts of this run, in the order of the records: docs/formats.md, "--json" */
+	/* the proposals that this run judged: accepted, then rejected; docs/formats.md, "--json" */
 	json_t *judged;
 };
 
-/* Release what an outcome owns. */
 void kl_outcome_release(struct kl_outcome *outcome);
 
 /**
- * Check everything that can be checked early, then create the operation. KL_EBUSY: as above;
- * KL_EEXISTS: the name is taken; KL_EUSAGE: an invalid name or list of rewriters.
+ * Check everything that can be checked early, then create the operation. KL_EBUSY: another process
+ * holds the lock, or an operation is already in progress; KL_EEXISTS: the name is taken; KL_EUSAGE:
+ * an invalid name or list of rewriters.
  */
 int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts);
 /**
- * Resume the operation of this worktree; clears locks left by a dead process. KL_ENOTFOUND: there
- * is none.
+ * Resume the operation of this worktree; removes lock files left by a dead process. KL_ENOTFOUND:
+ * there is no operation.
  */
 int kl_sequencer_resume(struct kl_sequencer *sequencer);
 
 /**
- * Run until the lineage is written, or the user must edit or import results. KL_ENO: the expert
- * does not pass its own gate, or nothing could be removed; the operation has ended.
+ * Run until the lineage is written, or until the user must edit files or import results. KL_ENO:
+ * the expert does not pass its own gate, or no step was accepted; the operation has ended.
  */
 int kl_sequencer_run(struct kl_sequencer *sequencer, struct kl_outcome *out);
 
 /**
- * stepwise: make the files in the edit directory the next proposal. KL_EINVALID: they are
- * unchanged or were judged already. `claim` may have action, mechanism, locus, text. Does nothing
- * if the walk does not wait for an edit.
+ * stepwise: make the files in the edit directory the next proposal. `claim` is what its author says
+ * of it. Does nothing if the walk does not wait for an edit. KL_EINVALID: the files are unchanged
+ * or were judged already.
  */
 int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *claim);
 /**
- * stepwise: propose this step instead of the files in the edit directory. KL_EINVALID, KL_ENO: the
- * step is unusable (the message is for its author), or the walk does not wait for one.
+ * stepwise: propose `step` instead of the files in the edit directory. KL_EINVALID, KL_ENO: the
+ * step is unusable (the message tells its author why), or the walk does not wait for an edit.
  */
 int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *step);
-/** Ask the rewriters for the next proposal; used by the run and by speculate.h. */
+/** Ask the rewriters for the next proposal; used by kl_sequencer_run() and kl_speculate(). */
 int kl_sequencer_ask(struct kl_sequencer *sequencer);
 /**
  * Skip what is pending: reject the proposal with class "skipped", give up re-deriving the step, or
@@ -133,8 +134,8 @@ int kl_sequencer_ask(struct kl_sequencer *sequencer);
  */
 int kl_sequencer_skip(struct kl_sequencer *sequencer);
 /**
- * End the walk with termination "stopped"; a kl_sequencer_run() then writes the lineage. KL_EUSAGE:
- * the expert was not judged yet.
+ * End the walk with termination "stopped"; the next kl_sequencer_run() writes the lineage.
+ * KL_EUSAGE: the expert was not judged yet.
  */
 int kl_sequencer_stop(struct kl_sequencer *sequencer);
 /**
@@ -146,8 +147,8 @@ int kl_sequencer_abort(struct kl_sequencer *sequencer);
 void kl_sequencer_release(struct kl_sequencer *sequencer);
 
 /**
- * Write the name of a ref such as "refs/heads/klineage/walk/<workload>/<name>"; `kind` is "walk",
- * "lineage" or "rejected".
+ * Write the name of a ref of a lineage: refs/heads/klineage/<kind>/<workload>/<name> for `kind`
+ * "walk" and "lineage", refs/klineage/rejected/<workload>/<name> for "rejected".
  */
 void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const char *name);
 

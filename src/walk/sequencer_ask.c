@@ -61,7 +61,7 @@ int kl_sequencer_propose(struct kl_sequencer *sequencer, struct kl_proposal *pro
 	return kl_sequencer_save(sequencer, "proposal");
 }
 
-/* The walk's rewriters; a speculative walk does not ask the user. */
+/* List the walk's rewriters. Leave "stepwise" out of a speculative walk, which asks no user. */
 static char *list_rewriters(const struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -82,7 +82,7 @@ static int ask_for_part(struct kl_sequencer *sequencer)
 
 	if (!err)
 		err = kl_rewrite_split(&proposal, &sequencer->rw, whole);
-	if (err == KL_ENO) { /* no money left to ask a model to split it */
+	if (err == KL_ENO) { /* no money left to ask a model to split the proposal */
 		kl_error_clear();
 		err = 0;
 	}
@@ -142,7 +142,7 @@ int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *
 	if (proposal)
 		return kl_sequencer_propose(sequencer, proposal);
 	err = kl_error(KL_EINVALID,
-		       "no new proposal in '%s': the files are unchanged, or were already judged",
+		       "no new proposal in '%s': the files are unchanged or were already judged",
 		       sequencer->edit_dir);
 	return kl_error_hint(err, "edit a source file there and use --continue, or end the walk "
 				  "with --quit");

@@ -12,14 +12,14 @@
 
 /** Lock the operation of the worktree for this process. KL_EBUSY: another process holds it. */
 int kl_sequencer_enter(struct kl_sequencer *sequencer);
-/** Save the operation durably; `what` is for the reflog. */
+/** Save the operation; `what` describes the change in the reflog. */
 int kl_sequencer_save(struct kl_sequencer *sequencer, const char *what);
-/** End the walk with this termination and save it; the refs are still to be written. */
+/** End the walk with this termination and save it. Does not write the refs yet (finish.h). */
 int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination);
 
-/** Point `sequencer->rw` at the current state, for the rewriters. */
+/** Fill in `sequencer->rw`, from which the rewriters read the current state. */
 int kl_sequencer_aim(struct kl_sequencer *sequencer);
-/** Make the proposal pending, to be judged next; takes its candidate. */
+/** Make the proposal the pending one, to be judged next; takes over its candidate. */
 int kl_sequencer_propose(struct kl_sequencer *sequencer, struct kl_proposal *proposal);
 
 /** Fill in the verdicts of this run, and the names, termination and counts of the walk. */

@@ -40,8 +40,8 @@ static int default_name(char **out, const struct kl_sequencer_opts *opts, const 
 			    kl_asprintf("%s-%.7s", leaf ? leaf + 1 : opts->platform, expert);
 	if (!kl_slug_ok(*out))
 		return kl_error(KL_EUSAGE,
-				"invalid lineage name '%s': use lower-case letters, digits, "
-				"'.', '_' and '-', at most 64",
+				"invalid lineage name '%s': use at most 64 lower-case letters, "
+				"digits, '.', '_' and '-'",
 				*out);
 	return 0;
 }
@@ -56,7 +56,7 @@ static int check_names(struct kl_sequencer *sequencer, const char *workload, con
 		int err;
 
 		kl_lineage_ref(ref, kind[i], workload, name);
-		/* a walk that accepted nothing leaves only rejections; this walk adds to them */
+		/* an earlier walk that accepted no step leaves only this ref: append to it */
 		if (i == 2 && !kl_refs_get(&old, sequencer->repo, ref))
 			continue;
 		err = kl_refs_can_create(sequencer->repo, ref);

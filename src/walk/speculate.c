@@ -18,16 +18,16 @@
 #define COST_FAIL 14
 
 /*
- * Search steps allowed per job. Known verdicts and proposals that do not compile take a step but
- * need no job.
+ * Iterations of the search allowed per job. Known verdicts and proposals that do not compile take
+ * an iteration but need no job.
  */
 #define STEPS_PER_JOB 16
 
 /* One possible continuation of the walk. */
 struct node {
 	struct kl_opstate op;
-	int cost, fails;
-	size_t order; /* among nodes of equal cost the older one is first */
+	int cost, fails; /* of all verdicts assumed so far; how many of these were fails */
+	size_t order;    /* of nodes with the same cost, the one made first is taken first */
 };
 
 struct search {
@@ -77,7 +77,7 @@ static struct node pop_node(struct search *search)
 	return best;
 }
 
-/* Use the gate's verdict if it has one, else the assumed verdict. */
+/* Return the gate's judgement; if that is deferred, with the verdict to assume. */
 static int judge_dry(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload)
 {
@@ -94,7 +94,7 @@ static int judge_dry(struct kl_judgement **out, const struct kl_surface *candida
 	return 0;
 }
 
-/* Append the candidate of `node`, which must be a copy from before its verdict was assumed. */
+/* Append the candidate of `node`, for which no verdict may have been assumed yet. */
 static void add_candidate(struct search *search, const struct node *node, bool alternative)
 {
 	const json_t *pending = kl_walk_pending(&node->op.walk);
@@ -113,7 +113,7 @@ static void add_candidate(struct search *search, const struct node *node, bool a
 	json_array_append_new(search->candidates, candidate);
 }
 
-/* Run one of the sequencer's functions on this node. */
+/* Run one of the sequencer's functions on this node, with the verdict to assume if one is missing. */
 static int step_dry(struct search *search, struct node *node, enum kl_verdict verdict,
 		    int (*fn)(struct kl_sequencer *sequencer))
 {
@@ -128,7 +128,10 @@ static int step_dry(struct search *search, struct node *node, enum kl_verdict ve
 	return err;
 }
 
-/* Follow both verdicts if none is known. For the expert only the pass: a fail ends the walk. */
+/*
+ * Judge the candidate of `node`. If the gate has no verdict, continue once with a pass and once
+ * with a fail; for the expert only with a pass, since its fail ends the walk.
+ */
 static int fork_verdict(struct search *search, struct node *node)
 {
 	bool expert = kl_walk_next(&node->op.walk) == KL_WALK_EXPERT;

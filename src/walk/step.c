@@ -53,8 +53,8 @@ static void add_trailer(struct kl_buf *out, const char *key, const char *value)
 }
 
 /*
- * Append untrusted text. No line may look like the start of a diff, a mail or a trailer, and there
- * are no blanks or empty lines that `git am` would drop.
+ * Append untrusted text. Prefix lines that look like the start of a diff, a mail or a trailer with
+ * "| ", and leave out blanks and empty lines that `git am` would drop.
  */
 static void add_text(struct kl_buf *out, const char *text)
 {
@@ -225,7 +225,7 @@ static char *member_text(const json_t *value, const char *key)
 	return kl_strdup(kl_json_str_or(value, key, ""));
 }
 
-/* The traits that a record claims to be removed, comma-separated. */
+/* List the traits that a record claims to be removed, separated by commas. */
 static char *claimed_traits(const json_t *record)
 {
 	struct kl_buf buf = KL_BUF_INIT;

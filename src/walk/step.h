@@ -7,8 +7,8 @@
 #include "text/json.h"
 
 /*
- * step - one step as a commit message: a subject and text for people, then trailers that plain
- * git can filter. The message survives mail and `git am` byte for byte.
+ * step - a step as a commit message: a subject and text for people, then trailers, by which plain
+ * git can filter. Sending it by mail and applying it with `git am` does not change a byte of it.
  *
  *	back	 on a walk: K_i -> K_{i-1}; Klineage-Step is the distance from K*
  *	forward	 on a lineage: K_{i-1} -> K_i; Klineage-Step is i
@@ -25,28 +25,29 @@ struct kl_step {
 	char *action, *mechanism, *locus, *text;
 	char *origin; /* induced, authored, historical */
 	char *rewriter, *source;
-	char *trait;      /* traits that it claims to have removed: "tiled, packed" */
+	char *trait;      /* traits that the step claims to remove: "tiled, packed" */
 	char *delta;      /* clean, compound, unknown */
 	char *derivation; /* forward: rederived, inverse, unisolated */
 	char *attempts;   /* forward: classes of the failed attempts: "wrong-edge, slower" */
 	char *class_;     /* rejected only */
-	bool forward;     /* rejected only */
+	bool forward;     /* rejected only: an attempt to re-derive failed */
 	/* root only */
 	char *workload, *platform, *expert, *termination;
 };
 
 void kl_step_release(struct kl_step *step);
 
+/** Append the commit message of a step. */
 void kl_step_message(struct kl_buf *out, const struct kl_step *step);
 /**
- * Parse a message; of its text only the subject is kept. KL_EINVALID: the trailers are not those of
- * a step; `name` is used in the error message.
+ * Parse a message; `text` becomes only its subject. KL_EINVALID: the trailers are not those of a
+ * step. Error messages start with `name`.
  */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
 /**
- * True if this is the message of a root commit whose kernel is the oracle. The steps before it
- * belong to another kernel.
+ * True for the message of a commit that replaces the kernel by its oracle ("Klineage-Root:
+ * baseline"). Steps before such a commit are not earlier work on the kernel.
  */
 bool kl_step_is_oracle_root(const char *message);
 
@@ -59,8 +60,8 @@ void kl_step_from_json(struct kl_step *out, const json_t *record);
 void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt);
 
 /**
- * True for "[a-z0-9][a-z0-9._-]*" of at most 64 bytes that does not contain ".." and does not end
- * in ".lock" or ".".
+ * True if `text` matches "[a-z0-9][a-z0-9._-]*", has at most 64 bytes, does not contain ".." and
+ * does not end in ".lock" or ".".
  */
 bool kl_slug_ok(const char *text);
 

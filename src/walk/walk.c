@@ -189,7 +189,7 @@ json_t *kl_walk_facts(const struct kl_walk *walk)
 	return json_object_get(walk->state, "facts");
 }
 
-/* Classes that reject only the step; its state can be proposed again. */
+/* Does this class reject only a step, so that another proposal may lead to the same state? */
 static bool is_step_class(const char *class_)
 {
 	static const char *const list[] = { "no-change", "slower", "skipped", "inconclusive",
@@ -237,7 +237,7 @@ static int64_t read_limit(const struct kl_walk *walk, const char *key)
 	return kl_json_int_or(json_object_get(walk->state, "limits"), key, 0);
 }
 
-/* Rejected proposals of a model have cost money, and requests that timed out can have. */
+/* Count a model's rejected proposals, which cost money, and its timeouts, which may have. */
 static int64_t count_model_rejections(const struct kl_walk *walk)
 {
 	int64_t n = kl_json_int_or(walk->state, "timeouts", 0);
@@ -407,7 +407,7 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 		*delta = "compound";
 		return KL_CHOICE_ACCEPT;
 	}
-	/* a part that is itself compound is no better than the whole */
+	/* a compound part of the held proposal is no better than the whole proposal */
 	if (kl_walk_held_proposal(walk)) {
 		*class_ = "compound";
 		return KL_CHOICE_REJECT;

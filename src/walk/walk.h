@@ -35,13 +35,13 @@
  *	}
  *
  * A proposal that removes more than its mechanism is held back while its parts are tried. If no
- * part is accepted, the whole proposal is judged again and accepted as compound.
+ * part is accepted, the whole proposal is judged again and, if it passes, accepted as compound.
  *
  * A re-derivation never changes the walk: the step has already been accepted. If it cannot be
  * re-derived, its forward step is the inverse of the accepted one.
  */
 struct kl_walk {
-	json_t *state; /* docs/formats.md, "operation" */
+	json_t *state; /* the JSON document; its members: docs/formats.md, "operation" */
 };
 
 enum kl_walk_do {
@@ -52,7 +52,7 @@ enum kl_walk_do {
 	KL_WALK_FINISH,
 	KL_WALK_DERIVE,
 	KL_WALK_JUDGE_DERIVED,
-	KL_WALK_AWAIT /* waits for a runner's results; the stored phase is one of the others */
+	KL_WALK_AWAIT /* wait for a runner's results; the stored "phase" says what needs them */
 };
 
 struct kl_walk_init {
@@ -60,8 +60,8 @@ struct kl_walk_init {
 	const char *dir;       /* contract's directory in the repository */
 	const char *expert;    /* commit, 40 digits */
 	const char *surface;   /* digest of K* */
-	const char *rewriters; /* "history,passes" */
-	const char *runner;    /* NULL: the configured one, looked up each time */
+	const char *rewriters; /* their names, separated by commas: "history,passes" */
+	const char *runner;    /* NULL: read from the config each time it is needed */
 	const char *rederive;  /* rewriter that re-derives steps: "chat", "exec"; NULL: none */
 	int64_t step_limit, rejection_limit;
 };
@@ -75,13 +75,19 @@ enum kl_walk_do kl_walk_next(const struct kl_walk *walk);
 
 /* --- reading -------------------------------------------------------------- */
 
-const char *kl_walk_str(const struct kl_walk *walk, const char *key); /* "" if absent */
+/** A string member of the document; "" if absent. Borrowed. */
+const char *kl_walk_str(const struct kl_walk *walk, const char *key);
 /** Commit of the current state K_i. */
 const char *kl_walk_tip(const struct kl_walk *walk);
-/** Commit of the last rejection or failed attempt to re-derive, or "". */
+/**
+ * Commit of the last rejection or failed attempt to re-derive. If this walk has none yet: the tip
+ * of the "rejected" ref that an earlier walk of this name left, or "".
+ */
 const char *kl_walk_rejected_tip(const struct kl_walk *walk);
-json_t *kl_walk_steps(const struct kl_walk *walk); /* borrowed arrays */
+/** The records of accepted steps and of rejections, the oldest first; borrowed arrays. */
+json_t *kl_walk_steps(const struct kl_walk *walk);
 json_t *kl_walk_rejections(const struct kl_walk *walk);
+/** The records of the pending and of the held proposal; borrowed. */
 json_t *kl_walk_pending(const struct kl_walk *walk);       /* NULL: none */
 json_t *kl_walk_held_proposal(const struct kl_walk *walk); /* NULL: none */
 /**
@@ -89,39 +95,40 @@ json_t *kl_walk_held_proposal(const struct kl_walk *walk); /* NULL: none */
  */
 json_t *kl_walk_facts(const struct kl_walk *walk);
 /**
- * True if this proposal was judged or is held, or if the state it leads to was visited or is known
- * to fail. An edit that once left the machine code unchanged counts as judged on every state; an
- * edit rejected for another reason counts unless `again` is set.
+ * True if the proposal `id` was rejected or is held, if `surface`, the state that it leads to, is a
+ * state of this walk or is known to fail, or if its `edit` was already rejected on any state. With
+ * `again`, an earlier rejection of `edit` counts only if the machine code was unchanged.
  */
 bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surface,
 		   const char *edit, bool again);
 
 /* --- changes --------------------------------------------------------------- */
 
-/**
- * The parts of a verdict that are recorded. The functions below take over the reference `facts`.
- */
+/** What a walk records of a judged state. The functions below take over the reference `facts`. */
 struct kl_walk_seen {
 	const char *commit; /* of the judged state */
 	const char *surface;
-	const char *event;  /* id */
-	const char *class_; /* only for a rejection */
-	const char *delta;  /* only for an accepted step */
-	int64_t ns;
-	json_t *facts; /* NULL for a rejection */
+	const char *event;  /* id of its event; "": it was not judged */
+	const char *class_; /* of a rejection or a failed attempt */
+	const char *delta;  /* of an accepted step: "clean", "compound" or "unknown" */
+	int64_t ns;         /* time of one call; 0: not measured */
+	json_t *facts;      /* NULL for a rejection */
 };
 
 void kl_walk_expert_passed(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /** Make a proposal the pending one, to be judged next. Takes the reference. */
 void kl_walk_proposed(struct kl_walk *walk, json_t *proposal);
 void kl_walk_waiting(struct kl_walk *walk);
-/** No part was accepted: the held proposal becomes pending, marked final. False if none is held. */
+/**
+ * Make the held proposal the pending one, marked final since none of its parts was accepted. Return
+ * false if none is held.
+ */
 bool kl_walk_exhausted(struct kl_walk *walk);
 void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /** Wait for the results in `what` (docs/formats.md, "operation"); takes the reference. */
 void kl_walk_await(struct kl_walk *walk, json_t *what);
-/** Stop waiting: the results can have arrived. */
+/** Stop waiting, since the results may have arrived. */
 void kl_walk_go_on(struct kl_walk *walk);
 /** The document given to kl_walk_await(), or NULL if the walk does not wait; borrowed. */
 json_t *kl_walk_awaited(const struct kl_walk *walk);
@@ -129,37 +136,44 @@ json_t *kl_walk_awaited(const struct kl_walk *walk);
 void kl_walk_timed_out(struct kl_walk *walk);
 /** Set the pending proposal aside and ask for its parts. */
 void kl_walk_held(struct kl_walk *walk);
-/** End the walk with a termination: complete, step-limit, rejection-limit, budget, stopped. */
+/**
+ * End the walk with a termination: complete, step-limit, rejection-limit, budget, stopped. The
+ * commits of the lineage get `author` ("Name <mail>") and `time` (seconds since 1970) with `offset`
+ * (minutes from UTC).
+ */
 void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, const char *author,
 		 int offset);
 /**
- * The termination if a limit is reached, or NULL. The limit on rejections is reached by as many
- * rejections in a row, or by as many rejections and timeouts of a model in the whole walk.
+ * The termination if a limit is reached, or NULL. The limit on rejections is reached by that many
+ * rejections since the last accepted step, or in the whole walk by that many rejected proposals and
+ * timeouts of a model.
  */
 const char *kl_walk_limit(const struct kl_walk *walk);
 
 enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
 
-/**
- * The rule: only a pass can be accepted. The same machine code is not a step. A proposal that
- * removes more than its mechanism is held once, and accepted as compound the second time; a part of
- * a held proposal that does so is rejected.
- * `class_` is set for a rejection, `delta` for an accepted step.
- */
+/** What the gate and the facts say of the pending proposal. */
 struct kl_walk_ruling {
 	enum kl_verdict verdict;
-	const char *class_;                /* from the gate; "": none */
-	bool same_code, compound, unknown; /* from the facts */
+	const char *class_; /* from the gate; "": none */
+	/* from the facts: is the machine code the same as before, was more than the mechanism
+	 * removed, does no mechanism explain the difference */
+	bool same_code, compound, unknown;
 };
+/**
+ * Accept, reject or hold the pending proposal. Only a pass with changed machine code is accepted. A
+ * compound proposal is held the first time and accepted the second; a compound part of a held
+ * proposal is rejected. Sets `class_` for a rejection, `delta` for an accepted step.
+ */
 enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 				   const struct kl_walk *walk, const struct kl_walk_ruling *ruling);
 
 /* --- re-derivation (walk_derive.c) ------------------------------------------ */
 
 #define KL_WALK_REPAIRS 3      /* attempts after the first */
-#define KL_WALK_MEASUREMENTS 3 /* of one K_i', as long as noise hides the answer */
+#define KL_WALK_MEASUREMENTS 3 /* at most so many of one K_i', while they are too noisy */
 
-/** The rewriter that re-derives the steps of this walk; "": none, or its budget is spent. */
+/** Name of the rewriter that re-derives the steps of this walk; "": none, or the budget is spent. */
 const char *kl_walk_rederiver(const struct kl_walk *walk);
 /** The record of the step to re-derive, which is the last one; NULL: no steps yet. Borrowed. */
 json_t *kl_walk_step(const struct kl_walk *walk);
@@ -169,14 +183,14 @@ json_t *kl_walk_attempts(const struct kl_walk *walk);
 const char *kl_walk_goal(const struct kl_walk *walk);
 /** Id of the event of K_i. */
 const char *kl_walk_goal_event(const struct kl_walk *walk);
-/** The last commit of a K_i'; each has the previous one as its second parent. "": none yet. */
+/** The last commit of a K_i', whose second parent is the previous such commit. "": none yet. */
 const char *kl_walk_derived_tip(const struct kl_walk *walk);
 
 /** Make an attempt the pending proposal, to be judged next. Takes the reference. */
 void kl_walk_derived(struct kl_walk *walk, json_t *proposal);
 /** Record a measurement whose interval was too wide to decide; takes the reference. */
 void kl_walk_measured(struct kl_walk *walk, json_t *event);
-/** The events of those measurements, or NULL; borrowed. */
+/** The events recorded for the pending attempt by kl_walk_measured(), or NULL; borrowed. */
 json_t *kl_walk_measurements(const struct kl_walk *walk);
 /**
  * How the step was derived: "rederived"; "unisolated" if its rewriter could see K_i; "inverse" if
@@ -187,7 +201,8 @@ const char *kl_walk_derivation(const json_t *outcome);
 void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /**
  * The attempt failed: ask for a repair, or after the last repair record the step as inverse. `seen`
- * may lack commit, surface and event if there was nothing to judge; `why` is for the repair.
+ * may lack commit, surface and event if there was nothing to judge. `why` tells the rewriter what
+ * to repair; NULL: nothing beyond the event.
  */
 void kl_walk_attempted(struct kl_walk *walk, const struct kl_walk_seen *seen, const char *why);
 /**
@@ -204,17 +219,18 @@ enum kl_walk_derivation {
 	KL_DERIVED_UNSHOWN  /* all measurements were too noisy; not the model's fault */
 };
 
-/**
- * The rule: K_i' must be correct and not slower than K_i (event/speed.h). The same machine code as
- * K_i is not slower; the same machine code as K_{i-1} is not a step forward.
- */
+/** What the gate says of K_i', the attempt to re-derive a step. */
 struct kl_walk_derived_ruling {
 	enum kl_verdict verdict;
 	const char *class_;      /* from the gate; "": none */
-	bool same_code;          /* as K_i */
-	bool unchanged;          /* machine code of K_{i-1} */
-	bool not_slower, slower; /* neither: the interval is too wide to decide */
+	bool same_code;          /* K_i' has the machine code of K_i */
+	bool unchanged;          /* K_i' has the machine code of K_{i-1} */
+	bool not_slower, slower; /* than K_i (event/speed.h); both false: too noisy to decide */
 };
+/**
+ * Decide whether the step is re-derived: K_i' must be correct and not slower than K_i. The machine
+ * code of K_i counts as not slower, that of K_{i-1} as a failure ("no-change").
+ */
 enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *walk,
 					       const struct kl_walk_derived_ruling *ruling);
 

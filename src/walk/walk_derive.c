@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk_derive - the part of walk.h that is about re-deriving steps */
+/* walk_derive - the functions of walk.h that re-derive steps */
 #include <string.h>
 
 #include "walk/walk.h"
@@ -28,7 +28,7 @@ json_t *kl_walk_attempts(const struct kl_walk *walk)
 	return list;
 }
 
-/* A member of the step before the last; if there is none, the walk's member `of_expert`. */
+/* Return member `key` of the step before the last; without such a step, the walk's `of_expert`. */
 static const char *goal_member(const struct kl_walk *walk, const char *key, const char *of_expert)
 {
 	json_t *steps = kl_walk_steps(walk);

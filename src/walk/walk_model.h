@@ -10,9 +10,9 @@
  * has at most one session with a model; a speculative walk (speculate.h) does not use it.
  */
 
-/** The default for re-deriving: the model in the list of rewriters; NULL if it has none. */
+/** The rewriter in this list that is a model ("chat", "exec"), the default for re-deriving; or NULL. */
 const char *kl_model_of_list(const char *rewriters);
-/** "chat" or "exec"; NULL: the walk has no model. */
+/** The rewriter of this walk that is a model, "chat" or "exec"; NULL: the walk has no model. */
 const char *kl_model_name(const struct kl_sequencer *sequencer);
 /**
  * The model's session, opened if necessary; borrowed. Errors as kl_session_open; KL_EINVALID: the
@@ -21,13 +21,13 @@ const char *kl_model_name(const struct kl_sequencer *sequencer);
 int kl_model_session(struct kl_session **out, struct kl_sequencer *sequencer);
 
 /**
- * Set the members of `rw` that only chat and exec need. Opens the session if the list of rewriters
- * names one of them, but not for a speculative walk.
+ * Set the members of `rw` that only the rewriters chat and exec need. Opens the session if the
+ * walk's list of rewriters names one of these and the walk is not speculative.
  */
 int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *sequencer);
 
 /**
- * Ask the model in a new conversation which of the claimed traits the pending state has
+ * Ask the model in a new conversation which claims about traits hold for the pending state
  * (rederive.h). *audited is NULL if there is no model or claim, no money is left, a recording lacks
  * this audit, or the walk is speculative.
  */

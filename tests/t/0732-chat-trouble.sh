@@ -30,7 +30,7 @@ test_expect_success 'a server that does not answer within the patience has had a
 	{ line "\"fault\":\"hang\"" && cat first && line "\"fault\":\"stall\"" answers/end && cat last; } >t.script && serve t && at t &&
 	(
 	cd t && git config klineage.chat.timeout 1 && git config klineage.chat.patience 0 && chat --progress >out 2>err && says "1 step accepted" out &&
-	says "that counts as a turn of the model" err && git show $walk:k/scale.c | cmp - ../plain.c &&
+	says "this counts as a rejected proposal" err && git show $walk:k/scale.c | cmp - ../plain.c &&
 	test "$(money | tail -n 1 | cut -d" " -f1)" -gt 4830000 && test "$(money | tail -n 1 | cut -d" " -f2)" -gt 0 &&
 	git rev-list $ledger | while read -r c; do git cat-file blob "$c:ledger.json"; done >entries && test "$(grep -c "\"estimated\":true" entries)" = 1 &&
 	git klineage chat settle scale --cost 0 >out && says "1 reservation of" out && says "settled at \$0.0000" out &&
