@@ -53,7 +53,7 @@ static int line_of_text(char **out, const char *file, const struct kl_yaml *map,
 
 	if (!node || node->kind != KL_YAML_SCALAR || !node->len)
 		return kl_yaml_error(file, node ? node : map,
-				     "a stage needs '%s' with a line of text", key);
+				     "a stage must have '%s', one line of text", key);
 	*out = kl_strdup(node->text);
 	return 0;
 }
@@ -101,7 +101,8 @@ static int read_all(struct kl_actions *out, const char *file, const struct kl_ya
 		return kl_yaml_error(file, version ? version : node,
 				     "expected 'klineage-actions: 1'");
 	if (!list || list->kind != KL_YAML_SEQ || node->n != 2)
-		return kl_yaml_error(file, node, "expected one more key: 'stages', a list");
+		return kl_yaml_error(file, node,
+				     "expected exactly one other key: 'stages', a list");
 	out->stage = kl_calloc(list->n + 1, sizeof(*out->stage));
 	for (size_t i = 0; !err && i < list->n; i++) {
 		out->n++;

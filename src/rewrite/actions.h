@@ -8,14 +8,14 @@
 #include "base/buf.h"
 
 /*
- * actions - the vocabulary of steps (templates/actions.yaml), grouped by stages.
+ * actions - the words that name what a step removes (templates/actions.yaml), grouped by stages.
  *
  * The order of the stages is a recommendation: optimizations that are usually added last are
- * removed first. The vocabulary is open: a step can use another word.
+ * removed first. A step can also use a word that is not in the file.
  */
 struct kl_action {
 	char *name; /* slug */
-	char *text; /* what it removes, one line */
+	char *text; /* what the action removes, one line */
 };
 
 struct kl_stage {
@@ -25,10 +25,11 @@ struct kl_stage {
 };
 
 struct kl_actions {
-	struct kl_stage *stage; /* removed first ... last */
+	struct kl_stage *stage; /* in the order to remove them */
 	size_t n;
 };
 
+/** Read the file at `path`. KL_EINVALID: it is malformed; the message names the line. */
 int kl_actions_load(struct kl_actions *out, const char *path);
 void kl_actions_release(struct kl_actions *actions);
 bool kl_actions_has(const struct kl_actions *actions, const char *name);

@@ -13,7 +13,7 @@
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 
-/* a list has at most the last MOST_LISTED records, each with a reason of MOST_REASON bytes */
+/* a list has the last MOST_LISTED records at most, each with at most MOST_REASON bytes of reason */
 #define MOST_LISTED 48
 #define MOST_REASON 160
 
@@ -79,7 +79,7 @@ static int set_common(struct kl_map *map, struct kl_repo *repo,
 	return 0;
 }
 
-/* Set the values for the text about this workload. */
+/* Set the values of the placeholders in the text about this workload. */
 static int set_workload(struct kl_map *map, struct kl_repo *repo, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
@@ -144,7 +144,7 @@ char *kl_brief_source(const char *phase, size_t turn)
 	return kl_asprintf("%s.%zu", phase, turn);
 }
 
-/* The turn that a rejection belongs to; -1 if it is not of this conversation. */
+/* Return the turn that proposed a rejected step; -1: it is not from this conversation. */
 static long turn_of(const struct kl_driver *driver, const json_t *rec)
 {
 	const char *source = kl_json_str_or(rec, "source", "");
@@ -171,7 +171,7 @@ const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_drive
 	return NULL;
 }
 
-/* The number of rejections recorded before the first one of this turn or of a later turn. */
+/* Count the rejections recorded before the first one from this turn or a later turn. */
 static size_t count_known(const struct kl_rewrite *rw, const struct kl_driver *driver)
 {
 	size_t i;
@@ -234,7 +234,7 @@ static char *list_steps(const struct kl_rewrite *rw)
 	return fence_list(&list);
 }
 
-/* Append the reason that begins the gate's message: one line, at most MOST_REASON bytes. */
+/* Append the reason with which the gate's message begins: one line, at most MOST_REASON bytes. */
 static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const json_t *rec)
 {
 	const char *id = kl_json_str_or(rec, "event", "");
@@ -353,16 +353,16 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 		       turn + 1, phase, surface->digest);
 	kl_error_hint(
 		err,
-		"a walk of this name has been here before; its replies are kept, and answer for "
-		"no other state");
+		"the conversation was kept from an earlier walk of this name; its replies cannot "
+		"be used for another state");
 	return kl_error_hint(err,
-			     "give this walk another name: git klineage deopt --name <name> (after "
-			     "--abort, if it has begun)");
+			     "give this walk another name with 'git klineage deopt --name <name>', "
+			     "after '--abort' if it is in progress");
 }
 
 /* --- a turn ------------------------------------------------------------------------------- */
 
-/* List the places that are closed after too many refusals. */
+/* List the places that are closed since too many steps there were refused. */
 static char *list_closed(const struct kl_dialogue *dialogue)
 {
 	struct kl_buf list = KL_BUF_INIT, buf = KL_BUF_INIT;
@@ -389,7 +389,7 @@ static char *quote_text(const char *text)
 	return kl_buf_detach(&buf);
 }
 
-/* Returns NULL if the features are unknown. */
+/* Read the features of the facts into `out` and return it; NULL: they are unknown. */
 static const struct kl_strvec *read_features(struct kl_strvec *out, const json_t *facts)
 {
 	const json_t *list = json_object_get(facts, "features");

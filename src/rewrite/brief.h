@@ -8,32 +8,35 @@
 /*
  * brief - composes the texts of a dialogue about a state: system texts and the text of each turn.
  *
- * A text depends only on the walk's records at the time the turn was due, so repeating a request
- * after a crash sends the same text. The key, by which a recorded reply is found in another
- * repository, depends only on the state's digest, actions, places and classes: it has no times, no
- * random indices, no compiler messages and no facts.
+ * The text of a turn depends only on what the walk had recorded when the turn was due, so a request
+ * that is repeated after a crash has the same text. The key, by which a recorded reply is found
+ * from another repository, depends only on the state's digest and on the actions, places and
+ * classes of earlier steps: it has no times, random indices, compiler messages or facts.
  *
  * The first line of a turn identifies it; kl_brief_head_read() reads it from a stored turn.
  */
 
-/** The reason for a turn; members that do not apply to its kind are NULL. */
+/** Why a turn is made; a member that does not apply to the turn's kind is NULL. */
 struct kl_brief_of {
-	const json_t *refused; /* record of the step that was refused */
-	const char *foreign;   /* why the step is compound */
+	const json_t *refused; /* record of the step that was refused in the previous turn */
+	const char *foreign;   /* why the step to split is compound */
 };
 
-/** Append the system texts of a prompt ("deoptimize", "rederive"), most stable first. */
+/**
+ * Append the system texts of a prompt ("deoptimize", "rederive"); texts that change least often
+ * come first.
+ */
 int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 		    const struct kl_surface *surface, const struct kl_mechanisms *mechanisms);
 
-/** The same for prompts about cards: `cards` replaces @CARDS@. */
+/** Append the system texts of a prompt about cards; `cards` replaces @CARDS@. */
 int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 			  const struct kl_surface *surface, const char *cards);
 
-/** The same for a prompt without placeholders. */
+/** Append the system texts of a prompt without placeholders. */
 int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const char *prompt);
 
-/** Fill the current turn of the conversation about a walk's state. */
+/** Fill in `out` for the current turn of the conversation about a walk's state. */
 void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw,
 		   const struct kl_driver *driver, const struct kl_brief_of *of);
 
@@ -44,20 +47,20 @@ void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
 void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn,
 		   const struct kl_surface *surface, enum kl_dialogue_kind kind);
 /**
- * Read the first line of a stored turn: the first 12 digits of its state's digest, and its kind.
- * Without such a line `state` becomes "" and *kind is unchanged.
+ * Read the turn's kind and the first 12 digits of its state's digest from the first line of a
+ * stored turn. If the line is not of this form, `state` becomes "" and *kind is unchanged.
  */
 void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user,
 			const char *phase, size_t turn);
-/** KL_EEXISTS: the stored turn is about another state than `surface`. */
+/** Check that a stored turn is about `surface`. KL_EEXISTS: it is about another state. */
 int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 			const struct kl_surface *surface);
 
-/** "back-3.2": the source of a proposal from turn 2 (counted from 0). Caller frees. */
+/** Return the source of a proposal from turn `turn` (from 0): "back-3.2". Caller frees. */
 char *kl_brief_source(const char *phase, size_t turn);
 /**
- * The record of the rejection of turn `turn`'s proposal, or of a part of it ("back-3.2@split");
- * NULL: none. Borrowed.
+ * Find the record of a rejected proposal from turn `turn`, or of a part of it ("back-3.2@split");
+ * NULL: there is none. Borrowed.
  */
 const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_driver *driver,
 			      size_t turn);

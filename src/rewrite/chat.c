@@ -8,18 +8,18 @@
 #include "rewrite/envelope.h"
 
 /*
- * Each state has one conversation, back-<number of accepted steps>. Every call replays it from its
- * first turn: stored replies cost nothing and contain the proposed steps, the walk's records have
- * their verdicts, and dialogue.h decides which turn follows. The first step that was not judged yet
- * becomes the proposal.
+ * Each state has one conversation, back-<number of accepted steps>. Every call goes through it from
+ * its first turn: stored replies cost nothing and contain the proposed steps, the walk's records
+ * have the verdicts on these, and dialogue.h decides which turn follows. The first step that is not
+ * judged yet becomes the proposal.
  *
- * exec has the same conversation with a command, which finds the state in a directory.
+ * The rewriter exec has the same conversation with a command, which finds the state in a directory.
  */
 struct proposer {
 	struct kl_driver driver;
 	struct kl_rewrite *rw;
 	struct kl_brief_of of;
-	bool nothing;    /* the dialogue ended because nothing is left */
+	bool nothing;    /* the dialogue ended because the model says that nothing is left */
 	size_t split_at; /* turn whose step must be split; SIZE_MAX: none */
 };
 
@@ -69,7 +69,7 @@ static int check_place(const struct proposer *proposer, const struct kl_envelope
 	return 0;
 }
 
-/* KL_EINVALID, KL_ENO: the reply is unusable; the message is for its author */
+/* Make a proposal from a step. KL_EINVALID, KL_ENO: unusable; the message tells its author why. */
 static int take_step(struct kl_proposal **out, struct proposer *proposer,
 		     const struct kl_envelope *envelope)
 {
@@ -120,7 +120,7 @@ static void tell_end(const struct proposer *proposer)
 				 driver->phase, driver->dialogue.unusable, driver->why);
 }
 
-/* The step of this turn was refused: its class decides which turn follows. */
+/* Record that the step of this turn was refused; its class decides which turn follows. */
 static void refuse_step(struct proposer *proposer, const json_t *rec)
 {
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", ""));
@@ -129,7 +129,7 @@ static void refuse_step(struct proposer *proposer, const json_t *rec)
 	kl_dialogue_refused(&proposer->driver.dialogue, kl_json_str_or(rec, "class", ""), place);
 }
 
-/* The step of this turn was judged, and refused (`rec`) or found to be compound. */
+/* Choose the turn after one whose step was refused (`rec`) or, if `rec` is NULL, is compound. */
 static void take_verdict(struct proposer *proposer, const json_t *rec)
 {
 	if (rec) {
@@ -140,7 +140,7 @@ static void take_verdict(struct proposer *proposer, const json_t *rec)
 	kl_dialogue_split(&proposer->driver.dialogue);
 }
 
-/* Run one turn: it results in a proposal, or the dialogue advances to the next turn. */
+/* Run one turn. Set *out to a proposal, or advance the dialogue to the next turn. */
 static int one_turn(struct kl_proposal **out, struct proposer *proposer)
 {
 	struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
@@ -183,7 +183,7 @@ static int propose_step(struct kl_proposal **out, struct kl_rewrite *rw, const c
 	KL_AUTO(proposer_release) struct proposer proposer = { 0 };
 	int err;
 
-	/* the second round would repeat the first */
+	/* the second round (rw->again) would repeat the first */
 	if (!rw->session || rw->again)
 		return 0;
 	err = proposer_open(&proposer, rw, rewriter);
@@ -204,8 +204,9 @@ int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 }
 
 /*
- * The author of a compound step is asked once to split it. Mechanical parts of a model's edit (one
- * of several changed functions) would rarely compile, and each would count as a refusal.
+ * Ask the author of a compound step once to split it. Taking a model's edit apart mechanically, one
+ * changed function at a time, would rarely give code that compiles, and each part counts as a
+ * rejection.
  */
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole)
 {

@@ -10,7 +10,7 @@
  *
  * A semantic patch can contain programs (script, initialize and finalize rules, script constraints)
  * and can include other files (#include, using, #spatch options). Such a patch is rejected without
- * running it. The search for these is deliberately coarse and does not ignore comments.
+ * running it. To be safe, the search for these constructs is coarse: it also looks into comments.
  */
 
 /** Check a semantic patch. KL_EINVALID "<name>:<line>: ...": it contains a forbidden construct. */

@@ -11,7 +11,7 @@ struct lexer {
 	const char *s;
 	size_t len, pos;
 	int line;
-	bool line_start; /* only white space since the last newline */
+	bool line_start; /* there was only white space since the last newline */
 };
 
 static int peek_char(const struct lexer *lexer, size_t ahead)
@@ -50,7 +50,7 @@ static bool at_comment(const struct lexer *lexer)
 	       (peek_char(lexer, 1) == '/' || peek_char(lexer, 1) == '*');
 }
 
-/* A directive ends before its newline; it includes comments and continuation lines. */
+/* Skip a directive up to its newline, including comments and continuation lines. */
 static void take_directive(struct lexer *lexer)
 {
 	while (lexer->pos < lexer->len && lexer->s[lexer->pos] != '\n') {
@@ -137,7 +137,7 @@ static void match_brackets(struct kl_ctokens *tokens)
 	free(open);
 }
 
-/* The token of a function's name if `brace` opens its body, else -1. */
+/* Return the index of a function's name if `brace` opens the function's body, else -1. */
 static long name_of_body(const struct kl_ctokens *tokens, size_t brace)
 {
 	long i = (long)brace - 1;
@@ -154,7 +154,7 @@ static long name_of_body(const struct kl_ctokens *tokens, size_t brace)
 	return -1;
 }
 
-/* True if the brace opens extern "C" or a namespace: it contains functions, but is not a body. */
+/* Does `brace` open an extern "C" or a namespace, which contains functions but is none's body? */
 static bool opens_scope(const struct kl_ctokens *tokens, size_t brace)
 {
 	if (brace && kl_ctoken_is(tokens, brace - 1, "namespace"))

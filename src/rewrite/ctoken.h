@@ -16,7 +16,7 @@
 enum kl_ctok_kind {
 	KL_CT_IDENT,
 	KL_CT_NUMBER,
-	KL_CT_STRING, /* or a character constant */
+	KL_CT_STRING, /* a string or a character constant */
 	KL_CT_PUNCT,  /* one byte each: "<<=" is three tokens */
 	KL_CT_DIRECTIVE,
 };
@@ -25,13 +25,13 @@ struct kl_ctok {
 	enum kl_ctok_kind kind;
 	size_t off, len;
 	int line;  /* from 1 */
-	int fn;    /* index into kl_ctokens.fn, -1 outside of functions */
+	int fn;    /* index into kl_ctokens.fn; -1: outside of functions */
 	int match; /* of a bracket: index of the matching bracket; else -1 */
 };
 
 struct kl_cfn {
 	size_t name_off, name_len;
-	size_t first, last; /* tokens: from the start of its declaration to its closing brace */
+	size_t first, last; /* tokens from the start of the declaration to the closing brace */
 };
 
 struct kl_ctokens {
@@ -49,27 +49,27 @@ void kl_ctokens_release(struct kl_ctokens *tokens);
 
 /** True if token `i` is exactly `text`; false beyond the end. */
 bool kl_ctoken_is(const struct kl_ctokens *tokens, size_t i, const char *text);
-/** Name of the function that contains token `i`, or "". Caller frees. */
+/** Return the name of the function that contains token `i`, or "". Caller frees. */
 char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i);
-/** Name of the function that contains a line, or "". Caller frees. */
+/** Return the name of the function that contains a line, or "". Caller frees. */
 char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line);
 
 /*
- * A replacement of a byte range. Edits of one site have the same number and are applied together;
- * sites can be applied separately.
+ * The replacement of a range of bytes. Edits with the same `site` belong together and are applied
+ * together; those of other sites can be left out.
  */
 struct kl_cedit {
 	size_t off, len;
 	char *with; /* owned */
 	int site;
 	int line;
-	int fn; /* index into kl_ctokens.fn, -1 */
+	int fn; /* index into kl_ctokens.fn; -1: outside of functions */
 };
 
 struct kl_cedits {
 	struct kl_cedit *e;
 	size_t n, alloc;
-	int nsite;
+	int nsite; /* number of sites; the next site gets this number */
 };
 
 void kl_cedits_release(struct kl_cedits *cedits);
@@ -77,8 +77,8 @@ void kl_cedits_release(struct kl_cedits *cedits);
 void kl_cedits_tokens(struct kl_cedits *cedits, const struct kl_ctokens *tokens, size_t first,
 		      size_t last, const char *with, int site);
 /**
- * Append the text with the edits for which `take` returns true (NULL: all) applied. Of overlapping
- * edits the first is applied. A line that a removal leaves blank is removed as well.
+ * Append the text after the edits for which `take` returns true (NULL: all edits). Of overlapping
+ * edits only the first is applied. A line that becomes blank by a removal is removed.
  */
 void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *tokens,
 		     const struct kl_cedits *cedits,

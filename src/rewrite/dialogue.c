@@ -46,7 +46,7 @@ static void next_idea(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind)
 
 void kl_dialogue_unusable(struct kl_dialogue *dialogue)
 {
-	if (dialogue->kind == KL_DIALOGUE_SPLIT) /* asked only once */
+	if (dialogue->kind == KL_DIALOGUE_SPLIT) /* the model is asked to split only once */
 		next_idea(dialogue, KL_DIALOGUE_ANOTHER);
 	else if (++dialogue->unusable < dialogue->most_unusable)
 		kl_dialogue_next(dialogue, KL_DIALOGUE_AGAIN);

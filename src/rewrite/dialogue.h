@@ -12,19 +12,19 @@
  * The decision depends only on the results of the turns so far.
  *
  *	turn asks for		result				next turn
- *	a step			refused, 4th time at its place	a step elsewhere
+ *	a step			refused, the 4th at its place	a step elsewhere
  *				refused, class repairable	a repair, at most 3 of one idea
- *				refused otherwise		another idea
- *				unusable reply			the same again; the 3rd in a
- *								row ends it
+ *				refused for another reason	another idea
+ *				unusable reply			the same again; after 3 in a
+ *								row the end
  *				nothing left			the end
  *	a part of a step	refused, unusable or nothing	another idea, or a step elsewhere
  *
  * A dialogue also ends after `most_turns` turns.
  */
 #define KL_DIALOGUE_REPAIRS 3
-#define KL_DIALOGUE_PLACE 4    /* refusals that close a place */
-#define KL_DIALOGUE_UNUSABLE 3 /* unusable replies in a row that end it */
+#define KL_DIALOGUE_PLACE 4    /* refused steps at one place that close the place */
+#define KL_DIALOGUE_UNUSABLE 3 /* consecutive unusable replies that end the dialogue */
 #define KL_DIALOGUE_TURNS 96
 
 enum kl_dialogue_kind {
@@ -40,11 +40,11 @@ enum kl_dialogue_kind {
 struct kl_dialogue {
 	enum kl_dialogue_kind kind; /* of the current turn */
 	int repair;                 /* number of the repair, from 1; 0: first try of an idea */
-	int unusable;               /* unusable replies in a row */
+	int unusable;               /* consecutive unusable replies so far */
 	size_t turn;                /* number of the current turn, from 0 */
 	size_t most_turns;
 	int most_unusable;
-	struct kl_map place; /* place -> int *, number of refusals there */
+	struct kl_map place; /* place -> int *, the number of refused steps there */
 };
 
 #define KL_DIALOGUE_INIT                                                                           \
@@ -56,15 +56,15 @@ struct kl_dialogue {
 
 void kl_dialogue_release(struct kl_dialogue *dialogue);
 
-/* Report the result of the current turn and advance to the next. */
+/* Report the result of the current turn and advance to the next turn or to KL_DIALOGUE_END. */
 void kl_dialogue_next(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind);
 void kl_dialogue_unusable(struct kl_dialogue *dialogue);
 void kl_dialogue_refused(struct kl_dialogue *dialogue, const char *class_, const char *place);
 void kl_dialogue_end(struct kl_dialogue *dialogue);
-/** Advance to a turn that asks to split the step of the current one. */
+/** Advance to a turn that asks the model to split the step of the current turn. */
 void kl_dialogue_split(struct kl_dialogue *dialogue);
 
-/** True if a place had at least KL_DIALOGUE_PLACE refusals. */
+/** True if at least KL_DIALOGUE_PLACE steps at this place were refused. */
 bool kl_dialogue_closed(const struct kl_dialogue *dialogue, const char *place);
 
 /** The name of a kind in the first line of a turn. */

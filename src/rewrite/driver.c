@@ -57,7 +57,7 @@ static const char *find_prompt(const struct kl_driver *driver)
 	return "again";
 }
 
-/* Set the common values: the kernel, feedback on the last edit, why a reply was unusable. */
+/* Set the values that all dialogues use: the kernel, feedback, why a reply was unusable. */
 static void set_values(struct kl_map *values, const struct kl_driver *driver,
 		       const struct kl_driver_turn *turn)
 {
@@ -84,8 +84,8 @@ int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct k
 
 	if (!prompt)
 		return kl_error(KL_EINVALID,
-				"turn %zu of the stored conversation is of an "
-				"unexpected kind",
+				"turn %zu of the stored conversation has a kind that "
+				"this dialogue does not have",
 				dialogue->turn + 1);
 	set_values(&turn->values, driver, turn);
 	kl_brief_head(&text, driver->phase, dialogue->turn, turn->state, dialogue->kind);
@@ -95,7 +95,7 @@ int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct k
 	return 0;
 }
 
-/* The command finds the kernel in a temporary directory without a repository. */
+/* Ask a command, which finds the kernel in a temporary directory without a repository. */
 static int ask_command(const char **reply, struct kl_driver *driver, struct kl_request *request,
 		       const struct kl_surface *state)
 {
@@ -146,7 +146,7 @@ bool kl_driver_flaw(struct kl_buf *why, const struct kl_driver *driver, size_t t
 	return true;
 }
 
-/* An unusable reply: tell its author why in the next turn, or end the dialogue. */
+/* Refuse an unusable reply: the next turn tells its author why, or the dialogue ends. */
 static int refuse_reply(struct kl_driver *driver, const char *why)
 {
 	KL_AUTO(kl_freep) char *text = kl_strdup(why);

@@ -10,24 +10,24 @@
 /*
  * driver - runs a conversation with a model about a kernel, turn by turn.
  *
- * The caller composes a turn, reads the reply and acts on it. The driver counts the turns, answers
- * stored ones from the repository, checks that they are about the same kernel, writes the kernel
- * into a directory if the model is a command, and asks again, with the reason, after an unusable
- * reply, until too many came in a row.
+ * The caller composes a turn, reads the reply and acts on it. The driver counts the turns, takes
+ * stored replies from the repository, checks that stored turns are about the same kernel, and
+ * writes the kernel into a directory if the model is a command. After an unusable reply it asks
+ * again and says why, until too many replies in a row were unusable.
  *
- * What goes wrong is treated alike by all verbs:
+ * All verbs treat failures alike:
  *
- *	the provider fails for a while	the request is repeated with patience (model/sending.h)
- *	it fails for longer		KL_ETIMEOUT, and no turn is stored: a walk counts a turn of the
- *					model and asks again, a conversation of another kind ends,
- *					and what it was for goes on without it
- *	the reply cannot be used	the turn is stored and paid for, its author is told why, and
+ *	the provider fails for a while	the request is repeated after a pause (model/sending.h)
+ *	the provider fails for longer	KL_ETIMEOUT, and no turn is stored: a walk counts a rejected
+ *					proposal and asks again; any other conversation ends, and
+ *					its verb continues without the model
+ *	the reply cannot be used	the turn is stored and paid for, the model is told why, and
  *					the dialogue goes on or ends (dialogue.h); never an error
  *	the budget is spent		KL_ENO, like the end of the conversation
  *	no attempt can succeed		an error that stops the verb: a wrong key, an unknown model
  *
  * A reply cannot be used if its provider cut, refused or did not write it (provider/flaw.h), or if
- * its reader says so.
+ * the caller's parser rejects it (kl_driver_accept).
  *
  *	struct kl_driver d = { .repo = repo, .phase = kl_strdup("back-3"), ... };
  *	err = kl_driver_open(&d, &texts);
@@ -49,10 +49,10 @@ struct kl_driver_turn {
 	const struct kl_surface *state; /* the kernel that the turn is about */
 	/* exec: the surface to write into the directory; NULL: `state` */
 	const struct kl_surface *layout;
-	struct kl_feedback feedback; /* on the previous edit: EVIDENCE and MEANING */
+	struct kl_feedback feedback; /* on the previous edit, for @EVIDENCE@ and @MEANING@ */
 	struct kl_strvec features;   /* of the state; feedback.before can point here */
-	struct kl_map values;        /* other values of the template, by kl_prompt_set() */
-	struct kl_buf key;           /* the key of struct kl_request */
+	struct kl_map values;        /* values of other placeholders, set by kl_prompt_set() */
+	struct kl_buf key;           /* `key` of struct kl_request */
 };
 #define KL_DRIVER_TURN_INIT                                                                      \
 	{                                                                                        \
@@ -64,20 +64,20 @@ struct kl_driver {
 	struct kl_repo *repo;
 	struct kl_session *session;
 	const char *name;          /* of the conversation */
-	char *phase;               /* last part of its name, "back-3" */
+	char *phase;               /* last part of the conversation's name: "back-3" */
 	const char *rewriter;      /* "chat" or "exec" */
 	const char *const *prompt; /* template of each kind (KL_DIALOGUE_END of them), or NULL */
 	bool edits;                /* exec: files that the command edits count as its reply */
-	bool alone;                /* as in struct kl_request */
+	bool alone;                /* `alone` of struct kl_request */
 	/* the current turn */
 	struct kl_conversation conversation;
 	struct kl_dialogue dialogue;
 	bool fresh;     /* the turn is not stored */
-	char state[13]; /* stored turn: first digits of its kernel's digest, or "" */
+	char state[13]; /* of a stored turn: first digits of its kernel's digest; "": unknown */
 	char *why;      /* why the previous reply was unusable, or NULL */
 };
 
-/** Open the conversation. `texts` are the system texts, copied. Errors: kl_session_conversation. */
+/** Open the conversation; copies `texts`, the system texts. Errors as kl_session_conversation(). */
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts);
 void kl_driver_release(struct kl_driver *driver);
 
@@ -91,19 +91,23 @@ int kl_driver_skip(struct kl_driver *driver, size_t turn);
 bool kl_driver_next(struct kl_driver *driver);
 
 /**
- * Get the reply to the current turn, borrowed. `turn` is released. Returns 1 if the reply has a
- * flaw, as kl_driver_accept() does for one that its reader cannot use. Errors as kl_request_send()
- * (KL_ENO: the budget does not allow it); KL_EEXISTS: the stored turn is about another kernel.
+ * Get the reply to the current turn, borrowed; releases `turn`. Returns 1 if the reply has a flaw
+ * (kl_driver_flaw): the dialogue has then advanced as after an unusable reply. Errors as
+ * kl_request_send() (KL_ENO: the budget does not allow it); KL_EEXISTS: the stored turn is about
+ * another kernel.
  */
 int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn);
 
 /**
- * Report the result of reading the reply. If `err` is 0 the reply is usable, and this returns 0. If
- * it is KL_EINVALID or KL_ENO, the message becomes `why`, the next turn asks again or the dialogue
- * ends, and this returns 1. Other errors are returned.
+ * Report the result `err` of reading the reply. Returns 0 if `err` is 0: the reply is usable.
+ * Returns 1 for KL_EINVALID or KL_ENO: the error's message becomes `why`, and the next turn asks
+ * again or the dialogue ends. Returns any other error.
  */
 int kl_driver_accept(struct kl_driver *driver, int err);
-/** Why the reply of a stored turn cannot be used, whoever reads it. False: it has no flaw. */
+/**
+ * Append why the reply of a stored turn is unusable for any reader: its provider cut, refused or
+ * did not write it. Return false if the reply has no such flaw.
+ */
 bool kl_driver_flaw(struct kl_buf *why, const struct kl_driver *driver, size_t turn);
 /** True if the dialogue ended because of too many unusable replies in a row. */
 bool kl_driver_gave_up(const struct kl_driver *driver);

@@ -67,8 +67,8 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, 
 
 struct target {
 	const struct kl_file *was;
-	struct kl_buf text;  /* after the edits so far */
-	bool touched, whole; /* whole: replaced by a <file> */
+	struct kl_buf text;  /* the file after the edits so far */
+	bool touched, whole; /* touched: changed by any edit; whole: replaced by a <file> */
 };
 
 struct run {
@@ -97,7 +97,7 @@ static int refuse_edit(const struct kl_envelope_edit *edit, const char *fmt, ...
 			edit->line, buf.ptr);
 }
 
-/* Convert the line ends of a reply to those of the file. */
+/* Convert the line ends of `text` to "\r\n" if the file has these. */
 static char *with_ends(const char *text, const struct kl_buf *like)
 {
 	const char *nl = memchr(like->ptr, '\n', like->len);
@@ -213,8 +213,8 @@ static int put_function(struct target *target, const struct kl_envelope_edit *ed
 }
 
 /*
- * Count the occurrences of `what` as whole lines: 0, 1, or 2 for more. Both texts get a leading
- * newline so that only line starts match; the last line of a file can lack its newline.
+ * Count the occurrences of `what` as whole lines: 0, 1, or 2 for more than one. A newline is put
+ * before both texts so that only starts of lines match, and after a last line that lacks one.
  */
 static size_t find_lines(size_t *off, size_t *len, const struct kl_buf *in, const char *what)
 {

@@ -6,7 +6,7 @@
 #include "rewrite/envelope.h"
 
 /*
- * edits - applies the edits of a reply to a surface, exactly as written or not at all.
+ * edits - applies the edits of a reply to a surface: all of them exactly as written, or none.
  *
  * Only sources of the surface can be edited, not the contract, the oracle or other files. Edits of
  * one file are applied in the order of the reply, each to the result of the previous ones. The text
@@ -15,12 +15,12 @@
 
 /**
  * Compute the changed files; the caller frees *edit by kl_edits_free(). KL_EINVALID: an edit cannot
- * be applied or changes nothing; the message is written for the author of the reply.
+ * be applied or changes nothing; the message tells the author of the reply why.
  */
 int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *surface,
 		   const struct kl_envelope *reply);
 
-/** Find the source at `path`. KL_EINVALID: there is none; the message says why. */
+/** Find the source at `path`. KL_EINVALID: it is not a source that may be edited. */
 int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, const char *path);
 
 #endif

@@ -173,7 +173,7 @@ static int take_function(struct parser *parser, const struct kl_scan_tag *tag)
 	return err < 0 ? err : kl_scan_body(&edit->text, &parser->s, "function");
 }
 
-/* The next line that is not blank must be this tag. */
+/* Check that the next line that is not blank is this tag. */
 static int expect_tag(struct parser *parser, const char *name, bool closing)
 {
 	struct kl_scan_line line;
@@ -215,7 +215,7 @@ static int take_nothing(struct parser *parser, const struct kl_scan_tag *tag)
 	return kl_scan_phrase(&parser->out->why, &parser->s, tag);
 }
 
-/* <refused> is added by kl_layout_collect() for files that it cannot take. */
+/* Fail with the text of <refused>, which kl_layout_collect() adds for a file it cannot take. */
 static int take_refused(struct parser *parser, const struct kl_scan_tag *tag)
 {
 	KL_AUTO(kl_freep) char *why = NULL;

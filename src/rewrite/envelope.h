@@ -6,7 +6,7 @@
 #include "text/json.h"
 
 /*
- * envelope - strictly parses a model's reply: one step with its edits, or that nothing is left.
+ * envelope - strictly parses a model's reply: one step with its edits, or <nothing-left>.
  *
  * docs/formats.md ("Replies") describes the form. Tags stand alone on their lines; text outside of
  * them is ignored.
@@ -17,7 +17,7 @@
  *	err = kl_edits_apply(&file, &n, surface, &reply);	edits.h
  *	kl_envelope_release(&reply);
  *
- * Names are checked only for their form here, not for their existence.
+ * Only the form of names is checked here, not that what they name exists.
  */
 #define KL_ENVELOPE_MAX ((size_t)2 << 20)
 #define KL_ENVELOPE_EDITS 64
@@ -27,14 +27,14 @@ enum kl_envelope_kind { KL_ENVELOPE_STEP, KL_ENVELOPE_NOTHING };
 enum kl_edit_kind {
 	KL_EDIT_FILE,     /* `text` is the whole file */
 	KL_EDIT_FUNCTION, /* `text` is the whole function `name`; "" removes it */
-	KL_EDIT_SEARCH,   /* the lines `search` become the lines `text` */
+	KL_EDIT_SEARCH,   /* `text` replaces the lines `search` */
 };
 
 struct kl_envelope_edit {
 	enum kl_edit_kind kind;
-	int line;     /* line of its tag in the reply; in a JSON document -1, -2, ... */
-	char *path;   /* as written */
-	char *name;   /* KL_EDIT_FUNCTION, else NULL */
+	int line;   /* line of its tag in the reply; of the edits of a JSON document -1, -2, ... */
+	char *path; /* as the reply has it, not yet checked */
+	char *name; /* KL_EDIT_FUNCTION, else NULL */
 	char *search; /* KL_EDIT_SEARCH, else NULL */
 	char *text;   /* whole lines */
 };
@@ -44,16 +44,16 @@ struct kl_envelope {
 	char *action;                  /* slug */
 	char *mechanism;               /* slug, or "" if none was named */
 	char *locus;                   /* "path", "path:symbol", "path:symbol:lines" */
-	char *why;                     /* one line; also with KL_ENVELOPE_NOTHING */
+	char *why;                     /* the author's reason, one line; for both kinds */
 	char *card;                    /* id of the card that the step applies, or NULL */
-	json_t *traits;                /* {"tiled":"no"} */
+	json_t *traits;                /* claims about the traits of the result: {"tiled":"no"} */
 	struct kl_envelope_edit *edit; /* in the order of the reply */
 	size_t n, alloc;
 };
 
 /**
- * Parse a reply; the caller releases `out`, on failure it is released already. KL_EINVALID: the
- * message is written for the author of the reply.
+ * Parse a reply. The caller releases `out`; on failure it is already released. KL_EINVALID: the
+ * reply is malformed; the message tells its author how.
  */
 int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len);
 /** Parse a step as a JSON document (docs/formats.md, "Replies"), just as strictly. */
@@ -62,11 +62,12 @@ void kl_envelope_release(struct kl_envelope *envelope);
 
 /**
  * Parse the reply of a trait audit into {"tiled":{"value":"yes","path":"a.c","lines":[3,9]}}, owned
- * by the caller; path and lines are absent if the value is "unknown". KL_EINVALID: as above.
+ * by the caller; path and lines are absent if the value is "unknown". KL_EINVALID: the reply is
+ * malformed; the message tells its author how.
  */
 int kl_envelope_traits(json_t **out, const char *text, size_t len);
 
-/** The place of a locus: "topk.c:scan:12-30" without its lines. Caller frees. */
+/** Return the locus without its lines: "topk.c:scan" for "topk.c:scan:12-30". Caller frees. */
 char *kl_envelope_place(const char *locus);
 /** True if the text has the form of a locus. */
 bool kl_envelope_locus_ok(const char *text);

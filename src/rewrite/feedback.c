@@ -39,7 +39,7 @@ static const struct feedback_class classes[] = {
 };
 /* clang-format on */
 
-/* the classes of forward edits; each takes precedence over one above of the same name */
+/* the classes of forward edits; they take precedence over classes of the same name above */
 /* clang-format off */
 static const struct feedback_class forward[] = {
 	{ "no-change", true, "The machine code is the same as before: nothing was put in." },
@@ -164,7 +164,7 @@ static const struct kl_strvec *features_of(const struct kl_event *event)
 	return event && event->compiled ? &event->facts.features : NULL;
 }
 
-/* Append "label: a b c": the entries of `set` that `without` lacks. */
+/* Append "label: a b c", where a, b and c are the entries of `set` that `without` lacks. */
 static void add_minus(struct kl_buf *out, const char *label, const struct kl_strvec *set,
 		      const struct kl_strvec *without)
 {

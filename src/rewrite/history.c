@@ -6,9 +6,9 @@
 #include "rewrite/rewriter.h"
 
 /*
- * The surface before a commit is likely a simplification. First whole states are proposed, newest
- * first, each older than the last accepted one; then reverts of single commits on the current
- * state.
+ * The surface before a commit is often simpler than the surface after it. First earlier states are
+ * proposed as a whole, the newest first, each older than the last accepted one; then the current
+ * state with a single commit reverted.
  *
  * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
  * states they led to are skipped.
@@ -21,7 +21,7 @@ struct past {
 };
 
 struct kl_history {
-	struct past *p; /* newest first; p[0] made the expert's surface */
+	struct past *p; /* newest first; p[0] is the commit that made the expert's surface */
 	size_t n;
 };
 
@@ -74,8 +74,8 @@ static int load_history(struct kl_rewrite *rw)
 }
 
 /*
- * Index of the oldest commit whose state was accepted as a step; if there is none, of the newest
- * commit that is not a backward step of an earlier walk.
+ * Return the index of the oldest commit whose state was accepted as a step; without such a commit,
+ * of the newest one that is not a backward step of an earlier walk.
  */
 static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *history)
 {
@@ -116,8 +116,8 @@ static void words_release(struct words *words)
 }
 
 /*
- * Describe a step by the commits that it undoes, newest first. A single commit names the step by
- * its trailers; of several only the subjects and traits are used.
+ * Describe a step by the commits that it undoes, newest first. If there is only one, its trailers
+ * also give the action and mechanism; of several only the subjects and traits are used.
  */
 static int describe_step(struct words *words, struct kl_rewrite *rw, const struct past *undone,
 			 size_t n)
@@ -191,7 +191,7 @@ static int propose_state(struct kl_proposal **out, struct kl_rewrite *rw,
 	return 0;
 }
 
-/* Append the reverse diff of a commit (to its first parent), limited to the sources. */
+/* Append the diff from a commit back to its first parent, limited to the sources. */
 static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
@@ -223,7 +223,7 @@ static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const
 		return err;
 	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
 	if (err == KL_ENO)
-		return 0; /* later commits depend on it */
+		return 0; /* the revert does not apply, since later commits build on this one */
 	kl_oid_hex(hex, &past->commit);
 	source = kl_asprintf("revert@%s", hex);
 	return err < 0 ? err : offer_state(out, rw, &tree, source, past, 1);

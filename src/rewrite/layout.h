@@ -10,13 +10,13 @@
  * The editor is a person (stepwise) or a command (exec).
  */
 
-/** Write sources, oracle and contract. An existing `dir` is removed first. */
+/** Write the sources, oracle and contract into `dir`, which is removed first if it exists. */
 int kl_layout_write(const char *dir, const struct kl_surface *surface);
 
 /**
- * kl_request.collect for exec: append the changed files to the command's reply as <file> blocks,
- * unless the reply has edits of its own or says that nothing is left. Files that cannot be taken
- * are appended as <refused>, new files are ignored. `payload` is the surface.
+ * Append the changed files to a command's reply as <file> blocks, unless the reply has edits of its
+ * own or says that nothing is left. Changed files that cannot be taken are appended as <refused>,
+ * new files are ignored. This is kl_request.collect for exec; `payload` is the surface.
  */
 int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload);
 

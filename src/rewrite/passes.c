@@ -11,8 +11,8 @@
 
 /*
  * A pass is a token pass or a semantic patch; passes.yaml, in the directory of the semantic
- * patches, lists them. A pass on the whole surface is one proposal; when that was tried, its parts
- * follow, function by function.
+ * patches, lists them. First a pass over the whole surface is proposed; when that was tried, the
+ * pass over one function after the other.
  */
 #define PASSES_FILE "passes.yaml"
 #define MAX_PASS_BYTES (256u << 10)
@@ -63,7 +63,7 @@ static int check_pass(const void *obj, const char *file, const struct kl_yaml *a
 			       0 :
 			       kl_yaml_error(file, at, "unknown token pass '%s'", pass->name);
 	if (!pass->file)
-		return kl_yaml_error(file, at, "'file' is missing: a pass of kind cocci needs it");
+		return kl_yaml_error(file, at, "a pass of kind 'cocci' must have 'file'");
 	return kl_fs_path_ok(pass->file) ?
 		       0 :
 		       kl_yaml_error(file, at,
@@ -171,7 +171,7 @@ struct run {
 	struct kl_claim claim;
 };
 
-/* Values for KL_NAME, KL_FROM and KL_TO in a semantic patch that changes a constant. */
+/* What replaces KL_NAME, KL_FROM and KL_TO in a semantic patch that changes a constant. */
 struct subst {
 	const char *name;
 	long from, to;
@@ -227,7 +227,7 @@ static int count_sites(const struct pass *pass, const struct kl_file *file)
 	return cedits.nsite;
 }
 
-/* Run a semantic patch; *out is "" if it does not change the file. Borrowed from the cache. */
+/* Run a semantic patch. *out is the new text, borrowed from the cache; "": nothing changes. */
 static int run_cocci(const char **out, struct run *run, const struct kl_file *file,
 		     const struct subst *subst)
 {
@@ -334,7 +334,7 @@ static bool accepted_source(const struct kl_rewrite *rw, const char *source)
 	return false;
 }
 
-/* The power of two with half the exponent: 256 -> 16, 64 -> 8, 6 -> 2, 2 -> 1. */
+/* Round down to a power of two and halve its exponent: 256 -> 16, 64 -> 8, 6 -> 2, 2 -> 1. */
 static long lower_half(long size)
 {
 	int bits = 0;
@@ -352,7 +352,7 @@ static int propose_tile(struct kl_proposal **out, struct run *run, const struct 
 	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", file->path, tile->name);
 	const long value[] = { lower_half(tile->value), tile->value / 2 };
 
-	/* one step for each constant: several would only repeat the same simplification */
+	/* change each constant only once: a second change would be the same simplification */
 	if (accepted_source(run->rw, source))
 		return 0;
 	for (int i = 0; i < 2; i++) {

@@ -9,7 +9,7 @@
 
 /*
  * The *.patch and *.diff files of a directory are proposed in the order of their names, each once.
- * Mails can have the trailers Klineage-Action, -Mechanism, -Locus and -Trait.
+ * A patch that is a mail can have the trailers Klineage-Action, -Mechanism, -Locus and -Trait.
  */
 #define MAX_PATCH (4u << 20)
 
@@ -37,7 +37,7 @@ static int list_patches(struct kl_strvec *out, const char *arg)
 	return 0;
 }
 
-/* Parse a mail or a plain diff. Of a mail that kl_mail_parse() rejects only the diff is used. */
+/* Parse a mail or a plain diff. If kl_mail_parse() rejects the mail, use only its diff. */
 static int parse_patch(struct kl_mail *mail, const char *leaf, const char *text, size_t len)
 {
 	const char *diff;
@@ -91,7 +91,7 @@ static bool was_used(const json_t *records, const char *leaf)
 	return false;
 }
 
-/* Paths of a patch are relative to the contract's directory or to the root of the repository. */
+/* Apply a patch, its paths relative to the contract's directory, or else to the repository's root. */
 static int apply_patch(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *mail)
 {
 	int err = kl_repo_apply(out, rw->repo, &rw->tree, rw->state->dir, mail->diff,

@@ -17,7 +17,7 @@ void kl_prompt_set(struct kl_map *values, const char *name, char *value)
 
 /* --- files ------------------------------------------------------------------- */
 
-/* The directory of the user's own prompts; NULL: not configured, or ~/ without $HOME. */
+/* Find the directory of the user's own prompts; NULL: not configured, or ~/ without $HOME. */
 static char *own_dir(struct kl_repo *repo)
 {
 	const char *dir = kl_repo_config(repo, "klineage.chat.prompts"), *home = getenv("HOME");
@@ -91,7 +91,7 @@ void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, siz
 	size_t n;
 
 	kl_utf8_clean(&clean, text, len);
-	/* counted in the cleaned text, since cleaning can join runs */
+	/* count backticks in the cleaned text, since cleaning can join two runs of them */
 	n = longest_run(clean.ptr, clean.len) + 1;
 	n = n < 3 ? 3 : n;
 	add_ticks(out, n);

@@ -29,7 +29,7 @@
 		.free_value = free \
 	}
 
-/** Set a value; takes `value`. */
+/** Set the value of placeholder @name@; takes ownership of `value`. */
 void kl_prompt_set(struct kl_map *values, const char *name, char *value);
 /**
  * Append the filled prompt. KL_EINVALID: a placeholder without a value, or a file that is not UTF-8
@@ -44,16 +44,16 @@ int kl_prompt_fill(struct kl_buf *out, struct kl_repo *repo, const char *name,
  * opening fence.
  */
 void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, size_t len);
-/** The same, but at most `max` bytes: of a longer text its beginning and end. */
+/** Append `text` fenced in the same way; of a text longer than `max` bytes only start and end. */
 void kl_prompt_excerpt(struct kl_buf *out, const char *info, const char *text, size_t max);
 /** Append fenced files, each after its path; with `numbered` every line starts with its number. */
 void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, bool numbered);
-/** The sources of a kernel in the same form; caller frees. */
+/** Return the sources of a kernel as kl_prompt_files() writes them. Caller frees. */
 char *kl_prompt_sources(const struct kl_surface *surface, bool numbered);
 
 /**
- * Facts of a state as a fenced block: the features of its object code (NULL: none), its traits
- * (NULL: not listed) and its time in ns (0: not measured). Caller frees.
+ * Return the facts of a state as a fenced block: the features of its object code (NULL: none), its
+ * traits (NULL: not listed) and its time in ns (0: not measured). Caller frees.
  */
 char *kl_prompt_facts(const struct kl_strvec *features, const json_t *traits, int64_t ns);
 /** Append features as " vec.256 fma". */

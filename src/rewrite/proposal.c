@@ -121,7 +121,7 @@ char *kl_proposal_slug(const char *text)
 	return kl_buf_detach(&buf);
 }
 
-/* The lengths in bytes of the common prefix and suffix of two files. */
+/* Set the lengths in bytes of the common prefix and suffix of two files. */
 static void common_ends(size_t *head_out, size_t *tail_out, const struct kl_file *a,
 			const struct kl_file *b)
 {
@@ -162,7 +162,7 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 	kl_digest_end(digest, edit);
 }
 
-/* The first and last line (from 1) of `before` that `after` changes. */
+/* Set the first and last line (from 1) of `before` that `after` changes. */
 static void changed_lines(int *first, int *last, const struct kl_file *before,
 			  const struct kl_file *after)
 {

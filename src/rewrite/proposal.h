@@ -6,26 +6,25 @@
 #include "text/json.h"
 
 /*
- * proposal - a simplification that a rewriter proposes: the resulting state and its description.
- *
- * The description is only a claim until the gate has judged the state.
+ * proposal - a simplification that a rewriter proposes: the resulting state and a description of
+ * the change, which is only a claim until the gate has judged the state.
  *
  * A proposal's id is a digest of the state it starts from and the state it leads to. So the same
  * edit of the same state always has the same id, whichever rewriter proposes it, and a rejected
  * proposal is not made again.
  *
  * Its `edit` is a digest of the changed lines only. An edit that was rejected on one state is
- * likely to be rejected on the next, so it is deferred until nothing else is left.
+ * likely to be rejected on the next, so it is proposed there only if there is no other proposal.
  */
 struct kl_proposal {
 	char id[KL_DIGEST_HEX];
 	char edit[KL_DIGEST_HEX];
 	char *rewriter;     /* "history", "passes", ... */
-	char *source;       /* its origin: a commit, "pass@site", a file */
-	char *action;       /* slug; "": to be named from the facts that are lost */
-	char *mechanism;    /* of templates/mechanisms.yaml; "": to be named in the same way */
+	char *source;       /* what it was made from: a commit, "pass@site", a file */
+	char *action;       /* slug; "": to be found from the facts that are lost */
+	char *mechanism;    /* name in templates/mechanisms.yaml; "": to be found in the same way */
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */
-	char *text;         /* reason, for readers; one or more lines, can be "" */
+	char *text;         /* reason for the change; one or more lines, or "" */
 	const char *origin; /* "induced", "authored" or "historical" */
 	json_t *traits;     /* claims about the new state: {"tiled":"no"} */
 	bool unisolated;    /* the author of a re-derived step could read the repository */
@@ -35,32 +34,33 @@ struct kl_proposal {
 void kl_proposal_free(struct kl_proposal *proposal);
 KL_DEFINE_CLEANUP(struct kl_proposal *, kl_proposal_free)
 
+/** Compute the members `id` and `edit` of a proposal. */
 void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest, const char *to_digest);
 void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 		      const struct kl_surface *to);
 
 /**
- * A proposal without its files, for the operation's state, owned by the caller. The files are
- * stored separately as blobs.
+ * Convert a proposal to the JSON object that the operation stores; owned by the caller. It does not
+ * include the files, which are stored as blobs.
  */
 json_t *kl_proposal_to_json(const struct kl_proposal *proposal);
 /**
- * Read a proposal; takes `candidate`, but only on success. KL_EINVALID: malformed, or `candidate`
- * has other files than recorded.
+ * Read a stored proposal with its files `candidate`, which it takes over on success. KL_EINVALID:
+ * the proposal is malformed, or the files are not those that it was stored with.
  */
 int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 			  struct kl_surface *candidate);
 
 /**
- * A slug of at most 40 bytes: "Drop prefetch of B" -> "drop-prefetch-of-b", "step" if nothing
- * remains. Caller frees.
+ * Make a slug of at most 40 bytes: "Drop prefetch of B" -> "drop-prefetch-of-b"; "step" if no
+ * letters or digits remain. Caller frees.
  */
 char *kl_proposal_slug(const char *text);
 
 /**
- * Where two surfaces differ, as a locus: the first file that differs, the function if all changed
- * lines are in one, and the lines ("topk.c:scan:12-30"); then " +2" if two more files differ. "-"
- * if no file differs. Caller frees.
+ * Say where two surfaces differ, as a locus: the first file that differs, the function if all
+ * changed lines are in one function, and the lines ("topk.c:scan:12-30"); then " +2" if two more
+ * files differ. "-" if no file differs. Caller frees.
  */
 char *kl_proposal_locus(const struct kl_surface *from, const struct kl_surface *to);
 

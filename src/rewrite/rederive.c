@@ -12,16 +12,16 @@
 
 /*
  * The texts are made from K_{i-1}, the contract, the step's action, mechanism and place, and K_i's
- * time and features. This file has no access to K_i's source. It has the description of the step
- * (its text, its lines), but does not send it, since that can reveal the source. A command could
- * still read the repository: either the repository is hidden from it, or the step is marked as
- * unisolated.
+ * time and features. The code in this file gets no source of K_i. It gets the description of the
+ * step (its text and lines), but does not send it, since that can reveal the source. A command
+ * could still read the repository: either the repository is hidden from the command, or the step
+ * is marked as unisolated.
  */
 struct deriver {
 	struct kl_driver driver;
 	const struct kl_rederive *r;
 	struct kl_mechanisms mechanisms;
-	const json_t *attempt; /* the last one that had a reply, or NULL */
+	const json_t *attempt; /* the last attempt that had a reply, or NULL */
 };
 
 static void deriver_release(struct deriver *deriver)
@@ -36,7 +36,7 @@ static bool is_silent(const json_t *attempt)
 	return !strcmp(kl_json_str_or(attempt, "class", ""), "timeout");
 }
 
-/* The last attempt that had a reply, or NULL; *n is the number of those that had one. */
+/* Find the last attempt that had a reply, or NULL; count in *n the attempts that had one. */
 static const json_t *last_attempt(size_t *n, const json_t *attempts)
 {
 	const json_t *last = NULL;
@@ -164,7 +164,7 @@ static int read_reply(struct kl_proposal **out, const struct deriver *deriver, c
 
 /* --- the conversation ----------------------------------------------------------------- */
 
-/* Why the reply of a stored turn was unusable; false: it was usable. */
+/* Append why the reply of a stored turn was unusable; return false if it was usable. */
 static bool was_unusable(struct kl_buf *why, const struct deriver *deriver, size_t turn)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;

@@ -11,10 +11,10 @@
  * The conversation "forward-<step>" shows the state K_{i-1}, the contract, the action, place and
  * mechanism to restore, and K_i's time and features.
  *
- * Like a rewriter it is stateless: after a crash it gives the same edit again, because the replies
- * are stored in the repository. Attempt n is turn n of the conversation, not counting attempts of
- * class "timeout", which have no turn. Each attempt must be in `attempts` before the next is
- * requested, even if its reply was unusable.
+ * Like a rewriter it keeps no state: after a crash it returns the same edit again, because the
+ * replies are stored in the repository. Attempt n is turn n of the conversation, not counting
+ * attempts of class "timeout", which have no turn. Each attempt, also one with an unusable reply,
+ * must be in `attempts` before the next is requested.
  *
  *	while (!(err = kl_rederive_next(&p, &why, &r)) && (p || why))
  *		judge p, if there is one; append {"class", "event"} to the attempts, or, for an
@@ -38,15 +38,15 @@ struct kl_rederive {
 };
 
 /**
- * Get the next attempt as *out. If *out is NULL and *why is set, the reply was unusable for that
- * reason. If both are NULL it is over: the model gave up, or `attempts` has 4 entries, those of
- * class "timeout" included. The caller owns both. Errors as kl_driver_ask().
+ * Set *out to the next attempt. If *out is NULL and *why is set, the reply was unusable, and *why
+ * says why. If both are NULL there is no further attempt: the model gave up, or `attempts` has 4
+ * entries, including those of class "timeout". The caller owns both. Errors as kl_driver_ask().
  */
 int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *rederive);
 
 /**
- * An audit of claimed traits: a model reads `state` in a new conversation and is asked for the
- * traits of `claims` ({"tiled":"yes"}), of which it sees only the names.
+ * An audit of claimed traits: a model reads `state` in a new conversation and is asked which of the
+ * traits named in `claims` ({"tiled":"yes"}) it has. The model does not see what was claimed.
  */
 struct kl_trait_reading {
 	struct kl_repo *repo;
@@ -57,7 +57,7 @@ struct kl_trait_reading {
 	const json_t *claims;
 };
 /**
- * Run an audit. *audited, owned by the caller, has the confirmed claims with lines that exist:
+ * Run an audit. *audited, owned by the caller, has the confirmed claims, each with its lines:
  * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}. Errors as kl_driver_ask().
  */
 int kl_trait_audit(json_t **audited, const struct kl_trait_reading *reading);

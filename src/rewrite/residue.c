@@ -90,7 +90,7 @@ static bool is_conditional(const struct kl_ctokens *tokens, size_t i)
 	return (n >= 2 && !memcmp(text, "if", 2)) || (n >= 4 && !memcmp(text, "elif", 4));
 }
 
-/* The token of the constant in "if (0)" or "if constexpr (!NAME &&", or 0. */
+/* Return the index of the constant in "if (0)" or "if constexpr (!NAME &&"; 0: there is none. */
 static size_t constant_of_if(const struct kl_ctokens *tokens, size_t i, const struct kl_map *names)
 {
 	KL_AUTO(kl_freep) char *name = NULL;
@@ -115,7 +115,7 @@ static size_t constant_of_if(const struct kl_ctokens *tokens, size_t i, const st
 /* --- functions that are reachable by name ----------------------------------------- */
 
 struct seen {
-	struct kl_map constants; /* names that are 0 or 1 */
+	struct kl_map constants; /* names whose value is the constant 0 or 1 */
 	struct kl_map defined;   /* function -> "" */
 	struct kl_map calls;     /* "caller\ncallee" -> ""; caller "" outside of functions */
 	struct kl_map live;      /* functions reachable from the entry -> "" */
@@ -182,7 +182,7 @@ static void read_file(struct seen *seen, const struct kl_file *file,
 	}
 }
 
-/* Every word of a launch plan or of a directive counts as a call of a function of that name. */
+/* Count every word of a launch plan or directive as a call of a function of that name. */
 static void read_words(struct seen *seen, const char *text, size_t len)
 {
 	static const char letters[] =
@@ -202,7 +202,7 @@ static void read_words(struct seen *seen, const char *text, size_t len)
 	}
 }
 
-/* Mark all functions live that live ones name, until nothing changes. */
+/* Mark all functions live that a live function names, until no more are found. */
 static void mark_live(struct seen *seen, const char *entry)
 {
 	bool more = true;

@@ -10,11 +10,11 @@
  * Only residue that the edit added is found; code that the expert disabled is accepted.
  *
  * The check works on tokens: it finds `if (0)`, conditions on a name that is a constant 0 or 1,
- * conditional directives, and functions that are no longer reachable by name. Anything else shows
- * in the facts of the compiled code.
+ * conditional directives, and functions that are no longer reachable by name. Residue of other
+ * kinds shows in the facts of the compiled code.
  */
 
-/** Returns 0 if nothing was found. KL_ENO: the message says where the residue is. */
+/** Look for residue in `after` that `before` does not have. KL_ENO: found; the message says where. */
 int kl_residue_check(const struct kl_surface *before, const struct kl_surface *after);
 
 #endif

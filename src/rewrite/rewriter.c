@@ -11,7 +11,7 @@ struct rewriter {
 	const char *name;
 	int (*propose)(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		       const char *arg);
-	int (*check)(const char *arg); /* NULL: takes no argument */
+	int (*check)(const char *arg); /* check the argument; NULL: the rewriter takes none */
 };
 
 static const struct rewriter rewriters[] = {
@@ -23,7 +23,7 @@ static const struct rewriter rewriters[] = {
 	{ "chat", kl_chat_propose, NULL },
 };
 
-/* maximum number of parts of a change that are offered: the gate judges each */
+/* most parts of a change that are offered, since the gate must judge each */
 #define MAX_PARTS 6
 #define MAX_SOURCE (4u << 20)
 
@@ -75,7 +75,8 @@ int kl_rewriters_check(const char *list)
 	}
 	if (kl_strvec_has(&words, "chat") && kl_strvec_has(&words, "exec"))
 		return kl_error(KL_EUSAGE,
-				"exec and chat share one conversation: name only one of them");
+				"the rewriters exec and chat share one conversation: name only one "
+				"of them");
 	return 0;
 }
 
@@ -91,7 +92,7 @@ const char *kl_rewriters_model(const char *list)
 	return NULL;
 }
 
-/* stepwise, which waits for the user, is tried only in the second round, after all others */
+/* Ask one rewriter after the other; stepwise, which waits for the user, only in the second round. */
 static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -240,7 +241,7 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const stru
 struct split {
 	struct kl_rewrite *rw;
 	struct kl_claim claim;
-	int tried; /* parts offered so far, including those tried before */
+	int tried; /* number of parts so far, including those that an earlier call tried */
 };
 
 static bool same_files(const struct kl_file *a, const struct kl_file *b)
@@ -276,7 +277,7 @@ static int offer_part(struct kl_proposal **out, struct split *split, const struc
 	return kl_rewrite_offer(out, split->rw, edit, 1, &claim);
 }
 
-/* Offer the change of each function that differs between two versions of a file, one at a time. */
+/* Offer the changes between two versions of a file, those of one function at a time. */
 static int split_file(struct kl_proposal **out, struct split *split, const struct kl_file *before,
 		      const struct kl_file *after)
 {
@@ -308,7 +309,7 @@ static int split_file(struct kl_proposal **out, struct split *split, const struc
 		kl_buf_add(&text, before->data + old_off + old_len,
 			   before->len - old_off - old_len);
 		if (text.len == after->len && !memcmp(text.ptr, after->data, after->len))
-			continue; /* it is the only change of this file */
+			continue; /* the function is all that changes, so this is no smaller part */
 		edit.data = text.ptr;
 		edit.len = text.len;
 		if ((err = offer_part(out, split, &edit, where)) < 0 || *out)
@@ -360,6 +361,6 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 	if (kl_rewriters_model(whole->rewriter))
 		return kl_chat_split(out, rw, whole);
 	if (strchr(whole->source, '@'))
-		return 0; /* already a part */
+		return 0; /* `whole` is already a part of another proposal */
 	return kl_rewrite_part(out, rw, whole->candidate, &claim);
 }

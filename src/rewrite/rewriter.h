@@ -12,8 +12,9 @@
 /*
  * rewriter - the rewriters, which propose simplifications of a state: one table, one file each.
  *
- * Rewriters are stateless: their proposals depend only on the state, the steps and rejections so
- * far, and the proposals that were tried. So an interrupted walk continues with the same proposals.
+ * Rewriters keep no state of their own: what they propose depends only on the current state, the
+ * steps and rejections so far, and the proposals that were tried. So an interrupted walk continues
+ * with the same proposals.
  *
  *	struct kl_rewrite rw = { .repo = r, .state = s, ... };
  *	kl_rewriters_check("history,passes", ...);
@@ -21,7 +22,7 @@
  *		judge it; record its id, so that rw.tried() knows it
  *	kl_rewrite_release(&rw);
  *
- * A list names rewriters in the order to try them, comma-separated, each with an optional argument:
+ * A list names rewriters in the order to try them, separated by commas, some with an argument:
  * "history", "passes", "passes:<dir>", "patches:<dir>", "stepwise", and either "exec" or "chat",
  * which share one conversation (kl_rewriters_model).
  */
@@ -29,7 +30,7 @@ struct kl_rewrite {
 	struct kl_repo *repo;
 	const struct kl_jail *jail;     /* NULL: semantic patches cannot run here */
 	const struct kl_surface *state; /* K_i */
-	git_oid tree;                   /* K_i as a full tree */
+	git_oid tree;                   /* the complete tree of K_i's commit */
 	git_oid expert;                 /* the commit at which the walk began */
 	const char *edit_dir;     /* stepwise: directory to write the state into for editing */
 	const json_t *steps;      /* accepted: array of objects with "rewriter", "source" */
@@ -49,17 +50,17 @@ struct kl_rewrite {
 	 */
 	struct kl_session *session;
 	const char *name;                       /* of the walk and of its conversations */
-	const struct kl_mechanisms *mechanisms; /* NULL: none known */
+	const struct kl_mechanisms *mechanisms; /* NULL: no mechanism is known */
 	const json_t *facts; /* of the state: {"features", "traits", "code"}, or NULL */
 	int64_t ns;          /* time of the state; 0: unknown */
 	const char *foreign; /* why the proposal to split is compound, or NULL */
-	/* output: a conversation ended at a limit and could have continued */
+	/* set by kl_rewrite_next(): a conversation ended at a limit, though something may be left */
 	bool limited;
 	/** Returns the event of a record ("event" of a step or a rejection), borrowed, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);
 	void *payload;
-	/* private; history and cache keep results that are slow to compute */
-	bool again; /* second round: allow edits that the first round deferred */
+	/* private; `history` and `cache` keep results that are slow to compute */
+	bool again; /* second round: propose also edits that were rejected on another state */
 	struct kl_history *history;
 	struct kl_map cache;
 	char cache_of[KL_DIGEST_HEX];
@@ -72,11 +73,11 @@ void kl_rewrite_release(struct kl_rewrite *rw);
  * unknown or an argument is wrong; other errors if the files of an argument cannot be read.
  */
 int kl_rewriters_check(const char *list);
-/** "chat" or "exec" if the list names one, so that the walk needs a session; else NULL. */
+/** Return "chat" or "exec" if the list names it, so that a session is needed; else NULL. */
 const char *kl_rewriters_model(const char *list);
 
 /**
- * Set *out to the next proposal, owned by the caller, or to NULL if no rewriter has one. *stop
+ * Set *out to the next proposal, owned by the caller; NULL: no rewriter has a proposal. *stop
  * becomes true if stepwise wrote the state into `edit_dir` and waits for an edit
  * (kl_stepwise_collect). KL_ENO: the budget does not allow the next request (kl_request_send).
  */
@@ -84,8 +85,8 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 
 /**
  * Set *out to a part of `whole` that was not tried yet: the change of one function or of one file.
- * For a proposal of chat or exec the model is asked once for a part. NULL: there is none, so use
- * `whole`. Errors as kl_rewrite_next().
+ * For a proposal of chat or exec the model is asked once for a part. NULL: no part is left; judge
+ * `whole` instead. Errors as kl_rewrite_next().
  */
 int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole);
@@ -95,13 +96,13 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 /** The description of a proposal; all members are borrowed. */
 struct kl_claim {
 	const char *rewriter, *source, *action, *mechanism, *text, *origin;
-	const json_t *traits; /* NULL: none */
+	const json_t *traits; /* NULL: no claims about traits */
 	const char *locus;    /* NULL: computed from the difference */
 };
 
 /**
- * Make a proposal from replaced files. *out becomes NULL if they change nothing or the result was
- * tried before.
+ * Make a proposal that replaces the files `edit`. *out becomes NULL if nothing changes or the
+ * result was tried before.
  */
 int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_file *edit,
 		     size_t n, const struct kl_claim *claim);
@@ -110,27 +111,27 @@ int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struc
 		    const struct kl_claim *claim);
 /**
  * Check that the locus of a step is in a source of the state and that its mechanism is known.
- * KL_EINVALID: the message is written for the author of the step.
+ * KL_EINVALID: it is not; the message tells the author of the step.
  */
 int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope);
 /**
  * Make a proposal from a step that a model or agent wrote (proposal_from_step.c). KL_EINVALID,
  * KL_ENO: an edit does not apply, removed code is only disabled, or the result was tried before;
- * the message is written for the author of the step.
+ * the message tells the author of the step.
  */
 int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw,
 		    const struct kl_envelope *envelope, const char *rewriter, const char *source);
-/** Call rw->say() with a formatted text, if it is set. */
+/** Call rw->say() with a formatted text; does nothing if `say` is NULL. */
 void kl_rewrite_print(struct kl_rewrite *rw, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /**
- * Read the state's sources from another tree of the repository. The caller frees *edit by
- * kl_edits_free(); sources that the tree lacks, or has not as regular files, are omitted.
+ * Read the state's sources from another tree of the repository. Leaves out sources that are not
+ * regular files of that tree. The caller frees *edit by kl_edits_free().
  */
 int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewrite *rw,
 			 const git_oid *tree);
 void kl_edits_free(struct kl_file *edit, size_t n);
-/** The state's own file at `path`, or NULL. */
+/** Find the source at `path` in the state; NULL: there is none. */
 const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *path);
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
@@ -144,14 +145,17 @@ int kl_patches_check(const char *arg);
 int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 			const char *arg);
 int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
-/** KL_EEXISTS: a first conversation of a walk of this name is stored, but about another state. */
+/**
+ * Check that no other walk of this name has begun. KL_EEXISTS: the first conversation of such a
+ * walk is stored, and it is about another state than `expert`.
+ */
 int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert);
 int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole);
 
 /**
- * Make a proposal from the edited files in `edit_dir`; *out becomes NULL if nothing was changed or
- * the result was tried before. Members of `claim` can be NULL; its `origin` is ignored.
+ * Make a proposal from the edited files in `edit_dir`. *out becomes NULL if nothing was changed or
+ * the result was tried before. Members of `claim` can be NULL; `origin` is ignored.
  */
 int kl_stepwise_collect(struct kl_proposal **out, struct kl_rewrite *rw,
 			const struct kl_claim *claim);

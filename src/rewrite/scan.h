@@ -16,7 +16,7 @@
 struct kl_scan {
 	const char *text;
 	size_t len, pos;
-	int line;               /* number of the last line that was taken, from 1 */
+	int line;               /* number of the last line taken, from 1; 0: none yet */
 	const char *const *tag; /* the names of tags, NULL-terminated */
 };
 
@@ -29,16 +29,16 @@ struct kl_scan_line {
 struct kl_scan_tag {
 	const char *name; /* from the table */
 	bool closing;
-	struct kl_scan_line rest; /* between the name and the end of the line */
+	struct kl_scan_line rest; /* what follows the name on the line */
 };
 
 /** Check that a reply is UTF-8 without NUL and not too long. */
 int kl_scan_check(const char *text, size_t len);
 /** Take the next line; false at the end. */
 bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *scan);
-/** A line without white space at both ends. */
+/** Return the line without white space at both ends. */
 struct kl_scan_line kl_scan_trim(struct kl_scan_line line);
-/** Read a tag; false if the line does not begin with one of the table. */
+/** Read a tag; false if the line does not begin with a tag of the table. */
 bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *scan, struct kl_scan_line line);
 /** Set an error at the current line and return KL_EINVALID. */
 int kl_scan_bad(const struct kl_scan *scan, const char *fmt, ...)
@@ -47,18 +47,21 @@ int kl_scan_bad(const struct kl_scan *scan, const char *fmt, ...)
 /** Check that only '>' follows the name: for closing tags and tags without attributes. */
 int kl_scan_alone(const struct kl_scan *scan, const struct kl_scan_tag *tag);
 
-/** A value to read, at most once. *value must be NULL before; the caller frees it afterwards. */
+/** A value to read; a second value is an error. *value must be NULL before; the caller frees it. */
 struct kl_scan_field {
 	const char *key; /* "?key" is optional in kl_scan_keys(): *value stays NULL if absent */
 	char **value;
 };
 
-/** Read the attributes of a tag: each of the list is required, others are errors. */
+/** Read the attributes of a tag. All attributes of the list are required; any other is an error. */
 int kl_scan_attributes(const struct kl_scan *scan, const struct kl_scan_tag *tag,
 		       const struct kl_scan_field *list, size_t n);
-/** Read raw lines up to </name>; other tags among them are errors. Caller frees *out. */
+/** Read lines as they are up to </name>; any other tag is an error. Caller frees *out. */
 int kl_scan_body(char **out, struct kl_scan *scan, const char *name);
-/** Read "key: value" lines up to </name>: each of the list, unless optional; others are errors. */
+/**
+ * Read "key: value" lines up to </name>. All keys of the list are required, except optional ones;
+ * any other key is an error.
+ */
 int kl_scan_keys(struct kl_scan *scan, const char *name, const struct kl_scan_field *list,
 		 size_t n);
 /** Read "<nothing-left>why</nothing-left>", on one or several lines. Caller frees *out. */

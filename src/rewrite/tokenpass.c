@@ -76,7 +76,7 @@ static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *tokens)
 	drop_pragmas(out, tokens, pragma, quoted);
 }
 
-/* One site for each function: all qualifiers of a signature are dropped together. */
+/* Drop restrict; those of one function are one site, so that they are dropped together. */
 static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const word[] = { "restrict", "__restrict", "__restrict__", NULL };
@@ -93,7 +93,7 @@ static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *tokens
 	}
 }
 
-/* Drop an attribute list if it has only hints. */
+/* Drop an attribute list if all its attributes are hints. */
 static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const hint[] = { "always_inline",
@@ -136,7 +136,7 @@ static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *token
 	}
 }
 
-/* Replace each call of a function in `name` by its first argument, put in parentheses. */
+/* Replace each call of a function named in `name` by its first argument in parentheses. */
 static void keep_first_argument(struct kl_cedits *out, const struct kl_ctokens *tokens,
 				const char *const *name)
 {
@@ -174,7 +174,7 @@ static bool is_intrinsic(const struct kl_ctokens *tokens, size_t i)
 	       !strncmp(tokens->text + tokens->t[i].off, "_mm", 3);
 }
 
-/* Rename intrinsics: _mm256_stream_ps -> _mm256_storeu_ps, with `from` "stream", `to` "storeu". */
+/* Rename intrinsics: from "stream" to "storeu", _mm256_stream_ps becomes _mm256_storeu_ps. */
 static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			      const char *from, const char *to, const char *const *suffix)
 {
@@ -221,7 +221,8 @@ static void drop_alignment(struct kl_cedits *out, const struct kl_ctokens *token
 }
 
 /*
- * Replace "_mm256_fmadd_ps" by "_mm256_add_ps(_mm256_mul_ps("; NULL for other names. Caller frees.
+ * Return "_mm256_add_ps(_mm256_mul_ps(" for "_mm256_fmadd_ps"; NULL if `word` is not the name of
+ * such an intrinsic. Caller frees.
  */
 static char *unfused_name(const char *word)
 {
@@ -239,7 +240,7 @@ static char *unfused_name(const char *word)
 	return NULL;
 }
 
-/* The second comma if there are exactly two between `open` and its match, else -1. */
+/* Return the index of the second comma if the parentheses at `open` have exactly two, else -1. */
 static int second_comma(const struct kl_ctokens *tokens, size_t open)
 {
 	int commas = 0, second = -1;
@@ -286,7 +287,7 @@ static bool tile_name(const char *text, size_t n)
 	return n > 0;
 }
 
-/* The value of `text` if all of it is an integer in the range of a tile, else 0. */
+/* Return the value of `text` if it is an integer in the range of a tile's size, else 0. */
 static long tile_value(const char *text, size_t n)
 {
 	char digits[16] = "", *end;

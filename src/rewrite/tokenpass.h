@@ -8,10 +8,10 @@
  * tokenpass - simplifies C source by its tokens, where Coccinelle cannot.
  *
  * Coccinelle cannot parse pragmas, restrict and attributes, and cannot calculate. Each pass finds
- * its sites; passes.c decides which of them form a proposal.
+ * the places to change; passes.c decides which of these changes form a proposal.
  */
 struct kl_tokenpass {
-	const char *name; /* as in templates/passes/passes.yaml */
+	const char *name; /* its name in templates/passes/passes.yaml */
 	void (*find)(struct kl_cedits *out, const struct kl_ctokens *c);
 };
 
@@ -31,7 +31,7 @@ struct kl_tiles {
 	struct kl_tile *t;
 	size_t n, alloc;
 };
-/** Find such constants; the caller releases `out`. */
+/** Find the constants that look like tile sizes; the caller releases `out`. */
 void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *tokens);
 void kl_tiles_release(struct kl_tiles *tiles);
 

@@ -15,7 +15,7 @@ void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *to
 			kl_cedits_tokens(out, tokens, i, tokens->t[i + 1].match, "", out->nsite);
 }
 
-/* The indentation of the line of token `i`. Caller frees. */
+/* Return the indentation of the line of token `i`. Caller frees. */
 static char *indent_of(const struct kl_ctokens *tokens, size_t i)
 {
 	size_t from = tokens->t[i].off, n = 0;
@@ -46,7 +46,7 @@ static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens, si
 	kl_cedits_tokens(out, tokens, i, i, with, out->nsite);
 }
 
-/* Loops within parentheses are skipped: they are macro arguments, which cannot have directives. */
+/* Skip loops within parentheses: they are macro arguments, which cannot contain directives. */
 void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	size_t i = 0;
@@ -83,7 +83,7 @@ static const struct vector *vector_at(const struct kl_ctokens *tokens, size_t i)
 	return NULL;
 }
 
-/* True if '*' at token `i` is a dereference; after a value it is a product. */
+/* Does '*' at token `i` dereference a pointer? After a value it multiplies instead. */
 static bool is_unary(const struct kl_ctokens *tokens, size_t i)
 {
 	if (i == 0)
@@ -95,7 +95,7 @@ static bool is_unary(const struct kl_ctokens *tokens, size_t i)
 		!strchr(")]", tokens->text[tokens->t[i - 1].off]));
 }
 
-/* True for "(char *)" in "(char *)p": an operand follows the parenthesis, not an operator. */
+/* Are the parentheses a cast, as in "(char *)p"? An operand follows a cast, not an operator. */
 static bool is_cast(const struct kl_ctokens *tokens, size_t open, long end)
 {
 	if (!kl_ctoken_is(tokens, open, "(") || end != tokens->t[open].match ||
@@ -106,9 +106,9 @@ static bool is_cast(const struct kl_ctokens *tokens, size_t open, long end)
 }
 
 /*
- * The last token of the operand that begins at `i`: a name, member or element, with or without &.
- * Returns -1 for anything else, and if the operand must not be evaluated more than once: a call, an
- * assignment, ++ or --.
+ * Return the last token of the operand that begins at `i`: a name, member or element, with or
+ * without &. Return -1 for anything else, and for an operand with a call, an assignment, ++ or --,
+ * which must not be evaluated more than once.
  */
 static long operand_end(const struct kl_ctokens *tokens, size_t i)
 {
@@ -188,7 +188,7 @@ static bool begins_statement(const struct kl_ctokens *tokens, size_t i)
 	       kl_ctoken_is(tokens, i - 1, "}");
 }
 
-/* True if the parentheses that end before `i` are the head of an if or a loop. */
+/* Are the parentheses that end before `i` those of an if, for or while? */
 static bool after_head(const struct kl_ctokens *tokens, size_t i)
 {
 	static const char *const word[] = { "if", "for", "while" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traits - audits claimed traits: a model reads the source a second time */
+/* traits - audits claimed traits: a model that does not know the claims reads the source */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,8 +10,8 @@
 #include "rewrite/rederive.h"
 
 /*
- * The author of a step claims which traits its source has or lost. A model is asked for the same
- * traits in a separate conversation, without the claims.
+ * The author of a step claims which traits the source now has or no longer has. A model is asked
+ * for the same traits in a conversation of its own, and is not told the claims.
  */
 struct reader {
 	struct kl_driver driver;
@@ -27,7 +27,7 @@ static void reader_release(struct reader *reader)
 	kl_mechanisms_release(&reader->mechanisms);
 }
 
-/* The claim "yes" or "no", which can be confirmed; unaudited ones are "yes unaudited" etc. */
+/* Return the claim, "yes" or "no", also if it is marked ("yes unaudited"); "": no such claim. */
 static const char *claim_of(const json_t *claims, const char *name)
 {
 	const char *value = kl_json_str_or(claims, name, "");
