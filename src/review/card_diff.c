@@ -15,11 +15,10 @@ static void diff_line(struct kl_card_pair *pair, const char *what, const char *b
 		return;
 	if (pair->trusted)
 		ANSWER(pair, "edited-after-trials",
-		       "'%w' was edited after trials passed with other words: %s, before "
-		       "%s",
-		       what, after ? after : "nothing", before ? before : "nothing");
+		       "'%w' was edited after trials passed with its old text: %s (was %s)", what,
+		       after ? after : "nothing", before ? before : "nothing");
 	else
-		NOTE(pair, "edited", "'%w' is %s, before %s", what, after ? after : "nothing",
+		NOTE(pair, "edited", "'%w' is %s (was %s)", what, after ? after : "nothing",
 		     before ? before : "nothing");
 }
 
@@ -87,15 +86,15 @@ static void diff_carriers(struct kl_card_pair *pair)
 		const char *form = kl_carrier_form_name(before->form);
 
 		if (!after)
-			NOTE(pair, "carrier-removed", "the carrier for %s (%w) is gone",
+			NOTE(pair, "carrier-removed", "the carrier for %s (%w) was removed",
 			     before->language, form);
 		else if (strcmp(before->text, after->text) && pair->trusted)
 			ANSWER(pair, "carrier-edited",
 			       "the carrier for %s (%w) was edited after admission: trials passed "
-			       "with another text",
+			       "with its old text",
 			       before->language, form);
 		else if (strcmp(before->text, after->text))
-			NOTE(pair, "carrier-edited", "the carrier for %s (%w) has another text",
+			NOTE(pair, "carrier-edited", "the carrier for %s (%w) was edited",
 			     before->language, form);
 		if (after && !same_text(before->of, after->of))
 			NOTE(pair, "carrier-source",
@@ -112,8 +111,8 @@ static void diff_carriers(struct kl_card_pair *pair)
 /* --- the card ------------------------------------------------------------------------------ */
 
 /*
- * The status is computed from trials, so a higher one needs no answer: the new trials are listed as
- * well, and checked elsewhere.
+ * Report a change of status. A higher status needs no answer: it is computed from trials, and the
+ * new trials are reported and checked themselves.
  */
 static void diff_status(struct kl_card_pair *pair)
 {
@@ -123,19 +122,19 @@ static void diff_status(struct kl_card_pair *pair)
 	if (before == after)
 		return;
 	if (after == KL_CARD_RETRACTED || after > before)
-		NOTE(pair, "status", "the status is %w, before %w", now, old);
+		NOTE(pair, "status", "the status is %w (was %w)", now, old);
 	if (before == KL_CARD_RETRACTED)
-		ANSWER(pair, "status", "the status is %w again, it was retracted", now);
+		ANSWER(pair, "status", "the status is %w again (was retracted)", now);
 	else if (after < before)
 		ANSWER(pair, "status",
-		       "the status is lowered to %w, it was %w: trials that it depended on are "
-		       "gone, or no longer count",
+		       "the status is lowered to %w (was %w): trials that it depended on were "
+		       "removed or no longer count",
 		       now, old);
 }
 
 /*
- * Report a new card and, if it is provisional or admitted, the parts of its scope that nothing
- * verifies.
+ * Report a new card and, if it is provisional or admitted, the parts of its scope that neither
+ * 'ver' nor 'effect' verifies.
  */
 static void new_card(struct kl_card_pair *pair)
 {
@@ -185,6 +184,6 @@ void kl_card_diff(struct kl_findings *out, const struct kl_card *old, const stru
 	diff_find(&pair);
 	diff_carriers(&pair);
 	if (!same_text(old->mechanism, now->mechanism) || !same_text(old->action, now->action))
-		NOTE(&pair, "mechanism", "the mechanism is %s, the action %s; before %s, %s",
+		NOTE(&pair, "mechanism", "mechanism and action are %s and %s (were %s and %s)",
 		     now->mechanism, now->action, old->mechanism, old->action);
 }

@@ -12,13 +12,13 @@
  * before; all other changes are noted. These must be answered:
  *
  *	pre		dropped, moved to `useful`, predicate weaker or removed, witness removed
- *	scope		wider than the verified rows; fewer needs, requirements or conflicts
- *	effect		a row removed; without a new event: a higher ratio, better verification
+ *	scope		wider than 'ver' and 'effect' verify; fewer needs, requirements or conflicts
+ *	effect		a row removed; a higher ratio or better verification without a new event
  *	evidence, risk, ver	removed, or rewritten under the same event
  *	status		lowered; a retraction withdrawn
  *	intent, anchor, carriers	edited after trials passed with the old text
  *
- * `old` is NULL for a new card. Whether cited evidence exists is checked by library.h.
+ * `old` is NULL for a new card. That cited evidence exists is checked elsewhere (library.h).
  */
 void kl_card_diff(struct kl_findings *out, const struct kl_card *old, const struct kl_card *now);
 

@@ -10,8 +10,8 @@
 /*
  * card_diff_parts - the functions of card_diff*.c, each of which compares some fields of a card.
  *
- * They append findings. In a finding's format %s is text of the card, %w one of our own words, %r a
- * ratio (review/finding.h).
+ * They append findings, with formats of review/finding.h: %s is quoted text of the card, %w a word
+ * of our own, %r a ratio.
  */
 
 /* Two versions of a card. */
@@ -36,12 +36,13 @@ static inline bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/** Compare all preconditions. */
+/* -- card_diff_pre.c: preconditions ------------------------------------------------- */
+
 void kl_card_diff_pre(struct kl_card_pair *pair);
 
-/* -- card_diff_scope.c -------------------------------------------------------------- */
+/* -- card_diff_scope.c: scope and effect -------------------------------------------- */
 
-/** True if the card has a verified row for that case, or for that language. */
+/** True if 'ver' or 'effect' has a verified row for the case, or for the language, `what`. */
 bool kl_card_diff_case_verified(const struct kl_card *card, const char *what);
 bool kl_card_diff_language_verified(const struct kl_card *card, const char *what);
 void kl_card_diff_scope(struct kl_card_pair *pair);

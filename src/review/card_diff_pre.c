@@ -15,13 +15,13 @@ static void diff_test(struct kl_card_pair *pair, const struct kl_card_pre *befor
 		return;
 	if (!after->test) {
 		ANSWER(pair, "pre-unknown",
-		       "the precondition %s is no longer checked: its test %s is gone", before->id,
-		       before->test);
+		       "the precondition %s is no longer checked: its test %s was removed",
+		       before->id, before->test);
 		return;
 	}
 	if (!before->test) {
-		NOTE(pair, "pre-checked", "the precondition %s is checked now: %s", after->id,
-		     after->test);
+		NOTE(pair, "pre-checked", "the precondition %s is now checked by the test %s",
+		     after->id, after->test);
 		return;
 	}
 	/* both predicates parsed when the cards were read, so this does not fail */
@@ -31,20 +31,20 @@ static void diff_test(struct kl_card_pair *pair, const struct kl_card_pre *befor
 	switch (kl_predicate_relation(old, now, &lost)) {
 	case KL_RELATION_SAME:
 		NOTE(pair, "pre-rewritten",
-		     "the precondition %s is rewritten with the same meaning", before->id);
+		     "the precondition %s was rewritten with the same meaning", before->id);
 		return;
 	case KL_RELATION_STRONGER:
-		NOTE(pair, "pre-stronger", "the precondition %s is stricter: %s, before %s",
+		NOTE(pair, "pre-stronger", "the precondition %s is stricter: %s (was %s)",
 		     before->id, after->test, before->test);
 		return;
 	case KL_RELATION_WEAKER:
-		ANSWER(pair, "pre-weakened", "the precondition %s is weaker: %s, before %s",
+		ANSWER(pair, "pre-weakened", "the precondition %s is weaker: %s (was %s)",
 		       before->id, after->test, before->test);
 		break;
 	case KL_RELATION_OTHER:
 		ANSWER(pair, "pre-changed",
-		       "the precondition %s has changed, and may hold where it did not: %s, before "
-		       "%s",
+		       "the precondition %s was changed and may hold where it did not: %s (was "
+		       "%s)",
 		       before->id, after->test, before->test);
 		break;
 	}
@@ -60,14 +60,15 @@ static void diff_witness(struct kl_card_pair *pair, const struct kl_card_pre *be
 
 	if (before->state == KL_PRE_WITNESSED && after->state != KL_PRE_WITNESSED)
 		ANSWER(pair, "pre-witness-gone",
-		       "the precondition %s was witnessed by event %w, now it is assumed",
+		       "the precondition %s was witnessed by event %w and is now only assumed",
 		       before->id, brief_id(before_id, before->by));
 	else if (before->state != after->state)
-		NOTE(pair, "pre-witnessed", "the precondition %s is witnessed now, by event %w",
+		NOTE(pair, "pre-witnessed", "the precondition %s is now witnessed by event %w",
 		     after->id, brief_id(after_id, after->by));
 	else if (!same_text(before->by, after->by) || !same_text(before->class_, after->class_))
 		NOTE(pair, "pre-witness",
-		     "the precondition %s has another witness: event %w (%s), before %w (%s)",
+		     "the precondition %s has another witness: event %w of class %s (was %w of "
+		     "class %s)",
 		     before->id, brief_id(after_id, after->by), after->class_,
 		     brief_id(before_id, before->by), before->class_);
 }
@@ -84,9 +85,8 @@ static void diff_pre(struct kl_card_pair *pair, const struct kl_card_pre *before
 	}
 	if (was_sound && !sound)
 		ANSWER(pair, "pre-demoted",
-		       "the precondition %s was needed for correctness, now it is said to be "
-		       "needed "
-		       "only for speed",
+		       "the precondition %s was needed for correctness, but is now said to be "
+		       "needed only for speed",
 		       before->id);
 	else if (!was_sound && sound)
 		NOTE(pair, "pre-promoted",
@@ -98,11 +98,11 @@ static void diff_pre(struct kl_card_pair *pair, const struct kl_card_pre *before
 		return;
 	/* without a test the text itself is the precondition */
 	if (before->test || after->test)
-		NOTE(pair, "pre-reworded", "the precondition %s is reworded: %s, before %s",
+		NOTE(pair, "pre-reworded", "the precondition %s was reworded: %s (was %s)",
 		     before->id, after->text, before->text);
 	else
 		ANSWER(pair, "pre-changed",
-		       "the precondition %s, which nothing checks, says %s, before %s", before->id,
+		       "the precondition %s, which nothing checks, is %s (was %s)", before->id,
 		       after->text, before->text);
 }
 

@@ -51,7 +51,7 @@ static void diff_declared(struct kl_card_pair *pair, const struct kl_strvec *bef
 			     before->v[i]);
 }
 
-/* Compare requirements on a target: fewer of them widen the scope. */
+/* Compare requirements on a target. A requirement that was dropped widens the scope. */
 static void diff_required(struct kl_card_pair *pair, const struct kl_strvec *before,
 			  const struct kl_strvec *after, const char *fewer, const char *more)
 {
@@ -68,12 +68,13 @@ static void diff_promised(struct kl_card_pair *pair, const struct kl_strvec *bef
 {
 	for (size_t i = 0; i < after->n; i++)
 		if (!kl_strvec_has(before, after->v[i]))
-			ANSWER(pair, "provides-added", "it promises the fact %s in '%w'",
+			ANSWER(pair, "provides-added", "the card now promises the fact %s in '%w'",
 			       after->v[i], where);
 	for (size_t i = 0; i < before->n; i++)
 		if (!kl_strvec_has(after, before->v[i]))
-			NOTE(pair, "provides-removed", "it no longer promises the fact %s in '%w'",
-			     before->v[i], where);
+			NOTE(pair, "provides-removed",
+			     "the card no longer promises the fact %s in '%w'", before->v[i],
+			     where);
 }
 
 void kl_card_diff_scope(struct kl_card_pair *pair)
@@ -129,22 +130,22 @@ static void diff_row(struct kl_card_pair *pair, const struct kl_card_row *before
 	brief_id(id, before->event);
 	if (after->ratio.ppm > before->ratio.ppm || after->ratio.lo > before->ratio.lo)
 		ANSWER(pair, "effect-raised",
-		       "the effect for %s on %s is raised from %rx to %rx, and the event is the "
+		       "the effect for %s on %s is raised from %rx to %rx, but the event is the "
 		       "same (%w)",
 		       before->case_, before->platform, before->ratio.ppm, after->ratio.ppm, id);
 	else if (memcmp(&before->ratio, &after->ratio, sizeof(before->ratio)))
-		NOTE(pair, "effect-lowered", "the effect for %s on %s is %rx, before %rx",
+		NOTE(pair, "effect-lowered", "the effect for %s on %s is %rx (was %rx)",
 		     before->case_, before->platform, after->ratio.ppm, before->ratio.ppm);
 	if (after->by < before->by)
 		ANSWER(pair, "effect-verified",
-		       "the effect for %s on %s is said to be measured by %w, before by %w, "
-		       "and the event is the same (%w)",
+		       "the effect for %s on %s is said to be measured by %w (was %w), but the "
+		       "event is the same (%w)",
 		       before->case_, before->platform, by_words[after->by], by_words[before->by],
 		       id);
 	if (strcmp(before->case_, after->case_) || strcmp(before->dtype, after->dtype) ||
 	    strcmp(before->language, after->language) || strcmp(before->platform, after->platform))
 		ANSWER(pair, "effect-moved",
-		       "the event %w is said to be of %s %s %s %s, before of %s %s %s %s", id,
+		       "the event %w is said to be for %s %s %s %s (was for %s %s %s %s)", id,
 		       after->case_, after->dtype, after->language, after->platform, before->case_,
 		       before->dtype, before->language, before->platform);
 }
@@ -161,7 +162,7 @@ void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_
 			diff_row(pair, before, after);
 		else
 			ANSWER(pair, "effect-removed",
-			       "a measured effect is gone: %rx for %s on %s (event %w)",
+			       "a measured effect was removed: %rx for %s on %s (event %w)",
 			       before->ratio.ppm, before->case_, before->platform,
 			       brief_id(id, before->event));
 	}
@@ -184,14 +185,18 @@ void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_
 	diff_promised(pair, &pair->old->provides, &pair->now->provides, "effect");
 	if (!pair->old->enables.n != !pair->now->enables.n)
 		ANSWER(pair, "effect-kind",
-		       pair->now->enables.n ? "a win by itself is said to be an enabler" :
-					      "an enabler is said to be a win by itself");
+		       pair->now->enables.n ? "the card was said to gain speed by itself, and is "
+					      "now said to enable other cards" :
+					      "the card was said to enable other cards, and is now "
+					      "said to gain speed by itself");
 	for (size_t i = 0; i < pair->now->enables.n && pair->old->enables.n; i++)
 		if (!kl_strvec_has(&pair->old->enables, pair->now->enables.v[i]))
-			ANSWER(pair, "enables-added", "it is said to enable the card %s as well",
+			ANSWER(pair, "enables-added",
+			       "the card is now also said to enable the card %s",
 			       pair->now->enables.v[i]);
 	for (size_t i = 0; i < pair->old->enables.n && pair->now->enables.n; i++)
 		if (!kl_strvec_has(&pair->now->enables, pair->old->enables.v[i]))
-			NOTE(pair, "enables-removed", "it is no longer said to enable the card %s",
+			NOTE(pair, "enables-removed",
+			     "the card is no longer said to enable the card %s",
 			     pair->old->enables.v[i]);
 }

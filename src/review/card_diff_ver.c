@@ -22,11 +22,12 @@ void kl_card_diff_evidence(struct kl_card_pair *pair)
 		const struct kl_card_evidence *after = find_evidence(pair->now, before->event);
 
 		if (!after)
-			ANSWER(pair, "evidence-removed", "evidence is gone: %s step %d (event %w)",
-			       before->lineage, before->step, brief_id(id, before->event));
+			ANSWER(pair, "evidence-removed",
+			       "evidence was removed: %s step %d (event %w)", before->lineage,
+			       before->step, brief_id(id, before->event));
 		else if (!kl_schema_equal(before, after, &kl_card_evidence_schema))
 			ANSWER(pair, "evidence-rewritten",
-			       "evidence is rewritten under the same event: %s step %d "
+			       "evidence was rewritten, but cites the same event: %s step %d "
 			       "(%w)",
 			       before->lineage, before->step, brief_id(id, before->event));
 	}
@@ -66,10 +67,10 @@ void kl_card_diff_risks(struct kl_card_pair *pair)
 					  *after = find_risk(pair->now, before, true);
 
 		if (!after && (after = find_risk(pair->now, before, false)))
-			NOTE(pair, "risk-reworded", "the risk %s is reworded: %s, before %s",
+			NOTE(pair, "risk-reworded", "the risk %s was reworded: %s (was %s)",
 			     before->class_, after->text, before->text);
 		if (!after)
-			ANSWER(pair, "risk-removed", "the risk %s is gone: %s", before->class_,
+			ANSWER(pair, "risk-removed", "the risk %s was removed: %s", before->class_,
 			       before->text);
 		for (size_t n = 0; after && n < before->events.n; n++)
 			if (!kl_strvec_has(&after->events, before->events.v[n]))
@@ -97,7 +98,8 @@ void kl_card_diff_print_trial(struct kl_card_pair *pair, const struct kl_card_tr
 	char id[SHORT + 1];
 
 	if (trial->retracted)
-		NOTE(pair, "retracted", "it is retracted by %s: %s", trial->by, trial->retracted);
+		NOTE(pair, "retracted", "the card is retracted by %s: %s", trial->by,
+		     trial->retracted);
 	else if (trial->result == KL_RESULT_PASS)
 		NOTE(pair, "trial-passed", "a new trial passed on %s (%s), %w%w%w, %rx (event %w)",
 		     trial->workload, trial->platform, kl_level_name(trial->level),
@@ -126,10 +128,11 @@ void kl_card_diff_trials(struct kl_card_pair *pair)
 			       before->retracted ? "a retraction" : before->workload,
 			       brief_id(id, before->event));
 		else if (before->retracted)
-			ANSWER(pair, "retraction-removed", "a retraction is taken back: %s",
+			ANSWER(pair, "retraction-removed", "a retraction was removed: %s",
 			       before->retracted);
 		else
-			ANSWER(pair, "trial-removed", "a trial that %w is gone: on %s (event %w)",
+			ANSWER(pair, "trial-removed",
+			       "a trial that %w was removed: on %s (event %w)",
 			       before->result == KL_RESULT_PASS ? "passed" : "failed",
 			       before->workload, brief_id(id, before->event));
 	}

@@ -33,7 +33,7 @@ static const char *dims_text(struct kl_buf *buf, const struct kl_contract *contr
 	return buf->ptr;
 }
 
-/* Dims are matched by name: `before` has those of the old contract, `after` those of the new. */
+/* Compare dims by name: `before` are dims of the old contract, `after` dims of the new one. */
 static bool same_point(const struct pair *pair, const struct kl_dims *before,
 		       const struct kl_dims *after)
 {
@@ -54,7 +54,7 @@ static void diff_case(struct pair *pair)
 	KL_AUTO(kl_buf_release) struct kl_buf before = KL_BUF_INIT, after = KL_BUF_INIT;
 
 	if (strcmp(pair->old->op, pair->now->op))
-		ANSWER(pair, "op", "the operator is %s, before %s", pair->now->op, pair->old->op);
+		ANSWER(pair, "op", "the operator is %s (was %s)", pair->now->op, pair->old->op);
 	if (same_point(pair, &pair->old->dims, &pair->now->dims))
 		return;
 	dims_text(&before, pair->old, &pair->old->dims);
@@ -63,12 +63,12 @@ static void diff_case(struct pair *pair)
 		for (size_t k = 0; k < pair->now->dims.n; k++)
 			if (!strcmp(pair->old->dim_name[i], pair->now->dim_name[k]) &&
 			    pair->now->dims.v[k] < pair->old->dims.v[i]) {
-				ANSWER(pair, "dims-narrowed", "the case is smaller: %s, before %s",
+				ANSWER(pair, "dims-narrowed", "the case is smaller: %s (was %s)",
 				       after.ptr, before.ptr);
 				return;
 			}
 	}
-	ANSWER(pair, "dims-changed", "the case is %s, before %s", after.ptr, before.ptr);
+	ANSWER(pair, "dims-changed", "the case is %s (was %s)", after.ptr, before.ptr);
 }
 
 static const struct kl_perf_case *find_perf(const struct pair *pair,
@@ -94,10 +94,10 @@ static void diff_cases(struct pair *pair)
 			continue;
 		}
 		if (before->weight != after->weight)
-			ANSWER(pair, "case-weight", "the weight of the case %s is %d, before %d",
+			ANSWER(pair, "case-weight", "the weight of the case %s is %d (was %d)",
 			       buf.ptr, after->weight, before->weight);
 		if (before->hot != after->hot)
-			ANSWER(pair, "case-rank", "the case %s is measured %w, before %w", buf.ptr,
+			ANSWER(pair, "case-rank", "the case %s is measured %w (was %w)", buf.ptr,
 			       after->hot ? "hot" : "cold", before->hot ? "hot" : "cold");
 	}
 	for (size_t i = 0; i < pair->now->nperf; i++) {
@@ -138,7 +138,7 @@ static void diff_also(struct pair *pair)
 
 /* --- domain ---------------------------------------------------------------------- */
 
-/* The whole domain as one predicate; NULL if it is empty (no restriction) or too long. */
+/* Parse the whole domain as one predicate; NULL: it is empty (no restriction) or too long. */
 static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -152,8 +152,8 @@ static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 }
 
 /*
- * True if a condition follows from the domain of `from`, whose predicate is `whole`. If that is
- * NULL or too long to compare, only a condition with the same text follows.
+ * True if a condition follows from the domain of `from`, whose predicate is `whole`. If `whole` is
+ * NULL or cannot be compared, true only for a condition with the same text as one of the domain's.
  */
 static bool follows_from(const struct kl_contract *from, const struct kl_predicate *whole,
 			 const char *text)
@@ -183,12 +183,13 @@ static void diff_domain(struct pair *pair)
 
 	for (size_t i = 0; i < pair->now->ndomain; i++)
 		if (!follows_from(pair->old, old, pair->now->domain_text[i]))
-			ANSWER(pair, "domain-narrowed", "the domain is narrower: it asks for %s",
+			ANSWER(pair, "domain-narrowed",
+			       "the domain is narrower: it now requires %s",
 			       pair->now->domain_text[i]);
 	for (size_t i = 0; i < pair->old->ndomain; i++)
 		if (!follows_from(pair->now, now, pair->old->domain_text[i]))
 			NOTE(pair, "domain-widened",
-			     "the domain is wider: it no longer asks for %s",
+			     "the domain is wider: it no longer requires %s",
 			     pair->old->domain_text[i]);
 }
 
@@ -213,7 +214,7 @@ static bool fill_range(double *lo, double *hi, const json_t *fill, const char *k
 	return true;
 }
 
-/* True if the new fill can give every input that the old one gives. */
+/* True if the new fill can give every input that the old fill can give. */
 static bool is_wider(const json_t *before, const json_t *after)
 {
 	static const char *const kinds[] = { "ints", "uniform" };
@@ -233,26 +234,26 @@ static void diff_arg(struct pair *pair, const struct kl_arg *before, const struc
 	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
 
 	if (before->kind != after->kind || before->dtype != after->dtype)
-		ANSWER(pair, "arg-changed", "the argument %s is %w %s, before %w %s", before->name,
+		ANSWER(pair, "arg-changed", "the argument %s is %w %s (was %w %s)", before->name,
 		       kl_arg_kind_names[after->kind], kl_dtype_name(after->dtype),
 		       kl_arg_kind_names[before->kind], kl_dtype_name(before->dtype));
 	if (before->kind == KL_ARG_SCALAR && after->kind == KL_ARG_SCALAR &&
 	    before->value != after->value) {
 		kl_buf_addf(&before_text, "%.12g", before->value);
 		kl_buf_addf(&after_text, "%.12g", after->value);
-		ANSWER(pair, "arg-value", "the argument %s has the value %w, before %w",
-		       before->name, after_text.ptr, before_text.ptr);
+		ANSWER(pair, "arg-value", "the argument %s has the value %w (was %w)", before->name,
+		       after_text.ptr, before_text.ptr);
 	}
 	if ((before->fill || after->fill) && !json_equal(before->fill, after->fill)) {
 		json_text(&before_text, before->fill);
 		json_text(&after_text, after->fill);
 		if (before->fill && after->fill && is_wider(before->fill, after->fill))
 			NOTE(pair, "input-widened",
-			     "the input %s is drawn more widely: %s, before %s", before->name,
+			     "the input %s is drawn from a wider range: %s (was %s)", before->name,
 			     after_text.ptr, before_text.ptr);
 		else
 			ANSWER(pair, "input-narrowed",
-			       "the input %s is drawn differently: %s, before %s", before->name,
+			       "the input %s is drawn differently: %s (was %s)", before->name,
 			       after_text.ptr, before_text.ptr);
 	}
 	if (before->sweep && !after->sweep)
@@ -263,7 +264,7 @@ static void diff_arg(struct pair *pair, const struct kl_arg *before, const struc
 		     before->name);
 }
 
-/* Compare shapes by their extents at all points of the old contract. */
+/* Compare the shapes of an argument by their extents at all points of the old contract. */
 static void diff_shape(struct pair *pair, size_t i, size_t k)
 {
 	const struct kl_arg *before = &pair->old->arg[i], *after = &pair->now->arg[k];
@@ -293,7 +294,7 @@ static void diff_args(struct pair *pair)
 		int k = kl_contract_arg(pair->now, pair->old->arg[i].name);
 
 		if (k < 0) {
-			ANSWER(pair, "arg-removed", "the argument %s is gone",
+			ANSWER(pair, "arg-removed", "the argument %s was removed",
 			       pair->old->arg[i].name);
 			continue;
 		}
@@ -304,13 +305,13 @@ static void diff_args(struct pair *pair)
 	}
 	for (size_t i = 0; i < pair->now->nargs; i++)
 		if (kl_contract_arg(pair->old, pair->now->arg[i].name) < 0)
-			ANSWER(pair, "arg-added", "there is a further argument %s",
+			ANSWER(pair, "arg-added", "the argument %s was added",
 			       pair->now->arg[i].name);
 	if (order)
 		ANSWER(pair, "arg-order", "the order of the arguments has changed");
 }
 
-/* Compare what is undefined of inputs that are no ordinary numbers. */
+/* Compare for which inputs that are not ordinary numbers the result is undefined. */
 static void diff_values(struct pair *pair)
 {
 	for (size_t i = 0; i < KL_VALUES; i++) {
@@ -320,11 +321,12 @@ static void diff_values(struct pair *pair)
 
 		if (!before && after)
 			ANSWER(pair, "values-undefined",
-			       "an input that is %w is undefined: no kernel is called with one",
+			       "the result for %w inputs is undefined now: no kernel is called with "
+			       "such an input",
 			       name);
 		else if (before && !after)
 			NOTE(pair, "values-defined",
-			     "an input that is %w must be answered as by the oracle", name);
+			     "the result for %w inputs must now match the oracle", name);
 	}
 }
 
@@ -351,13 +353,11 @@ static void diff_factor(struct pair *pair, const json_t *before, const json_t *a
 	kl_buf_addf(&before_text, "%.12g", old);
 	kl_buf_addf(&after_text, "%.12g", now);
 	if (now > old)
-		ANSWER(pair, "tolerance-loosened",
-		       "the tolerance of %s is looser: %w %w, before %w", out, key, after_text.ptr,
-		       before_text.ptr);
+		ANSWER(pair, "tolerance-loosened", "the tolerance of %s is looser: %w %w (was %w)",
+		       out, key, after_text.ptr, before_text.ptr);
 	else if (now < old)
-		NOTE(pair, "tolerance-tightened",
-		     "the tolerance of %s is tighter: %w %w, before %w", out, key, after_text.ptr,
-		     before_text.ptr);
+		NOTE(pair, "tolerance-tightened", "the tolerance of %s is tighter: %w %w (was %w)",
+		     out, key, after_text.ptr, before_text.ptr);
 }
 
 static void diff_rule(struct pair *pair, const json_t *before, const json_t *after)
@@ -372,30 +372,30 @@ static void diff_rule(struct pair *pair, const json_t *before, const json_t *aft
 		return;
 	if (strcmp(old, now)) {
 		if (!strcmp(now, "exact"))
-			NOTE(pair, "tolerance-tightened",
-			     "%s must now be exact, before the rule was %s", out, old);
+			NOTE(pair, "tolerance-tightened", "%s must now be exact (the rule was %s)",
+			     out, old);
 		else
 			ANSWER(pair, "tolerance-changed",
-			       "%s is judged by another rule: %s, before %s", out,
+			       "%s is judged by another rule: %s (was %s)", out,
 			       json_text(&after_text, after), json_text(&before_text, before));
 		return;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(factors); i++)
 		diff_factor(pair, before, after, out, factors[i]);
 	if (kl_json_bool_or(before, "zeros", false) && !kl_json_bool_or(after, "zeros", false))
-		ANSWER(pair, "tolerance-loosened", "zeros of %s need no longer be exact zeros",
+		ANSWER(pair, "tolerance-loosened", "%s need no longer be 0 where the truth is 0",
 		       out);
 	json_text(&before_text, json_object_get(before, "per"));
 	json_text(&after_text, json_object_get(after, "per"));
 	if (strcmp(before_text.ptr, after_text.ptr))
 		ANSWER(pair, "tolerance-groups",
-		       "%s is judged in different groups: per %s, before %s", out, after_text.ptr,
+		       "%s is judged in different groups: per %s (was per %s)", out, after_text.ptr,
 		       before_text.ptr);
 	if (!same_text(kl_json_str_or(before, "of", NULL), kl_json_str_or(after, "of", NULL)) ||
 	    !same_text(kl_json_str_or(before, "indices", NULL),
 		       kl_json_str_or(after, "indices", NULL)))
-		ANSWER(pair, "tolerance-changed", "%s is judged by another rule: %s, before %s",
-		       out, json_text(&after_text, after), json_text(&before_text, before));
+		ANSWER(pair, "tolerance-changed", "%s is judged by another rule: %s (was %s)", out,
+		       json_text(&after_text, after), json_text(&before_text, before));
 }
 
 static void diff_accept(struct pair *pair)
@@ -456,7 +456,7 @@ static void diff_oracle(struct pair *pair, const struct kl_surface *old,
 {
 	if (!same_text(pair->old->oracle_entry, pair->now->oracle_entry) ||
 	    !same_text(pair->old->oracle_launch, pair->now->oracle_launch))
-		ANSWER(pair, "oracle-changed", "the entry point of the oracle is %s, before %s",
+		ANSWER(pair, "oracle-changed", "the entry point of the oracle is %s (was %s)",
 		       pair->now->oracle_entry ? pair->now->oracle_entry : pair->now->oracle_launch,
 		       pair->old->oracle_entry ? pair->old->oracle_entry :
 						 pair->old->oracle_launch);
@@ -465,13 +465,13 @@ static void diff_oracle(struct pair *pair, const struct kl_surface *old,
 				     *after = find_file(now->oracle, now->noracle, before->path);
 
 		if (!after)
-			ANSWER(pair, "oracle-changed", "the oracle's file %s is gone",
-			       before->path);
+			ANSWER(pair, "oracle-changed",
+			       "the oracle changed: its file %s was removed", before->path);
 		else if (before->len != after->len ||
 			 memcmp(before->data, after->data, before->len) ||
 			 before->mode != after->mode)
-			ANSWER(pair, "oracle-changed",
-			       "the oracle changed: its file %s has other contents", before->path);
+			ANSWER(pair, "oracle-changed", "the oracle changed: its file %s was edited",
+			       before->path);
 	}
 	for (size_t i = 0; i < now->noracle; i++)
 		if (!find_file(old->oracle, old->noracle, now->oracle[i].path))
@@ -479,7 +479,7 @@ static void diff_oracle(struct pair *pair, const struct kl_surface *old,
 			       now->oracle[i].path);
 }
 
-/* The floor at the case, in bytes or operations; 0 if there is none. */
+/* Compute the floor at the case, in bytes or operations; 0: there is none. */
 static int64_t floor_at(const struct kl_contract *contract, const struct kl_expr *expr,
 			bool automatic)
 {
@@ -495,19 +495,19 @@ static int64_t floor_at(const struct kl_contract *contract, const struct kl_expr
 static void diff_limit(struct pair *pair, const char *what, int64_t old, int64_t now)
 {
 	if (now > old)
-		ANSWER(pair, "limit-raised", "%w: %d, before %d", what, now, old);
+		ANSWER(pair, "limit-raised", "%w: %d (was %d)", what, now, old);
 	else if (now < old)
-		NOTE(pair, "limit-lowered", "%w: %d, before %d", what, now, old);
+		NOTE(pair, "limit-lowered", "%w: %d (was %d)", what, now, old);
 }
 
 static void diff_floor(struct pair *pair, const char *what, int64_t old, int64_t now)
 {
 	if (now < old)
-		ANSWER(pair, "floor-lowered", "the floor of %w at the case is %d, before %d", what,
+		ANSWER(pair, "floor-lowered", "the floor of %w at the case is %d (was %d)", what,
 		       now, old);
 	else if (now > old)
-		NOTE(pair, "floor-raised", "the floor of %w at the case is %d, before %d", what,
-		     now, old);
+		NOTE(pair, "floor-raised", "the floor of %w at the case is %d (was %d)", what, now,
+		     old);
 }
 
 static void diff_measures(struct pair *pair)
@@ -518,15 +518,15 @@ static void diff_measures(struct pair *pair)
 		ANSWER(pair, "determinism-dropped",
 		       "the same input no longer has to give the same bits");
 	else if (!before->deterministic && after->deterministic)
-		NOTE(pair, "determinism-added", "the same input must give the same bits");
+		NOTE(pair, "determinism-added", "the same input must now give the same bits");
 	if (before->baseline && !after->baseline)
-		ANSWER(pair, "baseline-dropped", "it is no longer compared with the baseline %s",
-		       before->baseline);
+		ANSWER(pair, "baseline-dropped",
+		       "the kernel is no longer compared with the baseline %s", before->baseline);
 	else if (!same_text(before->baseline, after->baseline) && before->baseline)
-		ANSWER(pair, "baseline-changed", "the baseline is %s, before %s", after->baseline,
+		ANSWER(pair, "baseline-changed", "the baseline is %s (was %s)", after->baseline,
 		       before->baseline);
 	else if (!same_text(before->baseline, after->baseline))
-		NOTE(pair, "baseline-added", "it is compared with the baseline %s",
+		NOTE(pair, "baseline-added", "the kernel is now compared with the baseline %s",
 		     after->baseline);
 	diff_floor(pair, "bytes", floor_at(before, before->floor.bytes, before->floor.bytes_auto),
 		   floor_at(after, after->floor.bytes, after->floor.bytes_auto));
@@ -542,32 +542,34 @@ static void diff_surface(struct pair *pair)
 
 	if (strcmp(before->workload, after->workload))
 		ANSWER(pair, "workload-renamed",
-		       "the workload is called %s, before %s: verdicts and lineages of the "
-		       "old name are not its own",
+		       "the workload is called %s (was %s): verdicts and lineages of the old "
+		       "name do not belong to it",
 		       after->workload, before->workload);
 	if (strcmp(before->language->name, after->language->name) ||
 	    !same_text(before->entry, after->entry))
 		ANSWER(pair, "surface-changed",
-		       "the language or entry point changed: %s %s, before %s %s",
+		       "the language or entry point changed: %s %s (was %s %s)",
 		       after->language->name, after->entry, before->language->name, before->entry);
 	if (!kl_backend_of(before)->walled && kl_backend_of(after)->walled)
 		ANSWER(pair, "tier-lowered",
-		       "the kernel may run host code of its own: its tier is host-sandboxed, "
+		       "the kernel may now run host code of its own: its tier is host-sandboxed, "
 		       "not device-only");
 	for (size_t i = 0; i < after->flags.n; i++)
 		if (!kl_strvec_has(&before->flags, after->flags.v[i]))
-			NOTE(pair, "flag-added", "it is compiled with %s", after->flags.v[i]);
+			NOTE(pair, "flag-added", "the kernel is now compiled with %s",
+			     after->flags.v[i]);
 	for (size_t i = 0; i < before->flags.n; i++)
 		if (!kl_strvec_has(&after->flags, before->flags.v[i]))
-			NOTE(pair, "flag-removed", "it is no longer compiled with %s",
+			NOTE(pair, "flag-removed", "the kernel is no longer compiled with %s",
 			     before->flags.v[i]);
 	for (size_t i = 0; i < before->sources.n; i++)
 		if (!kl_strvec_has(&after->sources, before->sources.v[i]))
-			NOTE(pair, "source-removed", "%s is no longer one of its sources",
+			NOTE(pair, "source-removed", "%s is no longer a source of the kernel",
 			     before->sources.v[i]);
 	for (size_t i = 0; i < after->sources.n; i++)
 		if (!kl_strvec_has(&before->sources, after->sources.v[i]))
-			NOTE(pair, "source-added", "%s is one of its sources", after->sources.v[i]);
+			NOTE(pair, "source-added", "%s is now a source of the kernel",
+			     after->sources.v[i]);
 }
 
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,

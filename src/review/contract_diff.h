@@ -9,12 +9,12 @@
  * contract_diff - reports where a contract became weaker or stronger.
  *
  * A verdict means only as much as its contract requires. So a change must be answered if it lets
- * more kernels pass or makes a slow one look better: a looser tolerance; points, bands or sweeps
+ * more kernels pass or makes a slow kernel look better: a looser tolerance; points, bands or sweeps
  * removed; easier inputs; a narrower domain; another oracle; no baseline; another interface.
- * Stricter requirements are noted.
+ * Stricter requirements are only noted.
  *
- * `old` is the surface of the base, whose contract a review trusts. Both are whole surfaces,
- * because the oracle's files belong to the contract.
+ * `old` is the surface in the base, whose contract a review trusts. Surfaces are compared, not only
+ * contracts, because a surface also has the oracle's files.
  */
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 		      const struct kl_surface *now);

@@ -24,8 +24,8 @@ void kl_findings_release(struct kl_findings *findings)
 /* --- making texts ------------------------------------------------------------- */
 
 /*
- * True for C1 controls, invisible characters and marks of direction: U+0080-9F, U+00AD, U+200B-F,
- * U+2028-E, U+2060-F, U+FEFF.
+ * True for characters that can disguise a text: C1 controls, invisible characters and marks of
+ * direction (U+0080-9F, U+00AD, U+200B-F, U+2028-E, U+2060-F, U+FEFF).
  */
 static bool is_trick(const unsigned char *bytes, size_t n)
 {
@@ -42,8 +42,8 @@ static bool is_trick(const unsigned char *bytes, size_t n)
 }
 
 /*
- * Append at most `max` bytes, and "..." if there are more, as one line: white space and controls
- * become one blank, invalid bytes and DEL become "?", and the characters of is_trick() are dropped.
+ * Append at most `max` bytes as one line, and "..." if there are more. White space and controls in
+ * a row become one blank, invalid bytes and DEL become "?", and is_trick() characters are dropped.
  */
 static void add_clean(struct kl_buf *out, const char *text, size_t max)
 {
@@ -147,7 +147,10 @@ void kl_finding_plain(struct kl_buf *out, const char *text)
 		kl_buf_addch(out, *text == OPEN || *text == CLOSE ? '\'' : *text);
 }
 
-/* The fence is longer than any run of backticks inside; a blank separates it from a backtick. */
+/*
+ * Append a code span. Its fence is longer than any run of backticks in the text; if the text begins
+ * or ends with a backtick, a blank separates the two.
+ */
 static void add_span(struct kl_buf *out, const char *text, size_t n)
 {
 	size_t run = 0, longest = 0;

@@ -15,10 +15,10 @@
  * image or a control sequence. So a finding marks which of its parts are quoted, and each output
  * form quotes them in its own way: '...' in a terminal, a code span in Markdown.
  *
- * Texts are made by a format of their own:
+ * The text of a finding is made from a format with these conversions:
  *
- *	%s	quoted text: cleaned, on one line, truncated if it is long
- *	%w	one of our own words, unquoted
+ *	%s	untrusted text, quoted: cleaned, on one line, truncated if it is long
+ *	%w	text of our own, not quoted
  *	%d	int64_t
  *	%r	int64_t in millionths, printed as "1.25"
  *	%%	a percent sign
@@ -32,29 +32,29 @@ enum kl_weight {
 
 struct kl_finding {
 	enum kl_weight weight;
-	const char *code; /* static: the kind of finding, for programs */
+	const char *code; /* the kind of finding, for programs; a string constant */
 	char *text;
 };
 
 struct kl_findings {
-	struct kl_finding *v; /* in the order they were added */
+	struct kl_finding *v; /* in the order in which they were added */
 	size_t n, alloc;
-	size_t answers; /* how many are KL_ANSWER */
+	size_t answers; /* number of findings with weight KL_ANSWER */
 };
 
 void kl_findings_add(struct kl_findings *findings, enum kl_weight weight, const char *code,
 		     const char *fmt, ...);
 void kl_findings_release(struct kl_findings *findings);
 
-/** Append a text by the format above. */
+/** Append a text made from a format as described above. */
 void kl_finding_addf(struct kl_buf *out, const char *fmt, ...);
 void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap);
 
 /** Append a text for terminals and JSON, with quotes. It contains no control sequences. */
 void kl_finding_plain(struct kl_buf *out, const char *text);
 /**
- * Append a text as Markdown: quoted parts become code spans, our own words are escaped. Nothing in
- * it becomes a link, a mention, an image or HTML.
+ * Append a text as Markdown: quoted parts become code spans, the rest is escaped. No part of the
+ * text becomes a link, a mention, an image or HTML.
  */
 void kl_finding_markdown(struct kl_buf *out, const char *text);
 

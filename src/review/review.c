@@ -68,9 +68,9 @@ static int default_base(char **name, git_oid *base, struct kl_repo *repo)
 		kl_error_clear();
 	}
 	err = kl_error(KL_ENOTFOUND,
-		       "there is no base: HEAD has no upstream, and no branch main or "
-		       "master exists");
-	return kl_error_hint(err, "git klineage review <base>..<head>");
+		       "there is no base to compare with: HEAD has no upstream, and none of "
+		       "origin/HEAD, main and master exists");
+	return kl_error_hint(err, "name the base: git klineage review <base>..<head>");
 }
 
 /* Resolve a range: "a..b", "a...b", "a", "..b" or "a..". */
@@ -93,8 +93,8 @@ static int resolve_tip(struct kl_review *review, git_oid *tip, struct kl_repo *r
 }
 
 /*
- * Set the start of the range to the merge base. In a shallow clone it can be unknown: then use the
- * tip of the base itself, and add a note.
+ * Set the start of the range to the merge base of `tip` and the head. A shallow clone may lack the
+ * merge base: then start at `tip`, and add a note.
  */
 static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_repo *repo)
 {
@@ -108,16 +108,16 @@ static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_
 			"'%s' and '%s' have no commit in common: there is no base to compare "
 			"with",
 			review->base_name, review->head_name);
-		return kl_error_hint(err, "cards have a branch of their own: git klineage review "
+		return kl_error_hint(err, "to review cards, which have a branch of their own: git "
+					  "klineage review "
 					  "<remote>/klineage/skills..klineage/skills");
 	}
 	kl_error_clear();
 	review->base = *tip;
 	kl_findings_add(&review->general, KL_NOTE, "shallow",
-			"this clone is shallow, so the merge base is unknown: %s "
-			"itself is taken as the base, and its newer changes are shown as if "
-			"they were "
-			"removed",
+			"this clone is shallow and lacks the merge base: the head is compared "
+			"with %s itself, and changes made only there are shown as if the head "
+			"removed them",
 			review->base_name);
 	return 0;
 }

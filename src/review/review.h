@@ -9,12 +9,12 @@
 /*
  * review - reviews a range of commits: contracts, kernels, commits and cards.
  *
- * Contracts are compared with those of the base, kernels are looked up by their verdicts, cards are
+ * Contracts are compared with those of the base, verdicts on kernels are looked up, cards are
  * compared field by field. Nothing is compiled, run or written.
  *
  * The range has the commits of `head` that `base` lacks: it begins at their merge base. The review
- * fails if a finding must be answered (review/finding.h). Untrusted text is marked as quoted in all
- * texts; print them with kl_finding_plain(), kl_finding_markdown() or the functions below.
+ * fails if a finding must be answered (review/finding.h). Titles and findings mark untrusted text
+ * as quoted; print them with kl_finding_plain(), kl_finding_markdown() or the functions below.
  *
  *	KL_AUTO(kl_review_release) struct kl_review v = { 0 };
  *	kl_review_run(&v, repo, "main..topic");
@@ -30,40 +30,40 @@ enum kl_review_part {
 
 struct kl_review_item {
 	char *title;   /* one line, by kl_finding_addf() */
-	json_t *facts; /* owned object: name etc., for programs */
+	json_t *facts; /* members of the item in --json, such as its name; owned */
 	struct kl_findings found;
 };
 
 struct kl_review {
-	char *base_name, *head_name; /* as given by the user or by default */
+	char *base_name, *head_name; /* revisions as the user gave them, or the defaults */
 	git_oid base, head;          /* base: the start of the range */
 	size_t commits;
-	struct kl_findings general; /* about the range itself and about notes */
+	struct kl_findings general; /* about the range itself, git notes and evidence files */
 	struct {
 		struct kl_review_item *v;
 		size_t n, alloc;
 	} part[KL_REVIEW_PARTS];
-	size_t answers, notes; /* number of all findings, by weight */
+	size_t answers, notes; /* numbers of findings with weight KL_ANSWER and KL_NOTE */
 };
 
 /**
- * Review a range: "<base>..<head>" or "<base>" (to HEAD). NULL starts at the first that exists of
- * the upstream of HEAD, the remote's default branch, main and master. The caller releases `out`,
+ * Review a range: "<base>..<head>" or "<base>" (to HEAD). If `range` is NULL, the base is the first
+ * that exists of the upstream of HEAD, origin/HEAD, main and master. The caller releases `out`,
  * even on error. KL_ENOTFOUND: no such revision, no base, or histories without a common commit.
  */
 int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range);
 void kl_review_release(struct kl_review *review);
 
-/** The name of a part: "contracts", "kernels", ... */
+/** Return the name of a part: "contracts", "kernels", "commits" or "cards". */
 const char *kl_review_part_name(enum kl_review_part part);
 
 /**
  * Append a comment for a pull request: a summary, then folded details. It always has fewer than
- * KL_REVIEW_COMMENT_MAX bytes; lines that do not fit are counted.
+ * KL_REVIEW_COMMENT_MAX bytes; it says how many lines did not fit.
  */
 #define KL_REVIEW_COMMENT_MAX 65536
 void kl_review_markdown(struct kl_buf *out, const struct kl_review *review);
-/** The review as an object of schema klineage.review/1, owned by the caller. */
+/** Return the review as an object of schema klineage.review/1, owned by the caller. */
 json_t *kl_review_json(const struct kl_review *review);
 
 #endif

@@ -15,22 +15,23 @@
 /* One version of a card. */
 struct side {
 	struct kl_buf text;
-	bool there;
-	struct kl_card *card; /* NULL if absent or invalid */
-	char *error;          /* why it is not a valid card, or NULL */
+	bool there;           /* this version exists */
+	struct kl_card *card; /* NULL: the card does not exist or is invalid */
+	char *error;          /* why the text is not a valid card, or NULL */
 };
 
 struct changed {
 	char *id, *path;
 	struct side old, now;
-	struct kl_strvec events; /* cited only by the new version, sorted */
+	struct kl_strvec events; /* ids of events that only the new version cites, sorted */
 	size_t item;             /* index of its item in the review */
 };
 
 struct cards {
 	struct changed *v;
 	size_t n, alloc;
-	struct kl_trust trust; /* the newly cited events; the tag of each is an index in `v` */
+	struct kl_trust
+		trust; /* the newly cited events; an event's tag is its card's index in `v` */
 };
 
 static void side_release(struct side *side)
@@ -55,7 +56,7 @@ static void cards_release(struct cards *cards)
 
 /* --- find changed cards -------------------------------------------------------------- */
 
-/* The start of the path component that ends before `end`. */
+/* Return the start of the path component that ends before `end`. */
 static size_t part_at(const char *path, size_t end)
 {
 	while (end && path[end - 1] != '/')
@@ -87,8 +88,8 @@ static bool library_path(size_t *n, bool *evidence, const char *path)
 }
 
 /*
- * Open the library in a directory of a tree, if there is one. *sure becomes true if it is certainly
- * a library: it has evidence, or the attribute of the merge driver.
+ * Open the library in a directory of a tree, if it looks like one. *sure becomes true if it is
+ * certainly a library: it has evidence, or .gitattributes names the merge driver of cards.
  */
 static int open_side(struct kl_library **out, bool *sure, struct kl_repo *repo, const git_oid *tree,
 		     const char *prefix)
@@ -146,7 +147,7 @@ static int add_pair(struct cards *all, const char *prefix, struct kl_library *ol
 	return err;
 }
 
-/* Pair the cards of both libraries that differ. Both are sorted by file name. */
+/* Collect the cards that differ between two libraries, both of which are sorted by file name. */
 static int pair_up(struct cards *all, const char *prefix, struct kl_library *old,
 		   struct kl_library *now)
 {
@@ -288,17 +289,18 @@ static void review_card(struct kl_review_work *work, struct cards *all, size_t a
 	}
 	if (changed->now.error) {
 		kl_findings_add(&item->found, KL_ANSWER, "card-unreadable",
-				"it is not a valid card: %s", changed->now.error);
+				"the file is not a valid card: %s", changed->now.error);
 		return;
 	}
 	if (changed->old.error)
 		kl_findings_add(&item->found, KL_NOTE, "card-mended",
-				"the base's version could not be read: %s", changed->old.error);
+				"the version in the base is not a valid card: %s",
+				changed->old.error);
 	kl_card_diff(&item->found, changed->old.card, changed->now.card);
 	if ((line = kl_card_canonical_line(changed->now.card, changed->now.text.ptr,
 					   changed->now.text.len)))
 		kl_findings_add(&item->found, KL_NOTE, "not-canonical",
-				"it is not canonical from line %d on", (int64_t)line);
+				"the file is not in canonical form from line %d on", (int64_t)line);
 	checker = kl_library_checker_new(now, on_finding, &item->found);
 	kl_library_checker_card(checker, changed->path, changed->now.card);
 	new_events(changed);

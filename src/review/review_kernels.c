@@ -14,11 +14,11 @@
 
 /* A kernel in the base and in the head. If its contract was moved, the directories differ. */
 struct change {
-	const char *dir, *workload;   /* in the head; if removed: in the base */
-	struct kl_surface *old, *now; /* old is owned; NULL: absent */
-	const char *why, *old_why;    /* why it cannot be read, or NULL */
-	size_t at_old, at_now;        /* index in `lookup` */
-	bool moved;                   /* `old` was taken over by the change of its new directory */
+	const char *dir, *workload;   /* in the head; of a removed kernel in the base */
+	struct kl_surface *old, *now; /* NULL: absent; `old` is owned */
+	const char *why, *old_why;    /* why `now` and `old` cannot be read, or NULL */
+	size_t at_old, at_now;        /* their indices in `lookup` */
+	bool moved;                   /* moved away: another change now owns `old` */
 };
 
 struct changes {
@@ -55,7 +55,7 @@ static int read_old(struct change *change, struct changes *all, struct kl_review
 	return 0;
 }
 
-/* A contract was moved if one directory lost it and another gained one of the same workload. */
+/* Find moved contracts: one directory lost it, another gained a contract of the same workload. */
 static void find_moved(struct changes *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -138,27 +138,27 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 		findings = &add_contract(work, change, "changed")->found;
 		kl_contract_diff(findings, change->old, change->now);
 		if (strcmp(change->old->dir, change->now->dir))
-			kl_findings_add(findings, KL_NOTE, "contract-moved", "it was in %s",
+			kl_findings_add(findings, KL_NOTE, "contract-moved", "moved from %s",
 					change->old->dir);
 		if (!findings->n)
 			kl_findings_add(findings, KL_NOTE, "contract-same",
-					"rewritten with the same requirements");
+					"the contract was rewritten with the same requirements");
 		else
 			kl_findings_add(findings, KL_NOTE, "contract-base",
-					"verdicts below were reached under it, not under "
-					"the base's");
+					"the verdicts below were reached under this contract, not "
+					"under that of the base");
 	}
 }
 
 /* --- ratios ------------------------------------------------------------------------------- */
 
-/* The ratio to the base: measured directly, or chained over the commits between. */
+/* The ratio of a kernel to the base's kernel. */
 struct ratio {
 	struct kl_comparison is;
-	bool direct;
+	bool direct; /* measured directly, not chained over the commits between */
 };
 
-/* The comparison of an event's kernel with its parent; NULL if there is none. */
+/* Find the comparison of an event's kernel with its parent; NULL: there is none. */
 static const struct kl_comparison *against_parent(const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
@@ -183,8 +183,8 @@ static const struct kl_event *judged_surface(const struct kl_verdict_lookup *loo
 }
 
 /*
- * The ratio of an event's kernel to the base: measured directly, else chained from parent to
- * parent. Returns false if a comparison on the way is missing.
+ * Find the ratio of an event's kernel to the base: measured directly, else chained from parent to
+ * parent. Return false if a comparison on the way is missing.
  */
 static bool ratio_to(struct ratio *out, const struct kl_verdict_lookup *lookup,
 		     const struct kl_event *event, const char *base)
@@ -247,7 +247,7 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-/* Of the lines of notes that contain this event, find the one with the best signature. */
+/* Find the line with the best signature among the lines of git notes that contain this event. */
 static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *lookup,
 					   const struct kl_event *event)
 {
@@ -276,7 +276,7 @@ static char *fate_title(const char *fate, const struct kl_verdict_lookup *lookup
 	return kl_asprintf("%s%s%s", fate, *doubt ? ", " : "", doubt);
 }
 
-/* Set the members that all verdicts have in common. */
+/* Set the JSON members that describe a verdict; sets none if there is no event. */
 static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			  const struct kl_event *event)
 {
@@ -294,7 +294,7 @@ static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			line && line->sig.state == KL_SIGN_GOOD ? line->sig.who : NULL);
 }
 
-/* A word for the verdict on a kernel, for programs and titles. */
+/* Return a word for the verdict on a kernel, for programs and titles. */
 static const char *fate_of(const struct kl_verdict_entry *one)
 {
 	return one->why                      ? "unreadable" :
@@ -314,16 +314,16 @@ static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 	const char *fate = fate_of(one);
 
 	if (one->why)
-		kl_findings_add(findings, weight, "verdict-unreadable", "it cannot be judged: %s",
-				one->why);
+		kl_findings_add(findings, weight, "verdict-unreadable",
+				"the kernel cannot be judged: %s", one->why);
 	else if (fail)
-		kl_findings_add(findings, weight, "verdict-fail", "it fails: %s, %s",
+		kl_findings_add(findings, weight, "verdict-fail", "the kernel fails: %s, %s",
 				*kl_event_class(fail) ? kl_event_class(fail) : "?",
 				*fail->message ? fail->message : "no message");
 	else if (!strcmp(fate, "unsigned"))
 		kl_findings_add(findings, weight, "verdict-unsigned",
-				"it passed according to a note, but no allowed "
-				"signer (gpg.ssh.allowedSignersFile) has signed it");
+				"a note says that it passed, but no allowed signer "
+				"(gpg.ssh.allowedSignersFile) has signed the verdict");
 	else if (!strcmp(fate, "checked"))
 		kl_findings_add(findings, weight, "verdict-checked",
 				"only the quick stages have judged it");
@@ -350,7 +350,7 @@ static void say_speed(struct kl_review_item *item, const struct changes *all,
 	}
 	if (!ratio_to(&ratio, &all->lookup, now, change->old->digest)) {
 		kl_findings_add(&item->found, KL_NOTE, "not-compared",
-				"its speed against the base was not measured");
+				"the kernel's speed was not compared with the base");
 		return;
 	}
 	kl_json_set(item->facts, "base",
@@ -388,9 +388,10 @@ static int review_kernel(struct kl_review_work *work, const struct changes *all,
 		say_speed(item, all, change, now);
 		say_features(item, old, now);
 		if (old && now->tier < old->tier)
-			kl_findings_add(&item->found, KL_ANSWER, "tier-lowered",
-					"it was judged in the tier %s, the base in %s",
-					kl_tier_name(now->tier), kl_tier_name(old->tier));
+			kl_findings_add(
+				&item->found, KL_ANSWER, "tier-lowered",
+				"the kernel was judged in the tier %s, the base's in the tier %s",
+				kl_tier_name(now->tier), kl_tier_name(old->tier));
 	}
 	return change->old ? kl_review_violations(&item->found, work, change->old, change->now) : 0;
 }
@@ -413,7 +414,7 @@ static void review_commit(struct kl_review_work *work, const struct kl_verdict_l
 	kl_json_set_str(item->facts, "workload", one->workload);
 	kl_json_set_str(item->facts, "verdict", fate);
 	verdict_facts(item->facts, lookup, event);
-	/* only a note: what must be answered is reported for the head, which can have fixed it */
+	/* only a note: a later commit may have fixed it, and the head's verdict must be answered */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
 	else if (parent)

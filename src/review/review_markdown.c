@@ -8,7 +8,7 @@
 /* Space reserved for closing tags and for the message that lines were omitted. */
 #define RESERVE 600
 #define ROOM (KL_REVIEW_COMMENT_MAX - 1 - RESERVE)
-#define FIRST_ROOM 8192 /* for the summary of findings to answer; the details list all */
+#define FIRST_ROOM 8192 /* most bytes up to the end of the list of findings to answer */
 
 /* A comment being written. A line that does not fit is omitted as a whole and counted. */
 struct comment {
@@ -50,7 +50,7 @@ static void add_answers(struct comment *comment, const char *title,
 	}
 }
 
-/* Append a title up to the first comma or colon; the details repeat what follows. */
+/* Append a title up to the first comma or colon; the details have the whole title. */
 static void add_short(struct kl_buf *out, const char *title)
 {
 	kl_buf_add(out, title, strcspn(title, ",:"));
@@ -114,7 +114,10 @@ static void add_notes(struct comment *comment, const char *before,
 	}
 }
 
-/* The <summary> has only our own words, because code spans do not work inside it. */
+/*
+ * Write the folded details of a part. The <summary> has no quoted text, because code spans do not
+ * work inside it.
+ */
 static void write_details(struct comment *comment, const struct kl_review *review,
 			  enum kl_review_part part)
 {

@@ -10,19 +10,22 @@ struct kl_review_work {
 	struct kl_review *v;
 	struct kl_repo *r;
 	git_oid base_tree, head_tree;
-	git_oid *commit; /* of the range, oldest first */
+	git_oid *commit; /* the commits of the range, oldest first */
 	size_t ncommit;
-	struct kl_strvec paths;   /* that differ between the trees, sorted */
+	struct kl_strvec paths;   /* paths that differ between the two trees, sorted */
 	git_oid tip;              /* of the base; the range can begin at an earlier commit */
-	struct kl_belief *belief; /* whom the notes are believed */
+	struct kl_belief *belief; /* decides whose verdicts in the notes are believed */
 };
 
 /** Resolve the range `text`; fill the range of the review and all of `work` except `v`, `r` and `belief`. */
 int kl_review_range(struct kl_review_work *work, const char *text);
 /** Review contracts, kernels and commits. */
 int kl_review_kernels(struct kl_review_work *work);
-/** Find the cards in use in a kernel that have a sound precondition which the change violates. */
 struct kl_surface;
+/**
+ * Report the cards in use in a kernel with a precondition for correctness that is false for `now`
+ * but was not false for `old`.
+ */
 int kl_review_violations(struct kl_findings *out, struct kl_review_work *work,
 			 const struct kl_surface *old, const struct kl_surface *now);
 int kl_review_cards(struct kl_review_work *work);

@@ -6,7 +6,7 @@
 #include "retrieve/target.h"
 #include "review/review_parts.h"
 
-/* A kernel before and after a change, and the cards of this clone. */
+/* A kernel before and after a change, the cards to check it with, and where to add findings. */
 struct violating {
 	struct kl_findings *out;
 	const struct kl_index *ix;
@@ -19,7 +19,7 @@ static void release_violating(struct violating *violating)
 	kl_target_release(&violating->now);
 }
 
-/* A card is in use if a commit names it, or if the kernel has all that the card provides. */
+/* Is the card in use: does a commit name it, or does the kernel have all facts that it provides? */
 static bool is_used(const struct violating *violating, const struct kl_index_card *card)
 {
 	const struct kl_index_list provides = kl_index_prior(violating->ix, card->prior)->provides;
@@ -51,7 +51,7 @@ static void check_card(struct violating *violating, const struct kl_index_card *
 	}
 }
 
-/* Open the index of this clone's library or, if it has no cards, of the one fetched from origin. */
+/* Open the index of this clone's library; if that has no cards, of the library fetched from origin. */
 static int open_cards(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax)
 {
 	static const char *const refs[] = {

@@ -50,7 +50,7 @@ test_expect_success 'nothing changed: nothing to answer' '
 
 test_expect_success 'a precondition weakened, dropped, unknown' '
 	on weaker "card_edit \"s/K % 32 == 0/K % 8 == 0/\"" && test $code = 1 &&
-	finds pre-weakened "'\''align'\'' is weaker: '\''K % 8 == 0 && K >= 64'\'', before" ../out &&
+	finds pre-weakened "'\''align'\'' is weaker: '\''K % 8 == 0 && K >= 64'\'' (was" ../out &&
 	on stronger "card_edit \"s/K >= 64/K >= 96/\"" && test $code = 0 && notes pre-stronger "is stricter" ../out &&
 	on other "card_edit \"s/K >= 64/M >= 64/\"" && test $code = 1 && finds pre-changed "may hold where it did not" ../out &&
 	on unknown "card_edit \"s/test: .*K.*/test: null/\"" && test $code = 1 && finds pre-unknown "no longer checked" ../out &&
@@ -78,7 +78,7 @@ no_trial () {
 }
 no_file () { git rm -q "skills/evidence/$(echo "$witness" | cut -c1-2)/$witness.json"; }
 test_expect_success 'evidence, risk, trials and the status that rests on them' '
-	on risk no_risk && finds risk-removed "is gone" ../out &&
+	on risk no_risk && finds risk-removed "was removed" ../out &&
 	on trial no_trial && test $code = 1 &&
 	finds trial-removed "passed" ../out && finds status "lowered to hypothesis" ../out && finds effect-removed "2.5x" ../out &&
 	finds effect-raised "cites no new event" ../out &&
@@ -94,10 +94,10 @@ test_expect_success 'words that trials passed with, and a card that is gone' '
 	on carrier "card_edit \"s/for each tile, for each k/whatever/\"" && finds carrier-edited "after admission" ../out &&
 	on intent "card_edit \"s/keep a tile of both/keep both/\"" && finds edited-after-trials "keep both inputs" ../out &&
 	on gone "git rm -q skills/cards/tile.yaml" && finds card-removed "the card is gone" ../out &&
-	on retracted retract && test $code = 0 && notes retracted "too slow" ../out && notes status "retracted, before admitted" ../out &&
+	on retracted retract && test $code = 0 && notes retracted "too slow" ../out && notes status "retracted (was admitted)" ../out &&
 	git checkout -q -B unretracted retracted && git checkout -q main skills/cards && git commit -q -m unretracted &&
 	exits 1 git klineage review --json retracted..unretracted >../out && finds retraction-removed "too slow" ../out &&
-	finds status "admitted again, it was retracted" ../out
+	finds status "admitted again (was retracted)" ../out
 '
 
 test_expect_success 'a card that cites what is not there, or of another commit' '
@@ -176,7 +176,7 @@ Klineage-Skill: tile@0000000" &&
 contract () { on "$1" "sed '$2' klineage.yaml >new && mv new klineage.yaml"; }
 
 test_expect_success 'every weakening of a contract is told' '
-	contract tolerance "s/max: 4/max: 8/" && finds tolerance-loosened "max 8, before 4" ../out &&
+	contract tolerance "s/max: 4/max: 8/" && finds tolerance-loosened "max 8 (was 4)" ../out &&
 	contract rule "s/rule: noise, max: 4, rms: 2/rule: rel-l2, tol: 0.5/" && finds tolerance-changed "another rule" ../out &&
 	contract also "/M: 33/d" && finds also-removed "M: 33, N: 65, K: 17" ../out &&
 	contract exact "/^exact:/,/ints/d" && finds band-removed "exact" ../out &&
@@ -184,7 +184,7 @@ test_expect_success 'every weakening of a contract is told' '
 	contract domain "s/N >= 1,/N >= 1, N % 8 == 0,/; /M: [173]/d; s/^also:/also: []/" && finds domain-narrowed "N % 8 == 0" ../out &&
 	contract dims "s/dims: {M: 96/dims: {M: 32/" && finds dims-narrowed "M: 32" ../out &&
 	contract loose "\$a deterministic: false" && finds determinism-dropped "same bits" ../out &&
-	contract limits "s/call_s: 2/call_s: 60/" && finds limit-raised "60, before 2" ../out &&
+	contract limits "s/call_s: 2/call_s: 60/" && finds limit-raised "60 (was 2)" ../out &&
 	contract sweep "\$a sweep: [A]" && finds sweep-removed "B" ../out &&
 	contract odd "\$a values: {nan: undefined}" && finds values-undefined "nan" ../out &&
 	contract floor "\$a floor: {bytes: none}" && finds floor-lowered "bytes" ../out &&
@@ -194,7 +194,7 @@ test_expect_success 'every weakening of a contract is told' '
 '
 
 test_expect_success 'what asks for more needs no answer of its own; the kernel must be judged again' '
-	contract tighter "s/max: 4/max: 2/; s/ints: .-2, 2./ints: [-2, 2]/" && notes tolerance-tightened "max 2, before 4" ../out &&
+	contract tighter "s/max: 4/max: 2/; s/ints: .-2, 2./ints: [-2, 2]/" && notes tolerance-tightened "max 2 (was 4)" ../out &&
 	finds verdict-missing "not been judged" ../out && test "$(perl -MJSON::PP -e "print decode_json(scalar <STDIN>)->{answers}" <../out)" = 1 &&
 	contract wider "s/ M <= 128,//" && notes domain-widened "M <= 128" ../out
 '

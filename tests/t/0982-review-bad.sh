@@ -75,7 +75,7 @@ test_expect_success KEYGEN 'where signatures are required, verdicts and evidence
 	for k in alice mallory; do ssh-keygen -q -t ed25519 -N "" -C $k -f "$top/$k" || return 1; done &&
 	echo "alice@example.invalid $(cat "$top/alice.pub")" >"$top/allowed" &&
 	cd "$top/r" && git config gpg.ssh.allowedSignersFile "$top/allowed" && git config klineage.requireSigned true &&
-	exits 1 git klineage review main..topic >../out && says "! it passed according to a note, but no allowed signer" ../out &&
+	exits 1 git klineage review main..topic >../out && says "! a note says that it passed, but no allowed signer" ../out &&
 	says "(gpg.ssh.allowedSignersFile): 1 of 1 new" ../out &&
 	git notes --ref=klineage/gate show topic~1 >../event && sign "$top/alice" ../event >../signed && note topic~1 ../signed &&
 	exits 1 git klineage review --json main..topic >../out && says "\"signer\":\"alice@example.invalid\"" ../out &&
