@@ -11,11 +11,11 @@
 #include "worker/subject/poison.h"
 
 #define ASK_MS 120000
-/* More sets would take longer to allocate than they are worth. */
+/* Most sets of tensors: allocating more would take longer than they improve the measurement. */
 #define MOST_SETS 48
 /* Sets use at most this fraction (1 in n) of the device's memory. */
 #define MEMORY_SHARE 4
-#define MEMORY_SHARE_HOST 16 /* each of several processes has its sets */
+#define MEMORY_SHARE_HOST 16 /* with host code, where each subject's process has sets of its own */
 
 const char *kl_gpu_timer_what(const struct kl_job *job, int who)
 {
@@ -54,9 +54,9 @@ static void lay_out(struct kl_gpu_timer *timer)
 }
 
 /*
- * Number of sets. Cold: together they exceed twice the L2 cache. Hot: together they take a quarter
- * of it. MOST_SETS and the memory limit the number, but it is never less than that of members, so
- * that inputs differ.
+ * Return the number of sets. For cold calls all sets together exceed twice the L2 cache, for hot
+ * calls they take a quarter of it. MOST_SETS and the memory limit the number, but there is at least
+ * one set per member, so that inputs differ.
  */
 static size_t count_sets(const struct kl_gpu_timer *timer)
 {
@@ -240,7 +240,7 @@ static int add_child(struct kl_gpu_timer *timer, int who)
 
 /* -- creation and release --------------------------------------------------------------- */
 
-/* Start a process with tensors and inputs; with host code one per subject. */
+/* Start the process for subject `who`, with tensors and inputs. Without host code all share one. */
 static int start_child(struct kl_gpu_timer *timer, int who)
 {
 	struct kl_gpu_child **child = &timer->child[timer->job->host ? who : 0];
@@ -273,7 +273,7 @@ static int load_children(struct kl_gpu_timer *timer, bool there[KL_BLOCKS_SUBJEC
 		kl_blocks_note(notes, "%s is not compared: %s", kl_gpu_timer_what(timer->job, who),
 			       kl_error_last());
 		there[who] = false;
-		/* start again without it if a process is gone */
+		/* if this ended a process, the caller must start again without the subject */
 		err = kl_gpu_timer_alive(timer) ? 0 : KL_EBUSY;
 	}
 	memcpy(timer->there, there, sizeof(timer->there));
@@ -318,7 +318,7 @@ void kl_gpu_timer_free(struct kl_gpu_timer *timer)
 {
 	if (!timer)
 		return;
-	/* a process holds what is valid for this point only */
+	/* what a process holds is valid only for this point */
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++) {
 		if (!timer->child[i])
 			continue;
@@ -340,7 +340,7 @@ static void end_strings(struct kl_gpu_time_end *how)
 	how->kernel[sizeof(how->kernel) - 1] = '\0';
 }
 
-/* If a process does not reply in time, the subject counts as hung. */
+/* Count a subject as hung if its process did not reply in time. Other errors are returned. */
 static int is_hung(int err, struct kl_gpu_time_end *how)
 {
 	if (err != KL_ETIMEOUT)

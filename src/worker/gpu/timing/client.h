@@ -11,12 +11,12 @@
  * client - the worker's side of the profile: processes with all subjects of one point.
  *
  * One GPU process holds the candidate twice (two modules of the same cubin), its parent, the
- * baseline, and several sets of tensors with the pool's inputs in turn. Subjects are numbered as in
- * blocks.h.
+ * baseline, and several sets of tensors, to which the inputs of the pool's members are assigned in
+ * turn. Subjects are numbered as in blocks.h.
  *
- * With host code (launcher.h) each subject has its own process, so that nothing of the candidate
- * runs where the others are timed. Since host code could report false times there, they are also
- * compared with the clock of the worker.
+ * With host code (launcher.h) each subject has its own process, so that the candidate's code does
+ * not run in a process that times another subject. Host code could report false times from its own
+ * process, so these are also compared with the worker's clock.
  *
  *	kl_gpu_timer_open(&t, job, point, member, nmember, wanted);
  *	kl_gpu_timer_visit(t, who, mode, which, n, seed, &visited)
@@ -28,31 +28,32 @@
 #define KL_GPU_TIMER_MEMBERS 8
 
 struct kl_gpu_timer {
-	const struct kl_job *job; /* borrowed, as are point and members */
+	const struct kl_job *job; /* `job`, `point` and `member` are borrowed */
 	const struct kl_point *point;
 	const struct kl_member *member[KL_GPU_TIMER_MEMBERS];
 	size_t nmember, nset; /* at first, set i holds the inputs of member i % nmember */
-	/* only [0]; with host code one per subject */
+	/* by subject if there is host code, else only [0] */
 	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS];
 	int last;                               /* subject visited last */
-	double expected_ns[KL_BLOCKS_SUBJECTS]; /* of a call, for its time limit; 0: unknown */
+	double expected_ns[KL_BLOCKS_SUBJECTS]; /* time of one call, for time limits; 0: unknown */
 	struct kl_gpu_host host[KL_GPU_TIMER_MEMBERS];
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
-	/* by process, as `child`: the member whose inputs a set holds; differs after an exchange */
+	/* for each `child` and set the index of the member whose inputs the set holds */
 	uint32_t holds[KL_BLOCKS_SUBJECTS][KL_GPU_TIME_CALLS];
-	uint64_t bytes; /* bytes of one set */
-	uint64_t l2;
-	double bytes_per_ns; /* peak of the device memory; 0: unknown */
+	uint64_t bytes;      /* bytes of one set */
+	uint64_t l2;         /* bytes of the L2 cache */
+	double bytes_per_ns; /* peak rate of the device memory; 0: unknown */
 	bool there[KL_BLOCKS_SUBJECTS];
-	char library[96]; /* "cuBLAS 130100"; "" if the baseline is not a library's */
-	/* how `prepare` of the subject loaded last ended */
+	char library[96]; /* "cuBLAS 130100"; "": the baseline is not a library's kernel */
+	/* how `prepare` of the last loaded subject ended */
 	struct kl_gpu_time_end prepared;
 };
 
 /**
- * `there`: the subjects to load; cleared for those that are left out, each with a note. Borrows
- * job, point and members. KL_EINVALID: the candidate cannot be launched; how->end is not
- * KL_GPU_CALL_OK if its `prepare` faulted or hung. KL_ECANNOT: not on this GPU.
+ * Start the processes and load the subjects for which `there` is set; clears `there` for a subject
+ * that cannot be loaded, and adds a note. Borrows `job`, `pt` and `member`. KL_EINVALID: the
+ * candidate cannot be launched; how->end is not KL_GPU_CALL_OK if its `prepare` faulted or hung.
+ * KL_ECANNOT: this GPU cannot do it.
  */
 int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
 		      const struct kl_job *job, const struct kl_point *pt,
@@ -63,30 +64,30 @@ KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 
 const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 /**
- * Time `n` calls. Returns 0 whatever the subject did: see out->how. After a fault or a hang the
- * process is gone.
+ * Time `n` calls, on the sets `which`. Returns 0 even if a call failed: out->how says how the calls
+ * ended. After a fault or a hang the process has ended.
  */
 int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mode mode,
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
 		       struct kl_gpu_time_visited *out);
-/** Index of the member whose inputs `set` holds for subject `who`. */
+/** Return the index of the member whose inputs `set` holds for subject `who`. */
 uint32_t kl_gpu_timer_holds(const struct kl_gpu_timer *timer, int who, uint32_t set);
 /** Exchange the inputs of two sets of the process of `who`. */
 int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, uint32_t right);
 /**
- * Make ordinary calls back to back, and fingerprint the outputs of the first `look` sets (0: of
- * those that are called). `poison`: poison outputs and scratch first.
+ * Make ordinary calls back to back, then fingerprint the outputs in the first `look` sets (0: in
+ * the sets that were called). With `poison`, outputs and scratch are poisoned first.
  */
 int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
 		     bool poison, uint64_t seed, struct kl_gpu_time_ran *out);
-/** Are all processes alive? */
+/** True if no process has ended. */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
-/** A part of do_bench: at most KL_GPU_TIME_CALLS calls, on the first set. */
+/** Make a part of do_bench's calls: at most KL_GPU_TIME_CALLS, all on the first set. */
 int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint32_t calls,
 		       bool poison, uint64_t seed, struct kl_gpu_time_benched *out);
 /**
- * Fetch the outputs of the last call on `set` by the subject visited last: got[i] is argument i,
- * NULL if it is not a tensor. They are valid until the next call of any of these functions.
+ * Fetch the outputs that the subject visited last left in `set`: got[i] is argument i, NULL if it
+ * is not a tensor. They are valid until the next call of any of these functions.
  */
 int kl_gpu_timer_answer(struct kl_gpu_timer *timer, uint32_t set, const void **got);
 

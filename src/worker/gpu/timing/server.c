@@ -51,7 +51,7 @@ static int move_bytes(struct kl_gpu_timing *timing, uint64_t to, uint64_t from, 
 	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU") : 0;
 }
 
-/* Room for a tensor of `n` bytes while it is exchanged. */
+/* Make room for a tensor of `n` bytes while it is exchanged. */
 static int make_spare(struct kl_gpu_timing *timing, uint64_t n)
 {
 	if (timing->spare.bytes >= n)

@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 
-/* Most kernels, copies and fills that a call of a library or of host code is assumed to enqueue. */
+/* Assumed upper bound on the kernels, copies and fills that a library or host code enqueues per call. */
 #define VENDOR_OPS 8
 
-/* Restore the inout tensors' original contents. */
+/* Restore the original contents of the inout tensors. */
 static int restore_place(struct kl_gpu_timing *timing, uint32_t place)
 {
 	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);
@@ -108,7 +108,7 @@ int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which)
 				       (2 * call + (uint64_t)which) * sizeof(struct kl_gpu_stamp));
 }
 
-/* -- how it ended ---------------------------------------------------------------------- */
+/* -- how the calls ended ---------------------------------------------------------------- */
 
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
 {

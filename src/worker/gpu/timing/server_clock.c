@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_clock - ordinary calls: many back to back by the host's clock, and Triton's do_bench */
+/* server_clock - times ordinary calls: many back to back by the host's clock, and as do_bench */
 #include "base/clock.h"
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
@@ -19,7 +19,7 @@ static int ready_places(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
 	return err;
 }
 
-/* Fingerprints of the outputs on the first `n` places, into print[0] on. */
+/* Fingerprint the outputs at the first `n` places into print[0] to print[n - 1]. */
 static int print_places(struct kl_gpu_timing *timing, uint32_t n, uint64_t (*print)[2])
 {
 	uint32_t place[KL_GPU_TIME_CALLS];
@@ -111,9 +111,9 @@ static int warm_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, i
 }
 
 /*
- * Triton's do_bench: always the same buffers, warm-up calls without a flush, then each call after
- * zeroing 256 MiB, which also hides the launch latency. A fingerprint of the answer follows each
- * call, and the zeroing that follows it.
+ * Make one timed call as Triton's do_bench does: on the same buffers as all calls, after zeroing
+ * 256 MiB, which also hides the launch latency. Unlike do_bench, fingerprint the answer after the
+ * call.
  */
 static int bench_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t call,
 		      int *rc, int *which)

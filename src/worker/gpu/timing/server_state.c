@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "worker/gpu/launcher.h"
 
-/* CUdevice_attribute */
+/* values of CUdevice_attribute: memory clock in kHz, width of the memory bus in bits */
 #define DEV_MEMORY_CLOCK 36
 #define DEV_MEMORY_BITS 37
 
@@ -86,7 +86,7 @@ struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_
 	return timing->s->set[timing->set[place]].set;
 }
 
-/* Peak rate in bytes per ns, from the memory's clock and bus width at two transfers per clock. */
+/* Compute the memory's peak rate in bytes per ns: two transfers of the bus width per clock. */
 static double peak_bandwidth(const struct kl_gpu_timing *timing)
 {
 	int khz = 0, bits = 0;

@@ -16,12 +16,12 @@
  *	kl_gpu_timing_add_bound(t, ...);	or _vendor, _launcher: adds a subject
  *	kl_gpu_timing_visit(t, ...);		timed calls of one subject
  *
- * An error ends the request, not the process. A subject's call that ends badly is not an error; it
- * is described in the reply (struct kl_gpu_time_end).
+ * An error ends the request, not the process. A subject's call that ends badly is not an error: the
+ * reply describes it (struct kl_gpu_time_end).
  */
-/* Time limit for the gate's own operations, in addition to that of the subject. */
+/* Time limit for operations of the gate's own, such as copies. */
 #define KL_GPU_OWN_MS 20000
-/* The same for what is enqueued around a subject's calls, which is little. */
+/* What the gate enqueues around a subject's calls adds so much to their time limit. */
 #define KL_GPU_AROUND_MS 2000
 
 /* A subject of the profile. */
@@ -30,10 +30,10 @@ struct kl_gpu_timed {
 	uint32_t bind[KL_GPU_TIME_CALLS];
 	struct kl_gpu_baseline *vendor; /* a library's kernel or host code; NULL: `bind` is used */
 	struct kl_cu_graph_exec *graph; /* graph of the last batch */
-	bool no_graph;
+	bool no_graph;                  /* the calls cannot be captured as a graph */
 };
 
-/* Copies of the original contents of inout tensors. */
+/* Copies of the original contents of one set's inout tensors. */
 struct kl_gpu_pristine {
 	struct kl_gpu_buffer copy[KL_GPU_MAX_TENSORS];
 	bool has[KL_GPU_MAX_TENSORS];
@@ -47,7 +47,7 @@ struct kl_gpu_timing {
 	struct kl_gpu_timed subject[KL_GPU_TIME_SUBJECTS];
 	uint32_t nset, set[KL_GPU_TIME_CALLS];
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
-	uint64_t key;
+	uint64_t key; /* of the fingerprints */
 	/* on the device */
 	struct kl_gpu_buffer prints; /* two words per call and tensor */
 	struct kl_gpu_buffer stamps; /* two stamps per call */
@@ -57,7 +57,7 @@ struct kl_gpu_timing {
 	struct kl_cu_event *before[KL_GPU_TIME_CALLS], *after[KL_GPU_TIME_CALLS];
 };
 
-/* one more than calls: for what do_bench leaves */
+/* one fingerprint more than calls: for the answer that do_bench leaves at its end */
 #define KL_GPU_PRINT_BYTES ((uint64_t)(KL_GPU_TIME_CALLS + 1) * KL_GPU_MAX_TENSORS * 16)
 #define KL_GPU_STAMP_BYTES ((uint64_t)KL_GPU_TIME_CALLS * 2 * sizeof(struct kl_gpu_stamp))
 
@@ -71,17 +71,16 @@ int kl_gpu_timing_add_vendor(struct kl_gpu_timing *timing, const struct kl_gpu_t
 			     char what[96]);
 int kl_gpu_timing_add_launcher(struct kl_gpu_timing *timing,
 			       const struct kl_gpu_time_launcher *launcher);
-/**
- * KL_EINVALID: no such subject; kl_gpu_timing_check_place: no such place among the point's sets.
- */
+/** Find subject `who`. KL_EINVALID: there is none. */
 int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timing, uint32_t who);
+/** Check that the point has a set at this place. KL_EINVALID: it has none. */
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place);
-/** The set or binding at a place that was checked. */
+/** Find the set, or a subject's binding, at a place, which must have been checked. */
 struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_t place);
 struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
 					 const struct kl_gpu_timed *timed, uint32_t place);
 void kl_gpu_timing_addresses(uint64_t at[KL_GPU_MAX_TENSORS], const struct kl_gpu_set *set);
-/** Exchange the inputs of two places; waits. */
+/** Exchange the inputs of two places, and wait until that is done. */
 int kl_gpu_timing_exchange(struct kl_gpu_timing *timing, const uint32_t place[2]);
 void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed);
 
@@ -89,44 +88,46 @@ void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed 
 
 /**
  * Prepare a call: restore inout tensors, prepare the subject and, if `poison`, poison outputs and
- * scratch. This and all functions below are enqueued, except those that settle, check or read.
+ * scratch. This and the functions below only enqueue their work, except those that settle, check or
+ * read.
  */
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed, bool poison);
-/** The call itself. Returns 0 or the status of the call that was refused. */
+/** Make the call itself. Returns 0, or the status with which a launch of it was refused. */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
 int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
-/** Read the inputs with the gate's own kernel: they are then in the L2 cache, if they fit. */
+/** Read the inputs with a kernel of the gate, so that they are in the L2 cache if they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);
-/** Flush the L2 cache, but do not reset its persisting lines: that can wait for the stream. */
+/** Flush the L2 cache. Does not reset its persisting lines, since that can block on the stream. */
 int kl_gpu_timing_flush(struct kl_gpu_timing *timing);
-/** Fingerprint the outputs of a call; take one of its two clock stamps (`which` is 0 or 1). */
+/** Fingerprint the outputs at `place` as those of this call. */
 int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place);
+/** Take the clock stamp before (`which` 0) or after (1) a call. */
 int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which);
-/** Number of launches in a call; an upper estimate for a library's kernel or host code. */
+/** Return the number of launches in a call; for a library's kernel or host code an upper bound. */
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed);
 /**
  * Release the stream and wait for the enqueued calls. `rc` is the status of a refused launch, or 0.
- * Returns a negative error if the GPU itself fails; otherwise 0, and how->end says how the calls
- * ended.
+ * Returns 0, and how->end says how the calls ended; or a negative error if the GPU itself fails.
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
-/** Check the scratch of the calls on `n` places; if one left it wrong, *how and *r say so. */
+/** Check the scratch of the calls on `n` places. *how and *r say if a call left it in a wrong state. */
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,
 				 struct kl_gpu_reply *r);
-/** Combine the fingerprints of the outputs of `n` calls, on these places, into one per call. */
+/** Read the fingerprints of `n` calls, made on these places, combined into one for each call. */
 int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const uint32_t *place, uint32_t n,
 			      uint64_t (*print)[2]);
-/** Mean clock over the stamps of `n` calls, in MHz; 0: unknown. */
+/** Compute the mean clock in MHz from the stamps of `n` calls; 0: unknown. */
 int kl_gpu_timing_read_clock(struct kl_gpu_timing *timing, uint32_t n, double *mhz);
-/** Time between the events around a call; -1: unknown. */
+/** Return the time in ns between the events around a call; -1: unknown. */
 double kl_gpu_timing_event_ns(struct kl_gpu_timing *timing, uint32_t call);
 
 /* -- server_visit.c, server_clock.c: many calls ---------------------------------- */
 
+/** Time calls, one by one or as a batch. */
 int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_visit *visit,
 			struct kl_gpu_time_visited *out);
 /** Make ordinary calls back to back. */

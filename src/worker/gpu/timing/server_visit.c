@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_visit - a visit: timed calls one by one, or as a batch */
+/* server_visit - makes a visit: times calls of one subject, one by one or as a batch */
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 
 /* -- call by call --------------------------------------------------------------- */
 
-/* Estimate of the stream operations of one call, its preparation and its checks. */
+/* Estimate how many operations one call enqueues, with its preparation and its checks. */
 static size_t count_operations(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
 {
 	return 2 * (kl_gpu_timing_launches(timing, timed) + KL_PLAN_MAX_SCRATCH) +
@@ -52,7 +52,7 @@ static int reset_l2(struct kl_gpu_timing *timing)
 	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot reset the L2 cache") : 0;
 }
 
-/* Enqueue as many calls per hold as the stream accepts. */
+/* Time the calls one by one. While the stream is held, enqueue as many calls as it accepts. */
 static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit, struct kl_gpu_time_visited *out)
 {
@@ -67,7 +67,7 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 			return err;
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
 			err = enqueue_call(timing, timed, visit, call + (uint32_t)i, &rc, &which);
-		/* the hold ends after KL_GPU_HOLD_NS: the host may have been too slow */
+		/* a hold ends after KL_GPU_HOLD_NS, even if the host has not enqueued all by then */
 		for (size_t i = 0; i < n; i++)
 			late[call + i] = timing->cu->event_query(timing->before[call]) !=
 					 KL_CU_NOT_READY;
@@ -97,9 +97,9 @@ static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 }
 
 /*
- * Capture the calls as a graph; if that fails they are launched without one. A new graph is made
- * for every batch, because a graph can be up to 1 % faster than an equal one for as long as it
- * exists.
+ * Capture the calls of a batch as a graph; if that fails, they are launched without a graph. Every
+ * batch gets a new graph, because one graph can be up to 1 % faster than an equal one for as long
+ * as it exists.
  */
 static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit)
@@ -110,8 +110,9 @@ static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 	kl_gpu_timing_drop_graph(timing, timed);
 	if (timed->no_graph)
 		return;
-	rc = timing->cu->capture_begin(timing->device->stream,
-				       2 /* relaxed: this thread alone, any call */);
+	rc = timing->cu->capture_begin(
+		timing->device->stream,
+		2 /* CU_STREAM_CAPTURE_MODE_RELAXED: no call is forbidden */);
 	if (!rc) {
 		rc = launch_all(timing, timed, visit, &which);
 		if (timing->cu->capture_end(timing->device->stream, &graph) || rc || !graph)

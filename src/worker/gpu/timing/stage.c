@@ -9,11 +9,11 @@
 #include "worker/gpu/timing/stage_parts.h"
 #include "worker/measure/profile_failure.h"
 
-/* Approximate device time of a visit. */
+/* Approximate device time of one visit (a series of timed calls of one subject). */
 #define VISIT_NS 3e6
-/* Approximate time of poison, flush and fingerprint around a call. */
+/* Approximate time to poison, flush and fingerprint around one call. */
 #define AROUND_NS 3e5
-/* The actual peak of the device memory can be higher than computed by this factor. */
+/* The device memory's peak rate can be higher than computed, by up to this factor. */
 #define PEAK_SLACK 1.1
 
 static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
@@ -44,8 +44,8 @@ static void begin_block(void *ctx)
 /* -- a point ------------------------------------------------------------------------------- */
 
 /*
- * If calls are slow, run the candidate's second module on one input only: its other answers were
- * judged with the first module's.
+ * Skip this input for the candidate's second module if calls are slow: one input is enough, since
+ * the first module's answers to all inputs are judged.
  */
 static bool can_skip(struct kl_gpu_time *timing, int who, uint32_t member)
 {
@@ -111,9 +111,9 @@ static void choose_mode(struct kl_gpu_time *timing)
 }
 
 /*
- * The contract's floor; if it has one and the caches are cold, at least the time that the bytes
- * take at the device memory's peak, except those that can still be in the cache, not written back,
- * when the kernel ends.
+ * Return the physical floor in ns: the contract's floor. If there is one and the caches are cold,
+ * it is at least the time to move all bytes at the device memory's peak rate, except those that may
+ * still be in the L2 cache when the kernel ends.
  */
 static double physical_floor(const struct kl_gpu_time *timing)
 {
@@ -143,7 +143,7 @@ static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 	}
 }
 
-/* Figures that need further calls. */
+/* Add the figures that need further calls, and check them. */
 static int check_figures(struct kl_gpu_time *timing, json_t *at)
 {
 	int err;
@@ -177,7 +177,7 @@ static int measure_point(struct kl_gpu_time *timing, int64_t max_ms)
 	return 0;
 }
 
-/* The candidate cannot be launched, or its `prepare` ended badly. */
+/* Report a candidate that cannot be launched, or whose `prepare` ended badly. */
 static int fail_open(struct kl_gpu_time *timing, const struct kl_member *member,
 		     const struct kl_gpu_time_end *how)
 {
@@ -190,7 +190,7 @@ static int fail_open(struct kl_gpu_time *timing, const struct kl_member *member,
 	return kl_profile_fail_end(timing->result, timing->job, member, &call);
 }
 
-/* Profile a point; repeated without a subject that ended the process. */
+/* Profile a point. If a subject ends the process, profile it again without that subject. */
 static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 			 struct kl_pool *pool, int64_t max_ms)
 {

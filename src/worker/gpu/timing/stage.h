@@ -7,12 +7,12 @@
 /*
  * stage - the profile of backend cuda.
  *
- * Takes samples from a GPU (client.h) for the comparison in blocks.h and judges every answer. It
- * also reports figures that make the times credible and comparable: the slope by the host's clock,
- * clocks and throttling, the device's physical floor, Triton's do_bench.
+ * It takes samples on a GPU (client.h) for the comparison in blocks.h and judges every answer. It
+ * also reports figures that make the times credible and comparable: the time of one more call by
+ * the host's clock, device clocks and throttling, the physical floor, the time of do_bench.
  *
- * Kernels below KL_GPU_BRIEF_NS are compared by batches of calls between two events, since one
- * event is off by about a microsecond; the time of a single call is reported in addition.
+ * Kernels that take less than KL_GPU_BRIEF_NS are compared by batches of calls between two events,
+ * since an event is off by about a microsecond; the time of a single call is reported as well.
  */
 #define KL_GPU_BRIEF_NS 20000.0
 

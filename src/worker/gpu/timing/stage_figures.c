@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage_figures - further figures of a GPU time: how it was measured, the clock of the device */
+/* stage_figures - adds figures to a GPU time: how it was measured, the clock of the device */
 #include <math.h>
 #include <string.h>
 

@@ -9,31 +9,32 @@
 #include "worker/measure/profile_failure.h"
 
 /*
- * A slope is the time of one more call, from runs of n and of 2n calls. On a machine with other load
- * a measurement is sometimes wrong, but not always.
+ * A slope is the time of one more call, from runs of n and of 2n calls. On a machine with other
+ * load some measurements are wrong, so take up to SLOPE_TRIES.
  */
 #define SLOPE_NS 2e6
 #define SLOPE_CALLS 60
 #define SLOPE_ROUNDS 5
 #define SLOPE_TRIES 3
 /*
- * A call that finds what its last one left must take at least this share of one that finds cleaned
- * memory. Kernels that do the same work took 0.91 to 1.05, those that did less 0.06 to 0.33.
+ * A call that finds memory as an earlier call left it must take at least this share of the time of
+ * a call that finds cleaned memory. Kernels that did the same work took 0.91 to 1.05, kernels that
+ * did less work 0.06 to 0.33.
  */
 #define LEAST_SHARE 0.55
-/* A smaller difference cannot be told from the time of a launch. */
+/* The missing time must also exceed this: a smaller difference can be noise of the launch. */
 #define LEAST_MISSING_NS 3000.0
-/* Below this share of the profile's time the two kinds of calls are compared anew, side by side. */
+/* If ordinary calls take less than this share of the profile's time, measure both kinds again. */
 #define DOUBTED_SHARE 0.75
 /* Pairs of sets that exchange their inputs between two runs. */
 #define PAIRS 4
-/* Answers of one run that are compared in full, if the contract allows other bits every time. */
+/* Most answers of one run to compare in full, if the contract does not require equal bits. */
 #define FULL_COMPARISONS 8
 /* Twice as many calls are enqueued while the stream is held; each can take OUTSIDE_NS for that. */
 #define OUTSIDE_CALLS 12
 #define OUTSIDE_NS 60000.0
 #define OUTSIDE_TRIES 5
-#define OUTSIDE_ROUNDS 15 /* unless calls are slow */
+#define OUTSIDE_ROUNDS 15 /* 1 if calls are slow */
 #define BENCH_NS 2.5e8
 #define BENCH_ZERO_NS 1.5e5
 #define BENCH_CALLS 100
@@ -41,11 +42,11 @@
 
 struct slope {
 	double wall_ns, event_ns;
-	double spread_ns; /* of the rounds, by the clock */
-	double error_ns;  /* of event_ns */
+	double spread_ns; /* how far the rounds' times by the clock differ */
+	double error_ns;  /* error of `event_ns` */
 };
 
-/* Disturbances of the clock are negligible for slow calls. */
+/* Return 1 for slow calls, for which disturbances of the clock are negligible. */
 static uint32_t count_rounds(const struct kl_gpu_time *timing)
 {
 	return timing->known[KL_BLOCKS_CANDIDATE].ns > KL_GPU_DEAR_NS ? 1 : SLOPE_ROUNDS;
@@ -73,7 +74,7 @@ static int judge_left(struct kl_gpu_time *timing, int who, const struct kl_gpu_t
 	return 0;
 }
 
-/* One run of the candidate: how it ended, and its answers. `took` is the whole request's time. */
+/* Make a run of the candidate, and judge how it ended and its answers. `took`: time of the request. */
 static int run_judged(struct kl_gpu_time *timing, uint32_t calls, uint32_t look, bool poison,
 		      struct kl_gpu_time_ran *ran, double *took)
 {
@@ -91,8 +92,8 @@ static int run_judged(struct kl_gpu_time *timing, uint32_t calls, uint32_t look,
 }
 
 /*
- * Give neighbouring sets each other's inputs: what still lies in their outputs is the answer to
- * another input.
+ * Exchange the inputs of neighbouring sets, so that the answer which an earlier call left in the
+ * outputs is wrong for the new inputs.
  */
 static int exchange_inputs(struct kl_gpu_time *timing, int who, uint32_t pairs)
 {
@@ -151,9 +152,9 @@ static int take_slope(struct kl_gpu_time *timing, struct slope *slope)
 /* -- calls that are too short ------------------------------------------------------------------ */
 
 /*
- * Is `ns`, give or take `error_ns`, the time of an ordinary call, much less than that of a call which
- * finds cleaned memory? The latter is measured now, so that clocks and load are the same, and with
- * inputs in the L2 cache, where they can be in a row of calls.
+ * Set *is if `ns` (with error `error_ns`), the time of an ordinary call, is much less than that of
+ * a call which finds cleaned memory. The latter is measured now, so that clocks and load are the
+ * same, and with inputs in the L2 cache, where ordinary calls can find theirs.
  */
 static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, double error_ns,
 		    double *cleaned, bool *is)
@@ -229,8 +230,8 @@ int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at)
 /* -- host code: the clock of this process -------------------------------------------------------- */
 
 /*
- * Time of one more call by the worker's clock, from pairs of requests with n and 2n calls that are
- * equal in all else. The GPU process could report a shorter time, but it cannot reply earlier than
+ * Measure the time of one more call by the worker's clock, from pairs of requests that differ only
+ * in having n and 2n calls. The GPU process could report a shorter time, but it cannot reply before
  * the work is done.
  */
 static int take_outside(struct kl_gpu_time *timing, uint32_t calls, uint32_t times, double *ns)
@@ -254,9 +255,8 @@ static int take_outside(struct kl_gpu_time *timing, uint32_t calls, uint32_t tim
 }
 
 /*
- * Host code could manipulate the times that its own process reports, but not the clock of this one.
- * That clock also includes the time to enqueue the calls, which only the GPU process could
- * separate.
+ * Host code could manipulate the times that its own process reports, but not the worker's clock.
+ * Times by the worker's clock include the time to enqueue the calls, hence OUTSIDE_NS.
  */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 {
@@ -266,7 +266,7 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 
 	if (!timing->job->host || !(claimed > 0))
 		return 0;
-	/* scheduling delays do not repeat in every attempt */
+	/* try again: a delay by the scheduler does not occur in every attempt */
 	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
 		int err = take_outside(timing, calls, count_rounds(timing) > 1 ? OUTSIDE_ROUNDS : 1,
 				       &ns);
@@ -288,8 +288,9 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 /* -- do_bench ------------------------------------------------------------------------------------ */
 
 /*
- * The last answer is still there and can be compared in full. Of the others only the fingerprints
- * are left; if the contract wants equal bits, they must be that of an answer known to be right.
+ * Judge the answers of do_bench. The last answer is still there and can be compared in full. Of the
+ * others only the fingerprints are left: if the contract requires equal bits, they must be the
+ * fingerprint of an answer known to be right.
  */
 static int judge_bench(struct kl_gpu_time *timing, int who, uint32_t calls,
 		       const struct kl_gpu_time_benched *benched)
@@ -306,7 +307,7 @@ static int judge_bench(struct kl_gpu_time *timing, int who, uint32_t calls,
 	return 0;
 }
 
-/* A part of do_bench; its times are added to ns[*n]. */
+/* Make a part of do_bench's calls, and append their times to `ns`, which has *n. */
 static int bench_part(struct kl_gpu_time *timing, int who, uint32_t warm, uint32_t calls,
 		      double *ns, size_t *n)
 {
@@ -324,11 +325,11 @@ static int bench_part(struct kl_gpu_time *timing, int who, uint32_t warm, uint32
 	return err || !timing->there[who] ? err : exchange_inputs(timing, who, 1);
 }
 
-/* do_bench: the median of its times, NAN if `who` is not compared any more. */
+/* Measure as do_bench does: the median of the times; NAN if `who` is no longer compared. */
 static int take_bench(struct kl_gpu_time *timing, int who, double *median)
 {
 	double ns = fmax(timing->known[who].ns, 1000), took[BENCH_CALLS];
-	/* at least one call of the slowest kernels, as Triton does */
+	/* at least five calls, but one of the slowest kernels, as Triton does */
 	double least = ns > BENCH_NS ? 1 : 5;
 	uint32_t calls = (uint32_t)fmax(least, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
 	uint32_t warm = (uint32_t)fmax(1, fmin(BENCH_WARM, BENCH_NS / 4 / ns)), part;
@@ -356,7 +357,7 @@ int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who)
 		return 0;
 	err = take_bench(timing, who, &median);
 	if (who != KL_BLOCKS_CANDIDATE && err == KL_GPU_AGAIN_WITHOUT)
-		return 0; /* it was compared before that, and this is the last that is asked of it */
+		return 0; /* its comparison is complete, and it is not called again */
 	if (!err && who == KL_BLOCKS_CANDIDATE &&
 	    !(err = is_short(timing, at, median, KL_GPU_EVENT_NS, &cleaned, &shorter)) && shorter)
 		return fail_short(timing, median, cleaned);

@@ -10,12 +10,12 @@
 /*
  * stage_parts - declarations that the files of the profile of backend cuda share.
  *
- * stage.c goes from point to point, stage_visit.c makes a visit and judges its answers,
+ * stage.c profiles one point after the other, stage_visit.c makes a visit and judges its answers,
  * stage_ordinary.c times ordinary calls, stage_figures.c adds further figures. The functions return
  * 0, a negative error, the result of kl_profile_fail() if the candidate failed, or
  * KL_GPU_AGAIN_WITHOUT.
  */
-/* A compared subject ended the GPU process: repeat the point without it. */
+/* A subject other than the candidate ended the GPU process: profile the point without it. */
 #define KL_GPU_AGAIN_WITHOUT 2
 
 /* If a call takes longer than this, one measurement per block and one round are enough. */
@@ -23,11 +23,11 @@
 /* Error of an event's time. */
 #define KL_GPU_EVENT_NS 1000.0
 
-struct kl_gpu_known { /* judged answers of a subject */
-	uint64_t print[KL_GPU_TIMER_MEMBERS][2];
-	bool judged[KL_GPU_TIMER_MEMBERS];
-	double ns; /* approximate time of a call */
-	double mhz;
+struct kl_gpu_known {                            /* what is known of a subject */
+	uint64_t print[KL_GPU_TIMER_MEMBERS][2]; /* fingerprint of a right answer to each member */
+	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether there is such an answer */
+	double ns;                               /* approximate time of a call */
+	double mhz;                              /* sum of the clocks of `nmhz` visits */
 	uint64_t nmhz;
 };
 
@@ -42,35 +42,36 @@ struct kl_gpu_time {
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
 	bool batch, hot;
-	size_t calls; /* calls of a visit */
+	size_t calls; /* number of calls in a visit */
 	double floor_ns;
 	/* if `batch`: time of a single call between two events */
 	double single_ns[KL_BLOCKS_SUBJECTS];
 	int64_t reasons; /* reasons for reduced clocks during the measurement */
-	int late;
+	int late;        /* calls that did not count, since the host was late */
 };
 
 /* -- stage_visit.c ------------------------------------------------------------------- */
 
 /**
- * The judged answers of subject `who`. The candidate's second module must answer like the first and
- * shares its entry; with host code each process has its own fingerprints.
+ * Return what is known of the answers of subject `who`. The candidate's second module shares the
+ * entry of the first, since it must give the same answers; with host code it has its own, since
+ * each process has its own key of fingerprints.
  */
 struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who);
 /**
  * Time `n` calls on the sets `which` and judge every answer. *ns is the time of one call, NAN if
- * the host was late for all of them.
+ * the host was late for every call.
  */
 int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uint32_t *which,
 		      size_t n, uint32_t warm, double *ns);
 /**
- * The same on sets in random order; several batches if `batch`. KL_ECANNOT: the host was late in
- * every attempt.
+ * Time calls like kl_gpu_time_visit(), on sets in random order; with `batch`, several batches.
+ * KL_ECANNOT: the host was late in every attempt.
  */
 int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns);
 /**
- * Judge the answer that a call of `who` left in `set`: accepted if its fingerprint is known, else
- * compared in full.
+ * Judge the answer that a call of `who` left in `set`: accept it if its fingerprint is that of a
+ * right answer, else compare it in full.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2]);
 /** Describe calls that ended badly; `message` is the reply's. */
@@ -79,26 +80,26 @@ void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end 
 /** Report calls on `set` that ended badly; `message` is the reply's. */
 int kl_gpu_time_bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_end *how,
 			const char *message, uint32_t set);
-/** Report answers to the same input that are not the same bits. */
+/** Report that answers to the same input differ in their bits. */
 int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set);
 
 /* -- stage_ordinary.c: figures of ordinary calls, in the point's report `at` ---------------- */
 
 /**
- * Time ordinary calls back to back and judge what they left. A difference between their time by the
- * clock and between events is noted; if it is longer by the clock, the result is set to
- * inconclusive. Calls that take much less time than those that found cleaned memory are a failure:
- * they do less.
+ * Time ordinary calls back to back and judge the answers that they left. If their time by the clock
+ * differs from that between events, add a note; if it is much longer, set the result to
+ * inconclusive. If they take much less time than calls that find cleaned memory, they do less work:
+ * the candidate fails.
  */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
-/** Host code: compare its times with the clock of this process. */
+/** Compare the times that host code reports with the worker's clock. Without host code do nothing. */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at);
-/** Add the time that Triton's do_bench would measure; judges its answers. */
+/** Add the time that Triton's do_bench would measure, and judge the answers of these calls. */
 int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);
 
 /* -- stage_figures.c: other figures of the report ------------------------------------------- */
 
-/** The object in report `at` for the figures of a subject; NULL: none. */
+/** Find the object in report `at` for the figures of a subject; NULL: there is none. */
 json_t *kl_gpu_time_place(const struct kl_gpu_time *timing, json_t *at, int who);
 void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at);
 /** Add notes about reduced clocks and calls that did not count. */

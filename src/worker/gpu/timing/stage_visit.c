@@ -12,8 +12,8 @@
 #include "worker/measure/replay.h"
 
 /*
- * Batches of a measurement; more for very short kernels, since an event's error is a larger part of
- * their time.
+ * Number of batches in a measurement; more for very short kernels, for which the error of an event
+ * is a larger share of the time.
  */
 #define BATCHES 4
 #define MORE_BATCHES 10
@@ -115,8 +115,8 @@ int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set)
 }
 
 /*
- * An answer that differs from a judged one and is also right is a failure if the contract requires
- * equal bits.
+ * A right answer is still a failure if the contract requires equal bits and an earlier right answer
+ * to the same input has other bits.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
 {
@@ -204,7 +204,7 @@ int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uin
 	return err < 0 ? err : take_visit(timing, who, which, &visited, ns);
 }
 
-/* All sets in random order; the last one is used to warm up. */
+/* Put all sets in random order. The caller uses the last one to warm up. */
 static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CALLS])
 {
 	size_t n = timing->timer->nset;
@@ -220,7 +220,7 @@ static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CA
 	}
 }
 
-/* Make one visit; repeat it if the host was late, and fail if it always is. */
+/* Make one visit; repeat it if the host was late for all calls. KL_ECANNOT: it was every time. */
 static int visit_in_time(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns)
 {
 	uint32_t order[KL_GPU_TIME_CALLS];

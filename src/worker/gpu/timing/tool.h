@@ -5,14 +5,14 @@
 #include "worker/gpu/tool.h"
 
 /*
- * tool - the kernels that are enqueued around a timed call.
+ * tool - the two kernels that are enqueued around a timed call.
  *
- * One holds the stream until it is released; the other stores the multiprocessor's clock together
- * with the global timer.
+ * The first holds the stream until it is released; the second stores a multiprocessor's clock
+ * together with the global timer.
  *
- *	kl_gpu_hold(t);			nothing behind it starts ...
+ *	kl_gpu_hold(t);			what is enqueued after this ...
  *	... enqueue ...
- *	kl_gpu_release(t);		... before this, or before KL_GPU_HOLD_NS have passed
+ *	kl_gpu_release(t);		... starts here, or when KL_GPU_HOLD_NS have passed
  */
 #define KL_GPU_HOLD_NS 200000000ull
 /* A stream accepts about a thousand operations before enqueueing another one blocks. */
@@ -34,7 +34,7 @@ int kl_gpu_time_tool_open(struct kl_gpu_time_tool *tool, const struct kl_gpu_dev
 void kl_gpu_time_tool_close(struct kl_gpu_time_tool *tool);
 int kl_gpu_hold(struct kl_gpu_time_tool *tool);
 void kl_gpu_release(struct kl_gpu_time_tool *tool);
-/** Enqueue: write a struct kl_gpu_stamp of multiprocessor 0 to device address `out`. */
+/** Enqueue a kernel that writes a struct kl_gpu_stamp of multiprocessor 0 to device address `out`. */
 int kl_gpu_stamp_to(const struct kl_gpu_time_tool *tool, uint64_t out);
 
 #endif

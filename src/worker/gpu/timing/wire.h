@@ -13,19 +13,20 @@
  *	VENDOR	who, spec	subject `who` is a vendor library's kernel
  *	LAUNCHER who, dims	subject `who` is the process's host code
  *	UPLOAD	set		copies inputs from the shared memory
- *	FETCH	set		copies outputs to it
+ *	FETCH	set		copies outputs to the shared memory
  *	VISIT	who, sets	timed calls, each on a different set; fingerprints of their answers
  *	RUN	who, calls	ordinary calls back to back, timed by the clock and by events;
- *				fingerprints of what they left
+ *				fingerprints of the answers that they left
  *	BENCH	who		Triton's do_bench, with a fingerprint of each answer
  *	EXCHANGE two sets	exchanges their inputs
  *
- * For one timed call, outputs and scratch are poisoned, and shared and local memory overwritten.
- * Then a cold call empties the L2 cache; a hot one reads the inputs and calls the subject on
- * another set. An event, the call, an event and the fingerprint follow. All of it is enqueued while
- * a kernel of the gate holds the stream, so that nothing waits for the host between the events.
+ * Before a timed call, outputs and scratch are poisoned, and shared and local memory overwritten.
+ * For a cold call the L2 cache is then emptied; for a hot call the inputs are read and the subject
+ * is called on another set. An event, the call, an event and the fingerprint follow. All this is
+ * enqueued while a kernel of the gate holds the stream, so that the GPU does not wait for the host
+ * between the events.
  *
- * For an ordinary call nothing of this is done: only inout tensors are restored.
+ * Before an ordinary call only inout tensors are restored.
  */
 enum kl_gpu_time_op {
 	KL_GPU_TIME_BEGIN = KL_GPU_OP_TIME,
@@ -80,7 +81,7 @@ struct kl_gpu_time_vendored { /* reply */
 struct kl_gpu_time_visit { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	uint32_t mode, ncall;
-	/* hot: set of the call before each timed one; must not be in `which` */
+	/* hot: the set on which the subject is called before each timed call; must not be in `which` */
 	uint32_t warm, reserved;
 	/* indices of the point's sets, each at most once */
 	uint32_t which[KL_GPU_TIME_CALLS];
@@ -98,7 +99,7 @@ struct kl_gpu_time_end {
 struct kl_gpu_time_visited { /* reply */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
-	uint32_t ncall, ntime; /* a batch has one time for all its calls */
+	uint32_t ncall, ntime; /* entries of `print` and of `ns`; a batch has only one time */
 	/* time of one call; < 0: the host was late, the call does not count */
 	double ns[KL_GPU_TIME_CALLS];
 	double mhz; /* clock of the multiprocessors during the calls; 0: unknown */
@@ -111,13 +112,14 @@ struct kl_gpu_time_launcher { /* head.slot: the subject */
 };
 
 /*
- * Calls in order of the sets, beginning again after the last one. Fewer are made if the stream does
- * not accept as many while it is held, or if an inout tensor lets each set be used only once.
+ * The calls use the sets in order, and the first set again after the last. Fewer calls than asked
+ * for are made if a stream that is held does not accept as many, or if there are inout tensors, so
+ * that each set can be used only once.
  */
 struct kl_gpu_time_run { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	uint32_t calls;
-	uint32_t look;   /* sets to fingerprint afterwards; 0: those that are called */
+	uint32_t look;   /* number of sets to fingerprint afterwards; 0: all sets that are called */
 	uint32_t poison; /* whether to poison outputs and scratch first */
 	uint32_t reserved;
 	uint64_t seed;
@@ -126,20 +128,21 @@ struct kl_gpu_time_run { /* head.slot: the subject */
 struct kl_gpu_time_ran { /* reply */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
-	uint32_t calls, nprint; /* calls made; sets fingerprinted */
+	uint32_t calls, nprint; /* number of calls made and of sets fingerprinted */
 	double wall_ns;         /* from the release of the stream to the end of the calls */
-	double event_ns;        /* between events around them */
+	double event_ns;        /* between the events around the calls */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
 };
 
 struct kl_gpu_time_bench { /* head.slot: the subject, which is called on the first set */
 	struct kl_gpu_head head;
-	uint32_t warm, calls; /* calls without and with a time; at most KL_GPU_TIME_CALLS each */
+	uint32_t warm, calls; /* untimed calls, then timed ones; at most KL_GPU_TIME_CALLS each */
 	uint32_t poison, reserved;
 	uint64_t seed;
 	int64_t limit_ms;
 };
-struct kl_gpu_time_benched { /* reply; a last fingerprint is that of the first set at the end */
+/* reply; `print` has one fingerprint per timed call, then that of the first set at the end */
+struct kl_gpu_time_benched {
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
 	double ns[KL_GPU_TIME_CALLS];
