@@ -21,7 +21,7 @@ static double allowed_error(const struct kl_output *output, const struct kl_allo
 	if (rule->kind == KL_RULE_NOISE)
 		return fmax(allowed->max, kl_element_least(output, truth));
 	if (rule->kind == KL_RULE_ELEMENTWISE)
-		/* of further values the oracle may make a number, but NaN of their magnitudes */
+		/* for further values the oracle can give a number, but NaN for their magnitudes */
 		return output->w->further && isnan(scale) ?
 			       INFINITY :
 			       rule->ulps * ulp + rule->acc * 0x1p-24 * scale;
@@ -85,9 +85,9 @@ bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, 
 }
 
 /*
- * With few elements the honest error itself is a matter of luck: two honest rms values over n
- * elements differ by a share of about 1/sqrt(n). So the limits are raised by three times that
- * share. The factor is 1.03 at ten thousand elements and 2 at nine.
+ * Return the factor by which limits are raised because an honest error over few elements depends on
+ * chance: two honest rms values over n elements differ by a share of about 1/sqrt(n), and three
+ * times that share is added. The factor is 1.03 at ten thousand elements and 2 at nine.
  */
 static double rounding_room(const struct kl_output *output)
 {
@@ -105,8 +105,8 @@ struct kl_allowed kl_element_allowed(const struct kl_output *output,
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
 		allowed.rms = output->rule->tol * tolerance->rms[group];
 		/*
-		 * a sum that cancels to exactly zero in the truth can be only nearly zero in a
-		 * kernel
+		 * a sum whose terms cancel to exactly zero in the truth can be only nearly zero in
+		 * a correct kernel
 		 */
 		allowed.zero = 0x1p-16 * tolerance->rms[group];
 	}

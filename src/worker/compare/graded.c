@@ -12,9 +12,10 @@
 
 /* Sums of squares over one slice, and its worst element. */
 struct graded_slice {
-	double error, honest, least;
-	double worst, truth; /* largest error, and the truth there */
-	size_t at, n;
+	double error, honest,
+		least;       /* sums of squares: errors, honest errors, kl_element_least() */
+	double worst, truth; /* the largest error, and the truth of that element */
+	size_t at, n;        /* index of that element; number of elements */
 };
 
 static void add_element(struct graded_slice *slice, const struct kl_output *output, size_t i,
@@ -23,7 +24,7 @@ static void add_element(struct graded_slice *slice, const struct kl_output *outp
 	double error = fabs(got - truth), least = kl_element_least(output, truth);
 	double noise = fabs(honest - truth);
 
-	if (!isfinite(truth) || !isfinite(honest)) /* odd.h has settled it */
+	if (!isfinite(truth) || !isfinite(honest)) /* odd.h has judged this element */
 		return;
 	slice->error += error * error;
 	slice->honest += noise * noise;
@@ -50,7 +51,7 @@ static void add_block(struct graded_slice *slices, const struct kl_output *outpu
 			    honest[k]);
 }
 
-/* The allowed root mean square of a slice's error. */
+/* Return the largest root mean square error that is allowed for a slice. */
 static double allowed_rms(const struct graded_slice *slice, const struct kl_output *output)
 {
 	double room = KL_GRADED_ROOM * (1 + 3 / sqrt((double)slice->n));

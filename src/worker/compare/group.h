@@ -17,15 +17,15 @@
 struct kl_groups {
 	size_t naxes;
 	int64_t extent[KL_MAX_AXES];
-	/* length of each axis in one group: all of it, 1, or a piece */
+	/* length of a group along each axis: the whole axis, 1, or a piece */
 	int64_t part[KL_MAX_AXES];
-	size_t count;
-	size_t size; /* elements of the first group, which is the largest */
+	size_t count; /* number of groups */
+	size_t size;  /* number of elements of the first group, which is the largest */
 };
 
 /**
- * If `rule` is NULL or has no `per`, there is one group. KL_EINVALID: `per` does not fit a tensor
- * with these axes.
+ * Divide a tensor into groups. If `rule` is NULL or has no `per`, there is one group. KL_EINVALID:
+ * `per` does not fit a tensor with these axes.
  */
 int kl_groups_init(struct kl_groups *groups, const struct kl_rule *rule, const int64_t *extent,
 		   size_t naxes);
@@ -34,14 +34,14 @@ struct kl_group_walk {
 	const struct kl_groups *g;
 	int64_t lo[KL_MAX_AXES], hi[KL_MAX_AXES], at[KL_MAX_AXES];
 	size_t inner;     /* from this axis on, elements of a group are contiguous */
-	size_t off, left; /* of the current run of contiguous elements */
+	size_t off, left; /* next element of the current contiguous run, and how many are left */
 	bool more;
 };
 
 void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, size_t group);
-/** Skip the first `n` elements; only valid directly after kl_group_start(). */
+/** Skip the first `n` elements; may only be called directly after kl_group_start(). */
 void kl_group_skip(struct kl_group_walk *walk, size_t n);
-/** Return the next elements in order, at most `max`; false if there are no more. */
+/** Set the range [off, off + n) of the next elements, at most `max`; false: there are no more. */
 bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t max);
 
 #endif

@@ -5,22 +5,21 @@
 #include "job/job.h"
 
 /*
- * member - one set of inputs with its known answers. The pool (pool.h) holds members, a kernel is
- * called with one, and its answers are compared with it (compare.h). All memory belongs to the
- * pool.
+ * member - one set of inputs with its known answers. The pool (pool.h) holds members. A kernel is
+ * called with the inputs of a member, and what it computes is compared with the member's answers
+ * (compare.h). All memory belongs to the pool.
  */
 
 /*
- * Tolerances of a rule's groups, one struct for each rule of the job: for each group the largest
- * honest error and its root mean square (noise), or the largest magnitude of the truth and its root
- * mean square (rel-l2).
+ * Tolerances of the groups of one rule. `max` and `rms` have an entry for each group: the maximum
+ * and the root mean square of the honest error (noise) or of the truth (rel-l2).
  */
 struct kl_tolerance {
 	size_t ngroup; /* 0: the rule is neither noise nor rel-l2 */
 	double *max, *rms;
 };
 
-/* The inputs of a member that are no numbers. */
+/* Which values that are not finite the inputs of a member contain. */
 enum kl_odd { KL_ODD_NONE, KL_ODD_INF, KL_ODD_NAN };
 
 struct kl_member {
@@ -28,13 +27,13 @@ struct kl_member {
 	char band[32]; /* "noise", "twin", "exact0", "band1", "scale-up", ... */
 	int draw;      /* number of this draw among the members of that band */
 	bool exact;    /* answers must be bit-equal */
-	bool own;      /* drawn for one candidate alone, so that nobody is judged on it again */
-	/* further values: members that the contract does not list, see odd.h and graded.h */
+	bool own;      /* drawn for one candidate; no other candidate is judged on it */
+	/* the inputs are further values, which the contract does not list: odd.h, graded.h */
 	bool further;
 	enum kl_odd odd;
-	/* 1 + axis of the output whose coordinates have magnitudes of their own; 0: none */
+	/* by output: 1 + the axis whose slices differ much in magnitude (graded.h); 0: none */
 	int graded[KL_MAX_ARGS];
-	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL if not in/inout */
+	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL: not an input or inout */
 	/* outputs: double for float dtypes, the dtype itself for integers */
 	const void *truth[KL_MAX_ARGS];
 	/* outputs: float for float dtypes, NULL for integers */

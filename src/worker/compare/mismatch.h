@@ -6,14 +6,14 @@
 #include "worker/compare/output.h"
 
 /*
- * mismatch - records wrong elements in a struct kl_mismatch (compare.h). The first one is recorded
- * in full. Of the others only their number is recorded, and whether all lie on borders. Initialize
- * one as { .out = -1 }.
+ * mismatch - records wrong elements in a struct kl_mismatch (compare.h). The first wrong element is
+ * recorded in full; of the others only how many there are, and whether all lie on borders.
+ * Initialize the struct with { .out = -1 }.
  */
 
 /**
- * True if the element lies on a border: in some axis of at least 4, at the first index or within
- * the last eighth (at least 1, at most 15 indices). Halos and the remainders of tiles lie there.
+ * True if the element lies on a border, where halos and the remainders of tiles are: along an axis
+ * of at least 4, at the first index or in the last eighth (at least 1, at most 15 indices).
  */
 bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxes);
 
@@ -22,9 +22,9 @@ bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *outp
 /** Fill in `got` and `wanted` of element i, whose true value is `truth`. */
 void kl_mismatch_describe(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i,
 			  double truth);
-/** Raise the margin to error / allowed if that is larger. */
+/** Raise the margin to error / allowed if that is larger than the margin. */
 void kl_mismatch_widen(struct kl_mismatch *mismatch, double error, double allowed);
-/** Merge the result for a later part of the output into `mismatch`. */
+/** Merge `part`, the result for a later part of the output, into `mismatch`. */
 void kl_mismatch_merge(struct kl_mismatch *mismatch, const struct kl_mismatch *part);
 
 #endif

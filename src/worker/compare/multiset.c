@@ -23,7 +23,7 @@ struct rows {
 	uint64_t salt;     /* salt of checksums, unknown to the kernel */
 	/* scratch */
 	uint64_t *key, *want, *spare;
-	uint32_t *seen; /* for each column of x: 1 + the last row that named it */
+	uint32_t *seen; /* for each column of x: 1 + the last row whose indices have it */
 	char *stored;   /* one row of the truth, in the dtype */
 };
 
@@ -97,7 +97,8 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 }
 
 /*
- * A key whose unsigned order is the order of the values; -0 and +0 share a key, and so do all NaNs.
+ * Return a key for a value, such that the unsigned order of keys is the order of values. -0 and +0
+ * have the same key, and so do all NaNs.
  */
 static uint64_t key_of(const struct rows *rows, const char *at)
 {
@@ -107,7 +108,7 @@ static uint64_t key_of(const struct rows *rows, const char *at)
 	if (!rows->fraction)
 		return rows->dtype <= KL_I8 ? bits ^ sign : bits;
 	magnitude = bits & (sign - 1);
-	if (magnitude > (sign - 1 - rows->fraction)) /* beyond infinity */
+	if (magnitude > (sign - 1 - rows->fraction)) /* larger than the bits of infinity: NaN */
 		return UINT64_MAX;
 	if (!magnitude)
 		return sign;
@@ -115,8 +116,8 @@ static uint64_t key_of(const struct rows *rows, const char *at)
 }
 
 /*
- * A checksum that does not depend on the order of the keys; rows with different keys have the same
- * checksum with a probability of about 2^-64. So rows that are right need not be sorted.
+ * Return a checksum that does not depend on the order of the keys, so that rows that are right need
+ * not be sorted. Rows with different keys have the same checksum with a probability of about 2^-64.
  */
 static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 {
@@ -127,7 +128,7 @@ static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 	return sum;
 }
 
-/* Radix sort from the lowest byte; a byte that all keys share costs only the count. */
+/* Sort by radix from the lowest byte. A byte that is the same in all keys is only counted. */
 static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 {
 	uint64_t *from = key, *to = spare;
@@ -249,7 +250,7 @@ static void check_order(struct kl_mismatch *mismatch, const struct kl_job *job, 
 	sort_keys(rows->want, rows->spare, rows->k);
 	if (!rows->k || !memcmp(rows->key, rows->want, rows->k * sizeof(*rows->key)))
 		return;
-	/* walk both in order: find the first surplus value and the first missing one */
+	/* walk both sorted rows: find the first surplus value and the first missing value */
 	surplus = missing = rows->k;
 	while (given < rows->k && expected < rows->k &&
 	       (surplus == rows->k || missing == rows->k)) {

@@ -13,14 +13,14 @@
 struct settling {
 	struct kl_mismatch *mismatch;
 	const struct kl_output *output;
-	char *copy;                 /* NULL: nothing is settled yet */
-	size_t odd, finite, stray;  /* elements of the truth; strays among the finite ones */
-	size_t first;               /* the first stray */
+	char *copy; /* of the answer, with settled elements; NULL: none settled yet */
+	size_t odd, finite, stray;  /* numbers of elements: truth not finite, finite; strays */
+	size_t first;               /* index of the first stray */
 	double got[KL_SLICE_BLOCK]; /* a block of elements */
 	double honest[KL_SLICE_BLOCK];
 };
 
-/* Give element i the truth. */
+/* Settle element i: give it the value of the truth, so that every rule accepts it. */
 static void settle_element(struct settling *settling, size_t i, double truth)
 {
 	const struct kl_output *output = settling->output;
@@ -44,7 +44,7 @@ static void note_wrong(struct settling *settling, size_t i, double truth, const 
 	snprintf(mismatch->why, sizeof(mismatch->why), "%s", why);
 }
 
-/* The truth is not finite in the output's type, and neither is the honest answer. */
+/* Judge an element whose truth, in the output's dtype, and honest answer are not finite. */
 static void judge_infinite(struct settling *settling, size_t i, double got, double truth)
 {
 	enum kl_odd odd = settling->output->w->odd;

@@ -6,28 +6,29 @@
 #include "worker/compare/output.h"
 
 /*
- * odd - settles the elements of an answer to further values that no rule can judge by its error:
- * those where the truth, the honest answer or the answer is not finite.
+ * odd - judges elements of answers to further values that no rule can judge. A rule cannot judge an
+ * element by its error if the truth, the honest answer or the answer is not finite.
  *
  *	truth		honest		the answer must be
  *	NaN		not finite	NaN; not finite if no input is NaN
  *	infinite	not finite	not finite
- *	not finite	finite		anything: so is that of plain arithmetic
+ *	not finite	finite		anything, since plain arithmetic gives a finite answer
  *	finite		not finite	anything
- *	finite		finite		finite; if an input is not, some of these may be not
- *					finite, too: strays
+ *	finite		finite		finite; but if an input is not finite, some such answers
+ *					need not be finite either: they are called strays
  *
- * Strays are allowed because sound algorithms carry a NaN to neighbours: one that multiplies padding
- * by zero, or adds blocks of a matrix before it multiplies them. But they must be no more than three
- * quarters of all elements, if the output has at least KL_ODD_FEW and shows the input at all: a
- * kernel that answers everything with NaN does something else. An f64 output has no honest answer;
- * its truth stands for it.
+ * Strays are allowed because sound algorithms can spread a NaN to other elements: by multiplying
+ * padding by zero, or by adding blocks of a matrix before multiplying them. But at most three
+ * quarters of the elements may be strays if the output has at least KL_ODD_FEW elements and its
+ * truth is not finite somewhere: a kernel that answers everything with NaN does something else. For
+ * an f64 output, which has no honest answer, the truth is used instead.
  */
 #define KL_ODD_FEW 16
 
 /**
- * Check the elements that are not finite; a wrong one goes into `mismatch`. Returns a copy of the
- * answer in which each settled element has the truth, for the caller to free; NULL: none is settled.
+ * Judge these elements, and record wrong ones in `mismatch`. Elements that are accepted are
+ * settled: returns a copy of the answer, freed by the caller, in which they have the value of the
+ * truth, so that the rules accept them; NULL: none is settled.
  */
 char *kl_odd_settle(struct kl_mismatch *mismatch, const struct kl_output *output);
 

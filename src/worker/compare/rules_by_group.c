@@ -12,7 +12,7 @@
 #include "worker/compare/mismatch.h"
 #include "worker/compare/slice.h"
 
-/* Add up errors in four independent sums, so that additions do not wait for one another. */
+/* Add up errors in four independent sums, so that no addition waits for the previous one. */
 static void sums_add(struct kl_slice_error *sums, const double *got, const double *truth, size_t n)
 {
 	double max[4] = { sums->max, 0, 0, 0 }, sq[4] = { 0 };
@@ -36,8 +36,8 @@ static void sums_add(struct kl_slice_error *sums, const double *got, const doubl
 }
 
 /*
- * Count violations of the elementwise bound in a block; raise *worst to the largest ratio of an
- * error to what is allowed.
+ * Count the elements of a block whose error is larger than the elementwise rule allows. Raise
+ * *worst to the largest ratio of an error to the allowed error.
  */
 static size_t count_over(const struct kl_output *output, const double *got, const double *truth,
 			 const double *scale, size_t n, double *worst)
@@ -72,7 +72,7 @@ static bool zeros_broken(const double *got, const double *truth, size_t n)
 	return bad;
 }
 
-/* Compare bits: as doubles, large integers might look equal. */
+/* Compare integers by their bits, since different large integers can be equal as doubles. */
 static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 {
 	size_t size = kl_dtype_bytes(output->dtype);
@@ -125,8 +125,8 @@ static void clear_parts(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Decide about a group whose slices are all clear. Integers are right by then; floats depend on the
- * sums.
+ * Decide whether the fast pass accepts a group: it must have accepted all slices, and for floats
+ * the sums must be within the limits.
  */
 static bool group_clear(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_allowed *allowed, const struct kl_slice_sum *all)
@@ -172,7 +172,7 @@ static void block_load(struct block *block, const struct kl_output *output, size
 			block->got[i] = nextafter(block->truth[i], INFINITY);
 }
 
-/* The rms of a group is too large: blame the elements whose own error exceeds it. */
+/* If the rms of a group is too large, record the elements whose error exceeds the allowed rms. */
 static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_allowed *limits, size_t group, double rms, double allowed)
 {
@@ -260,8 +260,8 @@ static void close_slices(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Judge the rms of a group whose slices are all added up in `sum`; `before` elements were wrong
- * before this group.
+ * Judge the rms of a group, with the sums over all its slices in `sum`. `before` is the number of
+ * wrong elements found before this group.
  */
 static void group_close(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_tolerance *tolerance, size_t group,
@@ -281,8 +281,8 @@ static void group_close(struct kl_mismatch *mismatch, const struct kl_output *ou
 }
 
 /*
- * Check the `total` slices in `slice`, which the fast pass did not accept, element by element. For
- * a rule that limits the rms, `slice` must have all slices of a group or none.
+ * Check the `total` slices in `slice`, which the fast pass did not accept, element by element. If
+ * the rule limits the rms, `slice` must have either all slices of a group or none of them.
  */
 static void close_all(struct kl_mismatch *mismatch, const struct kl_output *output,
 		      const struct kl_tolerance *tolerance, const size_t *slice, size_t total)
@@ -316,8 +316,8 @@ static void close_all(struct kl_mismatch *mismatch, const struct kl_output *outp
 }
 
 /*
- * Put the slices of a batch's i-th group that must be checked into `out`. Under the elementwise
- * rule each slice is decided on its own.
+ * Append to `out` the slices of a batch's i-th group that must be checked element by element: under
+ * the elementwise rule those that the fast pass did not accept, under other rules all.
  */
 static size_t put_unclear(size_t *out, struct kl_mismatch *mismatch,
 			  const struct kl_slice_pass *pass, size_t i)

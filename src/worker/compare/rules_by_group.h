@@ -11,7 +11,7 @@
  * (compare.h).
  */
 
-/** Check an output; wrong elements go into `mismatch`. `tolerance` holds the tolerances of the rule. */
+/** Check an output and record wrong elements in `mismatch`; `tolerance` is that of the rule. */
 void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
 		       const struct kl_tolerance *tolerance);
 

@@ -25,8 +25,8 @@
 #define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles stay in L1 */
 
 struct kl_slices {
-	size_t each, size; /* slices of a group; elements of a slice */
-	size_t grain;      /* slices of one thread's share */
+	size_t each, size; /* number of slices of a group, and of elements of a slice */
+	size_t grain;      /* number of slices that a thread takes at a time */
 };
 
 struct kl_slices kl_slices_of(const struct kl_output *output);
@@ -45,15 +45,15 @@ bool kl_slice_next(struct kl_slice_walk *walk, size_t *off, size_t *n, size_t ma
 /* -- a pass: sums --------------------------------------------------------- */
 
 struct kl_slice_error {
-	double max, sq; /* largest |got - truth|, sum of squares; a NaN changes only `sq` */
+	double max, sq; /* maximum and sum of squares of |got - truth|; a NaN changes only `sq` */
 };
 
 /* Result of a pass over one slice. */
 struct kl_slice_sum {
 	struct kl_slice_error sums;
-	double worst;
+	double worst; /* elementwise: largest ratio of an error to the allowed error */
 	size_t n;
-	bool unclear;
+	bool unclear; /* the elements must be checked one by one */
 };
 
 struct kl_slice_pass {
@@ -74,7 +74,7 @@ struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *pass, size_t i
 /* Result of checking each element of one slice. */
 struct kl_slice_found {
 	struct kl_mismatch m;
-	double sq, floor_sq;
+	double sq, floor_sq; /* sums of squares of the errors and of kl_element_least() */
 	size_t n;
 };
 
@@ -82,8 +82,9 @@ struct kl_slice_search {
 	const struct kl_output *v;
 	const struct kl_tolerance *tolerance;
 	struct kl_slices slices;
-	const size_t *slice; /* slices to search; NULL: all slices of the tensor */
-	size_t first;        /* index of slot[0] in `slice` */
+	const size_t
+		*slice; /* slices to search; NULL: pieces of the tensor, regardless of groups */
+	size_t first;   /* index of slot[0] in `slice` */
 	bool zeros_tie;
 	struct kl_slice_found *slot; /* initially NULL; freed by the caller */
 };

@@ -12,8 +12,8 @@
 #define STEADY_PARTS ((size_t)4096) /* slices whose values are kept at once */
 
 /*
- * Add up honest errors or, if `honest` is NULL, the truth. Values beyond the dtype's range are left
- * out.
+ * Add up honest errors or, if `honest` is NULL, the truth. Leave out elements whose truth is beyond
+ * `limit`, the range of the dtype.
  */
 static void finite_add(struct kl_slice_error *sums, const double *truth, const double *honest,
 		       size_t n, double limit)
@@ -103,7 +103,7 @@ void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_toleranc
 	}
 }
 
-/* How the squares of some numbers are distributed. */
+/* The sum of the squares of some numbers, and the largest square. */
 struct spread {
 	double sum, most;
 };

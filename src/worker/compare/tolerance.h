@@ -5,33 +5,34 @@
 #include "worker/compare/member.h"
 
 /*
- * tolerance - computes the tolerances of a rule's groups from a member's truth and honest answer. struct
- * kl_tolerance is in member.h.
+ * tolerance - computes the tolerances of a rule's groups (struct kl_tolerance in member.h). They
+ * are computed from a member's truth and honest answer.
  */
 
-/** Compute the tolerances of rule `index` for a member; release them with kl_tolerance_release(). */
+/** Compute the tolerances of rule `index` for a member; the caller releases `out`. */
 int kl_tolerance_make(struct kl_tolerance *out, const struct kl_job *job, size_t index,
 		      const struct kl_member *member);
 void kl_tolerance_release(struct kl_tolerance *tolerance);
-/** Merge the honest errors of a further draw into `tolerance`, which covers `n` draws so far. */
+/** Merge `other`, the tolerances of a further draw, into `tolerance`, which covers `n` draws. */
 void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_tolerance *other, size_t n);
 /**
- * True if no tolerance of a `noise` rule depends on a few elements of the member: each group has at
- * least KL_TOLERANCE_STEADY different values, and neither their squares nor those of the honest
- * errors are mostly those of a few. Otherwise the honest errors that count can all be small by
- * chance, and those of another sound kernel not. A group of zeros, answered exactly, is steady.
+ * True if the member is steady: no tolerance of a `noise` rule depends on only a few elements. Each
+ * group must have at least KL_TOLERANCE_STEADY different values, and a few elements must not make
+ * up most of the sum of their squares or of the squares of the honest errors. Otherwise those few
+ * honest errors can all be small by chance, and a sound kernel with larger errors would fail. A
+ * group of zeros is steady if the honest answer is exact.
  */
 #define KL_TOLERANCE_STEADY 32
 bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *member);
 /**
- * Number of elements in the smallest group of any `noise` rule at a point; SIZE_MAX if there is no
- * such rule. From KL_TOLERANCE_ROOMY on, hardly any member is not steady.
+ * Return the number of elements in the smallest group of any `noise` rule at a point; SIZE_MAX if
+ * there is no such rule. From KL_TOLERANCE_ROOMY elements on, almost every member is steady.
  */
 #define KL_TOLERANCE_ROOMY 256
 size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt);
 /**
- * Number of elements in a group of a `noise` rule at a point; 0 for other rules, or if the rule
- * does not fit.
+ * Return the number of elements in a group of rule `index` at a point; 0 if that is not a `noise`
+ * rule or does not fit its tensor.
  */
 size_t kl_tolerance_group(const struct kl_job *job, size_t index, const struct kl_point *pt);
 
