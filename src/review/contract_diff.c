@@ -321,8 +321,8 @@ static void diff_values(struct pair *pair)
 
 		if (!before && after)
 			ANSWER(pair, "values-undefined",
-			       "the result for %w inputs is undefined now: no kernel is called with "
-			       "such an input",
+			       "the result for %w inputs is now undefined: kernels are not called "
+			       "with them",
 			       name);
 		else if (before && !after)
 			NOTE(pair, "values-defined",

@@ -51,7 +51,7 @@ static void check_card(struct violating *violating, const struct kl_index_card *
 	}
 }
 
-/* Open the index of this clone's library; if that has no cards, of the library fetched from origin. */
+/* Open the index of this clone's library, or if it is empty, of the one fetched from origin. */
 static int open_cards(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax)
 {
 	static const char *const refs[] = {

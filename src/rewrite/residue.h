@@ -14,7 +14,7 @@
  * kinds shows in the facts of the compiled code.
  */
 
-/** Look for residue in `after` that `before` does not have. KL_ENO: found; the message says where. */
+/** Find residue in `after` that `before` lacks. KL_ENO: there is some; the message says where. */
 int kl_residue_check(const struct kl_surface *before, const struct kl_surface *after);
 
 #endif

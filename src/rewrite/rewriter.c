@@ -92,7 +92,7 @@ const char *kl_rewriters_model(const char *list)
 	return NULL;
 }
 
-/* Ask one rewriter after the other; stepwise, which waits for the user, only in the second round. */
+/* Ask the rewriters in order; stepwise, which waits for the user, only in the second round. */
 static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;

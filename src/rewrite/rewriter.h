@@ -54,7 +54,7 @@ struct kl_rewrite {
 	const json_t *facts; /* of the state: {"features", "traits", "code"}, or NULL */
 	int64_t ns;          /* time of the state; 0: unknown */
 	const char *foreign; /* why the proposal to split is compound, or NULL */
-	/* set by kl_rewrite_next(): a conversation ended at a limit, though something may be left */
+	/* set by kl_rewrite_next(): a conversation ended at a limit, so something may be left */
 	bool limited;
 	/** Returns the event of a record ("event" of a step or a rejection), borrowed, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);

@@ -113,7 +113,7 @@ static void add_candidate(struct search *search, const struct node *node, bool a
 	json_array_append_new(search->candidates, candidate);
 }
 
-/* Run one of the sequencer's functions on this node, with the verdict to assume if one is missing. */
+/* Run one of the sequencer's functions on this node; `verdict` is assumed if one is missing. */
 static int step_dry(struct search *search, struct node *node, enum kl_verdict verdict,
 		    int (*fn)(struct kl_sequencer *sequencer))
 {

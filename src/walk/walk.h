@@ -173,7 +173,7 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 #define KL_WALK_REPAIRS 3      /* attempts after the first */
 #define KL_WALK_MEASUREMENTS 3 /* at most so many of one K_i', while they are too noisy */
 
-/** Name of the rewriter that re-derives the steps of this walk; "": none, or the budget is spent. */
+/** Name of the rewriter that re-derives the walk's steps; "": none, or the budget is spent. */
 const char *kl_walk_rederiver(const struct kl_walk *walk);
 /** The record of the step to re-derive, which is the last one; NULL: no steps yet. Borrowed. */
 json_t *kl_walk_step(const struct kl_walk *walk);

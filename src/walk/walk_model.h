@@ -10,7 +10,7 @@
  * has at most one session with a model; a speculative walk (speculate.h) does not use it.
  */
 
-/** The rewriter in this list that is a model ("chat", "exec"), the default for re-deriving; or NULL. */
+/** The rewriter in this list that is a model, by default also used to re-derive; NULL: none. */
 const char *kl_model_of_list(const char *rewriters);
 /** The rewriter of this walk that is a model, "chat" or "exec"; NULL: the walk has no model. */
 const char *kl_model_name(const struct kl_sequencer *sequencer);

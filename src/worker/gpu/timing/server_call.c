@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 
-/* Assumed upper bound on the kernels, copies and fills that a library or host code enqueues per call. */
+/* Most kernels, copies and fills that a library or host code is assumed to enqueue per call. */
 #define VENDOR_OPS 8
 
 /* Restore the original contents of the inout tensors. */

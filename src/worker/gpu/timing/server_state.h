@@ -113,7 +113,7 @@ size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct k
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
-/** Check the scratch of the calls on `n` places. *how and *r say if a call left it in a wrong state. */
+/** Check the scratch of the calls on `n` places; *how and *r say if a call left it wrong. */
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,
 				 struct kl_gpu_reply *r);

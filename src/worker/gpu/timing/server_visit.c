@@ -67,7 +67,7 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 			return err;
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
 			err = enqueue_call(timing, timed, visit, call + (uint32_t)i, &rc, &which);
-		/* a hold ends after KL_GPU_HOLD_NS, even if the host has not enqueued all by then */
+		/* a hold ends after KL_GPU_HOLD_NS, even if the host is late with a call */
 		for (size_t i = 0; i < n; i++)
 			late[call + i] = timing->cu->event_query(timing->before[call]) !=
 					 KL_CU_NOT_READY;

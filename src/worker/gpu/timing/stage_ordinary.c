@@ -74,7 +74,7 @@ static int judge_left(struct kl_gpu_time *timing, int who, const struct kl_gpu_t
 	return 0;
 }
 
-/* Make a run of the candidate, and judge how it ended and its answers. `took`: time of the request. */
+/* Make a run of the candidate and judge its end and its answers. `took`: ns of the request. */
 static int run_judged(struct kl_gpu_time *timing, uint32_t calls, uint32_t look, bool poison,
 		      struct kl_gpu_time_ran *ran, double *took)
 {
@@ -186,7 +186,7 @@ static int fail_short(struct kl_gpu_time *timing, double ns, double cleaned)
 		timing->point->id, ns, cleaned);
 }
 
-/* -- the slope against the times of the profile -------------------------------------------------- */
+/* -- comparing the slope with the times of the profile ----------------------------------------- */
 
 static void report_slope(struct kl_gpu_time *timing, json_t *at, const struct slope *slope,
 			 bool longer)
@@ -227,7 +227,7 @@ int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at)
 	return 0;
 }
 
-/* -- host code: the clock of this process -------------------------------------------------------- */
+/* -- host code: times by the worker's clock ---------------------------------------------------- */
 
 /*
  * Measure the time of one more call by the worker's clock, from pairs of requests that differ only
@@ -285,7 +285,7 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 			       timing->point->id, ns, claimed);
 }
 
-/* -- do_bench ------------------------------------------------------------------------------------ */
+/* -- do_bench ---------------------------------------------------------------------------------- */
 
 /*
  * Judge the answers of do_bench. The last answer is still there and can be compared in full. Of the

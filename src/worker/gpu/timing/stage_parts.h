@@ -92,7 +92,7 @@ int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set);
  * the candidate fails.
  */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
-/** Compare the times that host code reports with the worker's clock. Without host code do nothing. */
+/** If there is host code, compare the times that it reports with the worker's clock. */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at);
 /** Add the time that Triton's do_bench would measure, and judge the answers of these calls. */
 int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);

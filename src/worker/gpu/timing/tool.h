@@ -34,7 +34,7 @@ int kl_gpu_time_tool_open(struct kl_gpu_time_tool *tool, const struct kl_gpu_dev
 void kl_gpu_time_tool_close(struct kl_gpu_time_tool *tool);
 int kl_gpu_hold(struct kl_gpu_time_tool *tool);
 void kl_gpu_release(struct kl_gpu_time_tool *tool);
-/** Enqueue a kernel that writes a struct kl_gpu_stamp of multiprocessor 0 to device address `out`. */
+/** Enqueue a kernel that writes multiprocessor 0's struct kl_gpu_stamp to device address `out`. */
 int kl_gpu_stamp_to(const struct kl_gpu_time_tool *tool, uint64_t out);
 
 #endif

@@ -81,7 +81,7 @@ struct kl_gpu_time_vendored { /* reply */
 struct kl_gpu_time_visit { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	uint32_t mode, ncall;
-	/* hot: the set on which the subject is called before each timed call; must not be in `which` */
+	/* hot: set on which the subject is called before each timed call; not in `which` */
 	uint32_t warm, reserved;
 	/* indices of the point's sets, each at most once */
 	uint32_t which[KL_GPU_TIME_CALLS];
