@@ -197,7 +197,8 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 		return KL_JUDGE_LATER;
 	trial->event = trial->judgement->event;
 	if (trial->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "cannot test here: %s", trial->event->message);
+		return kl_error(KL_ECANNOT, "the gate cannot judge here: %s",
+				trial->event->message);
 	return 0;
 }
 
@@ -217,8 +218,9 @@ static int judge_trial(struct trial *trial)
 		trial->ruling.class_ = "";
 		trial->ruling.same_code = true;
 		return trial->event ? 0 :
-				      kl_error(KL_EINVALID, "the operation lacks the event of K_i; "
-							    "use --abort");
+				      kl_error(KL_EINVALID,
+					       "the operation lacks the event of the state to "
+					       "re-derive; discard it with --abort");
 	}
 	if ((err = judge_against(trial, trial->goal)))
 		return err;
@@ -291,7 +293,8 @@ static int take_trial(struct trial *trial)
 				    trial->ruling.same_code ? "re-derived, the same machine code" :
 							      "re-derived");
 	if (kl_json_bool_or(kl_walk_pending(&op->walk), "unisolated", false))
-		tell_user(trial->sequencer, "the command could see the repository: unisolated");
+		tell_user(trial->sequencer,
+			  "unisolated, since the command could see the repository");
 	kl_walk_rederived(&op->walk, &seen);
 	drop_pending(op);
 	return save_walk(trial->sequencer, "re-derived");
@@ -339,7 +342,8 @@ int kl_derive_judge(struct kl_sequencer *sequencer)
 	tell_title(sequencer, "gate");
 	if (!sequencer->op.pending)
 		return kl_error(KL_EINVALID,
-				"the files of the operation's proposal are missing; use --abort");
+				"the operation lacks the files of its pending proposal; discard it "
+				"with --abort");
 	if ((err = kl_opstate_goal(&trial.goal, &sequencer->op)) < 0 || (err = judge_trial(&trial)))
 		return err;
 	choice = kl_walk_decide_derived(&class_, &sequencer->op.walk, &trial.ruling);

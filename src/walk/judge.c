@@ -401,14 +401,15 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 	tell_title(sequencer);
 	if (!sequencer->op.pending)
 		return kl_error(KL_EINVALID,
-				"the files of the operation's proposal are missing; use --abort");
+				"the operation lacks the files of its pending proposal; discard it "
+				"with --abort");
 	if ((err = sequencer->judge(&judged.judgement, sequencer->op.pending, sequencer->op.state,
 				    sequencer->payload)) < 0)
 		return err;
 	if (judged.judgement->deferred)
 		return KL_JUDGE_LATER;
 	if (judged.judgement->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "cannot test here: %s",
+		return kl_error(KL_ECANNOT, "the gate cannot judge here: %s",
 				judged.judgement->event->message);
 	ruling.verdict = judged.judgement->event->verdict;
 	ruling.class_ = kl_event_class(judged.judgement->event);
@@ -471,7 +472,8 @@ int kl_judge_expert(struct kl_sequencer *sequencer)
 	if (judgement->deferred)
 		return KL_JUDGE_LATER;
 	if (judgement->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "cannot test here: %s", judgement->event->message);
+		return kl_error(KL_ECANNOT, "the gate cannot judge here: %s",
+				judgement->event->message);
 	if (judgement->event->verdict != KL_VERDICT_PASS)
 		return expert_failed(sequencer, judgement);
 	if ((err = kl_opstate_event(&sequencer->op, judgement->event,

@@ -32,11 +32,11 @@ struct node {
 
 struct search {
 	struct kl_sequencer *real;
-	struct kl_sequencer dry; /* works on one node at a time */
+	struct kl_sequencer dry; /* runs on one node at a time */
 	struct node *queue;
 	size_t n, alloc, made;
 	json_t *candidates;
-	enum kl_verdict verdict; /* to assume if the gate has none */
+	enum kl_verdict verdict; /* the verdict to assume if the gate has none */
 	bool assumed;            /* the last judgement used `verdict` */
 };
 
@@ -53,7 +53,7 @@ static size_t count_collected(const struct search *search)
 	return search->real->collected(search->real->payload);
 }
 
-/* Takes ownership of the node's contents. */
+/* Add a node to the queue; takes over its contents. */
 static void push_node(struct search *search, struct node *node)
 {
 	KL_GROW(search->queue, search->n + 1, search->alloc);

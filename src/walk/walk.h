@@ -66,32 +66,35 @@ struct kl_walk_init {
 	int64_t step_limit, rejection_limit;
 };
 
+/** Start a walk whose first phase is to judge the expert. */
 void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init);
 /** Read the stored document. KL_EINVALID: it is malformed; the message says how. */
 int kl_walk_parse(struct kl_walk *walk, const char *text, size_t len);
 void kl_walk_release(struct kl_walk *walk);
 
+/** Return what the caller must do next. */
 enum kl_walk_do kl_walk_next(const struct kl_walk *walk);
 
 /* --- reading -------------------------------------------------------------- */
 
-/** A string member of the document; "" if absent. Borrowed. */
+/** Return a string member of the document; "" if it is absent. Borrowed. */
 const char *kl_walk_str(const struct kl_walk *walk, const char *key);
-/** Commit of the current state K_i. */
+/** Return the commit of the current state K_i. */
 const char *kl_walk_tip(const struct kl_walk *walk);
 /**
- * Commit of the last rejection or failed attempt to re-derive. If this walk has none yet: the tip
- * of the "rejected" ref that an earlier walk of this name left, or "".
+ * Return the commit of the last rejection or failed attempt to re-derive. If this walk has neither
+ * yet: the tip of the "rejected" ref that an earlier walk of this name left, or "".
  */
 const char *kl_walk_rejected_tip(const struct kl_walk *walk);
-/** The records of accepted steps and of rejections, the oldest first; borrowed arrays. */
+/** Return the records of accepted steps or of rejections, the oldest first; borrowed arrays. */
 json_t *kl_walk_steps(const struct kl_walk *walk);
 json_t *kl_walk_rejections(const struct kl_walk *walk);
-/** The records of the pending and of the held proposal; borrowed. */
+/** Return the record of the pending or of the held proposal; borrowed. */
 json_t *kl_walk_pending(const struct kl_walk *walk);       /* NULL: none */
 json_t *kl_walk_held_proposal(const struct kl_walk *walk); /* NULL: none */
 /**
- * Facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL until the expert passes.
+ * Return the facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL until the
+ * expert passes. Borrowed.
  */
 json_t *kl_walk_facts(const struct kl_walk *walk);
 /**
@@ -126,13 +129,13 @@ void kl_walk_waiting(struct kl_walk *walk);
 bool kl_walk_exhausted(struct kl_walk *walk);
 void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
-/** Wait for the results in `what` (docs/formats.md, "operation"); takes the reference. */
+/** Start to wait for the results in `what` (docs/formats.md, "operation"); takes the reference. */
 void kl_walk_await(struct kl_walk *walk, json_t *what);
 /** Stop waiting, since the results may have arrived. */
 void kl_walk_go_on(struct kl_walk *walk);
-/** The document given to kl_walk_await(), or NULL if the walk does not wait; borrowed. */
+/** Return what was given to kl_walk_await(); NULL: the walk does not wait. Borrowed. */
 json_t *kl_walk_awaited(const struct kl_walk *walk);
-/** Count a timeout of the model as one of its rejections. */
+/** Count a timeout of the model like a rejected proposal of it. */
 void kl_walk_timed_out(struct kl_walk *walk);
 /** Set the pending proposal aside and ask for its parts. */
 void kl_walk_held(struct kl_walk *walk);
@@ -144,9 +147,9 @@ void kl_walk_held(struct kl_walk *walk);
 void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, const char *author,
 		 int offset);
 /**
- * The termination if a limit is reached, or NULL. The limit on rejections is reached by that many
- * rejections since the last accepted step, or in the whole walk by that many rejected proposals and
- * timeouts of a model.
+ * Return the termination if a limit is reached, or NULL. The limit on rejections is reached by that
+ * many rejections since the last accepted step, or in the whole walk by that many rejected
+ * proposals and timeouts of a model.
  */
 const char *kl_walk_limit(const struct kl_walk *walk);
 
@@ -170,39 +173,39 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 
 /* --- re-derivation (walk_derive.c) ------------------------------------------ */
 
-#define KL_WALK_REPAIRS 3      /* attempts after the first */
-#define KL_WALK_MEASUREMENTS 3 /* at most so many of one K_i', while they are too noisy */
+#define KL_WALK_REPAIRS 3      /* most attempts to re-derive a step after the first attempt */
+#define KL_WALK_MEASUREMENTS 3 /* most times that one K_i' is measured if noise hides the answer */
 
-/** Name of the rewriter that re-derives the walk's steps; "": none, or the budget is spent. */
+/** Return the name of the rewriter that re-derives steps; "": none, or the budget is spent. */
 const char *kl_walk_rederiver(const struct kl_walk *walk);
-/** The record of the step to re-derive, which is the last one; NULL: no steps yet. Borrowed. */
+/** Return the record of the last step, the one to re-derive; NULL: no steps yet. Borrowed. */
 json_t *kl_walk_step(const struct kl_walk *walk);
-/** The array "attempts" of that record, created if missing; borrowed. */
+/** Return the array "attempts" of that record, which is created if missing; borrowed. */
 json_t *kl_walk_attempts(const struct kl_walk *walk);
-/** Commit of K_i, the state from which the last step went back. */
+/** Return the commit of K_i, the state before the last step. */
 const char *kl_walk_goal(const struct kl_walk *walk);
-/** Id of the event of K_i. */
+/** Return the id of the event of K_i. */
 const char *kl_walk_goal_event(const struct kl_walk *walk);
-/** The last commit of a K_i', whose second parent is the previous such commit. "": none yet. */
+/** Return the last commit of a K_i', whose second parent is the previous one; "": none yet. */
 const char *kl_walk_derived_tip(const struct kl_walk *walk);
 
 /** Make an attempt the pending proposal, to be judged next. Takes the reference. */
 void kl_walk_derived(struct kl_walk *walk, json_t *proposal);
 /** Record a measurement whose interval was too wide to decide; takes the reference. */
 void kl_walk_measured(struct kl_walk *walk, json_t *event);
-/** The events recorded for the pending attempt by kl_walk_measured(), or NULL; borrowed. */
+/** Return the events recorded by kl_walk_measured() for the pending attempt, or NULL; borrowed. */
 json_t *kl_walk_measurements(const struct kl_walk *walk);
 /**
- * How the step was derived: "rederived"; "unisolated" if its rewriter could see K_i; "inverse" if
- * `outcome`, the step's member "rederived", is NULL.
+ * Return how a step was derived, by its member "rederived", `outcome`: "rederived"; "unisolated" if
+ * its rewriter could see K_i; "inverse" if `outcome` is NULL.
  */
 const char *kl_walk_derivation(const json_t *outcome);
-/** The attempt passed: the step is re-derived. */
+/** Record that the attempt passed, and the step as re-derived. */
 void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /**
- * The attempt failed: ask for a repair, or after the last repair record the step as inverse. `seen`
- * may lack commit, surface and event if there was nothing to judge. `why` tells the rewriter what
- * to repair; NULL: nothing beyond the event.
+ * Record that the attempt failed: ask for a repair next, or after the last repair record the step
+ * as inverse. `seen` may lack commit, surface and event if there was nothing to judge. `why`: why
+ * the reply was unusable, or NULL.
  */
 void kl_walk_attempted(struct kl_walk *walk, const struct kl_walk_seen *seen, const char *why);
 /**

@@ -10,13 +10,13 @@
  * has at most one session with a model; a speculative walk (speculate.h) does not use it.
  */
 
-/** The rewriter in this list that is a model, by default also used to re-derive; NULL: none. */
+/** Return the rewriter in this list that is a model, by default used to re-derive; NULL: none. */
 const char *kl_model_of_list(const char *rewriters);
-/** The rewriter of this walk that is a model, "chat" or "exec"; NULL: the walk has no model. */
+/** Return the walk's rewriter that is a model, "chat" or "exec"; NULL: the walk has no model. */
 const char *kl_model_name(const struct kl_sequencer *sequencer);
 /**
- * The model's session, opened if necessary; borrowed. Errors as kl_session_open; KL_EINVALID: the
- * sequencer has no model.
+ * Return the model's session, opened if necessary; borrowed. Errors as kl_session_open();
+ * KL_EINVALID: the sequencer has no model.
  */
 int kl_model_session(struct kl_session **out, struct kl_sequencer *sequencer);
 
