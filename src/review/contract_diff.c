@@ -224,7 +224,7 @@ static bool is_wider(const json_t *before, const json_t *after)
 		if (fill_range(&lo, &hi, before, kinds[i]) &&
 		    fill_range(&low, &high, after, kinds[i]))
 			return low <= lo && high >= hi;
-	/* mean, sd */
+	/* [mean, standard deviation] */
 	return fill_range(&lo, &hi, before, "normal") && fill_range(&low, &high, after, "normal") &&
 	       lo == low && high >= hi;
 }
@@ -311,7 +311,7 @@ static void diff_args(struct pair *pair)
 		ANSWER(pair, "arg-order", "the order of the arguments has changed");
 }
 
-/* Compare for which inputs that are not ordinary numbers the result is undefined. */
+/* Compare for which special values of inputs, such as nan, the result is undefined. */
 static void diff_values(struct pair *pair)
 {
 	for (size_t i = 0; i < KL_VALUES; i++) {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "review/review_parts.h"
 
-#define MAX_COMMITS 1000 /* commits of a range that are reviewed one by one */
+#define MAX_COMMITS 1000 /* most commits of a range that are reviewed one by one */
 
 const char *kl_review_part_name(enum kl_review_part part)
 {

@@ -10,7 +10,7 @@
 #include "review/card_diff.h"
 #include "review/review_parts.h"
 
-#define MAX_FILES 20 /* removed evidence files that are listed one by one */
+#define MAX_FILES 20 /* most removed evidence files that are listed; the others are counted */
 
 /* One version of a card. */
 struct side {

@@ -10,7 +10,7 @@
 #include "review/contract_diff.h"
 #include "review/review_parts.h"
 
-#define MAX_BAD 20 /* wrong signatures that are listed one by one */
+#define MAX_BAD 20 /* most wrong signatures that are listed; the others are counted */
 
 /* A kernel in the base and in the head. If its contract was moved, the directories differ. */
 struct change {

@@ -67,7 +67,7 @@ void kl_dialogue_split(struct kl_dialogue *dialogue);
 /** True if at least KL_DIALOGUE_PLACE steps at this place were refused. */
 bool kl_dialogue_closed(const struct kl_dialogue *dialogue, const char *place);
 
-/** The name of a kind in the first line of a turn. */
+/** Return the name that a kind has in the first line of a turn. */
 const char *kl_dialogue_name(enum kl_dialogue_kind kind);
 /** Find a kind by its name; false: there is none. */
 bool kl_dialogue_kind(enum kl_dialogue_kind *out, const char *name, size_t len);

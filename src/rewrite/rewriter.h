@@ -33,12 +33,12 @@ struct kl_rewrite {
 	git_oid tree;                   /* the complete tree of K_i's commit */
 	git_oid expert;                 /* the commit at which the walk began */
 	const char *edit_dir;     /* stepwise: directory to write the state into for editing */
-	const json_t *steps;      /* accepted: array of objects with "rewriter", "source" */
-	const json_t *rejections; /* rejected: the same form */
+	const json_t *steps;      /* accepted steps: objects with "rewriter" and "source" */
+	const json_t *rejections; /* rejected steps, in the same form */
 	/**
-	 * True if the proposal was judged before, or if the state it leads to was visited or
-	 * failed. Unless `again`, also true for an edit that was rejected on another state. Can be
-	 * NULL.
+	 * True if the proposal was judged before, if the state that it leads to was visited or is
+	 * known to fail, or, unless `again`, if its edit was rejected on another state. NULL:
+	 * nothing was tried.
 	 */
 	bool (*tried)(const char *id, const char *surface, const char *edit, bool again,
 		      void *payload);
@@ -93,7 +93,7 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 
 /* --- for the rewriters ---------------------------------------------------- */
 
-/** The description of a proposal; all members are borrowed. */
+/** What the author of a proposal says of it; all members are borrowed. */
 struct kl_claim {
 	const char *rewriter, *source, *action, *mechanism, *text, *origin;
 	const json_t *traits; /* NULL: no claims about traits */

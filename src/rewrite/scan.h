@@ -38,7 +38,7 @@ int kl_scan_check(const char *text, size_t len);
 bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *scan);
 /** Return the line without white space at both ends. */
 struct kl_scan_line kl_scan_trim(struct kl_scan_line line);
-/** Read a tag; false if the line does not begin with a tag of the table. */
+/** Read a tag; false if the line does not begin with a tag in scan->tag. */
 bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *scan, struct kl_scan_line line);
 /** Set an error at the current line and return KL_EINVALID. */
 int kl_scan_bad(const struct kl_scan *scan, const char *fmt, ...)
@@ -64,7 +64,7 @@ int kl_scan_body(char **out, struct kl_scan *scan, const char *name);
  */
 int kl_scan_keys(struct kl_scan *scan, const char *name, const struct kl_scan_field *list,
 		 size_t n);
-/** Read "<nothing-left>why</nothing-left>", on one or several lines. Caller frees *out. */
+/** Read the text of "<nothing-left>why</nothing-left>", on one or more lines. Caller frees *out. */
 int kl_scan_phrase(char **out, struct kl_scan *scan, const struct kl_scan_tag *tag);
 
 #endif

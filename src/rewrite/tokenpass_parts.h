@@ -9,7 +9,7 @@
 /** Append directive `i` with single blanks between words: "#pragma GCC unroll 8". */
 void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *tokens, size_t i);
 
-/* Passes for CUDA, see kl_tokenpass.find; templates/passes/passes.yaml describes them. */
+/* The member `find` of the passes for CUDA, which templates/passes/passes.yaml describes. */
 void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *tokens);

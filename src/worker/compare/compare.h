@@ -34,7 +34,8 @@ struct kl_mismatch {
 	char why[120];
 	double margin;         /* worst error / allowed error; <= 1 passes */
 	int64_t bad, elements; /* numbers of wrong elements and of elements checked */
-	bool edge_only; /* all wrong elements lie on a border, or the point is not a timed case */
+	/* all wrong elements lie on a border, or the point is not timed; not for further values */
+	bool edge_only;
 };
 /**
  * Compare outputs with a member; `got[arg]` is in the kernel's dtype. Returns 0, with mismatch->out

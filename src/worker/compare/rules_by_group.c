@@ -81,7 +81,7 @@ static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 		       (const char *)output->w->truth[output->arg] + off * size, n * size);
 }
 
-/* The fast pass over one slice; false if its elements must be checked one by one. */
+/* Run the fast pass over one slice; false if its elements must be checked one by one. */
 static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *output,
 			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {

@@ -21,7 +21,7 @@
  * A search works the same way, with one mismatch for each slice; merging them in order with
  * kl_mismatch_merge() makes the first wrong element of the output the first one recorded.
  */
-#define KL_SLICE ((size_t)65536) /* elements of one slice */
+#define KL_SLICE ((size_t)65536) /* most elements of one slice */
 #define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles stay in L1 */
 
 struct kl_slices {
@@ -66,7 +66,7 @@ struct kl_slice_pass {
 
 /** Process the next batch of groups, from pass->first on; returns the number of groups in it. */
 size_t kl_slice_pass_run(struct kl_slice_pass *pass, kl_par_fn *fn);
-/** Combine the slices of the i-th group of the batch. */
+/** Add up the results of all slices of the i-th group of the batch. */
 struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *pass, size_t i);
 
 /* -- a search: each element ------------------------------------------------ */

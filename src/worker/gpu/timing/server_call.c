@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_call - one timed call: inputs restored, L2 flushed, clock stamped, outputs hashed */
+/* server_call - makes a timed call: restores inputs, flushes L2, stamps clocks, hashes outputs */
 #include <stdio.h>
 #include <string.h>
 

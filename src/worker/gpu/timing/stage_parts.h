@@ -20,7 +20,7 @@
 
 /* If a call takes longer than this, one measurement per block and one round are enough. */
 #define KL_GPU_DEAR_NS 1e7
-/* Error of an event's time. */
+/* Error of the time between two events, in ns. */
 #define KL_GPU_EVENT_NS 1000.0
 
 struct kl_gpu_known {                            /* what is known of a subject */
@@ -46,7 +46,7 @@ struct kl_gpu_time {
 	double floor_ns;
 	/* if `batch`: time of a single call between two events */
 	double single_ns[KL_BLOCKS_SUBJECTS];
-	int64_t reasons; /* reasons for reduced clocks during the measurement */
+	int64_t reasons; /* bits KL_GPU_CLOCK_*: why clocks were reduced while measuring */
 	int late;        /* calls that did not count, since the host was late */
 };
 
