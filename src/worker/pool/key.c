@@ -140,7 +140,7 @@ static int read_index(json_t **out, const char *dir)
 	return err < 0 ? err : kl_json_parse(out, text.ptr, text.len);
 }
 
-static void read_costs(struct kl_poolindex *out, const struct kl_job *job, const json_t *index)
+static void fill_index(struct kl_poolindex *out, const struct kl_job *job, const json_t *index)
 {
 	const json_t *costs = json_object_get(index, "costs");
 
@@ -161,11 +161,12 @@ bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *k
 		return false;
 	/* a live session (seed 0) must not use the pool of a replay, whose inputs can be known */
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
-	if (out)
-		read_costs(out, job, index);
-	return !strcmp(kl_json_str_or(index, "seed", ""), digits) &&
-	       same_key(json_object_get(index, "key"), key) && same_file(truth, job->truth_so) &&
-	       same_file(honest, job->honest_so);
+	if (strcmp(kl_json_str_or(index, "seed", ""), digits) ||
+	    !same_key(json_object_get(index, "key"), key) || !same_file(truth, job->truth_so) ||
+	    !same_file(honest, job->honest_so))
+		return false;
+	fill_index(out, job, index);
+	return true;
 }
 
 int kl_poolkey_clear(const char *dir)

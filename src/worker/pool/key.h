@@ -19,7 +19,7 @@ struct kl_poolindex {
 	uint64_t choice; /* of kl_members_plan() */
 	int64_t *cost;   /* for each point of the job, as in build.h */
 };
-/** True if the pool is the one that `job` needs; fills in *index, if not NULL. */
+/** True if the pool is the one that `job` needs; only then *index is filled in. */
 bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
 		      struct kl_poolindex *index);
 /** Invalidate the index, if any; call before building. */

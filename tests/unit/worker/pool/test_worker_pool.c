@@ -235,6 +235,46 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	assert_true(then != made);
 }
 
+/* Set every cost in the pool's index to 1 ns. */
+static void make_cheap(const struct fixture *fixture)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(fixture->job.pool, "index.json");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *index = NULL;
+	json_t *costs;
+
+	assert_ok(kl_fs_read(&text, path, 1 << 20));
+	assert_ok(kl_json_parse(&index, text.ptr, text.len));
+	costs = json_object_get(index, "costs");
+	assert_int_equal(json_array_size(costs), fixture->job.npoint);
+	for (size_t i = 0; i < json_array_size(costs); i++)
+		json_array_set_new(costs, i, json_integer(1));
+	kl_buf_release(&text);
+	kl_json_pretty(&text, index);
+	assert_ok(kl_fs_write(path, text.ptr, text.len));
+}
+
+static int64_t first_cost(const struct fixture *fixture)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	return kl_pool_cost(pool, &fixture->point[0]);
+}
+
+static void costs_are_those_of_the_own_oracle(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+
+	fixture->job.seed = 7;
+	assert_true(first_cost(fixture) > 1);
+	make_cheap(fixture);
+	assert_int_equal(first_cost(fixture), 1);
+	/* a pool that is made anew takes none from the one that lies there */
+	fixture->job.seed = 8;
+	assert_true(first_cost(fixture) > 1);
+}
+
 static void to_files(const struct fixture *fixture, char *text, size_t n)
 {
 	KL_AUTO(kl_freep) char *script = kl_asprintf("cd '%s' && sha256sum m*", fixture->job.pool);
@@ -526,6 +566,7 @@ int main(void)
 		cmocka_unit_test(scale_bands_scale),
 		cmocka_unit_test(absolute_sums_for_elementwise),
 		cmocka_unit_test(a_pool_is_reopened_or_made_anew),
+		cmocka_unit_test(costs_are_those_of_the_own_oracle),
 		cmocka_unit_test(processors_do_not_matter),
 		cmocka_unit_test(bad_oracles_are_named),
 		cmocka_unit_test(scalars_are_the_kernels),
