@@ -240,6 +240,17 @@ static int try_further(char *base, const struct kl_poolfile *layout, const struc
 	return err <= 0 ? err : kl_tolerance_is_steady(job, &made);
 }
 
+/* Start oracles anew after one of them died. What their calls took stays known. */
+static int restart_oracles(struct kl_oracles *oracles, const struct kl_job *job,
+			   const struct kl_point *pt)
+{
+	const int64_t ns[2] = { oracles->ns[0], oracles->ns[1] };
+
+	kl_oracles_release(oracles);
+	memcpy(oracles->ns, ns, sizeof(ns));
+	return kl_oracles_start(oracles, job, pt);
+}
+
 int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_member *member,
 			const struct kl_key *key, struct kl_oracles *oracles, bool *made)
 {
@@ -255,8 +266,7 @@ int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_me
 		return err < 0 ? err : 0;
 	/* an oracle that fails on such values says nothing about them; its process is gone */
 	kl_error_clear();
-	kl_oracles_release(oracles);
-	return kl_oracles_start(oracles, job, member->point);
+	return restart_oracles(oracles, job, member->point);
 }
 
 /* -- twins ------------------------------------------------------------------- */

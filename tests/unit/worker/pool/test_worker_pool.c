@@ -275,6 +275,27 @@ static void costs_are_those_of_the_own_oracle(void **state)
 	assert_true(first_cost(fixture) > 1);
 }
 
+/* The oracle faults on the last bands of each point, and starts anew. */
+static void a_fault_leaves_the_costs(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+
+	fx_search(fixture, "[]");
+	fx_oracle(
+		fixture,
+		"void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B,"
+		"kl_real *C)\n"
+		"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;"
+		"for (int64_t k = 0; k < K; k++) s += A[i*K+k] * B[k*N+j]; C[i*N+j] = s;"
+		"if (s - s != 0) *(volatile int *)8 = 0; } }");
+	fixture->job.seed = 7;
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_false(has_member(pool, "also1", "nan") || has_member(pool, "also1", "inf"));
+	for (size_t i = 0; i < fixture->job.npoint; i++)
+		assert_true(kl_pool_cost(pool, &fixture->point[i]) > 0);
+}
+
 static void to_files(const struct fixture *fixture, char *text, size_t n)
 {
 	KL_AUTO(kl_freep) char *script = kl_asprintf("cd '%s' && sha256sum m*", fixture->job.pool);
@@ -567,6 +588,7 @@ int main(void)
 		cmocka_unit_test(absolute_sums_for_elementwise),
 		cmocka_unit_test(a_pool_is_reopened_or_made_anew),
 		cmocka_unit_test(costs_are_those_of_the_own_oracle),
+		cmocka_unit_test(a_fault_leaves_the_costs),
 		cmocka_unit_test(processors_do_not_matter),
 		cmocka_unit_test(bad_oracles_are_named),
 		cmocka_unit_test(scalars_are_the_kernels),
