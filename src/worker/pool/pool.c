@@ -319,7 +319,12 @@ static void keep_needed(struct kl_pool *pool, const struct kl_member *of)
 static int build_alone(struct kl_pool *pool, const struct kl_job *job, const struct kl_key *key)
 {
 	struct kl_poolbuild build = {
-		.job = job, .dir = pool->dir, .key = *key, .member = pool->member, .n = pool->n
+		.job = job,
+		.dir = pool->dir,
+		.key = *key,
+		.member = pool->member,
+		.n = pool->n,
+		.cost = pool->index.cost,
 	};
 	int err = make_dir(pool->dir);
 

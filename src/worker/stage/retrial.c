@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "worker/measure/blocks.h"
 #include "worker/measure/failure.h"
@@ -12,7 +11,7 @@
 #include "worker/stage/first_call.h"
 #include "worker/stage/search.h"
 
-/* Seeds to try for a further band, while there is time. */
+/* Most seeds to try for a further band; fewer if their calls would take longer than this. */
 #define SEEDS 16
 #define SEEDS_NS ((int64_t)2000000000)
 
@@ -120,16 +119,28 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 	return err;
 }
 
-/* Try one seed after the other. A further band is not the same for each: it can spare an input. */
+/*
+ * How many seeds to try. A further band is not the same for each: it can leave an input as it is.
+ * The number follows from what the oracles and the kernel took at this point, so that other work on
+ * the machine does not decide whether a seed is found.
+ */
+static int64_t seed_count(const struct kl_inquiry *inquiry, const struct kl_member *member)
+{
+	int64_t each = kl_pool_cost(inquiry->pool, member->point) +
+		       inquiry->cost[member->point - inquiry->job->point];
+	int64_t n = each > 0 ? SEEDS_NS / each : SEEDS;
+
+	return !member->further || n < 1 ? 1 : n < SEEDS ? n : SEEDS;
+}
+
+/* Try one seed after the other, until one repeats the failure. */
 static bool try_seeds(struct kl_inquiry *inquiry)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, inquiry->failed.member);
-	int64_t begin = kl_clock_ns();
+	int64_t n = seed_count(inquiry, member);
 	int done = 0;
 
-	for (int i = 0;
-	     !done && (!i || (member->further && i < SEEDS && kl_clock_ns() - begin < SEEDS_NS));
-	     i++)
+	for (int64_t i = 0; i < n && !done; i++)
 		done = try_again(inquiry, member);
 	if (done < 0)
 		kl_error_clear();
