@@ -37,9 +37,8 @@ enum kl_expr_type { KL_EXPR_NUMBER, KL_EXPR_TRUTH, KL_EXPR_TEXT, KL_EXPR_ANY };
 struct kl_expr_names {
 	const char *const *name;
 	size_t n;
-	const char *
-		what; /* what a name must be, for messages ("'x' is not ..."); NULL: "a dim of the "
-"case" */
+	/* what a name must be, for messages ("'x' is not ..."); NULL: "a dim of the case" */
+	const char *what;
 };
 
 struct kl_expr;

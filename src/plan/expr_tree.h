@@ -7,11 +7,15 @@
 
 /*
  * expr_tree - a parsed expression, and the dialects of the language. It is for code that evaluates
- * or compares expressions itself; plan/expr.h is enough for other code. All dialects have the
- * operators, functions and precedences of plan/expr.h. They differ in the values: one has a closed
- * list of names, which are all numbers; another has facts, whose names are not fixed: fact K
- * sol.dram cap('cp.async') stride_bytes(A, K) decimal 0.75 at most six places text 'f16' letters,
- * digits and _.:*+/-
+ * or compares expressions itself; plan/expr.h is enough for other code.
+ *
+ * All dialects have the operators, functions and precedences of plan/expr.h. They differ in the
+ * values: one has a closed list of names, which are all numbers; another has facts, whose names are
+ * not fixed, and can have decimals and texts:
+ *
+ *	fact	K    sol.dram    cap('cp.async')    stride_bytes(A, K)
+ *	decimal	0.75		at most six places
+ *	text	'f16'		letters, digits and _.:*+/-
  */
 enum kl_expr_op {
 	KL_OP_INT,

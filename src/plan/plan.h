@@ -19,8 +19,9 @@
  * and writes it into the job as JSON. klineage-worker parses that JSON, because a job is untrusted
  * input, and resolves the plan, because only the worker knows the device.
  *
- *	kl_plan_parse(&plan, tree, "launch.yaml", &names);      or kl_plan_parse_json(&plan, doc,
- *	&names) kl_plan_resolve(&at, plan, dims, bytes, &facts);      the numbers at one point
+ *	kl_plan_parse(&plan, tree, "launch.yaml", &names);
+ *	kl_plan_parse_json(&plan, doc, &names);		in the worker
+ *	kl_plan_resolve(&at, plan, dims, bytes, &facts);	the numbers at one point
  */
 #define KL_PLAN_MAX_LAUNCHES 16 /* each of `launch` and `prepare` */
 #define KL_PLAN_MAX_ARGS 64
@@ -180,13 +181,13 @@ struct kl_plan_at {
 
 /**
  * Resolve a plan. `dims` are in the order of the names with which the plan was parsed;
- * `tensor_bytes[i]` is the size of contract argument i at this point. Errors have positions, like
- * those of kl_plan_parse():
+ * `tensor_bytes[i]` is the size of contract argument i at this point. Messages have positions, like
+ * those of kl_plan_parse(). Errors:
  *
- * KL_EINVALID: an expression overflows, a grid or block is zero or too large, a field of a map is
- * out of its range, a map extends beyond its tensor ... KL_ENO: a condition of `require` is false;
- * the message has its text and the values. KL_ECANNOT: the plan needs more than this device has,
- * for example shared memory.
+ *	KL_EINVALID	an expression overflows, a grid or block is zero or too large, a field of
+ *			a map is out of its range, a map extends beyond its tensor, and so on;
+ *	KL_ENO		a condition of `require` is false: the message has its text and the values;
+ *	KL_ECANNOT	the plan needs more than this device has, for example shared memory.
  */
 int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *plan, const int64_t *dims,
 		    const int64_t *tensor_bytes, const struct kl_plan_facts *facts);
