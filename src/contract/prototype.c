@@ -173,8 +173,8 @@ static const struct { const char *type, *dtype; } types[] = {
 	{ "long long", "i64" }, { "long long int", "i64" }, { "ptrdiff_t", "i64" },
 	{ "ssize_t", "i64" }, { "intptr_t", "i64" }, { "uint64_t", "u64" }, { "size_t", "u64" },
 	{ "unsigned long", "u64" }, { "unsigned long long", "u64" }, { "uintptr_t", "u64" },
-	{ "int16_t", "i16" }, { "short", "i16" }, { "uint16_t", "u16" }, { "unsigned "
-"short", "u16" },
+	{ "int16_t", "i16" }, { "short", "i16" }, { "uint16_t", "u16" },
+	{ "unsigned short", "u16" },
 	{ "int8_t", "i8" }, { "signed char", "i8" }, { "uint8_t", "u8" }, { "unsigned char", "u8" },
 	{ "char", "i8" },
 };
