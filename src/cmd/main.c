@@ -42,8 +42,8 @@ const struct kl_cmd kl_cmds[] = {
 	  "exchange lineages, cards and gate events with a remote" },
 	{ "chat", cmd_chat, KL_NEEDS_REPO, "show conversations with models and their cost" },
 	{ "mcp", cmd_mcp, KL_NEEDS_REPO, "serve coding agents over the Model Context Protocol" },
-	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, events, conversations and "
-"cards" },
+	{ "fsck", cmd_fsck, KL_NEEDS_REPO,
+	  "check lineages, walks, events, conversations and cards" },
 	{ "help", cmd_help, 0, "list the verbs, or show a manual page" },
 	{ "version", cmd_version, 0, "print versions" },
 	{ NULL, NULL, 0, NULL }
