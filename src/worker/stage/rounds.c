@@ -7,12 +7,11 @@
 #include "worker/measure/script.h"
 
 /*
- * Time for the calls at one point; a slower kernel is called less often. Some calls are always
- * made, once each: at a performance point, two noise draws and every band; at any other point, every
- * input, half of them on either side.
+ * Time for the calls at one point. If they would take longer, each input is called once: at a
+ * performance point however slow the kernel is, but for the third noise draw (VERY_SLOW_NS).
  */
 #define POINT_NS ((int64_t)3000000000)
-/* Inputs are left out at another point than a performance point only beyond this; cuda: POINT_NS. */
+/* At any other point inputs are left out if once each would take longer; cuda: than POINT_NS. */
 #define MOST_NS ((int64_t)60000000000)
 /* If a call takes longer, the third noise draw of a performance point is left to the profile. */
 #define VERY_SLOW_NS 1000000000
