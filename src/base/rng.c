@@ -100,6 +100,24 @@ uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n)
 	return draw % n;
 }
 
+static void swap_bytes(char *left, char *right, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		char byte = left[i];
+
+		left[i] = right[i];
+		right[i] = byte;
+	}
+}
+
+void kl_rng_shuffle(struct kl_rng *rng, void *base, size_t n, size_t size)
+{
+	char *at = base;
+
+	for (size_t i = n; i > 1; i--)
+		swap_bytes(at + (i - 1) * size, at + kl_rng_below(rng, i) * size, size);
+}
+
 uint64_t kl_rng_os_seed(void)
 {
 	uint64_t seed;

@@ -41,6 +41,8 @@ double kl_rng_uniform(struct kl_rng *rng);
 double kl_rng_normal(struct kl_rng *rng);
 /** Return an unbiased uniform integer in [0, n); `n` must be at least 1. */
 uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n);
+/** Put the `n` elements of `size` bytes at `base` in random order, each order as likely. */
+void kl_rng_shuffle(struct kl_rng *rng, void *base, size_t n, size_t size);
 /** Return a random seed from the operating system, never 0. */
 uint64_t kl_rng_os_seed(void);
 /**

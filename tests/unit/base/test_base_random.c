@@ -281,6 +281,39 @@ static void bytes_are_even(void **state)
 	}
 }
 
+/* All 24 orders of four elements come equally often, whatever their size; fixed seeds. */
+static void orders_are_even(void **state)
+{
+	static const size_t sizes[] = { 1, 2, 4, 8, 32 };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(sizes); i++) {
+		size_t size = sizes[i];
+		int count[256] = { 0 }, orders = 0;
+		struct kl_rng rng;
+
+		kl_rng_seed(&rng, size);
+		for (int k = 0; k < 24000; k++) {
+			char element[4 * 32], *at = element;
+			unsigned order = 0;
+
+			for (int e = 0; e < 4; e++)
+				memset(element + (size_t)e * size, e, size);
+			kl_rng_shuffle(&rng, element, 4, size);
+			for (int e = 0; e < 4; e++, at += size) {
+				/* each is still whole */
+				assert_int_equal(*at, at[size - 1]);
+				order = order << 2 | (unsigned)*at;
+			}
+			count[order]++;
+		}
+		for (int order = 0; order < 256; order++) {
+			orders += count[order] > 0;
+			assert_true(!count[order] || (count[order] > 850 && count[order] < 1150));
+		}
+		assert_int_equal(orders, 24);
+	}
+}
+
 /* Correlation with the number `lag` before: normal with deviation 1/sqrt(n). */
 static void no_serial_correlation(void **state)
 {
@@ -314,6 +347,7 @@ int main(void)
 		cmocka_unit_test(streams_are_apart),
 		cmocka_unit_test(a_stream_does_not_repeat),
 		cmocka_unit_test(bytes_are_even),
+		cmocka_unit_test(orders_are_even),
 		cmocka_unit_test(no_serial_correlation),
 	};
 
