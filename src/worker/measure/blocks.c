@@ -57,12 +57,7 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
 {
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
 		order[i] = i;
-	for (int i = KL_BLOCKS_SUBJECTS; i > 1; i--) {
-		int k = (int)kl_rng_below(rng, (uint64_t)i), swap = order[i - 1];
-
-		order[i - 1] = order[k];
-		order[k] = swap;
-	}
+	kl_rng_shuffle(rng, order, KL_BLOCKS_SUBJECTS, sizeof(*order));
 }
 
 /*

@@ -79,13 +79,7 @@ static struct kl_script_call *add_call(struct kl_script *script, struct kl_rng *
 static void add_known(struct kl_script *script, struct kl_script_source *source, struct kl_rng *rng)
 {
 	if (source->next == source->nknown) {
-		for (size_t i = source->nknown; i > 1; i--) {
-			size_t k = kl_rng_below(rng, i);
-			const struct kl_member *swap = source->known[i - 1];
-
-			source->known[i - 1] = source->known[k];
-			source->known[k] = swap;
-		}
+		kl_rng_shuffle(rng, source->known, source->nknown, sizeof(*source->known));
 		source->next = 0;
 	}
 	add_call(script, rng, source->known[source->next++]);

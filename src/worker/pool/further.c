@@ -190,18 +190,6 @@ size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
 	return n;
 }
 
-void kl_further_shuffle(char band[][32], size_t n, struct kl_rng *rng)
-{
-	for (size_t i = n; i > 1; i--) {
-		size_t k = kl_rng_below(rng, i);
-		char swap[32];
-
-		memcpy(swap, band[i - 1], sizeof(swap));
-		memcpy(band[i - 1], band[k], sizeof(swap));
-		memcpy(band[k], swap, sizeof(swap));
-	}
-}
-
 int kl_further_tries(const struct kl_job *job, const struct kl_member *member)
 {
 	size_t dim;

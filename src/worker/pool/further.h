@@ -3,7 +3,6 @@
 #define KL_WORKER_POOL_FURTHER_H
 
 #include "base/key.h"
-#include "base/rng.h"
 #include "worker/compare/member.h"
 
 /*
@@ -36,8 +35,6 @@ bool kl_further_is(const char *band);
 /** The bands that can be drawn at a point; returns how many. */
 size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
 		       const struct kl_point *pt);
-/** Put `n` bands in random order. */
-void kl_further_shuffle(char band[][32], size_t n, struct kl_rng *rng);
 /** Number of attempts at a member that differ; see kl_further_fill(). */
 int kl_further_tries(const struct kl_job *job, const struct kl_member *member);
 /** Set what follows from the member's band: how its answers are judged (member.h). */

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/par.h"
+#include "base/rng.h"
 #include "job/tensor.h"
 #include "worker/pool/fill.h"
 #include "worker/pool/further.h"

@@ -156,7 +156,7 @@ static void plan_further(struct members *members, const struct kl_job *job,
 	size_t most = larger && is_roomy(job, pt) ? FURTHER_DRAWN : FURTHER;
 
 	if (members->choice) {
-		kl_further_shuffle(band, n, &members->rng);
+		kl_rng_shuffle(&members->rng, band, n, sizeof(*band));
 		rarest_first(members, job, band, n);
 		n = n < most ? n : most;
 	}

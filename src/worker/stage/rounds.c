@@ -81,16 +81,6 @@ static void schedule_init(struct schedule *schedule, struct kl_inquiry *inquiry,
 		schedule->side[i] = kl_rng_below(&schedule->rng, 2);
 }
 
-static void shuffle(struct schedule *schedule, size_t *order, size_t n)
-{
-	for (size_t i = n; i > 1; i--) {
-		size_t k = kl_rng_below(&schedule->rng, i), swap = order[i - 1];
-
-		order[i - 1] = order[k];
-		order[k] = swap;
-	}
-}
-
 /* -- what calls cost ------------------------------------------------------ */
 
 enum saving {
@@ -237,7 +227,7 @@ static int run_half(struct schedule *schedule, struct kl_round round, size_t hal
 
 	for (size_t i = half; i < schedule->n - schedule->twin; i += 2)
 		order[round.n++] = schedule->all[i];
-	shuffle(schedule, order, round.n);
+	kl_rng_shuffle(&schedule->rng, order, round.n, sizeof(*order));
 	schedule->spare = SIZE_MAX;
 	if (half == 0 && schedule->twin) {
 		while (order[at] != schedule->all[0])
@@ -389,7 +379,7 @@ static int run_rest(struct schedule *schedule, bool alone)
 						     kl_pool_get(inquiry->pool, index)->draw <= 1))
 			order[n++] = index;
 	}
-	shuffle(schedule, order, n);
+	kl_rng_shuffle(&schedule->rng, order, n, sizeof(*order));
 	if (schedule->twin && !has_passed(schedule, twin)) {
 		order[n++] = schedule->all[0];
 		order[n++] = twin;
@@ -465,7 +455,8 @@ static void draw_order(struct schedule *schedule)
 		schedule->all[1] = last;
 	}
 	if (schedule->n > fixed)
-		shuffle(schedule, schedule->all + fixed, schedule->n - fixed);
+		kl_rng_shuffle(&schedule->rng, schedule->all + fixed, schedule->n - fixed,
+			       sizeof(*schedule->all));
 }
 
 /* Skip by index among the members; the index after the last one stands for the first again. */

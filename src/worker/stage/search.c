@@ -56,16 +56,11 @@ static void calls_init(struct calls *calls, struct kl_inquiry *inquiry, const st
 	for (size_t i = 0; i < most; i++)
 		if (kl_pool_get(inquiry->pool, i)->point == pt)
 			calls->member[calls->n++] = i;
-	for (size_t i = calls->n; i > 2; i--) {
-		size_t k = 1 + kl_rng_below(&rng, i - 1), swap = calls->member[i - 1];
-
-		calls->member[i - 1] = calls->member[k];
-		calls->member[k] = swap;
-	}
-	for (size_t i = 0; i < calls->n; i++)
-		calls->side[i] = kl_rng_below(&rng, 2);
 	if (!calls->n)
 		return;
+	kl_rng_shuffle(&rng, calls->member + 1, calls->n - 1, sizeof(*calls->member));
+	for (size_t i = 0; i < calls->n; i++)
+		calls->side[i] = kl_rng_below(&rng, 2);
 	calls->member[calls->n] = calls->member[0];
 	calls->side[calls->n++] = !calls->side[0];
 }

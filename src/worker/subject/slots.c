@@ -13,13 +13,7 @@ static void shuffle_slots(struct kl_slots *slots)
 	kl_rng_seed(&rng, kl_rng_os_seed());
 	for (size_t i = 0; i < slots->n; i++)
 		slots->order[i] = (unsigned short)i;
-	for (size_t i = slots->n; i > 1; i--) {
-		size_t k = kl_rng_below(&rng, i);
-		unsigned short swap = slots->order[i - 1];
-
-		slots->order[i - 1] = slots->order[k];
-		slots->order[k] = swap;
-	}
+	kl_rng_shuffle(&rng, slots->order, slots->n, sizeof(*slots->order));
 }
 
 int kl_slots_reserve(struct kl_slots *slots, const struct kl_wire *plan)

@@ -211,13 +211,7 @@ static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CA
 
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
-	for (size_t i = n; i > 1; i--) {
-		size_t k = (size_t)kl_rng_below(&timing->order, i);
-		uint32_t tmp = order[i - 1];
-
-		order[i - 1] = order[k];
-		order[k] = tmp;
-	}
+	kl_rng_shuffle(&timing->order, order, n, sizeof(*order));
 }
 
 /* Make one visit; repeat it if the host was late for all calls. KL_ECANNOT: it was every time. */
