@@ -24,7 +24,6 @@
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
-#define KL_MAX_DOMAIN 64
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
 #define KL_MAX_BANDS 16  /* in `exact`, and again in `bands` */

@@ -8,8 +8,6 @@
 #include "job/job_read.h"
 #include "plan/expr.h"
 
-#define MAX_CONDITIONS 64
-
 static struct kl_expr_names dim_names(const char *name[KL_MAX_DIMS], const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->ndim; i++)
@@ -54,9 +52,9 @@ static int parse_conditions(struct kl_job_domain *domain, const struct kl_job *j
 
 	if (err < 0)
 		return err;
-	if (json_array_size(list) > MAX_CONDITIONS)
+	if (json_array_size(list) > KL_MAX_DOMAIN)
 		return kl_error(KL_EINVALID, "%zu conditions; must be at most %d",
-				json_array_size(list), MAX_CONDITIONS);
+				json_array_size(list), KL_MAX_DOMAIN);
 	domain->condition = kl_calloc(json_array_size(list) + 1, sizeof(*domain->condition));
 	json_array_foreach(list, i, item) {
 		if (!json_is_string(item))
