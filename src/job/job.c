@@ -203,6 +203,25 @@ void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 	}
 }
 
+int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *point)
+{
+	int64_t bytes[KL_MAX_ARGS], all = 0;
+
+	kl_job_tensor_bytes(bytes, job, point, 0);
+	for (size_t i = 0; i < job->nargs; i++)
+		all += bytes[i];
+	return all;
+}
+
+double kl_job_volume(const struct kl_job *job, const struct kl_point *point)
+{
+	double volume = 1;
+
+	for (size_t i = 0; i < job->ndim; i++)
+		volume *= point->dim[i] > 1 ? (double)point->dim[i] : 1;
+	return volume;
+}
+
 bool kl_job_is_host(const struct kl_job *job, const char *artefact)
 {
 	return job->host && ((job->candidate_so && !strcmp(job->candidate_so, artefact)) ||

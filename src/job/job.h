@@ -147,6 +147,10 @@ void kl_job_names(struct kl_job_names *out, const struct kl_job *job);
  */
 void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 			 const struct kl_point *point, size_t real);
+/** Bytes of all tensors at a point together. */
+int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *point);
+/** The product of the dims of a point, in which a dim below 1 counts as 1. */
+double kl_job_volume(const struct kl_job *job, const struct kl_point *point);
 
 /** True if `artefact` is the path of a candidate or parent with host code. */
 bool kl_job_is_host(const struct kl_job *job, const char *artefact);

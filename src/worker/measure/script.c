@@ -10,16 +10,6 @@
 #define BETWEEN 8
 #define TAILS 8 /* kinds of tails, all as likely: half of them are empty */
 
-static int64_t bytes_of(const struct kl_job *job, const struct kl_point *pt)
-{
-	int64_t bytes[KL_MAX_ARGS], all = 0;
-
-	kl_job_tensor_bytes(bytes, job, pt, 0);
-	for (size_t i = 0; i < job->nargs; i++)
-		all += bytes[i];
-	return all;
-}
-
 static int find_noise(struct kl_script_source *out, const struct kl_pool *pool,
 		      const struct kl_pool *fresh)
 {
@@ -37,7 +27,7 @@ int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		     const struct kl_pool *pool, const struct kl_pool *fresh,
 		     const struct kl_point *pt)
 {
-	int64_t most = bytes_of(job, pt);
+	int64_t most = kl_job_point_bytes(job, pt);
 
 	out->point = pt;
 	out->known = kl_calloc(kl_pool_size(pool) + 1, sizeof(*out->known));
@@ -47,7 +37,7 @@ int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 
 		if (member->point == pt)
 			out->known[out->nknown++] = member;
-		else if (bytes_of(job, member->point) <= most)
+		else if (kl_job_point_bytes(job, member->point) <= most)
 			out->elsewhere[out->nelsewhere++] = member;
 	}
 	out->next = out->nknown;

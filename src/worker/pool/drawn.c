@@ -26,25 +26,6 @@
 
 /* -- limits --------------------------------------------------------------------- */
 
-static double volume_at(const struct kl_job *job, const struct kl_point *pt)
-{
-	double volume = 1;
-
-	for (size_t i = 0; i < job->ndim; i++)
-		volume *= pt->dim[i] > 1 ? (double)pt->dim[i] : 1;
-	return volume;
-}
-
-static int64_t bytes_at(const struct kl_job *job, const struct kl_point *pt)
-{
-	int64_t bytes[KL_MAX_ARGS], all = 0;
-
-	kl_job_tensor_bytes(bytes, job, pt, 0);
-	for (size_t i = 0; i < job->nargs; i++)
-		all += bytes[i];
-	return all;
-}
-
 /*
  * Nanoseconds of an operation: the most that was measured at a listed point, since some oracles need
  * more operations than the product of the dims. Apart from the largest point, whose time is that of
@@ -56,7 +37,7 @@ static double operation_ns(const struct kl_job *job, const struct kl_pool *pool)
 
 	for (size_t i = 0; i < job->npoint; i++) {
 		double ns = (double)kl_pool_cost(pool, &job->point[i]);
-		double volume = volume_at(job, &job->point[i]);
+		double volume = kl_job_volume(job, &job->point[i]);
 
 		empty = ns > 0 && ns < empty ? ns : empty;
 		if (volume > largest) {
@@ -68,7 +49,7 @@ static double operation_ns(const struct kl_job *job, const struct kl_pool *pool)
 		double ns = (double)kl_pool_cost(pool, &job->point[i]);
 
 		if (ns > 4 * empty)
-			most = fmax(most, (ns - empty) / volume_at(job, &job->point[i]));
+			most = fmax(most, (ns - empty) / kl_job_volume(job, &job->point[i]));
 	}
 	return most;
 }
@@ -80,7 +61,7 @@ static double volume_limit(const struct kl_job *job, const struct kl_pool *pool)
 	double volume = each > 0 ? MEMBER_NS / each : MOST_VOLUME;
 
 	for (size_t i = 0; i < job->npoint; i++) {
-		double own = volume_at(job, &job->point[i]);
+		double own = kl_job_volume(job, &job->point[i]);
 
 		least = own < least ? own : least;
 		most = own > most ? own : most;
@@ -129,7 +110,7 @@ static bool is_new(const void *ctx, const int64_t *dim)
 		kl_error_clear();
 		return false;
 	}
-	return bytes_at(drawing->job, &pt) <= drawing->bytes;
+	return kl_job_point_bytes(drawing->job, &pt) <= drawing->bytes;
 }
 
 static void drawing_init(struct drawing *drawing, const struct kl_job *job,
@@ -150,7 +131,7 @@ static void drawing_init(struct drawing *drawing, const struct kl_job *job,
 		.ctx = drawing,
 	};
 	for (size_t i = 0; i < job->npoint; i++) {
-		int64_t bytes = bytes_at(job, &job->point[i]);
+		int64_t bytes = kl_job_point_bytes(job, &job->point[i]);
 
 		memcpy(drawing->known[i], job->point[i].dim, job->ndim * sizeof(int64_t));
 		most = bytes > most ? bytes : most;
@@ -203,7 +184,7 @@ static bool draw_larger(struct drawing *drawing, size_t group)
 		if (!draw_once(drawing, drawing->larger))
 			return false;
 		memcpy(pt.dim, drawing->found[drawing->nfound - 1], sizeof(pt.dim));
-		if (volume_at(drawing->job, &pt) >= drawing->larger / 8 &&
+		if (kl_job_volume(drawing->job, &pt) >= drawing->larger / 8 &&
 		    last_group(drawing) >= group)
 			break;
 		drawing->nfound -= i + 1 < LOOKS;

@@ -5,27 +5,18 @@
 
 #define POINTS 3
 
-static double point_size(const struct kl_job *job, const struct kl_point *pt)
-{
-	double size = 1;
-
-	for (size_t i = 0; i < job->ndim; i++)
-		size *= (double)pt->dim[i];
-	return size;
-}
-
 /* Indices of the points that are not timed, the smallest first. Returns their number. */
 static size_t order_points(const struct kl_job *job, size_t *order)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < job->npoint; i++) {
-		double size = point_size(job, &job->point[i]);
+		double volume = kl_job_volume(job, &job->point[i]);
 		size_t at = n;
 
 		if (job->point[i].perf)
 			continue;
-		for (; at && point_size(job, &job->point[order[at - 1]]) > size; at--)
+		for (; at && kl_job_volume(job, &job->point[order[at - 1]]) > volume; at--)
 			order[at] = order[at - 1];
 		order[at] = i;
 		n++;
