@@ -84,24 +84,20 @@ bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, 
 	return (isnan(got) && isnan(truth)) || (zeros_tie && got == 0 && truth == 0);
 }
 
-/*
- * Return the factor by which limits are raised because an honest error over few elements depends on
- * chance: two honest rms values over n elements differ by a share of about 1/sqrt(n), and three
- * times that share is added. The factor is 1.03 at ten thousand elements and 2 at nine.
- */
-static double rounding_room(const struct kl_output *output)
+double kl_element_room(size_t n)
 {
-	return 1 + 3 / sqrt(output->groups.size ? (double)output->groups.size : 1);
+	return 1 + 3 / sqrt(n ? (double)n : 1);
 }
 
 struct kl_allowed kl_element_allowed(const struct kl_output *output,
 				     const struct kl_tolerance *tolerance, size_t group)
 {
 	struct kl_allowed allowed = { .rms = -1, .absum = output->w->absum[output->arg] };
+	double room = kl_element_room(output->groups.size);
 
 	if (output->rule->kind == KL_RULE_NOISE) {
-		allowed.max = output->rule->max * rounding_room(output) * tolerance->max[group];
-		allowed.rms = output->rule->rms * rounding_room(output) * tolerance->rms[group];
+		allowed.max = output->rule->max * room * tolerance->max[group];
+		allowed.rms = output->rule->rms * room * tolerance->rms[group];
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
 		allowed.rms = output->rule->tol * tolerance->rms[group];
 		/*

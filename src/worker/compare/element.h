@@ -21,6 +21,12 @@ struct kl_allowed {
 	double zero; /* rel-l2 with `zeros`: an answer of at most this magnitude counts as zero */
 };
 
+/**
+ * The factor by which limits over `n` elements are raised: with few elements the honest error itself
+ * is a matter of luck. Two honest rms values over n elements differ by a share of about 1/sqrt(n);
+ * this allows three times that share: 1.03 for ten thousand elements and 2 for nine.
+ */
+double kl_element_room(size_t n);
 /** Compute the limits of group `group`; `tolerance` holds the tolerances of the output's rule. */
 struct kl_allowed kl_element_allowed(const struct kl_output *output,
 				     const struct kl_tolerance *tolerance, size_t group);
