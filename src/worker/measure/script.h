@@ -23,6 +23,8 @@
  */
 #define KL_SCRIPT_CALLS 16
 #define KL_SCRIPT_MEASURED 2
+/* If a call takes longer than this, one measured call of a script is enough. */
+#define KL_SCRIPT_SLOW_NS ((int64_t)10000000)
 
 struct kl_script_call {
 	const struct kl_member *member;

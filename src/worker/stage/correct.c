@@ -121,7 +121,7 @@ static int64_t count_cases(const struct kl_inquiry *inquiry)
 	int64_t n = 0;
 
 	for (size_t i = 0; inquiry->pool && i < kl_pool_size(inquiry->pool); i++)
-		n += inquiry->passed[0][i] || inquiry->passed[1][i];
+		n += kl_inquiry_passed(inquiry, i);
 	return n;
 }
 

@@ -112,7 +112,7 @@ static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	if (fail_replay(inquiry, round, member, mismatch, got))
 		return;
 	if (round->ordinary) {
-		if (inquiry->passed[0][index] || inquiry->passed[1][index]) {
+		if (kl_inquiry_passed(inquiry, index)) {
 			class = "nondeterministic";
 			why = "this input was answered rightly before, and now, after calls with "
 			      "nothing cleaned between them, is not";
@@ -337,6 +337,11 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 	if (round->ordinary && inquiry->nmet && !inquiry->class && err == 0)
 		err = check_around(inquiry, subject);
 	return err;
+}
+
+bool kl_inquiry_passed(const struct kl_inquiry *inquiry, size_t member)
+{
+	return inquiry->passed[0][member] || inquiry->passed[1][member];
 }
 
 /* -- life ---------------------------------------------------------------- */

@@ -81,5 +81,7 @@ void kl_inquiry_release(struct kl_inquiry *inquiry);
 
 /** Run a round. Returns 0 whatever the kernel did, an error if it could not be called. */
 int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round);
+/** True if a member, by its index, was answered correctly on either side. */
+bool kl_inquiry_passed(const struct kl_inquiry *inquiry, size_t member);
 
 #endif

@@ -17,11 +17,6 @@
 #include "worker/measure/profile_failure.h"
 #include "worker/measure/visit.h"
 
-/*
- * If a subject's call takes longer, one measured call for each visit and one visit for each block
- * are enough.
- */
-#define SLOW_NS ((int64_t)10000000)
 /* Errors of the clock and of the handshake can put a single time below the floor by this much. */
 #define FLOOR_SLACK_NS 1000
 
@@ -78,7 +73,7 @@ static int drop_side(struct profile *profile, enum kl_blocks_who who, const char
 static void begin_block(void *ctx)
 {
 	struct profile *profile = ctx;
-	const struct kl_script_wish wish = { .measured = profile->longest_ns > SLOW_NS ?
+	const struct kl_script_wish wish = { .measured = profile->longest_ns > KL_SCRIPT_SLOW_NS ?
 								 1 :
 								 KL_SCRIPT_MEASURED };
 
@@ -138,7 +133,8 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 				       "the work cannot have been done",
 				       (long long)visit->least_wall_ns, profile->point->id,
 				       (long long)profile->point->floor_ns);
-	profile->blocks.subject[who].once |= visit->least_ns > SLOW_NS;
+	/* one visit for each block is enough, too */
+	profile->blocks.subject[who].once |= visit->least_ns > KL_SCRIPT_SLOW_NS;
 	profile->lean[who] |= visit->least_ns > KL_VISIT_SLOW_NS;
 	*log_ns += log((double)visit->least_ns);
 	kl_lateness_add(&profile->lateness, who, visit->least_late_ns);

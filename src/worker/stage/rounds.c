@@ -21,8 +21,7 @@
  */
 #define BEFORE_NS 20000000
 #define BEFORE_ONCE_NS 500000000
-#define SCRIPTS 4        /* least number of scripts at a performance point */
-#define SLOW_NS 10000000 /* as in the profile: one call of a script may be measured, not two */
+#define SCRIPTS 4 /* least number of scripts at a performance point */
 
 /* One point and the calls to skip there. */
 struct schedule {
@@ -128,8 +127,7 @@ static void report_left(struct kl_rounds_left *left, const struct schedule *sche
 {
 	*left = (struct kl_rounds_left){ .further = schedule_saving(schedule) != NONE };
 	for (size_t i = 0; i < schedule->n; i++)
-		if (schedule->inquiry->passed[0][schedule->all[i]] ||
-		    schedule->inquiry->passed[1][schedule->all[i]])
+		if (kl_inquiry_passed(schedule->inquiry, schedule->all[i]))
 			left->asked++;
 	left->members = schedule->n - left->asked;
 }
@@ -283,15 +281,10 @@ static int perf_halves(struct schedule *schedule, bool alone)
 
 /* -- performance points of kernels in C ---------------------------------------- */
 
-static bool has_passed(const struct schedule *schedule, size_t index)
-{
-	return schedule->inquiry->passed[0][index] || schedule->inquiry->passed[1][index];
-}
-
 static bool all_passed(const struct schedule *schedule)
 {
 	for (size_t i = 0; i < schedule->n; i++)
-		if (!has_passed(schedule, schedule->all[i]))
+		if (!kl_inquiry_passed(schedule->inquiry, schedule->all[i]))
 			return false;
 	return true;
 }
@@ -301,7 +294,8 @@ static bool leave_passed(const void *ctx, size_t i)
 {
 	const struct schedule *schedule = ctx;
 
-	return schedule_saving(schedule) != NONE && has_passed(schedule, schedule->member[i]);
+	return schedule_saving(schedule) != NONE &&
+	       kl_inquiry_passed(schedule->inquiry, schedule->member[i]);
 }
 
 /* Call the candidate as a script says. */
@@ -343,7 +337,9 @@ static int run_scripts(struct schedule *schedule, struct kl_script_source *sourc
 	for (int n = 0; err == 0 && !inquiry->class && schedule_saving(schedule) == NONE; n++) {
 		bool all = all_passed(schedule);
 		const struct kl_script_wish wish = {
-			.measured = schedule_cost(schedule) > SLOW_NS ? 1 : KL_SCRIPT_MEASURED,
+			.measured = schedule_cost(schedule) > KL_SCRIPT_SLOW_NS ?
+					    1 :
+					    KL_SCRIPT_MEASURED,
 			.first = KL_SCRIPT_NEVER,
 			.pair = all && n >= SCRIPTS,
 			.turn = pair[0],
@@ -375,12 +371,13 @@ static int run_rest(struct schedule *schedule, bool alone)
 	for (size_t i = 0; i < schedule->n - schedule->twin; i++) {
 		size_t index = schedule->all[i];
 
-		if (!has_passed(schedule, index) && (schedule_cost(schedule) <= VERY_SLOW_NS ||
-						     kl_pool_get(inquiry->pool, index)->draw <= 1))
+		if (!kl_inquiry_passed(schedule->inquiry, index) &&
+		    (schedule_cost(schedule) <= VERY_SLOW_NS ||
+		     kl_pool_get(inquiry->pool, index)->draw <= 1))
 			order[n++] = index;
 	}
 	kl_rng_shuffle(&schedule->rng, order, n, sizeof(*order));
-	if (schedule->twin && !has_passed(schedule, twin)) {
+	if (schedule->twin && !kl_inquiry_passed(schedule->inquiry, twin)) {
 		order[n++] = schedule->all[0];
 		order[n++] = twin;
 		round.twins = true;
@@ -491,8 +488,7 @@ static int catch_up(struct schedule *schedule, struct kl_round round)
 	round.member = order;
 	round.n = 0;
 	for (size_t i = 0; i < schedule->n && schedule_saving(schedule) != LEAST; i++)
-		if (!schedule->inquiry->passed[0][schedule->all[i]] &&
-		    !schedule->inquiry->passed[1][schedule->all[i]])
+		if (!kl_inquiry_passed(schedule->inquiry, schedule->all[i]))
 			order[round.n++] = schedule->all[i];
 	return round.n ? kl_inquiry_round(schedule->inquiry, &round) : 0;
 }
