@@ -366,26 +366,28 @@ static int run_rest(struct schedule *schedule, bool alone)
 	struct kl_inquiry *inquiry = schedule->inquiry;
 	size_t twin = schedule->twin ? schedule->all[schedule->n - 1] : KL_POOL_NONE, n = 0;
 	struct kl_round round = { .point = schedule->point, .where = "" };
+	size_t first;
 	int err = 0;
 
 	for (size_t i = 0; i < schedule->n - schedule->twin; i++) {
 		size_t index = schedule->all[i];
 
-		if (!kl_inquiry_passed(schedule->inquiry, index) &&
+		if (!kl_inquiry_passed(inquiry, index) &&
 		    (schedule_cost(schedule) <= VERY_SLOW_NS ||
 		     kl_pool_get(inquiry->pool, index)->draw <= 1))
 			order[n++] = index;
 	}
 	kl_rng_shuffle(&schedule->rng, order, n, sizeof(*order));
-	if (schedule->twin && !kl_inquiry_passed(schedule->inquiry, twin)) {
+	if (schedule->twin && !kl_inquiry_passed(inquiry, twin)) {
 		order[n++] = schedule->all[0];
 		order[n++] = twin;
 		round.twins = true;
 	}
+	first = round.twins && n == 2 ? 0 : n / 2; /* calls of the first process */
 	for (int half = 0; half < 2 && err == 0 && !inquiry->class; half++) {
 		round.right = half;
-		round.member = order + (half ? n / 2 : 0);
-		round.n = half ? n - n / 2 : n / 2;
+		round.member = order + (half ? first : 0);
+		round.n = half ? n - first : first;
 		err = round.n ? run_sides(schedule, round) : 0;
 	}
 	round.member = schedule->all;

@@ -5,6 +5,7 @@
  */
 #include "worker_fixture.h"
 
+#include "worker/stage/rounds.h"
 #include "worker/stage/soak.h"
 
 #define GEMM "void k(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)\n"
@@ -191,6 +192,28 @@ static void a_kernel_too_slow_to_be_soaked_is_not_judged(void **state)
 		else
 			assert_int_equal(inquiry.calls, i == 1 ? 24 : 0);
 	}
+}
+
+/* Where calls are slow and only the twin is left, it still comes after its draw. */
+static void a_twin_left_alone_follows_its_draw(void **state)
+{
+	KL_AUTO(kl_inquiry_release) struct kl_inquiry inquiry = { .pool = NULL };
+	const struct kl_point *pt = &f->job.point[0];
+	const struct kl_member *twin = kl_pool_twin(pool, pt);
+	struct kl_rounds_left left;
+
+	fx_candidate(f, "keeps",
+		     "static float kept[4096], key[4];\n" GEMM
+		     "{ float now[4] = { A[0], A[M*K-1], B[0], B[K*N-1] };"
+		     "if (!memcmp(now, key, 16)) { memcpy(C, kept, M * N * 4); return; }" PLAIN
+		     "memcpy(key, now, 16); memcpy(kept, C, M * N * 4); }");
+	kl_inquiry_init(&inquiry, &f->job, pool);
+	for (size_t i = 0; i < kl_pool_size(pool); i++)
+		inquiry.passed[0][i] = kl_pool_get(pool, i) != twin;
+	inquiry.cost[0] = 4000000000;
+	assert_ok(kl_rounds_perf(&left, &inquiry, pt, false));
+	assert_non_null(inquiry.class);
+	assert_string_equal(inquiry.class, "cheat");
 }
 
 static void odd_kernels_pass(void **state)
@@ -390,6 +413,7 @@ int main(void)
 		cmocka_unit_test(cheating_kernels_are_refused),
 		cmocka_unit_test(slow_kernels_are_soaked_as_well),
 		cmocka_unit_test(a_kernel_too_slow_to_be_soaked_is_not_judged),
+		cmocka_unit_test(a_twin_left_alone_follows_its_draw),
 		cmocka_unit_test(odd_kernels_pass),
 		cmocka_unit_test(free_bits_where_the_contract_says_so),
 		cmocka_unit_test(a_broken_image_is_no_verdict),
