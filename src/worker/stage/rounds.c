@@ -144,8 +144,8 @@ static int64_t elements_of(const struct kl_inquiry *inquiry, const struct kl_poi
 }
 
 /*
- * Choose a member at another point that was called before, so that its cost is known: at a larger
- * one, or for a performance point any. False: there is none that is cheap enough.
+ * Choose a member at a larger point that was called before, so that its cost is known: at
+ * inquiry->after_perf one at a performance point. False: there is none that is cheap enough.
  */
 static bool choose_before(size_t *out, struct schedule *schedule)
 {
@@ -159,8 +159,7 @@ static bool choose_before(size_t *out, struct schedule *schedule)
 		int64_t cost = inquiry->cost[pt - inquiry->job->point];
 
 		if (pt == schedule->point || !cost || (perf && !pt->perf) ||
-		    cost > (perf ? BEFORE_ONCE_NS : BEFORE_NS) ||
-		    (!schedule->point->perf && elements_of(inquiry, pt) <= own))
+		    cost > (perf ? BEFORE_ONCE_NS : BEFORE_NS) || elements_of(inquiry, pt) <= own)
 			continue;
 		if (kl_rng_below(&schedule->rng, ++found) == 0)
 			*out = i;
