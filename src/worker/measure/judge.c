@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/measure/judge.h"
 
-#include "base/error.h"
 #include "base/par.h"
 #include "job/tensor.h"
 

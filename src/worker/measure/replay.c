@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "job/tensor.h"
-
 #define TELLING 8 /* an output of fewer elements could match by coincidence */
 
 static bool is_telling(const struct kl_job *job, const struct kl_member *member,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/measure/script.h"
 
-#include <string.h>
-
 #include "base/error.h"
 
 /* One process in so many begins at another point; in one of so many a call comes between. */

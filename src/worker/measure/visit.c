@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/measure/visit.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "worker/measure/replay.h"

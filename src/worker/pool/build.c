@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "base/par.h"
 #include "base/tasks.h"
 #include "worker/pool/member_bytes.h"

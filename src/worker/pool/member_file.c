@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/pool/member_file.h"
 
-#include "job/tensor.h"
-
 #define ALIGN 64 /* one cache line */
 
 bool kl_poolfile_elementwise(const struct kl_job *job, size_t arg)

@@ -2,7 +2,6 @@
 #include "worker/pool/pool.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,7 +11,6 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/rng.h"
-#include "job/tensor.h"
 #include "worker/compare/tolerance.h"
 #include "worker/pool/build.h"
 #include "worker/pool/key.h"

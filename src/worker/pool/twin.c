@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/par.h"
 #include "base/rng.h"
-#include "job/tensor.h"
 #include "worker/pool/answer.h"
 #include "worker/pool/fill.h"
 

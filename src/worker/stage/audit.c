@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/key.h"
 #include "base/par.h"
 #include "job/tensor.h"

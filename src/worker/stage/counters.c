@@ -2,9 +2,6 @@
 /* counters - reads the candidate's hardware counters by ncu (stages launch and counters) */
 #include "worker/stage/stages.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/par.h"
 #include "base/rng.h"
-#include "job/tensor.h"
 #include "worker/measure/failure.h"
 #include "worker/measure/replay.h"
 #include "worker/measure/time_limit.h"

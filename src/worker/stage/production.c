@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/stage/production.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
