@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_arch - GPU architectures: their facts, and which code runs on which */
-#include <ctype.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_document - reads the document of a plan: its table, and the sections without launches */
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/plan_parts.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_resolve - resolves a plan to the numbers of one point on one device */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
