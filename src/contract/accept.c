@@ -2,7 +2,6 @@
 /* accept - reads a contract's acceptance rules */
 #include <string.h>
 
-#include "base/error.h"
 #include "contract/parts.h"
 
 #define MAX_FACTOR 1e9

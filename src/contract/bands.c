@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bands - reads further fills of a contract's inputs: `exact` and `bands` */
-#include "base/error.h"
 #include "contract/parts.h"
 
 static const char *const places[] = { "cases", "also", NULL };

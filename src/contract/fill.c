@@ -2,9 +2,6 @@
 #include "contract/fill.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "base/error.h"
 
 #define MAX_CHOICES 64
 #define MAX_MAGNITUDE 1e300

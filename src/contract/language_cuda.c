@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* language_cuda - what a contract of a CUDA kernel may say: launched by a plan or by host code */
-#include <string.h>
 
 #include "contract/flags.h"
 #include "contract/parts.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* points - reads a contract's case, domain, performance cases and further sizes */
-#include <string.h>
 
 #include "base/error.h"
 #include "contract/parts.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/fs.h"
 #include "contract/parts.h"
 
