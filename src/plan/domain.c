@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#define TRIES 400                     /* points drawn before kl_domain_draw() gives up */
 #define PRIME_LOOKS 64                /* numbers tried from a random one on, to find a prime */
 #define PRIME_MOST ((int64_t)1 << 24) /* testing larger numbers would take too long */
 
@@ -230,7 +231,7 @@ int kl_domain_draw(int64_t *dim, const struct kl_domain_draw *draw, struct kl_rn
 {
 	int64_t value[KL_MAX_DIMS] = { 0 };
 
-	for (int i = 0; i < KL_DOMAIN_TRIES; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		if (!try_point(value, draw, rng))
 			continue;
 		memcpy(dim, value, draw->ndim * sizeof(*dim));

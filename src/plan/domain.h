@@ -18,8 +18,6 @@
  *	struct kl_domain_draw draw = { .condition = c, .ncondition = n, .ndim = 3, ... };
  *	err = kl_domain_draw(dim, &draw, &rng);
  */
-#define KL_DOMAIN_TRIES 400 /* attempts before kl_domain_draw() gives up */
-
 struct kl_domain_draw {
 	struct kl_expr *const *condition; /* truth values over the dims */
 	size_t ncondition;

@@ -46,7 +46,6 @@ struct kl_plan_names {
 	size_t ndim;
 	/* name of each contract argument; NULL if it is not a tensor */
 	const char *const *tensor;
-	const int *naxes;                    /* unused; may be NULL */
 	size_t ntensor;                      /* = number of contract arguments */
 	const struct kl_plan_scalar *scalar; /* `ntensor` of them, or NULL: none */
 };
