@@ -231,7 +231,11 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
 	return true;
 }
 
-size_t kl_tolerance_group(const struct kl_job *job, size_t index, const struct kl_point *pt)
+/*
+ * Number of elements in a group of a `noise` rule at a point; 0 for other rules, or if the rule does
+ * not fit.
+ */
+static size_t group_size(const struct kl_job *job, size_t index, const struct kl_point *pt)
 {
 	const struct kl_rule *rule = &job->rule[index];
 	struct kl_member member = { .point = pt };
@@ -251,7 +255,7 @@ size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point 
 	size_t least = SIZE_MAX;
 
 	for (size_t i = 0; i < job->nrule; i++) {
-		size_t n = kl_tolerance_group(job, i, pt);
+		size_t n = group_size(job, i, pt);
 
 		least = n > 0 && n < least ? n : least;
 	}

@@ -30,10 +30,5 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
  */
 #define KL_TOLERANCE_ROOMY 256
 size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt);
-/**
- * Return the number of elements in a group of rule `index` at a point; 0 if that is not a `noise`
- * rule or does not fit its tensor.
- */
-size_t kl_tolerance_group(const struct kl_job *job, size_t index, const struct kl_point *pt);
 
 #endif
