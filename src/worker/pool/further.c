@@ -27,16 +27,6 @@ static void graded_name(char out[32], const struct kl_job *job, size_t dim)
 	snprintf(out, 32, "graded-%.24s", job->dim_name[dim]);
 }
 
-bool kl_further_is(const char *band)
-{
-	if (!strncmp(band, "graded-", 7))
-		return true;
-	for (int i = KL_FURTHER_GRADED + 1; i < KL_FURTHERS; i++)
-		if (!strcmp(band, names[i]))
-			return true;
-	return false;
-}
-
 enum kl_further kl_further_find(const struct kl_job *job, const char *band, size_t *dim)
 {
 	char name[32];

@@ -28,25 +28,6 @@
  * answers overflow; kl_poolmake_further() then makes it anew with a larger `attempt`, which stays
  * closer to ordinary numbers.
  */
-#define KL_FURTHER_MAX (11 + KL_MAX_DIMS) /* most bands of a point */
-
-/** True if `band` is one of those above. */
-bool kl_further_is(const char *band);
-/** The bands that can be drawn at a point; returns how many. */
-size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
-		       const struct kl_point *pt);
-/** Number of attempts at a member that differ; see kl_further_fill(). */
-int kl_further_tries(const struct kl_job *job, const struct kl_member *member);
-/** Set what follows from the member's band: how its answers are judged (member.h). */
-void kl_further_mark(struct kl_member *member, const struct kl_job *job);
-/**
- * Draw argument `arg` of a member: first its fill, under a key derived from `key`, then what the
- * band makes of it.
- */
-int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member *member,
-		    const struct kl_key *key, size_t arg, int attempt);
-
-/* For further_draw.c. */
 enum kl_further {
 	KL_FURTHER_GRADED,
 	KL_FURTHER_WIDE,
@@ -62,6 +43,25 @@ enum kl_further {
 	KL_FURTHER_INF,
 	KL_FURTHERS
 };
+/* Most bands of a point: one `graded` for each dim, and one of every other kind. */
+#define KL_FURTHER_MAX (KL_FURTHERS - 1 + KL_MAX_DIMS)
+
+/** The bands that can be drawn at a point; returns how many. */
+size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
+		       const struct kl_point *pt);
+/** Number of attempts at a member that differ; see kl_further_fill(). */
+int kl_further_tries(const struct kl_job *job, const struct kl_member *member);
+/** Set what follows from the member's band: how its answers are judged (member.h). */
+void kl_further_mark(struct kl_member *member, const struct kl_job *job);
+/**
+ * Draw argument `arg` of a member: first its fill, under a key derived from `key`, then what the
+ * band makes of it.
+ */
+int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member *member,
+		    const struct kl_key *key, size_t arg, int attempt);
+
+/* For further_draw.c. */
+
 /** Which band it is; KL_FURTHERS: none. For `graded`, *dim is the dim. */
 enum kl_further kl_further_find(const struct kl_job *job, const char *band, size_t *dim);
 /** True if the band changes this argument at all; `dim`: of `graded`. */

@@ -30,10 +30,9 @@ static bool is_worth_trying(const struct kl_inquiry *inquiry)
 	return false;
 }
 
-/* A failure that is tried again: another job, and its members. */
+/* A failure that is tried again, in another job. */
 struct again {
 	const struct kl_inquiry *inquiry; /* in which the failure was found */
-	const struct kl_job *job;
 	const struct kl_member *member;
 	bool pair; /* after a call at the job's first point */
 };
@@ -69,9 +68,7 @@ static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *ag
 static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct kl_member *member,
 		    bool pair)
 {
-	const struct again again = {
-		.inquiry = inquiry, .job = job, .member = member, .pair = pair
-	};
+	const struct again again = { .inquiry = inquiry, .member = member, .pair = pair };
 	/* the inquiry is released first: it reads the pool */
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(kl_inquiry_release) struct kl_inquiry other = { .pool = NULL };
