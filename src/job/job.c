@@ -100,21 +100,16 @@ static int parse_dim_names(struct kl_job *job, const json_t *doc)
 	return 0;
 }
 
-static int parse_entries(struct kl_job *job, const json_t *doc)
+static int parse_function(struct kl_job *job, const json_t *doc)
 {
 	static const char *const cuda_only[] = {
 		"arch",           "plan",          "parent_plan", "oracle_plan",
 		"baseline_cubin", "baseline_plan", "host",        "kernels",
 	};
-	int err;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(cuda_only); i++)
 		if (json_object_get(doc, cuda_only[i]))
 			return kl_error(KL_EINVALID, "'%s' is only for surface cuda", cuda_only[i]);
-	if ((err = kl_job_read_str(job->entry, sizeof(job->entry), doc, "entry")) < 0 ||
-	    (err = kl_job_read_str(job->oracle_entry, sizeof(job->oracle_entry), doc,
-				   "oracle_entry")) < 0)
-		return err;
 	return json_object_get(doc, "dims") ? parse_dim_names(job, doc) : 0;
 }
 
@@ -143,10 +138,6 @@ static int parse_device(struct kl_job *job, const json_t *doc)
 		err = parse_kernels(job, doc);
 	if (err < 0)
 		return err;
-
-	if (json_object_get(doc, "entry") || json_object_get(doc, "oracle_entry"))
-		return kl_error(KL_EINVALID,
-				"surface cuda takes no 'entry': plans name the kernels");
 	if ((err = kl_job_read_str(job->arch, sizeof(job->arch), doc, "arch")) < 0 ||
 	    (err = kl_plan_arch_facts(&facts, job->arch)) < 0)
 		return err;
@@ -178,7 +169,7 @@ static int parse_names(struct kl_job *job, const json_t *doc)
 	if ((err = find_surface(&job->surface, text)) < 0)
 		return err;
 	if ((err = job->surface == KL_SURFACE_CUDA ? parse_device(job, doc) :
-						     parse_entries(job, doc)) < 0 ||
+						     parse_function(job, doc)) < 0 ||
 	    (err = kl_job_read_heap(&job->truth_so, doc, "truth", false)) < 0 ||
 	    (err = kl_job_read_heap(&job->honest_so, doc, "honest", false)) < 0 ||
 	    (err = kl_job_read_heap(&job->candidate_so, doc, "candidate", true)) < 0 ||
@@ -287,23 +278,16 @@ static int parse_values(struct kl_job *job, const json_t *doc)
 
 static int parse_job(struct kl_job *job, const json_t *doc)
 {
-	static const char *const known[] = { "schema",        "surface",
-					     "entry",         "oracle_entry",
-					     "truth",         "honest",
-					     "candidate",     "parent",
-					     "baseline",      "isa",
-					     "pool",          "args",
-					     "points",        "accept",
-					     "exact",         "bands",
-					     "deterministic", "do",
-					     "seed",          "arena_bytes",
-					     "call_ms",       "profile",
-					     "dims",          "arch",
-					     "plan",          "parent_plan",
-					     "oracle_plan",   "host",
-					     "kernels",       "baseline_cubin",
-					     "baseline_plan", "domain",
-					     "values",        NULL };
+	static const char *const known[] = {
+		"schema",        "surface",     "truth",         "honest",
+		"candidate",     "parent",      "baseline",      "isa",
+		"pool",          "args",        "points",        "accept",
+		"exact",         "bands",       "deterministic", "do",
+		"seed",          "arena_bytes", "call_ms",       "profile",
+		"dims",          "arch",        "plan",          "parent_plan",
+		"oracle_plan",   "host",        "kernels",       "baseline_cubin",
+		"baseline_plan", "domain",      "values",        NULL
+	};
 	int err;
 
 	if ((err = kl_job_read_only(doc, "the job", known)) < 0 ||

@@ -20,7 +20,7 @@
  *	doc = kl_job_write(job);
  *	err = kl_job_parse(&job, doc);		borrows nothing from the document
  */
-#define KL_JOB_SCHEMA "klineage.job/1"
+#define KL_JOB_SCHEMA "klineage.job/2"
 
 /* What runs the kernel: a child process on the CPU, or a process that drives the GPU. */
 enum kl_job_surface { KL_SURFACE_C, KL_SURFACE_CUDA };
@@ -84,8 +84,6 @@ struct kl_job_domain {
 
 struct kl_job {
 	enum kl_job_surface surface;
-	char entry[128]; /* function of candidate and parent; "" for cuda */
-	char oracle_entry[128];
 	char arch[16]; /* cuda: for example "sm_90a" */
 	size_t ndim;   /* number of dim names that plans and the domain can use; c: can be 0 */
 	char dim_name[KL_MAX_DIMS][64];

@@ -10,8 +10,6 @@ static json_t *write_plan(const struct kl_plan *plan)
 
 static void write_function(json_t *doc, const struct kl_job *job)
 {
-	kl_json_set_str(doc, "entry", job->entry);
-	kl_json_set_str(doc, "oracle_entry", job->oracle_entry);
 	kl_json_set_str(doc, "isa", job->isa);
 }
 

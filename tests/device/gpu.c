@@ -114,7 +114,7 @@ static struct kl_job *job_of(const char *dir, const char *plan, const char *cubi
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	struct kl_job *job = NULL;
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
-		"{\"schema\":\"klineage.job/1\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"n\"],"
+		"{\"schema\":\"klineage.job/2\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"n\"],"
 		"\"truth\":\"%s/truth.cubin\",\"honest\":\"%s/honest.cubin\",\"candidate\":\"%s/%s\",\"parent\":null,"
 		"\"baseline\":null,\"plan\":%s,\"oracle_plan\":" HEAD ONE(
 			"oracle", "132", "",

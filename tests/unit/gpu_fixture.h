@@ -162,7 +162,7 @@ static inline struct kl_job *gpu_job_of(struct gpu_fixture *fixture, const char 
 	KL_AUTO(kl_freep) char *pool = kl_fs_join(fixture->dir, "pool");
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
-		"{\"schema\":\"klineage.job/1\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"n\"],"
+		"{\"schema\":\"klineage.job/2\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"n\"],"
 		"\"truth\":\"%s\",\"honest\":\"%s\",\"candidate\":\"%s\",\"parent\":null,\"baseline\":null,"
 		"\"plan\":%s,\"oracle_plan\":%s,\"pool\":\"%s\","
 		"\"args\":[{\"name\":\"s\",\"kind\":\"scalar\",\"dtype\":\"f32\",\"value\":1.5},"

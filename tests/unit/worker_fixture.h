@@ -42,8 +42,6 @@ static inline struct fixture *fx_new(void)
 	fixture->job.deterministic = true;
 	fixture->job.arena_bytes = 1 << 20;
 	fixture->job.call_ms = 2000;
-	snprintf(fixture->job.entry, sizeof(fixture->job.entry), "k");
-	snprintf(fixture->job.oracle_entry, sizeof(fixture->job.oracle_entry), "oracle");
 	return fixture;
 }
 

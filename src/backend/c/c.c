@@ -213,8 +213,6 @@ static int add_recipe(struct kl_digest *key, const void *state)
 
 static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 {
-	snprintf(job->entry, sizeof(job->entry), "%s", of->contract->entry);
-	snprintf(job->oracle_entry, sizeof(job->oracle_entry), "%s", of->contract->oracle_entry);
 	job->isa = kl_strdup(of->platform->march);
 }
 

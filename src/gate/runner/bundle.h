@@ -22,7 +22,7 @@ void kl_bundle_free(struct kl_bundle *bundle);
 KL_DEFINE_CLEANUP(struct kl_bundle *, kl_bundle_free)
 
 struct kl_bundle_job {
-	/* klineage.job/1 as a local worker gets it, with absolute paths */
+	/* the job as a local worker gets it, with absolute paths */
 	const json_t *job;
 	const struct kl_event *event; /* draft: everything known without the result */
 	const struct kl_judgement_of *of;

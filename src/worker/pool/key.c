@@ -89,7 +89,6 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 		json_array_append_new(points, point_key(job, &job->point[i]));
 	for (size_t i = 0; i < job->nrule; i++)
 		json_array_append_new(rules, rule_key(&job->rule[i]));
-	kl_json_set_str(object, "oracle_entry", job->oracle_entry);
 	if (job->oracle_plan)
 		kl_json_set(object, "oracle_plan", kl_plan_to_json(job->oracle_plan));
 	kl_json_set(object, "args", args);

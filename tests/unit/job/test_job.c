@@ -13,7 +13,7 @@
 #include "job/job_domain.h"
 
 static const char whole[] =
-	"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
+	"{\"schema\":\"klineage.job/2\",\"surface\":\"c\","
 	"\"truth\":\"/d/truth.so\",\"honest\":\"/d/honest.so\",\"candidate\":\"/d/cand.so\",\"parent\":null,"
 	"\"baseline\":\"openblas.sgemm\",\"isa\":\"x86-64-v3\",\"pool\":\"/d/pool\",\"args\":["
 	"{\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
@@ -29,7 +29,7 @@ static const char whole[] =
 
 /* A job in whose domain the worker draws further points and values. */
 static const char searched[] =
-	"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"take\",\"oracle_entry\":\"oracle\","
+	"{\"schema\":\"klineage.job/2\",\"surface\":\"c\","
 	"\"truth\":\"/d/truth.so\",\"honest\":\"/d/honest.so\",\"candidate\":\"/d/cand.so\",\"parent\":null,"
 	"\"baseline\":null,\"isa\":null,\"pool\":\"/d/pool\",\"dims\":[\"R\",\"N\"],\"args\":["
 	"{\"name\":\"N\",\"kind\":\"dim\",\"dtype\":\"i32\"},"
@@ -57,8 +57,6 @@ static void everything_arrives(void **state)
 
 	if (parse(&job, whole) < 0)
 		fail_msg("%s", kl_error_last());
-	assert_string_equal(job->entry, "sgemm");
-	assert_string_equal(job->oracle_entry, "oracle");
 	assert_string_equal(job->truth_so, "/d/truth.so");
 	assert_string_equal(job->candidate_so, "/d/cand.so");
 	assert_null(job->parent_so);
@@ -105,14 +103,15 @@ static void what_is_parsed_can_be_written(void **state)
 static const struct edit {
 	const char *from, *to, *says;
 } edits[] = {
-	{ "klineage.job/1", "klineage.job/2", "klineage.job/2" },
+	{ "klineage.job/2", "klineage.job/1", "reads klineage.job/2, not 'klineage.job/1'" },
 	{ "\"surface\":\"c\"", "\"surface\":\"metal\"", "metal" },
-	{ "\"surface\":\"c\"", "\"surface\":\"cuda\"", "no 'entry'" },
+	{ "\"surface\":\"c\"", "\"surface\":\"cuda\"", "arch" },
 	{ "\"seed\"", "\"plan\":{},\"seed\"", "'plan' is only for surface cuda" },
 	{ "\"floor_ns\":7", "\"floor_ns\":7,\"dims\":[4]", "has 1 entries for 0 dims" },
-	{ "\"entry\":\"sgemm\",", "", "entry" },
-	{ "\"entry\":\"sgemm\"", "\"entry\":7", "entry" },
-	{ "\"entry\":\"sgemm\"", "\"entry\":\"\"", "entry" },
+	{ "\"pool\":\"/d/pool\",", "", "pool" },
+	{ "\"pool\":\"/d/pool\"", "\"pool\":7", "pool" },
+	{ "\"name\":\"M\"", "\"name\":\"\"", "name" },
+	{ "\"schema\"", "\"entry\":\"sgemm\",\"schema\"", "unknown member 'entry'" },
 	{ "\"schema\"", "\"extra\":1,\"schema\"", "unknown member 'extra'" },
 	{ "\"kind\":\"dim\"", "\"kind\":\"dimension\"", "dimension" },
 	{ "\"dtype\":\"i64\"", "\"dtype\":\"f32\"", "neither i64 nor i32" },
@@ -162,7 +161,7 @@ static const struct edit {
 };
 
 static const char device[] =
-	"{\"schema\":\"klineage.job/1\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"M\",\"N\"],"
+	"{\"schema\":\"klineage.job/2\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"M\",\"N\"],"
 	"\"plan\":{\"klineage-launch\":1,\"let\":[{\"n\":\"M * N\"}],\"launch\":[{\"kernel\":\"k\","
 	"\"grid\":[\"cdiv(n, 256)\"],\"block\":[256],\"args\":[\"A\",\"C\",\"alpha\",{\"i32\":\"n\"}]}]},"
 	"\"parent_plan\":null,\"oracle_plan\":{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"o\","
@@ -187,7 +186,6 @@ static void a_device_job_arrives(void **state)
 	if (parse(&job, device) < 0)
 		fail_msg("%s", kl_error_last());
 	assert_int_equal(job->surface, KL_SURFACE_CUDA);
-	assert_string_equal(job->entry, "");
 	assert_string_equal(job->arch, "sm_90a");
 	assert_int_equal(job->ndim, 2);
 	assert_string_equal(job->dim_name[1], "N");

@@ -34,7 +34,7 @@ static void make(struct parts *parts, const char *candidate, const char *pool)
 	*parts = (struct parts){ .doc = KL_BUF_INIT, .manifest = KL_BUF_INIT };
 	kl_sha256_hex(hex, "object", 6);
 	snprintf(parts->object, sizeof(parts->object), "files/%s", hex);
-	kl_json_set_str(doc, "schema", "klineage.job/1");
+	kl_json_set_str(doc, "schema", "klineage.job/2");
 	kl_json_set_str(doc, "truth", parts->object);
 	kl_json_set_str(doc, "candidate", candidate ? candidate : parts->object);
 	kl_json_set_str(doc, "pool", pool ? pool : "pools/0123456789abcdef");

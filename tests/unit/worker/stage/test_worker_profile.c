@@ -48,7 +48,7 @@ static struct kl_job *make_job(const char *candidate, const char *extra, const c
 	struct kl_job *job = NULL;
 
 	text = kl_asprintf(
-		"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
+		"{\"schema\":\"klineage.job/2\",\"surface\":\"c\","
 		"\"truth\":\"%s\",\"honest\":\"%s\",\"candidate\":\"%s\",%s\"pool\":\"%s/pool%d\",\"args\":["
 		"{\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"},{\"name\":\"N\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
 		"{\"name\":\"K\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
