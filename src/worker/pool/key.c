@@ -43,7 +43,7 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *point)
 		json_array_append_new(values, extent);
 	}
 	kl_json_set(object, "values", values);
-	if (job->surface == KL_SURFACE_CUDA) {
+	if (job->ndim) {
 		json_t *dims = json_array();
 
 		for (size_t i = 0; i < job->ndim; i++)

@@ -262,6 +262,21 @@ static int64_t first_cost(const struct fixture *fixture)
 	return kl_pool_cost(pool, &fixture->point[0]);
 }
 
+/* Further bands depend on dims, even on those that no argument passes. */
+static void another_dim_makes_another_pool(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	int64_t made, then;
+
+	fx_search(fixture, "[]");
+	opened(fixture);
+	inode_time(fixture, &made);
+	fixture->point[1].dim[0] = 8;
+	opened(fixture);
+	inode_time(fixture, &then);
+	assert_true(then != made);
+}
+
 static void costs_are_those_of_the_own_oracle(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
@@ -587,6 +602,7 @@ int main(void)
 		cmocka_unit_test(scale_bands_scale),
 		cmocka_unit_test(absolute_sums_for_elementwise),
 		cmocka_unit_test(a_pool_is_reopened_or_made_anew),
+		cmocka_unit_test(another_dim_makes_another_pool),
 		cmocka_unit_test(costs_are_those_of_the_own_oracle),
 		cmocka_unit_test(a_fault_leaves_the_costs),
 		cmocka_unit_test(processors_do_not_matter),
