@@ -217,7 +217,7 @@ static int copy_fills(json_t *band, const struct kl_drawn *drawn)
 	json_t *fill;
 
 	json_object_foreach(band, name, fill) {
-		for (size_t i = 0; i < drawn->npoint && json_is_object(fill); i++) {
+		for (size_t i = 0; i < drawn->job.npoint && json_is_object(fill); i++) {
 			int err = kl_job_fill_at(&fill, &drawn->job, fill, &drawn->job.point[i]);
 
 			if (err < 0)
@@ -245,7 +245,7 @@ static int copy_arg(struct kl_drawn *drawn, size_t arg)
 {
 	json_t **fill = &drawn->job.arg[arg].fill;
 
-	for (size_t i = 0; i < drawn->npoint && *fill; i++) {
+	for (size_t i = 0; i < drawn->job.npoint && *fill; i++) {
 		json_t *next;
 		int err = kl_job_fill_at(&next, &drawn->job, *fill, &drawn->job.point[i]);
 
@@ -276,7 +276,7 @@ static int make_job(struct kl_drawn *out, const struct kl_job *job,
 		err = kl_job_point_at(&out->job.point[i], job, id, dim[i]);
 		out->job.point[i].drawn = true;
 	}
-	out->job.npoint = out->npoint = n;
+	out->job.npoint = n;
 	for (size_t i = 0; i < job->nargs && err == 0; i++)
 		err = copy_arg(out, i);
 	if (err == 0)
@@ -320,5 +320,5 @@ void kl_drawn_release(struct kl_drawn *drawn)
 	json_decref(drawn->job.exact);
 	json_decref(drawn->job.bands);
 	free(drawn->job.point);
-	*drawn = (struct kl_drawn){ .npoint = 0 };
+	*drawn = (struct kl_drawn){ .job.npoint = 0 };
 }

@@ -18,20 +18,19 @@
 #define KL_DRAWN_POINTS 6
 
 struct kl_drawn {
-	/* a copy of the other job, which it borrows from, with other points, fills and bands */
+	/* a copy of the other job with other points, fills and bands; it borrows the rest */
 	struct kl_job job;
-	size_t npoint;
 };
 
 /**
- * Draw points under `key`, as many as can be found: *out has out->npoint of them, perhaps none.
+ * Draw points under `key` for out->job: KL_DRAWN_POINTS, or as many as can be found, perhaps none.
  * `pool` is that of `job`, which knows what its oracle costs.
  */
 int kl_drawn_make(struct kl_drawn *out, const struct kl_job *job, const struct kl_pool *pool,
 		  const struct kl_key *key);
 /**
- * A job with only the `n` points in `of`, as "drawn0" and so on: as a replay of a failure has them
- * (docs/formats.md, "points").
+ * Make a job with only the `n` points in `of`, named "drawn0" and so on, like the job that replays a
+ * failure at them (docs/formats.md, "Drawn points").
  */
 int kl_drawn_again(struct kl_drawn *out, const struct kl_job *job, const struct kl_point *const *of,
 		   size_t n);

@@ -175,7 +175,7 @@ static void report_inquiries(json_t *result, const struct kl_job *job,
 	kl_json_set_int(object, "cases", count_cases(listed) + count_cases(drawn));
 	kl_json_set_int(object, "calls", listed->calls + drawn->calls);
 	kl_json_set_int(object, "elements", listed->elements + drawn->elements);
-	kl_json_set_int(object, "drawn_points", (int64_t)search->drawn.npoint);
+	kl_json_set_int(object, "drawn_points", (int64_t)search->drawn.job.npoint);
 	kl_json_set_int(object, "drawn_values", count_further(listed) + count_further(drawn));
 	/* infinite if no error at all was allowed */
 	kl_json_set_int(object, "margin_ppm", ppm < 1e15 ? (int64_t)ceil(ppm) : 1000000000000000);

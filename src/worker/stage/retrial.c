@@ -93,7 +93,7 @@ static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct
  */
 static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member, bool pair)
 {
-	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
 	const struct kl_point *of[2] = { member->point - pair, member->point };
 	struct kl_member moved = *member;
 	int err = kl_drawn_again(&drawn, inquiry->job, pair ? of : of + 1, pair ? 2 : 1);

@@ -133,12 +133,12 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 	err = kl_drawn_make(&search->drawn, job, listed->pool, &key);
 	if (err < 0)
 		return err;
-	if (search->drawn.npoint < KL_DRAWN_POINTS)
+	if (search->drawn.job.npoint < KL_DRAWN_POINTS)
 		kl_blocks_note(notes,
 			       "%zu points drawn in the domain: it has hardly any others of a size "
 			       "that the oracle can answer",
-			       search->drawn.npoint);
-	if (!search->drawn.npoint)
+			       search->drawn.job.npoint);
+	if (!search->drawn.job.npoint)
 		return 0;
 	err = kl_pool_make_own(&search->pool, &search->drawn.job);
 	if (err < 0)

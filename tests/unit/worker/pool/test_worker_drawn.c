@@ -35,11 +35,11 @@ static void points_lie_in_the_domain(void **state)
 	assert_ok(kl_pool_open(&pool, &fixture->job));
 	assert_true(kl_pool_cost(pool, &fixture->point[0]) > 0);
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .npoint = 0 };
+		KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
 
 		draw(&drawn, fixture, pool, seed);
-		assert_int_equal(drawn.npoint, KL_DRAWN_POINTS);
-		for (size_t i = 0; i < drawn.npoint; i++) {
+		assert_int_equal(drawn.job.npoint, KL_DRAWN_POINTS);
+		for (size_t i = 0; i < drawn.job.npoint; i++) {
 			const struct kl_point *pt = &drawn.job.point[i];
 
 			assert_true(pt->drawn && !pt->perf && !is_listed(fixture, pt));
@@ -60,8 +60,9 @@ static void each_run_has_its_own(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	KL_AUTO(kl_drawn_release) struct kl_drawn first = { .npoint = 0 }, same = { .npoint = 0 };
-	KL_AUTO(kl_drawn_release) struct kl_drawn other = { .npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn first = { .job.npoint = 0 },
+						  same = { .job.npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn other = { .job.npoint = 0 };
 	size_t equal = 0;
 
 	fx_search(fixture, "[\"M >= 1\"]");
@@ -80,14 +81,15 @@ static void a_closed_domain_has_none(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	KL_AUTO(kl_drawn_release) struct kl_drawn none = { .npoint = 0 }, empty = { .npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn none = { .job.npoint = 0 },
+						  empty = { .job.npoint = 0 };
 
 	assert_ok(kl_pool_open(&pool, &fixture->job));
 	draw(&none, fixture, pool, 1); /* the job has no domain */
-	assert_int_equal(none.npoint, 0);
+	assert_int_equal(none.job.npoint, 0);
 	fx_search(fixture, "[\"M == 64\", \"N == 64 && K == 64\"]");
 	draw(&empty, fixture, pool, 1);
-	assert_int_equal(empty.npoint, 0);
+	assert_int_equal(empty.job.npoint, 0);
 }
 
 static size_t count(const struct kl_pool *pool, const struct kl_point *pt, const char *band)
@@ -107,7 +109,7 @@ static void drawn_points_have_a_few_members(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
-	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
 	size_t further = 0;
 
 	fx_search(fixture, "[\"M >= 1\"]");
@@ -116,7 +118,7 @@ static void drawn_points_have_a_few_members(void **state)
 	assert_ok(kl_pool_open(&pool, &fixture->job));
 	draw(&drawn, fixture, pool, 3);
 	assert_ok(kl_pool_make_own(&own, &drawn.job));
-	for (size_t i = 0; i < drawn.npoint; i++) {
+	for (size_t i = 0; i < drawn.job.npoint; i++) {
 		const struct kl_point *pt = &drawn.job.point[i];
 
 		assert_int_equal(count(own, pt, "noise"), 1);
@@ -141,7 +143,7 @@ static void indices_stay_in_bounds(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
-	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
 
 	json_decref(fixture->job.arg[4].fill);
 	fixture->job.arg[4].fill = fx_json(
@@ -172,7 +174,8 @@ static void one_point_again(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .npoint = 0 }, again = { .npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 },
+						  again = { .job.npoint = 0 };
 	const struct kl_point *of;
 
 	fx_search(fixture, "[\"M >= 1\"]");

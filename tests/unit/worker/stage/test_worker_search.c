@@ -163,7 +163,7 @@ static void a_failure_is_replayed(void **state)
 										" ? s : 0;") "}");
 	KL_AUTO(json_decrefp) json_t *again = json_object();
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .npoint = 0 };
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
 	const json_t *failure = json_object_get(json_object_get(first, "correct"), "failure");
 	const json_t *dims = json_object_get(failure, "dims");
 	struct kl_point at = { .drawn = true }, *of = &at;
