@@ -33,10 +33,10 @@ struct kl_pool {
 	struct slot *slot; /* one for each member */
 };
 
-static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json_t *key)
+static int build_pool(struct kl_pool *pool, const json_t *key)
 {
 	struct kl_poolbuild all = {
-		.job = job,
+		.job = pool->job,
 		.dir = pool->dir,
 		.member = pool->member,
 		.n = pool->n,
@@ -44,16 +44,16 @@ static int build_pool(struct kl_pool *pool, const struct kl_job *job, const json
 	};
 	int err;
 
-	kl_key_master(&all.key, job->seed);
+	kl_key_master(&all.key, pool->job->seed);
 	err = kl_poolkey_clear(pool->dir);
 	if (err == 0)
 		err = kl_poolbuild(&all);
-	return err < 0 ? err : kl_poolkey_write(pool->dir, job, key, &pool->index);
+	return err < 0 ? err : kl_poolkey_write(pool->dir, pool->job, key, &pool->index);
 }
 
 /* -- opening ------------------------------------------------------------ */
 
-static int map_member(struct kl_pool *pool, const struct kl_job *job, size_t i)
+static int map_member(struct kl_pool *pool, size_t i)
 {
 	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(pool->dir, i);
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -64,7 +64,7 @@ static int map_member(struct kl_pool *pool, const struct kl_job *job, size_t i)
 
 	if (pool->slot[i].at)
 		return 0;
-	kl_poolfile_init(&layout, job, member);
+	kl_poolfile_init(&layout, pool->job, member);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return kl_error_errno("cannot open '%s'", path);
 	pool->slot[i].none = st.st_size == 0 &&
@@ -78,7 +78,7 @@ static int map_member(struct kl_pool *pool, const struct kl_job *job, size_t i)
 		return kl_error_errno("cannot map '%s'", path);
 	pool->slot[i].at = at;
 	pool->slot[i].len = layout.total;
-	kl_poolfile_point(member, &layout, job, at);
+	kl_poolfile_point(member, &layout, pool->job, at);
 	return 0;
 }
 
@@ -91,12 +91,12 @@ static void unmap_pool(struct kl_pool *pool)
 	}
 }
 
-static int map_all(struct kl_pool *pool, const struct kl_job *job)
+static int map_all(struct kl_pool *pool)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < pool->n && err == 0; i++)
-		err = map_member(pool, job, i);
+		err = map_member(pool, i);
 	if (err < 0)
 		unmap_pool(pool);
 	return err;
@@ -119,8 +119,9 @@ static void drop_hidden(struct kl_pool *pool)
 }
 
 /* Widen the member's tolerances by the spare draws of its band. */
-static int widen_tolerances(struct kl_pool *pool, const struct kl_job *job, size_t member)
+static int widen_tolerances(struct kl_pool *pool, size_t member)
 {
+	const struct kl_job *job = pool->job;
 	struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[member].tolerance;
 	size_t n = 1;
 
@@ -145,8 +146,10 @@ static int widen_tolerances(struct kl_pool *pool, const struct kl_job *job, size
 	return 0;
 }
 
-static int make_tolerances(struct kl_pool *pool, const struct kl_job *job)
+static int make_tolerances(struct kl_pool *pool)
 {
+	const struct kl_job *job = pool->job;
+
 	pool->nrule = job->nrule;
 	for (size_t i = 0; i < pool->n; i++) {
 		struct kl_tolerance *tolerance;
@@ -159,7 +162,7 @@ static int make_tolerances(struct kl_pool *pool, const struct kl_job *job)
 		for (size_t rule = 0; rule < job->nrule && err == 0; rule++)
 			err = kl_tolerance_make(&tolerance[rule], job, rule, &pool->member[i]);
 		if (err == 0)
-			err = widen_tolerances(pool, job, i);
+			err = widen_tolerances(pool, i);
 		if (err < 0)
 			return err;
 	}
@@ -188,9 +191,9 @@ static struct kl_pool *pool_new(const struct kl_job *job, const char *dir)
 }
 
 /* Compute tolerances and drop what serves nothing else. */
-static int finish_pool(struct kl_pool *pool, const struct kl_job *job)
+static int finish_pool(struct kl_pool *pool)
 {
-	int err = make_tolerances(pool, job);
+	int err = make_tolerances(pool);
 
 	if (err == 0)
 		drop_hidden(pool);
@@ -216,14 +219,14 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 		pool->index.choice = job->seed ? 0 : kl_rng_os_seed();
 	kl_members_plan(&pool->member, &pool->n, job, pool->index.choice);
 	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
-	if (!fresh || map_all(pool, job) < 0) {
+	if (!fresh || map_all(pool) < 0) {
 		kl_error_clear();
-		err = build_pool(pool, job, key);
+		err = build_pool(pool, key);
 		if (err == 0)
-			err = map_all(pool, job);
+			err = map_all(pool);
 	}
 	if (err == 0)
-		err = finish_pool(pool, job);
+		err = finish_pool(pool);
 	if (err == 0)
 		*out = kl_steal(&pool);
 	return err;
@@ -314,10 +317,10 @@ static void keep_needed(struct kl_pool *pool, const struct kl_member *of)
 }
 
 /* Build the planned members in a directory of this process, of which nothing stays on disk. */
-static int build_alone(struct kl_pool *pool, const struct kl_job *job, const struct kl_key *key)
+static int build_alone(struct kl_pool *pool, const struct kl_key *key)
 {
 	struct kl_poolbuild build = {
-		.job = job,
+		.job = pool->job,
 		.dir = pool->dir,
 		.key = *key,
 		.member = pool->member,
@@ -330,8 +333,8 @@ static int build_alone(struct kl_pool *pool, const struct kl_job *job, const str
 	if (err == 0)
 		err = kl_poolbuild(&build);
 	if (err == 0)
-		err = map_all(pool, job); /* stays mapped when the files are gone */
-	return err < 0 ? err : finish_pool(pool, job);
+		err = map_all(pool); /* stays mapped when the files are gone */
+	return err < 0 ? err : finish_pool(pool);
 }
 
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of)
@@ -347,7 +350,7 @@ int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struc
 	kl_members_plan(&pool->member, &pool->n, job, 0);
 	keep_needed(pool, of);
 	kl_key_master(&key, job->seed);
-	if ((err = build_alone(pool, job, &key)) == 0)
+	if ((err = build_alone(pool, &key)) == 0)
 		*out = kl_steal(&pool);
 	return err;
 }
@@ -364,7 +367,7 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
 	for (size_t i = 0; i < pool->n; i++)
 		pool->member[i].own = true;
 	kl_key_master(&key, job->seed);
-	if ((err = build_alone(pool, job, &key)) == 0)
+	if ((err = build_alone(pool, &key)) == 0)
 		*out = kl_steal(&pool);
 	return err;
 }
@@ -372,8 +375,10 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
 /* -- fresh draws ------------------------------------------------------------ */
 
 /* Widen tolerances of small groups by what the job's pool knows of them. */
-static void widen_fresh(struct kl_pool *pool, const struct kl_job *job, const struct kl_pool *like)
+static void widen_fresh(struct kl_pool *pool, const struct kl_pool *like)
 {
+	const struct kl_job *job = pool->job;
+
 	for (size_t i = 0; i < pool->n; i++) {
 		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
 		const struct kl_point *pt = pool->member[i].point;
@@ -399,9 +404,9 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 	kl_members_plan_timed(&pool->member, &pool->n, job, draws);
 	kl_key_master(&master, job->seed);
 	key = kl_key_derive(&master, "timed");
-	if ((err = build_alone(pool, job, &key)) < 0)
+	if ((err = build_alone(pool, &key)) < 0)
 		return err;
-	widen_fresh(pool, job, like);
+	widen_fresh(pool, like);
 	*out = kl_steal(&pool);
 	return 0;
 }
