@@ -12,7 +12,7 @@
 #include "worker/measure/processors.h"
 #include "worker/stage/first_call.h"
 #include "worker/stage/inquiry.h"
-#include "worker/stage/production.h"
+#include "worker/stage/ordinary_calls.h"
 #include "worker/stage/retrial.h"
 #include "worker/stage/rounds.h"
 #include "worker/stage/scout.h"
@@ -106,7 +106,7 @@ static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 	if (err < 0 || inquiry->class)
 		return err;
 	if (inquiry->job->surface == KL_SURFACE_CUDA)
-		return kl_production(inquiry, notes);
+		return kl_ordinary_calls(inquiry, notes);
 	for (size_t i = 0; i < inquiry->job->npoint && err == 0 && !inquiry->class; i++)
 		if (inquiry->job->point[i].perf)
 			err = kl_rounds_perf_again(inquiry, &inquiry->job->point[i]);

@@ -71,7 +71,7 @@ struct kl_round {
 	bool (*leave)(const void *ctx, size_t i);
 	const void *ctx;
 	bool twins;        /* the inputs are twins */
-	bool ordinary;     /* nothing is cleaned between the calls (production.h) */
+	bool ordinary;     /* nothing is cleaned between the calls (ordinary_calls.h) */
 	bool unjudged;     /* the answers are not looked at, and the calls do not count */
 	const char *where; /* prefix of failure messages: "" or "soak: " */
 };

@@ -7,7 +7,7 @@
 /*
  * soak - makes many calls of a kernel in C in one process, with inputs that change at random. This
  * catches kernels that are right only the first few times, or that sum in another order later on.
- * production.h does so on a GPU.
+ * ordinary_calls.h does so on a GPU.
  *
  * The number of calls does not depend on how long they take: at the cheapest point there are always
  * as many, unless they would take more than a minute. Then there are fewer, and a note says so; a

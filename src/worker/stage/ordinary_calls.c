@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/stage/production.h"
+#include "worker/stage/ordinary_calls.h"
 
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
@@ -127,7 +127,7 @@ static int call_again(struct kl_inquiry *inquiry, const struct kl_point *pt)
 	return run_calls(inquiry, &inputs, AGAIN);
 }
 
-int kl_production(struct kl_inquiry *inquiry, json_t *notes)
+int kl_ordinary_calls(struct kl_inquiry *inquiry, json_t *notes)
 {
 	const struct kl_job *job = inquiry->job;
 	const struct kl_point *first = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_WORKER_STAGE_PRODUCTION_H
-#define KL_WORKER_STAGE_PRODUCTION_H
+#ifndef KL_WORKER_STAGE_ORDINARY_CALLS_H
+#define KL_WORKER_STAGE_ORDINARY_CALLS_H
 
 #include "worker/stage/inquiry.h"
 
 /*
- * production - calls the candidate as a program calls it: many times in one process and with one
+ * ordinary_calls - calls the candidate as a program calls it: many times in one process and with one
  * copy of its code, while nothing is reloaded, overwritten or poisoned between two calls (stage
  * correct, backend cuda).
  *
@@ -21,6 +21,6 @@
  * unless calls are slow, at the first performance point again. Returns 0 whatever the kernel did.
  * `notes` gets an entry for each performance point whose calls are too slow for all of them.
  */
-int kl_production(struct kl_inquiry *inquiry, json_t *notes);
+int kl_ordinary_calls(struct kl_inquiry *inquiry, json_t *notes);
 
 #endif
