@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* further values: what is asked of answers that are not finite, and of graded slices */
+/* answers that are not finite, and answers that are judged slice by slice */
 #include "worker_fixture.h"
 
 #include <math.h>
