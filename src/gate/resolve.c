@@ -218,7 +218,7 @@ static void resolve_dims(struct kl_job *job, const struct kl_contract *contract)
 
 static void resolve_domain(struct kl_job *job, const struct kl_contract *contract)
 {
-	job->search = true;
+	job->further = true;
 	job->values = contract->values;
 	job->domain = kl_calloc(1, sizeof(*job->domain));
 	for (size_t i = 0; i < contract->ndomain; i++)

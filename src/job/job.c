@@ -260,7 +260,7 @@ static int parse_values(struct kl_job *job, const json_t *doc)
 	const json_t *obj = json_object_get(doc, "values");
 	int err;
 
-	job->search = obj != NULL;
+	job->further = obj != NULL;
 	if (!obj)
 		return 0;
 	if ((err = kl_job_read_only(obj, "'values'", kl_value_names)) < 0)

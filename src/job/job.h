@@ -108,8 +108,8 @@ struct kl_job {
 	size_t nrule;
 	json_t *exact, *bands;        /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
 	struct kl_job_domain *domain; /* NULL: unknown */
-	bool search;                  /* draw further values (worker/pool/values.h) ... */
-	struct kl_values values;      /* ... but not those that are undefined */
+	bool further;                 /* draw values of further bands (worker/pool/further.h) ... */
+	struct kl_values values;      /* ... but none that are undefined */
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
 	uint64_t seed; /* 0: inputs are drawn under a random key; otherwise the seed of a replay */

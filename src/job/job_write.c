@@ -176,7 +176,7 @@ json_t *kl_job_write(const struct kl_job *job)
 	json_object_set(doc, "bands", job->bands);
 	if (job->domain)
 		kl_json_set(doc, "domain", kl_job_write_domain(job));
-	if (job->search)
+	if (job->further)
 		kl_json_set(doc, "values", write_values(job));
 	kl_json_set_bool(doc, "deterministic", job->deterministic);
 	kl_json_set(doc, "do", write_do(job));

@@ -183,7 +183,7 @@ static inline void fx_search(struct fixture *fixture, const char *conditions)
 			fixture->point[k].dim[i] = fixture->point[k].arg[i].value;
 	}
 	assert_ok(kl_job_parse_domain(&fixture->job, doc));
-	fixture->job.search = true;
+	fixture->job.further = true;
 }
 
 #endif

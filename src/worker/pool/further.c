@@ -169,7 +169,7 @@ size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
 {
 	size_t n = 0;
 
-	if (!job->search)
+	if (!job->further)
 		return 0;
 	for (size_t dim = 0; dim < job->ndim; dim++)
 		if (is_possible(job, pt, KL_FURTHER_GRADED, dim))

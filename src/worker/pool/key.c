@@ -95,7 +95,7 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 	kl_json_set(object, "points", points);
 	kl_json_set(object, "rules", rules);
 	/* further bands depend on these */
-	for (size_t i = 0; i < KL_VALUES && job->search; i++)
+	for (size_t i = 0; i < KL_VALUES && job->further; i++)
 		json_array_append_new(values, json_boolean(job->values.undefined[i]));
 	kl_json_set(object, "values", values);
 	if (job->domain)

@@ -14,7 +14,7 @@
  * the members. Every point has the noise band, and those bands of job->exact and job->bands that
  * apply to it. A performance point has three noise draws and, if any argument is swept, two members
  * with all swept arguments scaled by 2^6 and by 2^-10. Performance points and small other points
- * have the twin of the first noise draw (twin.h), if one can be made. If job->search, a point has a
+ * have the twin of the first noise draw (twin.h), if one can be made. If job->further, a point has a
  * few further bands (further.h), chosen at random, or all of them in a replay.
  *
  * Every member is drawn under a key of its own, derived from the master key of the pool. That key

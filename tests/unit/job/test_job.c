@@ -287,7 +287,7 @@ static void points_are_made_in_the_domain(void **state)
 	assert_int_equal(kl_job_parse(&job, doc), 0);
 	again = kl_job_write(job);
 	assert_true(json_equal(doc, again));
-	assert_true(job->search && job->values.undefined[KL_VALUE_NAN]);
+	assert_true(job->further && job->values.undefined[KL_VALUE_NAN]);
 	assert_false(job->values.undefined[KL_VALUE_INF]);
 	assert_int_equal(kl_job_point_at(&point, job, "drawn7", good), 0);
 	assert_string_equal(point.id, "drawn7");

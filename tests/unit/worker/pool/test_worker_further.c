@@ -101,7 +101,7 @@ static void a_contract_narrows_them(void **state)
 	assert_false(lists(fixture, 0, "inf") || lists(fixture, 0, "denormal"));
 	/* a dim of less than 8 is not graded */
 	assert_false(lists(fixture, 1, "graded-N"));
-	fixture->job.search = false;
+	fixture->job.further = false;
 	assert_int_equal(count_bands(fixture, 0), 0);
 }
 
@@ -295,7 +295,7 @@ static void oracles_bound_what_is_drawn(void **state)
 		fx_extent(&fixture->point[0], 0, 2, SIDE, SIDE);
 		fx_extent(&fixture->point[0], 1, 2, SIDE, SIDE);
 		fx_rule(fixture, KL_RULE_NOISE, 1);
-		fixture->job.search = true;
+		fixture->job.further = true;
 		fixture->job.seed = 3;
 		fx_oracle(fixture, body);
 		assert_ok(kl_pool_open(&pool, &fixture->job));
