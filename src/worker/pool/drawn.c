@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "job/job_domain.h"
-#include "plan/domain.h"
 #include "worker/compare/tolerance.h"
+#include "worker/pool/domain.h"
 
 /*
  * Time of both oracles together for one member of a larger point. There are some dozens of members,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* domain_narrow - the values of one dim that conditions allow once other dims are known */
 #include "base/error.h"
-#include "plan/domain.h"
 #include "plan/expr_tree.h"
+#include "worker/pool/domain.h"
 
 #define LARGE ((int64_t)1 << 62) /* limits beyond this are none */
 #define MAX_STEP 65536           /* larger steps are left to the final test */

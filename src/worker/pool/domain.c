@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/domain.h"
+#include "worker/pool/domain.h"
 
 #include <math.h>
 #include <string.h>

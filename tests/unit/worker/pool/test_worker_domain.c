@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "plan/domain.h"
+#include "worker/pool/domain.h"
 
 #define MOST_CONDITIONS 8
 #define DRAWS 2000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_PLAN_DOMAIN_H
-#define KL_PLAN_DOMAIN_H
+#ifndef KL_WORKER_POOL_DOMAIN_H
+#define KL_WORKER_POOL_DOMAIN_H
 
 #include "base/rng.h"
 #include "plan/expr.h"
