@@ -44,4 +44,10 @@ struct kl_member {
 		*tolerance; /* job->nrule of them; NULL: kl_compare() computes its own */
 };
 
+/** Number of elements of a tensor argument. */
+static inline size_t kl_member_elements(const struct kl_member *member, size_t arg)
+{
+	return (size_t)kl_point_elements(member->point, arg);
+}
+
 #endif

@@ -34,7 +34,7 @@ static size_t bytes_of(const struct kl_job *job, const struct kl_member *member,
 {
 	if (!kl_arg_is_output(&job->arg[arg]))
 		return 0;
-	return (size_t)kl_point_elements(member->point, arg) * kl_dtype_bytes(job->arg[arg].dtype);
+	return kl_member_elements(member, arg) * kl_dtype_bytes(job->arg[arg].dtype);
 }
 
 /* The first output whose bits differ from the kept answer, or -1. */

@@ -14,7 +14,7 @@ static bool is_telling(const struct kl_job *job, const struct kl_member *member,
 
 		if (!kl_arg_is_output(&job->arg[i]))
 			continue;
-		n = (size_t)kl_point_elements(member->point, i);
+		n = kl_member_elements(member, i);
 		/* an output that equals itself shifted by one element holds a single value */
 		if (n >= TELLING && memcmp(got[i], (const char *)got[i] + size, (n - 1) * size))
 			return true;

@@ -13,17 +13,12 @@ void kl_answer_release(struct kl_answer *answer)
 	*answer = (struct kl_answer){ 0 };
 }
 
-static size_t element_count(const struct kl_member *member, size_t arg)
-{
-	return (size_t)kl_point_elements(member->point, arg);
-}
-
 void kl_answer_room(struct kl_answer *answer, const struct kl_job *job,
 		    const struct kl_member *member)
 {
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_output(&job->arg[i]) && !answer->bytes[i])
-			answer->bytes[i] = kl_calloc(element_count(member, i) + 1,
+			answer->bytes[i] = kl_calloc(kl_member_elements(member, i) + 1,
 						     kl_dtype_bytes(job->arg[i].dtype));
 }
 
@@ -31,7 +26,7 @@ void kl_answer_put(struct kl_answer *answer, const struct kl_job *job,
 		   const struct kl_member *member, size_t i, const void *from, bool real_is_double)
 {
 	enum kl_dtype dtype = job->arg[i].dtype;
-	size_t n = element_count(member, i);
+	size_t n = kl_member_elements(member, i);
 
 	if (kl_dtype_is_float(dtype))
 		kl_tensor_convert(answer->bytes[i], dtype, from, real_is_double ? KL_F64 : KL_F32,

@@ -68,10 +68,9 @@ static int check_truth(const struct kl_job *job, const struct kl_member *member,
 
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]) && kl_dtype_is_float(job->arg[i].dtype))
-			finite = finite &&
-				 kl_tensor_finite(job->arg[i].dtype,
-						  base + layout->at[i][KL_PART_INPUT],
-						  (size_t)kl_point_elements(member->point, i));
+			finite = finite && kl_tensor_finite(job->arg[i].dtype,
+							    base + layout->at[i][KL_PART_INPUT],
+							    kl_member_elements(member, i));
 	for (size_t i = 0; i < job->nargs; i++) {
 		const double *truth = (const double *)(base + layout->at[i][KL_PART_TRUTH]);
 		size_t n = layout->bytes[i][KL_PART_TRUTH] / sizeof(*truth);
@@ -115,7 +114,7 @@ static int run_absolute(char *base, const struct kl_poolfile *layout, const stru
 			continue;
 		input[i] = absolute[i] = kl_malloc(layout->bytes[i][KL_PART_INPUT] + 1);
 		kl_tensor_abs(absolute[i], job->arg[i].dtype, base + layout->at[i][KL_PART_INPUT],
-			      (size_t)kl_point_elements(member->point, i));
+			      kl_member_elements(member, i));
 	}
 	err = kl_trial_oracle(oracles->abs, job, member->point, input, true, NULL);
 	if (err == 0)
@@ -192,7 +191,7 @@ static bool within_range(const struct kl_job *job, const struct kl_member *membe
 {
 	for (size_t i = 0; i < job->nargs; i++) {
 		const double *truth = member->truth[i];
-		size_t n = (size_t)kl_point_elements(member->point, i);
+		size_t n = kl_member_elements(member, i);
 
 		if (!kl_arg_is_output(&job->arg[i]) || !kl_dtype_is_float(job->arg[i].dtype))
 			continue;

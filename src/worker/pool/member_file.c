@@ -22,7 +22,7 @@ void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 
 		if (!kl_arg_is_input(arg) && !kl_arg_is_output(arg))
 			continue;
-		n = (size_t)kl_point_elements(member->point, i);
+		n = kl_member_elements(member, i);
 		if (kl_arg_is_input(arg))
 			layout->bytes[i][KL_PART_INPUT] = n * size;
 		if (kl_arg_is_output(arg)) {

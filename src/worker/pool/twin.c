@@ -32,8 +32,7 @@ static void part_release(struct part *part)
 static int part_init(struct part *part, char *now, const struct kl_job *job,
 		     const struct kl_member *member, size_t arg, const struct kl_key *key)
 {
-	size_t n = (size_t)kl_point_elements(member->point, arg),
-	       naxes = member->point->arg[arg].naxes;
+	size_t n = kl_member_elements(member, arg), naxes = member->point->arg[arg].naxes;
 	size_t size = kl_dtype_bytes(job->arg[arg].dtype);
 
 	*part = (struct part){ .now = now, .other = kl_calloc(n + 1, size) };
@@ -103,7 +102,7 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 	*changed = 0;
 	for (size_t i = 0; i < job->nargs && err == 0; i++) {
 		KL_AUTO(part_release) struct part part = { 0 };
-		size_t n = member->input[i] ? (size_t)kl_point_elements(member->point, i) : 0;
+		size_t n = member->input[i] ? kl_member_elements(member, i) : 0;
 
 		if (!n)
 			continue;

@@ -61,11 +61,6 @@ static int does_pass(const struct audit *audit, const struct kl_member *member,
 	return kl_answer_right(where ? where : &own, audit->job, member, answer);
 }
 
-static size_t element_count(const struct kl_member *member, size_t arg)
-{
-	return (size_t)kl_point_elements(member->point, arg);
-}
-
 /* -- the honest answer -------------------------------------------------- */
 
 /*
@@ -149,7 +144,7 @@ static double largest_answer(const struct audit *audit, const struct kl_member *
 		enum kl_dtype dtype = audit->job->arg[i].dtype;
 		struct scan scan = { .dtype = kl_dtype_is_float(dtype) ? KL_F64 : dtype,
 				     .from = member->truth[i],
-				     .n = element_count(member, i) };
+				     .n = kl_member_elements(member, i) };
 
 		if (!kl_arg_is_output(&audit->job->arg[i]))
 			continue;
@@ -223,7 +218,7 @@ static void mean_rows(void *ctx, size_t from, size_t to)
 static void put_row_mean(struct kl_answer *answer, const struct kl_job *job,
 			 const struct kl_member *member, size_t out)
 {
-	size_t naxes = member->point->arg[out].naxes, n = element_count(member, out);
+	size_t naxes = member->point->arg[out].naxes, n = kl_member_elements(member, out);
 	struct rows rows = { .at = answer->bytes[out], .dtype = job->arg[out].dtype };
 
 	rows.row = naxes ? (size_t)member->point->arg[out].extent[naxes - 1] : 1;
@@ -237,7 +232,7 @@ static void put_row_mean(struct kl_answer *answer, const struct kl_job *job,
 static void put_copy(struct kl_answer *answer, const struct kl_job *job,
 		     const struct kl_member *member, size_t out, size_t in)
 {
-	size_t n = element_count(member, out), have = element_count(member, in),
+	size_t n = kl_member_elements(member, out), have = kl_member_elements(member, in),
 	       size = kl_dtype_bytes(job->arg[out].dtype);
 
 	for (size_t off = 0; off < n && have; off += have)
@@ -259,7 +254,7 @@ static int try_trivial(struct audit *audit, const struct kl_member *member,
 	/* clang-format on */
 	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
 	const struct kl_job *job = audit->job;
-	size_t n = element_count(member, out), size = kl_dtype_bytes(job->arg[out].dtype);
+	size_t n = kl_member_elements(member, out), size = kl_dtype_bytes(job->arg[out].dtype);
 	KL_AUTO(kl_freep) char *truth = NULL;
 	int ok;
 
@@ -304,7 +299,7 @@ static int trivial_for(struct audit *audit, const struct kl_member *member,
 		err = try_trivial(audit, member, previous, out, (enum trivial)kind, 0);
 	}
 	for (size_t in = 0; in < audit->job->nargs && err == 0; in++)
-		if (kl_arg_is_input(&audit->job->arg[in]) && element_count(member, in))
+		if (kl_arg_is_input(&audit->job->arg[in]) && kl_member_elements(member, in))
 			err = try_trivial(audit, member, previous, out, COPY, in);
 	return err;
 }
@@ -325,7 +320,7 @@ static int check_trivial(struct audit *audit)
 			continue;
 		for (size_t out = 0; out < audit->job->nargs && err == 0; out++)
 			if (kl_arg_is_output(&audit->job->arg[out]) &&
-			    element_count(members[0], out))
+			    kl_member_elements(members[0], out))
 				err = trivial_for(audit, members[0], members[1], out);
 	}
 	return err;
@@ -363,7 +358,7 @@ static int redraw_member(void *out, const struct audit *audit, const struct kl_m
 			 size_t arg, bool *differs)
 {
 	const struct kl_job_arg *job_arg = &audit->job->arg[arg];
-	size_t bytes = element_count(member, arg) * kl_dtype_bytes(job_arg->dtype);
+	size_t bytes = kl_member_elements(member, arg) * kl_dtype_bytes(job_arg->dtype);
 	int err = kl_fill_band(out, audit->job, member->point, member->band, &audit->redraw, arg);
 
 	*differs = err == 0 && memcmp(out, member->input[arg], bytes);
@@ -413,7 +408,7 @@ static int try_input(enum moved *out, struct audit *audit, struct kl_subject *or
 		     const struct kl_member *member, size_t arg)
 {
 	const void *input[KL_MAX_ARGS];
-	KL_AUTO(kl_freep) char *own = kl_calloc(element_count(member, arg) + 1,
+	KL_AUTO(kl_freep) char *own = kl_calloc(kl_member_elements(member, arg) + 1,
 						kl_dtype_bytes(audit->job->arg[arg].dtype));
 	bool differs;
 	int err = redraw_member(own, audit, member, arg, &differs);
@@ -516,7 +511,7 @@ static int lower_at(struct audit *audit, const struct kl_member *member)
 	memcpy(input, member->input, sizeof(input));
 	for (size_t i = 0; i < audit->job->nargs; i++) {
 		enum kl_dtype dtype = audit->job->arg[i].dtype;
-		size_t n = kl_arg_is_input(&audit->job->arg[i]) ? element_count(member, i) : 0;
+		size_t n = kl_arg_is_input(&audit->job->arg[i]) ? kl_member_elements(member, i) : 0;
 
 		if (!n || !kl_dtype_is_float(dtype))
 			continue;
