@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* audit_inputs - checks that the answers depend on every input, and on all its bits */
+#include <string.h>
+
+#include "job/tensor.h"
+#include "worker/pool/fill.h"
+#include "worker/stage/audit_parts.h"
+#include "worker/subject/trial.h"
+
+/* -- every input matters ------------------------------------------------ */
+
+/* Redraw input `arg` into `out`; *differs is false if its fill allows no other values. */
+static int redraw_member(void *out, const struct kl_audit *audit, const struct kl_member *member,
+			 size_t arg, bool *differs)
+{
+	const struct kl_job_arg *job_arg = &audit->job->arg[arg];
+	size_t bytes = kl_member_elements(member, arg) * kl_dtype_bytes(job_arg->dtype);
+	int err = kl_fill_band(out, audit->job, member->point, member->band, &audit->redraw, arg);
+
+	*differs = err == 0 && memcmp(out, member->input[arg], bytes);
+	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
+		return err;
+	/* a constant fill: any other values show whether the input is used */
+	{
+		KL_AUTO(json_decrefp) json_t *normal = json_pack("{s:[f,f]}", "normal", 0.0, 1.0);
+		struct kl_fill_spec spec = {
+			.fill = normal,
+			.dtype = job_arg->dtype,
+			.extent = member->point->arg[arg].extent,
+			.naxes = member->point->arg[arg].naxes,
+			.point = member->point->id,
+			.key = audit->redraw,
+			.factor = 1.0,
+		};
+
+		*differs = true;
+		return kl_fill_make(out, &spec);
+	}
+}
+
+/*
+ * Returns 1 if the rules accept the truth on `input` as an answer to `member`, 0 if not, negative
+ * on error.
+ */
+static int truth_passes(struct kl_audit *audit, struct kl_subject *oracle,
+			const struct kl_member *member, const void *const *input)
+{
+	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
+	int err = kl_trial_oracle(oracle, audit->job, member->point, input, true, NULL);
+
+	if (err < 0)
+		return err;
+	kl_answer_room(&answer, audit->job, member);
+	for (size_t i = 0; i < audit->job->nargs; i++)
+		if (kl_arg_is_output(&audit->job->arg[i]))
+			kl_answer_put(&answer, audit->job, member, i, kl_subject_buffer(oracle, i),
+				      true);
+	return kl_audit_passes(audit, member, &answer, NULL);
+}
+
+enum moved { MOVED, STILL, NO_OTHER };
+
+static int try_input(enum moved *out, struct kl_audit *audit, struct kl_subject *oracle,
+		     const struct kl_member *member, size_t arg)
+{
+	const void *input[KL_MAX_ARGS];
+	KL_AUTO(kl_freep) char *own = kl_calloc(kl_member_elements(member, arg) + 1,
+						kl_dtype_bytes(audit->job->arg[arg].dtype));
+	bool differs;
+	int err = redraw_member(own, audit, member, arg, &differs);
+
+	if (err < 0)
+		return err;
+	*out = NO_OTHER;
+	if (!differs)
+		return 0;
+	memcpy(input, member->input, sizeof(input));
+	input[arg] = own;
+	err = truth_passes(audit, oracle, member, input);
+	*out = err > 0 ? STILL : MOVED;
+	return err < 0 ? err : 0;
+}
+
+static size_t size_of(const struct kl_audit *audit, const struct kl_point *point)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < audit->job->nargs; i++)
+		if (kl_arg_is_input(&audit->job->arg[i]) || kl_arg_is_output(&audit->job->arg[i]))
+			n += (size_t)kl_point_elements(point, i);
+	return n;
+}
+
+/* Sort the indices of the points by size, the smallest first. */
+static void by_size(size_t *order, const struct kl_audit *audit)
+{
+	for (size_t i = 0; i < audit->job->npoint; i++) {
+		size_t k = i;
+
+		for (; k > 0 && size_of(audit, &audit->job->point[order[k - 1]]) >
+					size_of(audit, &audit->job->point[i]);
+		     k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+}
+
+/*
+ * Start with small points, where it is cheap: an input that affects the answer at one point is
+ * enough.
+ */
+int kl_audit_inputs(struct kl_audit *audit)
+{
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(audit->job->npoint + 1, sizeof(*order));
+	enum moved seen[KL_MAX_ARGS];
+	size_t left = 0;
+	int err = 0;
+
+	by_size(order, audit);
+	for (size_t i = 0; i < audit->job->nargs; i++) {
+		seen[i] = kl_arg_is_input(&audit->job->arg[i]) ? NO_OTHER : MOVED;
+		left += seen[i] != MOVED;
+	}
+	for (size_t at = 0; at < audit->job->npoint && left && err == 0; at++) {
+		const struct kl_point *pt = &audit->job->point[order[at]];
+		KL_AUTO(kl_subject_freep) struct kl_subject *oracle = NULL;
+		const struct kl_member *member;
+
+		if (!kl_pool_noise(audit->pool, pt, &member, 1))
+			continue;
+		err = kl_trial_oracle_start(&oracle, audit->job, pt, true);
+		for (size_t i = 0; i < audit->job->nargs && err == 0; i++) {
+			enum moved now = NO_OTHER;
+
+			if (seen[i] == MOVED)
+				continue;
+			err = try_input(&now, audit, oracle, member, i);
+			left -= now == MOVED;
+			seen[i] = now == NO_OTHER ? seen[i] : now;
+		}
+	}
+	for (size_t i = 0; i < audit->job->nargs && err == 0; i++) {
+		if (seen[i] == STILL)
+			kl_audit_add(
+				audit->problems,
+				"input '%s' does not matter: other values leave every answer right",
+				audit->job->arg[i].name);
+		if (seen[i] == NO_OTHER)
+			kl_audit_add(audit->notes,
+				     "input '%s' has a constant integer fill: not redrawn",
+				     audit->job->arg[i].name);
+	}
+	return err;
+}
+
+/* -- fewer bits --------------------------------------------------------- */
+
+static int lower_at(struct kl_audit *audit, const struct kl_member *member)
+{
+	const void *input[KL_MAX_ARGS];
+	char *own[KL_MAX_ARGS] = { NULL };
+	KL_AUTO(kl_subject_freep) struct kl_subject *oracle = NULL;
+	const char *name = NULL;
+	size_t changed = 0;
+	int ok = 0;
+
+	memcpy(input, member->input, sizeof(input));
+	for (size_t i = 0; i < audit->job->nargs; i++) {
+		enum kl_dtype dtype = audit->job->arg[i].dtype;
+		size_t n = kl_arg_is_input(&audit->job->arg[i]) ? kl_member_elements(member, i) : 0;
+
+		if (!n || !kl_dtype_is_float(dtype))
+			continue;
+		own[i] = kl_malloc(n * kl_dtype_bytes(dtype));
+		memcpy(own[i], member->input[i], n * kl_dtype_bytes(dtype));
+		changed += kl_tensor_lower(own[i], dtype, n);
+		input[i] = own[i];
+		name = kl_tensor_lower_name(dtype);
+	}
+	if (!changed) {
+		kl_audit_add(audit->notes, "%s at '%s': precision not audited",
+			     name ? "every float input is exact in the next lower format" :
+				    "no float input",
+			     member->point->id);
+	} else {
+		ok = kl_trial_oracle_start(&oracle, audit->job, member->point, true);
+		if (ok == 0)
+			ok = truth_passes(audit, oracle, member, input);
+		if (ok > 0)
+			kl_audit_add(
+				audit->problems,
+				"the rules pass the truth of inputs rounded to %s at '%s': too loose",
+				name, member->point->id);
+	}
+	for (size_t i = 0; i < KL_MAX_ARGS; i++)
+		free(own[i]);
+	return ok < 0 ? ok : 0;
+}
+
+int kl_audit_lower(struct kl_audit *audit)
+{
+	int err = 0;
+
+	for (size_t at = 0; at < audit->job->npoint && err == 0; at++) {
+		const struct kl_member *member;
+
+		if (audit->job->point[at].perf &&
+		    kl_pool_noise(audit->pool, &audit->job->point[at], &member, 1))
+			err = lower_at(audit, member);
+	}
+	return err;
+}
