@@ -13,6 +13,7 @@
 #include "worker/measure/failure.h"
 #include "worker/measure/replay.h"
 #include "worker/measure/time_limit.h"
+#include "worker/stage/fresh_call.h"
 #include "worker/subject/trial.h"
 
 /* -- failures ----------------------------------------------------------- */
@@ -99,30 +100,52 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 	return true;
 }
 
-static void fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
-		       const struct kl_round *round, size_t index,
-		       const struct kl_mismatch *mismatch, const void *const *got,
-		       const struct kl_trial *trial)
+/*
+ * 1 if a wrong answer of a kernel in C depends on the calls before it: it is right without them. 0
+ * if not; negative on error.
+ */
+static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_member *member,
+			    const struct kl_trial *trial)
+{
+	if (inquiry->job->surface != KL_SURFACE_C || inquiry->failed.first)
+		return 0;
+	return kl_fresh_call(inquiry, member, trial);
+}
+
+static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
+		      const struct kl_round *round, size_t index,
+		      const struct kl_mismatch *mismatch, const void *const *got,
+		      const struct kl_trial *trial)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
-	const char *class = kl_failure_class_wrong(mismatch);
-	const char *why = mismatch->why;
+	bool passed = round->ordinary ? kl_inquiry_passed(inquiry, index) :
+					inquiry->passed[trial->place.right][index];
+	const char *class = "nondeterministic", *why;
+	int depends;
 
 	if (fail_replay(inquiry, round, member, mismatch, got))
-		return;
-	if (round->ordinary) {
-		if (kl_inquiry_passed(inquiry, index)) {
-			class = "nondeterministic";
-			why = "this input was answered rightly before, and now, after calls with "
-			      "nothing cleaned between them, is not";
-		}
-	} else if (inquiry->passed[trial->place.right][index]) {
-		class = "nondeterministic";
+		return 0;
+	depends = passed ? 1 : depends_on_calls(inquiry, member, trial);
+	if (depends < 0)
+		return depends;
+	if (passed && round->ordinary) {
+		why = "this input was answered rightly before, and now, after calls with nothing "
+		      "cleaned between them, is not";
+	} else if (passed) {
 		why = "this input was answered rightly before, and now is not";
-	} else if (never_written(inquiry, subject, mismatch, member->point, trial->poison)) {
-		why = "never written: what stood there before the call stands there still";
+	} else if (depends) {
+		why = "this input is answered rightly in a new process, and after other calls is "
+		      "not";
+	} else {
+		class = kl_failure_class_wrong(mismatch);
+		why = !round->ordinary && never_written(inquiry, subject, mismatch, member->point,
+							trial->poison) ?
+			      "never written: what stood there before the call stands there "
+			      "still" :
+			      mismatch->why;
 	}
 	fail_at(inquiry, class, member, mismatch, round->where, why);
+	return 0;
 }
 
 /* -- one call ----------------------------------------------------------- */
@@ -206,8 +229,8 @@ static int judge_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	if (!inputs_unchanged(inquiry, subject, member))
 		return 0;
 	if (err == KL_ENO)
-		fail_wrong(inquiry, subject, round, index, &mismatch, got, trial);
-	else if (same_bits(inquiry, round, &call))
+		return fail_wrong(inquiry, subject, round, index, &mismatch, got, trial);
+	if (same_bits(inquiry, round, &call))
 		inquiry->passed[trial->place.right][index] = true;
 	return 0;
 }
@@ -268,7 +291,9 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	struct kl_call end;
 	int err;
 
-	inquiry->failed = (struct kl_failed_call){ .member = index, .right = right };
+	inquiry->failed = (struct kl_failed_call){ .member = index,
+						   .right = right,
+						   .first = !inquiry->nmet };
 	if (round->before && index != *round->before)
 		inquiry->failed.after = kl_pool_get(inquiry->pool, *round->before)->point;
 	inquiry->calls += !round->unjudged;
@@ -317,7 +342,8 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 	int err = kl_subject_start(&subject, inquiry->job, round->point, &spec);
 
 	inquiry->failed = (struct kl_failed_call){ .member = round->member[0],
-						   .right = round->right };
+						   .right = round->right,
+						   .first = true };
 	if (err == KL_EINVALID) {
 		set_failure(inquiry, "launch", kl_pool_get(inquiry->pool, round->member[0]), NULL,
 			    kl_error_last());

@@ -16,14 +16,26 @@
 #define SEEDS_NS ((int64_t)2000000000)
 
 /*
- * True if one call can repeat the failure: its class does not depend on other calls. A hang is not
- * repeated, because it would take its whole time limit again.
+ * True if the failure followed a call at the larger point of a pair and depends on it, or on another
+ * call between the two.
+ */
+static bool needs_pair(const struct kl_inquiry *inquiry)
+{
+	return inquiry->failed.after && inquiry->failed.after->drawn &&
+	       !strcmp(inquiry->class, "nondeterministic");
+}
+
+/*
+ * True if one call, or one after a call at the larger point of a pair, can repeat the failure. A hang
+ * is not repeated, because it would take its whole time limit again.
  */
 static bool is_worth_trying(const struct kl_inquiry *inquiry)
 {
 	static const char *const classes[] = { "fault", "wrong-all", "wrong-edge", "cheat",
 					       "launch" };
 
+	if (needs_pair(inquiry))
+		return true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
 		if (!strcmp(inquiry->class, classes[i]))
 			return true;
@@ -106,11 +118,12 @@ static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member,
 static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 {
 	struct kl_job job = *inquiry->job;
-	int err;
+	int err = 0;
 
 	if (!member->point->drawn)
 		return try_seed(inquiry, &job, member, false);
-	err = try_drawn(inquiry, member, false);
+	if (!needs_pair(inquiry))
+		err = try_drawn(inquiry, member, false);
 	if (err == 0 && inquiry->failed.after)
 		err = try_drawn(inquiry, member, true);
 	return err;
