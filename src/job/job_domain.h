@@ -16,14 +16,14 @@ json_t *kl_job_write_domain(const struct kl_job *job);
 void kl_job_domain_free(struct kl_job_domain *domain);
 
 /**
- * Make the point `id` at `dim`. KL_EINVALID: an extent is below 1, a dim does not fit its type, or a
- * tensor is too large.
+ * Make the point named `id` whose dims are `dim`, in the order of the job. KL_EINVALID: an extent
+ * is below 1, a dim does not fit its type, or a tensor is too large.
  */
 int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *id,
 		    const int64_t *dim);
 /**
- * A copy of `fill` in which `index` has a value at the point, too. KL_EINVALID: it has none. The
- * caller frees *out.
+ * Copy `fill` and, if it has `index`, add the bound of the index at this point. KL_EINVALID: the
+ * fill has no expression for the bound, or it is below 1. The caller frees *out.
  */
 int kl_job_fill_at(json_t **out, const struct kl_job *job, const json_t *fill,
 		   const struct kl_point *point);
