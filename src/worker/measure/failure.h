@@ -15,9 +15,9 @@ const char *kl_failure_class(enum kl_call_end end);
 /** Failure class for a wrong answer. */
 const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch);
 /*
- * The numbers of a failure tell something of the inputs: values and places, and by them a kernel can
- * tell its author more. The next candidate of a live session is judged on the same pool, so what
- * cannot be repeated on other inputs is reported without its numbers.
+ * The numbers of a failure, its values and places, reveal something of the inputs, and a kernel can
+ * tell its author more by them. The next candidate of a live session is judged on the same pool, so a
+ * failure that cannot be repeated on other inputs is reported without its numbers.
  */
 /** True if the failure of a member must be hidden. */
 bool kl_failure_is_secret(const struct kl_job *job, const struct kl_member *member);

@@ -5,11 +5,11 @@
 #include "worker/measure/blocks.h"
 
 /*
- * lateness - charges a candidate for what its processes do behind the completion word. That they
- * stop a little later than after an empty call is normal and varies, so single calls are not
- * charged for it (kl_call.late_ns). But over many calls it is the same for all kernels: what a
- * candidate's processes are later than those of its parent or of the baseline, it did work that was
- * not measured.
+ * lateness - charges a candidate for work that its processes do after they report the end of a call. A
+ * process always stops a little later than after an empty call, and by how much varies, so single
+ * calls are not charged for it (kl_call.late_ns). But over many calls it is the same for all
+ * kernels: if the processes of a candidate stop later than those of its parent or of the baseline,
+ * they did work that was not measured.
  *
  *	kl_lateness_begin(&lateness)			at the start of each block
  *	kl_lateness_add(&lateness, who, late_ns)	for each visit

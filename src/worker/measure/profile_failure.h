@@ -17,8 +17,8 @@
 int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /**
- * Record the input and, unless `mismatch` is NULL, the place, as kl_failure() does. What must not be
- * told of the input (failure.h) is hidden, in the message as well.
+ * Record the input and, unless `mismatch` is NULL, the place, as kl_failure() does. What would
+ * reveal the input (failure.h) is left out, in the message as well.
  */
 void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			 const struct kl_mismatch *mismatch, const char *why);

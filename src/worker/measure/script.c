@@ -3,10 +3,9 @@
 
 #include "base/error.h"
 
-/* One process in so many begins at another point; in one of so many a call comes between. */
-#define ELSEWHERE 8
-#define BETWEEN 8
-#define TAILS 8 /* kinds of tails, all as likely: half of them are empty */
+#define ELSEWHERE 8 /* one process in so many begins at another point */
+#define BETWEEN 8   /* in one process in so many, another call comes between the measured ones */
+#define TAILS 8     /* kinds of tails, all as likely: half of them are empty */
 
 static int find_noise(struct kl_script_source *out, const struct kl_pool *pool,
 		      const struct kl_pool *fresh)
@@ -113,7 +112,7 @@ static void add_pair(struct kl_script *script, const struct kl_script_source *so
 	script->pair[turn] = true;
 }
 
-/* Up to two calls that tell the kernel nothing of what was measured. */
+/* Up to two calls after the last measured one, which no kernel can tell from others. */
 static void add_tail(struct kl_script *script, struct kl_script_source *source, struct kl_rng *rng,
 		     const struct kl_script_wish *wish)
 {

@@ -17,9 +17,9 @@
  * of the pool; each is drawn once before any is drawn again. Addresses, sides and poison are drawn
  * for all calls alike.
  *
- * All subjects of a block of the profile follow the same scripts, so that what one of them costs in
- * time it costs all. Only the calls of the tail, behind the last measured one, are made by the
- * candidate alone.
+ * All subjects of a block of the profile follow the same scripts, so that no subject gains or loses
+ * time by other calls than the others have. Only the calls of the tail, after the last measured
+ * one, are made by the candidate alone.
  */
 #define KL_SCRIPT_CALLS 16
 #define KL_SCRIPT_MEASURED 2
@@ -36,7 +36,7 @@ struct kl_script_call {
 struct kl_script {
 	struct kl_script_call call[KL_SCRIPT_CALLS];
 	size_t n, measured;
-	const struct kl_point *other; /* point of a call that is not at the timed one; NULL: none */
+	const struct kl_point *other; /* point of the call that is made elsewhere; NULL: none */
 	bool pair[2]; /* a member and its twin are called in a row, in this order or the other */
 };
 
@@ -54,8 +54,8 @@ struct kl_script_source {
 
 /**
  * Fill the source for a point. `fresh` is a pool made for this candidate; NULL: noise of the
- * session's pool takes its place. KL_EINVALID: there is nothing to measure. Only points that are
- * not larger come first at times.
+ * session's pool takes its place. KL_EINVALID: there is nothing to measure. Calls elsewhere are
+ * drawn only from points that are not larger.
  */
 int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		     const struct kl_pool *pool, const struct kl_pool *fresh,
@@ -65,7 +65,7 @@ void kl_script_source_release(struct kl_script_source *source);
 enum kl_script_first {
 	KL_SCRIPT_CHANCE, /* one script in eight begins at another point */
 	KL_SCRIPT_NEVER,
-	KL_SCRIPT_ELSEWHERE, /* it does, if there is another */
+	KL_SCRIPT_ELSEWHERE, /* this script does, if there is another point */
 };
 struct kl_script_wish {
 	size_t measured; /* calls that may be measured, at most KL_SCRIPT_MEASURED */

@@ -6,8 +6,8 @@
 
 /*
  * first_call - the call that the replay of a failure begins with. Rounds are in random order, so a
- * replay would otherwise meet another failure of the same kernel first. Seeds of failures are
- * chosen such that they tell which call it is; they all begin with the same 16 bits.
+ * replay would otherwise meet another failure of the same kernel first. The seed of a failure is
+ * chosen such that it tells which call failed; all such seeds begin with the same 16 bits.
  */
 
 /**

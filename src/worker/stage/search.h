@@ -10,7 +10,7 @@
  *
  * They are drawn for this run alone (pool/drawn.h), and so are most of the values there
  * (pool/further.h). A pool of their own has the answers. Of each pair of points, the smaller one
- * comes after a call at the larger one, in the same process: a kernel may keep nothing of it.
+ * comes after a call at the larger one, in the same process: a kernel must keep nothing of it.
  *
  *	KL_AUTO(kl_search_release) struct kl_search search = { 0 };
  *
