@@ -5,9 +5,9 @@
 #include "worker/measure/blocks.h"
 
 /*
- * lateness - charges a candidate for work that its processes do after they report the end of a call. A
- * process always stops a little later than after an empty call, and by how much varies, so single
- * calls are not charged for it (kl_call.late_ns). But over many calls it is the same for all
+ * lateness - charges a candidate for work that its processes do after they report the end of a
+ * call. A process always stops a little later than after an empty call, and by how much varies, so
+ * single calls are not charged for it (kl_call.late_ns). But over many calls it is the same for all
  * kernels: if the processes of a candidate stop later than those of its parent or of the baseline,
  * they did work that was not measured.
  *
