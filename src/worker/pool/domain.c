@@ -38,7 +38,7 @@ static int64_t pick_offset(struct kl_rng *rng)
 	return pick_between(rng, -1, 1);
 }
 
-/* With all magnitudes equally likely. */
+/* A number in the interval, all magnitudes equally likely. */
 static int64_t pick_magnitude(struct kl_rng *rng, int64_t lo, int64_t hi)
 {
 	double least = log((double)(lo < 1 ? 1 : lo)), most = log((double)(hi < 1 ? 1 : hi) + 1);
@@ -158,7 +158,7 @@ static bool pick_value(int64_t *out, const struct kl_domain_draw *draw,
 
 /* -- a point -------------------------------------------------------------------- */
 
-/* A dim can be 0 if a known point has it so; nothing else suggests that 0 is meant. */
+/* A dim can be 0 only if a known point has 0 there. */
 static struct kl_domain_range whole_range(const struct kl_domain_draw *draw, size_t d)
 {
 	struct kl_domain_range range = { .lo = 1, .hi = draw->most[d], .step = 1 };

@@ -246,7 +246,8 @@ static void narrow_condition(const struct narrowing *narrowing, const struct kl_
 		narrow_condition(narrowing, expr->right);
 	} else if (expr->op == KL_OP_OR) {
 		if (value_of(&value, narrowing, expr->left))
-			value = value ? 2 : 1; /* holds already; only the right side can */
+			value = value ? 2 :
+					1; /* 2: the condition holds already; 1: only the right side can make it hold */
 		else if (value_of(&value, narrowing, expr->right))
 			value = value ? 2 : 0;
 		else

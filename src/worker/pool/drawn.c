@@ -94,7 +94,7 @@ static bool same_dims(const struct drawing *drawing, const int64_t *left, const 
 	return !memcmp(left, right, drawing->job->ndim * sizeof(*left));
 }
 
-/* True if this is a point that the domain promises and that is none of those there are. */
+/* True if the domain has this point, and it is neither listed nor drawn so far. */
 static bool is_new(const void *ctx, const int64_t *dim)
 {
 	const struct drawing *drawing = ctx;
@@ -194,7 +194,7 @@ static bool draw_larger(struct drawing *drawing, size_t group)
 
 /*
  * Draw a pair. One dim of the larger point, a different one in each pair, exceeds all listed values,
- * if the domain allows it. A domain can have points of one size alone: then there is no smaller one.
+ * if the domain allows it. If the domain has no smaller point, both are as large.
  */
 static bool draw_pair(struct drawing *drawing, size_t exceed, size_t group)
 {
@@ -210,7 +210,7 @@ static bool draw_pair(struct drawing *drawing, size_t exceed, size_t group)
 
 /* -- the job --------------------------------------------------------------------------- */
 
-/* Let the fills of a band have their `index` bounds at all points. */
+/* Add the bounds of `index` at all points to the fills of a band. */
 static int copy_fills(json_t *band, const struct kl_drawn *drawn)
 {
 	const char *name;

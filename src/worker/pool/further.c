@@ -44,7 +44,7 @@ enum kl_further kl_further_find(const struct kl_job *job, const char *band, size
 
 /* -- what a fill allows --------------------------------------------------------- */
 
-/* Any number can come from such a fill, as far as the contract goes. */
+/* True for an input of floats whose fill allows any number. */
 static bool is_spread(const struct kl_job_arg *arg)
 {
 	static const char *const kinds[] = { "normal", "uniform", "cauchy", "outliers" };
@@ -80,7 +80,7 @@ static bool can_rearrange(const struct kl_job_arg *arg, const struct kl_point *p
 	       kl_point_elements(pt, i) <= SORT_ELEMENTS;
 }
 
-/* No rule says where a NaN stands among numbers. */
+/* True if a rule orders the values of this input; no rule says where a NaN belongs. */
 static bool is_ordered(const struct kl_job *job, size_t arg)
 {
 	for (size_t i = 0; i < job->nrule; i++)

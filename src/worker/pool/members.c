@@ -9,7 +9,7 @@
 #include "worker/pool/further.h"
 
 /*
- * An honest error over a handful of elements is sometimes small by luck and then no measure of
+ * An honest error over a handful of elements is sometimes small by luck, and is then no measure of
  * another kernel's error. If groups are that small, each band but the exact ones is drawn a few
  * more times, only to compute tolerances; these draws are numbered from SPARE on.
  */
@@ -127,7 +127,7 @@ static size_t count_band(const struct members *members, const struct kl_job *job
 	return count;
 }
 
-/* Bring those bands to the front that fewer points have, so that some point has each. */
+/* Move the bands that fewer points have to the front, so that each is at some point. */
 static void rarest_first(const struct members *members, const struct kl_job *job, char band[][32],
 			 size_t n)
 {

@@ -190,7 +190,7 @@ static struct kl_pool *pool_new(const struct kl_job *job, const char *dir)
 	return pool;
 }
 
-/* Compute tolerances and drop what serves nothing else. */
+/* Compute tolerances, then drop the members that serve only for them. */
 static int finish_pool(struct kl_pool *pool)
 {
 	int err = make_tolerances(pool);

@@ -262,7 +262,7 @@ static void nan_and_infinity(void **state)
 		one->truth[5] = -1e39;
 		one->honest[5] = one->got[5] = -INFINITY;
 		assert_passes(one);
-		/* a NaN in the yardstick must not widen anything */
+		/* a NaN in the honest answer must not widen anything */
 		one->honest[9] = NAN;
 		one->got[8] += 0.5f;
 		assert_fails_at(one, 8);

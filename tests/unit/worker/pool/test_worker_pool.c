@@ -226,7 +226,7 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	inode_time(fixture, &then);
 	assert_true(then != made);
 
-	/* another yardstick alone */
+	/* another honest reference alone */
 	made = then;
 	free(fixture->job.honest_so);
 	fixture->job.honest_so = fx_image(fixture, "honest2", "oracle", "float", OTHER_ORACLE("2"));
