@@ -56,7 +56,7 @@ int kl_audit_passes(const struct kl_audit *audit, const struct kl_member *member
  * For f64 outputs the oracle in float cannot serve as the honest reference, since it tells nothing
  * about rounding in double.
  */
-static void check_yardstick(struct kl_audit *audit)
+static void check_reference(struct kl_audit *audit)
 {
 	for (size_t i = 0; i < audit->job->nargs; i++) {
 		const char *rule = kl_audit_rule(audit->job, i);
@@ -64,11 +64,13 @@ static void check_yardstick(struct kl_audit *audit)
 		if (!kl_arg_is_output(&audit->job->arg[i]) || audit->job->arg[i].dtype != KL_F64)
 			continue;
 		if (rule && !strcmp(rule, "noise"))
-			kl_audit_add(audit->problems,
-				     "rule noise cannot judge '%s': f64 has no honest yardstick",
-				     audit->job->arg[i].name);
+			kl_audit_add(
+				audit->problems,
+				"rule noise cannot judge '%s': there is no honest reference for f64",
+				audit->job->arg[i].name);
 		else
-			kl_audit_add(audit->notes, "'%s' is f64: there is no honest yardstick",
+			kl_audit_add(audit->notes,
+				     "'%s' is f64: there is no honest reference for it",
 				     audit->job->arg[i].name);
 	}
 }
@@ -178,8 +180,9 @@ static void check_twins(struct kl_audit *audit)
 		if (pt->perf && !kl_pool_twin(audit->pool, pt))
 			kl_audit_add(
 				audit->notes,
-				"no twin at '%s': no change of few elements changes an answer; "
-				"answers kept by a part of the input may pass",
+				"no twin at '%s': other values in a few elements leave every "
+				"answer right, so a kernel that keeps answers by a part of the "
+				"input can pass",
 				pt->id);
 	}
 }
@@ -227,7 +230,7 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 	kl_key_master(&master, job->seed);
 	audit.redraw = kl_key_derive(&master, "redraw");
 	check_judged(&audit);
-	check_yardstick(&audit);
+	check_reference(&audit);
 	check_twins(&audit);
 	check_exceed(&audit);
 	err = check_honest(&audit);

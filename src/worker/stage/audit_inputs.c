@@ -143,12 +143,13 @@ int kl_audit_inputs(struct kl_audit *audit)
 		if (seen[i] == STILL)
 			kl_audit_add(
 				audit->problems,
-				"input '%s' does not matter: other values leave every answer right",
+				"input '%s' does not matter: with other values every answer stays right",
 				audit->job->arg[i].name);
 		if (seen[i] == NO_OTHER)
-			kl_audit_add(audit->notes,
-				     "input '%s' has a constant integer fill: not redrawn",
-				     audit->job->arg[i].name);
+			kl_audit_add(
+				audit->notes,
+				"input '%s' has a constant integer fill: nothing shows whether it matters",
+				audit->job->arg[i].name);
 	}
 	return err;
 }

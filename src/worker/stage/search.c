@@ -135,9 +135,9 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 		return err;
 	if (search->drawn.job.npoint < KL_DRAWN_POINTS)
 		kl_blocks_note(notes,
-			       "%zu points drawn in the domain: it has hardly any others of a size "
-			       "that the oracle can answer",
-			       search->drawn.job.npoint);
+			       "only %zu of %d points could be drawn in the domain: it has hardly "
+			       "any others for which the oracle is fast enough",
+			       search->drawn.job.npoint, KL_DRAWN_POINTS);
 	if (!search->drawn.job.npoint)
 		return 0;
 	err = kl_pool_make_own(&search->pool, &search->drawn.job);
