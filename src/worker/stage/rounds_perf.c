@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rounds_perf - calls the candidate at performance points */
+#include <string.h>
+
+#include "worker/measure/script.h"
+#include "worker/stage/schedule.h"
+
+/* If a call takes longer, the third noise draw of a performance point is left to the profile. */
+#define VERY_SLOW_NS 1000000000
+#define SCRIPTS 4 /* least number of scripts at a performance point */
+
+/* -- performance points on a GPU --------------------------------------------- */
+
+/* Run a round in which each member has the side of its first call. */
+static int run_sides(struct kl_schedule *schedule, struct kl_round round)
+{
+	KL_AUTO(kl_freep) bool *side = kl_calloc(round.n + 1, sizeof(*side));
+
+	for (size_t i = 0; i < round.n; i++)
+		for (size_t k = 0; k < schedule->n; k++)
+			if (round.member[i] == schedule->all[k])
+				side[i] = schedule->side[k];
+	round.side = schedule->one_side ? NULL : side;
+	return kl_inquiry_round(schedule->inquiry, &round);
+}
+
+/*
+ * Call the twin and then the first input in one process, and both in turn in another. Each then
+ * comes before the other once, so that an answer that is only wrong after the other one must have
+ * been kept. If there is no twin, another input takes its place.
+ */
+static int run_twins(struct kl_schedule *schedule, struct kl_round round, size_t first,
+		     size_t other)
+{
+	const size_t order[] = { first, other, first, other }, turned[] = { other, first };
+	int err;
+
+	round.member = turned;
+	round.n = 2;
+	round.twins = schedule->twin;
+	err = run_sides(schedule, round);
+	if (err < 0 || schedule->inquiry->class)
+		return err;
+	round.member = order;
+	round.n = 4;
+	return run_sides(schedule, round);
+}
+
+static bool leave_perf(const void *ctx, size_t i)
+{
+	const struct kl_schedule *schedule = ctx;
+
+	if (kl_schedule_cost(schedule) > VERY_SLOW_NS &&
+	    kl_pool_get(schedule->inquiry->pool, schedule->member[i])->draw > 1)
+		return true;
+	return i == schedule->spare && kl_schedule_saving(schedule) == KL_SAVING_NONE;
+}
+
+/*
+ * Call every second member from `half` on, in random order, and the twin right after its sibling if
+ * it would otherwise not be called.
+ */
+static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t half)
+{
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 1, sizeof(*order));
+	size_t at = 0;
+
+	for (size_t i = half; i < schedule->n - schedule->twin; i += 2)
+		order[round.n++] = schedule->all[i];
+	kl_rng_shuffle(&schedule->rng, order, round.n, sizeof(*order));
+	schedule->spare = SIZE_MAX;
+	if (half == 0 && schedule->twin) {
+		while (order[at] != schedule->all[0])
+			at++;
+		memmove(order + at + 2, order + at + 1, (round.n - at - 1) * sizeof(*order));
+		order[at + 1] = schedule->all[schedule->n - 1];
+		schedule->spare = at + 1;
+		round.n++;
+	}
+	round.member = schedule->member = order;
+	round.leave = leave_perf;
+	round.ctx = schedule;
+	return run_sides(schedule, round);
+}
+
+/*
+ * Call every member but the twin once, in one of two children. Then, unless calls are slow, call
+ * the first input of each again in a new child, after another input and after itself: the bits must
+ * be those of the first time. The twin is called there too; if calls are slow, right after its
+ * sibling.
+ */
+static int perf_halves(struct kl_schedule *schedule, bool alone)
+{
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	size_t n = schedule->n - schedule->twin;
+	int err = 0;
+
+	for (size_t half = 0; half < 2 && half < n && err == 0 && !inquiry->class; half++) {
+		const size_t next = schedule->all[(half + 1) % n];
+		const size_t again[] = { next, schedule->all[half], next, schedule->all[half] };
+		struct kl_round round = {
+			.point = schedule->point,
+			.right = half,
+			.where = "",
+		};
+
+		err = run_half(schedule, round, half);
+		round.member = again;
+		round.n = 4;
+		if (kl_schedule_saving(schedule) != KL_SAVING_NONE) {
+			/* if no other point can show nondeterminism, check it at least once */
+			round.member = again + 1;
+			round.n = alone && half == 0;
+		}
+		if (err == 0 && !inquiry->class && round.n == 4 && half == 0)
+			err = run_twins(schedule, round, schedule->all[0],
+					schedule->twin ? schedule->all[n] : next);
+		else if (err == 0 && !inquiry->class && round.n)
+			err = run_sides(schedule, round);
+	}
+	return err;
+}
+
+/* -- performance points of kernels in C ---------------------------------------- */
+
+static bool all_passed(const struct kl_schedule *schedule)
+{
+	for (size_t i = 0; i < schedule->n; i++)
+		if (!kl_inquiry_passed(schedule->inquiry, schedule->all[i]))
+			return false;
+	return true;
+}
+
+/* If calls are slow, an input that was answered rightly is not called again. */
+static bool leave_passed(const void *ctx, size_t i)
+{
+	const struct kl_schedule *schedule = ctx;
+
+	return kl_schedule_saving(schedule) != KL_SAVING_NONE &&
+	       kl_inquiry_passed(schedule->inquiry, schedule->member[i]);
+}
+
+/* Call the candidate as a script says. */
+static int run_script(struct kl_schedule *schedule, const struct kl_script *script)
+{
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	size_t member[KL_SCRIPT_CALLS], from = script->other ? 1 : 0;
+	bool side[KL_SCRIPT_CALLS];
+	struct kl_round round = {
+		.point = schedule->point,
+		.member = member + from,
+		.side = side + from,
+		.n = script->n - from,
+		.before = script->other ? member : NULL,
+		.twins = script->pair[0] || script->pair[1],
+		.where = "",
+		.leave = leave_passed,
+		.ctx = schedule,
+	};
+
+	for (size_t i = 0; i < script->n; i++) {
+		member[i] = kl_pool_find(inquiry->pool, script->call[i].member);
+		side[i] = script->call[i].trial.place.right;
+	}
+	schedule->member = member + from;
+	return kl_inquiry_round(inquiry, &round);
+}
+
+/*
+ * Follow scripts until every input was called, and the first noise and its twin in a row in either
+ * order. None begins at another point: a kernel that is wrong here must be found so here.
+ */
+static int run_scripts(struct kl_schedule *schedule, struct kl_script_source *source)
+{
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	bool pair[2] = { !schedule->twin, !schedule->twin };
+	int err = 0;
+
+	for (int n = 0;
+	     err == 0 && !inquiry->class && kl_schedule_saving(schedule) == KL_SAVING_NONE; n++) {
+		bool all = all_passed(schedule);
+		const struct kl_script_wish wish = {
+			.measured = kl_schedule_cost(schedule) > KL_SCRIPT_SLOW_NS ?
+					    1 :
+					    KL_SCRIPT_MEASURED,
+			.first = KL_SCRIPT_NEVER,
+			.pair = all && n >= SCRIPTS,
+			.turn = pair[0],
+		};
+		struct kl_script script;
+
+		if (n >= SCRIPTS && all && pair[0] && pair[1])
+			break;
+		kl_script_draw(&script, source, &schedule->rng, &wish);
+		err = run_script(schedule, &script);
+		pair[0] |= script.pair[0];
+		pair[1] |= script.pair[1];
+	}
+	return err;
+}
+
+/*
+ * Calls are slow: call each input that was not called yet, the twin right after its sibling, in two
+ * processes; and if no other point can show nondeterminism, one again.
+ */
+static int run_rest(struct kl_schedule *schedule, bool alone)
+{
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 2, sizeof(*order));
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	size_t twin = schedule->twin ? schedule->all[schedule->n - 1] : KL_POOL_NONE, n = 0;
+	struct kl_round round = { .point = schedule->point, .where = "" };
+	size_t first;
+	int err = 0;
+
+	for (size_t i = 0; i < schedule->n - schedule->twin; i++) {
+		size_t index = schedule->all[i];
+
+		if (!kl_inquiry_passed(inquiry, index) &&
+		    (kl_schedule_cost(schedule) <= VERY_SLOW_NS ||
+		     kl_pool_get(inquiry->pool, index)->draw <= 1))
+			order[n++] = index;
+	}
+	kl_rng_shuffle(&schedule->rng, order, n, sizeof(*order));
+	if (schedule->twin && !kl_inquiry_passed(inquiry, twin)) {
+		order[n++] = schedule->all[0];
+		order[n++] = twin;
+		round.twins = true;
+	}
+	first = round.twins && n == 2 ? 0 : n / 2; /* calls of the first process */
+	for (int half = 0; half < 2 && err == 0 && !inquiry->class; half++) {
+		round.right = half;
+		round.member = order + (half ? first : 0);
+		round.n = half ? n - first : first;
+		err = round.n ? run_sides(schedule, round) : 0;
+	}
+	round.member = schedule->all;
+	round.n = 1;
+	return err < 0 || inquiry->class || !alone ? err : run_sides(schedule, round);
+}
+
+static int perf_point(struct kl_schedule *schedule, bool alone)
+{
+	KL_AUTO(kl_script_source_release) struct kl_script_source source = { .point = NULL };
+	struct kl_inquiry *inquiry = schedule->inquiry;
+	int err = kl_script_source(&source, inquiry->job, inquiry->pool, NULL, schedule->point);
+
+	if (err == 0)
+		err = run_scripts(schedule, &source);
+	if (err == 0 && !inquiry->class && kl_schedule_saving(schedule) != KL_SAVING_NONE)
+		err = run_rest(schedule, alone);
+	return err;
+}
+
+int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
+		   const struct kl_point *pt, bool alone)
+{
+	KL_AUTO(kl_schedule_release) struct kl_schedule schedule = { .all = NULL };
+	int err;
+
+	kl_schedule_init(&schedule, inquiry, pt);
+	err = schedule.one_side ? perf_halves(&schedule, alone) : perf_point(&schedule, alone);
+	kl_schedule_left(left, &schedule);
+	return err;
+}
+
+int kl_rounds_perf_again(struct kl_inquiry *inquiry, const struct kl_point *pt)
+{
+	KL_AUTO(kl_schedule_release) struct kl_schedule schedule = { .all = NULL };
+	KL_AUTO(kl_script_source_release) struct kl_script_source source = { .point = NULL };
+	const struct kl_script_wish wish = { .measured = 1, .first = KL_SCRIPT_ELSEWHERE };
+	struct kl_script script;
+	int err;
+
+	kl_schedule_init(&schedule, inquiry, pt);
+	if (schedule.one_side || kl_schedule_saving(&schedule) != KL_SAVING_NONE)
+		return 0;
+	err = kl_script_source(&source, inquiry->job, inquiry->pool, NULL, pt);
+	if (err < 0 || !source.nelsewhere)
+		return err;
+	kl_script_draw(&script, &source, &schedule.rng, &wish);
+	return run_script(&schedule, &script);
+}
