@@ -245,9 +245,9 @@ static void narrow_condition(const struct narrowing *narrowing, const struct kl_
 		narrow_condition(narrowing, expr->left);
 		narrow_condition(narrowing, expr->right);
 	} else if (expr->op == KL_OP_OR) {
+		/* 2: the condition holds already; 1: narrow by its right side; 0: by its left side */
 		if (value_of(&value, narrowing, expr->left))
-			value = value ? 2 :
-					1; /* 2: the condition holds already; 1: only the right side can make it hold */
+			value = value ? 2 : 1;
 		else if (value_of(&value, narrowing, expr->right))
 			value = value ? 2 : 0;
 		else
