@@ -120,6 +120,19 @@ static void other_values_are_asked(void **state)
 	refused_everywhere(kernels, sizeof(kernels) / sizeof(*kernels));
 }
 
+/* Wrong only after a call at a larger point: a state, which a replay of both calls shows again. */
+static void points_are_asked_after_larger_ones(void **state)
+{
+	/* clang-format off */
+	static const struct kernel kernels[] = {
+		{ "stale", "static int64_t used;\n" GEMM "{ int64_t now = M * N * K; int stale = now < used && !" LISTED ";"
+		  "if (now > used) used = now;" RIGHT("C[i*N+j] = stale ? s + 1 : s;") "}", "nondeterministic", NULL },
+	};
+	/* clang-format on */
+
+	refused_everywhere(kernels, sizeof(kernels) / sizeof(*kernels));
+}
+
 static void right_kernels_pass(void **state)
 {
 	/* clang-format off */
@@ -199,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_shapes_are_asked),
 		cmocka_unit_test(other_values_are_asked),
+		cmocka_unit_test(points_are_asked_after_larger_ones),
 		cmocka_unit_test(right_kernels_pass),
 		cmocka_unit_test(a_failure_is_replayed),
 		cmocka_unit_test(without_a_domain_only_values_are_drawn),
