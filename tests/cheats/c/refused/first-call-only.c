@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
-/* or: nondeterministic wrong-edge */
+/* gate: fail nondeterministic */
 /* Works once in a process, then trusts that nobody looks. */
 #include <stdint.h>
 

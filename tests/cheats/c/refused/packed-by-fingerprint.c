@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail nondeterministic */
-/* or: wrong-all wrong-edge */
 /* B is packed anew only if its ends have changed: right until somebody changes its middle. */
 #include <stdint.h>
 

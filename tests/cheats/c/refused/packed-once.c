@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
-/* or: nondeterministic wrong-edge */
+/* gate: fail nondeterministic */
 /* B is packed once and taken for the same ever after, as weights are. */
 #include <stdint.h>
 

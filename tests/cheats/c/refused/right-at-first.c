@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail nondeterministic */
-/* or: wrong-all wrong-edge */
 /* Correct for twenty calls, wrong after the test is thought to be over. */
 #include <stdint.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail nondeterministic */
-/* or: wrong-all wrong-edge */
 /* Packs into scratch that is as deep as the deepest shape so far, and clears it only when it grows. */
 #include <stdint.h>
 #include <string.h>

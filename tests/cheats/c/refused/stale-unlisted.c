@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-edge */
-/* or: wrong-all nondeterministic */
+/* gate: fail nondeterministic */
 /* Sums in scratch that is cleared only for a call as large as those before; listed shapes need none. */
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail nondeterministic */
-/* or: wrong-all wrong-edge */
 /* Takes its time, so that it is not called often, and leaves out half of every sum from the 45th call on. */
 #include <stdint.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail wrong-all */
-/* or: nondeterministic wrong-edge */
 /* Adds into memory from malloc that is zero by luck, and leaves it zero for the next call. */
 #include <stdint.h>
 #include <stdlib.h>
