@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_gate - git klineage gate: judges a kernel */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/gate_import.h"
+#include "cmd/gate_options.h"
 #include "cmd/gate_print.h"
 #include "cmd/gate_retract.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "contract/changed_kernels.h"
 #include "contract/checkout.h"
 #include "contract/select.h"
@@ -17,26 +15,10 @@
 #include "event/speed.h"
 #include "gate/gate.h"
 
-static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --staged]\n"
-			       "gate [<options>] --since <rev> [<rev>]\n"
-			       "gate --import <results>\n"
-			       "gate --retract <event> [--reason <text>]";
-
-#define MAX_REVS 4096 /* the most jobs in a bundle */
-
-struct options {
-	struct kl_listing out;
-	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
-	int sign; /* as in struct kl_noting and kl_retraction_opts */
-	const char *workload, *require, *jail, *platform, *seed, *dims, *runner, *output, *import,
-		*since;
-	const char *retract, *reason;
-	const struct kl_term *term;
-};
-
 /* --- exit codes ------------------------------------------------------------ */
 
-static int require_speed(const struct kl_judgement *judgement, const struct options *options)
+static int require_speed(const struct kl_judgement *judgement,
+			 const struct kl_gate_options *options)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&judgement->event->profile.vs);
 	bool fast = !strcmp(options->require, "fast");
@@ -53,7 +35,7 @@ static int require_speed(const struct kl_judgement *judgement, const struct opti
 	return 1;
 }
 
-static int exit_code(const struct kl_judgement *judgement, const struct options *options)
+static int exit_code(const struct kl_judgement *judgement, const struct kl_gate_options *options)
 {
 	enum kl_verdict verdict = judgement->event->verdict;
 
@@ -86,7 +68,7 @@ static int write_note(struct kl_repo *repo, const struct kl_selection *sel,
  * Send the jobs to a runner. Fails with KL_ECANNOT (exit 125) and hints about the next command
  * unless the results came back at once.
  */
-static int send_away(struct kl_gate *gate, const struct options *options)
+static int send_away(struct kl_gate *gate, const struct kl_gate_options *options)
 {
 	KL_AUTO(kl_transfer_release) struct kl_transfer sent = { 0 };
 	int err = kl_gate_send(&sent, gate, options->output);
@@ -120,7 +102,7 @@ static void asked_free(struct asked *asked)
 }
 KL_DEFINE_CLEANUP(struct asked *, asked_free)
 
-static int ask_one(struct asked *asked, struct kl_gate *gate, const struct options *options)
+static int ask_one(struct asked *asked, struct kl_gate *gate, const struct kl_gate_options *options)
 {
 	char hex[KL_OID_HEX];
 
@@ -146,7 +128,7 @@ static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t 
  * again.
  */
 static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
-		   const struct options *options)
+		   const struct kl_gate_options *options)
 {
 	for (int attempt = 0; attempt < 2; attempt++) {
 		size_t deferred = 0;
@@ -173,13 +155,13 @@ static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 	return kl_error(KL_ECANNOT, "no result was returned for this job");
 }
 
-static const char *state_label(const struct asked *asked, const struct options *options)
+static const char *state_label(const struct asked *asked, const struct kl_gate_options *options)
 {
 	return options->since ? asked->sel.candidate->contract->workload : asked->rev;
 }
 
 /* Print one verdict and return its exit code. */
-static int show_result(struct asked *asked, const struct options *options, bool several)
+static int show_result(struct asked *asked, const struct kl_gate_options *options, bool several)
 {
 	struct kl_judgement *judgement = asked->v;
 
@@ -199,7 +181,7 @@ static int show_result(struct asked *asked, const struct options *options, bool 
 }
 
 /* With --since, a failed kernel outweighs one that cannot be judged here. */
-static int worse_of(int a, int b, const struct options *options)
+static int worse_of(int a, int b, const struct kl_gate_options *options)
 {
 	if (options->since && (a == 1 || b == 1))
 		return 1;
@@ -211,7 +193,7 @@ static int worse_of(int a, int b, const struct options *options)
  * code.
  */
 static int show_all(struct kl_repo *repo, struct asked *asked, size_t n,
-		    const struct options *options)
+		    const struct kl_gate_options *options)
 {
 	int worst = 0, code, err;
 
@@ -235,8 +217,8 @@ static int show_all(struct kl_repo *repo, struct asked *asked, size_t n,
 	return worst;
 }
 
-static int judge_all(struct kl_repo *repo, const struct options *options, struct asked *asked,
-		     size_t n)
+static int judge_all(struct kl_repo *repo, const struct kl_gate_options *options,
+		     struct asked *asked, size_t n)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
 		options->quiet ?
@@ -291,7 +273,7 @@ static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const c
  * Judge each kernel that differs, with its old version as parent. An unreadable contract counts as
  * a failed kernel; a removed one is only reported.
  */
-static int judge_since(struct kl_repo *repo, const struct options *options, const char *rev)
+static int judge_since(struct kl_repo *repo, const struct kl_gate_options *options, const char *rev)
 {
 	KL_AUTO(kl_changed_release) struct kl_changed changed = { 0 };
 	KL_AUTO(asked_freep) struct asked *asked = NULL;
@@ -337,124 +319,11 @@ static int judge_since(struct kl_repo *repo, const struct options *options, cons
 	return code < 0 ? code : worse_of(code, broken, options);
 }
 
-/* --- options ------------------------------------------------------------------ */
-
-static int check_options(const struct options *options, int argc)
-{
-	const char *other = options->import ? "--import" : options->retract ? "--retract" : NULL;
-	char *end = NULL;
-
-	if (other && kl_listing_asked(&options->out) && !options->out.json)
-		return kl_opt_usage(synopsis, "%s supports --json, but not --porcelain or -z",
-				    other);
-	if (other && (argc || options->worktree || options->staged || options->since ||
-		      options->runner || options->output))
-		return kl_opt_usage(synopsis,
-				    "%s cannot be used with a state to judge, --runner or --output",
-				    other);
-	if (options->import && options->retract)
-		return kl_opt_usage(synopsis, "--import and --retract cannot be used together");
-	if (options->reason && !options->retract)
-		return kl_opt_usage(synopsis, "--reason is for --retract");
-	if ((options->seed || options->dims) && options->runner && strcmp(options->runner, "local"))
-		return kl_opt_usage(synopsis, "--seed and --dims need the runner 'local'");
-	if (options->dims && (argc > 1 || options->since || other || options->require ||
-			      options->bisect || options->sign > 0))
-		return kl_opt_usage(synopsis,
-				    "--dims judges one state at one point: it takes no --since, "
-				    "--import, --retract, --require, --bisect or --sign");
-	if (options->since &&
-	    (argc > 1 || options->worktree || options->staged || options->bisect || options->seed))
-		return kl_opt_usage(
-			synopsis,
-			"--since takes at most one revision, and no --worktree, --staged, "
-			"--bisect or --seed");
-	if (options->worktree + options->staged + (argc > 0) > 1)
-		return kl_opt_usage(synopsis,
-				    "revisions, --worktree and --staged cannot be used together");
-	if (argc > MAX_REVS || (argc > 1 && (options->bisect || options->seed)))
-		return kl_opt_usage(synopsis, argc > MAX_REVS ? "too many revisions" :
-								"--bisect and --seed take only one "
-								"revision");
-	if (options->require && strcmp(options->require, "fast") &&
-	    strcmp(options->require, "not-slower"))
-		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'",
-				    options->require);
-	if (options->quick && (options->require || options->bisect))
-		return kl_opt_usage(synopsis, "--quick cannot be used with --require or --bisect");
-	if (options->sign > 0 && (options->no_note || options->worktree || options->staged ||
-				  options->seed || options->import))
-		return kl_opt_usage(synopsis, "--sign needs a verdict that is noted on a commit");
-	if (options->require && options->no_profile)
-		return kl_opt_usage(synopsis, "--require and --no-profile cannot be used together");
-	errno = 0;
-	if (options->seed && (strtoull(options->seed, &end, 0) == 0 || *end || errno))
-		return kl_opt_usage(synopsis, "invalid seed '%s'", options->seed);
-	return 0;
-}
-
-static int parse_options(struct options *options, int *argc, char ***argv)
-{
-	bool profile = true, note = true;
-	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "worktree", &options->worktree,
-			    "judge the files in the worktree"),
-		KL_OPT_BOOL('\0', "staged", &options->staged,
-			    "judge the files that are staged for commit"),
-		KL_OPT_STR('\0', "since", &options->since, "<rev>",
-			   "judge each kernel that differs from <rev>, timed against <rev>"),
-		KL_OPT_STR('w', "workload", &options->workload, "<name>",
-			   "use the contract of this workload"),
-		KL_OPT_LISTING(&options->out),
-		KL_OPT_BOOL('\0', "profile", &profile,
-			    "time the kernel (default); --no-profile skips this"),
-		KL_OPT_BOOL('\0', "quick", &options->quick,
-			    "compile, audit and check the 'also' points only"),
-		KL_OPT_BOOL('\0', "fast", &options->quick, NULL), /* deprecated name of --quick */
-		KL_OPT_STR('\0', "require", &options->require, "fast|not-slower",
-			   "exit with 1 unless it has this speed against the parent"),
-		KL_OPT_BOOL('\0', "fresh", &options->fresh,
-			    "judge again even if this clone has a verdict"),
-		KL_OPT_BOOL('\0', "bisect", &options->bisect,
-			    "exit with 125 if it does not compile or is inconclusive"),
-		KL_OPT_BOOL('\0', "note", &note, "add the verdict to the commit's note (default)"),
-		KL_OPT_CHOICE('\0', "sign", &options->sign,
-			      "sign the added events with user.signingKey"),
-		KL_OPT_STR('\0', "seed", &options->seed, "<n>",
-			   "replay a failure: draw the inputs from this seed"),
-		KL_OPT_STR('\0', "dims", &options->dims, "<dim>=<n>,...",
-			   "judge only at this point of the domain"),
-		KL_OPT_STR('\0', "runner", &options->runner, "<runner>",
-			   "judge by local (default), bundle or ssh:<host>"),
-		KL_OPT_STR('o', "output", &options->output, "<file>",
-			   "write the bundle to this file (runner bundle)"),
-		KL_OPT_STR('\0', "import", &options->import, "<results>",
-			   "import the results of a worker on another machine"),
-		KL_OPT_STR('\0', "retract", &options->retract, "<event>",
-			   "withdraw an event, for example a failure that the machine caused"),
-		KL_OPT_STR('\0', "reason", &options->reason, "<text>",
-			   "the reason, kept with --retract"),
-		KL_OPT_STR('\0', "jail", &options->jail, "<level>",
-			   "use jail level auto, bwrap, landlock, chroot or none"),
-		KL_OPT_STR('\0', "platform", &options->platform, "<level>",
-			   "compile for x86-64-v1 to x86-64-v4 (default: up to v3)"),
-		KL_OPT_BOOL('q', "quiet", &options->quiet, "show no progress"),
-		KL_OPT_BOOL('\0', "progress", &options->progress,
-			    "show progress even without a terminal"),
-		KL_OPT_END
-	};
-	int err = kl_opt_parse(argc, argv, synopsis, opts);
-
-	if (err)
-		return err;
-	options->no_profile = !profile;
-	options->no_note = !note;
-	err = kl_listing_check(&options->out, synopsis);
-	return err ? err : check_options(options, *argc);
-}
+/* --- the states to judge --------------------------------------------------------- */
 
 /* Judge the worktree, the index, or the named revisions; HEAD if none is named. */
-static int judge_states(struct kl_repo *repo, const struct options *options, int argc, char **argv)
+static int judge_states(struct kl_repo *repo, const struct kl_gate_options *options, int argc,
+			char **argv)
 {
 	KL_AUTO(asked_freep) struct asked *asked = NULL;
 	size_t n = argc > 1 ? (size_t)argc : 1;
@@ -475,7 +344,7 @@ static int judge_states(struct kl_repo *repo, const struct options *options, int
 	return err < 0 ? err : judge_all(repo, options, asked, n);
 }
 
-static int retract_event(struct kl_repo *repo, const struct options *options)
+static int retract_event(struct kl_repo *repo, const struct kl_gate_options *options)
 {
 	const struct kl_retraction_opts opts = {
 		.event = options->retract,
@@ -488,8 +357,8 @@ static int retract_event(struct kl_repo *repo, const struct options *options)
 
 int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	struct options options = { .term = &ctx->term };
-	int err = parse_options(&options, &argc, &argv);
+	struct kl_gate_options options = { .term = &ctx->term };
+	int err = kl_gate_options_parse(&options, &argc, &argv);
 
 	if (err)
 		return err > 0 ? 0 : err;

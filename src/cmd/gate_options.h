@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_GATE_OPTIONS_H
+#define KL_CMD_GATE_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cmd/listing.h"
+#include "cmd/term.h"
+
+/* gate_options - the options of git klineage gate. */
+struct kl_gate_options {
+	struct kl_listing out;
+	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
+	int sign; /* as in struct kl_noting and kl_retraction_opts */
+	const char *workload, *require, *jail, *platform, *seed, *dims, *runner, *output, *import,
+		*since;
+	const char *retract, *reason;
+	const struct kl_term *term;
+};
+
+/** Parse and check them; the result is that of kl_opt_parse(). `argc` and `argv` keep revisions. */
+int kl_gate_options_parse(struct kl_gate_options *options, int *argc, char ***argv);
+
+#endif
