@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cmd/listing.h"
+#include "cmd/cli/listing.h"
 #include "model/money.h"
 #include "model/probe.h"
 #include "model/provider/flaw.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cmd/listing.h"
+#include "cmd/cli/listing.h"
 #include "model/money.h"
 #include "model/open_reservation.h"
 #include "text/json.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "cmd/term.h"
+#include "cmd/cli/term.h"
 #include "repo/repo.h"
 
 /*

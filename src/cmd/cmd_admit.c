@@ -2,9 +2,9 @@
 /* cmd_admit - git klineage admit: runs one held-out trial of a card */
 #include <string.h>
 
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "cmd/skill_model.h"
 #include "learn/admit.h"
 

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
 #include "cmd/deopt_print.h"
-#include "cmd/opt.h"
 #include "contract/checkout.h"
 #include "contract/select.h"
 #include "walk/estimate.h"

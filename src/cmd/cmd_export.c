@@ -2,9 +2,9 @@
 /* cmd_export - git klineage export: writes a lineage to a directory */
 #include <stdlib.h>
 
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "lineage/export.h"
 #include "lineage/view.h"
 #include "text/json.h"

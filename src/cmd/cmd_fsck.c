@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "card/library.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/out.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
-#include "cmd/out.h"
 #include "fsck/check.h"
 #include "fsck/check_card_commit.h"
 #include "text/json.h"

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/opt.h"
 
 /* Pages that do not describe a verb; "git help klineage-<name>" shows them as well. */
 static const struct {

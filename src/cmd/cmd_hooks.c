@@ -4,13 +4,13 @@
 
 #include "base/fs.h"
 #include "base/proc.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/out.h"
+#include "cmd/cli/table.h"
 #include "cmd/cmd.h"
 #include "cmd/hook_run.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
-#include "cmd/out.h"
 #include "cmd/sign_offer.h"
-#include "cmd/table.h"
 #include "repo/hooks.h"
 #include "text/json.h"
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "lineage/import.h"
 #include "text/json.h"
 

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/table.h"
 #include "cmd/cmd.h"
 #include "cmd/init_template.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "cmd/sign_offer.h"
-#include "cmd/table.h"
 #include "contract/skeleton.h"
 #include "lineage/starter.h"
 #include "repo/refs.h"

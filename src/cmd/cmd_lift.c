@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/table.h"
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
 #include "cmd/estimate_print.h"
 #include "cmd/lift_witness.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
-#include "cmd/table.h"
 #include "learn/wording.h"
 #include "model/money.h"
 

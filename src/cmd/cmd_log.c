@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/table.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
-#include "cmd/table.h"
 #include "lineage/view.h"
 
 #define BAR_WIDTH 48 /* columns, if the terminal is wide enough */

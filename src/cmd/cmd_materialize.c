@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/materialize_print.h"
 #include "cmd/materialize_root.h"
-#include "cmd/opt.h"
 #include "cmd/resume_args.h"
 #include "cmd/skill_model.h"
 #include "cmd/skills.h"

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/out.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
-#include "cmd/out.h"
 #include "lineage/figure.h"
 #include "lineage/report.h"
 

@@ -2,9 +2,9 @@
 /* cmd_review - git klineage review: reports what a range of commits changes */
 #include <string.h>
 
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "review/review.h"
 
 static const char synopsis[] = "review [<options>] [<base>..<head>]";

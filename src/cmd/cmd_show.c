@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/out.h"
+#include "cmd/cli/table.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
-#include "cmd/out.h"
-#include "cmd/table.h"
 #include "lineage/view.h"
 
 static const char synopsis[] = "show [<options>] <step> [<workload>[/<name>]]";

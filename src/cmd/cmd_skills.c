@@ -8,11 +8,11 @@
 #include "card/card_merge.h"
 #include "card/exchange.h"
 #include "card/status.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/out.h"
+#include "cmd/cli/table.h"
 #include "cmd/cmd.h"
-#include "cmd/opt.h"
-#include "cmd/out.h"
 #include "cmd/skills.h"
-#include "cmd/table.h"
 
 static const char synopsis[] =
 	"skills list [--status <status>] [--json | --porcelain | -z]\n"

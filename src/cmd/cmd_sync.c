@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_sync - git klineage sync: exchanges lineages, cards and events with a remote */
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "sync/sync.h"
 #include "text/json.h"
 

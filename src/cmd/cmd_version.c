@@ -2,9 +2,9 @@
 /* cmd_version - git klineage version: prints the versions of git-klineage, libgit2 and git */
 #include "base/buf.h"
 #include "base/proc.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/listing.h"
-#include "cmd/opt.h"
 #include "text/json.h"
 
 int cmd_version(struct kl_cmd_ctx *ctx, int argc, char **argv)

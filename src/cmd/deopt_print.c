@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/cli/listing.h"
 #include "cmd/estimate_print.h"
-#include "cmd/listing.h"
 #include "model/money.h"
 
 /* --- status ----------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cmd/listing.h"
+#include "cmd/cli/listing.h"
 #include "model/money.h"
 
 json_t *kl_estimate_say_ends(const int64_t ends[2])

@@ -2,8 +2,8 @@
 #include "cmd/gate_import.h"
 
 #include "base/error.h"
-#include "cmd/listing.h"
-#include "cmd/out.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/out.h"
 #include "gate/runner/results.h"
 
 static void print_summary(const struct kl_results *in)

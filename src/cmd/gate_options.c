@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/opt.h"
+#include "cmd/cli/opt.h"
 
 static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --staged]\n"
 			       "gate [<options>] --since <rev> [<rev>]\n"

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "cmd/listing.h"
-#include "cmd/term.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/term.h"
 
 /* gate_options - the options of git klineage gate. */
 struct kl_gate_options {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/out.h"
-#include "cmd/table.h"
+#include "cmd/cli/out.h"
+#include "cmd/cli/table.h"
 
 /* --- text output ----------------------------------------------------------- */
 

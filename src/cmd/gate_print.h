@@ -2,8 +2,8 @@
 #ifndef KL_CMD_GATE_PRINT_H
 #define KL_CMD_GATE_PRINT_H
 
-#include "cmd/listing.h"
-#include "cmd/term.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/term.h"
 #include "contract/surface.h"
 #include "event/judgement.h"
 

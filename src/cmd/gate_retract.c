@@ -2,8 +2,8 @@
 #include "cmd/gate_retract.h"
 
 #include "base/error.h"
-#include "cmd/listing.h"
-#include "cmd/out.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/out.h"
 
 /* The reason why other clones do not apply the retraction. NULL: those that trust its signer do. */
 static char *why_alone(const struct kl_retraction *done)

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
-#include "cmd/out.h"
+#include "cmd/cli/out.h"
 #include "contract/changed_kernels.h"
 #include "contract/checkout.h"
 #include "event/note_writer.h"

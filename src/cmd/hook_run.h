@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "cmd/term.h"
+#include "cmd/cli/term.h"
 #include "repo/repo.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/listing.h"
+#include "cmd/cli/listing.h"
 #include "repo/repo.h"
 
 /*

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/proc.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cli/out.h"
 #include "cmd/cmd.h"
-#include "cmd/opt.h"
-#include "cmd/out.h"
 #include "model/provider/secret.h"
 
 #define WALKS (KL_NEEDS_REPO | KL_NEEDS_IDENTITY | KL_NEEDS_HISTORY)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cmd/cli/out.h"
 #include "cmd/estimate_print.h"
-#include "cmd/out.h"
 #include "model/money.h"
 #include "walk/step.h"
 

@@ -6,7 +6,7 @@
 
 #include "apply/materialize_estimate.h"
 #include "apply/roundtrip.h"
-#include "cmd/listing.h"
+#include "cmd/cli/listing.h"
 
 /* materialize_print - prints the results of `materialize`, as text or as a listing. */
 

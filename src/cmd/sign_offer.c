@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cmd/out.h"
+#include "cmd/cli/out.h"
 #include "event/enrolment.h"
 #include "event/signers.h"
 

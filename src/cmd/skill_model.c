@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cmd/opt.h"
+#include "cmd/cli/opt.h"
 #include "model/money.h"
 
 void kl_skill_model_release(struct kl_skill_model *model)

@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/par.h"
-#include "cmd/opt.h"
+#include "cmd/cli/opt.h"
 
 void kl_skills_print_list(const struct kl_listing *out, struct kl_library *library, json_t *cards)
 {

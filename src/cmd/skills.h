@@ -3,7 +3,7 @@
 #define KL_CMD_SKILLS_H
 
 #include "card/library.h"
-#include "cmd/listing.h"
+#include "cmd/cli/listing.h"
 
 /* skills - longer parts of the verb `skills`: its listing, lint, and the parser of statuses. */
 

@@ -13,7 +13,7 @@
  * Decoding is stricter than a processor's: an opcode that is undefined in 64-bit mode, or a prefix
  * that changes the size of a branch (processors disagree on it), is no instruction.
  *
- * The gate also reads instructions by Zydis (backend/c/isa.h), from which it learns sets and levels.
+ * The gate also reads instructions by Zydis (backend/c/code/isa.h), from which it learns sets and levels.
  * The worker must check by itself what it is sent, on machines that have no more than libc, jansson
  * and libffi. So there are two decoders, and a test compares them: this one refuses whatever the
  * gate refuses, and they agree on the length of every instruction that both know.

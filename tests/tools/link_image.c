@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/c/link.h"
+#include "backend/c/link/link.h"
 #include "base/error.h"
 #include "base/fs.h"
 

@@ -2,8 +2,8 @@
 #ifndef KL_BACKEND_C_AUDIT_H
 #define KL_BACKEND_C_AUDIT_H
 
-#include "backend/c/object.h"
-#include "backend/c/symbol_index.h"
+#include "backend/c/link/object.h"
+#include "backend/c/link/symbol_index.h"
 #include "image/symbols.h"
 
 /*

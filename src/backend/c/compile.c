@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "backend/c/audit.h"
-#include "backend/c/code.h"
+#include "backend/c/code/code.h"
+#include "backend/c/code/hidden.h"
+#include "backend/c/code/isa.h"
 #include "backend/c/conditions.h"
-#include "backend/c/hidden.h"
-#include "backend/c/isa.h"
-#include "backend/c/link.h"
+#include "backend/c/link/link.h"
 #include "backend/c/lookups.h"
 #include "backend/tool.h"
 #include "base/error.h"

@@ -3,7 +3,7 @@
 #define KL_BACKEND_C_COMPILE_H
 
 #include "backend/artefact.h"
-#include "backend/c/libraries.h"
+#include "backend/c/link/libraries.h"
 #include "backend/oracle.h"
 #include "event/platform.h"
 #include "jail/jail.h"

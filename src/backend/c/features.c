@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend/c/audit.h"
-#include "backend/c/code.h"
+#include "backend/c/code/code.h"
 #include "base/map.h"
 
 /*

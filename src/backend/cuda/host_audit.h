@@ -2,7 +2,7 @@
 #ifndef KL_BACKEND_CUDA_HOST_AUDIT_H
 #define KL_BACKEND_CUDA_HOST_AUDIT_H
 
-#include "backend/c/object.h"
+#include "backend/c/link/object.h"
 #include "backend/cuda/cubin.h"
 
 /*

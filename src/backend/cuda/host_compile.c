@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/c/code.h"
-#include "backend/c/link.h"
+#include "backend/c/code/code.h"
+#include "backend/c/link/link.h"
 #include "backend/cuda/audit.h"
 #include "backend/cuda/features.h"
 #include "backend/cuda/host_audit.h"

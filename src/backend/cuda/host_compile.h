@@ -18,7 +18,7 @@
  * is the function that the source defines. The gate writes klineage.h, which is included before the
  * first line of the source: it has that declaration, and the contract's dims and scalars as
  * kl_dim(M), kl_scalar(alpha). nvcc compiles without compression, so that the audited device code
- * can be found in the object. The gate links the object (backend/c/link.h) with its own runtime
+ * can be found in the object. The gate links the object (backend/c/link/link.h) with its own runtime
  * (templates/runtime/klineage_host.c); functions of CUDA and of the system's libraries are imports,
  * which the worker finds.
  */

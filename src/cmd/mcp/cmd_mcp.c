@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/proc.h"
+#include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/mcp/mcp_server.h"
-#include "cmd/opt.h"
 
 static const char synopsis[] = "mcp [--read-only]";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel.h"
 
-#include "backend/c/code.h"
+#include "backend/c/code/code.h"
 
 static struct kernel kernel;
 

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* code_branch - branches whose targets the code does not fix */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/c/code/code.h"
+#include "backend/c/code/isa_stack.h"
+
+/*
+ * A call or jump through a pointer goes where data says, unless the pointer is constant. So does a
+ * return, unless nothing in the function can have changed the return address: the stack pointer
+ * moves by constants and is back at the return, so is rbp, no address of the stack is copied,
+ * indexed or passed on, and no store goes to the return address or above it. A function is followed
+ * instruction by instruction; what is not understood is not proven.
+ */
+#define NONE INT64_MIN
+
+/* Distances from the return address down to a place of the stack. */
+struct frame {
+	int64_t depth; /* of rsp; NONE: this instruction was not followed yet */
+	int64_t base;  /* of rbp; NONE: it holds no address of the stack */
+	int64_t saved; /* of the caller's rbp; NONE: it is still, or again, in rbp */
+};
+
+struct walk {
+	const struct kl_code *code;
+	size_t func, first, n;
+	struct frame *at; /* by instruction, counted from `first` */
+	size_t *todo, ntodo;
+	bool proven;
+};
+
+static void follow(struct walk *walk, size_t insn, const struct frame *frame)
+{
+	struct frame *known;
+
+	if (insn < walk->first || insn >= walk->first + walk->n) {
+		walk->proven = false;
+		return;
+	}
+	known = &walk->at[insn - walk->first];
+	if (known->depth == NONE) {
+		*known = *frame;
+		walk->todo[walk->ntodo++] = insn;
+	} else if (memcmp(known, frame, sizeof(*known))) {
+		walk->proven = false;
+	}
+}
+
+static bool store_is_harmless(const struct kl_isa_stack *effect, const struct frame *frame)
+{
+	/* from and to: counted from the return address, upward */
+	int64_t from = effect->disp - (effect->frame ? frame->base : frame->depth);
+	int64_t to = from + effect->size;
+
+	if (effect->disp < -(1 << 30) || effect->disp > 1 << 30 || to > 0)
+		return false;
+	return frame->saved == NONE || to <= -frame->saved || from >= -frame->saved + 8;
+}
+
+/* rbp is the caller's again, if it comes from where it was saved. */
+static bool restore(struct frame *frame, int64_t from)
+{
+	bool good = frame->saved == from;
+
+	frame->depth = from - 8;
+	frame->base = frame->saved = NONE;
+	return good;
+}
+
+static bool apply_effect(struct frame *frame, const struct kl_isa_stack *effect)
+{
+	/* rbp may be changed only if it was saved */
+	bool good = !effect->sets || frame->saved != NONE;
+
+	switch (effect->kind) {
+	case KL_ISA_STACK_NONE:
+		return good;
+	case KL_ISA_STACK_MOVE:
+		frame->depth -= effect->by;
+		return true;
+	case KL_ISA_STACK_SAVE:
+		frame->depth += 8;
+		if (frame->saved == NONE)
+			frame->saved = frame->depth;
+		return true;
+	case KL_ISA_STACK_STORE:
+		return good && store_is_harmless(effect, frame);
+	case KL_ISA_STACK_FRAME:
+		frame->base = frame->depth;
+		return frame->saved != NONE;
+	case KL_ISA_STACK_LEAVE:
+		frame->depth = frame->base - effect->by;
+		return !effect->pops || restore(frame, frame->depth);
+	case KL_ISA_STACK_RBP:
+		return restore(frame, frame->depth);
+	case KL_ISA_STACK_OTHER:
+		return false;
+	}
+	return false;
+}
+
+static void apply(struct walk *walk, struct frame *frame, size_t i)
+{
+	size_t n = 0;
+	const unsigned char *bytes = kl_code_insn_bytes(&n, walk->code, walk->func, i);
+	struct kl_isa_stack effect;
+
+	if (!bytes || !kl_isa_stack(&effect, bytes, n, frame->base != NONE) ||
+	    !apply_effect(frame, &effect))
+		walk->proven = false;
+	/* below these a push would write over the return address, or the saved rbp */
+	if (frame->depth < 0 || frame->depth > 1 << 30 ||
+	    (frame->saved != NONE && frame->depth < frame->saved))
+		walk->proven = false;
+}
+
+static void leave_by(struct walk *walk, const struct frame *frame, size_t i)
+{
+	const struct kl_insn *in = &walk->code->insn[i];
+
+	if (frame->depth || frame->saved != NONE || (kl_insn_is_end(in) && in->args[0]))
+		walk->proven = false;
+}
+
+static void follow_jump(struct walk *walk, size_t i, const struct frame *frame)
+{
+	const struct kl_code *code = walk->code;
+	struct kl_ref ref;
+
+	kl_code_branch_target(&ref, code, walk->func, i);
+	if (ref.kind == KL_REF_CODE && ref.func == walk->func)
+		follow(walk, ref.insn, frame);
+	else if (ref.kind == KL_REF_EXTERN ||
+		 (ref.kind == KL_REF_CODE && ref.insn == code->func[ref.func].first))
+		leave_by(walk, frame, i); /* a tail call */
+	else
+		walk->proven = false;
+	if (!kl_insn_is_plain_jump(&code->insn[i]))
+		follow(walk, i + 1, frame);
+}
+
+/* A call is followed at the start of its target; one into the middle of a function is not proven. */
+static void follow_call(struct walk *walk, size_t i, const struct frame *frame)
+{
+	const struct kl_code *code = walk->code;
+	struct kl_ref ref;
+
+	kl_code_branch_target(&ref, code, walk->func, i);
+	if (ref.kind == KL_REF_CODE && ref.insn != code->func[ref.func].first)
+		walk->proven = false;
+	follow(walk, i + 1, frame);
+}
+
+static bool return_is_proven(const struct kl_code *code, size_t func)
+{
+	const struct kl_func *fn = &code->func[func];
+	struct walk walk = {
+		.code = code,
+		.func = func,
+		.first = fn->first,
+		.n = fn->n,
+		.at = kl_calloc(fn->n, sizeof(*walk.at)),
+		.todo = kl_calloc(fn->n, sizeof(*walk.todo)),
+		.proven = true,
+	};
+	const struct frame start = { .base = NONE, .saved = NONE };
+
+	for (size_t k = 0; k < fn->n; k++)
+		walk.at[k].depth = NONE;
+	follow(&walk, fn->first, &start);
+	while (walk.proven && walk.ntodo) {
+		size_t i = walk.todo[--walk.ntodo];
+		struct frame frame = walk.at[i - walk.first];
+		const struct kl_insn *in = &code->insn[i];
+
+		apply(&walk, &frame, i);
+		if (!strncmp(in->op, "ret", 3))
+			leave_by(&walk, &frame, i);
+		else if (kl_insn_is_jump(in))
+			follow_jump(&walk, i, &frame);
+		else if (kl_insn_is_call(in))
+			follow_call(&walk, i, &frame);
+		else if (!kl_insn_is_end(in))
+			follow(&walk, i + 1, &frame);
+	}
+	free(walk.at);
+	free(walk.todo);
+	return walk.proven;
+}
+
+static const char *open_branch_of(const struct kl_code *code, size_t func)
+{
+	const struct kl_func *fn = &code->func[func];
+	struct kl_ref ref;
+
+	for (size_t i = fn->first; i < fn->first + fn->n; i++) {
+		if (!kl_insn_is_call(&code->insn[i]) && !kl_insn_is_jump(&code->insn[i]))
+			continue;
+		kl_code_branch_target(&ref, code, func, i);
+		if (ref.kind == KL_REF_NONE)
+			return kl_insn_is_call(&code->insn[i]) ? "calls through a pointer" :
+								 "jumps through a pointer";
+	}
+	return return_is_proven(code, func) ? NULL : "could change where it returns to";
+}
+
+bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code)
+{
+	for (size_t k = 0; k < code->norder; k++) {
+		const char *how = open_branch_of(code, code->order[k]);
+
+		if (!how)
+			continue;
+		*out = (struct kl_open_branch){ .func = code->func[code->order[k]].name,
+						.how = how };
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* code_level - checks the instruction sets of a kernel against the level of its platform */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/c/code/code.h"
+#include "backend/c/code/isa.h"
+#include "base/error.h"
+
+/* What a vector form of libm needs: _ZGVd... is the one for AVX2. */
+static int check_vector_math(const struct kl_ref *ref, int level, const char *march,
+			     const char *func)
+{
+	static const struct {
+		char isa;
+		int level;
+		const char *set;
+	} forms[] = { { 'c', 3, "AVX" }, { 'd', 3, "AVX2" }, { 'e', 4, "AVX512F" } };
+
+	if (ref->kind != KL_REF_EXTERN || strncmp(ref->name, "_ZGV", 4))
+		return 0;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(forms); i++)
+		if (ref->name[4] == forms[i].isa && level < forms[i].level)
+			return kl_error(KL_ENO,
+					"function '%s' uses %s ('%s'), which %s does not have",
+					func, forms[i].set, ref->name, march);
+	return 0;
+}
+
+/* `all`: code counts that the entry does not execute, too. */
+static int check_func(const struct kl_code *code, size_t func, int level, const char *march,
+		      bool all)
+{
+	const struct kl_func *fn = &code->func[func];
+	int err = 0;
+
+	for (size_t i = fn->first; !err && i < fn->first + fn->n; i++) {
+		size_t n = 0;
+		const unsigned char *bytes = kl_code_insn_bytes(&n, code, func, i);
+		struct kl_isa_insn insn;
+		struct kl_ref ref;
+
+		if (!all && code->insn[i].use == KL_INSN_DEAD)
+			continue;
+		if (bytes && kl_isa_decode(&insn, bytes, n) && insn.level > level)
+			return kl_error(KL_ENO,
+					"function '%s' uses %s ('%s'), which %s does not have",
+					fn->name, insn.set, code->insn[i].op, march);
+		kl_code_insn_ref(&ref, code, func, i);
+		err = check_vector_math(&ref, level, march, fn->name);
+	}
+	return err;
+}
+
+/* The sections that the linker keeps, by object and section: it drops those that nothing refers to. */
+static bool **linked_sections(const struct kl_code *code)
+{
+	bool **linked = kl_calloc(code->nobj, sizeof(*linked));
+
+	for (size_t k = 0; k < code->nobj; k++)
+		linked[k] = kl_calloc(code->obj[k]->nsec + 1, sizeof(**linked));
+	for (size_t k = 0; k < code->norder; k++)
+		linked[code->func[code->order[k]].obj][code->func[code->order[k]].sec] = true;
+	return linked;
+}
+
+/*
+ * If every branch has fixed targets, nothing runs but what kl_code_live() found. Otherwise a branch
+ * can reach all code that is linked, even if nothing in the code says so.
+ */
+int kl_code_check_level(const struct kl_code *code, const char *march)
+{
+	bool **linked = linked_sections(code);
+	struct kl_open_branch branch;
+	bool all = kl_code_open_branch(&branch, code);
+	int level = kl_isa_level(march), err = 0;
+
+	for (size_t func = 0; !err && func < code->nfunc; func++)
+		if (linked[code->func[func].obj][code->func[func].sec])
+			err = check_func(code, func, level, march, all);
+	for (size_t k = 0; k < code->nobj; k++)
+		free(linked[k]);
+	free(linked);
+	return err;
+}

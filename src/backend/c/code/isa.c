@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/c/code/isa.h"
+
+#include <Zydis/Zydis.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/*
+ * The instruction sets that the levels consist of; every other set is in no level. CLFLUSH has a
+ * flag of its own, but every processor with SSE2 has it. The 128- and 256-bit forms of AVX-512 are
+ * AVX512VL, which level 4 has.
+ */
+#define SET(name) ZYDIS_ISA_SET_##name
+/* clang-format off */
+static const struct { ZydisISASet set; int level; const char *name; } sets[] = {
+	{ SET(I86), 1, "x86" }, { SET(I186), 1, "x86" }, { SET(I286PROTECTED), 1, "x86" },
+	{ SET(I286REAL), 1, "x86" }, { SET(I386), 1, "x86" }, { SET(I486), 1, "x86" },
+	{ SET(I486REAL), 1, "x86" }, { SET(PENTIUMREAL), 1, "x86" }, { SET(LONGMODE), 1, "x86-64" },
+	{ SET(PPRO), 1, "x86" }, { SET(FAT_NOP), 1, "x86" }, { SET(PAUSE), 1, "x86" },
+	{ SET(PREFETCH_NOP), 1, "x86" }, { SET(RDPMC), 1, "x86" },
+	{ SET(CMOV), 1, "CMOV" }, { SET(X87), 1, "x87" }, { SET(FCMOV), 1, "x87" },
+	{ SET(FXSAVE), 1, "FXSR" }, { SET(FXSAVE64), 1, "FXSR" }, { SET(PENTIUMMMX), 1, "MMX" },
+	{ SET(SSE), 1, "SSE" }, { SET(SSEMXCSR), 1, "SSE" }, { SET(SSE_PREFETCH), 1, "SSE" },
+	{ SET(SSE2), 1, "SSE2" }, { SET(SSE2MMX), 1, "SSE2" }, { SET(CLFSH), 1, "CLFLUSH" },
+	{ SET(CMPXCHG16B), 2, "CMPXCHG16B" }, { SET(LAHF), 2, "LAHF" }, { SET(POPCNT), 2, "POPCNT" },
+	{ SET(SSE3), 2, "SSE3" }, { SET(SSE3X87), 2, "SSE3" }, { SET(SSSE3), 2, "SSSE3" },
+	{ SET(SSSE3MMX), 2, "SSSE3" }, { SET(SSE4), 2, "SSE4.1" }, { SET(SSE42), 2, "SSE4.2" },
+	{ SET(AVX), 3, "AVX" }, { SET(AVX2), 3, "AVX2" }, { SET(AVX2GATHER), 3, "AVX2" },
+	{ SET(BMI1), 3, "BMI1" }, { SET(BMI2), 3, "BMI2" }, { SET(F16C), 3, "F16C" },
+	{ SET(FMA), 3, "FMA" }, { SET(LZCNT), 3, "LZCNT" }, { SET(MOVBE), 3, "MOVBE" },
+	{ SET(XSAVE), 3, "XSAVE" },
+	{ SET(AVX512F_128), 4, "AVX512VL" }, { SET(AVX512F_256), 4, "AVX512VL" },
+	{ SET(AVX512F_128N), 4, "AVX512F" }, { SET(AVX512F_512), 4, "AVX512F" },
+	{ SET(AVX512F_KOP), 4, "AVX512F" }, { SET(AVX512F_SCALAR), 4, "AVX512F" },
+	{ SET(AVX512BW_128), 4, "AVX512BW" }, { SET(AVX512BW_256), 4, "AVX512BW" },
+	{ SET(AVX512BW_128N), 4, "AVX512BW" }, { SET(AVX512BW_512), 4, "AVX512BW" },
+	{ SET(AVX512BW_KOP), 4, "AVX512BW" },
+	{ SET(AVX512CD_128), 4, "AVX512CD" }, { SET(AVX512CD_256), 4, "AVX512CD" },
+	{ SET(AVX512CD_512), 4, "AVX512CD" },
+	{ SET(AVX512DQ_128), 4, "AVX512DQ" }, { SET(AVX512DQ_256), 4, "AVX512DQ" },
+	{ SET(AVX512DQ_128N), 4, "AVX512DQ" }, { SET(AVX512DQ_512), 4, "AVX512DQ" },
+	{ SET(AVX512DQ_KOP), 4, "AVX512DQ" }, { SET(AVX512DQ_SCALAR), 4, "AVX512DQ" },
+};
+
+/* Instructions whose level is not that of their set. */
+#define IS(name) ZYDIS_MNEMONIC_##name
+static const struct { ZydisMnemonic mnemonic; ZydisISASet set; int level; const char *name; } odd[] = {
+	/* no operation without CET */
+	{ IS(ENDBR32), SET(CET), 1, "x86" }, { IS(ENDBR64), SET(CET), 1, "x86" },
+	{ IS(TZCNT), SET(BMI1), 1, "x86" }, /* bsf without BMI1; compilers write "rep bsf" */
+	{ IS(VPCLMULQDQ), SET(AVX), KL_ISA_NO_LEVEL, "PCLMULQDQ" }, /* its 128-bit form */
+};
+
+static const char calls[] = "calls the system", clock[] = "reads a clock or counter",
+	asks[] = "asks which processor it runs on", draws[] = "draws random numbers",
+	port[] = "does port I/O", protects[] = "changes protection or segments",
+	transacts[] = "starts a transaction", far[] = "jumps out of its segment",
+	special[] = "uses a privileged instruction";
+static const struct { ZydisMnemonic mnemonic; const char *harm; } harmful[] = {
+	{ IS(SYSCALL), calls }, { IS(SYSENTER), calls }, { IS(SYSRET), calls }, { IS(SYSEXIT), calls },
+	{ IS(INT), calls }, { IS(INT1), calls }, { IS(INTO), calls },
+	{ IS(RDTSC), clock }, { IS(RDTSCP), clock }, { IS(RDPMC), clock }, { IS(RDPRU), clock },
+	{ IS(TPAUSE), clock }, { IS(UMWAIT), clock }, { IS(UMONITOR), clock },
+	{ IS(CPUID), asks }, { IS(XGETBV), asks }, { IS(SGDT), asks }, { IS(SIDT), asks },
+	{ IS(SLDT), asks }, { IS(STR), asks }, { IS(SMSW), asks }, { IS(RDPID), asks },
+	/* of a segment of Linux's they give the processor's number */
+	{ IS(LSL), asks }, { IS(LAR), asks },
+	{ IS(XSAVE), asks }, { IS(XSAVE64), asks }, { IS(XSAVEC), asks }, { IS(XSAVEC64), asks },
+	{ IS(XSAVEOPT), asks }, { IS(XSAVEOPT64), asks }, { IS(XSAVES), asks }, { IS(XSAVES64), asks },
+	{ IS(RDRAND), draws }, { IS(RDSEED), draws }, { IS(XSTORE), draws },
+	{ IS(IN), port }, { IS(OUT), port }, { IS(INSB), port }, { IS(INSW), port }, { IS(INSD), port },
+	{ IS(OUTSB), port }, { IS(OUTSW), port }, { IS(OUTSD), port },
+	{ IS(WRPKRU), protects }, { IS(RDPKRU), protects }, { IS(WRFSBASE), protects },
+	{ IS(WRGSBASE), protects }, { IS(RDFSBASE), protects }, { IS(RDGSBASE), protects },
+	{ IS(SWAPGS), protects }, { IS(LFS), protects }, { IS(LGS), protects }, { IS(LSS), protects },
+	{ IS(WRSSD), protects }, { IS(WRSSQ), protects }, { IS(INCSSPD), protects },
+	{ IS(INCSSPQ), protects },
+	/* they restore the protection keys, too */
+	{ IS(XRSTOR), protects }, { IS(XRSTOR64), protects },
+	{ IS(XRSTORS), protects }, { IS(XRSTORS64), protects },
+	{ IS(XBEGIN), transacts }, { IS(XEND), transacts },
+	{ IS(XABORT), transacts }, { IS(XTEST), transacts },
+	{ IS(IRET), far }, { IS(IRETD), far }, { IS(IRETQ), far },
+	{ IS(VMCALL), special }, { IS(VMMCALL), special }, { IS(VMFUNC), special }, { IS(ENCLU), special },
+	{ IS(ENQCMD), special }, { IS(SENDUIPI), special }, { IS(CLUI), special }, { IS(STUI), special },
+	{ IS(TESTUI), special }, { IS(UIRET), special }, { IS(GETSEC), special }, { IS(PTWRITE), special },
+	{ IS(MONITOR), special }, { IS(MWAIT), special },
+	{ IS(MONITORX), special }, { IS(MWAITX), special },
+	{ IS(CLI), special }, { IS(STI), special }, { IS(TDCALL), special }, { IS(SEAMCALL), special },
+};
+/* clang-format on */
+
+static const char *harm_of(const ZydisDecodedInstruction *insn)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(harmful); i++)
+		if (harmful[i].mnemonic == insn->mnemonic)
+			return harmful[i].harm;
+	if (insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+		return far;
+	return insn->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED ? special : NULL;
+}
+
+static void find_set(struct kl_isa_insn *out, const ZydisDecodedInstruction *insn)
+{
+	out->level = KL_ISA_NO_LEVEL;
+	out->set = ZydisISASetGetString(insn->meta.isa_set);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(sets); i++) {
+		if (sets[i].set != insn->meta.isa_set)
+			continue;
+		out->level = sets[i].level;
+		out->set = sets[i].name;
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++) {
+		if (odd[i].mnemonic != insn->mnemonic || odd[i].set != insn->meta.isa_set)
+			continue;
+		out->level = odd[i].level;
+		out->set = odd[i].name;
+	}
+}
+
+int kl_isa_level(const char *march)
+{
+	int level = 1;
+	char rest;
+
+	if (!strcmp(march, "x86-64"))
+		return 1;
+	return sscanf(march, "x86-64-v%d%c", &level, &rest) == 1 && level >= 2 &&
+			       level <= KL_ISA_LEVELS ?
+		       level :
+		       0;
+}
+
+bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n)
+{
+	ZydisDecodedInstruction insn;
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &insn)))
+		return false;
+	*out = (struct kl_isa_insn){
+		.len = insn.length,
+		.name = ZydisMnemonicGetString(insn.mnemonic),
+		.harm = harm_of(&insn),
+	};
+	find_set(out, &insn);
+	return true;
+}
