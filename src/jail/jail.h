@@ -53,7 +53,7 @@ struct kl_jail {
 	enum kl_jail_level level;
 	bool userns;    /* bwrap: use a user namespace, as we are not root or cannot mount */
 	bool no_mounts; /* chroot: only change the user id, as root cannot mount here */
-	/* limit of the processor time of one compiler run, for the caller; 0: 30 s */
+	/* processor time in ms that backend/tool.c allows one compiler run; 0: its default */
 	int64_t compile_ms;
 };
 

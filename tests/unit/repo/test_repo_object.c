@@ -68,7 +68,8 @@ static void trees(void **state)
 	assert_int_equal(mode, 0100755);
 	assert_ok(kl_repo_blob_read(&data, repo, &oid, 10));
 	assert_string_equal(data.ptr, "y\n");
-	assert_error(KL_EINVALID, "more than 1", kl_repo_blob_read(&data, repo, &oid, 1));
+	assert_error(KL_EINVALID, "more than the limit of 1",
+		     kl_repo_blob_read(&data, repo, &oid, 1));
 	assert_error(KL_EINVALID, "not a blob", kl_repo_blob_read(&data, repo, &tree, 100));
 }
 
