@@ -8,10 +8,9 @@
 #include "repo/repo.h"
 
 /*
- * ledger - the costs of a workload against its budgets: a commit per reservation, settlement or
- * correction of a settlement.
- * They are on refs/klineage/ledger/<workload>; each has the totals after it, so that reading the
- * tip is enough.
+ * ledger - the costs of a workload against its budgets, on refs/klineage/ledger/<workload>: a commit
+ * for each reservation, settlement or correction of a settlement. Each has the totals after it, so
+ * that reading the tip is enough.
  *
  *	err = kl_ledger_reserve(&r, repo, "c-topk", &ask);	(KL_ENO: it would pass the cap)
  *	... send; ask for no more than r.tokens ...

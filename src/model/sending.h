@@ -32,7 +32,7 @@ struct kl_sending {
 	int64_t request_bytes;
 	int64_t wanted;                 /* tokens of the reply, if the budget allows them */
 	struct kl_reservation reserved; /* of the current attempt; none without a price */
-	unsigned attempts, paid;        /* so far; of these can have cost money */
+	unsigned attempts, paid;        /* so far; those that can have cost money */
 	struct kl_reply reply;
 	int64_t nano;       /* cost of the attempt, nano-dollars */
 	enum kl_cost_by by; /* where that comes from */
