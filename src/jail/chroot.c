@@ -197,7 +197,7 @@ int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *jail,
 	int err = 0;
 
 	if (geteuid() != 0)
-		return kl_error(KL_ECANNOT, "the jail 'chroot' works only for root");
+		return kl_error(KL_ECANNOT, "the jail 'chroot' needs root");
 	if (!jail->no_mounts)
 		err = prepare_cell(&cell, run);
 	if (!err)
