@@ -113,7 +113,7 @@ static void edits(void **state)
 	assert_oid(dir, "HEAD^{tree}", &out);
 	assert_ok(kl_repo_tree_edit(&again, repo, NULL, some, 1));
 	assert_sh("dir/b.txt", dir, "git ls-tree -r --name-only %s", git_oid_tostr_s(&again));
-	assert_error(KL_EINVALID, "below a path that is a file",
+	assert_error(KL_EINVALID, "a part of its path is a file",
 		     kl_repo_tree_edit(&out, repo, &tree, dir_for_file, 1));
 	assert_error(KL_EINVALID, "is a directory",
 		     kl_repo_tree_edit(&out, repo, &tree, file_for_dir, 1));
