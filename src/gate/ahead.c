@@ -47,7 +47,7 @@ int kl_ahead_run(json_t **result, const struct kl_runner *runner, const struct k
 	struct kl_progress *progress = builder->progress;
 	int err;
 
-	/* the terminal shows what the job does */
+	/* show the progress of the job, not of the compilation beside it */
 	builder->progress = NULL;
 	kl_tasks_run(task, work->device && next->candidate ? 2 : 1);
 	builder->progress = progress;

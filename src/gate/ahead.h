@@ -8,20 +8,21 @@
 /*
  * ahead - compiles the next candidate while a device judges this one.
  *
- * Kernels that a CPU judges are timed there, so nothing is compiled beside them.
+ * A kernel that runs on the CPU is timed on it, so nothing is compiled meanwhile.
  */
 
-/* What the next judgement will need. */
+/* The surfaces to compile for the next judgement; borrowed. */
 struct kl_ahead {
 	const struct kl_surface *candidate; /* NULL: the next candidate is not known */
-	const struct kl_surface *parent;    /* NULL: none */
+	const struct kl_surface *parent;    /* NULL: the candidate has none */
 	bool baseline;                      /* compile a shipped baseline as well */
 };
 
 /**
- * Run the job, and if a device does it, compile `next` meanwhile. Nobody else may use the builder
- * until this returns. Errors are those of the job; what could not be compiled is compiled again, and
- * its error reported, when it is needed.
+ * Run the job. If a device runs it, compile the surfaces of `next` meanwhile in a second thread; no
+ * other code may use the builder until this function returns. Only errors of the job are returned:
+ * a surface that could not be compiled is compiled again in its own judgement, which then reports
+ * the error.
  */
 int kl_ahead_run(json_t **result, const struct kl_runner *runner, const struct kl_runner_work *work,
 		 struct kl_builder *builder, const struct kl_ahead *next);

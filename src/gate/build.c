@@ -32,7 +32,7 @@ static void baseline_free(void *data)
 
 /* -- backends -------------------------------------------------------------------------------- */
 
-/* State of a backend in this session; the first call opens the backend. */
+/* Find the session's state of a backend; open the backend on first use. */
 static int open_backend(const struct kl_builder_state **out, struct kl_builder *builder,
 			const struct kl_backend *backend)
 {
@@ -50,7 +50,7 @@ static int open_backend(const struct kl_builder_state **out, struct kl_builder *
 	return 0;
 }
 
-/* A requested platform must belong to the backend, unless its kernels name their own platform. */
+/* Check a requested platform: it must belong to the backend, unless its kernels name their own. */
 static int check_platform(const struct kl_builder *builder, const struct kl_backend *backend)
 {
 	const char *platform = builder->session.platform;
@@ -138,8 +138,8 @@ int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, cons
 #define NONE SIZE_MAX
 
 /*
- * Tasks to compile; an index into `tasks` is NONE if there is nothing to do. An oracle has two
- * tasks; `oracle` is the first.
+ * Tasks to compile. `candidate`, `parent`, `oracle` and `baseline` are indices into `tasks`; NONE:
+ * already compiled, or not needed. An oracle has two tasks; `oracle` is the first.
  */
 struct missing {
 	struct kl_build_tasks tasks;
@@ -154,7 +154,7 @@ static void missing_release(struct missing *missing)
 		oracle_free(missing->made);
 }
 
-/* an artefact also depends on the contract, which sets entry and flags */
+/* An artefact also depends on the contract, which sets the entry and the compiler flags. */
 static char *surface_key(const struct kl_surface *surface)
 {
 	return kl_asprintf("%s-%s", surface->digest, surface->contract_digest);
@@ -165,7 +165,7 @@ static char *baseline_key(const struct kl_surface *surface, const char *march)
 	return kl_asprintf("%s-%s", surface->contract_digest, march);
 }
 
-/* A surface, and its backend after prepare(). */
+/* A surface, and the open backend that was prepared for it. */
 struct prepared {
 	const struct kl_surface *surface;
 	const struct kl_builder_state *by;
@@ -240,7 +240,7 @@ static void add_baseline(struct missing *missing, struct kl_builder *builder,
 	missing->tasks.item[missing->baseline].march = march;
 }
 
-/* An oracle that fails is an error of the contract, not a verdict on the candidate. */
+/* An oracle that does not compile is an error of the contract, not a verdict on the candidate. */
 static int blame_oracle(int err, const struct kl_surface *surface)
 {
 	if (err == KL_EINTR || err == KL_EIO)
@@ -337,7 +337,7 @@ static int add_all(struct missing *missing, struct kl_builder *builder,
 		err = prepare_surface(&parent, builder, needs->parent);
 	if (err < 0)
 		return err;
-	/* start the slowest first */
+	/* tasks start in the order they are added: add the slowest first */
 	missing->candidate = add_surface(missing, builder, &candidate);
 	missing->parent = parent_differs ? add_surface(missing, builder, &parent) : NONE;
 	missing->oracle = missing->baseline = NONE;
@@ -372,7 +372,7 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
 		return err;
 	out->oracle = kl_map_get(&builder->oracle, needs->candidate->contract_digest);
 	out->candidate = kl_map_get(&builder->built, candidate);
-	if (!out->candidate->artefact) /* the candidate was refused: nothing is compared with it */
+	if (!out->candidate->artefact) /* refused: parent and baseline are not needed */
 		return 0;
 	out->parent = parent ? kl_map_get(&builder->built, parent) : NULL;
 	out->baseline = baseline ? kl_map_get(&builder->baseline, baseline) : NULL;

@@ -16,8 +16,8 @@
  *	set.candidate->artefact ? ... : set.candidate->class_, set.candidate->message
  *
  * Everything that one judgement needs is compiled in parallel, each task in its own directory and
- * jails. A backend is opened when the first surface needs it. Oracles outlive the session
- * (backend/object_cache.h).
+ * jails. A backend is opened when the first surface needs it. Compiled oracles are kept for later
+ * sessions (backend/object_cache.h).
  */
 struct kl_built {
 	struct kl_artefact *artefact; /* NULL: the surface was refused */
@@ -26,8 +26,8 @@ struct kl_built {
 };
 
 struct kl_built_oracle {
-	char *truth, *honest, *pool; /* paths */
-	struct kl_launch *launch;    /* its launch plan; NULL: it has none */
+	char *truth, *honest, *pool; /* paths of the two objects and of the pool's directory */
+	struct kl_launch *launch;    /* launch plan of the oracle; NULL: it has none */
 };
 
 struct kl_builder_state {
@@ -40,32 +40,34 @@ struct kl_builder {
 	const struct kl_backends *backends; /* NULL: kl_backends */
 	struct kl_progress *progress;       /* borrowed */
 	/* private */
-	struct kl_builder_state state[KL_LANGUAGES_MAX + 1]; /* of the open backends */
+	/* the open backends; the entry after the last has no backend */
+	struct kl_builder_state state[KL_LANGUAGES_MAX + 1];
 	struct kl_map built;    /* surface and contract -> struct kl_built */
 	struct kl_map oracle;   /* contract -> struct kl_built_oracle */
 	struct kl_map baseline; /* contract and architecture -> struct kl_artefact */
 };
 
 /**
- * Prepare the builder. If the session requests a platform, open its backend, which checks that this
- * machine supports it: KL_EINVALID, KL_ECANNOT.
+ * Prepare the builder. If the session requests a platform, open its backend. KL_EINVALID: unknown
+ * platform. KL_ECANNOT: this machine does not support the platform.
  */
 int kl_builder_open(struct kl_builder *builder);
 void kl_builder_release(struct kl_builder *builder);
 
-/** Find the backend of a surface; KL_ECANNOT: its language has none. */
+/** Find the backend of a surface. KL_ECANNOT: there is no backend for its language. */
 int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *builder,
 		       const struct kl_surface *surface);
 /**
- * Get the platform that a surface is judged on (backend->platform). KL_ECANNOT: the session
- * requests a platform of another kind.
+ * Get the platform that a surface is judged on (backend->platform). KL_ECANNOT: the platform that
+ * the session requests belongs to another backend.
  */
 int kl_builder_platform(struct kl_platform *out, struct kl_builder *builder,
 			const struct kl_surface *surface);
 /**
- * Get the platform on which this machine would judge a kernel that was judged on `platform`: the
- * same one if kernels of its backend name their platform, otherwise the one on which this machine
- * judges kernels of that backend. KL_ECANNOT, KL_EINVALID: there is none.
+ * Get the platform on which this machine would judge a kernel that was judged on `platform`. If
+ * kernels of that backend name their own platform, return the same platform; otherwise return the
+ * platform on which this machine judges kernels of that backend. KL_EINVALID: unknown platform.
+ * KL_ECANNOT: this machine or session cannot judge kernels of that backend.
  */
 int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, const char *platform);
 
@@ -76,7 +78,7 @@ int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, cons
 int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 		       const struct kl_surface *surface);
 
-/* Inputs of one judgement. */
+/* What to compile for one judgement. */
 struct kl_builder_needs {
 	const struct kl_surface *candidate, *parent; /* parent NULL: none */
 	const char *march; /* compile a shipped baseline for it; NULL: no baseline */
@@ -84,7 +86,8 @@ struct kl_builder_needs {
 struct kl_builder_set {
 	const struct kl_built *candidate, *parent;
 	const struct kl_built_oracle *oracle; /* of the candidate's contract */
-	const struct kl_artefact *baseline;   /* a shipped kernel; NULL: none, or it failed */
+	/* a shipped kernel; NULL: there is none, or it could not be compiled */
+	const struct kl_artefact *baseline;
 };
 
 /**

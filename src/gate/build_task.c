@@ -34,7 +34,7 @@ char *kl_build_task_oracle_path(const struct kl_build_task *task)
 
 /* -- the cache of oracles -------------------------------------------------------------------- */
 
-/* Digest of everything that the object depends on; false: the backend cannot compute it. */
+/* Digest all that a compiled oracle depends on. Return false if the backend reports an error. */
 static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_build_task *task)
 {
 	struct kl_digest *digest = kl_objects_key(kl_oracle_name(arithmetic_of(task)));
@@ -120,7 +120,7 @@ size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_ta
 	return tasks->n++;
 }
 
-/* Only this thread reads and writes the repository's cache; the tasks do not. */
+/* The tasks do not access the repository's cache: this thread reads it before and writes it after. */
 void kl_build_tasks_compile(struct kl_build_tasks *tasks)
 {
 	for (size_t i = 0; i < tasks->n; i++)

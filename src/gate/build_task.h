@@ -7,8 +7,8 @@
 
 /*
  * build_task - compiles the tasks of a judgement in parallel. A task is a surface, an oracle in
- * one arithmetic, or a baseline that we ship. Each is compiled by its own thread, which only reads
- * the state of its backend, in a directory that no other jail can access.
+ * one arithmetic, or a baseline that we ship. Each task has its own thread, which only reads the
+ * backend's state, and its own directory, which the jails of other tasks cannot access.
  *
  *	kl_build_tasks_add(&p, &(struct kl_build_task){ KL_BUILD_SURFACE, backend, state, surface, dir });
  *	kl_build_tasks_compile(&p);
@@ -20,11 +20,11 @@ enum kl_build_kind { KL_BUILD_SURFACE, KL_BUILD_TRUTH, KL_BUILD_HONEST, KL_BUILD
 struct kl_build_task {
 	enum kl_build_kind kind;
 	const struct kl_backend *backend;
-	const void *state; /* of the backend, prepared for the surface */
+	const void *state; /* of the backend, after prepare() for the surface; borrowed */
 	const struct kl_surface *surface;
-	char *dir;                      /* of this task alone; owned */
-	const struct kl_launch *launch; /* of an oracle: its plan, borrowed; NULL: none */
-	const char *march;              /* of a baseline: its target, borrowed */
+	char *dir;                      /* directory that no other task uses; owned */
+	const struct kl_launch *launch; /* launch plan of an oracle; borrowed; NULL: none */
+	const char *march;              /* architecture of a baseline; borrowed */
 	struct kl_built *built;         /* result for a surface; owned */
 	struct kl_artefact *baseline;   /* result for a baseline; owned */
 };
@@ -35,7 +35,7 @@ struct kl_build_tasks {
 	struct kl_task task[KL_BUILD_TASKS_MAX];
 	struct kl_build_task item[KL_BUILD_TASKS_MAX];
 	size_t n;
-	struct kl_repo *repo; /* its cache keeps oracles; borrowed; NULL: no cache */
+	struct kl_repo *repo; /* has the cache of compiled oracles; borrowed; NULL: no cache */
 };
 
 /**
@@ -44,8 +44,8 @@ struct kl_build_tasks {
  */
 size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_task *task);
 /**
- * Compile all tasks; oracles in the repository's cache are copied from there. The result of each
- * is kl_task_result(). A refused surface is not an error: its built->artefact is NULL.
+ * Compile all tasks, or copy an oracle from the repository's cache. kl_task_result() returns the
+ * error of each task. A refused surface is not an error: its built->artefact is NULL.
  */
 void kl_build_tasks_compile(struct kl_build_tasks *tasks);
 void kl_build_tasks_release(struct kl_build_tasks *tasks);

@@ -30,13 +30,13 @@ struct kl_gate {
 	struct kl_runner runner;
 	struct kl_bundle *bundle; /* jobs that wait to be sent */
 	struct kl_builder builder;
-	struct kl_scratch scratch; /* objects, oracle, pool */
-	const char *dir;           /* its path */
+	struct kl_scratch scratch; /* private directory for objects and pools */
+	const char *dir;           /* path of `scratch` */
 	bool counters;             /* read hardware counters of candidates that pass */
-	const char *ncu;           /* its path; NULL: the worker finds it */
+	const char *ncu;           /* path of ncu; NULL: the worker finds it */
 	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
-	bool no_device;            /* in the last judgement the worker found no device */
-	struct kl_ahead ahead;     /* what will be judged after the next candidate */
+	bool no_device;            /* the worker found no device in the last judgement */
+	struct kl_ahead ahead;     /* surfaces to compile during the next judgement */
 };
 
 /* --- the session ----------------------------------------------------------- */
@@ -63,8 +63,8 @@ static int open_jail(struct kl_gate *gate)
 }
 
 /*
- * A full disk, a lack of memory or descriptors, or a file that vanishes is not the kernel's fault:
- * the kernel cannot be tested now.
+ * Turn errors that are not the kernel's fault (a full disk, a lack of memory or descriptors, a file
+ * that vanishes) into KL_ECANNOT: the kernel cannot be tested now.
  */
 static int machine_trouble(int err)
 {
@@ -74,7 +74,7 @@ static int machine_trouble(int err)
 	case KL_ENOTFOUND:
 	case KL_EEXISTS:
 	case KL_EBUSY:
-		return kl_error_in(KL_ECANNOT, "this machine is in trouble");
+		return kl_error_in(KL_ECANNOT, "this machine cannot judge now");
 	}
 	return err;
 }
@@ -165,12 +165,12 @@ struct task {
 	struct kl_platform platform;
 	const struct kl_built *candidate, *parent; /* parent NULL: none */
 	const struct kl_built_oracle *oracle;
-	const struct kl_artefact *baseline; /* NULL: no shipped one */
+	const struct kl_artefact *baseline; /* a shipped kernel; NULL: none */
 };
 
 /*
- * How well the run is confined. A worker elsewhere does not run in our jail, but it does seal the
- * process of the kernel.
+ * Return how well the run is confined. A worker elsewhere does not run in our jail, but it confines
+ * the process that runs the kernel.
  */
 static enum kl_tier tier_of(const struct kl_gate *gate, const struct kl_backend *backend)
 {
@@ -214,7 +214,7 @@ static int make_job(json_t **doc, struct kl_gate *gate, const struct kl_surface 
 	return err;
 }
 
-/* The worker cannot judge the job; if a device is missing, suggest the other runners. */
+/* Report why the worker cannot judge the job. If it found no device, suggest other runners. */
 static int refuse_result(struct kl_gate *gate, const json_t *result,
 			 const struct kl_backend *backend)
 {
@@ -223,10 +223,11 @@ static int refuse_result(struct kl_gate *gate, const json_t *result,
 
 	gate->no_device = backend->device && kl_runner_lacks_device(result);
 	if (gate->no_device)
-		kl_error_hint(err,
-			      "to judge it on a machine with such a %s: --runner bundle writes "
-			      "the jobs to a file, --runner ssh:<host> sends them",
-			      backend->device->name);
+		kl_error_hint(
+			err,
+			"to judge the kernel on a machine with such a %s, use --runner bundle "
+			"to write the jobs to a file, or --runner ssh:<host> to send them",
+			backend->device->name);
 	return err;
 }
 
@@ -242,7 +243,7 @@ static void add_note(json_t *result, const char *note)
 	json_array_append_new(json_object_get(profile, "notes"), json_string(note));
 }
 
-/* Run a job locally; a profile on the CPU holds the machine's lock. */
+/* Run a job on this machine. A job with a profile on the CPU holds the machine's lock. */
 static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surface *surface,
 		   const struct kl_backend *backend, const json_t *job)
 {
@@ -258,7 +259,7 @@ static int run_job(json_t **result, struct kl_gate *gate, const struct kl_surfac
 	static char passed[] = "";
 	int err = 0;
 
-	/* a device is locked by the worker, which knows which one it uses */
+	/* a device is locked by the worker, since only the worker knows which device it uses */
 	if (!gate->opts.no_profile && !backend->device) {
 		err = kl_lock_take_machine(&lock, "cpu", 0);
 		if (err == KL_EBUSY) {
@@ -295,7 +296,7 @@ static void set_place(struct kl_event *event, const struct kl_platform *platform
 	kl_strvec_copy(&event->place.flags, &surface->contract->flags);
 }
 
-/* An event with the members that do not depend on the verdict. */
+/* Create an event and fill in the members that do not depend on the verdict. */
 static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface *surface,
 				  const struct task *task)
 {
@@ -313,7 +314,7 @@ static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface 
 	event->tier = tier_of(gate, task->backend);
 	set_place(event, &task->platform, surface);
 	if (gate->repo && kl_repo_identity(&identity, gate->repo) < 0)
-		/* a verdict needs no identity; writing a note does and checks it */
+		/* a verdict needs no identity; whoever writes a note reports that it is missing */
 		kl_error_clear();
 	event->by = kl_event_keep(event, identity);
 	return event;
@@ -356,7 +357,7 @@ static const struct kl_surface *compared_parent(const struct kl_gate *gate,
 	return gate->opts.quick ? NULL : parent;
 }
 
-/* Compile everything. If the candidate is refused, this sets the verdict. */
+/* Compile everything that the judgement needs. If the candidate is refused, set the verdict. */
 static int build_task(struct task *task, struct kl_judgement *judgement, struct kl_gate *gate,
 		      const struct kl_surface *surface, const struct kl_surface *parent)
 {
@@ -384,7 +385,7 @@ static int build_task(struct task *task, struct kl_judgement *judgement, struct 
 	return 0;
 }
 
-/* Compile and run what the cache could not answer, and fill in the judgement and its event. */
+/* Compile the candidate, run or defer its job, and fill in the judgement and its event. */
 static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate, struct task *task,
 		      const struct kl_surface *surface, const struct kl_surface *parent,
 		      struct kl_bundle_job *bundle_job)
@@ -417,8 +418,8 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate, stru
 }
 
 /*
- * Find a verdict of an earlier run. A no-change fail is from a walk and was reached without running
- * the kernel, so it does not answer a session without same_code_fails.
+ * Find a cached verdict. Ignore a fail of class no-change in a session without same_code_fails: it
+ * comes from a walk, which did not run the kernel.
  */
 static bool recall_event(struct kl_event **event, struct kl_gate *gate,
 			 const struct kl_cache_key *key)
@@ -444,8 +445,8 @@ static bool recall_trusted(struct kl_event **event, char **signer, struct kl_gat
 }
 
 /*
- * Replays are not cached. Neither are inconclusive verdicts: they depend on the state of the
- * machine, so the next run must judge again.
+ * Cache the verdict of a judgement, except of a replay. An inconclusive verdict is not cached
+ * either: it depends on the state of the machine, so the next run must judge again.
  */
 static int remember_event(struct kl_gate *gate, const struct kl_cache_key *key,
 			  const struct kl_judgement *judgement)
@@ -516,7 +517,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 {
 	int err = machine_trouble(judge_at(out, gate, candidate, parent, commit));
 
-	/* the surfaces were borrowed until now, whether or not a job ran */
+	/* kl_gate_expect() borrowed the surfaces until now, whether or not a job ran */
 	gate->ahead = (struct kl_ahead){ .candidate = NULL };
 	return err;
 }
@@ -587,7 +588,7 @@ int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface
 		return err;
 	if (kl_gate_is_remote(gate))
 		return kl_error(KL_ECANNOT,
-				"runner '%s' answers later, so there is no verdict to wait for",
+				"runner '%s' sends results later, but this needs a verdict at once",
 				gate->runner.name);
 	if (backend->device && !backend->device->is_shown())
 		return kl_error(KL_ECANNOT, "this machine has no visible %s",

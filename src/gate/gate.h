@@ -31,24 +31,25 @@ struct kl_gate_opts {
 	const char *jail;             /* NULL: config klineage.jail, else the strongest */
 	/** NULL: config klineage.platform, else the machine's own, at most x86-64-v3. */
 	const char *platform;
-	uint64_t seed; /* 0: drawn from the system; otherwise replayed */
+	uint64_t seed; /* replay a run with this seed; 0: draw a new seed from the system */
 	/**
-	 * Judge correctness only at this point of the domain, "M=3,N=7", or at two joined by "/",
-	 * the second after the first: the verdict is none on the kernel as a whole and is not
-	 * cached. NULL: judge at the contract's points.
+	 * Judge correctness at this point of the domain only ("M=3,N=7"), or at two points joined
+	 * by "/", in this order. The verdict says nothing about other points and is not cached.
+	 * NULL: judge at the contract's points.
 	 */
 	const char *dims;
 	bool no_profile; /* correctness only: the event has no profile */
 	/**
 	 * Run only compile, artefact audit and correctness at the `also` points (at all points if
-	 * there are none). The event is of kind "check". A cached verdict of the whole gate also
-	 * answers a quick run, but not the reverse. Implies no_profile; the parent is ignored.
+	 * there are none). The event is of kind "check". A quick run also accepts a cached verdict
+	 * of all stages, but a full run accepts no verdict of a quick run. Implies no_profile; the
+	 * parent is ignored.
 	 */
 	bool quick;
-	bool no_cache; /* judge again even if a verdict is known */
-	/** Fail with class no-change if the machine code equals the parent's; for walks. */
+	bool no_cache; /* judge again even if a verdict is cached */
+	/** Fail with class no-change if the machine code equals the parent's. Walks set this. */
 	bool same_code_fails;
-	int64_t profile_ms; /* time limit of the profile; 0: 15 s */
+	int64_t profile_ms; /* time limit of the profile in ms; 0: 15 s */
 	/** Runner (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
 	/** Backends of the surfaces to judge; NULL: kl_backends. Borrowed. */
@@ -66,12 +67,12 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 void kl_gate_free(struct kl_gate *gate);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
 
-/** Get the platform a surface is judged on; its device can be unknown until a worker has run. */
+/** Get the platform a surface is judged on. Its device can be unknown until a worker has run. */
 int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 		     const struct kl_surface *surface);
 /**
  * Get the platform on which this machine would judge a kernel that was judged on `platform`; see
- * kl_builder_machine(). KL_ECANNOT, KL_EINVALID: there is none.
+ * kl_builder_machine(). KL_EINVALID: unknown platform. KL_ECANNOT: this session cannot judge there.
  */
 int kl_gate_machine(struct kl_platform *out, struct kl_gate *gate, const char *platform);
 const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
@@ -80,34 +81,35 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
  * Judge a candidate and compare its speed with `parent` (NULL: none) and the contract's baseline.
  * Returns 0 for every verdict. KL_ECANNOT: the candidate cannot be tested here, for example because
  * the oracle is not written or does not compile, or because the machine is in trouble (full disk,
- * no memory, no descriptors, a compiler that crashes); nothing is cached then. A missing baseline is
- * only reported. KL_EINTR: the user interrupted it.
+ * no memory, no descriptors, a compiler that crashes); then nothing is cached. A baseline that
+ * cannot be compiled is reported and left out. KL_EINTR: the user interrupted the run.
  *
  * If the job is judged elsewhere and `commit` has the candidate's surface, the commit gets a note
- * when the result is imported. `commit` NULL: not known.
+ * when the result is imported. `commit` is a hex id; NULL: not known.
  */
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		     const struct kl_surface *candidate, const struct kl_surface *parent,
 		     const char *commit);
-/** The same without a commit. */
+/** Call kl_gate_judge_at() without a commit. */
 int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 		  const struct kl_surface *candidate, const struct kl_surface *parent);
 
-/** The same, ignoring known verdicts; the new verdict replaces the one in the cache. */
+/** Judge like kl_gate_judge(), but ignore a cached verdict; the new verdict replaces it. */
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
 /**
- * Name the candidate that will be judged after the next one: it is compiled while a device judges
- * that one. Both surfaces are borrowed until then. NULL: none is known.
+ * Name the candidate to be judged after the next one, with its parent: while a device judges the
+ * next candidate, these are compiled. They are borrowed until the next kl_gate_judge() returns.
+ * `candidate` NULL: not known.
  */
 void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
 		    const struct kl_surface *parent);
 
 /**
  * Send the jobs that wait in the session (gate/runner/transfer.h). With a runner that judges
- * elsewhere, kl_gate_judge() queues a job for each candidate that neither the cache nor the
- * compiler can decide. Once the results are imported, kl_gate_judge() returns the verdicts.
+ * elsewhere, kl_gate_judge() queues a job for each candidate that must run to get a verdict. Once
+ * the results are imported, kl_gate_judge() returns the verdicts.
  */
 int kl_gate_send(struct kl_transfer *out, struct kl_gate *gate, const char *path);
 /** Number of jobs that wait to be sent. */
@@ -125,7 +127,7 @@ bool kl_gate_lacked_device(const struct kl_gate *gate);
  */
 int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface);
 
-/** Compile the surface and read its facts. KL_ENO: it was refused; the message has the class. */
+/** Compile a surface and read its facts. KL_ENO: it was refused; the message has the class. */
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *gate, const struct kl_surface *surface);
 
 #endif

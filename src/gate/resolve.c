@@ -17,11 +17,11 @@ static char *copy_path(const char *path)
 
 /* --- points ---------------------------------------------------------------------------------- */
 
-/* The points of a job: those of the contract, or the ones that `of->dims` asks for. */
+/* The points of a job: the contract's points, or the points in `dims` of struct kl_resolve_of. */
 struct points {
 	const struct kl_contract *contract;
-	struct kl_dims asked[KL_RESOLVE_DIMS];
-	size_t nasked; /* 0: those of the contract */
+	struct kl_dims asked[KL_RESOLVE_DIMS]; /* the points in `dims` */
+	size_t nasked;                         /* 0: use the contract's points */
 };
 
 static int read_points(struct points *out, const struct kl_resolve_of *of)
@@ -34,7 +34,7 @@ static int read_points(struct points *out, const struct kl_resolve_of *of)
 		size_t len = strcspn(text, "/");
 
 		if (out->nasked == KL_RESOLVE_DIMS)
-			return kl_error(KL_EUSAGE, "'%s' has more than %d points", of->dims,
+			return kl_error(KL_EUSAGE, "'%s' names more than %d points", of->dims,
 					KL_RESOLVE_DIMS);
 		err = kl_contract_read_dims(&out->asked[out->nasked++], of->contract, text, len);
 		text = text[len] ? text + len + 1 : NULL;
@@ -57,7 +57,7 @@ static const struct kl_dims *point_at(const struct points *points, size_t i, cha
 
 /* --- fills ---------------------------------------------------------------------------------- */
 
-/* The bound of an `index` fill at every point: {"case0": 4096, ..., "expr": "N"}. */
+/* Evaluate the bound of an `index` fill at every point: {"case0": 4096, ..., "expr": "N"}. */
 static int index_bounds(json_t **out, const struct points *points, const char *text)
 {
 	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
@@ -74,7 +74,7 @@ static int index_bounds(json_t **out, const struct points *points, const char *t
 		if (!err)
 			kl_json_set_int(bounds, id, bound);
 	}
-	/* for points that the worker draws */
+	/* the worker evaluates the expression at the points that it draws */
 	kl_json_set_str(bounds, "expr", text);
 	if (!err)
 		*out = kl_steal(&bounds);
@@ -142,7 +142,7 @@ static int resolve_args(struct kl_job *job, const struct points *points)
 	return err;
 }
 
-/* Lower bound of the time of a call, from the backend's peak rates. */
+/* Compute the least time that a call can take at the backend's peak rates. */
 static int floor_ns(int64_t *out, const struct kl_resolve_of *of, const struct kl_dims *dims)
 {
 	const struct kl_contract *contract = of->contract;

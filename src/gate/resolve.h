@@ -9,28 +9,28 @@
 #include "job/job.h"
 
 /*
- * resolve - builds the job that judges a candidate under its contract (job/job.h). Every expression
- * is evaluated at every point; compiled objects are referred to by path.
+ * resolve - builds the job that judges a candidate under its contract (job/job.h). The job has the
+ * value of every expression at every point, and the paths of compiled objects.
  */
-#define KL_RESOLVE_DIMS 2 /* most points in `dims` */
+#define KL_RESOLVE_DIMS 2 /* maximum number of points in `dims` */
 
 struct kl_resolve_of { /* all members are borrowed */
 	const struct kl_backend *backend;
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
 	const char *truth, *honest;            /* paths of the compiled oracles */
-	const struct kl_launch *oracle_launch; /* NULL: the oracle has no plan */
+	const struct kl_launch *oracle_launch; /* NULL: the oracle has no launch plan */
 	const struct kl_artefact *candidate;
 	const struct kl_artefact *parent;   /* NULL: none */
 	const struct kl_artefact *baseline; /* NULL: none was compiled */
-	const char *pool;                   /* directory, created by the worker */
+	const char *pool;                   /* path of the pool; the worker creates it */
 	bool audit, correct, profile;       /* stages to run */
 	bool counters;                      /* read hardware counters if the candidate passes */
-	bool also_only; /* leave out the timed points if the contract has others */
-	uint64_t seed;  /* 0: the worker draws one from the system */
-	/* judge only at these points, as in struct kl_gate_opts; NULL: at those of the contract */
+	bool also_only; /* if the contract has `also` points, judge only at them */
+	uint64_t seed;  /* 0: the worker draws a seed from the system */
+	/* judge only at these points, see struct kl_gate_opts; NULL: at the contract's points */
 	const char *dims;
-	int64_t profile_max_ms;
+	int64_t profile_max_ms; /* time limit of the profile */
 };
 
 /**
