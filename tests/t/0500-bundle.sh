@@ -65,7 +65,7 @@ test_expect_success 'results for a job that nobody here sent' '
 test_expect_success 'a changed byte anywhere is refused, and what is whole is taken' '
 	reseal "" away/a.results >same && test_cmp away/a.results same &&
 	sed "s/\"status\":\"pass\"/\"status\":\"fail\"/" away/a.results >changed &&
-	(cd r && exits 128 git klineage gate --import ../changed >../out 2>../err) && says "it was changed" err &&
+	(cd r && exits 128 git klineage gate --import ../changed >../out 2>../err) && says "the line was changed" err &&
 	sed "s/\"worker\":\"/\"worker\":\"9/" away/a.results >changed &&
 	(cd r && exits 128 git klineage gate --import ../changed 2>../err) && says "were changed" err
 '
@@ -90,7 +90,7 @@ test_expect_success 'sealed rightly, but for another surface, or with nothing be
 	reseal "\$j->{result}{status} = q(excellent)" away/a.results >bad &&
 	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "excellent" err &&
 	reseal "\$j->{time} = q(yesterday)" away/a.results >bad &&
-	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "its time is missing" err &&
+	(cd r && exits 128 git klineage gate --import ../bad 2>../err) && says "time is missing or malformed" err &&
 	reseal "\$j->{result}{status} = q(cannot); \$j->{result}{message} = q(no such device)" away/a.results >bad &&
 	(cd r && exits 125 git klineage gate --import ../bad 2>../err) && says "no such device" err
 '

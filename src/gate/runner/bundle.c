@@ -50,7 +50,7 @@ size_t kl_bundle_jobs(const struct kl_bundle *bundle)
 	return json_array_size(bundle->entries);
 }
 
-/* Add a file named by its digest, unless the bundle has it. Takes ownership of the bytes. */
+/* Add a file named by its digest, unless it is already there. Takes ownership of the bytes. */
 static int add_file(char **name, struct kl_bundle *bundle, const char *dir, const char *suffix,
 		    struct kl_buf *data)
 {
@@ -66,7 +66,7 @@ static int add_file(char **name, struct kl_bundle *bundle, const char *dir, cons
 		}
 	bundle->bytes += data->len;
 	if (bundle->bytes > MAX_BUNDLE)
-		return kl_error(KL_EINVALID, "bundle would be larger than %zu MiB",
+		return kl_error(KL_EINVALID, "the bundle would be larger than %zu MiB",
 				MAX_BUNDLE >> 20);
 	KL_GROW(bundle->file, bundle->nfile + 1, bundle->alloc);
 	file = &bundle->file[bundle->nfile++];
@@ -76,7 +76,10 @@ static int add_file(char **name, struct kl_bundle *bundle, const char *dir, cons
 	return 0;
 }
 
-/* Add the objects that a job refers to and rewrite its paths; the worker creates the pool. */
+/*
+ * Add the objects that a job refers to, and replace their paths in the job by names in the bundle.
+ * The pool gets a name only: the worker creates it.
+ */
 static int localize_paths(json_t *doc, struct kl_bundle *bundle, const char *contract)
 {
 	static const char *const members[] = { "truth", "honest", "candidate", "parent",
@@ -112,7 +115,7 @@ static json_t *make_platform(const struct kl_place *place)
 	return out;
 }
 
-/* The manifest's entry: everything the worker learns about a job; its digest names the job. */
+/* Make the manifest's entry of a job: all that the worker is told. Its digest names the job. */
 static json_t *make_entry(const struct kl_bundle_job *job, const char *doc)
 {
 	const struct kl_event *event = job->event;

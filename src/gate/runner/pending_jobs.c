@@ -31,7 +31,7 @@ static bool has_string(const json_t *list, const char *text)
 	return false;
 }
 
-/* keep the commits that the job was sent for earlier: they still have this surface */
+/* Add the commits of an earlier record of the job: they still have the job's surface. */
 static void keep_commits(json_t *record, const json_t *old)
 {
 	json_t *list = json_object_get(record, "commits"), *commit;

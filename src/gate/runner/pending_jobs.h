@@ -7,16 +7,16 @@
 #include "text/json.h"
 
 /*
- * pending_jobs - keeps records of the jobs that this clone sent elsewhere. A record has everything
- * that the job's verdict needs except the result: $GIT_COMMON_DIR/klineage/jobs/<digest>.json
- * (docs/formats.md, "Bundles and results"). A result for a job without a record is refused.
+ * pending_jobs - keeps records of the jobs that this clone sent elsewhere. The record of a job is
+ * the file $GIT_COMMON_DIR/klineage/jobs/<digest>.json (docs/formats.md, "Bundles and results"). A
+ * record and a result together give the verdict. A result for a job without a record is refused.
  *
- * A record stays after its result was imported, so that the same results can be imported again.
+ * A record is kept after its result was imported, so that the same results can be imported again.
  */
 
 /**
- * Write `record` (klineage.pending/1; its "job" is the digest); durable when it returns. The
- * commits of an earlier record of the same job are added to it.
+ * Write `record` (klineage.pending/1) to disk; its member "job" is the job's digest. The commits of
+ * an earlier record of the same job are added to `record`.
  */
 int kl_pending_put(struct kl_repo *repo, json_t *record);
 /** Read a record. KL_ENOTFOUND: this clone sent no such job. KL_EINVALID: the record is damaged. */

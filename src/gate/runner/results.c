@@ -20,7 +20,7 @@
 #define SCHEMA "klineage.results/1"
 #define MAX_FILE ((size_t)256 << 20)
 #define MAX_JOBS 4096
-#define MAX_WORDS 200 /* bytes of a device's or driver's name */
+#define MAX_WORDS 200 /* maximum length of a device or driver name, in bytes */
 
 void kl_results_release(struct kl_results *results)
 {
@@ -50,11 +50,11 @@ static void intake_release(struct intake *in)
 struct file {
 	const char *text;
 	size_t len;
-	size_t body, nbody; /* offset and bytes of the result lines */
+	size_t body, nbody; /* offset of the result lines, and their length in bytes */
 	size_t foot, sig;   /* offsets of the end line and the signature line; 0: missing */
 };
 
-/* Next line without its newline; false: there is none, or it is incomplete. */
+/* Find the next line and its length without the newline. Return false if no full line is left. */
 static bool next_line(const char **line, size_t *n, const char *text, size_t len, size_t *at)
 {
 	const char *end;
@@ -72,7 +72,10 @@ static bool has_member(const char *line, size_t n, const char *prefix)
 	return n > strlen(prefix) && !memcmp(line, prefix, strlen(prefix));
 }
 
-/* Lines are canonical JSON with sorted members, so no result line begins with "end" or "sig". */
+/*
+ * Find the parts of a results file. Lines are canonical JSON with sorted members, so no result line
+ * begins with "end" or "sig".
+ */
 static int split_lines(struct file *file, const char *text, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *head = NULL;
@@ -97,7 +100,7 @@ static int split_lines(struct file *file, const char *text, size_t len)
 	return 0;
 }
 
-/* The end line has the number of results and the digest of everything before it. */
+/* Check the end line: the number of results, and the digest of all bytes before the end line. */
 static int check_end(const struct file *file, size_t seen)
 {
 	KL_AUTO(json_decrefp) json_t *end = NULL;
@@ -134,7 +137,7 @@ static int check_signature(struct intake *in, const struct file *file)
 		err = kl_error(KL_EINVALID,
 			       "the results are not signed, but klineage.requireSigned "
 			       "is set");
-		return kl_error_hint(err, "klineage-worker --sign-key <file> signs them");
+		return kl_error_hint(err, "to sign results, run klineage-worker --sign-key <file>");
 	}
 	if ((err = kl_json_parse(&last, file->text + file->sig,
 				 strcspn(file->text + file->sig, "\n"))) < 0)
@@ -145,7 +148,7 @@ static int check_signature(struct intake *in, const struct file *file)
 			     kl_json_str_or(last, "sig", ""));
 	if (!err || required)
 		return err < 0 ? kl_error_in(err, "the signature of the results") : err;
-	/* not required, and no allowed signers are configured: ignore the signature */
+	/* no signature is required, and this clone has no means to verify one: ignore it */
 	if (err == KL_EINVALID && !kl_signers_none(signers))
 		return kl_error_in(err, "the signature of the results");
 	kl_error_clear();
@@ -164,7 +167,7 @@ static int check_seal(json_t *line)
 	kl_json_canonical(&text, line);
 	kl_digest_hex(hex, text.ptr, text.len);
 	return strcmp(claimed, hex) ?
-		       kl_error(KL_EINVALID, "it was changed: its digest does not match") :
+		       kl_error(KL_EINVALID, "the line was changed: its digest does not match") :
 		       0;
 }
 
@@ -185,7 +188,8 @@ static int check_same(const json_t *line, const char *key, const char *want)
 
 	if (!strcmp(got, want))
 		return 0;
-	return kl_error(KL_EINVALID, "it is for another %s (%.12s, not %.12s)", key, got, want);
+	return kl_error(KL_EINVALID, "the result is for another %s (%.12s, not %.12s)", key, got,
+			want);
 }
 
 static int check_line(const json_t *line, const struct kl_event *draft, const json_t *result)
@@ -197,22 +201,22 @@ static int check_line(const json_t *line, const struct kl_event *draft, const js
 		return err;
 	if (draft->policy != KL_GATE_POLICY)
 		return kl_error(KL_EINVALID,
-				"the gate's rules have changed since that job was sent away; "
+				"the gate's rules have changed since the job was sent; "
 				"send it again");
 	if (!time_ok(kl_json_str_or(line, "time", "")))
-		return kl_error(KL_EINVALID, "its time is missing or malformed");
+		return kl_error(KL_EINVALID, "the result's time is missing or malformed");
 	if (strlen(kl_json_str_or(line, "device", "")) > MAX_WORDS ||
 	    strlen(kl_json_str_or(line, "driver", "")) > MAX_WORDS)
-		return kl_error(KL_EINVALID, "the name of its device or driver is too long");
+		return kl_error(KL_EINVALID, "the name of the device or driver is too long");
 	if ((err = kl_runner_check(result)) < 0)
 		return err;
 	if (!strcmp(kl_json_str_or(result, "status", ""), "pass") &&
 	    kl_json_int_or(json_object_get(result, "correct"), "cases", 0) < 1)
-		return kl_error(KL_EINVALID, "it passes, but no case was checked");
+		return kl_error(KL_EINVALID, "the result is a pass, but no case was checked");
 	return 0;
 }
 
-/* True if the job ran host code that must be confined; the draft has the verdict's tier. */
+/* True if the job ran host code that must be confined. */
 static bool is_walled(const struct kl_event *draft)
 {
 	return kl_backend_is_walled(&kl_backends, draft->place.id, draft->tier);
@@ -229,7 +233,10 @@ static int64_t *weights_of(const json_t *record, size_t *n)
 	return weights;
 }
 
-/* Like kl_gate_judge() for a local result, but from the record. Takes ownership of the draft. */
+/*
+ * Turn a result into a judgement, as kl_gate_judge() does for a local one, with the record of the
+ * job in place of the session. Takes ownership of the draft.
+ */
 static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *record,
 					 const json_t *line, json_t *result, const char *signer)
 {
@@ -269,7 +276,7 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 	return kl_event_is_for(event, surface->digest, surface->contract_digest);
 }
 
-/* Note the event on the job's commits and on HEAD, where they have the judged surface. */
+/* Note the event on each of the job's commits and HEAD that has the judged surface. */
 static int note_event(struct intake *in, const json_t *record, struct kl_event *event)
 {
 	const char *dir = kl_json_str_or(record, "dir", "");
@@ -291,13 +298,11 @@ static int note_event(struct intake *in, const json_t *record, struct kl_event *
 	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
 		err = kl_noting_add(&in->notes, &in->head, event);
 	if (!err)
-		kl_error_clear(); /* commits can be missing */
+		kl_error_clear(); /* a commit can be missing in this clone */
 	return err;
 }
 
-/*
- * Compute the cache key with the device of the event, and store it as the runner's latest device.
- */
+/* Complete the cache key with the event's device, and store that as the runner's latest device. */
 static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record,
 		  const struct kl_event *event)
 {
@@ -314,8 +319,8 @@ static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *reco
 }
 
 /*
- * Cache an event. A known fail stays even if a later result passes: a wrong answer was seen.
- * *again: this event was cached before.
+ * Cache an event. A cached fail is kept even if a later result passes, because the kernel has given
+ * a wrong answer once. *again: this event was in the cache already.
  */
 static int keep_event(bool *again, struct intake *in, const json_t *record,
 		      const struct kl_event *event)
@@ -346,7 +351,7 @@ static void report_line(struct intake *in, size_t number, const char *job, const
 		kl_strvec_pushf(&in->out->lines, "  (line %zu)", number);
 }
 
-/* Keep the reason of the first refused result; without one, that of the first one not judged. */
+/* Keep why the first result was refused or, if none was, why the first job was not judged. */
 static void keep_reason(struct kl_results *out, bool refused)
 {
 	if (out->why && (!refused || out->refused != 1))
@@ -423,7 +428,7 @@ static int take_lines(struct intake *in, const struct file *file, size_t *seen)
 	*seen = 0;
 	while (!err && next_line(&line, &n, text, file->nbody, &at)) {
 		if (++*seen > MAX_JOBS)
-			return kl_error(KL_EINVALID, "more than %d results", MAX_JOBS);
+			return kl_error(KL_EINVALID, "the file has more than %d results", MAX_JOBS);
 		err = take_line(in, line, n, *seen + 1);
 	}
 	return err;

@@ -58,14 +58,14 @@ int kl_runner_check_wall(const json_t *result)
 	if (processes < 0)
 		return kl_error(KL_ECANNOT,
 				"the worker does not report how host code was confined: use a "
-				"klineage-worker as new as this git-klineage");
+				"klineage-worker that is as new as this git-klineage");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(closed) && processes; i++)
 		if (!has_string(json_object_get(wall, "closed"), closed[i]))
 			return kl_error(KL_ECANNOT,
 					"host code was not fully confined: '%s' is missing",
 					closed[i]);
 	if (!processes && !strcmp(status, "pass"))
-		return kl_error(KL_ECANNOT, "it passes, but no host code ran confined");
+		return kl_error(KL_ECANNOT, "the result is a pass, but no host code ran confined");
 	return 0;
 }
 
@@ -83,7 +83,7 @@ static int exit_error(const struct kl_proc_result *res, struct kl_buf *err_text)
 
 /* --- local ----------------------------------------------------------------- */
 
-/* Pass on only those of the user's variables that the device's libraries need. */
+/* Set up an environment that has only those of the user's variables that the device needs. */
 static void clean_environment(struct kl_strvec *env, const struct kl_runner_work *work)
 {
 	kl_strvec_push(env, "PATH=/usr/bin:/bin");
@@ -101,9 +101,9 @@ static void clean_environment(struct kl_strvec *env, const struct kl_runner_work
 }
 
 /*
- * Run a worker for device code without a jail. It needs the driver's files and device nodes, which
- * differ from machine to machine, so a jail could hide some of them. The candidate's code does not
- * run on the host: the worker parses its cubin and launches it.
+ * Run a worker for device code without a jail. The worker needs the driver's files and device
+ * nodes, which differ from machine to machine, so a jail could hide some of them. A candidate's
+ * device code does not run on the host: the worker parses its cubin and launches it.
  */
 static int run_bare(struct kl_proc_result *res, const char *const *argv,
 		    const struct kl_jail_run *run, const struct kl_runner_work *work)
@@ -135,7 +135,7 @@ static int run_local(json_t **result, const struct kl_runner_work *work)
 
 	if (err < 0)
 		return kl_error(KL_ECANNOT, "klineage-worker is not built or installed");
-#ifdef __SANITIZE_ADDRESS__ /* its sealed children are a separate program */
+#ifdef __SANITIZE_ADDRESS__ /* the worker's sealed children run a program without sanitizers */
 	if ((err = kl_fs_program(&plain, "klineage-worker-plain")) < 0)
 		return err;
 #endif
@@ -179,7 +179,7 @@ static bool has_only(const char *text, const char *others)
 	return true;
 }
 
-/* reject anything that ssh or a shell would not read as a plain name */
+/* Check that neither ssh nor a shell would treat any character of the host name specially. */
 static int check_host(const char *host)
 {
 	if (!host || !*host)

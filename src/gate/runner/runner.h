@@ -10,12 +10,12 @@
 
 /*
  * runner - carries jobs to klineage-worker and their results back (docs/formats.md, "Bundles and
- * results"). There is a table of ways to do that:
+ * results"). The kinds of runners are the rows of a table:
  *
- *	local		run each job on this machine at once: surface c in the run jail, device
- *			code with a clean environment (a candidate's code does not run on the host)
- *	bundle		collect jobs into one file, which the user takes to a worker; the user
- *			imports the results
+ *	local		run each job on this machine at once: kernels in C in the run jail, device
+ *			code with a clean environment only, as it does not run on the host
+ *	bundle		collect jobs into one file; the user takes it to a worker and imports the
+ *			results
  *	ssh:<host>	send the same file to a worker over ssh and read its results back
  *
  *	kl_runner_parse(&r, "ssh:gpu1")
@@ -29,7 +29,7 @@ struct kl_runner;
 struct kl_runner_work {
 	const struct kl_jail *jail;
 	const json_t *job;
-	/* has every file that the job refers to; the only writable directory */
+	/* directory with all files of the job; the worker may write to no other directory */
 	const char *dir;
 	int64_t timeout_ms;
 	const char *ncu; /* path of ncu from the configuration; NULL: the worker finds it */
@@ -39,21 +39,21 @@ struct kl_runner_work {
 /* A bundle of jobs to send. */
 struct kl_runner_load {
 	const struct kl_buf *bundle;
-	const char *worker; /* path of the program on that host; NULL: klineage-worker */
-	bool talk;          /* show its progress on our stderr */
+	const char *worker; /* path of klineage-worker on the host; NULL: it is in PATH there */
+	bool talk;          /* show the worker's progress on our stderr */
 };
 
 struct kl_runner_way {
 	const char *name;
-	int (*check)(const char *arg); /* check the argument; NULL: takes none */
+	int (*check)(const char *arg); /* check the argument; NULL: this kind takes none */
 	/**
 	 * Run one job. KL_ECANNOT: the worker could not run; the message has its output. NULL: jobs
 	 * are collected in a bundle.
 	 */
 	int (*run)(json_t **result, const struct kl_runner_work *work);
 	/**
-	 * Send a bundle and read its results. KL_ECANNOT: it failed; `results` has those received
-	 * until then. NULL: the user carries the bundle.
+	 * Send a bundle and read its results. KL_ECANNOT: the connection or the worker failed;
+	 * `results` has the output received until then. NULL: the user carries the bundle.
 	 */
 	int (*carry)(struct kl_buf *results, const struct kl_runner *runner,
 		     const struct kl_runner_load *load);
@@ -66,12 +66,12 @@ struct kl_runner {
 	char copy[KL_RUNNER_NAME]; /* `name`, cut at the ':' */
 };
 
-/** Parse the name of a runner; NULL means "local". KL_EUSAGE: unknown runner or bad argument. */
+/** Parse the name of a runner; NULL: "local". KL_EUSAGE: unknown runner or bad argument. */
 int kl_runner_parse(struct kl_runner *out, const char *name);
 
 /**
- * Check that the document is a result (klineage.result/1) with a known status: KL_EINVALID. The
- * output of a worker is untrusted input.
+ * Check that a document is a result (klineage.result/1) with a known status. KL_EINVALID: it is
+ * not. The output of a worker is untrusted input.
  */
 int kl_runner_check(const json_t *result);
 
@@ -83,12 +83,12 @@ bool kl_runner_lacks_device(const json_t *result);
 
 /**
  * Check a result for a surface with host code: its member `wall` must state that the host code ran
- * confined, as the tier promises. KL_ECANNOT: it does not, or not completely: the worker is too old
- * or not ours.
+ * confined, as the tier promises. KL_ECANNOT: the member is missing or names too few walls, so the
+ * worker is too old or not ours.
  */
 int kl_runner_check_wall(const json_t *result);
 
-/** True if a remote shell would read the path of a program as one plain word. */
+/** True if `path` has only characters that no remote shell treats specially. */
 bool kl_runner_program_ok(const char *path);
 
 #endif

@@ -27,7 +27,7 @@ struct transfer {
 	const struct kl_buf *bytes;
 };
 
-/* The command that the user must run on the worker's machine. */
+/* Return the command that the user must run on the worker's machine. */
 static char *worker_command(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *leaf = slash ? slash + 1 : file;
@@ -52,7 +52,7 @@ static int write_file(struct kl_transfer *out, const struct transfer *transfer)
 	return KL_FAULT("bundle-put-done");
 }
 
-/* Report a broken connection, and how many results were received before. */
+/* Report a broken connection, and how many results were received before it broke. */
 static int connection_error(const struct kl_transfer *out, const struct transfer *transfer, int err,
 			    const char *why, const char *hints)
 {
@@ -65,7 +65,7 @@ static int connection_error(const struct kl_transfer *out, const struct transfer
 		transfer->runner->arg);
 }
 
-/* Results are imported even if the connection broke after they were received. */
+/* Send the bundle and import the results, even if the connection broke after some were received. */
 static int carry_bundle(struct kl_transfer *out, const struct transfer *transfer)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -92,7 +92,7 @@ static int carry_bundle(struct kl_transfer *out, const struct transfer *transfer
 		return kl_error_in(KL_ECANNOT, "the results from '%s'", transfer->runner->arg);
 	if (sent < 0)
 		return connection_error(out, transfer, sent, why, hints);
-	if (results.cannot) /* not an error here: the caller decides whether it needs the result */
+	if (results.cannot) /* no error: the caller decides whether it needs the missing results */
 		out->why = kl_asprintf("cannot test on '%s': %s", transfer->runner->arg,
 				       results.why);
 	return 0;

@@ -16,19 +16,20 @@ struct kl_bundle; /* gate/runner/bundle.h */
 /* The outcome of sending a bundle. */
 struct kl_transfer {
 	bool waiting;             /* the user must take `file` to a worker */
-	char *file, *digest;      /* path and name of the bundle; NULL: none */
-	size_t jobs;              /* sent */
-	char *command;            /* for `file`: the command to run at the worker */
+	char *file, *digest;      /* path and name of the bundle; NULL: no file; no jobs */
+	size_t jobs;              /* number of jobs in the bundle */
+	char *command;            /* the command to run where the worker is; NULL without `file` */
 	size_t imported, refused; /* results that were received over ssh */
-	/* reason of the first job that the worker could not judge; NULL: none */
+	/* why the worker could not judge the first such job; NULL: it judged every job */
 	char *why;
 };
 void kl_transfer_release(struct kl_transfer *sent);
 
 /**
- * Record every job durably, then send the bundle. `path` is the file to write; NULL:
- * $GIT_COMMON_DIR/klineage/bundles/<digest>.tar. An empty bundle is not sent: returns 0, without a
- * file. KL_ECANNOT: no worker could judge it; results received until then are kept.
+ * Write a record of every job to disk, then send the bundle. `path` is the file to write; NULL:
+ * $GIT_COMMON_DIR/klineage/bundles/<digest>.tar. If the bundle is empty, do nothing and return 0.
+ * KL_ECANNOT: the connection or the worker failed, or results were invalid; the valid results that
+ * were received are imported.
  */
 int kl_transfer_send(struct kl_transfer *out, const struct kl_bundle *bundle,
 		     const struct kl_runner *runner, struct kl_repo *repo, const char *path,
