@@ -139,7 +139,8 @@ int kl_chat_probe_say(struct kl_repo *repo, bool json)
 		print_text(&probe);
 	if (kl_probe_works(&probe))
 		return 0;
-	err = kl_error(KL_ENO, "the model '%s' answered, but not all of it works", probe.model);
+	err = kl_error(KL_ENO, "model '%s' replied, but the reply or its token counts are unusable",
+		       probe.model);
 	if (!probe.reply.usage.known && probe.price)
 		kl_error_hint(err, "without token counts each request costs what was reserved for "
 				   "it; see klineage.provider.<name>.usage");

@@ -139,7 +139,7 @@ int kl_chat_settle_correct(struct kl_repo *repo, const char *workload, const cha
 	int err;
 
 	if (!cost)
-		return kl_error(KL_EUSAGE, "--correct needs --cost, what the provider charged");
+		return kl_error(KL_EUSAGE, "--correct needs --cost <usd>, the amount charged");
 	if ((err = read_cost(&nano, cost)) < 0 ||
 	    (err = kl_ledger_correct(&before, repo, workload, id, nano)) < 0)
 		return err;

@@ -49,7 +49,7 @@ struct kl_cmd {
 	const char *summary;
 };
 
-/** The table of verbs, terminated by a NULL name. */
+/** The table of verbs; the name in the row after the last is NULL. */
 extern const struct kl_cmd kl_cmds[];
 
 int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -10,7 +10,7 @@
 
 static const char synopsis[] = "admit [<options>] <card>";
 
-#define MAX_WHY 12 /* states listed if none can be tried */
+#define MAX_WHY 12 /* how many states to list if the card cannot be tried on any */
 
 static const struct kl_admit_state *chosen_state(const struct kl_admission *admission)
 {
@@ -20,7 +20,8 @@ static const struct kl_admit_state *chosen_state(const struct kl_admission *admi
 static void print_none(const struct kl_admission *admission)
 {
 	if (!admission->n)
-		printf("%s: no lineage in this repository to try it on\n", admission->card->id);
+		printf("%s: this repository has no lineage to try the card on\n",
+		       admission->card->id);
 	else
 		printf("%s: cannot be tried on any of %zu states\n", admission->card->id,
 		       admission->n);
@@ -83,7 +84,7 @@ static void print_trial(const struct kl_admission *admission)
 	       kl_card_status_name(admission->card->status));
 }
 
-/* States that were not tried, each with the reason. */
+/* List the states that were not tried, each with the reason. */
 static json_t *untried_json(const struct kl_admission *admission)
 {
 	json_t *list = json_array();
@@ -120,7 +121,7 @@ static const char *result_name(enum kl_result result)
 	return result == KL_RESULT_PASS ? "pass" : "fail";
 }
 
-/* `trial` NULL: it was a dry run. */
+/* Set the members of `value` that describe the trial. `trial` NULL: it was a dry run. */
 static void put_trial(json_t *value, const struct kl_card_trial *trial)
 {
 	kl_json_set_str(value, "result", trial ? result_name(trial->result) : NULL);
@@ -227,7 +228,7 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = { KL_OPT_BOOL('n', "dry-run", &args.dry,
 						   "show on which state the card would be tried"),
 				       KL_OPT_STR('\0', "on", &args.on, "<state>",
-						  "use only this lineage, or this commit of one"),
+						  "try the card only on this lineage or commit"),
 				       KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
 				       KL_SKILL_MODEL_OPTS(&args.model, "induce"),
 				       KL_OPT_BOOL('\0', "no-control", &args.no_control,

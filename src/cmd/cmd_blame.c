@@ -18,17 +18,17 @@
 
 static const char synopsis[] = "blame [<options>] <file>";
 
-#define MAX_TEXT ((size_t)4 << 20) /* bytes of a source file */
+#define MAX_TEXT ((size_t)4 << 20) /* maximum size of a source file */
 #define OUTSIDE SIZE_MAX           /* the line is not in any state of the lineage */
 
 /* The file to blame, the lineage it is blamed on, and the result. */
 struct subject {
 	char *path;         /* relative to the contract's directory */
 	char *workload;     /* of the enclosing contract; NULL: none found */
-	struct kl_buf text; /* the file in the worktree, or in K* if not there */
+	struct kl_buf text; /* the file in the worktree or, if it is not there, in K* */
 	bool there;         /* the file exists in the worktree */
 	struct kl_view view;
-	size_t *step; /* for each line its step, or OUTSIDE */
+	size_t *step; /* for each line the step that added it, or OUTSIDE */
 	struct kl_strvec lines;
 	struct kl_card **card; /* owned; cards with a step of this lineage as evidence */
 	size_t ncard, alloc;
@@ -47,7 +47,7 @@ static void subject_release(struct subject *subject)
 	free(subject->card);
 }
 
-/* --- which file, of which workload --------------------------------------------- */
+/* --- the file and its workload ------------------------------------------------- */
 
 static int read_workload(char **out, const char *path)
 {
@@ -112,7 +112,7 @@ static int open_lineage(struct subject *subject, struct kl_repo *repo, const cha
 	return err < 0 ? err : kl_view_load(&subject->view, repo, workload, name);
 }
 
-/* --- which step -------------------------------------------------------------------- */
+/* --- the step of each line --------------------------------------------------------- */
 
 static size_t step_of(const struct kl_view *view, const git_oid *commit)
 {
@@ -160,7 +160,7 @@ static int blame_subject(struct subject *subject, struct kl_repo *repo)
 	return 0;
 }
 
-/* --- which cards ------------------------------------------------------------------------ */
+/* --- the cards of each step ------------------------------------------------------------- */
 
 static bool is_evidence(const struct kl_card *card, const struct kl_view *view, size_t step)
 {
@@ -210,9 +210,7 @@ static void format_effect(char out[32], const struct kl_ratio *ratio)
 	snprintf(out, 32, ratio->ppm > 0 ? "%.2fx" : "", (double)ratio->ppm / 1e6);
 }
 
-/*
- * A word for the step: the mechanism it adds, else the action of the backward step that undid it.
- */
+/* Name a step by the mechanism it adds, else by the action of the backward step that undid it. */
 static const char *describe_subject(const struct subject *subject, size_t k)
 {
 	const struct kl_step *step = k == OUTSIDE ? NULL : &subject->view.step[k].step;
@@ -237,7 +235,7 @@ static void print_lines(const struct subject *subject, const struct kl_term *ter
 		char state[24] = "", by[32] = "";
 		const char *what = "";
 
-		/* label only the first line of a run */
+		/* label only the first of the lines in a row from the same step */
 		if (k != last) {
 			snprintf(state, sizeof(state), k == OUTSIDE ? "-" : "K_%zu", k);
 			what = describe_subject(subject, k);
@@ -297,7 +295,7 @@ static void print_steps(const struct subject *subject, const struct kl_term *ter
 	}
 }
 
-/* --- for programs ----------------------------------------------------------------------------- */
+/* --- output for programs ---------------------------------------------------------------------- */
 
 static json_t *texts_json(const struct kl_card_pre *pre, size_t n)
 {
@@ -340,7 +338,7 @@ static json_t *step_json(const struct subject *subject, size_t k)
 	return object;
 }
 
-/* One row for each line of the file, for --porcelain. */
+/* Make the rows of --porcelain: one per line of the file. */
 static json_t *rows_json(const struct subject *subject, json_t *steps)
 {
 	json_t *list = json_array();

@@ -261,7 +261,7 @@ static void cost_row(struct kl_table *table, const struct kl_spend_phase *phase)
 					      phase->reserved ? reserved : "-" });
 }
 
-/* Show each improvement, the first and last point, and every `every`th one. */
+/* True for the first and last point, for each new best time, and for each `every`th point. */
 static bool is_shown(const struct kl_spend *spend, size_t i, size_t every)
 {
 	if (!i || i + 1 == spend->npoint || spend->point[i].ns != spend->point[i - 1].ns)
@@ -295,7 +295,7 @@ static void print_bars(const struct kl_spend *spend)
 	}
 }
 
-/* Parts in a million of the prompts that were read from a cache; -1: no prompt is known. */
+/* Return how much of all prompts was read from a cache, in millionths; -1: unknown. */
 static int64_t cached_ppm(const struct kl_usage *usage)
 {
 	int64_t prompt = kl_usage_prompt(usage);
@@ -421,7 +421,7 @@ static int list_workloads(struct kl_strvec *out, struct request *request)
 	return err;
 }
 
-/* Add each phase with its workload, for --porcelain. */
+/* Add the rows of --porcelain: one per phase, with the workload. */
 static void add_phases(json_t *to, const struct kl_spend *spend)
 {
 	for (size_t i = 0; i < spend->n; i++) {
@@ -507,7 +507,7 @@ static int do_export(struct request *request)
 static int do_probe(struct request *request)
 {
 	if (request->n)
-		return kl_opt_usage(synopsis, "'probe' takes no conversation");
+		return kl_opt_usage(synopsis, "'probe' takes no arguments");
 	return kl_chat_probe_say(request->repo, request->out.json);
 }
 
@@ -549,7 +549,7 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "settle: book this amount in total (default: all that was "
 			   "reserved)"),
 		KL_OPT_STR('\0', "correct", &request.correct, "<id>",
-			   "settle: correct this reservation, which is settled, to --cost"),
+			   "settle: change the amount of this settled reservation to --cost"),
 		KL_OPT_STR('o', "output", &request.output, "<file>",
 			   "export: write the recording to this file"),
 		KL_OPT_END

@@ -36,7 +36,7 @@ struct options {
 	int64_t steps, rejections;
 };
 
-/* what a walk needs besides the repository */
+/* What a walk needs besides the repository. */
 struct tools {
 	struct kl_progress *progress;
 	struct kl_gate *gate;
@@ -91,7 +91,10 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 	return kl_deopt_model_open(out, &tools->model, workload);
 }
 
-/* The expected pause between two requests, for prompt caching: a gate run, or a remote exchange. */
+/*
+ * Estimate the pause between two requests to the model, during which the provider must keep the
+ * prompt cached: a gate run, or sending jobs to a worker and waiting for the results.
+ */
 static int64_t pause_of(const struct tools *tools, int64_t profile_ms)
 {
 	return kl_gate_is_remote(tools->gate) ? JOURNEY_MS :
@@ -189,7 +192,7 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *re
 			*committed->dir ? committed->dir : ".");
 }
 
-/* Print the estimate only: start no walk, send nothing. */
+/* Print what a walk is likely to cost. Start no walk and send nothing. */
 static int print_estimate(struct tools *tools, const struct options *options,
 			  const struct kl_surface *expert)
 {
@@ -262,7 +265,7 @@ static int start_walk(struct kl_sequencer *sequencer, struct tools *tools, struc
 	return kl_sequencer_start(sequencer, &opts);
 }
 
-/* --- going on ----------------------------------------------------------------- */
+/* --- resuming ----------------------------------------------------------------- */
 
 static int same_platform(const struct kl_sequencer *sequencer, const struct tools *tools)
 {
@@ -323,7 +326,7 @@ static int go_on(struct kl_sequencer *sequencer, struct tools *tools, struct opt
 	return err;
 }
 
-/* --- the end ------------------------------------------------------------------- */
+/* --- running, status and abort ------------------------------------------------- */
 
 static int run_walk(struct kl_sequencer *sequencer, struct tools *tools,
 		    const struct options *options)
@@ -423,7 +426,7 @@ static int parse_options(struct options *options, int *argc, char ***argv)
 			    "end here and record the accepted steps as the lineage"),
 		KL_OPT_BOOL('\0', "abort", &options->abort,
 			    "drop the operation without changing any branch or note"),
-		KL_OPT_BOOL('\0', "status", &options->status, "show where the operation is"),
+		KL_OPT_BOOL('\0', "status", &options->status, "show the operation in progress"),
 		KL_OPT_STR('\0', "action", &options->claim.action, "<word>",
 			   "name the category of a stepwise edit"),
 		KL_OPT_STR('\0', "mechanism", &options->claim.mechanism, "<name>",

@@ -30,7 +30,8 @@ static int require_speed(const struct kl_judgement *judgement,
 	if (fast ? parent->speed == KL_SPEED_FAST :
 		   kl_speed_is_not_slower(&judgement->event->profile))
 		return 0;
-	fprintf(stderr, "git-klineage: --require: not shown to be %s than the parent\n",
+	fprintf(stderr,
+		"git-klineage: --require: the kernel was not shown to be %s than the parent\n",
 		fast ? "faster" : "no slower");
 	return 1;
 }
@@ -79,7 +80,7 @@ static int send_away(struct kl_gate *gate, const struct kl_gate_options *options
 		return err;
 	printf("%s\n", sent.file);
 	err = kl_error(KL_ECANNOT, "no verdict yet: the job was written to '%s'", sent.file);
-	kl_error_hint(err, "copy it to the machine that judges and run there: %s", sent.command);
+	kl_error_hint(err, "copy the file to the worker's machine and run there: %s", sent.command);
 	return kl_error_hint(err, "then run here: git klineage gate --import <results>");
 }
 
@@ -112,7 +113,7 @@ static int ask_one(struct asked *asked, struct kl_gate *gate, const struct kl_ga
 				asked->sel.kind == KL_STATE_REV && !options->no_note ? hex : NULL);
 }
 
-/* Name the next candidate that has no verdict yet. */
+/* Tell the gate which candidate comes next, so that it can be compiled during this judgement. */
 static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t n)
 {
 	size_t i = 0;
@@ -124,8 +125,8 @@ static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t 
 }
 
 /*
- * Judge all candidates. Deferred ones are sent to the runner in one bundle and then looked up
- * again.
+ * Judge all candidates. If some are deferred, send their jobs to the runner in one bundle, then get
+ * their verdicts from the cache.
  */
 static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 		   const struct kl_gate_options *options)
@@ -180,7 +181,7 @@ static int show_result(struct asked *asked, const struct kl_gate_options *option
 	return exit_code(judgement, options);
 }
 
-/* With --since, a failed kernel outweighs one that cannot be judged here. */
+/* Return the worse exit code. With --since, a failed kernel (1) is worse than any other code. */
 static int worse_of(int a, int b, const struct kl_gate_options *options)
 {
 	if (options->since && (a == 1 || b == 1))
@@ -260,7 +261,7 @@ static int judge_all(struct kl_repo *repo, const struct kl_gate_options *options
 	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
-/* --- what changed -------------------------------------------------------------- */
+/* --- the kernels that changed (--since) ---------------------------------------- */
 
 static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const char *rev)
 {
@@ -270,8 +271,8 @@ static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const c
 }
 
 /*
- * Judge each kernel that differs, with its old version as parent. An unreadable contract counts as
- * a failed kernel; a removed one is only reported.
+ * Judge each kernel that differs, with its old version as parent. A contract that cannot be read
+ * counts as a failed kernel; a contract that was removed is only reported.
  */
 static int judge_since(struct kl_repo *repo, const struct kl_gate_options *options, const char *rev)
 {

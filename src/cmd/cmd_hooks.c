@@ -68,7 +68,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_hooks *h
 			 (const char *const[]){ "event", "state", "path", NULL });
 }
 
-/* The path relative to the top of the worktree, if it is inside. */
+/* Return the path, made relative to the top of the worktree if it is inside. */
 static const char *shown_path(struct kl_repo *repo, const char *path)
 {
 	const char *top = kl_repo_worktree(repo);
@@ -110,8 +110,8 @@ static void say_lines(struct kl_repo *repo, const struct kl_hooks *hooks)
 }
 
 /*
- * The hooks belong to another manager: print the lines to add and where. Returns 0 if they are
- * there already, else 1.
+ * Another program manages the hooks: print the lines that the user must add, and where. Returns 0
+ * if the lines are there already, else 1.
  */
 static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 {
@@ -244,7 +244,7 @@ static int run_hook(struct kl_out *out, int argc, char **argv)
 
 /* --- the verb -------------------------------------------------------------- */
 
-/* Programs get the status alone; nothing is offered to them. */
+/* Install the hooks; set up signing if asked to, else offer it, but not in output for programs. */
 static int install_and_sign(struct kl_repo *repo, bool chain, bool sign,
 			    const struct kl_listing *out)
 {
@@ -297,7 +297,7 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "'%s' does not take an argument '%s'", what, argv[1]);
 	if (sign && (strcmp(what, "install") || kl_listing_asked(&out)))
-		return kl_opt_usage(synopsis,
-				    "--sign is for 'install', without --json, --porcelain and -z");
+		return kl_opt_usage(
+			synopsis, "--sign needs 'install' and excludes --json, --porcelain and -z");
 	return configure_hooks(what, chain, sign, &out);
 }

@@ -59,7 +59,7 @@ static int list_templates(const struct kl_listing *out)
 	return err;
 }
 
-/* Outside a repository there are no remotes. */
+/* In a repository, print how to set up its remotes and signing. */
 static void offer_here(void)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
@@ -117,7 +117,7 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 
 /* --- a recipe for CI --------------------------------------------------------- */
 
-/* For each file of templates/ci, the path where its forge looks for it. */
+/* The files of templates/ci, and the paths where the forges expect them. */
 static const struct recipe {
 	const char *forge, *from, *to;
 } recipes[] = {
@@ -173,7 +173,7 @@ static int init_ci(const char *forge)
 	if (!n)
 		return kl_opt_usage(synopsis, "no CI recipe for '%s' (available: github, gitlab)",
 				    forge);
-	puts("next: follow the instructions in its first lines, then commit it");
+	puts("next: follow the instructions in the first lines of each file, then commit");
 	kl_sign_offer(repo);
 	return 0;
 }

@@ -212,7 +212,7 @@ static void print_estimate_text(const struct kl_wording_estimate *estimate)
 	       estimate->nano[1] ? "" : "; the model is not metered");
 }
 
-/* --witness takes cards as arguments and uses no model. */
+/* Check the options of --witness, which takes cards as arguments and uses no model. */
 static int check_witness(const struct options *options)
 {
 	const char *option = options->words ? "--words" : options->cards ? "--cards" : NULL;
@@ -238,7 +238,7 @@ static int print_estimate(struct kl_wording *wording, bool json)
 	return 0;
 }
 
-/* Word and store the cards one by one, so that an error loses none of the stored ones. */
+/* Complete and store the cards one by one, so that an error loses no finished card. */
 static int word_and_put(struct kl_lift *lift, struct kl_library *lib, struct speaker *speaker,
 			const struct options *options)
 {

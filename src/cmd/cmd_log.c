@@ -11,7 +11,7 @@
 #include "lineage/view.h"
 
 #define BAR_WIDTH 48 /* columns, if the terminal is wide enough */
-#define BAR_LEFT 22  /* columns before a bar, and one after it */
+#define BAR_LEFT 22  /* columns that a bar cannot use: those before it, and one after it */
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
@@ -117,7 +117,7 @@ static void print_view(const struct kl_view *view, bool bars, const struct kl_te
 		print_bars(view, term);
 }
 
-/* --- for programs ---------------------------------------------------------------- */
+/* --- output for programs --------------------------------------------------------- */
 
 static json_t *ratio_json(const struct kl_ratio *ratio)
 {

@@ -27,7 +27,7 @@ struct args {
 };
 
 struct session {
-	struct kl_repo *repo, *other; /* other: of --library, or NULL */
+	struct kl_repo *repo, *other; /* other: the repository of --library; NULL: not given */
 	struct kl_taxonomy *tax;
 	struct kl_index *index;
 	struct kl_progress *progress;
@@ -36,7 +36,7 @@ struct session {
 	struct kl_session *session;
 	struct kl_materialize_root root;
 	char *name;
-	json_t *kept; /* options of the run: as it began, and as given now */
+	json_t *kept; /* options of the run, with those given now in place of the stored ones */
 	struct kl_materialization m;
 	struct kl_roundtrip rt;
 };
@@ -158,7 +158,7 @@ static int keep_workload(const struct session *session, const char *workload)
 	return kl_said_keep(session->kept, path);
 }
 
-/* Options given now override those given when the run began. */
+/* Load the options that the run began with; those given now override them. */
 static int recall_workload(struct session *session, struct args *args, const char *workload)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(session, workload);
@@ -334,7 +334,7 @@ static int check_trials(const struct args *args)
 		       kl_opt_usage(synopsis, "--trials must be 1 to 100");
 }
 
-/* A continued roundtrip keeps its number of trials and its choice of cards. */
+/* Load the options of a roundtrip. If continued, it keeps its number of trials and --held-out. */
 static int recall_trials(struct session *session, struct args *args, const char *workload)
 {
 	bool not_given = args->trials == TRIALS_NOT_GIVEN;

@@ -150,7 +150,7 @@ static void print_paths(const struct kl_retrieval *retrieval)
 	}
 }
 
-/* --- explained ---------------------------------------------------------------------------- */
+/* --- --explain ---------------------------------------------------------------------------- */
 
 static void print_pres(const char *kind, const struct kl_retrieved_pres *pres)
 {
@@ -378,7 +378,7 @@ static int make_target(struct answer *answer, const struct args *args)
 			    args->worktree ? KL_STATE_WORKTREE : KL_STATE_REV,
 			    args->rev ? args->rev : "HEAD", args->workload);
 
-	if (!err && args->worktree) /* prior steps are those of HEAD */
+	if (!err && args->worktree) /* uncommitted files have no steps: take those of HEAD */
 		err = kl_repo_resolve(&head, answer->repo, "HEAD");
 	else if (!err)
 		head = answer->sel.commit;
@@ -413,7 +413,7 @@ static void print_answer(const struct answer *answer, const struct args *args)
 			"lint'\n",
 			kl_index_bad(answer->ix), kl_index_bad(answer->ix) == 1 ? "" : "s");
 	if (!answer->target.measured)
-		fprintf(stderr, "hint: run 'git klineage gate' on this state to know more facts "
+		fprintf(stderr, "hint: run 'git klineage gate' on this state to learn more facts "
 				"about it\n");
 	if (!kl_index_count(answer->ix))
 		fprintf(stderr, "hint: the library is empty; get cards with 'git klineage lift', "
@@ -433,7 +433,7 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "explain", &args.explain,
 			    "print every score and every condition"),
 		KL_OPT_INT('\0', "limit", &args.limit, "<n>",
-			   "offer at most n cards, and those that they require"),
+			   "offer at most n cards, plus the cards that they require"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "find cards for another platform (cuda/sm_90)"),
 		KL_OPT_BOOL('\0', "repair", &args.repair,

@@ -13,7 +13,7 @@ enum format { TERM, MARKDOWN, JSON };
 
 /* --- text for a terminal -------------------------------------------------------- */
 
-/* Wrap the text at the terminal width; continuation lines are indented to the start of the text. */
+/* Print the text, wrapped at the terminal's width. Further lines are indented like the text. */
 static void print_wrapped(const struct kl_term *term, size_t indent, const char *mark,
 			  enum kl_paint paint, const char *text)
 {

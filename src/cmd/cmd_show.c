@@ -107,8 +107,8 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 }
 
 /*
- * The number i of the state K_i that a rejection was tried on. Walks count back from K*, lineages
- * forward.
+ * Return i of the state K_i on which a rejected step was tried; -1: unknown. The steps of walks are
+ * numbered back from K*, those of lineages forward from K_0.
  */
 static long tried_on(const struct kl_view *view, struct kl_repo *repo, const git_oid *on)
 {
@@ -167,7 +167,7 @@ static int print_rejections(const struct kl_view *view, size_t i, struct kl_repo
 	return 0;
 }
 
-/* Color a diff like git does. */
+/* Print a diff in git's colors. */
 static void paint_diff(const char *text, const struct kl_term *term)
 {
 	for (const char *at = text; *at;) {

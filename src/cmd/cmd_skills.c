@@ -349,7 +349,8 @@ struct part {
 	const char *name;
 	int (*run)(const struct args *args);
 	bool lists;
-	bool (*anywhere)(const struct args *args); /* works without a repository; NULL: never */
+	/* true: no repository is needed for these arguments; NULL: one is always needed */
+	bool (*anywhere)(const struct args *args);
 };
 
 static const struct part parts[] = {

@@ -11,15 +11,15 @@
  * deopt_model - options that choose the model of a walk: provider, command, model and budget.
  *
  * The options given when a walk starts hold for every --continue. They are kept in this worktree's
- * git directory (klineage/op.model, docs/formats.md, "Refs"), beside the configuration and as
- * trusted as that. They are never stored in an object, so a clone or fetch cannot bring a command
- * or a budget here.
+ * git directory (klineage/op.model, docs/formats.md, "Refs"), and trusted like the configuration
+ * there. They are never stored in a git object, so a clone or fetch cannot bring a command or a
+ * budget along.
  */
 struct kl_deopt_model {
 	const char *exec, *model, *budget; /* options given now; NULL: not given */
 	struct kl_repo *repo;
 	struct kl_progress *progress;
-	int64_t pause_ms; /* as in session.h */
+	int64_t pause_ms; /* expected pause between two turns; 0: unknown */
 	bool begins;      /* a new operation is being started */
 	char *who;        /* "chat" or "exec"; NULL: the walk has no model */
 	/* private */
@@ -30,22 +30,20 @@ struct kl_deopt_model {
 void kl_deopt_model_release(struct kl_deopt_model *model);
 
 /**
- * Choose the model that proposes and re-derives, and set `who`. `*rederive` is the option given:
- * "chat", "exec", "none", or NULL for the configuration or else the model that proposes. It becomes
- * the model that re-derives, or NULL for none. KL_EUSAGE: two different models in one walk, or a
- * model option in a walk without a model.
+ * Choose the model that proposes steps and re-derives them, and set `who`. `*rederive` is the value
+ * of --rederive: "chat", "exec" or "none"; NULL: use the configured model, else the model that
+ * proposes. On return it is the model that re-derives; NULL: none does. KL_EUSAGE: two different
+ * models in one walk, or a model option in a walk without a model.
  */
 int kl_deopt_model_choose(struct kl_deopt_model *model, const char **rederive,
 			  const char *rewriters);
 /** Load the options of the operation in progress and check those given now; `who` must be set. */
 int kl_deopt_model_resume(struct kl_deopt_model *model);
 
-/** Open the session, once, without storing the options: to read its figures. `model` owns it. */
+/** Open the session on the first call. The options are not stored. `model` owns the session. */
 int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *model,
 			const char *workload);
-/**
- * As kl_deopt_model_look, and store the options if an operation starts or options are given now.
- */
+/** Call kl_deopt_model_look(), then store the options if an operation starts or any are given. */
 int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *model,
 			const char *workload);
 /** Delete the stored options when an operation ends. */

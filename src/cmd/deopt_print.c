@@ -11,7 +11,7 @@
 
 /* --- status ----------------------------------------------------------------------- */
 
-/* Print the bundle of a walk that awaits results, and the commands that get them. */
+/* Print the bundle of a walk that awaits results, and the commands to run the jobs and resume. */
 static void print_awaiting(const json_t *what, const char *indent)
 {
 	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
@@ -51,7 +51,7 @@ static void print_derivation(const struct kl_walk *walk)
 	       json_array_size(json_object_get(step, "attempts")) + 1);
 }
 
-/* Get the money spent on this workload's walks and its cap; false if unknown here. */
+/* Read what this workload's walks cost, and the cap. False: no model, or no readable ledger. */
 static bool has_money(int64_t *spent, int64_t *cap, const struct kl_walk *walk,
 		      struct kl_deopt_model *model)
 {
@@ -122,7 +122,7 @@ int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *mod
 	return 0;
 }
 
-/* --- the end ------------------------------------------------------------------- */
+/* --- outcome ------------------------------------------------------------------- */
 
 static void print_json(const struct kl_outcome *out)
 {

@@ -11,7 +11,7 @@
  * (docs/formats.md, "What verbs print").
  */
 void kl_deopt_print_outcome(const struct kl_outcome *out, bool json);
-/** `model` must be resumed. The money spent is printed if the ledger can be read here. */
+/** Print the status; call kl_deopt_model_resume() first. An unreadable ledger is left out. */
 int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json);
 int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_session *session,
 			    const char *workload, bool json);

@@ -6,15 +6,15 @@
 #include "text/json.h"
 
 /*
- * estimate_print - prints the cost estimate of a conversation (`--estimate`): the least and most it
- * is likely to cost, the assumptions, and the money spent of the cap. As text, or as one line of
+ * estimate_print - prints what a conversation is likely to cost (`--estimate`): the least and most,
+ * the assumptions, and how much of the cap is spent already. The output is text, or one line of
  * JSON, schema klineage.estimate/1 (docs/formats.md).
  */
 
-/** One assumption; rows are printed in order. */
+/** One assumption of an estimate. Rows are printed in order. */
 struct kl_estimate_row {
 	const char *key;          /* JSON member; NULL: in text only */
-	const char *label, *what; /* "steps", "accepted"; NULL: in JSON only */
+	const char *label, *what; /* "steps", "accepted"; label NULL: in JSON only */
 	const int64_t *ends;      /* least and most; NULL: use `number` */
 	int64_t number;
 };
@@ -23,7 +23,7 @@ struct kl_estimate_print {
 	const char *workload;
 	const char *one;     /* what is estimated: "a walk" */
 	const char *all;     /* what the cap covers: "the walks of this workload" */
-	const char *note;    /* text after the assumptions; or NULL */
+	const char *note;    /* text after the assumptions; NULL: none */
 	const int64_t *nano; /* nano-dollars: least and most; 0: not metered */
 	const struct kl_estimate_row *row;
 	size_t n;
@@ -32,7 +32,7 @@ struct kl_estimate_print {
 /** Print the estimate. Fails if the ledger of `session` cannot be read. */
 int kl_estimate_print(const struct kl_estimate_print *print, struct kl_session *session, bool json);
 
-/** The JSON array [least, most]; owned by the caller. */
+/** Make the JSON array [least, most], which the caller owns. */
 json_t *kl_estimate_say_ends(const int64_t ends[2]);
 
 #endif

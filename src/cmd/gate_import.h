@@ -6,7 +6,7 @@
 
 /* gate_import - git klineage gate --import: takes the results of a worker on another machine. */
 
-/** Import the file ("-": stdin), and print what was imported. Returns the result of the verb. */
+/** Import the file ("-": stdin), and print what was imported. Returns 0 or an error. */
 int kl_gate_import(struct kl_repo *repo, const char *file, bool json);
 
 #endif

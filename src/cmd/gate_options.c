@@ -12,7 +12,7 @@ static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --stag
 			       "gate --import <results>\n"
 			       "gate --retract <event> [--reason <text>]";
 
-#define MAX_REVS 4096 /* the most jobs in a bundle */
+#define MAX_REVS 4096 /* maximum number of jobs in a bundle */
 
 static int check_options(const struct kl_gate_options *options, int argc)
 {
@@ -30,7 +30,7 @@ static int check_options(const struct kl_gate_options *options, int argc)
 	if (options->import && options->retract)
 		return kl_opt_usage(synopsis, "--import and --retract cannot be used together");
 	if (options->reason && !options->retract)
-		return kl_opt_usage(synopsis, "--reason is for --retract");
+		return kl_opt_usage(synopsis, "--reason needs --retract");
 	if ((options->seed || options->dims) && options->runner && strcmp(options->runner, "local"))
 		return kl_opt_usage(synopsis, "--seed and --dims need the runner 'local'");
 	if (options->dims && (argc > 1 || options->since || other || options->require ||
@@ -87,11 +87,11 @@ int kl_gate_options_parse(struct kl_gate_options *options, int *argc, char ***ar
 			    "compile, audit and check the 'also' points only"),
 		KL_OPT_BOOL('\0', "fast", &options->quick, NULL), /* deprecated name of --quick */
 		KL_OPT_STR('\0', "require", &options->require, "fast|not-slower",
-			   "exit with 1 unless it has this speed against the parent"),
+			   "exit with 1 unless the kernel has this speed against the parent"),
 		KL_OPT_BOOL('\0', "fresh", &options->fresh,
 			    "judge again even if this clone has a verdict"),
 		KL_OPT_BOOL('\0', "bisect", &options->bisect,
-			    "exit with 125 if it does not compile or is inconclusive"),
+			    "exit with 125 if the kernel does not compile or is inconclusive"),
 		KL_OPT_BOOL('\0', "note", &note, "add the verdict to the commit's note (default)"),
 		KL_OPT_CHOICE('\0', "sign", &options->sign,
 			      "sign the added events with user.signingKey"),
@@ -108,7 +108,7 @@ int kl_gate_options_parse(struct kl_gate_options *options, int *argc, char ***ar
 		KL_OPT_STR('\0', "retract", &options->retract, "<event>",
 			   "withdraw an event, for example a failure that the machine caused"),
 		KL_OPT_STR('\0', "reason", &options->reason, "<text>",
-			   "the reason, kept with --retract"),
+			   "with --retract, give the reason, which is stored"),
 		KL_OPT_STR('\0', "jail", &options->jail, "<level>",
 			   "use jail level auto, bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "platform", &options->platform, "<level>",

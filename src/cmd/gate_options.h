@@ -11,14 +11,14 @@
 struct kl_gate_options {
 	struct kl_listing out;
 	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
-	int sign; /* as in struct kl_noting and kl_retraction_opts */
+	int sign; /* 1: --sign; -1: --no-sign; 0: not given, decide by the configuration */
 	const char *workload, *require, *jail, *platform, *seed, *dims, *runner, *output, *import,
 		*since;
 	const char *retract, *reason;
 	const struct kl_term *term;
 };
 
-/** Parse and check them; the result is that of kl_opt_parse(). `argc` and `argv` keep revisions. */
+/** Parse and check the options, and return as kl_opt_parse(). `argv` keeps the revisions. */
 int kl_gate_options_parse(struct kl_gate_options *options, int *argc, char ***argv);
 
 #endif

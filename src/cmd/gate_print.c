@@ -9,7 +9,7 @@
 
 /* --- text output ----------------------------------------------------------- */
 
-/* The number of blanks from the label to the column of the ratios. */
+/* Return the number of spaces to print after a label, to align the ratios. */
 static int pad_of(const char *label)
 {
 	return strlen(label) < 9 ? 9 - (int)strlen(label) : 0;
@@ -43,7 +43,7 @@ static void print_notes(const json_t *notes)
 	kl_out_words("  notes    ", &words);
 }
 
-/* Print shares of the device's capacity, stored in millionths. */
+/* Print how much of the device's capacity was used; the event has shares in millionths. */
 static void print_counters(const json_t *counters)
 {
 	static const struct {
@@ -120,7 +120,7 @@ void kl_gate_print_verdict(const struct kl_judgement *judgement, const struct kl
 	print_notes(event->notes);
 }
 
-/* --- for programs ---------------------------------------------------------- */
+/* --- output for programs --------------------------------------------------- */
 
 static void add_comparison(json_t *row, const char *key, const struct kl_comparison *comparison)
 {

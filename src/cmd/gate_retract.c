@@ -5,7 +5,7 @@
 #include "cmd/cli/listing.h"
 #include "cmd/cli/out.h"
 
-/* The reason why other clones do not apply the retraction. NULL: those that trust its signer do. */
+/* Return why no other clone follows the retraction; NULL: clones that trust its signer do. */
 static char *why_alone(const struct kl_retraction *done)
 {
 	if (kl_retraction_is_followed(done))

@@ -5,9 +5,9 @@
 #include "event/retraction.h"
 
 /*
- * gate_retract - git klineage gate --retract: withdraws an event, and prints for whom this counts.
+ * gate_retract - git klineage gate --retract: withdraws an event, and prints who follows it.
  */
-/** Retract an event, and print what was done. Returns the result of the verb. */
+/** Retract an event, and print what was done. Returns 0 or an error. */
 int kl_gate_retract(struct kl_repo *repo, const struct kl_retraction_opts *opts, bool json);
 
 #endif

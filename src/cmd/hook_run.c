@@ -76,9 +76,9 @@ static int read_settings(struct settings *settings, struct kl_repo *repo)
 	return err < 0 ? err : push_setting(&settings->push, repo);
 }
 
-/* --- one line a kernel ---------------------------------------------------------- */
+/* --- output: one line per kernel ------------------------------------------------ */
 
-/* The result of one kernel, from best to worst for the commit. */
+/* The result of one kernel. The worst result, which is the greatest, decides about the commit. */
 enum fate { PASSED, UNTESTED, FAILED };
 
 static void print_took(int64_t since)
@@ -141,8 +141,8 @@ static enum fate say_broken(const struct kl_changed_one *one)
 /* --- before a commit -------------------------------------------------------------- */
 
 /*
- * Judge a changed kernel, through the runner if there is one. KL_ECANNOT: the runner returned no
- * result at once.
+ * Judge a changed kernel with the configured runner. KL_ECANNOT: among others, the runner returns
+ * results later.
  */
 static int judge_changed(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_changed_one *one)
@@ -241,7 +241,7 @@ static int before_commit(struct kl_repo *repo, const struct settings *set)
 
 /* --- after a commit ---------------------------------------------------------------- */
 
-/* Write the notes that waited for this commit. Errors are harmless: the note can be added later. */
+/* Note the verdicts on the files that were just committed. They can also be noted later. */
 static int after_commit(struct kl_repo *repo)
 {
 	size_t noted;
@@ -256,11 +256,11 @@ static int after_commit(struct kl_repo *repo)
 #define MAX_INPUT ((size_t)64 << 20)
 #define MAX_COMMITS 100000
 
-/* The refs that git is about to push, from stdin: one per line. */
+/* What git is about to push; git lists the refs on stdin, one per line. */
 struct push {
 	const char *remote;
-	struct kl_oids tips, there;
-	bool notes; /* the push includes refs/notes/klineage/gate */
+	struct kl_oids tips, there; /* commits to push; tips that the remote has now */
+	bool notes;                 /* the push includes refs/notes/klineage/gate */
 };
 
 static void push_release(struct push *push)
@@ -291,8 +291,8 @@ static void add_ref(struct push *push, const char *local, const char *remote_ref
 }
 
 /*
- * The pre-commit framework passes no stdin, but sets the ends of the pushed range in the
- * environment. There is no start if the whole history is pushed.
+ * Read the pushed range from the environment, where the pre-commit framework puts it; the framework
+ * passes no stdin. PRE_COMMIT_FROM_REF is unset if the whole history is pushed.
  */
 static void add_from_framework(struct push *push, struct kl_repo *repo)
 {
@@ -336,7 +336,7 @@ static int read_push(struct push *push, struct kl_repo *repo, int argc, char **a
 	return 0;
 }
 
-/* Whether the remote has all our notes, according to the tracking ref. */
+/* True if the remote has all our notes, according to the tracking ref. */
 static bool known_there(struct kl_repo *repo, const char *remote)
 {
 	KL_AUTO(kl_freep) char *tracking = kl_asprintf("refs/notes/remotes/%s/klineage/gate",
@@ -432,7 +432,7 @@ int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *ev
 {
 	struct settings set = { .term = term };
 
-	/* stop git on a bad setting: a typo must not disable a strict one */
+	/* stop git on an invalid setting: a typo must not disable a strict hook */
 	if (read_settings(&set, repo) < 0) {
 		fprintf(stderr, "klineage: %s\n", kl_error_last());
 		return 1;

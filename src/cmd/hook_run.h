@@ -20,12 +20,12 @@ enum kl_hook_block {
 	KL_HOOK_BLOCK_NOTHING,  /* "nothing": only print */
 };
 
-/** `word` NULL: the default. KL_EINVALID: unknown word. */
+/** Parse a value of klineage.hooks.block; NULL: the default. KL_EINVALID: unknown word. */
 int kl_hook_block_parse(enum kl_hook_block *out, const char *word);
 
 bool kl_hook_known(const char *event);
 
-/** Returns 0, or 1 to make git stop. On an error (negative) the caller chooses between them. */
+/** Run a hook. Returns 0; 1: git must stop; an error: the caller decides whether git must stop. */
 int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *event, int argc,
 		char **argv);
 

@@ -19,7 +19,8 @@
 #include "sync/sync.h"
 
 #define SCRATCH ".klineage-init"
-#define MARK ".git/klineage-template" /* the files of this template are not checked out yet */
+/* names the template whose files are not checked out yet */
+#define MARK ".git/klineage-template"
 
 /* --- remotes ------------------------------------------------------------------- */
 
@@ -55,8 +56,8 @@ static int run_git(const char *const *argv)
 }
 
 /*
- * Add the template to the current repository: write commits on top of HEAD, then fast-forward. git
- * refuses the latter if files are in the way.
+ * Add the template to the current repository: write commits on top of HEAD, then fast-forward,
+ * which git refuses if files are in the way.
  */
 static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, const char *dir)
 {
@@ -96,7 +97,7 @@ static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, co
 
 /* --- a new repository ----------------------------------------------------------- */
 
-/* Make the whole repository in an empty directory that nobody else knows. */
+/* Create the whole repository in an empty directory that no other process uses. */
 static int build_repository(const struct kl_starter *starter, const char *at)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
@@ -135,7 +136,7 @@ static char *parent_of(const char *dir)
 	return end > dir ? kl_strndup(dir, (size_t)(end - dir)) : kl_strdup(".");
 }
 
-/* The directory does not exist: it appears with everything in it. */
+/* Create the repository elsewhere and rename it to `dir`, which does not exist. */
 static int make_directory(const struct kl_starter *starter, const char *dir)
 {
 	KL_AUTO(kl_scratch_release) struct kl_scratch scratch = KL_SCRATCH_INIT;

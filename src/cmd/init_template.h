@@ -8,10 +8,10 @@ struct kl_repo;
  * init_template - copies a shipped workload with its history, for the verb `init`.
  *
  * Inside a repository, the files are added in <dir> by commits on the current branch. Otherwise a
- * repository is created, so that a killed call does not prevent the next one: a new directory is
- * built elsewhere and renamed; in an empty directory, `.git` is built elsewhere and renamed, with a
- * mark that the files are not checked out yet. If the next call finds that mark, it checks them
- * out.
+ * repository is created. A killed call does not prevent the next one: a directory that does not
+ * exist is built elsewhere and renamed; for an empty directory, `.git` is built elsewhere and
+ * renamed, with a mark that the files are not checked out yet. If the next call finds that mark, it
+ * checks them out.
  */
 int kl_init_template(const char *name, const char *dir);
 

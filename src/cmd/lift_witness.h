@@ -15,12 +15,12 @@
 struct kl_lift_witness {
 	struct kl_listing out;
 	bool dry, quiet;
-	int64_t runs; /* most gate runs; 0: the default */
+	int64_t runs; /* maximum number of gate runs; 0: the default */
 };
 
 /**
- * `argv` names the cards; all cards if it is empty. KL_ECANNOT, after printing: nothing could be
- * judged here.
+ * Judge for the cards in `argv`, or for all cards if there are none, and print the results.
+ * KL_ECANNOT: nothing could be judged here; the results were printed nevertheless.
  */
 int kl_lift_witness(struct kl_repo *repo, int argc, char **argv,
 		    const struct kl_lift_witness *args);

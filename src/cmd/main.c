@@ -62,7 +62,7 @@ static const struct kl_cmd *find_verb(const char *name)
 	return NULL;
 }
 
-/* Whether `word` is among the arguments before any "--". */
+/* True if `word` is among the arguments before any "--". */
 static bool asks_for(int argc, char **argv, const char *word)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -85,7 +85,10 @@ static int prepare_context(struct kl_cmd_ctx *ctx, int needs)
 	return err;
 }
 
-/* Remove --color[=<when>] and --no-color, which every verb takes, from argv. The last one wins. */
+/*
+ * Remove --color[=<when>] and --no-color, which every verb takes, from `argv`. Return the value of
+ * the last one; NULL: none was given.
+ */
 static const char *take_color(int *argc, char **argv)
 {
 	const char *when = NULL;
@@ -181,7 +184,7 @@ static int run_program(int argc, char **argv)
 	cmd = find_verb(argv[1]);
 	if (!cmd) {
 		kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[1]);
-		kl_error_hint(0, "'git klineage help' lists them");
+		kl_error_hint(0, "'git klineage help' lists the verbs");
 		return finish_output(out, KL_EUSAGE);
 	}
 	if (argv[1][0] == '-')
@@ -208,7 +211,7 @@ static void *program_thread(void *data)
 	return NULL;
 }
 
-/* Block all signals here, so that the new thread handles them. */
+/* Run the program in a new thread. Block all signals here, so that the new thread gets them. */
 static bool run_in_thread(struct program *program)
 {
 	pthread_attr_t attr;
@@ -228,7 +231,7 @@ static bool run_in_thread(struct program *program)
 	return !pthread_join(thread, NULL);
 }
 
-/* If the limit of the stack ("ulimit -s") is very low, run in a thread with a stack of its own. */
+/* If the stack limit ("ulimit -s") is very low, run in a thread with a stack of STACK_BYTES. */
 int main(int argc, char **argv)
 {
 	struct program program = { .argc = argc, .argv = argv };

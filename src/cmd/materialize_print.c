@@ -65,7 +65,7 @@ static void print_model(FILE *to, const struct kl_materialization *materializati
 	char money[KL_MONEY_TEXT] = "not metered";
 
 	for (size_t i = 0; i < materialization->left_out.n; i++)
-		fprintf(to, "%s: not given to the model: no room in its prompt prefix\n",
+		fprintf(to, "%s: not given to the model: the prompt has no room for more cards\n",
 			materialization->left_out.v[i]);
 	if (!materialization->ended)
 		return;
@@ -176,7 +176,7 @@ int kl_materialize_print_patch(struct kl_repo *repo,
 	git_oid from, to;
 	int err = kl_repo_commit_read(&root, repo, &materialization->node[0].commit);
 
-	/* an oracle root is not in the user's history, so the patch includes it */
+	/* an oracle root is not in the user's history, so the patch also adds the root */
 	if (!err && kl_step_is_oracle_root(root.message) && root.nparent)
 		err = kl_repo_tree_of(&from, repo, &root.parent[0]);
 	else if (!err)

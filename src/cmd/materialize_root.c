@@ -19,8 +19,7 @@ void kl_materialize_root_release(struct kl_materialize_root *root)
 
 int kl_materialize_root_hint(int err)
 {
-	return kl_error_hint(err,
-			     "'--root baseline' starts from the contract's oracle as a kernel");
+	return kl_error_hint(err, "use '--root baseline' to start from the contract's oracle");
 }
 
 static int take_state(struct kl_materialize_root *root, struct kl_repo *repo,
@@ -152,7 +151,10 @@ static int find_worktree(struct kl_materialize_root *root, struct kl_repo *repo)
 	return kl_card_commit_root(&root->commit, repo, &root->commit, root->state, false);
 }
 
-/* Commit even in a dry run: steps made on the kernel in HEAD do not count for this root. */
+/*
+ * Make the oracle a kernel and commit it, even in a dry run: with HEAD in place of this commit, the
+ * steps made on the kernel in HEAD would count as made on the oracle.
+ */
 static int find_baseline(struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;

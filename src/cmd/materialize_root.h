@@ -5,8 +5,8 @@
 #include "contract/surface.h"
 
 /*
- * materialize_root - the root of a run of `materialize`: from `--root`, or from the run to
- * continue.
+ * materialize_root - finds the root of a run of `materialize`: what `--root` names, or the root of
+ * the run to continue.
  *
  *	struct kl_materialize_root root = { .workload = argv[0], .root = "best", ... };
  *	kl_materialize_root_find(&root, repo);
@@ -15,21 +15,21 @@
  */
 struct kl_materialize_root {
 	/* requested; borrowed */
-	const char *workload; /* NULL: that of the current directory, or the only one */
+	const char *workload; /* NULL: the current directory's workload, or the only workload */
 	const char *root;     /* a revision, "worktree", "best", "baseline"; NULL: HEAD */
-	const char *called;   /* name of the run, or NULL */
+	const char *called;   /* name of the run; NULL: not given */
 	bool again;           /* continue: use the root of an existing run */
 	bool dry;             /* dry run: do not commit the worktree */
 	/* results */
-	struct kl_surface *state;
-	git_oid commit; /* commit of `state`; HEAD in a dry run from the worktree */
-	bool go_on;     /* `commit` is the tip of the run's branch */
-	char *name;     /* owned; name of the existing run, or NULL */
+	struct kl_surface *state; /* surface of the root; owned */
+	git_oid commit;           /* commit of `state`; HEAD in a dry run from the worktree */
+	bool go_on;               /* `commit` is the tip of the run's branch */
+	char *name;               /* name of the existing run; owned; NULL: a new run */
 };
 
 /**
- * Fills in the results. KL_ENOTFOUND: no such run; other errors as in kl_select and
- * kl_reference_make.
+ * Fill in the results. KL_ENOTFOUND: no such run. Other errors are those of kl_select() and
+ * kl_reference_make().
  */
 int kl_materialize_root_find(struct kl_materialize_root *root, struct kl_repo *repo);
 /** Add a hint about --root baseline to an error about a missing or unusable root; returns `err`. */

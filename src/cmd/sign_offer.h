@@ -4,7 +4,7 @@
 
 struct kl_repo;
 
-/* sign_offer - offers to sign verdicts, and sets it up on request, for the verbs `init` and `hooks`. */
+/* sign_offer - offers to sign verdicts, and sets up signing on request, for `init` and `hooks`. */
 
 /** Print how to sign here, if the user has an SSH key for signing and has not decided yet. */
 void kl_sign_offer(struct kl_repo *repo);

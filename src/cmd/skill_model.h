@@ -34,9 +34,9 @@ void kl_skill_model_release(struct kl_skill_model *model);
 
 /** Check the options. KL_EUSAGE: they are invalid or contradict each other. */
 int kl_skill_model_check(struct kl_skill_model *model, const char *synopsis);
-/** Whether a model was chosen. */
+/** True if a model was chosen. */
 bool kl_skill_model_is(const struct kl_skill_model *model);
-/** Open the session, once; `model` owns it. */
+/** Open the session on the first call. `model` owns the session. */
 int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *model,
 			const char *workload);
 

@@ -64,7 +64,7 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 	json_array_append_new(linter->list, value);
 }
 
-/* The result of checking one card; filled in on any thread. */
+/* What a thread found when it read and checked one card. */
 struct read_card {
 	char *where;      /* "cards/x.yaml" */
 	const char *path; /* of a file on disk; NULL: in the library */

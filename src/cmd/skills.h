@@ -23,7 +23,7 @@ int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
  */
 int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text);
 
-/** KL_EINVALID unless the text is one line that fits into a card. */
+/** Check that the text is one line that fits into a card. KL_EINVALID: it is not. */
 int kl_skills_check_line(const char *text);
 
 #endif

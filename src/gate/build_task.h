@@ -10,7 +10,8 @@
  * one arithmetic, or a baseline that we ship. Each task has its own thread, which only reads the
  * backend's state, and its own directory, which the jails of other tasks cannot access.
  *
- *	kl_build_tasks_add(&p, &(struct kl_build_task){ KL_BUILD_SURFACE, backend, state, surface, dir });
+ *	kl_build_tasks_add(&p, &(struct kl_build_task){ KL_BUILD_SURFACE, backend, state,
+ *							surface, dir });
  *	kl_build_tasks_compile(&p);
  *	err = kl_task_result(&p.task[0]);	p.item[0].built
  *	kl_build_tasks_release(&p);

@@ -43,7 +43,7 @@ test_expect_success 'what does not work: no counts, a refusal' '
 	{ line "\"text\":\"ready\"" && line "\"text\":\"never\",\"stop\":\"refusal\",\"usage\":{\"input\":1500,\"output\":2}"; } >n.script &&
 	serve n && asks n openai &&
 	(
-	cd n && exits 1 probe >out 2>err && says "the provider does not report them" out && says "as reserved" out && says "not all of it works" err &&
+	cd n && exits 1 probe >out 2>err && says "the provider does not report them" out && says "as reserved" out && says "the reply or its token counts are unusable" err &&
 	exits 1 probe >out 2>err && says "cannot be used: it is a refusal" out && git klineage fsck >out && says "0 errors, 0 warnings" out
 	)
 '

@@ -114,7 +114,7 @@ test_expect_success 'they come in order, each after what it requires; a false co
 	printf "%s\n" near unknown conv stands-on gpu >../want && test_cmp ../want ../have &&
 	says "after near" ../out && grep "^1  near  *admitted  0.667  1.000  1.000  *1.000  *1.000  *1/1  *-$" ../out &&
 	says "w/n: step 3 gpu, step 4 conv, step 4 near, step 7 unknown, step 9 stands-on" ../out &&
-	says "on this state to know more facts" ../err
+	says "on this state to learn more facts" ../err
 '
 
 test_expect_success 'the same question has the same answer, from a new index, too' '
@@ -171,7 +171,7 @@ test_expect_success 'so does what the gate measured' '
 	git notes --ref klineage/gate list >/dev/null 2>&1; true &&
 	git klineage gate --no-profile --json HEAD >../event 2>../err || { cat ../err; false; } &&
 	git klineage retrieve >../out 2>../err && says "measured by event $(sed "s/.*\"id\":\"\([0-9a-f]\{12\}\).*/\1/" ../event)" ../out &&
-	! grep "to know more facts" ../err
+	! grep "to learn more facts" ../err
 '
 
 test_expect_success 'hypotheses are offered to who asks for them' '

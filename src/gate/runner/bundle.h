@@ -38,7 +38,7 @@ int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job);
 size_t kl_bundle_jobs(const struct kl_bundle *bundle);
 /** Write a record of every job to disk (gate/runner/pending_jobs.h). */
 int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo);
-/** Append the bundle's bytes to `out`. `digest` is set to its manifest's, which names the bundle. */
+/** Append the bundle's bytes to `out`, and store the manifest's digest, which names the bundle. */
 void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct kl_bundle *bundle);
 
 #endif

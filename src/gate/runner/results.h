@@ -8,10 +8,10 @@
 /*
  * results - checks and imports the results of a worker elsewhere (docs/formats.md, "Bundles and
  * results"; klineage.results/1). Every line must match its digest, answer a job that this clone
- * sent, and name the job's surface and contract. If klineage.requireSigned is set, an allowed signer
- * must have signed the file. Each accepted result becomes a verdict like that of a local run: it is
- * cached and noted on the commits with that surface. A refused result does not affect the others.
- * Importing the same results again changes nothing.
+ * sent, and name the job's surface and contract. If klineage.requireSigned is set, an allowed
+ * signer must have signed the file. Each accepted result becomes a verdict like that of a local
+ * run: it is cached and noted on the commits with that surface. A refused result does not affect
+ * the others. Importing the same results again changes nothing.
  */
 struct kl_results {
 	size_t imported, again; /* new results; results that were imported before */
