@@ -18,7 +18,7 @@ void kl_listing_put(const json_t *document)
 	kl_listing_line(&buf);
 }
 
-/* Escape DEL, the only control character that JSON does not escape. */
+/* Escape DEL here: it is the only control character that JSON does not escape. */
 void kl_listing_line(const struct kl_buf *json)
 {
 	for (const char *at = json->ptr; *at;) {
@@ -71,7 +71,7 @@ static void add_value(struct kl_buf *buf, const json_t *value)
 	}
 }
 
-/* Quote like git quotes a path, and only if needed. */
+/* Print a field, quoted as git quotes a path if it must be quoted. */
 static void print_field(const struct kl_buf *field)
 {
 	static const char plain[] = "\a\b\t\n\v\f\r\"\\", letter[] = "abtnvfr\"\\";

@@ -6,13 +6,13 @@
 #include "text/json.h"
 
 /*
- * listing - the machine-readable output of verbs that list: --json, --porcelain and -z. The verb
- * makes one JSON document. `--json` prints it. `--porcelain` prints one line for each object of a
- * list in it, with fields in a fixed order, separated by tabs. `-z` prints the same fields, each
- * terminated by NUL, like git check-attr -z. An unknown field is empty; the words of a list are
- * separated by spaces. Without `-z`, a field that has a backslash or a character that is not
- * printed (base/printable.h), or starts with a quote, is quoted with escapes as in C. The order of
- * fields is stable: new ones come last.
+ * listing - prints the results of verbs for programs: --json, --porcelain and -z. The verb makes one
+ * JSON document. `--json` prints the document. `--porcelain` prints one line for each object of a
+ * list in the document, with fields in a fixed order, separated by tabs. `-z` prints the same
+ * fields, each terminated by NUL, like git check-attr -z. An unknown field is empty; the words of a
+ * list are separated by spaces. Without `-z`, a field is quoted with escapes as in C if it has a
+ * backslash or an unprintable character (base/printable.h), or starts with a quote. The order of
+ * fields is stable: new fields come last.
  *
  *	struct kl_listing out = { 0 };
  *	const struct kl_opt opts[] = { ..., KL_OPT_LISTING(&out), KL_OPT_END };
@@ -33,16 +33,17 @@ struct kl_listing {
 
 /** Print a document on stdout as one line of canonical JSON, the format of every `--json`. */
 void kl_listing_put(const json_t *document);
-/** Print one line of JSON that is ASCII, with DEL escaped. */
+/** Print ASCII JSON as one line on stdout, with DEL escaped. */
 void kl_listing_line(const struct kl_buf *json);
 
-/** KL_EUSAGE: --json together with --porcelain or -z. */
+/** Check the options. KL_EUSAGE: --json together with --porcelain or -z. */
 int kl_listing_check(const struct kl_listing *listing, const char *synopsis);
-/** Whether machine-readable output was requested. */
+/** True if output for programs was requested. */
 bool kl_listing_asked(const struct kl_listing *listing);
 /**
- * Print to stdout. `fields` are keys, or paths separated by dots, terminated by NULL. `list` is a
- * member of `document`, or NULL: the document itself is the only row.
+ * Print the document on stdout in the requested form. `list` names the member of `document` that
+ * has the rows; NULL: the document is the only row. `fields` are keys of a row, or paths of keys
+ * separated by dots; NULL-terminated.
  */
 void kl_listing_print(const struct kl_listing *listing, const json_t *document, const char *list,
 		      const char *const *fields);

@@ -56,7 +56,8 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 }
 
 /*
- * Find the subverb in a line of the synopsis ("hooks install [--chain]"); returns its length or 0.
+ * Find the subverb in a line of the synopsis: "install" in "hooks install [--chain]". Returns its
+ * length; 0: there is none.
  */
 static size_t next_subverb(const char **word, const char *line)
 {
@@ -135,7 +136,7 @@ static int store_value(const struct kl_opt *opt, bool negated, const char *text,
 	}
 }
 
-/* The input of getopt_long, made from our table. */
+/* The arguments of getopt_long(), made from a table of options. */
 struct tables {
 	struct option *longs;
 	struct kl_buf letters;

@@ -34,15 +34,15 @@ struct kl_opt {
 	char letter; /* '\0': none */
 	const char *name;
 	void *value;      /* bool *, int *, const char **, int64_t * */
-	const char *arg;  /* name of the value, as in "<name>" */
-	const char *help; /* NULL: hidden */
+	const char *arg;  /* the value in the help text, "<name>"; NULL: the option takes none */
+	const char *help; /* what the option does; NULL: not shown in the help text */
 };
 
 #define KL_OPT_BOOL(l, n, v, h)                    \
 	{                                          \
 		KL_OPT_KIND_BOOL, l, n, v, NULL, h \
 	}
-/** An int that stays 0 unless the option is given: 1, or -1 for the form with "no-". */
+/** An int that `--x` sets to 1 and `--no-x` sets to -1; unchanged if the option is not given. */
 #define KL_OPT_CHOICE(l, n, v, h)                    \
 	{                                            \
 		KL_OPT_KIND_CHOICE, l, n, v, NULL, h \
@@ -55,7 +55,7 @@ struct kl_opt {
 	{                                      \
 		KL_OPT_KIND_INT, l, n, v, a, h \
 	}
-/** The option by which shell completion asks for completions, as in git; see kl_opt_parse. */
+/** The option with which git's shell completion asks a command for its options. */
 #define KL_OPT_COMPLETION "--git-completion-helper"
 
 #define KL_OPT_END                                            \
@@ -64,9 +64,10 @@ struct kl_opt {
 	}
 
 /**
- * Returns 0 if parsed: argv[0..argc) are the remaining arguments. Returns 1 if `-h` (or
- * KL_OPT_COMPLETION) was given; its output has been printed on stdout. KL_EUSAGE: the message names
- * the option, with the synopsis as a hint. `synopsis` may have several lines.
+ * Parse the options. Returns 0 if the verb should run: argv[0..argc) are the remaining arguments.
+ * Returns 1 if `-h` or KL_OPT_COMPLETION was given and the help text or the completions were printed
+ * on stdout. KL_EUSAGE: an option is unknown or has a bad value; the message names the option, and
+ * the synopsis is a hint. `synopsis` may have several lines.
  */
 int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_opt *opts);
 

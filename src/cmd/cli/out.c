@@ -17,9 +17,9 @@
 #define MARK_BYTES (1 + KEY_BYTES + 1) /* ESC, the key, a letter for the colour */
 
 struct kl_out {
-	FILE *stream, *former;     /* our stream, and the one that it replaces */
-	int fd, error;             /* errno of the last write that failed */
-	struct kl_buf rest, ready; /* an unfinished character or mark; text to write */
+	FILE *stream, *former;     /* our stream, and the stream that it replaces */
+	int fd, error;             /* error: errno of the last write that failed; 0: none */
+	struct kl_buf rest, ready; /* an unfinished character or mark; filtered text to write */
 	char mark[MARK_BYTES];     /* empty: no colours */
 	char code[KL_PAINTS][sizeof(((struct kl_term *)0)->code[0])];
 };
@@ -39,7 +39,7 @@ static int write_all(int fd, const char *data, size_t n)
 	return 0;
 }
 
-/* The colour of the mark at `text`; KL_PAINTS: no mark; -1: too few bytes to tell. */
+/* Return the colour of the mark at `text`; KL_PAINTS: no mark; -1: too few bytes to decide. */
 static int read_mark(const struct kl_out *out, const char *text, size_t len)
 {
 	size_t n = len < MARK_BYTES ? len : MARK_BYTES - 1;
@@ -91,7 +91,7 @@ static bool write_ready(struct kl_out *out)
 	return done;
 }
 
-/* The write function of the stream; returns 0 on an error. */
+/* Write function of our stream, see fopencookie(3). Returns `n`; 0: an error. */
 static ssize_t write_stream(void *cookie, const char *data, size_t n)
 {
 	struct kl_out *out = cookie;
@@ -149,7 +149,7 @@ void kl_out_end(struct kl_out *out)
 	free(out);
 }
 
-/* Make a mark with a random key. Returns false without random bytes; then there are no colours. */
+/* Make a mark with a random key. Returns false if the system gives no random bytes. */
 static bool make_mark(char mark[MARK_BYTES])
 {
 	unsigned char random[KEY_BYTES];
@@ -206,7 +206,7 @@ void kl_out_exact(const void *data, size_t n)
 		return;
 	}
 	fflush(stdout);
-	/* main() sees only errors of the stream, so make it fail as well */
+	/* main() checks errors of the stream only, so make the stream fail as well */
 	if (write_all(STDOUT_FILENO, data, n) < 0)
 		putchar('\n');
 }

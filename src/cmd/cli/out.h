@@ -11,10 +11,10 @@
 
 /*
  * out - makes stdout and stderr replace the control characters of data. main() replaces `stdout`
- * and `stderr` by streams of our own. These pass the output of printf() and similar functions
- * through kl_printable_part() (base/printable.h), so verbs that print data for people need not do
- * so. Our own colours are kept: kl_out_paint() replaces the codes of a terminal by marks with a
- * random key, which the stream replaces by the codes again. Data cannot contain such a mark,
+ * and `stderr` by streams of our own. These pass all that printf() and similar functions print
+ * through kl_printable_part() (base/printable.h), so a verb can print data for people unchecked. Our
+ * own colours are kept: kl_out_paint() replaces each colour code in `term` by a mark with a random
+ * key, and the stream turns the marks back into colour codes. Data cannot contain such a mark,
  * because the key is secret. Use kl_out_exact() to write bytes for programs.
  */
 struct kl_out;
@@ -24,21 +24,19 @@ struct kl_out *kl_out_guard(int fd);
 /** Restore the original stream. Output that kl_out_finish() has not written can be lost. */
 void kl_out_end(struct kl_out *out);
 KL_DEFINE_CLEANUP(struct kl_out *, kl_out_end)
-/** Let the colours of `term` pass through this stream; `term` must have just been opened. */
+/** Let the colours of `term` pass through this stream. Call it right after kl_term_open(). */
 void kl_out_paint(struct kl_out *out, struct kl_term *term);
-/** Write all buffered output. Returns -1 with errno if a write failed, now or earlier. */
+/** Write all buffered output. Returns 0; -1 with errno set: this or an earlier write failed. */
 int kl_out_finish(struct kl_out *out);
 
 /**
- * Write bytes to stdout unfiltered: for -z, a patch, a page, or a card for a file. If stdout is a
- * terminal or a pager, they are filtered like any other text.
+ * Write bytes to stdout unchanged: the output of -z, a patch, an HTML page, or the file of a card.
+ * If stdout is a terminal or a pager, control characters are replaced as in any other text.
  */
 void kl_out_exact(const void *data, size_t n);
-/** Print data as part of one line: newlines and tabs are replaced as well. */
+/** Print data as part of a line: newlines and tabs are replaced as well. */
 void kl_out_line(FILE *to, const char *text);
-/**
- * Print one line: the label, then each word after a blank. Prints nothing if there are no words.
- */
+/** Print a line: the label, then each word after a space. Print nothing if there are no words. */
 void kl_out_words(const char *label, const struct kl_strvec *words);
 
 #endif

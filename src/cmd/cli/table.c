@@ -12,7 +12,7 @@ void kl_table_row(struct kl_table *table, const char *const *cell)
 	for (size_t i = 0; i < table->columns; i++) {
 		struct kl_buf text = KL_BUF_INIT;
 
-		/* replace controls here, not in the stream: the printed width must be known */
+		/* replace control characters now, because the printed width must be known */
 		kl_printable_line(&text, cell[i], strlen(cell[i]));
 		kl_strvec_take(&table->cells, kl_buf_detach(&text));
 	}

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 
 /*
- * table - prints rows of text in columns as wide as their widest cell. The first row is the
+ * table - prints rows of text in columns, each as wide as its widest cell. The first row is the
  * heading. Cells are copied.
  */
 struct kl_table {
@@ -16,7 +16,7 @@ struct kl_table {
 };
 
 void kl_table_row(struct kl_table *table, const char *const *cell);
-/** Print on stdout, with two spaces between columns and none at the end of a line. */
+/** Print the table on stdout, with two spaces between columns and none at the end of a line. */
 void kl_table_print(const struct kl_table *table);
 void kl_table_release(struct kl_table *table);
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-/* The defaults match those of similar slots in git. */
+/* The default colours are those that git uses for similar output. */
 static const struct {
 	const char *slot, *dflt;
 } paints[KL_PAINTS] = {
@@ -51,7 +51,7 @@ static bool is_dumb(void)
 	return !term || !*term || !strcmp(term, "dumb");
 }
 
-/* Like git's want_color_auto(), but also honours NO_COLOR, which git does not. */
+/* Decide about colours like git's want_color_auto(), but also honour NO_COLOR. */
 static bool auto_color(struct kl_repo *repo)
 {
 	const char *no = getenv("NO_COLOR");
@@ -68,7 +68,7 @@ static bool auto_color(struct kl_repo *repo)
 	return pager && env_true("GIT_PAGER_IN_USE");
 }
 
-/* `when` is "always", "never", "auto", or a boolean, which means auto or never. */
+/* Parse `when`: "always", "never" or "auto"; the boolean true means auto, and false means never. */
 static int decide_color(bool *out, struct kl_repo *repo, const char *when, const char *who)
 {
 	static const char *const no[] = { "never", "false", "no", "off", "0" };
@@ -150,8 +150,8 @@ static int terminal_width(void)
 /* --- pager ------------------------------------------------------------------------- */
 
 /*
- * Runs in the child. The options make `less` quit if the text fits on one screen, show colours, and
- * leave the text on the screen.
+ * Run the pager in the child. $LESS makes less(1) quit if the text fits on one screen, show colours,
+ * and leave the text on the screen. $LV makes lv(1) show colours.
  */
 static void run_pager(const char *command, int in)
 {
