@@ -6,9 +6,9 @@
 #include "text/json.h"
 
 /*
- * listing - prints the results of verbs for programs: --json, --porcelain and -z. The verb makes one
- * JSON document. `--json` prints the document. `--porcelain` prints one line for each object of a
- * list in the document, with fields in a fixed order, separated by tabs. `-z` prints the same
+ * listing - prints the results of verbs for programs: --json, --porcelain and -z. The verb makes
+ * one JSON document. `--json` prints the document. `--porcelain` prints one line for each object of
+ * a list in the document, with fields in a fixed order, separated by tabs. `-z` prints the same
  * fields, each terminated by NUL, like git check-attr -z. An unknown field is empty; the words of a
  * list are separated by spaces. Without `-z`, a field is quoted with escapes as in C if it has a
  * backslash or an unprintable character (base/printable.h), or starts with a quote. The order of
@@ -19,7 +19,9 @@
  *	if ((err = kl_listing_check(&out, synopsis)) < 0)
  *		return err;
  *	if (kl_listing_asked(&out))
- *		kl_listing_print(&out, document, "steps", fields);	(fields: "step", "root.ppm", NULL)
+ *		kl_listing_print(&out, document, "steps", fields);
+ *
+ * Here `fields` is an array such as { "step", "root.ppm", NULL }.
  */
 struct kl_listing {
 	bool json, porcelain, nul;

@@ -65,7 +65,7 @@ struct kl_opt {
 
 /**
  * Parse the options. Returns 0 if the verb should run: argv[0..argc) are the remaining arguments.
- * Returns 1 if `-h` or KL_OPT_COMPLETION was given and the help text or the completions were printed
+ * Returns 1 if `-h` or KL_OPT_COMPLETION was given, after printing the help text or the completions
  * on stdout. KL_EUSAGE: an option is unknown or has a bad value; the message names the option, and
  * the synopsis is a hint. `synopsis` may have several lines.
  */

@@ -12,10 +12,10 @@
 /*
  * out - makes stdout and stderr replace the control characters of data. main() replaces `stdout`
  * and `stderr` by streams of our own. These pass all that printf() and similar functions print
- * through kl_printable_part() (base/printable.h), so a verb can print data for people unchecked. Our
- * own colours are kept: kl_out_paint() replaces each colour code in `term` by a mark with a random
- * key, and the stream turns the marks back into colour codes. Data cannot contain such a mark,
- * because the key is secret. Use kl_out_exact() to write bytes for programs.
+ * through kl_printable_part() (base/printable.h), so a verb can print data for people unchecked.
+ * Our own colours are kept: kl_out_paint() replaces each colour code in `term` by a mark with a
+ * random key, and the stream turns the marks back into colour codes. Data cannot contain such a
+ * mark, because the key is secret. Use kl_out_exact() to write bytes for programs.
  */
 struct kl_out;
 

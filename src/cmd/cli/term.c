@@ -150,8 +150,8 @@ static int terminal_width(void)
 /* --- pager ------------------------------------------------------------------------- */
 
 /*
- * Run the pager in the child. $LESS makes less(1) quit if the text fits on one screen, show colours,
- * and leave the text on the screen. $LV makes lv(1) show colours.
+ * Run the pager in the child. $LESS makes less(1) quit if the text fits on one screen, show
+ * colours, and leave the text on the screen. $LV makes lv(1) show colours.
  */
 static void run_pager(const char *command, int in)
 {

@@ -15,7 +15,7 @@
 static const char synopsis[] = "mcp [--read-only]";
 
 #define MAX_BACKLOG \
-	((size_t)16 << 20) /* bytes of unread answers, above which requests are not read */
+	((size_t)16 << 20) /* while more bytes of answers wait to be sent, read no requests */
 #define PIECE 4096         /* a writable pipe takes this many bytes without blocking */
 
 struct streams {
@@ -67,7 +67,7 @@ static size_t bytes_left(const struct streams *streams)
 	return streams->server.out.len - streams->sent;
 }
 
-/* Write without blocking: requests of a client that does not read must still be handled. */
+/* Write some bytes without blocking, so that a client that does not read can still send requests. */
 static void write_some(struct streams *streams)
 {
 	const char *start = streams->server.out.ptr + streams->sent;
@@ -89,8 +89,8 @@ static void write_some(struct streams *streams)
 /* --- waiting -------------------------------------------------------------------------- */
 
 /*
- * The poll timeout in ms. No descriptor signals the exit of a process that has closed its pipes, so
- * the timeout is short while there is one.
+ * Return the timeout of poll() in ms; -1: none. The timeout is short while a process runs that has
+ * closed its pipes, because then no descriptor signals the end of the process.
  */
 static int poll_timeout(const struct kl_mcp_server *server)
 {

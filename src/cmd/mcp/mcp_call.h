@@ -7,8 +7,8 @@
 
 /*
  * mcp_call - one call of a tool: runs a verb of this program as a child process in the same
- * repository, with the user's permissions and environment. The result is available only after it
- * has ended; progress can be reported before.
+ * repository, with the user's permissions and environment. Progress can be reported while the
+ * process runs; the result is available when the process has ended.
  *
  *	c = kl_mcp_call_new(tool, id)
  *	kl_mcp_call_start(c)				when a slot is free
@@ -25,13 +25,13 @@ struct kl_mcp_batch;
 struct kl_mcp_call {
 	const struct kl_mcp_tool *tool;
 	json_t *id;    /* id of the request */
-	json_t *token; /* progress token, or NULL */
+	json_t *token; /* progress token; NULL: the client wants no progress */
 	struct kl_strvec argv;
-	char *input;                /* the verb's standard input, or NULL */
-	struct kl_mcp_batch *batch; /* the batch that the answer goes into, or NULL */
-	bool modern;                /* the request uses a revision without handshake */
+	char *input;                /* the verb's standard input; owned; NULL: empty */
+	struct kl_mcp_batch *batch; /* collects the answer; NULL: send the answer alone */
+	bool modern;                /* the request uses a protocol revision without handshake */
 	bool output;                /* the client understands structuredContent */
-	bool cancelled;             /* the answer is to be dropped */
+	bool cancelled;             /* send no answer */
 	/* private */
 	struct kl_proc proc;
 	struct kl_proc_result end;
@@ -39,7 +39,7 @@ struct kl_mcp_call {
 	bool truncated, running, told_any;
 	size_t told; /* bytes of `err` already scanned for progress */
 	int64_t stop_ns, told_ns, count;
-	char *doing; /* owned; the last progress line */
+	char *doing; /* the last progress line; owned */
 };
 
 struct kl_mcp_call *kl_mcp_call_new(const struct kl_mcp_tool *tool, const json_t *id);
@@ -50,18 +50,19 @@ int kl_mcp_call_start(struct kl_mcp_call *call);
 /** Read the available output of the process, without blocking. */
 void kl_mcp_call_read(struct kl_mcp_call *call);
 /**
- * Returns true once, when the process has ended. Kills a stopped process after the grace period.
+ * Check whether the process has ended: true in one call only. If kl_mcp_call_stop() was called,
+ * kill the process after KL_MCP_GRACE_MS.
  */
 bool kl_mcp_call_ended(struct kl_mcp_call *call);
 void kl_mcp_call_stop(struct kl_mcp_call *call);
 /**
- * The parameters of notifications/progress, owned by the caller. NULL: no progress is wanted, or
- * there is nothing new.
+ * Make the parameters of notifications/progress, which the caller owns. NULL: the client wants no
+ * progress, or there is none to report now.
  */
 json_t *kl_mcp_call_progress(struct kl_mcp_call *call);
-/** The result of tools/call; owned by the caller. */
+/** Make the result of tools/call, which the caller owns. */
 json_t *kl_mcp_call_result(const struct kl_mcp_call *call);
-/** The error result of a call that was not started; owned by the caller. */
+/** Make a result that reports the error `why`; the caller owns it. */
 json_t *kl_mcp_call_refused(const char *why);
 
 #endif

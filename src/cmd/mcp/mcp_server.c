@@ -19,7 +19,7 @@ struct kl_mcp_revision {
 	bool batches; /* messages may come in an array */
 };
 
-/* revisions with a handshake, newest first */
+/* The protocol revisions with a handshake, newest first. */
 static const struct kl_mcp_revision revisions[] = {
 	{ "2025-11-25", KL_MCP_WANTS_ANNOTATIONS | KL_MCP_WANTS_OUTPUT, false },
 	{ "2025-06-18", KL_MCP_WANTS_ANNOTATIONS | KL_MCP_WANTS_OUTPUT, false },
@@ -37,14 +37,14 @@ static const char instructions[] =
 	"`deopt_step` and `deopt_end` walk an expert kernel backward, one judged simplification at a "
 	"time.";
 
-/* The answers to one array of messages, which are sent together. */
+/* An array of messages from the client, whose answers are sent together. */
 struct kl_mcp_batch {
 	json_t *answers;
-	/* unfinished calls, plus one while the array is being read */
+	/* number of unanswered calls, plus one while the array is being read */
 	size_t open;
 };
 
-/* One message, and the destination of its answer. */
+/* One message from the client, and how to answer it. */
 struct request {
 	struct kl_rpc_message m;
 	struct kl_mcp_batch *batch;
@@ -54,7 +54,7 @@ struct request {
 
 /* --- answers ---------------------------------------------------------------------- */
 
-/* Send a message or add it to the batch; takes ownership of it. */
+/* Send a message, or add it to the batch if there is one. Takes ownership of the message. */
 static void send_message(struct kl_mcp_server *server, struct kl_mcp_batch *batch, json_t *message)
 {
 	if (batch) {
@@ -143,7 +143,7 @@ static void refuse_version(struct kl_mcp_server *server, const struct request *r
 	send_message(server, request->batch, message);
 }
 
-/* Find the revision of a request. Returns false if it was refused, which answers it. */
+/* Find the revision of a request. Returns false if the request was refused and answered. */
 static bool place_request(struct kl_mcp_server *server, struct request *request)
 {
 	const json_t *meta = json_object_get(request->m.params, "_meta");
@@ -170,7 +170,7 @@ static bool place_request(struct kl_mcp_server *server, struct request *request)
 	return true;
 }
 
-/* --- methods without a tool ------------------------------------------------------------- */
+/* --- methods except tools/call ---------------------------------------------------------- */
 
 static json_t *server_capabilities(void)
 {
@@ -200,7 +200,7 @@ static void do_initialize(struct kl_mcp_server *server, const struct request *re
 	send_answer(server, request, value);
 }
 
-/* The lists are the same for all users and never change while the program runs. */
+/* Let clients cache a list: it is the same for all users and never changes during a run. */
 static void set_cache(json_t *value)
 {
 	kl_json_set_int(value, "ttlMs", 3600000);
@@ -247,8 +247,8 @@ static void list_tools(struct kl_mcp_server *server, const struct request *reque
 /* --- calls -------------------------------------------------------------------------- */
 
 /*
- * An agent may not continue a walk that uses a model, which costs money, or a command, which it
- * would run: only the walk's owner may.
+ * Check that an agent may continue the walk in progress: its steps must come from edits only. A
+ * model would cost the user money, and a command of the user's would run.
  */
 static int check_walk(struct kl_mcp_server *server)
 {
@@ -257,8 +257,8 @@ static int check_walk(struct kl_mcp_server *server)
 
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ENOTFOUND,
-				"no walk is in progress in this worktree; deopt_start begins "
-				"one");
+				"no walk is in progress in this worktree; use deopt_start to "
+				"begin a walk");
 	if (err < 0)
 		return err;
 	if (!strcmp(kl_walk_str(&op.walk, "rewriters"), "stepwise") &&
@@ -266,8 +266,8 @@ static int check_walk(struct kl_mcp_server *server)
 		return 0;
 	return kl_error(KL_EINVALID,
 			"the walk in progress uses rewriters that an agent may not run "
-			"(%s); its owner can continue it with 'git klineage deopt "
-			"--continue', or end it",
+			"(%s); ask the user to continue the walk with 'git klineage deopt "
+			"--continue', or to end it",
 			kl_walk_str(&op.walk, "rewriters"));
 }
 
@@ -279,7 +279,7 @@ static char *named_document(const json_t *args)
 	return kl_buf_detach(&buf);
 }
 
-/* Prepare the command of a call; an error message is for the client. */
+/* Make the command line and the input of a call. The message of an error goes to the client. */
 static int prepare_call(struct kl_mcp_server *server, struct kl_mcp_call *call, const json_t *args)
 {
 	int err = kl_mcp_tool_argv(&call->argv, call->tool, args, server->read_only);
@@ -343,7 +343,7 @@ static void call_tool(struct kl_mcp_server *server, const struct request *reques
 	server->call[server->n++] = kl_steal(&call);
 }
 
-/* Remove the call from the list and free it, answered or not. */
+/* Remove a call from the list and free it, whether or not it was answered. */
 static void drop_call(struct kl_mcp_server *server, size_t i)
 {
 	struct kl_mcp_call *call = server->call[i];
@@ -430,7 +430,7 @@ static void take_request(struct kl_mcp_server *server, struct request *request)
 		const char *method;
 		void (*fn)(struct kl_mcp_server *server, const struct request *request);
 		bool early;  /* allowed before `initialize` */
-		bool legacy; /* not in revisions without handshake */
+		bool legacy; /* the method exists only in revisions with a handshake */
 	} methods[] = {
 		{ "initialize", do_initialize, true, true },
 		{ "ping", do_ping, true, true },
@@ -511,7 +511,7 @@ void kl_mcp_server_take(struct kl_mcp_server *server, const char *line, size_t l
 		take_one(server, value, NULL);
 }
 
-/* --- the end ------------------------------------------------------------------------ */
+/* --- stopping ----------------------------------------------------------------------- */
 
 void kl_mcp_server_stop(struct kl_mcp_server *server)
 {

@@ -21,13 +21,13 @@
  *	kl_mcp_server_stop(&s)			the client is gone: stop all calls
  *	kl_mcp_server_release(&s)
  */
-#define KL_MCP_RUNNING 4  /* calls that run at once; further ones wait */
-#define KL_MCP_WAITING 64 /* calls that wait; further ones are refused */
+#define KL_MCP_RUNNING 4  /* maximum number of calls that run at once; further calls wait */
+#define KL_MCP_WAITING 64 /* maximum number of calls that wait; further calls are refused */
 
 struct kl_mcp_server {
 	struct kl_repo *repo; /* borrowed */
-	bool read_only;
-	struct kl_buf out; /* lines to write */
+	bool read_only;       /* offer no tool that writes to the repository */
+	struct kl_buf out;    /* lines to send to the client */
 	/* private */
 	const struct kl_mcp_revision *agreed; /* set by `initialize`; NULL: not yet */
 	struct kl_mcp_call **call;            /* owned; in order of arrival */
@@ -44,7 +44,7 @@ void kl_mcp_server_take(struct kl_mcp_server *server, const char *line, size_t l
 void kl_mcp_server_refuse(struct kl_mcp_server *server);
 void kl_mcp_server_turn(struct kl_mcp_server *server);
 void kl_mcp_server_stop(struct kl_mcp_server *server);
-/** Kills the calls that still run. */
+/** Free the server, and kill the calls that still run. */
 void kl_mcp_server_release(struct kl_mcp_server *server);
 
 #endif

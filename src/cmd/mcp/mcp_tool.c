@@ -11,12 +11,12 @@ enum kind { TEXT, WORD, WORDS, BOOL, INT, EDITS, TRAITS };
 struct kl_mcp_param {
 	const char *name;
 	enum kind kind;
-	const char *option; /* NULL: passed after "--", or part of the document */
+	const char *option; /* name of the option; NULL: passed after "--" or in the document */
 	const char *help;
-	/* of TEXT: a regular expression with the same meaning in POSIX ERE and ECMA-262 */
+	/* for TEXT: a regular expression that means the same in POSIX ERE and in ECMA-262 */
 	const char *pattern;
-	const char *words; /* of WORD and WORDS: "a|b" */
-	int64_t min, max;  /* range of an INT; `max` bytes of a TEXT */
+	const char *words; /* for WORD and WORDS: the allowed words, "a|b" */
+	int64_t min, max;  /* range of an INT; `max`: also the maximum length of a TEXT in bytes */
 	bool required;
 };
 
@@ -120,8 +120,8 @@ static const char *const status_argv[] = { "deopt", "--status", "--json", NULL }
 static const struct kl_mcp_param no_params[] = { LIST_END };
 
 /*
- * Whatever the configuration, the walk uses no model, so the tool spends no money and runs no
- * command of the user.
+ * The options override the configuration: the walk uses no model, so the tool spends no money and
+ * runs no command of the user.
  */
 static const char *const start_argv[] = { "deopt", "--json", "--rewriter=stepwise", "--no-rederive",
 					  NULL };
@@ -165,7 +165,7 @@ static const struct kl_mcp_param end_params[] = {
 	LIST_END
 };
 
-/* no model: see start_argv */
+/* as in start_argv, use no model even if the configuration names one */
 static const char *const materialize_argv[] = { "materialize", "--json", "--quiet",
 						"--rewriter=none", NULL };
 static const struct kl_mcp_param materialize_params[] = {

@@ -16,10 +16,10 @@
  */
 
 enum kl_mcp_flags {
-	KL_MCP_READS = 1 << 0,    /* changes nothing but caches */
+	KL_MCP_READS = 1 << 0,    /* writes nothing but caches */
 	KL_MCP_FORGETS = 1 << 1,  /* can discard the work of an operation */
 	KL_MCP_JSON = 1 << 2,     /* the verb prints JSON */
-	KL_MCP_LONG = 1 << 3,     /* the verb has a progress line */
+	KL_MCP_LONG = 1 << 3,     /* the verb takes --progress and --quiet */
 	KL_MCP_WALK = 1 << 4,     /* continues a walk that has neither a model nor a command */
 	KL_MCP_DOCUMENT = 1 << 5, /* the arguments, as JSON, are the verb's standard input */
 };
@@ -29,16 +29,16 @@ struct kl_mcp_param;
 struct kl_mcp_tool {
 	const char *name, *title, *help;
 	const char *const *argv;          /* the verb and its fixed options; NULL-terminated */
-	const struct kl_mcp_param *param; /* terminated by a NULL name */
+	const struct kl_mcp_param *param; /* the name of the entry after the last is NULL */
 	int flags;                        /* enum kl_mcp_flags */
-	/** Add options that depend on several arguments or on `read_only`; may be NULL. */
+	/** Add options that depend on several arguments or on `read_only`. NULL: there are none. */
 	void (*more)(struct kl_strvec *argv, const json_t *args, bool read_only);
 };
 
-/** The table, in the order of tools/list, terminated by a NULL name. */
+/** The table, in the order of tools/list; the name in the entry after the last is NULL. */
 extern const struct kl_mcp_tool kl_mcp_tools[];
 
-/** Returns NULL if there is no such tool, or if `read_only` excludes it. */
+/** Find a tool by its name. NULL: there is no such tool, or `read_only` excludes it. */
 const struct kl_mcp_tool *kl_mcp_tool_find(const char *name, bool read_only);
 
 enum kl_mcp_wants {
@@ -46,7 +46,7 @@ enum kl_mcp_wants {
 	KL_MCP_WANTS_OUTPUT = 1 << 1,      /* since 2025-06-18: title, outputSchema */
 };
 
-/** The "tools" array of tools/list; owned by the caller. */
+/** Make the "tools" array of tools/list, which the caller owns. `wants`: enum kl_mcp_wants. */
 json_t *kl_mcp_tool_list(int wants, bool read_only);
 
 /**
