@@ -152,7 +152,7 @@ test_expect_success 'a walk, step by step: accepted, rejected, refused, kept; br
 			locus => "scale.c:scale", why => "one element at a time",
 			edits => [{ path => "scale.c", text => $ENV{PLAIN} }] };
 		my $r = call("deopt_step", $step);
-		ok($r->{isError} && text_of($r) =~ /deopt_start begins one/, "no walk yet");
+		ok($r->{isError} && text_of($r) =~ /use deopt_start to begin a walk/, "no walk yet");
 		$r = call("deopt_start", { name => "by-agent" })->{structuredContent};
 		is($r->{exit}, 0, "started: " . $json->encode($r));
 		is($r->{result}{waiting}, $T, "waits");

@@ -67,7 +67,7 @@ static size_t bytes_left(const struct streams *streams)
 	return streams->server.out.len - streams->sent;
 }
 
-/* Write some bytes without blocking, so that a client that does not read can still send requests. */
+/* Write without blocking: a client that does not read its answers can still send requests. */
 static void write_some(struct streams *streams)
 {
 	const char *start = streams->server.out.ptr + streams->sent;
