@@ -81,7 +81,7 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 /* What to compile for one judgement. */
 struct kl_builder_needs {
 	const struct kl_surface *candidate, *parent; /* parent NULL: none */
-	const char *march; /* compile a shipped baseline for it; NULL: no baseline */
+	const char *march; /* architecture of a shipped baseline to compile; NULL: no baseline */
 };
 struct kl_builder_set {
 	const struct kl_built *candidate, *parent;

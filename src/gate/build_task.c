@@ -120,7 +120,7 @@ size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_ta
 	return tasks->n++;
 }
 
-/* The tasks do not use the repository's cache: this thread reads it before and writes it after. */
+/* Only this thread uses the repository's cache: it reads the cache before it starts the tasks. */
 void kl_build_tasks_compile(struct kl_build_tasks *tasks)
 {
 	for (size_t i = 0; i < tasks->n; i++)

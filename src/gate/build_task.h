@@ -21,7 +21,7 @@ enum kl_build_kind { KL_BUILD_SURFACE, KL_BUILD_TRUTH, KL_BUILD_HONEST, KL_BUILD
 struct kl_build_task {
 	enum kl_build_kind kind;
 	const struct kl_backend *backend;
-	const void *state; /* of the backend, after prepare() for the surface; borrowed */
+	const void *state; /* the backend's state, prepared for the surface; borrowed */
 	const struct kl_surface *surface;
 	char *dir;                      /* directory that no other task uses; owned */
 	const struct kl_launch *launch; /* launch plan of an oracle; borrowed; NULL: none */
@@ -53,7 +53,7 @@ void kl_build_tasks_release(struct kl_build_tasks *tasks);
 
 void kl_built_free(struct kl_built *built);
 
-/** Path of an oracle's artefact, such as "<dir>/truth.image"; the caller frees it. */
+/** Return the path of an oracle's artefact, "<dir>/truth.image"; the caller frees it. */
 char *kl_build_task_oracle_path(const struct kl_build_task *task);
 
 #endif

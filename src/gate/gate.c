@@ -350,7 +350,7 @@ static bool same_code(const struct kl_built *candidate, const struct kl_built *p
 	       !strcmp(candidate->artefact->facts.code_digest, parent->artefact->facts.code_digest);
 }
 
-/* The parent that a candidate is compared with; NULL: none. */
+/* Return the parent to compare the candidate with; NULL: none. */
 static const struct kl_surface *compared_parent(const struct kl_gate *gate,
 						const struct kl_surface *parent)
 {
@@ -445,8 +445,9 @@ static bool recall_trusted(struct kl_event **event, char **signer, struct kl_gat
 }
 
 /*
- * Cache the verdict of a judgement, except of a replay. An inconclusive verdict is not cached
- * either: it depends on the state of the machine, so the next run must judge again.
+ * Cache the verdict, unless the run was a replay or judged only the points of --dims. Do not cache
+ * an inconclusive verdict: it depends on the state of the machine, so the next run must judge
+ * again.
  */
 static int remember_event(struct kl_gate *gate, const struct kl_cache_key *key,
 			  const struct kl_judgement *judgement)

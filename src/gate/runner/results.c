@@ -302,7 +302,7 @@ static int note_event(struct intake *in, const json_t *record, struct kl_event *
 	return err;
 }
 
-/* Complete the cache key with the event's device, and store that as the runner's latest device. */
+/* Add the event's device to the cache key, and store the device as the runner's latest. */
 static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record,
 		  const struct kl_event *event)
 {
@@ -351,7 +351,10 @@ static void report_line(struct intake *in, size_t number, const char *job, const
 		kl_strvec_pushf(&in->out->lines, "  (line %zu)", number);
 }
 
-/* Keep why the first result was refused or, if none was, why the first job was not judged. */
+/*
+ * Store the reason why the first refused result was refused. Until a result is refused, it is the
+ * reason why the worker could not judge the first of the jobs that it could not judge.
+ */
 static void keep_reason(struct kl_results *out, bool refused)
 {
 	if (out->why && (!refused || out->refused != 1))
@@ -392,7 +395,7 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 	return 0;
 }
 
-/* An error in the line refuses that line; an error on this machine ends the import. */
+/* Import one line. An error in the line refuses this line only; other errors end the import. */
 static int take_line(struct intake *in, const char *text, size_t n, size_t number)
 {
 	KL_AUTO(json_decrefp) json_t *line = NULL;

@@ -13,7 +13,7 @@
  * results"). The kinds of runners are the rows of a table:
  *
  *	local		run each job on this machine at once: kernels in C in the run jail, device
- *			code with a clean environment only, as it does not run on the host
+ *			code in a clean environment but no jail, as it does not run on the host
  *	bundle		collect jobs into one file; the user takes it to a worker and imports the
  *			results
  *	ssh:<host>	send the same file to a worker over ssh and read its results back
@@ -33,7 +33,7 @@ struct kl_runner_work {
 	const char *dir;
 	int64_t timeout_ms;
 	const char *ncu; /* path of ncu from the configuration; NULL: the worker finds it */
-	const struct kl_backend_device *device; /* needed by the job; NULL: none */
+	const struct kl_backend_device *device; /* the device that the job needs; NULL: none */
 };
 
 /* A bundle of jobs to send. */
@@ -83,8 +83,8 @@ bool kl_runner_lacks_device(const json_t *result);
 
 /**
  * Check a result for a surface with host code: its member `wall` must state that the host code ran
- * confined, as the tier promises. KL_ECANNOT: the member is missing or names too few walls, so the
- * worker is too old or not ours.
+ * confined, as the tier promises. KL_ECANNOT: the member is missing or does not list every required
+ * restriction, so the worker is too old or not ours.
  */
 int kl_runner_check_wall(const json_t *result);
 

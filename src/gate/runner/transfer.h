@@ -16,7 +16,7 @@ struct kl_bundle; /* gate/runner/bundle.h */
 /* The outcome of sending a bundle. */
 struct kl_transfer {
 	bool waiting;             /* the user must take `file` to a worker */
-	char *file, *digest;      /* path and name of the bundle; NULL: no file; no jobs */
+	char *file, *digest;      /* path of the file, NULL without one; name of the bundle */
 	size_t jobs;              /* number of jobs in the bundle */
 	char *command;            /* the command to run where the worker is; NULL without `file` */
 	size_t imported, refused; /* results that were received over ssh */
