@@ -23,7 +23,7 @@ static const char synopsis[] = "blame [<options>] <file>";
 
 /* The file to blame, the lineage it is blamed on, and the result. */
 struct subject {
-	char *path;         /* relative to the contract's directory */
+	char *path;         /* path of the file, relative to the contract's directory */
 	char *workload;     /* of the enclosing contract; NULL: none found */
 	struct kl_buf text; /* the file in the worktree or, if it is not there, in K* */
 	bool there;         /* the file exists in the worktree */

@@ -34,7 +34,7 @@ struct request {
 	struct kl_listing out;
 	bool bars;
 	const char *output, *cost, *correct;
-	char *part[3]; /* the first n of workload, name, phase */
+	char *part[3]; /* workload, name, phase: the first `n` are given, the others NULL */
 	size_t n;
 };
 

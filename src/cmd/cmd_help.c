@@ -37,7 +37,7 @@ static int show_manual(const char *page, int section)
 {
 	KL_AUTO(kl_freep) char *beside = kl_asprintf("../share/man/man%d/%s.%d", section, page,
 						     section);
-	KL_AUTO(kl_freep) char *packed = kl_asprintf("%s.gz", beside); /* if compressed */
+	KL_AUTO(kl_freep) char *packed = kl_asprintf("%s.gz", beside); /* if installed compressed */
 	KL_AUTO(kl_freep) char *built = kl_asprintf("build/man/%s.%d", page, section);
 	KL_AUTO(kl_freep) char *source = kl_asprintf("docs/man/%s.adoc", page);
 	KL_AUTO(kl_freep) char *path = NULL;

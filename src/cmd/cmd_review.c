@@ -13,7 +13,7 @@ enum format { TERM, MARKDOWN, JSON };
 
 /* --- text for a terminal -------------------------------------------------------- */
 
-/* Print the text, wrapped at the terminal's width. Further lines are indented like the text. */
+/* Print the text, wrapped at the terminal's width. Align further lines with the text's start. */
 static void print_wrapped(const struct kl_term *term, size_t indent, const char *mark,
 			  enum kl_paint paint, const char *text)
 {

@@ -244,7 +244,7 @@ static void print_refused(const char *path, void *payload)
 {
 	const char *why = kl_error_last();
 
-	/* parse errors already start with the place */
+	/* the message of a parse error already starts with the path */
 	if (strncmp(why, path, strlen(path)))
 		fprintf(stderr, "git-klineage: refused %s: %s\n", path, why);
 	else

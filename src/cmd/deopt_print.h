@@ -11,7 +11,10 @@
  * (docs/formats.md, "What verbs print").
  */
 void kl_deopt_print_outcome(const struct kl_outcome *out, bool json);
-/** Print the status; call kl_deopt_model_resume() first. An unreadable ledger is left out. */
+/**
+ * Print the status of a walk; call kl_deopt_model_resume() first. The money spent is left out if
+ * the ledger cannot be read.
+ */
 int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json);
 int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_session *session,
 			    const char *workload, bool json);

@@ -18,7 +18,7 @@ struct kl_gate_options {
 	const struct kl_term *term;
 };
 
-/** Parse and check the options, and return as kl_opt_parse(). `argv` keeps the revisions. */
+/** Parse and check the options; returns like kl_opt_parse(). The revisions are left in `argv`. */
 int kl_gate_options_parse(struct kl_gate_options *options, int *argc, char ***argv);
 
 #endif

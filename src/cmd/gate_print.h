@@ -12,7 +12,10 @@
 /** Print a verdict for people: its class, what was checked, the times and the facts. */
 void kl_gate_print_verdict(const struct kl_judgement *judgement, const struct kl_surface *surface,
 			   const struct kl_term *term);
-/** Print a verdict for programs: the event, or a row of fields. `commit` NULL: not a commit. */
+/**
+ * Print a verdict for programs: the event, or a row of fields. `commit` is the candidate's; NULL:
+ * the candidate is not a commit.
+ */
 void kl_gate_print_row(const struct kl_listing *out, const struct kl_event *event,
 		       const git_oid *commit);
 

@@ -5,7 +5,7 @@
 #include "event/retraction.h"
 
 /*
- * gate_retract - git klineage gate --retract: withdraws an event, and prints who follows it.
+ * gate_retract - git klineage gate --retract: withdraws an event, and says if other clones follow.
  */
 /** Retract an event, and print what was done. Returns 0 or an error. */
 int kl_gate_retract(struct kl_repo *repo, const struct kl_retraction_opts *opts, bool json);

@@ -141,8 +141,8 @@ static enum fate say_broken(const struct kl_changed_one *one)
 /* --- before a commit -------------------------------------------------------------- */
 
 /*
- * Judge a changed kernel with the configured runner. KL_ECANNOT: among others, the runner returns
- * results later.
+ * Judge a changed kernel with the configured runner. KL_ECANNOT: the kernel cannot be judged here,
+ * or the runner returns the result later.
  */
 static int judge_changed(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_changed_one *one)
@@ -278,7 +278,7 @@ static void add_oid(struct kl_oids *to, const char *hex)
 		kl_oids_add(to, &oid);
 }
 
-/* Add a line "<local ref> <local id> <remote ref> <remote id>". */
+/* Add a ref to push: `local` is its id here, and `remote` its id at the remote, both in hex. */
 static void add_ref(struct push *push, const char *local, const char *remote_ref,
 		    const char *remote)
 {

@@ -13,7 +13,7 @@
  * be quick if there is nothing to do.
  */
 
-/** What refuses a commit or a push (config klineage.hooks.block). */
+/** Which results make the hooks refuse a commit or a push (config klineage.hooks.block). */
 enum kl_hook_block {
 	KL_HOOK_BLOCK_FAIL,     /* "fail", the default: a failed verdict */
 	KL_HOOK_BLOCK_UNTESTED, /* "untested": also a kernel that cannot be judged here */

@@ -19,8 +19,8 @@ struct kl_lift_witness {
 };
 
 /**
- * Judge for the cards in `argv`, or for all cards if there are none, and print the results.
- * KL_ECANNOT: nothing could be judged here; the results were printed nevertheless.
+ * Judge the assumed preconditions of the cards in `argv`, or of all cards if `argv` is empty, and
+ * print the results. KL_ECANNOT: the results were printed, but nothing could be judged here.
  */
 int kl_lift_witness(struct kl_repo *repo, int argc, char **argv,
 		    const struct kl_lift_witness *args);

@@ -23,8 +23,8 @@ int kl_said_load(json_t **out, const char *path);
 /** Replace the file atomically, or remove it if `said` is empty. */
 int kl_said_keep(const json_t *said, const char *path);
 /**
- * The effective value of an option: `now` if not NULL, which is then stored in `said`; else the
- * stored value, borrowed from `said`, or NULL.
+ * Return the value of an option, borrowed from `said`; NULL: it has none. If `now` is not NULL, it
+ * is stored in `said` first.
  */
 const char *kl_said_word(json_t *said, const char *key, const char *now);
 

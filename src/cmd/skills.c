@@ -38,7 +38,7 @@ int kl_skills_check_line(const char *text)
 /* --- lint --------------------------------------------------------------------------------- */
 
 struct linter {
-	json_t *list; /* NULL: print */
+	json_t *list; /* gets the findings as JSON; NULL: print them as text */
 	bool fix;
 	size_t cards, errors, warnings, fixed;
 	struct kl_map ids; /* id -> the place of its card, owned */
@@ -50,7 +50,7 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 
 	*(error ? &linter->errors : &linter->warnings) += 1;
 	if (!linter->list) {
-		/* parse errors already start with the place */
+		/* the message of a parse error already starts with the place */
 		if (!strncmp(what, where, strlen(where)))
 			printf("%s: %s\n", error ? "error" : "warning", what);
 		else
@@ -67,11 +67,11 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 /* What a thread found when it read and checked one card. */
 struct read_card {
 	char *where;      /* "cards/x.yaml" */
-	const char *path; /* of a file on disk; NULL: in the library */
+	const char *path; /* path of the file; NULL: the card is in the library */
 	struct kl_buf text;
-	char *id, *error; /* exactly one is set */
+	char *id, *error; /* the card's id, or why the card is invalid; the other is NULL */
 	int line;         /* first line that is not canonical; 0: none */
-	char *fixed;      /* canonical text, if --fix and it differs */
+	char *fixed;      /* with --fix, the canonical text; NULL: `text` is canonical */
 };
 
 static void read_card_release(struct read_card *card)
