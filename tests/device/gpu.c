@@ -96,7 +96,7 @@ static const struct {
 	{ "too few arguments", HEAD ONE("scale", "1", "", "\"x\",\"y\""), NULL, KL_EINVALID, 0,
 	  "more than the 2 parameters", 0 },
 	{ "an argument too large", HEAD ONE("scale", "1", "", "\"x\",\"y\",{\"i64\":\"n\"},\"s\""),
-	  NULL, KL_EINVALID, 0, "parameter 2 of 4 bytes, the plan gives 8", 0 },
+	  NULL, KL_EINVALID, 0, "parameter 2 of 4 bytes, but the plan passes 8", 0 },
 	{ "too much shared memory", HEAD ONE("scale", "1", ",\"smem\":240000", USUAL), NULL,
 	  KL_ECANNOT, 0, "shared memory", 0 },
 	{ "beyond its launch bounds", PLAN("small_blocks"), NULL, KL_EINVALID, 0, "allow 128", 0 },

@@ -38,7 +38,7 @@ int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_basel
 
 	baseline->device = device;
 	if (!is_sound(spec))
-		return kl_error(KL_EINVALID, "a malformed description of a baseline");
+		return kl_error(KL_EINVALID, "the description of the baseline is malformed");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(baselines); i++) {
 		if (strcmp(baselines[i].name, spec->name))
 			continue;
@@ -47,7 +47,7 @@ int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_basel
 		*out = kl_steal(&baseline);
 		return 0;
 	}
-	return kl_error(KL_ECANNOT, "no baseline of the name '%s'", spec->name);
+	return kl_error(KL_ECANNOT, "there is no baseline named '%s'", spec->name);
 }
 
 void kl_gpu_baseline_free(struct kl_gpu_baseline *baseline)
@@ -79,7 +79,7 @@ int kl_gpu_baseline_library(void **out, const char *const *names)
 		if ((*out = dlopen(names[i], RTLD_NOW | RTLD_LOCAL)))
 			return 0;
 	return kl_error(KL_ECANNOT,
-			"%s is not here (KLINEAGE_CUDA_LIBRARIES names more directories)",
+			"cannot find %s (KLINEAGE_CUDA_LIBRARIES can name its directory)",
 			names[0]);
 }
 
@@ -87,7 +87,8 @@ int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_
 {
 	for (size_t i = 0; i < n; i++)
 		if (!(*symbol[i].f = dlsym(lib, symbol[i].name)))
-			return kl_error(KL_ECANNOT, "the library has no %s", symbol[i].name);
+			return kl_error(KL_ECANNOT, "the library lacks the function %s",
+					symbol[i].name);
 	return 0;
 }
 

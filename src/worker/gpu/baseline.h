@@ -7,20 +7,22 @@
 #include "worker/gpu/tool.h"
 
 /*
- * baseline - kernels of vendor libraries on the GPU, selected by name.
+ * baseline - runs kernels of vendor libraries on the GPU, selected by name.
  *
- * The libraries are opened with dlopen on demand, in the GPU process, on its primary context:
- * neither the build nor any other job needs them.
+ * The GPU process opens a library with dlopen when a job first needs it, and the library uses the
+ * process's primary context. The build and other jobs do not need the libraries.
  *
  *	cublas.gemm		in A [M,K], B [N,K], out C [M,N], all bf16 or all f16; sums in f32
  *	cudnn.conv2d		f16 in x [N,H,W,C], w [F,R,S,C], out y [N,P,Q,F]; stride 1;
  *				the padding follows from P and Q
  *	cudnn.conv2d-nchw	the same on NCHW tensors; the library's own transposes are timed,
  *				the conversions from and to the contract's layout are not
- *	cudnn.sdpa		f16 in q, k, v [B,S,H,D], out o; not causal, scale 1/sqrt(D)
+ *	cudnn.sdpa		f16 in q [B,S,H,D], k, v [B,T,H,D], out o [B,S,H,D];
+ *				not causal, scale 1/sqrt(D)
  *
- * Arguments are matched by the order of their kinds. If they do not fit, or the library is missing
- * or refuses them, the result is KL_ECANNOT with the reason, and the comparison is left out.
+ * The inputs above are the contract's `in` tensors in their order, the outputs its `out` tensors.
+ * If they do not fit, or the library is missing or refuses them, the result is KL_ECANNOT with the
+ * reason, and the comparison is left out.
  *
  * Libraries are searched in the directories of $KLINEAGE_CUDA_LIBRARIES (separated by colons), then
  * by the dynamic loader. The algorithm is chosen when the baseline is opened, by measurement or by
@@ -30,7 +32,7 @@
 #define KL_GPU_BASELINE_AXES 8
 
 struct kl_gpu_baseline_arg {
-	int32_t kind, dtype; /* enum kl_arg_kind, kl_dtype */
+	int32_t kind, dtype; /* enum kl_arg_kind, enum kl_dtype */
 	int32_t naxes, reserved;
 	int64_t extent[KL_GPU_BASELINE_AXES];
 };
@@ -45,7 +47,7 @@ struct kl_gpu_baseline {
 	const struct kl_gpu_device *device; /* borrowed */
 	/*
 	 * `at[i]` is the device address of argument i. The callbacks enqueue on the device's stream
-	 * and return 0 or the library's status. Only `run` is timed.
+	 * and return 0, the library's status, or -1 for another failure. Only `run` is timed.
 	 */
 	int (*before)(struct kl_gpu_baseline *b, const uint64_t *at); /* may be NULL */
 	int (*run)(struct kl_gpu_baseline *b, const uint64_t *at);
@@ -56,16 +58,16 @@ struct kl_gpu_baseline {
 };
 
 /**
- * Open the baseline that `spec` names; `device` is borrowed. `at`: addresses of a set of tensors to
- * try algorithms on; its outputs can be overwritten. KL_ECANNOT: unknown name, or not possible
- * here; KL_EINVALID: `spec` is malformed.
+ * Open the baseline that `spec` names; `device` is borrowed. `at`: device addresses of the
+ * arguments; algorithms are tried on these tensors, so their outputs are overwritten. KL_ECANNOT:
+ * the name is unknown, or the baseline cannot run here; KL_EINVALID: `spec` is malformed.
  */
 int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_baseline_spec *spec,
 			 const struct kl_gpu_device *device, const uint64_t *at);
 void kl_gpu_baseline_free(struct kl_gpu_baseline *baseline);
 KL_DEFINE_CLEANUP(struct kl_gpu_baseline *, kl_gpu_baseline_free)
 
-/* -- for the implementations -------------------------------------------------- */
+/* -- used only by the files that implement a baseline ------------------------- */
 
 int kl_gpu_baseline_cublas(struct kl_gpu_baseline *baseline,
 			   const struct kl_gpu_baseline_spec *spec, const uint64_t *at);
@@ -74,16 +76,20 @@ int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *baseline,
 int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *baseline, const struct kl_gpu_baseline_spec *spec,
 			 const uint64_t *at);
 
-/** dlopen the first of `names` (NULL-terminated) that is found. KL_ECANNOT: none is. */
+/** Open the first library of `names` (NULL-terminated) that is found. KL_ECANNOT: none was. */
 int kl_gpu_baseline_library(void **out, const char *const *names);
 struct kl_gpu_symbol {
 	void **f;
 	const char *name;
 };
+/** Look up `n` symbols in `lib`. KL_ECANNOT: the library lacks one; the message names it. */
 int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_t n);
-/** Index of the argument that is the n-th in or out tensor, if it has `naxes` axes; else -1. */
+/**
+ * Return the index of the n-th `in` argument (counted from 0), or with `out` of the n-th `out`
+ * argument. -1: there is none, or it does not have `naxes` axes.
+ */
 int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *spec, bool out, int n, int naxes);
-/** Allocate device memory that lives as long as the context; 0: out of memory. */
+/** Allocate device memory that is freed only with the context. Returns 0 if memory runs out. */
 uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *device, uint64_t bytes);
 
 #endif

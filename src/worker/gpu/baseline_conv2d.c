@@ -37,7 +37,7 @@ struct conv {
 	int x, w, y;
 	int64_t n, h, wd, c, f, r, s, p, q, pad_h, pad_w;
 	bool nchw;
-	/* the legacy calls that convert a layout */
+	/* functions of cuDNN's older interface, which convert a layout */
 	int (*create)(void **handle);
 	int (*set_stream)(void *handle, struct kl_cu_stream *s);
 	int (*tensor_create)(void **t);
@@ -45,7 +45,7 @@ struct conv {
 	int (*transform)(void *handle, const void *alpha, void *ad, const void *a, const void *beta,
 			 void *bd, void *b);
 	void *handle;
-	void *desc[3][2]; /* x, w, y; in the contract's layout, in NCHW */
+	void *desc[3][2]; /* of x, w and y: in the contract's layout, in NCHW */
 	struct copy copy[MAX_COPIES];
 	size_t ncopy;
 };
@@ -67,7 +67,7 @@ static int run_conv(struct kl_gpu_baseline *baseline, const uint64_t *at)
 	return kl_cudnn_run(conv->cudnn, &pack);
 }
 
-/* -- NCHW --------------------------------------------------------------------------- */
+/* -- conversion to and from NCHW ------------------------------------------------------ */
 
 enum { X, W, Y };
 
@@ -156,7 +156,7 @@ static int open_layouts(struct conv *conv, const struct kl_gpu_device *device)
 		return err;
 	if ((rc = conv->create(&conv->handle)) ||
 	    (rc = conv->set_stream(conv->handle, device->stream)))
-		return kl_error(KL_ECANNOT, "cuDNN cannot start: status %d", rc);
+		return kl_error(KL_ECANNOT, "cannot start cuDNN: status %d", rc);
 	for (int i = 0; i < 3; i++)
 		for (int to = 0; to < 2; to++)
 			if ((rc = conv->tensor_create(&conv->desc[i][to])) ||
@@ -164,11 +164,11 @@ static int open_layouts(struct conv *conv, const struct kl_gpu_device *device)
 						   KL_CUDNN_HALF, (int)dim[i][0], (int)dim[i][1],
 						   (int)dim[i][2], (int)dim[i][3])))
 				return kl_error(KL_ECANNOT,
-						"cuDNN cannot change the layout: status %d", rc);
+						"cuDNN cannot convert the layout: status %d", rc);
 	return 0;
 }
 
-/* -- the graph: one operation ---------------------------------------------------------- */
+/* -- the graph, which has one operation ------------------------------------------------ */
 
 static void *make_tensor(struct conv *conv, int64_t uid, int64_t n, int64_t ch, int64_t height,
 			 int64_t width)
@@ -209,7 +209,7 @@ static void *make_operation(struct conv *conv)
 	return kl_cudnn_done(cudnn, op);
 }
 
-/* -- opening -------------------------------------------------------------------------- */
+/* -- opening and closing --------------------------------------------------------------- */
 
 static int fit_spec(struct conv *conv, const struct kl_gpu_baseline_spec *spec)
 {
@@ -220,12 +220,13 @@ static int fit_spec(struct conv *conv, const struct kl_gpu_baseline_spec *spec)
 	conv->y = kl_gpu_baseline_tensor(spec, true, 0, 4);
 	if (conv->x < 0 || conv->w < 0 || conv->y < 0 || spec->arg[conv->x].dtype != KL_F16 ||
 	    spec->arg[conv->w].dtype != KL_F16 || spec->arg[conv->y].dtype != KL_F16)
-		return kl_error(KL_ECANNOT, "needs f16 in x, w and out y of four axes");
+		return kl_error(KL_ECANNOT,
+				"needs tensors of f16 with four axes: inputs x and w, output y");
 	x = spec->arg[conv->x].extent, w = spec->arg[conv->w].extent, y = spec->arg[conv->y].extent;
 	for (int i = 0; i < 4; i++)
 		if (x[i] < 1 || w[i] < 1 || y[i] < 1 || x[i] > 1 << 24 || w[i] > 1 << 24 ||
 		    y[i] > 1 << 24)
-			return kl_error(KL_ECANNOT, "its tensors need extents from 1 to 2^24");
+			return kl_error(KL_ECANNOT, "needs tensors with extents from 1 to 2^24");
 	conv->n = x[0], conv->h = x[1], conv->wd = x[2], conv->c = x[3];
 	conv->f = w[0], conv->r = w[1], conv->s = w[2], conv->p = y[1], conv->q = y[2];
 	conv->pad_h = (conv->p - conv->h + conv->r - 1) / 2;
@@ -270,7 +271,7 @@ int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *baseline,
 			return err;
 		if (before_nchw(baseline, at) ||
 		    !(copy = copy_of(conv, baseline->device, at[conv->x])))
-			return kl_error(KL_ECANNOT, "cuDNN cannot change the layout");
+			return kl_error(KL_ECANNOT, "cuDNN cannot convert the layout");
 		pack = pack_pointers(copy->own_x, copy->own_w, copy->own_y);
 	}
 	op = make_operation(conv);

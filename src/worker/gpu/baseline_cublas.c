@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "job/job.h"
 
-/* The part of cuBLAS's binary interface used here. */
+/* Values of cuBLAS's binary interface. */
 enum { OP_N = 0, OP_T = 1, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, GEMM_DEFAULT = -1 };
 
-/* PyTorch's workspace size on Hopper, with which published times were measured. */
+/* The size of PyTorch's workspace on Hopper, since published times were measured with it. */
 #define WORKSPACE ((uint64_t)32 << 20)
 
 struct cublas {
@@ -26,7 +26,7 @@ struct cublas {
 	int type, m, n, k, a, b, c;
 };
 
-/* Row-major C = A B^T is column-major C^T = B A^T: cuBLAS's "TN". */
+/* Compute C = A B^T. For cuBLAS, which is column-major, this is C^T = B A^T: its case "TN". */
 static int run_gemm(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
 	const struct cublas *cublas = baseline->state;
@@ -56,11 +56,11 @@ static int fit_spec(struct cublas *cublas, const struct kl_gpu_baseline_spec *sp
 	cublas->b = kl_gpu_baseline_tensor(spec, false, 1, 2);
 	cublas->c = kl_gpu_baseline_tensor(spec, true, 0, 2);
 	if (cublas->a < 0 || cublas->b < 0 || cublas->c < 0)
-		return kl_error(KL_ECANNOT, "needs matrices in A, B and out C");
+		return kl_error(KL_ECANNOT, "needs matrices: inputs A and B, output C");
 	a = &spec->arg[cublas->a], b = &spec->arg[cublas->b], c = &spec->arg[cublas->c];
 	if ((a->dtype != KL_BF16 && a->dtype != KL_F16) || b->dtype != a->dtype ||
 	    c->dtype != a->dtype)
-		return kl_error(KL_ECANNOT, "needs A, B and C in bf16 or in f16");
+		return kl_error(KL_ECANNOT, "needs A, B and C all in bf16 or all in f16");
 	if (a->extent[1] != b->extent[1] || c->extent[0] != a->extent[0] ||
 	    c->extent[1] != b->extent[0] || a->extent[0] > INT32_MAX || a->extent[1] > INT32_MAX ||
 	    b->extent[0] > INT32_MAX)
@@ -102,10 +102,10 @@ int kl_gpu_baseline_cublas(struct kl_gpu_baseline *baseline,
 	if ((rc = cublas->create(&cublas->handle)) ||
 	    (rc = cublas->set_stream(cublas->handle, baseline->device->stream)) || !workspace ||
 	    (rc = cublas->set_workspace(cublas->handle, (void *)(uintptr_t)workspace, WORKSPACE)))
-		return kl_error(KL_ECANNOT, "cuBLAS cannot start: status %d", rc);
+		return kl_error(KL_ECANNOT, "cannot start cuBLAS: status %d", rc);
 	cublas->get_version(cublas->handle, &version);
 	snprintf(baseline->what, sizeof(baseline->what), "cuBLAS %d", version);
 	if ((rc = run_gemm(baseline, at)))
-		return kl_error(KL_ECANNOT, "cuBLAS refuses it: status %d", rc);
+		return kl_error(KL_ECANNOT, "cuBLAS refuses the multiplication: status %d", rc);
 	return 0;
 }

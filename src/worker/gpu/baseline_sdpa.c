@@ -18,7 +18,7 @@ struct sdpa {
 	float scale;
 };
 
-/* The contract's [B,S,H,D], as cuDNN's [B,H,S,D]. */
+/* Describe a tensor, which is [B,S,H,D] in the contract, as cuDNN's [B,H,S,D]. */
 static void *make_tensor(struct sdpa *sdpa, int64_t uid, int64_t rows)
 {
 	const int64_t dim[4] = { sdpa->b, sdpa->h, rows, sdpa->d };
@@ -65,7 +65,7 @@ static int run_sdpa(struct kl_gpu_baseline *baseline, const uint64_t *at)
 	return kl_cudnn_run(sdpa->cudnn, &pack);
 }
 
-/* -- opening -------------------------------------------------------------------------- */
+/* -- opening and closing --------------------------------------------------------------- */
 
 static int fit_spec(struct sdpa *sdpa, const struct kl_gpu_baseline_spec *spec)
 {
@@ -78,7 +78,8 @@ static int fit_spec(struct sdpa *sdpa, const struct kl_gpu_baseline_spec *spec)
 	if (sdpa->q < 0 || sdpa->k < 0 || sdpa->v < 0 || sdpa->o < 0 ||
 	    spec->arg[sdpa->q].dtype != KL_F16 || spec->arg[sdpa->k].dtype != KL_F16 ||
 	    spec->arg[sdpa->v].dtype != KL_F16 || spec->arg[sdpa->o].dtype != KL_F16)
-		return kl_error(KL_ECANNOT, "needs f16 in q, k, v and out o of four axes");
+		return kl_error(KL_ECANNOT,
+				"needs tensors of f16 with four axes: inputs q, k and v, output o");
 	q = spec->arg[sdpa->q].extent, k = spec->arg[sdpa->k].extent, v = spec->arg[sdpa->v].extent,
 	o = spec->arg[sdpa->o].extent;
 	sdpa->b = q[0], sdpa->s = q[1], sdpa->t = k[1], sdpa->h = q[2], sdpa->d = q[3];

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "worker/gpu/launch.h"
 
-#define SCRATCH 2000 /* its number in kl_rng_split(), above those of set.c */
+#define SCRATCH 2000 /* a number for kl_rng_split(), above all that set.c uses */
 
 static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
@@ -25,8 +25,8 @@ static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 /* -- creation and release ------------------------------------------------------------ */
 
 /*
- * No room for scratch: is it too much for this device, whoever else uses it? The context and code
- * take a part of the memory, too.
+ * Report that scratch could not be allocated. KL_EINVALID: tensors and scratch need more than the
+ * device has, less a part for the context and code. KL_EIO: others use too much of the memory.
  */
 static int no_scratch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 		      const char *name)
@@ -40,7 +40,7 @@ static int no_scratch(const struct kl_gpu_bound *bound, const struct kl_gpu_devi
 	if (all < (uint64_t)device->facts.bytes / 16 * 15)
 		return kl_error_in(KL_EIO, "scratch '%s'", name);
 	return kl_error(KL_EINVALID,
-			"scratch '%s': tensors and scratch take %llu bytes together, and %s has "
+			"scratch '%s': tensors and scratch need %llu bytes in total, but %s has "
 			"%lld",
 			name, (unsigned long long)all, device->facts.name,
 			(long long)device->facts.bytes);
@@ -103,11 +103,11 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *dev
 	struct kl_gpu_bound *bound;
 	int err;
 
-	/* tensor maps are 64-aligned members */
+	/* members of it are tensor maps, which must be aligned to 64 bytes */
 	bound = aligned_alloc(64, (sizeof(*bound) + 63) / 64 * 64);
 	if (!bound) {
 		kl_plan_at_free(at);
-		return kl_error(KL_EIO, "no memory for a binding");
+		return kl_error(KL_EIO, "out of memory for a binding");
 	}
 	memset(bound, 0, sizeof(*bound));
 	bound->module = module;
@@ -144,7 +144,7 @@ void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 
 /* -- running -------------------------------------------------------------------------- */
 
-/* A value that no kernel can use unnoticed: NaN as float, out of range as integer and address. */
+/* Fill with values that no kernel can use unnoticed: NaN as float, too large as index, address. */
 static int poison_buffer(const struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 			 uint64_t seed)
 {
@@ -187,20 +187,22 @@ int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device 
 	if (err < 0 || (err = init_scratch(bound, device, seed)) < 0)
 		return err;
 	if ((rc = device->cu->stream_sync(device->stream)))
-		return kl_gpu_error(device->cu, rc, KL_EIO, "the GPU failed before prepare");
+		return kl_gpu_error(device->cu, rc, KL_EIO,
+				    "the GPU failed before the plan's `prepare`");
 	for (size_t i = 0; i < bound->at->nprepare; i++) {
 		struct kl_gpu_launch *launch = &bound->prepare[i];
 
 		if ((rc = device->cu->launch(&launch->config, launch->f, launch->arg, NULL)))
 			return kl_gpu_error(device->cu, rc, KL_EINVALID,
-					    "prepare[%zu], '%s', was refused", i,
+					    "the driver refused prepare[%zu], kernel '%s'", i,
 					    launch->plan->kernel);
 	}
 	*ran = rc = kl_gpu_wait(device, limit_ms);
 	if (rc == KL_CU_NOT_READY || kl_gpu_is_fault(rc))
 		return KL_ENO;
 	if (rc)
-		return kl_gpu_error(device->cu, rc, KL_EIO, "the GPU fails in prepare");
+		return kl_gpu_error(device->cu, rc, KL_EIO,
+				    "the GPU failed in the plan's `prepare`");
 	for (size_t i = 0; i < bound->at->nscratch && err == 0; i++)
 		if (bound->at->scratch[i].init == KL_PLAN_PREPARE)
 			err = kl_gpu_buffer_protect(&bound->scratch[i], device, true);
@@ -232,7 +234,7 @@ int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_de
 		const struct kl_gpu_launch *launch = &bound->launch[i];
 
 		*which = (int)i;
-		/* the driver writes to neither the configuration nor the arguments */
+		/* the cast drops const, but the driver does not write to the arguments */
 		if ((rc = device->cu->launch(&launch->config, launch->f,
 					     (void **)(uintptr_t)launch->arg, NULL)))
 			return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child - a GPU process, seen from its worker: its start, its end, one request */
+/* child - starts and ends a GPU process and sends it requests */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,13 +19,13 @@
 #include "worker/gpu/client.h"
 #include "worker/gpu/process_pool.h"
 
-/* Waking up a GPU and ending a kernel that hangs can take the driver long. */
+/* The driver can take long to wake up a GPU and to end a kernel that hangs. */
 #define START_MS 120000
 #define REAP_MS 60000
 
 /* -- the process -------------------------------------------------------------- */
 
-/* Runs after fork: only async-signal-safe calls. */
+/* Runs in the child after fork(), so it may call only async-signal-safe functions. */
 static void exec_child(const char *path, char *const *env, int null, int sock)
 {
 	static char name[] = "klineage-worker", option[] = "--gpu-child";
@@ -41,7 +41,7 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 			_exit(70);
 	if (dup2(sock, KL_GPU_WIRE_FD) < 0)
 		_exit(70);
-	/* a profiling tool around the worker may need its descriptors */
+	/* with KL_GPU_LOCKED, a profiling tool around the worker may need its descriptors */
 	if (!getenv(KL_GPU_LOCKED)) {
 		syscall(SYS_close_range, 3U, (unsigned)KL_GPU_WIRE_FD - 1, 0U);
 		syscall(SYS_close_range, (unsigned)KL_GPU_WIRE_FD + 1, ~0U, 0U);
@@ -50,7 +50,7 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 	_exit(70);
 }
 
-/* Pass only the variables that the driver and libraries need; all of them with KL_GPU_LOCKED. */
+/* Pass only the variables that the driver and libraries need; with KL_GPU_LOCKED, pass all. */
 static void set_environment(struct kl_strvec *env)
 {
 	static const char *const kept[] = {
@@ -90,7 +90,7 @@ static int spawn_child(struct kl_gpu_child *child)
 		return err;
 	set_environment(&env);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return kl_error_errno("cannot make a socket pair");
+		return kl_error_errno("cannot create a socket pair");
 	child->socket = pair[0];
 	child->pid = fork();
 	if (!child->pid)
@@ -103,8 +103,8 @@ static int spawn_child(struct kl_gpu_child *child)
 }
 
 /*
- * Reap the process and describe how it ended. If the driver itself is stuck, the process may not
- * end in time; it is then left behind.
+ * Reap the process and describe in `how` how it ended. If the driver itself is stuck, the process
+ * may not end in time; then stop waiting for it.
  */
 static void reap_child(struct kl_gpu_child *child, char how[64])
 {
@@ -112,7 +112,7 @@ static void reap_child(struct kl_gpu_child *child, char how[64])
 	int status = 0;
 	pid_t reaped;
 
-	snprintf(how, 64, "cannot be ended");
+	snprintf(how, 64, "cannot be killed");
 	if (!child->pid)
 		return;
 	do {
@@ -121,7 +121,7 @@ static void reap_child(struct kl_gpu_child *child, char how[64])
 			kl_clock_sleep_ms(2);
 	} while (!reaped && kl_clock_ns() < end);
 	if (reaped > 0 && WIFSIGNALED(status))
-		snprintf(how, 64, "was ended by signal %d", WTERMSIG(status));
+		snprintf(how, 64, "was killed by signal %d", WTERMSIG(status));
 	else if (reaped > 0)
 		snprintf(how, 64, "ended with exit code %d", WEXITSTATUS(status));
 	child->pid = 0;
@@ -206,7 +206,7 @@ static int ask_send(struct kl_gpu_child *child, void *request, size_t n, int fd)
 	return sendmsg(child->socket, &msg, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
-/* Returns the reply's size; 0: the process is gone; -1: timeout. */
+/* Receive a reply. Returns its size; 0: the process has ended; -1: timeout. */
 static ssize_t ask_receive(struct kl_gpu_child *child, void *reply, size_t n, int64_t limit_ms)
 {
 	int64_t end = kl_clock_ns() + limit_ms * 1000000, left;
@@ -228,7 +228,7 @@ static int child_gone(struct kl_gpu_child *child)
 {
 	char how[64];
 
-	/* it has closed its socket; only the driver can still delay its end */
+	/* the process has closed its socket; now only the driver can delay its end */
 	if (child->pid)
 		kill(child->pid, SIGKILL);
 	reap_child(child, how);
@@ -246,7 +246,7 @@ static int take_reply(struct kl_gpu_child *child, struct kl_gpu_head asked,
 	if (have < 0) {
 		child->stuck = true;
 		kl_gpu_child_kill(child);
-		return kl_error(KL_ETIMEOUT, "the GPU process does not answer within %lld ms",
+		return kl_error(KL_ETIMEOUT, "the GPU process did not reply within %lld ms",
 				(long long)limit_ms);
 	}
 	if (!have)
@@ -255,7 +255,8 @@ static int take_reply(struct kl_gpu_child *child, struct kl_gpu_head asked,
 	    reply->head.bytes != nreply || reply->head.op != asked.op ||
 	    reply->head.slot != asked.slot) {
 		kl_gpu_child_kill(child);
-		return kl_error(KL_EIO, "the GPU process sent a reply to another request");
+		return kl_error(KL_EIO,
+				"the GPU process sent a reply that does not fit the request");
 	}
 	reply->message[sizeof(reply->message) - 1] = '\0';
 	if (reply->state != KL_GPU_WELL) {
@@ -272,7 +273,7 @@ int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd
 
 	memcpy(&asked, request, sizeof(asked));
 	if (!child->pid)
-		return kl_error(KL_EIO, "the GPU process is gone");
+		return kl_error(KL_EIO, "the GPU process has ended");
 	if (ask_send(child, request, n, fd) < 0)
 		return child_gone(child);
 	return take_reply(child, asked, reply, nreply, limit_ms);
@@ -326,7 +327,7 @@ static int take_hello(struct kl_gpu_child *child, uint32_t purpose)
 	if (err < 0)
 		return err;
 	if (child->hello.ndevice < 1 || child->hello.ndevice > KL_GPU_MAX_DEVICES)
-		return kl_error(KL_EIO, "the GPU process counts %d devices", child->hello.ndevice);
+		return kl_error(KL_EIO, "the GPU process reports %d devices", child->hello.ndevice);
 	for (int i = 0; i < child->hello.ndevice; i++) {
 		child->hello.device[i].name[sizeof(child->hello.device[i].name) - 1] = '\0';
 		child->hello.device[i].uuid[sizeof(child->hello.device[i].uuid) - 1] = '\0';
@@ -380,7 +381,8 @@ int kl_gpu_child_ready(struct kl_gpu_child *child)
 					 sizeof(reply), START_MS)) < 0)
 		return err;
 	if (child->ordinal >= child->hello.ndevice)
-		return kl_error(KL_EIO, "the GPU process counts %d devices", child->hello.ndevice);
+		return kl_error(KL_EIO, "the GPU process reports only %d devices",
+				child->hello.ndevice);
 	child->open = true;
 	return 0;
 }

@@ -19,10 +19,10 @@
 
 #define PAGE ((uint64_t)4096)
 #define ASK_MS 60000
-/* Time for copies of tensors around a call of host code; after that it counts as hung. */
+/* Time for the copies of tensors around a call of host code, in addition to the call's limit. */
 #define LAUNCH_MS 20000
 
-/* -- uploads -------------------------------------------------------------------------- */
+/* -- cubins and host code ------------------------------------------------------------- */
 
 /* Copy the file at `path` into sealed memory. */
 static int share_file(int *memory, uint64_t *bytes, const char *path)
@@ -70,7 +70,7 @@ int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool tra
 	child->launcher.why[sizeof(child->launcher.why) - 1] = '\0';
 	if (err == 0 && child->launcher.closed != KL_GPU_CLOSED_ALL)
 		err = kl_error(KL_ECANNOT,
-			       "host code is not run here: its process could not be confined");
+			       "cannot run host code here: its process could not be confined");
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
@@ -118,7 +118,9 @@ int kl_gpu_child_threads(const struct kl_gpu_child *child)
 	return at && sscanf(at, "\nThreads: %d", &n) == 1 ? n : -1;
 }
 
-/* Assign each tensor an offset; returns the size of all. */
+/* -- the host's memory for a set ------------------------------------------------------ */
+
+/* Assign each tensor an offset. Returns the size in bytes of a mapping for all tensors. */
 static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *layout, size_t n)
 {
 	uint64_t bytes = 0;
@@ -139,12 +141,13 @@ int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout
 	host->bytes = lay_out(host->offset, layout, n);
 	host->fd = memfd_create("tensors", MFD_CLOEXEC);
 	if (host->fd < 0)
-		return kl_error_errno("cannot make shared memory");
+		return kl_error_errno("cannot create shared memory");
 	/* allocate now, so that a lack of memory is an error here, not a bus error later */
 	err = posix_fallocate(host->fd, 0, (off_t)host->bytes);
 	if (err) {
 		errno = err;
-		return kl_error_errno("no memory for %llu bytes", (unsigned long long)host->bytes);
+		return kl_error_errno("cannot allocate %llu bytes of shared memory",
+				      (unsigned long long)host->bytes);
 	}
 	map = mmap(NULL, host->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, host->fd, 0);
 	if (map == MAP_FAILED)
@@ -177,7 +180,7 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 	return 0;
 }
 
-/* The place of a spare mapping that is smaller than `bytes`: the smallest one; NULL: there is none. */
+/* Return the place of the smallest spare mapping; NULL if that has at least `bytes`. */
 static struct kl_gpu_host *spare_place(struct kl_gpu_child *child, uint64_t bytes)
 {
 	struct kl_gpu_host *least = &child->spare[0];
@@ -210,6 +213,8 @@ void kl_gpu_host_release(struct kl_gpu_host *host)
 	host->bytes = 0;
 	kl_closep(&host->fd);
 }
+
+/* -- sets, bindings, calls ------------------------------------------------------------ */
 
 int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right, bool pin,
@@ -287,11 +292,11 @@ int kl_gpu_child_probe(const char *uuid)
 	int err = kl_gpu_child_start(&child), ordinal;
 
 	if (err < 0)
-		return kl_error_in(KL_EIO, "the GPU is not healthy any more");
+		return kl_error_in(KL_EIO, "the GPU is no longer healthy");
 	ordinal = kl_gpu_child_ordinal(child, uuid);
 	if (ordinal < 0)
-		return kl_error(KL_EIO, "%s is not there any more", uuid);
+		return kl_error(KL_EIO, "%s is no longer available", uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) == 0)
 		err = kl_gpu_child_ask_plain(child, &head, sizeof(head), -1, ASK_MS);
-	return err < 0 ? kl_error_in(KL_EIO, "%s is not healthy any more", uuid) : 0;
+	return err < 0 ? kl_error_in(KL_EIO, "%s is no longer healthy", uuid) : 0;
 }

@@ -12,24 +12,24 @@
 /*
  * client - the worker's side of a GPU process: starts it, sends it requests, kills it.
  *
- * The process holds a CUDA context and what it was sent: several modules, several sets of tensors,
- * several bindings of a module to a set. After a fault or a hang the process is gone:
- * kl_gpu_child_alive() returns false, and the caller starts another one.
+ * The process holds a CUDA context, modules, sets of tensors, and bindings of a module to a set.
+ * A fault or a hang ends the process: kl_gpu_child_alive() then returns false, and the caller
+ * starts another process.
  *
  *	kl_gpu_child_start(&c);				hello: lists the devices
  *	kl_gpu_child_open(c, ordinal);
  *	kl_gpu_child_module(c, 0, "/dir/cand.cubin");
- *	kl_gpu_child_set(c, 0, layout, n, right, &host);	host.at + host.offset[i]
+ *	kl_gpu_child_set(c, 0, layout, n, right, &host);	tensor i: host.at + host.offset[i]
  *	kl_gpu_child_bind(c, 0, 0, 0, doc, ...);
  *	memcpy(host...)
  *	kl_gpu_child_call(c, 0, &call, &called);
  */
-/* The host's side of a set: one mapping shared with the GPU process. */
+/* The host's memory for a set of tensors: one mapping that the GPU process maps, too. */
 struct kl_gpu_host {
 	unsigned char *at;
 	uint64_t bytes;
 	int fd;
-	uint64_t offset[KL_GPU_MAX_TENSORS];
+	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i, from `at` */
 };
 #define KL_GPU_HOST_INIT \
 	{                \
@@ -43,36 +43,36 @@ struct kl_gpu_child {
 	bool open;
 	struct kl_gpu_hello hello;
 	int ordinal; /* of the opened device */
-	/* killed because a kernel was still running or no reply came */
+	/* the process was killed because a kernel was still running or no reply came */
 	bool stuck;
-	char *cubin; /* path of the artefact in slot 0, for process_pool.c */
+	char *cubin; /* path of the artefact in slot 0, set by process_pool.c; NULL: none */
 	/* reply to LAUNCHER; all zero unless host code is loaded */
 	struct kl_gpu_launcher_ready launcher;
-	/* mappings given back, for the next sets; .at is NULL where there is none */
+	/* mappings that were given back, to be reused by later sets; .at is NULL in a free entry */
 	struct kl_gpu_host spare[KL_GPU_SPARES];
 };
 
 /**
- * Start a process and receive its HELLO. KL_ECANNOT: no GPU, no driver, or the driver is too old;
- * the message says which.
+ * Start a process and receive its reply to HELLO. KL_ECANNOT: there is no GPU or no driver, or the
+ * driver is too old; the message says which.
  */
 int kl_gpu_child_start(struct kl_gpu_child **out);
 /**
- * Start a process that can run host code: it confines itself first (wall.h). KL_ECANNOT if it
- * cannot.
+ * Like kl_gpu_child_start(), but the process confines itself before it opens the driver, so that it
+ * can run host code (wall.h). KL_ECANNOT: also if it cannot confine itself.
  */
 int kl_gpu_child_start_host(struct kl_gpu_child **out);
 int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal);
 /**
- * Start a process that opens device `ordinal` by itself, and do not wait for it: a context takes
- * long to create. kl_gpu_child_ready() waits, and returns what kl_gpu_child_start() and
- * kl_gpu_child_open() would; until then nothing else may be asked.
+ * Start a process and ask it to open device `ordinal`, without waiting, because creating a context
+ * takes long. kl_gpu_child_ready() waits for it, with the errors of kl_gpu_child_start() and
+ * kl_gpu_child_open(). Send no other request before kl_gpu_child_ready() has returned.
  */
 int kl_gpu_child_begin(struct kl_gpu_child **out, int ordinal);
 int kl_gpu_child_ready(struct kl_gpu_child *child);
-/** SIGKILL and reap, then free; `child` can be NULL. */
+/** Kill the process, reap it and free `child`, which can be NULL. */
 void kl_gpu_child_free(struct kl_gpu_child *child);
-/** SIGKILL without waiting: kl_gpu_child_free() then takes less time. */
+/** Kill the process without waiting for its end, so that kl_gpu_child_free() waits less later. */
 void kl_gpu_child_end(const struct kl_gpu_child *child);
 KL_DEFINE_CLEANUP(struct kl_gpu_child *, kl_gpu_child_free)
 void kl_gpu_child_kill(struct kl_gpu_child *child);
@@ -87,7 +87,7 @@ const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child);
  */
 int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);
-/** The same for a request whose reply has no further content. */
+/** Like kl_gpu_child_ask(), for a request whose reply is only a struct kl_gpu_reply. */
 int kl_gpu_child_ask_plain(struct kl_gpu_child *child, void *request, size_t n, int fd,
 			   int64_t limit_ms);
 /** Return the head of a request. */
@@ -97,36 +97,38 @@ struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path);
 
 /**
- * Load host code instead of a module; at most once per process. `trace`: record what it runs.
- * KL_ECANNOT: the process does not report everything in enum kl_gpu_closed as closed.
+ * Load host code instead of a module; at most once per process. `trace`: record what the host code
+ * runs. KL_ECANNOT: also if the process could not close everything in enum kl_gpu_closed.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace);
-/** Call the host code on a set. `dims` has KL_MAX_DIMS elements. */
+/** Call the loaded host code on the tensors of `set`. `dims` has KL_MAX_DIMS elements. */
 int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t *dims,
 			uint32_t flags, uint64_t seed, int64_t limit_ms,
 			struct kl_gpu_launched *out);
-/** Number of threads of the process; -1: unknown. */
+/** Return the number of threads of the process; -1: unknown. */
 int kl_gpu_child_threads(const struct kl_gpu_child *child);
 
+/** Create and map memory for a set of `n` tensors. */
 int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout *layout, size_t n);
 void kl_gpu_host_release(struct kl_gpu_host *host);
 /**
- * Like kl_gpu_host_make(), but reuse the mapping that this process gave back if it is large enough,
- * since fresh memory is slow. A mapping of another process is never reused: it can be an oracle's
- * and hold a truth. If the process has host code, the mapping is always fresh.
+ * Like kl_gpu_host_make(), but reuse a mapping that was given back to `child` and is large enough,
+ * since new memory is slow at first. A mapping of another process is never reused, because it may
+ * hold a truth from an oracle. If the process has host code, the mapping is always a new one.
  */
 int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 		      const struct kl_gpu_tensor_layout *layout, size_t n);
-/** Give `host` back for reuse, or release it; valid even if the process is gone. */
+/** Give `host` back for reuse, or release it. Can be called after the process has ended. */
 void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host);
-/** Make a set of tensors with `host` as its host side; `pin`: many copies will follow. */
+/** Make a set of tensors whose host memory is `host`; `pin`: pin it, for many copies. */
 int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right, bool pin,
 		     const struct kl_gpu_host *host);
 
 /**
- * `doc` comes from kl_gpu_doc_make(). KL_EINVALID also if a `require` of the plan does not hold.
- * out->end says how the plan's `prepare` ended; after a fault or a hang the process is gone.
+ * Bind a module to a set by the plan in `doc` (from kl_gpu_doc_make()) and run the plan's `prepare`
+ * launches. KL_EINVALID: also if a `require` of the plan does not hold. out->end says how `prepare`
+ * ended; after a fault or a hang the process has been killed.
  */
 int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module, uint32_t set,
 		      const json_t *doc, uint64_t seed, int64_t limit_ms,
@@ -136,11 +138,12 @@ int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags,
 int kl_gpu_child_drop(struct kl_gpu_child *child, enum kl_gpu_op what, uint32_t slot);
 
 /**
- * Check a GPU after a hang, before anything else is sent to it: a fresh process opens device
- * `uuid`, writes, reads back and compares. 0 if it is healthy, KL_EIO with the reason if not.
+ * Check whether device `uuid` is healthy after a hang: a new process opens it, writes a pattern,
+ * reads it back and compares. Call this before anything else is sent to the device. KL_EIO: it is
+ * not healthy; the message says why.
  */
 int kl_gpu_child_probe(const char *uuid);
-/** Ordinal of device `uuid` as this process numbers them; -1: not present. */
+/** Return the number of device `uuid` in this process; -1: the process does not see it. */
 int kl_gpu_child_ordinal(const struct kl_gpu_child *child, const char *uuid);
 
 #endif

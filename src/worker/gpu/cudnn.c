@@ -47,7 +47,7 @@ struct kl_cudnn {
 	int (*execute)(void *handle, void *plan, void *pack);
 	void *handle, *plan;
 	uint64_t workspace, workspace_bytes;
-	int rc; /* first nonzero status */
+	int rc; /* the library's first nonzero status; 0: no failure so far */
 };
 
 /* -- creation and release --------------------------------------------------------- */
@@ -71,7 +71,7 @@ static int load_cudnn(struct kl_cudnn *cudnn)
 	void *lib;
 	int err;
 
-	/* cuDNN compiles its fused kernels with this library, which it looks up by name only */
+	/* open the compiler of cuDNN's fused kernels here, since cuDNN looks it up only by name */
 	if (kl_gpu_baseline_library(&lib, compiler) < 0)
 		kl_error_clear();
 	err = kl_gpu_baseline_library(&lib, names);
@@ -88,11 +88,11 @@ int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *device)
 		return err;
 	if ((rc = cudnn->create(&cudnn->handle)) ||
 	    (rc = cudnn->set_stream(cudnn->handle, device->stream)))
-		return kl_error(KL_ECANNOT, "cuDNN cannot start: status %d", rc);
+		return kl_error(KL_ECANNOT, "cannot start cuDNN: status %d", rc);
 	return 0;
 }
 
-/* Descriptors are not freed one by one: the process ends soon. */
+/* Do not free the descriptors one by one, since the process ends soon. */
 void kl_cudnn_free(struct kl_cudnn *cudnn)
 {
 	if (cudnn && cudnn->handle)
@@ -157,7 +157,7 @@ void *kl_cudnn_tensor(struct kl_cudnn *cudnn, int64_t uid, int type, const int64
 	return kl_cudnn_done(cudnn, tensor);
 }
 
-/* -- running ------------------------------------------------------------------------- */
+/* -- running the plan ---------------------------------------------------------------- */
 
 int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {
@@ -176,8 +176,9 @@ int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 	return cudnn->rc;
 }
 
-/* -- choosing ------------------------------------------------------------------------- */
+/* -- choosing an engine ---------------------------------------------------------------- */
 
+/* Does this engine sum products directly, as far as is known? */
 static bool sums_products(struct kl_cudnn *cudnn, void *config)
 {
 	void *engine = kl_cudnn_make(cudnn, KL_CUDNN_ENGINE);
@@ -187,7 +188,7 @@ static bool sums_products(struct kl_cudnn *cudnn, void *config)
 	if (cudnn->rc ||
 	    cudnn->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
 	    cudnn->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
-		return true; /* unknown: its answers are judged anyway */
+		return true; /* unknown: keep the engine, since its answers are judged */
 	for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
 		if (note[i] == NOTE_FFT ||
 		    (note[i] >= NOTE_WINOGRAD && note[i] <= NOTE_WINOGRAD_LAST))
@@ -216,7 +217,7 @@ static void *make_plan(struct kl_cudnn *cudnn, void *config)
 	return cudnn->workspace ? plan : NULL;
 }
 
-/* The least of a few times between events, in ms; INFINITY if the first try fails. */
+/* Run the plan a few times. Returns the least time in ms; INFINITY if the first run fails. */
 static double try_engine(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {
 	const struct kl_gpu_driver *cu = cudnn->device->cu;
@@ -275,7 +276,8 @@ int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
 	}
 	cudnn->plan = best;
 	if (!best)
-		return kl_error(KL_ECANNOT, "cuDNN has no kernel for it (%lld tried): status %d",
+		return kl_error(KL_ECANNOT,
+				"cuDNN has no kernel for the operation (%lld tried): status %d",
 				(long long)n, cudnn->rc);
 	return 0;
 }

@@ -5,11 +5,11 @@
 #include "worker/gpu/baseline.h"
 
 /*
- * cudnn - the part of cuDNN's graph interface that baselines use.
+ * cudnn - calls the part of cuDNN's graph interface that baselines use.
  *
  * Tensors and operations become a graph, the library's heuristics propose engines for it, and the
- * fastest of these is kept. After the first failure every further step does nothing, so that
- * callers only check the result of kl_cudnn_choose().
+ * fastest engine is kept. After the first failure the functions that make, set and finish
+ * descriptors do nothing, so callers need only check the result of kl_cudnn_choose().
  *
  *	kl_cudnn_open(&x, device);
  *	x.t = kl_cudnn_tensor(x, ...);
@@ -18,7 +18,7 @@
  *	kl_cudnn_run(x, &pack);
  */
 
-/* cuDNN's binary interface: kinds of descriptors, types of attributes, data types. */
+/* Values of cuDNN's binary interface: kinds of descriptors, types of attributes, data types. */
 enum kl_cudnn_kind {
 	KL_CUDNN_CONV = 1,
 	KL_CUDNN_ENGINE = 2,
@@ -60,19 +60,19 @@ void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *desc, int attribute, void *
 void *kl_cudnn_done(struct kl_cudnn *cudnn, void *desc);
 
 enum kl_cudnn_use { KL_CUDNN_GIVEN, KL_CUDNN_BY_VALUE };
-/** A tensor of four axes. `uid`: its number in a pack. */
+/** Make the descriptor of a tensor with four axes. `uid` identifies it in a kl_cudnn_pack. */
 void *kl_cudnn_tensor(struct kl_cudnn *cudnn, int64_t uid, int type, const int64_t dim[4],
 		      const int64_t stride[4], enum kl_cudnn_use use);
 
-/* Pointers for one call, by the tensors' numbers. */
+/* The pointers of one call: at[i] is the address of the tensor with number uid[i]. */
 struct kl_cudnn_pack {
 	int64_t uid[8];
 	void *at[8];
 	int n;
 };
 /**
- * Try the proposed engines on `pack` and keep the fastest. Engines that do not sum the products
- * themselves (Winograd, Fourier transform) are skipped. KL_ECANNOT: no engine works.
+ * Try the proposed engines on `pack` and keep the fastest. Skip engines that transform their inputs
+ * (Winograd, Fourier) instead of summing products directly. KL_ECANNOT: no engine works.
  */
 int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
 		    const struct kl_cudnn_pack *pack);

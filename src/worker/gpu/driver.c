@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Read the version of the Linux kernel module, by which users name a driver. */
+/* Read the version of the driver's kernel module, by which users know the driver. */
 static void read_build(char out[64])
 {
 	FILE *file = fopen("/proc/driver/nvidia/version", "re");
@@ -52,26 +52,25 @@ int kl_gpu_driver_open(struct kl_gpu_driver **out)
 
 	cu->lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!cu->lib)
-		return kl_error(KL_ECANNOT, "no GPU here: no CUDA driver can be opened (%s)",
+		return kl_error(KL_ECANNOT, "no GPU here: cannot open the CUDA driver (%s)",
 				dlerror());
 	*(void **)&version = dlsym(cu->lib, "cuDriverGetVersion");
 	if (!version || version(&cu->version))
-		return kl_error(KL_ECANNOT, "libcuda.so.1 does not say its version");
+		return kl_error(KL_ECANNOT, "cannot read the version of libcuda.so.1");
 	read_build(cu->build);
 	if (cu->version < KL_CU_MIN_DRIVER)
-		return kl_error(
-			KL_ECANNOT,
-			"the CUDA driver is too old: %s%sit speaks CUDA %d.%d, %d.%d is needed",
-			cu->build, *cu->build ? ", " : "", cu->version / 1000,
-			cu->version % 1000 / 10, KL_CU_MIN_DRIVER / 1000,
-			KL_CU_MIN_DRIVER % 1000 / 10);
+		return kl_error(KL_ECANNOT,
+				"the CUDA driver is too old: %s%sit supports CUDA %d.%d, not %d.%d",
+				cu->build, *cu->build ? ", " : "", cu->version / 1000,
+				cu->version % 1000 / 10, KL_CU_MIN_DRIVER / 1000,
+				KL_CU_MIN_DRIVER % 1000 / 10);
 	if ((err = load_symbols(cu)) < 0)
 		return err;
 	*out = kl_steal(&cu);
 	return 0;
 }
 
-/* The library stays open: not every version survives dlclose. */
+/* Leave the library open, since some versions of it do not survive dlclose(). */
 void kl_gpu_driver_free(struct kl_gpu_driver *cu)
 {
 	free(cu);
@@ -98,7 +97,7 @@ int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *f
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	if (cu->error_string(rc, &text) || !text)
-		text = "no words for it";
+		text = "no description";
 	return kl_error((enum kl_err)kind, "%s: %s (%s)", what, kl_gpu_driver_name(cu, rc, name),
 			text);
 }
@@ -130,7 +129,7 @@ int kl_gpu_facts_read(struct kl_gpu_facts *facts, const struct kl_gpu_driver *cu
 	if ((rc = cu->device_get(&dev, ordinal)) ||
 	    (rc = cu->device_name(facts->name, sizeof(facts->name), dev)) ||
 	    (rc = cu->device_uuid(&uuid, dev)) || (rc = cu->device_mem(&bytes, dev)))
-		return kl_gpu_error(cu, rc, KL_ECANNOT, "GPU %d does not answer", ordinal);
+		return kl_gpu_error(cu, rc, KL_ECANNOT, "cannot read the facts of GPU %d", ordinal);
 	facts->name[sizeof(facts->name) - 1] = '\0';
 	uuid_text(facts->uuid, &uuid);
 	snprintf(facts->pci, sizeof(facts->pci), "%04x:%02x:%02x.0",

@@ -9,12 +9,12 @@
 #include "plan/plan.h"
 
 /*
- * driver - the CUDA driver's functions, loaded from libcuda.so.1 on demand.
+ * driver - loads the CUDA driver's functions from libcuda.so.1 on demand.
  *
- * Neither the build nor a machine without a GPU needs CUDA: the types and values used here are
- * declared in this file (they are the driver's binary interface: an incompatible version of a
- * function gets a new name), and the dynamic loader finds libcuda.so.1 at run time. A test compares
- * these declarations with cuda.h if it is installed.
+ * The build does not need CUDA, nor does a machine without a GPU: the types and values are declared
+ * in this file, and the dynamic loader finds libcuda.so.1 at run time. These declarations are the
+ * driver's binary interface and stay valid, because an incompatible version of a function gets a
+ * new name. A test compares them with cuda.h if that is installed.
  *
  *	kl_gpu_driver_open(&cu);		KL_ECANNOT: no driver, or too old
  *	if ((rc = cu->init(0)))
@@ -34,7 +34,7 @@ struct kl_cu_function;
 struct kl_cu_graph;
 struct kl_cu_graph_exec;
 
-/* CUresult: the values that this code distinguishes. */
+/* Values of CUresult that this code distinguishes. */
 enum kl_cu_result {
 	KL_CU_OK = 0,
 	KL_CU_INVALID_VALUE = 1,
@@ -113,7 +113,7 @@ enum kl_cu_launch_attribute_id {
 
 enum kl_cu_access { KL_CU_ACCESS_NONE = 0, KL_CU_ACCESS_READ = 1, KL_CU_ACCESS_READWRITE = 3 };
 
-#define KL_CU_DEFAULT_STREAM NULL /* waits for every stream that is not a non-blocking one */
+#define KL_CU_DEFAULT_STREAM NULL /* waits for all streams except non-blocking ones */
 #define KL_CU_STREAM_NON_BLOCKING 1u
 #define KL_CU_EVENT_BLOCKING 1u
 #define KL_CU_EVENT_NO_TIMING 2u
@@ -268,43 +268,45 @@ struct kl_gpu_driver {
 	KL_CU_CALLS(KL_CU_MEMBER)
 #undef KL_CU_MEMBER
 	void *lib;
-	int version;    /* highest CUDA version it supports: 13000 is 13.0 */
-	char build[64]; /* "580.159.04"; empty if unknown */
+	int version;    /* highest CUDA version that the driver supports: 13000 is 13.0 */
+	char build[64]; /* version of the driver itself: "580.159.04"; empty: unknown */
 };
 
 /**
- * KL_ECANNOT: there is no libcuda.so.1, it is older than KL_CU_MIN_DRIVER, or it lacks a function.
+ * Load libcuda.so.1 and look up its functions. KL_ECANNOT: there is no libcuda.so.1, it is older
+ * than KL_CU_MIN_DRIVER, or it lacks a function.
  */
 int kl_gpu_driver_open(struct kl_gpu_driver **out);
 void kl_gpu_driver_free(struct kl_gpu_driver *cu);
 KL_DEFINE_CLEANUP(struct kl_gpu_driver *, kl_gpu_driver_free)
 
 /**
- * Name of an error: "CUDA_ERROR_ILLEGAL_ADDRESS", or "CUDA error 12345" if the driver has none.
- * Returns `room`.
+ * Write the name of CUDA result `rc` to `room` and return `room`: "CUDA_ERROR_ILLEGAL_ADDRESS", or
+ * "CUDA error 12345" if the driver does not know the result.
  */
 const char *kl_gpu_driver_name(const struct kl_gpu_driver *cu, int rc, char room[64]);
 /** Set and return error `kind`: "<formatted text>: <name of rc> (<the driver's description>)". */
 int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* -- a device -------------------------------------------------------------- */
+/* -- facts of a device ----------------------------------------------------- */
 
 #define KL_GPU_MAX_DEVICES 16
 
 struct kl_gpu_facts {
-	char name[96]; /* "NVIDIA H100 80GB HBM3" */
-	char uuid[48]; /* "GPU-01234567-89ab-…" */
-	char pci[24];  /* "0000:1b:00.0" */
-	int cc;        /* 90 for 9.0 */
-	int sms, max_threads;
+	char name[96];        /* "NVIDIA H100 80GB HBM3" */
+	char uuid[48];        /* "GPU-01234567-89ab-…" */
+	char pci[24];         /* "0000:1b:00.0" */
+	int cc;               /* compute capability: 90 for 9.0 */
+	int sms, max_threads; /* multiprocessors; threads that a block can have */
+	/* in bytes: shared memory of a block and of a multiprocessor, L2 cache, device memory */
 	int64_t smem_optin, smem_sm, l2, persisting_l2, bytes;
-	int vmm, cooperative, cluster, tensor_map;
+	int vmm, cooperative, cluster, tensor_map; /* nonzero: the device supports it */
 };
 
 /** Read a device's facts; needs cu->init(), but no context. */
 int kl_gpu_facts_read(struct kl_gpu_facts *facts, const struct kl_gpu_driver *cu, int ordinal);
-/** The facts that a launch plan can use. */
+/** Return the facts that a launch plan can use. */
 struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *facts);
 
 #endif

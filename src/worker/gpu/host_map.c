@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-#define PIN_BYTES ((uint64_t)1 << 20) /* less is copied fast enough unpinned */
+#define PIN_BYTES ((uint64_t)1 << 20) /* smaller mappings are copied fast enough unpinned */
 
 static void end_map(struct kl_gpu_host_map *map, const struct kl_gpu_device *device)
 {
@@ -18,7 +18,7 @@ static void end_map(struct kl_gpu_host_map *map, const struct kl_gpu_device *dev
 	memset(map, 0, sizeof(*map));
 }
 
-/* Take the mapping of the same memory, if it was kept. */
+/* Take the kept mapping of the memory that `st` identifies. Returns false if there is none. */
 static bool take_kept(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		      const struct stat *st, uint64_t bytes)
 {
@@ -35,12 +35,12 @@ static bool take_kept(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps
 	return false;
 }
 
-/* Check that `fd` is a file of at least `bytes`, and not of 0; KL_EINVALID. */
+/* Check that `bytes` is not 0 and that `fd` is a file of at least that size. */
 static int check_size(struct stat *st, int fd, uint64_t bytes)
 {
 	if (fd < 0 || fstat(fd, st) < 0 || st->st_size < 0 || (uint64_t)st->st_size < bytes ||
 	    !bytes)
-		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
+		return kl_error(KL_EINVALID, "the request did not pass a memory file of %llu bytes",
 				(unsigned long long)bytes);
 	return 0;
 }

@@ -7,19 +7,19 @@
 #include "worker/gpu/tool.h"
 
 /*
- * host_map - memory that the GPU process shares with its worker: mapped, and pinned, because copies
- * to and from other memory take several times as long.
+ * host_map - maps and pins memory that the GPU process shares with its worker.
  *
- * Pinning takes time as well, and the worker uses the same memory for one set of tensors after
- * another. So a mapping that is given back is kept for a while; when the same memory comes again,
- * it is still mapped and pinned.
+ * Copies to and from memory that is not pinned take several times as long. But pinning takes time
+ * as well, and the worker uses the same memory for one set of tensors after another. So a pinned
+ * mapping that is given back is kept for a while: if the worker sends the same memory again, it is
+ * still mapped and pinned.
  */
 #define KL_GPU_HOST_MAPS 4
 
 struct kl_gpu_host_map {
-	void *at; /* NULL: nothing */
+	void *at; /* NULL: nothing is mapped */
 	uint64_t bytes;
-	dev_t dev; /* which memory it is */
+	dev_t dev; /* device and inode: identify the memory */
 	ino_t ino;
 	bool pinned;
 };
@@ -29,19 +29,19 @@ struct kl_gpu_host_maps {
 	struct kl_gpu_host_map kept[KL_GPU_HOST_MAPS];
 };
 
-/* Larger mappings are not used again: neither side keeps them. */
+/* Larger mappings are not kept for reuse, neither by the worker nor by the GPU process. */
 #define KL_GPU_HOST_SPARE_BYTES ((uint64_t)1 << 30)
 
 /**
- * Map `bytes` of `fd`, whose size is checked; the caller closes `fd`. `pin`: pin it, if that is
- * worth the time; if it fails, copies are slower and nothing else. KL_EINVALID: `fd` has no such
- * memory.
+ * Map `bytes` of `fd`, or take the mapping of the same memory from `maps`. The caller closes `fd`.
+ * `pin`: also pin a mapping that is large enough for it to pay; if pinning fails, only copies are
+ * slower. KL_EINVALID: `bytes` is 0, or `fd` is not a file of at least that size.
  */
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin);
 /**
- * Give a mapping back; no copy may still use it. `maps` NULL: the worker will not use this memory
- * again, so it is not kept.
+ * Give a mapping back, to be kept in `maps` or unmapped; no copy may still use it. `maps` NULL: do
+ * not keep it, since the worker will not send this memory again.
  */
 void kl_gpu_host_unmap(struct kl_gpu_host_map *map, struct kl_gpu_host_maps *maps,
 		       const struct kl_gpu_device *device);

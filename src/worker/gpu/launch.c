@@ -14,7 +14,7 @@
 #define QUIRK_BYTES 131072
 #define QUIRK_BIT ((uint64_t)1 << 21)
 
-/* Device address of a pointer in the plan; 0 if the set has no such tensor. */
+/* Return the device address of a tensor or scratch plus `offset`; 0: the set has no such tensor. */
 static uint64_t arg_pointer(const struct kl_gpu_bound *bound, enum kl_plan_arg_kind kind, int index,
 			    int64_t offset)
 {
@@ -36,8 +36,8 @@ int kl_gpu_launch_map(struct kl_gpu_bound *bound, const struct kl_gpu_device *de
 	int rc;
 
 	if (!at)
-		return kl_error(KL_EINVALID, "tensor map '%s' names no tensor of the set",
-				map->name);
+		return kl_error(KL_EINVALID,
+				"tensor map '%s' does not refer to a tensor of the set", map->name);
 	if (map->kind == KL_PLAN_TILED)
 		rc = device->cu->map_tiled(to, map->dtype, (uint32_t)map->rank,
 					   (void *)(uintptr_t)at, map->dim, map->stride, map->box,
@@ -81,7 +81,8 @@ static int put_reloc(const struct kl_gpu_bound *bound, unsigned char *to, size_t
 	uint64_t at;
 
 	if (reloc->at < 0 || (uint64_t)reloc->at > size || size - (uint64_t)reloc->at < need)
-		return kl_error(KL_EINVALID, "a relocation at byte %lld is beyond the argument",
+		return kl_error(KL_EINVALID,
+				"a relocation at byte %lld does not fit into the argument",
 				(long long)reloc->at);
 	if (reloc->kind == KL_PLAN_MAP) {
 		memcpy(to + reloc->at, &bound->map[reloc->index], MAP_BYTES);
@@ -89,7 +90,7 @@ static int put_reloc(const struct kl_gpu_bound *bound, unsigned char *to, size_t
 	}
 	at = arg_pointer(bound, reloc->kind, reloc->index, reloc->offset);
 	if (!at)
-		return kl_error(KL_EINVALID, "a relocation names no tensor");
+		return kl_error(KL_EINVALID, "a relocation does not refer to a tensor");
 	memcpy(to + reloc->at, &at, sizeof(at));
 	return 0;
 }
@@ -118,14 +119,14 @@ static int put_arg(const struct kl_gpu_bound *bound, unsigned char *to,
 	default:
 		at = arg_pointer(bound, arg->kind, arg->index, arg->offset);
 		if (!at)
-			return kl_error(KL_EINVALID, "it is no tensor");
+			return kl_error(KL_EINVALID, "it does not refer to a tensor");
 		memcpy(to, &at, sizeof(at));
 		break;
 	}
 	return err;
 }
 
-/* Arguments are aligned to 64 bytes, which tensor maps need. */
+/* Align each argument to 64 bytes, as tensor maps require. */
 int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *bound)
 {
 	const struct kl_plan_launch *plan = launch->plan;
@@ -136,7 +137,7 @@ int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *b
 		total += (arg_size(&plan->arg[i]) + 63) / 64 * 64;
 	launch->store = aligned_alloc(64, total + 64);
 	if (!launch->store)
-		return kl_error(KL_EIO, "no memory for a kernel's arguments");
+		return kl_error(KL_EIO, "out of memory for a kernel's arguments");
 	total = 0;
 	for (size_t i = 0; i < plan->nargs; i++) {
 		launch->arg[i] = launch->store + total;
@@ -176,7 +177,7 @@ void kl_gpu_launch_configure(struct kl_gpu_launch *launch, const struct kl_gpu_d
 								       .value.pdl = 1 });
 }
 
-/* -- does the kernel accept the launch? ------------------------------------------- */
+/* -- checks that the kernel accepts the launch ------------------------------------ */
 
 static int check_params(const struct kl_gpu_launch *launch, const struct kl_gpu_device *device)
 {
@@ -187,18 +188,18 @@ static int check_params(const struct kl_gpu_launch *launch, const struct kl_gpu_
 		if (n >= launch->plan->nargs)
 			return kl_error(KL_EINVALID,
 					"'%s' has more than the %zu parameters that the plan "
-					"gives",
+					"passes",
 					kernel, launch->plan->nargs);
 		if (size != launch->size[n])
 			return kl_error(KL_EINVALID,
-					"'%s' has a parameter %zu of %zu bytes, the plan "
-					"gives %zu",
+					"'%s' has a parameter %zu of %zu bytes, but the plan "
+					"passes %zu",
 					kernel, n, size, launch->size[n]);
 		n++;
 	}
 	if (n < launch->plan->nargs)
-		return kl_error(KL_EINVALID, "'%s' has %zu parameters, the plan gives %zu", kernel,
-				n, launch->plan->nargs);
+		return kl_error(KL_EINVALID, "'%s' has %zu parameters, but the plan passes %zu",
+				kernel, n, launch->plan->nargs);
 	return 0;
 }
 
@@ -220,20 +221,20 @@ static int check_block(const struct kl_gpu_launch *launch, const struct kl_gpu_d
 	if (max_threads > 0 && threads > (uint64_t)max_threads)
 		return kl_error(
 			KL_EINVALID,
-			"'%s' is launched with blocks of %llu threads; its registers or launch "
-			"bounds allow %d",
+			"'%s' is launched with blocks of %llu threads, but its registers or launch "
+			"bounds allow only %d",
 			plan->kernel, (unsigned long long)threads, max_threads);
 	if (plan->smem + static_smem > device->facts.smem_optin)
 		return kl_error(
 			KL_EINVALID,
-			"'%s' needs %lld bytes of shared memory (%d of them static), a block can "
-			"have %lld",
+			"'%s' needs %lld bytes of shared memory (%d of them static), but a block "
+			"can have at most %lld",
 			plan->kernel, (long long)plan->smem + static_smem, static_smem,
 			(long long)device->facts.smem_optin);
 	if (plan->smem > func_attribute(launch, device, KL_CU_FUNC_MAX_DYNAMIC_SMEM) &&
 	    (rc = device->cu->func_set(launch->f, KL_CU_FUNC_MAX_DYNAMIC_SMEM, (int)plan->smem)))
 		return kl_gpu_error(device->cu, rc, KL_EINVALID,
-				    "'%s' cannot have %lld bytes of shared memory", plan->kernel,
+				    "'%s' cannot use %lld bytes of shared memory", plan->kernel,
 				    (long long)plan->smem);
 	return 0;
 }
@@ -246,20 +247,23 @@ static int check_cluster(const struct kl_gpu_launch *launch, const struct kl_gpu
 	if (!plan->cluster[0])
 		return 0;
 	if (!device->facts.cluster)
-		return kl_error(KL_ECANNOT, "%s has no clusters, which '%s' asks for",
+		return kl_error(KL_ECANNOT, "%s does not support clusters, which '%s' needs",
 				device->facts.name, plan->kernel);
 	for (int i = 0; i < 3; i++)
 		if (!plan->cluster[i] || plan->grid[i] % plan->cluster[i])
-			return kl_error(KL_EINVALID,
-					"'%s': a grid of %u is no multiple of its cluster of %u",
-					plan->kernel, plan->grid[i], plan->cluster[i]);
+			return kl_error(
+				KL_EINVALID,
+				"'%s': the grid of %u is not a multiple of the cluster of %u",
+				plan->kernel, plan->grid[i], plan->cluster[i]);
 	if (plan->nonportable &&
 	    (rc = device->cu->func_set(launch->f, KL_CU_FUNC_NONPORTABLE_CLUSTER, 1)))
 		return kl_gpu_error(device->cu, rc, KL_EINVALID,
-				    "'%s' cannot have a larger cluster", plan->kernel);
+				    "'%s' cannot use a cluster of more than 8 blocks",
+				    plan->kernel);
 	rc = device->cu->clusters(&n, launch->f, &launch->config);
 	if (rc || n < 1)
-		return kl_error(KL_EINVALID, "no cluster of %u x %u x %u blocks of '%s' fits",
+		return kl_error(KL_EINVALID,
+				"no cluster of %u x %u x %u blocks of '%s' fits on the device",
 				plan->cluster[0], plan->cluster[1], plan->cluster[2], plan->kernel);
 	return 0;
 }
@@ -280,7 +284,7 @@ static int check_cooperative(const struct kl_gpu_launch *launch, const struct kl
 				    plan->kernel);
 	if (blocks > (uint64_t)n * (uint64_t)device->facts.sms)
 		return kl_error(KL_EINVALID,
-				"'%s' is cooperative with %llu blocks, of which %llu fit at once",
+				"'%s' is cooperative with %llu blocks, but only %llu fit at once",
 				plan->kernel, (unsigned long long)blocks,
 				(unsigned long long)n * (unsigned long long)device->facts.sms);
 	return 0;

@@ -5,21 +5,21 @@
 #include "worker/gpu/bind.h"
 
 /*
- * launch - one launch of a binding: its arguments, its configuration, checks against the kernel.
+ * launch - sets up the launches of a binding and checks them against their kernels.
  *
- * A part of bind.c, which creates and frees the structures that these functions fill:
+ * Only bind.c calls these functions; it creates and frees the structures that they fill:
  *
- *	kl_gpu_launch_map(b, d, i, quirks);		every tensor map of the plan
- *	kl_gpu_launch_put(&l, b);			arguments, which can contain maps
+ *	kl_gpu_launch_map(b, d, i, quirks);		encodes a tensor map, for each in the plan
+ *	kl_gpu_launch_put(&l, b);			stores arguments, which can contain maps
  *	kl_gpu_launch_configure(&l, d);
- *	kl_gpu_launch_find(l, n, b, d);			kernels; again after each load of the module
+ *	kl_gpu_launch_find(l, n, b, d);			looks up kernels, after each module load
  */
 struct kl_gpu_launch {
 	const struct kl_plan_launch *plan;
 	struct kl_cu_function *f;
 	struct kl_cu_launch_config config;
 	struct kl_cu_launch_attribute attr[3];
-	unsigned char *store;        /* bytes of the arguments */
+	unsigned char *store;        /* the bytes of all arguments; owned */
 	void *arg[KL_PLAN_MAX_ARGS]; /* point into `store` */
 	size_t size[KL_PLAN_MAX_ARGS];
 };
@@ -37,14 +37,14 @@ struct kl_gpu_bound {
 };
 
 /**
- * Let the driver encode map i of the plan. KL_EINVALID: its tensor does not exist, or the driver
- * refuses it.
+ * Have the driver encode tensor map i of the plan. KL_EINVALID: the map's tensor does not exist, or
+ * the driver refuses the map.
  */
 int kl_gpu_launch_map(struct kl_gpu_bound *bound, const struct kl_gpu_device *device, size_t i,
 		      bool quirks);
 /**
- * Store the arguments' bytes. KL_EINVALID: an argument or a relocation refers to no tensor, or does
- * not fit.
+ * Store the bytes of a launch's arguments. KL_EINVALID: an argument or a relocation does not refer
+ * to a tensor, or a relocation does not fit into its argument.
  */
 int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *bound);
 void kl_gpu_launch_configure(struct kl_gpu_launch *launch, const struct kl_gpu_device *device);

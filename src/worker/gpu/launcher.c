@@ -11,9 +11,9 @@
 #include "worker/gpu/seal.h"
 #include "worker/gpu/trace.h"
 
-/* -- the libraries ---------------------------------------------------------------------------- */
+/* -- libraries that host code can import from ------------------------------------------------- */
 
-/* The CUDA runtime, also in a directory that the loader does not search. */
+/* Open the CUDA runtime; look also in directories that the loader does not search. */
 static void *open_runtime(void)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12" };
@@ -39,7 +39,7 @@ static void *open_runtime(void)
 	return lib;
 }
 
-/* Open what host code can import from, before the process is sealed. */
+/* Open the other libraries that host code can import from. Call this before the seal. */
 static void open_libraries(struct kl_gpu_launcher *launcher)
 {
 	static const char *const names[] = { "libc.so.6", "libm.so.6", "libgcc_s.so.1",
@@ -65,7 +65,7 @@ static void *find_import(const char *name, void *payload)
 	return kl_host_symbol_may_use(name) ? find_symbol(payload, name) : NULL;
 }
 
-/* Initialize libstdc++'s streams: no static object of the host code does so. */
+/* Initialize libstdc++'s streams, since the host code has no static object that does so. */
 static void start_streams(const struct kl_gpu_launcher *launcher)
 {
 	static _Alignas(16) char object[64];
@@ -76,7 +76,7 @@ static void start_streams(const struct kl_gpu_launcher *launcher)
 		start(object);
 }
 
-/* Initialize the CUDA runtime; it uses the primary context, which is the device's own. */
+/* Initialize the CUDA runtime. Like struct kl_gpu_device, it uses the primary context. */
 static int start_runtime(struct kl_gpu_launcher *launcher)
 {
 	int (*set_device)(int);
@@ -86,22 +86,23 @@ static int start_runtime(struct kl_gpu_launcher *launcher)
 	*(void **)&set_device = find_symbol(launcher, "cudaSetDevice");
 	*(void **)&cuda_free = find_symbol(launcher, "cudaFree");
 	if (!set_device || !cuda_free)
-		return kl_error(KL_ECANNOT, "the CUDA runtime here is incomplete");
+		return kl_error(KL_ECANNOT, "the CUDA runtime lacks cudaSetDevice or cudaFree");
 	if ((rc = set_device(launcher->device->ordinal)) || (rc = cuda_free(NULL)))
-		return kl_error(KL_ECANNOT, "the CUDA runtime does not start: error %d", rc);
+		return kl_error(KL_ECANNOT, "cannot start the CUDA runtime: error %d", rc);
 	return 0;
 }
 
-/* The worker decides, not the gate that made the image, what host code can use. */
+/* Check the imports here, too: the worker decides what host code can use, not the gate. */
 static int check_imports(const struct kl_image *image)
 {
 	const char *foreign = kl_host_symbol_foreign(image);
 
-	return foreign ? kl_error(KL_EINVALID, "uses '%.100s', which host code may not", foreign) :
+	return foreign ? kl_error(KL_EINVALID, "uses '%.100s', which host code may not use",
+				  foreign) :
 			 0;
 }
 
-/* Does the image import what none of the libraries without the CUDA runtime has? */
+/* Does the image import a symbol that none of the libraries opened so far has? */
 static bool needs_runtime(const struct kl_gpu_launcher *launcher, const struct kl_image *image)
 {
 	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
@@ -110,9 +111,9 @@ static bool needs_runtime(const struct kl_gpu_launcher *launcher, const struct k
 	return false;
 }
 
-/* -- mapping --------------------------------------------------------------------------------- */
+/* -- mapping the image ----------------------------------------------------------------------- */
 
-/* Prepare what the image needs, as far as system calls are needed for it. No byte of it runs. */
+/* Check the image and open its libraries before the process is sealed. Run no code of the image. */
 static int prepare_libraries(struct kl_gpu_launcher *launcher, const void *bytes, size_t n)
 {
 	struct kl_image image;
@@ -128,12 +129,12 @@ static int prepare_libraries(struct kl_gpu_launcher *launcher, const void *bytes
 	launcher->lib[launcher->nlib] = open_runtime();
 	if (!launcher->lib[launcher->nlib++])
 		return kl_error(KL_ECANNOT,
-				"the CUDA runtime that the kernel was built for is not here "
-				"(KLINEAGE_CUDA_LIBRARIES names more directories)");
+				"cannot find the CUDA runtime that the kernel was built for "
+				"(KLINEAGE_CUDA_LIBRARIES can name its directory)");
 	return start_runtime(launcher);
 }
 
-/* Let libgcc find the tables for exceptions, as crtbegin.o would at load. */
+/* Register the image's exception tables with libgcc, as crtbegin.o would. */
 static void register_frames(const struct kl_gpu_launcher *launcher)
 {
 	void (*add)(void *);
@@ -143,7 +144,7 @@ static void register_frames(const struct kl_gpu_launcher *launcher)
 		add(launcher->image.frames);
 }
 
-/* Map the image and let it register its kernels: its first code, in a process that is sealed. */
+/* Map the image and run its first code, which registers its kernels. The process is sealed now. */
 static int map_image(struct kl_gpu_launcher *launcher, int fd, size_t n)
 {
 	struct kl_image_mapped *image = &launcher->image;
@@ -153,7 +154,7 @@ static int map_image(struct kl_gpu_launcher *launcher, int fd, size_t n)
 	if (err < 0)
 		return kl_error_in(err, "the kernel's host code");
 	if (!image->dims)
-		return kl_error(KL_EINVALID, "host code without dims");
+		return kl_error(KL_EINVALID, "the host code does not define klineage_dims");
 	*(void **)&launcher->entry = image->entry;
 	launcher->dims = (int64_t *)image->dims;
 	register_frames(launcher);
@@ -194,7 +195,7 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 	return 0;
 }
 
-/* The image and its registrations with the runtime stay: the process serves nothing else. */
+/* Do not unmap the image or undo its registrations, since the process is used for nothing else. */
 void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher)
 {
 	if (!launcher)
@@ -244,8 +245,8 @@ struct timed {
 };
 
 /*
- * Timed calls must not keep state either: restore the variables, a few kilobytes, while the stream
- * is held.
+ * Restore the variables before timed calls as well, so that these keep no state. It takes little
+ * time (the variables are a few kilobytes), and the stream is held meanwhile.
  */
 static int run_timed(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {

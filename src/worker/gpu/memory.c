@@ -61,7 +61,7 @@ int kl_gpu_buffer_make(struct kl_gpu_buffer *buffer, const struct kl_gpu_device 
 	if (rc == KL_CU_OUT_OF_MEMORY) {
 		device->cu->mem_info(&unused, &total);
 		return kl_gpu_error(device->cu, rc, KL_EIO,
-				    "no room for %llu bytes on the GPU, which has %llu "
+				    "cannot allocate %llu bytes on the GPU, which has %llu "
 				    "unused",
 				    (unsigned long long)bytes, (unsigned long long)unused);
 	}
@@ -90,12 +90,12 @@ int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_devi
 	if ((rc = device->cu->stream_sync(device->stream)) ||
 	    (rc = set_access(buffer, device, read_only)))
 		return kl_gpu_error(device->cu, rc, KL_EIO,
-				    "cannot change the protection of memory");
+				    "cannot change the protection of device memory");
 	buffer->read_only = read_only;
 	return 0;
 }
 
-/* A pattern that no kernel writes by chance and that is NaN as a float. */
+/* Return the pattern for slack: values that no kernel writes by chance, and NaN as floats. */
 static struct kl_gpu_pattern seed_pattern(uint64_t seed)
 {
 	return (struct kl_gpu_pattern){

@@ -7,13 +7,13 @@
 #include "worker/gpu/tool.h"
 
 /*
- * memory - device buffers that detect accesses outside of them.
+ * memory - allocates device buffers that detect accesses outside of them.
  *
  * A buffer is physical memory mapped into a larger reservation of addresses, with an unmapped guard
- * on both sides: an access there is CUDA_ERROR_ILLEGAL_ADDRESS. Mappings come in granules of 2 MiB,
- * so the data is placed at the left or at the right end of the mapping; the rest (the slack) holds
- * a pattern that is checked after each call. Right-aligned data ends within 256 bytes of the guard:
- * 256 is the alignment that every CUDA allocator gives, and kernels may rely on it.
+ * on both sides: an access to a guard fails with CUDA_ERROR_ILLEGAL_ADDRESS. Mappings come in
+ * granules of 2 MiB, so the data is placed at the left or at the right end of the mapping; the rest
+ * (the slack) holds a pattern that is checked after each call. Right-aligned data ends within 256
+ * bytes of the guard: every CUDA allocator aligns to 256 bytes, and kernels may rely on it.
  *
  * Buffers that a kernel only reads are mapped read-only while it runs. Nothing can be copied to
  * read-only memory either, so the protection is lifted while a buffer is filled:
@@ -29,17 +29,17 @@
 #define KL_GPU_GUARD ((uint64_t)64 << 20)
 
 struct kl_gpu_buffer {
-	uint64_t at;        /* device address of the data */
-	uint64_t bytes;     /* of data */
-	uint64_t map, nmap; /* the mapping */
-	uint64_t reserved, nreserved;
+	uint64_t at;                  /* device address of the data */
+	uint64_t bytes;               /* size of the data */
+	uint64_t map, nmap;           /* address and bytes of the mapping */
+	uint64_t reserved, nreserved; /* address and bytes of the reservation */
 	unsigned long long handle;
 	bool has_handle, mapped, read_only;
 };
 
 /**
- * Allocate a buffer; `align` is a power of two. KL_EIO: out of memory; the message says how much is
- * unused.
+ * Allocate a buffer; `align` is a power of two, `right` places the data at the right end of the
+ * mapping. KL_EIO: out of memory; the message says how much memory is unused.
  */
 int kl_gpu_buffer_make(struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 		       uint64_t bytes, uint64_t align, bool right);
@@ -48,12 +48,12 @@ void kl_gpu_buffer_release(struct kl_gpu_buffer *buffer, const struct kl_gpu_dev
 int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 			  bool read_only);
 
-/** Fill the slack with a pattern from `seed`; enqueued. */
+/** Enqueue: fill the slack with a pattern that `seed` determines. */
 int kl_gpu_buffer_poison_slack(const struct kl_gpu_buffer *buffer,
 			       const struct kl_gpu_device *device, uint64_t seed);
 /**
- * Check the slack; waits. KL_ENO (no message) if it was changed: `*where` is the first such byte,
- * counted from the beginning of the data (negative: before it).
+ * Check the slack; waits. KL_ENO (no message): it was changed; `*where` is the first changed byte,
+ * counted from the beginning of the data (negative: before the data).
  */
 int kl_gpu_buffer_check_slack(const struct kl_gpu_buffer *buffer,
 			      const struct kl_gpu_device *device, uint64_t seed, int64_t *where);

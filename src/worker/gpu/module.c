@@ -14,10 +14,10 @@ static int load_module(struct kl_gpu_module *module, const struct kl_gpu_device 
 		return 0;
 	module->handle = NULL;
 	if (rc == KL_CU_NO_BINARY)
-		return kl_gpu_error(device->cu, rc, KL_ECANNOT,
-				    "the cubin is not for %s, whose compute capability is %d.%d",
-				    device->facts.name, device->facts.cc / 10,
-				    device->facts.cc % 10);
+		return kl_gpu_error(
+			device->cu, rc, KL_ECANNOT,
+			"the cubin was not compiled for %s, whose compute capability is %d.%d",
+			device->facts.name, device->facts.cc / 10, device->facts.cc % 10);
 	return kl_gpu_error(device->cu, rc, rc == KL_CU_OUT_OF_MEMORY ? KL_EIO : KL_EINVALID,
 			    "the driver cannot load the cubin");
 }

@@ -15,7 +15,7 @@
 #define MAX_LAUNCHES 16
 #define MAX_COLUMNS 256
 #define MAX_LOG ((size_t)4 << 20)
-#define MOST 1e15 /* limit of a plausible value */
+#define MOST 1e15 /* larger values are not plausible */
 
 /* ncu's metric, the member of the result, and the factor from ncu's unit to ours. */
 static const struct {
@@ -32,7 +32,7 @@ static const struct {
 	{ "dram__bytes_write.sum", "dram_written", 1 },
 };
 
-/* -- the program ---------------------------------------------------------------- */
+/* -- finding and calling ncu ---------------------------------------------------- */
 
 static bool is_executable(const char *path)
 {
@@ -64,7 +64,9 @@ int kl_ncu_find(char **path)
 
 	if (configured && *configured) {
 		if (!is_executable(configured))
-			return kl_error(KL_ECANNOT, "there is no ncu at '%s'", configured);
+			return kl_error(KL_ECANNOT,
+					"KLINEAGE_NCU does not name an executable file: '%s'",
+					configured);
 		*path = kl_strdup(configured);
 		return 0;
 	}
@@ -74,7 +76,7 @@ int kl_ncu_find(char **path)
 	return *path ? 0 : kl_error(KL_ECANNOT, "ncu is not installed");
 }
 
-/* "regex:^(a|b)$"; all characters except letters, digits and '_' are escaped. */
+/* Return "regex:^(a|b)$" for kernels a and b; escape all but letters, digits and '_'. */
 static char *kernel_pattern(const struct kl_strvec *kernel)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -119,22 +121,22 @@ static void make_command(struct kl_strvec *argv, const struct kl_ncu *ncu)
 	kl_strvec_pushv(argv, ncu->argv);
 }
 
-/* -- its output -------------------------------------------------------------------- */
+/* -- reading ncu's output ---------------------------------------------------------- */
 
-/* Make an error of ncu's log (missing permission, else the first "==ERROR== ...") or its exit. */
+/* Return an error from ncu's log (no permission, or its first "==ERROR== ...") or its exit code. */
 static int explain_failure(const char *text, const struct kl_proc_result *res)
 {
 	const char *at = strstr(text, "==ERROR== ");
 
 	if (strstr(text, "ERR_NVGPUCTRPERM"))
-		return kl_error(KL_ECANNOT, "the driver gives the GPU's counters to root alone "
+		return kl_error(KL_ECANNOT, "the driver lets only root read the GPU's counters "
 					    "(ERR_NVGPUCTRPERM)");
 	if (at)
 		return kl_error(KL_ECANNOT, "ncu: %.*s", (int)strcspn(at + 10, "\n"), at + 10);
 	if (res->timed_out)
 		return kl_error(KL_ECANNOT, "ncu took too long");
 	if (res->exit || res->signal)
-		return kl_error(KL_ECANNOT, "ncu ended with %d",
+		return kl_error(KL_ECANNOT, "ncu ended with exit code %d",
 				res->signal ? 128 + res->signal : res->exit);
 	return kl_error(KL_ECANNOT, "ncu wrote no counters");
 }
@@ -162,7 +164,7 @@ static bool read_number(double *out, const char *cell)
 	char plain[64], *end;
 	size_t n = 0;
 
-	/* "1,234.5" */
+	/* ncu writes "1,234.5": drop the commas */
 	for (; *cell && n + 1 < sizeof(plain); cell++)
 		if (*cell != ',')
 			plain[n++] = *cell;
@@ -258,7 +260,7 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu)
 	unlink(ncu->log);
 	if (err < 0)
 		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "%s", kl_error_last());
-	/* early errors are printed before ncu opens its log */
+	/* errors before ncu opens its log are only in its output */
 	if (res.exit || res.signal || res.timed_out ||
 	    kl_ncu_parse(launches, text.ptr, text.len) < 0) {
 		kl_buf_add(&text, out.ptr, out.len);

@@ -9,14 +9,13 @@
 /*
  * nvml - reads a GPU's state from NVML, its management library.
  *
- * The state is clocks, the reasons why they are reduced, temperature, power, and other processes
- * that compute on it. libnvidia-ml.so.1 is loaded at run time. It only reads and needs no
- * privilege. All of it is optional: without the library, or if a call is refused, values are
- * unknown and nothing fails.
+ * The state is the clocks, the reasons why they are reduced, the temperature, the power, and the
+ * processes that compute on the GPU. libnvidia-ml.so.1 is loaded at run time. Reading needs no
+ * privilege. Without the library, or if a call is refused, values are unknown, and nothing fails.
  */
 struct kl_gpu_nvml;
 
-/** NULL if NVML is not available for this GPU. Free with kl_gpu_nvml_free(). */
+/** Open NVML for GPU `uuid`; free with kl_gpu_nvml_free(). NULL: NVML is not available for it. */
 struct kl_gpu_nvml *kl_gpu_nvml_open(const char *uuid);
 void kl_gpu_nvml_free(struct kl_gpu_nvml *nvml);
 KL_DEFINE_CLEANUP(struct kl_gpu_nvml *, kl_gpu_nvml_free)
@@ -31,14 +30,14 @@ enum kl_gpu_clock_reason {
 };
 struct kl_gpu_state {
 	int sm_mhz, mem_mhz, max_sm_mhz; /* -1: unknown */
-	int celsius, milliwatt;
-	int64_t reasons; /* bits of enum kl_gpu_clock_reason; -1: unknown */
+	int celsius, milliwatt;          /* temperature and power; -1: unknown */
+	int64_t reasons;                 /* bits of enum kl_gpu_clock_reason; -1: unknown */
 };
 void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *nvml);
 
 /**
- * Number of processes with a compute context on the GPU, this one included; -1: unknown. At most
- * `max` pids are stored.
+ * Return the number of processes with a compute context on the GPU, this one included; -1: unknown.
+ * The pids of at most `max` of them are stored in `pid`.
  */
 int kl_gpu_nvml_processes(struct kl_gpu_nvml *nvml, unsigned *pid, int max);
 

@@ -46,7 +46,7 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 	return doc;
 }
 
-/* Names, dims and sizes to parse a plan against, read from the document of plan_text.h. */
+/* Names, dims and sizes that a plan refers to, as read from the document of plan_text.h. */
 struct names {
 	struct kl_plan_names names;
 	const char *dim[KL_MAX_DIMS], *tensor[KL_GPU_MAX_TENSORS];
@@ -86,12 +86,15 @@ static int read_names(struct names *names, const json_t *doc)
 	names->names.ntensor = json_array_size(args);
 	if (names->names.ndim > KL_MAX_DIMS || json_array_size(at) != names->names.ndim ||
 	    names->names.ntensor > KL_GPU_MAX_TENSORS)
-		return kl_error(KL_EINVALID, "the binding's dims or arguments are too many");
+		return kl_error(
+			KL_EINVALID,
+			"the binding has too many dims or arguments, or dims without a value");
 	for (size_t i = 0; i < names->names.ndim; i++) {
 		names->dim[i] = json_string_value(json_array_get(dims, i));
 		names->at[i] = json_integer_value(json_array_get(at, i));
 		if (!names->dim[i] || !json_is_integer(json_array_get(at, i)))
-			return kl_error(KL_EINVALID, "dim %zu of the binding has no name or number",
+			return kl_error(KL_EINVALID,
+					"dim %zu of the binding has no name or no integer value",
 					i);
 	}
 	for (size_t i = 0; i < names->names.ntensor; i++)
@@ -114,12 +117,13 @@ int kl_gpu_doc_resolve(struct kl_plan_at **at, struct kl_plan **plan, const char
 	if ((err = kl_json_parse(&doc, text, n)) < 0 || (err = read_names(&names, doc)) < 0)
 		return err;
 	if (names.names.ntensor != set->n)
-		return kl_error(KL_EINVALID, "a binding of %zu arguments to a set of %zu",
+		return kl_error(KL_EINVALID, "the binding has %zu arguments, but its set has %zu",
 				names.names.ntensor, set->n);
 	for (size_t i = 0; i < set->n; i++)
 		names.bytes[i] = set->layout[i].tensor ? (int64_t)set->layout[i].bytes : 0;
 	if ((err = kl_plan_parse_json(plan, json_object_get(doc, "plan"), &names.names)) < 0)
 		return err;
 	err = kl_plan_resolve(at, *plan, names.at, names.bytes, &plan_facts);
-	return err == KL_ENO ? kl_error_in(KL_EINVALID, "the plan's own condition fails") : err;
+	return err == KL_ENO ? kl_error_in(KL_EINVALID, "a condition of the plan does not hold") :
+			       err;
 }

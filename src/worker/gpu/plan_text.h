@@ -6,9 +6,9 @@
 #include "worker/gpu/bind.h"
 
 /*
- * plan_text - a plan as JSON for the GPU process.
+ * plan_text - writes a plan as JSON for the GPU process, which parses and resolves it.
  *
- * The process resolves it for the device that it has opened. The document is
+ * The GPU process resolves the plan for the device that it has opened. The document is
  *
  *	{"plan": the plan's document, "dims": [names], "at": [values], "args": [...]}
  *
@@ -17,14 +17,15 @@
  */
 
 /**
- * The caller owns the result. `real`: size in bytes of an oracle's kl_real, the type of its float
- * scalars; 0: a kernel.
+ * Make the document; the caller owns it. `real`: for an oracle, the size in bytes of kl_real, the
+ * type of its float scalars; 0: for a kernel, whose scalars have the contract's types.
  */
 json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 			const struct kl_plan *plan, size_t real);
 /**
- * Parse and resolve. `*plan` must live until a binding has been made of `*at`. KL_EINVALID also if
- * a `require` does not hold; KL_ECANNOT: the device lacks something that the plan needs.
+ * Parse the document and resolve its plan. `*plan` must live until a binding has been made from
+ * `*at`. KL_EINVALID: also if a `require` of the plan does not hold; KL_ECANNOT: the device lacks
+ * something that the plan needs.
  */
 int kl_gpu_doc_resolve(struct kl_plan_at **at, struct kl_plan **plan, const char *text, size_t n,
 		       const struct kl_gpu_set *set, const struct kl_gpu_facts *facts);

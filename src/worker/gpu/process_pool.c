@@ -13,7 +13,7 @@
 #include "worker/gpu/wall.h"
 
 #define MAX_IDLE 4
-#define MAX_BUILDS 4 /* of the oracle */
+#define MAX_BUILDS 4 /* builds of the oracle */
 #define MAX_SLOTS 16
 #define MAX_AHEAD 2
 #define LOCK_WAIT_MS 600000
@@ -25,10 +25,10 @@ struct kl_gpu_processes {
 	struct kl_gpu_child *oracle;
 	char *build[MAX_BUILDS];
 	bool in_use[MAX_SLOTS];
-	/* processes without an artefact that were begun before they are needed */
+	/* processes without an artefact that were started before they are needed */
 	struct kl_gpu_child *ahead[MAX_AHEAD];
 	size_t nahead;
-	struct kl_gpu_child **ended; /* killed, and not waited for yet */
+	struct kl_gpu_child **ended; /* killed processes, not waited for yet */
 	size_t nended, ended_alloc;
 	bool chosen;
 	struct kl_gpu_facts facts;
@@ -36,7 +36,7 @@ struct kl_gpu_processes {
 	struct kl_lock lock;
 	bool sick;       /* the GPU is not healthy after a hang */
 	int64_t nhost;   /* number of processes with host code */
-	unsigned closed; /* closed to all of them: enum kl_gpu_closed */
+	unsigned closed; /* what is closed to all these: enum kl_gpu_closed */
 	struct kl_strvec notes;
 };
 
@@ -76,7 +76,7 @@ void kl_gpu_processes_free(struct kl_gpu_processes *processes)
 {
 	if (!processes)
 		return;
-	/* the driver takes long to end a process: all of them at once */
+	/* kill all before waiting for any, since the driver takes long to end a process */
 	if (processes->oracle)
 		kl_gpu_child_end(processes->oracle);
 	for (size_t i = 0; i < processes->nidle; i++)
@@ -179,8 +179,8 @@ static int none_fits(const struct kl_gpu_child *child, const char *arch)
 }
 
 /*
- * Choose the first free device that runs the code; if all are busy, wait for the first that runs
- * it.
+ * Choose and lock the first free device that runs code for `arch`; if all such devices are busy,
+ * wait for the first of them.
  */
 static int choose_device(int *out, struct kl_gpu_processes *processes,
 			 const struct kl_gpu_child *child, const char *arch)
@@ -201,7 +201,7 @@ static int choose_device(int *out, struct kl_gpu_processes *processes,
 		if (err == 0)
 			return 0;
 		if (err != KL_EBUSY) {
-			/* if locks do not work here, no other process can hold one */
+			/* locks do not work here, so no other process can hold one: go on */
 			kl_gpu_processes_note(processes, "the GPU could not be locked: %s",
 					      kl_error_last());
 			kl_error_clear();
@@ -243,7 +243,7 @@ static int settle_device(struct kl_gpu_processes *processes, const struct kl_gpu
 		snprintf(processes->driver, sizeof(processes->driver), "CUDA %d.%d",
 			 child->hello.driver / 1000, child->hello.driver % 1000 / 10);
 	processes->chosen = true;
-	/* all compute processes on it are foreign: this worker has no context yet */
+	/* this worker has no context yet, so all processes that compute on it are others */
 	note_other_users(processes);
 	return 0;
 }
@@ -260,9 +260,8 @@ static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_
 }
 
 /*
- * Begin the processes that the job will need after this one, so that their contexts are created
- * while this one works: the candidate's, and that of the profile. Without them nothing is lost but
- * time.
+ * Start the processes that the job will need after this one (for the candidate and the profile), so
+ * that their contexts are created while this one works. If that fails, only time is lost.
  */
 static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job,
 			const char *cubin, int ordinal)
@@ -281,7 +280,7 @@ static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job 
 	}
 }
 
-/* A process that was begun ahead, if it has opened the device; NULL: there is none. */
+/* Return a process that was started ahead and has opened the job's device; NULL: there is none. */
 static struct kl_gpu_child *take_ahead(struct kl_gpu_processes *processes)
 {
 	while (processes->nahead) {
@@ -298,7 +297,7 @@ static struct kl_gpu_child *take_ahead(struct kl_gpu_processes *processes)
 	return NULL;
 }
 
-/* A process that has opened the job's device, which it chooses if none is chosen yet. */
+/* Get a process that has opened the job's device. Choose the device first if none is chosen yet. */
 static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *processes,
 		      const struct kl_job *job, const char *cubin, bool host)
 {
@@ -314,11 +313,11 @@ static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *proces
 		return err;
 	ordinal = kl_gpu_child_ordinal(child, processes->facts.uuid);
 	if (ordinal < 0)
-		return kl_error(KL_EIO, "%s (%s) is not there any more", processes->facts.name,
+		return kl_error(KL_EIO, "%s (%s) is no longer available", processes->facts.name,
 				processes->facts.uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) < 0)
 		return err;
-	/* not before: contexts that are created at once take longer, and this one is waited for */
+	/* not earlier: creating several contexts at once would delay this one */
 	if (first)
 		begin_ahead(processes, job, cubin, ordinal);
 	*out = kl_steal(&child);
@@ -350,7 +349,7 @@ static int check_healthy(const struct kl_gpu_processes *processes)
 {
 	return processes->sick ?
 		       kl_error(KL_EIO,
-				"%s is not healthy since a kernel hung on it: no more kernels run "
+				"%s is not healthy since a kernel hung: no more kernels are run "
 				"on it",
 				processes->facts.name) :
 		       0;
@@ -383,11 +382,11 @@ static void probe_device(struct kl_gpu_processes *processes)
 {
 	if (kl_gpu_child_probe(processes->facts.uuid) == 0) {
 		kl_gpu_processes_note(processes,
-				      "after a hang another process found the GPU healthy");
+				      "after a kernel hung, another process found the GPU healthy");
 		return;
 	}
 	processes->sick = true;
-	kl_gpu_processes_note(processes, "after a hang: %s", kl_error_last());
+	kl_gpu_processes_note(processes, "after a kernel hung: %s", kl_error_last());
 	kl_error_clear();
 }
 
@@ -401,14 +400,14 @@ static bool oracle_in_use(const struct kl_gpu_processes *processes)
 	return false;
 }
 
-/* The oracle's process, alive; a new one if the last one is gone. */
+/* Make sure that the oracle's process runs: start one if there is none or it has ended. */
 static int open_oracle(struct kl_gpu_processes *processes, const struct kl_job *job,
 		       const char *cubin)
 {
 	if (processes->oracle && kl_gpu_child_alive(processes->oracle))
 		return 0;
 	if (processes->oracle && oracle_in_use(processes))
-		return kl_error(KL_EIO, "the oracle's GPU process is gone");
+		return kl_error(KL_EIO, "the oracle's GPU process has ended");
 	end_oracle(processes);
 	return open_child(&processes->oracle, processes, job, cubin, false);
 }
@@ -459,7 +458,7 @@ void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t sl
 		kl_gpu_child_drop(processes->oracle, KL_GPU_OP_SET, slot);
 	if (processes->oracle->stuck)
 		probe_device(processes);
-	processes->oracle->stuck = false; /* probe once */
+	processes->oracle->stuck = false; /* probe only once */
 	kl_error(KL_EIO, "%s", message);
 }
 

@@ -8,7 +8,7 @@
 #include "worker/confine/calls.h"
 #include "worker/gpu/wall.h"
 
-/* System calls that no driver needs once it runs. */
+/* System calls that the driver does not need after its start. */
 static const int forbidden[] = {
 #ifdef SYS_fork
 	SYS_fork,
@@ -62,7 +62,7 @@ static const int forbidden[] = {
 
 int kl_gpu_seal(unsigned *closed)
 {
-	/* the driver may create threads (which are counted from outside), but not processes */
+	/* the driver may create threads, which the worker counts, but not processes */
 	const struct kl_calls calls = {
 		.number = forbidden,
 		.n = KL_ARRAY_SIZE(forbidden),
@@ -73,7 +73,7 @@ int kl_gpu_seal(unsigned *closed)
 	int err = kl_calls_refuse(&calls);
 
 	if (err < 0)
-		return kl_error_in(KL_ECANNOT, "host code is not run here");
+		return kl_error_in(KL_ECANNOT, "cannot run host code here");
 	*closed |= KL_GPU_CLOSED_CALLS;
 	return 0;
 }

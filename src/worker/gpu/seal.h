@@ -3,17 +3,17 @@
 #define KL_WORKER_GPU_SEAL_H
 
 /*
- * seal - drops system calls of a GPU process before a candidate's host code runs in it.
+ * seal - forbids system calls to a GPU process before a candidate's host code runs in it.
  *
  * The driver still needs memory, its devices and its threads, so this filter is weaker than that of
- * worker/subject/seal.h. It ends the process (SIGSYS) when it starts a program or a process, opens
- * a socket, traces, sends a signal, or accesses the memory of another process. Files were closed to
- * it from the start (wall.h).
+ * worker/subject/seal.h. It kills the process (SIGSYS) if it starts a program or a process, opens a
+ * socket, traces a process, sends a signal to a process, or accesses the memory of another process.
+ * Its access to files has been limited since its start (wall.h).
  */
 
 /**
- * Apply the filter to all existing threads; adds KL_GPU_CLOSED_CALLS to *closed. KL_ECANNOT: the
- * system refuses seccomp.
+ * Apply the filter to all threads of this process and add KL_GPU_CLOSED_CALLS to *closed.
+ * KL_ECANNOT: the system refuses seccomp.
  */
 int kl_gpu_seal(unsigned *closed);
 

@@ -20,9 +20,12 @@
 #define ENDED 1 /* the socket is closed: no more requests */
 #define SETTLE_MS 1000
 
-/* -- messages ------------------------------------------------------------------- */
+/* -- receiving requests, sending replies ------------------------------------------ */
 
-/* Only the gate's own small kernels can still be running, unless one of the candidate's hangs. */
+/*
+ * Return the state of the process (enum kl_gpu_state_after). Only the gate's own small kernels can
+ * still be running, unless a kernel of the candidate hangs.
+ */
 static int state_of(const struct kl_gpu_server *server)
 {
 	int rc = server->device ? kl_gpu_wait(server->device, SETTLE_MS) : 0;
@@ -40,11 +43,11 @@ int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *
 	if (common->state == KL_GPU_WELL)
 		common->state = state_of(server);
 	if (send(server->socket, reply, n, MSG_NOSIGNAL) != (ssize_t)n)
-		return kl_error_errno("cannot answer");
+		return kl_error_errno("cannot send a reply");
 	return 0;
 }
 
-/* Send a reply of `n` bytes with the error of a handler, if any. */
+/* Send a reply of `n` bytes with the result `err` of a handler and, if that failed, its message. */
 static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
 		       void *reply, size_t n)
 {
@@ -57,7 +60,7 @@ static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *r
 	return kl_gpu_server_reply(server, request, reply, n);
 }
 
-/* Receive one message into `room`, and the descriptor sent with it, or -1. */
+/* Receive a message of *n bytes into `room`. *fd is the descriptor sent with it; -1: none. */
 static int receive_request(int socket, void *room, size_t *n, int *fd)
 {
 	union {
@@ -91,7 +94,8 @@ static int receive_request(int socket, void *room, size_t *n, int *fd)
 	if (got)
 		*fd = all[0];
 	if (got > 1 || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
-		return kl_error(KL_EINVALID, "a message that is too large");
+		return kl_error(KL_EINVALID,
+				"the request is too large or has more than one descriptor");
 	*n = (size_t)have;
 	return 0;
 }
@@ -101,11 +105,11 @@ int kl_gpu_server_map(void **out, int fd, uint64_t bytes)
 	void *map;
 
 	if (!bytes || !kl_sealed_check(fd, bytes))
-		return kl_error(KL_EINVALID, "no sealed memory of %llu bytes came with the message",
+		return kl_error(KL_EINVALID, "the request did not pass sealed memory of %llu bytes",
 				(unsigned long long)bytes);
 	map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
-		return kl_error_errno("cannot map what came with the message");
+		return kl_error_errno("cannot map the memory that the request passed");
 	*out = map;
 	return 0;
 }
@@ -115,7 +119,7 @@ int kl_gpu_server_map(void **out, int fd, uint64_t bytes)
 int kl_gpu_server_get_bound(struct kl_gpu_bound **out, struct kl_gpu_server *server, uint32_t slot)
 {
 	if (slot >= KL_GPU_MAX_BINDS || !server->bind[slot].bound)
-		return kl_error(KL_EINVALID, "no binding %u", slot);
+		return kl_error(KL_EINVALID, "there is no binding %u", slot);
 	*out = server->bind[slot].bound;
 	return 0;
 }
@@ -124,7 +128,7 @@ int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *
 			  uint32_t slot)
 {
 	if (slot >= KL_GPU_MAX_SETS || !server->set[slot].set)
-		return kl_error(KL_EINVALID, "no set of tensors %u", slot);
+		return kl_error(KL_EINVALID, "there is no set of tensors %u", slot);
 	*out = &server->set[slot];
 	return 0;
 }
@@ -135,7 +139,7 @@ static void drop_bind(struct kl_gpu_server *server, uint32_t slot)
 	server->bind[slot].bound = NULL;
 }
 
-/* Bindings to the set are freed first. */
+/* Free the bindings to the set, then the set. */
 static void drop_set(struct kl_gpu_server *server, uint32_t slot)
 {
 	struct kl_gpu_server_set *set = &server->set[slot];
@@ -144,7 +148,7 @@ static void drop_set(struct kl_gpu_server *server, uint32_t slot)
 		if (server->bind[i].bound && server->bind[i].set == slot)
 			drop_bind(server, i);
 	kl_gpu_set_free(set->set, server->device);
-	/* the worker makes new memory for each set of host code */
+	/* with host code, the worker never sends the same memory again */
 	kl_gpu_host_unmap(&set->map, server->launcher ? NULL : &server->maps, server->device);
 	memset(set, 0, sizeof(*set));
 }
@@ -196,13 +200,13 @@ static int open_device(struct kl_gpu_server *server, const void *request, int fd
 	int err = 0, rc;
 
 	if (!server->cu || server->device)
-		err = kl_error(KL_EINVALID, "a device can be opened once, after HELLO");
+		err = kl_error(KL_EINVALID, "the device must be opened after HELLO and only once");
 	if (err == 0)
 		err = kl_gpu_device_open(&server->device, server->cu, open->ordinal);
 	if (err == 0 && ((rc = server->cu->event_create(&server->before, 0)) ||
 			 (rc = server->cu->event_create(&server->after, 0)) ||
 			 (rc = server->cu->event_create(&server->others, KL_CU_EVENT_NO_TIMING))))
-		err = kl_gpu_error(server->cu, rc, KL_ECANNOT, "no events");
+		err = kl_gpu_error(server->cu, rc, KL_ECANNOT, "cannot create events");
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
@@ -214,7 +218,7 @@ static int put_module(struct kl_gpu_server *server, const void *request, int fd)
 	int err = 0;
 
 	if (module->head.slot >= KL_GPU_MAX_MODULES || module->bytes > KL_GPU_MAX_CUBIN)
-		err = kl_error(KL_EINVALID, "a cubin has no such slot, or is too large");
+		err = kl_error(KL_EINVALID, "the cubin is too large, or its slot does not exist");
 	if (err == 0)
 		err = kl_gpu_server_map(&image, fd, module->bytes);
 	if (err == 0) {
@@ -241,7 +245,7 @@ static int check_layout(const struct kl_gpu_put_set *set)
 	if (set->head.slot >= KL_GPU_MAX_SETS || set->n > KL_GPU_MAX_TENSORS ||
 	    set->host_bytes > (uint64_t)1 << 46)
 		return kl_error(KL_EINVALID,
-				"no slot for the set, too many tensors, or too much memory");
+				"the set has too many tensors, too much memory, or no valid slot");
 	for (uint32_t i = 0; i < set->n; i++) {
 		uint64_t n = kl_gpu_tensor_host_bytes(&set->layout[i]);
 
@@ -281,7 +285,7 @@ static int put_set(struct kl_gpu_server *server, const void *request, int fd)
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-/* The `prepare` launches; a fault or a hang of theirs is described in `out`. */
+/* Run the plan's `prepare` launches. If one faults or hangs, describe that in `out`. */
 static int prepare_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind,
 			   struct kl_gpu_bound *bound, struct kl_gpu_called *out)
 {
@@ -300,7 +304,7 @@ static int prepare_binding(struct kl_gpu_server *server, const struct kl_gpu_put
 static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind, int fd,
 			struct kl_gpu_called *out)
 {
-	/* owns the bytes of struct arguments, which kl_gpu_bound_make copies */
+	/* the plan owns the bytes of struct arguments, which kl_gpu_bound_make() copies */
 	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
 	struct kl_gpu_server_set *set = NULL;
 	struct kl_gpu_bound *bound = NULL;
@@ -310,8 +314,9 @@ static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bi
 
 	if (bind->head.slot >= KL_GPU_MAX_BINDS || bind->module >= KL_GPU_MAX_MODULES ||
 	    !server->module[bind->module] || bind->bytes > KL_GPU_MAX_PLAN)
-		return kl_error(KL_EINVALID,
-				"a binding has no such slot or module, or its plan is too large");
+		return kl_error(
+			KL_EINVALID,
+			"the binding's plan is too large, or its slot or module does not exist");
 	if ((err = kl_gpu_server_get_set(&set, server, bind->set)) < 0 ||
 	    (err = kl_gpu_server_map(&text, fd, bind->bytes)) < 0)
 		return err;
@@ -349,11 +354,11 @@ static int serve_drop(struct kl_gpu_server *server, const void *request, int fd)
 	else if (drop->op == KL_GPU_OP_BIND && drop->head.slot < KL_GPU_MAX_BINDS)
 		drop_bind(server, drop->head.slot);
 	else
-		err = kl_error(KL_EINVALID, "no such slot to drop");
+		err = kl_error(KL_EINVALID, "the slot to drop does not exist");
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-/* -- a call --------------------------------------------------------------------------- */
+/* -- making a call -------------------------------------------------------------------- */
 
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set)
 {
@@ -377,7 +382,7 @@ int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_se
 	return err;
 }
 
-/* Everything before the launches. Waits, so that a later error is one of the kernels. */
+/* Do what comes before the launches, and wait, so that a later error is the kernels' fault. */
 static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
 		       struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
 		       struct kl_gpu_module *module)
@@ -427,11 +432,11 @@ static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *c
 		out->end = KL_GPU_CALL_FAULT;
 		if (!kl_gpu_is_fault(rc))
 			return kl_gpu_error(server->cu, rc, KL_EIO,
-					    "the GPU fails in a call of '%s'",
+					    "the GPU failed in a call of '%s'",
 					    kl_gpu_bound_kernel(bound, which));
 	}
 	kl_gpu_driver_name(server->cu, rc, out->name);
-	/* a fault can be attributed only if there is one launch; a refusal always */
+	/* a refusal belongs to launch `which`, but a fault can be that of any launch */
 	if (out->end == KL_GPU_CALL_FAULT && kl_gpu_bound_launches(bound) > 1)
 		out->launch = -1;
 	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_kernel(bound, out->launch));
@@ -493,7 +498,7 @@ static int serve_call(struct kl_gpu_server *server, const void *request, int fd)
 	return kl_gpu_server_reply(server, request, &out, sizeof(out));
 }
 
-/* Write a pattern, check it on the device, and compare its fingerprint with the host's. */
+/* Write a pattern, check it on the device, and compare its fingerprint with one from the host. */
 static int probe_device(struct kl_gpu_server *server)
 {
 	enum { BYTES = 1 << 20 };
@@ -524,7 +529,7 @@ static int serve_probe(struct kl_gpu_server *server, const void *request, int fd
 	return send_answer(server, request, probe_device(server), &reply, sizeof(reply));
 }
 
-/* -- the process ------------------------------------------------------------------------ */
+/* -- the main loop ---------------------------------------------------------------------- */
 
 static const struct {
 	size_t bytes;
@@ -546,13 +551,13 @@ static const struct {
 static int serve_one(struct kl_gpu_server *server, const struct kl_gpu_head *head, size_t n, int fd)
 {
 	if (n < sizeof(*head) || head->magic != KL_GPU_WIRE_MAGIC || head->bytes != n)
-		return kl_error(KL_EINVALID, "a malformed message");
+		return kl_error(KL_EINVALID, "the request is malformed");
 	if (head->op >= KL_GPU_OP_TIME && head->op < KL_GPU_OP_TIME_END && server->device)
 		return kl_gpu_time_serve ? kl_gpu_time_serve(server, head, n, fd) : -1;
 	if (head->op >= KL_ARRAY_SIZE(operations) || !operations[head->op].serve ||
 	    operations[head->op].bytes != n ||
 	    (operations[head->op].needs_device && !server->device))
-		return kl_error(KL_EINVALID, "operation %u of %zu bytes", head->op, n);
+		return kl_error(KL_EINVALID, "unexpected operation %u of %zu bytes", head->op, n);
 	return operations[head->op].serve(server, head, fd);
 }
 
@@ -582,6 +587,6 @@ int kl_gpu_server_main(void)
 		if (err)
 			break;
 	}
-	/* the system frees what the driver holds; the driver's own exit can wait for a kernel */
+	/* skip the driver's exit handlers, which can wait for a kernel */
 	_exit(err == ENDED ? 0 : 70);
 }

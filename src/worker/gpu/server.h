@@ -6,21 +6,22 @@
 #include "worker/gpu/wire.h"
 
 /*
- * server - the main loop of the GPU process, `klineage-worker --gpu-child`.
+ * server - runs the main loop of the GPU process, `klineage-worker --gpu-child`.
  *
  * Carries out the requests listed in wire.h until the socket is closed. Except for host code
- * (launcher.h), no code of a candidate runs on the processor in this process.
+ * (launcher.h), no code of a candidate runs on the CPU in this process.
  */
 int kl_gpu_server_main(void);
 
-/* State of the process; also used by timing/server_state.h. */
+/* A set of tensors on the device, and its memory that is shared with the worker. */
 struct kl_gpu_server_set {
 	struct kl_gpu_set *set; /* NULL: empty slot */
 	struct kl_gpu_host_map map;
-	unsigned char *host; /* the map's address */
-	uint64_t offset[KL_GPU_MAX_TENSORS];
+	unsigned char *host;                 /* address of `map` */
+	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i, from `host` */
 };
 
+/* State of the process. The operations of the profile (timing/server_state.h) use it, too. */
 struct kl_gpu_server {
 	int socket;
 	unsigned closed; /* what is closed to the process: enum kl_gpu_closed */
@@ -33,20 +34,20 @@ struct kl_gpu_server {
 		struct kl_gpu_bound *bound;
 		uint32_t module, set;
 	} bind[KL_GPU_MAX_BINDS];
-	struct kl_cu_event *before, *after; /* around a call */
-	struct kl_cu_event *others;         /* host code: on the default stream after a call */
-	struct kl_gpu_launcher *launcher;   /* host code; NULL: none */
+	struct kl_cu_event *before, *after; /* recorded before and after the launches of a call */
+	struct kl_cu_event *others;         /* host code: recorded on the default stream */
+	struct kl_gpu_launcher *launcher;   /* loaded host code; NULL: none */
 	/* struct kl_gpu_timing of timing/server_state.h; NULL until the profile needs it */
 	void *time;
 };
 
 /**
- * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Fills in its head, and its
- * state unless the caller has set one.
+ * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Fill in its head, and also its
+ * state if that is still KL_GPU_WELL.
  */
 int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *request,
 			void *reply, size_t n);
-/** Content of a slot; KL_EINVALID if it is empty or out of range. */
+/** Get the binding or the set in a slot. KL_EINVALID: the slot is empty or out of range. */
 int kl_gpu_server_get_bound(struct kl_gpu_bound **out, struct kl_gpu_server *server, uint32_t slot);
 int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *server,
 			  uint32_t slot);
@@ -54,8 +55,8 @@ int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 /**
- * Map `bytes` of `fd`; the caller closes `fd` and unmaps. KL_EINVALID: it is not sealed memory of
- * that size (base/sealed.h).
+ * Map `bytes` of `fd` for reading; the caller unmaps them and closes `fd`. KL_EINVALID: `fd` is not
+ * sealed memory of that size (base/sealed.h).
  */
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes);
 
@@ -64,9 +65,9 @@ int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, in
 int kl_gpu_server_launch(struct kl_gpu_server *server, const void *request, int fd);
 
 /**
- * timing/server.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes; `fd`
- * is -1 or a descriptor that the caller closes afterwards. Sends the reply itself; a negative
- * return value ends the process.
+ * Carry out an operation from KL_GPU_OP_TIME to KL_GPU_OP_TIME_END and send its reply
+ * (timing/server.c). `request` has `n` bytes; `fd` is -1 or a descriptor that the caller closes. A
+ * negative return value ends the process.
  */
 int kl_gpu_time_serve(struct kl_gpu_server *server, const struct kl_gpu_head *request, size_t n,
 		      int fd) __attribute__((weak));

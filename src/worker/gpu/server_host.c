@@ -11,7 +11,7 @@
 #include "worker/gpu/server.h"
 #include "worker/gpu/wall.h"
 
-/* An event on an idle stream is complete sooner. */
+/* An event on an idle stream completes within this time. */
 #define LATE_NS 500000
 /* After this time, sleep between two queries of an event. */
 #define SPIN_NS 2000000
@@ -34,7 +34,8 @@ int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, in
 	if ((server->closed & KL_GPU_CLOSED_WALL) != KL_GPU_CLOSED_WALL)
 		err = kl_error(KL_EINVALID, "host code was sent to a process that is not confined");
 	else if (server->launcher || launcher->bytes > KL_GPU_MAX_CUBIN)
-		err = kl_error(KL_EINVALID, "host code that is too large, or a second piece of it");
+		err = kl_error(KL_EINVALID,
+			       "the host code is too large, or the process already has host code");
 	if (err == 0 && (err = kl_gpu_server_map(&image, fd, launcher->bytes)) == 0) {
 		const struct kl_gpu_launcher_file file = { fd, image, launcher->bytes };
 
@@ -73,12 +74,13 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
 }
 
 /*
- * Wait for the streams of the process other than the device's own. *busy_ns is how long one of them
- * was seen busy, 0 if none was.
+ * Wait for the streams of the process other than the device's own. *busy_ns is the time for which
+ * one of them was seen busy; 0: none was.
  *
- * Host code can create no stream, so it can use only the default stream and the blocking streams
- * that this one waits for. The time of a synchronization would not tell whether they are busy: it
- * includes the time in which the driver returns the memory that cudaFreeAsync() freed.
+ * Host code cannot create streams, so it can use only the default stream and blocking streams, for
+ * which the default stream waits. So query an event on the default stream. How long a
+ * synchronization takes would not tell whether the streams are busy, since it includes the time in
+ * which the driver returns the memory that cudaFreeAsync() freed.
  */
 static int wait_for_others(struct kl_gpu_server *server, int64_t limit_ms, int64_t *busy_ns)
 {
@@ -98,7 +100,7 @@ static int wait_for_others(struct kl_gpu_server *server, int64_t limit_ms, int64
 	return rc;
 }
 
-/* The stream is done: check that the other streams are done as well. */
+/* Called when the device's stream is done: check that the other streams are done as well. */
 static int settle_call(struct kl_gpu_server *server, int64_t limit_ms, struct kl_gpu_called *out)
 {
 	int64_t busy_ns;
@@ -138,7 +140,7 @@ static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_launch 
 		out->c.end = KL_GPU_CALL_FAULT;
 		if (!kl_gpu_is_fault(ran))
 			return kl_gpu_error(server->cu, ran, KL_EIO,
-					    "the GPU fails in a call of host code");
+					    "the GPU failed in a call of host code");
 		kl_gpu_driver_name(server->cu, ran, out->c.name);
 	} else if (rc) {
 		out->c.end = KL_GPU_CALL_RETURNED;
@@ -183,7 +185,8 @@ int kl_gpu_server_launch(struct kl_gpu_server *server, const void *request, int 
 	const struct kl_gpu_do_launch *launch = request;
 	KL_AUTO(kl_freep) struct kl_gpu_launched *out = kl_calloc(1, sizeof(*out));
 	struct kl_gpu_server_set *set = NULL;
-	int err = server->launcher ? 0 : kl_error(KL_EINVALID, "no host code to call");
+	int err = server->launcher ? 0 :
+				     kl_error(KL_EINVALID, "the process has no host code to call");
 
 	out->c.launch = out->c.arg = -1;
 	if (err == 0 && (err = kl_gpu_server_get_set(&set, server, launch->head.slot)) == 0)

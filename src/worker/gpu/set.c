@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set - one set of tensors on the device: upload, download, poison, guards */
+/* set - allocates, uploads, downloads, poisons and checks a set of tensors on the device */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/rng.h"
 #include "worker/gpu/bind.h"
 
+/* Allocate the buffer for elements to be widened, large enough for any one input. */
 static int make_narrow(struct kl_gpu_set *set, const struct kl_gpu_device *device)
 {
 	uint64_t most = 0;

@@ -61,11 +61,12 @@ static int find_tools(struct kl_gpu_device *device)
 				    "the driver cannot compile the gate's own kernels");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tools); i++)
 		if ((rc = device->cu->module_function(tools[i].f, device->tools, tools[i].name)))
-			return kl_gpu_error(device->cu, rc, KL_ECANNOT, "no %s", tools[i].name);
+			return kl_gpu_error(device->cu, rc, KL_ECANNOT,
+					    "the gate's own kernels lack %s", tools[i].name);
 	rc = device->cu->func_set(device->scrub_shared, KL_CU_FUNC_MAX_DYNAMIC_SMEM,
 				  (int)device->facts.smem_optin);
 	return rc ? kl_gpu_error(device->cu, rc, KL_ECANNOT,
-				 "cannot get all shared memory for a kernel") :
+				 "cannot use all shared memory in one of the gate's own kernels") :
 		    0;
 }
 
@@ -109,11 +110,12 @@ int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int
 	if ((err = kl_gpu_facts_read(&device->facts, cu, ordinal)) < 0)
 		return err;
 	if (!device->facts.vmm)
-		return kl_error(KL_ECANNOT,
-				"%s has no virtual memory management, which guards need",
-				device->facts.name);
+		return kl_error(
+			KL_ECANNOT,
+			"%s has no virtual memory management, which guards around buffers need",
+			device->facts.name);
 	if ((rc = cu->device_get(&device->dev, ordinal)))
-		return kl_gpu_error(cu, rc, KL_ECANNOT, "no GPU %d", ordinal);
+		return kl_gpu_error(cu, rc, KL_ECANNOT, "cannot get GPU %d", ordinal);
 	if ((err = open_context(device)) < 0 || (err = find_tools(device)) < 0 ||
 	    (err = kl_gpu_buffer_make(&result, device, RESULT_BYTES, 256, false)) < 0)
 		return err;
@@ -149,11 +151,12 @@ static int launch_tool(const struct kl_gpu_device *device, struct kl_cu_function
 	};
 	int rc = device->cu->launch(&config, function, args, NULL);
 
-	return rc ? kl_gpu_error(device->cu, rc, KL_EIO, "a kernel of the gate's own was refused") :
+	return rc ? kl_gpu_error(device->cu, rc, KL_EIO,
+				 "the driver refused one of the gate's own kernels") :
 		    0;
 }
 
-/* Enough blocks for `words`, but no more than the device runs at once. */
+/* Return a number of blocks that is enough for `words`, but not more than run at once. */
 static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 {
 	uint64_t need = (words + THREADS - 1) / THREADS, most = (uint64_t)device->facts.sms * 8;
@@ -161,10 +164,10 @@ static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 	return (unsigned)(need < most ? need : most);
 }
 
-/* A range of bytes in words of a pattern. */
+/* A range of bytes, as words of a pattern. */
 struct span {
-	uint64_t base, n, first;
-	unsigned head, tail;
+	uint64_t base, n, first; /* address and number of the words; number of the first one */
+	unsigned head, tail; /* bytes of the first word before the range; of the last word in it */
 };
 
 static struct span span_of(uint64_t at, uint64_t n, uint64_t from)
@@ -289,8 +292,8 @@ int kl_gpu_scrub(const struct kl_gpu_device *device)
 	int err;
 
 	/*
-	 * a block with all shared memory fills one multiprocessor; launch one per multiprocessor,
-	 * twice because their distribution is not guaranteed
+	 * a block that uses all shared memory fills one multiprocessor; launch as many blocks as
+	 * there are multiprocessors, twice, since they may not be spread evenly
 	 */
 	for (int i = 0; i < 2; i++)
 		if ((err = launch_tool(device, device->scrub_shared, (unsigned)device->facts.sms,

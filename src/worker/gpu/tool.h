@@ -6,15 +6,15 @@
 #include "worker/gpu/widen.h"
 
 /*
- * tool - an opened device, and the gate's own small kernels on it.
+ * tool - opens a device and runs the gate's own small kernels on it.
  *
  * The kernels are PTX text in ptx.c (from ptx.cu), which the driver compiles when the device is
  * opened. All run on the device's one stream, in order with everything else, and never fault
  * themselves: an error that they report comes from an earlier kernel.
  *
  * Word i (8 bytes, little-endian) of a pattern is (kl_gpu_mix(seed, i) & keep) | set.
- * kl_gpu_pattern() computes the same in C, so that the host knows what the device was told to write
- * without a copy of it.
+ * kl_gpu_pattern() computes the same words in C, so that the host knows a pattern without copying
+ * it from the device.
  */
 struct kl_gpu_device {
 	struct kl_gpu_driver *cu; /* borrowed */
@@ -30,14 +30,14 @@ struct kl_gpu_device {
 };
 
 /**
- * Open a device: context, stream, tools. `cu` is borrowed. KL_ECANNOT: the device cannot be used;
- * the message says why.
+ * Open a device: create its context and stream, load the tools. `cu` is borrowed. KL_ECANNOT: the
+ * device cannot be used; the message says why.
  */
 int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int ordinal);
 void kl_gpu_device_free(struct kl_gpu_device *device);
 KL_DEFINE_CLEANUP(struct kl_gpu_device *, kl_gpu_device_free)
 
-/** splitmix64's finalizer over seed + (i + 1) * golden ratio. */
+/** Return splitmix64's finalizer of seed + (i + 1) * golden ratio. */
 uint64_t kl_gpu_mix(uint64_t seed, uint64_t i);
 
 struct kl_gpu_pattern {
@@ -50,18 +50,19 @@ void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *pattern, uint64_t fr
 int kl_gpu_fill(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
 		const struct kl_gpu_pattern *pattern);
 /**
- * Compare [at, at + n) with the pattern; waits. KL_ENO (no message) if they differ: *where is the
- * first such byte, counted from `at`.
+ * Compare [at, at + n) with the pattern; waits. KL_ENO (no message): they differ; *where is the
+ * first byte that differs, counted from `at`.
  */
 int kl_gpu_check(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
 		 const struct kl_gpu_pattern *pattern, uint64_t *where);
-/** Compare with zero, with the same results. */
+/** Compare [at, at + n) with zero; results as of kl_gpu_check(). */
 int kl_gpu_check_zero(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t *where);
 
 /**
  * Enqueue: compute a fingerprint of n bytes at `at` and store it in the 16 bytes at device address
- * `out`. It has 128 bits and depends on content and position; use a `key` that no kernel knows.
- * kl_gpu_fingerprint also waits and returns it; kl_gpu_fingerprint_host computes it on the host.
+ * `out`. It has 128 bits and depends on the bytes and their positions; use a `key` that no kernel
+ * knows. kl_gpu_fingerprint() also waits and stores it in `print`; kl_gpu_fingerprint_host()
+ * computes it on the host.
  */
 int kl_gpu_fingerprint_to(const struct kl_gpu_device *device, uint64_t out, uint64_t at, uint64_t n,
 			  uint64_t key);
@@ -70,17 +71,17 @@ int kl_gpu_fingerprint(const struct kl_gpu_device *device, uint64_t print[2], ui
 void kl_gpu_fingerprint_host(uint64_t print[2], const void *data, uint64_t n, uint64_t key);
 
 /**
- * Enqueue: make floats (`size` 4) or doubles (8) at `to` of n elements at `from`, which are of
- * another type (widen.h).
+ * Enqueue: convert the n elements of type `kind` at `from` to floats (`size` 4) or doubles (`size`
+ * 8) at `to` (widen.h).
  */
 int kl_gpu_widen(const struct kl_gpu_device *device, uint64_t to, uint64_t from, uint64_t n,
 		 unsigned size, enum kl_gpu_from kind);
 
 /** Enqueue: overwrite the shared memory of every multiprocessor, and local memory. */
 int kl_gpu_scrub(const struct kl_gpu_device *device);
-/** Enqueue: reset the persisting lines of the L2 cache, then write twice its size. */
+/** Enqueue: reset the persisting lines of the L2 cache, then evict the rest by writing a buffer. */
 int kl_gpu_flush_l2(struct kl_gpu_device *device);
-/* PTX text of the kernels, which the driver compiles. */
+/* PTX text of the gate's kernels, which the driver compiles. */
 extern const char kl_gpu_ptx[];
 
 /** Allocate the buffer of kl_gpu_flush_l2 now, not at the first flush. */

@@ -10,8 +10,8 @@
 #include "worker/gpu/baseline.h"
 
 /*
- * The part of CUPTI's binary interface used here. Versions extend records only at their end; the
- * fields read here have kept their offsets since CUDA 9.
+ * Values and offsets of CUPTI's binary interface. New versions extend records only at their end;
+ * the fields that are read here have kept their offsets since CUDA 9.
  */
 enum { KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_KERNEL = 3, KIND_CONCURRENT_KERNEL = 10 };
 enum { KERNEL_STREAM = 48, KERNEL_NAME = 104, COPY_BYTES = 8, COPY_STREAM = 40 };
@@ -30,7 +30,7 @@ struct kl_gpu_trace {
 	struct kl_gpu_seen seen;
 };
 
-/* A global because CUPTI's callbacks have no user argument. */
+/* A global variable, because CUPTI's callbacks have no user argument. */
 static struct kl_gpu_trace *tracer;
 
 static void give_buffer(uint8_t **buffer, size_t *size, size_t *most)
@@ -107,7 +107,7 @@ static int start_trace(struct kl_gpu_trace *trace)
 	if (!rc)
 		rc = trace->stream_id(trace->device->context, trace->device->stream, 0,
 				      &trace->stream);
-	return rc ? kl_error(KL_ECANNOT, "CUPTI refuses: error %d", rc) : 0;
+	return rc ? kl_error(KL_ECANNOT, "CUPTI refuses to record: error %d", rc) : 0;
 }
 
 int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device)
@@ -123,7 +123,8 @@ int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *dev
 		{ (void **)&trace->stream_id, "cuptiGetStreamIdEx" },
 	};
 	void *lib = NULL;
-	int err = tracer ? kl_error(KL_ECANNOT, "CUPTI already has its one user in this process") :
+	int err = tracer ? kl_error(KL_ECANNOT,
+				    "CUPTI allows one user, and this process has one already") :
 			   0;
 
 	trace->device = device;

@@ -5,7 +5,7 @@
 #include "worker/gpu/tool.h"
 
 /*
- * trace - records what ran on the GPU, by name, from CUPTI's activity records.
+ * trace - records the kernels, copies and fills that ran on the GPU, as CUPTI reports them.
  *
  * libcupti is loaded on demand. A process can have one trace: CUPTI supports only one user.
  *
@@ -18,24 +18,25 @@
 #define KL_GPU_TRACE_NAME 200
 
 struct kl_gpu_seen {
-	uint32_t n, lost; /* lost: number that did not fit */
+	uint32_t n, lost; /* lost: number of records that did not fit */
 	struct kl_gpu_seen_one {
 		int32_t kind;                 /* enum kl_gpu_seen_kind */
-		int32_t elsewhere;            /* nonzero: on another stream than the device's */
-		uint64_t bytes;               /* of a copy or a fill */
-		char name[KL_GPU_TRACE_NAME]; /* of a kernel: kl_gpu_trace_name() */
+		int32_t elsewhere;            /* nonzero: ran on another stream than the device's */
+		uint64_t bytes;               /* size of a copy or a fill */
+		char name[KL_GPU_TRACE_NAME]; /* of a kernel, from kl_gpu_trace_name() */
 	} one[KL_GPU_TRACE_MOST];
 };
 enum kl_gpu_seen_kind { KL_GPU_SEEN_KERNEL, KL_GPU_SEEN_COPY, KL_GPU_SEEN_FILL };
 
 /**
- * The form of a kernel's name in a trace: unchanged, or, if it is too long (template instances have
- * names of thousands of characters), its beginning, '#', and the SHA-256 of the whole name.
+ * Write a kernel's name to `out` as a trace has it: unchanged, or, if it is too long (template
+ * instances have names of thousands of characters), its beginning, '#', and the SHA-256 of the
+ * whole name.
  */
 void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 
 struct kl_gpu_trace;
-/** KL_ECANNOT: no CUPTI here, or it refuses. The trace stays open until the process ends. */
+/** Start a trace, which stays open until the process ends. KL_ECANNOT: no CUPTI, or it refuses. */
 int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device);
 void kl_gpu_trace_begin(struct kl_gpu_trace *trace);
 void kl_gpu_trace_end(struct kl_gpu_trace *trace, struct kl_gpu_seen *out);

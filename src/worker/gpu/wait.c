@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait - waits for a stream, classifies CUDA errors */
+/* wait - waits for a stream, classifies CUDA results */
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms)
 		now = kl_clock_ns();
 		if (now >= end)
 			return rc;
-		if (now - start > 2000000) /* spin for short kernels */
+		if (now - start > 2000000) /* do not sleep while short kernels can still run */
 			usleep(50);
 	}
 	return rc;

@@ -72,7 +72,7 @@ int kl_gpu_wall(unsigned *closed)
 	if (!err) {
 		allow_system(&rules);
 		allow_devices(&rules);
-		/* the driver writes the names of its threads there, and fails if it cannot */
+		/* the driver fails if it cannot write the names of its threads there */
 		kl_landlock_allow(&rules, "/proc/self", READ | WRITE | KL_LANDLOCK_CUT);
 		if (kl_privileges_drop())
 			*closed |= KL_GPU_CLOSED_CAPABILITIES;
@@ -80,5 +80,5 @@ int kl_gpu_wall(unsigned *closed)
 	}
 	if (!err)
 		*closed |= KL_GPU_CLOSED_FILES;
-	return err < 0 ? kl_error_in(KL_ECANNOT, "host code is not run here") : 0;
+	return err < 0 ? kl_error_in(KL_ECANNOT, "cannot run host code here") : 0;
 }

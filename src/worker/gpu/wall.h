@@ -3,16 +3,16 @@
 #define KL_WORKER_GPU_WALL_H
 
 /*
- * wall - confines a GPU process for host code before the driver is opened.
+ * wall - confines a GPU process that will run host code, before it opens the driver.
  *
- * Threads that the driver starts later inherit the confinement, even if host code overwrites their
- * memory. With Landlock, files can be read only where the libraries of the system and the vendor
- * are, and written only at the GPU's devices and the process's own entries in /proc, where other
- * processes are not visible. The process loses all capabilities.
+ * Threads that the driver starts later inherit the confinement, which holds even if host code
+ * overwrites their memory. Landlock limits reading to the libraries of the system and the vendor
+ * and to some files of /etc, /sys and /proc, and limits writing to the GPU's devices, a few such as
+ * /dev/null, and the process's own directory in /proc. The process loses all capabilities.
  *
  * Once the driver runs, seal.h also closes the system calls that are no longer needed. Both report
- * what they have closed; the worker runs host code only if all of it is closed, and the result
- * lists it (docs/formats.md, "Host code").
+ * what they have closed. The worker runs host code only if everything in enum kl_gpu_closed is
+ * closed, and the result lists it (docs/formats.md, "Host code").
  */
 enum kl_gpu_closed {
 	KL_GPU_CLOSED_CAPABILITIES = 1,
@@ -23,8 +23,8 @@ enum kl_gpu_closed {
 };
 
 /**
- * Confine this process; adds what was closed to *closed (enum kl_gpu_closed). KL_ECANNOT: the
- * system has no Landlock of ABI 2 (Linux 5.19), or a step failed; host code must not run.
+ * Confine this process and add what was closed to *closed (enum kl_gpu_closed). KL_ECANNOT: the
+ * system has no Landlock of ABI 2 (Linux 5.19), or a step failed, so host code must not run.
  */
 int kl_gpu_wall(unsigned *closed);
 

@@ -3,10 +3,10 @@
 #define KL_WORKER_GPU_WIDEN_H
 
 /*
- * widen - makes floats and doubles of elements of the narrower types.
+ * widen - converts f16, bf16 and f32 elements to float, exactly.
  *
  * The GPU (ptx.cu) and C use the same code, so that a test without a GPU can compare it with
- * job/tensor.h. Every value is exact.
+ * job/tensor.h.
  */
 #ifdef __CUDACC__
 #define KL_WIDEN static __device__ __forceinline__
@@ -14,7 +14,7 @@
 #define KL_WIDEN static inline
 #endif
 
-/* What elements are widened from; 0: they are not. */
+/* The type from which elements are widened; 0: they are not widened. */
 enum kl_gpu_from { KL_GPU_FROM_F16 = 1, KL_GPU_FROM_BF16, KL_GPU_FROM_F32 };
 
 KL_WIDEN unsigned kl_widen_bytes(unsigned from)
@@ -46,11 +46,11 @@ KL_WIDEN float kl_widen_f16(unsigned short half)
 		return kl_widen_bits(sign | 0x7f800000u | fraction << 13);
 	if (exponent)
 		return kl_widen_bits(sign | (exponent + 112) << 23 | fraction << 13);
-	/* a subnormal number is a multiple of 2^-24, which a float has in full */
+	/* a subnormal number is a multiple of 2^-24, which a float represents exactly */
 	return kl_widen_bits(sign | 0x3f800000u) * (float)fraction * 5.9604644775390625e-8f;
 }
 
-/* Element i at `from`. */
+/* Return element i of the array at `from`. */
 KL_WIDEN float kl_widen_one(const void *from, unsigned kind, unsigned long long i)
 {
 	switch (kind) {

@@ -6,15 +6,15 @@
 #include "worker/gpu/trace.h"
 
 /*
- * wire - the messages between the worker and its GPU process.
+ * wire - defines the messages between the worker and its GPU process.
  *
  * The process is `klineage-worker --gpu-child`, with a SOCK_SEQPACKET socket as descriptor
  * KL_GPU_WIRE_FD and /dev/null as standard input, output and error. Each request has one reply;
  * both begin with a head, whose `bytes` is the size of the whole message. It must equal both the
- * number of bytes received and the size of the operation's message. Large data is sent as a memfd
- * with the request (at most one). That of a set is mapped by both sides; all others are sealed
- * (base/sealed.h). The receiver checks all of it: an unknown operation or a wrong size ends the
- * process, a wrong slot or offset is KL_EINVALID in the reply.
+ * number of bytes received and the size of the operation's message. Large data is passed in a
+ * memory file (memfd) with the request, at most one. Both sides map the memfd of a set; all others
+ * are sealed (base/sealed.h). The GPU process checks every request: an unknown operation or a wrong
+ * size ends the process, a wrong slot or offset is KL_EINVALID in the reply.
  *
  * The GPU process never sees a truth: it gets only inputs, outputs, cubins and plans.
  *
@@ -26,11 +26,11 @@
  *	SET	slot, layout, memfd		allocates tensors; the memfd is their host side
  *	BIND	slot, module, set, plan		resolves the plan's JSON at dims, runs `prepare`;
  *		memfd: plan			the reply is that of a call
- *	CALL	bind, seed			does everything that belongs to one call
- *	DROP	kind, slot
- *	PROBE					tests that the opened GPU writes and reads
+ *	CALL	bind, seed			makes a call: poison, launches, checks, copies
+ *	DROP	kind, slot			frees what the slot holds
+ *	PROBE					tests that the opened GPU keeps what is written
  *	LAUNCHER memfd: image			maps host code (launcher.h), at most once
- *	LAUNCH	set, dims, seed			does everything that belongs to a call of it
+ *	LAUNCH	set, dims, seed			makes a call of the host code, like CALL
  *
  * Operations from KL_GPU_OP_TIME on belong to the profile (timing/wire.h): kl_gpu_time_serve()
  * receives them with the same state.
@@ -64,8 +64,8 @@ struct kl_gpu_head {
 };
 
 /*
- * Slot of HELLO. With KL_GPU_FOR_HOST the process confines itself before it opens the driver
- * (wall.h).
+ * The purpose of a process, sent as the slot of HELLO. With KL_GPU_FOR_HOST the process confines
+ * itself before it opens the driver (wall.h).
  */
 enum kl_gpu_for { KL_GPU_FOR_DEVICE, KL_GPU_FOR_HOST };
 
@@ -86,7 +86,7 @@ struct kl_gpu_reply {
 
 struct kl_gpu_hello { /* reply */
 	struct kl_gpu_reply r;
-	int32_t driver, ndevice; /* CUDA version of the driver */
+	int32_t driver, ndevice; /* CUDA version of the driver; number of devices */
 	char build[64];          /* version of the driver itself */
 	struct kl_gpu_facts device[KL_GPU_MAX_DEVICES];
 };
@@ -98,13 +98,13 @@ struct kl_gpu_open { /* request; the reply is a plain kl_gpu_reply */
 
 struct kl_gpu_put_module { /* request + memfd */
 	struct kl_gpu_head head;
-	uint64_t bytes;
+	uint64_t bytes; /* size of the memfd */
 };
 
 struct kl_gpu_put_set { /* request + memfd */
 	struct kl_gpu_head head;
-	uint32_t n, right;
-	uint32_t pin, reserved;              /* pin: many copies will follow */
+	uint32_t n, right;                   /* right: align data at the right end of mappings */
+	uint32_t pin, reserved;              /* pin: pin the memfd, since many copies will follow */
 	uint64_t host_bytes;                 /* size of the memfd */
 	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i in the memfd */
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
@@ -128,21 +128,21 @@ enum kl_gpu_call_flags {
 	KL_GPU_CALL_RUN = 64,     /* launch; without it nothing of the candidate runs */
 };
 #define KL_GPU_CALL_ALL 127
-/* Only what every program does between two calls, so that a kernel finds what its last call left. */
+/* Only what every call needs, so that a kernel finds what its last call left in memory. */
 #define KL_GPU_CALL_ORDINARY (KL_GPU_CALL_UPLOAD | KL_GPU_CALL_RUN | KL_GPU_CALL_DOWNLOAD)
 
 struct kl_gpu_do_call { /* request */
 	struct kl_gpu_head head;
 	uint32_t flags, reserved;
 	uint64_t seed;    /* seed of the poison */
-	int64_t limit_ms; /* applies to the launches only */
+	int64_t limit_ms; /* time limit of the launches alone */
 };
 
 enum kl_gpu_call_end {
 	KL_GPU_CALL_OK,
 	KL_GPU_CALL_FAULT,    /* the context is lost: the process must be killed */
 	KL_GPU_CALL_HANG,     /* still running: the process must be killed */
-	KL_GPU_CALL_REFUSED,  /* a launch was refused: no damage, the process can go on */
+	KL_GPU_CALL_REFUSED,  /* a launch was refused: the process can go on */
 	KL_GPU_CALL_SLACK,    /* a write outside of tensor `arg`, at byte `where` */
 	KL_GPU_CALL_SCRATCH,  /* scratch was left in a wrong state: see r.message */
 	KL_GPU_CALL_RETURNED, /* host code: klineage_launch returned `launch`, which is not 0 */
@@ -153,9 +153,9 @@ enum kl_gpu_call_end {
 struct kl_gpu_called { /* reply */
 	struct kl_gpu_reply r;
 	int32_t end, launch; /* enum kl_gpu_call_end; index of the launch, -1: unknown */
-	int32_t arg, quirk;
+	int32_t arg, quirk;  /* -1: no tensor; kl_gpu_bound_quirk() */
 	int64_t where;
-	int64_t event_ns; /* between the events before and after the launches */
+	int64_t event_ns; /* time between the events before and after the launches; 0: unknown */
 	char name[64];    /* name of the CUDA error */
 	char kernel[256];
 };
@@ -163,18 +163,18 @@ struct kl_gpu_called { /* reply */
 struct kl_gpu_put_launcher { /* request + memfd */
 	struct kl_gpu_head head;
 	uint64_t bytes;
-	uint32_t trace, reserved; /* trace: record what it runs */
+	uint32_t trace, reserved; /* trace: record what the host code runs */
 };
 struct kl_gpu_launcher_ready { /* reply */
 	struct kl_gpu_reply r;
-	int32_t traced;  /* CUPTI is available: what it runs is recorded */
-	uint32_t closed; /* closed to its process: enum kl_gpu_closed */
-	char why[200];   /* reason why it is not traced */
+	int32_t traced;  /* nonzero: CUPTI records what the host code runs */
+	uint32_t closed; /* what is closed to the process: enum kl_gpu_closed */
+	char why[200];   /* why nothing is recorded, if `traced` is 0 */
 };
 
 struct kl_gpu_do_launch { /* request; head.slot is the set */
 	struct kl_gpu_head head;
-	/* enum kl_gpu_call_flags; RELOAD restores its variables */
+	/* enum kl_gpu_call_flags; RELOAD restores the variables of the host code */
 	uint32_t flags, reserved;
 	uint64_t seed;
 	int64_t limit_ms;
@@ -188,7 +188,7 @@ struct kl_gpu_launched { /* reply */
 
 struct kl_gpu_drop { /* request */
 	struct kl_gpu_head head;
-	uint32_t op, reserved; /* KL_GPU_OP_MODULE, SET or BIND: kind of the slot */
+	uint32_t op, reserved; /* kind of the slot: KL_GPU_OP_MODULE, SET or BIND */
 };
 
 #endif

@@ -37,13 +37,13 @@ static void test_says_why_there_is_no_gpu(void **state)
 	struct kl_gpu_child *child = NULL;
 
 	gpu_conf(fixture, "version 12020\n");
-	assert_error(KL_ECANNOT, "speaks CUDA 12.2, 12.4 is needed", kl_gpu_child_start(&child));
+	assert_error(KL_ECANNOT, "supports CUDA 12.2, not 12.4", kl_gpu_child_start(&child));
 	gpu_conf(fixture, "devices 0\n");
 	assert_error(KL_ECANNOT, "no GPU here", kl_gpu_child_start(&child));
 	/* a library that is none */
 	gpu_file(fixture, "not", "no library");
 	assert_ok(kl_proc_output(NULL, (const char *const[]){ "ln", "-sf", "not", library, NULL }));
-	assert_error(KL_ECANNOT, "no CUDA driver can be opened", kl_gpu_child_start(&child));
+	assert_error(KL_ECANNOT, "cannot open the CUDA driver", kl_gpu_child_start(&child));
 	assert_null(child);
 }
 
@@ -60,7 +60,7 @@ static void test_wrong_architecture(void **state)
 		     kl_subject_start(&subject, job, job->point, &spec));
 	gpu_conf(fixture, "cc 90\n");
 	gpu_file(fixture, "cand.cubin", "SM80 code");
-	assert_error(KL_ECANNOT, "the cubin is not for Fake GPU 0",
+	assert_error(KL_ECANNOT, "the cubin was not compiled for Fake GPU 0",
 		     kl_subject_start(&subject, job, job->point, &spec));
 	gpu_file(fixture, "cand.cubin", "what is this");
 	assert_error(KL_EINVALID, "cannot load the cubin",
@@ -252,7 +252,7 @@ static void test_oracle_has_one_process(void **state)
 	assert_ok(kl_gpu_processes_oracle(&again, &module[1], &slot[1], job, job->honest_so));
 	first = truth->pid;
 	kl_gpu_child_kill(truth); /* as after a fault */
-	assert_error(KL_EIO, "the oracle's GPU process is gone",
+	assert_error(KL_EIO, "the oracle's GPU process has ended",
 		     kl_gpu_processes_oracle(&again, &module[2], &slot[2], job, job->truth_so));
 	for (uint32_t i = 0; i < 3; i++)
 		kl_gpu_processes_oracle_put(job->gpu, i);
@@ -448,7 +448,7 @@ static void test_prepare(void **state)
 		      "const int make_refuse = 701; KERNEL(make, 8, 4) { }" WITH_SCRATCH(""),
 		      PREPARE);
 	spec = gpu_spec(job, false);
-	assert_error(KL_EINVALID, "prepare[0], 'make', was refused",
+	assert_error(KL_EINVALID, "the driver refused prepare[0], kernel 'make'",
 		     kl_subject_start(&subject, job, job->point, &spec));
 }
 
@@ -463,8 +463,8 @@ static void test_too_much_scratch(void **state)
 		int err;
 	} tries[] = {
 		{ "1099511627776", "all scratch of the plan needs 1099511627776 bytes", 0 },
-		{ "1040187392", "tensors and scratch take 1040187448 bytes together", 0 },
-		{ "900000000", "no room for 900000000 bytes on the GPU", KL_EIO },
+		{ "1040187392", "tensors and scratch need 1040187448 bytes in total", 0 },
+		{ "900000000", "cannot allocate 900000000 bytes on the GPU", KL_EIO },
 	};
 
 	gpu_conf(*state, "room 500000000\n");
@@ -495,14 +495,15 @@ static void test_plans_that_do_not_fit(void **state)
 	} bad[] = {
 		{ "KERNEL(other, 8) { }", SCALE_PLAN, "the cubin has no kernel 'scale'",
 		  KL_EINVALID },
-		{ "KERNEL(scale, 8, 8, 4) { }", SCALE_PLAN, "has 3 parameters, the plan gives 4",
-		  KL_EINVALID },
+		{ "KERNEL(scale, 8, 8, 4) { }", SCALE_PLAN,
+		  "has 3 parameters, but the plan passes 4", KL_EINVALID },
 		{ "KERNEL(scale, 8, 8, 4, 4, 4) { }", SCALE_PLAN, "has more than the 4 parameters",
 		  KL_EINVALID },
 		{ "KERNEL(scale, 8, 8, 8, 4) { }", SCALE_PLAN,
-		  "has a parameter 2 of 8 bytes, the plan gives 4", KL_EINVALID },
+		  "has a parameter 2 of 8 bytes, but the plan passes 4", KL_EINVALID },
 		{ "const int scale_max_threads = 128;" SCALE_KERNEL(""), SCALE_PLAN,
-		  "blocks of 256 threads; its registers or launch bounds allow 128", KL_EINVALID },
+		  "blocks of 256 threads, but its registers or launch bounds allow only 128",
+		  KL_EINVALID },
 		{ WITH_SCRATCH(""),
 		  TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16]}", ",\"smem\":240000"),
 		  "shared memory", KL_ECANNOT },
@@ -779,8 +780,8 @@ static void test_bad_requests_are_answered(void **state)
 
 #define ASK(q, fd) kl_gpu_child_ask(c, &(q), sizeof(q), fd, &r, sizeof(r), 5000)
 	set.layout[0] = (struct kl_gpu_tensor_layout){ .tensor = true, .bytes = 64 };
-	assert_error(KL_EINVALID, "no memory", ASK(set, -1));
-	assert_error(KL_EINVALID, "no memory", ASK(set, null));
+	assert_error(KL_EINVALID, "did not pass a memory file", ASK(set, -1));
+	assert_error(KL_EINVALID, "did not pass a memory file", ASK(set, null));
 	set.offset[0] = 4096;
 	assert_error(KL_EINVALID, "outside of the shared memory", ASK(set, null));
 	set.offset[0] = ~(uint64_t)7;
@@ -793,17 +794,18 @@ static void test_bad_requests_are_answered(void **state)
 	set.n = 1;
 	set.head.slot = KL_GPU_MAX_SETS;
 	assert_error(KL_EINVALID, "too many tensors", ASK(set, null));
-	assert_error(KL_EINVALID, "no sealed memory", ASK(mod, null));
+	assert_error(KL_EINVALID, "did not pass sealed memory", ASK(mod, null));
 	assert_int_equal(ftruncate(unsealed, 4096), 0);
-	assert_error(KL_EINVALID, "no sealed memory", ASK(mod, unsealed));
+	assert_error(KL_EINVALID, "did not pass sealed memory", ASK(mod, unsealed));
 	mod.bytes = ~(uint64_t)0;
 	assert_error(KL_EINVALID, "too large", ASK(mod, null));
-	assert_error(KL_EINVALID, "no binding 3", kl_gpu_child_call(c, 3, 0, 0, 100, &called));
+	assert_error(KL_EINVALID, "there is no binding 3",
+		     kl_gpu_child_call(c, 3, 0, 0, 100, &called));
 	assert_error(KL_EINVALID, "no binding", kl_gpu_child_call(c, 1u << 31, 0, 0, 100, &called));
-	assert_error(KL_EINVALID, "no such slot to drop", kl_gpu_child_drop(c, 99, 0));
-	assert_error(KL_EINVALID, "no such slot to drop",
+	assert_error(KL_EINVALID, "the slot to drop does not exist", kl_gpu_child_drop(c, 99, 0));
+	assert_error(KL_EINVALID, "the slot to drop does not exist",
 		     kl_gpu_child_drop(c, KL_GPU_OP_BIND, 1000));
-	assert_error(KL_EINVALID, "opened once", kl_gpu_child_open(c, 0));
+	assert_error(KL_EINVALID, "after HELLO and only once", kl_gpu_child_open(c, 0));
 	assert_true(kl_gpu_child_alive(c));
 	close(null);
 	close(unsealed);
@@ -837,7 +839,7 @@ static void test_broken_replies(void **state)
 		close(pair[1]);
 		assert_error(KL_EIO,
 			     way == 2 ? "ended with exit code 3" :
-					"sent a reply to another request",
+					"sent a reply that does not fit the request",
 			     kl_gpu_child_ask(&child, &drop, sizeof(drop), -1, &reply,
 					      sizeof(reply), 5000));
 		assert_false(kl_gpu_child_alive(&child));
@@ -852,7 +854,7 @@ static void test_no_answer(void **state)
 	struct kl_gpu_reply reply;
 
 	kill(child->pid, SIGSTOP);
-	assert_error(KL_ETIMEOUT, "does not answer within 100 ms",
+	assert_error(KL_ETIMEOUT, "did not reply within 100 ms",
 		     kl_gpu_child_ask(child, &drop, sizeof(drop), -1, &reply, sizeof(reply), 100));
 	assert_true(child->stuck);
 	assert_false(kl_gpu_child_alive(child));
@@ -1121,11 +1123,11 @@ static void test_no_counters(void **state)
 	/* clang-format off */
 	static const struct { const char *words, *note; } tries[] = {
 		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission' >\"$log\"; exit 1\n",
-		  "no counters: the driver gives the GPU's counters to root alone (ERR_NVGPUCTRPERM)" },
+		  "no counters: the driver lets only root read the GPU's counters (ERR_NVGPUCTRPERM)" },
 		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'; exit 1\n", "root alone" },
 		{ "echo '==ERROR== No such device' >\"$log\"; exit 9\n", "no counters: ncu: No such device" },
-		{ "exit 4\n", "no counters: ncu ended with 4" },
-		{ "kill -9 $$\n", "no counters: ncu ended with 137" },
+		{ "exit 4\n", "no counters: ncu ended with exit code 4" },
+		{ "kill -9 $$\n", "no counters: ncu ended with exit code 137" },
 		{ "exit 0\n", "no counters: ncu wrote no counters" },
 		{ CSV("\"ID\",\"Kernel Name\"\n\"0\",\"scale\"\n"), "no counters: ncu wrote no counters" },
 		{ CSV(HEAD), "no counters: ncu wrote no counters" },
@@ -1147,9 +1149,12 @@ static void test_no_ncu(void **state)
 	char *path = NULL;
 
 	setenv("KLINEAGE_NCU", "/nonexistent/ncu", 1);
-	assert_error(KL_ECANNOT, "there is no ncu at '/nonexistent/ncu'", kl_ncu_find(&path));
+	assert_error(KL_ECANNOT,
+		     "KLINEAGE_NCU does not name an executable file: '/nonexistent/ncu'",
+		     kl_ncu_find(&path));
 	setenv("KLINEAGE_NCU", "ncu", 1);
-	assert_error(KL_ECANNOT, "there is no ncu at 'ncu'", kl_ncu_find(&path));
+	assert_error(KL_ECANNOT, "KLINEAGE_NCU does not name an executable file: 'ncu'",
+		     kl_ncu_find(&path));
 	unsetenv("KLINEAGE_NCU");
 }
 

@@ -40,13 +40,13 @@ static void signatures(void **state)
 	spec.arg[0] = arg(KL_ARG_IN, KL_BF16, 2, 64, 32, 0, 0);
 	spec.arg[1] = arg(KL_ARG_IN, KL_BF16, 2, 48, 32, 0, 0);
 	spec.arg[2] = arg(KL_ARG_OUT, KL_F32, 2, 64, 48, 0, 0);
-	refused(&spec, "cublas.gemm", "cublas.gemm: needs A, B and C in bf16");
+	refused(&spec, "cublas.gemm", "cublas.gemm: needs A, B and C all in bf16");
 	spec.arg[2].dtype = KL_BF16;
 	spec.arg[1].extent[1] = 31;
 	refused(&spec, "cublas.gemm", "needs A [M,K], B [N,K], C [M,N]");
 	spec.arg[1].naxes = 3;
 	refused(&spec, "cublas.gemm", "needs matrices");
-	refused(&spec, "cublas.syrk", "no baseline of the name 'cublas.syrk'");
+	refused(&spec, "cublas.syrk", "there is no baseline named 'cublas.syrk'");
 
 	spec.arg[0] = arg(KL_ARG_IN, KL_F16, 4, 8, 56, 56, 64);
 	spec.arg[1] = arg(KL_ARG_IN, KL_F16, 4, 128, 3, 3, 64);
@@ -68,7 +68,7 @@ static void missing_library(void **state)
 	void *lib;
 
 	setenv("KLINEAGE_CUDA_LIBRARIES", "/nonexistent:relative", 1);
-	assert_error(KL_ECANNOT, "libkl-nobody-has-this.so.1 is not here",
+	assert_error(KL_ECANNOT, "cannot find libkl-nobody-has-this.so.1",
 		     kl_gpu_baseline_library(&lib, names));
 	unsetenv("KLINEAGE_CUDA_LIBRARIES");
 }
@@ -93,7 +93,8 @@ static void library_path(void **state)
 	assert_ok(kl_gpu_baseline_library(&lib, names));
 	assert_ok(kl_gpu_baseline_symbols(lib, one, 1));
 	assert_int_equal(((int (*)(void))data)(), 7);
-	assert_error(KL_ECANNOT, "no kl_test_none", kl_gpu_baseline_symbols(lib, none, 1));
+	assert_error(KL_ECANNOT, "lacks the function kl_test_none",
+		     kl_gpu_baseline_symbols(lib, none, 1));
 	unsetenv("KLINEAGE_CUDA_LIBRARIES");
 	free(cmd);
 	cmd = kl_asprintf("rm -r %s", dir);

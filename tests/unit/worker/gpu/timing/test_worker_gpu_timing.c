@@ -224,7 +224,7 @@ static void a_baseline_that_is_not_here(void **state)
 	free(job->baseline);
 	job->baseline = kl_strdup("nobody.knows");
 	record = profile(job);
-	assert_contains(notes(record), "no baseline of the name 'nobody.knows'");
+	assert_contains(notes(record), "there is no baseline named 'nobody.knows'");
 }
 
 /* A baseline that is a plan of our own is a subject like any other. */
