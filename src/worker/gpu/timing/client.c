@@ -11,9 +11,9 @@
 #include "worker/subject/poison.h"
 
 #define ASK_MS 120000
-/* Most sets of tensors: allocating more would take longer than they improve the measurement. */
+/* Maximum of sets of tensors. More would improve the measurement less than they cost time. */
 #define MOST_SETS 48
-/* Sets use at most this fraction (1 in n) of the device's memory. */
+/* All sets together use at most 1/MEMORY_SHARE of the device's memory. */
 #define MEMORY_SHARE 4
 #define MEMORY_SHARE_HOST 16 /* with host code, where each subject's process has sets of its own */
 
@@ -143,8 +143,8 @@ static int fail_prepare(struct kl_gpu_timer *timer, const struct kl_gpu_called *
 	memcpy(timer->prepared.name, called->name, sizeof(timer->prepared.name));
 	memcpy(timer->prepared.kernel, called->kernel, sizeof(timer->prepared.kernel));
 	return called->end == KL_GPU_CALL_HANG ?
-		       kl_error(KL_EINVALID, "its prepare did not end in time") :
-		       kl_error(KL_EINVALID, "its prepare ended with %s", called->name);
+		       kl_error(KL_EINVALID, "its `prepare` did not end in time") :
+		       kl_error(KL_EINVALID, "its `prepare` ended with %s", called->name);
 }
 
 static int add_plan(struct kl_gpu_timer *timer, int who, const char *cubin,
@@ -184,7 +184,7 @@ static int add_vendor(struct kl_gpu_timer *timer, int who)
 	int err;
 
 	if (strlen(timer->job->baseline) >= sizeof(vendor.spec.name))
-		return kl_error(KL_ECANNOT, "no baseline of that name");
+		return kl_error(KL_ECANNOT, "there is no baseline of that name");
 	memcpy(vendor.spec.name, timer->job->baseline, strlen(timer->job->baseline) + 1);
 	vendor.spec.nargs = (uint32_t)timer->job->nargs;
 	for (size_t i = 0; i < timer->job->nargs; i++) {
@@ -240,7 +240,7 @@ static int add_child(struct kl_gpu_timer *timer, int who)
 
 /* -- creation and release --------------------------------------------------------------- */
 
-/* Start the process for subject `who`, with tensors and inputs. Without host code all share one. */
+/* Start the process for subject `who` (without host code, for all), with tensors and inputs. */
 static int start_child(struct kl_gpu_timer *timer, int who)
 {
 	struct kl_gpu_child **child = &timer->child[timer->job->host ? who : 0];
@@ -318,7 +318,7 @@ void kl_gpu_timer_free(struct kl_gpu_timer *timer)
 {
 	if (!timer)
 		return;
-	/* what a process holds is valid only for this point */
+	/* end the processes, since what they hold is valid only for this point */
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++) {
 		if (!timer->child[i])
 			continue;
@@ -340,7 +340,7 @@ static void end_strings(struct kl_gpu_time_end *how)
 	how->kernel[sizeof(how->kernel) - 1] = '\0';
 }
 
-/* Count a subject as hung if its process did not reply in time. Other errors are returned. */
+/* Turn a timeout of the process into a hang of the subject in `how`. Return any other error. */
 static int is_hung(int err, struct kl_gpu_time_end *how)
 {
 	if (err != KL_ETIMEOUT)
@@ -372,7 +372,7 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mod
 				visit.limit_ms + ASK_MS),
 		      &out->how);
 	if (err == 0 && (out->ncall > n || out->ntime > n))
-		return kl_error(KL_EIO, "the GPU process answers for %u calls", out->ncall);
+		return kl_error(KL_EIO, "the GPU process reports too many calls: %u", out->ncall);
 	end_strings(&out->how);
 	return err;
 }
@@ -396,7 +396,7 @@ int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32
 				run.limit_ms + ASK_MS),
 		      &out->how);
 	if (err == 0 && (out->calls > calls || out->nprint > timer->nset))
-		return kl_error(KL_EIO, "the GPU process answers for %u calls", out->calls);
+		return kl_error(KL_EIO, "the GPU process reports too many calls: %u", out->calls);
 	end_strings(&out->how);
 	return err;
 }

@@ -8,19 +8,19 @@
 #include "worker/pool/pool.h"
 
 /*
- * client - the worker's side of the profile: processes with all subjects of one point.
+ * client - loads the subjects of a point into GPU processes and times their calls.
  *
  * One GPU process holds the candidate twice (two modules of the same cubin), its parent, the
  * baseline, and several sets of tensors, to which the inputs of the pool's members are assigned in
  * turn. Subjects are numbered as in blocks.h.
  *
  * With host code (launcher.h) each subject has its own process, so that the candidate's code does
- * not run in a process that times another subject. Host code could report false times from its own
- * process, so these are also compared with the worker's clock.
+ * not run in a process that times another subject. Host code could make its own process report
+ * false times, so its times are also compared with the worker's clock.
  *
  *	kl_gpu_timer_open(&t, job, point, member, nmember, wanted);
  *	kl_gpu_timer_visit(t, who, mode, which, n, seed, &visited)
- *	kl_gpu_timer_answer(t, which[i], got);		outputs of the last call there
+ *	kl_gpu_timer_answer(t, which[i], got);		outputs of the last call on the set
  *	kl_gpu_timer_free(t);
  *
  * A subject other than the candidate that cannot be loaded is left out, with a note.
@@ -32,19 +32,19 @@ struct kl_gpu_timer {
 	const struct kl_point *point;
 	const struct kl_member *member[KL_GPU_TIMER_MEMBERS];
 	size_t nmember, nset; /* at first, set i holds the inputs of member i % nmember */
-	/* by subject if there is host code, else only [0] */
+	/* one process per subject if there is host code, else only [0] */
 	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS];
-	int last;                               /* subject visited last */
+	int last;                               /* subject that was called last */
 	double expected_ns[KL_BLOCKS_SUBJECTS]; /* time of one call, for time limits; 0: unknown */
 	struct kl_gpu_host host[KL_GPU_TIMER_MEMBERS];
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
-	/* for each `child` and set the index of the member whose inputs the set holds */
+	/* holds[child][set]: index in `member` of the inputs that the set holds */
 	uint32_t holds[KL_BLOCKS_SUBJECTS][KL_GPU_TIME_CALLS];
-	uint64_t bytes;      /* bytes of one set */
-	uint64_t l2;         /* bytes of the L2 cache */
-	double bytes_per_ns; /* peak rate of the device memory; 0: unknown */
-	bool there[KL_BLOCKS_SUBJECTS];
-	char library[96]; /* "cuBLAS 130100"; "": the baseline is not a library's kernel */
+	uint64_t bytes;                 /* bytes of one set */
+	uint64_t l2;                    /* bytes of the L2 cache */
+	double bytes_per_ns;            /* peak rate of the device memory; 0: unknown */
+	bool there[KL_BLOCKS_SUBJECTS]; /* whether the subject is loaded */
+	char library[96]; /* library of the baseline: "cuBLAS 130100"; "": not a library's kernel */
 	/* how `prepare` of the last loaded subject ended */
 	struct kl_gpu_time_end prepared;
 };
@@ -53,7 +53,7 @@ struct kl_gpu_timer {
  * Start the processes and load the subjects for which `there` is set; clears `there` for a subject
  * that cannot be loaded, and adds a note. Borrows `job`, `pt` and `member`. KL_EINVALID: the
  * candidate cannot be launched; how->end is not KL_GPU_CALL_OK if its `prepare` faulted or hung.
- * KL_ECANNOT: this GPU cannot do it.
+ * KL_ECANNOT: this GPU cannot run the candidate.
  */
 int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
 		      const struct kl_job *job, const struct kl_point *pt,
@@ -62,17 +62,19 @@ int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
 void kl_gpu_timer_free(struct kl_gpu_timer *timer);
 KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 
+/** Return the name of subject `who` for notes and reports. */
 const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 /**
- * Time `n` calls, on the sets `which`. Returns 0 even if a call failed: out->how says how the calls
- * ended. After a fault or a hang the process has ended.
+ * Time `n` calls, on the sets `which`; `warm` is the set for the warm-up calls of hot modes.
+ * Returns 0 even if a call failed: out->how says how the calls ended. After a fault or a hang the
+ * process has ended.
  */
 int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mode mode,
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
 		       struct kl_gpu_time_visited *out);
 /** Return the index of the member whose inputs `set` holds for subject `who`. */
 uint32_t kl_gpu_timer_holds(const struct kl_gpu_timer *timer, int who, uint32_t set);
-/** Exchange the inputs of two sets of the process of `who`. */
+/** Exchange the inputs of two sets in the process of subject `who`. */
 int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, uint32_t right);
 /**
  * Make ordinary calls back to back, then fingerprint the outputs in the first `look` sets (0: in
@@ -80,13 +82,13 @@ int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, ui
  */
 int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
 		     bool poison, uint64_t seed, struct kl_gpu_time_ran *out);
-/** True if no process has ended. */
+/** Return whether all processes still run. */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
 /** Make a part of do_bench's calls: at most KL_GPU_TIME_CALLS, all on the first set. */
 int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint32_t calls,
 		       bool poison, uint64_t seed, struct kl_gpu_time_benched *out);
 /**
- * Fetch the outputs that the subject visited last left in `set`: got[i] is argument i, NULL if it
+ * Fetch the outputs that the subject called last left in `set`: got[i] is argument i, NULL if it
  * is not a tensor. They are valid until the next call of any of these functions.
  */
 int kl_gpu_timer_answer(struct kl_gpu_timer *timer, uint32_t set, const void **got);

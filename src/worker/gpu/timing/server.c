@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server - receives the profile's requests in the GPU process: inputs, outputs, dispatch */
+/* server - receives the profile's requests in the GPU process and copies inputs and outputs */
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static int move_bytes(struct kl_gpu_timing *timing, uint64_t to, uint64_t from, 
 	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU") : 0;
 }
 
-/* Make room for a tensor of `n` bytes while it is exchanged. */
+/* Make the spare buffer large enough for a tensor of `n` bytes. */
 static int make_spare(struct kl_gpu_timing *timing, uint64_t n)
 {
 	if (timing->spare.bytes >= n)
@@ -86,14 +86,14 @@ int kl_gpu_timing_exchange(struct kl_gpu_timing *timing, const uint32_t place[2]
 	left = kl_gpu_timing_set(timing, place[0]);
 	right = kl_gpu_timing_set(timing, place[1]);
 	if (left->n != right->n)
-		return kl_error(KL_EINVALID, "two sets of different tensors");
+		return kl_error(KL_EINVALID, "the sets to exchange have different tensors");
 	for (size_t i = 0; i < left->n && err == 0 && left != right; i++) {
 		struct kl_gpu_tensor_layout *layout = &left->layout[i];
 
 		if (!layout->tensor || layout->output || !layout->bytes)
 			continue;
 		if (layout->bytes != right->layout[i].bytes)
-			return kl_error(KL_EINVALID, "two sets of different tensors");
+			return kl_error(KL_EINVALID, "the sets to exchange have different tensors");
 		err = layout->writable ?
 			      exchange_buffers(timing, &timing->pristine[place[0]].copy[i],
 					       &timing->pristine[place[1]].copy[i], layout->bytes) :
@@ -105,7 +105,7 @@ int kl_gpu_timing_exchange(struct kl_gpu_timing *timing, const uint32_t place[2]
 	return err;
 }
 
-/* -- dispatch ---------------------------------------------------------------------------------- */
+/* -- receiving requests ------------------------------------------------------------------------ */
 
 static const size_t sizes[] = {
 	[KL_GPU_TIME_BEGIN - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_begin),
@@ -190,7 +190,7 @@ int kl_gpu_time_serve(struct kl_gpu_server *server, const struct kl_gpu_head *he
 
 	if (head->op - KL_GPU_OP_TIME >= KL_ARRAY_SIZE(sizes) ||
 	    sizes[head->op - KL_GPU_OP_TIME] != n)
-		return kl_error(KL_EINVALID, "operation %u of %zu bytes", head->op, n);
+		return kl_error(KL_EINVALID, "unexpected operation %u of %zu bytes", head->op, n);
 	memset(&reply, 0, sizeof(reply));
 	err = serve_request(server, head, &reply, &size);
 	reply.plain.err = err;

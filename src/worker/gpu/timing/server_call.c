@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 
-/* Most kernels, copies and fills that a library or host code is assumed to enqueue per call. */
+/* A library or host code is assumed to enqueue at most this many operations per call. */
 #define VENDOR_OPS 8
 
 /* Restore the original contents of the inout tensors. */
@@ -108,7 +108,7 @@ int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which)
 				       (2 * call + (uint64_t)which) * sizeof(struct kl_gpu_stamp));
 }
 
-/* -- how the calls ended ---------------------------------------------------------------- */
+/* -- ends, answers and times of calls --------------------------------------------------- */
 
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
 {
@@ -143,7 +143,7 @@ int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *h
 	else if (ran && kl_gpu_is_fault(ran))
 		note_end(timing, how, timed, KL_GPU_CALL_FAULT, ran, which);
 	else if (ran)
-		return kl_gpu_error(timing->cu, ran, KL_EIO, "the GPU fails while it is timed");
+		return kl_gpu_error(timing->cu, ran, KL_EIO, "the GPU failed during timed calls");
 	else if (rc)
 		note_end(timing, how, timed, KL_GPU_CALL_REFUSED, rc, which);
 	return 0;

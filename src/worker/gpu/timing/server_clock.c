@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_clock - times ordinary calls: many back to back by the host's clock, and as do_bench */
+/* server_clock - times ordinary calls, back to back by the host's clock and as do_bench does */
 #include "base/clock.h"
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
@@ -32,7 +32,7 @@ static int print_places(struct kl_gpu_timing *timing, uint32_t n, uint64_t (*pri
 	return err < 0 ? err : kl_gpu_timing_read_prints(timing, place, n, print);
 }
 
-/* -- back to back ------------------------------------------------------------------------------ */
+/* -- calls back to back ------------------------------------------------------------------------ */
 
 static bool has_inout(const struct kl_gpu_timing *timing)
 {
@@ -42,6 +42,7 @@ static bool has_inout(const struct kl_gpu_timing *timing)
 	return false;
 }
 
+/* Return the number of calls to make: `wanted` or as many as a held stream and the sets allow. */
 static uint32_t count_calls(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed,
 			    uint32_t wanted)
 {
@@ -98,9 +99,9 @@ int kl_gpu_timing_run(struct kl_gpu_timing *timing, const struct kl_gpu_time_run
 	return print_places(timing, out->nprint, out->print);
 }
 
-/* -- do_bench ------------------------------------------------------------------------------- */
+/* -- calls as in do_bench ------------------------------------------------------------------- */
 
-/* A warm-up call. It restores inout tensors as well: the answer of the last one is judged. */
+/* Make a warm-up call. Restore inout tensors first, since the last such call's answer is judged. */
 static int warm_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, int *rc, int *which)
 {
 	int err = has_inout(timing) ? kl_gpu_timing_ready(timing, timed, 0, 0, false) : 0;
@@ -158,7 +159,7 @@ int kl_gpu_timing_bench(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 	int err = kl_gpu_timing_subject(&timed, timing, bench->head.slot);
 
 	if (err == 0 && (bench->calls > KL_GPU_TIME_CALLS || bench->warm > KL_GPU_TIME_CALLS))
-		err = kl_error(KL_EINVALID, "%u calls for do_bench are too many", bench->calls);
+		err = kl_error(KL_EINVALID, "too many calls for do_bench: %u", bench->calls);
 	if (err == 0 && !timing->bench.at)
 		err = kl_gpu_buffer_make(&timing->bench, timing->device, BENCH_BYTES, 256, false);
 	if (err < 0 || (err = ready_places(timing, timed, 1, bench->seed, bench->poison)) < 0 ||

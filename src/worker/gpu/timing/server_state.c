@@ -62,7 +62,7 @@ int kl_gpu_timing_open(struct kl_gpu_timing **out, struct kl_gpu_server *server)
 		if (!(rc = timing->cu->event_create(&timing->before[i], 0)))
 			rc = timing->cu->event_create(&timing->after[i], 0);
 	if (rc)
-		return kl_gpu_error(timing->cu, rc, KL_EIO, "no events");
+		return kl_gpu_error(timing->cu, rc, KL_EIO, "cannot create events");
 	server->time = *out = kl_steal(&timing);
 	return 0;
 }
@@ -86,7 +86,7 @@ struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_
 	return timing->s->set[timing->set[place]].set;
 }
 
-/* Compute the memory's peak rate in bytes per ns: two transfers of the bus width per clock. */
+/* Return the memory's peak rate in bytes per ns: two transfers per clock. 0: unknown. */
 static double peak_bandwidth(const struct kl_gpu_timing *timing)
 {
 	int khz = 0, bits = 0;
@@ -115,7 +115,8 @@ int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 			}
 	timing->nset = 0;
 	if (begin->nset < 1 || begin->nset > KL_GPU_TIME_CALLS)
-		return kl_error(KL_EINVALID, "%u sets of tensors to time with", begin->nset);
+		return kl_error(KL_EINVALID, "invalid number of sets of tensors to time with: %u",
+				begin->nset);
 	for (uint32_t i = 0; i < begin->nset; i++) {
 		if ((err = kl_gpu_server_get_set(&set, timing->s, begin->set[i])) < 0)
 			return err;
@@ -129,14 +130,14 @@ int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place)
 {
 	if (place >= timing->nset || !kl_gpu_timing_set(timing, place))
-		return kl_error(KL_EINVALID, "no set of tensors %u to time with", place);
+		return kl_error(KL_EINVALID, "there is no set of tensors %u to time with", place);
 	return 0;
 }
 
 int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timing, uint32_t who)
 {
 	if (who >= KL_GPU_TIME_SUBJECTS || !timing->subject[who].there)
-		return kl_error(KL_EINVALID, "no subject %u to time", who);
+		return kl_error(KL_EINVALID, "there is no subject %u to time", who);
 	*out = &timing->subject[who];
 	return 0;
 }
@@ -148,14 +149,14 @@ int kl_gpu_timing_add_bound(struct kl_gpu_timing *timing, const struct kl_gpu_ti
 	int err;
 
 	if (bound->head.slot >= KL_GPU_TIME_SUBJECTS)
-		return kl_error(KL_EINVALID, "no subject %u to time", bound->head.slot);
+		return kl_error(KL_EINVALID, "there is no subject %u to time", bound->head.slot);
 	timed = &timing->subject[bound->head.slot];
 	drop_subject(timing, timed);
 	for (uint32_t i = 0; i < timing->nset; i++) {
 		if ((err = kl_gpu_server_get_bound(&binding, timing->s, bound->bind[i])) < 0)
 			return err;
 		if (timing->s->bind[bound->bind[i]].set != timing->set[i])
-			return kl_error(KL_EINVALID, "binding %u is of another set",
+			return kl_error(KL_EINVALID, "binding %u belongs to another set",
 					bound->bind[i]);
 		timed->bind[i] = bound->bind[i];
 	}
@@ -177,7 +178,7 @@ int kl_gpu_timing_add_vendor(struct kl_gpu_timing *timing, const struct kl_gpu_t
 	int err, rc;
 
 	if (vendor->head.slot >= KL_GPU_TIME_SUBJECTS || !timing->nset)
-		return kl_error(KL_EINVALID, "no subject %u to time", vendor->head.slot);
+		return kl_error(KL_EINVALID, "there is no subject %u to time", vendor->head.slot);
 	if ((err = kl_gpu_timing_check_place(timing, 0)) < 0)
 		return err;
 	timed = &timing->subject[vendor->head.slot];
@@ -200,7 +201,8 @@ int kl_gpu_timing_add_launcher(struct kl_gpu_timing *timing,
 	int err;
 
 	if (launcher->head.slot >= KL_GPU_TIME_SUBJECTS || !timing->s->launcher)
-		return kl_error(KL_EINVALID, "no host code for subject %u", launcher->head.slot);
+		return kl_error(KL_EINVALID, "there is no host code for subject %u",
+				launcher->head.slot);
 	if ((err = kl_gpu_timing_check_place(timing, 0)) < 0)
 		return err;
 	timed = &timing->subject[launcher->head.slot];

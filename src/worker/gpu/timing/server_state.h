@@ -7,9 +7,9 @@
 #include "worker/gpu/timing/wire.h"
 
 /*
- * server_state - the profile's state in the GPU process, and its operations.
+ * server_state - keeps the profile's state in the GPU process and carries out its operations.
  *
- * These are the operations of wire.h, whose requests server.c receives.
+ * The operations are those of wire.h; server.c receives their requests.
  *
  *	kl_gpu_timing_open(&t, s);		once; lives as long as the process
  *	kl_gpu_timing_begin(t, ...);		a point: its sets, no subjects yet
@@ -19,15 +19,15 @@
  * An error ends the request, not the process. A subject's call that ends badly is not an error: the
  * reply describes it (struct kl_gpu_time_end).
  */
-/* Time limit for operations of the gate's own, such as copies. */
+/* Time limit in ms for operations of the gate's own, such as copies. */
 #define KL_GPU_OWN_MS 20000
-/* What the gate enqueues around a subject's calls adds so much to their time limit. */
+/* Added to the time limit of a subject's calls, in ms, for what the gate enqueues around them. */
 #define KL_GPU_AROUND_MS 2000
 
 /* A subject of the profile. */
 struct kl_gpu_timed {
-	bool there;
-	uint32_t bind[KL_GPU_TIME_CALLS];
+	bool there;                       /* false: not loaded */
+	uint32_t bind[KL_GPU_TIME_CALLS]; /* slot of the binding to the set at each place */
 	struct kl_gpu_baseline *vendor; /* a library's kernel or host code; NULL: `bind` is used */
 	struct kl_cu_graph_exec *graph; /* graph of the last batch */
 	bool no_graph;                  /* the calls cannot be captured as a graph */
@@ -45,19 +45,20 @@ struct kl_gpu_timing {
 	const struct kl_gpu_driver *cu;
 	struct kl_gpu_time_tool tool;
 	struct kl_gpu_timed subject[KL_GPU_TIME_SUBJECTS];
+	/* slots of the point's sets; an index into `set` and `pristine` is called a place */
 	uint32_t nset, set[KL_GPU_TIME_CALLS];
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
-	uint64_t key; /* of the fingerprints */
-	/* on the device */
-	struct kl_gpu_buffer prints; /* two words per call and tensor */
-	struct kl_gpu_buffer stamps; /* two stamps per call */
-	struct kl_gpu_buffer sink;   /* the unused fingerprint when inputs are only read */
-	struct kl_gpu_buffer bench;  /* what do_bench zeroes; not allocated before it is needed */
-	struct kl_gpu_buffer spare;  /* room for a tensor that is exchanged */
+	uint64_t key; /* key of the fingerprints */
+	/* buffers on the device */
+	struct kl_gpu_buffer prints; /* fingerprints: two words per call and tensor */
+	struct kl_gpu_buffer stamps; /* two clock stamps per call */
+	struct kl_gpu_buffer sink;   /* for fingerprints that are not used (kl_gpu_timing_touch) */
+	struct kl_gpu_buffer bench;  /* what do_bench zeroes; allocated when first needed */
+	struct kl_gpu_buffer spare;  /* for a tensor while it is exchanged */
 	struct kl_cu_event *before[KL_GPU_TIME_CALLS], *after[KL_GPU_TIME_CALLS];
 };
 
-/* one fingerprint more than calls: for the answer that do_bench leaves at its end */
+/* one fingerprint more than there are calls, for the answer that do_bench leaves at its end */
 #define KL_GPU_PRINT_BYTES ((uint64_t)(KL_GPU_TIME_CALLS + 1) * KL_GPU_MAX_TENSORS * 16)
 #define KL_GPU_STAMP_BYTES ((uint64_t)KL_GPU_TIME_CALLS * 2 * sizeof(struct kl_gpu_stamp))
 
@@ -79,12 +80,13 @@ int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place
 struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_t place);
 struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
 					 const struct kl_gpu_timed *timed, uint32_t place);
+/** Store the device addresses of a set's tensors in `at`; 0: not a tensor. */
 void kl_gpu_timing_addresses(uint64_t at[KL_GPU_MAX_TENSORS], const struct kl_gpu_set *set);
-/** Exchange the inputs of two places, and wait until that is done. */
+/** Exchange the inputs at two places, and wait until that is done. */
 int kl_gpu_timing_exchange(struct kl_gpu_timing *timing, const uint32_t place[2]);
 void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed);
 
-/* -- server_call.c: one call, its preparation, its end -------------------------------- */
+/* -- server_call.c: preparing, making and checking a call ----------------------------- */
 
 /**
  * Prepare a call: restore inout tensors, prepare the subject and, if `poison`, poison outputs and
@@ -93,15 +95,16 @@ void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed 
  */
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed, bool poison);
-/** Make the call itself. Returns 0, or the status with which a launch of it was refused. */
+/** Make the call itself. Returns 0, or the status with which one of its launches was refused. */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
+/** Finish a call: let a library convert its outputs to the contract's layout. */
 int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
 /** Read the inputs with a kernel of the gate, so that they are in the L2 cache if they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);
 /** Flush the L2 cache. Does not reset its persisting lines, since that can block on the stream. */
 int kl_gpu_timing_flush(struct kl_gpu_timing *timing);
-/** Fingerprint the outputs at `place` as those of this call. */
+/** Fingerprint the outputs at `place` and store the fingerprints as those of call `call`. */
 int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place);
 /** Take the clock stamp before (`which` 0) or after (1) a call. */
 int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which);
@@ -117,7 +120,7 @@ int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *h
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,
 				 struct kl_gpu_reply *r);
-/** Read the fingerprints of `n` calls, made on these places, combined into one for each call. */
+/** Read the fingerprints of `n` calls at the places `place`; print[i] combines those of call i. */
 int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const uint32_t *place, uint32_t n,
 			      uint64_t (*print)[2]);
 /** Compute the mean clock in MHz from the stamps of `n` calls; 0: unknown. */

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 
-/* -- call by call --------------------------------------------------------------- */
+/* -- timing call by call -------------------------------------------------------- */
 
 /* Estimate how many operations one call enqueues, with its preparation and its checks. */
 static size_t count_operations(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
@@ -67,7 +67,7 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 			return err;
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
 			err = enqueue_call(timing, timed, visit, call + (uint32_t)i, &rc, &which);
-		/* a hold ends after KL_GPU_HOLD_NS, even if the host is late with a call */
+		/* the hold may have ended (KL_GPU_HOLD_NS) before all calls were enqueued */
 		for (size_t i = 0; i < n; i++)
 			late[call + i] = timing->cu->event_query(timing->before[call]) !=
 					 KL_CU_NOT_READY;
@@ -84,7 +84,7 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 	return err;
 }
 
-/* -- all calls at once ---------------------------------------------------------- */
+/* -- timing all calls as a batch ------------------------------------------------ */
 
 static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		      const struct kl_gpu_time_visit *visit, int *which)
@@ -97,9 +97,9 @@ static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 }
 
 /*
- * Capture the calls of a batch as a graph; if that fails, they are launched without a graph. Every
- * batch gets a new graph, because one graph can be up to 1 % faster than an equal one for as long
- * as it exists.
+ * Capture the calls of a batch as a graph; if that fails, launch them without a graph. Every batch
+ * gets a new graph, because a graph can be up to 1 % faster, for as long as it exists, than another
+ * graph of the same calls.
  */
 static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit)
@@ -192,10 +192,13 @@ int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_v
 
 	if (err == 0 && (visit->ncall < 1 || visit->ncall > timing->nset ||
 			 visit->mode > KL_GPU_TIME_BATCH_HOT))
-		err = kl_error(KL_EINVALID, "%u calls on %u sets", visit->ncall, timing->nset);
+		err = kl_error(KL_EINVALID,
+			       "invalid timing request: %u calls on %u sets of tensors",
+			       visit->ncall, timing->nset);
 	for (uint32_t i = 0; err == 0 && i < visit->ncall; i++)
 		err = visit->which[i] == visit->warm && visit->mode == KL_GPU_TIME_HOT ?
-			      kl_error(KL_EINVALID, "a timed call on the set of its warm-up call") :
+			      kl_error(KL_EINVALID,
+				       "a timed call uses the set of the warm-up call") :
 			      kl_gpu_timing_check_place(timing, visit->which[i]);
 	if (err == 0 && visit->mode == KL_GPU_TIME_HOT)
 		err = kl_gpu_timing_check_place(timing, visit->warm);

@@ -9,9 +9,9 @@
 #include "worker/gpu/timing/stage_parts.h"
 #include "worker/measure/profile_failure.h"
 
-/* Approximate device time of one visit (a series of timed calls of one subject). */
+/* Approximate device time in ns of one visit, a series of timed calls of one subject. */
 #define VISIT_NS 3e6
-/* Approximate time to poison, flush and fingerprint around one call. */
+/* Approximate time in ns to poison, flush and fingerprint around one call. */
 #define AROUND_NS 3e5
 /* The device memory's peak rate can be higher than computed, by up to this factor. */
 #define PEAK_SLACK 1.1
@@ -41,11 +41,11 @@ static void begin_block(void *ctx)
 		timing->reasons |= state.reasons;
 }
 
-/* -- a point ------------------------------------------------------------------------------- */
+/* -- calls before the comparison ----------------------------------------------------------- */
 
 /*
- * Skip this input for the candidate's second module if calls are slow: one input is enough, since
- * the first module's answers to all inputs are judged.
+ * Can this input be skipped? Only for the candidate's second module, if calls are slow: one input
+ * is enough for it, since the first module's answers to all inputs are judged.
  */
 static bool can_skip(struct kl_gpu_time *timing, int who, uint32_t member)
 {
@@ -74,6 +74,7 @@ static int learn_answers(struct kl_gpu_time *timing)
 	return 0;
 }
 
+/* Time single calls of every subject for the report, in addition to batches. */
 static int time_single(struct kl_gpu_time *timing)
 {
 	size_t calls = timing->timer->nset - 1 < 16 ? timing->timer->nset - 1 : 16;
@@ -105,15 +106,15 @@ static void choose_mode(struct kl_gpu_time *timing)
 	    timing->timer->nset * timing->timer->bytes < 2 * timing->timer->l2)
 		kl_blocks_note(
 			timing->notes,
-			"%s: %zu sets of tensors are less than twice the L2 cache: the cache is "
-			"emptied before a batch, not within it",
+			"%s: %zu sets of tensors take less than twice the L2 cache, so the cache "
+			"is emptied before a batch, but not between its calls",
 			timing->point->id, timing->timer->nset);
 }
 
 /*
- * Return the physical floor in ns: the contract's floor. If there is one and the caches are cold,
- * it is at least the time to move all bytes at the device memory's peak rate, except those that may
- * still be in the L2 cache when the kernel ends.
+ * Return the physical floor in ns; 0: none. It is the contract's floor or, if that exists and the
+ * caches are cold, at least the time to move all bytes at the device memory's peak rate, except
+ * those that may still be in the L2 cache when the kernel ends.
  */
 static double physical_floor(const struct kl_gpu_time *timing)
 {
@@ -126,7 +127,7 @@ static double physical_floor(const struct kl_gpu_time *timing)
 	return least;
 }
 
-/* -- the stage --------------------------------------------------------------------------------- */
+/* -- profiling all points ---------------------------------------------------------------------- */
 
 static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 {
@@ -190,7 +191,7 @@ static int fail_open(struct kl_gpu_time *timing, const struct kl_member *member,
 	return kl_profile_fail_end(timing->result, timing->job, member, &call);
 }
 
-/* Profile a point. If a subject ends the process, profile it again without that subject. */
+/* Profile a point. If a subject ends the process, profile the point again without that subject. */
 static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 			 struct kl_pool *pool, int64_t max_ms)
 {
@@ -200,7 +201,8 @@ static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 	int err;
 
 	if (n < 2)
-		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
+		return kl_error(KL_EINVALID,
+				"the pool has %zu inputs for '%s', but a profile needs at least 2",
 				n, pt->id);
 	timing->point = pt;
 	timing->hot = pt->hot;

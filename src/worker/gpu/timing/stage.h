@@ -5,14 +5,15 @@
 #include "worker/pool/pool.h"
 
 /*
- * stage - the profile of backend cuda.
+ * stage - profiles a candidate of backend cuda.
  *
  * It takes samples on a GPU (client.h) for the comparison in blocks.h and judges every answer. It
  * also reports figures that make the times credible and comparable: the time of one more call by
  * the host's clock, device clocks and throttling, the physical floor, the time of do_bench.
  *
  * Kernels that take less than KL_GPU_BRIEF_NS are compared by batches of calls between two events,
- * since an event is off by about a microsecond; the time of a single call is reported as well.
+ * since the time of an event has an error of about a microsecond. For these kernels, the time of a
+ * single call is reported as well.
  */
 #define KL_GPU_BRIEF_NS 20000.0
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage_figures - adds figures to a GPU time: how it was measured, the clock of the device */
+/* stage_figures - reports how a GPU time was measured, and at which clock of the device */
 #include <math.h>
 #include <string.h>
 
@@ -47,17 +47,18 @@ void kl_gpu_time_note_clocks(struct kl_gpu_time *timing)
 		int64_t reason;
 		const char *text;
 	} known[] = {
-		{ KL_GPU_CLOCK_SW_POWER, "clocks were held back by the power limit" },
+		{ KL_GPU_CLOCK_SW_POWER, "clocks were reduced by the power limit" },
 		{ KL_GPU_CLOCK_HW_SLOWDOWN | KL_GPU_CLOCK_HW_BRAKE,
-		  "the hardware held its clocks back" },
+		  "clocks were reduced by the hardware" },
 		{ KL_GPU_CLOCK_SW_THERMAL | KL_GPU_CLOCK_HW_THERMAL,
-		  "clocks were held back by heat" },
+		  "clocks were reduced because of heat" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++)
 		if (timing->reasons & known[i].reason)
 			kl_blocks_note(timing->notes, "%s: %s", timing->point->id, known[i].text);
 	if (timing->late)
-		kl_blocks_note(timing->notes, "%s: %d calls did not count, the processor was late",
+		kl_blocks_note(timing->notes,
+			       "%s: %d calls were not counted, because the host was late",
 			       timing->point->id, timing->late);
 }

@@ -9,8 +9,8 @@
 #include "worker/measure/profile_failure.h"
 
 /*
- * A slope is the time of one more call, from runs of n and of 2n calls. On a machine with other
- * load some measurements are wrong, so take up to SLOPE_TRIES.
+ * A slope is the time of one more call, computed from runs of n and of 2n calls. Other load on the
+ * machine makes some measurements wrong, so take up to SLOPE_TRIES.
  */
 #define SLOPE_NS 2e6
 #define SLOPE_CALLS 60
@@ -22,15 +22,15 @@
  * did less work 0.06 to 0.33.
  */
 #define LEAST_SHARE 0.55
-/* The missing time must also exceed this: a smaller difference can be noise of the launch. */
+/* Such a call must also be at least this many ns shorter: less can be noise of the launch. */
 #define LEAST_MISSING_NS 3000.0
 /* If ordinary calls take less than this share of the profile's time, measure both kinds again. */
 #define DOUBTED_SHARE 0.75
 /* Pairs of sets that exchange their inputs between two runs. */
 #define PAIRS 4
-/* Most answers of one run to compare in full, if the contract does not require equal bits. */
+/* Maximum of answers per run to compare in full, if the contract does not require equal bits. */
 #define FULL_COMPARISONS 8
-/* Twice as many calls are enqueued while the stream is held; each can take OUTSIDE_NS for that. */
+/* take_outside() makes this many calls, and twice as many; enqueueing one can take OUTSIDE_NS. */
 #define OUTSIDE_CALLS 12
 #define OUTSIDE_NS 60000.0
 #define OUTSIDE_TRIES 5
@@ -46,14 +46,15 @@ struct slope {
 	double error_ns;  /* error of `event_ns` */
 };
 
-/* Return 1 for slow calls, for which disturbances of the clock are negligible. */
+/* Return the number of rounds: 1 for slow calls, for which disturbances are negligible. */
 static uint32_t count_rounds(const struct kl_gpu_time *timing)
 {
 	return timing->known[KL_BLOCKS_CANDIDATE].ns > KL_GPU_DEAR_NS ? 1 : SLOPE_ROUNDS;
 }
 
-/* -- a run ------------------------------------------------------------------------------------- */
+/* -- making and judging a run of ordinary calls ------------------------------------------------ */
 
+/* Judge the answers that a run left in the sets. */
 static int judge_left(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_ran *ran)
 {
 	const struct kl_gpu_known *known = kl_gpu_time_known(timing, who);
@@ -74,7 +75,7 @@ static int judge_left(struct kl_gpu_time *timing, int who, const struct kl_gpu_t
 	return 0;
 }
 
-/* Make a run of the candidate and judge its end and its answers. `took`: ns of the request. */
+/* Make a run of the candidate and judge its end and its answers. *took: ns until the reply. */
 static int run_judged(struct kl_gpu_time *timing, uint32_t calls, uint32_t look, bool poison,
 		      struct kl_gpu_time_ran *ran, double *took)
 {
@@ -109,7 +110,7 @@ static int exchange_inputs(struct kl_gpu_time *timing, int who, uint32_t pairs)
 	return err;
 }
 
-/* -- the slope --------------------------------------------------------------------------------- */
+/* -- measuring the slope ----------------------------------------------------------------------- */
 
 static double least_of(const double *values, uint32_t n)
 {
@@ -152,9 +153,9 @@ static int take_slope(struct kl_gpu_time *timing, struct slope *slope)
 /* -- calls that are too short ------------------------------------------------------------------ */
 
 /*
- * Set *is if `ns` (with error `error_ns`), the time of an ordinary call, is much less than that of
- * a call which finds cleaned memory. The latter is measured now, so that clocks and load are the
- * same, and with inputs in the L2 cache, where ordinary calls can find theirs.
+ * Set *is if an ordinary call, which took `ns` (with error `error_ns`), took much less time than a
+ * call that finds cleaned memory. Measure the latter now (*cleaned), so that clocks and load are
+ * the same, and with inputs in the L2 cache, because ordinary calls can find theirs there.
  */
 static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, double error_ns,
 		    double *cleaned, bool *is)
@@ -197,13 +198,14 @@ static void report_slope(struct kl_gpu_time *timing, json_t *at, const struct sl
 			      0.05 * slope->event_ns + KL_GPU_EVENT_NS + slope->spread_ns)
 		kl_blocks_note(
 			timing->notes,
-			"%s: one more call takes %.0f ns by the clock, %.0f ns between events",
+			"%s: one more call takes %.0f ns by the host's clock, but %.0f ns between "
+			"events",
 			timing->point->id, slope->wall_ns, slope->event_ns);
 	if (longer) {
 		kl_json_set_str(timing->result, "status", "inconclusive");
 		kl_json_set_str(
 			timing->result, "message",
-			"by the clock a call takes longer than between events: it cannot be timed");
+			"cannot time a call: it takes longer by the host's clock than by events");
 	}
 }
 
@@ -256,7 +258,7 @@ static int take_outside(struct kl_gpu_time *timing, uint32_t calls, uint32_t tim
 
 /*
  * Host code could manipulate the times that its own process reports, but not the worker's clock.
- * Times by the worker's clock include the time to enqueue the calls, hence OUTSIDE_NS.
+ * Times by the worker's clock include the time to enqueue the calls, so OUTSIDE_NS is allowed.
  */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 {
@@ -288,9 +290,9 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 /* -- do_bench ---------------------------------------------------------------------------------- */
 
 /*
- * Judge the answers of do_bench. The last answer is still there and can be compared in full. Of the
- * others only the fingerprints are left: if the contract requires equal bits, they must be the
- * fingerprint of an answer known to be right.
+ * Judge the answers of do_bench's calls. The last answer is still there and can be compared in
+ * full. Of the others only the fingerprints are left: if the contract requires equal bits, each
+ * must be the fingerprint of an answer that is known to be right.
  */
 static int judge_bench(struct kl_gpu_time *timing, int who, uint32_t calls,
 		       const struct kl_gpu_time_benched *benched)
@@ -307,7 +309,7 @@ static int judge_bench(struct kl_gpu_time *timing, int who, uint32_t calls,
 	return 0;
 }
 
-/* Make a part of do_bench's calls, and append their times to `ns`, which has *n. */
+/* Make a part of do_bench's calls, and append their times to the *n times in `ns`. */
 static int bench_part(struct kl_gpu_time *timing, int who, uint32_t warm, uint32_t calls,
 		      double *ns, size_t *n)
 {
@@ -325,11 +327,11 @@ static int bench_part(struct kl_gpu_time *timing, int who, uint32_t warm, uint32
 	return err || !timing->there[who] ? err : exchange_inputs(timing, who, 1);
 }
 
-/* Measure as do_bench does: the median of the times; NAN if `who` is no longer compared. */
+/* Measure the median time of do_bench's calls; NAN if `who` is no longer compared. */
 static int take_bench(struct kl_gpu_time *timing, int who, double *median)
 {
 	double ns = fmax(timing->known[who].ns, 1000), took[BENCH_CALLS];
-	/* at least five calls, but one of the slowest kernels, as Triton does */
+	/* make at least five calls, but only one if the kernel is very slow, as Triton does */
 	double least = ns > BENCH_NS ? 1 : 5;
 	uint32_t calls = (uint32_t)fmax(least, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
 	uint32_t warm = (uint32_t)fmax(1, fmin(BENCH_WARM, BENCH_NS / 4 / ns)), part;
@@ -357,7 +359,7 @@ int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who)
 		return 0;
 	err = take_bench(timing, who, &median);
 	if (who != KL_BLOCKS_CANDIDATE && err == KL_GPU_AGAIN_WITHOUT)
-		return 0; /* its comparison is complete, and it is not called again */
+		return 0; /* the comparison with `who` is complete, and `who` is not called again */
 	if (!err && who == KL_BLOCKS_CANDIDATE &&
 	    !(err = is_short(timing, at, median, KL_GPU_EVENT_NS, &cleaned, &shorter)) && shorter)
 		return fail_short(timing, median, cleaned);

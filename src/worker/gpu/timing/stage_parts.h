@@ -8,7 +8,7 @@
 #include "worker/measure/blocks.h"
 
 /*
- * stage_parts - declarations that the files of the profile of backend cuda share.
+ * stage_parts - declares what the files of the profile of backend cuda share.
  *
  * stage.c profiles one point after the other, stage_visit.c makes a visit and judges its answers,
  * stage_ordinary.c times ordinary calls, stage_figures.c adds further figures. The functions return
@@ -18,15 +18,16 @@
 /* A subject other than the candidate ended the GPU process: profile the point without it. */
 #define KL_GPU_AGAIN_WITHOUT 2
 
-/* If a call takes longer than this, one measurement per block and one round are enough. */
+/* If a call takes longer than this many ns, one measurement per block and one round are enough. */
 #define KL_GPU_DEAR_NS 1e7
 /* Error of the time between two events, in ns. */
 #define KL_GPU_EVENT_NS 1000.0
 
-struct kl_gpu_known {                            /* what is known of a subject */
+/* What is known of a subject's answers and times. */
+struct kl_gpu_known {
 	uint64_t print[KL_GPU_TIMER_MEMBERS][2]; /* fingerprint of a right answer to each member */
-	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether there is such an answer */
-	double ns;                               /* approximate time of a call */
+	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether `print` has such an answer */
+	double ns;                               /* approximate time of a call; 0: unknown */
 	double mhz;                              /* sum of the clocks of `nmhz` visits */
 	uint64_t nmhz;
 };
@@ -41,13 +42,13 @@ struct kl_gpu_time {
 	struct kl_rng order, poison;
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
-	bool batch, hot;
-	size_t calls; /* number of calls in a visit */
-	double floor_ns;
+	bool batch, hot; /* calls are timed as batches; with inputs in the L2 cache */
+	size_t calls;    /* number of calls in a visit */
+	double floor_ns; /* physical floor of a call; 0: none */
 	/* if `batch`: time of a single call between two events */
 	double single_ns[KL_BLOCKS_SUBJECTS];
 	int64_t reasons; /* bits KL_GPU_CLOCK_*: why clocks were reduced while measuring */
-	int late;        /* calls that did not count, since the host was late */
+	int late;        /* number of calls that were not counted because the host was late */
 };
 
 /* -- stage_visit.c ------------------------------------------------------------------- */
@@ -59,8 +60,8 @@ struct kl_gpu_time {
  */
 struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who);
 /**
- * Time `n` calls on the sets `which` and judge every answer. *ns is the time of one call, NAN if
- * the host was late for every call.
+ * Time `n` calls on the sets `which` and judge every answer; `warm` as for kl_gpu_timer_visit().
+ * *ns is the time of one call, NAN if the host was late for every call.
  */
 int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uint32_t *which,
 		      size_t n, uint32_t warm, double *ns);
@@ -74,10 +75,10 @@ int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t 
  * right answer, else compare it in full.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2]);
-/** Describe calls that ended badly; `message` is the reply's. */
+/** Describe in `out` how calls ended badly; `message` is that of the reply. */
 void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
 			      const char *message);
-/** Report calls on `set` that ended badly; `message` is the reply's. */
+/** Calls on `set` ended badly: fail the candidate, or no longer compare another subject. */
 int kl_gpu_time_bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_end *how,
 			const char *message, uint32_t set);
 /** Report that answers to the same input differ in their bits. */
@@ -86,10 +87,10 @@ int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set);
 /* -- stage_ordinary.c: figures of ordinary calls, in the point's report `at` ---------------- */
 
 /**
- * Time ordinary calls back to back and judge the answers that they left. If their time by the clock
- * differs from that between events, add a note; if it is much longer, set the result to
- * inconclusive. If they take much less time than calls that find cleaned memory, they do less work:
- * the candidate fails.
+ * Time ordinary calls back to back and judge the answers that they left. If their time by the
+ * host's clock differs from that between events, add a note; if it is much longer, set the result
+ * to inconclusive. If they take much less time than calls that find cleaned memory, they do less
+ * work, so the candidate fails.
  */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
 /** If there is host code, compare the times that it reports with the worker's clock. */
@@ -102,7 +103,7 @@ int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);
 /** Find the object in report `at` for the figures of a subject; NULL: there is none. */
 json_t *kl_gpu_time_place(const struct kl_gpu_time *timing, json_t *at, int who);
 void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at);
-/** Add notes about reduced clocks and calls that did not count. */
+/** Add notes about reduced clocks and about calls that were not counted. */
 void kl_gpu_time_note_clocks(struct kl_gpu_time *timing);
 
 #endif

@@ -12,8 +12,8 @@
 #include "worker/measure/replay.h"
 
 /*
- * Number of batches in a measurement; more for very short kernels, for which the error of an event
- * is a larger share of the time.
+ * Number of batches in a measurement. Kernels that take less than VERY_BRIEF_NS get MORE_BATCHES,
+ * because the error of an event is a larger share of their time.
  */
 #define BATCHES 4
 #define MORE_BATCHES 10
@@ -107,7 +107,7 @@ static int compare_answer(struct kl_gpu_time *timing, int who, uint32_t set)
 
 int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set)
 {
-	static const char why[] = "timed calls on the same input answered with different bits";
+	static const char why[] = "timed calls on the same input gave outputs with different bits";
 
 	kl_profile_fail(timing->result, "nondeterministic", "%s", why);
 	kl_profile_describe(timing->result, timing->job, member_of(timing, who, set), NULL, why);
@@ -136,7 +136,7 @@ int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const u
 	return 0;
 }
 
-/* -- a visit ---------------------------------------------------------------------------- */
+/* -- making a visit --------------------------------------------------------------------- */
 
 static enum kl_gpu_time_mode mode_of(const struct kl_gpu_time *timing, bool batch)
 {
@@ -163,7 +163,7 @@ static void note_clock(struct kl_gpu_time *timing, int who, double mhz)
 	known->nmhz++;
 }
 
-/* Judge a visit's answers and compute its time *ns, NAN if the host was late for all calls. */
+/* Judge a visit's answers. *ns is the time of a call, NAN if the host was late for all calls. */
 static int take_visit(struct kl_gpu_time *timing, int who, const uint32_t *which,
 		      const struct kl_gpu_time_visited *visited, double *ns)
 {
@@ -204,7 +204,7 @@ int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uin
 	return err < 0 ? err : take_visit(timing, who, which, &visited, ns);
 }
 
-/* Put all sets in random order. The caller uses the last one to warm up. */
+/* Put all sets in random order. The caller uses the last set for warm-up calls. */
 static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CALLS])
 {
 	size_t n = timing->timer->nset;
@@ -214,7 +214,7 @@ static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CA
 	kl_rng_shuffle(&timing->order, order, n, sizeof(*order));
 }
 
-/* Make one visit; repeat it if the host was late for all calls. KL_ECANNOT: it was every time. */
+/* Make one visit; repeat it while the host is late for all calls. KL_ECANNOT: too many repeats. */
 static int visit_in_time(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns)
 {
 	uint32_t order[KL_GPU_TIME_CALLS];
@@ -228,7 +228,7 @@ static int visit_in_time(struct kl_gpu_time *timing, int who, bool batch, size_t
 		if (err || !isnan(*ns) || !timing->there[who])
 			return err;
 	}
-	return kl_error(KL_ECANNOT, "the processor is too slow to launch kernels in time");
+	return kl_error(KL_ECANNOT, "the host is too slow to enqueue calls in time");
 }
 
 int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns)

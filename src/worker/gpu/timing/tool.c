@@ -90,7 +90,7 @@ static int launch_tool(const struct kl_gpu_time_tool *tool, struct kl_cu_functio
 	int rc = tool->device->cu->launch(&config, function, args, NULL);
 
 	return rc ? kl_gpu_error(tool->device->cu, rc, KL_EIO,
-				 "a kernel of the gate's own was refused") :
+				 "the driver refused one of the gate's own kernels") :
 		    0;
 }
 

@@ -5,7 +5,7 @@
 #include "worker/gpu/tool.h"
 
 /*
- * tool - the two kernels that are enqueued around a timed call.
+ * tool - launches the gate's two kernels that surround timed calls.
  *
  * The first holds the stream until it is released; the second stores a multiprocessor's clock
  * together with the global timer.
@@ -19,7 +19,7 @@
 #define KL_GPU_HOLD_OPS 500
 
 struct kl_gpu_stamp {
-	uint64_t timer_ns, clock;
+	uint64_t timer_ns, clock; /* global timer; clock of the multiprocessor in cycles */
 };
 
 struct kl_gpu_time_tool {
@@ -27,11 +27,12 @@ struct kl_gpu_time_tool {
 	struct kl_cu_module *module;
 	struct kl_cu_function *hold, *stamp;
 	volatile uint32_t *gate; /* host memory that the device reads */
-	uint32_t ticket;
+	uint32_t ticket;         /* number of the last hold, which ends when `gate` reaches it */
 };
 
 int kl_gpu_time_tool_open(struct kl_gpu_time_tool *tool, const struct kl_gpu_device *device);
 void kl_gpu_time_tool_close(struct kl_gpu_time_tool *tool);
+/** Enqueue a kernel that holds the stream until kl_gpu_release(), at most KL_GPU_HOLD_NS. */
 int kl_gpu_hold(struct kl_gpu_time_tool *tool);
 void kl_gpu_release(struct kl_gpu_time_tool *tool);
 /** Enqueue a kernel that writes multiprocessor 0's struct kl_gpu_stamp to device address `out`. */

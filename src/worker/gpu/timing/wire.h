@@ -6,7 +6,7 @@
 #include "worker/gpu/wire.h"
 
 /*
- * wire - requests of the profile to the GPU process, in addition to worker/gpu/wire.h.
+ * wire - defines the profile's requests to the GPU process, in addition to worker/gpu/wire.h.
  *
  *	BEGIN	sets		starts a point: its sets of tensors; forgets all subjects
  *	BOUND	who, bindings	subject `who` is a plan, bound to each of the sets
@@ -14,11 +14,12 @@
  *	LAUNCHER who, dims	subject `who` is the process's host code
  *	UPLOAD	set		copies inputs from the shared memory
  *	FETCH	set		copies outputs to the shared memory
- *	VISIT	who, sets	timed calls, each on a different set; fingerprints of their answers
- *	RUN	who, calls	ordinary calls back to back, timed by the clock and by events;
- *				fingerprints of the answers that they left
- *	BENCH	who		Triton's do_bench, with a fingerprint of each answer
- *	EXCHANGE two sets	exchanges their inputs
+ *	VISIT	who, sets	makes timed calls, each on a different set, and fingerprints their
+ *				answers
+ *	RUN	who, calls	makes ordinary calls back to back, times them by the clock and by
+ *				events, and fingerprints the answers that they left
+ *	BENCH	who		makes calls as Triton's do_bench and fingerprints each answer
+ *	EXCHANGE two sets	exchanges the inputs of the sets
  *
  * Before a timed call, outputs and scratch are poisoned, and shared and local memory overwritten.
  * For a cold call the L2 cache is then emptied; for a hot call the inputs are read and the subject
@@ -42,26 +43,25 @@ enum kl_gpu_time_op {
 };
 
 #define KL_GPU_TIME_SUBJECTS 4
-#define KL_GPU_TIME_CALLS 64 /* most calls of a visit, and sets of a point */
+#define KL_GPU_TIME_CALLS 64 /* maximum of calls per visit and of sets per point */
 
 enum kl_gpu_time_mode {
 	KL_GPU_TIME_COLD,
 	KL_GPU_TIME_HOT,
-	KL_GPU_TIME_BATCH_COLD, /* all calls between two events, as a graph */
+	KL_GPU_TIME_BATCH_COLD, /* all calls of the visit between two events, as a graph */
 	KL_GPU_TIME_BATCH_HOT,
 };
 
 struct kl_gpu_time_begin {
 	struct kl_gpu_head head;
 	uint32_t nset, reserved;
-	uint32_t set[KL_GPU_TIME_CALLS];
-	uint64_t key; /* key of fingerprints; no kernel sees it */
+	uint32_t set[KL_GPU_TIME_CALLS]; /* slots of the point's sets */
+	uint64_t key;                    /* key of fingerprints; no kernel sees it */
 };
 
-/* reply: peak rate of the device memory; 0: unknown */
-struct kl_gpu_time_begun {
+struct kl_gpu_time_begun { /* reply */
 	struct kl_gpu_reply r;
-	double bytes_per_ns;
+	double bytes_per_ns; /* peak rate of the device memory; 0: unknown */
 };
 
 struct kl_gpu_time_bound { /* head.slot: the subject */
@@ -75,7 +75,7 @@ struct kl_gpu_time_vendor { /* head.slot: the subject */
 };
 struct kl_gpu_time_vendored { /* reply */
 	struct kl_gpu_reply r;
-	char what[96];
+	char what[96]; /* library and version: "cuBLAS 130100" */
 };
 
 struct kl_gpu_time_visit { /* head.slot: the subject */
@@ -100,7 +100,7 @@ struct kl_gpu_time_visited { /* reply */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
 	uint32_t ncall, ntime; /* entries of `print` and of `ns`; a batch has only one time */
-	/* time of one call; < 0: the host was late, the call does not count */
+	/* time of one call; < 0: do not count the call, since the host was late */
 	double ns[KL_GPU_TIME_CALLS];
 	double mhz; /* clock of the multiprocessors during the calls; 0: unknown */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
@@ -112,9 +112,9 @@ struct kl_gpu_time_launcher { /* head.slot: the subject */
 };
 
 /*
- * The calls use the sets in order, and the first set again after the last. Fewer calls than asked
- * for are made if a stream that is held does not accept as many, or if there are inout tensors, so
- * that each set can be used only once.
+ * The calls use the sets in order, and the first set again after the last. Fewer calls than
+ * requested are made if a held stream does not accept so many, or if there are inout tensors, which
+ * allow only one call per set.
  */
 struct kl_gpu_time_run { /* head.slot: the subject */
 	struct kl_gpu_head head;
