@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 /*
- * bpf - the instructions of a seccomp filter. `yes` and `no` are the numbers of instructions to
- * skip.
+ * bpf - makes the instructions of a seccomp filter.
+ *
+ * `yes` is the number of instructions to skip if a test holds, `no` if it does not.
  */
 #if defined(__x86_64__)
 #define KL_BPF_ARCH AUDIT_ARCH_X86_64
@@ -25,11 +26,13 @@
 
 /* Load the low 32 bits of a member of struct seccomp_data. */
 #define KL_BPF_LOAD(member) KL_BPF(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+/* Test whether the loaded word equals `value`. */
 #define KL_BPF_IF_SAME(value, yes, no) KL_BPF_IF(BPF_JEQ, value, yes, no)
+/* Test whether the loaded word is at least `value`. */
 #define KL_BPF_IF_LEAST(value, yes, no) KL_BPF_IF(BPF_JGE, value, yes, no)
-/* Is one of these bits set? */
+/* Test whether at least one of `bits` is set in the loaded word. */
 #define KL_BPF_IF_ANY(bits, yes, no) KL_BPF_IF(BPF_JSET, bits, yes, no)
-/* Keep only these bits. */
+/* Clear all bits of the loaded word except `bits`. */
 #define KL_BPF_MASK(bits) KL_BPF(BPF_ALU | BPF_AND | BPF_K, bits)
 #define KL_BPF_RETURN(answer) KL_BPF(BPF_RET | BPF_K, answer)
 

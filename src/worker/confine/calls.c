@@ -17,7 +17,7 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
-#define FIXED 24 /* instructions besides two for each call */
+#define FIXED 24 /* maximum of instructions besides the two for each listed call */
 
 static size_t build_filter(struct sock_filter *filter, const struct kl_calls *calls)
 {
@@ -35,7 +35,7 @@ static size_t build_filter(struct sock_filter *filter, const struct kl_calls *ca
 		filter[n++] = KL_BPF_IF_SAME((uint32_t)calls->number[i], 0, 1);
 		filter[n++] = KL_BPF_RETURN(refuse);
 	}
-	/* clone3 has its flags in memory, where a filter cannot read them; libc then uses clone */
+	/* refuse clone3, whose flags are in memory that a filter cannot read: libc then uses clone */
 	filter[n++] = KL_BPF_IF_SAME(SYS_clone3, 0, 1);
 	filter[n++] = KL_BPF_RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 	filter[n++] = KL_BPF_IF_SAME(SYS_clone, 0, calls->threads_only ? 5 : 3);
@@ -59,8 +59,9 @@ int kl_calls_refuse(const struct kl_calls *calls)
 	unsigned flags = calls->every_thread ? SECCOMP_FILTER_FLAG_TSYNC : 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return kl_error(KL_ECANNOT, "cannot forbid new privileges: %s", strerror(errno));
+		return kl_error(KL_ECANNOT, "cannot forbid the process new privileges: %s",
+				strerror(errno));
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog))
-		return kl_error(KL_ECANNOT, "seccomp is refused: %s", strerror(errno));
+		return kl_error(KL_ECANNOT, "the system refuses seccomp: %s", strerror(errno));
 	return 0;
 }

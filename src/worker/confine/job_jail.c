@@ -16,7 +16,7 @@
 
 #define READ (KL_LANDLOCK_READ | KL_LANDLOCK_EXECUTE)
 
-/* System calls that neither the worker nor a vendor's library needs for a kernel in C. */
+/* System calls that neither the worker nor a vendor's library needs for kernels in C. */
 static const int forbidden[] = {
 	SYS_socket,
 	SYS_connect,
@@ -68,7 +68,10 @@ static const int forbidden[] = {
 	SYS_vmsplice,
 };
 
-/* Namespaces need no privilege, or a user namespace first; either can be forbidden here. */
+/*
+ * Enter new namespaces of network and IPC. This needs a privilege or, without it, a new user
+ * namespace, which the system can forbid. Returns whether it succeeded.
+ */
 static bool leave_network(void)
 {
 	const int flags = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
@@ -101,7 +104,7 @@ static int close_files(const char *dir)
 	kl_landlock_allow_variable(&rules, "LD_LIBRARY_PATH", READ);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(devices); i++)
 		kl_landlock_allow(&rules, devices[i], KL_LANDLOCK_READ | KL_LANDLOCK_WRITE);
-	plain = kl_asprintf("%s-plain", program); /* the child's program of a sanitized build */
+	plain = kl_asprintf("%s-plain", program); /* what children run in a sanitized build */
 	kl_landlock_allow(&rules, program, READ);
 	kl_landlock_allow(&rules, plain, READ);
 	kl_landlock_allow(&rules, dir, KL_LANDLOCK_READ | KL_LANDLOCK_WRITE | KL_LANDLOCK_CREATE);

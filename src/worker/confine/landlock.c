@@ -18,26 +18,26 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14) /* ABI 3 */
 #endif
 #define ALL_ABI2 ((1ULL << 14) - 1)
-/* rights that a rule for a file can have */
+/* the rights that Landlock accepts in a rule for a file that is not a directory */
 #define FILE_RIGHTS                                                   \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
 	 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
 
-/* As Linux has it since ABI 6; older headers have the first member alone. */
+/* struct landlock_ruleset_attr since ABI 6; older headers have only its first member. */
 struct attributes {
 	uint64_t files, network, scoped;
 };
-#define NETWORK_ALL 3ULL /* bind and connect TCP */
-#define SCOPE_ALL 3ULL   /* abstract sockets, signals */
+#define NETWORK_ALL 3ULL /* bind and connect TCP sockets */
+#define SCOPE_ALL 3ULL   /* abstract sockets and signals to processes outside */
 
-_Static_assert(KL_LANDLOCK_EXECUTE == LANDLOCK_ACCESS_FS_EXECUTE, "the header's values");
-_Static_assert(KL_LANDLOCK_WRITE == LANDLOCK_ACCESS_FS_WRITE_FILE, "the header's values");
+_Static_assert(KL_LANDLOCK_EXECUTE == LANDLOCK_ACCESS_FS_EXECUTE, "differs from linux/landlock.h");
+_Static_assert(KL_LANDLOCK_WRITE == LANDLOCK_ACCESS_FS_WRITE_FILE, "differs from linux/landlock.h");
 _Static_assert(KL_LANDLOCK_READ == (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR),
-	       "the header's values");
+	       "differs from linux/landlock.h");
 _Static_assert(KL_LANDLOCK_CREATE == (LANDLOCK_ACCESS_FS_REMOVE_DIR |
 				      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
 				      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_TRUNCATE),
-	       "the header's values");
+	       "differs from linux/landlock.h");
 
 void kl_landlock_release(struct kl_landlock *rules)
 {
@@ -52,8 +52,8 @@ int kl_landlock_open(struct kl_landlock *rules, bool alone)
 
 	*rules = (struct kl_landlock)KL_LANDLOCK_INIT;
 	if (abi < 2)
-		return kl_error(KL_ECANNOT, "this Linux has no Landlock, which keeps files from a "
-					    "process: use Linux 5.19 or newer");
+		return kl_error(KL_ECANNOT, "this Linux cannot limit a process to some files: use "
+					    "Linux 5.19 or newer, with Landlock");
 	if (abi >= 3)
 		attr.files |= LANDLOCK_ACCESS_FS_TRUNCATE;
 	if (alone && abi >= 4)
@@ -62,7 +62,9 @@ int kl_landlock_open(struct kl_landlock *rules, bool alone)
 		attr.scoped = SCOPE_ALL;
 	rules->handled = attr.files;
 	rules->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-	return rules->fd < 0 ? kl_error(KL_ECANNOT, "Landlock is refused: %s", strerror(errno)) : 0;
+	return rules->fd < 0 ?
+		       kl_error(KL_ECANNOT, "the system refuses Landlock: %s", strerror(errno)) :
+		       0;
 }
 
 void kl_landlock_allow(struct kl_landlock *rules, const char *path, unsigned rights)
@@ -89,7 +91,7 @@ void kl_landlock_allow_variable(struct kl_landlock *rules, const char *variable,
 		size_t n = strcspn(at, ":");
 		KL_AUTO(kl_freep) char *dir = kl_strndup(at, n);
 
-		if (*dir == '/') /* a relative one would depend on the current directory */
+		if (*dir == '/') /* a relative path would depend on the current directory */
 			kl_landlock_allow(rules, dir, rights);
 		at += n + (at[n] == ':');
 	}
@@ -103,5 +105,5 @@ int kl_landlock_enter(struct kl_landlock *rules)
 		     syscall(SYS_landlock_restrict_self, rules->fd, 0) < 0))
 		err = errno;
 	kl_landlock_release(rules);
-	return err ? kl_error(KL_ECANNOT, "Landlock is refused: %s", strerror(err)) : 0;
+	return err ? kl_error(KL_ECANNOT, "the system refuses Landlock: %s", strerror(err)) : 0;
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * landlock - closes the files of the system to a process, but for those that it lists first.
+ * landlock - denies a process all files except those that it has allowed before.
  *
  *	kl_landlock_open(&rules, false);
  *	kl_landlock_allow(&rules, "/usr", KL_LANDLOCK_READ | KL_LANDLOCK_EXECUTE);
@@ -17,30 +17,31 @@
  */
 struct kl_landlock {
 	int fd;           /* -1: not open */
-	int failed;       /* errno of the first rule that could not be added; 0: none */
-	uint64_t handled; /* all rights that are closed unless they are allowed */
+	int failed;       /* errno of the first rule that could not be added; 0: no failure */
+	uint64_t handled; /* rights that are denied unless a rule allows them */
 };
 #define KL_LANDLOCK_INIT  \
 	{                 \
 		.fd = -1, \
 	}
 
-#define KL_LANDLOCK_EXECUTE 0x1   /* files */
+#define KL_LANDLOCK_EXECUTE 0x1   /* execute files */
 #define KL_LANDLOCK_WRITE 0x2     /* write to files that exist */
 #define KL_LANDLOCK_READ 0xc      /* read files, list directories */
 #define KL_LANDLOCK_LIST 0x8      /* list directories */
 #define KL_LANDLOCK_CUT 0x4000    /* truncate files */
-#define KL_LANDLOCK_CREATE 0x41b0 /* make, remove and truncate files, make and remove directories */
+#define KL_LANDLOCK_CREATE 0x41b0 /* create, remove, truncate files; create, remove directories */
 
 /**
- * `alone`: also forbid TCP, and signals and abstract sockets to processes that the rules do not
- * confine, where Linux can (6.7, 6.12).
+ * Start a set of rules, which allows nothing yet. `alone`: also forbid TCP (from Linux 6.7 on), and
+ * signals and abstract sockets to processes that the rules do not confine (from Linux 6.12 on).
  */
 int kl_landlock_open(struct kl_landlock *rules, bool alone);
+/** Allow `rights` (KL_LANDLOCK_*) for the file `path`, or for all files below a directory. */
 void kl_landlock_allow(struct kl_landlock *rules, const char *path, unsigned rights);
-/** Allow the absolute directories in the environment variable, separated by colons. */
+/** Allow `rights` for each absolute directory in an environment variable, separated by colons. */
 void kl_landlock_allow_variable(struct kl_landlock *rules, const char *variable, unsigned rights);
-/** Enter the rules, for this process and all that it starts. Closes `rules`. */
+/** Apply the rules to this thread and all that it starts, and release `rules`. */
 int kl_landlock_enter(struct kl_landlock *rules);
 void kl_landlock_release(struct kl_landlock *rules);
 

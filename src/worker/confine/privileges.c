@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Ask Linux for the capabilities, instead of trusting the calls that dropped them. */
+/* Does Linux still report capabilities? The calls that drop them are not trusted. */
 static bool has_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -22,6 +22,7 @@ bool kl_privileges_drop(void)
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* fails without privilege */
+		prctl(PR_CAPBSET_DROP, cap, 0, 0,
+		      0); /* fails without a privilege, which is harmless */
 	return !syscall(SYS_capset, &header, none) && !has_capabilities();
 }

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 
 /*
- * privileges - drops the capabilities of a process: root then has no more rights than any owner of
- * its files.
+ * privileges - drops the capabilities of a process.
+ *
+ * A process of root then has only the rights of the owner of root's files.
  */
 
-/** Drop all capabilities, for good. True if Linux confirms that there are none. */
+/** Drop all capabilities permanently. Returns whether Linux confirms that none is left. */
 bool kl_privileges_drop(void);
 
 #endif
