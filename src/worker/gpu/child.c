@@ -120,8 +120,9 @@ static void reap_child(struct kl_gpu_child *child, char how[64])
 		if (!reaped)
 			kl_clock_sleep_ms(2);
 	} while (!reaped && kl_clock_ns() < end);
+	/* worker/subject/subject_gpu.c looks for "ended by signal <number>" */
 	if (reaped > 0 && WIFSIGNALED(status))
-		snprintf(how, 64, "was killed by signal %d", WTERMSIG(status));
+		snprintf(how, 64, "was ended by signal %d", WTERMSIG(status));
 	else if (reaped > 0)
 		snprintf(how, 64, "ended with exit code %d", WEXITSTATUS(status));
 	child->pid = 0;

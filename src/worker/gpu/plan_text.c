@@ -124,6 +124,5 @@ int kl_gpu_doc_resolve(struct kl_plan_at **at, struct kl_plan **plan, const char
 	if ((err = kl_plan_parse_json(plan, json_object_get(doc, "plan"), &names.names)) < 0)
 		return err;
 	err = kl_plan_resolve(at, *plan, names.at, names.bytes, &plan_facts);
-	return err == KL_ENO ? kl_error_in(KL_EINVALID, "a condition of the plan does not hold") :
-			       err;
+	return err == KL_ENO ? kl_error_in(KL_EINVALID, "a condition of the plan fails") : err;
 }

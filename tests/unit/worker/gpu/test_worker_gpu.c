@@ -1124,7 +1124,7 @@ static void test_no_counters(void **state)
 	static const struct { const char *words, *note; } tries[] = {
 		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission' >\"$log\"; exit 1\n",
 		  "no counters: the driver lets only root read the GPU's counters (ERR_NVGPUCTRPERM)" },
-		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'; exit 1\n", "root alone" },
+		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'; exit 1\n", "lets only root read" },
 		{ "echo '==ERROR== No such device' >\"$log\"; exit 9\n", "no counters: ncu: No such device" },
 		{ "exit 4\n", "no counters: ncu ended with exit code 4" },
 		{ "kill -9 $$\n", "no counters: ncu ended with exit code 137" },
