@@ -62,7 +62,7 @@ void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end 
 			 how->name, in, how->kernel);
 		break;
 	case KL_GPU_CALL_SCRATCH:
-		snprintf(out->what, sizeof(out->what), "left %.180s", message);
+		snprintf(out->what, sizeof(out->what), "%.180s", message);
 		break;
 	default:
 		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", how->name, in,

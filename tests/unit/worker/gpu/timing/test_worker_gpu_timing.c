@@ -183,6 +183,24 @@ static void a_faulting_candidate(void **state)
 	assert_contains(kl_json_str_or(record, "message", ""), "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
+/* A candidate that changes scratch which must stay zero. */
+#define KEEPING                                                                                      \
+	"KERNEL(scale, 8, 8, 4, 4, 8) { const float *x = PTR(0); float *y = PTR(1); int n = I32(2);" \
+	" float s = F32(3); ((unsigned *)PTR(4))[3]++; for (int i = 0; i < n; i++) y[i] = x[i] * s; }\n"
+#define KEEPING_PLAN                                                                      \
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"scratch\":{\"t\":"    \
+	"{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"carry\"}},\"launch\":[{\"kernel\":" \
+	"\"scale\",\"grid\":[1],\"block\":[256],\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\",\"t\"]}]}"
+
+static void a_candidate_that_keeps_scratch(void **state)
+{
+	struct kl_job *job = gpu_job_of(*state, KEEPING, KEEPING_PLAN, "\"profile\"");
+	KL_AUTO(json_decrefp) json_t *record = profile(job);
+
+	assert_string_equal(kl_json_str_or(record, "class", ""), "fault");
+	assert_contains(kl_json_str_or(record, "message", ""), "the kernel left scratch 't'");
+}
+
 /* A parent that takes the GPU process with it is left out, the rest goes on in a new one. */
 static void a_faulting_parent(void **state)
 {
@@ -390,6 +408,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_fickle_kernel_where_it_may, gpu_setup_test,
 						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(a_faulting_candidate, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_candidate_that_keeps_scratch, gpu_setup_test,
 						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(a_faulting_parent, gpu_setup_test,
 						gpu_teardown_test),
