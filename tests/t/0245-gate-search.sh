@@ -42,7 +42,7 @@ test_expect_success 'the message has the command that shows the failure again, w
 	sed -n "s/; replay: .*//; s/^  wrong/wrong/p" out >first && command=$(sed -n "s/.*; replay: //p" out) &&
 	case $command in "git klineage gate --worktree --workload mm --dims "*=*" --seed "*) ;; *) echo "$command"; false ;; esac &&
 	exits 1 $command >again && sed -n "s/; replay: .*//; s/^  wrong/wrong/p" again >second && test_cmp first second &&
-	says "only the points that were asked for were judged" again
+	says "only the requested points were judged" again
 '
 
 test_expect_success 'a verdict at some points alone is neither noted nor reused' '

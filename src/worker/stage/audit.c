@@ -50,7 +50,7 @@ int kl_audit_passes(const struct kl_audit *audit, const struct kl_member *member
 	return kl_answer_right(where ? where : &own, audit->job, member, answer);
 }
 
-/* -- the honest answer -------------------------------------------------- */
+/* -- the honest reference ----------------------------------------------- */
 
 /*
  * For f64 outputs the oracle in float cannot serve as the honest reference, since it tells nothing
@@ -95,14 +95,14 @@ static int check_honest(struct kl_audit *audit)
 			kl_audit_add(
 				audit->problems,
 				"the oracle in float does not pass for '%s' at '%s', band '%s': "
-				"%s, wanted %s (%s)",
+				"got %s, wanted %s (%s)",
 				audit->job->arg[at.out].name, member->point->id, member->band,
 				at.got, at.wanted, at.why);
 	}
 	return 0;
 }
 
-/* -- sums beyond fewer bits --------------------------------------------- */
+/* -- exact bands that must exceed a value ------------------------------- */
 
 struct scan {
 	enum kl_dtype dtype;
@@ -147,8 +147,8 @@ static double largest_answer(const struct kl_audit *audit, const struct kl_membe
 }
 
 /*
- * An exact band reveals sums in a narrow type only if they leave the range in which that type is
- * exact.
+ * Check that the answers of exact bands exceed must_exceed: such a band reveals sums in a narrow
+ * type only if they leave the range in which that type is exact.
  */
 static void check_exceed(struct kl_audit *audit)
 {
@@ -180,9 +180,9 @@ static void check_twins(struct kl_audit *audit)
 		if (pt->perf && !kl_pool_twin(audit->pool, pt))
 			kl_audit_add(
 				audit->notes,
-				"no twin at '%s': other values in a few elements leave every "
-				"answer right, so a kernel that keeps answers by a part of the "
-				"input can pass",
+				"no twin at '%s': changing a few elements of the inputs leaves the "
+				"answer right, so a kernel that compares only a part of the inputs "
+				"to reuse an old answer can pass",
 				pt->id);
 	}
 }
@@ -197,7 +197,7 @@ static void check_judged(struct kl_audit *audit)
 				     audit->job->arg[i].name);
 }
 
-/* -- all of it ---------------------------------------------------------- */
+/* -- the whole audit ---------------------------------------------------- */
 
 static void report_audit(json_t *result, struct kl_audit *audit)
 {

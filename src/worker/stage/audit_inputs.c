@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit_inputs - checks that the answers depend on every input, and on all its bits */
+/* audit_inputs - checks that the answers depend on every input and on its full precision */
 #include <string.h>
 
 #include "job/tensor.h"
@@ -7,7 +7,7 @@
 #include "worker/stage/audit_parts.h"
 #include "worker/subject/trial.h"
 
-/* -- every input matters ------------------------------------------------ */
+/* -- dependence on every input ------------------------------------------ */
 
 /* Redraw input `arg` into `out`; *differs is false if its fill allows no other values. */
 static int redraw_member(void *out, const struct kl_audit *audit, const struct kl_member *member,
@@ -20,7 +20,9 @@ static int redraw_member(void *out, const struct kl_audit *audit, const struct k
 	*differs = err == 0 && memcmp(out, member->input[arg], bytes);
 	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
 		return err;
-	/* a constant fill: any other values show whether the input is used */
+	/*
+	 * the fill is constant: draw normal values, since any others show whether the input is used
+	 */
 	{
 		KL_AUTO(json_decrefp) json_t *normal = json_pack("{s:[f,f]}", "normal", 0.0, 1.0);
 		struct kl_fill_spec spec = {
@@ -39,8 +41,8 @@ static int redraw_member(void *out, const struct kl_audit *audit, const struct k
 }
 
 /*
- * Returns 1 if the rules accept the truth on `input` as an answer to `member`, 0 if not, negative
- * on error.
+ * Return 1 if the rules accept the oracle's answer to `input` as an answer to `member`, 0 if not,
+ * negative on error.
  */
 static int truth_passes(struct kl_audit *audit, struct kl_subject *oracle,
 			const struct kl_member *member, const void *const *input)
@@ -58,6 +60,9 @@ static int truth_passes(struct kl_audit *audit, struct kl_subject *oracle,
 	return kl_audit_passes(audit, member, &answer, NULL);
 }
 
+/*
+ * Whether other values of an input changed the answer; NO_OTHER: its fill allows no other values.
+ */
 enum moved { MOVED, STILL, NO_OTHER };
 
 static int try_input(enum moved *out, struct kl_audit *audit, struct kl_subject *oracle,
@@ -106,8 +111,8 @@ static void by_size(size_t *order, const struct kl_audit *audit)
 }
 
 /*
- * Start with small points, where it is cheap: an input that affects the answer at one point is
- * enough.
+ * Start with small points, where the oracle is fast: each input needs to affect the answer at one
+ * point only.
  */
 int kl_audit_inputs(struct kl_audit *audit)
 {
@@ -143,18 +148,20 @@ int kl_audit_inputs(struct kl_audit *audit)
 		if (seen[i] == STILL)
 			kl_audit_add(
 				audit->problems,
-				"input '%s' does not matter: with other values every answer stays right",
+				"input '%s' does not affect any output: other values leave every "
+				"answer right",
 				audit->job->arg[i].name);
 		if (seen[i] == NO_OTHER)
 			kl_audit_add(
 				audit->notes,
-				"input '%s' has a constant integer fill: nothing shows whether it matters",
+				"input '%s' has a constant integer fill: not checked whether it "
+				"affects an output",
 				audit->job->arg[i].name);
 	}
 	return err;
 }
 
-/* -- fewer bits --------------------------------------------------------- */
+/* -- inputs in a lower format ------------------------------------------- */
 
 static int lower_at(struct kl_audit *audit, const struct kl_member *member)
 {
@@ -190,7 +197,8 @@ static int lower_at(struct kl_audit *audit, const struct kl_member *member)
 		if (ok > 0)
 			kl_audit_add(
 				audit->problems,
-				"the rules pass the truth of inputs rounded to %s at '%s': too loose",
+				"the rules accept the answer to inputs rounded to %s at '%s': they are "
+				"too loose",
 				name, member->point->id);
 	}
 	for (size_t i = 0; i < KL_MAX_ARGS; i++)

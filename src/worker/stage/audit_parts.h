@@ -7,32 +7,34 @@
 #include "worker/pool/pool.h"
 
 /*
- * audit_parts - the audit of a contract, and the functions that its files share. A problem makes the
- * contract unfit to judge by; a note does not.
+ * audit_parts - what the files of the contract audit share. A contract with a problem cannot be
+ * used to judge kernels; notes only tell what was not checked.
  */
 struct kl_audit {
 	const struct kl_job *job;
 	struct kl_pool *pool;
 	json_t *problems, *notes;
-	struct kl_key redraw; /* other values of an input are drawn under it */
+	struct kl_key redraw; /* key under which other values of an input are drawn */
 };
 
-/** Append a sentence to a list of findings. */
+/** Append a message to `list`, the problems or the notes. */
 void kl_audit_add(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** Name of the rule that judges output `arg`; NULL: none does. */
+/** Return the name of the rule that judges output `arg`; NULL: no rule does. */
 const char *kl_audit_rule(const struct kl_job *job, size_t arg);
 /**
- * Returns 1 if the rules accept this answer; 0 if not, with the first wrong element in *where, which
- * may be NULL; negative on error.
+ * Returns 1 if the rules accept this answer; 0 if not, with the first wrong element in *where,
+ * which may be NULL; negative on error.
  */
 int kl_audit_passes(const struct kl_audit *audit, const struct kl_member *member,
 		    const struct kl_answer *answer, struct kl_mismatch *where);
 
-/** Try answers that take no work: the rules must refuse each. */
+/** Check that the rules refuse answers that take no work, such as zeros. */
 int kl_audit_trivial(struct kl_audit *audit);
-/** Draw other values for each input: the answer to them must be wrong for the first ones. */
+/**
+ * Check that every input affects an output: with other values of it, the answer must be another.
+ */
 int kl_audit_inputs(struct kl_audit *audit);
-/** Round the inputs to a lower format: the answer to them must be wrong for the whole ones. */
+/** Check that the rules refuse the answer to inputs that are rounded to a lower format. */
 int kl_audit_lower(struct kl_audit *audit);
 
 #endif

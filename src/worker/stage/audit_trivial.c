@@ -45,7 +45,7 @@ static void put_row_mean(struct kl_answer *answer, const struct kl_job *job,
 	struct rows rows = { .at = answer->bytes[out], .dtype = job->arg[out].dtype };
 
 	rows.row = naxes ? (size_t)member->point->arg[out].extent[naxes - 1] : 1;
-	/* a row of one element is its own mean: use the mean of all */
+	/* a row of one element is its own mean: use the mean of all elements */
 	if (rows.row < 2)
 		rows.row = n;
 	kl_par_for(n / rows.row, 1 + 65536 / rows.row, mean_rows, &rows);
@@ -96,7 +96,8 @@ static int try_trivial(struct kl_audit *audit, const struct kl_member *member,
 		put_copy(&answer, job, member, out, in);
 	/* if the kernel's task is to copy, a copy is the right answer */
 	if (truth && kl_par_same(truth, answer.bytes[out], n * size)) {
-		kl_audit_add(audit->notes, "'%s' is a copy of '%s' at '%s': not held against it",
+		kl_audit_add(audit->notes,
+			     "'%s' is a copy of '%s' at '%s': the rules may accept a copy there",
 			     job->arg[out].name, job->arg[in].name, member->point->id);
 		return 0;
 	}

@@ -19,7 +19,10 @@
 #include "worker/stage/search.h"
 #include "worker/stage/soak.h"
 
-/* Note what was left out because calls are slow; if it is too much, the answers prove too little. */
+/*
+ * Note which calls were skipped because they are slow. If inputs were skipped at a point that is
+ * not timed, a kernel in C is not proved right: set inquiry->doubt.
+ */
 static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl_point *pt,
 		      const struct kl_rounds_left *left)
 {
@@ -28,18 +31,21 @@ static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl
 	if (!left->further || inquiry->class)
 		return;
 	kl_blocks_note(notes,
-		       "%s: calls of %.2g s: %" PRId64
-		       " made to judge the answers, %zu of %zu inputs",
+		       "%s: a call takes %.2g s: only %" PRId64
+		       " calls were judged, with %zu of %zu inputs",
 		       pt->id, (double)inquiry->cost[at] / 1e9, inquiry->made[at], left->asked,
 		       left->asked + left->members);
 	if (left->members && !pt->perf && inquiry->job->surface == KL_SURFACE_C)
 		snprintf(inquiry->doubt, sizeof(inquiry->doubt),
-			 "calls of %.2g s at '%s': too slow to ask more than %zu of %zu inputs",
+			 "a call takes %.2g s at '%s': too slow to judge more than %zu of %zu "
+			 "inputs",
 			 (double)inquiry->cost[at] / 1e9, pt->id, left->asked,
 			 left->asked + left->members);
 }
 
-/* At one of the other points, drawn at random, a call at a performance point comes first. */
+/*
+ * Choose a random point that is not timed, to be called in one process after a performance point.
+ */
 static void draw_after_perf(struct kl_inquiry *inquiry)
 {
 	struct kl_key key = kl_key_derive(&inquiry->order, "after a performance point");
@@ -90,9 +96,9 @@ static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 		also = also || !inquiry->job->point[i].perf;
 	draw_after_perf(inquiry);
 	err = replay_first(inquiry);
-	/* the replay of a failure at a drawn point has no other points */
+	/* this job has drawn points only: it replays a failure, or the user named the points */
 	if (inquiry->job->point[0].drawn) {
-		kl_blocks_note(notes, "only the points that were asked for were judged");
+		kl_blocks_note(notes, "only the requested points were judged");
 		return err < 0 || inquiry->class ? err : kl_search_points(inquiry);
 	}
 	if (err == 0 && !inquiry->class && inquiry->job->surface == KL_SURFACE_CUDA)
@@ -124,7 +130,7 @@ static int64_t count_cases(const struct kl_inquiry *inquiry)
 	return n;
 }
 
-/* The least processor time of a call at each point, for stage profile. */
+/* Return the lowest processor time of a call at each point, which stage profile uses. */
 static json_t *call_times(const struct kl_inquiry *inquiry)
 {
 	json_t *object = json_object();
@@ -135,7 +141,7 @@ static json_t *call_times(const struct kl_inquiry *inquiry)
 	return object;
 }
 
-/* Members with values that the contract does not list. */
+/* Count the members with values that the contract does not list. */
 static int64_t count_further(const struct kl_inquiry *inquiry)
 {
 	int64_t n = 0;
@@ -153,7 +159,7 @@ static void report_failure(json_t *result, json_t *object, const struct kl_inqui
 	kl_json_set_str(result, "message", failed->message);
 }
 
-/* A kernel that is asked less because it is slow has not passed. */
+/* A kernel that was called too little because it is slow has not passed. */
 static void report_doubt(json_t *result, const char *doubt)
 {
 	kl_json_set_str(result, "status", "inconclusive");
@@ -177,7 +183,7 @@ static void report_inquiries(json_t *result, const struct kl_job *job,
 	kl_json_set_int(object, "elements", listed->elements + drawn->elements);
 	kl_json_set_int(object, "drawn_points", (int64_t)search->drawn.job.npoint);
 	kl_json_set_int(object, "drawn_values", count_further(listed) + count_further(drawn));
-	/* infinite if no error at all was allowed */
+	/* ppm is infinite if there was an error where none is allowed */
 	kl_json_set_int(object, "margin_ppm", ppm < 1e15 ? (int64_t)ceil(ppm) : 1000000000000000);
 	if (job->surface == KL_SURFACE_C)
 		kl_json_set(object, "call_ns", call_times(listed));

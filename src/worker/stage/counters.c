@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counters - reads the candidate's hardware counters by ncu (stages launch and counters) */
+/* counters - reads the candidate's hardware counters with ncu (stages launch and counters) */
 #include "worker/stage/stages.h"
 
 #include <unistd.h>
@@ -12,12 +12,12 @@
 #include "worker/subject/trial.h"
 
 /*
- * To read the counters of the candidate's launches, this program runs itself below ncu, with a job
- * for one call of the candidate. This process keeps the GPU locked, and tells the other one so by
- * KLINEAGE_GPU_LOCKED in its environment.
+ * To read the counters of the candidate's launches, this program runs a second worker under ncu,
+ * with a job for one call of the candidate. This process keeps the GPU locked, and tells the second
+ * worker so in the environment variable KLINEAGE_GPU_LOCKED.
  */
-#define LIMIT_MS 120000
-#define CALL_MS 100000 /* ncu repeats each launch several times and slows it down */
+#define LIMIT_MS 120000 /* for ncu as a whole */
+#define CALL_MS 100000  /* ncu repeats each launch several times and slows it down */
 #define MAX_KERNELS 64
 
 static const struct kl_point *perf_point(const struct kl_job *job)
@@ -95,8 +95,9 @@ static int count_launches(json_t **launches, const struct kl_job *job, const jso
 	int err;
 
 	if (job->surface != KL_SURFACE_CUDA || job->host || !job->plan || !gpu || !perf_point(job))
-		return kl_error(KL_ECANNOT,
-				"they are read of device code that this program launches");
+		return kl_error(
+			KL_ECANNOT,
+			"counters are read only for device code that the worker itself launches");
 	if ((err = write_job(file, doc)) < 0)
 		return err;
 	setenv(KL_GPU_LOCKED, gpu->uuid, 1);

@@ -10,7 +10,7 @@
 #define MARK ((uint64_t)0x5eed << 48)
 #define MARK_BITS ((uint64_t)0xffff << 48)
 
-/* A number for each call, from what does not change if other members are missing (FNV-1a). */
+/* Hash a call (FNV-1a). The hash does not depend on which other members there are. */
 static uint64_t call_number(const struct kl_member *member, bool right)
 {
 	const char *const part[] = { member->point->id, "/", member->band };
@@ -22,7 +22,7 @@ static uint64_t call_number(const struct kl_member *member, bool right)
 	return (hash ^ ((uint64_t)member->draw << 1 | right)) * 0x100000001b3u;
 }
 
-/* The call that the seed names among those of `n` members, on either guard side. */
+/* Find the call that the seed names among the calls with `n` members on either guard side. */
 static bool named_call(size_t *member, bool *right, const struct kl_member *list, size_t n,
 		       uint64_t seed)
 {

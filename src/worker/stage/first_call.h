@@ -5,18 +5,18 @@
 #include "worker/pool/pool.h"
 
 /*
- * first_call - the call that the replay of a failure begins with. Rounds are in random order, so a
- * replay would otherwise meet another failure of the same kernel first. The seed of a failure is
- * chosen such that it tells which call failed; all such seeds begin with the same 16 bits.
+ * first_call - makes the seed of a failure name the call that failed. A replay begins with this
+ * call; otherwise it could meet another failure of the same kernel first, since rounds are
+ * in random order. All seeds that name a call begin with the same 16 bits.
  */
 
 /**
- * Draw a seed that names the call of `of` in a replay of `job`. A replay has all members that could
- * be chosen, and perhaps not those that cannot be made: the seed names the call in either case. 0:
+ * Draw a seed that names, in a replay of `job`, the call with member `of` on guard side `right`.
+ * The seed names this call even if the replay lacks members that could not be made. Returns 0 if
  * the job has no such member.
  */
 uint64_t kl_first_call_seed(const struct kl_job *job, const struct kl_member *of, bool right);
-/** Get the call that a seed names; false if it names none. */
+/** Find the call that a seed names. Returns false if it names no call. */
 bool kl_first_call_of(size_t *member, bool *right, const struct kl_pool *pool, uint64_t seed);
 
 #endif

@@ -10,7 +10,7 @@ int kl_fresh_call(const struct kl_inquiry *inquiry, const struct kl_member *memb
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	const struct kl_job *job = inquiry->job;
-	/* not in the inquiry's memory: the process that answered wrongly still has it */
+	/* without the inquiry's memory, which the process that answered wrongly still uses */
 	const struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
 		.so = job->candidate_so,

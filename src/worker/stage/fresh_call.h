@@ -6,13 +6,14 @@
 #include "worker/subject/trial.h"
 
 /*
- * fresh_call - a call of the candidate in a new process of its own. If its answer to an input is
- * wrong after other calls and right there, the kernel keeps something from call to call.
+ * fresh_call - calls the candidate once in a new process. If its answer to an input is wrong after
+ * other calls but right in a new process, the kernel keeps something from call to call.
  */
 
 /**
- * Call the candidate with a member as in `trial`. Returns 1 if it answers correctly; 0 if not, or if
- * it faults or hangs; negative if it cannot be called. Kernels in C only.
+ * Call the candidate with `member`, with the addresses and poison of `trial`. Returns 1 if it
+ * answers correctly; 0 if not, or if it faults or hangs; negative if it cannot be called. Kernels
+ * in C only.
  */
 int kl_fresh_call(const struct kl_inquiry *inquiry, const struct kl_member *member,
 		  const struct kl_trial *trial);

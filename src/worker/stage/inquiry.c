@@ -62,7 +62,8 @@ static void fail_call(struct kl_inquiry *inquiry, const struct kl_member *member
 }
 
 /*
- * Poison the outputs again as before the call: an element that stays the same was never written.
+ * Check whether the kernel never wrote the wrong element: poison the outputs again as before the
+ * call and see whether the element stays the same.
  */
 static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject,
 			  const struct kl_mismatch *mismatch, const struct kl_point *pt,
@@ -95,14 +96,15 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 		return false;
 	kl_replay_why(why, sizeof(why), kept);
 	if (round->twins)
-		strncat(why, ": kept by a part of the content", sizeof(why) - strlen(why) - 1);
+		strncat(why, ": recognized by only a part of the input",
+			sizeof(why) - strlen(why) - 1);
 	fail_at(inquiry, "cheat", member, mismatch, round->where, why);
 	return true;
 }
 
 /*
- * 1 if a wrong answer of a kernel in C depends on the calls before it: it is right without them. 0
- * if not; negative on error.
+ * Return 1 if a wrong answer of a kernel in C depends on earlier calls: in a new process the kernel
+ * answers correctly. 0: it does not, or was not checked; negative on error.
  */
 static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_member *member,
 			    const struct kl_trial *trial)
@@ -129,19 +131,19 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	if (depends < 0)
 		return depends;
 	if (passed && round->ordinary) {
-		why = "this input was answered rightly before, and now, after calls with nothing "
-		      "cleaned between them, is not";
+		why = "this input was answered correctly before, but not after calls between which "
+		      "no memory was cleaned";
 	} else if (passed) {
-		why = "this input was answered rightly before, and now is not";
+		why = "this input was answered correctly in an earlier call, but not in this one";
 	} else if (depends) {
-		why = "this input is answered rightly in a new process, and after other calls is "
-		      "not";
+		why = "this input is answered correctly in a new process, but not after other "
+		      "calls";
 	} else {
 		class = kl_failure_class_wrong(mismatch);
 		why = !round->ordinary && never_written(inquiry, subject, mismatch, member->point,
 							trial->poison) ?
-			      "never written: what stood there before the call stands there "
-			      "still" :
+			      "never written: the element still has the value from before the "
+			      "call" :
 			      mismatch->why;
 	}
 	fail_at(inquiry, class, member, mismatch, round->where, why);
@@ -151,8 +153,8 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 /* -- one call ----------------------------------------------------------- */
 
 /*
- * A second line of defence: inputs are already mapped read-only in the child. On a GPU the host's
- * copies, which no kernel reaches, could not show a change.
+ * Check that the call changed no input. This is a second line of defence, since inputs are mapped
+ * read-only in the child. On a GPU there is nothing to check: no kernel reaches the host's copies.
  */
 static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subject,
 			     const struct kl_member *member)
@@ -175,8 +177,8 @@ static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subj
 }
 
 /*
- * Draw the addresses and the poison of the next call of a member. They depend on nothing that
- * happened to other members, so that a replay of one call can repeat it.
+ * Draw the addresses and the poison of the next call of a member. They do not depend on calls of
+ * other members, so that the replay of one call can repeat it.
  */
 static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
 		       const struct kl_round *round, size_t index, bool right)
@@ -195,7 +197,7 @@ static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
 	trial->place.other = member->point != round->point;
 }
 
-/* The bits of an answer must be those of the first one to the same input. */
+/* Check that an answer has the same bits as the first answer to the same input. */
 static bool same_bits(struct kl_inquiry *inquiry, const struct kl_round *round,
 		      const struct kl_judge_call *call)
 {
@@ -253,8 +255,8 @@ static int64_t own_processor_ns(void)
 }
 
 /*
- * What a call cost: of a kernel in C the processor time of both processes, so that other work on
- * the machine does not count.
+ * Record the cost of a call. For a kernel in C it is the processor time of this process and the
+ * child's, so that other work on the machine does not count.
  */
 static void take_cost(struct kl_inquiry *inquiry, const struct kl_point *pt,
 		      const struct kl_call *end, int64_t wall_ns, int64_t own_ns)
@@ -276,7 +278,7 @@ static void note_time(struct kl_inquiry *inquiry, const struct kl_point *pt, int
 {
 	int64_t *longest = &inquiry->ns[pt - inquiry->job->point];
 
-	/* a call that no clock noticed took some time, too */
+	/* a short call can measure as 0: count at least 1 us */
 	if (ns < 1000)
 		ns = 1000;
 	*longest = *longest < ns ? ns : *longest;
@@ -316,7 +318,7 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	return err;
 }
 
-/* After ordinary calls: did one of them write outside of its buffers? */
+/* Check after ordinary calls that none of them wrote outside its buffers. */
 static int check_around(struct kl_inquiry *inquiry, struct kl_subject *subject)
 {
 	struct kl_call end;
@@ -369,7 +371,7 @@ bool kl_inquiry_passed(const struct kl_inquiry *inquiry, size_t member)
 	return inquiry->passed[0][member] || inquiry->passed[1][member];
 }
 
-/* -- life ---------------------------------------------------------------- */
+/* -- init and release ---------------------------------------------------- */
 
 void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struct kl_pool *pool)
 {
@@ -377,7 +379,8 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 	struct kl_key master;
 
 	/*
-	 * in a live session another key than the pool's, so that poison reveals nothing of inputs
+	 * in a live session this key differs from the pool's, so that poison reveals nothing of
+	 * inputs
 	 */
 	kl_key_master(&master, job->seed);
 	*inquiry = (struct kl_inquiry){

@@ -4,12 +4,14 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* Calls at a performance point; fewer than MORE are added, so that no kernel can foresee them. */
+/* Calls at a performance point, plus a random number below MORE: no kernel can foresee how many. */
 #define MANY 40
 #define MORE 24
-#define FEW 6   /* calls at any other point; also plus fewer than this */
-#define AGAIN 3 /* calls at the first performance point once more, unless they are slow */
-/* Time for the calls at one point; however long they take, the least number is made. */
+#define FEW 6   /* calls at any other point, plus a random number below FEW */
+#define AGAIN 3 /* further calls at the first performance point, unless calls are slow */
+/*
+ * Time for the calls at a performance point or another; LEAST or LEAST_OTHER are made in any case.
+ */
 #define POINT_NS ((int64_t)400000000)
 #define OTHER_NS ((int64_t)40000000)
 #define LEAST 6
@@ -18,9 +20,9 @@
 /* The inputs of one point: those that differ least are called by turns. */
 struct inputs {
 	const struct kl_point *point;
-	size_t *all; /* indices into the pool, the twin among them */
+	size_t *all; /* pool indices, including the twin */
 	size_t n;
-	size_t pair[2]; /* the first draw and its twin; without a twin, another input */
+	size_t pair[2]; /* the first draw and its twin; if there is no twin, another input */
 	bool twins;
 	struct kl_rng rng;
 };
@@ -54,8 +56,8 @@ static void inputs_init(struct inputs *inputs, const struct kl_inquiry *inquiry,
 }
 
 /*
- * One of the pair is followed by the other, or now and then by any input; any other input by one of
- * the pair.
+ * Draw the order of `n` calls: the pair by turns, and now and then, after LEAST calls, any input in
+ * between.
  */
 static void draw_order(struct inputs *inputs, size_t *order, size_t n)
 {
@@ -88,7 +90,7 @@ static int run_calls(struct kl_inquiry *inquiry, struct inputs *inputs, size_t n
 	return kl_inquiry_round(inquiry, &round);
 }
 
-/* How many of `wanted` calls there is time for. */
+/* Return how many of `wanted` calls there is time for; at least LEAST or LEAST_OTHER. */
 static size_t affordable_calls(const struct kl_inquiry *inquiry, const struct kl_point *pt,
 			       size_t wanted)
 {
@@ -111,12 +113,13 @@ static int one_point(struct kl_inquiry *inquiry, const struct kl_point *pt, json
 	n = affordable_calls(inquiry, pt, wanted);
 	err = run_calls(inquiry, &inputs, n);
 	if (err == 0 && !inquiry->class && pt->perf && n < MANY)
-		kl_blocks_note(notes, "%s: calls are slow: %zu ordinary ones in a row, not %d",
+		kl_blocks_note(notes,
+			       "%s: calls are slow: only %zu ordinary calls in a row, not %d",
 			       pt->id, n, MANY);
 	return err;
 }
 
-/* The largest calls after smaller ones, in the same process. */
+/* Call a performance point again after the smaller points, in the same process. */
 static int call_again(struct kl_inquiry *inquiry, const struct kl_point *pt)
 {
 	KL_AUTO(inputs_release) struct inputs inputs = { .all = NULL };

@@ -5,21 +5,21 @@
 #include "worker/stage/inquiry.h"
 
 /*
- * ordinary_calls - calls the candidate as a program calls it: many times in one process and with one
- * copy of its code, while nothing is reloaded, overwritten or poisoned between two calls (stage
+ * ordinary_calls - calls the candidate as a program calls it: many times in one process and with
+ * one copy of its code, while nothing is reloaded, overwritten or poisoned between two calls (stage
  * correct, backend cuda).
  *
- * All other judged calls find memory that was cleaned, so that a kernel cannot count on what is in
- * it. That hides a kernel which keeps something from call to call: a count in shared memory, in a
+ * Before all other judged calls, memory is cleaned, so that a kernel cannot rely on what is in it.
+ * That hides a kernel which keeps something from call to call: a count in shared memory, in a
  * constant or in a variable, or an answer that still lies in its output. Here such a kernel finds
- * it again, and every answer is judged. Inputs follow each other such that what is kept is wrong:
- * an input and its twin by turns, now and then another one.
+ * what it kept, and every answer is judged. Inputs are ordered such that a kept answer is wrong: an
+ * input and its twin by turns, now and then another input.
  */
 
 /**
- * Make these calls at every point: first at the performance points, then at the others, then,
+ * Make ordinary calls at every point: first at the performance points, then at the others, then,
  * unless calls are slow, at the first performance point again. Returns 0 whatever the kernel did.
- * `notes` gets an entry for each performance point whose calls are too slow for all of them.
+ * `notes` gets an entry for each performance point whose calls are too slow to make them all.
  */
 int kl_ordinary_calls(struct kl_inquiry *inquiry, json_t *notes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile - times the candidate on a CPU and checks its physical floor (stage profile) */
+/* profile - times the candidate on a CPU and checks its times against the floor (stage profile) */
 #include "worker/stage/stages.h"
 
 #include <math.h>
@@ -19,11 +19,14 @@
 /* Errors of the clock and of the handshake can put a single time below the floor by this much. */
 #define FLOOR_SLACK_NS 1000
 
-/* Very slow calls behind the measured ones may take one part in so many of the time. */
+/*
+ * If calls are very slow, those after the measured ones may take at most 1 / TAIL_SHARE of the
+ * time.
+ */
 #define TAIL_SHARE 20
 /*
- * A kernel whose judged calls all take so much longer than the measured ones, and this long, is
- * another one when it is measured.
+ * If all judged calls take longer than OTHER_KERNEL times a measured call plus OTHER_KERNEL_NS, the
+ * kernel can tell when it is measured.
  */
 #define OTHER_KERNEL 4
 #define OTHER_KERNEL_NS 1000000
@@ -36,23 +39,23 @@ struct profile {
 	struct kl_script_source source;
 	struct kl_rng rng; /* draws scripts and the order of subjects */
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
-	struct kl_judge
-		judge[KL_BLOCKS_SUBJECTS]; /* that of the candidate is for both its visits */
+	struct kl_judge judge[KL_BLOCKS_SUBJECTS]; /* KL_BLOCKS_AGAIN shares the candidate's */
 	struct kl_blocks blocks;
 	struct kl_lateness lateness;
 	/*
-	 * All subjects use the same pages: the placement of pages, too, changes times by some per
+	 * All subjects use the same pages, because the placement of pages changes times by some per
 	 * cent.
 	 */
 	struct kl_subject_memory memory;
-	struct kl_script script[TURNS]; /* of this block, for all subjects */
-	size_t turn[KL_BLOCKS_SUBJECTS];
-	bool lean[KL_BLOCKS_SUBJECTS]; /* its calls are very slow */
-	int64_t begin_ns, tail_ns;
+	struct kl_script
+		script[TURNS]; /* scripts of the current block, the same for all subjects */
+	size_t turn[KL_BLOCKS_SUBJECTS]; /* visits of each subject in the current block */
+	bool lean[KL_BLOCKS_SUBJECTS];   /* the subject's calls are very slow */
+	int64_t begin_ns, tail_ns; /* start of this point by the clock; time of all tails so far */
 	/* measured calls at this point; how many had to wait for a processor */
 	int measured, disturbed;
-	int64_t longest_ns; /* longest measured call of a subject */
-	double *handshake;
+	int64_t longest_ns; /* longest call of a subject at this point so far */
+	double *handshake;  /* handshake time of each visit, in ns */
 	size_t nhandshake, handshake_alloc;
 };
 
@@ -93,7 +96,7 @@ static int fail_visit(struct profile *profile, const struct kl_visit *visit)
 static int fail_changed(struct profile *profile, const struct kl_visit *visit)
 {
 	static const char why[] =
-		"a timed call gave other bits than an earlier one of the same input";
+		"a timed call gave other bits than an earlier call with the same input";
 
 	kl_profile_fail(profile->result, "nondeterministic", "%s", why);
 	kl_profile_describe(profile->result, profile->job, visit->at, &visit->mismatch, why);
@@ -115,8 +118,8 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 	if (!visit->traced)
 		kl_blocks_note(
 			profile->notes,
-			"ptrace is refused here: the end of a call was checked by a second look "
-			"at its outputs only");
+			"ptrace is refused here: whether a call had ended was checked only by "
+			"reading its outputs twice");
 	if (!kl_visit_ok(visit)) {
 		if (candidate && visit->changed)
 			return fail_changed(profile, visit);
@@ -132,7 +135,7 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 				       "the work cannot have been done",
 				       (long long)visit->least_wall_ns, profile->point->id,
 				       (long long)profile->point->floor_ns);
-	/* one visit for each block is enough, too */
+	/* if calls are slow, one visit in each block is enough */
 	profile->blocks.subject[who].once |= visit->least_ns > KL_SCRIPT_SLOW_NS;
 	profile->lean[who] |= visit->least_ns > KL_VISIT_SLOW_NS;
 	*log_ns += log((double)visit->least_ns);
@@ -176,7 +179,7 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 
 /* -- one point -------------------------------------------------------------- */
 
-/* The least processor time of the calls that stage correct made at a point; 0: unknown. */
+/* Return the lowest processor time of stage correct's calls at a point; 0: unknown. */
 static int64_t judged_call_ns(const struct profile *profile, const struct kl_point *pt)
 {
 	const json_t *correct = json_object_get(profile->result, "correct");
@@ -244,7 +247,7 @@ static void begin_point(struct profile *profile, const struct kl_point *pt, int 
 	set_subjects(profile, cpu);
 }
 
-/* Hold the times against those of the judged calls, and note what a reader must know of them. */
+/* Compare the times with those of the judged calls, and note whatever makes them less exact. */
 static void doubt_times(struct profile *profile)
 {
 	int64_t late = kl_lateness_charge(&profile->lateness, &profile->blocks);
@@ -254,18 +257,17 @@ static void doubt_times(struct profile *profile)
 
 	if (late > 0 && late > ns / 100)
 		kl_blocks_note(profile->notes,
-			       "%s: the kernel's process stops %lld ns later than others: its "
-			       "times include them",
+			       "%s: the kernel's process stops %lld ns later than others: this is "
+			       "added to its times",
 			       profile->point->id, (long long)late);
 	if (profile->disturbed > profile->measured / 4)
-		kl_blocks_note(
-			profile->notes,
-			"%s: the processors did other work as well: times are processor time",
-			profile->point->id);
+		kl_blocks_note(profile->notes,
+			       "%s: other programs ran on the processors: times are processor time",
+			       profile->point->id);
 	if (judged <= OTHER_KERNEL * ns + OTHER_KERNEL_NS)
 		return;
-	message = kl_asprintf("at '%s' no call that was only judged took less than %.2g s, but one "
-			      "that was timed takes %.2g s: the kernel tells them apart",
+	message = kl_asprintf("at '%s' every untimed call took at least %.2g s, but a timed call "
+			      "takes %.2g s: the kernel tells them apart",
 			      profile->point->id, (double)judged / 1e9, (double)ns / 1e9);
 	kl_json_set_str(profile->result, "status", "inconclusive");
 	kl_json_set_str(profile->result, "message", message);
@@ -335,7 +337,7 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 		return kl_error_errno("cannot get the CPU affinity");
 	kl_processors_choose(&processors);
 	if (processors.ours < 0) {
-		kl_blocks_note(profile.notes, "one processor: not profiled");
+		kl_blocks_note(profile.notes, "not profiled: there is only one processor");
 		return 0;
 	}
 	if (processors.one_core)

@@ -11,13 +11,15 @@
 #include "worker/stage/first_call.h"
 #include "worker/stage/search.h"
 
-/* Most seeds to try for a further band; fewer if their calls would take longer than this. */
+/*
+ * Try at most SEEDS seeds for a further band, fewer if their calls would take longer than SEEDS_NS.
+ */
 #define SEEDS 16
 #define SEEDS_NS ((int64_t)2000000000)
 
 /*
- * True if the failure followed a call at the larger point of a pair and depends on it, or on another
- * call between the two.
+ * Return true if the failure came after a call at the larger point of a pair and depends on that
+ * call or on another call in between.
  */
 static bool needs_pair(const struct kl_inquiry *inquiry)
 {
@@ -26,8 +28,8 @@ static bool needs_pair(const struct kl_inquiry *inquiry)
 }
 
 /*
- * True if one call, or one after a call at the larger point of a pair, can repeat the failure. A hang
- * is not repeated, because it would take its whole time limit again.
+ * Return true if the failure can show again in one call, or in one that follows a call at the
+ * larger point of a pair. A hang is not repeated, because it would take its whole time limit again.
  */
 static bool is_worth_trying(const struct kl_inquiry *inquiry)
 {
@@ -44,12 +46,12 @@ static bool is_worth_trying(const struct kl_inquiry *inquiry)
 
 /* A failure that is tried again, in another job. */
 struct again {
-	const struct kl_inquiry *inquiry; /* in which the failure was found */
-	const struct kl_member *member;
-	bool pair; /* after a call at the job's first point */
+	const struct kl_inquiry *inquiry; /* the inquiry that found the failure */
+	const struct kl_member *member;   /* the member that failed */
+	bool pair;                        /* make a call at the job's first point before */
 };
 
-/* One call like the one that failed. A replay of the seed begins with it, too. */
+/* Make one call like the one that failed, as a replay of the seed does first. */
 static int call_again(struct kl_inquiry *inquiry, const struct again *again)
 {
 	size_t index = kl_pool_find(inquiry->pool, again->member);
@@ -64,7 +66,7 @@ static int call_again(struct kl_inquiry *inquiry, const struct again *again)
 		.where = before == KL_POOL_NONE ? "" : KL_SEARCH_AFTER,
 	};
 
-	if (index == KL_POOL_NONE) /* a twin, for example, that could not be made this time */
+	if (index == KL_POOL_NONE) /* this time the member could not be made, such as a twin */
 		return 0;
 	return kl_inquiry_round(inquiry, &round);
 }
@@ -76,7 +78,10 @@ static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *ag
 	memcpy(inquiry->message, again->message, sizeof(inquiry->message));
 }
 
-/* Call once under a seed that names the call; if it fails alike, take what it shows. */
+/*
+ * Make the call again under a new seed that names it. If it fails with the same class, report this
+ * failure instead. Returns 1 if so, 0 if not, negative on error.
+ */
 static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct kl_member *member,
 		    bool pair)
 {
@@ -100,8 +105,8 @@ static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct
 }
 
 /*
- * The same at a drawn point: its replay has it under another name, alone or after the larger point
- * of its pair.
+ * Like try_seed(), at a drawn point. As in its replay, the job has only this point, or also the
+ * larger point of its pair, and names them anew.
  */
 static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member, bool pair)
 {
@@ -114,7 +119,7 @@ static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member,
 	return err < 0 ? err : try_seed(inquiry, &drawn.job, &moved, pair);
 }
 
-/* Try a failure once more; 1 if it has shown itself again. */
+/* Try once to repeat a failure. Returns 1 if it was repeated, 0 if not, negative on error. */
 static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 {
 	struct kl_job job = *inquiry->job;
@@ -130,9 +135,9 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 }
 
 /*
- * How many seeds to try. A further band is not the same for each: it can leave an input as it is.
- * The number follows from what the oracles and the kernel took at this point, so that other work on
- * the machine does not decide whether a seed is found.
+ * Return how many seeds to try: more than one only for a further band, which differs from seed to
+ * seed and can leave an input unchanged. The number follows from the cost of the oracles and the
+ * kernel at this point, so that other work on the machine does not decide whether a seed is found.
  */
 static int64_t seed_count(const struct kl_inquiry *inquiry, const struct kl_member *member)
 {
@@ -143,7 +148,7 @@ static int64_t seed_count(const struct kl_inquiry *inquiry, const struct kl_memb
 	return !member->further || n < 1 ? 1 : n < SEEDS ? n : SEEDS;
 }
 
-/* Try one seed after the other, until one repeats the failure. */
+/* Try seeds until one repeats the failure. Returns true if one did. */
 static bool try_seeds(struct kl_inquiry *inquiry)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, inquiry->failed.member);
@@ -157,7 +162,7 @@ static bool try_seeds(struct kl_inquiry *inquiry)
 	return done > 0;
 }
 
-/* Leave out what the next candidate is asked, too. */
+/* Remove the numbers from the failure: the next candidate is judged on the same inputs. */
 static void hide_failure(struct kl_inquiry *inquiry)
 {
 	KL_AUTO(kl_freep) char *hidden = NULL;
@@ -184,8 +189,8 @@ void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 	if (secret)
 		hide_failure(inquiry);
 	kl_blocks_note(notes,
-		       "the failure has no seed to replay it: it was not repeated by one call on "
-		       "other inputs%s",
+		       "the failure has no seed to replay it: one call on other inputs did not "
+		       "repeat it%s",
 		       secret ? "; numbers are left out, because the next candidate is judged on "
 				"the same inputs" :
 				"");

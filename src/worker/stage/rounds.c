@@ -6,13 +6,13 @@
 #include "worker/stage/schedule.h"
 
 /*
- * A call at another point comes first in some processes, if it does not cost more than the first
- * time; once it may cost more.
+ * Some processes are first called at another point, if such a call costs at most BEFORE_NS. In the
+ * process at inquiry->after_perf it may cost BEFORE_ONCE_NS.
  */
 #define BEFORE_NS 20000000
 #define BEFORE_ONCE_NS 500000000
 
-/* -- another point first -------------------------------------------------------- */
+/* -- a first call at another point ----------------------------------------------- */
 
 static int64_t elements_of(const struct kl_inquiry *inquiry, const struct kl_point *pt)
 {
@@ -24,8 +24,9 @@ static int64_t elements_of(const struct kl_inquiry *inquiry, const struct kl_poi
 }
 
 /*
- * Choose a member at a larger point that was called before, so that its cost is known: at
- * inquiry->after_perf one at a performance point. False: there is none that is cheap enough.
+ * Choose a member at a larger point to be called first; at inquiry->after_perf, at a performance
+ * point. Only points that were already called are considered, since their cost is known. Return
+ * false if no such point is cheap enough.
  */
 static bool choose_before(size_t *out, struct kl_schedule *schedule)
 {
@@ -47,11 +48,11 @@ static bool choose_before(size_t *out, struct kl_schedule *schedule)
 	return found > 0;
 }
 
-/* -- other points ----------------------------------------------------------- */
+/* -- points that are not timed ---------------------------------------------- */
 
 /*
- * Order the members: noise first, then its twin, then the bands in random order, so that if not all
- * are called, it is a different selection each time.
+ * Order the members: the first noise draw, its twin, then the others in random order, so that if
+ * there is no time for all, each run calls a different selection.
  */
 static void draw_order(struct kl_schedule *schedule)
 {
@@ -67,7 +68,10 @@ static void draw_order(struct kl_schedule *schedule)
 			       sizeof(*schedule->all));
 }
 
-/* Skip by index among the members; the index after the last one stands for the first again. */
+/*
+ * Decide whether to skip call `i`. Call schedule->n, after the last member, is the first member
+ * again.
+ */
 static bool leave_also(const void *ctx, size_t i)
 {
 	const struct kl_schedule *schedule = ctx;
@@ -105,9 +109,10 @@ static int catch_up(struct kl_schedule *schedule, struct kl_round round)
 }
 
 /*
- * Call every member on both sides and the first once more; then, in a new child and after a call
- * at a larger point, all of them in reverse. If calls are slow, call every second one in either of
- * the first two children, and only the first in the third.
+ * Call every member and the first once more in each of two children, in the second one on the other
+ * guard sides; then all members in reverse order in a third child, after a call at a larger point.
+ * If calls are slow, call every second member in the first child, the rest in the second, and only
+ * the first member in the third.
  */
 static int also_rounds(struct kl_schedule *schedule)
 {

@@ -5,15 +5,16 @@
 #include "worker/stage/inquiry.h"
 
 /*
- * rounds - decides which calls the candidate gets at a point: which inputs, in which order, how many
- * in one process.
+ * rounds - decides which calls the candidate gets at a point: which inputs, in which order, how
+ * many in one process.
  *
- * Every input is called at least once, unless that would take more than a minute (cuda: 3 s). Unless
- * calls are slow, further calls follow: inputs again, and inputs right after those that differ least
- * from them. At a performance point kernels in C follow the scripts of the profile (measure/script.h).
+ * Every input is called at least once, unless that would take more than a minute (cuda: 3 s).
+ * Unless calls are slow, inputs are called again, in particular right after the inputs that differ
+ * least from them. At a performance point, kernels in C are called in the order of a script, as in
+ * the profile (measure/script.h).
  */
 
-/* What was left out at a point because calls seemed slow. */
+/* What was skipped at a point because calls seemed slow. */
 struct kl_rounds_left {
 	bool further;   /* all but the first call of each input */
 	size_t members; /* inputs that were not called at all */
@@ -21,16 +22,17 @@ struct kl_rounds_left {
 };
 
 /**
- * Call the candidate at a performance point, or at any other. `alone`: no other point can show that
- * it is nondeterministic. Returns 0 whatever the kernel did.
+ * Call the candidate at a performance point. `alone`: the job has only performance points, so a
+ * nondeterministic kernel must be found here. Returns 0 whatever the kernel did.
  */
 int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt, bool alone);
 /**
- * Once more at a performance point, in a process that begins at another: unless calls are slow. For
- * kernels in C.
+ * Call a kernel in C at a performance point again, in a process that is first called at another
+ * point. Does nothing if calls are slow or no other point is small enough.
  */
 int kl_rounds_perf_again(struct kl_inquiry *inquiry, const struct kl_point *pt);
+/** Call the candidate at a point that is not timed. Returns 0 whatever the kernel did. */
 int kl_rounds_also(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt);
 

@@ -5,13 +5,13 @@
 #include "worker/measure/script.h"
 #include "worker/stage/schedule.h"
 
-/* If a call takes longer, the third noise draw of a performance point is left to the profile. */
+/* If a call takes longer, leave the third noise draw of a performance point to the profile. */
 #define VERY_SLOW_NS 1000000000
 #define SCRIPTS 4 /* least number of scripts at a performance point */
 
 /* -- performance points on a GPU --------------------------------------------- */
 
-/* Run a round in which each member has the side of its first call. */
+/* Run a round in which each member is called on the guard side of its first call. */
 static int run_sides(struct kl_schedule *schedule, struct kl_round round)
 {
 	KL_AUTO(kl_freep) bool *side = kl_calloc(round.n + 1, sizeof(*side));
@@ -25,9 +25,9 @@ static int run_sides(struct kl_schedule *schedule, struct kl_round round)
 }
 
 /*
- * Call the twin and then the first input in one process, and both in turn in another. Each then
- * comes before the other once, so that an answer that is only wrong after the other one must have
- * been kept. If there is no twin, another input takes its place.
+ * Call the twin and then the first input in one process, and both by turns in another that begins
+ * with the first input. If an answer is right where its input comes first but wrong after the other
+ * input, the kernel has kept something. If there is no twin, another input takes its place.
  */
 static int run_twins(struct kl_schedule *schedule, struct kl_round round, size_t first,
 		     size_t other)
@@ -57,8 +57,8 @@ static bool leave_perf(const void *ctx, size_t i)
 }
 
 /*
- * Call every second member from `half` on, in random order, and the twin right after its sibling if
- * it would otherwise not be called.
+ * Call every second member from `half` on, in random order. If calls are slow, also call the twin
+ * right after its sibling; otherwise run_twins() calls it later.
  */
 static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t half)
 {
@@ -84,10 +84,10 @@ static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t 
 }
 
 /*
- * Call every member but the twin once, in one of two children. Then, unless calls are slow, call
- * the first input of each again in a new child, after another input and after itself: the bits must
- * be those of the first time. The twin is called there too; if calls are slow, right after its
- * sibling.
+ * Call every member except the twin once, half of them in one child and half in another. Then,
+ * unless calls are slow, call the first input of each half again in a new child, by turns with
+ * another input: its bits must be the same as before. In the first half the other input is the
+ * twin.
  */
 static int perf_halves(struct kl_schedule *schedule, bool alone)
 {
@@ -131,7 +131,7 @@ static bool all_passed(const struct kl_schedule *schedule)
 	return true;
 }
 
-/* If calls are slow, an input that was answered rightly is not called again. */
+/* If calls are slow, skip an input that was already answered correctly. */
 static bool leave_passed(const void *ctx, size_t i)
 {
 	const struct kl_schedule *schedule = ctx;
@@ -167,8 +167,9 @@ static int run_script(struct kl_schedule *schedule, const struct kl_script *scri
 }
 
 /*
- * Follow scripts until every input was called, and the first noise and its twin in a row in either
- * order. None begins at another point: a kernel that is wrong here must be found so here.
+ * Follow at least SCRIPTS scripts, until every input was answered correctly and the first noise
+ * draw and its twin followed each other in both orders; stop if calls are slow. No script begins at
+ * another point, so that a kernel which is wrong here fails here.
  */
 static int run_scripts(struct kl_schedule *schedule, struct kl_script_source *source)
 {
@@ -200,8 +201,9 @@ static int run_scripts(struct kl_schedule *schedule, struct kl_script_source *so
 }
 
 /*
- * Calls are slow: call each input that was not called yet, the twin right after its sibling, in two
- * processes; and if no other point can show nondeterminism, one again.
+ * If calls are slow, call each input that was not yet answered correctly, the twin right after its
+ * sibling, in two processes. `alone`: call the first input again to check determinism, since no
+ * other point can.
  */
 static int run_rest(struct kl_schedule *schedule, bool alone)
 {

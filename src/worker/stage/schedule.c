@@ -2,11 +2,15 @@
 #include "worker/stage/schedule.h"
 
 /*
- * Time for the calls at one point. If they would take longer, each input is called once: at a
- * performance point however slow the kernel is, but for the third noise draw (rounds_perf.c).
+ * Time for the calls at one point. If they would take longer, each input is called only once. At a
+ * performance point no input is skipped, however slow the kernel is, except the third noise draw
+ * (rounds_perf.c).
  */
 #define POINT_NS ((int64_t)3000000000)
-/* At any other point inputs are left out if once each would take longer; cuda: than POINT_NS. */
+/*
+ * At any other point inputs are skipped if calling each once would take longer than this (cuda:
+ * than POINT_NS).
+ */
 #define MOST_NS ((int64_t)60000000000)
 
 void kl_schedule_release(struct kl_schedule *schedule)
@@ -57,7 +61,7 @@ int64_t kl_schedule_cost(const struct kl_schedule *schedule)
 	return schedule->inquiry->cost[schedule->point - schedule->inquiry->job->point];
 }
 
-/* Number of calls if time were no limit; scripts have about this many. */
+/* Return about how many calls are made if none is skipped. */
 static size_t full_size(const struct kl_schedule *schedule)
 {
 	return schedule->point->perf ? schedule->n + 14 : 3 * schedule->n + 2;

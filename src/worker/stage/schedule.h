@@ -6,21 +6,21 @@
 #include "worker/stage/rounds.h"
 
 /*
- * schedule - the inputs of one point, and which calls to skip there because calls are slow. The files
- * of rounds share it.
+ * schedule - holds the inputs of one point and decides which calls to skip there if calls are slow.
+ * rounds.c and rounds_perf.c share it.
  */
 struct kl_schedule {
 	struct kl_inquiry *inquiry;
 	const struct kl_point *point;
-	size_t *all; /* indices of its members, the twin last */
-	bool *side;  /* for each of them, the side of its first call */
-	size_t n;
-	bool twin;
-	bool one_side; /* cuda: all calls of a process have the same side */
+	size_t *all;   /* pool indices of the point's members, the twin last */
+	bool *side;    /* guard side of each member's first call; true: right */
+	size_t n;      /* number of members */
+	bool twin;     /* the point has a twin */
+	bool one_side; /* cuda: all calls of a process have the same guard side */
 	struct kl_rng rng;
 	/* for the current round: */
-	const size_t *member;
-	size_t spare;       /* index of a call that is made only if calls are slow */
+	const size_t *member; /* pool indices, in the order of the calls */
+	size_t spare; /* index in `member` of a call to make only if calls are slow; or SIZE_MAX */
 	size_t first, step; /* if calls are slow, make only every `step`-th call from `first` on */
 };
 
@@ -33,13 +33,13 @@ enum kl_saving {
 void kl_schedule_init(struct kl_schedule *schedule, struct kl_inquiry *inquiry,
 		      const struct kl_point *pt);
 void kl_schedule_release(struct kl_schedule *schedule);
-/** Least cost of a call at the point so far, as in inquiry.h; 0: unknown. */
+/** Return the lowest cost of a call at the point so far (kl_inquiry.cost); 0: unknown. */
 int64_t kl_schedule_cost(const struct kl_schedule *schedule);
-/** Decide from the least cost seen so far, which errs towards skipping too few calls. */
+/** Decide what to skip, from the lowest cost seen so far: this errs towards skipping too little. */
 enum kl_saving kl_schedule_saving(const struct kl_schedule *schedule);
-/** Number of inputs that there is time for; the first, which is noise, is called twice. */
+/** Return how many inputs there is time for if the first, which is noise, is called twice. */
 size_t kl_schedule_affordable(const struct kl_schedule *schedule);
-/** Set what was left out so far. */
+/** Set `left` to what has been skipped so far. */
 void kl_schedule_left(struct kl_rounds_left *left, const struct kl_schedule *schedule);
 
 #endif

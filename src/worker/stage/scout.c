@@ -5,7 +5,7 @@
 
 #define POINTS 3
 
-/* Indices of the points that are not timed, the smallest first. Returns their number. */
+/* List the indices of the points that are not timed, the smallest first. Returns their number. */
 static size_t order_points(const struct kl_job *job, size_t *order)
 {
 	size_t n = 0;

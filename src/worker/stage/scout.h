@@ -7,14 +7,14 @@
 /*
  * scout - calls the candidate at small points before all others (stage correct, backend cuda).
  *
- * How long these calls take predicts how long others may take, so that one that never ends is known
- * sooner (measure/time_limit.h). Their answers are not judged: whether a kernel is wrong everywhere
- * or at an edge only shows if the performance points are judged first.
+ * The times of these calls predict how long other calls may take, so that a call that never ends is
+ * stopped sooner (measure/time_limit.h). Their answers are not judged: the performance points must
+ * be judged first, to tell a kernel that is wrong everywhere from one that is wrong at an edge.
  */
 
 /**
- * Call the candidate once at up to three points that are not timed: the smallest, one in the middle,
- * the largest. Returns 0 whatever the kernel did.
+ * Call the candidate once at up to three points that are not timed: the smallest, one in the
+ * middle, the largest. Returns 0 whatever the kernel did.
  */
 int kl_scout(struct kl_inquiry *inquiry);
 

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* Once calls at a point have taken this long, only its noise draw is called. */
+/* Once calls at a point have taken this long, all but the first call of a round are skipped. */
 #define POINT_NS ((int64_t)20000000000)
 
 /* The calls at one point. */
@@ -17,7 +17,7 @@ struct calls {
 	size_t *member; /* indices into the pool, the noise draw first and last */
 	bool *side;     /* the guard side of each call */
 	size_t n;
-	size_t *left; /* counts calls that there was no time for */
+	size_t *left; /* counts skipped calls, of all points */
 };
 
 static void calls_release(struct calls *calls)
@@ -37,8 +37,8 @@ static bool leave_slow(const void *ctx, size_t i)
 }
 
 /*
- * The noise draw, then all other members in random order, each with one guard side or the other, then
- * the noise draw with its other side.
+ * Draw the order of the calls: the noise draw, then all other members, each on a random guard side,
+ * then the noise draw on its other side.
  */
 static void calls_init(struct calls *calls, struct kl_inquiry *inquiry, const struct kl_point *pt,
 		       size_t *left)
@@ -74,8 +74,9 @@ size_t kl_search_before(const struct kl_inquiry *inquiry, const struct kl_point 
 }
 
 /*
- * All calls of one point, for surface c in one process. On a GPU, one process has a side for all its
- * calls; it is the same for both points of a pair anyway.
+ * Make all calls at one point. For surface c they are made in one process, which is first called at
+ * the larger point of the pair. On a GPU a round has one guard side, so there are two rounds; all
+ * points share one process anyway.
  */
 static int run_calls(struct calls *calls)
 {

@@ -8,9 +8,10 @@
 /*
  * search - judges the candidate at points that are drawn in the contract's domain.
  *
- * They are drawn for this run alone (pool/drawn.h), and so are most of the values there
- * (pool/further.h). A pool of their own has the answers. Of each pair of points, the smaller one
- * comes after a call at the larger one, in the same process: a kernel must keep nothing of it.
+ * The points are drawn for this run alone (pool/drawn.h), and so are most input values at them
+ * (pool/further.h); search.pool has the answers. Points come in pairs, the larger one first. The
+ * process that is called at the smaller point is first called at the larger one, to find kernels
+ * that keep something from that call.
  *
  *	KL_AUTO(kl_search_release) struct kl_search search = { 0 };
  *
@@ -20,19 +21,22 @@
 struct kl_search {
 	struct kl_drawn drawn;
 	struct kl_pool *pool;
-	struct kl_inquiry inquiry; /* its pool is NULL if nothing could be drawn */
+	struct kl_inquiry inquiry; /* inquiry.pool is NULL if no point could be drawn */
 };
 
-/** Draw points in the domain of the job of `listed`, if it has one, and judge the candidate there. */
+/** If the job of `listed` has a domain, draw points in it and judge the candidate at them. */
 int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, json_t *notes);
 void kl_search_release(struct kl_search *search);
 
-/* Prefix of failures at the smaller point of a pair. */
+/* Prefix of failure messages at the smaller point of a pair. */
 #define KL_SEARCH_AFTER "after a call at a larger point: "
 
-/** Judge the candidate at the drawn points of the inquiry's own job. */
+/** Judge the candidate at the points of the inquiry's job, all of which must be drawn. */
 int kl_search_points(struct kl_inquiry *inquiry);
-/** The member that is called first where `pt` is the smaller point of a pair; KL_POOL_NONE: none. */
+/**
+ * If `pt` is the smaller point of a pair, return the pool index of the member at the larger one
+ * that is called first, otherwise KL_POOL_NONE.
+ */
 size_t kl_search_before(const struct kl_inquiry *inquiry, const struct kl_point *pt);
 
 #endif

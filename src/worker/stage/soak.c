@@ -6,20 +6,20 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-#define CALLS 50 /* plus fewer than MORE, so that no kernel can foresee their number */
+#define CALLS 50 /* plus a random number below MORE, so that no kernel can foresee the number */
 #define MORE 16
-#define MANY 150 /* the same where a call costs less than CHEAP_NS */
+#define MANY 150 /* in place of CALLS and MORE if a call costs less than CHEAP_NS */
 #define MANY_MORE 100
 #define CHEAP_NS 500000
-/* Processor time for the soak of an expensive point, and for that of the cheapest. */
+/* Most processor time of a soak: SOAK_NS at an expensive point, MOST_NS at the cheapest. */
 #define SOAK_NS ((int64_t)500000000)
 #define MOST_NS ((int64_t)60000000000)
 
 /* The calls of one process. */
 struct soak {
-	size_t *member;
-	bool *side;
-	size_t n, before;
+	size_t *member;   /* pool indices, in order */
+	bool *side;       /* guard side of each call; true: right */
+	size_t n, before; /* before: member at another point to call first, or KL_POOL_NONE */
 };
 
 static void soak_release(struct soak *soak)
@@ -38,7 +38,9 @@ static size_t cheapest_point(const struct kl_inquiry *inquiry)
 	return best;
 }
 
-/* The most expensive point at which many calls are cheap enough; npoint if there is none. */
+/*
+ * Return the most expensive point at which there is time for CALLS calls; npoint if there is none.
+ */
 static size_t dearest_point(const struct kl_inquiry *inquiry)
 {
 	size_t best = inquiry->job->npoint;
@@ -50,7 +52,7 @@ static size_t dearest_point(const struct kl_inquiry *inquiry)
 	return best;
 }
 
-/* Draw members of a point, and one at another, cheap point to come first. */
+/* Draw members at point `pt`, and one at another, cheap point to be called first. */
 static void draw_calls(struct soak *soak, const struct kl_inquiry *inquiry,
 		       const struct kl_point *pt, struct kl_rng *rng)
 {
@@ -89,7 +91,7 @@ static int soak_point(struct kl_inquiry *inquiry, size_t at, size_t n, struct kl
 	return kl_inquiry_round(inquiry, &round);
 }
 
-/* Number of calls at the cheapest point, from what one costs; 0: it is too slow. */
+/* Return how many calls to make at the cheapest point, given the cost of one; 0: it is too slow. */
 static size_t count_calls(struct kl_inquiry *inquiry, size_t at, struct kl_rng *rng, json_t *notes)
 {
 	int64_t cost = inquiry->cost[at] > 0 ? inquiry->cost[at] : 1;
@@ -102,16 +104,16 @@ static size_t count_calls(struct kl_inquiry *inquiry, size_t at, struct kl_rng *
 	if (most >= KL_SOAK_LEAST) {
 		if (most < CALLS)
 			kl_blocks_note(notes,
-				       "%s: calls of %.2g s: only %lld in one process, not %d",
+				       "%s: a call takes %.2g s: the soak made only %lld calls in "
+				       "one process, not %d",
 				       inquiry->job->point[at].id, (double)cost / 1e9,
 				       (long long)most, CALLS);
 		return (size_t)most;
 	}
-	snprintf(
-		inquiry->doubt, sizeof(inquiry->doubt),
-		"a call takes %.2g s of processor time or more: too slow to make %d in one process, "
-		"without which nobody knows whether later calls are right",
-		(double)cost / 1e9, KL_SOAK_LEAST);
+	snprintf(inquiry->doubt, sizeof(inquiry->doubt),
+		 "a call takes %.2g s of processor time or more: too slow to make %d calls in one "
+		 "process, which are needed to judge whether later calls are right",
+		 (double)cost / 1e9, KL_SOAK_LEAST);
 	return 0;
 }
 

@@ -6,17 +6,18 @@
 
 /*
  * soak - makes many calls of a kernel in C in one process, with inputs that change at random. This
- * catches kernels that are right only the first few times, or that sum in another order later on.
- * On a GPU ordinary_calls.h does this.
+ * finds kernels that are right only the first few times, or that sum in another order later on.
+ * On a GPU, ordinary_calls.h makes such calls.
  *
- * The number of calls does not depend on how long they take: at the cheapest point all are made,
- * unless they would take more than a minute. Then fewer are made, and a note says so; a kernel too
- * slow even for KL_SOAK_LEAST calls is not judged (inquiry.doubt). Where calls are cheap enough,
- * the most expensive point is soaked too.
+ * The calls are made at the cheapest point, and a slow kernel gets as many, so that it cannot end
+ * the soak early. Only if they would take more than a minute, fewer are made, and a note says so if
+ * they are few. If a minute is too short even for KL_SOAK_LEAST calls, no call is made, and
+ * inquiry.doubt says why. Further calls are made at the most expensive point at which a call costs
+ * little enough.
  */
 #define KL_SOAK_LEAST 6
 
-/** Returns 0 whatever the kernel did. Call it when all points have been called. */
+/** Soak a candidate that has been called at all points. Returns 0 whatever the kernel did. */
 int kl_soak(struct kl_inquiry *inquiry, json_t *notes);
 
 #endif

@@ -5,24 +5,26 @@
 #include "worker/pool/pool.h"
 
 /*
- * stages - the stages of a job; each adds its part to the result (docs/formats.md, "result"). They
- * return 0 if they could run, whatever the verdict.
+ * stages - the functions that run the stages of a job. Each adds its findings to the result
+ * (docs/formats.md, "result") and returns 0 if it could run, whatever the verdict.
  */
 
 /**
- * Contract audit: trivial answers must fail, every input must affect an output, and inputs in a
- * lower format must fail. Sets result.audit.
+ * Audit the contract: check that its rules refuse trivial answers and answers computed from inputs
+ * rounded to a lower format, and that every input affects an output. Sets result.audit; if there is
+ * a problem also result.status, class and message.
  */
 int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**
- * Call the candidate on the members of the pool, with both guard sides, and check that it is
- * deterministic under different poison. Sets result.correct; on failure also result.status, class
- * and message.
+ * Call the candidate with the members of the pool, with buffers on both guard sides and different
+ * poison, and judge its answers and whether it is deterministic. Sets result.correct; on failure
+ * also result.status, class and message.
  */
 int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**
- * Time the candidate against parent, baseline and itself, in blocks (measure/blocks.h); every timed
- * call is checked. Sets result.profile; on failure also result.status, class and message.
+ * Time the candidate against parent, baseline and itself, in blocks (measure/blocks.h), and judge
+ * the answers of all timed calls. Sets result.profile; on failure also result.status, class and
+ * message.
  */
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**
@@ -31,8 +33,8 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
  */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc);
 /**
- * Call the candidate once at the first performance point, for a tool that observes it; nothing is
- * judged.
+ * Call the candidate once at the first performance point, so that a tool can observe the call.
+ * Judges nothing.
  */
 int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 

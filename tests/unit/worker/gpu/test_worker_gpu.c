@@ -932,7 +932,7 @@ static void try_thrift(struct gpu_fixture *fixture, const struct thrift *thrift)
 	if (thrift->note)
 		assert_contains(notes, thrift->note);
 	else if (strcmp(notes, "null")) /* what a busy machine makes of cheap calls */
-		assert_contains(notes, "ordinary ones in a row");
+		assert_contains(notes, "ordinary calls in a row");
 }
 
 /*

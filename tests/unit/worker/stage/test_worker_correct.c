@@ -107,12 +107,12 @@ static void cheating_kernels_are_refused(void **state)
 		  GEMM "{ float now[4] = { A[0], A[M*K-1], B[0], B[K*N-1] };"
 		  "if (!memcmp(now, key, 16)) { memcpy(C, kept, M * N * 4); return; }" PLAIN
 		  "memcpy(key, now, 16); memcpy(kept, C, M * N * 4); }", "cheat", "case0",
-		  "kept by a part of the content" },
+		  "recognized by only a part of the input" },
 		{ "bystride", "static float kept[4096], key[64];\n"
 		  GEMM "{ float now[64] = { 0 }; for (int64_t i = 0; i < M * K; i += 67) now[i / 67] = A[i];"
 		  "if (!memcmp(now, key, sizeof(key))) { memcpy(C, kept, M * N * 4); return; }" PLAIN
 		  "memcpy(key, now, sizeof(key)); memcpy(kept, C, M * N * 4); }", "cheat", "case0",
-		  "kept by a part of the content" },
+		  "recognized by only a part of the input" },
 		/* not at the first meeting */
 		{ "second", "static float kept[4096], key; static int met;\n"
 		  GEMM "{ if (key == A[0] && M * N == 4096 && met++) { memcpy(C, kept, M * N * 4); return; }" PLAIN
@@ -123,7 +123,7 @@ static void cheating_kernels_are_refused(void **state)
 		  GEMM "{ float own[4096];" RIGHT("own[i*N+j]") "memcpy(C, n == M * N ? kept : own, M * N * 4);"
 		  "memcpy(kept, own, M * N * 4); n = M * N; }", "cheat", "case0", "an earlier input's answer was" },		/* right a few times, then lazy */
 		{ "tired", "static int calls;\n" GEMM "{ if (calls++ > 20) M /= 2;" PLAIN "}",
-		  "nondeterministic", NULL, "soak: this input was answered rightly before" },
+		  "nondeterministic", NULL, "soak: this input was answered correctly in an earlier call" },
 		/* bits that depend on what came before */
 		{ "moody", "static int calls;\n" GEMM "{" PLAIN
 		  "if (calls++ & 1) { union { float f; uint32_t u; } x = { C[0] }; x.u ^= 1; if (K > 1 && A[0] != (int)A[0]) C[0] = x.f; } }",
@@ -154,7 +154,7 @@ static void slow_kernels_are_soaked_as_well(void **state)
 	static const struct kernel kernels[] = {
 		{ "spins", "static int calls; static volatile int spin;\n"
 		  GEMM "{ for (spin = 0; spin < 10000000; spin++) ; if (++calls > 45) M /= 2; if (!M) C[0] = 1; " PLAIN "}",
-		  "nondeterministic", NULL, "soak: this input was answered rightly before" },
+		  "nondeterministic", NULL, "soak: this input was answered correctly in an earlier call" },
 		/* within tolerance, but not the same sum */
 		{ "regroups", "static int calls;\n"
 		  GEMM "{ int late = ++calls > 40; for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { float s = 0;"
@@ -185,7 +185,7 @@ static void a_kernel_too_slow_to_be_soaked_is_not_judged(void **state)
 		assert_int_equal(json_array_size(notes), i == 1);
 		if (i == 1)
 			assert_contains(json_string_value(json_array_get(notes, 0)),
-					"only 24 in one process, not 50");
+					"only 24 calls in one process, not 50");
 		assert_int_equal(*inquiry.doubt != '\0', i == 2);
 		if (i == 0)
 			assert_true(inquiry.calls >= 150);

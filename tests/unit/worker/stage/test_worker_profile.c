@@ -283,7 +283,7 @@ static void one_processor(void **state)
 	assert_string_equal(
 		json_string_value(json_array_get(
 			json_object_get(json_object_get(record, "profile"), "notes"), 0)),
-		"one processor: not profiled");
+		"not profiled: there is only one processor");
 }
 
 /* The time limit holds, by and large, when no precision can be reached. */
