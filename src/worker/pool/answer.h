@@ -6,8 +6,8 @@
 #include "worker/pool/pool.h"
 
 /*
- * answer - a made-up answer, to find out whether the rules accept it. It has one buffer for each
- * output, in the kernel's dtype.
+ * answer - holds a made-up answer, to find out whether the rules accept it. It has one buffer for
+ * each output, in the kernel's dtype.
  *
  *	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
  *
@@ -16,7 +16,7 @@
  *	kl_answer_compare(&mismatch, job, m, &x);
  */
 struct kl_answer {
-	char *bytes[KL_MAX_ARGS]; /* outputs only */
+	char *bytes[KL_MAX_ARGS]; /* by argument; NULL: not an output, or no room yet */
 };
 
 void kl_answer_release(struct kl_answer *answer);
@@ -24,20 +24,20 @@ void kl_answer_release(struct kl_answer *answer);
 void kl_answer_room(struct kl_answer *answer, const struct kl_job *job,
 		    const struct kl_member *member);
 /**
- * Set output `i` to an oracle's output `from`: real numbers (double if `real_is_double`, otherwise
- * float), or the integers themselves.
+ * Set output `i` to an oracle's output `from`: if the output's dtype is a float, from doubles
+ * (`real_is_double`) or floats; otherwise from integers of the same dtype.
  */
 void kl_answer_put(struct kl_answer *answer, const struct kl_job *job,
 		   const struct kl_member *member, size_t i, const void *from, bool real_is_double);
 /** Set every output to the truth of `member`, rounded to the dtype. */
 void kl_answer_truth(struct kl_answer *answer, const struct kl_job *job,
 		     const struct kl_member *member);
-/** Compare this answer with `member`, as kl_compare() does. */
+/** Compare the answer with the truth of `member`, as kl_compare() does. */
 int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job,
 		      const struct kl_member *member, const struct kl_answer *answer);
 /**
- * Judge the answer with kl_compare_first(): 1 if it is right; 0 if not, with the first wrong
- * element in *at; negative on error.
+ * Judge the answer with kl_compare_first(). Returns 1 if it is right; 0 if not, with the first
+ * wrong element in *at; negative on error.
  */
 int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job,
 		    const struct kl_member *member, const struct kl_answer *answer);

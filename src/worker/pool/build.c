@@ -15,7 +15,7 @@
 #include "worker/pool/member_bytes.h"
 
 #define SHARES ((size_t)8)            /* most threads at one point */
-#define SHARE_BYTES ((size_t)1 << 30) /* most memory for the members they work on */
+#define SHARE_BYTES ((size_t)1 << 30) /* most bytes of the members that these threads work on */
 
 char *kl_poolbuild_path(const char *dir, size_t i)
 {
@@ -23,7 +23,7 @@ char *kl_poolbuild_path(const char *dir, size_t i)
 }
 
 /*
- * Key of a member. Each has a key of its own, so that nobody can compute one member from another.
+ * Derive the key of a member. Each member has its own, so that nobody can compute one from another.
  */
 static struct kl_key member_key(const struct kl_poolbuild *poolbuild,
 				const struct kl_member *member)
@@ -62,8 +62,8 @@ static int write_file(const char *path, const char *data, size_t n)
 }
 
 /*
- * Writes a member's file in a thread while the next member is made. Error messages are per thread,
- * so the error is kept here for the thread that waits for the writer.
+ * A thread that writes a member's file while the next member is made. Error messages are per
+ * thread, so the error is kept here for the thread that waits for this one.
  */
 struct writer {
 	pthread_t thread;
@@ -127,20 +127,20 @@ static int writer_start(struct writer *writer, char *path, char *data, size_t n)
 /* -- one point -------------------------------------------------------------- */
 
 /*
- * The members of one point. Threads (shares) take the next one in turn; the leading share makes the
- * first member and the twin.
+ * The members of one point. Each of its threads (shares) takes the next member that no thread has
+ * taken; the leading share first makes the first member and the twin.
  */
 struct making {
 	const struct kl_poolbuild *poolbuild;
 	size_t first, last, twin; /* members [first, last); twin is SIZE_MAX if none is planned */
-	atomic_size_t next;
+	atomic_size_t next;       /* the next member to make */
 	atomic_bool failed;
 };
 
 struct share {
 	struct making *making;
 	bool leads;
-	int64_t cost; /* least ns of a call of both oracles; 0: it called none */
+	int64_t cost; /* lowest ns of a call of each oracle, added up; 0: no calls */
 	struct kl_oracles oracles;
 	struct writer writer;
 };
@@ -226,7 +226,7 @@ static int make_share(void *ctx)
 	if (err < 0)
 		atomic_store(&making->failed, true);
 	share->cost = share->oracles.ns[0] + share->oracles.ns[1];
-	/* child processes die with the thread that started them, so release them here */
+	/* child processes die with the thread that started them, so the thread releases them */
 	share_release(share);
 	return err;
 }
@@ -238,7 +238,7 @@ static size_t shares_of(const struct kl_poolbuild *poolbuild, const struct makin
 	size_t n = (making->last - making->first) / 2, room;
 	struct kl_poolfile layout;
 
-	/* starting more children does not pay off at a small point */
+	/* at a small point, starting more children takes longer than it saves */
 	if (!poolbuild->member[making->first].point->perf || n < 2)
 		return 1;
 	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[making->first]);

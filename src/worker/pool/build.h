@@ -9,7 +9,7 @@
  * build - builds the files of a pool's members, on all processors. Each thread has its own oracles.
  * The contents of a file depend only on job, member and key, not on the thread or the order.
  *
- * On a GPU, which does one thing at a time anyway, a single thread builds them all.
+ * For a GPU, which makes one call at a time anyway, a single thread builds all files.
  */
 struct kl_poolbuild {
 	const struct kl_job *job;
@@ -18,17 +18,20 @@ struct kl_poolbuild {
 	/* members grouped by point, each point's first noise draw first */
 	const struct kl_member *member;
 	size_t n;
-	/* for each point of the job: least ns of a call of both oracles; NULL: not wanted */
+	/*
+	 * output, for each point of the job: lowest ns of a call of each oracle, added up; NULL:
+	 * not wanted
+	 */
 	int64_t *cost;
 };
 
 /**
- * Build all files. Errors are those of kl_pool_open(). A near-duplicate input (twin) that cannot be
- * made becomes an empty file.
+ * Build all files. Errors are those of kl_pool_open(). The file of a twin or
+ * further member that cannot be made is empty.
  */
 int kl_poolbuild(const struct kl_poolbuild *poolbuild);
 
-/** Path of the file of member `i`; the caller frees it. */
+/** Return the path of member `i`'s file; the caller frees it. */
 char *kl_poolbuild_path(const char *dir, size_t i);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 #define TRIES 400                     /* points drawn before kl_domain_draw() gives up */
-#define PRIME_LOOKS 64                /* numbers tried from a random one on, to find a prime */
+#define PRIME_LOOKS 64                /* successive numbers that are tested to find a prime */
 #define PRIME_MOST ((int64_t)1 << 24) /* testing larger numbers would take too long */
 
 bool kl_domain_has(struct kl_expr *const *condition, size_t ncondition, const int64_t *dim)
@@ -32,13 +32,13 @@ static int64_t pick_between(struct kl_rng *rng, int64_t lo, int64_t hi)
 	return lo + (int64_t)kl_rng_below(rng, (uint64_t)(hi - lo) + 1);
 }
 
-/* -1, 0 or 1 */
+/* Return -1, 0 or 1 at random. */
 static int64_t pick_offset(struct kl_rng *rng)
 {
 	return pick_between(rng, -1, 1);
 }
 
-/* A number in the interval, all magnitudes equally likely. */
+/* Return a random number in the interval; all magnitudes are equally likely. */
 static int64_t pick_magnitude(struct kl_rng *rng, int64_t lo, int64_t hi)
 {
 	double least = log((double)(lo < 1 ? 1 : lo)), most = log((double)(hi < 1 ? 1 : hi) + 1);
@@ -64,7 +64,7 @@ static int64_t pick_prime(struct kl_rng *rng, int64_t lo, int64_t hi)
 	return from;
 }
 
-/* A neighbour of a power of two. */
+/* Return a random power of two, or a number next to one. */
 static int64_t pick_power(struct kl_rng *rng, int64_t hi)
 {
 	int most = 0;
@@ -74,7 +74,10 @@ static int64_t pick_power(struct kl_rng *rng, int64_t hi)
 	return ((int64_t)1 << kl_rng_below(rng, (uint64_t)most + 1)) + pick_offset(rng);
 }
 
-/* A neighbour of a few times a divisor of a known value: tiles are often such divisors. */
+/*
+ * Return a small multiple of a divisor of a known value, or a number next to it: the sizes of tiles
+ * are often such divisors.
+ */
 static int64_t pick_part(struct kl_rng *rng, int64_t known, int64_t hi)
 {
 	int64_t part = known;
@@ -118,7 +121,7 @@ static int64_t pick_suggestion(const struct kl_domain_draw *draw, size_t d, int6
 	}
 }
 
-/* A divisor of `of` in the interval; 0: none was found. */
+/* Return a random divisor of `of` in the interval; 0: none was found. */
 static int64_t pick_divisor(struct kl_rng *rng, int64_t of, int64_t lo, int64_t hi)
 {
 	int64_t found = 0, n = 0;
@@ -144,7 +147,7 @@ static bool pick_value(int64_t *out, const struct kl_domain_draw *draw,
 		return *out > 0;
 	}
 	count = (hi - first) / range->step;
-	/* the number of steps is what matters where only multiples are allowed */
+	/* if only multiples are allowed, kernels often fail at certain numbers of steps */
 	if (range->step > 1 && kl_rng_below(rng, 2)) {
 		value = pick_suggestion(draw, d, 0, count, rng);
 	} else {
@@ -158,7 +161,7 @@ static bool pick_value(int64_t *out, const struct kl_domain_draw *draw,
 
 /* -- a point -------------------------------------------------------------------- */
 
-/* A dim can be 0 only if a known point has 0 there. */
+/* Return the range of a dim without conditions. It has 0 only if a known point has 0 there. */
 static struct kl_domain_range whole_range(const struct kl_domain_draw *draw, size_t d)
 {
 	struct kl_domain_range range = { .lo = 1, .hi = draw->most[d], .step = 1 };
@@ -175,7 +178,7 @@ static double factor_of(int64_t value)
 	return value > 1 ? (double)value : 1;
 }
 
-/* The least volume that the conditions allow for the dims that have no value yet, without `d`. */
+/* Return the smallest volume that the dims without a value, except `d`, can have. */
 static double least_rest(const struct kl_domain_draw *draw, size_t d, const int64_t *dim,
 			 const bool *known, struct kl_rng *rng)
 {

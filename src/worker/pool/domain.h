@@ -9,11 +9,12 @@
 /*
  * domain - draws dims that meet a list of conditions, such as the `domain` of a contract.
  *
- * The dims are drawn one after the other, in random order. Each condition whose other names have
- * values by then narrows the next one: to an interval, to the multiples of a number, to the divisors
- * of one. Within these limits a dim is preferably a number at which kernels fail: the least and the
- * greatest, primes, neighbours of powers of two, of the known values and of their parts. What the
- * limits do not express (!=, for example) is tested at the end, and all dims are drawn again.
+ * The dims are drawn one after the other, in random order. A condition in which all other dims have
+ * values already narrows the values of the next dim: to an interval, to the multiples of a number
+ * or to the divisors of a number. Within these limits, numbers are preferred at which kernels often
+ * fail: the smallest and the largest, primes, neighbours of powers of two, of known values and of
+ * divisors of known values. All conditions are tested at the end, since some cannot narrow a dim
+ * (!=, for example); if one does not hold, all dims are drawn again.
  *
  *	struct kl_domain_draw draw = { .condition = c, .ncondition = n, .ndim = 3, ... };
  *	err = kl_domain_draw(dim, &draw, &rng);
@@ -25,30 +26,32 @@ struct kl_domain_draw {
 	/* known points of the domain, at least one; their values suggest others */
 	const int64_t (*known)[KL_MAX_DIMS];
 	size_t nknown;
-	/* smallest and largest value of each dim, within the conditions; `least` 0: none */
+	/* smallest and largest value of each dim, besides the conditions; `least` 0: no limit */
 	int64_t least[KL_MAX_DIMS], most[KL_MAX_DIMS];
 	double volume; /* largest product of all dims, where 0 counts as 1 */
-	/** A further test of a point that meets all conditions; NULL: none. */
+	/** Return true if a point that meets all conditions may be drawn; NULL: each may. */
 	bool (*fits)(const void *ctx, const int64_t *dim);
 	const void *ctx;
 };
 
-/** Draw a point into `dim`. KL_ENO: none was found; there is no message. */
+/** Draw a point into `dim`. KL_ENO: no point was found; sets no message. */
 int kl_domain_draw(int64_t *dim, const struct kl_domain_draw *draw, struct kl_rng *rng);
 
-/** True if all conditions hold at `dim`; one that has no value there does not hold. */
+/**
+ * Return true if all conditions hold at `dim`. A condition that cannot be computed does not hold.
+ */
 bool kl_domain_has(struct kl_expr *const *condition, size_t ncondition, const int64_t *dim);
 
-/* The values of one dim that conditions allow once other dims are known. */
+/* The values of one dim that conditions allow once other dims have values. */
 struct kl_domain_range {
 	int64_t lo, hi;
-	int64_t step, rest; /* a value leaves `rest` when divided by `step` */
-	int64_t multiple;   /* every value divides this number; 0: no such limit */
+	int64_t step, rest; /* every value leaves the remainder `rest` when divided by `step` */
+	int64_t multiple;   /* every value is a divisor of this number; 0: no such limit */
 };
 
 /**
  * Narrow `range` by the conditions on dim `d`. `known[i]`: dim i has the value dim[i]. Of two
- * conditions joined by ||, one is chosen at random. False: no value is left.
+ * conditions joined by ||, one is chosen at random. Returns false if no value is left.
  */
 bool kl_domain_narrow(struct kl_domain_range *range, struct kl_expr *const *condition,
 		      size_t ncondition, size_t d, const int64_t *dim, const bool *known,

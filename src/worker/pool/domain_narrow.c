@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* domain_narrow - the values of one dim that conditions allow once other dims are known */
+/* domain_narrow - narrows the values of one dim by conditions, once other dims have values */
 #include "base/error.h"
 #include "plan/expr_tree.h"
 #include "worker/pool/domain.h"
 
-#define LARGE ((int64_t)1 << 62) /* limits beyond this are none */
+#define LARGE ((int64_t)1 << 62) /* an end of an interval at or beyond this does not limit it */
 #define MAX_STEP 65536           /* larger steps are left to the final test */
 
 struct narrowing {
@@ -15,7 +15,10 @@ struct narrowing {
 	struct kl_rng *rng;
 };
 
-/* True if every name in the expression has a value; then *out is the expression's. */
+/*
+ * Return true if the expression can be computed, since every dim in it has a value; *out is the
+ * result.
+ */
 static bool value_of(int64_t *out, const struct narrowing *narrowing, const struct kl_expr *expr)
 {
 	bool used[KL_MAX_DIMS] = { false };
@@ -52,7 +55,7 @@ static __int128 ceil_div(__int128 value, __int128 by)
 	return -floor_div(-value, by);
 }
 
-/* An interval that an expression must lie in; an end at ±LARGE does not limit it. */
+/* The interval that the value of an expression must lie in; an end at ±LARGE is no limit. */
 struct interval {
 	int64_t lo, hi;
 };
@@ -70,7 +73,7 @@ static struct interval mirrored(struct interval in)
 	return (struct interval){ -in.hi, -in.lo };
 }
 
-/* The factor of a positive number that keeps the product inside. */
+/* Return the interval of x for which x * `by` lies in `in`; `by` is positive. */
 static struct interval divided(struct interval in, int64_t by)
 {
 	return (struct interval){
@@ -80,8 +83,9 @@ static struct interval divided(struct interval in, int64_t by)
 }
 
 /*
- * The dividend, of a positive divisor, whose quotient is inside. A quotient is rounded towards zero,
- * or upwards if `up`; the signs for which this differs are left to the final test.
+ * Return an interval that has every x for which x / `by` lies in `in`; `by` is positive. The
+ * quotient is rounded towards zero, or upwards if `up`. Where the signs matter, the interval is too
+ * wide, and the final test decides.
  */
 static struct interval multiplied(struct interval in, int64_t by, bool up)
 {
@@ -97,7 +101,10 @@ static struct interval multiplied(struct interval in, int64_t by, bool up)
 static void narrow_to(const struct narrowing *narrowing, const struct kl_expr *expr,
 		      struct interval in);
 
-/* One side of a sum, product or quotient has the value `by`; the other one is narrowed. */
+/*
+ * Narrow the side of a sum, product, quotient, minimum or maximum whose other side has the value
+ * `by`, so that the result lies in `in`.
+ */
 static void narrow_side(const struct narrowing *narrowing, const struct kl_expr *expr,
 			bool left_known, int64_t by, struct interval in)
 {
@@ -122,7 +129,7 @@ static void narrow_side(const struct narrowing *narrowing, const struct kl_expr 
 		if (!left_known && by > 0)
 			narrow_to(narrowing, open, multiplied(in, by, expr->op == KL_OP_CDIV));
 		break;
-	case KL_OP_MIN: /* limits the open side from above only if the known one is too large */
+	case KL_OP_MIN: /* limits the open side from above only if the known side is too large */
 		narrow_to(narrowing, open, (struct interval){ in.lo, by > in.hi ? in.hi : LARGE });
 		break;
 	case KL_OP_MAX:
@@ -152,7 +159,7 @@ static void narrow_to(const struct narrowing *narrowing, const struct kl_expr *e
 	}
 }
 
-/* Combine "leaves `rest` when divided by `step`" with the range's own step. */
+/* Narrow the range to values that also leave the remainder `rest` when divided by `step`. */
 static void narrow_step(struct kl_domain_range *range, int64_t step, int64_t rest)
 {
 	int64_t value = range->rest, lcm;
@@ -162,7 +169,7 @@ static void narrow_step(struct kl_domain_range *range, int64_t step, int64_t res
 	rest = (rest % step + step) % step;
 	for (int64_t k = 0; k < step && value % step != rest; k++)
 		value += range->step;
-	if (value % step != rest) { /* nothing leaves both rests */
+	if (value % step != rest) { /* no value leaves both remainders */
 		range->hi = range->lo - 1;
 		return;
 	}
@@ -174,7 +181,7 @@ static void narrow_step(struct kl_domain_range *range, int64_t step, int64_t res
 	range->rest = value % lcm;
 }
 
-/* `expr` is a remainder that must be `rest`. */
+/* Narrow the range so that `expr`, a remainder, is `rest`. */
 static void narrow_remainder(const struct narrowing *narrowing, const struct kl_expr *expr,
 			     int64_t rest)
 {
@@ -245,7 +252,9 @@ static void narrow_condition(const struct narrowing *narrowing, const struct kl_
 		narrow_condition(narrowing, expr->left);
 		narrow_condition(narrowing, expr->right);
 	} else if (expr->op == KL_OP_OR) {
-		/* 2: the condition holds already; 1: narrow by its right side; 0: by its left side */
+		/*
+		 * 2: the condition holds already; 1: narrow by its right side; 0: by its left side
+		 */
 		if (value_of(&value, narrowing, expr->left))
 			value = value ? 2 : 1;
 		else if (value_of(&value, narrowing, expr->right))

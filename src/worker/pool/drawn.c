@@ -12,24 +12,25 @@
 #include "worker/pool/domain.h"
 
 /*
- * Time of both oracles together for one member of a larger point. There are some dozens of members,
- * so that they take a few tenths of a second.
+ * Time in ns that both oracles together may take for one member of a larger point. Some dozens of
+ * members then take a few tenths of a second.
  */
 #define MEMBER_NS 2000000
-#define LEAST_VOLUME 4096.0 /* a product of dims that is always allowed */
+#define LEAST_VOLUME 4096.0 /* a product of dims that is allowed however slow the oracle is */
 #define MOST_VOLUME ((double)(1 << 24))
-#define SMALLER 64 /* the smaller point of a pair has this much less volume */
+#define SMALLER 64 /* the volume of the smaller point of a pair is limited to 1/64 */
 #define LEAST_BYTES ((int64_t)1 << 20)
 #define MOST_BYTES ((int64_t)64 << 20) /* of all tensors together */
 #define LEAST_EXTENT 64
-#define LOOKS 32 /* points that are looked at for a large one */
+#define LOOKS 32 /* points that are drawn to find a large one */
 
 /* -- limits --------------------------------------------------------------------- */
 
 /*
- * Nanoseconds of an operation: the most that was measured at a listed point, since some oracles need
- * more operations than the product of the dims. Apart from the largest point, whose time is that of
- * its operations in any case, only calls that took much longer than the shortest one count.
+ * Return how many ns of oracle time a volume of 1 takes at most at the listed points; it differs,
+ * since some oracles need more operations than the product of the dims. Besides the largest point,
+ * only points count at which the oracles took much longer than the shortest time: in other calls
+ * most of the time is overhead.
  */
 static double operation_ns(const struct kl_job *job, const struct kl_pool *pool)
 {
@@ -54,7 +55,7 @@ static double operation_ns(const struct kl_job *job, const struct kl_pool *pool)
 	return most;
 }
 
-/* The largest product of the dims that MEMBER_NS allows. */
+/* Return the largest product of the dims for which the oracles take at most MEMBER_NS. */
 static double volume_limit(const struct kl_job *job, const struct kl_pool *pool)
 {
 	double each = operation_ns(job, pool), least = INFINITY, most = 0;
@@ -76,9 +77,9 @@ static double volume_limit(const struct kl_job *job, const struct kl_pool *pool)
 struct drawing {
 	const struct kl_job *job;
 	struct kl_domain_draw draw;
-	int64_t (*known)[KL_MAX_DIMS];
-	int64_t bytes; /* largest size of all tensors together */
-	double larger; /* volume of the larger point of a pair */
+	int64_t (*known)[KL_MAX_DIMS]; /* dims of the listed points; owned */
+	int64_t bytes;                 /* most bytes of all tensors together */
+	double larger;                 /* largest volume of the larger point of a pair */
 	struct kl_rng rng;
 	int64_t found[KL_DRAWN_POINTS][KL_MAX_DIMS];
 	size_t nfound;
@@ -94,7 +95,7 @@ static bool same_dims(const struct drawing *drawing, const int64_t *left, const 
 	return !memcmp(left, right, drawing->job->ndim * sizeof(*left));
 }
 
-/* True if the domain has this point, and it is neither listed nor drawn so far. */
+/* Return true if a point of the domain is neither listed nor drawn yet, and not too large. */
 static bool is_new(const void *ctx, const int64_t *dim)
 {
 	const struct drawing *drawing = ctx;
@@ -161,7 +162,9 @@ static bool draw_once(struct drawing *drawing, double volume)
 	return true;
 }
 
-/* The smallest group of a noise rule at the point drawn last. */
+/*
+ * Return the size of the smallest group of a noise rule at the point drawn last; 0: no such point.
+ */
 static size_t last_group(const struct drawing *drawing)
 {
 	struct kl_point pt;
@@ -173,8 +176,8 @@ static size_t last_group(const struct drawing *drawing)
 }
 
 /*
- * The larger point of a pair: it has at least an eighth of the volume and groups of at least `group`
- * elements, if such a point is found.
+ * Draw the larger point of a pair: one with at least an eighth of the allowed volume and with
+ * groups of at least `group` elements, or any other if none is found.
  */
 static bool draw_larger(struct drawing *drawing, size_t group)
 {
@@ -193,8 +196,8 @@ static bool draw_larger(struct drawing *drawing, size_t group)
 }
 
 /*
- * Draw a pair. One dim of the larger point, a different one in each pair, exceeds all listed values,
- * if the domain allows it. If the domain has no smaller point, both are as large.
+ * Draw a pair of points. If the domain allows it, dim `exceed` of the larger point exceeds all
+ * listed values. If no smaller point is found, both points may be large.
  */
 static bool draw_pair(struct drawing *drawing, size_t exceed, size_t group)
 {
@@ -210,7 +213,7 @@ static bool draw_pair(struct drawing *drawing, size_t exceed, size_t group)
 
 /* -- the job --------------------------------------------------------------------------- */
 
-/* Add the bounds of `index` at all points to the fills of a band. */
+/* Add the bounds of fill 'index' at the drawn points to the fills of a band. */
 static int copy_fills(json_t *band, const struct kl_drawn *drawn)
 {
 	const char *name;
@@ -265,7 +268,7 @@ static int make_job(struct kl_drawn *out, const struct kl_job *job,
 	*out = (struct kl_drawn){ .job = *job };
 	out->job.point = kl_calloc(n + 1, sizeof(*out->job.point));
 	out->job.npoint = 0;
-	/* first, so that kl_drawn_release() never frees what is borrowed */
+	/* first of all, so that kl_drawn_release() never frees what the other job owns */
 	for (size_t i = 0; i < job->nargs; i++)
 		json_incref(out->job.arg[i].fill);
 	out->job.exact = out->job.bands = NULL;
@@ -299,7 +302,8 @@ int kl_drawn_make(struct kl_drawn *out, const struct kl_job *job, const struct k
 	}
 	for (size_t i = 0; i < KL_DRAWN_POINTS / 2 && any; i++)
 		any = draw_pair(&drawing, (exceed + i) % job->ndim,
-				i ? KL_TOLERANCE_ROOMY : 0); /* the first may be thin */
+				i ? KL_TOLERANCE_ROOMY :
+				    0); /* the first pair may have small groups */
 	return make_job(out, job, (const int64_t(*)[KL_MAX_DIMS])drawing.found, drawing.nfound);
 }
 

@@ -6,31 +6,32 @@
 #include "worker/pool/pool.h"
 
 /*
- * drawn - a job whose points are drawn in the domain of another job.
+ * drawn - makes a job whose points are drawn in the domain of another job.
  *
- * They are drawn anew in each run, so that nobody can prepare a kernel for them. The points come in
- * pairs, a larger one and a smaller one ("drawn0" and "drawn1", and so on); none is a listed one.
+ * The points are drawn anew in each run, so that nobody can prepare a kernel for them. They come in
+ * pairs, a larger point and a smaller one ("drawn0" and "drawn1", and so on). No drawn point is a
+ * listed point.
  *
- * What the oracle costs at the listed points bounds their size: all oracle calls at drawn points
- * together are to take no more than a fraction of a second. In every dim, and in bytes, they stay
- * within about twice what the contract lists.
+ * The size of the points is limited by the time of the oracle at the listed points, so that all
+ * oracle calls at drawn points together take no more than a fraction of a second. Each dim, and the
+ * size in bytes, is at most about twice the largest that the contract lists.
  */
 #define KL_DRAWN_POINTS 6
 
 struct kl_drawn {
-	/* a copy of the other job with other points, fills and bands; it borrows the rest */
+	/* a copy of the other job with its own points, fills and bands; borrows everything else */
 	struct kl_job job;
 };
 
 /**
- * Draw points under `key` for out->job: KL_DRAWN_POINTS, or as many as can be found, perhaps none.
- * `pool` is that of `job`, which knows what its oracle costs.
+ * Make a job with points drawn under `key`: KL_DRAWN_POINTS, or fewer if no more can be found, even
+ * none. `pool` is the pool of `job`; it has the cost of the oracle.
  */
 int kl_drawn_make(struct kl_drawn *out, const struct kl_job *job, const struct kl_pool *pool,
 		  const struct kl_key *key);
 /**
- * Make a job with only the `n` points in `of`, named "drawn0" and so on, like the job that replays a
- * failure at them (docs/formats.md, "Drawn points").
+ * Make a job with only the `n` points in `of`, named "drawn0" and so on, as in the job that replays
+ * a failure at these points (docs/formats.md, "Drawn points").
  */
 int kl_drawn_again(struct kl_drawn *out, const struct kl_job *job, const struct kl_point *const *of,
 		   size_t n);

@@ -33,9 +33,9 @@ struct fill {
 	struct fill *inner; /* repeat */
 	enum map map;
 	double scale;
-	bool unit;
-	int lower;       /* axis, or -1 */
-	int64_t running; /* rows covered by a running sum; 0: none */
+	bool unit;       /* scale each row to length 1 */
+	int lower;       /* axis of the triangle's rows; -1: no triangle */
+	int64_t running; /* number of rows in a running sum; 0: no running sums */
 };
 
 static void fill_free(struct fill *fill)
@@ -233,7 +233,7 @@ static void apply_maps(const struct fill *fill, double *row, size_t n)
 			row[i] /= sqrt(sum);
 }
 
-/* Draw one row. `first` is true for the first row, which `repeat` draws and keeps. */
+/* Draw one row. `first`: it is the first row; fill `repeat` keeps it for all others. */
 static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, size_t n, bool first)
 {
 	switch (fill->kind) {
@@ -283,7 +283,7 @@ static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, s
 	apply_maps(fill, row, n);
 }
 
-/* Turn row `i` into a row of a lower triangle: one on the diagonal, zeros to the right of it. */
+/* Turn row `i` into a row of a lower triangle: 1 on the diagonal, zeros to the right of it. */
 static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, int axis, size_t i)
 {
 	for (size_t outer = spec->naxes - 1; outer-- > (size_t)axis + 1;)
@@ -295,8 +295,8 @@ static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, i
 }
 
 /*
- * Add the previous row `before` to this one, unless a new stretch begins here, and store the sum in
- * both.
+ * Add the previous row `before` to this row, unless a new sum begins at it, and store the result in
+ * both. A sum has `stretch` rows.
  */
 static void make_running(double *row, double *before, size_t n, const struct kl_fill_spec *spec,
 			 int64_t stretch, size_t i)
@@ -322,7 +322,10 @@ static bool fits_whole(const struct fill *fill, const struct kl_fill_spec *spec)
 	       fill->map == MAP_NONE && fill->scale == 1.0 && !fill->unit;
 }
 
-/* two's complement, little-endian: the low bytes are the value as a narrower integer */
+/*
+ * Draw whole numbers without a detour over double. The low bytes of an int64_t are the narrower
+ * integer (two's complement, little-endian).
+ */
 static void draw_whole(char *out, const struct fill *fill, enum kl_dtype dtype, size_t n,
 		       struct kl_rng *rng)
 {
@@ -343,7 +346,10 @@ struct drawing {
 	size_t n, rows, block; /* elements of a row; number of rows; rows of a block */
 };
 
-/* Each block has a stream of its own, so that blocks can be drawn in parallel. */
+/*
+ * Start the random stream of a block. Each block has its own, so that blocks can be drawn in
+ * parallel.
+ */
 static void block_stream(struct kl_rng *rng, const struct drawing *drawing, size_t row)
 {
 	kl_rng_key(rng, &drawing->spec->key, row / drawing->block);
@@ -422,8 +428,8 @@ enum kl_fill_grain kl_fill_grain(const json_t *fill)
 }
 
 /*
- * The fill that a band ("exact3" of job->exact, "band1" of job->bands) sets for argument `name`, or
- * NULL.
+ * Return the fill that a band ("exact3" of job->exact, "band1" of job->bands) sets for argument
+ * `name`; NULL: it sets no fill.
  */
 static const json_t *band_fill(const struct kl_job *job, const char *band, const char *name)
 {

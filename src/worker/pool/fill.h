@@ -21,9 +21,9 @@ struct kl_fill_spec {
 	enum kl_dtype dtype;
 	const int64_t *extent;
 	size_t naxes;
-	const char *point; /* id of the point: the bound of `index` can differ by point */
+	const char *point; /* id of the point: the bound of fill `index` can depend on it */
 	struct kl_key key;
-	double factor; /* factor of a scale band, otherwise 1 */
+	double factor; /* by which a scale band multiplies values; otherwise 1 */
 };
 
 /**
@@ -32,7 +32,7 @@ struct kl_fill_spec {
  */
 int kl_fill_make(void *out, const struct kl_fill_spec *spec);
 
-/* The smallest part of a tensor that can be redrawn on its own without violating the fill. */
+/* The smallest part of a tensor that can be redrawn alone without violating the fill. */
 enum kl_fill_grain { KL_GRAIN_ELEMENT, KL_GRAIN_ROW, KL_GRAIN_TENSOR };
 enum kl_fill_grain kl_fill_grain(const json_t *fill);
 
@@ -40,9 +40,9 @@ enum kl_fill_grain kl_fill_grain(const json_t *fill);
 int kl_fill_number(double *out, const json_t *value);
 
 /**
- * Generate argument `arg` for a member (point, band, key), from the band's own fill for it or the
- * argument's fill, each argument under a key derived from `key`. Bands: "noise", "twin" (like noise),
- * "exact<i>", "band<i>", "scale-up", "scale-down".
+ * Generate argument `arg` for a member (point, band, key) from the fill that the band sets for it,
+ * or else from the argument's own fill. Each argument is drawn under its own key, derived from
+ * `key`. Bands: "noise", "twin" (like noise), "exact<i>", "band<i>", "scale-up", "scale-down".
  */
 int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt, const char *band,
 		 const struct kl_key *key, size_t arg);

@@ -8,7 +8,7 @@
 #include "worker/pool/fill.h"
 
 #define SORT_ELEMENTS ((int64_t)4 << 20) /* larger tensors are not sorted */
-#define TRIES 5                          /* attempts at a band that scales */
+#define TRIES 5                          /* attempts at a member of a band that scales */
 #define LEAST_ROW 4                      /* shorter rows are not rearranged */
 
 static const char *const names[] = {
@@ -44,7 +44,7 @@ enum kl_further kl_further_find(const struct kl_job *job, const char *band, size
 
 /* -- what a fill allows --------------------------------------------------------- */
 
-/* True for an input of floats whose fill allows any number. */
+/* Return true if the argument is a float input whose fill allows numbers of any size. */
 static bool is_spread(const struct kl_job_arg *arg)
 {
 	static const char *const kinds[] = { "normal", "uniform", "cauchy", "outliers" };
@@ -80,7 +80,9 @@ static bool can_rearrange(const struct kl_job_arg *arg, const struct kl_point *p
 	       kl_point_elements(pt, i) <= SORT_ELEMENTS;
 }
 
-/* True if a rule orders the values of this input; no rule says where a NaN belongs. */
+/*
+ * Return true if a rule orders the values of this input, since it cannot tell where a NaN belongs.
+ */
 static bool is_ordered(const struct kl_job *job, size_t arg)
 {
 	for (size_t i = 0; i < job->nrule; i++)
@@ -89,7 +91,10 @@ static bool is_ordered(const struct kl_job *job, size_t arg)
 	return false;
 }
 
-/* True if an output has whole numbers, which no NaN or infinity has as an answer. */
+/*
+ * Return true if an output, other than the indices of a sort, holds whole numbers: these cannot
+ * express NaN or infinity.
+ */
 static bool has_integers(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++) {

@@ -6,7 +6,7 @@
 #include "worker/compare/member.h"
 
 /*
- * further - bands of values that no contract lists, but that its fills allow:
+ * further - chooses and draws bands of values that no contract lists, but that its fills allow:
  *
  *	graded-<dim>	a few slices along a dim are far larger than the others
  *	wide		every element has a magnitude of its own
@@ -18,15 +18,15 @@
  *	sorted reversed	the rows of the last axis in order
  *	nan inf		one element is no number
  *
- * A fill is a promise. Only inputs that the contract sweeps are scaled, and only if their fill is
- * normal, uniform, cauchy or outliers; only such a fill without map, unit, lower or running is
- * replaced by zeros, NaN or infinities. Rows are rearranged only where each element is drawn on its
- * own; what they hold are values of the fill. No NaN is drawn for a rule that orders values, or if an
- * output is of whole numbers.
+ * A fill promises which values a kernel gets. So only inputs that the contract sweeps are scaled,
+ * and only if their fill is normal, uniform, cauchy or outliers. Zeros, NaN and infinities replace
+ * values only of such a fill, without map, unit, lower or running. Rows are rearranged only if each
+ * element is drawn by itself, and keep values of the fill. No NaN is drawn in an input whose values
+ * a rule orders, and neither NaN nor infinity if an output holds whole numbers.
  *
- * Which inputs a band changes, and by how much, follows from the member's key. A band can make
- * answers overflow; kl_poolmake_further() then makes it anew with a larger `attempt`, which stays
- * closer to ordinary numbers.
+ * The member's key determines which inputs a band changes, and by how much. A band can make answers
+ * overflow; kl_poolmake_further() then draws it again with a larger `attempt`, which stays closer
+ * to ordinary numbers.
  */
 enum kl_further {
 	KL_FURTHER_GRADED,
@@ -46,28 +46,30 @@ enum kl_further {
 /* Most bands of a point: one `graded` for each dim, and one of every other kind. */
 #define KL_FURTHER_MAX (KL_FURTHERS - 1 + KL_MAX_DIMS)
 
-/** The bands that can be drawn at a point; returns how many. */
+/** List the bands that can be drawn at a point. Returns their number. */
 size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
 		       const struct kl_point *pt);
-/** Number of attempts at a member that differ; see kl_further_fill(). */
+/** Return how many attempts at a member differ; see kl_further_fill(). */
 int kl_further_tries(const struct kl_job *job, const struct kl_member *member);
-/** Set what follows from the member's band: how its answers are judged (member.h). */
+/** Set the fields that say how answers to a member of this band are judged (member.h). */
 void kl_further_mark(struct kl_member *member, const struct kl_job *job);
 /**
- * Draw argument `arg` of a member: first its fill, under a key derived from `key`, then what the
- * band makes of it.
+ * Draw argument `arg` of a member from its fill, under a key derived from `key`, then change it as
+ * the band says. `attempt` is 0 at first; with a larger one, scaling bands scale less.
  */
 int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member *member,
 		    const struct kl_key *key, size_t arg, int attempt);
 
 /* For further_draw.c. */
 
-/** Which band it is; KL_FURTHERS: none. For `graded`, *dim is the dim. */
+/**
+ * Return the kind of a band; KL_FURTHERS: it is not a further band. For `graded`, *dim is its dim.
+ */
 enum kl_further kl_further_find(const struct kl_job *job, const char *band, size_t *dim);
-/** True if the band changes this argument at all; `dim`: of `graded`. */
+/** Return true if the band can change this argument. `dim`: the dim of a `graded` band. */
 bool kl_further_touches(const struct kl_job *job, const struct kl_point *pt,
 			enum kl_further further, size_t dim, size_t arg);
-/** 1 + the axis of the argument whose extent is the dim; 0: it has none. */
+/** Return 1 + the axis of the argument whose extent is the dim; 0: no axis. */
 int kl_further_axis(const struct kl_job *job, size_t arg, size_t dim);
 
 #endif

@@ -10,24 +10,27 @@
 #include "worker/pool/fill.h"
 #include "worker/pool/further.h"
 
-#define OUTLIERS 16                   /* one slice in so many is large */
-#define TIES 3                        /* different values of a band with ties */
-#define PART_ELEMENTS ((size_t)65536) /* about so many are changed together */
-#define PLAIN_LEAST 40 /* where denormals are undefined, nothing is scaled further down */
+#define OUTLIERS 16                   /* at most about one slice in 16 is large */
+#define TIES 3                        /* different values in a band with ties */
+#define PART_ELEMENTS ((size_t)65536) /* about how many elements one task changes */
+#define PLAIN_LEAST 40                /* if denormals are undefined, scale down by at most 2^-40 */
 
-/* What a member's band does, the same for all its arguments. */
+/* How a member's band changes its arguments. */
 struct change {
 	enum kl_further further;
-	size_t dim;
-	bool touched[KL_MAX_ARGS]; /* the arguments that it changes */
+	size_t dim;                /* graded: the dim */
+	bool touched[KL_MAX_ARGS]; /* the arguments that the band changes */
 	size_t ntouched;
-	double share; /* of the way to the end of the type's range */
-	int steps;    /* graded: bits by which a slice is larger */
-	bool partner; /* denormal: the other inputs are large */
-	struct kl_key slices;
+	double share; /* large, small: how far to scale; 1: to the end of the type's range */
+	int steps;    /* graded: scale slices by this many 34ths less than possible */
+	bool partner; /* denormal: scale the other inputs up */
+	struct kl_key slices; /* graded: key under which the large slices are chosen */
 };
 
-/* Powers of two by which ordinary numbers of a type can be scaled, with room for sums of them. */
+/*
+ * For each band, the largest power of two by which to scale ordinary numbers of a type, so that
+ * sums of them do not overflow.
+ */
 struct reach {
 	int scale, graded, wide, denormal, partner;
 };
@@ -41,7 +44,7 @@ static struct reach reach_of(enum kl_dtype dtype)
 	return (struct reach){ 110, 34, 12, 129, 40 };
 }
 
-/* -- which arguments, how far ---------------------------------------------------- */
+/* -- choose the arguments and how far to scale ------------------------------------ */
 
 static void touch_one(struct change *change, struct kl_rng *rng)
 {
@@ -53,7 +56,7 @@ static void touch_one(struct change *change, struct kl_rng *rng)
 	change->ntouched = 1;
 }
 
-/* Keep each with a probability of a half, at least one. */
+/* Keep each touched argument with a probability of 1/2, but at least one. */
 static void touch_some(struct change *change, struct kl_rng *rng)
 {
 	struct change all = *change;
@@ -94,7 +97,8 @@ static void choose_arguments(struct change *change, struct kl_rng *rng)
 static void choose_change(struct change *change, const struct kl_job *job,
 			  const struct kl_member *member, const struct kl_key *key)
 {
-	struct kl_key own = kl_key_derive(key, "the change"); /* no argument has this name */
+	/* other keys are derived from names of arguments, which have no space */
+	struct kl_key own = kl_key_derive(key, "the change");
 	struct kl_rng rng;
 
 	*change = (struct change){ .slices = kl_key_derive(&own, "slices") };
@@ -106,13 +110,13 @@ static void choose_change(struct change *change, const struct kl_job *job,
 	}
 	kl_rng_key(&rng, &own, 0);
 	choose_arguments(change, &rng);
-	/* mostly as far as possible, so that any limit in between shows */
+	/* mostly as far as possible, to find a kernel whatever its limit is */
 	change->share = kl_rng_below(&rng, 4) ? 1 : 0.25 + 0.75 * kl_rng_uniform(&rng);
 	change->steps = (int)kl_rng_below(&rng, 20);
 	change->partner = kl_rng_below(&rng, 2);
 }
 
-/* Bits by which an argument is scaled up or down; 0: not at all. */
+/* Return the power of two by which to scale an argument, negative to scale it down. */
 static int scale_bits(const struct change *change, const struct kl_job *job, size_t arg,
 		      int attempt)
 {
@@ -133,7 +137,7 @@ static int graded_bits(const struct change *change, enum kl_dtype dtype, int att
 	return (reach.graded - change->steps * reach.graded / 34) >> attempt;
 }
 
-/* -- a tensor ------------------------------------------------------------------- */
+/* -- change a tensor -------------------------------------------------------------- */
 
 /* A tensor whose values are changed row by row, as doubles. */
 struct drawing {
@@ -143,11 +147,11 @@ struct drawing {
 	void *out;
 	size_t n, row; /* elements; elements of a row */
 	struct kl_key key;
-	struct kl_rng rng; /* of `key`, for what is drawn once */
-	double tie[TIES];
-	bool *large; /* graded: which slices are */
-	size_t inner, extent;
-	int bits;
+	struct kl_rng rng;    /* under `key`, for values that are drawn once for the tensor */
+	double tie[TIES];     /* ties: the values */
+	bool *large;          /* graded: for each slice, whether it is large */
+	size_t inner, extent; /* graded: product of the extents after the axis; number of slices */
+	int bits;             /* power of two by which to scale */
 };
 
 static int by_value(const void *left, const void *right)
@@ -210,7 +214,9 @@ static void change_row(const struct drawing *drawing, struct kl_rng *rng, double
 	}
 }
 
-/* Change rows [from, to). Each part has random numbers of its own, so parts can run in parallel. */
+/*
+ * Change rows [from, to). Each part has its own random numbers, so that parts can run in parallel.
+ */
 static void change_part(void *ctx, size_t from, size_t to)
 {
 	const struct drawing *drawing = ctx;
@@ -244,7 +250,7 @@ static void change_one(struct drawing *drawing)
 			&value, 1);
 }
 
-/* Choose the large slices: the same ones in every argument that has the dim. */
+/* Choose the large slices, which are the same in every argument that has the dim. */
 static void choose_slices(struct drawing *drawing, const struct kl_point *pt, size_t arg)
 {
 	const struct change *change = drawing->change;
@@ -277,7 +283,10 @@ static void change_tensor(struct drawing *drawing, const struct kl_point *pt, si
 	free(drawing->large);
 }
 
-/* Scale the inputs beside a denormal one up, so that the products are ordinary numbers. */
+/*
+ * Return true if an input is scaled up because another is denormal, so that products are ordinary
+ * numbers.
+ */
 static bool is_partner(const struct change *change, const struct kl_job *job,
 		       const struct kl_point *pt, size_t arg)
 {
@@ -314,7 +323,7 @@ int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member 
 		.n = (size_t)kl_point_elements(pt, arg),
 		.row = pt->arg[arg].naxes ? (size_t)pt->arg[arg].extent[pt->arg[arg].naxes - 1] : 1,
 	};
-	/* each argument's values are those of its fill, at first */
+	/* first draw the values of the argument's fill */
 	int err = kl_fill_band(out, job, pt, "noise", key, arg);
 
 	if (err < 0)

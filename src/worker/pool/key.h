@@ -7,24 +7,25 @@
 /*
  * key - decides whether the pool in a directory is the one that a job needs.
  *
- * index.json holds the seed of a replay (0: none) and every part of the job that members depend on;
- * copies of both oracle objects lie beside it. They are compared byte by byte, so that no digest
- * collision is possible. index.json is written last: an interrupted build leaves none.
+ * index.json holds the seed of a replay (0: a live session) and every part of the job that members
+ * depend on; copies of both oracle objects are beside it. All are compared byte by byte, so that no
+ * digest collision is possible. index.json is written last, so an interrupted build leaves no
+ * index.
  */
 
-/** The parts of a job that its pool depends on; the caller owns the object. */
+/** Return the parts of a job that its pool depends on; the caller owns the object. */
 json_t *kl_poolkey_of(const struct kl_job *job);
-/* What else the index holds; none of it is secret. */
+/* The other values in the index; they need not be secret. */
 struct kl_poolindex {
-	uint64_t choice; /* of kl_members_plan() */
-	int64_t *cost;   /* for each point of the job, as in build.h */
+	uint64_t choice; /* argument of kl_members_plan() */
+	int64_t *cost;   /* for each point of the job: kl_poolbuild.cost */
 };
-/** True if the pool is the one that `job` needs; only then *index is filled in. */
+/** Return true if the directory has the pool that `job` needs; only then *index is filled in. */
 bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
 		      struct kl_poolindex *index);
-/** Invalidate the index, if any; call before building. */
+/** Remove the index, if there is one. Call it before building. */
 int kl_poolkey_clear(const char *dir);
-/** Write the index; call after building. */
+/** Write the index. Call it after building. */
 int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *key,
 		     const struct kl_poolindex *index);
 

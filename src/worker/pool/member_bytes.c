@@ -42,7 +42,7 @@ int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
 	return kl_trial_oracle_start(&oracles->abs, &oracles->abs_job, pt, true);
 }
 
-/* Format a place for a message: "C[3,4] at 'case0', band 'noise'" */
+/* Format the place of an element for a message, such as "C[3,4] at 'case0', band 'noise'". */
 static const char *place_name(char *out, size_t cap, const struct kl_job *job,
 			      const struct kl_member *member, size_t arg, size_t i)
 {
@@ -59,7 +59,7 @@ static const char *place_name(char *out, size_t cap, const struct kl_job *job,
 	return out;
 }
 
-/* Finite inputs must have a finite truth, except in a band of `bands`. */
+/* Check that the truth is finite if the inputs are; bands of job->bands are not checked. */
 static int check_truth(const struct kl_job *job, const struct kl_member *member, const char *base,
 		       const struct kl_poolfile *layout)
 {
@@ -82,7 +82,7 @@ static int check_truth(const struct kl_job *job, const struct kl_member *member,
 			if (!isfinite(truth[k]))
 				return kl_error(
 					KL_ECANNOT,
-					"the oracle gives %g for %s, and every input is finite",
+					"the oracle gives %g for %s although every input is finite",
 					truth[k], place_name(at, sizeof(at), job, member, i, k));
 		}
 	}
@@ -146,8 +146,8 @@ static int ask_oracle(char *base, const struct kl_poolfile *layout, const struct
 }
 
 /*
- * Compute the truth of the inputs in `base`. The other answers are computed only for inputs that
- * are kept.
+ * Compute the truth of the inputs in `base` and check it. The other answers are left to
+ * ask_honest(), since they are needed only for inputs that are kept.
  */
 static int ask_truth(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		     const struct kl_member *member, struct kl_oracles *oracles)
@@ -186,7 +186,7 @@ int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *me
 
 /* -- further bands -------------------------------------------------------- */
 
-/* True if every answer of the oracle lies within the range of its output's type. */
+/* Return true if every answer of the oracle lies within the range of its output's type. */
 static bool within_range(const struct kl_job *job, const struct kl_member *member)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
@@ -201,7 +201,10 @@ static bool within_range(const struct kl_job *job, const struct kl_member *membe
 	return true;
 }
 
-/* 1 if the rules accept the oracle's answer in float, with room to spare; 0 if not. */
+/*
+ * Return 1 if the rules accept the oracle's answer in float and it uses at most half of the
+ * tolerance; 0 if not; negative on error.
+ */
 static int honest_passes(const struct kl_job *job, const struct kl_member *member)
 {
 	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
@@ -216,7 +219,9 @@ static int honest_passes(const struct kl_job *job, const struct kl_member *membe
 	return ok <= 0 ? ok : mismatch.margin <= 0.5;
 }
 
-/* One attempt: 1 if the member can be used. KL_ECANNOT: the oracle failed. */
+/*
+ * Make one attempt. Returns 1 if the member can be used, 0 if not. KL_ECANNOT: the oracle failed.
+ */
 static int try_further(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		       const struct kl_member *member, const struct kl_key *key,
 		       struct kl_oracles *oracles, int attempt)
@@ -239,7 +244,7 @@ static int try_further(char *base, const struct kl_poolfile *layout, const struc
 	return err <= 0 ? err : kl_tolerance_is_steady(job, &made);
 }
 
-/* Start oracles anew after one of them died. What their calls took stays known. */
+/* Start the oracles again after one of them died, but keep the times of their calls. */
 static int restart_oracles(struct kl_oracles *oracles, const struct kl_job *job,
 			   const struct kl_point *pt)
 {
@@ -263,7 +268,9 @@ int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_me
 	*made = err > 0;
 	if (err != KL_ECANNOT)
 		return err < 0 ? err : 0;
-	/* an oracle that fails on such values says nothing about them; its process is gone */
+	/*
+	 * the oracle failed on these values, so no kernel can be judged with them; its process died
+	 */
 	kl_error_clear();
 	return restart_oracles(oracles, job, member->point);
 }
@@ -294,8 +301,8 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 		if (err < 0 || !changed || (err = kl_twin_apart(job, original, &twin)) <= 0)
 			continue;
 		/*
-		 * the rules must reject each one's answer for the other: either may come first and
-		 * be kept
+		 * the rules must reject the answer to each input as an answer to the other, since a
+		 * kernel may be called with either first and keep that answer
 		 */
 		err = ask_honest(base, &layout, job, member, oracles);
 		if (err == 0)

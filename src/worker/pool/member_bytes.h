@@ -11,13 +11,13 @@
  */
 
 /*
- * The oracles at one point. `abs` has a child of its own, since there the scalars are absolute
- * values too.
+ * The oracles at one point. `abs` computes the truth of absolute inputs for the rule elementwise
+ * (NULL: there is no such rule). It has its own child, because its scalars are absolute values too.
  */
 struct kl_oracles {
 	struct kl_subject *truth, *honest, *abs;
 	struct kl_job abs_job;
-	int64_t ns[2]; /* least time of a call in float, and in double; 0: none yet */
+	int64_t ns[2]; /* lowest time of a call in float and in double; 0: no call yet */
 };
 
 int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
@@ -25,23 +25,23 @@ int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
 void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
- * Make a member's inputs and answers in `base`, zeroed memory of its file's size; `key` is the
- * member's own. KL_ECANNOT: an oracle fails, or its answer is not finite.
+ * Make a member's inputs and answers in `base`, zeroed memory of the size of its file; `key` is the
+ * key of this member. KL_ECANNOT: an oracle fails, or its answer is not finite.
  */
 int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member,
 		const struct kl_key *key, struct kl_oracles *oracles);
 /**
- * The same for a twin of `original`, whose pointers must be set. *made is false if no change of the
- * inputs that a twin may have makes the answers differ (twin.h).
+ * Do the same for a twin of `original`, whose pointers must be set. *made is false if none of the
+ * changes in twin.h makes the answers differ enough.
  */
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
 		     const struct kl_member *original, const struct kl_key *key,
 		     struct kl_oracles *oracles, bool *made);
 
 /**
- * The same for a member of a further band (further.h). *made is false if no attempt gives inputs by
- * which a kernel can be judged: the oracle fails on them or overflows, its answer in float does not
- * pass the rules with room to spare, or too few elements decide the tolerance.
+ * Do the same for a member of a further band (further.h). *made is false if no attempt gives inputs
+ * that a kernel can be judged with: the oracle fails or overflows, its answer in float uses more
+ * than half of the tolerance, or too few elements decide the tolerance.
  */
 int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_member *member,
 			const struct kl_key *key, struct kl_oracles *oracles, bool *made);

@@ -5,24 +5,24 @@
 #include "worker/pool/pool.h"
 
 /*
- * member_file - the file layout of a member: for each argument its input, truth, honest answer and
- * absolute sums, one after the other, each starting on a cache line. The layout depends only on job
- * and member.
+ * member_file - defines the layout of a member's file: for each argument its input, truth, honest
+ * answer and absolute sums, one after the other, each starting on a cache line. The layout depends
+ * only on job and member.
  */
 enum kl_poolpart { KL_PART_INPUT, KL_PART_TRUTH, KL_PART_HONEST, KL_PART_ABSUM, KL_PARTS };
 
 struct kl_poolfile {
-	size_t at[KL_MAX_ARGS][KL_PARTS];
+	size_t at[KL_MAX_ARGS][KL_PARTS];    /* offset of each part in the file */
 	size_t bytes[KL_MAX_ARGS][KL_PARTS]; /* 0: the part does not exist */
-	size_t total;
+	size_t total;                        /* size of the file in bytes */
 };
 
 void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member);
-/** Point the member into `base`, the bytes of its file; does not set its tolerance. */
+/** Set the member's pointers into `base`, the bytes of its file, except its tolerance. */
 void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layout,
 		       const struct kl_job *job, const char *base);
-/** True if a rule `elementwise` judges this argument. */
+/** Return true if a rule `elementwise` judges this argument. */
 bool kl_poolfile_elementwise(const struct kl_job *job, size_t arg);
 
 #endif

@@ -9,9 +9,10 @@
 #include "worker/pool/further.h"
 
 /*
- * An honest error over a handful of elements is sometimes small by luck, and is then no measure of
- * another kernel's error. If groups are that small, each band but the exact ones is drawn a few
- * more times, only to compute tolerances; these draws are numbered from SPARE on.
+ * The honest reference's error over a handful of elements is sometimes small by luck, and then too
+ * strict a measure for other kernels. If groups have fewer than SPARE_GROUP elements, noise and
+ * other bands, except exact ones, are drawn SPARES more times, only to compute tolerances; these
+ * draws are numbered from SPARE on.
  */
 #define SPARE 1000
 #define SPARES 15
@@ -20,8 +21,8 @@
 /* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
 /*
- * Further bands of a point in a live session, chosen at random. Drawn points come in pairs; the
- * larger one of each has more, so that together they have all.
+ * Number of further bands of a point in a live session, chosen at random. The larger point of each
+ * drawn pair has FURTHER_DRAWN, so that the drawn points together have all further bands.
  */
 #define FURTHER 2
 #define FURTHER_DRAWN 7
@@ -30,7 +31,7 @@ struct members {
 	struct kl_member *member;
 	size_t n, alloc;
 	uint64_t choice;
-	struct kl_rng rng; /* of the choice */
+	struct kl_rng rng; /* seeded with `choice` */
 };
 
 bool kl_members_is_spare(const struct kl_member *member)
@@ -94,7 +95,7 @@ bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt)
 	return count_spares(job, pt) > 0;
 }
 
-/* Plan spare draws for each band planned so far, from member `first` on. */
+/* Plan spare draws for the bands of the members planned from `first` on. */
 static void plan_spares(struct members *members, const struct kl_job *job, size_t first)
 {
 	size_t last = members->n;
@@ -116,7 +117,7 @@ static bool is_roomy(const struct kl_job *job, const struct kl_point *pt)
 	return kl_tolerance_least_group(job, pt) >= KL_TOLERANCE_ROOMY;
 }
 
-/* Count the points that have this band and are large enough that it is not left out. */
+/* Count the points that have this band and groups large enough for it to be made. */
 static size_t count_band(const struct members *members, const struct kl_job *job, const char *band)
 {
 	size_t count = 0;
@@ -127,7 +128,7 @@ static size_t count_band(const struct members *members, const struct kl_job *job
 	return count;
 }
 
-/* Move the bands that fewer points have to the front, so that each is at some point. */
+/* Move bands that few points have to the front, so that each band is planned at some point. */
 static void rarest_first(const struct members *members, const struct kl_job *job, char band[][32],
 			 size_t n)
 {
@@ -144,8 +145,8 @@ static void rarest_first(const struct members *members, const struct kl_job *job
 }
 
 /*
- * Plan further bands: a few, chosen at random, or all if the seed is known anyway. Where so few
- * elements decide that spare draws are needed, none of them could be judged.
+ * Plan further bands: a few, chosen at random, or all in a replay. No further band is planned at a
+ * point with spare draws: its groups are too small to judge it.
  */
 static void plan_further(struct members *members, const struct kl_job *job,
 			 const struct kl_point *pt)
@@ -165,8 +166,8 @@ static void plan_further(struct members *members, const struct kl_job *job,
 }
 
 /*
- * Plan the bands of `list`, job->exact or job->bands, that apply to a point: of a drawn point in a
- * live session one, chosen at random.
+ * Plan the bands of `list`, job->exact or job->bands, that apply to a point; at a drawn point of a
+ * live session only one of them, chosen at random.
  */
 static void plan_bands(struct members *members, const struct kl_job *job, const struct kl_point *pt,
 		       const json_t *list, bool exact)

@@ -5,25 +5,29 @@
 #include "worker/pool/pool.h"
 
 /*
- * members - which members a pool has (pool.h). Members of one point stand together, its first noise
- * draw first.
+ * members - plans which members a pool has (pool.h). The members of a point follow each other, its
+ * first noise draw first.
  */
 
 /**
- * Plan the members of a job's pool; the caller frees *out. `choice` is a random number that some of
- * them are chosen by; 0: plan all that could be chosen, for a replay.
+ * Plan the members of a job's pool; the caller frees *out. `choice` is a random number by which
+ * some of them are chosen; 0: plan all that could be chosen, for a replay.
  */
 void kl_members_plan(struct kl_member **out, size_t *n, const struct kl_job *job, uint64_t choice);
 
-/** Plan `draws` noise draws at every performance point, for one candidate alone. */
+/** Plan `draws` noise draws at every performance point, for kl_pool_make_fresh(). */
 void kl_members_plan_timed(struct kl_member **out, size_t *n, const struct kl_job *job,
 			   size_t draws);
 
-/** True if the groups at this point are so small that its bands have spare draws. */
+/** Return true if the groups at this point are so small that its bands get spare draws. */
 bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt);
-/* A spare is drawn only to compute tolerances: no kernel is called with it. */
+/**
+ * Return true for a spare draw: it only serves to compute tolerances, no kernel is called with it.
+ */
 bool kl_members_is_spare(const struct kl_member *member);
-/** True if `spare` is a spare draw of the member's band. */
+/**
+ * Return true if `spare` is a spare draw of the member's band; for a twin, of its original's band.
+ */
 bool kl_members_spare_of(const struct kl_member *spare, const struct kl_member *member);
 
 #endif

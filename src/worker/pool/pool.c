@@ -18,9 +18,9 @@
 #include "worker/pool/members.h"
 
 struct slot {
-	void *at; /* the mapped file */
-	size_t len;
-	bool none; /* a twin or further member that could not be made: an empty file */
+	void *at;   /* the mapped file */
+	size_t len; /* of the file, in bytes */
+	bool none;  /* the file is empty: the twin or further member could not be made */
 };
 
 struct kl_pool {
@@ -51,7 +51,7 @@ static int build_pool(struct kl_pool *pool, const json_t *key)
 	return err < 0 ? err : kl_poolkey_write(pool->dir, pool->job, key, &pool->index);
 }
 
-/* -- opening ------------------------------------------------------------ */
+/* -- map the files ------------------------------------------------------ */
 
 static int map_member(struct kl_pool *pool, size_t i)
 {
@@ -102,7 +102,7 @@ static int map_all(struct kl_pool *pool)
 	return err;
 }
 
-/* Drop members that could not be made and draws made only for tolerances. */
+/* Drop the members that could not be made and the spare draws, which only serve tolerances. */
 static void drop_hidden(struct kl_pool *pool)
 {
 	size_t n = 0;
@@ -190,7 +190,7 @@ static struct kl_pool *pool_new(const struct kl_job *job, const char *dir)
 	return pool;
 }
 
-/* Compute tolerances, then drop the members that serve only for them. */
+/* Compute the tolerances, then drop the members that are needed only for this. */
 static int finish_pool(struct kl_pool *pool)
 {
 	int err = make_tolerances(pool);
@@ -283,7 +283,7 @@ const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl
 	return NULL;
 }
 
-/* -- one member ----------------------------------------------------------- */
+/* -- pools of one process ------------------------------------------------- */
 
 size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of)
 {
@@ -294,7 +294,7 @@ size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of)
 	return KL_POOL_NONE;
 }
 
-/* True if the file of `member` is needed to make or to judge `of`. */
+/* Return true if `member` is needed to make `of` or its tolerances. */
 static bool is_needed(const struct kl_member *member, const struct kl_member *of)
 {
 	bool twin = !strcmp(of->band, KL_POOL_TWIN);
@@ -316,7 +316,7 @@ static void keep_needed(struct kl_pool *pool, const struct kl_member *of)
 	pool->n = n;
 }
 
-/* Build the planned members in a directory of this process, of which nothing stays on disk. */
+/* Build the planned members in the pool's own directory, which the caller removes. */
 static int build_alone(struct kl_pool *pool, const struct kl_key *key)
 {
 	struct kl_poolbuild build = {
@@ -333,7 +333,7 @@ static int build_alone(struct kl_pool *pool, const struct kl_key *key)
 	if (err == 0)
 		err = kl_poolbuild(&build);
 	if (err == 0)
-		err = map_all(pool); /* stays mapped when the files are gone */
+		err = map_all(pool); /* the mappings outlive the files */
 	return err < 0 ? err : finish_pool(pool);
 }
 
@@ -374,7 +374,7 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
 
 /* -- fresh draws ------------------------------------------------------------ */
 
-/* Widen tolerances of small groups by what the job's pool knows of them. */
+/* Merge into the tolerances of small groups those of the job's pool. */
 static void widen_fresh(struct kl_pool *pool, const struct kl_pool *like)
 {
 	const struct kl_job *job = pool->job;

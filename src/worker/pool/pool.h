@@ -6,21 +6,22 @@
 #include "worker/subject/subject.h"
 
 /*
- * pool - inputs with precomputed answers, stored in files below job->pool. The oracle runs once for
- * each member, regardless of how many candidates are judged.
+ * pool - holds inputs with precomputed answers, stored in files below job->pool. The oracle runs
+ * once for each member, regardless of how many candidates are judged.
  *
  * A member is one (point, band, draw): the bytes of every input, and for every output the truth
- * (the oracle in double) and the honest answer (the oracle in float). Job and master key determine
- * the members. Every point has the noise band, and those bands of job->exact and job->bands that
- * apply to it. A performance point has three noise draws and, if any argument is swept, two members
- * with all swept arguments scaled by 2^6 and by 2^-10. Performance points and small other points
- * have the twin of the first noise draw (twin.h), if one can be made. If job->further, a point has a
- * few further bands (further.h), chosen at random, or all of them in a replay.
+ * (the oracle in double) and the honest answer (the oracle in float). The job and a master key
+ * determine the members. Every point has the noise band, and those bands of job->exact and
+ * job->bands that apply to it. A performance point has three noise draws and, if any argument is
+ * swept, two members with all swept arguments scaled by 2^6 and by 2^-10. Performance points and
+ * small other points have a twin of the first noise draw (twin.h), if one can be made. If
+ * job->further is set, a point has a few further bands (further.h), chosen at random, or all of
+ * them in a replay.
  *
- * Every member is drawn under a key of its own, derived from the master key of the pool. That key
- * is random and forgotten once the pool is built, unless job->seed asks for a replay: the same seed
- * then gives the same members. A second process of the same operation opens the existing files; a
- * pool made from other oracle objects, for another job or another seed is rebuilt.
+ * Every member is drawn under a key of its own, derived from the master key of the pool. The master
+ * key is random and forgotten once the pool is built, unless job->seed asks for a replay: the same
+ * seed then gives the same members. A second process of the same operation opens the existing
+ * files; a pool made from other oracle objects, for another job or another seed is rebuilt.
  *
  * The files hold the truth, so they have mode 0600 in a directory of mode 0700, and only the
  * worker's parent process ever maps them.
@@ -30,42 +31,49 @@
 
 struct kl_pool;
 /**
- * Open or build the pool; it borrows `job`. KL_ECANNOT: the oracle faults, hangs, or is not finite
- * where it must be; the message has the details.
+ * Open or build the pool; it borrows `job`. KL_ECANNOT: the oracle faults, hangs, or gives an
+ * answer that is not finite to finite inputs; the message has the details.
  */
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
 void kl_pool_free(struct kl_pool *pool);
 KL_DEFINE_CLEANUP(struct kl_pool *, kl_pool_free)
 size_t kl_pool_size(const struct kl_pool *pool);
-/** Member `i`; the members are an array. */
+/** Return member `i`. The members are an array, so the next ones can be reached from it. */
 const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i);
 /**
- * Return up to `max` noise members of a point: KL_POOL_DRAWS for a performance point, one for
- * others.
+ * List up to `max` noise members of a point in *out and return their number. A performance point
+ * has KL_POOL_DRAWS, any other has one.
  */
 size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
 		     const struct kl_member **out, size_t max);
-/** The twin of the point's first noise member, or NULL if it has none. */
+/** Return the twin of the point's first noise member; NULL: there is none. */
 const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl_point *pt);
 
-/** Least time in ns of a call of both oracles, as it was when the pool was built; 0: unknown. */
+/**
+ * Return the lowest time in ns of a call of each oracle at a point, added up, as measured when the
+ * pool was built; 0: unknown.
+ */
 int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
 
-/** Build a pool for this process alone. Nothing of it stays on disk, and no other pool is changed. */
+/** Build a pool for this process alone: its files do not stay on disk, no other pool is changed. */
 int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job);
 /**
- * Build a pool that has only the given member of the job's pool (and the original, if it is a twin),
- * drawn for the replay job->seed. Nothing of it stays on disk, and no other pool is changed.
+ * Build a pool that has only the given member of the job's pool (and the original, if it is a
+ * twin), drawn as in a replay with job->seed. Its files do not stay on disk, no other pool is
+ * changed.
  */
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of);
 /**
- * Build a pool of `draws` noise draws at every performance point, under a key of its own, for
- * nobody but this process: nothing of it stays on disk. `like` is the job's pool, which lends the
- * tolerances of small groups.
+ * Build a pool of `draws` noise draws at every performance point, under a key of its own, for this
+ * process alone: its files do not stay on disk. Tolerances of small groups are widened by those
+ * of `like`, the job's pool.
  */
 int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
 		       size_t draws);
-/** The member with the same point, band and draw as `of`; KL_POOL_NONE if there is none. */
+/**
+ * Return the index of the member with the point, band and draw of `of`; KL_POOL_NONE: none has
+ * them.
+ */
 size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of);
 #define KL_POOL_NONE SIZE_MAX
 

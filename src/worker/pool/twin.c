@@ -10,10 +10,10 @@
 #include "worker/pool/answer.h"
 #include "worker/pool/fill.h"
 
-#define SINGLE 4 /* attempts that change one element; later ones change shares */
-#define LOOKS 32 /* random places tried until the redrawn value differs */
+#define SINGLE 4 /* attempts that change one part of each input; later ones change shares */
+#define LOOKS 32 /* random parts tried until the redrawn values differ */
 
-/* share of the parts that later attempts change, in 1/64 */
+/* the share of the parts that each later attempt changes, in 1/64 */
 static const unsigned share[KL_TWIN_TRIES - SINGLE] = { 1, 8, 64 };
 
 /* One input: its bytes, the redrawn bytes, and the parts that can be replaced. */
@@ -62,7 +62,9 @@ static size_t take_part(struct part *part, size_t i)
 	return part->elements;
 }
 
-/* Replace the smallest part at a place where it differs; returns the elements changed. */
+/*
+ * Replace one random part whose redrawn values differ. Returns how many elements it has; 0: none.
+ */
 static size_t take_one(struct part *part, struct kl_rng *rng)
 {
 	size_t n = 0;
@@ -74,7 +76,7 @@ static size_t take_one(struct part *part, struct kl_rng *rng)
 
 /*
  * Replace each part with a probability of of_64/64. If there are at least 3 parts, keep the first
- * and the last, where most fingerprints are taken.
+ * and the last, by which most kernels would recognize an input.
  */
 static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 {
@@ -96,7 +98,7 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 
 	snprintf(label, sizeof(label), "attempt %d", try);
 	own = kl_key_derive(key, label);
-	/* no argument has this name */
+	/* other keys are derived from names of arguments, which have no space */
 	places = kl_key_derive(&own, "the places");
 	kl_rng_key(&rng, &places, 0);
 	*changed = 0;
@@ -128,6 +130,6 @@ int kl_twin_apart(const struct kl_job *job, const struct kl_member *member,
 		return 0;
 	if (err != KL_ENO)
 		return err;
-	/* beyond twice the bound, no answer lies within the bounds of both */
+	/* if the error is twice the tolerance or more, no answer can be right for both */
 	return mismatch.margin >= 2;
 }

@@ -6,9 +6,10 @@
 #include "worker/pool/pool.h"
 
 /*
- * twin - near-duplicate inputs: they differ from a member's by just enough to change the answer. If
- * possible, one element of each input differs. A kernel that keeps its answers, or data derived
- * from an input, under a key made from a part of its inputs will mistake one for the other.
+ * twin - draws near-duplicate inputs, which differ from a member's just enough to change the
+ * answer. If possible, one element of each input differs. A kernel that keeps answers, or data
+ * derived from an input, and looks them up by a part of its inputs, takes the twin for its
+ * original.
  *
  * Redrawn values come from the argument's own fill, so that a twin is as valid an input as any. If
  * a fill constrains a whole row (one-hot, unit), at least that row is redrawn; if it constrains the
@@ -18,19 +19,20 @@
  *		kl_twin_draw(input, &changed, job, m, &key, t) ... run the oracle ... kl_twin_apart()
  */
 /*
- * attempts 0 to 3 change one part of each input; the later ones 1/64, 1/8 and all, but not its ends
+ * Attempts 0 to 3 change one part of each input. The later ones change 1/64, 1/8 and all of its
+ * parts, except the first and the last.
  */
 #define KL_TWIN_TRIES 7
 
 /**
- * Draw the inputs of attempt `try` into the buffers `input[arg]`. *changed is the number of
+ * Draw the inputs of attempt `try` into the buffers `input[arg]`. *changed is set to the number of
  * elements in the parts that differ from `member`; 0: this attempt changes nothing.
  */
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 		 const struct kl_member *member, const struct kl_key *key, int try);
 /**
- * Returns 1 if the rules reject the truth of `other` as an answer to `member` by so much that no
- * answer is right for both; 0 if not; negative on error.
+ * Return 1 if the truth of `other` is so wrong as an answer to `member` that no answer is right for
+ * both; 0 if not; negative on error.
  */
 int kl_twin_apart(const struct kl_job *job, const struct kl_member *member,
 		  const struct kl_member *other);

@@ -29,8 +29,7 @@ struct kl_inquiry {
 	int64_t calls, elements;     /* judged calls, and elements compared in them */
 	double margin;               /* highest margin of a call (compare.h) */
 	const char *class;           /* class of the failure; NULL: none so far */
-	char doubt
-		[240]; /* if no failure: why the calls prove too little; empty: they prove enough */
+	char doubt[240];   /* if nothing failed: why the calls prove too little, or empty */
 	json_t *failure;   /* the failure as in the result; NULL: none so far */
 	char message[900]; /* the failure in words */
 	bool *passed[2]; /* [right][member]: the member was answered correctly on this guard side */

@@ -47,8 +47,7 @@ struct profile {
 	 * cent.
 	 */
 	struct kl_subject_memory memory;
-	struct kl_script
-		script[TURNS]; /* scripts of the current block, the same for all subjects */
+	struct kl_script script[TURNS];  /* of the current block, the same for all subjects */
 	size_t turn[KL_BLOCKS_SUBJECTS]; /* visits of each subject in the current block */
 	bool lean[KL_BLOCKS_SUBJECTS];   /* the subject's calls are very slow */
 	int64_t begin_ns, tail_ns; /* start of this point by the clock; time of all tails so far */

@@ -357,7 +357,7 @@ static void bad_oracles_are_named(void **state)
 	} t[] = {
 		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
 		  "{ for (int64_t i = 0; i < M * N; i++) C[i] = A[0] / (i == 5 ? 0 : 1); }",
-		  "and every input is finite" },
+		  "although every input is finite" },
 		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
 		  "{ C[0] = 1; }",
 		  "nan for C[0,1] at 'case0', band 'noise'" },
