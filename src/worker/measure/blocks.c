@@ -11,20 +11,18 @@
 #include "base/mem.h"
 
 /*
- * Before the time is up, there are enough blocks when every comparison is settled, in one of two
- * ways.
+ * Before the time is up, there are enough blocks when every comparison is settled. A comparison is
+ * settled in one of three cases:
  *
- * Either more blocks would not change its outcome. Then its interval lies wholly beyond what counts
- * as a difference (the larger of 1 % and three times what the A/A ratio can be off) and beyond one
- * and a half times the 1 %. Or the interval lies wholly within what will count as no difference
- * when the time is up; until then the interval of A/A narrows with the square root of the number of
- * blocks.
+ * - Its interval lies wholly beyond the limit of a difference (the larger of 1 % and three times
+ *   the reach of the A/A interval) and beyond 1.5 %.
+ * - Its interval lies wholly within the limit that is expected when the time is up. Until then the
+ *   A/A interval narrows with the square root of the number of blocks.
+ * - Its interval is narrow: its half-width is at most 0.25 % or a tenth of the difference, and the
+ *   half-width of A/A is at most 0.33 % or an eighth of the smallest difference. Of each two
+ *   limits, the larger counts.
  *
- * Or its interval is narrow: its half-width is at most 0.25 % or a tenth of the difference, and the
- * half-width of A/A is at most a third of the 1 % or an eighth of the smallest difference; of each
- * two limits the larger counts.
- *
- * If nothing is compared, there is no outcome to find, and a time known to 5 % is good enough.
+ * If there is nothing to compare with, an A/A half-width of 5 % is good enough.
  */
 #define FAR 0.01
 #define BEYOND_DOUBT 1.5
@@ -34,8 +32,8 @@
 #define VS_HALF 0.0025
 #define VS_SHARE 0.1
 /*
- * Slow calls need not reach the least number of blocks that the caller asks for: with this many
- * blocks a run can end once an eighth of the time has passed.
+ * If calls are slow, fewer blocks than kl_blocks.min are enough: with LEAST_BLOCKS blocks, a run
+ * can end once 1 / SLOW_SHARE of the time has passed.
  */
 #define LEAST_BLOCKS 4
 #define SLOW_SHARE 8
@@ -62,8 +60,8 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
 
 /*
  * Measure all subjects in a random order and then in reverse: P B C C' C' C B P and the like. The
- * order is drawn anew for each block, since it matters a little which subject follows which. A slow
- * subject is measured only the first time.
+ * order is drawn anew for each block, since it matters a little which subject follows which. A
+ * subject with `once` set is measured only the first time.
  */
 static int measure_block(struct kl_blocks *blocks)
 {
@@ -109,7 +107,7 @@ void kl_blocks_release(struct kl_blocks *blocks)
 	blocks->n = blocks->alloc = 0;
 }
 
-/* -- figures --------------------------------------------------------------- */
+/* -- statistics ------------------------------------------------------------ */
 
 static double own_time(const struct kl_blocks *blocks, size_t i)
 {
@@ -140,7 +138,7 @@ static double interval_reach(struct kl_interval aa)
 	return fmax(aa.hi, -aa.lo);
 }
 
-/* Least logarithm of a ratio that counts as a difference if the A/A ratio can be off by `aa`. */
+/* Return the lowest log ratio that counts as a difference if the A/A ratio can be off by `aa`. */
 static double far_limit(double aa)
 {
 	return log1p(fmax(FAR, 3 * aa));
@@ -154,8 +152,8 @@ static int compare_doubles(const void *left, const void *right)
 }
 
 /*
- * Standard deviation of the A/A differences, estimated from the smaller half of them, so that
- * differences that a disturbance made do not count.
+ * Estimate the standard deviation of the A/A differences from the smaller half of them, so that
+ * differences caused by disturbances do not count.
  */
 static double time_scale(const struct kl_blocks *blocks)
 {
@@ -173,9 +171,9 @@ static double time_scale(const struct kl_blocks *blocks)
 }
 
 /*
- * How far the A/A ratio can be off when the time is up. It is the least of three values: how far it
- * can be off now; the half-width of its interval, narrowed by the blocks still to come; twice the
- * standard error by then, without disturbances.
+ * Estimate how far the A/A ratio can be off when the time is up. It is the lowest of three values:
+ * how far it can be off now; the half-width of its interval, narrowed by the blocks still to come;
+ * twice the standard error at the end, without disturbances.
  */
 static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa, int64_t ms)
 {
@@ -186,7 +184,7 @@ static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa
 	return fmin(fmin(interval_reach(aa), half_width(aa) * sqrt(share)), quiet);
 }
 
-/* True if further blocks would not change the outcome. */
+/* Return true if further blocks would not change the outcome of a comparison. */
 static bool beyond_doubt(const struct kl_blocks *blocks, struct kl_interval interval,
 			 struct kl_interval aa, int64_t ms)
 {
@@ -231,7 +229,7 @@ static bool is_enough(const struct kl_blocks *blocks, size_t *look, int64_t ms)
 		return true;
 	if (blocks->n < blocks->min ? !slow : blocks->n < *look)
 		return false;
-	/* computing an interval costs the square of its samples */
+	/* computing an interval takes time quadratic in the number of blocks, so look rarely */
 	*look = blocks->n + 1 + blocks->n / 8;
 	return is_settled(blocks, ms);
 }
@@ -269,7 +267,7 @@ void kl_blocks_note(json_t *notes, const char *fmt, ...)
 	json_array_append_new(notes, json_string(text));
 }
 
-/* exp(log_value) in `unit`s, limited to what readers with 64-bit integers accept. */
+/* Return exp(log_value) * unit, limited so that it fits a 64-bit integer. */
 static int64_t exp_scaled(double log_value, double unit)
 {
 	return llround(fmin(fmax(exp(log_value) * unit, 0), 9e15));
@@ -297,16 +295,18 @@ static void note_noise(const struct kl_blocks *blocks, const char *id, struct kl
 {
 	if (aa.lo > 0 || aa.hi < 0)
 		kl_blocks_note(notes,
-			       "%s: the kernel against itself is not 1 within its interval: "
-			       "a noisy machine",
+			       "%s: the interval of the kernel against itself does not include 1: "
+			       "the machine is noisy",
 			       id);
 	else if (half_width(aa) > 0.01)
 		kl_blocks_note(
 			notes,
-			"%s: the kernel against itself varies by more than 1 %%: a noisy machine",
+			"%s: the kernel against itself varies by more than 1 %%: the machine is "
+			"noisy",
 			id);
 	if (blocks->n < blocks->min)
-		kl_blocks_note(notes, "%s: slow calls, %zu blocks only", id, blocks->n);
+		kl_blocks_note(notes, "%s: calls are slow: only %zu blocks were measured", id,
+			       blocks->n);
 }
 
 json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t *notes)

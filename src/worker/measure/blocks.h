@@ -7,13 +7,14 @@
 #include "text/json.h"
 
 /*
- * blocks - the profile's measurement schedule and statistics: order, stopping rule, intervals. The
- * caller supplies the function that takes one measurement, on a processor or on a GPU: the sampler.
+ * blocks - schedules the profile's measurements and computes their statistics: order, stopping
+ * rule, intervals. The caller supplies the sampler, the function that takes one measurement, on a
+ * processor or on a GPU.
  *
  * Each block measures every subject twice, once on either side of the block's middle, so that a
  * drift of the machine affects all of them equally. The candidate is measured as two subjects; the
- * ratio of their times (A/A) shows how much the times of equal kernels differ. All figures are
- * logarithms of times, paired within a block.
+ * ratio of their times (A/A) shows how much the times of equal kernels differ. All statistics are
+ * computed from logarithms of times, paired within a block.
  *
  *	struct kl_blocks b = { .min = 8, .max_ms = 15000, .rng = &rng, .sample = f, .ctx = me };
  *	b.subject[KL_BLOCKS_CANDIDATE].there = b.subject[KL_BLOCKS_AGAIN].there = true;
@@ -32,26 +33,26 @@ enum kl_blocks_who {
 
 struct kl_blocks_subject {
 	const char *what; /* name in the report, for subjects that the candidate is compared with */
-	bool there;       /* the sampler clears it if the subject cannot be measured */
-	bool once;        /* set by the sampler: one measurement for each block is enough */
-	double *log_ns;   /* one for each block; owned by this module */
+	bool there;     /* measure it; the sampler clears this if the subject cannot be measured */
+	bool once;      /* set by the sampler: one measurement in each block is enough */
+	double *log_ns; /* mean logarithm of ns for each block; owned by this module */
 };
 
 struct kl_blocks {
 	struct kl_blocks_subject subject[KL_BLOCKS_SUBJECTS];
-	size_t min; /* least number of blocks, unless calls are slow */
-	int64_t max_ms;
+	size_t min;         /* lowest number of blocks, unless calls are slow */
+	int64_t max_ms;     /* time for all blocks */
 	struct kl_rng *rng; /* draws the order of subjects */
 	/**
-	 * Take one measurement and add the logarithm of its nanoseconds to *log_ns. Any other
-	 * return value than 0 ends the run, and kl_blocks_run() returns it: a negative error, or a
-	 * positive number of the caller's.
+	 * Take one measurement and add the logarithm of its nanoseconds to *log_ns. A return value
+	 * other than 0 ends the run, and kl_blocks_run() returns it: a negative error, or a
+	 * positive number, whose meaning is up to the caller.
 	 */
 	int (*sample)(void *ctx, enum kl_blocks_who who, double *log_ns);
 	void (*begin)(void *ctx);       /* called at the start of each block; may be NULL */
 	int64_t (*clock_ns)(void *ctx); /* NULL: use the system clock */
 	void *ctx;
-	size_t n; /* blocks so far */
+	size_t n; /* number of blocks measured so far */
 	size_t alloc;
 };
 
@@ -60,16 +61,20 @@ int kl_blocks_run(struct kl_blocks *blocks);
 void kl_blocks_release(struct kl_blocks *blocks);
 
 /**
- * Interval of the logarithm of `who`'s time over the candidate's, both of the candidate's
- * measurements taken together; for KL_BLOCKS_AGAIN, over the candidate's first.
+ * Return the interval of the logarithm of `who`'s time divided by the candidate's time. The
+ * candidate's time is the mean of both its subjects; for KL_BLOCKS_AGAIN, that of
+ * KL_BLOCKS_CANDIDATE alone.
  */
 struct kl_interval kl_blocks_ratio(const struct kl_blocks *blocks, enum kl_blocks_who who);
-/** The typical time in nanoseconds; for KL_BLOCKS_CANDIDATE, of both its measurements. */
+/**
+ * Return the typical time in nanoseconds; for KL_BLOCKS_CANDIDATE, of both the candidate's
+ * subjects.
+ */
 int64_t kl_blocks_ns(const struct kl_blocks *blocks, enum kl_blocks_who who);
-/** Make an entry of result.profile.points; caveats about its figures are added to `notes`. */
+/** Make an entry of result.profile.points. Add to `notes` what makes its times less certain. */
 json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t *notes);
 
-/** Append a sentence to `notes`, unless it is already there. */
+/** Append a message to `notes`, unless it is already there. */
 void kl_blocks_note(json_t *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -31,7 +31,9 @@ bool kl_failure_is_secret(const struct kl_job *job, const struct kl_member *memb
 	return !job->seed && !member->own;
 }
 
-/* Length of the number at the beginning of `at`, with its sign; 0: there is none. */
+/*
+ * Return the length of the number at the beginning of `at`, with its sign; 0: there is no number.
+ */
 static size_t number_length(const char *at)
 {
 	size_t n = strspn(at, "+-"), sign = n;
@@ -49,7 +51,7 @@ char *kl_failure_hidden(const char *text)
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 
 	for (const char *at = text; *at;) {
-		/* digits within a name are part of it */
+		/* digits within a name are no number */
 		bool name = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
 		size_t n = name ? 0 : number_length(at);
 

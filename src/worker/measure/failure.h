@@ -10,16 +10,16 @@
  * (result.correct.failure; docs/formats.md, "Job and result").
  */
 
-/** Failure class for a call that did not end with KL_CALL_OK. */
+/** Return the failure class of a call that did not end with KL_CALL_OK. */
 const char *kl_failure_class(enum kl_call_end end);
-/** Failure class for a wrong answer. */
+/** Return the failure class of a wrong answer. */
 const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch);
 /*
- * The numbers of a failure, its values and places, reveal something of the inputs, and a kernel can
- * tell its author more by them. The next candidate of a live session is judged on the same pool, so a
+ * The values and places of a failure reveal something of the inputs, and a kernel could use them to
+ * tell its author more. The next candidate of a live session is judged on the same pool, so a
  * failure that cannot be repeated on other inputs is reported without its numbers.
  */
-/** True if the failure of a member must be hidden. */
+/** Return true if the numbers of a failure on this member must be hidden. */
 bool kl_failure_is_secret(const struct kl_job *job, const struct kl_member *member);
 /** Remove the place and the values from a failure, and all numbers from its `why`. */
 void kl_failure_hide(json_t *failure);
@@ -27,11 +27,11 @@ void kl_failure_hide(json_t *failure);
 char *kl_failure_hidden(const char *text);
 
 /**
- * Name the point and band of a member for a message: "'also1', band 'noise'". A drawn point has its
- * dims, too: "'drawn0' (M=3, N=7), band 'noise'".
+ * Name the point and band of a member for a message: "'also1', band 'noise'". For a drawn point,
+ * also name its dims: "'drawn0' (M=3, N=7), band 'noise'".
  */
 void kl_failure_place(char *out, size_t cap, const struct kl_job *job, const struct kl_member *at);
-/** The dims of a point as an object. */
+/** Return the dims of a point as a JSON object; the caller owns it. */
 json_t *kl_failure_dims(const struct kl_job *job, const struct kl_point *pt);
 /**
  * Build the failure object. It has a seed only if the job is a replay. It includes the place of

@@ -4,7 +4,7 @@
 #include "base/par.h"
 #include "job/tensor.h"
 
-#define MOST_BYTES ((size_t)1 << 30)
+#define MOST_BYTES ((size_t)1 << 30) /* of all kept answers */
 
 void kl_judge_release(struct kl_judge *judge)
 {
@@ -37,7 +37,7 @@ static size_t bytes_of(const struct kl_job *job, const struct kl_member *member,
 	return kl_member_elements(member, arg) * kl_dtype_bytes(job->arg[arg].dtype);
 }
 
-/* The first output whose bits differ from the kept answer, or -1. */
+/* Return the first output whose bits differ from the kept answer; -1: none differs. */
 static int changed_output(const struct kl_job *job, const struct kl_judged *judged, bool right,
 			  const void *const *got)
 {
@@ -50,7 +50,7 @@ static int changed_output(const struct kl_job *job, const struct kl_judged *judg
 	return -1;
 }
 
-/* Remember the first right answer, while there is memory for it. */
+/* Keep an answer if it is the first right one on its side, and there is room for it. */
 static void keep_answer(struct kl_judge *judge, struct kl_judged *judged, bool right,
 			const void *const *got)
 {

@@ -6,11 +6,11 @@
 #include "worker/pool/answer.h"
 
 /*
- * judge - judges the answers of one kernel. The first right answer to each input is kept, for either
- * side that its buffers were aligned to, since that may change how sums are grouped. An answer with
- * the bits of one that was kept is right; any other is compared with the truth. So a kernel that
- * gives the same bits each time is compared once or twice for each input, and one that does not is
- * noticed, however many calls there are.
+ * judge - judges the answers of one kernel. The first right answer to each input is kept for each
+ * guard side, since the alignment of buffers may change how sums are grouped. An answer with the
+ * same bits as a kept answer is right; any other is compared with the truth. So the answers of a
+ * kernel that gives the same bits each time are compared only once or twice for each input, and a
+ * kernel that does not is noticed, however many calls there are.
  *
  *	KL_AUTO(kl_judge_release) struct kl_judge judge = { .job = job };
  *
@@ -21,28 +21,28 @@ struct kl_judge {
 	const struct kl_job *job;
 	struct kl_judged {
 		const struct kl_member *member;
-		int64_t elements; /* that were compared */
-		struct kl_answer answer[2];
-		bool kept[2]; /* which of them there are */
+		int64_t elements;           /* number of elements compared */
+		struct kl_answer answer[2]; /* the kept answer of each guard side; 1: right */
+		bool kept[2];               /* whether there is a kept answer */
 	} * judged;
 	size_t n, alloc;
-	size_t bytes; /* of all answers kept; limited */
+	size_t bytes; /* size of all kept answers, which is limited */
 };
 
 void kl_judge_release(struct kl_judge *judge);
 
 struct kl_judge_call {
 	const struct kl_member *member;
-	bool right; /* the side that the buffers were aligned to */
-	const void *const *got;
+	bool right;             /* guard side: the buffers were aligned to the right */
+	const void *const *got; /* outputs by argument, as for kl_compare() */
 };
 /** Judge an answer; results and errors are those of kl_compare(). */
 int kl_judge_answer(struct kl_mismatch *mismatch, struct kl_judge *judge,
 		    const struct kl_judge_call *call);
 /**
- * Find the first element that differs in its bits from the answer kept for the same input and side.
- * False: there is none, or no answer was kept. Sets what kl_compare() sets of a mismatch, except
- * `why`.
+ * Find the first element whose bits differ from the answer kept for the same input and guard side.
+ * Returns false if there is none, or if no answer was kept. Sets the place and values in
+ * `mismatch`, but not `why`.
  */
 bool kl_judge_changed(struct kl_mismatch *mismatch, const struct kl_judge *judge,
 		      const struct kl_judge_call *call);

@@ -25,7 +25,7 @@ static void end_block(struct kl_lateness *lateness)
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
 		if (room != lateness->alloc)
 			lateness->ns[who] = kl_realloc(lateness->ns[who], room, sizeof(double));
-		/* a subject that is not measured has no time either, so nobody reads this */
+		/* this 0 is never read: a subject without visits is not compared */
 		lateness->ns[who][lateness->blocks] = lateness->n[who] ? lateness->sum[who] /
 										 lateness->n[who] :
 									 0;

@@ -6,19 +6,19 @@
 
 /*
  * lateness - charges a candidate for work that its processes do after they report the end of a
- * call. A process always stops a little later than after an empty call, and by how much varies, so
- * single calls are not charged for it (kl_call.late_ns). But over many calls it is the same for all
- * kernels: if the processes of a candidate stop later than those of its parent or of the baseline,
- * they did work that was not measured.
+ * call. A process always stops a little later than after an empty call, and the delay varies, so
+ * single calls are not charged for it (kl_call.late_ns). But the mean over many calls is the same
+ * for all kernels: if the processes of a candidate stop later than those of its parent or of the
+ * baseline, they did work that was not measured.
  *
  *	kl_lateness_begin(&lateness)			at the start of each block
  *	kl_lateness_add(&lateness, who, late_ns)	for each visit
  *	ns = kl_lateness_charge(&lateness, &blocks)	at the end; changes the candidate's times
  */
 struct kl_lateness {
-	double *ns[KL_BLOCKS_SUBJECTS]; /* mean of each block */
-	double sum[KL_BLOCKS_SUBJECTS]; /* of the current block */
-	int n[KL_BLOCKS_SUBJECTS];
+	double *ns[KL_BLOCKS_SUBJECTS]; /* mean of each block, in ns */
+	double sum[KL_BLOCKS_SUBJECTS]; /* sum of the current block, in ns */
+	int n[KL_BLOCKS_SUBJECTS];      /* number of visits in the current block */
 	size_t blocks, alloc;
 };
 
@@ -26,8 +26,9 @@ void kl_lateness_release(struct kl_lateness *lateness);
 void kl_lateness_begin(struct kl_lateness *lateness);
 void kl_lateness_add(struct kl_lateness *lateness, enum kl_blocks_who who, int64_t late_ns);
 /**
- * Add to the candidate's times what is beyond doubt: the lower end of the interval of the paired
- * differences to the parent, or without one to the baseline. Returns it in nanoseconds, or 0.
+ * Add the lateness that is beyond doubt to the candidate's times: the lower end of the interval of
+ * the paired differences to the parent or, if there is no parent, to the baseline. Returns the
+ * nanoseconds added, or 0.
  */
 int64_t kl_lateness_charge(struct kl_lateness *lateness, struct kl_blocks *blocks);
 

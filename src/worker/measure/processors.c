@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-/* True if `second` can run undisturbed while `first` is busy: false if they share a core. */
+/* Return true unless both processors are known to share a core. */
 static bool other_core(int first, int second)
 {
 	KL_AUTO(kl_freep)
@@ -27,8 +27,8 @@ static bool other_core(int first, int second)
 }
 
 /*
- * Kernels get the last processor allowed, since the system's own work tends to run on the first; the
- * parent gets one of another core, if there is one.
+ * Kernels get the last allowed processor, since the system's own work tends to run on the first
+ * ones; this process gets one of another core, if there is another.
  */
 void kl_processors_choose(struct kl_processors *out)
 {

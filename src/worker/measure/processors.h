@@ -5,14 +5,14 @@
 #include <stdbool.h>
 
 /*
- * processors - chooses the processors on which kernels run and on which their parent times them.
- * A kernel can read the number of its processor, so it runs on the same one whether it is timed or
- * not.
+ * processors - chooses the processor that kernels run on and that of the process that times them. A
+ * kernel can read the number of its processor, so it runs on the same processor whether it is timed
+ * or not.
  */
 struct kl_processors {
-	int theirs;    /* of kernels; -1: unknown, do not pin them */
-	int ours;      /* of the parent, while it times; -1: there is no other */
-	bool one_core; /* they are parts of one core, so that times are rough */
+	int theirs;    /* processor of kernels; -1: unknown, do not pin them */
+	int ours;      /* processor of this process while it times; -1: there is no second one */
+	bool one_core; /* both are parts of one core, so times are rough */
 };
 
 /** Choose among the processors that this thread may use. */

@@ -10,22 +10,25 @@
  * message and correct.failure, whether or not the correctness stage ran.
  */
 
-/* Samplers (blocks.h) return this after reporting a failure. */
+/* A sampler (blocks.h) returns this after it reported a failure of the candidate. */
 #define KL_PROFILE_FAILED 1
 
 /** Set status, class and message. Always returns KL_PROFILE_FAILED. */
 int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /**
- * Record the input and, unless `mismatch` is NULL, the place, as kl_failure() does. What would
- * reveal the input (failure.h) is left out, in the message as well.
+ * Set correct.failure: the input and, unless `mismatch` is NULL, the place (kl_failure()). If
+ * numbers must be hidden (failure.h), remove them here and from the message.
  */
 void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			 const struct kl_mismatch *mismatch, const char *why);
-/** Report a call that did not end with KL_CALL_OK. */
+/** Report a call that did not end with KL_CALL_OK. Returns KL_PROFILE_FAILED. */
 int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			const struct kl_call *call);
-/** Report a wrong answer; `kept` is the earlier input that the answer belongs to, or NULL. */
+/**
+ * Report a wrong answer. `kept` is the earlier input to which it is the right answer; NULL: there
+ * is none. Returns KL_PROFILE_FAILED.
+ */
 int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			  const struct kl_mismatch *mismatch, const struct kl_member *kept);
 

@@ -39,6 +39,7 @@ const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_m
 
 void kl_replay_why(char *out, size_t cap, const struct kl_member *kept)
 {
-	snprintf(out, cap, "answered with what an earlier input's answer was (band '%s', draw %d)",
+	snprintf(out, cap,
+		 "answered with the right answer to an earlier input (band '%s', draw %d)",
 		 kept->band, kept->draw);
 }

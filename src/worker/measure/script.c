@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 
-#define ELSEWHERE 8 /* one process in so many begins at another point */
-#define BETWEEN 8   /* in one process in so many, another call comes between the measured ones */
-#define TAILS 8     /* kinds of tails, all as likely: half of them are empty */
+#define ELSEWHERE 8 /* one script in 8 begins at another point */
+#define BETWEEN 8   /* in one script in 8, another call comes between the measured calls */
+#define TAILS 8     /* kinds of tails, equally likely; half of them are empty */
 
 static int find_noise(struct kl_script_source *out, const struct kl_pool *pool,
 		      const struct kl_pool *fresh)
@@ -16,7 +16,7 @@ static int find_noise(struct kl_script_source *out, const struct kl_pool *pool,
 	n = kl_pool_noise(fresh ? fresh : pool, out->point, out->fresh, KL_SCRIPT_MEASURED);
 	if (out->nnoise && n == KL_SCRIPT_MEASURED)
 		return 0;
-	return kl_error(KL_EINVALID, "there are %zu inputs to time at '%s', not %d", n,
+	return kl_error(KL_EINVALID, "there are only %zu inputs to time at '%s', not %d", n,
 			out->point->id, KL_SCRIPT_MEASURED);
 }
 
@@ -62,7 +62,7 @@ static struct kl_script_call *add_call(struct kl_script *script, struct kl_rng *
 	return call;
 }
 
-/* The next member of the point. */
+/* Add a call with the next member of the point. */
 static void add_known(struct kl_script *script, struct kl_script_source *source, struct kl_rng *rng)
 {
 	if (source->next == source->nknown) {
@@ -87,8 +87,8 @@ static void add_elsewhere(struct kl_script *script, const struct kl_script_sourc
 }
 
 /*
- * At a hot point each measured call follows one on another input of the same kind, so that code,
- * scratch and outputs are warm; at a cold one everything is evicted before it.
+ * Add a measured call. At a hot point, a call with another noise draw comes before it, so that
+ * code, scratch and outputs are in the caches; at a cold point, the caches are emptied before it.
  */
 static void add_measured(struct kl_script *script, const struct kl_script_source *source,
 			 struct kl_rng *rng, size_t i)
@@ -112,7 +112,9 @@ static void add_pair(struct kl_script *script, const struct kl_script_source *so
 	script->pair[turn] = true;
 }
 
-/* Up to two calls after the last measured one, which no kernel can tell from others. */
+/*
+ * Add a tail: up to two calls after the last measured call, which no kernel can tell from others.
+ */
 static void add_tail(struct kl_script *script, struct kl_script_source *source, struct kl_rng *rng,
 		     const struct kl_script_wish *wish)
 {

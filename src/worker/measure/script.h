@@ -7,19 +7,19 @@
 #include "worker/subject/trial.h"
 
 /*
- * script - draws the calls of one process at a performance point. Stages correct and profile use the
- * same scripts, so that a kernel cannot tell the one from the other: in the profile some calls on
- * noise are measured, which only the parent knows, and their noise was drawn for this candidate
- * alone.
+ * script - draws the calls of one process at a performance point. Stages correct and profile draw
+ * scripts in the same way, so that a kernel cannot tell the stages apart: in the profile, some
+ * calls on noise are measured, but only the parent process knows which, and their noise was drawn
+ * for this candidate alone.
  *
- * A script has one or two calls on noise that may be measured, with buffers aligned to the left,
- * because other inputs and sides can take another time. Before, between and after them come members
- * of the pool; each is drawn once before any is drawn again. Addresses, sides and poison are drawn
- * for all calls alike.
+ * A script has one or two calls on noise that may be measured. Their buffers are aligned to the
+ * left, because calls on other inputs or with another alignment can take longer. Members of the
+ * pool are called before, between and after them; each is drawn once before any is drawn again.
+ * Addresses, sides and poison of these calls are random.
  *
- * All subjects of a block of the profile follow the same scripts, so that no subject gains or loses
- * time by other calls than the others have. Only the calls of the tail, after the last measured
- * one, are made by the candidate alone.
+ * In the profile, all subjects of a block follow the same scripts, so that none gains or loses time
+ * because its calls differ. Only the calls of the tail, which follow the last measured call, are
+ * made by the candidate alone.
  */
 #define KL_SCRIPT_CALLS 16
 #define KL_SCRIPT_MEASURED 2
@@ -30,32 +30,35 @@ struct kl_script_call {
 	const struct kl_member *member;
 	struct kl_trial trial;
 	bool measured;
-	bool tail; /* for the candidate only */
+	bool tail; /* part of the tail: only for the candidate */
 };
 
 struct kl_script {
 	struct kl_script_call call[KL_SCRIPT_CALLS];
-	size_t n, measured;
-	const struct kl_point *other; /* point of the call that is made elsewhere; NULL: none */
-	bool pair[2]; /* a member and its twin are called in a row, in this order or the other */
+	size_t n, measured;           /* number of calls, and of measured calls */
+	const struct kl_point *other; /* point of the first call if it is another point; or NULL */
+	bool pair[2]; /* calls in a row: 0: a member and then its twin; 1: the twin and then it */
 };
 
-/* What the calls are drawn from; the arrays belong to it, the members to their pools. */
+/*
+ * The members that calls are drawn from. The arrays are owned, the members belong to their pools.
+ */
 struct kl_script_source {
 	const struct kl_point *point;
 	const struct kl_member *fresh[KL_SCRIPT_MEASURED]; /* noise that may be measured */
-	const struct kl_member *noise[KL_POOL_DRAWS]; /* of the session's pool, like those below */
+	/* all members below are from the session's pool */
+	const struct kl_member *noise[KL_POOL_DRAWS]; /* noise at this point */
 	size_t nnoise;
-	const struct kl_member **known, **elsewhere; /* all at this point; those at others */
+	/* known: all members at this point; elsewhere: those at other points that are not larger */
+	const struct kl_member **known, **elsewhere;
 	size_t nknown, nelsewhere;
-	size_t next; /* the next one of `known`, which are shuffled when all were drawn */
-	const struct kl_member *pair[2]; /* a member and its twin; NULL: there is none */
+	size_t next; /* index of the next member of `known`; shuffled after the last one */
+	const struct kl_member *pair[2]; /* a member and its twin; NULL: there is no twin */
 };
 
 /**
- * Fill the source for a point. `fresh` is a pool made for this candidate; NULL: noise of the
- * session's pool takes its place. KL_EINVALID: there is nothing to measure. Calls elsewhere are
- * drawn only from points that are not larger.
+ * Fill the source for a point. `fresh` is a pool made for this candidate; NULL: take the noise to
+ * measure from the session's pool. KL_EINVALID: there is too little noise to measure.
  */
 int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		     const struct kl_pool *pool, const struct kl_pool *fresh,
@@ -63,15 +66,15 @@ int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 void kl_script_source_release(struct kl_script_source *source);
 
 enum kl_script_first {
-	KL_SCRIPT_CHANCE, /* one script in eight begins at another point */
+	KL_SCRIPT_CHANCE, /* begin at another point with a probability of 1/8 */
 	KL_SCRIPT_NEVER,
-	KL_SCRIPT_ELSEWHERE, /* this script does, if there is another point */
+	KL_SCRIPT_ELSEWHERE, /* begin at another point, if there is one that is not larger */
 };
 struct kl_script_wish {
 	size_t measured; /* calls that may be measured, at most KL_SCRIPT_MEASURED */
 	enum kl_script_first first;
-	bool pair; /* the tail is a member and its twin, if there is one ... */
-	bool turn; /* ... in this order */
+	bool pair; /* make the tail a member and its twin, if there is a twin */
+	bool turn; /* call the twin first */
 };
 /** Draw a script. */
 void kl_script_draw(struct kl_script *out, struct kl_script_source *source, struct kl_rng *rng,

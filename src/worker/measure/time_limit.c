@@ -6,7 +6,9 @@
 #define TIMES 20
 #define LEAST_MS 500
 
-/* By how much the time of a call may grow from one point to another; 0: `from` is not smaller. */
+/*
+ * Return the factor by which a call's time may grow between points; 0: a dim of `from` is larger.
+ */
 static double growth_between(const struct kl_job *job, const struct kl_point *from,
 			     const struct kl_point *to)
 {

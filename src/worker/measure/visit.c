@@ -18,7 +18,7 @@ static void add_met(struct kl_visit *visit, const struct kl_member *member)
 	visit->met[visit->nmet++] = member;
 }
 
-/* Returns 1 if the answer is right, 0 if not, or an error. */
+/* Judge an answer. Returns 1 if it is right, 0 if not, negative on error. */
 static int judge_answer(struct kl_visit *visit, struct kl_subject *subject,
 			const struct kl_visit_plan *plan, const struct kl_script_call *call)
 {
@@ -57,7 +57,7 @@ static void take_times(struct kl_visit *visit)
 	visit->disturbed += visit->call.disturbed;
 }
 
-/* Make one call and judge its answer: 1 if all is well, 0 if not, or an error. */
+/* Make one call and judge its answer. Returns 1 if all is well, 0 if not, negative on error. */
 static int call_subject(struct kl_visit *visit, struct kl_subject *subject,
 			const struct kl_visit_plan *plan, const struct kl_script_call *call)
 {
@@ -107,7 +107,7 @@ int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan)
 
 	*out = (struct kl_visit){ .mismatch.out = -1 };
 	spec.memory = plan->memory;
-	if (spec.kind != KL_SUBJECT_BASELINE) /* a library is opened for one point */
+	if (spec.kind != KL_SUBJECT_BASELINE) /* a baseline is opened for one point only */
 		spec.other = plan->script->other;
 	err = kl_subject_start(&subject, plan->job, plan->point, &spec);
 	if (err < 0)

@@ -7,13 +7,14 @@
 
 /*
  * visit - makes the calls of one script in a fresh process. This is one visit of the profile: the
- * process gets a fresh copy of the subject's object. The answers of the candidate are all judged,
- * whether the call is measured or not; those of other subjects if it is measured.
+ * process gets a fresh copy of the subject's object. All answers of the candidate are judged,
+ * whether the call is measured or not; of other subjects, only the answers to measured calls.
  *
  * A visit reports its shortest time: on a machine that also does other work, disturbances only make
  * a call longer. Therefore only visits that measure the same number of calls are comparable.
  *
- * After a call slower than KL_VISIT_SLOW_NS, one measured call is enough, and the tail is left out.
+ * After a call slower than KL_VISIT_SLOW_NS, one measured call is enough, and other calls before
+ * the tail are skipped. The caller decides whether the tail is called.
  */
 #define KL_VISIT_SLOW_NS ((int64_t)200000000)
 
@@ -24,8 +25,8 @@ struct kl_visit_plan {
 	const struct kl_script *script;
 	bool candidate;                   /* judge every call */
 	bool tail;                        /* make the calls of the tail */
-	bool lean;                        /* leave out what comes before the first measured call */
-	struct kl_judge *judge;           /* of this subject */
+	bool lean;                        /* skip calls as after a slow call */
+	struct kl_judge *judge;           /* judges the answers of this subject */
 	struct kl_subject_memory *memory; /* shared by all subjects at this point; or NULL */
 };
 
@@ -33,16 +34,16 @@ struct kl_visit {
 	int64_t least_ns; /* the shortest measured time, at least 1 */
 	/* the shortest time by the parent's clock alone; compared with a physical floor */
 	int64_t least_wall_ns;
-	int64_t least_late_ns;   /* how late the process stopped, at least (kl_call.late_ns) */
+	int64_t least_late_ns;   /* lowest kl_call.late_ns of a measured call */
 	int64_t tail_ns;         /* clock time of the tail */
 	int measured, disturbed; /* measured calls; how many of them had to wait for a processor */
-	int64_t handshake_ns;
-	bool traced;
-	int calls; /* calls whose answers were judged */
-	/* why the visit ended early; all is well if end is KL_CALL_OK and mismatch.out < 0 */
+	int64_t handshake_ns;    /* kl_subject_handshake_ns() */
+	bool traced;             /* kl_subject_traced() */
+	int calls;               /* calls whose answers were judged */
+	/* the last call; the visit failed if end is not KL_CALL_OK or mismatch.out is not -1 */
 	struct kl_call call;
 	struct kl_mismatch mismatch;
-	bool changed; /* the wrong answer is right, but has other bits than an earlier one */
+	bool changed; /* the answer is right, but an earlier one to the same input had other bits */
 	/* if not NULL, the wrong answer is the right one for this earlier input */
 	const struct kl_member *kept;
 	const struct kl_member *at; /* input of the last call */
@@ -51,11 +52,9 @@ struct kl_visit {
 	size_t nmet;
 };
 
-/**
- * Run a visit. Returns 0 whatever the kernel did, or an error if the subject could not be started,
- * or called.
- */
+/** Run a visit. Returns 0 whatever the kernel did; an error if it cannot be started or called. */
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan);
+/** Return true if every call of the visit ended well and no judged answer was wrong. */
 bool kl_visit_ok(const struct kl_visit *visit);
 
 #endif

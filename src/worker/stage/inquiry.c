@@ -96,7 +96,7 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 		return false;
 	kl_replay_why(why, sizeof(why), kept);
 	if (round->twins)
-		strncat(why, ": recognized by only a part of the input",
+		strncat(why, ": the kernel compares only a part of the input",
 			sizeof(why) - strlen(why) - 1);
 	fail_at(inquiry, "cheat", member, mismatch, round->where, why);
 	return true;

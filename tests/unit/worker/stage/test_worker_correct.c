@@ -97,31 +97,31 @@ static void cheating_kernels_are_refused(void **state)
 		/* replay: the answer of the first call again, whatever the input */
 		{ "stale", "static float kept[4096]; static int64_t n;\n"
 		  GEMM "{ if (n == M * N) { memcpy(C, kept, n * 4); return; }" PLAIN
-		  "n = M * N; memcpy(kept, C, n * 4); }", "cheat", "case0", "an earlier input's answer was" },
+		  "n = M * N; memcpy(kept, C, n * 4); }", "cheat", "case0", "the right answer to an earlier input" },
 		/* the same, keyed by where the input lies */
 		{ "bypointer", "static float kept[4096]; static const float *at;\n"
 		  GEMM "{ if (at == A) { memcpy(C, kept, M * N * 4); return; }" PLAIN
-		  "at = A; memcpy(kept, C, M * N * 4); }", "cheat", "case0", "an earlier input's answer was" },
+		  "at = A; memcpy(kept, C, M * N * 4); }", "cheat", "case0", "the right answer to an earlier input" },
 		/* by a few numbers of the input, and by many */
 		{ "byends", "static float kept[4096], key[4];\n"
 		  GEMM "{ float now[4] = { A[0], A[M*K-1], B[0], B[K*N-1] };"
 		  "if (!memcmp(now, key, 16)) { memcpy(C, kept, M * N * 4); return; }" PLAIN
 		  "memcpy(key, now, 16); memcpy(kept, C, M * N * 4); }", "cheat", "case0",
-		  "recognized by only a part of the input" },
+		  "the kernel compares only a part of the input" },
 		{ "bystride", "static float kept[4096], key[64];\n"
 		  GEMM "{ float now[64] = { 0 }; for (int64_t i = 0; i < M * K; i += 67) now[i / 67] = A[i];"
 		  "if (!memcmp(now, key, sizeof(key))) { memcpy(C, kept, M * N * 4); return; }" PLAIN
 		  "memcpy(key, now, sizeof(key)); memcpy(kept, C, M * N * 4); }", "cheat", "case0",
-		  "recognized by only a part of the input" },
+		  "the kernel compares only a part of the input" },
 		/* not at the first meeting */
 		{ "second", "static float kept[4096], key; static int met;\n"
 		  GEMM "{ if (key == A[0] && M * N == 4096 && met++) { memcpy(C, kept, M * N * 4); return; }" PLAIN
 		  "if (key != A[0]) met = 0; if (M * N == 4096) { key = A[0]; memcpy(kept, C, M * N * 4); } }", "cheat",
-		  "case0", "an earlier input's answer was" },
+		  "case0", "the right answer to an earlier input" },
 		/* one call behind */
 		{ "late", "static float kept[4096]; static int64_t n;\n"
 		  GEMM "{ float own[4096];" RIGHT("own[i*N+j]") "memcpy(C, n == M * N ? kept : own, M * N * 4);"
-		  "memcpy(kept, own, M * N * 4); n = M * N; }", "cheat", "case0", "an earlier input's answer was" },		/* right a few times, then lazy */
+		  "memcpy(kept, own, M * N * 4); n = M * N; }", "cheat", "case0", "the right answer to an earlier input" },		/* right a few times, then lazy */
 		{ "tired", "static int calls;\n" GEMM "{ if (calls++ > 20) M /= 2;" PLAIN "}",
 		  "nondeterministic", NULL, "soak: this input was answered correctly in an earlier call" },
 		/* bits that depend on what came before */

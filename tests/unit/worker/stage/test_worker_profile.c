@@ -110,7 +110,7 @@ static bool single(void)
 static bool slow_calls(const json_t *result, int64_t blocks)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *note = kl_asprintf("slow calls, %lld blocks only",
+	KL_AUTO(kl_freep) char *note = kl_asprintf("calls are slow: only %lld blocks were measured",
 						   (long long)blocks);
 
 	kl_json_canonical(&buf, result);
