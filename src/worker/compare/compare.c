@@ -18,7 +18,7 @@
 
 /* -- exact -------------------------------------------------------------- */
 
-/* Compare one block by its bits; false if its elements must be checked one by one. */
+/* Compare one block by its bits. Returns false if its elements must be checked one by one. */
 static bool exact_block(const struct kl_output *output, size_t off, size_t n)
 {
 	size_t size = kl_dtype_bytes(output->dtype);
@@ -138,7 +138,7 @@ static int compare_outputs(struct kl_mismatch *mismatch, const struct kl_job *jo
 	}
 	if (mismatch->out < 0)
 		return 0;
-	/* an answer to further values counts as wrong everywhere, not only at edges */
+	/* an answer to further values is never wrong only at edges */
 	if (member->further)
 		mismatch->edge_only = false;
 	else if (!member->point->perf)

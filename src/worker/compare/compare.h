@@ -19,22 +19,24 @@
  *    and is judged by its error. In all other cases the answer must be finite.
  *  - For members of an exact band, bit equality replaces these rules, except that zeros of
  *    either sign are equal and so are all NaNs. The rule multiset still applies.
- *	- Integers are judged as numbers whose ulp is 1.
+ *  - Integers are judged as numbers whose ulp is 1.
  *
- * For members of further values (member->further), which the contract does not list, odd.h accepts
- * some elements without a rule, graded.h adds a check, the error that `noise` allows is at least
- * two ulps of the truth, and zeros of either sign are equal.
+ * Members with further values (member->further), which the contract does not list, are judged
+ * differently: odd.h accepts some elements without a rule, graded.h adds a check, the rule noise
+ * allows an error of at least two ulps of the truth, and zeros of either sign are equal.
  */
 
 struct kl_mismatch {
 	int out; /* index of the argument with the first wrong element; -1: no mismatch */
 	int64_t index[KL_MAX_AXES];
 	size_t naxes;
-	char got[40], wanted[40];
-	char why[120];
-	double margin;         /* worst error / allowed error; <= 1 passes */
-	int64_t bad, elements; /* numbers of wrong elements and of elements checked */
-	/* all wrong elements lie on a border, or the point is not timed; not for further values */
+	char got[40], wanted[40]; /* that element and its true value, as text */
+	char why[120];            /* what is wrong with it */
+	double margin;            /* worst error / allowed error; <= 1 passes */
+	int64_t bad, elements;    /* numbers of wrong elements and of elements checked */
+	/*
+	 * all wrong elements lie on a border, or the point is not timed; false for further values
+	 */
 	bool edge_only;
 };
 /**

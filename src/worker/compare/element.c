@@ -21,7 +21,10 @@ static double allowed_error(const struct kl_output *output, const struct kl_allo
 	if (rule->kind == KL_RULE_NOISE)
 		return fmax(allowed->max, kl_element_least(output, truth));
 	if (rule->kind == KL_RULE_ELEMENTWISE)
-		/* for further values the oracle can give a number, but NaN for their magnitudes */
+		/*
+		 * for further values, the oracle can give NaN for |inputs| although the truth is a
+		 * number
+		 */
 		return output->w->further && isnan(scale) ?
 			       INFINITY :
 			       rule->ulps * ulp + rule->acc * 0x1p-24 * scale;
@@ -47,7 +50,7 @@ struct kl_element_result kl_element_judge(const struct kl_output *output,
 		if (got == stored)
 			return out;
 		if (isinf(truth) || isinf(got) || !isfinite(honest)) {
-			out.why = "not the infinity that the truth is in this dtype";
+			out.why = "not equal to the truth, which is infinite in this dtype";
 			return out;
 		}
 	} else if (isinf(got)) {
@@ -55,7 +58,7 @@ struct kl_element_result kl_element_judge(const struct kl_output *output,
 		return out;
 	}
 	if (output->rule->zeros && truth == 0 && fabs(got) > allowed->zero) {
-		out.why = "not zero where the truth is";
+		out.why = "not zero where the truth is zero";
 		return out;
 	}
 	out.d = fabs(got - truth);
@@ -101,7 +104,7 @@ struct kl_allowed kl_element_allowed(const struct kl_output *output,
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
 		allowed.rms = output->rule->tol * tolerance->rms[group];
 		/*
-		 * a sum whose terms cancel to exactly zero in the truth can be only nearly zero in
+		 * a sum whose terms cancel to exactly zero in the truth can be slightly off zero in
 		 * a correct kernel
 		 */
 		allowed.zero = 0x1p-16 * tolerance->rms[group];

@@ -6,8 +6,8 @@
 #include "worker/compare/output.h"
 
 /*
- * element - judges one element of an output by its group's limits. compare.h says what the rules
- * have in common.
+ * element - judges one element of an output by the limits of its group. compare.h says which parts
+ * all rules share.
  */
 struct kl_allowed {
 	double max; /* noise: largest error, unless kl_element_least() allows more */
@@ -22,9 +22,10 @@ struct kl_allowed {
 };
 
 /**
- * The factor by which limits over `n` elements are raised: with few elements the honest error itself
- * is a matter of luck. Two honest rms values over n elements differ by a share of about 1/sqrt(n);
- * this allows three times that share: 1.03 for ten thousand elements and 2 for nine.
+ * Return the factor by which limits over `n` elements are raised, since with few elements the
+ * honest error itself is a matter of luck. Two honest rms values over n elements differ by a share
+ * of about 1/sqrt(n); this allows three times that share: 1.03 for ten thousand elements and 2 for
+ * nine.
  */
 double kl_element_room(size_t n);
 /** Compute the limits of group `group`; `tolerance` holds the tolerances of the output's rule. */
@@ -38,7 +39,7 @@ struct kl_allowed kl_element_allowed(const struct kl_output *output,
 double kl_element_least(const struct kl_output *output, double truth);
 
 struct kl_element_result {
-	double d, allowed; /* error and its limit; allowed < 0: no limit applies */
+	double d, allowed; /* error and its limit; allowed < 0: no error was computed */
 	const char *why;   /* NULL: the element is right */
 };
 
@@ -47,8 +48,8 @@ struct kl_element_result kl_element_judge(const struct kl_output *output,
 					  const struct kl_allowed *allowed, double got,
 					  double truth, double honest, size_t i);
 /**
- * True if element i is bit-equal to the truth, or if both are NaN; with `zeros_tie` also if both
- * are zeros of any sign. Stores the truth in the output's dtype into `wanted` (8 bytes).
+ * Return true if element i is bit-equal to the truth, or if both are NaN; with `zeros_tie` also if
+ * both are zeros of any sign. Stores the truth in the output's dtype into `wanted` (8 bytes).
  */
 bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, char *wanted);
 

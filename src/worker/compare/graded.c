@@ -10,11 +10,11 @@
 #include "worker/compare/mismatch.h"
 #include "worker/compare/slice.h"
 
-/* Sums of squares over one slice, and its worst element. */
+/* Sums over one slice, and its worst element. */
 struct graded_slice {
 	double error, honest,
-		least;       /* sums of squares: errors, honest errors, kl_element_least() */
-	double worst, truth; /* the largest error, and the truth of that element */
+		least;       /* sums of squares: of errors, honest errors and kl_element_least() */
+	double worst, truth; /* the largest error, and the truth of the element that has it */
 	size_t at, n;        /* index of that element; number of elements */
 };
 
@@ -68,7 +68,7 @@ static void note_slices(struct kl_mismatch *mismatch, const struct kl_output *ou
 		return;
 	kl_mismatch_describe(mismatch, output, slice->at, slice->truth);
 	snprintf(mismatch->why, sizeof(mismatch->why),
-		 "error %.3g, rms %.3g allowed in its slice; so in %zu of %zu slices of axis %d",
+		 "error %.3g, rms %.3g allowed in its slice; wrong in %zu of %zu slices of axis %d",
 		 slice->worst, allowed_rms(slice, output), wrong, extent,
 		 output->w->graded[output->arg] - 1);
 }

@@ -8,18 +8,18 @@
 /*
  * graded - judges an answer slice by slice along an axis, such as row by row.
  *
- * It is for members whose inputs are graded: a few of their slices have far larger values than the
- * others. The rule noise has one tolerance for a whole group, which the large slices determine, so
- * that it would accept any values in the small slices.
+ * This is for members whose inputs are graded: a few of their slices have far larger values than
+ * the others. The rule noise has one tolerance for a whole group, which the large slices determine,
+ * so that it would accept any values in the small slices.
  *
  * A slice is wrong if its root mean square error is more than KL_GRADED_ROOM times what the rule
- * would allow if the slice were a group. The answer is wrong if more than half of its slices are: a
- * kernel that uses one exponent for a whole matrix gets all small slices wrong, while a sound
- * algorithm that combines two parts of a matrix (Strassen's) gets only those small slices wrong
- * that it combines with large ones.
+ * would allow if the slice were a group. The answer is wrong if more than half of its slices are
+ * wrong: a kernel that uses one exponent for a whole matrix gets all small slices wrong, while a
+ * sound algorithm that combines two parts of a matrix (Strassen's) gets only those small slices
+ * wrong that it combines with large slices.
  */
 #define KL_GRADED_ROOM 8
-#define KL_GRADED_LEAST 8 /* an answer with fewer slices is not judged */
+#define KL_GRADED_LEAST 8 /* an answer with fewer slices is not checked */
 
 /** Check an output under the rule noise, slice by slice along the axis in member->graded. */
 void kl_graded_check(struct kl_mismatch *mismatch, const struct kl_output *output);

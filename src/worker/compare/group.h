@@ -35,13 +35,13 @@ struct kl_group_walk {
 	int64_t lo[KL_MAX_AXES], hi[KL_MAX_AXES], at[KL_MAX_AXES];
 	size_t inner;     /* from this axis on, elements of a group are contiguous */
 	size_t off, left; /* next element of the current contiguous run, and how many are left */
-	bool more;
+	bool more;        /* elements are left */
 };
 
 void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, size_t group);
 /** Skip the first `n` elements; may only be called directly after kl_group_start(). */
 void kl_group_skip(struct kl_group_walk *walk, size_t n);
-/** Set the range [off, off + n) of the next elements, at most `max`; false: there are no more. */
+/** Set [off, off + n) to the next elements, at most `max`. Returns false if there are no more. */
 bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t max);
 
 #endif

@@ -6,7 +6,7 @@
 
 /*
  * member - one set of inputs with its known answers. The pool (pool.h) holds members. A kernel is
- * called with the inputs of a member, and what it computes is compared with the member's answers
+ * called with the inputs of a member, and its outputs are compared with the member's answers
  * (compare.h). All memory belongs to the pool.
  */
 
@@ -19,7 +19,7 @@ struct kl_tolerance {
 	double *max, *rms;
 };
 
-/* Which values that are not finite the inputs of a member contain. */
+/* The values in a member's inputs that are not finite. */
 enum kl_odd { KL_ODD_NONE, KL_ODD_INF, KL_ODD_NAN };
 
 struct kl_member {
@@ -27,7 +27,7 @@ struct kl_member {
 	char band[32]; /* "noise", "twin", "exact0", "band1", "scale-up", ... */
 	int draw;      /* number of this draw among the members of that band */
 	bool exact;    /* answers must be bit-equal */
-	bool own;      /* drawn for one candidate; no other candidate is judged on it */
+	bool own;      /* drawn for one candidate; no other candidate is called with it */
 	/* the inputs are further values, which the contract does not list: odd.h, graded.h */
 	bool further;
 	enum kl_odd odd;
@@ -40,11 +40,11 @@ struct kl_member {
 	const void *honest[KL_MAX_ARGS];
 	/* rule elementwise: the oracle on |inputs| in double; otherwise NULL */
 	const void *absum[KL_MAX_ARGS];
-	const struct kl_tolerance
-		*tolerance; /* job->nrule of them; NULL: kl_compare() computes its own */
+	/* one for each rule of the job; NULL: kl_compare() computes the tolerances */
+	const struct kl_tolerance *tolerance;
 };
 
-/** Number of elements of a tensor argument. */
+/** Return the number of elements of a tensor argument. */
 static inline size_t kl_member_elements(const struct kl_member *member, size_t arg)
 {
 	return (size_t)kl_point_elements(member->point, arg);

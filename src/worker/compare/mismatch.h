@@ -7,22 +7,25 @@
 
 /*
  * mismatch - records wrong elements in a struct kl_mismatch (compare.h). The first wrong element is
- * recorded in full; of the others only how many there are, and whether all lie on borders.
+ * recorded in full; the others are only counted, and `edge_only` tells whether all lie on borders.
  * Initialize the struct with { .out = -1 }.
  */
 
 /**
- * True if the element lies on a border, where halos and the remainders of tiles are: along an axis
- * of at least 4, at the first index or in the last eighth (at least 1, at most 15 indices).
+ * Return true if the element lies on a border, where halos and the remainders of tiles are: along
+ * an axis with an extent of at least 4, it has the first index or is in the last eighth (at least
+ * 1, at most 15 indices).
  */
 bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxes);
 
-/** Count a wrong element; true if it is the first, whose details the caller must fill in. */
+/**
+ * Count a wrong element. Returns true if it is the first: the caller must then fill in its details.
+ */
 bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i);
 /** Fill in `got` and `wanted` of element i, whose true value is `truth`. */
 void kl_mismatch_describe(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i,
 			  double truth);
-/** Raise the margin to error / allowed if that is larger than the margin. */
+/** Raise the margin to error / allowed, unless it is larger already. */
 void kl_mismatch_widen(struct kl_mismatch *mismatch, double error, double allowed);
 /** Merge `part`, the result for a later part of the output, into `mismatch`. */
 void kl_mismatch_merge(struct kl_mismatch *mismatch, const struct kl_mismatch *part);

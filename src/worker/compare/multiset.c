@@ -16,11 +16,11 @@ struct rows {
 	enum kl_dtype dtype, idtype; /* dtypes of the values and of the indices */
 	const char *values, *indices, *x;
 	const void *truth;
-	size_t nrow, k, cols;
-	size_t size;       /* bytes of a value */
-	uint64_t fraction; /* bits below a float's exponent */
-	uint64_t salt;     /* salt of checksums, unknown to the kernel */
-	/* scratch */
+	size_t nrow, k, cols; /* number of rows; values in a row; values in a row of x */
+	size_t size;          /* bytes of a value */
+	uint64_t fraction;    /* mask of the bits below a float's exponent; 0: an integer */
+	uint64_t salt;        /* salt of checksums, unknown to the kernel */
+	/* scratch for one row: keys of the answer and of the truth, and room to sort */
 	uint64_t *key, *want, *spare;
 	uint32_t *seen; /* for each column of x: 1 + the last row whose indices have it */
 	char *stored;   /* one row of the truth, in the dtype */
@@ -84,7 +84,7 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 	    (size_t)kl_point_elements(point, (size_t)rule->indices) != count ||
 	    (size_t)kl_point_elements(point, (size_t)rule->of) != rows->nrow * rows->cols)
 		return kl_error(KL_EINVALID,
-				"rule multiset: '%s', '%s' and '%s' do not fit in shape or dtype",
+				"rule multiset: '%s', '%s' and '%s' do not match in shape or dtype",
 				job->arg[rule->out].name, job->arg[rule->indices].name,
 				job->arg[rule->of].name);
 	rows->key = kl_calloc(rows->k + 1, sizeof(*rows->key));
@@ -115,8 +115,8 @@ static uint64_t key_of(const struct rows *rows, const char *at)
 }
 
 /*
- * Return a checksum that does not depend on the order of the keys, so that rows that are right need
- * not be sorted. Rows with different keys have the same checksum with a probability of about 2^-64.
+ * Return a checksum that does not depend on the order of the keys, so that correct rows need not be
+ * sorted. Rows with different keys have the same checksum with a probability of about 2^-64.
  */
 static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 {
@@ -127,7 +127,7 @@ static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 	return sum;
 }
 
-/* Sort by radix from the lowest byte. A byte that is the same in all keys is only counted. */
+/* Sort by radix, from the lowest byte. A byte that is the same in all keys is skipped. */
 static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 {
 	uint64_t *from = key, *to = spare;
@@ -191,7 +191,7 @@ static bool index_at(const struct rows *rows, size_t i, size_t *out)
 	return index < rows->cols;
 }
 
-/* Check the indices of a row and the values they refer to; false if the row is wrong. */
+/* Check the indices of a row and the values they refer to. Returns false if the row is wrong. */
 static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job, struct rows *rows,
 			  size_t row)
 {
@@ -221,7 +221,7 @@ static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job
 		kl_tensor_print(wanted, sizeof(wanted), rows->dtype, rows->x,
 				row * rows->cols + at);
 		set_mismatch(mismatch, job, rows, rows->rule->out, rows->values, i, wanted,
-			     "the value is not the input's at the index given");
+			     "not the input's value at the given index");
 		ok = false;
 	}
 	return ok;
@@ -268,7 +268,7 @@ static void check_order(struct kl_mismatch *mismatch, const struct kl_job *job, 
 		if (key_of(rows, want + i * rows->size) == rows->want[missing])
 			kl_tensor_print(text, sizeof(text), rows->dtype, want, i);
 	set_mismatch(mismatch, job, rows, rows->rule->out, rows->values, row * rows->k + at, text,
-		     "the row's values in order are not the truth's");
+		     "the row's values, sorted, differ from the truth");
 }
 
 int kl_multiset_check(struct kl_mismatch *mismatch, const struct kl_job *job,

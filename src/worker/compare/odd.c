@@ -14,7 +14,8 @@ struct settling {
 	struct kl_mismatch *mismatch;
 	const struct kl_output *output;
 	char *copy; /* of the answer, with settled elements; NULL: none settled yet */
-	size_t odd, finite, stray;  /* numbers of elements: truth not finite, finite; strays */
+	/* elements whose truth is not finite; elements whose truth is finite; strays */
+	size_t odd, finite, stray;
 	size_t first;               /* index of the first stray */
 	double got[KL_SLICE_BLOCK]; /* a block of elements */
 	double honest[KL_SLICE_BLOCK];
@@ -44,7 +45,7 @@ static void note_wrong(struct settling *settling, size_t i, double truth, const 
 	snprintf(mismatch->why, sizeof(mismatch->why), "%s", why);
 }
 
-/* Judge an element whose truth, in the output's dtype, and honest answer are not finite. */
+/* Judge an element whose truth, in the output's dtype, and honest answer are both not finite. */
 static void judge_infinite(struct settling *settling, size_t i, double got, double truth)
 {
 	enum kl_odd odd = settling->output->w->odd;
@@ -85,7 +86,9 @@ static void settle_elements(struct settling *settling, const double *truth, size
 	}
 }
 
-/* A search for the blocks in which truth, honest answer and answer are finite everywhere. */
+/*
+ * The blocks in which the truth, the honest answer and the kernel's answer are finite everywhere.
+ */
 struct plain_search {
 	const struct kl_output *output;
 	bool *plain; /* one for each block */
@@ -126,7 +129,7 @@ static void find_plain(void *ctx, size_t from, size_t to)
 	}
 }
 
-/* Settle one block whose elements must be looked at one by one. */
+/* Judge the elements of one block one by one. */
 static void settle_block(struct settling *settling, size_t off, size_t n)
 {
 	const struct kl_output *output = settling->output;
@@ -160,7 +163,7 @@ char *kl_odd_settle(struct kl_mismatch *mismatch, const struct kl_output *output
 	}
 	if (!settling.odd || output->n < KL_ODD_FEW || 4 * settling.stray <= 3 * output->n)
 		return settling.copy;
-	snprintf(why, sizeof(why), "not finite where the truth is, as in %zu of %zu such places",
+	snprintf(why, sizeof(why), "not finite where the truth is finite, in %zu of %zu elements",
 		 settling.stray, settling.finite);
 	note_wrong(&settling, settling.first, *kl_output_truth(output, &room, settling.first, 1),
 		   why);

@@ -6,22 +6,22 @@
 #include "worker/compare/member.h"
 
 /*
- * output - one output of a kernel and one rule for it, with truth and honest answer as doubles. All
- * pointers are borrowed from the job and the member.
+ * output - an output of a kernel with one rule for it; gives its truth and honest answer as
+ * doubles. All pointers are borrowed from the job and the member.
  */
 struct kl_output {
 	const struct kl_rule *rule;
 	const struct kl_member *w;
-	int arg;
+	int arg; /* index of the argument */
 	enum kl_dtype dtype;
 	const int64_t *extent;
 	size_t naxes, n; /* n: number of elements */
 	struct kl_groups groups;
-	const void *got;
-	bool first; /* the caller needs only the first wrong element: stop soon after it */
+	const void *got; /* the kernel's answer, in the dtype */
+	bool first;      /* the caller needs only the first wrong element: stop soon after it */
 };
 
-/** Initialize all members but `got` and `first`. KL_EINVALID: the rule does not fit the tensor. */
+/** Initialize all but `got` and `first`. KL_EINVALID: the rule does not fit the tensor. */
 int kl_output_init(struct kl_output *output, const struct kl_job *job, const struct kl_rule *rule,
 		   const struct kl_member *member, int arg);
 /**
@@ -30,7 +30,8 @@ int kl_output_init(struct kl_output *output, const struct kl_job *job, const str
  */
 const double *kl_output_truth(const struct kl_output *output, double *room, size_t off, size_t n);
 /**
- * Return the honest answer in the same way, rounded to the dtype; for integers, the truth.
+ * Return the honest answer of these elements in the same way, rounded to the dtype; for integers,
+ * the truth.
  */
 const double *kl_output_honest(const struct kl_output *output, double *room, size_t off, size_t n);
 

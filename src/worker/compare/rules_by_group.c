@@ -61,7 +61,7 @@ static size_t count_over(const struct kl_output *output, const double *got, cons
 	return bad;
 }
 
-/* True if an answer is nonzero where the truth is zero. */
+/* Return true if an answer is nonzero where the truth is zero. */
 static bool zeros_broken(const double *got, const double *truth, size_t n)
 {
 	size_t bad = 0;
@@ -80,7 +80,7 @@ static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 		       (const char *)output->w->truth[output->arg] + off * size, n * size);
 }
 
-/* Run the fast pass over one slice; false if its elements must be checked one by one. */
+/* Run the fast pass over one slice. Returns false if its elements must be checked one by one. */
 static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *output,
 			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {
@@ -124,7 +124,7 @@ static void clear_parts(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Decide whether the fast pass accepts a group: it must have accepted all slices, and for floats
+ * Return true if the fast pass accepts a group: it must have accepted all slices, and for floats
  * the sums must be within the limits.
  */
 static bool group_clear(struct kl_mismatch *mismatch, const struct kl_output *output,
@@ -201,7 +201,7 @@ static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *ou
 	}
 }
 
-/* Check element i. */
+/* Check element i and add its error to the sums of its slice. */
 static void close_element(struct kl_slice_found *found, const struct kl_output *output,
 			  const struct kl_allowed *allowed, double got, double truth, double honest,
 			  size_t i)
@@ -315,8 +315,9 @@ static void close_all(struct kl_mismatch *mismatch, const struct kl_output *outp
 }
 
 /*
- * Append to `out` the slices of a batch's i-th group that must be checked element by element: under
- * the elementwise rule those that the fast pass did not accept, under other rules all.
+ * Append to `out` the slices of the batch's i-th group that must be checked element by element:
+ * under the rule elementwise the slices that the fast pass did not accept, under other rules all.
+ * Returns their number.
  */
 static size_t put_unclear(size_t *out, struct kl_mismatch *mismatch,
 			  const struct kl_slice_pass *pass, size_t i)

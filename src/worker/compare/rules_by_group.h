@@ -7,11 +7,11 @@
 
 /*
  * rules_by_group - applies the rules noise, elementwise and rel-l2, group by group. A fast pass
- * over sums comes first; elements of groups that it cannot accept are checked one by one
+ * over sums comes first; if it cannot accept a group, the group's elements are checked one by one
  * (compare.h).
  */
 
-/** Check an output and record wrong elements in `mismatch`; `tolerance` is that of the rule. */
+/** Check an output and record wrong elements in `mismatch`; `tolerance` has the rule's. */
 void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
 		       const struct kl_tolerance *tolerance);
 

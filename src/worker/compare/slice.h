@@ -34,12 +34,12 @@ struct kl_slices kl_slices_of(const struct kl_output *output);
 /* Iterator over the elements of one slice. */
 struct kl_slice_walk {
 	struct kl_group_walk walk;
-	size_t left;
+	size_t left; /* elements left in the slice */
 };
 
 void kl_slice_start(struct kl_slice_walk *walk, const struct kl_output *output,
 		    const struct kl_slices *slices, size_t group, size_t part);
-/** Return the next elements [off, off + n), at most `max` of them; false if there are no more. */
+/** Set [off, off + n) to the next elements, at most `max`. Returns false if there are no more. */
 bool kl_slice_next(struct kl_slice_walk *walk, size_t *off, size_t *n, size_t max);
 
 /* -- a pass: sums --------------------------------------------------------- */
@@ -64,12 +64,12 @@ struct kl_slice_pass {
 	struct kl_slice_sum *part; /* initially NULL; freed by the caller */
 };
 
-/** Process the next batch of groups, from pass->first on; returns the number of groups in it. */
+/** Process the next batch of groups, from pass->first on. Returns the number of groups in it. */
 size_t kl_slice_pass_run(struct kl_slice_pass *pass, kl_par_fn *fn);
 /** Add up the results of all slices of the i-th group of the batch. */
 struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *pass, size_t i);
 
-/* -- a search: each element ------------------------------------------------ */
+/* -- a search: element by element ------------------------------------------ */
 
 /* Result of checking each element of one slice. */
 struct kl_slice_found {
@@ -85,12 +85,12 @@ struct kl_slice_search {
 	const size_t
 		*slice; /* slices to search; NULL: pieces of the tensor, regardless of groups */
 	size_t first;   /* index of slot[0] in `slice` */
-	bool zeros_tie;
+	bool zeros_tie; /* exact rules: zeros of either sign are equal */
 	struct kl_slice_found *slot; /* initially NULL; freed by the caller */
 };
 
 /**
- * Search the next batch of the `total` slices, from search->first on; returns the number of slices
+ * Search the next batch of the `total` slices, from search->first on. Returns the number of slices
  * in it.
  */
 size_t kl_slice_search_run(struct kl_slice_search *search, size_t total, kl_par_fn *fn);

@@ -122,11 +122,11 @@ static void spread_merge(struct spread *spread, const struct spread *other)
 	spread->most = fmax(spread->most, other->most);
 }
 
-/* The finite elements of one slice of a group, or of a group. */
+/* Statistics of the finite elements of a slice or of a whole group. */
 struct steady_part {
 	struct spread truths, errors;
-	double seen[KL_TOLERANCE_STEADY]; /* different truths */
-	size_t different;
+	double seen[KL_TOLERANCE_STEADY]; /* different values of the truth */
+	size_t different;                 /* how many there are in `seen` */
 };
 
 /* Remember `value` if it differs from all values seen before. */
@@ -177,7 +177,7 @@ static void steady_parts(void *ctx, size_t from, size_t to)
 	}
 }
 
-/* True if a group that consists of the given slices is steady. */
+/* Return true if a group that consists of the given slices is steady. */
 static bool steady_group(const struct steady_part *part, size_t n)
 {
 	struct steady_part all = { .different = 0 };
@@ -190,7 +190,7 @@ static bool steady_group(const struct steady_part *part, size_t n)
 	}
 	if (all.truths.most == 0)
 		return all.errors.most == 0;
-	/* of normal numbers, these are about n / 12 and n / 8 */
+	/* for n normally distributed numbers, the ratios sum / most are about n / 12 and n / 8 */
 	return all.different == KL_TOLERANCE_STEADY && all.truths.sum >= 8 * all.truths.most &&
 	       (all.errors.most == 0 || all.errors.sum >= 4 * all.errors.most);
 }
@@ -232,8 +232,8 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
 }
 
 /*
- * Number of elements in a group of a `noise` rule at a point; 0 for other rules, or if the rule does
- * not fit.
+ * Return the number of elements in the largest group of a `noise` rule at a point; 0: it is another
+ * rule, or it does not fit.
  */
 static size_t group_size(const struct kl_job *job, size_t index, const struct kl_point *pt)
 {

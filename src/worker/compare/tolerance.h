@@ -5,8 +5,8 @@
 #include "worker/compare/member.h"
 
 /*
- * tolerance - computes the tolerances of a rule's groups (struct kl_tolerance in member.h). They
- * are computed from a member's truth and honest answer.
+ * tolerance - computes the tolerances of a rule's groups from a member's truth and honest answer.
+ * The result is a struct kl_tolerance (member.h).
  */
 
 /** Compute the tolerances of rule `index` for a member; the caller releases `out`. */
@@ -16,11 +16,11 @@ void kl_tolerance_release(struct kl_tolerance *tolerance);
 /** Merge `other`, the tolerances of a further draw, into `tolerance`, which covers `n` draws. */
 void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_tolerance *other, size_t n);
 /**
- * True if the member is steady: no tolerance of a `noise` rule depends on only a few elements. Each
- * group must have at least KL_TOLERANCE_STEADY different values, and a few elements must not make
- * up most of the sum of their squares or of the squares of the honest errors. Otherwise those few
- * honest errors can all be small by chance, and a sound kernel with larger errors would fail. A
- * group of zeros is steady if the honest answer is exact.
+ * Return true if the member is steady: no tolerance of a `noise` rule depends on only a few
+ * elements. Each group must have at least KL_TOLERANCE_STEADY different values, and no single
+ * element may make up a large part of the sum of the squares of the values or of the honest errors.
+ * Otherwise the few honest errors that decide could all be small by chance, and a sound kernel with
+ * larger errors would fail. A group of zeros is steady if the honest answer is exact.
  */
 #define KL_TOLERANCE_STEADY 32
 bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *member);

@@ -217,7 +217,7 @@ static void zeros_may_have_to_be_zero(void **state)
 	one->rule->zeros = true;
 	assert_fails_at(one, 7);
 	assert_int_equal(one->x.bad, 1);
-	assert_contains(one->x.why, "not zero where the truth is");
+	assert_contains(one->x.why, "not zero where the truth is zero");
 	one->got[7] = -0.0f;
 	assert_passes(one);
 	one->got[7] = 1e-6f; /* what is left where a sum cancels */

@@ -138,7 +138,7 @@ static void strays_are_few(void **state)
 	assert_passes(one);
 	for (int i = 0; i < N; i++)
 		one->got[i] = NAN;
-	assert_fails(one, "not finite where the truth is, as in 620 of 620");
+	assert_fails(one, "not finite where the truth is finite, in 620 of 620");
 	/* the input shows nowhere: the kernel may have multiplied it by zero */
 	for (int i = 0; i < C; i++)
 		one->truth[i] = one->honest[i] = 1;
