@@ -51,7 +51,7 @@ char *kl_failure_hidden(const char *text)
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 
 	for (const char *at = text; *at;) {
-		/* digits within a name are no number */
+		/* digits within a name belong to the name */
 		bool name = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
 		size_t n = name ? 0 : number_length(at);
 

@@ -92,8 +92,8 @@ static bool is_ordered(const struct kl_job *job, size_t arg)
 }
 
 /*
- * Return true if an output, other than the indices of a sort, holds whole numbers: these cannot
- * express NaN or infinity.
+ * Return true if an output, other than the indices of a rule multiset, holds whole numbers: these
+ * cannot express NaN or infinity.
  */
 static bool has_integers(const struct kl_job *job)
 {

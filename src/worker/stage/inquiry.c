@@ -197,7 +197,10 @@ static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
 	trial->place.other = member->point != round->point;
 }
 
-/* Check that an answer has the same bits as the first answer to the same input. */
+/*
+ * If the job promises determinism, check that an answer has the same bits as the first answer to
+ * the same input on the same guard side.
+ */
 static bool same_bits(struct kl_inquiry *inquiry, const struct kl_round *round,
 		      const struct kl_judge_call *call)
 {

@@ -48,7 +48,7 @@ static bool is_worth_trying(const struct kl_inquiry *inquiry)
 struct again {
 	const struct kl_inquiry *inquiry; /* the inquiry that found the failure */
 	const struct kl_member *member;   /* the member that failed */
-	bool pair;                        /* make a call at the job's first point before */
+	bool pair;                        /* first make a call at the job's first point */
 };
 
 /* Make one call like the one that failed, as a replay of the seed does first. */

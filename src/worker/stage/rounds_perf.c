@@ -57,8 +57,8 @@ static bool leave_perf(const void *ctx, size_t i)
 }
 
 /*
- * Call every second member from `half` on, in random order. If calls are slow, also call the twin
- * right after its sibling; otherwise run_twins() calls it later.
+ * Call every second member from `half` on, in random order. If calls are slow, half 0 also has
+ * the twin, right after its sibling; otherwise run_twins() calls it later.
  */
 static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t half)
 {

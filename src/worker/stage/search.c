@@ -17,7 +17,7 @@ struct calls {
 	size_t *member; /* indices into the pool, the noise draw first and last */
 	bool *side;     /* the guard side of each call */
 	size_t n;
-	size_t *left; /* counts skipped calls, of all points */
+	size_t *left; /* number of skipped calls at all points */
 };
 
 static void calls_release(struct calls *calls)
