@@ -989,9 +989,9 @@ static const struct {
 	/* leaves out half of the work from the fourth call on */
 	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) n /= 2;"), "nondeterministic|cheat", "" },
 	{ SCALE_KERNEL(COUNT_SHARED "if (before >= 3) s *= 1.01f;"), "nondeterministic",
-	  "nothing cleaned between them" },
+	  "no memory was cleaned" },
 	/* counts in a variable or a constant of its module */
-	{ TABLE("if (before >= 3) s = 1;"), "nondeterministic", "nothing cleaned between them" },
+	{ TABLE("if (before >= 3) s = 1;"), "nondeterministic", "no memory was cleaned" },
 	/* returns if some elements of the output are right already */
 	{ SCALE_KERNEL("if (n > 100 && y[0] == s * x[0] && y[n / 2] == s * x[n / 2] && "
 		       "y[n - 1] == s * x[n - 1]) return;"),

@@ -132,7 +132,7 @@ static void test_remembers(void **state)
 	wants(*state,
 	      HOST("static int calls;\nstatic float by_calls[2] = { 1.5f, 0 };\n", "calls++;",
 		   "by_calls[calls > 3]"),
-	      "fail", "nondeterministic", "nothing cleaned between them");
+	      "fail", "nondeterministic", "no memory was cleaned");
 	wants(*state,
 	      HOST("static void *seen;\n", "if (seen == in[0]) return 0; seen = in[0];", "1.5f"),
 	      "fail", "cheat", "earlier input");
