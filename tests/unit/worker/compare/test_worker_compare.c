@@ -535,7 +535,7 @@ static void multiset_mutants(void **state)
 		{ 3, C - K + 2, 46, 2, 3, "twice" },              /* duplicate */
 		{ 3, C - K + 3, 47.5f, 1, 3, "not the input's" }, /* value of no input */
 		{ 3, 5, 47, 1, 3, "not the input's" },            /* right value, wrong index */
-		{ 4, 5, 5, 1, 4, "sorted, differ" },                    /* true pair, too small */
+		{ 4, 5, 5, 1, 4, "sorted, differ" },              /* true pair, too small */
 		{ 11, 20, -5, 1, 11, "sorted, differ" },
 	};
 
