@@ -949,13 +949,13 @@ static void test_slow_kernels_are_asked_less(void **state)
 		 * calls: up to 63 + 3 at case0, 11 at also0; slow ones are 6 and 2
 		 */
 		{ SCALE_KERNEL(""), "pass", NULL, 27 + 29 + 6 + 2, 27 + 29 + 66 + 11, 22 },
-		{ SCALE_KERNEL("if (n > 100) usleep(200000);"), "pass", "13 made to judge the answers, 13 of 13 "
+		{ SCALE_KERNEL("if (n > 100) usleep(200000);"), "pass", "only 13 calls were judged, with 13 of 13 "
 		  "inputs", 13 + 29 + 6 + 2, 13 + 29 + 6 + 11, 22 },
-		{ SCALE_KERNEL("if (n < 100) usleep(150000);"), "pass", "11 made to judge the answers, 9 of 9 "
+		{ SCALE_KERNEL("if (n < 100) usleep(150000);"), "pass", "only 11 calls were judged, with 9 of 9 "
 		  "inputs", 27 + 11 + 6 + 2, 27 + 11 + 66 + 2, 22 },
 		{ SCALE_KERNEL("if (n < 100) usleep(500000);"), "pass", "of 9 inputs", 27 + 3 + 6 + 2,
 		  27 + 6 + 66 + 2, -1 },
-		{ SCALE_KERNEL("if (n < 100) usleep(1200000);"), "pass", "3 made to judge the answers, 2 of 9 "
+		{ SCALE_KERNEL("if (n < 100) usleep(1200000);"), "pass", "only 3 calls were judged, with 2 of 9 "
 		  "inputs", 27 + 3 + 6 + 2, 27 + 3 + 66 + 2, 13 + 2 },
 		/* wrong for one input, in one process of two, and beyond the last element */
 		{ SCALE_KERNEL("if (n > 100) { usleep(200000); if (x[0] > 6) s = 1; }"), "wrong-all", NULL, 1, 13, -1 },
