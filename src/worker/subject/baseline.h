@@ -6,15 +6,15 @@
 #include "worker/subject/wire.h"
 
 /*
- * baseline - vendor kernels by name, loaded with dlopen() on demand. Neither the build nor any
- * other job needs the libraries.
+ * baseline - loads the vendor kernel that a job names as its baseline, with dlopen(). Neither the
+ * build nor a job without a baseline needs the libraries.
  *
- * They run in one thread, at the instruction set level of the platform: kl_baseline_env() gives the
- * environment variables that enforce this, which must be set before the libraries are loaded.
+ * Baselines run in one thread, at the instruction set level of the platform. The environment
+ * variables of kl_baseline_env() enforce this; they must be set before the libraries are loaded.
  *
  * A baseline tells the contract's arguments apart by their kind and order: the first input, the
- * second input, and so on. A signature that does not fit is KL_ECANNOT with the reason, and so is a
- * library that is not installed.
+ * second input, and so on. KL_ECANNOT: the arguments do not fit, or the library is not installed;
+ * the message says which.
  *
  *	openblas.sgemm	three dims M N K, f32 in A [M,K], B [K,N], f32 out C [M,N]
  *	onednn.conv2d	five dims N H W C F, f32 in x [N,H,W,C], w [F,3,3,C],
@@ -32,18 +32,21 @@ struct kl_baseline_call {
  */
 int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, void *const *data);
 
-/** Push NAME=value strings for the level `isa` ("x86-64-v3"; NULL: any). */
+/**
+ * Append to `env` the NAME=value strings that restrict the libraries to one thread and to the level
+ * `isa` ("x86-64-v3"; NULL: any level).
+ */
 void kl_baseline_env(struct kl_strvec *env, const char *isa);
 
-/* one for each library */
+/* Open one baseline each; kl_baseline_open() calls them. */
 int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data);
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
 			      void *const *data);
 
-/** Index of the n-th argument of this kind (dim, in, out), or -1. For the implementations. */
+/** Return the index of the n-th argument of this kind, counted from 0; -1 if there is none. */
 int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n);
-/** True if argument `arg` is an f32 tensor with these extents. */
+/** True if `arg` is the index of an f32 tensor with these extents; false if it is -1. */
 bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /*
- * The headers provide types and constants; every function is looked up in the library at run time.
- * The library's structs change with the major version, so it must be the one this was built with.
+ * Only types and constants come from the headers; every function is looked up in the library at run
+ * time. Structs change with the major version, so the library must have the version of the headers.
  */
 #if defined(__has_include)
 #if __has_include(<oneapi/dnnl/dnnl.h>)
@@ -98,7 +98,7 @@ static int load_onednn(struct api *api)
 		return kl_error(KL_ECANNOT, "oneDNN is not installed (%s): run `make deps`", name);
 #define LOOK_UP(f)                                 \
 	if (!(*(void **)&api->f = dlsym(lib, #f))) \
-		return kl_error(KL_ECANNOT, "this oneDNN has no %s", #f);
+		return kl_error(KL_ECANNOT, "the installed oneDNN has no function %s", #f);
 	/* clang-format off */
 	FUNCTIONS(LOOK_UP) MORE_FUNCTIONS(LOOK_UP)
 /* clang-format on */
@@ -180,7 +180,7 @@ static int build_conv(struct conv *conv, const int64_t dim[5], void *x, void *w,
 	    !pack_weights(conv, conv->api.dnnl_primitive_desc_query_md(conv->pd,
 								       dnnl_query_weights_md, 0)) ||
 	    conv->api.dnnl_primitive_create(&conv->primitive, conv->pd) != dnnl_success)
-		return kl_error(KL_ECANNOT, "oneDNN refuses this convolution");
+		return kl_error(KL_ECANNOT, "oneDNN does not support this convolution");
 	return 0;
 }
 
@@ -196,14 +196,14 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);
 
 		if (at < 0)
-			return kl_error(KL_ECANNOT, "it needs five dims, in the order N H W C F");
+			return kl_error(KL_ECANNOT, "needs five dims, in the order N H W C F");
 		dim[i] = wire->arg[KL_WIRE_MAIN][at].extent[0];
 	}
 	if (wire->nargs != 8 ||
 	    !kl_baseline_f32(wire, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
 	    !kl_baseline_f32(wire, w, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
 	    !kl_baseline_f32(wire, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
-		return kl_error(KL_ECANNOT, "it needs two inputs, f32 [N,H,W,C] and [F,3,3,C], an "
+		return kl_error(KL_ECANNOT, "needs two inputs, f32 [N,H,W,C] and [F,3,3,C], an "
 					    "output, f32 [N,H,W,F], and no other argument");
 	if ((err = load_onednn(&conv->api)) < 0 ||
 	    (err = build_conv(conv, dim, data[x], data[w], data[y])) < 0)

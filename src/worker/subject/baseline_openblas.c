@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* The part of CBLAS that is used; its ABI has not changed since 1998. */
+/* The part of CBLAS that we use, declared here because its ABI has not changed since 1998. */
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
 			 const float *a, int lda, const float *b, int ldb, float beta, float *c,
@@ -39,7 +39,7 @@ static int load_openblas(sgemm_fn *out)
 				"OpenBLAS is not installed (libopenblas.so.0): run `make deps`");
 	*(void **)out = dlsym(lib, "cblas_sgemm");
 	if (!*out)
-		return kl_error(KL_ECANNOT, "this OpenBLAS has no cblas_sgemm");
+		return kl_error(KL_ECANNOT, "the installed OpenBLAS has no function cblas_sgemm");
 	return 0;
 }
 
@@ -55,16 +55,16 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 		int at = kl_baseline_arg(wire, KL_ARG_DIM, i);
 
 		if (at < 0)
-			return kl_error(KL_ECANNOT, "it needs three dims, in the order M N K");
+			return kl_error(KL_ECANNOT, "needs three dims, in the order M N K");
 		dim[i] = wire->arg[KL_WIRE_MAIN][at].extent[0];
 		if (dim[i] < 1 || dim[i] > INT_MAX)
-			return kl_error(KL_ECANNOT, "a dim is outside 1 to %d", INT_MAX);
+			return kl_error(KL_ECANNOT, "every dim must be from 1 to %d", INT_MAX);
 	}
 	if (wire->nargs != 6 || !kl_baseline_f32(wire, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
 	    !kl_baseline_f32(wire, b, (int64_t[]){ dim[2], dim[1] }, 2) ||
 	    !kl_baseline_f32(wire, c, (int64_t[]){ dim[0], dim[1] }, 2))
 		return kl_error(KL_ECANNOT,
-				"it needs two inputs, f32 [M,K] and [K,N], an output, f32 [M,N], "
+				"needs two inputs, f32 [M,K] and [K,N], an output, f32 [M,N], "
 				"and no other argument");
 	if ((err = load_openblas(&sgemm->fn)) < 0)
 		return err;

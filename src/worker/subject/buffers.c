@@ -19,7 +19,7 @@ static void fill_random(unsigned char *bytes, size_t n, enum kl_dtype dtype, str
 	memcpy(bytes, &word, n);
 }
 
-/* Poison output `i` if `output`, and what lies beside the data of any tensor. */
+/* Poison the bytes around the data of tensor `i`, and with `output` the data too. */
 static void poison_tensor(struct kl_cpu_subject *subject, uint32_t i, uint64_t seed, bool output)
 {
 	const struct kl_wire_arg *arg = &subject->arg[i];
@@ -74,7 +74,7 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 	bool opt = has_clflushopt();
 
 	/*
-	 * lines are evicted by physical address, hence from the caches of the child's processor too
+	 * a line is evicted by its physical address: also from the cache of the child's processor
 	 */
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
 		if (subject->arg[i].tensor)
@@ -82,7 +82,7 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 	__asm__ volatile("mfence" ::: "memory");
 }
 #else
-/* There is no unprivileged flush by address: read more memory than any cache holds. */
+/* This processor has no unprivileged flush by address: read more memory than any cache holds. */
 void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 {
 	enum { BYTES = 64 << 20 };

@@ -9,7 +9,7 @@
 #include "worker/subject/spot_check.h"
 #include "worker/subject/watch.h"
 
-/* Without ptrace: how long to watch the outputs for changes after "done". */
+/* Without ptrace: how long to wait for late changes of the outputs after `done`. */
 #define LINGER_NS 200000
 
 static uint64_t load_word(const uint64_t *word)
@@ -56,7 +56,7 @@ static bool end_starved(struct kl_cpu_subject *subject, struct kl_call *out)
 	return false;
 }
 
-/* Let the child wait in the stub for the next nonce. */
+/* Wait until the child is in the loop of the stub, ready for the next nonce. */
 static bool arm_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	struct kl_trace_event ev;
@@ -148,13 +148,13 @@ static bool end_alone(struct kl_cpu_subject *subject, uint64_t nonce, struct kl_
 	nanosleep(&pause, NULL);
 	if (print != outputs_print(subject)) {
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
-				"outputs changed after the call had ended");
+				"changed its outputs after the call had ended");
 		return false;
 	}
 	return end_convention(subject, kl_convention_broken_saved(&subject->control->saved), out);
 }
 
-/* End a call with ptrace: *ev is the stop of the child. */
+/* End a call with ptrace; *ev says how the child stopped. */
 static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		       struct kl_call *out)
 {
@@ -166,13 +166,13 @@ static bool end_traced(struct kl_cpu_subject *subject, const struct kl_trace_eve
 	if (ev->kind == KL_TRACE_SIGNAL && ev->signal == SIGTRAP &&
 	    load_word(&subject->control->done))
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
-				"left the call with another stack, or from another place");
+				"ended the call on another stack, or at a trap of its own");
 	else
 		kl_outcome(subject, ev, out);
 	return false;
 }
 
-/* Check the bytes around outputs: they must be as poisoning left them. */
+/* Check that the bytes around outputs still hold their poison. */
 static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
@@ -183,10 +183,10 @@ static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 		if (!arg->tensor || !arg->writable ||
 		    !memcmp(at, tensor->slack, kl_place_slack(arg)))
 			continue;
-		kl_outcome_kill(subject, out, KL_CALL_FAULT, "out of bounds of '%s': wrote %s",
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "wrote out of bounds of '%s': %s",
 				subject->name[i],
 				subject->offset[i] ? "before its first element" :
-						     "behind its last element");
+						     "after its last element");
 		return false;
 	}
 	return true;
@@ -202,7 +202,10 @@ static uint64_t draw_nonce(struct kl_cpu_subject *subject, bool empty)
 	return nonce;
 }
 
-/* `done` was seen, or the child stopped, as `seen` tells: wait for the end of the call. */
+/*
+ * Finish a call after the wait for `done`, which ended with `seen`: wait until the child stops, or
+ * is back in the stub, and check how it got there.
+ */
 static bool end_call(struct kl_cpu_subject *subject, const struct kl_watch *watch,
 		     enum kl_seen seen, uint64_t nonce, struct kl_times *times,
 		     struct kl_trace_event *ev, struct kl_call *out)

@@ -25,9 +25,9 @@
 #define DIRT 0xff
 #define DIRTY_ARENA ((size_t)2 << 20) /* the part of the arena where most allocations lie */
 #define DIRTY_STACK ((size_t)256 << 10)
-#define DESCRIPTOR ((size_t)2048) /* of glibc's struct pthread, which is larger */
+#define DESCRIPTOR ((size_t)2048) /* bytes to search of glibc's struct pthread, which is larger */
 
-/* The memory of the kernel's allocator, as the runtime linked into every kernel has it. */
+/* Memory for the kernel's allocator; the runtime linked into every kernel has the same struct. */
 struct arena {
 	unsigned char *base;
 	size_t size;
@@ -83,12 +83,13 @@ static int reserve_range(uint64_t *at, uint64_t bytes)
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (range == MAP_FAILED)
-		return kl_error_errno("no address space for %llu bytes", (unsigned long long)bytes);
+		return kl_error_errno("cannot reserve %llu bytes of address space",
+				      (unsigned long long)bytes);
 	*at = (uint64_t)(uintptr_t)range + KL_WIRE_GUARD;
 	return 0;
 }
 
-/* Map one tensor at all its addresses. */
+/* Map one tensor once for each view at each point. */
 static int map_views(struct child *child, struct kl_slots *slots, uint32_t arg, int fd)
 {
 	for (uint32_t point = 0; point < child->plan->npoint; point++) {
@@ -127,11 +128,11 @@ static int map_memory(uint64_t *at, uint64_t bytes)
 		return err;
 	if (mmap((void *)*at, bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		return kl_error_errno("no memory for the kernel");
+		return kl_error_errno("cannot allocate memory for the kernel");
 	return 0;
 }
 
-/* Fill memory that a kernel must not expect to be zero, with the first page of the arena. */
+/* Set all bits of memory that a kernel must not expect to be zero. */
 static void fill_dirt(uint64_t at, uint64_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -187,7 +188,7 @@ static int build_frame(struct child *child)
 	child->frame = mmap(NULL, sizeof(*child->frame), PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (child->frame == MAP_FAILED)
-		return kl_error_errno("no memory for the call frame");
+		return kl_error_errno("cannot allocate the call frame");
 	child->frame->call = child->call;
 	return kl_signature_prepare(child->frame, child->plan);
 }
@@ -212,7 +213,7 @@ static int prepare_child(struct child *child)
 	return (err = map_arena(child)) < 0 ? err : map_stack(child);
 }
 
-/* Send hello. Returns the parent's answer, or -1 if the parent is gone or `err` is negative. */
+/* Send hello. Return the parent's answer, or -1 if the parent is gone or `err` is negative. */
 static int say_hello(struct child *child, int err)
 {
 	unsigned char answer;
@@ -232,9 +233,10 @@ static int say_hello(struct child *child, int err)
 }
 
 /*
- * The C library keeps the process's number in the thread's descriptor, where the kernel could read
- * it: in a jail with numbers of its own it counts the processes of the session, and so tells the
- * timed ones, which come last, from the others. No library call needs it from now on.
+ * Erase the process id that the C library keeps in the thread's descriptor, where the kernel could
+ * read it. In a jail with its own pid namespace the id counts the processes of the session, so a
+ * kernel could tell the timed processes, which come last, from the others. No later library call
+ * needs the id.
  */
 static void forget_pid(void)
 {
@@ -258,14 +260,14 @@ static int map_image(struct child *child, uint64_t bytes)
 	return protect_frame(child);
 }
 
-/* The socket is closed: leave the reason where the parent can find it. */
+/* Exit with the reason in the control page, because the socket to the parent is closed. */
 static __attribute__((noreturn)) void give_up(struct child *child)
 {
 	snprintf(child->control->why, sizeof(child->control->why), "%s", kl_error_last());
 	_exit(KL_CHILD_NOT_SEALED);
 }
 
-/* Give up everything, with the image as the last; no code of it runs meanwhile. */
+/* Seal this process (seal.h), and map the image between the steps. No code of the image runs. */
 static void enter_seal(struct child *child)
 {
 	uint64_t bytes = child->plan->image_bytes;

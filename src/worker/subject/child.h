@@ -4,12 +4,12 @@
 
 /*
  * child - the process that runs a kernel: `klineage-worker --child`, with the descriptors of
- * wire.h. It does no other work: in the end it is killed, or exits with one of these codes.
+ * wire.h. It runs until it is killed, or exits with one of these codes.
  */
 enum kl_child_exit {
 	KL_CHILD_USAGE = 129,
-	KL_CHILD_NOT_READY = 70, /* the reason was sent through the socket */
-	/* mapping the image or sealing failed; the reason is in the control page, and no byte ran */
+	KL_CHILD_NOT_READY = 70, /* setup failed; hello has the reason, if it could be sent */
+	/* the image could not be mapped or the process sealed; the control page has the reason */
 	KL_CHILD_NOT_SEALED = 71,
 };
 

@@ -5,7 +5,7 @@
 /* The values that the stub sets before each call. */
 #define MXCSR 0x1f80u
 #define MXCSR_STATUS 0x3fu
-#define MXCSR_FLUSH 0x8040u /* results or operands that are denormal count as zero */
+#define MXCSR_FLUSH 0x8040u /* treat denormal results or operands as zero */
 #define MXCSR_ROUND 0x6000u
 #define X87_CONTROL 0x37fu
 
@@ -14,7 +14,7 @@
 #define FLAG_NESTED 0x4000u
 #define FLAG_ALIGN 0x40000u
 
-/* `used`: registers of the x87 stack that are not empty. */
+/* Return what the kernel left changed, or NULL. `used` has a bit for each x87 register in use. */
 static const char *broken_float(uint32_t mxcsr, uint16_t control, unsigned used)
 {
 	uint32_t changed = (mxcsr ^ MXCSR) & ~MXCSR_STATUS;
@@ -22,11 +22,11 @@ static const char *broken_float(uint32_t mxcsr, uint16_t control, unsigned used)
 	if (changed & MXCSR_FLUSH)
 		return "left denormal numbers switched off (MXCSR)";
 	if (changed & MXCSR_ROUND)
-		return "left another direction of rounding (MXCSR)";
+		return "left the rounding mode changed (MXCSR)";
 	if (changed)
 		return "left floating-point exceptions unmasked (MXCSR)";
 	if ((control ^ X87_CONTROL) & 0x1f3f)
-		return "left another x87 control word";
+		return "left the x87 control word changed";
 	if (used)
 		return "left the x87 stack in use (a missing emms?)";
 	return NULL;
@@ -47,10 +47,10 @@ static const char *broken_segments(const struct user_regs_struct *home,
 				   const struct user_regs_struct *now)
 {
 	if (home->fs_base != now->fs_base || home->gs_base != now->gs_base)
-		return "left another segment base";
+		return "left a segment base changed";
 	if (home->cs != now->cs || home->ss != now->ss || home->ds != now->ds ||
 	    home->es != now->es || home->fs != now->fs || home->gs != now->gs)
-		return "left another segment selector";
+		return "left a segment selector changed";
 	return NULL;
 }
 

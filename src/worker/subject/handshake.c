@@ -8,24 +8,25 @@
 #define US 1000LL
 
 /*
- * Empty calls that measure the handshake. The lower quartile counts, since a busy machine only adds
- * time.
+ * Number of empty calls that measure the handshake. Their lower quartile is used, because other
+ * load on the machine only adds time.
  */
 #define EMPTY_CALLS 17
-#define STOLEN_SHARE 4
+#define STOLEN_SHARE 4 /* processor time below 1/4 of the wall time is not trusted */
 /*
- * Upper limits: more than this is not the handshake but other work on the processors, and must not
- * be subtracted from a call's time. The last is also the most that a forged `done` can gain in one
- * call; the profile takes it back (measure/lateness.h).
+ * Upper limits of the measured handshake. A longer time comes from other work on the processors and
+ * must not be subtracted from a call's time. The jitter is also the most that a kernel can gain in
+ * one call by writing `done` early; the profile adds that back (measure/lateness.h).
  */
 #define MOST_HANDSHAKE_NS (3 * US)
 #define MOST_TRAP_NS (50 * US)
 #define MOST_JITTER_NS US
 
 /*
- * `done` can be written early, but the trap cannot be reached early: any time by which the trap is
- * later than in an honest call belongs to the call. Conversely, a call took no longer than the
- * processor time it used: a longer time means that the child, or we, had to wait for a processor.
+ * A kernel can write `done` early, but cannot reach the trap early. So if the trap is later than
+ * after an empty call, the difference beyond the jitter belongs to the call. Conversely, a call
+ * took no longer than the processor time it used: if the clock shows a longer time, the child or
+ * its parent had to wait for a processor.
  */
 void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_times *times,
 		       struct kl_call *out)
@@ -44,8 +45,8 @@ void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_tim
 		out->disturbed = ns > times->used + subject->jitter + times->used / 256;
 		/*
 		 * In a virtual machine, time stolen by the host is charged to the process that runs
-		 * when it is noticed. So processor time that is far less than wall time proves
-		 * nothing.
+		 * when it is noticed. So processor time that is far less than wall time does not
+		 * show how long the call took.
 		 */
 		if (times->used >= ns / STOLEN_SHARE)
 			ns = times->used;

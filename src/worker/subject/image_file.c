@@ -28,14 +28,14 @@ int kl_image_file_open(int *fd, uint64_t *bytes, const char *path)
 	return err;
 }
 
-/* Kernels in C import nothing; host code may use what its audit allows. */
+/* Check that a kernel in C imports nothing, and host code only what its audit allows. */
 static int check_imports(const struct kl_image *image, bool host)
 {
 	const char *foreign = host          ? kl_host_symbol_foreign(image) :
 			      image->nnames ? image->names :
 					      NULL;
 
-	return foreign ? kl_error(KL_ENO, "uses '%.100s', which it may not", foreign) : 0;
+	return foreign ? kl_error(KL_ENO, "imports '%.100s', which is not allowed", foreign) : 0;
 }
 
 static int check_one(const char *path, const char *what, bool host)

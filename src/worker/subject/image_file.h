@@ -8,19 +8,20 @@
  * image_file - checks the file of an image, and copies it for the process that maps it.
  *
  * The copy is sealed (base/sealed.h), because mapping reads it more than once. Each process gets a
- * copy of its own: the physical placement of a file's pages can change a short call by some per cent,
- * which would look like a difference between two kernels.
+ * copy of its own: the physical placement of a file's pages can change a short call by some per
+ * cent, which would look like a difference between two kernels.
  */
 
 /**
- * Read an image and open a copy of it; the caller closes *fd. KL_EINVALID: it is no valid image.
+ * Read an image and open a sealed copy of it, of *bytes; the caller closes *fd. KL_EINVALID: the
+ * file is not a valid image.
  */
 int kl_image_file_open(int *fd, uint64_t *bytes, const char *path);
 
 /**
- * Check the code of every image that a job names (image/code_check.h), and what it imports, whoever
- * made it. KL_ECANNOT: one of them is missing, is no image, imports what it may not or has an
- * instruction that no kernel may have.
+ * Check the code of every image that a job names (image/code_check.h), and the symbols that it
+ * imports. KL_ECANNOT: an image is missing or invalid, imports a symbol that is not allowed, or has
+ * an instruction that a kernel may not contain.
  */
 int kl_image_file_check(const struct kl_job *job);
 

@@ -98,7 +98,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 	}
 	number = kl_trace_syscall(&regs);
 	kl_trace_read(subject->pid, kl_trace_pc(&regs) - 2, op, 2);
-	if (op[0] == 0xcd) { /* int 0x80 uses other numbers */
+	if (op[0] == 0xcd) { /* int 0x80: a 32-bit system call, which has other numbers */
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made the 32-bit system call %ld",
 				number);
 		return;
@@ -110,7 +110,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 			name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
-/* Name the clock instruction behind a general protection fault, or NULL. */
+/* Return the clock instruction that caused a general protection fault; NULL if it is another. */
 static const char *protected_instruction(struct kl_cpu_subject *subject)
 {
 	struct kl_trace_regs regs;
@@ -130,7 +130,7 @@ static const char *protected_instruction(struct kl_cpu_subject *subject)
 	return NULL;
 }
 
-/* Report a fault in or near a tensor: the one of argument `i` whose view is at `map`. */
+/* Report a fault in or near argument `i` in its view at `map`; false if `addr` is elsewhere. */
 static bool near_view(struct kl_cpu_subject *subject, uint32_t i, uint64_t map, uint64_t addr,
 		      struct kl_call *out)
 {
@@ -146,13 +146,13 @@ static bool near_view(struct kl_cpu_subject *subject, uint32_t i, uint64_t map, 
 				(long long)byte);
 	else
 		kl_outcome_kill(subject, out, KL_CALL_FAULT,
-				"out of bounds of '%s': byte %lld of %llu (element %lld)",
+				"went out of bounds of '%s': byte %lld of %llu (element %lld)",
 				subject->name[i], (long long)byte, (unsigned long long)arg->bytes,
 				(long long)(byte < 0 ? (byte - size + 1) / size : byte / size));
 	return true;
 }
 
-/* The same for all tensors; false if `addr` is near none. */
+/* Report a fault in or near any view of a tensor; false if `addr` is elsewhere. */
 static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
@@ -171,29 +171,30 @@ static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 	int code;
 
 	if (!kl_trace_fault(subject->pid, &addr, &code)) {
-		kl_outcome_kill(subject, out, KL_CALL_FAULT, "segmentation fault");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "caused a segmentation fault");
 		return;
 	}
 	if (code == SI_KERNEL) {
 		name = protected_instruction(subject);
 		if (name)
-			kl_outcome_kill(subject, out, KL_CALL_CHEAT, "looked at a clock: %s", name);
+			kl_outcome_kill(subject, out, KL_CALL_CHEAT, "read a clock: %s", name);
 		else
-			kl_outcome_kill(subject, out, KL_CALL_FAULT,
-					"general protection fault: a misaligned vector access, "
-					"a wild address or a privileged instruction");
+			kl_outcome_kill(
+				subject, out, KL_CALL_FAULT,
+				"caused a general protection fault: a misaligned vector access, "
+				"a wild address or a privileged instruction");
 		return;
 	}
 	if (near_tensor(subject, addr, out))
 		return;
 	if (addr < subject->hello.stack && subject->hello.stack - addr <= KL_WIRE_GUARD)
-		kl_outcome_kill(subject, out, KL_CALL_FAULT, "stack overflow (8 MiB)");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "caused a stack overflow (8 MiB)");
 	else if (addr < 65536)
-		kl_outcome_kill(subject, out, KL_CALL_FAULT, "null pointer (address %llu)",
-				(unsigned long long)addr);
+		kl_outcome_kill(subject, out, KL_CALL_FAULT,
+				"accessed a null pointer (address %llu)", (unsigned long long)addr);
 	else
 		kl_outcome_kill(subject, out, KL_CALL_FAULT,
-				"access to unmapped or protected memory");
+				"accessed unmapped or protected memory");
 }
 
 static void set_signalled(struct kl_cpu_subject *subject, int sig, struct kl_call *out)
@@ -206,21 +207,21 @@ static void set_signalled(struct kl_cpu_subject *subject, int sig, struct kl_cal
 		explain_segv(subject, out);
 		break;
 	case SIGILL:
-		kl_outcome_kill(subject, out, KL_CALL_FAULT, "illegal instruction");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "executed an illegal instruction");
 		break;
 	case SIGFPE:
 		kl_outcome_kill(subject, out, KL_CALL_FAULT,
-				"division by zero or overflow (SIGFPE)");
+				"caused a division by zero or an overflow (SIGFPE)");
 		break;
 	case SIGTRAP:
-		kl_outcome_kill(subject, out, KL_CALL_FAULT, "a breakpoint or debug trap");
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "hit a breakpoint or debug trap");
 		break;
 	case SIGKILL:
 		kl_outcome_kill(subject, out, KL_CALL_UNTESTED,
 				"was killed by the system, which may be out of memory");
 		break;
 	default:
-		kl_outcome_kill(subject, out, KL_CALL_FAULT, "signal %d", sig);
+		kl_outcome_kill(subject, out, KL_CALL_FAULT, "was stopped by signal %d", sig);
 		break;
 	}
 }
@@ -232,7 +233,7 @@ static void set_ended(struct kl_cpu_subject *subject, int status, struct kl_call
 				WEXITSTATUS(status));
 	else if (WTERMSIG(status) == SIGSEGV)
 		kl_outcome_kill(subject, out, KL_CALL_FAULT,
-				"segmentation fault, or a forbidden instruction");
+				"caused a segmentation fault, or executed a forbidden instruction");
 	else
 		set_signalled(subject, WTERMSIG(status), out);
 }

@@ -4,11 +4,11 @@
 #include "worker/subject/subject_state.h"
 
 /*
- * Views of large tensors are expensive, since a page of each must be entered in the child's page
+ * Views of large tensors are expensive: all pages of each view are entered in the child's page
  * table before the first call.
  */
 #define FEW_VIEWS 2
-#define SMALL ((uint64_t)2 << 20)
+#define SMALL ((uint64_t)2 << 20) /* bytes of all tensors together */
 
 uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point)
 {
@@ -21,7 +21,7 @@ uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point)
 
 static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, uint32_t arg)
 {
-	/* a baseline was opened for tensors that are all in the same view */
+	/* each baseline was opened with all its tensors in the same view */
 	uint64_t which = subject->wire->baseline ? draw : kl_rng_mix(draw + arg);
 
 	return (which >> 32) % subject->wire->nview[subject->point];

@@ -6,7 +6,8 @@ struct mask {
 };
 
 /*
- * signalling NaNs and wild integers; any 8- or 16-bit value can be an answer, so those are random
+ * Not plausible as an answer: signalling NaNs and integers of large magnitude. Integers of 8 and 16
+ * bits are random, since each value can be an answer.
  */
 static const struct mask wild[] = {
 	[KL_F64] = { 0x0007ffffffffffffu, 0x7ff0000000000001u },
@@ -23,7 +24,10 @@ static const struct mask wild[] = {
 	[KL_U8] = { ~(uint64_t)0, 0 },
 };
 
-/* for floats the sign, one bit of the exponent and the significand are random */
+/*
+ * Plausible as an answer: floats whose sign, significand and one bit of the exponent are random,
+ * and integers below 64.
+ */
 static const struct mask like[] = {
 	[KL_F64] = { 0x802fffffffffffffu, 0x3fd0000000000000u },
 	[KL_F32] = { 0x817fffff817fffffu, 0x3e8000003e800000u },

@@ -29,7 +29,7 @@ static int set_limit(int resource, rlim_t value, const char *name)
 {
 	struct rlimit limit;
 
-	/* a jail can have set a lower limit, and only root could raise it again */
+	/* keep a lower limit that a jail has set: only root could raise it */
 	if (getrlimit(resource, &limit) == 0 && limit.rlim_max < value)
 		value = limit.rlim_max;
 	limit = (struct rlimit){ value, value };
@@ -51,7 +51,7 @@ int kl_seal_limits(void)
 	return 0;
 }
 
-/* Unmap everything mapped under the names of the clock pages that Linux shares. */
+/* Unmap the pages through which Linux lets a process read clocks: vDSO and vvar. */
 static int unmap_clocks(void)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -74,20 +74,21 @@ static int unmap_clocks(void)
 	return 0;
 }
 
-/* -- system calls ------------------------------------------------------------------------------ */
+/* -- system call filters ----------------------------------------------------------------------- */
 
 static int load_filter(struct sock_filter *code, size_t n)
 {
 	struct sock_fprog prog = { .len = (unsigned short)n, .filter = code };
 
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0) < 0)
-		return kl_error_errno("seccomp is refused");
+		return kl_error_errno("cannot install a system call filter");
 	return 0;
 }
 
 /*
- * While the image is mapped: mmap of `keep` or of no file, and mprotect, neither of them writable
- * and executable at once; munmap, close; the next filter; exit.
+ * Install the filter under which the image is mapped. It allows mmap of `keep` or of no file, and
+ * mprotect, neither of them writable and executable at once; munmap, close and exit; and prctl to
+ * install the next filter.
  */
 static int allow_mapping(int keep)
 {
@@ -132,7 +133,7 @@ static int allow_exit(void)
 	return load_filter(code, sizeof(code) / sizeof(code[0]));
 }
 
-/* -- the steps --------------------------------------------------------------------------------- */
+/* -- the steps of sealing ---------------------------------------------------------------------- */
 
 static void close_others(int keep)
 {
@@ -143,7 +144,7 @@ static void close_others(int keep)
 				close(fd);
 }
 
-/* Deny every access to a file by its name. Before Linux 5.19 only the filter does so. */
+/* Deny access to files by name with Landlock. Before Linux 5.19 only the filter denies it. */
 static void deny_files(void)
 {
 	struct kl_landlock rules;
@@ -152,7 +153,7 @@ static void deny_files(void)
 		kl_error_clear();
 }
 
-/* Let cpuid fault, where the processor can. */
+/* Make cpuid fault, if the processor supports that. */
 static void deny_cpuid(void)
 {
 #if defined(__x86_64__) && defined(ARCH_SET_CPUID)

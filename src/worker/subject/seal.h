@@ -6,18 +6,18 @@
  * seal - confines the child, in three steps. No byte of a kernel is read before the second, and
  * none runs before the third.
  *
- * kl_seal_limits: no core dumps, no writing to files, death with the parent. Can be called while
- * ordinary work remains to be done.
+ * kl_seal_limits: forbid core dumps and writing to files, and let the process end with its parent.
+ * The process can do ordinary work afterwards.
  *
- * kl_seal_begin: no descriptor but `keep`; no clock (the time-stamp counter faults, the clock pages
- * that Linux shares are unmapped); no identification of the processor, where Linux can forbid that;
- * no file by its name, where Linux has Landlock; and no system call but those that map `keep`: no
- * memory can become both writable and executable.
+ * kl_seal_begin: close every descriptor but `keep`; forbid reading clocks (the time-stamp counter
+ * faults, the clock pages that Linux shares are unmapped); forbid cpuid, where Linux can; forbid
+ * opening files by name, where Linux has Landlock; and allow only the system calls that map `keep`.
+ * No memory can become both writable and executable.
  *
- * kl_seal_end: no descriptor, and no system call but exit.
+ * kl_seal_end: close `keep`, and allow no system call but exit.
  *
- * System calls are refused by seccomp filters that kill the process. A Linux without filters is not
- * supported: strict mode would allow more, and too late.
+ * Seccomp filters kill the process for any other system call. A Linux without filters is not
+ * supported: the older strict mode allows more calls, but none that map the image.
  *
  * All return 0, or a negative error with its message.
  */

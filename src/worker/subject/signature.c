@@ -54,7 +54,7 @@ int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire)
 		const struct kl_wire_arg *arg = &wire->arg[KL_WIRE_MAIN][i];
 
 		frame->type[i] = arg->tensor ? &ffi_type_pointer : type_of(arg->dtype);
-		/* libffi only reads them */
+		/* the cast drops a const: libffi only reads the arguments */
 		frame->value[i] = (void *)(uintptr_t)&frame->call->store[i];
 	}
 	if (ffi_prep_cif(&frame->cif, FFI_DEFAULT_ABI, wire->nargs, &ffi_type_void, frame->type) !=

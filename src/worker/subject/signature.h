@@ -15,14 +15,14 @@
  * A worker built without libffi (KL_NO_FFI), for a machine with a GPU, does not support surface c:
  * kl_signature_prepare() then returns KL_ECANNOT.
  *
- * The frame is everything that a call needs besides its arguments (struct kl_wire_call). It is built
- * in a mapping of its own, which is then made read-only; the arguments are mapped read-only as well.
- * So no kernel can change those of the next call.
+ * The frame holds everything that a call needs besides its arguments (struct kl_wire_call). It is
+ * built in a mapping of its own, which is then made read-only; the arguments are mapped read-only
+ * as well. So no kernel can change what the next call uses.
  */
 struct kl_frame {
 	void (*fn)(void);
 	const struct kl_wire_call *call;
-	/* run != NULL: called instead of fn; one for each view */
+	/* for each view, the baseline to call instead of fn; run NULL: call fn */
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
 #ifndef KL_NO_FFI
 	ffi_cif cif;
@@ -31,7 +31,7 @@ struct kl_frame {
 	void *value[KL_MAX_ARGS]; /* pointers into call->store */
 };
 
-/** Prepare the frame for calls with frame->call. */
+/** Prepare the frame for calls with the arguments of frame->call, which must be set. */
 int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire);
 
 /** Call the kernel, or an empty function if bit 0 of `go` is set. Invoked by the stub. */

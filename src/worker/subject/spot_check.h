@@ -5,15 +5,16 @@
 #include "worker/subject/subject_state.h"
 
 /*
- * spot_check - finds outputs that change after a call said that it is done. Some words of the
- * outputs, drawn anew for each call, are read at that moment and again at its end. If a kernel says
- * so early, to be timed shorter, the share of its time that it gains is about the share of the words
- * that change. struct kl_spot_check is in subject_state.h.
+ * spot_check - detects outputs that change after the kernel wrote `done`. Some words of the
+ * outputs, drawn anew for each call, are read when `done` is seen, and again at the end of the
+ * call. If a kernel writes `done` early, to be timed shorter, the share of the words that change is
+ * about the share of the time that it gains. struct kl_spot_check is in subject_state.h.
  */
-/** Draw the places; before the call, since it takes time. */
+/** Draw the words. This takes time, so call it before the kernel. */
 void kl_spot_check_draw(struct kl_spot_check *check, struct kl_cpu_subject *subject);
+/** Read the words, when `done` is seen. */
 void kl_spot_check_take(struct kl_spot_check *check);
-/** True if all words are as they were. */
+/** True if no word has changed since kl_spot_check_take(). */
 bool kl_spot_check_same(const struct kl_spot_check *check);
 
 #endif

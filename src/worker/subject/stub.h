@@ -7,30 +7,30 @@
 /*
  * stub - the loop in which a child waits for calls.
  *
- *	stored:	 traced: int3, so that the parent gets us stopped;
- *		 alone: save the flags and the state of floating point
+ *	stored:	 if traced: int3, so that the parent sees the child stopped;
+ *		 otherwise: save the flags and the floating-point state
  *	trapped: ready = last nonce
  *		 spin until go differs from the last nonce
  *		 reset the floating-point environment, flags
  *		 invoke(frame, go)
- *		 wait until all stores are visible, streaming ones too
+ *		 wait until all stores are visible, including non-temporal ones
  *		 done = go; to `stored`
  *
  * On x86-64 the loop is assembly that needs only registers, its own (read-only) text, the read-only
  * frame and the control page. Before each call the parent resets all registers to their values at
- * the first trap. Whatever an earlier call did to the stack or to other writable memory, this code
- * then waits for `go`, and no kernel can start before its time. If the exact start does not matter,
- * `go` is already set when the child is continued.
+ * the first trap. Whatever an earlier call did to the stack or to other writable memory, the loop
+ * then waits for `go`, and no kernel can start earlier. If the exact start does not matter, `go` is
+ * already set when the child is continued.
  *
  * `done` alone proves nothing, since a kernel can write the control page too. A call counts as
- * ended only when the child is stopped at `trapped` with the stack pointer of the first trap. A
- * kernel that jumps there ends its call by doing so, with its outputs as they are.
+ * ended only when the child is stopped at `trapped` with the stack pointer of the first trap. If a
+ * kernel jumps there, its call ends, with the outputs as they are.
  *
  * On other processors the loop is plain C, and children are never traced.
  */
 typedef void (*kl_stub_invoke)(const void *frame, uint64_t go);
 
-/** `stack`: end of the stack for the calls; 0: the one that is in use. */
+/** Run the loop. `stack` is the end of the stack for the calls; 0: use the current stack. */
 void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced,
 		  uint64_t stack) __attribute__((noreturn));
 

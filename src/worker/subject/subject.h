@@ -9,73 +9,75 @@
  * candidate, parent, oracle or vendor library.
  *
  * The child is a fresh exec of klineage-worker, so none of the parent's memory is in it. It maps
- * the argument buffers. Unless it runs a vendor library, it then gives up everything but what it
- * takes to map the kernel's image, maps it (image/image_map.h), and gives up that, too, before the
- * first byte of the kernel runs (seal.h). No loader of the system takes part. Parent and child
- * communicate through one shared page; the parent holds the clock.
+ * the argument buffers. Unless it runs a vendor library, it then drops every privilege except those
+ * needed to map the kernel's image, maps the image (image/image_map.h), and drops the others before
+ * the first byte of the kernel runs (seal.h). The system's dynamic loader takes no part. Parent and
+ * child communicate through one shared page; only the parent reads the clock.
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its own mapping. In the
  * child inputs are read-only, and every buffer lies between unmapped guard pages, aligned to the
  * left or to the right end of its mapping. It is mapped several times; each call gets one of these
  * addresses and one of the ends.
  *
- * Before every call the parent resets the child's registers (ptrace), so that our own loop waits
- * for the start. After the call the child is stopped at that loop's trap, and the outputs are read
- * while it is stopped. What a hostile kernel can still try in its own process, and the
- * countermeasures:
+ * Before every call the parent resets the child's registers (ptrace), so that the loop of stub.h
+ * waits for the start. After the call the child is stopped at the trap of that loop, and the
+ * outputs are read while it is stopped. What a hostile kernel can still try in its own process, and
+ * the countermeasures:
  *
  *	any system call, fork, socket	seccomp kills; an exit is reported as such
  *	read the clock			TSC faults, vDSO and vvar are unmapped
  *	write `done` early		outputs that change afterwards are seen (spot_check.h), and
  *					the delay of the trap counts as time
  *	start before `go`		only registers and read-only text run until then
- *	alter the control page or	every word is compared; call frame and text are
- *	the frame			read-only, and mprotect is a system call
+ *	alter the control page or	every word of the page is compared; call frame and text
+ *	the frame			are read-only, and mprotect is a system call
  *	return on another stack		the stack pointer at the trap is compared
- *	change MXCSR, x87, flags	reset before every call; left changed, a fault (convention.h)
+ *	change MXCSR, x87, flags	reset before every call; a change left behind is a fault
+ *					(convention.h)
  *	keep state between calls	inputs are new each time, each output is checked
- *	count on memory being zero	arena and stack start as ones
- *	behave well when not timed	a child cannot tell: only its parent acts differently
- *	write the outputs later		it is stopped; nothing runs
+ *	count on memory being zero	arena and stack are filled with one bits
+ *	behave well when not timed	a timed child does the same; only its parent differs
+ *	write the outputs later		the child is stopped while they are read
  *
- * What remains: a kernel that forges `done` after its last output, within the jitter of the trap
- * (at most a microsecond, measured with empty calls), gains that much in single calls; over many
- * calls late_ns shows it.
+ * One attack remains: a kernel that writes `done` after its last output, but earlier than the loop
+ * would. It can gain up to the jitter of the trap in a single call (at most a microsecond, measured
+ * with empty calls); over many calls late_ns shows it.
  *
  * If ptrace is refused, kl_subject_traced() is false: the child must then return to the loop on its
  * own, and the outputs are compared again after a pause. A kernel that takes over the loop can then
- * start early; callers must say so in the result.
+ * start early; callers must state in the result that the child was not traced.
  *
  * On surface cuda a subject is a binding in a GPU process (subject_gpu.c, docs/formats.md, "On a
- * GPU"). Only a process with host code is sealed (worker/gpu/seal.h). kl_subject_buffer() is
- * the host's copy, which calls copy in and out; kl_subject_traced() is true; a baseline is
- * KL_ECANNOT, since the profile calls baselines itself.
+ * GPU"). Only a process with host code is sealed (worker/gpu/seal.h). kl_subject_buffer() returns
+ * the host's copy, which each call copies to the device and back; kl_subject_traced() is true; a
+ * baseline is KL_ECANNOT, since the profile calls baselines itself.
  *
  *	kl_subject_start(&s, job, point, &spec);
- *	memcpy(kl_subject_buffer(s, arg), ...)	each in and inout
+ *	memcpy(kl_subject_buffer(s, arg), ...)	for each in and inout argument
  *	kl_subject_poison(s, seed);		outputs and slack
  *	kl_subject_call(s, &call);
- *	kl_subject_buffer(s, arg)		outputs
+ *	kl_subject_buffer(s, arg)		read the outputs
  */
 enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE };
 
 /*
- * Memory for the tensors of CPU kernels, kept when a child ends for the next child, because new
- * memory costs more than many a call. Each call rewrites all that it can reach, slack included, so
- * that no data of one child reaches the next; each child maps it at addresses of its own. Only one
- * subject can use it at a time. Initialize it to zero; the owner releases it.
+ * Memory for the tensors of CPU kernels. When a child ends, its memory is kept for the next one,
+ * because allocating it takes longer than many calls. Each call rewrites all memory that it can
+ * reach, slack included, so that no data of one child reaches the next; each child maps the memory
+ * at addresses of its own. Only one subject can use it at a time. Initialize it to zero; the owner
+ * releases it.
  */
 struct kl_subject_memory {
 	struct kl_subject_lent {
-		unsigned char *map; /* NULL: none yet, or in use by a subject */
-		unsigned char *slack;
+		unsigned char *map;   /* NULL: none yet, or in use by a subject */
+		unsigned char *slack; /* room for the expected bytes around the data */
 		uint64_t bytes;
-		uint64_t least; /* the size to allocate, if more is needed now and then */
+		uint64_t least; /* allocate at least this many bytes; 0: only what is needed */
 		int fd;
 	} tensor[KL_MAX_ARGS];
 };
 void kl_subject_memory_release(struct kl_subject_memory *memory);
-/** Make room for calls at this point, too, when memory is allocated next. */
+/** Make memory that is allocated from now on large enough for calls at `pt`. */
 void kl_subject_memory_reserve(struct kl_subject_memory *memory, const struct kl_job *job,
 			       const struct kl_point *pt);
 
@@ -83,19 +85,21 @@ struct kl_subject_spec {
 	enum kl_subject_kind kind;
 	const char *so;       /* path of the image or cubin, for kernel and oracle */
 	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
-	bool real_is_double;  /* oracle: whether kl_real is double or float in `so` */
-	/* align buffers to the guard page on their right, until kl_subject_place() */
+	bool real_is_double;  /* oracle: kl_real in `so` is double; false: float */
+	/* align buffers to the guard page on their right; kl_subject_place() can change it */
 	bool align_right;
 	const struct kl_point *other; /* surface c: a further point to call at; NULL: none */
 	/*
-	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds what
-	 * the last one left; kl_subject_poison() has no effect
+	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds
+	 * what the last one left; kl_subject_poison() has no effect
 	 */
 	bool ordinary;
-	int cpu;       /* processor that the child is pinned to; -1: any */
-	bool timed;    /* time calls exactly, by spinning on another processor; otherwise roughly */
+	int cpu; /* processor that the child is pinned to; -1: any */
+	/* time calls exactly: the parent spins on another processor; false: roughly */
+	bool timed;
 	bool untraced; /* do not use ptrace, for tests */
-	struct kl_subject_memory *memory; /* memory to reuse, must outlive the subject; or NULL */
+	/* memory to reuse; borrowed; NULL: allocate memory for this subject only */
+	struct kl_subject_memory *memory;
 };
 
 struct kl_subject;
@@ -103,14 +107,15 @@ struct kl_subject;
 /* Where a call finds its tensors. */
 struct kl_place {
 	bool other;    /* call at spec.other */
-	bool right;    /* align them to the guard page on their right */
-	uint64_t draw; /* a random number, from which their addresses are chosen */
+	bool right;    /* align tensors to the guard page on their right; false: on their left */
+	uint64_t draw; /* a random number that chooses their addresses */
 };
 
 /**
- * Start a subject. KL_ECANNOT: it cannot run here: a library is missing or does not fit, seccomp is
- * refused, or the image is missing or not valid. KL_EINVALID: an argument is too large; or, on surface
- * cuda, the artefact cannot be loaded or does not fit its plan. Keeps neither `job` nor the points.
+ * Start a subject. KL_ECANNOT: it cannot run here, because a library is missing or does not fit,
+ * seccomp is refused, or the image is missing or invalid. KL_EINVALID: an argument is too large;
+ * or, on surface cuda, the artefact cannot be loaded or does not fit its plan. `job` and the points
+ * need not outlive the call. The caller frees *out.
  */
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
 		     const struct kl_subject_spec *spec);
@@ -118,20 +123,20 @@ void kl_subject_free(struct kl_subject *subject);
 KL_DEFINE_CLEANUP(struct kl_subject *, kl_subject_free)
 
 /**
- * Choose where the next calls find their tensors; then poison and fill them. On surface cuda this
- * does nothing: there the sides are those of the start.
+ * Choose the addresses of the tensors in the next calls; the caller must then poison and fill them
+ * again. On surface cuda this does nothing: the tensors stay aligned as spec.align_right says.
  */
 void kl_subject_place(struct kl_subject *subject, const struct kl_place *place);
 /**
- * Buffer of a tensor argument of the next call in the parent's mapping, NULL for other arguments.
- * Its size is elements times element size; an oracle's float tensors have kl_real elements. Access
- * it between calls only.
+ * Return the parent's mapping of a tensor argument of the next call; NULL for other arguments. It
+ * holds the elements without padding; an oracle's float tensors have kl_real elements. Access it
+ * between calls only.
  */
 void *kl_subject_buffer(struct kl_subject *subject, size_t arg);
 size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg);
 /**
- * An oracle on a GPU: does its buffer of input `arg` take elements of the kernel's type, which the
- * GPU turns into kl_real?
+ * True for an input of an oracle on a GPU whose buffer takes elements of the kernel's type, which
+ * the GPU converts to kl_real.
  */
 bool kl_subject_widens(const struct kl_subject *subject, size_t arg);
 
@@ -145,7 +150,8 @@ void kl_subject_poison(struct kl_subject *subject, uint64_t seed);
 /** True if ptrace stops the child after each call; see above for what is weaker otherwise. */
 bool kl_subject_traced(const struct kl_subject *subject);
 /**
- * Time of an empty call, which is subtracted from each call; meaningful only if spec.timed.
+ * Return the time of an empty call in ns, which is subtracted from each call; meaningful only with
+ * spec.timed.
  */
 int64_t kl_subject_handshake_ns(const struct kl_subject *subject);
 
@@ -164,14 +170,14 @@ enum kl_call_end {
 };
 struct kl_call {
 	enum kl_call_end end;
-	/* by the parent's clock minus the handshake; at most the processor time */
+	/* by the parent's clock minus the handshake, reduced to the processor time if plausible */
 	int64_t ns;
-	int64_t wall_ns; /* by the parent's clock alone: never less than the call took */
-	bool disturbed;  /* the call had to wait for a processor: ns is processor time */
-	int64_t used_ns; /* processor time, with that of the handshake; -1: unknown */
+	int64_t wall_ns; /* by the parent's clock minus the handshake, never reduced */
+	bool disturbed;  /* the call had to wait for a processor */
+	int64_t used_ns; /* processor time, handshake included; -1: unknown; cuda: 0 */
 	/*
-	 * how much later than in an empty call the child stopped behind its completion word, as far
-	 * as wall_ns does not include it
+	 * how much longer than after an empty call it took from `done` until the child stopped,
+	 * without the part that wall_ns includes
 	 */
 	int64_t late_ns;
 	char what[200]; /* message that follows "the kernel ": "made the system call 57 (fork)" */
@@ -180,7 +186,7 @@ struct kl_call {
  * Call the kernel once, for at most job->call_ms; for kernels in C this is processor time. Returns
  * 0 whatever the kernel did; the child has ended unless `end` is KL_CALL_OK. Slack around outputs
  * is checked: a changed byte is KL_CALL_FAULT. KL_ECANNOT: the machine is too busy to run the
- * kernel, or killed it.
+ * kernel, or the system killed it.
  */
 int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
 /** cuda: change the time limit of further calls, which is job->call_ms at first. */

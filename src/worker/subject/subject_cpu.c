@@ -37,7 +37,7 @@ static bool is_float(enum kl_dtype dtype)
 	return dtype == KL_F64 || dtype == KL_F32 || dtype == KL_F16 || dtype == KL_BF16;
 }
 
-/* A scalar as its dtype represents it, in the low bytes of a word. */
+/* Return the bits of a scalar in its dtype, in the low bytes of a word. */
 static uint64_t scalar_bits(enum kl_dtype dtype, double value)
 {
 	uint64_t bits = 0;
@@ -70,7 +70,7 @@ static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg
 		memcpy(&planned->bits, &dim, kl_dtype_bytes(planned->dtype));
 		return;
 	}
-	/* the oracle gets the number as rounded for the kernel, whatever its own type */
+	/* round as for the kernel first, so that the oracle gets the same number in its own type */
 	if (planned->dtype == KL_F32)
 		value = (float)value;
 	if (oracle && is_float(planned->dtype))
@@ -121,7 +121,7 @@ static int plan_point(struct kl_wire_arg *args, const struct kl_job *job, const 
 	return 0;
 }
 
-/* Bytes of the largest tensor, at the points of this child or at any other of the job. */
+/* Return the largest size of a tensor's mapping at any point of this child or of the job. */
 static uint64_t largest_tensor(const struct kl_wire *wire, const struct kl_job *job,
 			       const struct kl_subject_spec *spec)
 {
@@ -165,13 +165,13 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	for (uint32_t point = 0; point < wire->npoint; point++)
 		wire->nview[point] = kl_place_views(wire, point);
 	if (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name))
-		return kl_error(KL_EINVALID, "the name of a baseline is too long");
+		return kl_error(KL_EINVALID, "the name of the baseline is too long");
 	snprintf(wire->baseline_name, sizeof(wire->baseline_name), "%s",
 		 spec->baseline ? spec->baseline : "");
 	return 0;
 }
 
-/* Runs after fork(): only async-signal-safe calls are allowed. */
+/* Become the child, after fork(): only async-signal-safe calls are allowed. */
 static void exec_child(const char *path, char *const *env, const int *fd, int nfd)
 {
 	static char name[] = "klineage-worker", option[] = "--child";
@@ -193,7 +193,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 	_exit(KL_CHILD_NOT_READY);
 }
 
-/* Descriptors for a child besides those of its tensors and the socket. */
+/* Descriptors that a child inherits besides those of its tensors and the socket; -1: none. */
 struct lent {
 	int plan, control, args, image;
 };
@@ -220,7 +220,7 @@ static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
 		if (subject->wire->arg[KL_WIRE_MAIN][i].tensor)
 			fd[nfd++] = subject->tensor[i].fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return kl_error_errno("cannot make a socket pair");
+		return kl_error_errno("cannot create a socket pair");
 	subject->socket = pair[0];
 	fd[KL_WIRE_FD_SOCKET] = pair[1];
 	fd[KL_WIRE_FD_IMAGE] = lent->image < 0 ? null : lent->image;
@@ -250,12 +250,12 @@ static int read_hello(struct kl_cpu_subject *subject, const struct kl_subject_sp
 			break;
 		have += (size_t)n;
 	}
-	/* no code of the kernel has run, and vendor libraries are trusted */
+	/* not the kernel's fault: none of its code has run yet, and vendor libraries are trusted */
 	if (have < sizeof(subject->hello))
 		return kl_error(KL_ECANNOT, "the process of '%s' %s",
 				spec->so ? spec->so : spec->baseline,
 				n < 0 ? "takes too long to start: the machine is too busy" :
-					"ended before it started");
+					"ended while it was starting");
 	subject->hello.message[sizeof(subject->hello.message) - 1] = '\0';
 	if (subject->hello.err < 0)
 		return kl_error((enum kl_err)subject->hello.err, "%s", subject->hello.message);
@@ -317,7 +317,7 @@ static void end_cpu(struct kl_cpu_subject *subject)
 
 KL_DEFINE_CLEANUP(struct kl_cpu_subject *, end_cpu)
 
-/* -- the interface ------------------------------------------------------- */
+/* -- the operations of subject.h ----------------------------------------- */
 
 static struct kl_cpu_subject *as_cpu(struct kl_subject *subject)
 {

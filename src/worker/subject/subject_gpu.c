@@ -14,15 +14,15 @@
 
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
- * process (client.h). Device code runs nothing on the host, so that process is not sealed. A candidate
- * with host code launches its kernels itself, in a process that is sealed (launcher.h).
+ * process (client.h). Device code cannot run on the host, so that process is not sealed. A
+ * candidate with host code launches its kernels itself, in a process that is sealed (launcher.h).
  */
 struct gpu_subject {
 	struct kl_subject base; /* must be first: the interface's part */
 	struct kl_gpu_processes *processes;
 	struct kl_gpu_child *child;
 	bool oracle;           /* the process is shared with the oracle's other builds */
-	uint32_t module, slot; /* slot: of the set and of its binding */
+	uint32_t module, slot; /* slot: number of the set of tensors and of its binding */
 	struct kl_gpu_host host;
 	struct kl_gpu_tensor_layout layout[KL_MAX_ARGS];
 	char name[KL_MAX_ARGS][64];
@@ -33,7 +33,7 @@ struct gpu_subject {
 	bool stale[KL_MAX_ARGS]; /* poisoned on the device, but not yet in the host's copy */
 	bool host_code, ordinary;
 	struct kl_call
-		prepared; /* how the plan's `prepare` ended; after a failure each call ends so */
+		prepared; /* how the plan's `prepare` ended; if it failed, calls return this */
 	int64_t dim[KL_MAX_DIMS];
 	struct kl_strvec kernel; /* host code: the kernels it may launch; empty: unknown */
 };
@@ -63,7 +63,7 @@ static void gpu_free(struct kl_subject *subject)
 	end_gpu(as_gpu(subject));
 }
 
-/* Outputs are poisoned on the device; the host's copy gets the pattern only when it is read. */
+/* Outputs are poisoned on the device; the host's copy is poisoned here, when it is first read. */
 static void *gpu_buffer(struct kl_subject *base, size_t arg)
 {
 	struct gpu_subject *subject = as_gpu(base);
@@ -118,7 +118,7 @@ static void flush_gpu(struct kl_subject *subject)
 {
 }
 
-/* -- a call ------------------------------------------------------------------------- */
+/* -- calling a kernel --------------------------------------------------------------- */
 
 static const char *error_meaning(const char *error)
 {
@@ -128,19 +128,20 @@ static const char *error_meaning(const char *error)
 		{ "CUDA_ERROR_ILLEGAL_ADDRESS",
 		  "reached beyond its tensors or stored to an input" },
 		{ "CUDA_ERROR_MISALIGNED_ADDRESS", "made a misaligned access" },
-		{ "CUDA_ERROR_ILLEGAL_INSTRUCTION", "met an illegal instruction" },
-		{ "CUDA_ERROR_INVALID_ADDRESS_SPACE", "used an address of another space" },
-		{ "CUDA_ERROR_INVALID_PC", "jumped to where no code is" },
-		{ "CUDA_ERROR_HARDWARE_STACK_ERROR", "broke its call stack" },
+		{ "CUDA_ERROR_ILLEGAL_INSTRUCTION", "executed an illegal instruction" },
+		{ "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+		  "used an address of the wrong address space" },
+		{ "CUDA_ERROR_INVALID_PC", "jumped to an address without code" },
+		{ "CUDA_ERROR_HARDWARE_STACK_ERROR", "corrupted its call stack" },
 		{ "CUDA_ERROR_ASSERT", "failed its own assertion" },
 		{ "CUDA_ERROR_LAUNCH_FAILED", "trapped or faulted" },
-		{ "CUDA_ERROR_LAUNCH_TIMEOUT", "was ended by the driver's own limit" },
+		{ "CUDA_ERROR_LAUNCH_TIMEOUT", "ran into the time limit of the driver" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++)
 		if (!strcmp(known[i].error, error))
 			return known[i].means;
-	return "ended badly";
+	return "failed";
 }
 
 static void describe_end(struct kl_call *out, const struct gpu_subject *subject,
@@ -230,8 +231,8 @@ static void check_seen(struct kl_call *out, const struct gpu_subject *subject,
 		if (!is_own(subject, one->name)) {
 			out->end = KL_CALL_CHEAT;
 			snprintf(out->what, sizeof(out->what),
-				 "launched '%.120s', which is no kernel of its "
-				 "own",
+				 "launched '%.120s', which is not one of its own "
+				 "kernels",
 				 one->name);
 			return;
 		}
@@ -251,14 +252,14 @@ static int call_host(struct gpu_subject *subject, uint32_t flags, struct kl_gpu_
 	int err = kl_gpu_child_launch(subject->child, 0, subject->dim, flags, subject->seed,
 				      subject->call_ms, launched);
 
-	/* the process is gone: it was killed for a system call, or crashed */
+	/* the process ended by a signal: it made a forbidden system call (SIGSYS), or crashed */
 	if (err == KL_EIO && !kl_gpu_child_alive(subject->child) &&
 	    strstr(kl_error_last(), "ended by signal")) {
 		bool system_call = strstr(kl_error_last(), "signal 31") != NULL;
 
 		out->end = system_call ? KL_CALL_CHEAT : KL_CALL_FAULT;
 		snprintf(out->what, sizeof(out->what), "%s",
-			 system_call ? "made a system call that host code may not" :
+			 system_call ? "made a system call that host code must not make" :
 				       "crashed in its host code");
 		kl_error_clear();
 		return 0;
@@ -276,7 +277,7 @@ static int call_host(struct gpu_subject *subject, uint32_t flags, struct kl_gpu_
 	return 0;
 }
 
-/* Ask the process for a call, or for the parts of one that `flags` names. */
+/* Ask the GPU process to do the parts of a call that are in `flags` (KL_GPU_CALL_*). */
 static int ask_call(struct gpu_subject *subject, uint32_t flags, struct kl_call *out)
 {
 	struct kl_gpu_launched launched;
@@ -297,7 +298,7 @@ static int ask_call(struct gpu_subject *subject, uint32_t flags, struct kl_call 
 		kl_gpu_child_kill(subject->child);
 		return 0;
 	}
-	if (err == KL_ETIMEOUT) { /* the driver is waiting for the kernel */
+	if (err == KL_ETIMEOUT) { /* no reply: the driver still waits for the kernel */
 		called.end = KL_GPU_CALL_HANG;
 		kl_error_clear();
 	} else if (err < 0) {
@@ -357,9 +358,12 @@ static const struct kl_subject_ops operations = {
 	.limit = limit_gpu,
 };
 
-/* -- the start ------------------------------------------------------------------------ */
+/* -- starting a subject --------------------------------------------------------------- */
 
-/* An input of the oracle is copied as the kernel has it, if its elements are shorter than kl_real. */
+/*
+ * Let an oracle's input take elements of the kernel's type, if they are smaller than kl_real; the
+ * GPU converts them.
+ */
 static void take_elements(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg *arg,
 			  size_t real)
 {
@@ -442,7 +446,7 @@ static void note_host(struct gpu_subject *subject)
 
 	if (!ready->traced)
 		kl_gpu_processes_note(subject->processes,
-				      "kernels that host code launched were not looked at: %s",
+				      "kernels that host code launched were not checked: %s",
 				      ready->why);
 }
 

@@ -18,12 +18,13 @@ int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes)
 
 	*fd = memfd_create(name, MFD_CLOEXEC);
 	if (*fd < 0)
-		return kl_error_errno("cannot make shared memory");
+		return kl_error_errno("cannot create shared memory");
 	/* allocate now, so that a lack of memory is an error here and not a SIGBUS later */
 	err = posix_fallocate(*fd, 0, (off_t)bytes);
 	if (err) {
 		errno = err;
-		return kl_error_errno("no memory for %llu bytes", (unsigned long long)bytes);
+		return kl_error_errno("cannot allocate %llu bytes of shared memory",
+				      (unsigned long long)bytes);
 	}
 	*map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (*map == MAP_FAILED) {
@@ -90,7 +91,7 @@ int kl_memory_take(struct kl_cpu_subject *subject)
 				bytes = subject->wire->arg[point][i].map_bytes;
 		if (bytes)
 			err = take_tensor(&subject->tensor[i], bytes, lent);
-		/* the first call rewrites what the child can see of one point, but not of two */
+		/* the first call rewrites all that the child can see, unless it has two points */
 		if (bytes && err == 0 && subject->wire->npoint > 1)
 			memset(subject->tensor[i].map, 0, bytes);
 		if (err < 0)

@@ -5,8 +5,8 @@
 #include "worker/subject/subject.h"
 
 /*
- * subject_ops - the operations of subject.h as a table, one for each surface: subject_cpu.c and
- * subject_gpu.c. Each has a struct that begins with this one.
+ * subject_ops - the operations of subject.h as a table, with one implementation per surface:
+ * subject_cpu.c and subject_gpu.c. Each has a struct whose first member is a struct kl_subject.
  */
 struct kl_subject {
 	const struct kl_subject_ops *ops;
@@ -21,10 +21,10 @@ struct kl_subject_ops {
 	bool (*traced)(const struct kl_subject *s);
 	int64_t (*handshake_ns)(const struct kl_subject *s);
 	void (*flush)(struct kl_subject *s);
-	bool (*widens)(const struct kl_subject *s, size_t arg); /* NULL: it never does */
+	bool (*widens)(const struct kl_subject *s, size_t arg); /* NULL: always false */
 	int (*call)(struct kl_subject *s, struct kl_call *out);
-	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: each call has done it */
-	void (*limit)(struct kl_subject *s, int64_t ms);         /* NULL: it cannot be changed */
+	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: each call checks */
+	void (*limit)(struct kl_subject *s, int64_t ms);         /* NULL: the limit is fixed */
 };
 
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,

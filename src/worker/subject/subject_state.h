@@ -10,18 +10,19 @@
 #include "worker/subject/wire.h"
 
 /*
- * subject_state - what the parent keeps of a sealed child. It is private to the files for kernels
- * in C: subject_cpu.c (life cycle), subject_memory.c, place.c, buffers.c, call.c (one call), handshake.c and
- * outcome.c (how a call ended), and to what they use: watch.h, spot_check.h, convention.h.
+ * subject_state - the parent's state of a sealed child. It is private to the files for kernels in
+ * C: subject_cpu.c (life cycle), subject_memory.c, place.c, buffers.c, call.c (one call),
+ * handshake.c and outcome.c (how a call ended), and to watch.h, spot_check.h and convention.h,
+ * which they use.
  */
 struct kl_tensor {
 	unsigned char *map;   /* the parent's mapping of the memfd; NULL: not a tensor */
-	uint64_t bytes;       /* of the memfd, for the larger of the points */
+	uint64_t bytes;       /* size of the memfd, enough for each point */
 	unsigned char *slack; /* expected bytes around the data */
-	int fd;
+	int fd;               /* the memfd; -1: none */
 };
 
-/* Words of the outputs, for a second look (spot_check.h). */
+/* Words of the outputs that are read twice (spot_check.h). */
 #define KL_SPOT_CHECKS 24
 struct kl_spot_check {
 	const unsigned char *at[KL_SPOT_CHECKS];
@@ -29,29 +30,30 @@ struct kl_spot_check {
 	size_t n; /* 0: there are no outputs */
 };
 
-/* One call, by the parent's clock. */
+/* Times of one call in ns. */
 struct kl_times {
+	/* by kl_watch_now(): when `go` was set, `done` was seen, the trap was seen */
 	int64_t go, done, trap;
 	int64_t used; /* processor time from shortly before `go` to the trap; -1: unknown */
 };
 
 struct kl_cpu_subject {
-	struct kl_subject base; /* must be first: the interface's part */
+	struct kl_subject base; /* must be first, see subject_ops.h */
 	pid_t pid;              /* 0: the child has ended */
 	bool traced, precise;   /* precise: calls are timed, so the parent spins */
-	int socket;
+	int socket;             /* until the child is greeted; -1: closed */
 	int64_t call_ms;
 	struct kl_control *control; /* shared with the child */
-	struct kl_wire_call *args;  /* shared with the child: what the next call is made with */
+	struct kl_wire_call *args;  /* shared with the child: the arguments of the next call */
 	struct kl_wire *wire;
 	struct kl_hello hello;
 	char name[KL_MAX_ARGS][64]; /* names of the arguments */
 	struct kl_tensor tensor[KL_MAX_ARGS];
 	/* where the next call finds its tensors (place.c) */
 	enum kl_wire_point point;
-	const struct kl_wire_arg *arg; /* the plan's, at that point */
-	uint64_t offset[KL_MAX_ARGS];  /* of the data in the memfd */
-	/* takes the tensors back at the end; NULL: they are freed */
+	const struct kl_wire_arg *arg; /* the arguments at that point, in `wire` */
+	uint64_t offset[KL_MAX_ARGS];  /* of the data in the memfd, in bytes */
+	/* gets the memory of the tensors back at the end; NULL: free it */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */
 	clockid_t clock;           /* clock of the child's processor time */
@@ -59,9 +61,7 @@ struct kl_cpu_subject {
 	struct kl_rng rng; /* draws nonces and spot checks */
 	struct kl_spot_check check;
 	uint64_t last; /* without ptrace: the nonce of the last call */
-	/*
-	 * an empty call in ns: until `done` is seen, until the trap is seen, and how that varies
-	 */
+	/* of an empty call in ns: time until `done`, until the trap; how much the latter varies */
 	int64_t empty_done, empty_trap, jitter;
 };
 
@@ -73,14 +73,14 @@ bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *t
 		  struct kl_call *out);
 
 /* handshake.c */
-/** Measure empty calls. */
+/** Measure empty calls and set empty_done, empty_trap and jitter. */
 int kl_handshake_measure(struct kl_cpu_subject *subject);
-/** Set the times of *out. */
+/** Set the times of *out from those that were measured, without the handshake. */
 void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_times *times,
 		       struct kl_call *out);
 
 /* outcome.c */
-/** Set *out to how the child ended; kills and reaps it. */
+/** Kill and reap a child and set *out to how it ended, which *ev says. */
 void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		struct kl_call *out);
 /** Kill and reap a child and set *out to `end` and the message. */
@@ -92,25 +92,25 @@ int kl_outcome_not_sealed(const struct kl_cpu_subject *subject);
 /* subject_memory.c */
 /** Create a memfd of `bytes`, mapped into this process. */
 int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes);
-/** Get memory for each tensor of the plan, reusing kept memory of the right size. */
+/** Get memory for each tensor, reusing memory of earlier children that is large enough. */
 int kl_memory_take(struct kl_cpu_subject *subject);
 /** Return the memory to its owner, or free it. */
 void kl_memory_give(struct kl_cpu_subject *subject);
 
 /* place.c */
-/** Number of views of each tensor at a point. It does not depend on the child's other point. */
+/** Return how many views each tensor has at a point, whether or not the child has another one. */
 uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point);
-/** Number of bytes around a tensor's data in its view, all on one side. */
+/** Return the number of bytes around a tensor's data in its view, all on one side. */
 static inline size_t kl_place_slack(const struct kl_wire_arg *arg)
 {
 	return arg->map_bytes - arg->bytes;
 }
 
 /* buffers.c */
-/** Poison what lies beside the tensors, enough for empty calls. */
+/** Poison only the bytes around the tensors' data, which is enough for empty calls. */
 void kl_buffers_surround(struct kl_cpu_subject *subject, uint64_t seed);
 
-/* subject_cpu.c, place.c, buffers.c, call.c: operations of the interface */
+/* subject_cpu.c, place.c, buffers.c, call.c: operations of subject.h */
 /** Kill and reap the child, if it still runs. */
 void kl_cpu_subject_reap(struct kl_cpu_subject *subject);
 void kl_cpu_subject_place(struct kl_cpu_subject *subject, const struct kl_place *place);

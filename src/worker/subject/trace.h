@@ -43,24 +43,24 @@ struct kl_trace_float {
 #endif
 };
 
-/** Attach to a child; false if that is refused (another tracer, Yama, a filter). */
+/** Attach to a child; false if Linux refuses (another tracer, Yama, a seccomp filter). */
 bool kl_trace_attach(pid_t pid);
-/** Get the next event, if there is one. Never waits. */
+/** Get the next event; false if there is none. Never waits. */
 bool kl_trace_poll(pid_t pid, struct kl_trace_event *ev);
 /** Stop the child; it then reports KL_TRACE_STOP. */
 void kl_trace_interrupt(pid_t pid);
-/** Continue a stopped child and drop its signal. */
+/** Continue a stopped child, without delivering the signal that stopped it. */
 void kl_trace_continue(pid_t pid);
 
 bool kl_trace_get_regs(pid_t pid, struct kl_trace_regs *out);
 bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs);
-/** Get the state of floating point of a stopped child. */
+/** Get the floating-point state of a stopped child. */
 bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out);
 uint64_t kl_trace_pc(const struct kl_trace_regs *regs);
 uint64_t kl_trace_sp(const struct kl_trace_regs *regs);
 /** Number of the system call that the child is in, or -1. */
 long kl_trace_syscall(const struct kl_trace_regs *regs);
-/** Get the address of a fault (si_addr) and its si_code. */
+/** Get si_addr and si_code of the signal that stopped the child; false if it has ended. */
 bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code);
 /** Read up to `n` bytes of the child's memory; returns how many were read. */
 size_t kl_trace_read(pid_t pid, uint64_t addr, void *out, size_t n);

@@ -5,7 +5,7 @@
 #include "base/par.h"
 #include "job/tensor.h"
 
-#define PLAUSIBLE 3 /* one call in so many finds outputs that could be answers (subject.h) */
+#define PLAUSIBLE 3 /* one call in 3 gets poison that looks like an answer (subject.h) */
 
 void kl_trial_draw(struct kl_trial *trial, struct kl_rng *rng)
 {

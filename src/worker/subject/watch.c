@@ -6,11 +6,12 @@
 #define US 1000LL
 #define MS (1000 * US)
 
-/* Time the stub gets from its last store to its trap before we interrupt it. */
+/* Time that the stub gets from its last store to its trap before the parent interrupts it. */
 #define SETTLE_NS (50 * US)
-#define WALL_SHARE 30 /* a child must get this share of a processor, after WALL_NS */
+/* The limit by the clock is the limit of processor time times WALL_SHARE, plus WALL_NS. */
+#define WALL_SHARE 30
 #define WALL_NS (10000 * MS)
-#define STUB_MS 2000
+#define STUB_MS 2000 /* processor time for the few instructions of the stub */
 
 int64_t kl_watch_now(void)
 {
@@ -64,7 +65,7 @@ static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 	nanosleep(&pause, NULL);
 }
 
-/* KL_SEEN: the limit is not reached. */
+/* Return KL_LATE or KL_STARVED if a limit is reached, otherwise KL_SEEN. */
 static enum kl_seen check_limit(const struct kl_watch *watch, int64_t waited)
 {
 	int64_t used;
@@ -143,7 +144,7 @@ enum kl_seen kl_watch_trap(const struct kl_watch *call, int64_t done, struct kl_
 			asked = true;
 		}
 		relax_core();
-		if (asked) /* the child may need our processor to get there */
+		if (asked) /* the child may need our processor to reach the trap */
 			idle_wait(subject, waited);
 	}
 }

@@ -20,8 +20,9 @@
  *	8 ...	one memfd for each tensor argument, in order of arguments
  *
  * Life cycle of a child: it maps the arguments and sends hello; the parent attaches (ptrace) and
- * answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child gives up
- * everything but the image (seal.h), maps it, gives up the rest and waits in the stub (stub.h).
+ * answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child drops every
+ * privilege except those needed to map the image (seal.h), maps it, drops the others and waits in
+ * the stub (stub.h).
  */
 enum kl_wire_fd {
 	KL_WIRE_FD_PLAN = 3,
@@ -36,8 +37,8 @@ enum kl_wire_fd {
 #define KL_WIRE_ALONE 'A'
 
 /*
- * A child is called at one point, or at two (KL_WIRE_OTHER). It maps each tensor several times for
- * each: these views show the same memory at different addresses, and each call uses one of them.
+ * A child is called at one point, or at two (KL_WIRE_OTHER). For each point it maps each tensor
+ * several times: these views are the same memory at different addresses, and each call uses one.
  */
 enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
 #define KL_WIRE_VIEWS 4
@@ -46,13 +47,13 @@ enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
 #define KL_WIRE_GUARD ((uint64_t)64 << 20)
 
 /*
- * Size of a kernel's stack, which is not the process's: that depends on the caller's limits. The
- * last page is left free, as a caller's frames would be.
+ * Size of a kernel's stack in bytes. It is not the stack of the process, whose size depends on the
+ * limits of the caller. The last KL_WIRE_ABOVE bytes stay unused, in place of callers' frames.
  */
 #define KL_WIRE_STACK ((uint64_t)8 << 20)
 #define KL_WIRE_ABOVE ((uint64_t)4096)
 
-/* What the stub saves behind a call if nobody can look: flags, and the state of floating point. */
+/* The flags and floating-point state that the stub saves after a call without ptrace. */
 struct kl_saved_state {
 	uint64_t flags;
 	uint32_t mxcsr;
@@ -89,7 +90,7 @@ struct kl_wire_arg {
 
 struct kl_wire {
 	int baseline; /* a vendor library: trusted, not sealed */
-	int cpu;      /* -1: anywhere */
+	int cpu;      /* processor to run on; -1: any */
 	int64_t arena_bytes;
 	uint32_t nargs, npoint;
 	uint32_t nview[KL_WIRE_POINTS]; /* views of each tensor at that point */
@@ -99,17 +100,17 @@ struct kl_wire {
 	char baseline_name[64];
 };
 
-/* What the next call is made with; written by the parent between calls. */
+/* The arguments of the next call, which the parent writes between calls. */
 struct kl_wire_call {
 	uint64_t store[KL_MAX_ARGS]; /* scalars by value, tensors as pointers */
-	uint64_t view;               /* baselines: the view that all tensors are passed in */
+	uint64_t view;               /* baselines: index of the view that all tensors use */
 };
 
 /* Sent by the child once the arguments are in place, before it reads any byte of the kernel. */
 struct kl_hello {
 	int err; /* 0 or an enum kl_err with `message`; on error the child has ended */
 	char message[400];
-	uint64_t stored, trapped; /* addresses of the stub, see stub.h */
+	uint64_t stored, trapped; /* addresses of the stub's labels (stub.h); 0: cannot be traced */
 	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
 	/* addresses of each tensor's views in the child */
 	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];

@@ -65,7 +65,7 @@ static void test_right(void **state)
 	/* what could not be looked at is said */
 	kl_gpu_processes_describe(described, fixture->job->gpu);
 	kl_json_canonical(&buf, described);
-	assert_non_null(strstr(buf.ptr, "were not looked at"));
+	assert_non_null(strstr(buf.ptr, "were not checked"));
 }
 
 /* What the gate asks for before it believes the tier. */

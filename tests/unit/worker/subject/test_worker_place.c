@@ -206,8 +206,8 @@ static void every_view_has_its_guards(void **state)
 		{ .body = " y[n] = 1;", .what = "'y': byte 40 ", .other = true, .right = true },
 		{ .body = " ((float *)x)[3] = 1;", .what = "input 'x' at byte 12", .other = true },
 		/* within the page: the slack shows it */
-		{ .body = " y[n] = 1;", .what = "'y': wrote behind", .other = true },
-		{ .body = " y[-1] = 1;", .what = "'y': wrote before", .right = true },
+		{ .body = " y[n] = 1;", .what = "'y': after its last", .other = true },
+		{ .body = " y[-1] = 1;", .what = "'y': before its first", .right = true },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {

@@ -244,9 +244,9 @@ static const struct bad bads[] = {
 	BAD("read_far", "y[0] = ((volatile const float *)x)[4 << 20];", KL_CALL_FAULT,
 	    "out of bounds of 'x'"),
 	BAD("write_behind", "y[n] = 1;", KL_CALL_FAULT,
-	    "out of bounds of 'y': wrote behind its last element"),
-	BAD("write_before", "y[-1] = 1;", KL_CALL_FAULT, "out of bounds of 'y': wrote before",
-	    .right = true),
+	    "wrote out of bounds of 'y': after its last element"),
+	BAD("write_before", "y[-1] = 1;", KL_CALL_FAULT,
+	    "wrote out of bounds of 'y': before its first", .right = true),
 	BAD("write_guard", "y[n] = 1;", KL_CALL_FAULT, "out of bounds of 'y': byte 4000",
 	    .right = true),
 	BAD("write_input", "((float *)x)[7] = 1;", KL_CALL_FAULT,
@@ -377,7 +377,7 @@ static void forgers(void **state)
 	forged("forge_why", FIND "((char *)page)[631] = 1; scale_all(n, s, x, y);", KL_CALL_CHEAT,
 	       "control page");
 	forged("forge_int3", FIND "page[16] = page[0]; __asm__ volatile(\"int3\");", KL_CALL_CHEAT,
-	       "another place");
+	       "a trap of its own");
 }
 
 /* A "done" that comes a little early gains nothing: the trap is what counts. */
