@@ -24,7 +24,7 @@ struct batch {
 	struct kl_scratch scratch;
 	struct kl_unpacked unpacked;
 	struct kl_report report;
-	json_t *audits;   /* contract -> the audit result, if it passed in this run */
+	json_t *audits;   /* contract digest -> result of its audit, if that passed in this run */
 	char device[128]; /* name of the processor */
 };
 
@@ -36,7 +36,7 @@ static void batch_release(struct batch *batch)
 	kl_scratch_release(&batch->scratch);
 }
 
-/* --- the machine ------------------------------------------------------------------- */
+/* --- the processor ----------------------------------------------------------------- */
 
 static void find_processor(struct batch *batch)
 {
@@ -102,8 +102,9 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 }
 
 /*
- * Run the job in a separate process; the batch continues whatever happens to it. A job in C confines
- * itself to the directory; the driver of a GPU needs more of the system.
+ * Run the job in a separate process, so that the batch continues whatever happens to it. The
+ * process of a job in C confines itself to `dir`; that of a GPU job cannot, because the driver
+ * needs access to more of the system.
  */
 static int run_worker(json_t **result, const json_t *job, const char *dir)
 {
@@ -154,8 +155,8 @@ static void drop_audit(json_t *job)
 }
 
 /*
- * Take the lock for profiling on a processor. For device code the worker takes the GPU's lock
- * itself.
+ * Take the machine's lock for profiling on the CPU, if the job does so; wait for it if needed. For
+ * device code the worker process takes the lock of the GPU itself.
  */
 static int take_turn(struct kl_lock *lock, const json_t *job)
 {
@@ -203,7 +204,7 @@ static int judge_entry(json_t **result, struct batch *batch, const json_t *entry
 	return 0;
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
+/* --- the jobs of the bundle --------------------------------------------------------------- */
 
 static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *result, int64_t ms)
 {
@@ -224,7 +225,7 @@ static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *
 	return line;
 }
 
-/* Print to stderr. The text can quote a bundle or a kernel, so it is made safe for a terminal. */
+/* Print to stderr. The text can quote a bundle or a kernel: replace what a terminal obeys. */
 __attribute__((format(printf, 1, 2))) static void print_line(const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;

@@ -14,7 +14,8 @@ struct kl_batch {
 };
 
 /**
- * Run all jobs. Returns 0 if the results are complete. Results written before an error are kept.
+ * Run all jobs and write their results. Results that were written before an error are kept; call
+ * again with the same output to do the other jobs.
  */
 int kl_batch_run(const struct kl_batch *opts);
 

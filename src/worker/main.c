@@ -44,8 +44,8 @@ static const char usage[] =
 	"reason.\n";
 
 /*
- * No other process of the same user can read or trace this one, which knows the truth: kernels run
- * under the same user id. LeakSanitizer has to trace its own process.
+ * Forbid other processes of the same user to read or trace this one: it knows the truth, and
+ * kernels run under the same user id. Not with LeakSanitizer, which traces its own process.
  */
 static void hide_memory(void)
 {
@@ -70,7 +70,7 @@ static bool still_passing(const json_t *result)
 	return !strcmp(kl_json_str_or(result, "status", "pass"), "pass");
 }
 
-/* Set result.ms.<name> to the time since *from, which becomes now. */
+/* Set result.ms.<name> to the milliseconds since *from, and *from to the current time. */
 static void note_time(json_t *result, const char *name, int64_t *from)
 {
 	json_t *ms = json_object_get(result, "ms");
@@ -97,7 +97,7 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 	int64_t from = kl_clock_ns();
 	int err;
 
-	/* whoever compiled it, no code of a job runs before it was checked here */
+	/* check all code of the job before any of it runs, whoever compiled it */
 	if ((err = kl_image_file_check(job)) < 0 || (err = kl_pool_open(&pool, job)) < 0)
 		return err;
 	if (job->do_launch)
@@ -117,7 +117,7 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 	return err;
 }
 
-/* Set result.jail to what was closed to this process (docs/formats.md, "Bundles"). */
+/* Set result.jail to the names of the KL_JOB_CLOSED_* bits (docs/formats.md, "Bundles"). */
 static void describe_jail(json_t *result, unsigned closed)
 {
 	static const struct {
@@ -137,7 +137,10 @@ static void describe_jail(json_t *result, unsigned closed)
 	kl_json_set(result, "jail", list);
 }
 
-/* `dir`: confine this process to the directory first; NULL: it is confined already. */
+/*
+ * Judge the job in the file `path` (NULL: stdin) and print its result. `dir` is the directory that
+ * this process first confines itself to; NULL: do not.
+ */
 static int work_job(const char *path, const char *dir)
 {
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
@@ -156,7 +159,7 @@ static int work_job(const char *path, const char *dir)
 	kl_json_set_str(result, "schema", "klineage.result/1");
 	kl_json_set_str(result, "status", "pass");
 	err = run_stages(result, job, doc);
-	if (err == KL_ECANNOT) { /* this is a result too, with its reason */
+	if (err == KL_ECANNOT) { /* the result says that the job cannot be judged, and why */
 		kl_json_set_str(result, "status", "cannot");
 		kl_json_set_str(result, "message", kl_error_last());
 	} else if (err < 0) {
@@ -199,7 +202,7 @@ static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 	return out->bundle != NULL;
 }
 
-/* The message can quote a bundle that somebody else made, so it is made safe for a terminal. */
+/* Print the error to stderr. It can quote an untrusted bundle: replace what a terminal obeys. */
 static void print_error(void)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -227,7 +230,9 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 129;
 	}
-	/* the default timer slack would lengthen the short sleeps between polls of a child */
+	/*
+	 * in ns: the default timer slack would lengthen the short sleeps between polls of a child
+	 */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	err = batch.bundle ? kl_batch_run(&batch) : work_job(job, dir);
 	if (err < 0)

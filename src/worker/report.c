@@ -69,7 +69,7 @@ static void line_digest(char hex[KL_SHA256_HEX], const json_t *line)
 	kl_sha256_hex(hex, text.ptr, text.len);
 }
 
-static char mark[] = "";
+static char mark[] = ""; /* value of every key in `done` */
 
 /* Record the job of a complete result line; false if the line is damaged. */
 static bool take_line(struct kl_report *report, const char *text, size_t n)
@@ -94,9 +94,9 @@ static int check_head(const char *text, size_t n, const char *bundle)
 
 	if (kl_json_parse(&head, text, n) < 0 ||
 	    strcmp(kl_json_str_or(head, "schema", ""), "klineage.results/1"))
-		return kl_error(KL_EINVALID, "file exists and is not a results file");
+		return kl_error(KL_EINVALID, "the file exists, but is not a results file");
 	if (strcmp(kl_json_str_or(head, "bundle", ""), bundle))
-		return kl_error(KL_EINVALID, "file holds the results of another bundle");
+		return kl_error(KL_EINVALID, "the file holds the results of another bundle");
 	return 0;
 }
 
@@ -169,7 +169,7 @@ int kl_report_add(struct kl_report *report, json_t *line)
 	return append_line(report, line);
 }
 
-/* --- the end --------------------------------------------------------------------- */
+/* --- ending a report ------------------------------------------------------------- */
 
 static int sign_text(char **sig, const struct kl_buf *text, const char *key)
 {

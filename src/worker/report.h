@@ -13,13 +13,13 @@
  * before it, and a signature. A line written to a file is on disk before the next job begins, so
  * that a worker that was killed can resume after it.
  *
- *	kl_report_open(&r, path, digest)	results already in the file count
- *	kl_report_has(&r, job) || kl_report_add(&r, line)	...
+ *	kl_report_open(&r, path, digest)	keeps the results that the file already has
+ *	kl_report_has(&r, job) || kl_report_add(&r, line)	for each job
  *	kl_report_end(&r, key)
  */
 struct kl_report {
 	int fd;
-	bool is_file, ended; /* ended: the file was already complete when opened */
+	bool is_file, ended; /* is_file: not stdout; ended: the file was complete when opened */
 	struct kl_buf text;  /* everything written so far */
 	struct kl_map done;  /* digests of the finished jobs */
 	struct kl_lock lock;
@@ -34,10 +34,11 @@ struct kl_report {
  * report of this bundle, and is left unchanged; KL_EBUSY: another worker is writing it.
  */
 int kl_report_open(struct kl_report *report, const char *path, const char *bundle);
+/** True if the report has the result of the job with this digest. */
 bool kl_report_has(const struct kl_report *report, const char *job);
 /** Append a result line, which must have "job"; sets its "sha256". */
 int kl_report_add(struct kl_report *report, json_t *line);
-/** Write the final line and sign with `key`, a key file for ssh-keygen; NULL: do not sign. */
+/** Write the final line and a signature with `key`, a file for ssh-keygen; NULL: do not sign. */
 int kl_report_end(struct kl_report *report, const char *key);
 void kl_report_release(struct kl_report *report);
 

@@ -35,12 +35,12 @@ static bool name_ok(const char *name, const char **digest)
 	return (job || file) && hex_ok(*digest, 64) && !strcmp(*digest + 64, job ? ".json" : "");
 }
 
-/* --- files ---------------------------------------------------------------------- */
+/* --- unpacking files ------------------------------------------------------------ */
 
 /* Files unpacked so far, to be compared with the manifest. */
 struct files {
-	json_t *list; /* [{name, sha256, size}], as in a manifest */
-	const char *manifest;
+	json_t *list;         /* [{name, sha256, size}], as in a manifest */
+	const char *manifest; /* points into the bundle; NULL: not found yet */
 	size_t len;
 };
 
@@ -90,7 +90,7 @@ static int put_files(struct files *files, const void *bytes, size_t len, const c
 	return files->manifest ? 0 : kl_error(KL_EINVALID, "the bundle has no " MANIFEST "");
 }
 
-/* --- the manifest ---------------------------------------------------------- */
+/* --- checking the manifest ------------------------------------------------- */
 
 static bool is_listed(const json_t *list, const char *name)
 {
@@ -184,7 +184,7 @@ int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char
 	return err < 0 ? kl_error_in(err, "the bundle") : 0;
 }
 
-/* --- a job -------------------------------------------------------------------------------- */
+/* --- reading a job ------------------------------------------------------------------------ */
 
 static void set_path(json_t *job, const char *key, const char *value, const char *dir)
 {

@@ -7,9 +7,9 @@
 
 /*
  * unpack - unpacks a bundle into a directory and verifies it. The format is in docs/formats.md,
- * "Bundles and results". A bundle can come from anywhere: every file must match the digest in its
- * name, jobs may refer only to such files, and the manifest must agree with the files. A bundle
- * with any error is refused as a whole.
+ * "Bundles and results". A bundle is untrusted: every file must match the digest in its name, jobs
+ * may refer only to such files, and the manifest must list exactly the files of the bundle. A
+ * bundle with any error is refused as a whole.
  */
 struct kl_unpacked {
 	json_t *jobs;               /* entries of the manifest, in order */
@@ -18,12 +18,12 @@ struct kl_unpacked {
 void kl_unpacked_release(struct kl_unpacked *unpacked);
 
 /**
- * Unpack into `dir`, which must be an empty directory. KL_EINVALID: the bundle is damaged, or the
- * bytes are no bundle.
+ * Unpack into `dir`, which must be an empty directory. KL_EINVALID: the bytes are damaged or not a
+ * bundle.
  */
 int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char *dir);
 
-/** Read the job of an entry, with every path made absolute below `dir`. */
+/** Read the job of an entry and put `dir` before its paths; the caller frees *job. */
 int kl_unpack_job(json_t **job, const json_t *entry, const char *dir);
 
 #endif
