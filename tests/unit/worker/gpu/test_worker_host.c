@@ -186,7 +186,7 @@ static void test_imports(void **state)
 		struct gpu_fixture *fixture = *state;
 		struct kl_job *job = host_job(fixture, foreign[i], "\"correct\"");
 
-		assert_error(KL_ECANNOT, "the candidate: uses '", kl_image_file_check(job));
+		assert_error(KL_ECANNOT, "the candidate: imports '", kl_image_file_check(job));
 		/* and if nobody had looked */
 		wants(fixture, foreign[i], "fail", "launch", "which host code may not");
 	}
