@@ -11,7 +11,8 @@
 #define LEVEL_VALUE 6
 
 /*
- * in the order of enum kl_expr_op; the first match is taken, so operators of two bytes come first
+ * In the order of enum kl_expr_op. The first match is taken, so "<=" must come before "<". A higher
+ * level binds tighter.
  */
 /* clang-format off */
 static const struct sign { const char *text; enum kl_expr_op op; int level; } signs[] = {
@@ -52,7 +53,7 @@ static void skip_blanks(struct parser *parser)
 	parser->start = parser->pos = (size_t)(text - parser->text);
 }
 
-/* Length of the letters, digits, '_' and bytes of `also` that `text` begins with. */
+/* Return how many bytes at the start of `text` are letters, digits, '_' or bytes of `also`. */
 static size_t span_word(const char *text, const char *also)
 {
 	size_t n = 0;
@@ -93,7 +94,7 @@ static int expect_byte(struct parser *parser, char byte)
 	return kl_error(KL_EINVALID, "the expression ends where '%c' is expected", byte);
 }
 
-/* The type of both operands; == and != also accept texts. */
+/* Return the type that both operands must have; == and != also accept texts. */
 static enum kl_expr_type taken_by(const struct sign *sign)
 {
 	return sign->level < LEVEL_COMPARE ? KL_EXPR_TRUTH : KL_EXPR_NUMBER;
@@ -126,7 +127,7 @@ static struct kl_expr *new_node(enum kl_expr_op op, enum kl_expr_type type, int6
 	return expr;
 }
 
-/* The text is stored behind the node. */
+/* Make a node with a copy of `text`, which is stored behind the node in the same allocation. */
 static struct kl_expr *new_text(enum kl_expr_op op, enum kl_expr_type type, const char *text,
 				size_t len)
 {
@@ -138,7 +139,7 @@ static struct kl_expr *new_text(enum kl_expr_op op, enum kl_expr_type type, cons
 	return expr;
 }
 
-/* Set the expression's place: from `at` to the current position. */
+/* Set the position of the expression: from `at` to the current position of the parser. */
 static void set_place(struct kl_expr *expr, const struct parser *parser, size_t at)
 {
 	expr->at = at;
@@ -161,8 +162,8 @@ static int need_type(struct parser *parser, const struct kl_expr *expr, enum kl_
 }
 
 /*
- * The parsers below set `*out`, which is NULL before, to an expression that the caller frees, even
- * after a failure.
+ * Each parser below gets *out as NULL (parse_binary() excepted) and sets it to an expression that
+ * the caller frees, even after a failure.
  */
 static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost);
 
@@ -172,7 +173,7 @@ static int too_deep(void)
 			KL_EXPR_MAX_DEPTH);
 }
 
-/* 12, or 0.75 in millionths: at most six places */
+/* Parse an integer, or a decimal such as 0.75, of at most six places, into millionths. */
 static int parse_number(struct kl_expr **out, struct parser *parser)
 {
 	const char *text = parser->text + parser->pos;
@@ -199,7 +200,7 @@ static int parse_number(struct kl_expr **out, struct parser *parser)
 	return 0;
 }
 
-/* Quotes cannot contain characters that would make the key of a fact ambiguous. */
+/* Parse a quoted text, without the characters that would make the key of a fact ambiguous. */
 static int parse_quoted(const char **text, size_t *len, struct parser *parser)
 {
 	const char *string = parser->text + parser->pos + 1;
@@ -296,7 +297,7 @@ static int parse_fact(struct kl_expr **out, struct parser *parser, const char *n
 	return 0;
 }
 
-/* The index of a closed name, or -1. */
+/* Return the index of a word in the list of names, or -1. */
 static int64_t find_name(const struct parser *parser, const char *word, size_t len)
 {
 	for (size_t i = 0; i < parser->names->n; i++)
@@ -306,8 +307,8 @@ static int64_t find_name(const struct parser *parser, const char *word, size_t l
 }
 
 /*
- * A name of the closed list takes precedence over a function. With open names, only a word before a
- * bracket is a function.
+ * Parse a name, a fact or a function. In a dialect with a list of names, a name takes precedence
+ * over a function. In one with facts, only a word before a bracket can be a function.
  */
 static int parse_word(struct kl_expr **out, struct parser *parser)
 {
@@ -392,14 +393,14 @@ static int check_sides(struct parser *parser, const struct sign *sign, const str
 	return err < 0 ? err : need_type(parser, right, want);
 }
 
-/* `*out` is the left side. */
+/* Parse an operator and its right side. *out is the left side, and becomes the whole. */
 static int parse_binary(struct kl_expr **out, struct parser *parser, const struct sign *sign)
 {
 	struct kl_expr *left = *out, *expr;
 	int next = sign->level + 1, err;
 	enum kl_expr_type type;
 
-	/* without facts, the type of the left side is known now */
+	/* without facts, the type of the left side is already known: report it first */
 	if (!parser->dialect->fact && (err = need_type(parser, left, taken_by(sign))) < 0)
 		return err;
 	type = sign->level > LEVEL_COMPARE ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;

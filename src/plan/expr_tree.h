@@ -9,9 +9,9 @@
  * expr_tree - a parsed expression, and the dialects of the language. It is for code that evaluates
  * or compares expressions itself; plan/expr.h is enough for other code.
  *
- * All dialects have the operators, functions and precedences of plan/expr.h. They differ in the
- * values: one has a closed list of names, which are all numbers; another has facts, whose names are
- * not fixed, and can have decimals and texts:
+ * All dialects have the operators, functions and precedences of plan/expr.h, but other values. One
+ * dialect has a fixed list of names, which are all numbers. Another has facts, whose names are not
+ * fixed, and can have decimals and texts:
  *
  *	fact	K    sol.dram    cap('cp.async')    stride_bytes(A, K)
  *	decimal	0.75		at most six places
@@ -28,7 +28,7 @@ enum kl_expr_op {
 	KL_OP_MIN,
 	KL_OP_MAX,
 	KL_OP_CDIV,
-	/* between two values; EQ to GT are the comparisons */
+	/* operators between two values; KL_OP_EQ to KL_OP_GT are the comparisons */
 	KL_OP_ADD,
 	KL_OP_SUB,
 	KL_OP_MUL,
@@ -47,16 +47,16 @@ enum kl_expr_op {
 struct kl_expr {
 	enum kl_expr_op op;
 	enum kl_expr_type type;
-	size_t at, len;   /* position in the text, brackets included */
-	size_t brackets;  /* number of pairs of brackets around it */
-	int64_t number;   /* INT; DECIMAL: millionths; NAME: its index */
-	const char *text; /* TEXT; FACT: its key, "stride_bytes(A,K)"; behind the node */
-	struct kl_expr *left, *right; /* owned; NEG, NOT: only left */
+	size_t at, len;   /* offset and length in the text, brackets included */
+	size_t brackets;  /* number of pairs of brackets around the expression */
+	int64_t number;   /* INT: the number; DECIMAL: in millionths; NAME: index of the name */
+	const char *text; /* TEXT; FACT: its key, "stride_bytes(A,K)"; freed with the node */
+	struct kl_expr *left, *right; /* owned operands; NEG, NOT: only left; others: NULL */
 };
 
 /*
- * A fact with a fixed number of arguments, and its type. Other facts can have any number and any
- * type.
+ * A fact with a fixed type and number of arguments. All other facts can have any number of
+ * arguments.
  */
 struct kl_expr_fact {
 	const char *name;
@@ -65,17 +65,20 @@ struct kl_expr_fact {
 };
 
 struct kl_expr_dialect {
-	const struct kl_expr_fact
-		*fact; /* ends with a row without a name; NULL: the names are closed */
+	/*
+	 * ends with a row without a name, whose type all other facts have; NULL: the dialect has a
+	 * list of names and no facts
+	 */
+	const struct kl_expr_fact *fact;
 	bool decimals, texts;
-	bool lines;     /* a newline is a blank */
-	size_t longest; /* text, in bytes */
-	struct {        /* what each of these adds to the depth, and the greatest depth */
+	bool lines;     /* a newline counts as a blank */
+	size_t longest; /* the longest expression, in bytes */
+	struct {        /* levels that each of these adds to the depth, and the greatest depth */
 		int bracket, sign, operand, most;
 	} depth;
 };
 
-/** As kl_expr_parse(), in a dialect; `names` is NULL if the dialect has facts. */
+/** The same as kl_expr_parse(), in a dialect; `names` is NULL if the dialect has facts. */
 int kl_expr_read(struct kl_expr **out, const char *text, const struct kl_expr_dialect *dialect,
 		 const struct kl_expr_names *names, enum kl_expr_type want, size_t *at);
 
@@ -85,7 +88,8 @@ static inline bool kl_expr_compares(const struct kl_expr *expr)
 }
 
 /**
- * True if the comparison holds for operands of this order (less than, equal to or greater than 0).
+ * True if the comparison `op` holds; `order` is below, equal to or above 0 if the left operand is
+ * less than, equal to or greater than the right one.
  */
 static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 {
@@ -105,7 +109,10 @@ static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 	}
 }
 
-/** Compute `left op right` for MIN to MOD. Returns NULL, or the reason why there is no result. */
+/**
+ * Compute `left op right`, where `op` is from KL_OP_MIN to KL_OP_MOD. Returns NULL, or the reason
+ * why there is no result: overflow or division by zero.
+ */
 const char *kl_expr_calculate(int64_t *out, enum kl_expr_op op, int64_t left, int64_t right);
 
 /**

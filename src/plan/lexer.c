@@ -100,8 +100,8 @@ static void skip_quoted(struct scan *scan)
 }
 
 /*
- * Length of the operator at the current position. Only operators that prototype.c relies on are
- * kept in one piece.
+ * Return the length of the operator at the current position. Operators that contract/prototype.c
+ * does not need are split into tokens of one byte.
  */
 static size_t sign_length(const struct scan *scan)
 {

@@ -16,23 +16,24 @@ enum kl_token_kind { KL_TOKEN_WORD, KL_TOKEN_NUMBER, KL_TOKEN_STRING, KL_TOKEN_S
 
 struct kl_token {
 	enum kl_token_kind kind;
-	const char *s;
+	const char *s; /* `n` bytes of the source, without a NUL */
 	size_t n;
-	int line;
+	int line; /* counted from 1 */
 };
 
 struct kl_tokens {
 	struct kl_token *t;
 	size_t n, alloc;
-	struct kl_strvec headers;
+	struct kl_strvec headers; /* names of #include "..." */
 };
 
+/** Append the tokens of `text`, which must outlive them; `out` starts as zeros. */
 void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len);
 void kl_tokens_release(struct kl_tokens *tokens);
 
-/** True if the token at `i` is `text`; false beyond the end. */
+/** True if the token at `i` is `text`; false if `i` is beyond the last token. */
 bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text);
-/** Index after the bracket that closes the one at `i`; tokens->n if none does. */
+/** Return the index after the bracket that closes the one at `i`; tokens->n if none closes it. */
 size_t kl_token_skip(const struct kl_tokens *tokens, size_t i);
 
 #endif

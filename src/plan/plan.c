@@ -63,7 +63,7 @@ int kl_plan_find_map(const struct kl_plan *plan, const char *name)
 	return -1;
 }
 
-/* --- a plan ------------------------------------------------------------------- */
+/* --- making and freeing a plan ------------------------------------------------ */
 
 static void take_names(struct kl_plan *plan, const struct kl_plan_names *names)
 {
@@ -74,7 +74,7 @@ static void take_names(struct kl_plan *plan, const struct kl_plan_names *names)
 	for (size_t i = 0; i < n; i++)
 		kl_plan_add_name(plan, names->dim[i]);
 	/*
-	 * a dim of that name hides the fact, so the fact gets an empty name, which no word matches
+	 * a dim hides the device fact of the same name: give the fact a name that no word matches
 	 */
 	for (size_t i = 0; i < KL_PLAN_FACTS; i++)
 		kl_plan_add_name(plan, kl_plan_has_name(plan, fact_names[i]) ? "" : fact_names[i]);
@@ -140,7 +140,7 @@ void kl_plan_free(struct kl_plan *plan)
 	free(plan);
 }
 
-/* --- asking ------------------------------------------------------------------- */
+/* --- parts of a plan ---------------------------------------------------------- */
 
 const struct kl_yaml *kl_plan_tree(const struct kl_plan *plan)
 {

@@ -15,7 +15,7 @@
  * order, with their grids, arguments, tensor maps and scratch. A plan is data, not code: the worker
  * carries it out.
  *
- * A plan is read twice, with the same tables. git-klineage parses launch.yaml, reports its errors,
+ * A plan is parsed twice, by the same tables. git-klineage parses launch.yaml, reports its errors,
  * and writes it into the job as JSON. klineage-worker parses that JSON, because a job is untrusted
  * input, and resolves the plan, because only the worker knows the device.
  *
@@ -23,12 +23,12 @@
  *	kl_plan_parse_json(&plan, doc, &names);		in the worker
  *	kl_plan_resolve(&at, plan, dims, bytes, &facts);	the numbers at one point
  */
-#define KL_PLAN_MAX_LAUNCHES 16 /* each of `launch` and `prepare` */
+#define KL_PLAN_MAX_LAUNCHES 16 /* in each of `launch` and `prepare` */
 #define KL_PLAN_MAX_ARGS 64
 #define KL_PLAN_MAX_MAPS 16
 #define KL_PLAN_MAX_SCRATCH 16
 #define KL_PLAN_MAX_PARAM_BYTES 4096
-#define KL_PLAN_MAX_NAMES 64 /* each of `let`, `define` and `require` */
+#define KL_PLAN_MAX_NAMES 64 /* entries in each of `let`, `define` and `require` */
 
 struct kl_plan;
 struct kl_string_type;
@@ -46,8 +46,8 @@ struct kl_plan_names {
 	size_t ndim;
 	/* name of each contract argument; NULL if it is not a tensor */
 	const char *const *tensor;
-	size_t ntensor;                      /* = number of contract arguments */
-	const struct kl_plan_scalar *scalar; /* `ntensor` of them, or NULL: none */
+	size_t ntensor;                      /* number of contract arguments */
+	const struct kl_plan_scalar *scalar; /* by contract argument; NULL: there are no scalars */
 };
 
 /* Device facts that expressions can use: `sms`, `smem_optin`, `cc`, `l2`. */
@@ -55,8 +55,8 @@ struct kl_plan_facts {
 	int64_t sms;        /* multiprocessors */
 	int64_t smem_optin; /* bytes of shared memory that a block can request */
 	int64_t cc;         /* 90 for 9.0 */
-	int64_t l2;         /* bytes */
-	int64_t memory;     /* bytes that a device has, at most; 0: unknown */
+	int64_t l2;         /* bytes of the L2 cache */
+	int64_t memory;     /* bytes of the largest memory that the device can have; 0: unknown */
 };
 
 /**
@@ -75,14 +75,14 @@ struct kl_plan *kl_plan_ref(struct kl_plan *plan);
 void kl_plan_free(struct kl_plan *plan);
 KL_DEFINE_CLEANUP(struct kl_plan *, kl_plan_free)
 
-/** The plan as JSON, for a job or for a child process; owned by the caller. */
+/** Return the plan as JSON, for a job or for a child process; the caller frees it. */
 json_t *kl_plan_to_json(const struct kl_plan *plan);
-/** The tree from which the plan was parsed; borrowed. */
+/** Return the tree from which the plan was parsed; borrowed. */
 const struct kl_yaml *kl_plan_tree(const struct kl_plan *plan);
 
 /* The section `compile`: how the source is compiled. */
 struct kl_plan_compile {
-	char *arch;      /* "sm_90a"; NULL: that of the kernel (for an oracle or an artefact) */
+	char *arch;      /* "sm_90a"; NULL: use that of the kernel (for an oracle or artefact) */
 	const char *std; /* "c++17", the default */
 	size_t ndefine;
 	struct {
@@ -98,13 +98,13 @@ struct kl_plan_artefact {
 	char *sha256;
 	char *producer, *source; /* NULL: unknown */
 };
-/** NULL: the kernel is compiled from source. */
+/** Return the section `artefact`; NULL: the plan has none, the kernel is compiled from source. */
 const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *plan);
 
 /** True for `quirks: auto`: apply the workarounds of CUTLASS for the tensor maps of old drivers. */
 bool kl_plan_quirks(const struct kl_plan *plan);
 
-/* -- resolved: everything a number ----------------------------------------- */
+/* -- a resolved plan: expressions became numbers ---------------------------- */
 
 enum kl_plan_init { KL_PLAN_POISON, KL_PLAN_ZERO, KL_PLAN_CARRY, KL_PLAN_PREPARE };
 
@@ -122,11 +122,11 @@ struct kl_plan_map {
 	enum kl_plan_map_kind kind;
 	bool of_scratch;
 	int of;         /* index of the contract argument or scratch */
-	int64_t offset; /* bytes into it */
+	int64_t offset; /* bytes from its start to the map */
 	int dtype;      /* CUtensorMapDataType */
 	int rank;
 	uint64_t dim[5];    /* innermost first */
-	uint64_t stride[4]; /* bytes, from dim 1 */
+	uint64_t stride[4]; /* in bytes; stride[i] is of dim i + 1 */
 	uint32_t box[5];    /* tiled */
 	uint32_t elem[5];
 	int lower[3], upper[3];           /* im2col; rank - 2 entries */
@@ -141,10 +141,10 @@ enum kl_plan_arg_kind {
 	KL_PLAN_MAP,     /* a CUtensorMap by value: map `index` */
 	KL_PLAN_VALUE,   /* `size` bytes at `bits` */
 	KL_PLAN_NULL,    /* a null pointer */
-	KL_PLAN_BYTES,   /* a struct by value: `blob` with `reloc` inserted */
+	KL_PLAN_BYTES,   /* a struct by value: `blob`, into which the `reloc` entries are written */
 };
 struct kl_plan_reloc {
-	int64_t at;                 /* byte in the blob */
+	int64_t at;                 /* offset in the blob, in bytes */
 	enum kl_plan_arg_kind kind; /* TENSOR, SCRATCH, MAP */
 	int index;
 	int64_t offset;
@@ -165,7 +165,7 @@ struct kl_plan_launch {
 	uint32_t grid[3], block[3];
 	uint32_t cluster[3]; /* 0 0 0: no cluster */
 	bool nonportable, cooperative, pdl;
-	int64_t smem; /* dynamic, bytes */
+	int64_t smem; /* bytes of dynamic shared memory */
 	size_t nargs;
 	struct kl_plan_arg arg[KL_PLAN_MAX_ARGS];
 };
@@ -179,13 +179,14 @@ struct kl_plan_at {
 };
 
 /**
- * Resolve a plan. `dims` are in the order of the names with which the plan was parsed;
- * `tensor_bytes[i]` is the size of contract argument i at this point. Messages have positions, like
- * those of kl_plan_parse(). Errors:
+ * Resolve a plan into *out, which the caller frees before the plan. `dims` are in the order of the
+ * names with which the plan was parsed; `tensor_bytes[i]` is the size of contract argument i at
+ * this point. Messages have positions, like those of kl_plan_parse(). Errors:
  *
  *	KL_EINVALID	an expression overflows, a grid or block is zero or too large, a field of
  *			a map is out of its range, a map extends beyond its tensor, and so on;
- *	KL_ENO		a condition of `require` is false: the message has its text and the values;
+ *	KL_ENO		a condition of `require` is false: the message has the condition and the
+ *			values of its names;
  *	KL_ECANNOT	the plan needs more than this device has, for example shared memory.
  */
 int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *plan, const int64_t *dims,
@@ -193,17 +194,20 @@ int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *plan, const i
 void kl_plan_at_free(struct kl_plan_at *at);
 KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
 
-/** Kernels named by `launch` and `prepare`, each once, in order; borrowed. */
+/**
+ * Set out[] to the names of the kernels in `launch` and then `prepare`, each once, at most `max`;
+ * borrowed from the plan. Returns how many were set.
+ */
 size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max);
 
 /* -- architectures ----------------------------------------------------------- */
 
 /**
- * Typical facts of a device of this architecture ("sm_90a"); sms and l2 are those of one product.
- * KL_EINVALID: unknown architecture; the message lists the known ones.
+ * Get typical facts of a device of this architecture ("sm_90a"); sms and l2 are those of one
+ * product. KL_EINVALID: unknown architecture; the message lists the known ones.
  */
 int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
-/** String type for the name of an architecture (text/schema.h). */
+/** Type of a field that holds the name of an architecture (text/schema.h). */
 extern const struct kl_string_type kl_plan_arch_string;
 /** True if code for `arch` runs on a device of compute capability `cc` (90 for 9.0). */
 bool kl_plan_arch_runs(const char *arch, int64_t cc);

@@ -10,8 +10,8 @@
 #define GIB(n) ((int64_t)(n) << 30)
 
 /*
- * multiprocessors and cache of one product each; the shared memory is the same for all products,
- * the memory is that of the largest one
+ * The products of an architecture differ: multiprocessors and L2 cache are those of one product,
+ * the memory is that of the product with the most. The shared memory is the same for all products.
  */
 static const struct arch {
 	const char *name;
@@ -30,8 +30,9 @@ static const struct arch {
 };
 
 /*
- * Find "sm_90" for "sm_90a" (with features that only sm_90 has) and "sm_100f" (for its whole
- * family). `*suffix` is the letter, or 0.
+ * Find an architecture by its name, which can have a suffix: "sm_90a" also uses features that only
+ * sm_90 has, "sm_100f" those of its whole family. *suffix is the letter, or 0. Returns NULL if the
+ * name is unknown.
  */
 static const struct arch *find_arch(const char *name, char *suffix)
 {

@@ -139,12 +139,14 @@ static int read_number(double *out, const char *file, const struct kl_field *fie
 
 	if (err < 0)
 		return err;
-	/* a whole number is also written as one in the job, where -0 becomes 0 */
+	/*
+	 * a job holds whole numbers as integers, in which -0 is 0: read them as integers here too
+	 */
 	if (kl_plan_whole_number(&whole, node)) {
 		*out = (double)whole;
 		return 0;
 	}
-	/* decimal only: strtod() also accepts hex, "inf" and leading blanks */
+	/* allow decimal only: strtod() would also accept hex, "inf" and leading blanks */
 	if (text[strspn(text, "+-.0123456789eE")])
 		return kl_yaml_error(
 			file, node,
@@ -205,9 +207,10 @@ static int read_bytes(void *at, const char *file, const struct kl_field *field,
 
 	arg->kind = KL_PLAN_BYTES;
 	if (node->kind == KL_YAML_SCALAR)
-		return kl_yaml_error(file, node,
-				     "the file '%.64s' was not replaced by its contents",
-				     node->text);
+		return kl_yaml_error(
+			file, node,
+			"'bytes' must hold the contents of the file '%.64s', not its name",
+			node->text);
 	if (!n || n % 2 || n / 2 > KL_PLAN_MAX_PARAM_BYTES || node->n != 1 ||
 	    hex->text[strspn(hex->text, "0123456789abcdef")])
 		return kl_yaml_error(file, node,
@@ -246,7 +249,7 @@ static int read_off(void *at, const char *file, const struct kl_field *field,
 			(long long)size, (long long)reloc->at, arg->nblob, (long long)unit);
 	for (const struct plan_reloc *other = arg->reloc; other < reloc; other++)
 		if (reloc->at < other->at + reloc_bytes(other) && other->at < reloc->at + size)
-			return kl_yaml_error(file, node, "it overlaps the entry at byte %lld",
+			return kl_yaml_error(file, node, "the entry overlaps the one at byte %lld",
 					     (long long)other->at);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_document - reads the document of a plan: its table, and the sections without launches */
+/* plan_document - reads a plan: the table of its sections, and the sections without launches */
 #include <string.h>
 
 #include "plan/plan_parts.h"
@@ -184,8 +184,8 @@ static int read_lets(struct kl_plan *plan, const struct kl_field *field, const s
 }
 
 /*
- * Read a map, or the list of maps that a job has instead, because members of a JSON object are not
- * ordered.
+ * Read `let`: a map, or the list of maps that a job has instead, because members of a JSON object
+ * are not ordered.
  */
 static int read_let(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node)
@@ -246,7 +246,7 @@ static const char *const quirks[] = { "none", "auto", NULL };
 static const struct kl_field version_field = KL_VALUE_FIELD("klineage-launch", 0, 0,
 							    &version_value);
 
-/* in this order, because sections use those before them */
+/* sections are read in this order, because a section uses those before it */
 static const struct kl_field plan_fields[] = {
 	KL_VALUE_FIELD("klineage-launch", KL_NEEDED, 0, &kl_value_known),
 	KL_WORD_FIELD("quirks", 0, AT(quirks), quirks),
@@ -282,10 +282,7 @@ int kl_plan_read_document(struct kl_plan *plan)
 	int err;
 
 	plan->compile.std = standards[0];
-	/*
-	 * read the version first, so that a plan of a later version is not refused for an unknown
-	 * key
-	 */
+	/* read the version first: a plan of a later version can have keys that are unknown here */
 	err = kl_schema_peek(plan, plan_schema.what, plan->file, &version_field, plan->tree);
 	if (!err)
 		err = kl_plan_read(plan, &plan_schema, plan->file, plan->tree);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_json - a plan as the JSON of a job, and back */
+/* plan_json - writes a plan as the JSON of a job, and reads it back */
 #include "plan/plan_parts.h"
 #include "text/yaml_json.h"
 
@@ -13,14 +13,12 @@ static json_t *write_scalar(const struct kl_yaml *node)
 		return json_boolean(node->text[0] == 't');
 	if (kl_plan_is_word(node, "null"))
 		return json_null();
-	/*
-	 * in a tree made from JSON, which has no positions, any other plain value was a real number
-	 */
+	/* any other plain value of a tree made from JSON (which has no lines) was a real number */
 	return node->plain && !node->line ? json_real(strtod(node->text, NULL)) :
 					    json_string(node->text);
 }
 
-/* Real numbers of YAML stay texts, which the reader distinguishes from expressions and names. */
+/* Write a node. A real number of YAML stays a text; the field that reads it expects a number. */
 static json_t *write_node(const struct kl_yaml *node)
 {
 	json_t *out;

@@ -4,7 +4,7 @@
 
 #include "plan/plan_parts.h"
 
-/* names with their CUtensorMapDataType and the bytes of an element */
+/* element types by name, with their CUtensorMapDataType and the bytes of an element */
 /* clang-format off */
 static const struct { const char *name; int value, size; bool is_float; } dtypes[] = {
 	{ "u8", 0, 1, false }, { "i8", 0, 1, false }, { "u16", 1, 2, false }, { "i16", 1, 2, false },
@@ -53,7 +53,7 @@ static int read_dtype(void *at, const char *file, const struct kl_field *field,
 	return kl_schema_read_value(at, file, &word, node);
 }
 
-/* The number of entries that a list must have: as many as dims, one fewer, or two fewer. */
+/* Return how many entries a list must have: as many as the map has dims, or one or two fewer. */
 static size_t count_needed(const struct plan_map *map, const char *key)
 {
 	bool stride = !strcmp(key, "strides"),
@@ -124,7 +124,7 @@ static const struct kl_schema schemas[] = {
 	{ "an im2col map", sizeof(struct plan_map), im2col_fields, NULL, NULL, NULL },
 };
 
-/* Check what does not depend on the values of expressions. */
+/* Check the words of a map, which do not depend on the values of expressions. */
 static int check_words(const struct plan_map *map)
 {
 	const char *file = map->part.plan->file;
@@ -253,7 +253,7 @@ static int resolve_box(struct resolving *resolving)
 
 static int resolve_corners(struct resolving *resolving)
 {
-	/* limit of a corner's coordinates, by the number of coordinates */
+	/* coordinates of a corner must be from -reach to reach - 1; indexed by their number */
 	static const int64_t reach[] = { 0, 1 << 15, 1 << 7, 1 << 4 };
 	const struct plan_exprs *lower = &resolving->map->lower, *upper = &resolving->map->upper;
 	struct kl_plan_map *out = resolving->out;
@@ -334,7 +334,7 @@ static int resolve_offset(struct resolving *resolving, int64_t bytes)
 /* Compute the bytes from the first element of the map to the last; false on overflow. */
 static bool compute_span(struct kl_plan_map *out, int64_t size)
 {
-	/* factors are below 2^33 and 2^40 */
+	/* the dims are at most 2^32 and the strides below 2^40, so a product can overflow */
 	if (__builtin_mul_overflow((int64_t)out->dim[0], size, &out->span))
 		return false;
 	for (int i = 1; i < out->rank; i++) {

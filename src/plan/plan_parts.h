@@ -12,19 +12,18 @@
  * plan_parts - a parsed plan, and the functions that parse and resolve its sections.
  *
  * A plan is read by tables (text/schema.h), each section after those that it uses. Every part keeps
- * the node of the plan's tree from which it was read, to report errors that occur when it is
- * resolved:
+ * the node of the tree from which it was read, to report errors when it is resolved:
  *
  *	return kl_yaml_error(plan->file, launch->smem.node, "%lld bytes ...");
  *
- * One table has all names that an expression can use: the dims, the device facts, the constants of
- * `define`, then `let` in order. kl_expr_parse() gets the part of it that has been read so far.
+ * kl_plan.name has all names that an expression can use: the dims, the device facts, the constants
+ * of `define`, then `let` in order. kl_expr_parse() gets the names that have been read so far.
  * Resolving computes an array of values in the same order.
  */
 #define KL_PLAN_FACTS 4 /* sms, smem_optin, cc, l2 */
 #define KL_PLAN_MAX_RELOC 8
 
-/* First member of every part below; the value types of plan_value.c use it. */
+/* First member of every part below, for the value types of plan_value.c. */
 struct plan_part {
 	const struct kl_plan *plan;
 	const struct kl_yaml *node;
@@ -45,10 +44,11 @@ struct plan_exprs {
 struct plan_scratch {
 	struct plan_part part;
 	char name[64];
-	int dtype, init;         /* indices of words; init is an enum kl_plan_init */
-	struct plan_exprs shape; /* in elements of that dtype; or `bytes` is set */
+	int dtype,
+		init; /* dtype: index into the words of plan_scratch.c; init: enum kl_plan_init */
+	struct plan_exprs shape; /* in elements of `dtype`; absent if `bytes` is set */
 	struct plan_expr bytes;
-	int64_t align;
+	int64_t align; /* in bytes */
 };
 
 struct plan_map {
@@ -56,9 +56,9 @@ struct plan_map {
 	char name[64];
 	int kind; /* enum kl_plan_map_kind */
 	bool of_scratch;
-	int of;
-	int dtype; /* index into the table of plan_maps.c */
-	int interleave, swizzle, l2, oob;
+	int of;                           /* index of the contract argument or scratch */
+	int dtype;                        /* index into the table of plan_maps.c */
+	int interleave, swizzle, l2, oob; /* values of the CUDA enums */
 	struct plan_expr offset, channels, pixels;
 	struct plan_exprs dim, stride, box, elem, lower, upper;
 };
@@ -77,14 +77,14 @@ struct plan_reloc {
 
 struct plan_arg {
 	struct plan_part part;
-	bool prepare; /* of a prepare launch */
+	bool prepare; /* belongs to a prepare launch */
 	enum kl_plan_arg_kind kind;
-	int index;
-	struct plan_expr expr; /* offset of a pointer, or the value */
-	enum plan_value value;
-	int size;
+	int index;             /* as in struct kl_plan_arg */
+	struct plan_expr expr; /* offset of a pointer in bytes, or the value */
+	enum plan_value value; /* type of a value; VALUE_BITS: it is in `bits`, not in `expr` */
+	int size;              /* of a value, in bytes */
 	uint64_t bits;
-	uint8_t *blob;
+	uint8_t *blob; /* owned */
 	size_t nblob, nreloc;
 	struct plan_reloc reloc[KL_PLAN_MAX_RELOC];
 };
@@ -108,15 +108,15 @@ struct plan_launches {
 struct kl_plan {
 	unsigned refs; /* references in addition to the first */
 	struct kl_yaml *tree;
-	char *file; /* name in messages, or NULL */
+	char *file; /* name for messages; NULL: the plan is from a job */
 	struct kl_plan_compile compile;
 	struct kl_plan_artefact artefact; /* cubin NULL: none */
-	int quirks;                       /* index of a word */
+	int quirks;                       /* 0: none, 1: auto */
 
 	size_t ndim, ntensor;
 	char **tensor;                 /* by contract argument; NULL if it is not a tensor */
 	struct kl_plan_scalar *scalar; /* by contract argument; owns its strings */
-	const char **name;             /* owned: names of dims, facts, defines and lets */
+	const char **name;             /* owned with its strings; in the order described above */
 	size_t nname;
 	struct plan_expr let[KL_PLAN_MAX_NAMES], require[KL_PLAN_MAX_NAMES];
 	size_t nlet, nrequire;
@@ -129,19 +129,21 @@ struct kl_plan {
 
 /* --- plan.c: names --------------------------------------------------------------- */
 
-/** The names read so far, for kl_expr_parse(). */
+/** Return the names read so far, for kl_expr_parse(); borrowed. */
 struct kl_expr_names kl_plan_expr_names(const struct kl_plan *plan);
 void kl_plan_add_name(struct kl_plan *plan, const char *name);
 bool kl_plan_has_name(const struct kl_plan *plan, const char *name);
+/** Find a tensor or scalar of the contract, a scratch or a map by name: its index, or -1. */
 int kl_plan_find_tensor(const struct kl_plan *plan, const char *name);
 int kl_plan_find_scalar(const struct kl_plan *plan, const char *name);
 int kl_plan_find_scratch(const struct kl_plan *plan, const char *name);
 int kl_plan_find_map(const struct kl_plan *plan, const char *name);
 
-/* --- plan_value.c ---------------------------------------------------------------- */
+/* --- plan_value.c: values that several sections have ----------------------------- */
 
 /**
- * Report a key that the table does not have. Keys for cache policies have a message of their own.
+ * Check that the table has every key of the map. A key that asks for a cache policy gets a message
+ * of its own.
  */
 int kl_plan_check_keys(const struct kl_schema *schema, const char *file,
 		       const struct kl_yaml *node);
@@ -152,35 +154,40 @@ int kl_plan_read(void *obj, const struct kl_schema *schema, const char *file,
  * Check that a value is a map whose keys are C identifiers, and that the field allows their number.
  */
 int kl_plan_check_map(const char *file, const struct kl_field *field, const struct kl_yaml *node);
-/** Read a printable text; borrowed. A number, true, false or null must be in quotes. */
+/** Read a printable text, borrowed from `node`. A number, true, false or null needs quotes. */
 int kl_plan_read_text(const char **out, const char *file, const struct kl_field *field,
 		      const struct kl_yaml *node);
+/** Type of a string field with a printable text of at most 255 bytes. */
 extern const struct kl_string_type kl_plan_text;
-/** Read the name of a tensor or scratch, and set kind and index. */
+/** Read the name of a tensor or scratch, and set *kind and *index. */
 int kl_plan_read_memory(enum kl_plan_arg_kind *kind, int *index, const struct plan_part *part,
 			const struct kl_field *field, const struct kl_yaml *node);
 
-/** Read an expression of a part. The value types are for struct plan_expr and struct plan_exprs. */
+/** Read an expression with the names that the plan of `part` has so far. */
 int kl_plan_read_expr(struct plan_expr *out, const struct plan_part *part,
 		      const struct kl_field *field, const struct kl_yaml *node);
+/** Value types of members of a part that are a struct plan_expr and a struct plan_exprs. */
 extern const struct kl_value_type kl_plan_expr_value, kl_plan_exprs_value;
 
-/** True if the value is a whole number of 64 bits without quotes. */
+/**
+ * True if the value is a whole number without quotes that fits into 64 bits; *out is the number.
+ */
 bool kl_plan_whole_number(int64_t *out, const struct kl_yaml *node);
 /** True if the value is this word without quotes. */
 bool kl_plan_is_word(const struct kl_yaml *node, const char *word);
 
 /* --- sections -------------------------------------------------------------------- */
 
-/** Read the document into `plan`; release everything that was read. */
+/** Read all sections of plan->tree into `plan`. */
 int kl_plan_read_document(struct kl_plan *plan);
+/** Free what kl_plan_read_document() read, also after an error. */
 void kl_plan_release_document(struct kl_plan *plan);
 
 /* Value types of sections, which are members of struct kl_plan. */
 extern const struct kl_value_type kl_plan_scratch_value, kl_plan_maps_value;
-/** For struct plan_launches: `launch`, or `prepare`, whose arguments cannot be tensors. */
+/** Value type of `launch` and of `prepare`, whose arguments cannot be tensors. */
 extern const struct kl_value_type kl_plan_launches_value;
-/** For `args` of a launch. */
+/** Value type of `args` of a launch. */
 extern const struct kl_value_type kl_plan_args_value;
 
 /* --- resolving ------------------------------------------------------------------- */
@@ -189,28 +196,29 @@ extern const struct kl_value_type kl_plan_args_value;
 struct plan_point {
 	const struct kl_plan *p;
 	struct kl_plan_at *at;
-	int64_t *value; /* of p->name */
+	int64_t *value; /* value[i] is that of p->name[i] */
 	const int64_t *tensor_bytes;
 	const struct kl_plan_facts *facts;
 };
 
-/** Evaluate an expression; `dflt` if it is absent. */
+/** Evaluate an expression; *out is `dflt` if it is absent. */
 int kl_plan_eval(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		 int64_t dflt);
 /** The same, and check that the value is from `min` to `max`; `what` names it in the message. */
 int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		    int64_t min, int64_t max, const char *what);
-/** Size of a tensor or scratch in bytes. */
+/** Return the size of a tensor or scratch in bytes. */
 int64_t kl_plan_memory_bytes(const struct plan_point *pt, bool scratch, int index);
-/** The node of a key's value; the node of the part if the key is absent. */
+/** Return the node of a key's value; the node of the part if the key is absent. */
 const struct kl_yaml *kl_plan_key_node(const struct plan_part *part, const char *key);
 /**
- * Check that the device has at least compute capability `cc` (90 for 9.0); KL_ECANNOT at `node` if
- * not. `what` begins the message: "a cluster needs".
+ * Check that the device has at least compute capability `cc` (90 for 9.0). KL_ECANNOT: it does not;
+ * the message has the position of `node` and begins with `what`: "a cluster needs".
  */
 int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int64_t cc,
 		    const char *what);
 
+/* Resolve one section each, in this order: a section uses the results of those before it. */
 int kl_plan_scratch_resolve(struct plan_point *pt);
 int kl_plan_maps_resolve(struct plan_point *pt);
 int kl_plan_launches_resolve(struct plan_point *pt);

@@ -196,8 +196,8 @@ static int resolve_arg(struct kl_plan_arg *out, const struct plan_point *pt,
 }
 
 /*
- * The end of an argument that starts at or after `at`, with natural alignment. The layout that the
- * kernel itself declares is checked later.
+ * Return the end of an argument that starts at or after `at`, with natural alignment, in bytes. The
+ * layout that the kernel itself declares is checked later.
  */
 static size_t param_end(size_t at, const struct kl_plan_arg *arg)
 {
@@ -358,7 +358,7 @@ int kl_plan_launches_resolve(struct plan_point *pt)
 	return resolve_list(&at->launch, pt, &pt->p->launch);
 }
 
-/* --- the whole ------------------------------------------------------------------ */
+/* --- the whole plan ------------------------------------------------------------- */
 
 int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *plan, const int64_t *dims,
 		    const int64_t *tensor_bytes, const struct kl_plan_facts *facts)

@@ -7,7 +7,7 @@
 #define DEFAULT_ALIGN 256
 #define MAX_ALIGN (2 << 20)
 
-/* `real` is the kl_real of an oracle, with the size of its larger type */
+/* `real` is the kl_real of an oracle; its size here is that of double, the larger type */
 static const char *const dtypes[] = { "f64", "f32", "f16", "bf16", "i64", "i32",  "i16",
 				      "i8",  "u64", "u32", "u16",  "u8",  "real", NULL };
 static const int sizes[] = { 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 8 };
@@ -131,11 +131,11 @@ int kl_plan_scratch_resolve(struct plan_point *pt)
 		if (sum > KL_TENSOR_MAX_BYTES)
 			return kl_yaml_error(
 				plan->file, plan->scratch[i].part.node,
-				"all scratch of the plan is larger than 2^40 bytes together");
+				"the plan's scratch buffers have more than 2^40 bytes in total");
 		if (pt->facts->memory && sum > pt->facts->memory)
 			return kl_yaml_error(
 				plan->file, plan->scratch[i].part.node,
-				"all scratch of the plan needs %lld bytes together, but a device "
+				"the plan's scratch buffers need %lld bytes in total, but a device "
 				"has at most %lld",
 				(long long)sum, (long long)pt->facts->memory);
 	}

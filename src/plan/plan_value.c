@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_value - values of a plan that several of its tables have: expressions, names, texts */
+/* plan_value - reads values that several tables of a plan have: expressions, names, texts */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -83,8 +83,8 @@ static bool is_keyword(const struct kl_yaml *node)
 }
 
 /*
- * True if the value is a text. In a tree made from JSON, which has no positions, all texts are
- * quoted; in YAML most are not.
+ * True if the value is a text. All texts of a tree made from JSON (which has no lines) are quoted;
+ * most texts of YAML are not.
  */
 static bool is_text(const struct kl_yaml *node)
 {

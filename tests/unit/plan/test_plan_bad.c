@@ -57,7 +57,7 @@ static const struct row gemm[] = {
 	{ "[ctas, 64]", "[ctas, ^M - 4096]", "an extent is 0 at M = 4096" },
 	{ "[ctas, 64]", "[ctas, ^1099511627776]", "the scratch is larger than 2^40 bytes" },
 	{ "{dtype: i32, shape: [ctas, 64]", "^{dtype: i32, shape: [ctas, 1000000000]",
-	  "bytes together, but a device has at most" },
+	  "bytes in total, but a device has at most" },
 	{ "[ctas, 64]", "^[]", "'shape' has no entry" },
 	{ "init: prepare", "init: ^ones", "'init' must be one of poison, zero, carry, prepare, not 'ones'" },
 	{ "init: prepare", "init: zero", "a prepare launch cannot use scratch 'order', which does", "order, {i32: \"cdiv(M" },
@@ -158,7 +158,7 @@ static const struct row gemm[] = {
 	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^4, ptr: A}]}", "an entry of 8 bytes cannot be at byte 4 of 80: it must" },
 	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^80, ptr: A}]}", "an entry of 8 bytes cannot be at byte 80 of 80: it must" },
 	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^0, map: tA}]}", "an entry of 128 bytes cannot be at byte 0 of 80: it must" },
-	{ "{i32: M}", "{bytes: params.bin, at: [{off: 0, ptr: A}, {off: ^0, ptr: B}]}", "it overlaps the entry at byte 0" },
+	{ "{i32: M}", "{bytes: params.bin, at: [{off: 0, ptr: A}, {off: ^0, ptr: B}]}", "the entry overlaps the one at byte 0" },
 	{ "{i32: M}", "{bytes: params.bin, at: [^{ptr: A}]}", "'off' is missing" },
 };
 /* clang-format on */
@@ -321,7 +321,7 @@ static void the_worker_trusts_no_job(void **state)
 		{ "{\"klineage-launch\":1,\"launch\":[null]}", "launch[0]: a launch must be a map" },
 		{ "{\"klineage-launch\":1.0,\"launch\":[]}", "'klineage-launch' must be a whole number from 1 on, not '1.0'" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[1],\"block\":[1],"
-		  "\"args\":[{\"bytes\":\"f\"}]}]}", "launch[0].args[0].bytes: the file 'f' was not replaced" },
+		  "\"args\":[{\"bytes\":\"f\"}]}]}", "launch[0].args[0].bytes: 'bytes' must hold the contents of" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[1],\"block\":[1],"
 		  "\"args\":[{\"bytes\":{\"hex\":\"0g\"}}]}]}", "launch[0].args[0].bytes: 'bytes' must be {hex: ...} with 1 to 4096 bytes" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\\u0007\",\"grid\":[1],\"block\":[1],"
