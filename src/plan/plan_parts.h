@@ -44,8 +44,8 @@ struct plan_exprs {
 struct plan_scratch {
 	struct plan_part part;
 	char name[64];
-	int dtype,
-		init; /* dtype: index into the words of plan_scratch.c; init: enum kl_plan_init */
+	/* dtype: index of a word of plan_scratch.c; init: enum kl_plan_init */
+	int dtype, init;
 	struct plan_exprs shape; /* in elements of `dtype`; absent if `bytes` is set */
 	struct plan_expr bytes;
 	int64_t align; /* in bytes */
