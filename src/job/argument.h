@@ -13,7 +13,7 @@
  */
 enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
 
-/* Floats come first; kl_dtype_is_float() relies on it. */
+/* Floats come first, which kl_dtype_is_float() relies on; unsigned types come last. */
 enum kl_dtype {
 	KL_F64,
 	KL_F32,
@@ -40,18 +40,18 @@ bool kl_arg_kind_is_input(enum kl_arg_kind kind);
 /** True if the kernel writes the elements. */
 bool kl_arg_kind_is_output(enum kl_arg_kind kind);
 
-/** Find an element type by its name; false if there is none. */
+/** Set *out to the element type of this name; false if there is none. */
 bool kl_dtype_parse(enum kl_dtype *out, const char *name);
-/** Name of an element type, such as "f64". */
+/** Return the name of an element type, such as "f64". */
 const char *kl_dtype_name(enum kl_dtype dtype);
-/** All names, "f64, f32, ...", for messages. */
+/** Return all names as "f64, f32, ...", for messages. */
 const char *kl_dtype_list(void);
-/** Size of one element in bytes. */
+/** Return the size of one element in bytes. */
 size_t kl_dtype_bytes(enum kl_dtype dtype);
 bool kl_dtype_is_float(enum kl_dtype dtype);
 /**
- * Ends of the range in which every integer is exact both in the type and as a double. A contract
- * can state only integers in this range; for i64 and u64 it ends at 2^53.
+ * Return the ends of the range in which every integer is exact both in the type and as a double. A
+ * contract can state only integers in this range; for i64 and u64 it ends at 2^53.
  */
 double kl_dtype_int_min(enum kl_dtype dtype);
 double kl_dtype_int_max(enum kl_dtype dtype);

@@ -5,15 +5,15 @@
 #include <string.h>
 
 /*
- * The conversions of one element have no branch and no library call, so that loops over them become
- * vector instructions. The Makefile compiles this file with the options that this takes.
+ * The conversions of one element have no branch and no library call, so that the compiler makes
+ * vector instructions of loops over them. The Makefile compiles this file with options for that.
  */
 #define ELEMENT static inline __attribute__((always_inline))
 
 /*
- * The smallest normal value, 1.5 * 2^52 times the ulp of 1, and the largest finite value. A double
- * near 1.5 * 2^52 ulps of the result has no bits below one such ulp, so adding it rounds to whole
- * ulps, ties to even.
+ * A 16-bit format: its smallest normal value, 1.5 * 2^52 times its ulp of 1, its largest finite
+ * value. To round a value to whole ulps, ties to even, add 1.5 * 2^52 ulps as a double and subtract
+ * them again: a double of that size has no bits below one ulp.
  */
 struct format {
 	double least, magic, max;
@@ -56,7 +56,7 @@ ELEMENT float float_of(uint32_t bits)
 	return value;
 }
 
-/* The power of two at or below |value|; 0 for subnormal doubles; infinity for infinity and NaN. */
+/* Return the power of two at or below |value|; 0 for subnormals; infinity for infinity and NaN. */
 ELEMENT double binade_of(double value)
 {
 	return double_of(bits_of_double(value) & 0x7ff0000000000000u);
@@ -77,7 +77,7 @@ ELEMENT double load_f16(uint16_t half)
 {
 	uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
 	uint32_t rest = (uint32_t)(half & 0x7fffu) << 13;
-	/* multiplying to rebias the exponent handles subnormals as well */
+	/* rebias the exponent by a multiplication, which handles subnormals too */
 	uint32_t finite = bits_of_float(float_of(rest) * 0x1p112f);
 	uint32_t odd = 0x7f800000u | rest;
 
@@ -122,7 +122,7 @@ struct array_functions {
 			to[i] = element(from[i]);                                \
 	}
 
-/* Define the loops for one set of instructions and the table of them. */
+/* Define the loops for one set of vector instructions, and a table of these loops. */
 #define DEFINE_ARRAYS(set, attribute)                                                          \
 	DEFINE_LOOP(load_f16_##set, load_f16, double, uint16_t, attribute)                     \
 	DEFINE_LOOP(load_bf16_##set, load_bf16, double, uint16_t, attribute)                   \

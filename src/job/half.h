@@ -7,14 +7,15 @@
 /*
  * half - converts f16 and bf16 elements to double and back, for job/tensor.h.
  *
- * Arrays are converted with the widest vectors of the processor. `dtype` is KL_F16 or KL_BF16 in
- * every function; `n` counts elements.
+ * Arrays are converted with the widest vectors of the processor. `dtype` is KL_F16 or KL_BF16; `n`
+ * counts elements.
  */
 void kl_half_load(double *to, enum kl_dtype dtype, const uint16_t *from, size_t n);
-/** Rounds once, to nearest, ties to even. A NaN becomes a quiet NaN of the same sign. */
+/** Round each value once, to nearest, ties to even. A NaN becomes a quiet NaN of the same sign. */
 void kl_half_store(uint16_t *to, enum kl_dtype dtype, const double *from, size_t n);
 /** Round values, in place, as storing them would; NaN stays unchanged. */
 void kl_half_round(enum kl_dtype dtype, double *values, size_t n);
+/** Return one value rounded in the same way. */
 double kl_half_rounded(enum kl_dtype dtype, double value);
 
 #endif

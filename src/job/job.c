@@ -241,8 +241,10 @@ static int parse_plans(struct kl_job *job, const json_t *doc)
 		return 0;
 	for (size_t i = 0; i < job->nargs; i++)
 		if (job->arg[i].kind == KL_ARG_DIM)
-			return kl_error(KL_EINVALID, "argument '%s': dims are passed by the plan",
-					job->arg[i].name);
+			return kl_error(
+				KL_EINVALID,
+				"argument '%s' is a dim, but on surface cuda the plan passes dims",
+				job->arg[i].name);
 	if ((err = parse_plan(&job->plan, job, doc, "plan", job->candidate_so && !job->host)) < 0 ||
 	    (err = parse_plan(&job->parent_plan, job, doc, "parent_plan",
 			      job->parent_so && !job->host)) < 0 ||
@@ -251,7 +253,7 @@ static int parse_plans(struct kl_job *job, const json_t *doc)
 		return err;
 	if (job->host && (job->plan || job->parent_plan))
 		return kl_error(KL_EINVALID,
-				"host code launches its kernels itself: it takes no 'plan'");
+				"a job with host code must have no 'plan' or 'parent_plan'");
 	return parse_plan(&job->oracle_plan, job, doc, "oracle_plan", true);
 }
 
@@ -270,7 +272,8 @@ static int parse_values(struct kl_job *job, const json_t *doc)
 
 		job->values.undefined[i] = !strcmp(policy, kl_value_policies[1]);
 		if (!job->values.undefined[i] && strcmp(policy, kl_value_policies[0]))
-			return kl_error(KL_EINVALID, "'values' has no known policy for '%s'",
+			return kl_error(KL_EINVALID,
+					"'values' must say oracle or undefined for '%s'",
 					kl_value_names[i]);
 	}
 	return 0;

@@ -22,7 +22,7 @@
  */
 #define KL_JOB_SCHEMA "klineage.job/2"
 
-/* What runs the kernel: a child process on the CPU, or a process that drives the GPU. */
+/* Where the kernel runs: in a child process on the CPU, or on a GPU. */
 enum kl_job_surface { KL_SURFACE_C, KL_SURFACE_CUDA };
 /** Names indexed by enum kl_job_surface: "c", "cuda"; NULL at the end. */
 extern const char *const kl_job_surface_names[];
@@ -32,23 +32,23 @@ struct kl_job_arg {
 	enum kl_arg_kind kind;
 	enum kl_dtype dtype;
 	double value; /* of a scalar */
-	json_t *fill; /* of an input; NULL for other kinds */
+	json_t *fill; /* owned; of an input; NULL for other kinds */
 	bool sweep;   /* two bands scale this input (docs/formats.md) */
 };
 
-struct kl_point {    /* one set of dims that the kernel is called with */
-	char id[32]; /* "case0", "also3" */
-	bool perf;   /* is timed by the profile stage */
-	bool drawn;  /* is drawn in the domain, or the replay of such a point; never timed */
-	bool hot;
-	int64_t weight;
+struct kl_point {       /* one set of dims that the kernel is called with */
+	char id[32];    /* "case0", "also3" */
+	bool perf;      /* a case: the profile stage times it */
+	bool drawn;     /* drawn in the domain, or the replay of such a point; never timed */
+	bool hot;       /* timed with its inputs in the cache; false: with cold caches */
+	int64_t weight; /* in the mean over the points; at least 1 */
 	int64_t dim[KL_MAX_DIMS]; /* value of each of the job's dims, in order */
 	struct {
 		int64_t value; /* of a dim */
 		size_t naxes;
 		int64_t extent[KL_MAX_AXES]; /* of a tensor */
 	} arg[KL_MAX_ARGS];
-	int64_t floor_ns; /* no right call can be faster than this; 0: no limit */
+	int64_t floor_ns; /* no correct call can be faster than this; 0: no floor */
 };
 
 enum kl_rule_kind {
@@ -60,24 +60,24 @@ enum kl_rule_kind {
 };
 struct kl_rule {
 	enum kl_rule_kind kind;
-	int out;          /* argument index */
-	int indices, of;  /* multiset: argument indices (out = values) */
-	double max, rms;  /* noise */
-	double ulps, acc; /* elementwise */
-	double tol;       /* rel-l2 */
-	bool zeros;       /* rel-l2: the output must count as 0 where the truth is 0 */
-	int npaxes;
-	int per[KL_MAX_AXES];     /* axes that split it into groups (worker/compare/group.h) */
-	int64_t cut[KL_MAX_AXES]; /* elements of that axis per group; 0 counts as 1 */
+	int out;                  /* argument index */
+	int indices, of;          /* multiset: argument indices; `out` is that of its `values` */
+	double max, rms;          /* noise */
+	double ulps, acc;         /* elementwise */
+	double tol;               /* rel-l2 */
+	bool zeros;               /* rel-l2: the output must be almost 0 where the truth is 0 */
+	int npaxes;               /* entries of `per` and `cut` */
+	int per[KL_MAX_AXES];     /* axes that split `out` into groups (worker/compare/group.h) */
+	int64_t cut[KL_MAX_AXES]; /* consecutive indices of that axis per group; 0 counts as 1 */
 };
 
-/* The domain that further points are drawn in; job_domain.h makes them. */
+/* The domain in which further points are drawn (job_domain.h). */
 struct kl_job_domain {
-	/* `n` truth values over the dims; none: only the listed points are promised */
+	/* `n` truth values over the dims; n is 0: the contract promises only the listed points */
 	struct kl_expr **condition;
 	struct kl_strvec text; /* the conditions as written */
 	size_t n;
-	/* extents of the tensor arguments, as expressions over the dims and as written */
+	/* extents of each tensor argument: expressions over the dims, and their texts as written */
 	struct kl_expr *shape[KL_MAX_ARGS][KL_MAX_AXES];
 	struct kl_strvec shape_text[KL_MAX_ARGS];
 };
@@ -85,9 +85,9 @@ struct kl_job_domain {
 struct kl_job {
 	enum kl_job_surface surface;
 	char arch[16]; /* cuda: for example "sm_90a" */
-	size_t ndim;   /* number of dim names that plans and the domain can use; c: can be 0 */
+	size_t ndim;   /* names in dim_name, for plans and the domain; surface c: can be 0 */
 	char dim_name[KL_MAX_DIMS][64];
-	struct kl_plan *plan; /* cuda: of the candidate; NULL: it has none */
+	struct kl_plan *plan; /* cuda: of the candidate; NULL: no candidate, or host code */
 	struct kl_plan *parent_plan, *oracle_plan;
 	char *truth_so, *honest_so; /* paths of images; cuda: cubins */
 	/* cuda: candidate and parent are images that contain host code */
@@ -95,10 +95,10 @@ struct kl_job {
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
 	char *candidate_so;      /* image, or cubin for cuda without `host`; NULL: none */
 	char *parent_so;         /* NULL: none */
-	char *baseline;          /* name; NULL: none */
-	char *baseline_so;       /* cuda: cubin of a baseline that we ship; NULL: none */
+	char *baseline;          /* name, such as "openblas.sgemm"; NULL: none */
+	char *baseline_so;       /* cuda: path of the cubin of a shipped baseline; NULL: none */
 	struct kl_plan *baseline_plan;
-	char *isa;  /* for example "x86-64-v3"; baselines are restricted to it */
+	char *isa;  /* limits the instructions of baselines: "x86-64-v3"; NULL: no limit */
 	char *pool; /* directory of the input pool; created if missing */
 	struct kl_job_arg arg[KL_MAX_ARGS];
 	size_t nargs;
@@ -107,14 +107,14 @@ struct kl_job {
 	struct kl_rule *rule;
 	size_t nrule;
 	json_t *exact, *bands;        /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
-	struct kl_job_domain *domain; /* NULL: unknown */
-	bool further;                 /* draw values of further bands (worker/pool/further.h) ... */
-	struct kl_values values;      /* ... but none that are undefined */
+	struct kl_job_domain *domain; /* NULL: unknown, draw no further points */
+	bool further;                 /* also draw further bands (worker/pool/further.h) */
+	struct kl_values values;      /* the values that further bands must not draw */
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
-	uint64_t seed; /* 0: inputs are drawn under a random key; otherwise the seed of a replay */
-	int64_t arena_bytes;
-	int64_t call_ms; /* limit of one call; surface c: processor time */
+	uint64_t seed;       /* of a replay; 0: draw the inputs from a random key */
+	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0: none */
+	int64_t call_ms;     /* limit of one call; surface c: processor time */
 	int64_t profile_min_blocks, profile_max_ms;
 	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
 };
@@ -134,7 +134,7 @@ KL_DEFINE_CLEANUP(struct kl_job *, kl_job_free)
  * entry for each argument.
  */
 struct kl_job_names {
-	struct kl_plan_names names;
+	struct kl_plan_names names; /* points into the arrays below: do not copy the struct */
 	const char *dim[KL_MAX_DIMS], *tensor[KL_MAX_ARGS];
 	struct kl_plan_scalar scalar[KL_MAX_ARGS];
 };
@@ -145,9 +145,9 @@ void kl_job_names(struct kl_job_names *out, const struct kl_job *job);
  */
 void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 			 const struct kl_point *point, size_t real);
-/** Bytes of all tensors at a point together. */
+/** Return the size of all tensors at a point together, in bytes. */
 int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *point);
-/** The product of the dims of a point, in which a dim below 1 counts as 1. */
+/** Return the product of the dims of a point, in which a dim below 1 counts as 1. */
 double kl_job_volume(const struct kl_job *job, const struct kl_point *point);
 
 /** True if `artefact` is the path of a candidate or parent with host code. */
@@ -162,7 +162,7 @@ bool kl_job_band_at(const json_t *band, const struct kl_point *point);
  */
 int kl_job_set_rules(struct kl_job *job, const json_t *list);
 
-/** Index of the argument with that name, or -1. */
+/** Return the index of the argument with that name, or -1. */
 int kl_job_arg_index(const struct kl_job *job, const char *name);
 /** True if the kernel reads the elements of this argument. */
 static inline bool kl_arg_is_input(const struct kl_job_arg *arg)
@@ -176,7 +176,7 @@ static inline bool kl_arg_is_output(const struct kl_job_arg *arg)
 	return kl_arg_kind_is_output(arg->kind);
 }
 
-/** Number of elements of a tensor argument at a point; 1 for other arguments. */
+/** Return the number of elements of a tensor argument at a point; 1 for other arguments. */
 int64_t kl_point_elements(const struct kl_point *point, size_t arg);
 
 #endif

@@ -283,7 +283,8 @@ static int parse_point(struct kl_job *job, const json_t *obj)
 	    (err = parse_values(point, job, values)) < 0 || (err = parse_dims(point, job, obj)) < 0)
 		return kl_error_in(err, "point '%s'", point->id);
 	if (point->perf && point->drawn)
-		return kl_error(KL_EINVALID, "point '%s' is drawn, and would be timed", point->id);
+		return kl_error(KL_EINVALID, "point '%s' cannot be both 'drawn' and 'perf'",
+				point->id);
 	job->npoint++;
 	return 0;
 }
@@ -306,7 +307,7 @@ int kl_job_parse_points(struct kl_job *job, const json_t *doc)
 	return 0;
 }
 
-/* Check a member of a band that is not the name of an input: `at`, `must_exceed`. */
+/* Check the member `key` of a band if it is `at` or `must_exceed`; else *is_option is false. */
 static int check_band_option(bool *is_option, const char *key, const json_t *value)
 {
 	*is_option = true;

@@ -53,7 +53,7 @@ static int parse_conditions(struct kl_job_domain *domain, const struct kl_job *j
 	if (err < 0)
 		return err;
 	if (json_array_size(list) > KL_MAX_DOMAIN)
-		return kl_error(KL_EINVALID, "%zu conditions; must be at most %d",
+		return kl_error(KL_EINVALID, "it has %zu conditions, but can have at most %d",
 				json_array_size(list), KL_MAX_DOMAIN);
 	domain->condition = kl_calloc(json_array_size(list) + 1, sizeof(*domain->condition));
 	json_array_foreach(list, i, item) {
@@ -76,7 +76,7 @@ static int parse_shape(struct kl_job_domain *domain, const struct kl_job *job, s
 	size_t i;
 
 	if (json_array_size(list) != job->point[0].arg[arg].naxes)
-		return kl_error(KL_EINVALID, "'%s' has %zu axes, but %zu at '%s'",
+		return kl_error(KL_EINVALID, "'%s' has %zu axes in 'shapes', but %zu at point '%s'",
 				job->arg[arg].name, json_array_size(list),
 				job->point[0].arg[arg].naxes, job->point[0].id);
 	json_array_foreach(list, i, item) {
@@ -148,7 +148,7 @@ json_t *kl_job_write_domain(const struct kl_job *job)
 	return obj;
 }
 
-/* -- further points --------------------------------------------------------------- */
+/* -- making further points -------------------------------------------------------- */
 
 static int tensor_at(struct kl_point *point, const struct kl_job *job, size_t arg,
 		     const int64_t *dim)
@@ -165,7 +165,7 @@ static int tensor_at(struct kl_point *point, const struct kl_job *job, size_t ar
 			return kl_error_in(err, "'%s'", job->arg[arg].name);
 		if (*extent < 1 || bytes > KL_TENSOR_MAX_BYTES / *extent)
 			return kl_error(KL_EINVALID,
-					"'%s' has an extent below 1 or more than 2^40 bytes",
+					"'%s' has an extent below 1, or more than 2^40 bytes",
 					job->arg[arg].name);
 		bytes *= *extent;
 	}
@@ -203,7 +203,7 @@ int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *
 	return err;
 }
 
-/* The object that holds the bound of `index` for each point; NULL: the fill has no `index`. */
+/* Return the member `index` of a fill, which has its bound for each point; NULL: there is none. */
 static json_t *index_of(json_t *fill)
 {
 	json_t *inner = json_object_get(fill, "repeat");

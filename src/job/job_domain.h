@@ -9,21 +9,21 @@
  * tensors as expressions over the dims. With it the worker makes further points.
  */
 
-/** Fill in `domain` (NULL if the document has none) and check its expressions. */
+/** Set job->domain from "domain", if the document has it, and check its expressions. */
 int kl_job_parse_domain(struct kl_job *job, const json_t *doc);
-/** The domain as the value of "domain"; the caller frees it. */
+/** Return the domain as the value of "domain"; the caller frees it. */
 json_t *kl_job_write_domain(const struct kl_job *job);
 void kl_job_domain_free(struct kl_job_domain *domain);
 
 /**
- * Make the point named `id` whose dims are `dim`, in the order of the job. KL_EINVALID: an extent
+ * Make a point with the id `id` and the dims `dim`, in the order of the job. KL_EINVALID: an extent
  * is below 1, a dim does not fit its type, or a tensor is too large.
  */
 int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *id,
 		    const int64_t *dim);
 /**
- * Copy `fill` and, if it has `index`, add the bound of the index at this point. KL_EINVALID: the
- * fill has no expression for the bound, or it is below 1. The caller frees *out.
+ * Copy `fill`; if it has `index`, add the bound of the index at this point. KL_EINVALID: the fill
+ * has no expression for the bound, or the bound is below 1. The caller frees *out.
  */
 int kl_job_fill_at(json_t **out, const struct kl_job *job, const json_t *fill,
 		   const struct kl_point *point);

@@ -5,9 +5,9 @@
 #include "job/job.h"
 
 /*
- * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on those
- * before it. They fill fields of the job; kl_job_free() frees what they allocated, even after a
- * failure. KL_EINVALID: the section is malformed; the message says what is wrong.
+ * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on what
+ * those before it have set. kl_job_free() frees what they allocated, even after a failure.
+ * KL_EINVALID: the section is malformed; the message says what is wrong.
  */
 
 /** Parse "args": the kernel's arguments. */

@@ -25,9 +25,9 @@ int kl_job_read_str(char *out, size_t size, const json_t *obj, const char *key);
 int kl_job_read_heap(char **out, const json_t *obj, const char *key, bool optional);
 /** Read an integer from `min` to `max`. */
 int kl_job_read_int(int64_t *out, const json_t *obj, const char *key, int64_t min, int64_t max);
-/** Read a finite number of at least 0; `dflt` if the member is missing. */
+/** Read a finite number of at least 0; *out is `dflt` if the member is missing. */
 int kl_job_read_num(double *out, const json_t *obj, const char *key, double dflt);
-/** Read a boolean; `dflt` if the member is missing. */
+/** Read a boolean; *out is `dflt` if the member is missing. */
 int kl_job_read_bool(bool *out, const json_t *obj, const char *key, bool dflt);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "job/job_read.h"
 
-/* Find the argument that the member `key` of a rule names; it must be a tensor. */
+/* Set *out to the index of the argument that the member `key` names; it must be a tensor. */
 static int rule_arg(int *out, const struct kl_job *job, const json_t *obj, const char *key)
 {
 	const char *text;
@@ -128,7 +128,7 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 	return 0;
 }
 
-/* Every output needs a rule: a kernel could skip an output that no rule judges. */
+/* Check that a rule judges every output: a kernel could skip one that no rule judges. */
 static int all_judged(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
@@ -152,7 +152,7 @@ int kl_job_set_rules(struct kl_job *job, const json_t *list)
 	int err;
 
 	if (json_array_size(list) > KL_MAX_ARGS)
-		return kl_error(KL_EINVALID, "too many rules");
+		return kl_error(KL_EINVALID, "too many rules in 'accept'");
 	job->rule = kl_calloc(json_array_size(list) + 1, sizeof(*job->rule));
 	json_array_foreach(list, i, item)
 		if ((err = parse_rule(job, item)) < 0)

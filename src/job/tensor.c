@@ -10,14 +10,12 @@
 #include "base/par.h"
 #include "job/half.h"
 
-/*
- * A float format: stored bits of its significand (`bits`) and of that of the lower format
- * (`lower`), exponent of its smallest normal value, largest finite value, name of the lower format.
- */
+/* A float format, and the next lower one that kl_tensor_lower() rounds to. */
 struct format {
+	/* stored bits of the significand; exponent of the smallest normal; bits of the lower one */
 	int bits, emin, lower;
-	double max;
-	const char *lower_name;
+	double max;             /* largest finite value */
+	const char *lower_name; /* name of the lower format */
 };
 
 static const struct format formats[] = {
@@ -32,7 +30,7 @@ const char *kl_tensor_lower_name(enum kl_dtype dtype)
 	return kl_dtype_is_float(dtype) ? formats[dtype].lower_name : NULL;
 }
 
-/* The power of two at or below |value|, without a library call; subnormal doubles count as 0. */
+/* Return the power of two at or below |value|, without a library call; 0 for subnormals. */
 static double value_binade(double value)
 {
 	uint64_t bits;
@@ -45,7 +43,7 @@ static double value_binade(double value)
 
 double kl_tensor_ulp(enum kl_dtype dtype, double value)
 {
-	/* smallest normal, ulp of 1 */
+	/* by dtype: the smallest normal value, and the ulp of 1 */
 	static const double least[] = { 0x1p-1022, 0x1p-126, 0x1p-14, 0x1p-126 };
 	static const double unit[] = { 0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7 };
 	double binade;
@@ -156,8 +154,9 @@ void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t of
 }
 
 /*
- * `above` is `largest` + 1, the first value beyond the range of the type. `lo` and `above` are 0 or
- * plus or minus a power of two, hence exact as doubles.
+ * Store integers: round, and keep within `lo` and `largest`; NaN becomes 0. `above` is `largest` +
+ * 1. `lo` and `above` are 0 or plus or minus a power of two, so they are exact as doubles;
+ * `largest` may not be.
  */
 #define SATURATE(type, lo, above, largest)                 \
 	do {                                               \
@@ -256,8 +255,9 @@ void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum k
 }
 
 /*
- * IEEE magnitudes are ordered like their bits as integers, so rounding the bits rounds the value.
- * An infinity, a NaN, and a value that would round to infinity stay unchanged.
+ * Round the bits of a float to a significand with `drop` fewer bits. IEEE magnitudes are ordered
+ * like their bits as integers, so rounding the bits rounds the value. An infinity, a NaN, and a
+ * value that would round to infinity stay unchanged.
  */
 static uint64_t cut_bits(uint64_t bits, uint64_t sign, uint64_t inf, int drop)
 {
@@ -406,7 +406,7 @@ static uint64_t word_of(enum kl_dtype dtype, const void *base, size_t i)
 	size_t size = kl_dtype_bytes(dtype);
 	uint64_t word = 0;
 
-	/* little-endian, like every platform that the gate runs on */
+	/* every platform that the gate runs on is little-endian */
 	memcpy(&word, (const char *)base + i * size, size);
 	return word;
 }

@@ -29,14 +29,14 @@ bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n);
 double kl_tensor_round(enum kl_dtype dtype, double value);
 /** Round `n` values in place, each like kl_tensor_round(). */
 void kl_tensor_round_all(enum kl_dtype dtype, double *values, size_t n);
-/** Distance between neighbouring `dtype` values in the binade of `value`; 1 for integers. */
+/** Return the distance between neighbouring `dtype` values around `value`; 1 for integers. */
 double kl_tensor_ulp(enum kl_dtype dtype, double value);
 
-/** The largest finite value of a float format; infinity for integers. */
+/** Return the largest finite value of a float format; infinity for integers. */
 double kl_tensor_max(enum kl_dtype dtype);
-/** The smallest magnitude that a float format rounds to infinity; infinity for f64 and integers. */
+/** Return the smallest magnitude that rounds to infinity; infinity for f64 and integers. */
 double kl_tensor_overflow(enum kl_dtype dtype);
-/** True if no magnitude of the `n` values is above `limit` and none is NaN. Runs in parallel. */
+/** True if all `n` values have a magnitude of at most `limit`; NaN has none. Runs in parallel. */
 bool kl_tensor_within(const double *values, size_t n, double limit);
 
 /**
@@ -47,12 +47,12 @@ bool kl_tensor_within(const double *values, size_t n, double limit);
  * Integers have no lower format and do not change.
  */
 size_t kl_tensor_lower(void *data, enum kl_dtype dtype, size_t n);
-/** Name of the format that kl_tensor_lower() rounds to, such as "tf32"; NULL for integers. */
+/** Return the name of the format that kl_tensor_lower() rounds to ("tf32"); NULL for integers. */
 const char *kl_tensor_lower_name(enum kl_dtype dtype);
 
 /**
- * Print element `i` with "%.9g" (f64: "%.17g"), or in decimal for integers. For -0 and NaN, print
- * the bits in hex, then "(-0)" or "(nan)".
+ * Print element `i` into `out`, of `cap` bytes, with "%.9g" (f64: "%.17g"), or in decimal for
+ * integers. For -0 and NaN, print the bits in hex, then "(-0)" or "(nan)".
  */
 void kl_tensor_print(char *out, size_t cap, enum kl_dtype dtype, const void *base, size_t i);
 /** Convert the row-major position `i` to one index per axis. */

@@ -5,20 +5,20 @@
 #include <stdbool.h>
 
 /*
- * values - what a contract says about inputs that are no ordinary numbers (docs/formats.md,
- * `values`). Either the kernel must answer them as the oracle does, or they are undefined and are
- * not drawn.
+ * values - what a contract says about inputs that are NaN, infinite or denormal (docs/formats.md,
+ * `values`). For each of them, either the kernel must give the oracle's answer, or the answer is
+ * undefined and the gate does not draw such inputs.
  */
 enum kl_value { KL_VALUE_NAN, KL_VALUE_INF, KL_VALUE_DENORMAL };
 #define KL_VALUES (KL_VALUE_DENORMAL + 1)
 
 /** Names indexed by enum kl_value: "nan", "inf", "denormal"; NULL at the end. */
 extern const char *const kl_value_names[];
-/** What a contract can say of each: "oracle", "undefined" (index 1); NULL at the end. */
+/** What a contract can say of each: "oracle", or "undefined" (index 1); NULL at the end. */
 extern const char *const kl_value_policies[];
 
 struct kl_values {
-	bool undefined[KL_VALUES];
+	bool undefined[KL_VALUES]; /* by enum kl_value */
 };
 
 #endif

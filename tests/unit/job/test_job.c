@@ -213,12 +213,13 @@ static const struct edit domain_edits[] = {
 	{ "\"N >= 2\"", "\"N >= P\"", "'P' is not" },
 	{ "\"N >= 2\"", "\"N + 2\"", "'domain'" },
 	{ "\"N >= 2\"", "2", "a condition is not a text" },
-	{ "\"at\":[\"R\",\"N\"]", "\"at\":[\"R\"]", "'at' has 1 axes, but 2 at 'case0'" },
+	{ "\"at\":[\"R\",\"N\"]", "\"at\":[\"R\"]",
+	  "'at' has 1 axes in 'shapes', but 2 at point 'case0'" },
 	{ "\"at\":[\"R\",\"N\"],", "", "'at' has 0 axes" },
 	{ "\"N - 1\"", "\"N > 1\"", "'domain'" },
 	{ "\"shapes\":", "\"shape\":", "unknown member 'shape'" },
-	{ "\"nan\":\"undefined\"", "\"nan\":\"maybe\"", "no known policy for 'nan'" },
-	{ "\"nan\":\"undefined\",", "", "no known policy for 'nan'" },
+	{ "\"nan\":\"undefined\"", "\"nan\":\"maybe\"", "must say oracle or undefined for 'nan'" },
+	{ "\"nan\":\"undefined\",", "", "must say oracle or undefined for 'nan'" },
 	{ "\"nan\":", "\"huge\":", "unknown member 'huge'" },
 };
 
