@@ -13,8 +13,8 @@
  */
 
 /**
- * Read an image and open a sealed copy of it, of *bytes; the caller closes *fd. KL_EINVALID: the
- * file is not a valid image.
+ * Read an image and open a sealed copy of it as *fd, which the caller closes; *bytes is its size.
+ * KL_EINVALID: the file is not a valid image.
  */
 int kl_image_file_open(int *fd, uint64_t *bytes, const char *path);
 

@@ -110,7 +110,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 			name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
-/* Return the clock instruction that caused a general protection fault; NULL if it is another. */
+/* Return the name of the clock instruction that caused a fault; NULL: not a clock instruction. */
 static const char *protected_instruction(struct kl_cpu_subject *subject)
 {
 	struct kl_trace_regs regs;

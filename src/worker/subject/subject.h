@@ -5,7 +5,7 @@
 #include "job/job.h"
 
 /*
- * subject - one loaded kernel in a process of its own, called at one point. The kernel is a
+ * subject - one loaded kernel in a process of its own, called at one or two points. The kernel is a
  * candidate, parent, oracle or vendor library.
  *
  * The child is a fresh exec of klineage-worker, so none of the parent's memory is in it. It maps
@@ -16,8 +16,8 @@
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its own mapping. In the
  * child inputs are read-only, and every buffer lies between unmapped guard pages, aligned to the
- * left or to the right end of its mapping. It is mapped several times; each call gets one of these
- * addresses and one of the ends.
+ * left or to the right end of its mapping. Each buffer is mapped several times; a call gets one of
+ * these addresses and one of the two ends.
  *
  * Before every call the parent resets the child's registers (ptrace), so that the loop of stub.h
  * waits for the start. After the call the child is stopped at the trap of that loop, and the
@@ -91,7 +91,7 @@ struct kl_subject_spec {
 	const struct kl_point *other; /* surface c: a further point to call at; NULL: none */
 	/*
 	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds
-	 * what the last one left; kl_subject_poison() has no effect
+	 * the memory as the call before left it; kl_subject_poison() has no effect
 	 */
 	bool ordinary;
 	int cpu; /* processor that the child is pinned to; -1: any */
@@ -165,7 +165,7 @@ enum kl_call_end {
 	KL_CALL_CHEAT,
 	KL_CALL_EXIT,
 	KL_CALL_LAUNCH, /* cuda: the driver refused to launch the kernel */
-	/* trouble of the machine: kl_subject_call() returns KL_ECANNOT, so callers never see it */
+	/* the machine prevented the call; used internally: kl_subject_call() returns KL_ECANNOT */
 	KL_CALL_UNTESTED,
 };
 struct kl_call {

@@ -32,8 +32,8 @@ struct gpu_subject {
 	uint64_t seed;
 	bool stale[KL_MAX_ARGS]; /* poisoned on the device, but not yet in the host's copy */
 	bool host_code, ordinary;
-	struct kl_call
-		prepared; /* how the plan's `prepare` ended; if it failed, calls return this */
+	/* how the plan's `prepare` ended; after a failure every call ends in the same way */
+	struct kl_call prepared;
 	int64_t dim[KL_MAX_DIMS];
 	struct kl_strvec kernel; /* host code: the kernels it may launch; empty: unknown */
 };

@@ -12,7 +12,7 @@
 
 /*
  * trace - the part of ptrace(2) that the parent of a kernel needs. Also works on a child that is
- * not traced: then it only reports that the child has ended.
+ * not traced: kl_trace_poll() then only reports that the child has ended.
  */
 enum kl_trace_kind {
 	KL_TRACE_SIGNAL,  /* stopped before a signal is delivered */

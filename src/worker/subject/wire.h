@@ -78,7 +78,7 @@ _Static_assert(sizeof(struct kl_control) == 4096, "the control page is a page");
 
 struct kl_wire_arg {
 	enum kl_arg_kind kind;
-	enum kl_dtype dtype; /* type in the C prototype (floats of an oracle: that of kl_real) */
+	enum kl_dtype dtype; /* type in the C prototype; an oracle's floats have that of kl_real */
 	int tensor;          /* passed as a pointer */
 	int writable;
 	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */
