@@ -42,7 +42,8 @@ static int parse_do(struct kl_job *job, const json_t *doc)
 	}
 	if ((job->do_correct || job->do_profile || job->do_counters || job->do_launch) &&
 	    !job->candidate_so)
-		return kl_error(KL_EINVALID, "no candidate to judge");
+		return kl_error(KL_EINVALID,
+				"'candidate' is missing, but 'do' has stages that run it");
 	return 0;
 }
 

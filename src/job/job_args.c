@@ -144,7 +144,8 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 	if (arg->kind == KL_ARG_DIM && arg->dtype != KL_I64 && arg->dtype != KL_I32)
 		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", arg->name);
 	if (arg->kind == KL_ARG_SCALAR && (arg->dtype == KL_F16 || arg->dtype == KL_BF16))
-		return kl_error(KL_EINVALID, "scalar '%s': f16 and bf16 are not passed by value",
+		return kl_error(KL_EINVALID,
+				"scalar '%s' cannot be f16 or bf16: these are not passed by value",
 				arg->name);
 	if (arg->kind == KL_ARG_SCALAR) {
 		if ((err = read_number(&arg->value, json_object_get(obj, "value"))) < 0)
@@ -314,12 +315,12 @@ static int check_band_option(bool *is_option, const char *key, const json_t *val
 	if (!strcmp(key, "at") && json_is_string(value)) {
 		if (strcmp(json_string_value(value), "cases") &&
 		    strcmp(json_string_value(value), "also"))
-			return kl_error(KL_EINVALID, "a band's 'at' is neither cases nor also");
+			return kl_error(KL_EINVALID, "a band's 'at' must be cases or also");
 		return 0;
 	}
 	if (!strcmp(key, "must_exceed") && json_is_number(value)) {
 		if (!(json_number_value(value) > 0))
-			return kl_error(KL_EINVALID, "a band's 'must_exceed' is not above 0");
+			return kl_error(KL_EINVALID, "a band's 'must_exceed' must be above 0");
 		return 0;
 	}
 	*is_option = false;

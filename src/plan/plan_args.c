@@ -244,8 +244,8 @@ static int read_off(void *at, const char *file, const struct kl_field *field,
 	if (reloc->at % unit || reloc->at + size > (int64_t)arg->nblob)
 		return kl_yaml_error(
 			file, node,
-			"an entry of %lld bytes cannot be at byte %lld of %zu: it must fit, and "
-			"its position be a multiple of %lld",
+			"an entry of %lld bytes cannot be at byte %lld of %zu: it must end within "
+			"the struct and start at a multiple of %lld",
 			(long long)size, (long long)reloc->at, arg->nblob, (long long)unit);
 	for (const struct plan_reloc *other = arg->reloc; other < reloc; other++)
 		if (reloc->at < other->at + reloc_bytes(other) && other->at < reloc->at + size)
