@@ -152,7 +152,7 @@ static const struct edit {
 	  "no rule judges output 'C'" },
 	{ "{\"A\":{\"ints\":[-2,2]}}", "{\"C\":{\"ints\":[-2,2]}}", "not an input" },
 	{ "\"audit\"", "\"audits\"", "audits" },
-	{ "\"candidate\":\"/d/cand.so\"", "\"candidate\":null", "no candidate" },
+	{ "\"candidate\":\"/d/cand.so\"", "\"candidate\":null", "'candidate' is missing" },
 	{ "18446744073709551615", "18446744073709551616", "2^64" },
 	{ "\"18446744073709551615\"", "\"0x10\"", "0x10" },
 	{ "\"call_ms\":10000", "\"call_ms\":0", "call_ms" },
