@@ -10,13 +10,14 @@
  * worker, and the facts that can be read from it without running it.
  */
 struct kl_artefact {
-	char *object;               /* path in the session's directory: an image or a cubin */
-	char digest[KL_DIGEST_HEX]; /* SHA-256 of its bytes */
+	char *object;               /* path of the image or cubin in the session's directory */
+	char digest[KL_DIGEST_HEX]; /* SHA-256 of that file's bytes */
 	struct kl_facts facts;
 	char *log;                /* the compiler's messages, cut at 16 KiB */
-	struct kl_strvec kernels; /* kernels that the object's own host code launches */
-	json_t *statics;          /* figures of each kernel that need no run; NULL if none */
-	struct kl_launch *launch; /* its launch plan; NULL if it needs none */
+	struct kl_strvec kernels; /* names of kernels that host code in the object launches */
+	/* figures of each kernel that are known without running it; NULL: none */
+	json_t *statics;
+	struct kl_launch *launch; /* the launch plan; NULL: the kernel needs none */
 };
 
 void kl_artefact_free(struct kl_artefact *artefact);

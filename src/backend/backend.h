@@ -21,31 +21,32 @@
  *	row->compile(&artefact, &class_, state, surface, dir);
  *	row->close(state);
  *
- * A new language needs a folder of backend/ with its row, a row in contract/, and one line in each
- * of two tables (backend.c, contract/language.c).
+ * To add a language, add a folder in backend/ with its row, a row in contract/, and one line to
+ * each of two tables (backend.c, contract/language.c).
  */
 
 /* The resources of a session that its backends use; all borrowed. */
 struct kl_backend_session {
 	const struct kl_jail *jail;
-	struct kl_repo *repo; /* NULL: no settings, and nothing is cached after the session */
+	struct kl_repo *repo; /* NULL: read no settings, and cache nothing after the session */
 	const char *dir;      /* private scratch directory */
 	const char *platform; /* the requested platform; NULL if none */
 };
 
 /* The devices that kernels run on, detected on this machine without opening them. */
 struct kl_backend_device {
-	const char *name; /* in messages: "GPU" */
+	const char *name; /* the word for such a device in messages: "GPU" */
 	bool (*is_shown)(void);
 	/**
-	 * Write a text that identifies the devices and their driver, for a verdict's key; "" if
-	 * none.
+	 * Write a text that identifies the devices and their driver, which becomes part of a
+	 * verdict's key. Write "" if the machine has no such device.
 	 */
 	void (*list)(char *out, size_t size);
-	const char *const *environment; /* variables that its libraries read; NULL-terminated */
+	/* environment variables that the device's libraries read; NULL-terminated */
+	const char *const *environment;
 };
 
-/* The kernels of a job, for backend->describe. */
+/* The kernels of a job, as passed to backend->describe. */
 struct kl_backend_job {
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
@@ -58,33 +59,40 @@ struct kl_backend {
 	const char *object;                  /* file suffix of a compiled oracle: "image" */
 	const struct kl_oracle_words *words; /* NULL: an oracle cannot be made into a kernel */
 
-	/* --- judging */
+	/* --- how kernels are run and judged */
 	enum kl_job_surface surface; /* how the worker calls a kernel */
-	/* how well a run is confined; KL_TIER_OTHER: the run jail decides */
+	/* tier of every run; KL_TIER_OTHER: it depends on the level of the run jail */
 	enum kl_tier tier;
-	bool walled; /* the kernel's host code runs, behind the worker's wall (worker/gpu/wall.h) */
-	bool counters;                          /* hardware counters of a kernel can be read */
+	/* the kernel has host code, which runs behind the worker's wall (worker/gpu/wall.h) */
+	bool walled;
+	/* hardware counters can be read while a kernel runs */
+	bool counters;
 	const struct kl_backend_device *device; /* NULL: kernels run on the CPU */
 	/**
-	 * Rates that no such machine reaches. A time below the floor that they imply is invalid.
+	 * Rates that no machine of this kind reaches. They imply a shortest possible time of a
+	 * call; a measured time below it is invalid.
 	 */
 	struct {
 		int64_t bytes_per_ns, flops_per_ns;
 	} peak;
-	/** Set in a job how its kernels are called. */
+	/** Set the members of a job that say how its kernels are called. */
 	void (*describe)(struct kl_job *job, const struct kl_backend_job *of);
 
 	/* --- platforms */
-	const char *platforms;              /* in messages: "cuda/sm_<number>" */
-	bool (*owns)(const char *platform); /* is it one of this backend? */
-	/** True: a kernel names its platform. False: the platform is this machine's. */
+	/* the names of its platforms, for messages: "cuda/sm_<number>" */
+	const char *platforms;
+	bool (*owns)(const char *platform); /* is this the name of a platform of this backend? */
+	/**
+	 * True: each kernel names its platform. False: all kernels have the platform of this
+	 * machine.
+	 */
 	bool own_platform;
 	/**
-	 * Find the platform that a kernel would be judged on; the caller frees *id. `asked`:
-	 * klineage.platform, or NULL.
+	 * Find the platform that a kernel would be judged on; the caller frees *id. `asked` is the
+	 * value of klineage.platform; NULL: it is not set.
 	 */
 	int (*guess)(char **id, const struct kl_surface *surface, const char *asked);
-	/** The limits of a platform's devices. NULL: the backend knows none. */
+	/** Get the limits of a platform's devices. NULL: the backend knows no limits. */
 	int (*limits)(struct kl_plan_facts *out, const char *platform);
 	/**
 	 * Retarget a kernel to another platform of this backend. KL_ENO: it cannot be retargeted;
@@ -93,7 +101,7 @@ struct kl_backend {
 	int (*port)(struct kl_surface **out, const struct kl_surface *surface,
 		    const char *platform);
 
-	/* --- a session; `state` is the backend's own */
+	/* --- functions for a session; `state` belongs to the backend */
 	/**
 	 * Start a session. KL_EINVALID: the requested platform is unknown; KL_ECANNOT: this
 	 * machine cannot run it.
@@ -101,16 +109,19 @@ struct kl_backend {
 	int (*open)(void **state, const struct kl_backend_session *session);
 	void (*close)(void *state);
 	/**
-	 * The platform that a kernel is judged on; its device can still be unknown. `surface` can
-	 * be NULL unless `own_platform`. KL_ECANNOT: no compiler, or another platform was
-	 * requested.
+	 * Get the platform that a kernel is judged on; its `device` can still be unknown. `surface`
+	 * can be NULL unless `own_platform` is set. KL_ECANNOT: there is no compiler, or another
+	 * platform was requested.
 	 */
 	int (*platform)(struct kl_platform *out, void *state, const struct kl_surface *surface);
 	/** Find or build what compiling needs. KL_ECANNOT: the message says what is missing. */
 	int (*prepare)(void *state, const struct kl_surface *surface);
 
-	/* --- compiling, after prepare(); thread-safe if each thread has its own `dir` */
-	/** Compile and audit. KL_ENO: refused; *class_ is set, and the message says why. */
+	/* --- compiling, after prepare(); any thread can call these with a `dir` of its own */
+	/**
+	 * Compile and audit a kernel. KL_ENO: the kernel is refused; *class_ is set to the class of
+	 * the verdict, and the message says why.
+	 */
 	int (*compile)(struct kl_artefact **out, const char **class_, const void *state,
 		       const struct kl_surface *surface, const char *dir);
 	/**
@@ -138,19 +149,22 @@ struct kl_backends {
 	const struct kl_backend *row[KL_LANGUAGES_MAX + 1]; /* NULL-terminated */
 };
 
-/** The backends of this program. */
+/** All backends of this program. */
 extern const struct kl_backends kl_backends;
 extern const struct kl_backend kl_backend_c, kl_backend_cuda, kl_backend_cuda_host;
 
-/** The backend of a contract that was read with kl_languages. Never NULL. */
+/** Return the backend of a contract that was read with kl_languages. Never NULL. */
 const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
 /** Look up a contract's backend in a table. KL_ECANNOT: its language has no row there. */
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
-/** Does an event of this platform and tier have host code that ran behind the worker's wall? */
+/**
+ * Did the kernel of an event with this platform and tier have host code, which ran behind the
+ * worker's wall?
+ */
 bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier);
 /**
- * The first backend that owns the platform. KL_EINVALID: none does; the message lists the known
+ * Find the first backend that owns a platform. KL_EINVALID: none does; the message lists the known
  * platforms.
  */
 int kl_backend_owner(const struct kl_backend **out, const struct kl_backends *all,

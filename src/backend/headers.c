@@ -32,7 +32,7 @@ void kl_headers_init(struct kl_map *known)
 }
 
 /*
- * -- digest of a directory ------------------------------------------------------------------------
+ * -- computing the digest of a directory ---------------------------------------------------------
  */
 
 struct reading {
@@ -43,8 +43,8 @@ struct reading {
 static int too_much(const char *dir)
 {
 	return kl_error(KL_ECANNOT,
-			"'%s' is not a directory of headers: more than %d files or %zu MiB", dir,
-			MAX_FILES, MAX_BYTES >> 20);
+			"'%s' is too large for a directory of headers (limits: %d files, %zu MiB)",
+			dir, MAX_FILES, MAX_BYTES >> 20);
 }
 
 static int read_dir(struct reading *reading, const char *dir, const char *inside, int depth);
@@ -77,7 +77,10 @@ static int read_entry(struct reading *reading, const char *path, const char *ins
 		return read_dir(reading, path, inside, depth + 1);
 	if (S_ISREG(st.st_mode))
 		return read_file(reading, path);
-	/* a link's target is read in its own place if inside, and hidden by the jail if outside */
+	/*
+	 * of a symlink, only the target path is added: a target inside is read in its own place,
+	 * and the jail hides a target outside
+	 */
 	n = S_ISLNK(st.st_mode) ? readlink(path, target, sizeof(target)) : 0;
 	kl_digest_add(reading->digest, target, n > 0 ? (size_t)n : 0);
 	return 0;
@@ -98,7 +101,7 @@ static int read_dir(struct reading *reading, const char *dir, const char *inside
 }
 
 /*
- * -- lookup ---------------------------------------------------------------------------------------
+ * -- finding the configured directories ----------------------------------------------------------
  */
 
 static int not_set(const char *name)
@@ -149,7 +152,7 @@ int kl_headers_find(struct kl_map *known, struct kl_repo *repo, const struct kl_
 }
 
 /*
- * -- use ------------------------------------------------------------------------------------------
+ * -- using the directories in a compiler run -----------------------------------------------------
  */
 
 void kl_headers_flags(struct kl_strvec *argv, const struct kl_map *known,

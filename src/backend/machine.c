@@ -10,7 +10,7 @@
 #include "base/proc.h"
 #include "base/vec.h"
 
-/* The levels of the x86-64 psABI, with the names of their flags in /proc/cpuinfo. */
+/* The flags in /proc/cpuinfo that each x86-64 psABI level requires beyond the level below it. */
 static const char *const level_flags[] = {
 	NULL,
 	"",
@@ -20,7 +20,10 @@ static const char *const level_flags[] = {
 };
 #define LEVELS 4
 
-/* The value of the first line with a key, such as "flags\t\t: fpu vme ..."; "" if none. */
+/*
+ * Return the value of the first line with the given key, such as "flags\t\t: fpu vme ..."; "" if
+ * there is no such line.
+ */
 static char *cpuinfo_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -82,7 +85,7 @@ static int find_compiler(struct kl_platform *platform)
 	if (err == KL_EINTR)
 		return err;
 	if (err < 0)
-		return kl_error_hint(kl_error(KL_ECANNOT, "no C compiler: 'gcc' does not run"),
+		return kl_error_hint(kl_error(KL_ECANNOT, "no C compiler found: cannot run 'gcc'"),
 				     "install gcc, or run 'make deps'");
 	kl_buf_rtrim(&buf);
 	snprintf(platform->compiler, sizeof(platform->compiler), "gcc %.40s", buf.ptr);

@@ -5,13 +5,13 @@
 #include "event/platform.h"
 
 /*
- * machine - the processor and compiler of this machine, as the platform of kernels in C.
+ * machine - detects the platform of kernels in C: the processor and compiler of this machine.
  */
 
 /**
- * Detect the platform. `want` is a level, "cpu/x86-64-v1" to "-v4"; NULL: the highest level of the
- * processor, at most v3. KL_EINVALID: `want` is unknown. KL_ECANNOT: the processor does not support
- * it, or there is no compiler.
+ * Detect the platform. `want` is the requested level, "cpu/x86-64-v1" to "cpu/x86-64-v4"; NULL: the
+ * highest level that the processor supports, but at most v3. KL_EINVALID: `want` is unknown.
+ * KL_ECANNOT: the processor does not support the level, or there is no compiler.
  */
 int kl_machine_platform(struct kl_platform *out, const char *want);
 

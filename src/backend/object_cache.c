@@ -13,8 +13,7 @@
 #include "event/event.h"
 
 #define MAGIC "klineage object "
-#define HEAD \
-	(sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2) /* both digests, a space, a newline */
+#define HEAD (sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2) /* two digests, a space, a newline */
 #define MAX_BYTES ((size_t)64 << 20)
 
 static char *path_of(struct kl_repo *repo, const char *hex)
@@ -31,7 +30,7 @@ static void head_of(char out[HEAD + 1], const char *hex, const char *object, siz
 	snprintf(out, HEAD + 1, MAGIC "%s %s\n", hex, own);
 }
 
-/* Another user who can write an entry could forge the truth: trust only our own files. */
+/* Does only our own user have write access to the file? Anyone else could have forged an oracle. */
 static bool is_ours(int fd)
 {
 	struct stat st;

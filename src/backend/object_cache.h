@@ -6,10 +6,10 @@
 #include "text/digest.h"
 
 /*
- * object_cache - objects that this clone compiled, kept for other candidates and sessions: oracles
- * in both arithmetics and the runtime of kernels. An entry is the file
- * $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the key>: a line with the key and the
- * SHA-256 of the object, then the object (docs/formats.md, "Cache").
+ * object_cache - keeps objects that this clone compiled for other candidates and sessions: oracles
+ * in both arithmetics, the runtime that kernels are linked with, and the library that records
+ * lookups. An entry is the file $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the key>: a
+ * line with the key and the SHA-256 of the object, then the object (docs/formats.md, "Cache").
  *
  * The key is a digest of everything that the object depends on. Only objects compiled by this clone
  * are stored. An entry that is damaged, owned by another user or writable by others is ignored.
@@ -18,16 +18,19 @@
  */
 
 /**
- * Start a key with the kind of object, the gate's policy and this program's version. The caller
- * adds to it and ends it.
+ * Start a key with the kind of object (`what`: "runtime"), the gate's policy and this program's
+ * version. The caller adds what else the object depends on and ends the digest.
  */
 struct kl_digest *kl_objects_key(const char *what);
 
-/** Copy an entry to `path`. KL_ENOTFOUND (no message set): there is none. */
+/**
+ * Copy the object with key `hex` to the file `path`. KL_ENOTFOUND (no message set): it is not
+ * cached.
+ */
 int kl_objects_get(struct kl_repo *repo, const char hex[KL_DIGEST_HEX], const char *path);
 /**
- * Store the file `path`. Failures (such as a full disk) are ignored: the object will be compiled
- * again.
+ * Store the file `path` as the object with key `hex`. Failures (such as a full disk) are ignored,
+ * because the object can be compiled again.
  */
 void kl_objects_put(struct kl_repo *repo, const char hex[KL_DIGEST_HEX], const char *path);
 

@@ -53,7 +53,10 @@ static int64_t file_mib(const struct kl_tool *tool)
 	return tool->file_mib ? tool->file_mib : KL_TOOL_OUTPUT_MIB;
 }
 
-/* Spell paths as the contract does: "src-kernel/a.c:1" becomes "a.c:1". */
+/*
+ * Remove a prefix of paths, so that messages name files as the contract does: "src-kernel/a.c:1"
+ * becomes "a.c:1".
+ */
 static void strip_prefix(const char *prefix, struct kl_buf *text)
 {
 	size_t n = strlen(prefix), to = 0;
@@ -71,8 +74,8 @@ static void strip_prefix(const char *prefix, struct kl_buf *text)
 }
 
 /*
- * The limit is one of processor time. The limit of real time is only there to end at all: a machine
- * that is busy with other things says nothing about a source.
+ * Return the limit of processor time. A source is judged only by this limit. The limit of
+ * wall-clock time only ensures that a run ends, because a run can also be slow on a busy machine.
  */
 static int64_t cpu_ms(const struct kl_tool *tool)
 {
@@ -133,7 +136,7 @@ int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_bu
 	kl_buf_add(&tool->log, text.ptr, text.len < room ? text.len : room);
 	if (res.truncated) {
 		*tool->class_ = "compile";
-		return kl_error(KL_ENO, "%s: absurdly large output", what);
+		return kl_error(KL_ENO, "%s: the output is too large", what);
 	}
 	return res.exit || res.signal || res.timed_out ? explain(tool, &res, what, text.ptr) : 0;
 }

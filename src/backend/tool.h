@@ -7,47 +7,48 @@
 #include "text/digest.h"
 
 /*
- * tool - runs a compiler, assembler or disassembler on untrusted files, in the compile jail. If it
- * fails, the error message is one line with the reason. Sources are written below the work
- * directory; the output is a file there, or text.
+ * tool - runs a compiler, assembler or disassembler on untrusted files, in the compile jail. If the
+ * tool fails, the error message is one line with the reason. The caller writes the sources below
+ * the work directory; the tool writes its output to a file there, or to stdout.
  *
  *	kl_tool_put(dir, "src-kernel", "a.c", data, len);
  *	struct kl_tool t = { .jail = j, .dir = dir, .prefix = "src-kernel/", .class_ = &class_ };
  *	kl_tool_run(&t, &argv, NULL, "compiling 'a.c'");
  */
-#define KL_TOOL_MS 30000    /* processor time of one process */
-#define KL_TOOL_PATIENCE 20 /* times as long in real time */
-#define KL_TOOL_MIB 4096    /* address space of one process */
+#define KL_TOOL_MS 30000 /* limit of the processor time of one process */
+/* the limit of wall-clock time is so many times that of processor time */
+#define KL_TOOL_PATIENCE 20
+#define KL_TOOL_MIB 4096 /* limit of the address space of one process */
 #define KL_TOOL_OUTPUT_MIB 64
 #define KL_TOOL_TEMPLATES_MIB 512 /* intermediate files of C++ templates are large */
 #define KL_TOOL_LOG_MAX 16384
 
 struct kl_tool {
 	const struct kl_jail *jail;
-	const char *dir;             /* absolute; the only writable directory */
-	const char *prefix;          /* removed from messages: "src-kernel/" */
+	const char *dir;             /* work directory: absolute; the tool can write only there */
+	const char *prefix;          /* removed from paths in the tool's messages: "src-kernel/" */
 	const char *const *readable; /* as in struct kl_jail_run */
 	const char *const *env;
-	int64_t limit_ms;    /* processor time, used if the jail sets no limit; 0: 30 s */
-	int64_t file_mib;    /* largest file; 0: 64 MiB */
+	int64_t limit_ms;    /* limit of processor time, unless `jail` has one; 0: 30 s */
+	int64_t file_mib;    /* limit of the size of a file; 0: 64 MiB */
 	const char **class_; /* set to "compile" when the tool refuses its input */
-	struct kl_buf *said; /* receives the messages of the last run; NULL: unused */
-	/* messages of all runs, cut at 16 KiB; the caller releases it */
+	struct kl_buf *said; /* receives the tool's messages of the last run; NULL: not wanted */
+	/* the tool's messages of all runs, cut at 16 KiB; the caller releases it */
 	struct kl_buf log;
 };
 
 /**
- * Run a tool. `out` receives its stdout, or is NULL; `what` describes the run in messages. KL_ENO:
- * the tool refused its input or exceeded the gate's limit of processor time, memory or output; the
- * message is its first error as "file:line: ...". KL_ECANNOT: the tool is not installed, or the
- * machine is in trouble (backend/tool_failure.h).
+ * Run a tool. `out` receives its stdout; NULL: it is discarded. `what` describes the run in
+ * messages. KL_ENO: the tool refused its input (the message is its first error as "file:line: ...")
+ * or exceeded the gate's limit of processor time, memory or output. KL_ECANNOT: the tool is not
+ * installed, or failed because of the machine (backend/tool_failure.h).
  */
 int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_buf *out,
 		const char *what);
 
-/** Write `dir`/`sub`/`path` and create its directories. */
+/** Write the file `dir`/`sub`/`path`, and create the directories above it. */
 int kl_tool_put(const char *dir, const char *sub, const char *path, const void *data, size_t len);
-/** Copy the file `name` of templates/runtime to `dir`/rt/`name`, unless it exists. */
+/** Copy the file `name` of templates/runtime to `dir`/rt/`name`, unless that exists. */
 int kl_tool_put_runtime(const char *dir, const char *name);
 /** Add the bytes of the file `name` of templates/runtime to a digest. */
 int kl_tool_digest_runtime(struct kl_digest *digest, const char *name);

@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-/* One line of a log. */
+/* One line of a tool's messages. */
 struct line {
 	const char *text;
 	size_t n;
@@ -42,7 +42,7 @@ static bool ends_with(const struct line *line, const char *what)
 	return end >= n && !memcmp(line->text + end - n, what, n);
 }
 
-/* "a.c:3:5:", "{standard input}:3:", "a.cu(3):": a place in the input. */
+/* Does the line name a place in the input: "a.c:3:5:", "{standard input}:3:", "a.cu(3):"? */
 static bool has_place(const struct line *line)
 {
 	for (size_t i = 1; i + 1 < line->n; i++) {
@@ -61,7 +61,7 @@ static bool has_place(const struct line *line)
 	return false;
 }
 
-/* What the system says when it has not enough of something. */
+/* Error texts of the system for a lack of memory, disk space or descriptors, or a failing disk. */
 static const char *const shortages[] = {
 	"No space left on device", "Disk quota exceeded",
 	"Too many open files",     "Too many open files in system",
@@ -78,7 +78,7 @@ static bool is_shortage(const struct line *line)
 	return false;
 }
 
-/* Headers that every C compiler has. Without them the machine has no complete compiler. */
+/* Is a standard header missing? Then the compiler is not completely installed. */
 static bool lacks_header(const struct line *line)
 {
 	static const char *const names[] = {
@@ -98,7 +98,7 @@ static bool lacks_header(const struct line *line)
 	return false;
 }
 
-/* Lines that tell of the machine, wherever they stand in the log. */
+/* Does the line say that the machine is in trouble? */
 static bool is_trouble(const struct line *line)
 {
 	static const char *const words[] = {
@@ -115,7 +115,10 @@ static bool is_trouble(const struct line *line)
 
 	if (lacks_header(line))
 		return true;
-	/* a place: the text behind it is the input's own, but for the compiler's last word */
+	/*
+	 * text after a place can quote the input, except in fatal and internal errors of the
+	 * compiler
+	 */
 	if (has_place(line))
 		return has(line, "atal error: ") ? is_shortage(line) :
 						   has(line, "internal compiler error");
@@ -125,7 +128,7 @@ static bool is_trouble(const struct line *line)
 	return is_shortage(line);
 }
 
-/* Lines that tell of the input. */
+/* Does the line say that the input is wrong? */
 static bool is_complaint(const struct line *line)
 {
 	static const char *const linker[] = { "undefined reference to ", "multiple definition of ",
@@ -134,7 +137,7 @@ static bool is_complaint(const struct line *line)
 	static const char *const device[] = { "ptxas ", "nvlink ", "nvdisasm ",
 					      "nvcc ",  "Error: ", "error: " };
 
-	/* of the whole text, the assembler says no line */
+	/* for errors of the whole text, the assembler gives no line number */
 	if (has_place(line) || !strncmp(line->text, "{standard input}: Error: ", 25))
 		return has(line, "error") || has(line, "Error");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(linker); i++)
@@ -170,7 +173,9 @@ static bool has_text(const struct line *line)
 	return line->n > 0;
 }
 
-/* Copy a line; a place in nvcc's form, "a.cu(3): error: x", becomes "a.cu:3: error: x". */
+/*
+ * Copy a line. A place in nvcc's form is rewritten: "a.cu(3): error: x" becomes "a.cu:3: error: x".
+ */
 static char *plain_place(const struct line *line)
 {
 	const char *open = memchr(line->text, '(', line->n);
@@ -184,7 +189,7 @@ static char *plain_place(const struct line *line)
 			   open + digits + 2);
 }
 
-/* Was a limit lower than ours before we set it? Ours can only lower it. */
+/* Was our hard limit already lower than the gate's limit `ours`, which then had no effect? */
 static bool is_starved(int resource, int64_t ours)
 {
 	struct rlimit limit;
@@ -193,7 +198,7 @@ static bool is_starved(int resource, int64_t ours)
 	       (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < (rlim_t)ours);
 }
 
-/* Does a line have the words that is about no place in the input? */
+/* Are the words in a line that does not name a place in the input? */
 static bool log_has(const struct kl_tool_failure *failure, const char *words)
 {
 	struct line line = { failure->log, 0 };
@@ -205,8 +210,9 @@ static bool log_has(const struct kl_tool_failure *failure, const char *words)
 }
 
 /*
- * A program that ignores the signal of the limit, as one of nvcc's does, is killed a second later;
- * the shell that nvcc runs it by reports this.
+ * Did the tool exceed the limit of processor time? A program that ignores SIGXCPU, as one of nvcc's
+ * programs does, is killed a second later; then the shell that nvcc started it with reports
+ * "Killed".
  */
 static bool ran_too_long(const struct kl_tool_failure *failure)
 {
@@ -219,7 +225,7 @@ static bool ran_too_long(const struct kl_tool_failure *failure)
 	       (killed && !res->timed_out && res->wall_ns >= failure->cpu_ms * 1000000);
 }
 
-/* Has the machine as much memory left as the gate's limit? */
+/* Does the machine have at least `mib` MiB of memory available? */
 static bool has_memory(int64_t mib)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -234,7 +240,10 @@ static bool has_memory(int64_t mib)
 	return at && sscanf(at + 13, "%lld", &kib) == 1 && kib / 1024 >= mib;
 }
 
-/* The gate's own limits. Sets the message of KL_ENO, or returns 0. */
+/*
+ * Check whether the tool exceeded one of the gate's own limits. KL_ENO: it did; the message names
+ * the limit.
+ */
 static int check_limits(const struct kl_tool_failure *failure)
 {
 	const struct kl_proc_result *res = failure->res;
@@ -262,7 +271,7 @@ static int trouble(const struct kl_tool_failure *failure, const struct line *lin
 
 	if (res->timed_out)
 		return kl_error(KL_ECANNOT,
-				"%s: the machine gave it too little processor time: stopped after "
+				"%s: the machine is too busy: stopped after "
 				"%lld s",
 				failure->what, (long long)(res->wall_ns / 1000000000));
 	if (res->signal)

@@ -7,25 +7,27 @@
 #include "base/proc.h"
 
 /*
- * tool_failure - decides what the failure of a compiler, assembler, linker or disassembler says: that
- * its input is wrong, or that the machine is in trouble.
+ * tool_failure - decides why a compiler, assembler, linker or disassembler failed: because its
+ * input is wrong, or because the machine is in trouble.
  *
- * It is about the input only if a tool says so with a place in it, or if it exceeded the gate's own
- * limit of processor time, memory or output. Everything else is trouble: a signal, a compiler that
- * crashed or lacks a part, a full disk, no memory, no descriptors, a limit that was lower than the
- * gate's before it started. Text of the input can appear in messages, so that a hostile input can
- * make its failure look like trouble; it gains nothing, because trouble is no verdict.
+ * The input is wrong only if the tool's message names a place in the input or is a known complaint
+ * about it, or if the tool exceeded the gate's own limit of processor time, memory or output.
+ * Everything else is trouble of the machine: a signal, a compiler that crashed or lacks a part, a
+ * full disk, no memory, no file descriptors, or a resource limit that was lower than the gate's
+ * before the tool started. Messages can quote the input, so a hostile input can make its failure
+ * look like trouble of the machine; it gains nothing, because that gives no verdict.
  */
 struct kl_tool_failure {
 	const struct kl_proc_result *res;
-	const char *what;                  /* of the run, for messages: "compiling 'a.c'" */
-	const char *log;                   /* its stderr, with paths as in the contract */
-	int64_t cpu_ms, mem_mib, file_mib; /* the gate's limits */
+	const char *what;                  /* describes the run in messages: "compiling 'a.c'" */
+	const char *log;                   /* stderr of the tool, with paths as in the contract */
+	int64_t cpu_ms, mem_mib, file_mib; /* the gate's limits for the run */
 };
 
 /**
- * Returns KL_ENO: it is about the input; the message is the first error as "file:line: ...".
- * KL_ECANNOT: it is about the machine.
+ * Classify a failed run and set the message; never returns 0. KL_ENO: the input is wrong (the
+ * message is the first error as "file:line: ..."), or the tool exceeded a limit. KL_ECANNOT: the
+ * machine is in trouble.
  */
 int kl_tool_failure(const struct kl_tool_failure *failure);
 
