@@ -13,7 +13,8 @@
 #include "event/event.h"
 
 #define MAGIC "klineage object "
-#define HEAD (sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2) /* two digests, a space, a newline */
+#define HEAD \
+	(sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2) /* both digests, a space, a newline */
 #define MAX_BYTES ((size_t)64 << 20)
 
 static char *path_of(struct kl_repo *repo, const char *hex)
