@@ -31,8 +31,8 @@ static int section_runs_at_load(const struct kl_osec *section)
 }
 
 /*
- * Is it a section in which compilers put a kernel's code and data? Neither the type nor the name
- * alone says so: a note can have any name, and a linker goes by both.
+ * Is it a section in which compilers put a kernel's code and data? Check both the type and the
+ * name, because a linker looks at both, and a note can have any name.
  */
 static bool section_is_usual(const struct kl_osec *section)
 {
@@ -55,12 +55,14 @@ static int check_section(const struct kl_osec *section)
 {
 	if (!strcmp(section->name, ".note.GNU-stack")) {
 		if (section->flags & SHF_EXECINSTR)
-			return kl_error(KL_ENO, "asks for an executable stack: "
+			return kl_error(KL_ENO, "needs an executable stack: "
 						"is the address of a nested function taken?");
 		return 0;
 	}
 	if (starts_with(section->name, ".gnu.lto_"))
-		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
+		return kl_error(
+			KL_ENO,
+			"contains the compiler's intermediate form instead of machine code");
 	if (section_runs_at_load(section))
 		return kl_error(KL_ENO, "has code that runs at load: section '%s'", section->name);
 	if (!(section->flags & SHF_ALLOC))
@@ -100,31 +102,35 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_symbol_ind
 	if (!symbol->name[0] || symbol->type == STT_FILE || symbol->type == STT_SECTION)
 		return 0;
 	if (symbol->type == STT_GNU_IFUNC)
-		return kl_error(KL_ENO, "chooses '%s' at load (IFUNC)", symbol->name);
+		return kl_error(KL_ENO, "selects the code of '%s' at load (IFUNC)", symbol->name);
 	if (symbol->type == STT_TLS)
 		return kl_error(KL_ENO, "has the thread-local variable '%s'", symbol->name);
 	if (symbol->sec == KL_SYM_ABS)
 		return kl_error(KL_ENO, "gives '%s' an absolute address", symbol->name);
 	if (symbol->sec == KL_SYM_UNDEF) {
-		/* the assembler adds it for position-independent code */
+		/* the assembler adds this symbol to position-independent code */
 		if (!strcmp(symbol->name, "_GLOBAL_OFFSET_TABLE_"))
 			return 0;
 		if (kl_symbol_kind(symbol->name) != KL_SYMBOL_FOREIGN ||
 		    (defined && kl_symbol_index_find(defined, symbol->name)))
 			return 0;
 		return kl_error(KL_ENO,
-				"uses '%s', which a kernel may not: "
-				"it may call mem*, str*, libm and malloc",
+				"uses '%s', which is not allowed: "
+				"a kernel may call mem*, str*, libm and malloc",
 				symbol->name);
 	}
-	/* a local symbol interposes nothing, but the facts recognize the allocator by name */
+	/*
+	 * local symbols may have reserved names, except the allocator's, by which the facts
+	 * recognize it
+	 */
 	if (symbol->bind == STB_LOCAL ? kl_symbol_kind(symbol->name) == KL_SYMBOL_ALLOC :
 					kl_symbol_reserved(symbol->name))
 		return kl_error(KL_ENO,
-				"defines '%s', a name of the system's or the gate's: rename it",
+				"defines '%s', a name that the system or the gate uses: rename it",
 				symbol->name);
 	if (symbol->bind == STB_GNU_UNIQUE)
-		return kl_error(KL_ENO, "defines '%s' as unique in the process", symbol->name);
+		return kl_error(KL_ENO, "defines '%s' as unique in the process (STB_GNU_UNIQUE)",
+				symbol->name);
 	return 0;
 }
 
@@ -133,7 +139,7 @@ int kl_audit_object(const struct kl_object *object, const struct kl_symbol_index
 	int err;
 
 	if (object->etype != ET_REL)
-		return kl_error(KL_ENO, "is no relocatable object");
+		return kl_error(KL_ENO, "is not a relocatable object");
 	err = check_sections(object);
 	for (size_t i = 0; !err && i < object->nsym; i++)
 		err = check_symbol(&object->sym[i], defined);

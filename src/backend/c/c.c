@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c - the backend of C: gcc and this machine's processor */
+/* c - the backend of kernels in C: compiles with gcc and runs on this machine's processor */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +18,11 @@ struct session {
 	struct kl_backend_session lent;
 	struct kl_platform platform;
 	struct kl_compile_tools tools;
-	char *lookups; /* path of the library of lookups.h; NULL until it is made */
+	/* path of the library that records lookups (lookups.h); NULL: not built yet */
+	char *lookups;
 };
 
-/* --- platforms ------------------------------------------------------------------------------ */
+/* --- finding the platform ------------------------------------------------------------------- */
 
 static bool owns_platform(const char *platform)
 {
@@ -38,7 +39,7 @@ static int guess_platform(char **id, const struct kl_surface *surface, const cha
 	return err;
 }
 
-/* A C kernel names no platform, so the copy is unchanged. */
+/* Return an unchanged copy, because a kernel in C does not name its platform. */
 static int port_surface(struct kl_surface **out, const struct kl_surface *surface,
 			const char *platform)
 {
@@ -53,7 +54,7 @@ static int platform_of(struct kl_platform *out, void *state, const struct kl_sur
 	return 0;
 }
 
-/* --- a session ------------------------------------------------------------------------------ */
+/* --- opening a session and compiling what it needs ------------------------------------------ */
 
 static void close_session(void *state)
 {
@@ -64,7 +65,7 @@ static void close_session(void *state)
 	free(session);
 }
 
-/* The libraries are as much a part of what is judged as the compiler is. */
+/* Append the libraries to the compiler's version, because verdicts depend on both. */
 static void name_libraries(struct session *session)
 {
 	char *compiler = session->platform.compiler;
@@ -136,7 +137,10 @@ static int lookups_key(char hex[KL_DIGEST_HEX], const struct session *session)
 	return err;
 }
 
-/* The same for the library that watches the compiler. */
+/*
+ * Compile the library that records the compiler's lookups once per session, or copy it from the
+ * cache.
+ */
 static int make_lookups(struct session *session)
 {
 	struct kl_repo *repo = session->lent.repo;
@@ -167,9 +171,11 @@ static int prepare_session(void *state, const struct kl_surface *surface)
 	return err ? err : make_lookups(state);
 }
 
-/* --- compiling ------------------------------------------------------------------------------ */
+/* --- compiling kernels and oracles ---------------------------------------------------------- */
 
-/* Copy the library that watches gcc into a jail's directory, the only place where gcc can reach it. */
+/*
+ * Copy the library that records gcc's lookups into a jail's work directory, where gcc can load it.
+ */
 static int copy_lookups(const struct session *session, const char *dir)
 {
 	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, KL_LOOKUPS_LIBRARY);
@@ -209,7 +215,7 @@ static int add_recipe(struct kl_digest *key, const void *state)
 	return err ? err : kl_compile_digest_runtime(key);
 }
 
-/* --- judging -------------------------------------------------------------------------------- */
+/* --- describing jobs, and the row of the table ---------------------------------------------- */
 
 static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 {
@@ -230,8 +236,9 @@ const struct kl_backend kl_backend_c = {
 	.words = &words,
 	.surface = KL_SURFACE_C,
 	/*
-	 * Generous peaks of one core. All bytes can come from a near cache, so their rate is that
-	 * of two 64-byte loads per cycle at 6 GHz; operations are two 16-lane FMAs per cycle.
+	 * Generous peaks of one core at 6 GHz. Bytes: two 64-byte loads per cycle, because all data
+	 * can come from the nearest cache. Operations: two 16-lane FMAs per cycle, each counted as
+	 * two operations.
 	 */
 	.peak = { .bytes_per_ns = 768, .flops_per_ns = 384 },
 	.describe = describe_job,

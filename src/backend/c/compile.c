@@ -17,9 +17,8 @@
 #include "image/code_check.h"
 
 /*
- * These flags come after the contract's, so that the contract's cannot override them. Calls are
- * made as through the PLT (-fplt): every call remains visible as a call, and the gate links it to
- * its target directly.
+ * These flags follow the contract's flags, so that the contract cannot override them. With -fplt
+ * every call stays a call instruction; the gate links it to its target directly.
  */
 static const char *const fixed_flags[] = { "-fPIC",
 					   "-fvisibility=default",
@@ -48,21 +47,23 @@ static const char *const fixed_flags[] = { "-fPIC",
 					   "-pipe",
 					   NULL };
 
-/* How many layouts of an image are tried. */
+/* limit of the layouts of an image that are tried */
 #define MOST_SHIFTS 8u
 
 /* The build of one image in `dir` (the jail's work directory). */
 struct build {
 	const struct kl_compile_tools *tools;
-	const char *dir, *name, *entry; /* name: of the folder of objects and of the image */
+	/* name: the stem of the image, and the folder of its objects */
+	const char *dir, *name, *entry;
 	const struct kl_file *file;
 	size_t nfile;
-	const struct kl_strvec *flags; /* the contract's; NULL if none */
-	const char *const *extra;      /* ours, before fixed_flags; NULL if none */
+	const struct kl_strvec *flags; /* the contract's flags; NULL: none */
+	/* the gate's flags for an oracle, before fixed_flags; NULL: the sources are a kernel */
+	const char *const *extra;
 	const char **class_;
 	struct kl_object **obj;
 	size_t nobj;
-	struct kl_strvec objpath; /* relative to dir */
+	struct kl_strvec objpath; /* paths of the objects, relative to `dir` */
 	struct kl_code code;
 	struct kl_tool tool;
 };
@@ -101,7 +102,10 @@ static int lay_out(const struct build *build)
 	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.h");
 }
 
-/* The command of the compiler up to what it is to do, with headers in `folder`. */
+/*
+ * Add the compiler and its flags, but not -c, -E or any file. Headers are in `folder`. `ours`: for
+ * the gate's runtime.
+ */
 static void add_command(struct kl_strvec *argv, const struct build *build, const char *folder,
 			bool ours)
 {
@@ -144,7 +148,7 @@ static int audit_failed(struct build *build, int err, const char *what)
 	return err;
 }
 
-/* An oracle may include the gate's headers. */
+/* Check which files the sources looked for. An oracle may also include the gate's headers. */
 static int check_lookups(struct build *build)
 {
 	KL_AUTO(kl_freep) char *sources = kl_asprintf("src-%s", build->name);
@@ -157,7 +161,10 @@ static int check_lookups(struct build *build)
 	return audit_failed(build, kl_lookups_check(build->dir, build->name, &rules), "the kernel");
 }
 
-/* If the compiler failed because the jail hides a file, the source is wrong: it looked for the file. */
+/*
+ * The compiler failed. If a source looked for a file that is not allowed, refuse the source: the
+ * failure can be due to the file that the jail hides.
+ */
 static int explain_trouble(struct build *build)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
@@ -238,7 +245,7 @@ static int audit_objects(struct build *build)
 	return audit_failed(build, err, "the kernel");
 }
 
-/* -- the runtime and the libraries ---------------------------------------------------------------- */
+/* -- compiling the runtime, opening the libraries ---------------------------------------------- */
 
 static const char *const runtime_files[] = { "kernel_runtime.c", "runtime.c", "system.c" };
 
@@ -290,7 +297,8 @@ int kl_compile_runtime(struct kl_compile_tools *tools, const char *dir)
 
 	if (!err && !tools->runtime)
 		err = kl_object_read(&tools->runtime, path);
-	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the runtime of kernels") : err;
+	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the runtime that kernels are linked with") :
+			       err;
 }
 
 int kl_compile_digest_runtime(struct kl_digest *digest)
@@ -302,7 +310,7 @@ int kl_compile_digest_runtime(struct kl_digest *digest)
 	return err;
 }
 
-/* -- where and when ------------------------------------------------------------------------------ */
+/* -- compiling a kernel and checking its sources ------------------------------------------------ */
 
 static void source_command(struct kl_strvec *argv, const void *payload, const char *folder)
 {
@@ -322,7 +330,10 @@ static int check_conditions(void *ctx)
 	return kl_conditions_check(ctx);
 }
 
-/* Compile and audit the sources of a kernel, and meanwhile check what they depend on. */
+/*
+ * Compile and audit the sources of a kernel. At the same time check that they do not depend on the
+ * directory or the date.
+ */
 static int compile_kernel(struct build *build)
 {
 	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s-conditions", build->dir);
@@ -339,7 +350,10 @@ static int compile_kernel(struct build *build)
 	int err;
 
 	kl_tasks_run(task, 2);
-	/* if both fail, the first says more about the source */
+	/*
+	 * if both fail, report the compiler's or the audit's error, which says more about the
+	 * source
+	 */
 	err = kl_task_result(&task[0]);
 	if (!err && (err = kl_task_result(&task[1])) == KL_ENO)
 		*build->class_ = "cheat";
@@ -349,7 +363,7 @@ static int compile_kernel(struct build *build)
 	return err;
 }
 
-/* -- from sources to an image -------------------------------------------------------------------- */
+/* -- linking an image and checking it ------------------------------------------------------------ */
 
 static int link_objects(struct kl_buf *out, struct build *build, unsigned shift)
 {
@@ -370,7 +384,10 @@ static int link_objects(struct kl_buf *out, struct build *build, unsigned shift)
 	return err;
 }
 
-/* Linking filled in references, so the bytes that will run are not those of the objects. */
+/*
+ * Check the linked code again, because linking filled in references that the audit of the objects
+ * did not see.
+ */
 static int check_image(struct build *build, const struct kl_image *image)
 {
 	int err = kl_code_check(image);
@@ -391,8 +408,9 @@ static int link_shifted(struct kl_buf *bytes, struct kl_image *image, struct bui
 }
 
 /*
- * A distance between two places can have the bytes of an instruction that must not be hidden: that is
- * not the source's doing, so try others. If none helps, the bytes are in the source.
+ * Link, and if the code contains the bytes of a hidden instruction, link again with another layout:
+ * the bytes can be a distance between two places, which is not the source's fault. If no layout
+ * helps, the bytes come from the source, and the check reports them.
  */
 static int link_image(struct kl_buf *bytes, struct build *build)
 {
@@ -411,7 +429,9 @@ static int link_image(struct kl_buf *bytes, struct build *build)
 	return err ? err : check_image(build, &image);
 }
 
-/* Compile the sources to dir/<name>.image and audit it; leaves the parsed code in `build`. */
+/*
+ * Compile the sources to the audited image `dir`/<name>.image. Leaves the parsed code in `build`.
+ */
 static int build_image(struct build *build, char **path, char digest[KL_DIGEST_HEX])
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.image", build->name);
@@ -419,7 +439,7 @@ static int build_image(struct build *build, char **path, char digest[KL_DIGEST_H
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	int err = lay_out(build);
 
-	if (!err) /* an oracle is trusted */
+	if (!err) /* an oracle's sources are trusted not to depend on where they are compiled */
 		err = build->extra ? compile_and_audit(build) : compile_kernel(build);
 	if (!err)
 		err = link_image(&bytes, build);
@@ -464,7 +484,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 	return 0;
 }
 
-/* -- oracles ----------------------------------------------------------------------------------- */
+/* -- compiling oracles ------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct { const char *prefix, *flags[5]; } arithmetic[] = {
@@ -504,7 +524,7 @@ int kl_compile_oracle(const struct kl_compile_tools *tools, const struct kl_surf
 }
 
 /*
- * -- keys ---------------------------------------------------------------------------------------
+ * -- computing cache keys -----------------------------------------------------------------------
  */
 
 static void add_list(struct kl_digest *digest, const char *const *list)

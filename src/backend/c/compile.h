@@ -10,24 +10,25 @@
 #include "text/digest.h"
 
 /*
- * compile - compiles sources to an audited image, in the compile jail. No byte of it runs before
- * the audit.
+ * compile - compiles sources to an image in the compile jail, and audits it before any of its code
+ * runs.
  *
- * The surface is linked (link.h) with the gate's own runtime (templates/runtime: malloc from the
- * arena, and little else) and the system's libraries, compiled with fixed flags. The contract
- * supplies only the sources and flags of the allow-list (docs/formats.md, "flags").
+ * The surface is compiled with fixed flags and linked (link.h) with the system's libraries and the
+ * gate's own runtime (templates/runtime), which does little more than allocate memory from the
+ * arena. The contract supplies only the sources, and flags of the allow-list (docs/formats.md,
+ * "flags").
  *
  *	kl_compile_tools_open(&tools, jail, platform);
  *	kl_compile_runtime(&tools, dir);
  *	kl_compile_surface(&artefact, &class_, &tools, surface, dir);	from any thread
  */
 
-/* What compiling needs; jail and platform are borrowed. */
+/* What is needed to compile kernels; `jail` and `platform` are borrowed. */
 struct kl_compile_tools {
 	const struct kl_jail *jail;
 	const struct kl_platform *platform;
 	struct kl_libraries *libraries;
-	struct kl_object *runtime; /* NULL: kl_compile_runtime() was not called */
+	struct kl_object *runtime; /* NULL until kl_compile_runtime() succeeds */
 };
 
 /** Find the libraries that kernels are linked with. KL_ECANNOT: some are not installed. */
@@ -36,35 +37,37 @@ int kl_compile_tools_open(struct kl_compile_tools *out, const struct kl_jail *ja
 void kl_compile_tools_release(struct kl_compile_tools *tools);
 
 /**
- * Compile the runtime, which every kernel is linked with, to `dir`/rt/runtime-<march>.o unless that
+ * Compile the runtime that every kernel is linked with to `dir`/rt/runtime-<march>.o, unless that
  * file exists, and read it.
  */
 int kl_compile_runtime(struct kl_compile_tools *tools, const char *dir);
-/** "rt/runtime-<march>.o"; the caller frees it. */
+/** Return "rt/runtime-<march>.o"; the caller frees it. */
 char *kl_compile_runtime_path(const struct kl_platform *platform);
 /** Add the runtime's sources to a digest. */
 int kl_compile_digest_runtime(struct kl_digest *digest);
 
 /**
- * Compile and audit a surface. The caller frees the artefact. KL_ENO with `*class_` "compile": it
- * does not compile, and the message is the first error; with "cheat": the audit refuses it
- * (constructor, IFUNC, undeclared or reserved symbol, system call, TLS, a section of its own ...),
- * and the message names the reason. KL_ECANNOT: no compiler.
+ * Compile and audit a surface. The caller frees the artefact. KL_ENO with `*class_` "compile": the
+ * surface does not compile, and the message is the first error. KL_ENO with `*class_` "cheat": the
+ * audit refuses the surface (for a constructor, IFUNC, undeclared or reserved symbol, system call,
+ * TLS or user-defined section, among others), and the message names the reason. KL_ECANNOT: there
+ * is no compiler, or the machine is in trouble.
  */
 int kl_compile_surface(struct kl_artefact **out, const char **class_,
 		       const struct kl_compile_tools *tools, const struct kl_surface *surface,
 		       const char *dir);
 
 /**
- * Compile an oracle in one arithmetic to `dir`/truth.image or `dir`/honest.image. KL_ECANNOT: it is
- * not written yet (kl_oracle_filled); KL_EINVALID: it does not compile, or the audit refuses it.
+ * Compile an oracle in one arithmetic to `dir`/truth.image or `dir`/honest.image. KL_ECANNOT: the
+ * oracle is not written yet (kl_oracle_filled); KL_EINVALID: it does not compile, or the audit
+ * refuses it.
  */
 int kl_compile_oracle(const struct kl_compile_tools *tools, const struct kl_surface *surface,
 		      enum kl_oracle which, const char *dir);
 
 /**
- * Add to a key what compiled images depend on besides the contract: the compiler and the
- * libraries, the machine level and the fixed flags.
+ * Add to a digest what compiled images depend on besides the contract: the compiler, the libraries,
+ * the level of x86-64 and the fixed flags.
  */
 void kl_compile_recipe(struct kl_digest *digest, const struct kl_compile_tools *tools);
 

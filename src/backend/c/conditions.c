@@ -11,13 +11,13 @@
 #include "base/key.h"
 #include "base/mem.h"
 
-#define EARLIEST UINT64_C(315532800) /* 1980 */
-#define SPAN UINT64_C(3786912000)    /* 120 years */
+#define EARLIEST UINT64_C(315532800) /* 1 January 1980, in seconds since 1970 */
+#define SPAN UINT64_C(3786912000)    /* 120 years, in seconds */
 
-/* The conditions of one run. */
+/* The conditions of one preprocessor run. */
 struct world {
 	char folder[64];
-	bool absolute; /* sources are named by absolute paths */
+	bool absolute; /* name sources by absolute paths */
 	uint64_t date; /* seconds since 1970 */
 };
 
@@ -96,7 +96,7 @@ static int run_gcc(const struct kl_conditions *conditions, const struct world *w
 	return err;
 }
 
-/* Preprocess it, without the lines that name files. */
+/* Preprocess source `i`. With -P, the output has no lines that name files. */
 static int preprocess(struct kl_buf *out, const struct kl_conditions *conditions,
 		      const struct world *world, size_t i)
 {
@@ -111,7 +111,7 @@ static int preprocess(struct kl_buf *out, const struct kl_conditions *conditions
 	return run_gcc(conditions, world, &argv, out, path);
 }
 
-/* --- what a source depends on ----------------------------------------------------------------- */
+/* --- comparing the preprocessed texts --------------------------------------------------------- */
 
 static bool in_name(char ch)
 {
@@ -128,7 +128,10 @@ static bool has_word(const char *text, size_t len, const char *word)
 	return false;
 }
 
-/* One of the macros that the sources mention, or NULL. */
+/*
+ * Find a macro that can explain the difference; NULL: the sources mention none. Used for the
+ * message.
+ */
 static const char *find_macro(const struct kl_conditions *conditions)
 {
 	static const char *const macros[] = { "__FILE__",     "__BASE_FILE__", "__DATE__",
@@ -160,7 +163,10 @@ static int check_text(const struct kl_conditions *conditions, const struct world
 		err = preprocess(&other, conditions, right, i);
 	if (err < 0)
 		return err;
-	/* this one is no macro: the compiler replaces it */
+	/*
+	 * __builtin_FILE is replaced by the compiler, not by the preprocessor, so the texts do not
+	 * differ
+	 */
 	if (has_word(one.ptr, one.len, "__builtin_FILE") || one.len != other.len ||
 	    memcmp(one.ptr, other.ptr, one.len))
 		return refuse_source(conditions, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* features - features of a kernel in C, read from its instructions */
+/* features - finds the features of a kernel in C in its instructions */
 #include <elf.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 /*
  * Features that a single instruction shows. Patterns match the mnemonic without the leading v of
- * its VEX and EVEX forms. `vec`: whether the operands must, must not or can name vector registers
- * (pextrd is a shuffle, pext is not).
+ * its VEX and EVEX forms. `vec`: whether the operands must (YES), must not (NO) or can (ANY) name
+ * vector registers.
  */
 enum vec { VEC_ANY, VEC_YES, VEC_NO };
 /* clang-format off */
@@ -49,7 +49,7 @@ static const struct { const char *feature; enum vec vec; const char *patterns; }
 };
 /* clang-format on */
 
-/* Packed arithmetic, at any width. */
+/* Packed arithmetic, which shows vec.128, vec.256 or vec.512 by the width of its operands. */
 static const char packed[] =
 	"addp[sd] subp[sd] mulp[sd] divp[sd] sqrtp[sd] rsqrt*p[sd] rcp*p[sd] minp[sd] maxp[sd] "
 	"haddp[sd] hsubp[sd] addsubp[sd] dpp[sd] cmp*p[sd] roundp[sd] rndscalep[sd] getexpp[sd] "
@@ -61,7 +61,10 @@ static const char packed[] =
 	"pcmpeq[bwdq] pcmpgt[bwdq] pcmp[bwdq] pcmpu[bwdq] pcmp*[bwdq] psll[wdq] psrl[wdq] "
 	"psra[wdq] psllv[wdq] psrlv[wdq] psrav[wdq] prol[dq] prolv[dq] pror[dq] prorv[dq] "
 	"plzcnt[dq] pconflict[dq] popcnt[bwdq] pdp* pshld* pshrd* gf2p8* aesenc* aesdec* pclmul*";
-/* Bitwise logic counts from 256 bits on: at 128 compilers use it for scalars (fabs, negation). */
+/*
+ * Bitwise logic shows only vec.256 and vec.512, because compilers use the 128-bit forms for scalars
+ * (fabs, negation).
+ */
 static const char logic[] =
 	"pand por pxor pandn pand[dq] por[dq] pxor[dq] pandn[dq] andp[sd] andnp[sd] orp[sd] "
 	"xorp[sd] pternlog[dq]";
@@ -83,9 +86,9 @@ static bool matches_any(const char *patterns, const char *word)
 	return false;
 }
 
-/* Features that a mnemonic shows, depending on its operands; found once per mnemonic. */
+/* Features that a mnemonic shows. They are looked up once per mnemonic. */
 struct shown {
-	uint32_t vec, scalar; /* bits of by_insn with and without vector operands */
+	uint32_t vec, scalar; /* rows of by_insn, as bits, with and without vector operands */
 	bool packed, logic;
 };
 
@@ -107,7 +110,7 @@ static struct shown *look_up(const char *op)
 	return shown;
 }
 
-/* Is it x ^ x, x == x ...: an idiom for a constant, and no arithmetic? */
+/* Does the instruction only make a constant (x ^ x, x == x, x - x), which is not arithmetic? */
 static bool is_idiom(const struct kl_insn *in, bool logical)
 {
 	const char *first = in->args, *comma = strchr(first, ',');
@@ -123,7 +126,7 @@ static bool is_idiom(const struct kl_insn *in, bool logical)
 struct scan {
 	const struct kl_code *code;
 	struct kl_strvec *out;
-	enum kl_insn_use use; /* instructions of at least this use count */
+	enum kl_insn_use use; /* skip instructions with a lower use */
 	struct kl_map seen;   /* mnemonic -> struct shown */
 	uint32_t bits;
 	bool vec[3], masked, atomic, rep;
@@ -145,10 +148,14 @@ static void scan_insn(struct scan *scan, const struct kl_insn *in)
 		scan->vec[width == 512 ? 2 : width == 256 ? 1 : 0] = true;
 	scan->masked |= width && strstr(in->args, "{%k");
 	scan->atomic |= in->lock;
-	scan->rep |= in->rep && strstr(in->args, "%es:"); /* string instructions, not "repz ret" */
+	/* only string instructions: not "repz ret" */
+	scan->rep |= in->rep && strstr(in->args, "%es:");
 }
 
-/* Record writable static memory, and constant tables of at least a cache line. */
+/*
+ * Record references to writable static data, and to constant tables of at least a cache line (64
+ * bytes).
+ */
 static void scan_data(struct scan *scan, const struct kl_ref *ref)
 {
 	const struct kl_object *object = scan->code->obj[ref->obj];
@@ -162,13 +169,16 @@ static void scan_data(struct scan *scan, const struct kl_ref *ref)
 	if (kl_osec_is_code(sec) || (sec->flags & SHF_MERGE) || sec->size < 64)
 		return;
 	rel = kl_object_rel_at(object, ref->sec, 0);
-	if (rel == object->nrel) /* jump tables have relocations */
+	if (rel == object->nrel) /* a jump table has relocations, a constant table has none */
 		scan->table = true;
 }
 
 static void emit_call(struct scan *scan, const struct kl_insn *in, const struct kl_ref *ref)
 {
-	/* a taken address counts as a call: a kernel has no other use for it */
+	/*
+	 * taking a function's address counts as a call, because a kernel can do nothing else with
+	 * it
+	 */
 	if (ref->kind == KL_REF_EXTERN && kl_symbol_kind(ref->name) == KL_SYMBOL_ALLOC)
 		kl_strvec_push(scan->out, "alloc");
 	else if (ref->kind == KL_REF_EXTERN)
@@ -177,7 +187,10 @@ static void emit_call(struct scan *scan, const struct kl_insn *in, const struct 
 		kl_strvec_push(scan->out, "call.indirect");
 }
 
-/* A jump through a pointer that is no jump through a table of the function is a tail call. */
+/*
+ * Is the instruction a jump through a pointer whose target is not constant? The caller checks that
+ * the function has no jump table; then the jump is a tail call.
+ */
 static bool is_tail_call(const struct scan *scan, size_t func, size_t i)
 {
 	struct kl_ref ref;
@@ -209,11 +222,11 @@ static void scan_refs(struct scan *scan, size_t func)
 		kl_strvec_push(scan->out, "call.indirect");
 }
 
-/* ---- spills and stack ---- */
+/* ---- register spills and large stack frames ---- */
 
 /*
- * The fixed stack slot, such as "16(%rsp)", that an instruction stores to (its last operand) or
- * loads from (its first); NULL if none.
+ * Find the fixed stack slot, such as "16(%rsp)", that an instruction stores to (`store`; its last
+ * operand) or loads from (its first operand). NULL: there is none.
  */
 static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 {
@@ -277,18 +290,18 @@ static void scan_stack(struct scan *scan, size_t func)
 		kl_strvec_push(scan->out, "stack.large");
 }
 
-/* ---- loops and recursion ---- */
+/* ---- nesting of loops over all calls, and recursion ---- */
 
 struct nest {
 	const struct kl_code *code;
 	enum kl_insn_use use;
-	unsigned **depth; /* per function: per instruction */
-	unsigned *total;  /* per function: deepest nest of loops, callees included */
-	char *state;      /* 0 new, 1 on the path, 2 done */
+	unsigned **depth; /* for each function and instruction: loops around it */
+	unsigned *total;  /* for each function: deepest nest of loops, with callees */
+	char *state;      /* for each function: 0 not visited, 1 on the current path, 2 done */
 	bool recursion;
 };
 
-/* The function that an instruction calls, or jumps to the start of; nfunc if none. */
+/* Return the function that an instruction calls, or to whose start it jumps; nfunc: none. */
 static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];
@@ -300,13 +313,13 @@ static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 	if (ref.kind != KL_REF_CODE ||
 	    (!kl_insn_is_call(in) && ref.insn != code->func[ref.func].first))
 		return code->nfunc;
-	/* a jump to the start of its own function is a loop */
+	/* a jump to the start of its own function is a loop, not a call */
 	return ref.func == func && !kl_insn_is_call(in) ? code->nfunc : ref.func;
 }
 
 /*
- * Advance a depth-first walk over the calls of `func`. Returns the next callee to enter; nfunc if
- * `func` is done.
+ * Advance a depth-first search over the calls of `func`. Returns the next callee to enter; nfunc:
+ * all calls of `func` are done.
  */
 static size_t advance_nest(struct nest *nest, size_t func, size_t *next)
 {
@@ -355,7 +368,7 @@ static void walk_nest(struct nest *nest, size_t root)
 	}
 }
 
-/* Does one of the function's instructions count? */
+/* Does the function have an instruction whose use is high enough for this scan? */
 static bool counts(const struct scan *scan, size_t func)
 {
 	const struct kl_func *fn = &scan->code->func[func];
@@ -389,7 +402,8 @@ static void emit_loops(struct scan *scan)
 		if (kl_code_has_table(code, func, scan->use))
 			kl_strvec_push(scan->out, "jump-table");
 	}
-	for (size_t k = 0; k < code->norder; k++) /* includes those only pointed to */
+	/* start at each function: some are reached only by their address */
+	for (size_t k = 0; k < code->norder; k++)
 		walk_nest(&nest, code->order[k]);
 	for (size_t k = 0; k < code->norder; k++)
 		most = nest.total[code->order[k]] > most ? nest.total[code->order[k]] : most;

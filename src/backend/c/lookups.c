@@ -13,7 +13,7 @@
 #define SOURCE "lookups.c"
 #define MAX_RECORD ((size_t)64 << 20)
 
-/* --- recording ---------------------------------------------------------------------------- */
+/* --- recording lookups -------------------------------------------------------------------- */
 
 int kl_lookups_make(const struct kl_jail *jail, const char *dir)
 {
@@ -36,7 +36,8 @@ int kl_lookups_make(const struct kl_jail *jail, const char *dir)
 	if (!err)
 		err = kl_tool_run(&tool, &argv, NULL, "compiling '" SOURCE "'");
 	kl_buf_release(&tool.log);
-	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the gate's own library") : err;
+	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the gate's library that records lookups") :
+			       err;
 }
 
 int kl_lookups_recipe(struct kl_digest *digest)
@@ -46,17 +47,20 @@ int kl_lookups_recipe(struct kl_digest *digest)
 
 void kl_lookups_watch(struct kl_strvec *argv, const char *folder)
 {
-	/* only gcc's programs load it, in the jail: nothing that sets up the jail does */
+	/*
+	 * set the variables by env inside the jail, so that the program that sets up the jail does
+	 * not load the library
+	 */
 	kl_strvec_push(argv, "env");
 	kl_strvec_push(argv, "LD_PRELOAD=" KL_LOOKUPS_LIBRARY);
 	kl_strvec_pushf(argv, "KL_LOOKUPS=%s/lookups", folder);
 }
 
-/* --- what may be looked for ------------------------------------------------------------------ */
+/* --- checking a record ----------------------------------------------------------------------- */
 
 /*
- * The headers of C and POSIX that GNU's library has. Some of these would reveal more of a machine
- * than the compiler does (linux/version.h, gnu/libc-version.h); they are missing here.
+ * The headers of C and POSIX in the GNU C library. Headers that reveal more about a machine than
+ * the compiler does (linux/version.h, gnu/libc-version.h) are left out.
  */
 static const char headers[] =
 	" aio.h alloca.h assert.h byteswap.h complex.h ctype.h dirent.h dlfcn.h endian.h err.h"
@@ -76,7 +80,7 @@ static const char headers[] =
 	" sys/time.h sys/times.h sys/ttydefaults.h sys/types.h sys/ucontext.h sys/uio.h sys/un.h"
 	" sys/unistd.h sys/user.h sys/utsname.h sys/wait.h ";
 
-/* Folders of which every header may be looked for: those that the above include. */
+/* Folders of headers that the headers above include. A source may look for any header in them. */
 static const char *const folders[] = { "bits/", "asm/", "asm-generic/" };
 
 bool kl_lookups_is_header_of_c(const char *name)
@@ -91,8 +95,9 @@ bool kl_lookups_is_header_of_c(const char *name)
 
 struct reader {
 	const struct kl_lookups_rules *rules;
-	struct kl_strvec dirs; /* where the current cc1 searches for headers */
-	bool reading;          /* it has opened a file */
+	/* directories in which the current cc1 process searches for headers */
+	struct kl_strvec dirs;
+	bool reading; /* the current cc1 process has opened a file */
 	size_t compilers, assemblers;
 };
 
@@ -102,8 +107,8 @@ static void reader_release(struct reader *reader)
 }
 
 /*
- * The rest of a path below a folder, without "." and doubled slashes. NULL: it is not below, or it
- * leaves the folder on its way, so that it depends on what the folder is called.
+ * Return the part of a path below a folder, without "." and doubled slashes. NULL: the path is not
+ * below the folder, or contains "..", with which a source could find out the folder's name.
  */
 static char *path_below(const char *folder, const char *path)
 {
@@ -130,7 +135,10 @@ static bool is_below(const char *folder, const char *path)
 	return rest != NULL;
 }
 
-/* As above, but "a/../b" within the sources is fine: "#include "../b.h"" of a file in a folder. */
+/*
+ * Is the path below the folder of sources? It may contain ".." (`#include "../b.h"` in a file of a
+ * subfolder) if it never leaves the folder.
+ */
 static bool is_source(const struct reader *reader, const char *path)
 {
 	size_t n = strlen(reader->rules->sources);
@@ -157,12 +165,12 @@ static int refuse_path(const char *path)
 {
 	return kl_error(
 		KL_ENO,
-		"a source looks for the file '%.200s': it may only look for the kernel's own "
-		"files and for headers of C, so that it is the same on every machine",
+		"a source looks for the file '%.200s': it may look only for the kernel's own "
+		"files and for headers of C, so that it compiles alike on every machine",
 		path);
 }
 
-/* The compiler opens, or tries to open, a header or source. */
+/* Check a header or source that the compiler opened or tried to open. */
 static int check_open(const struct reader *reader, const char *path)
 {
 	if (is_source(reader, path) || is_below(reader->rules->gate, path))
@@ -171,14 +179,20 @@ static int check_open(const struct reader *reader, const char *path)
 		const char *dir = reader->dirs.v[i];
 		KL_AUTO(kl_freep) char *name = path_below(dir, path);
 
-		/* what comes with the compiler is as much a part of a verdict as the compiler */
+		/*
+		 * the compiler's own headers are allowed, because a verdict depends on the compiler
+		 * anyway
+		 */
 		if (name && (strstr(dir, "/gcc/") || kl_lookups_is_header_of_c(name)))
 			return 0;
 	}
 	return refuse_path(path);
 }
 
-/* If the assembler cannot open a file, it fails: a source learns only of files that it can open. */
+/*
+ * Check a file that the assembler opened. If it could not open the file (`there` is false), it
+ * failed, so the source could not use what it found out.
+ */
 static int check_assembler(const struct reader *reader, const char *path, bool there)
 {
 	if (!there || is_source(reader, path) || is_below(reader->rules->objects, path))
@@ -231,7 +245,7 @@ int kl_lookups_check_record(const char *record, size_t len, const struct kl_look
 	}
 	if (!err && (!reader.compilers || reader.compilers != reader.assemblers))
 		err = kl_error(KL_ECANNOT,
-			       "gcc's programs on this machine cannot be watched, so the gate "
+			       "the programs of gcc on this machine cannot be watched, so the gate "
 			       "does not know which files they look for");
 	return err;
 }

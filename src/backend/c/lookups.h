@@ -10,34 +10,41 @@
 #include "text/digest.h"
 
 /*
- * lookups - the files that a compiler looked for while it compiled a kernel, whether they exist or
- * not: templates/runtime/lookups.c records them. A source that can learn which files a machine has
- * (`__has_include`, `#include`, `.incbin`) is compiled to other code elsewhere than what was judged.
+ * lookups - checks which files a compiler looked for while it compiled a kernel. A library in gcc's
+ * programs (templates/runtime/lookups.c) records each lookup, whether the file exists or not. A
+ * source that can find out which files a machine has (`__has_include`, `#include`, `.incbin`) could
+ * compile to other code on another machine.
  *
- * The source may look for the surface's own files, headers that come with the compiler, and headers
- * of the C library; nothing else, even if the jail hides it.
+ * A source may look for files of its surface, for headers that come with the compiler and for
+ * headers of the C library. Looking for any other file is refused, even if the jail hides that
+ * file.
  */
 struct kl_lookups_rules {
-	const char *sources; /* folder of the sources, relative: "src-kernel" */
-	const char *objects; /* folder of the objects, relative */
-	const char *gate;    /* folder with the gate's own headers, relative; NULL: none */
+	const char *sources; /* relative folder of the sources: "src-kernel" */
+	const char *objects; /* relative folder of the objects */
+	/* relative folder of the gate's own headers; NULL: they are not allowed */
+	const char *gate;
 };
 
-/** The library that records, below the directory in which a compiler runs. */
+/** Path of the library that records lookups, relative to the directory in which a compiler runs. */
 #define KL_LOOKUPS_LIBRARY "rt/lookups.so"
 
-/** Make the library in `dir`, unless it is there. */
+/** Compile the library to `dir`/KL_LOOKUPS_LIBRARY, unless that file exists. */
 int kl_lookups_make(const struct kl_jail *jail, const char *dir);
 /** Add the sources of the library to a digest. */
 int kl_lookups_recipe(struct kl_digest *digest);
-/** Begin a command that runs in `dir` and adds to the record `dir`/`folder`/lookups. */
+/**
+ * Start a command line in the empty `argv`, to which the caller adds the compiler. The compiler
+ * then appends its lookups to the record `folder`/lookups below its work directory.
+ */
 void kl_lookups_watch(struct kl_strvec *argv, const char *folder);
 /**
- * Check the record `dir`/`folder`/lookups. KL_ENO: the message names the first file that a source
- * must not look for. KL_ECANNOT: the record is incomplete, so other files can have been looked for.
+ * Check the record `dir`/`folder`/lookups. KL_ENO: a source looked for a file that the rules do not
+ * allow; the message names the first. KL_ECANNOT: the record is damaged or incomplete, so lookups
+ * could be missing.
  */
 int kl_lookups_check(const char *dir, const char *folder, const struct kl_lookups_rules *rules);
-/** The same for the bytes of a record. */
+/** Check the bytes of a record as kl_lookups_check() does. */
 int kl_lookups_check_record(const char *record, size_t len, const struct kl_lookups_rules *rules);
 
 /** Is it a header of the C library, such as "stdint.h" or "bits/types.h"? */

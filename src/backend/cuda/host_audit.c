@@ -150,7 +150,7 @@ static int check_symbol(const struct kl_osym *symbol)
 		return kl_error(KL_ENO, "defines '%s' as unique in the process", symbol->name);
 	if (symbol->bind != STB_LOCAL && kl_host_symbol_reserved(symbol->name))
 		return kl_error(KL_ENO,
-				"defines '%s', a name of the system's or the gate's: rename it",
+				"defines '%s', a name that the system or the gate uses: rename it",
 				symbol->name);
 	return 0;
 }
