@@ -13,19 +13,19 @@
 #define MAGIC "!<arch>\n"
 #define MAGIC_BYTES ((size_t)8)
 #define HEADER_BYTES ((size_t)60)
-#define SIZE_AT 48 /* in a member's header: ten digits */
+#define SIZE_AT 48 /* offset of the size in a member's header: ten digits */
 #define SIZE_DIGITS 10
 
 struct entry {
-	const char *symbol; /* in the mapped file */
-	size_t at;          /* position of the member's header */
+	const char *symbol; /* points into the mapped file */
+	size_t at;          /* position of the member's header in the file */
 };
 
 struct kl_archive {
 	char *path;
 	unsigned char *bytes; /* NULL: not mapped */
 	size_t len;
-	struct entry *entry; /* sorted */
+	struct entry *entry; /* sorted by symbol */
 	size_t n;
 };
 
@@ -48,7 +48,8 @@ const void *kl_archive_bytes(const struct kl_archive *archive, size_t *len)
 
 static int bad_archive(const struct kl_archive *archive)
 {
-	return kl_error(KL_EINVALID, "'%s' is no library with a table of symbols", archive->path);
+	return kl_error(KL_EINVALID, "'%s' is not a library with a table of symbols",
+			archive->path);
 }
 
 static int map_file(struct kl_archive *archive)
@@ -71,7 +72,9 @@ static int map_file(struct kl_archive *archive)
 	return memcmp(map, MAGIC, MAGIC_BYTES) ? bad_archive(archive) : 0;
 }
 
-/* The bytes of the member whose header is at `at`; false: it lies outside the file. */
+/*
+ * Find the bytes of the member whose header is at `at`. False: the member extends beyond the file.
+ */
 static bool find_member(const struct kl_archive *archive, size_t at, const unsigned char **data,
 			size_t *len)
 {
@@ -99,7 +102,10 @@ static int by_symbol(const void *left, const void *right)
 	return order ? order : (entry->at > other->at) - (entry->at < other->at);
 }
 
-/* The first member: the number of symbols, the position of each one's member, their names. */
+/*
+ * Read the table of symbols, which is the first member: the number of symbols, then for each the
+ * position of its member, then all names.
+ */
 static int read_symbols(struct kl_archive *archive)
 {
 	const unsigned char *data;

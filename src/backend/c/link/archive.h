@@ -5,22 +5,28 @@
 #include "backend/c/link/object.h"
 
 /*
- * archive - a static library of the system, such as libm.a: its table of symbols, and its members
- * as objects. The file is mapped; several threads can read from one archive.
+ * archive - reads a static library of the system, such as libm.a: its table of symbols, and its
+ * members as objects. The file is mapped into memory. Several threads can read from one archive.
  */
 struct kl_archive;
 
-/** KL_ENOTFOUND: there is no such file; KL_EINVALID: it is no archive with a table of symbols. */
+/**
+ * Map an archive. KL_ENOTFOUND: the file does not exist; KL_EINVALID: it is not an archive with a
+ * table of symbols.
+ */
 int kl_archive_open(struct kl_archive **out, const char *path);
 void kl_archive_free(struct kl_archive *archive);
 KL_DEFINE_CLEANUP(struct kl_archive *, kl_archive_free)
 
-/** The bytes of the file. */
+/** Return the bytes of the file, which the archive owns, and set *len to their number. */
 const void *kl_archive_bytes(const struct kl_archive *archive, size_t *len);
 
-/** Find the member that defines a symbol: its position in the file, or 0. */
+/** Return the position in the file of the member that defines a symbol; 0: no member does. */
 size_t kl_archive_find(const struct kl_archive *archive, const char *symbol);
-/** Read the member at a position. The caller frees the object. */
+/**
+ * Read the member at position `at` as an object, which the caller frees. KL_EINVALID: the archive
+ * is damaged; other errors are those of kl_object_parse().
+ */
 int kl_archive_member(struct kl_object **out, const struct kl_archive *archive, size_t at);
 
 #endif

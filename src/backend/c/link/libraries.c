@@ -22,11 +22,13 @@ void kl_libraries_free(struct kl_libraries *libraries)
 	free(libraries);
 }
 
-/* The directories that gcc searches, from its line "libraries: =<dir>:<dir>...". */
+/*
+ * List the directories that gcc searches, from the line "libraries: =<dir>:<dir>..." of its output.
+ */
 static int find_directories(struct kl_strvec *out)
 {
 	static const char *const argv[] = { "gcc", "-print-search-dirs", NULL };
-	/* as in the compile jail: nothing of the user's environment */
+	/* as in the compile jail, ignore the user's environment */
 	static const char *const env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL };
 	static const char key[] = "libraries: =";
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -37,7 +39,7 @@ static int find_directories(struct kl_strvec *out)
 	int err = kl_proc_run(&res, &opts);
 
 	if (err < 0 || res.exit)
-		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "'gcc' does not run");
+		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "cannot run 'gcc'");
 	at = strstr(text.ptr, key);
 	at = at ? at + sizeof(key) - 1 : "";
 	list = kl_strndup(at, strcspn(at, "\n"));
@@ -51,14 +53,18 @@ static int add_archive(struct kl_libraries *libraries, const char *path)
 
 	if (libraries->n == KL_ARRAY_SIZE(libraries->archive))
 		return kl_error(KL_ECANNOT,
-				"the C library consists of more files than expected: '%s'", path);
+				"the C library has more files than this program supports: '%s'",
+				path);
 	err = kl_archive_open(&libraries->archive[libraries->n], path);
 	if (!err)
 		libraries->n++;
 	return err;
 }
 
-/* A text in place of an archive names archives: "GROUP ( <path> <path> )". */
+/*
+ * Add the archives that a linker script, installed in place of an archive, names:
+ * "GROUP ( <path> <path> )".
+ */
 static int add_group(struct kl_libraries *libraries, const char *script)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -69,7 +75,9 @@ static int add_group(struct kl_libraries *libraries, const char *script)
 	for (size_t i = 0; !err && i < words.n; i++)
 		if (words.v[i][0] == '/' && strstr(words.v[i], ".a"))
 			err = add_archive(libraries, words.v[i]);
-	return err || libraries->n > before ? err : kl_error(KL_EINVALID, "it names no libraries");
+	return err || libraries->n > before ?
+		       err :
+		       kl_error(KL_EINVALID, "the linker script names no libraries");
 }
 
 static int add_library(struct kl_libraries *libraries, const char *path)
@@ -96,11 +104,12 @@ static int find_library(struct kl_libraries *libraries, const struct kl_strvec *
 		err = add_library(libraries, path);
 		return err < 0 ? kl_error_in(KL_ECANNOT, "'%s'", path) : 0;
 	}
-	err = kl_error(KL_ECANNOT, "'%s' is not installed: kernels are linked with it", name);
+	err = kl_error(KL_ECANNOT, "'%s' is not installed, but every kernel is linked with it",
+		       name);
 	return kl_error_hint(err, "install libc6-dev and gcc, or run 'make deps'");
 }
 
-/* "2.36", from the banner of the C library; "" if there is none. */
+/* Write the version in the banner of the C library, such as "2.36"; "" if there is no banner. */
 static void find_version(char *out, size_t size, const struct kl_libraries *libraries)
 {
 	static const char banner[] = "stable release version ";

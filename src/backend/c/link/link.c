@@ -57,9 +57,9 @@ int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, 
 			linker->object[obj].object->path);
 }
 
-/* -- objects and their sections ---------------------------------------------------------------- */
+/* -- adding objects and marking sections ------------------------------------------------------- */
 
-/* The segment of a section; NOWHERE: an image has no such section. */
+/* Return the segment of a section; KL_LINK_NOWHERE: an image has no such sections. */
 static int segment_of(const struct kl_osec *section)
 {
 	if (!(section->flags & SHF_ALLOC) || section->flags & (SHF_TLS | SHF_COMPRESSED))
@@ -105,7 +105,7 @@ int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec)
 	return 0;
 }
 
-/* -- which sections are live ------------------------------------------------------------------- */
+/* -- finding the live sections ----------------------------------------------------------------- */
 
 static int follow_relocation(struct kl_linker *linker, size_t obj, size_t rel)
 {
@@ -130,7 +130,8 @@ static int follow_section(struct kl_linker *linker, size_t obj, size_t sec)
 	     !err && i < object->nrel && object->rel[i].sec == sec; i++)
 		err = follow_relocation(linker, obj, i);
 	if (!err && linker->nobject > MAX_OBJECTS)
-		err = kl_link_failed(linker, obj, "it needs more than %d objects", MAX_OBJECTS);
+		err = kl_link_failed(linker, obj, "the kernel needs more than %d objects",
+				     MAX_OBJECTS);
 	return err;
 }
 
@@ -146,7 +147,7 @@ static int follow_all(struct kl_linker *linker)
 	return err;
 }
 
-/* A function of that name that only its own object knows. */
+/* Find a static function of the kernel's objects. */
 static bool find_static(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name)
 {
 	for (*obj = 0; *obj < linker->of->nobject; ++*obj) {
@@ -160,7 +161,10 @@ static bool find_static(size_t *obj, size_t *sym, const struct kl_linker *linker
 	return false;
 }
 
-/* Find a name whose offset the image states: in the objects or, if they lack it, in the runtime. */
+/*
+ * Find a name whose offset is stored in the image: as a global symbol of the objects, then of the
+ * runtime, then as a static function of the objects.
+ */
 static int find_root(struct kl_link_target *out, struct kl_linker *linker, const char *name)
 {
 	size_t obj, sym;
@@ -208,7 +212,7 @@ static int mark_all(struct kl_linker *linker)
 	return err ? err : follow_all(linker);
 }
 
-/* -- the image --------------------------------------------------------------------------------- */
+/* -- writing the image ------------------------------------------------------------------------- */
 
 static int add_inputs(struct kl_linker *linker)
 {
@@ -224,7 +228,9 @@ static int add_inputs(struct kl_linker *linker)
 	return twice ? kl_error(KL_ENO, "linking: '%s' is defined twice", twice) : 0;
 }
 
-/* State the offset of a name: a function's, or a variable's. */
+/*
+ * Get the offset of a function (`code`) or variable in the image; KL_IMAGE_NONE if `name` is NULL.
+ */
 static int state_offset(uint64_t *out, struct kl_linker *linker, const char *name, bool code)
 {
 	struct kl_link_target target;
@@ -236,7 +242,7 @@ static int state_offset(uint64_t *out, struct kl_linker *linker, const char *nam
 	if (target.kind != KL_LINK_PLACE ||
 	    (code && (linker->object[target.obj].sec[target.sec].segment != KL_LINK_TEXT ||
 		      target.value >= linker->object[target.obj].object->sec[target.sec].size)))
-		return kl_error(KL_ENO, "linking: '%s' is no %s", name,
+		return kl_error(KL_ENO, "linking: '%s' is not a %s", name,
 				code ? "function" : "variable");
 	*out = kl_link_offset(linker, &target);
 	return 0;
@@ -255,7 +261,7 @@ static int state_offsets(struct kl_linker *linker)
 	return err ? err : state_offset(&image->dims, linker, of->dims, false);
 }
 
-/* Read the image as the worker will: sizes or offsets of an object can make it invalid. */
+/* Check that the worker can read the image; sizes or offsets in an object can make it invalid. */
 static int check_image(const struct kl_buf *bytes)
 {
 	struct kl_image image;

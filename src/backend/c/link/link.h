@@ -9,39 +9,47 @@
 #include "base/buf.h"
 
 /*
- * link - makes an image (image/image.h) of audited objects, in this process.
+ * link - links audited objects to an image (image/image.h), in this process.
  *
- * The image has what the entry reaches: sections of code and data of the objects, of the gate's
- * runtime and of the system's static libraries, with every reference resolved. All other sections
- * (notes, tables for debuggers, whatever their names) are left out. Names that an object does not
- * define are sought in the other objects first, then in the runtime and the libraries; the runtime
- * and the libraries never see a name that an object defines.
+ * The image contains the sections of code and data that the entry reaches, from the objects, the
+ * gate's runtime and the system's static libraries, with every reference resolved. All other
+ * sections (such as notes and tables for debuggers) are left out. A name that an object does not
+ * define is looked up first in the other objects, then in the runtime and the libraries. A name
+ * that the runtime or a library uses is never resolved to a definition in an object.
  *
- * Instructions that load an address from the linkage table are changed into ones that compute it,
- * as ld does.
+ * As ld does, the linker replaces instructions that load an address from the linkage table by
+ * instructions that compute the address.
  */
 struct kl_link {
-	const struct kl_object *const *object; /* audited */
+	const struct kl_object *const *object; /* objects of the kernel, already audited */
 	size_t nobject;
 	const struct kl_object *runtime;
 	const struct kl_libraries *libraries;
-	int level;         /* of x86-64: 1 to 4 */
-	const char *entry; /* defined by an object */
-	/* names of variables whose offsets the image states, and of a function; NULL: none */
+	int level;         /* level of x86-64, 1 to 4; selects the form of library functions */
+	const char *entry; /* name of the entry, which an object must define */
+	/*
+	 * names of two variables (arena, dims) and a function (start) whose offsets are stored in
+	 * the image; NULL: none
+	 */
 	const char *arena, *dims, *start;
-	bool whole;  /* keep all sections of the objects, not only those that the entry reaches */
-	bool frames; /* state the offset of the tables for exceptions, which `whole` keeps */
-	/* can the image import this name from the process? NULL: it imports nothing */
+	bool whole; /* keep all sections of the objects, even if the entry does not reach them */
+	/* store the offset of the exception tables in the image; needs `whole`, which keeps them */
+	bool frames;
+	/* may the image import this name from the process? NULL: it imports nothing */
 	bool (*may_import)(const char *name);
-	/* functions `f` whose calls go to the runtime's __wrap_f; NULL-terminated; NULL: none */
+	/*
+	 * functions `f` whose calls are redirected to __wrap_f of the runtime; NULL-terminated;
+	 * NULL: none
+	 */
 	const char *const *wrap;
-	/* 0, or how far to move functions and segments apart, so that their distances change */
+	/* moves functions and segments apart, so that their distances change; 0: no gaps */
 	unsigned shift;
 };
 
 /**
- * Link and write the image. KL_ENO: the objects do not fit together, or they need what an image
- * cannot have; the message says what. KL_ECANNOT: the system's libraries cannot be linked.
+ * Link the objects and append the image to `out`. KL_ENO: the objects cannot be linked with each
+ * other, or need something that an image cannot have; the message says what. KL_ECANNOT: the
+ * system's libraries cannot be linked.
  */
 int kl_link(struct kl_buf *out, const struct kl_link *link);
 

@@ -7,8 +7,8 @@
 
 #define STUB_BYTES 8
 #define FRAME_ALIGN 8
-#define LIBRARY_ALIGN 64 /* of the first byte of library code */
-#define SHIFT_BYTES 64   /* between functions, for each step of `shift` */
+#define LIBRARY_ALIGN 64 /* alignment of the first byte of library code */
+#define SHIFT_BYTES 64   /* gap between functions for each step of `shift` */
 
 static bool is_power_of_two(uint64_t value)
 {
@@ -25,7 +25,10 @@ static int too_large(void)
 	return kl_error(KL_ENO, "linking: the code and data are too large");
 }
 
-/* Reserve `bytes` at the next place; *at is the offset of both. */
+/*
+ * Reserve `bytes` bytes at the next aligned offset from *cursor on: set *at to that offset and
+ * *cursor to the end.
+ */
 static int reserve_bytes(uint64_t *at, uint64_t *cursor, uint64_t bytes, uint64_t align)
 {
 	if (bytes > KL_IMAGE_MAX_MEMORY || *cursor > KL_IMAGE_MAX_MEMORY)
@@ -55,13 +58,13 @@ static int place_section(struct kl_linker *linker, size_t obj, size_t sec, uint6
 		     reserve_bytes(&linker->object[obj].sec[sec].at, cursor, section->size, align);
 }
 
-/* Is it a table for exceptions, which is placed behind all other constants? */
+/* Is it an exception table, which is placed after all other constants? */
 static bool is_frames(const struct kl_linker *linker, const struct kl_osec *section)
 {
 	return linker->of->frames && !strcmp(section->name, ".eh_frame");
 }
 
-/* The tables for exceptions, one behind the other, and the word of zeros at their end. */
+/* Place the exception tables one after the other, and the terminating zero word. */
 static int place_frames(struct kl_linker *linker, uint64_t *cursor)
 {
 	uint64_t at = 0;
@@ -80,7 +83,10 @@ static int place_frames(struct kl_linker *linker, uint64_t *cursor)
 	return err ? err : reserve_bytes(&at, cursor, sizeof(uint32_t), sizeof(uint32_t));
 }
 
-/* Place the live sections of a segment, of the kernel's objects or of the others. */
+/*
+ * Place the live sections of a segment: those of the kernel's objects (`own`), or those of the
+ * runtime and the libraries.
+ */
 static int place_sections(struct kl_linker *linker, int segment, bool own, uint64_t *cursor)
 {
 	int err = 0;
@@ -109,7 +115,7 @@ static int place_both(struct kl_linker *linker, int segment, uint64_t *cursor)
 	return err ? err : place_sections(linker, segment, false, cursor);
 }
 
-/* The value of a common symbol is its alignment. */
+/* Place a common symbol. In ELF its value is its alignment. */
 static int place_common(struct kl_linker *linker, size_t obj, size_t sym, uint64_t *cursor)
 {
 	const struct kl_osym *symbol = &linker->object[obj].object->sym[sym];
@@ -131,7 +137,10 @@ static int place_commons(struct kl_linker *linker, uint64_t *cursor)
 	return err;
 }
 
-/* Text: the kernel's own, jumps to imports, the libraries'. */
+/*
+ * Place the text: the kernel's code, then the jumps to imports, then the code of the runtime and
+ * the libraries.
+ */
 static int place_text(struct kl_linker *linker)
 {
 	uint64_t cursor = 0;

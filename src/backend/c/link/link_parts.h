@@ -9,30 +9,30 @@
 #include "image/image.h"
 
 /*
- * link_parts - the state of a link, shared by the files link*.c.
+ * link_parts - the state of the linker, shared by the files link*.c.
  *
- *	link.c		the order of the steps; which sections are live
- *	link_resolve.c	what a symbol refers to; library members are read on demand
- *	link_layout.c	where the live sections lie
- *	link_patch.c	their bytes, with all references filled in
+ *	link.c		runs the steps in order; finds the live sections
+ *	link_resolve.c	finds what a symbol refers to; reads members of libraries
+ *	link_layout.c	places the live sections
+ *	link_patch.c	writes their bytes, with all references filled in
  */
 enum { KL_LINK_TEXT, KL_LINK_RODATA, KL_LINK_DATA, KL_LINK_BSS, KL_LINK_SEGMENTS };
-#define KL_LINK_NOWHERE (-1) /* segment of a section that is left out */
+#define KL_LINK_NOWHERE (-1) /* segment number of a section that is left out */
 
 enum kl_link_kind {
 	KL_LINK_UNKNOWN, /* not resolved yet */
-	KL_LINK_PLACE,   /* at an offset of a section */
-	KL_LINK_COMMON,  /* a common symbol, in bss */
+	KL_LINK_PLACE,   /* at an offset in a section */
+	KL_LINK_COMMON,  /* a common symbol, which is placed in bss */
 	KL_LINK_ZERO,    /* undefined and weak */
-	KL_LINK_IMPORT,  /* of the process */
+	KL_LINK_IMPORT,  /* imported from the process */
 	KL_LINK_TABLE,   /* _GLOBAL_OFFSET_TABLE_ */
 };
 
 /* What a symbol refers to. */
 struct kl_link_target {
 	enum kl_link_kind kind;
-	uint32_t obj, sec; /* PLACE; COMMON: the object, and its symbol */
-	uint64_t value;    /* PLACE: offset in the section; IMPORT: its number */
+	uint32_t obj, sec; /* PLACE: object and section; COMMON: object and symbol */
+	uint64_t value;    /* PLACE: offset in the section; IMPORT: index in kl_linker.import */
 };
 
 struct kl_link_section {
@@ -41,18 +41,21 @@ struct kl_link_section {
 	uint64_t at; /* offset in the image */
 };
 
-/* An object that takes part. */
+/* An object of the kernel, the runtime or a library. */
 struct kl_link_object {
 	const struct kl_object *object;
-	struct kl_object *mine; /* a library's member, owned */
-	bool own;               /* the kernel's: not of the runtime or a library */
+	struct kl_object *mine; /* the object, if it is a member of a library; owned */
+	bool own;               /* an object of the kernel, not of the runtime or a library */
 	struct kl_link_section *sec;
-	struct kl_link_target *target; /* of each symbol */
-	uint32_t *word, *stub;         /* of each symbol: its number, from 1; 0: none */
-	uint64_t *common;              /* of each symbol: offset in the image, if COMMON */
+	struct kl_link_target *target; /* target of each symbol */
+	uint32_t *word, *stub;         /* number of each symbol's word and stub, from 1; 0: none */
+	uint64_t *common;              /* offset of each COMMON symbol in the image */
 };
 
-/* A word of the linkage table: the address (or distance from the thread pointer) of a symbol. */
+/*
+ * A word of the linkage table. It contains the address of a symbol or, if `thread`, its distance
+ * from the thread pointer.
+ */
 struct kl_link_word {
 	uint32_t obj, sym;
 	bool thread;
@@ -63,60 +66,75 @@ struct kl_linker {
 	struct kl_link_object *object;
 	size_t nobject, alloc_object;
 	struct kl_symbol_index own;
-	struct kl_map trusted; /* name -> object << 32 | symbol, plus 1 */
-	/* live sections whose references are not followed yet: object << 32 | section */
+	/* symbols of the runtime and libraries: name -> (object << 32 | symbol) + 1 */
+	struct kl_map trusted;
+	/* live sections whose references are not followed yet, as object << 32 | section */
 	uint64_t *todo;
 	size_t ntodo, alloc_todo;
 	struct kl_link_word *word;
 	size_t nword, alloc_word;
-	char **import; /* names */
+	char **import; /* names of the imports */
 	size_t nimport, alloc_import;
-	/* jumps to imported functions: the number of the word that each goes through */
+	/* index in `word` that each jump to an imported function goes through */
 	uint64_t *stub;
 	size_t nstub, alloc_stub;
-	/* layout; offsets in the image */
+	/* offsets of the linkage table and the stubs in the image */
 	uint64_t table, stubs;
 	struct kl_image image;
-	unsigned char *segment[3]; /* bytes of text, rodata, data */
+	unsigned char *segment[3]; /* bytes of text, rodata and data */
 	struct kl_image_slot *address, *thread;
 	size_t alloc_address, alloc_thread;
-	struct kl_image_import *slot; /* words to be filled with imports */
+	struct kl_image_import *slot; /* words that are filled with imports */
 	size_t alloc_slot;
 	struct kl_buf names;
 };
 
-/** The error of a link: KL_ENO if an object of the kernel is to blame, otherwise KL_ECANNOT. */
+/**
+ * Set the error of a failed link. Returns KL_ENO if object `obj` belongs to the kernel, otherwise
+ * KL_ECANNOT.
+ */
 int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* link.c */
-/** Mark a section as live. KL_ENO, KL_ECANNOT: it is of a kind that an image does not have. */
+/* --- functions of link.c */
+/**
+ * Mark a section as live. KL_ENO, KL_ECANNOT (see kl_link_failed): an image cannot have such a
+ * section.
+ */
 int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec);
-/** Add an object. Its sections are not live yet. */
+/**
+ * Add an object, whose sections are not live yet. `mine`: the object again, if the linker is to
+ * free it; NULL: it is borrowed. `own`: it belongs to the kernel.
+ */
 void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struct kl_object *mine,
 		 bool own);
 
-/* link_resolve.c */
-/** Add an object of the runtime or a library, whose names only such objects can use freely. */
+/* --- functions of link_resolve.c */
+/**
+ * Add an object of the runtime or a library, and its global symbols to `trusted`. `mine` as in
+ * kl_link_add().
+ */
 void kl_link_add_trusted(struct kl_linker *linker, const struct kl_object *object,
 			 struct kl_object *mine);
-/** Find a name among the global symbols of the kernel's objects. */
+/** Find a global symbol of the kernel's objects. */
 bool kl_link_find_own(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);
-/** Find a name that the runtime, or a member of a library that was read before, defines. */
+/** Find a global symbol of the runtime, or of a library's member that was already added. */
 bool kl_link_find_known(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);
-/** Find what symbol `sym` of object `obj` refers to; this can add objects. */
+/** Find what symbol `sym` of object `obj` refers to. This can add a member of a library. */
 int kl_link_resolve(struct kl_link_target *out, struct kl_linker *linker, size_t obj, size_t sym);
 
-/* link_layout.c */
+/* --- functions of link_layout.c */
 int kl_link_place(struct kl_linker *linker);
-/** Offset of a target in the image, not of an import. */
+/**
+ * Return the offset of a target in the image. The target must be of kind PLACE, COMMON or TABLE.
+ */
 uint64_t kl_link_offset(const struct kl_linker *linker, const struct kl_link_target *target);
 
-/* link_patch.c */
-/** Note what a relocation needs besides its target: a word of the table, a stub. */
+/* --- functions of link_patch.c */
+/** Check a relocation, and add the word of the linkage table or the stub that it needs. */
 int kl_link_need(struct kl_linker *linker, size_t obj, const struct kl_orel *rel,
 		 const struct kl_link_target *target);
-/** Make the bytes of all segments and the lists of the image. */
+/** Fill in the bytes of all segments and the lists of the image. */
 int kl_link_patch(struct kl_linker *linker);
 
 #endif

@@ -9,22 +9,26 @@
 #define TRAP 0xcc /* int3, between functions */
 #define NO_OPERATION 0x90
 
-/* What a relocation stores. S is the target, A the addend, P the place, G a word of the table. */
+/*
+ * What a relocation stores. S: address of the target; A: addend; P: address of the relocation; G:
+ * address of a word of the linkage table.
+ */
 enum form {
 	FORM_NONE,
 	FORM_ADDRESS,  /* S + A, filled in when the image is mapped */
 	FORM_RELATIVE, /* S + A - P */
 	FORM_WORD,     /* G + A - P */
-	FORM_THREAD,   /* the same, with the distance of S from the thread pointer in the word */
+	FORM_THREAD,   /* G + A - P; the word contains the distance of S from the thread pointer */
 	FORM_TABLE,    /* S + A - table */
 };
 
 struct rule {
 	uint32_t type;
 	enum form form;
-	unsigned char bytes; /* that it patches */
-	bool relax;          /* an instruction that can do without the table */
-	bool call;           /* of a function that can be imported */
+	unsigned char bytes; /* number of bytes that it patches */
+	/* the instruction can be changed so that it needs no word of the table */
+	bool relax;
+	bool call; /* it calls a function, which can be an import */
 };
 
 static const struct rule *find_rule(uint32_t type)
@@ -57,7 +61,7 @@ static bool has_offset(const struct kl_link_target *target)
 	       target->kind == KL_LINK_TABLE;
 }
 
-/* -- what a relocation needs ------------------------------------------------------------------- */
+/* -- checking relocations, adding words and stubs ---------------------------------------------- */
 
 static uint32_t add_word(struct kl_linker *linker, size_t obj, size_t sym, bool thread)
 {
@@ -81,7 +85,10 @@ static void add_stub(struct kl_linker *linker, size_t obj, size_t sym)
 	linker->object[obj].stub[sym] = (uint32_t)linker->nstub;
 }
 
-/* The opcode before the operand at `at` of a section, if it can be changed; otherwise 0. */
+/*
+ * Return the opcode of the instruction whose operand the relocation patches, if relax_instruction()
+ * can change it; otherwise 0.
+ */
 static unsigned relaxed_opcode(const struct kl_osec *section, const struct kl_orel *rel)
 {
 	const unsigned char *at = section->data + rel->off;
@@ -102,7 +109,7 @@ static bool can_relax(const struct kl_linker *linker, size_t obj, const struct r
 	       relaxed_opcode(&linker->object[obj].object->sec[rel->sec], rel);
 }
 
-/* Relocations that no instruction or variable of an image can have. */
+/* Refuse a relocation that code or data of an image cannot have. */
 static int check_relocation(const struct kl_linker *linker, size_t obj, const struct kl_orel *rel,
 			    const struct rule *rule, const struct kl_link_target *target)
 {
@@ -149,7 +156,7 @@ int kl_link_need(struct kl_linker *linker, size_t obj, const struct kl_orel *rel
 	return 0;
 }
 
-/* -- words that the loader fills in -------------------------------------------------------------- */
+/* -- listing the words that the loader fills in ----------------------------------------------- */
 
 static void add_slot(struct kl_image_slot **list, uint64_t *n, size_t *alloc, uint64_t at,
 		     int64_t to)
@@ -163,7 +170,8 @@ static int add_import_slot(struct kl_linker *linker, uint64_t at, uint64_t impor
 	struct kl_image *image = &linker->image;
 
 	if (add != (int32_t)add)
-		return kl_error(KL_ENO, "linking: a reference lies too far from '%.200s'",
+		return kl_error(KL_ENO,
+				"linking: the offset of a reference to '%.200s' is too large",
 				linker->import[import]);
 	KL_GROW(linker->slot, image->nimport + 1, linker->alloc_slot);
 	linker->slot[image->nimport++] = (struct kl_image_import){ .at = at,
@@ -172,7 +180,10 @@ static int add_import_slot(struct kl_linker *linker, uint64_t at, uint64_t impor
 	return 0;
 }
 
-/* Let the loader store the address of a target at `at`. */
+/*
+ * Make the loader store the address of a target at offset `at`, or its distance from the thread
+ * pointer (`thread`).
+ */
 static int fill_address(struct kl_linker *linker, uint64_t at, const struct kl_link_target *target,
 			int64_t add, bool thread)
 {
@@ -211,7 +222,7 @@ static int by_place(const void *left, const void *right)
 	return (at > other) - (at < other);
 }
 
-/* The lists of the image, sorted; names of imports become offsets in one text. */
+/* Sort the lists of the image, and replace the indices of imports by offsets in `names`. */
 static void finish_lists(struct kl_linker *linker, struct kl_buf *names)
 {
 	struct kl_image *image = &linker->image;
@@ -234,9 +245,9 @@ static void finish_lists(struct kl_linker *linker, struct kl_buf *names)
 	image->import = linker->slot;
 }
 
-/* -- bytes ------------------------------------------------------------------------------------- */
+/* -- writing the bytes of the segments --------------------------------------------------------- */
 
-/* The byte at an offset of the image, in its segment. */
+/* Return where the byte at an offset of the image lies in the segment's bytes. */
 static unsigned char *byte_at(const struct kl_linker *linker, int segment, uint64_t offset)
 {
 	return linker->segment[segment] + (offset - kl_image_offset(&linker->image, segment));
@@ -266,18 +277,21 @@ static void copy_bytes(struct kl_linker *linker)
 			copy_section(linker, k, i);
 }
 
-/* Change an instruction that loads from the table; *place moves with its operand. */
+/*
+ * Change an instruction that loads an address from the linkage table to one that does not. *place
+ * is the offset of its operand and is adjusted if the operand moves.
+ */
 static void relax_instruction(unsigned char *at, unsigned opcode, uint64_t *place)
 {
 	switch (opcode) {
-	case 0x8b: /* mov becomes lea */
+	case 0x8b: /* mov: load the address by lea */
 		at[-2] = 0x8d;
 		break;
-	case 0x15: /* a prefix makes the direct call as long */
+	case 0x15: /* call: a prefix makes the direct call as long as the indirect one */
 		at[-2] = 0x67;
 		at[-1] = 0xe8;
 		break;
-	case 0x25: /* a jump is shorter by one byte */
+	case 0x25: /* jmp: the direct jump is one byte shorter */
 		at[-2] = 0xe9;
 		at[3] = NO_OPERATION;
 		*place -= 1;
@@ -341,7 +355,7 @@ static int patch_object(struct kl_linker *linker, size_t obj)
 	return err;
 }
 
-/* jmp *word(%rip), and two bytes that are never reached. */
+/* Write each stub: "jmp *word(%rip)" and two bytes of padding. */
 static void write_stubs(struct kl_linker *linker)
 {
 	for (size_t i = 0; i < linker->nstub; i++) {

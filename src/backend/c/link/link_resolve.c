@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_resolve - finds what a symbol refers to, in objects, in libraries or in the process */
+/* link_resolve - finds what a symbol refers to: in the objects, the libraries or the process */
 #include <elf.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ bool kl_link_find_known(size_t *obj, size_t *sym, const struct kl_linker *linker
 	return true;
 }
 
-/* Read the member of a library that defines a name. KL_ENOTFOUND: none does. */
+/* Add the member of a library that defines a name. KL_ENOTFOUND: no member does. */
 static int find_member(size_t *obj, size_t *sym, struct kl_linker *linker, const char *name)
 {
 	struct kl_object *member = NULL;
@@ -57,14 +57,15 @@ static int add_import(struct kl_link_target *out, struct kl_linker *linker, cons
 		if (!strcmp(linker->import[out->value], name))
 			return 0;
 	if (linker->nimport == MAX_IMPORTS)
-		return kl_error(KL_ENO, "linking: it uses more than %d functions of libraries",
+		return kl_error(KL_ENO,
+				"linking: the kernel uses more than %d functions of libraries",
 				MAX_IMPORTS);
 	KL_GROW(linker->import, linker->nimport + 1, linker->alloc_import);
 	linker->import[linker->nimport++] = kl_strdup(name);
 	return 0;
 }
 
-/* What a definition refers to; an IFUNC is replaced by the form for the level. */
+/* Set *out to the place of a definition. An IFUNC is replaced by its form for the level. */
 static int take_definition(struct kl_link_target *out, struct kl_linker *linker, size_t obj,
 			   size_t sym)
 {
@@ -113,7 +114,10 @@ static bool is_wrapped(const struct kl_linker *linker, const char *name)
 	return false;
 }
 
-/* As ld's --wrap: the kernel's `name` is the runtime's __wrap_name, whose __real_name it is. */
+/*
+ * Rename as ld's option --wrap does: `name`, used by the kernel, becomes __wrap_name of the
+ * runtime; __real_name, used by the runtime, becomes `name`.
+ */
 static const char *wrapped_name(char **made, const struct kl_linker *linker, bool own,
 				const char *name)
 {

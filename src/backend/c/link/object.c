@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-#define MAX_NAME 8192 /* mangled names of templates can have thousands of letters */
+#define MAX_NAME 8192 /* bytes; mangled names of templates can have thousands */
 
 void kl_object_free(struct kl_object *object)
 {
@@ -29,7 +29,7 @@ void kl_object_free(struct kl_object *object)
 
 static int read_object(struct kl_object *object)
 {
-	/* a symlink where the compiler should have put a file is not followed */
+	/* do not follow a symlink that was put in place of the compiler's output */
 	KL_AUTO(kl_closep) int fd = open(object->path,
 					 O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct kl_buf buf = KL_BUF_INIT;
@@ -106,7 +106,7 @@ static int read_sections(struct kl_object *object, Elf *elf)
 	if (elf_getshdrnum(elf, &n) < 0 || elf_getshdrstrndx(elf, &strtab) < 0)
 		return bad_object(object, elf_errmsg(-1));
 	if (n > KL_OBJECT_MAX_ITEMS)
-		return kl_error(KL_ENO, "the object has %zu sections, but may have %d", n,
+		return kl_error(KL_ENO, "the object has %zu sections; the limit is %d", n,
 				KL_OBJECT_MAX_ITEMS);
 	object->sec = kl_calloc(n, sizeof(*object->sec));
 	for (size_t i = 0; !err && i < n; i++)
@@ -137,9 +137,9 @@ static int read_symbols(struct kl_object *object, Elf *elf, size_t index)
 	int err = 0;
 
 	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr))
-		return bad_object(object, "its symbols cannot be read");
+		return bad_object(object, "cannot read its symbols");
 	if (n > KL_OBJECT_MAX_ITEMS)
-		return kl_error(KL_ENO, "the object has %zu symbols, but may have %d", n,
+		return kl_error(KL_ENO, "the object has %zu symbols; the limit is %d", n,
 				KL_OBJECT_MAX_ITEMS);
 	object->sym = kl_calloc(n, sizeof(*object->sym));
 	for (size_t i = 0; !err && i < n; i++) {
@@ -156,7 +156,8 @@ static int read_symbols(struct kl_object *object, Elf *elf, size_t index)
 		symbol->bind = GELF_ST_BIND(raw.st_info);
 		object->nsym++;
 		err = place_of(object, raw.st_shndx, &symbol->sec);
-		if (!err && symbol->type == STT_FILE) /* a source's name can have any character */
+		/* do not check the name of a source file, which can have any characters */
+		if (!err && symbol->type == STT_FILE)
 			symbol->name = kl_strdup("file");
 		else if (!err)
 			err = copy_name(&symbol->name, elf, shdr.sh_link, raw.st_name, "symbol");
@@ -171,7 +172,7 @@ static int read_relocations(struct kl_object *object, Elf *elf, size_t index)
 	GElf_Shdr shdr;
 
 	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr))
-		return bad_object(object, "its relocations cannot be read");
+		return bad_object(object, "cannot read its relocations");
 	if (shdr.sh_type == SHT_REL)
 		return kl_error(KL_ENO, "the object has relocations without addends");
 	if (shdr.sh_info >= object->nsec)
@@ -213,7 +214,7 @@ static int read_all(struct kl_object *object, Elf *elf)
 
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr) ||
 	    ehdr.e_machine != EM_X86_64 || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
-		return bad_object(object, "it is not ELF for x86-64");
+		return bad_object(object, "not an ELF file for x86-64");
 	object->etype = ehdr.e_type;
 	err = read_sections(object, elf);
 	for (size_t i = 0; !err && i < object->nsec; i++) {
@@ -267,7 +268,7 @@ int kl_object_parse(struct kl_object **out, const char *name, const void *bytes,
 
 	object->path = kl_strdup(name);
 	if (len > KL_OBJECT_MAX_BYTES)
-		return bad_object(object, "it is larger than 64 MiB");
+		return bad_object(object, "larger than 64 MiB");
 	object->bytes = kl_malloc(len + 1);
 	object->len = len;
 	memcpy(object->bytes, bytes, len);
@@ -307,8 +308,8 @@ bool kl_osec_is_named(const struct kl_osec *section, const char *name)
 }
 
 /*
- * With -fdata-sections such a constant is in .data.rel.ro.NAME. A variable that is itself called "ro"
- * is in .data.rel.ro, or in .data.rel.ro.NUMBER if it belongs to a function.
+ * With -fdata-sections a constant with addresses is in .data.rel.ro.NAME. A variable whose own name
+ * is "ro" is in .data.rel.ro or, if it is local to a function, in .data.rel.ro.NUMBER.
  */
 bool kl_osec_is_writable(const struct kl_osec *section)
 {

@@ -10,15 +10,15 @@
 #include "base/mem.h"
 
 /*
- * object - an x86-64 ELF file, read for the audit and the facts: sections with their bytes,
- * symbols, relocations (libelf). A hostile source can make the assembler write anything, so the
- * file is bounded and checked here once: every index is in range, and every name is plain
- * ([A-Za-z0-9_.$-]), so that it can be used in a message and cannot forge a line of a disassembly.
+ * object - reads an x86-64 ELF file with libelf: sections with their bytes, symbols and
+ * relocations. A hostile source can make the assembler write anything, so sizes, indices and names
+ * are checked here once: every index is in range, and every name is plain ([A-Za-z0-9_.$-]), so
+ * that it can be used in a message and cannot forge a line of a disassembly.
  *
- * Everything is owned by the object.
+ * The object owns everything that it points to.
  */
 #define KL_OBJECT_MAX_BYTES ((size_t)64 << 20)
-#define KL_OBJECT_MAX_ITEMS 50000 /* each of sections, symbols, relocations */
+#define KL_OBJECT_MAX_ITEMS 50000 /* limit of the sections, of the symbols and of the relocations */
 
 #ifndef SHT_X86_64_UNWIND
 #define SHT_X86_64_UNWIND 0x70000001
@@ -30,7 +30,7 @@ struct kl_osec {
 	char *name;
 	uint32_t type; /* SHT_* */
 	uint64_t flags, size, entsize, align;
-	const unsigned char *data; /* NULL: no bytes (bss) */
+	const unsigned char *data; /* points into kl_object.bytes; NULL: no bytes (bss) */
 };
 
 struct kl_osym {
@@ -41,7 +41,7 @@ struct kl_osym {
 };
 
 struct kl_orel {
-	size_t sec; /* the patched section */
+	size_t sec; /* the section that the relocation patches */
 	uint64_t off;
 	uint32_t type; /* R_X86_64_* */
 	size_t sym;
@@ -52,34 +52,37 @@ struct kl_object {
 	char *path;
 	unsigned char *bytes;
 	size_t len;
-	int etype; /* ET_REL, or what no kernel is */
+	int etype; /* ET_REL for a relocatable object; other ET_* are refused by the audit */
 	struct kl_osec *sec;
 	size_t nsec;
-	struct kl_osym *sym; /* of .symtab */
+	struct kl_osym *sym; /* the symbols of .symtab */
 	size_t nsym;
 	struct kl_orel *rel; /* sorted by section, then offset */
 	size_t nrel;
 };
 
 /**
- * KL_ENO: no compiler makes such a file from a kernel (a name that is not plain, an absurd size);
- * the message says what is wrong. KL_EIO: the file is unreadable or not ELF.
+ * Read an object. KL_ENO: the file exceeds a limit, or a name in it is not plain, so a compiler did
+ * not make it from an ordinary kernel; the message says what is wrong. KL_EIO: the file cannot be
+ * read or is not a valid ELF file for x86-64.
  */
 int kl_object_read(struct kl_object **out, const char *path);
-/** Read an object from memory, which is copied; `name` stands for its path in messages. */
+/** Read an object from memory, which is copied; `name` replaces the path in messages. */
 int kl_object_parse(struct kl_object **out, const char *name, const void *bytes, size_t len);
 void kl_object_free(struct kl_object *object);
 KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 
-/** Index of the first relocation of `sec` at or behind `off`; nrel if there is none. */
+/**
+ * Return the index of the first relocation of section `sec` at or after `off`; nrel: there is none.
+ */
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
 /** Does the section contain instructions? */
 bool kl_osec_is_code(const struct kl_osec *section);
-/** Is the section's name `name`, or `name` followed by a dot and more? */
+/** Is the section's name `name`, or does it start with `name` and a dot? */
 bool kl_osec_is_named(const struct kl_osec *section, const char *name);
 /**
- * Can code write to the section? Constants that contain addresses are not writable, although the
- * object says so: only the loader, which fills in the addresses, writes to them.
+ * Can code write to the section? Sections of constants that contain addresses have the flag
+ * SHF_WRITE, but count as not writable, because only the loader writes the addresses there.
  */
 bool kl_osec_is_writable(const struct kl_osec *section);
 

@@ -5,11 +5,11 @@
 #include "backend/c/link/object.h"
 
 /*
- * symbol_index - the global symbols that some objects define, to be found by name. It is sorted, so
- * that names chosen by a hostile source cannot make it slow.
+ * symbol_index - an index, by name, of the global symbols that a list of objects defines. It is
+ * sorted instead of hashed, so that a hostile source cannot choose names that make it slow.
  *
- * It borrows the objects. If several define a name, a strong definition comes before a weak one,
- * and otherwise the first counts.
+ * The objects are borrowed. If a name has several definitions, a lookup finds a strong definition
+ * rather than a weak one, and of equals the first.
  */
 struct kl_symbol_entry {
 	const char *name;
@@ -26,10 +26,10 @@ void kl_symbol_index_build(struct kl_symbol_index *out, const struct kl_object *
 			   size_t n);
 void kl_symbol_index_release(struct kl_symbol_index *index);
 
-/** Find the definition of a name; NULL: none of the objects defines it. */
+/** Find the definition of a name; NULL: no object defines it. */
 const struct kl_symbol_entry *kl_symbol_index_find(const struct kl_symbol_index *index,
 						   const char *name);
-/** Find a name with two strong definitions; NULL: there is none. */
+/** Return a name that has two strong definitions; NULL: there is no such name. */
 const char *kl_symbol_index_clash(const struct kl_symbol_index *index);
 
 #endif

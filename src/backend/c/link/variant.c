@@ -6,9 +6,9 @@
 #include "base/error.h"
 
 /*
- * The endings of glibc's names, with the lowest level whose instructions they use; best first.
- * Names that are not listed are not used: those for processors with features outside of the levels
- * (FMA4, XOP, RTM), for a fast `rep movsb`, or with AVX alone.
+ * How glibc's names of forms end, with the lowest level that has the instructions of the form; best
+ * form first. Forms with other endings are not used: those for features that no level has (FMA4,
+ * XOP, RTM), for a fast `rep movsb`, or for AVX without AVX2.
  */
 static const struct {
 	const char *ending;
@@ -29,7 +29,7 @@ static const struct {
 	{ "_sse4_1", 2 },
 	{ "_sse41", 2 },
 	{ "_sse4", 2 },
-	{ "_avx2_wrapper", 1 }, /* calls forms for shorter vectors */
+	{ "_avx2_wrapper", 1 }, /* calls the form for shorter vectors */
 	{ "_sse_wrapper", 1 },
 	{ "_sse2_unaligned", 1 },
 	{ "_sse2", 1 },
@@ -44,7 +44,7 @@ static bool ends_with(const char *text, const char *ending)
 	return n > len && !strcmp(text + n - len, ending);
 }
 
-/* The rank of a form at a level; KL_ARRAY_SIZE(forms): it is not used. */
+/* Return the rank of a form at a level, 0 for the best; KL_ARRAY_SIZE(forms): do not use it. */
 static size_t form_rank(const char *name, int level)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(forms); i++)
@@ -60,7 +60,7 @@ int kl_variant_choose(size_t *out, const struct kl_object *object, size_t sym, i
 
 	if (resolver->sec < 0)
 		return kl_error(KL_ECANNOT, "the IFUNC '%s' has no code", resolver->name);
-	/* the resolver refers to each form */
+	/* the resolver has a relocation for each form */
 	for (size_t i = kl_object_rel_at(object, (size_t)resolver->sec, resolver->value);
 	     i < object->nrel && object->rel[i].sec == (size_t)resolver->sec &&
 	     object->rel[i].off - resolver->value < resolver->size;

@@ -5,17 +5,17 @@
 #include "backend/c/link/object.h"
 
 /*
- * variant - chooses the form of a library function for a level of x86-64: __sin_fma for sin at
- * x86-64-v3.
+ * variant - chooses the form of a library function for a level of x86-64. At x86-64-v3, for
+ * example, the form of sin is __sin_fma.
  *
- * The system's libraries choose at load, by code that asks the processor (an IFUNC resolver). The
- * gate reads from that code which forms there are and chooses by the platform of the contract, so
- * that a kernel has the same code on every machine and nothing of it runs before its entry.
+ * The system's libraries choose the form at load: an IFUNC resolver asks the processor. The gate
+ * instead reads the available forms from the resolver's relocations and chooses by the kernel's
+ * platform. So a kernel has the same code on every machine, and no code runs before its entry.
  */
 
 /**
- * Find the symbol to use instead of symbol `sym` of `object`, an IFUNC, at a level; the object's
- * symbol table has it. KL_ECANNOT: there is no form that is known.
+ * Find the form of an IFUNC for a level. `sym` is the index of the IFUNC in the object's symbols;
+ * *out is set to the index of the form. KL_ECANNOT: the object has no known form for this level.
  */
 int kl_variant_choose(size_t *out, const struct kl_object *object, size_t sym, int level);
 

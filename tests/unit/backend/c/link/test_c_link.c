@@ -169,7 +169,7 @@ static const struct { const char *what, *first, *second, *message; } refused[] =
 	{ "defined twice", "int x = 1; long k(void) { return x; }\n", "int x = 2;\n", "'x' is defined twice" },
 	{ "not defined", "long none(void); long k(void) { return none(); }\n", NULL, "undefined reference to 'none'" },
 	{ "no entry", "long other(void) { return 1; }\n", NULL, "'k' is not defined" },
-	{ "the entry is data", "long k = 1;\n", NULL, "'k' is no function" },
+	{ "the entry is data", "long k = 1;\n", NULL, "'k' is not a function" },
 	{ "an absolute address in code", "int x; long k(void) { long a; __asm__(\"movabs $x, %0\" : \"=r\"(a)); return a; }\n",
 	  NULL, "contains an absolute address" },
 	{ "32 bits of an address", "int x; long k(void) { long a; __asm__(\"mov $x, %k0\" : \"=r\"(a)); return a; }\n", NULL,
