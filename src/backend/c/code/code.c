@@ -18,7 +18,7 @@ void kl_code_release(struct kl_code *code)
 	*code = (struct kl_code){ 0 };
 }
 
-/* ---- functions, from the symbols ---- */
+/* ---- finding functions by their symbols ---- */
 
 static void add_func(struct kl_code *code, size_t obj, size_t sec, uint64_t start, const char *name)
 {
@@ -49,7 +49,7 @@ static int find_funcs(struct kl_code *code)
 	for (size_t k = 0; k < code->nobj; k++) {
 		const struct kl_object *object = code->obj[k];
 
-		/* code before the first function symbol is a function named as the section */
+		/* code before the first function symbol is a function with the section's name */
 		for (size_t i = 0; i < object->nsec; i++)
 			if (kl_osec_is_code(&object->sec[i]) && object->sec[i].size)
 				add_func(code, k, i, 0, object->sec[i].name);
@@ -74,7 +74,8 @@ static int find_funcs(struct kl_code *code)
 
 		if (last && last->obj == func->obj && last->sec == func->sec &&
 		    last->start == func->start) {
-			if (last->name[0] == '.') /* prefer a symbol's name to the section's */
+			/* prefer the name of a symbol to that of the section */
+			if (last->name[0] == '.')
 				last->name = func->name;
 			continue;
 		}
@@ -128,13 +129,13 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr)
 	return lo < fn->first + fn->n && code->insn[lo].addr == addr ? lo : code->ninsn;
 }
 
-/* ---- objdump's text ---- */
+/* ---- parsing objdump's text ---- */
 
 struct reader {
 	struct kl_code *code;
-	size_t obj;    /* object of the last file header */
-	size_t sec;    /* section of the last section header */
-	uint64_t want; /* address of the next instruction */
+	size_t obj;    /* object that the last file heading names */
+	size_t sec;    /* section that the last section heading names */
+	uint64_t want; /* lowest address that the next instruction can have */
 	bool in_section;
 };
 
@@ -205,17 +206,20 @@ static int next_object(struct reader *reader)
 	reader->sec = 0;
 	reader->in_section = false;
 	if (reader->obj >= reader->code->nobj)
-		return kl_error(KL_ENO, "the disassembly has more files than there are");
+		return kl_error(KL_ENO, "the disassembly has more files than were disassembled");
 	return 0;
 }
 
-/* objdump lists the sections that have code and bytes, in the object's order. */
+/*
+ * Advance to the section of a heading. objdump lists sections of code that are not empty, in the
+ * order of the object.
+ */
 static int next_section(struct reader *reader, const char *name, size_t len)
 {
 	const struct kl_object *object;
 
 	if (reader->obj >= reader->code->nobj)
-		return kl_error(KL_ENO, "the disassembly has no file");
+		return kl_error(KL_ENO, "the disassembly has a section before the first file");
 	object = reader->code->obj[reader->obj];
 	for (reader->sec++; reader->sec < object->nsec; reader->sec++)
 		if (kl_osec_is_code(&object->sec[reader->sec]) && object->sec[reader->sec].size)
@@ -230,8 +234,8 @@ static int next_section(struct reader *reader, const char *name, size_t len)
 }
 
 /*
- * Read an instruction ("  1a:\tmov ...") or a heading. Labels of functions are skipped: the
- * functions come from the symbols.
+ * Read an instruction (" 1a:\tmov ...") or a heading. Skip labels of functions, because functions
+ * are found by their symbols.
  */
 static int read_line(struct reader *reader, char *text)
 {
@@ -260,10 +264,10 @@ static int read_line(struct reader *reader, char *text)
 	}
 	if (end != text && !strncmp(end, " <", 2) && text[len - 1] == ':')
 		return 0;
-	return kl_error(KL_ENO, "the disassembly has a line that is not understood: %.80s", text);
+	return kl_error(KL_ENO, "the disassembly has an unknown line: %.80s", text);
 }
 
-/* Give each function its instructions, which must cover all of its bytes. */
+/* Assign each function its instructions, and check that they cover all of its bytes. */
 static int assign_insns(struct kl_code *code, const size_t *first_of, const size_t *count)
 {
 	for (size_t i = 0; i < code->nfunc; i++) {
@@ -278,9 +282,10 @@ static int assign_insns(struct kl_code *code, const size_t *first_of, const size
 		code->insn[at + n - 1].len = (uint32_t)(func->end - code->insn[at + n - 1].addr);
 		for (size_t k = at; k < at + n; k++)
 			if (!code->insn[k].len || code->insn[k].len > 15)
-				return kl_error(KL_ENO,
-						"bytes that are no instruction at %#x of '%s'",
-						code->insn[k].addr, func->name);
+				return kl_error(
+					KL_ENO,
+					"has bytes that are not an instruction at %#x of '%s'",
+					code->insn[k].addr, func->name);
 	}
 	return 0;
 }
@@ -330,7 +335,7 @@ int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_
 	return 0;
 }
 
-/* ---- kinds of instructions ---- */
+/* ---- classifying instructions ---- */
 
 bool kl_insn_is_plain_jump(const struct kl_insn *insn)
 {

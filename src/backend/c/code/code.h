@@ -10,9 +10,10 @@
 #include "base/vec.h"
 
 /*
- * code - the instructions of a kernel's objects and their references: objdump's text combined with
- * the relocations that libelf reads. It gives the functions, the references between them and what
- * the entry reaches; the audit, the features and the code digest are computed from it.
+ * code - reads the instructions of a kernel's objects: objdump's text, combined with the
+ * relocations that libelf reads. From these it finds the functions, the references between them,
+ * and the code and data that the entry reaches. The audit, the features and the code digest use the
+ * result.
  *
  *	objdump -dzw --no-show-raw-insn <objects>	(in the compile jail)
  *	kl_code_parse(&c, objects, n, text, len)	parse its output
@@ -20,40 +21,41 @@
  *	kl_code_reach(&c, entry)
  *	kl_code_features(...), kl_code_digest(...)
  *
- * The text is parsed defensively: an unknown line is an error, never skipped, and the instructions
- * must cover each section without a gap.
+ * The text is not trusted: an unknown line is an error, never skipped, and the instructions must
+ * cover each section without a gap.
  */
 #define KL_CODE_MAX_INSNS 1000000
 
-/* How the entry reaches an instruction (kl_code_live). */
+/* How the entry reaches an instruction (see kl_code_live). */
 enum kl_insn_use {
 	KL_INSN_DEAD,    /* not at all */
-	KL_INSN_POINTED, /* only through a pointer, or from what only a pointer reaches */
-	KL_INSN_LIVE,    /* along calls, jumps and returns */
+	KL_INSN_POINTED, /* only after a call or jump through a pointer */
+	KL_INSN_LIVE,    /* along calls, jumps and returns whose targets are known */
 };
 
 struct kl_insn {
 	uint32_t addr, len;
 	const char *op;      /* mnemonic without prefixes: "vaddps" */
 	const char *args;    /* AT&T operands, "" if none */
-	bool rep, lock, seg; /* prefixes; seg: %fs or %gs is used */
+	bool rep, lock, seg; /* it has this prefix; seg: it uses %fs or %gs */
 	enum kl_insn_use use;
 };
 
 enum kl_ref_kind { KL_REF_NONE, KL_REF_CODE, KL_REF_DATA, KL_REF_EXTERN };
 struct kl_ref {
 	enum kl_ref_kind kind;
-	size_t func, insn; /* code: function, instruction (index in kl_code.insn) */
-	size_t obj, sec;   /* data: object, section */
-	int64_t off;       /* data: offset in the section */
-	const char *name;  /* extern; borrowed */
+	/* CODE: function, and index in kl_code.insn; ninsn: no instruction starts there */
+	size_t func, insn;
+	size_t obj, sec;  /* DATA: object and section */
+	int64_t off;      /* DATA: offset in the section; EXTERN: offset from the symbol */
+	const char *name; /* EXTERN: the symbol; borrowed */
 };
 
 struct kl_func {
 	const char *name;
 	size_t obj, sec;
 	uint64_t start, end;
-	size_t first, n; /* instructions: index of the first, number */
+	size_t first, n; /* its instructions: index of the first, and number */
 	bool reached;
 };
 
@@ -71,109 +73,136 @@ struct kl_code {
 };
 
 /**
- * Parse the disassembly of `n` objects, which are borrowed and must outlive the code. KL_ENO: the
- * text is not understood, or contains bytes that are no instructions.
+ * Parse the disassembly of `n` objects. The objects are borrowed and must outlive the code. KL_ENO:
+ * the text cannot be parsed, or contains bytes that are not instructions.
  */
 int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_t n,
 		  const char *text, size_t len);
 void kl_code_release(struct kl_code *code);
 
 /**
- * KL_ENO: the code has an instruction that no kernel needs (system call, clock, CPU identity ...),
- * or one on which the two disassemblers disagree; the message names it and its function.
+ * Check all code, also code that is not reached. KL_ENO: it contains an instruction that no kernel
+ * needs (system call, clock, CPU identity ...), or one whose length the two disassemblers disagree
+ * on; the message names the instruction and the function.
  */
 int kl_code_audit(const struct kl_code *code);
 
 /**
- * Check the instruction sets of the code against the level of the platform ("x86-64", "x86-64-v2"
- * ...), after kl_code_live(). KL_ENO: the message names function and instruction set.
+ * Check that the level of the platform (`march`: "x86-64", "x86-64-v2" ...) has all instruction
+ * sets that the code uses. Call kl_code_live() first. KL_ENO: it does not; the message names the
+ * function and the instruction set.
  */
 int kl_code_check_level(const struct kl_code *code, const char *march);
 
 /**
- * Mark each instruction by how the entry reaches it, after kl_code_reach(). Code that nothing
- * executes gives no facts, and code that only a pointer reaches gives weaker ones.
+ * Set `use` of each instruction to how the entry reaches it. Call kl_code_reach() first.
+ * Instructions that are not executed give no features; instructions that only a pointer reaches
+ * give features with the prefix "pointer.".
  */
 void kl_code_live(struct kl_code *code);
 
 /**
- * Mark the functions that the entry reaches: by calls, by jumps, or by an address taken in code or
- * in data that is referred to. KL_ENOTFOUND: `entry` is not defined.
+ * Mark the functions that the entry reaches by calls, by jumps, or because their address is taken,
+ * either in code or in data that the code refers to. KL_ENOTFOUND: no function `entry` is defined.
  */
 int kl_code_reach(struct kl_code *code, const char *entry);
 
-/** Index of the function that contains an address of a section; nfunc if none does. */
+/**
+ * Return the index of the function that contains an address in a section; nfunc: no function does.
+ */
 size_t kl_code_func_at(const struct kl_code *code, size_t obj, size_t sec, uint64_t addr);
-/** Index of the instruction that starts at an address of a function; ninsn if none does. */
+/**
+ * Return the index of the instruction that starts at an address in a function; ninsn: no
+ * instruction starts there.
+ */
 size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 
 /**
- * Resolve what relocation `rel` of `obj` refers to. `end`: offset behind the instruction that it
- * patches (0: it patches data).
+ * Find what relocation `rel` of object `obj` refers to. `end`: offset of the end of the instruction
+ * that the relocation patches; 0: it patches data.
  */
 void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
 		 uint64_t end);
-/** Index of the relocation in instruction `i` of function `func`; nrel if there is none. */
+/**
+ * Return the index of the relocation in instruction `i` of function `func`; the object's nrel:
+ * there is none.
+ */
 size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i);
-/** The bytes of instruction `i` of `func`, and how many follow in its section; NULL if none. */
+/**
+ * Return the bytes of instruction `i` of function `func`, and set *n to the number of bytes up to
+ * the end of the section. NULL: the section has no such bytes.
+ */
 const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, size_t func,
 					size_t i);
-/** Resolve what instruction `i` of `func` refers to (a relocated operand or a direct branch). */
+/**
+ * Find what instruction `i` of function `func` refers to, by an operand with a relocation or as a
+ * direct branch.
+ */
 void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 
 /**
- * Resolve where a call or jump goes. It can be direct, or through a pointer in memory that nothing
- * changes: a slot of the global offset table, or a constant that is not indexed. KL_REF_NONE: it
- * depends on data.
+ * Find the target of a call or jump. It is known if the branch is direct, or goes through a pointer
+ * that code cannot change: a slot of the global offset table, or a constant that is not indexed.
+ * KL_REF_NONE: the target depends on data.
  */
 void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 
-bool kl_insn_is_jump(const struct kl_insn *insn);       /* jmp, conditional, loop */
+bool kl_insn_is_jump(const struct kl_insn *insn);       /* jmp, jcc, loop, xbegin */
 bool kl_insn_is_plain_jump(const struct kl_insn *insn); /* jmp */
 bool kl_insn_is_call(const struct kl_insn *insn);
-bool kl_insn_is_end(const struct kl_insn *insn);      /* ret, ud2, hlt: nothing follows */
-bool kl_insn_is_indirect(const struct kl_insn *insn); /* operand starts with '*' */
+/* ret, ud2, hlt: execution does not continue after it */
+bool kl_insn_is_end(const struct kl_insn *insn);
+bool kl_insn_is_indirect(const struct kl_insn *insn); /* its operand starts with '*' */
 bool kl_insn_is_nop(const struct kl_insn *insn);
-/** Width in bits of the widest vector register it names: 0, 128, 256 or 512. */
+/**
+ * Return the width in bits of the widest vector register that the instruction names: 128, 256 or
+ * 512; 0: none.
+ */
 int kl_insn_width(const struct kl_insn *insn);
 
 /**
- * Write to `depth` how many loops surround each instruction of a function (one entry each). False
- * if the control flow is unknown (several jumps through tables, a table that cannot be read, or too
- * many blocks).
+ * Write the number of loops around each instruction of a function to `depth`, which has an element
+ * for each. Returns false if the control flow is unknown: several jumps through tables, a table
+ * that cannot be read, or too many blocks.
  */
 bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
-/** Does the function jump through a table? Only jumps with at least this use count. */
+/**
+ * Does the function have a jump through a table? Jumps whose use is lower than `use` do not count.
+ */
 bool kl_code_has_table(const struct kl_code *code, size_t func, enum kl_insn_use use);
 
-/* Instructions of one function, as indices. */
+/* Indices of instructions of one function. */
 struct kl_targets {
 	size_t *v, n, alloc;
 };
 void kl_targets_release(struct kl_targets *targets);
 /**
- * List the instructions that the function's tables of its own addresses contain; a jump through a
- * pointer can go to any of them. False: a table cannot be read.
+ * List the instructions whose addresses are in jump tables of the function; a jump through a table
+ * can go to any of them. Returns false if a table cannot be read.
  */
 bool kl_code_table_targets(struct kl_targets *out, const struct kl_code *code, size_t func);
 
-/* A branch of the reached code whose target the data decide. */
+/* An open branch: a call, jump or return whose target data decide. */
 struct kl_open_branch {
-	const char *func; /* function; borrowed from the code */
-	const char *how;  /* "calls through a pointer" */
+	const char *func; /* name of its function; borrowed from the code */
+	const char *how;  /* what the function does: "calls through a pointer" */
 };
-/** Is there one? After kl_code_reach(). Jumps through tables count, whatever their range. */
+/**
+ * Does the reached code have an open branch? Call kl_code_reach() first. Every jump through a table
+ * counts as one.
+ */
 bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code);
 
 /**
- * KL_ENO: the bytes of `text`, code that was linked from the objects, hide an instruction that
- * nothing stops, and the code has an open branch that could land there (backend/c/code/hidden.h).
+ * Check `text`, the linked code of the objects. KL_ENO: its bytes hide an instruction that nothing
+ * stops when it runs (backend/c/code/hidden.h), and the code has an open branch that could land
+ * there.
  */
 int kl_code_check_hidden(const struct kl_code *code, const unsigned char *text, size_t n);
 
-/** Add the features of the reached code (docs/formats.md, "features"): sorted, unique. */
+/** Add the features of the code to `out`, sorted and unique (docs/formats.md, "features"). */
 void kl_code_features(struct kl_strvec *out, const struct kl_code *code);
-/** SHA-256 of the reached code and data, with addresses and names normalized. */
+/** Compute the SHA-256 of the reached code and data, with addresses and names normalized. */
 void kl_code_digest(char hex[65], const struct kl_code *code);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_audit - instructions that a kernel's object must not contain */
+/* code_audit - refuses instructions that a kernel's object must not contain */
 #include <string.h>
 
 #include "backend/c/code/code.h"
@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /*
- * Count the bytes of an instruction as the second decoder sees them. objdump joins the prefix fwait
- * with the x87 instruction behind it ("fstcw"), which are two instructions.
+ * Decode an instruction with the second decoder and return its length; 0: it is unknown. objdump
+ * shows fwait and the x87 instruction after it as one instruction ("fstcw"), so both are decoded.
  */
 static unsigned decode_all(struct kl_isa_insn *out, const unsigned char *bytes, size_t n)
 {
@@ -24,8 +24,8 @@ static unsigned decode_all(struct kl_isa_insn *out, const unsigned char *bytes, 
 }
 
 /*
- * All code is searched, whether it is reached or not: a computed jump can reach anything. The text
- * of objdump, from which everything else is read, must agree with the bytes.
+ * Check the bytes of an instruction, and that their length is the one in objdump's text, from which
+ * everything else is read. All code is checked, because a computed jump can go anywhere.
  */
 static int check_bytes(const struct kl_code *code, size_t func, size_t i)
 {
@@ -37,7 +37,8 @@ static int check_bytes(const struct kl_code *code, size_t func, size_t i)
 	unsigned len = bytes ? decode_all(&insn, bytes, n) : 0;
 
 	if (!len)
-		return kl_error(KL_ENO, "has bytes that are no known instruction in function '%s'",
+		return kl_error(KL_ENO,
+				"has bytes that are not a known instruction in function '%s'",
 				name);
 	if (insn.harm)
 		return kl_error(KL_ENO, "%s: '%s' in function '%s'", insn.harm, in->op, name);
@@ -71,7 +72,8 @@ static int check_insn(const struct kl_code *code, size_t func, size_t i)
 	int err;
 
 	if (strstr(in->op, "(bad)") || in->op[0] == '.')
-		return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'", name);
+		return kl_error(KL_ENO, "has bytes that are not an instruction in function '%s'",
+				name);
 	err = check_bytes(code, func, i);
 	if (err < 0)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_branch - branches whose targets the code does not fix */
+/* code_branch - finds open branches: calls, jumps and returns whose targets data decide */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,25 +7,28 @@
 #include "backend/c/code/isa_stack.h"
 
 /*
- * A call or jump through a pointer goes where data says, unless the pointer is constant. So does a
- * return, unless nothing in the function can have changed the return address: the stack pointer
- * moves by constants and is back at the return, so is rbp, no address of the stack is copied,
- * indexed or passed on, and no store goes to the return address or above it. A function is followed
- * instruction by instruction; what is not understood is not proven.
+ * Data decide the target of a call or jump through a pointer, unless the pointer is constant. Data
+ * also decide the target of a return, unless the function provably keeps its return address: the
+ * stack pointer moves only by constants; at the return, it and rbp are as they were at the start;
+ * no address of the stack is copied, indexed or passed on; and no store goes to the return address
+ * or above it. The proof follows the function instruction by instruction, and fails at an
+ * instruction that it does not understand.
  */
 #define NONE INT64_MIN
 
-/* Distances from the return address down to a place of the stack. */
+/*
+ * The state before an instruction. Places on the stack are given as bytes below the return address.
+ */
 struct frame {
-	int64_t depth; /* of rsp; NONE: this instruction was not followed yet */
-	int64_t base;  /* of rbp; NONE: it holds no address of the stack */
-	int64_t saved; /* of the caller's rbp; NONE: it is still, or again, in rbp */
+	int64_t depth; /* place that rsp points to; NONE: this instruction was not followed yet */
+	int64_t base;  /* place that rbp points to; NONE: it holds no address of the stack */
+	int64_t saved; /* place where the caller's rbp is saved; NONE: it is in rbp */
 };
 
 struct walk {
 	const struct kl_code *code;
 	size_t func, first, n;
-	struct frame *at; /* by instruction, counted from `first` */
+	struct frame *at; /* states of the instructions, from `first` on */
 	size_t *todo, ntodo;
 	bool proven;
 };
@@ -49,7 +52,7 @@ static void follow(struct walk *walk, size_t insn, const struct frame *frame)
 
 static bool store_is_harmless(const struct kl_isa_stack *effect, const struct frame *frame)
 {
-	/* from and to: counted from the return address, upward */
+	/* from and to: bytes above the return address; negative: below it */
 	int64_t from = effect->disp - (effect->frame ? frame->base : frame->depth);
 	int64_t to = from + effect->size;
 
@@ -58,7 +61,7 @@ static bool store_is_harmless(const struct kl_isa_stack *effect, const struct fr
 	return frame->saved == NONE || to <= -frame->saved || from >= -frame->saved + 8;
 }
 
-/* rbp is the caller's again, if it comes from where it was saved. */
+/* Pop rbp from the place `from`. False: the caller's rbp was not saved there. */
 static bool restore(struct frame *frame, int64_t from)
 {
 	bool good = frame->saved == from;
@@ -70,7 +73,7 @@ static bool restore(struct frame *frame, int64_t from)
 
 static bool apply_effect(struct frame *frame, const struct kl_isa_stack *effect)
 {
-	/* rbp may be changed only if it was saved */
+	/* the instruction may change rbp only after it was saved */
 	bool good = !effect->sets || frame->saved != NONE;
 
 	switch (effect->kind) {
@@ -109,7 +112,7 @@ static void apply(struct walk *walk, struct frame *frame, size_t i)
 	if (!bytes || !kl_isa_stack(&effect, bytes, n, frame->base != NONE) ||
 	    !apply_effect(frame, &effect))
 		walk->proven = false;
-	/* below these a push would write over the return address, or the saved rbp */
+	/* if rsp were above the return address or the saved rbp, a push could overwrite them */
 	if (frame->depth < 0 || frame->depth > 1 << 30 ||
 	    (frame->saved != NONE && frame->depth < frame->saved))
 		walk->proven = false;
@@ -133,14 +136,14 @@ static void follow_jump(struct walk *walk, size_t i, const struct frame *frame)
 		follow(walk, ref.insn, frame);
 	else if (ref.kind == KL_REF_EXTERN ||
 		 (ref.kind == KL_REF_CODE && ref.insn == code->func[ref.func].first))
-		leave_by(walk, frame, i); /* a tail call */
+		leave_by(walk, frame, i); /* a tail call: like a return */
 	else
 		walk->proven = false;
 	if (!kl_insn_is_plain_jump(&code->insn[i]))
 		follow(walk, i + 1, frame);
 }
 
-/* A call is followed at the start of its target; one into the middle of a function is not proven. */
+/* Continue after a call. The called function is proven on its own, but only from its start. */
 static void follow_call(struct walk *walk, size_t i, const struct frame *frame)
 {
 	const struct kl_code *code = walk->code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_digest - the digest of the code and data that the entry reaches, wherever they are */
+/* code_digest - computes the digest of the code and data that the entry reaches */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "text/digest.h"
 
 /*
- * The digest of what a kernel does, independent of names and addresses: functions in order of first
- * reference, each instruction as text with every address replaced by its target. A target is a
- * function and instruction number (not counting padding), a library symbol, or the number of a data
- * piece, whose bytes are hashed at the end. A piece is a string or a constant of a mergeable
- * section, the extent of a symbol, or otherwise the rest of the section.
+ * The digest does not depend on names and addresses. It hashes the functions in the order of first
+ * reference, each instruction as text with its address replaced by a target. A target is the number
+ * of a function and of an instruction in it (not counting padding), a library symbol, or the number
+ * of a piece of data. The bytes of pieces are hashed at the end. A piece is a string or constant in
+ * a mergeable section, the bytes of a symbol, or else the rest of the section.
  */
 struct piece {
 	size_t obj, sec;
@@ -24,12 +24,12 @@ struct piece {
 struct hasher {
 	const struct kl_code *code;
 	struct kl_digest *digest;
-	size_t *func_no; /* of each function: its number, from 1; 0: none yet */
+	size_t *func_no; /* number of each function, from 1; 0: not referenced yet */
 	size_t nfunc_no;
-	size_t *insn_no; /* of each instruction: its number, not counting padding */
+	size_t *insn_no; /* number of each instruction in its function, not counting padding */
 	struct piece *piece;
 	size_t npiece, alloc;
-	struct kl_map known; /* "obj.sec.off" -> number + 1 */
+	struct kl_map known; /* "<object>.<section>.<offset>" -> index in `piece`, plus 1 */
 };
 
 static void sized_by_symbol(struct piece *piece, const struct kl_object *object, uint64_t *inner)
@@ -49,7 +49,7 @@ static void sized_by_symbol(struct piece *piece, const struct kl_object *object,
 	}
 }
 
-/* The piece that a reference points into; *inner: the offset in the piece. */
+/* Find the piece that a reference points into, and set *inner to the offset in the piece. */
 static struct piece find_piece(const struct kl_code *code, const struct kl_ref *ref,
 			       uint64_t *inner)
 {
@@ -60,7 +60,8 @@ static struct piece find_piece(const struct kl_code *code, const struct kl_ref *
 	*inner = 0;
 	if (ref->off < 0 || (uint64_t)ref->off >= section->size) {
 		/*
-		 * a pointer outside its section: the whole section, and the offset from its start
+		 * the pointer is outside its section: use the whole section, and the offset from
+		 * its start
 		 */
 		*inner = (uint64_t)ref->off;
 		piece.len = section->size;
@@ -130,7 +131,7 @@ static void add_ref(struct hasher *hasher, const struct kl_ref *ref)
 	kl_digest_adds(hasher->digest, buf.ptr);
 }
 
-/* Hash an instruction, with the reference in place of the operand's address. */
+/* Hash an instruction, with its reference in place of the address in the operand. */
 static void add_insn(struct hasher *hasher, size_t func, size_t i)
 {
 	const struct kl_insn *in = &hasher->code->insn[i];
@@ -179,8 +180,8 @@ static void add_func(struct hasher *hasher, size_t func)
 }
 
 /*
- * Hash a pointer in data. An entry of a jump table is relative to the table, but its addend
- * includes the entry's own offset, which is subtracted.
+ * Hash a pointer in data. An entry of a jump table is relative to the table, but the addend of its
+ * relocation includes the entry's offset in the table, which is subtracted.
  */
 static void add_pointer(struct hasher *hasher, const struct piece *piece, size_t rel)
 {
@@ -238,7 +239,8 @@ void kl_code_digest(char hex[65], const struct kl_code *code)
 	number_insns(&hasher);
 	for (size_t k = 0; k < code->norder; k++)
 		add_func(&hasher, code->order[k]);
-	for (size_t k = 0; k < hasher.npiece; k++) /* grows meanwhile: pieces refer to pieces */
+	/* npiece grows, because pieces refer to further pieces */
+	for (size_t k = 0; k < hasher.npiece; k++)
 		add_piece(&hasher, k);
 	kl_digest_end(hasher.digest, hex);
 	free(hasher.func_no);

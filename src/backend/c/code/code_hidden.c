@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_hidden - refuses instructions hidden in others, if a branch could land there */
+/*
+ * code_hidden - refuses instructions hidden in other instructions, if a branch could land there
+ */
 #include "backend/c/code/code.h"
 #include "backend/c/code/hidden.h"
 #include "base/error.h"
@@ -8,12 +10,15 @@ static int refuse(const struct kl_open_branch *branch, const char *what, size_t 
 		  const char *where)
 {
 	return kl_error(KL_ENO,
-			"hides '%s' in the bytes of %s (at %#zx), and '%s' %s, so that it could "
-			"go there: write the constant or the branch in another way",
+			"hides '%s' in the bytes of %s (at %#zx), and '%s' %s, so it could land "
+			"there: write the constant or the branch in another way",
 			what, where, at, branch->func, branch->how);
 }
 
-/* Look into the objects first, whose functions have names. */
+/*
+ * Search the reached functions of the objects before the linked code, so that the message can name
+ * the function.
+ */
 static int check_objects(const struct kl_code *code, const struct kl_open_branch *branch)
 {
 	for (size_t func = 0; func < code->nfunc; func++) {
@@ -38,7 +43,10 @@ int kl_code_check_hidden(const struct kl_code *code, const unsigned char *text, 
 	const char *what = kl_hidden_find(&at, text, n);
 	int err;
 
-	/* most kernels have no such bytes, so it need not be known whether they have the branch */
+	/*
+	 * search the bytes first: most kernels hide nothing, and finding an open branch takes
+	 * longer
+	 */
 	if (!what || !kl_code_open_branch(&branch, code))
 		return 0;
 	err = check_objects(code, &branch);

@@ -7,7 +7,9 @@
 #include "backend/c/code/isa.h"
 #include "base/error.h"
 
-/* What a vector form of libm needs: _ZGVd... is the one for AVX2. */
+/*
+ * Check the instruction set of a vector function of libm, which its name gives: _ZGVd... uses AVX2.
+ */
 static int check_vector_math(const struct kl_ref *ref, int level, const char *march,
 			     const char *func)
 {
@@ -27,7 +29,7 @@ static int check_vector_math(const struct kl_ref *ref, int level, const char *ma
 	return 0;
 }
 
-/* `all`: code counts that the entry does not execute, too. */
+/* Check one function. `all`: also check instructions that the entry does not execute. */
 static int check_func(const struct kl_code *code, size_t func, int level, const char *march,
 		      bool all)
 {
@@ -52,7 +54,7 @@ static int check_func(const struct kl_code *code, size_t func, int level, const 
 	return err;
 }
 
-/* The sections that the linker keeps, by object and section: it drops those that nothing refers to. */
+/* Find the sections with reached functions, by object and section. The linker drops all others. */
 static bool **linked_sections(const struct kl_code *code)
 {
 	bool **linked = kl_calloc(code->nobj, sizeof(*linked));
@@ -65,8 +67,8 @@ static bool **linked_sections(const struct kl_code *code)
 }
 
 /*
- * If every branch has fixed targets, nothing runs but what kl_code_live() found. Otherwise a branch
- * can reach all code that is linked, even if nothing in the code says so.
+ * Without an open branch, only the instructions that kl_code_live() marked can run. With one, all
+ * linked code could run, so all of it is checked.
  */
 int kl_code_check_level(const struct kl_code *code, const char *march)
 {

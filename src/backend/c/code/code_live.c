@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_live - which instructions the entry executes, along jumps, calls and returns */
+/* code_live - finds the instructions that the entry executes along jumps, calls and returns */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/c/code/code.h"
 
 /*
- * Instructions are followed one by one: what lies behind a call is executed only if the function
- * that is called returns. Stored addresses are not followed. If the executed code has a call or a
- * jump through a pointer that is not constant, it may go to any function whose address is taken;
- * a second pass marks what these execute as KL_INSN_POINTED.
+ * Instructions are followed one by one. The instruction after a call is executed only if the called
+ * function returns. Stored addresses are not followed. If the executed code has a call or jump
+ * through a pointer that is not constant, it can go to any function whose address is taken; a
+ * second pass marks the instructions that these functions execute as KL_INSN_POINTED.
  */
 #define NONE SIZE_MAX
 
 struct place {
-	size_t func, insn; /* insn NONE: the function `func` returns */
+	size_t func, insn; /* insn NONE: stands for the return of `func` */
 };
 
 struct places {
@@ -24,13 +24,14 @@ struct places {
 
 struct live {
 	struct kl_code *code;
-	enum kl_insn_use use; /* of this pass */
+	enum kl_insn_use use; /* the use that this pass marks */
 	struct places todo;
-	bool *returns;             /* by function */
-	struct places *waiting;    /* by function: what follows once it returns */
-	struct kl_targets *tables; /* by function */
-	bool *has_tables;          /* by function: `tables` was read */
-	bool open;                 /* a branch goes where data says */
+	bool *returns;             /* for each function: it can return */
+	struct places *waiting;    /* for each function: places that are executed once it returns */
+	struct kl_targets *tables; /* for each function: targets in its jump tables */
+	bool *has_tables;          /* for each function: `tables` was read */
+	/* the executed code has a call or jump whose target data decide */
+	bool open;
 };
 
 static void push_place(struct places *places, size_t func, size_t insn)
@@ -70,7 +71,10 @@ static void mark_return(struct live *live, size_t func)
 	free(returning.v);
 }
 
-/* Once `callee` returns, instruction `insn` of `func` follows, or for NONE `func` returns. */
+/*
+ * Mark instruction `insn` of `func` as executed once `callee` returns. `insn` NONE: then `func`
+ * returns, too.
+ */
 static void mark_after(struct live *live, size_t callee, size_t func, size_t insn)
 {
 	if (!live->returns[callee])
@@ -81,7 +85,10 @@ static void mark_after(struct live *live, size_t callee, size_t func, size_t ins
 		mark_insn(live, func, insn);
 }
 
-/* Functions that end in an ordinary instruction run into the next one. */
+/*
+ * Mark the next instruction. If `insn` is the last of its function, execution continues in the next
+ * function.
+ */
 static void mark_next(struct live *live, size_t func, size_t insn)
 {
 	const struct kl_code *code = live->code;
@@ -162,7 +169,7 @@ static void follow_all(struct live *live)
 	}
 }
 
-/* What a pointer may reach: functions that are reached but not executed, and unread tables. */
+/* Mark, as KL_INSN_POINTED, the code of all reached functions that is not executed. */
 static void mark_pointed(struct live *live)
 {
 	const struct kl_code *code = live->code;

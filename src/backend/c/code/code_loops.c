@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_loops - loops of a function: its flow graph, jump tables, and how deep loops nest */
+/* code_loops - finds the loops of a function and how deeply they nest */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,12 @@
 #include "backend/c/code/code.h"
 
 /*
- * The loops of one function, found in its blocks and edges by Bourdoncle's weak topological order
- * (Formal Methods in Programming, 1993). The nested components of this order are the natural loops;
- * a loop with two entries is one component as well. A jump to another function is an exit.
+ * Loops are found in the graph of basic blocks by Bourdoncle's weak topological order (Formal
+ * Methods in Programming and Their Applications, 1993). Its nested components are the natural
+ * loops; a loop with two entries is also one component. A jump to another function counts as an
+ * exit.
  */
-#define MAX_BLOCKS 10000 /* finding the order is recursive */
+#define MAX_BLOCKS 10000 /* limit, because the search is recursive */
 #define DONE ((size_t)-1)
 
 struct edges {
@@ -20,14 +21,17 @@ struct edges {
 
 struct flow {
 	const struct kl_code *code;
-	size_t func, first, n;   /* function; its first instruction, and number of them */
+	size_t func, first, n;   /* the function; its first instruction, and their number */
 	size_t *block_of;        /* instruction - first -> block */
 	size_t *start;           /* block -> first instruction */
-	size_t nblock, indirect; /* blocks; indirect jumps */
+	size_t nblock, indirect; /* number of blocks; number of indirect jumps */
 	struct edges *succ;
-	size_t *dfn, *stack, depth, num; /* the search; dfn: 0 (unseen), a number, DONE */
-	unsigned *level, nest;           /* loop depth of each block; of the search */
-	struct kl_targets table;         /* targets of jump tables */
+	/*
+	 * state of the search; dfn of a block: 0 (not visited), its number in the search, or DONE
+	 */
+	size_t *dfn, *stack, depth, num;
+	unsigned *level, nest;   /* loops around each block; loops around the current one */
+	struct kl_targets table; /* targets in the function's jump tables */
 	bool unknown;
 };
 
@@ -52,7 +56,7 @@ static void flow_release(struct flow *flow)
 	free(flow->level);
 }
 
-/* Target instruction of a direct jump; NONE if it leaves the function. */
+/* Return the target instruction of a direct jump; NONE: it leaves the function. */
 static size_t jump_target(const struct flow *flow, size_t i)
 {
 	struct kl_ref ref;
@@ -87,7 +91,7 @@ static void find_blocks(struct flow *flow)
 	}
 	for (size_t k = 0; k < flow->table.n; k++)
 		head[flow->table.v[k] - flow->first] = true;
-	/* it is unknown which of several jumps uses which table */
+	/* with several jumps it is unknown which of them uses which table */
 	if (flow->indirect > 1 && flow->table.n)
 		flow->unknown = true;
 	flow->block_of = kl_calloc(flow->n, sizeof(*flow->block_of));
@@ -145,7 +149,7 @@ static bool has_islands(const struct flow *flow)
 
 static size_t visit_node(struct flow *flow, size_t value);
 
-/* Process the loop with head `block`: its body is the blocks that it reaches and that reach it. */
+/* Search the body of the loop with head `block`: the blocks that it reaches and that reach it. */
 static void mark_component(struct flow *flow, size_t block)
 {
 	flow->level[block] = ++flow->nest;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_refs - what each instruction refers to, and which functions and data the entry reaches */
+/*
+ * code_refs - finds what instructions refer to, and the functions and data that the entry reaches
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,10 @@ static bool pc_relative(uint32_t type)
 	return false;
 }
 
-/* Is the operand the symbol's GOT slot? Then the addend is no offset from the symbol. */
+/*
+ * Does the operand refer to the symbol's slot in the global offset table? Then the addend is not an
+ * offset from the symbol.
+ */
 static bool through_got(uint32_t type)
 {
 	return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
@@ -120,7 +125,7 @@ const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, s
 	return section->data + code->insn[i].addr;
 }
 
-/* The pointer that a place in data holds from the start to the end; NONE if code can change it. */
+/* Find the target of a pointer in data; KL_REF_NONE: it is not a pointer, or code can change it. */
 static void constant_pointer(struct kl_ref *out, const struct kl_code *code,
 			     const struct kl_ref *slot)
 {
@@ -155,15 +160,15 @@ void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_
 		*out = ref;
 	else if (ref.kind == KL_REF_DATA)
 		constant_pointer(out, code, &ref);
-	if (out->kind == KL_REF_DATA) /* not code: the call faults */
+	if (out->kind == KL_REF_DATA) /* a call or jump to data faults */
 		*out = (struct kl_ref){ .kind = KL_REF_NONE };
 }
 
-/* ---- reachability ---- */
+/* ---- finding what the entry reaches ---- */
 
 struct reach {
 	struct kl_code *code;
-	bool **seen; /* by object and data section: was added to `todo` */
+	bool **seen; /* for each object and data section: it was added to `todo` */
 	/* data sections whose pointers are not followed yet */
 	struct {
 		size_t obj, sec;
@@ -191,7 +196,7 @@ static void reach_ref(struct reach *reach, const struct kl_ref *ref)
 	reach->todo[reach->ntodo++].sec = ref->sec;
 }
 
-/* Referenced data can contain pointers: everything that its section points to is reached. */
+/* Follow all pointers in the sections of referenced data. */
 static void reach_data(struct reach *reach)
 {
 	struct kl_ref ref;
@@ -208,7 +213,7 @@ static void reach_data(struct reach *reach)
 	}
 }
 
-/* A function that ends in an ordinary instruction falls through into the next one. */
+/* Does execution continue from the end of the function into the next one? */
 static bool runs_on(const struct kl_code *code, size_t func)
 {
 	const struct kl_func *fn = &code->func[func];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_tables - tables of a function's own addresses, which its indirect jumps use */
+/* code_tables - reads the jump tables of a function */
 #include <elf.h>
 #include <stdlib.h>
 
@@ -21,9 +21,9 @@ void kl_targets_release(struct kl_targets *targets)
 }
 
 /*
- * Read one table: entries from `base` on, 4 or 8 bytes each, up to the first that does not point
- * into the function. A relative entry contains target - table + its own offset, which the assembler
- * folds into the addend.
+ * Read one table: the entries of 4 or 8 bytes from `base` on, up to the first that does not point
+ * into the function. An entry of 4 bytes is relative to the table; the addend of its relocation
+ * also includes the entry's offset in the table, which is subtracted.
  */
 static void read_table(struct reader *reader, size_t sec, uint64_t base)
 {

@@ -4,7 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The third byte of the instructions 0f 01 xx. */
+/*
+ * Return the mnemonic of a sought instruction 0f 01 xx by its third byte; NULL: it is not sought.
+ */
 static const char *group_01(unsigned char modrm)
 {
 	switch (modrm) {
@@ -32,7 +34,10 @@ static const char *group_01(unsigned char modrm)
 	return NULL;
 }
 
-/* 0f ae: `prefix` is the last prefix before it, REX aside. */
+/*
+ * Return the mnemonic of a sought instruction 0f ae. `prefix`: the last prefix before it that is
+ * not REX.
+ */
 static const char *group_ae(unsigned char modrm, unsigned char prefix)
 {
 	static const char *const base[] = { "rdfsbase", "rdgsbase", "wrfsbase", "wrgsbase" };
@@ -59,7 +64,9 @@ static const char *group_c7(unsigned char modrm, unsigned char prefix)
 	return modrm >= 0xf0 ? "rdrand" : NULL;
 }
 
-/* The prefix before offset `at`, behind which a REX prefix can stand; 0 if none. */
+/*
+ * Return the prefix before the opcode at offset `at`, skipping a REX prefix between them; 0: none.
+ */
 static unsigned char prefix_of(const unsigned char *text, size_t at)
 {
 	if (at && (text[at - 1] & 0xf0) == 0x40)
@@ -67,7 +74,9 @@ static unsigned char prefix_of(const unsigned char *text, size_t at)
 	return at && strchr("\x66\xf2\xf3", text[at - 1]) && text[at - 1] ? text[at - 1] : 0;
 }
 
-/* An xbegin whose handler lies in the code. An abort of any other is a fault. */
+/*
+ * Is there an xbegin whose abort handler lies in the code? Any other xbegin faults when it aborts.
+ */
 static bool is_xbegin(const unsigned char *text, size_t at, size_t n)
 {
 	int32_t by;

@@ -6,18 +6,19 @@
 #include <stddef.h>
 
 /*
- * hidden - instructions that no disassembly shows, because they start inside of others: `mov
- * $0x90c3a20f, %eax` contains cpuid and ret. A branch whose target the data decide can land there.
+ * hidden - finds instructions that no disassembly shows, because they start inside other
+ * instructions: `mov $0x90c3a20f, %eax` contains cpuid and ret. An open branch can land there.
  *
- * Only those are sought that nothing stops when they run: the seal makes system calls, clocks and
- * ports fatal, and the processor makes privileged instructions so (docs/formats.md, "What an object
- * may contain", has the table). The others are found at every byte, in immediates, displacements
- * and across instructions alike. Needs nothing but the bytes.
+ * Only instructions that nothing stops when they run are sought; docs/formats.md,
+ * "What an object may contain", has the table. System calls, clocks, ports and privileged
+ * instructions are not sought, because the seal or the processor kills a process that executes
+ * them. The search looks at every byte, also in immediates, in displacements and across
+ * instructions.
  */
 
 /**
- * Find the first such instruction at or behind `*at`, and set `*at` to its offset. Returns its
- * mnemonic, or NULL if there is none. An instruction that a disassembly shows counts, too.
+ * Find the first such instruction at or after offset `*at`, and set `*at` to its offset. Returns
+ * its mnemonic; NULL: there is none. Instructions that a disassembly shows are also found.
  */
 const char *kl_hidden_find(size_t *at, const unsigned char *text, size_t n);
 

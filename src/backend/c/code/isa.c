@@ -8,9 +8,9 @@
 #include "base/mem.h"
 
 /*
- * The instruction sets that the levels consist of; every other set is in no level. CLFLUSH has a
- * flag of its own, but every processor with SSE2 has it. The 128- and 256-bit forms of AVX-512 are
- * AVX512VL, which level 4 has.
+ * The instruction sets of each level; a set that is not listed is in no level. CLFLUSH is not part
+ * of a level by the psABI, but every processor with SSE2 has it. The 128- and 256-bit forms of
+ * AVX-512 are AVX512VL, which level 4 has.
  */
 #define SET(name) ZYDIS_ISA_SET_##name
 /* clang-format off */
@@ -44,13 +44,15 @@ static const struct { ZydisISASet set; int level; const char *name; } sets[] = {
 	{ SET(AVX512DQ_KOP), 4, "AVX512DQ" }, { SET(AVX512DQ_SCALAR), 4, "AVX512DQ" },
 };
 
-/* Instructions whose level is not that of their set. */
+/* Instructions whose level differs from that of their set. */
 #define IS(name) ZYDIS_MNEMONIC_##name
 static const struct { ZydisMnemonic mnemonic; ZydisISASet set; int level; const char *name; } odd[] = {
-	/* no operation without CET */
+	/* without CET it does nothing */
 	{ IS(ENDBR32), SET(CET), 1, "x86" }, { IS(ENDBR64), SET(CET), 1, "x86" },
-	{ IS(TZCNT), SET(BMI1), 1, "x86" }, /* bsf without BMI1; compilers write "rep bsf" */
-	{ IS(VPCLMULQDQ), SET(AVX), KL_ISA_NO_LEVEL, "PCLMULQDQ" }, /* its 128-bit form */
+	/* runs as bsf without BMI1; compilers emit it as "rep bsf" */
+	{ IS(TZCNT), SET(BMI1), 1, "x86" },
+	/* 128-bit form, which Zydis lists under AVX */
+	{ IS(VPCLMULQDQ), SET(AVX), KL_ISA_NO_LEVEL, "PCLMULQDQ" },
 };
 
 static const char calls[] = "calls the system", clock[] = "reads a clock or counter",
@@ -65,7 +67,7 @@ static const struct { ZydisMnemonic mnemonic; const char *harm; } harmful[] = {
 	{ IS(TPAUSE), clock }, { IS(UMWAIT), clock }, { IS(UMONITOR), clock },
 	{ IS(CPUID), asks }, { IS(XGETBV), asks }, { IS(SGDT), asks }, { IS(SIDT), asks },
 	{ IS(SLDT), asks }, { IS(STR), asks }, { IS(SMSW), asks }, { IS(RDPID), asks },
-	/* of a segment of Linux's they give the processor's number */
+	/* Linux stores the number of the processor in the limit of a segment */
 	{ IS(LSL), asks }, { IS(LAR), asks },
 	{ IS(XSAVE), asks }, { IS(XSAVE64), asks }, { IS(XSAVEC), asks }, { IS(XSAVEC64), asks },
 	{ IS(XSAVEOPT), asks }, { IS(XSAVEOPT64), asks }, { IS(XSAVES), asks }, { IS(XSAVES64), asks },
@@ -77,7 +79,7 @@ static const struct { ZydisMnemonic mnemonic; const char *harm; } harmful[] = {
 	{ IS(SWAPGS), protects }, { IS(LFS), protects }, { IS(LGS), protects }, { IS(LSS), protects },
 	{ IS(WRSSD), protects }, { IS(WRSSQ), protects }, { IS(INCSSPD), protects },
 	{ IS(INCSSPQ), protects },
-	/* they restore the protection keys, too */
+	/* these also restore the protection keys */
 	{ IS(XRSTOR), protects }, { IS(XRSTOR64), protects },
 	{ IS(XRSTORS), protects }, { IS(XRSTORS64), protects },
 	{ IS(XBEGIN), transacts }, { IS(XEND), transacts },

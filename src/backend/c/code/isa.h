@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * isa - an x86-64 instruction read from its bytes: the instruction set it belongs to, the level of
- * the psABI that has this set, and whether a kernel may use it (Zydis). objdump's text, which the
- * facts are made of, must agree with it on the length of every instruction. The linked code is checked
- * again without Zydis, as the worker does (image/x86.h).
+ * isa - decodes an x86-64 instruction with Zydis: its instruction set, the level of the psABI that
+ * has this set, and whether a kernel may use it. The audit compares the length of every instruction
+ * with objdump's text, from which the facts are read. The linked code is checked again without
+ * Zydis, as the worker does (image/x86.h).
  *
  * Levels are those of the x86-64 psABI, 1 to 4. A few instructions run on every x86-64 processor
- * although a later set defines them: endbr64 and prefetchw do nothing on a processor without them,
- * and tzcnt is bsf there, so compilers write it at every level.
+ * although they belong to a later set. On processors without the set, endbr64 and prefetchw do
+ * nothing, and tzcnt runs as bsf; compilers emit them at every level.
  */
 #define KL_ISA_LEVELS 4
 #define KL_ISA_NO_LEVEL (KL_ISA_LEVELS + 1)
@@ -23,13 +23,13 @@ struct kl_isa_insn {
 	unsigned len;
 	const char *name; /* mnemonic: "vaddps" */
 	const char *set;  /* instruction set: "AVX2" */
-	int level;        /* lowest level that has the set; KL_ISA_NO_LEVEL: none has */
-	const char *harm; /* why no kernel may use it: "calls the system"; NULL: it may */
+	int level;        /* lowest level that has the set; KL_ISA_NO_LEVEL: no level has it */
+	const char *harm; /* why a kernel must not use it: "calls the system"; NULL: it may */
 };
 
-/** The level of "x86-64" (1) to "x86-64-v4"; 0: it is none of them. */
+/** Return the level of a name: 1 for "x86-64" to 4 for "x86-64-v4"; 0: the name is unknown. */
 int kl_isa_level(const char *march);
-/** Decode the instruction at `bytes`. False: no instruction starts there, or it is unknown. */
+/** Decode the instruction at the start of `bytes`. Returns false if it is unknown or incomplete. */
 bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n);
 
 #endif

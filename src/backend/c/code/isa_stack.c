@@ -27,13 +27,16 @@ static bool is_reg(const ZydisDecodedOperand *op, ZydisRegister reg)
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == reg;
 }
 
-/* Number of operands that the assembler writes. */
+/* Return the number of operands in assembly text. */
 static unsigned visible(const struct decoded *decoded)
 {
 	return decoded->insn.operand_count_visible;
 }
 
-/* push and pop of anything but memory and rsp. */
+/*
+ * Read push and pop. False: it is another instruction. Those of memory and of rsp are
+ * KL_ISA_STACK_OTHER.
+ */
 static bool read_push(struct kl_isa_stack *out, const struct decoded *decoded)
 {
 	const ZydisDecodedOperand *op = &decoded->op[0];
@@ -50,14 +53,17 @@ static bool read_push(struct kl_isa_stack *out, const struct decoded *decoded)
 	out->by = push ? -8 : 8;
 	if (!is_reg(op, ZYDIS_REGISTER_RBP))
 		return true;
-	/* while it is the frame, an address of the stack would lie in memory */
+	/* if rbp is the frame pointer, push would store an address of the stack in memory */
 	out->kind = !push           ? KL_ISA_STACK_RBP :
 		    decoded->framed ? KL_ISA_STACK_OTHER :
 				      KL_ISA_STACK_SAVE;
 	return true;
 }
 
-/* add or sub of a constant, and lea from rsp or rbp, to rsp. */
+/*
+ * Read instructions that write rsp: add or sub of a constant, and lea or mov from rsp or rbp.
+ * False: it is another instruction.
+ */
 static bool read_adjust(struct kl_isa_stack *out, const struct decoded *decoded)
 {
 	const ZydisDecodedOperand *to = &decoded->op[0], *from = &decoded->op[1];
@@ -101,7 +107,7 @@ static bool read_frame(struct kl_isa_stack *out, const struct decoded *decoded)
 	return true;
 }
 
-/* An operand in memory. False: it is a place of the stack that is not known. */
+/* Read an operand in memory. False: it is an unknown place on the stack. */
 static bool read_memory(struct kl_isa_stack *out, const struct decoded *decoded,
 			const ZydisDecodedOperand *op)
 {
@@ -120,7 +126,7 @@ static bool read_memory(struct kl_isa_stack *out, const struct decoded *decoded,
 	return true;
 }
 
-/* An operand in a register. False: the register holds an address of the stack. */
+/* Read an operand in a register. False: the register holds an address of the stack. */
 static bool read_register(struct kl_isa_stack *out, const struct decoded *decoded,
 			  const ZydisDecodedOperand *op)
 {
@@ -130,7 +136,10 @@ static bool read_register(struct kl_isa_stack *out, const struct decoded *decode
 	return !is_stack(decoded, op->reg.value);
 }
 
-/* Everything else: no operand may be a register with an address of the stack. */
+/*
+ * Read any other instruction. It is KL_ISA_STACK_OTHER if an operand is a register with an address
+ * of the stack, or an unknown place on the stack.
+ */
 static void read_operands(struct kl_isa_stack *out, const struct decoded *decoded)
 {
 	const ZydisDecodedInstruction *insn = &decoded->insn;
@@ -143,7 +152,7 @@ static void read_operands(struct kl_isa_stack *out, const struct decoded *decode
 		bool hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
 		bool known = true;
 
-		if (branch && hidden) /* rsp, and the return address */
+		if (branch && hidden) /* rsp and the pushed or popped return address */
 			continue;
 		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
 			known = read_register(out, decoded, op);

@@ -7,32 +7,34 @@
 #include <stdint.h>
 
 /*
- * isa_stack - what one x86-64 instruction does to the stack: enough to prove that a function
- * returns to its caller (backend/c/code/code_branch.h). What is not understood is KL_ISA_STACK_OTHER.
+ * isa_stack - decodes what one x86-64 instruction does to the stack. The detail is enough to prove
+ * that a function returns to its caller (backend/c/code/code_branch.c). An instruction that is not
+ * understood is KL_ISA_STACK_OTHER.
  */
 enum kl_isa_stack_kind {
-	KL_ISA_STACK_NONE,  /* does not touch it, or only reads from it */
+	KL_ISA_STACK_NONE,  /* does not use the stack, or only reads from it */
 	KL_ISA_STACK_MOVE,  /* rsp += by: push, pop, sub, add, lea */
 	KL_ISA_STACK_SAVE,  /* push %rbp */
 	KL_ISA_STACK_STORE, /* stores `size` bytes at base + disp */
 	KL_ISA_STACK_FRAME, /* mov %rsp, %rbp */
-	KL_ISA_STACK_LEAVE, /* rsp = rbp + by; leave also pops rbp */
+	KL_ISA_STACK_LEAVE, /* rsp = rbp + by; the instruction leave also pops rbp */
 	KL_ISA_STACK_RBP,   /* pop %rbp */
-	KL_ISA_STACK_OTHER, /* copies an address of the stack, indexes it ... */
+	KL_ISA_STACK_OTHER, /* everything else: copies an address of the stack, indexes it ... */
 };
 
 struct kl_isa_stack {
 	enum kl_isa_stack_kind kind;
 	bool frame; /* STORE: the base is rbp, not rsp */
-	bool pops;  /* LEAVE: rbp is popped, too */
-	bool sets;  /* NONE, STORE: rbp, which holds no address of the stack, is changed */
+	bool pops;  /* LEAVE: also pops rbp */
+	bool sets;  /* NONE, STORE: changes rbp, which holds no address of the stack */
 	int64_t by, disp;
 	unsigned size;
 };
 
 /**
  * Decode the instruction at `bytes`. `framed`: rbp holds an address of the stack. Calls and returns
- * are KL_ISA_STACK_NONE: the caller knows what they do. False: no instruction starts there.
+ * are KL_ISA_STACK_NONE, because the caller handles them. Returns false if no instruction starts
+ * there.
  */
 bool kl_isa_stack(struct kl_isa_stack *out, const unsigned char *bytes, size_t n, bool framed);
 
