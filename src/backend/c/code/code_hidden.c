@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * code_hidden - refuses instructions hidden in other instructions, if a branch could land there
- */
+/* code_hidden - refuses instructions hidden in other instructions, if a branch could land there */
 #include "backend/c/code/code.h"
 #include "backend/c/code/hidden.h"
 #include "base/error.h"
