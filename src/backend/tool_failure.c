@@ -270,10 +270,11 @@ static int trouble(const struct kl_tool_failure *failure, const struct line *lin
 	const struct kl_proc_result *res = failure->res;
 
 	if (res->timed_out)
-		return kl_error(KL_ECANNOT,
-				"%s: the machine is too busy: stopped after "
-				"%lld s",
-				failure->what, (long long)(res->wall_ns / 1000000000));
+		return kl_error(
+			KL_ECANNOT,
+			"%s: got too little processor time on a busy machine: stopped after "
+			"%lld s",
+			failure->what, (long long)(res->wall_ns / 1000000000));
 	if (res->signal)
 		return kl_error(KL_ECANNOT, "%s: the program was killed by signal %d%s%.*s",
 				failure->what, res->signal, line->n ? ": " : "", (int)line->n,

@@ -10,12 +10,12 @@
 #include "base/error.h"
 #include "base/map.h"
 
-/* bytes of local memory per thread: all threads of a device take gigabytes of this */
+/* limit of the bytes of local memory per thread; for all threads of a device this is gigabytes */
 #define MAX_FRAME (32 << 10)
 
-/* -- sections and symbols ------------------------------------------------------------------ */
+/* -- checking sections and undefined symbols ----------------------------------------------- */
 
-/* Prefixes of the names of all sections that a compiler puts into a cubin. */
+/* Prefixes of the names of the sections that compilers put into a cubin. */
 static const char *const sections[] = {
 	".shstrtab",      ".strtab",      ".symtab",          ".debug_",       ".nv_debug",
 	".note.nv.",      ".nv.info",     ".nv.compat",       ".nv.callgraph", ".nv.prototype",
@@ -33,22 +33,22 @@ static int check_sections(const struct kl_cubin *cubin)
 			known = !strncmp(cubin->sec[i].name, sections[k], strlen(sections[k]));
 		if (!known)
 			return kl_error(KL_ENO,
-					"the code has a section '%s', which no compiler makes",
+					"the code has a section '%s', which no compiler creates",
 					cubin->sec[i].name);
 	}
 	return 0;
 }
 
-/* System functions that device code can call, and why it must not. */
+/* System functions that the device offers, and why a kernel must not call them. */
 /* clang-format off */
 static const struct { const char *name, *why; } services[] = {
-	{ "vprintf", "it prints, and what is printed goes into the output of who judges it" },
-	{ "malloc", "device memory that outlives the call; the plan's scratch is for that" },
-	{ "free", "device memory that outlives the call; the plan's scratch is for that" },
-	{ "__assertfail", "an assert; the code is judged as with -DNDEBUG" },
-	{ "__cuda_syscall", "a service of the driver" },
-	{ "cudaLaunchDevice", "it launches kernels itself; the plan says what is launched" },
-	{ "cudaGetParameterBuffer", "it launches kernels itself; the plan says what is launched" },
+	{ "vprintf", "it prints into the output of the program that judges the kernel" },
+	{ "malloc", "it allocates memory that outlives the call; use the plan's scratch" },
+	{ "free", "it frees memory that outlives the call; use the plan's scratch" },
+	{ "__assertfail", "it is an assertion, but kernels are judged with -DNDEBUG" },
+	{ "__cuda_syscall", "it calls a service of the driver" },
+	{ "cudaLaunchDevice", "it launches kernels; only the plan may launch kernels" },
+	{ "cudaGetParameterBuffer", "it launches kernels; only the plan may launch kernels" },
 };
 /* clang-format on */
 
@@ -70,23 +70,25 @@ static int check_undefined(const struct kl_cubin *cubin)
 }
 
 /*
- * -- memory that outlives a call ----------------------------------------------------------------
+ * -- checking for memory that outlives a call ---------------------------------------------------
  */
 
 /* `init`: the variable is in ".nv.global.init", with an initial value, not in ".nv.global". */
 static int check_variable(const struct kl_cubin_symbol *symbol, bool init, const struct kl_ptx *ptx)
 {
 	const struct kl_ptx_var *var = ptx ? kl_ptx_variable(ptx, symbol->name) : NULL;
-	static const char hint[] = "what must live between launches is the plan's scratch";
+	static const char hint[] = "keep data between launches in the plan's scratch";
 
 	if (var && !var->reached)
 		return 0;
-	if (!var) /* hidden in a function, or there is no PTX that shows its users */
-		return kl_error(
-			KL_ENO,
-			"the code has a global variable '%s' that cannot be told from state kept "
-			"between calls: %s",
-			symbol->name, hint);
+	/*
+	 * the variable is local to a function, or there is no PTX that shows which kernels use it
+	 */
+	if (!var)
+		return kl_error(KL_ENO,
+				"the code has a global variable '%s', which could keep state "
+				"between calls: %s",
+				symbol->name, hint);
 	if (var->managed)
 		return kl_error(KL_ENO, "a launched kernel uses the managed variable '%s'",
 				symbol->name);
@@ -103,7 +105,8 @@ static int check_globals(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 			 const struct kl_sass *sass)
 {
 	struct kl_map seen = KL_MAP_INIT;
-	bool used = ptx; /* imported code that reads no address of a variable uses none */
+	/* imported code uses no variable if no function reads addresses of variables */
+	bool used = ptx;
 	int err = 0;
 
 	for (size_t i = 0; !ptx && sass && i < sass->n; i++)
@@ -125,7 +128,7 @@ static int check_globals(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 }
 
 /*
- * -- registers that distinguish calls -----------------------------------------------------------
+ * -- checking for registers that distinguish calls ----------------------------------------------
  */
 
 struct special {
@@ -134,20 +137,20 @@ struct special {
 	const char *why;
 };
 
-#define NO_USE ", and nothing that a kernel computes depends on it"
+#define NO_USE ", on which no result of a kernel may depend"
 #define CLOCK_OF_IMPORT \
-	"a clock may only bound a wait, and in imported code the audit cannot tell what it does"
+	"a clock may only bound a wait, and the audit cannot follow a clock in imported code"
 
 static const struct special ptx_specials[] = {
-	{ "%gridid", 7, "it numbers the launches" NO_USE },
-	{ "%pm", 3, "a counter of the profiler" NO_USE },
-	{ "%current_graph_exec", 19, "it tells how the kernel is launched" NO_USE },
+	{ "%gridid", 7, "it is the number of the launch" NO_USE },
+	{ "%pm", 3, "it is a counter of the profiler" NO_USE },
+	{ "%current_graph_exec", 19, "it shows how the kernel is launched" NO_USE },
 };
 static const struct special sass_specials[] = {
 	{ "SR_CLOCK", 8, CLOCK_OF_IMPORT },
 	{ "SR_GLOBALTIMER", 14, CLOCK_OF_IMPORT },
-	{ "SR_GRIDID", 9, "it numbers the launches" NO_USE },
-	{ "SR_PM", 5, "a counter of the profiler" NO_USE },
+	{ "SR_GRIDID", 9, "it is the number of the launch" NO_USE },
+	{ "SR_PM", 5, "it is a counter of the profiler" NO_USE },
 };
 
 static int refuse_special(const struct kl_strvec *names, const struct special *list, size_t n,
@@ -178,13 +181,14 @@ static int check_op(const struct kl_ptx_fn *fn, const char *op)
 				"'%s' uses a texture or surface (%s), which a launch plan cannot pass",
 				fn->name, op);
 	if (starts_with(op, "pmevent"))
-		return kl_error(KL_ENO, "'%s' triggers the profiler (%s)", fn->name, op);
+		return kl_error(KL_ENO, "'%s' triggers an event of the profiler (%s)", fn->name,
+				op);
 	return 0;
 }
 
 /*
- * Allow %envreg only with cooperative launches, which find memory of the driver through %envreg1
- * and %envreg2.
+ * Refuse %envreg, unless the plan has a cooperative launch: its code finds memory of the driver
+ * through %envreg1 and %envreg2.
  */
 static int check_envreg(const struct kl_ptx_fn *fn, const struct kl_cuda_wish *wish)
 {
@@ -197,8 +201,8 @@ static int check_envreg(const struct kl_ptx_fn *fn, const struct kl_cuda_wish *w
 			return 0;
 	return asks ? kl_error(
 			      KL_ENO,
-			      "'%s' reads %%envreg, which belongs to cooperative launches, and the plan "
-			      "makes none",
+			      "'%s' reads %%envreg, which only cooperative launches may, but the plan "
+			      "has none",
 			      fn->name) :
 		      0;
 }
@@ -217,8 +221,7 @@ static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *wish)
 		if (!err)
 			err = kl_ptx_clock(fn);
 		if (!err && fn->hidden_state)
-			err = kl_error(KL_ENO,
-				       "'%s' declares a global variable of its own in assembly",
+			err = kl_error(KL_ENO, "'%s' declares a global variable in inline assembly",
 				       fn->name);
 		if (!err)
 			err = check_envreg(fn, wish);
@@ -246,7 +249,7 @@ static int check_sass(const struct kl_sass *sass)
 }
 
 /*
- * -- requirements of the plan -------------------------------------------------------------------
+ * -- comparing the code with the launch plan ----------------------------------------------------
  */
 
 static int no_kernel(const struct kl_cubin *cubin, const char *name)
@@ -278,7 +281,10 @@ static int check_args(const struct kl_cubin_kernel *kernel, const struct kl_cuda
 	return 0;
 }
 
-/* Clusters that the code is compiled for (__cluster_dims__), and the most that it allows. */
+/*
+ * Check the clusters of a launch against the size that the kernel is compiled for
+ * (__cluster_dims__) and the largest that it allows.
+ */
 static int check_cluster(const struct kl_cubin_kernel *kernel, const struct kl_cuda_launch *launch)
 {
 	const int64_t *want = kernel->cluster;
@@ -303,7 +309,7 @@ static int check_cluster(const struct kl_cubin_kernel *kernel, const struct kl_c
 				KL_ENO,
 				"kernel '%s' is compiled for clusters of (%lld, %lld, %lld) blocks "
 				"(__cluster_dims__), and the plan launches a grid of (%u, %u, %u), "
-				"which is no multiple of that",
+				"which is not a multiple of that",
 				kernel->name, (long long)want[0], (long long)want[1],
 				(long long)want[2], launch->grid[0], launch->grid[1],
 				launch->grid[2]);
@@ -327,15 +333,15 @@ static int check_launch(const struct kl_cubin *cubin, const struct kl_cuda_launc
 			kernel->name, (long long)wanted, (long long)launch->threads);
 	if (kernel->max_threads && launch->threads > kernel->max_threads)
 		return kl_error(KL_ENO,
-				"kernel '%s' is compiled for at most %lld threads a block "
+				"kernel '%s' is compiled for at most %lld threads per block "
 				"(__launch_bounds__), and the plan launches %lld",
 				kernel->name, (long long)kernel->max_threads,
 				(long long)launch->threads);
 	if (kernel->frame > MAX_FRAME)
 		return kl_error(
 			KL_ENO,
-			"kernel '%s' wants %lld bytes of local memory a thread: more than %d is "
-			"refused",
+			"kernel '%s' needs %lld bytes of local memory per thread; the limit is "
+			"%d",
 			kernel->name, (long long)kernel->frame, MAX_FRAME);
 	err = check_cluster(kernel, launch);
 	return err ? err : check_args(kernel, launch);
@@ -346,8 +352,8 @@ static int check_arch(const struct kl_cubin *cubin, const char *arch)
 	int want = atoi(starts_with(arch, "sm_") ? arch + 3 : arch);
 
 	if (cubin->sm != want)
-		return kl_error(KL_ENO, "the code is for sm_%d%s, and the plan for %s", cubin->sm,
-				cubin->specific ? "a" : "", arch);
+		return kl_error(KL_ENO, "the code is for sm_%d%s, but the plan is for %s",
+				cubin->sm, cubin->specific ? "a" : "", arch);
 	return 0;
 }
 

@@ -10,7 +10,9 @@
 
 static const char *const families[] = { "cub", "chunked" };
 
-/* The family of a baseline, such as "cub" for "cub.topk"; NULL if we do not ship it. */
+/*
+ * Return the family of a baseline, such as "cub" for "cub.topk"; NULL: we do not ship its source.
+ */
 static const char *family_of(const char *name)
 {
 	for (size_t i = 0; name && i < KL_ARRAY_SIZE(families); i++) {
@@ -41,7 +43,7 @@ static int read_file(struct kl_file *file, const char *name, const char *suffix)
 }
 
 struct sources {
-	struct kl_file file[2]; /* the code, the plan */
+	struct kl_file file[2]; /* the code, then the plan */
 };
 
 static void release_sources(struct sources *sources)
@@ -52,7 +54,7 @@ static void release_sources(struct sources *sources)
 	}
 }
 
-/* Any failure but an interruption becomes KL_ECANNOT: it is not the candidate's fault. */
+/* Turn every error except KL_EINTR into KL_ECANNOT, because it is not the candidate's fault. */
 static int not_ours(int err, const char *name)
 {
 	if (err == KL_EINTR)
@@ -67,7 +69,7 @@ static int compile_sources(struct kl_artefact **out, struct sources *src,
 	const struct kl_contract *contract = surface->contract;
 	const struct kl_file *plan = &src->file[1];
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	/* the baseline's sources with the contract's names, points and flags */
+	/* the source of the baseline, with the contract of the candidate */
 	const struct kl_surface with = { .contract = surface->contract,
 					 .file = src->file,
 					 .nfile = 1 };

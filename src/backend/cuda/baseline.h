@@ -5,16 +5,16 @@
 #include "backend/cuda/compile.h"
 
 /*
- * baseline - compiles baselines from shipped sources: `cub.*` and `chunked.*` are in
- * templates/baselines as source and launch plan, and are compiled like a candidate, for its
- * architecture. The worker receives them as one more cubin and plan. It calls the baselines of
- * vendor libraries itself (worker/gpu/baseline.h).
+ * baseline - compiles the baselines whose sources we ship. The source and launch plan of `cub.*`
+ * and `chunked.*` are in templates/baselines. They are compiled like a candidate, for the
+ * candidate's architecture, and sent to the worker as a further cubin and plan. Baselines of vendor
+ * libraries are not compiled here: the worker calls the libraries (worker/gpu/baseline.h).
  */
 
 /**
- * Compile the contract's baseline in the private directory `dir`, which this function creates.
- * KL_ENOTFOUND (no message): we do not ship it; KL_ECANNOT: it cannot be compiled here, or does not
- * fit the contract's tensors and dims.
+ * Compile the contract's baseline for `arch` in the private directory `dir`, which this function
+ * creates. The caller frees the artefact. KL_ENOTFOUND (no message set): we do not ship its source;
+ * KL_ECANNOT: it cannot be compiled here, or does not match the contract's tensors and dims.
  */
 int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,

@@ -13,27 +13,27 @@
 #include "base/fs.h"
 #include "text/digest.h"
 
-#define NVCC_MS 120000 /* template headers compile slowly */
+#define NVCC_MS 120000 /* limit of processor time; template headers compile slowly */
 #define MAX_PTX ((size_t)64 << 20)
 
 /* The build of one cubin in `dir` (the jail's work directory). */
 struct build {
 	const struct kl_nvcc *nvcc;
-	const char *dir, *name; /* name: of the folder and the files */
+	const char *dir, *name; /* name: the stem of folders and files */
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_launch *launch;
-	const struct kl_strvec *flags; /* the contract's; NULL if none */
-	const char *const *extra;      /* ours; NULL if none */
+	const struct kl_strvec *flags; /* the contract's flags; NULL: none */
+	const char *const *extra;      /* the gate's flags for an oracle; NULL: none */
 	const char **class_;
-	const struct kl_map *known; /* known header libraries; NULL if none */
+	const struct kl_map *known; /* header libraries found so far; NULL: none */
 	const struct kl_strvec *headers;
 	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
-	const struct kl_file *source; /* the .cu */
+	const struct kl_file *source; /* the .cu file */
 	struct kl_strvec env;
-	struct kl_buf text;    /* the PTX; empty for an imported cubin */
-	struct kl_buf verbose; /* the messages of ptxas about each kernel */
+	struct kl_buf text;    /* the PTX; empty if the cubin is imported */
+	struct kl_buf verbose; /* what ptxas -v prints about each kernel */
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;
@@ -60,7 +60,7 @@ static bool ends_with(const char *text, const char *with)
 	return n >= len && !strcmp(text + n - len, with);
 }
 
-/* -- files ------------------------------------------------------------------------------ */
+/* -- writing the sources ---------------------------------------------------------------- */
 
 static int find_source(struct build *build)
 {
@@ -69,10 +69,10 @@ static int find_source(struct build *build)
 			continue;
 		if (build->source) {
 			*build->class_ = "compile";
-			return kl_error(
-				KL_ENO,
-				"two .cu files, '%s' and '%s': one is compiled, the rest are included",
-				build->source->path, build->file[i].path);
+			return kl_error(KL_ENO,
+					"two .cu files, '%s' and '%s': only one is compiled, so "
+					"include the others as headers",
+					build->source->path, build->file[i].path);
 		}
 		build->source = &build->file[i];
 	}
@@ -107,7 +107,7 @@ static void fixed_env(struct build *build)
 	build->tool.env = (const char *const *)build->env.v;
 }
 
-/* -- tools -------------------------------------------------------------------------------- */
+/* -- running nvcc ------------------------------------------------------------------------- */
 
 static void add_defines(struct kl_strvec *argv, const struct kl_plan_compile *compile)
 {
@@ -116,7 +116,7 @@ static void add_defines(struct kl_strvec *argv, const struct kl_plan_compile *co
 				(long long)compile->define[i].value);
 }
 
-/* Path of the PTX that nvcc keeps, named after the source. */
+/* Return the path of the PTX that nvcc keeps in `keep`. It has the name of the source. */
 static char *kept_ptx(const struct build *build, const char *keep)
 {
 	const char *name = strrchr(build->source->path, '/');
@@ -125,7 +125,9 @@ static char *kept_ptx(const struct build *build, const char *keep)
 	return kl_asprintf("%s/%s/%.*sptx", build->dir, keep, (int)(strlen(name) - 2), name);
 }
 
-/* Compile to `cubin`, with the PTX in the folder `keep`; `lines`: with line information. */
+/*
+ * Compile to the file `cubin` and keep the PTX in the folder `keep`. `lines`: add line information.
+ */
 static int run_nvcc(struct build *build, const char *keep, const char *cubin, bool lines)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
@@ -169,8 +171,9 @@ static int run_nvcc(struct build *build, const char *keep, const char *cubin, bo
 }
 
 /*
- * "ptxas k.ptx, line 30; error : Unknown modifier": this is a line of the PTX, which the user does
- * not have. Compile again with line information, which fails again, and report the source line.
+ * Report an error of ptxas with a source line. ptxas gives a line of the PTX
+ * ("ptxas k.ptx, line 30; error : Unknown modifier"), which the user cannot see. Compile again with
+ * line information, which fails again, and map that line to the source.
  */
 static int with_source_line(struct build *build, const char *keep)
 {
@@ -189,7 +192,7 @@ static int with_source_line(struct build *build, const char *keep)
 	place = kl_ptx_source_line(text.ptr, line);
 	if (!place)
 		return kl_error(KL_ENO, "%s", message);
-	/* nvcc writes the path as it was given, or as an absolute path */
+	/* the path in the PTX is absolute, or as it was passed to nvcc */
 	at = strstr(place, build->tool.prefix);
 	what = strchr(what, ':') ? strchr(what, ':') + 2 : what + 2;
 	return kl_error(KL_ENO, "%s: error: %s (ptxas)",
@@ -222,15 +225,16 @@ static int import_artefact(struct build *build, const struct kl_plan_artefact *a
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.cubin", build->name);
 
 	for (size_t i = 0; i < build->nfile; i++)
-		/* its digest was checked when the plan was read */
+		/* the digest was checked when the plan was read */
 		if (!strcmp(build->file[i].path, artefact->cubin))
 			return kl_tool_put(build->dir, ".", name, build->file[i].data,
 					   build->file[i].len);
 	*build->class_ = "launch";
-	return kl_error(KL_ENO, "the plan's artefact '%s' is none of the sources", artefact->cubin);
+	return kl_error(KL_ENO, "the plan's artefact '%s' is not one of the sources",
+			artefact->cubin);
 }
 
-/* -- one cubin ------------------------------------------------------------------------------- */
+/* -- building and auditing a cubin ----------------------------------------------------------- */
 
 static int read_sass(struct build *build, const char *cubin)
 {
@@ -238,14 +242,14 @@ static int read_sass(struct build *build, const char *cubin)
 
 	if (!err || err == KL_EINTR)
 		return err;
-	if (build->text.len) { /* the PTX suffices */
+	if (build->text.len) { /* facts can be read from the PTX alone */
 		kl_error_clear();
 		return 0;
 	}
-	return kl_error_hint(
-		kl_error(KL_ECANNOT, "an imported cubin can only be judged by its machine code: %s",
-			 kl_error_last()),
-		"install nvdisasm (CUDA Toolkit)");
+	return kl_error_hint(kl_error(KL_ECANNOT,
+				      "cannot judge an imported cubin without its machine code: %s",
+				      kl_error_last()),
+			     "install nvdisasm (CUDA Toolkit)");
 }
 
 static int audit_cubin(struct build *build)
@@ -353,7 +357,7 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 	return 0;
 }
 
-/* -- oracles --------------------------------------------------------------------------------- */
+/* -- compiling oracles ----------------------------------------------------------------------- */
 
 static const struct {
 	const char *prefix, *flags[4];

@@ -10,30 +10,37 @@
 #include "jail/jail.h"
 
 /*
- * compile - compiles one .cu to PTX and an audited cubin, in the compile jail.
+ * compile - compiles a .cu file to PTX and an audited cubin, in the compile jail.
  *
- * A single run of nvcc also keeps the PTX, so that the audit has the very text that was assembled.
- * (To produce PTX alone, nvcc has ptxas check it as well: two runs would assemble twice.) No host
- * code is compiled. Architecture, standard and constants come from the launch plan, flags from the
- * contract's list.
+ * A single run of nvcc writes the cubin and keeps the PTX, so that the audit reads exactly the PTX
+ * that was assembled. (A separate run for the PTX would assemble twice, because nvcc checks PTX by
+ * ptxas.) No host code is compiled. Architecture, C++ standard and constants come from the launch
+ * plan, flags from the contract.
  */
 
 /**
- * Compile the surface's code, or copy the cubin that the plan imports, to `dir`/kernel.cubin, and
- * audit it. `headers`: the known header libraries (backend/headers.h). As kl_compile_surface(),
- * with KL_ENO and `*class_` "compile", "launch" or "cheat"; KL_ECANNOT: a tool is not installed.
+ * Compile the surface's code to `dir`/kernel.cubin, or copy the cubin that the plan imports to it,
+ * and audit the cubin. `headers`: the header libraries found so far (backend/headers.h). The caller
+ * frees the artefact. KL_ENO: the code is refused; `*class_` is "compile", "launch" or "cheat".
+ * KL_ECANNOT: a tool is not installed, or the machine is in trouble.
  */
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,
 		    const struct kl_surface *surface, const struct kl_launch *launch,
 		    const char *dir);
 
-/** As kl_compile_oracle(), to `dir`/truth.cubin or `dir`/honest.cubin. */
+/**
+ * Compile an oracle to `dir`/truth.cubin or `dir`/honest.cubin. Errors are those of
+ * kl_compile_oracle().
+ */
 int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 			   const struct kl_surface *surface, const struct kl_launch *launch,
 			   enum kl_oracle which, const char *dir);
 
-/** As kl_compile_recipe(), for nvcc. */
+/**
+ * Add to a digest what compiled oracles depend on besides the contract: the version and flags of
+ * nvcc.
+ */
 void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc);
 
 #endif

@@ -18,9 +18,12 @@
 #define MOST_THREADS 1024
 #define MOST_REGISTERS 1024
 #define MOST_SMEM (1 << 30)
-#define SYSTEM_SMEM 1024 /* bytes per block that the system reserves from sm_80 on */
+#define SYSTEM_SMEM 1024 /* bytes per block that the system reserves on sm_80 and later */
 
-/* Attributes of .nv.info: one byte of format, one of name, two of value or length. */
+/*
+ * An attribute of .nv.info starts with a byte for its format, a byte for its name (ATTR_*), and two
+ * bytes for its value or its length.
+ */
 enum { FORMAT_NONE = 1, FORMAT_BYTE = 2, FORMAT_HALF = 3, FORMAT_SIZED = 4 };
 enum {
 	ATTR_MAX_THREADS = 0x05,
@@ -33,7 +36,7 @@ enum {
 	ATTR_KPARAM_INFO_V2 = 0x45,
 	ATTR_NUM_BARRIERS = 0x4c,
 };
-enum { COMPAT_SPECIFIC = 0x09 }; /* attribute of .nv.compat: 1 for sm_90a */
+enum { COMPAT_SPECIFIC = 0x09 }; /* name of an attribute of .nv.compat, which is 1 for sm_90a */
 
 void kl_cubin_free(struct kl_cubin *cubin)
 {
@@ -74,7 +77,7 @@ static int bad_cubin(const char *what)
 
 static int read_cubin(struct kl_cubin *cubin)
 {
-	/* a symlink where the assembler should have put a file is not followed */
+	/* do not follow a symlink that was put in place of the assembler's output */
 	KL_AUTO(kl_closep) int fd = open(cubin->path,
 					 O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct kl_buf buf = KL_BUF_INIT;
@@ -85,7 +88,7 @@ static int read_cubin(struct kl_cubin *cubin)
 	err = kl_buf_read_fd(&buf, fd, KL_CUBIN_MAX_BYTES);
 	if (err < 0) {
 		kl_buf_release(&buf);
-		return err == KL_EINVALID ? bad_cubin("it is larger than 64 MiB") : err;
+		return err == KL_EINVALID ? bad_cubin("larger than 64 MiB") : err;
 	}
 	cubin->len = buf.len;
 	cubin->bytes = (unsigned char *)kl_buf_detach(&buf);
@@ -102,7 +105,8 @@ static int copy_name(char **out, Elf *elf, size_t strtab, size_t at)
 		return bad_cubin("a name of more than 4000 bytes");
 	for (const char *pos = text; *pos; pos++)
 		if (!isalnum((unsigned char)*pos) && !strchr("_.$-@", *pos))
-			return bad_cubin("a name that is not plain");
+			return bad_cubin(
+				"a name with characters other than letters, digits and \"_.$-@\"");
 	*out = kl_strdup(text);
 	return 0;
 }
@@ -138,7 +142,7 @@ static int read_sections(struct kl_cubin *cubin, Elf *elf)
 	if (elf_getshdrnum(elf, &n) < 0 || elf_getshdrstrndx(elf, &strtab) < 0)
 		return bad_cubin(elf_errmsg(-1));
 	if (n > KL_CUBIN_MAX_ITEMS)
-		return bad_cubin("absurdly many sections");
+		return bad_cubin("too many sections");
 	cubin->sec = kl_calloc(n + 1, sizeof(*cubin->sec));
 	for (size_t i = 0; !err && i < n; i++)
 		err = read_section(cubin, elf, strtab, elf_getscn(elf, i));
@@ -153,9 +157,9 @@ static int read_symbols(struct kl_cubin *cubin, Elf *elf, size_t index)
 	int err = 0;
 
 	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr) || cubin->sym)
-		return bad_cubin("it has no symbols, or two tables of them");
+		return bad_cubin("no symbol table, or two symbol tables");
 	if (n > KL_CUBIN_MAX_ITEMS)
-		return bad_cubin("absurdly many symbols");
+		return bad_cubin("too many symbols");
 	cubin->sym = kl_calloc(n + 1, sizeof(*cubin->sym));
 	for (size_t i = 0; !err && i < n; i++) {
 		struct kl_cubin_symbol *symbol = &cubin->sym[cubin->nsym];
@@ -164,7 +168,7 @@ static int read_symbols(struct kl_cubin *cubin, Elf *elf, size_t index)
 		if (!gelf_getsym(data, (int)i, &sym))
 			return bad_cubin(elf_errmsg(-1));
 		if (sym.st_shndx < SHN_LORESERVE && sym.st_shndx >= cubin->nsec)
-			return bad_cubin("a symbol of no section");
+			return bad_cubin("a symbol refers to a section that does not exist");
 		*symbol = (struct kl_cubin_symbol){
 			.sec = sym.st_shndx >= SHN_LORESERVE ? -1 : sym.st_shndx,
 			.value = sym.st_value,
@@ -191,9 +195,9 @@ static int find_kernels(struct kl_cubin *cubin)
 			continue;
 		if (!(cubin->sec[symbol->sec].flags & SHF_EXECINSTR) ||
 		    !cubin->sec[symbol->sec].data)
-			return bad_cubin("a kernel outside of any code");
+			return bad_cubin("a kernel is in a section without code");
 		if (kl_cubin_kernel(cubin, symbol->name))
-			return bad_cubin("two kernels of one name");
+			return bad_cubin("two kernels have the same name");
 		cubin->kernel[cubin->nkernel++] = (struct kl_cubin_kernel){
 			.name = kl_strdup(symbol->name), .sec = (size_t)symbol->sec
 		};
@@ -201,7 +205,7 @@ static int find_kernels(struct kl_cubin *cubin)
 	return 0;
 }
 
-/* -- attributes ------------------------------------------------------------------------- */
+/* -- reading the attributes of kernels -------------------------------------------------- */
 
 static uint32_t read_u32(const unsigned char *bytes)
 {
@@ -219,9 +223,12 @@ static int take_param(struct kl_cubin_kernel *kernel, const unsigned char *bytes
 	uint32_t ordinal, size;
 
 	if (n < 12)
-		return bad_cubin("a parameter's description is cut short");
+		return bad_cubin("the description of a parameter is too short");
 	ordinal = read_u16(bytes + 4);
-	/* the size in bytes is above 18 bits of flags; the second form has a field for each */
+	/*
+	 * the first form stores the size above 18 bits of flags, the second form in a field of its
+	 * own
+	 */
 	size = v2 ? read_u16(bytes + 10) : read_u32(bytes + 8) >> 18;
 	if (ordinal >= KL_PLAN_MAX_ARGS)
 		return kl_error(KL_ENO, "kernel '%s' has more than %d parameters", kernel->name,
@@ -255,7 +262,7 @@ static int take_kernel_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *kern
 			return bad_cubin("an attribute is cut short");
 		if (read_u32(bytes) > MOST_THREADS || read_u32(bytes + 4) > MOST_THREADS ||
 		    read_u32(bytes + 8) > MOST_THREADS)
-			return bad_cubin("a block or cluster of absurd size");
+			return bad_cubin("the size of a block or cluster is too large");
 		if (attr == ATTR_MAX_THREADS)
 			kernel->max_threads = (int64_t)read_u32(bytes) * read_u32(bytes + 4) *
 					      read_u32(bytes + 8);
@@ -270,7 +277,7 @@ static int take_kernel_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *kern
 	return 0;
 }
 
-/* An attribute of the module: a function's symbol, then a value. */
+/* Take an attribute of the module: the symbol of a function, then a value. */
 static int take_module_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
 			    const unsigned char *bytes, size_t n)
 {
@@ -279,12 +286,12 @@ static int take_module_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *none
 	if (attr != ATTR_REGCOUNT && attr != ATTR_FRAME_SIZE)
 		return 0;
 	if (n < 8 || read_u32(bytes) >= cubin->nsym)
-		return bad_cubin("an attribute of no symbol");
+		return bad_cubin("an attribute refers to a symbol that does not exist");
 	for (size_t i = 0; i < cubin->nkernel; i++)
 		if (!strcmp(cubin->kernel[i].name, cubin->sym[read_u32(bytes)].name))
 			kernel = &cubin->kernel[i];
 	if (attr == ATTR_REGCOUNT && read_u32(bytes + 4) > MOST_REGISTERS)
-		return bad_cubin("a kernel with absurdly many registers");
+		return bad_cubin("a kernel has too many registers");
 	if (kernel && attr == ATTR_REGCOUNT)
 		kernel->registers = read_u32(bytes + 4);
 	else if (kernel)
@@ -314,11 +321,11 @@ static int read_attributes(struct kl_cubin *cubin, struct kl_cubin_kernel *kerne
 		const unsigned char *data = format == FORMAT_SIZED ? bytes + 4 : bytes + 2;
 
 		if (format < FORMAT_NONE || format > FORMAT_SIZED || n > (size_t)(end - data))
-			return bad_cubin("attributes that cannot be read");
+			return bad_cubin("an attribute has an unknown format");
 		err = take(cubin, kernel, attr, data, n);
 		bytes = data + n;
 	}
-	return !err && bytes != end ? bad_cubin("attributes that are cut short") : err;
+	return !err && bytes != end ? bad_cubin("the list of attributes is cut short") : err;
 }
 
 static int static_smem(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel)
@@ -327,7 +334,7 @@ static int static_smem(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel)
 	const struct kl_cubin_section *section = kl_cubin_section(cubin, name);
 
 	if (section && section->size > MOST_SMEM)
-		return bad_cubin("a kernel with absurdly much shared memory");
+		return bad_cubin("a kernel has too much shared memory");
 	kernel->smem = section ? (int64_t)section->size : 0;
 	if (cubin->sm >= 80 && kernel->smem >= SYSTEM_SMEM)
 		kernel->smem -= SYSTEM_SMEM;
@@ -350,7 +357,7 @@ static int read_info(struct kl_cubin *cubin)
 
 		if (!section || !section->data)
 			return kl_error(KL_ENO,
-					"the cubin does not say what kernel '%s' wants passed",
+					"the cubin does not describe the parameters of kernel '%s'",
 					cubin->kernel[i].name);
 		err = read_attributes(cubin, &cubin->kernel[i], section, take_kernel_attr);
 		if (!err)
@@ -359,15 +366,15 @@ static int read_info(struct kl_cubin *cubin)
 	return err;
 }
 
-/* Read the architecture from e_flags: since CUDA 13 (ABI 8) it is one byte higher. */
+/* Read the architecture from e_flags: bits 0 to 7, or bits 8 to 15 since CUDA 13 (ABI 8). */
 static int read_machine(struct kl_cubin *cubin, const GElf_Ehdr *ehdr)
 {
 	bool old = ehdr->e_ident[EI_ABIVERSION] < 8;
 
 	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_machine != EM_CUDA)
-		return bad_cubin("it is no 64-bit CUDA object");
+		return bad_cubin("not a 64-bit CUDA object");
 	if (ehdr->e_type != ET_EXEC)
-		return bad_cubin("it is not linked");
+		return bad_cubin("not linked");
 	cubin->sm = old ? (int)(ehdr->e_flags & 0xff) : (int)(ehdr->e_flags >> 8 & 0xff);
 	cubin->specific = old && ehdr->e_flags & 0x800;
 	return 0;
@@ -387,7 +394,7 @@ static int read_elf(struct kl_cubin *cubin, Elf *elf)
 		if (cubin->sec[i].type == SHT_SYMTAB)
 			err = read_symbols(cubin, elf, i);
 	if (!err && !cubin->sym)
-		err = bad_cubin("it has no symbols");
+		err = bad_cubin("no symbol table");
 	if (!err)
 		err = find_kernels(cubin);
 	return err ? err : read_info(cubin);

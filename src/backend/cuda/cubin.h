@@ -10,12 +10,12 @@
 #include "plan/plan.h"
 
 /*
- * cubin - an ELF file of device code, read for the audit and the facts: kernels with their
- * parameters and resources, symbols, sections. The file is untrusted input: every index and length
- * is checked here once, and every name is plain.
+ * cubin - reads an ELF file of device code: kernels with their parameters and resources, symbols
+ * and sections. The file is untrusted input: every index and length is checked here once, and every
+ * name is plain ([A-Za-z0-9_.$@-]).
  *
- * The section .nv.info.<kernel> describes a kernel's parameters as a list of attributes; unknown
- * attributes are skipped by their length.
+ * The section .nv.info.<kernel> describes the parameters of a kernel as a list of attributes.
+ * Unknown attributes are skipped.
  */
 #define KL_CUBIN_MAX_BYTES ((size_t)64 << 20)
 #define KL_CUBIN_MAX_ITEMS 50000
@@ -26,29 +26,30 @@ struct kl_cubin_param {
 
 struct kl_cubin_kernel {
 	char *name;
-	size_t sec; /* the section of its code */
+	size_t sec; /* index of the section with its code */
 	size_t nparam;
-	struct kl_cubin_param param[KL_PLAN_MAX_ARGS]; /* by ordinal */
-	int64_t registers, frame; /* per thread: registers; bytes of local memory */
-	/* bytes of static shared memory per block, without the system's own */
+	struct kl_cubin_param param[KL_PLAN_MAX_ARGS]; /* in the order of the parameters */
+	int64_t registers, frame; /* registers per thread; bytes of local memory per thread */
+	/* bytes of static shared memory per block, without what the system reserves */
 	int64_t smem;
 	int64_t barriers;
-	int64_t max_threads;    /* of __launch_bounds__; 0: not set */
-	int64_t req_threads[3]; /* of a block; 0: not set */
-	int64_t cluster[3];     /* of __cluster_dims__; 0: not set */
-	int64_t max_cluster;    /* most blocks a cluster, of __launch_bounds__; 0: not set */
+	int64_t max_threads;    /* most threads per block (__launch_bounds__); 0: not set */
+	int64_t req_threads[3]; /* required dimensions of a block; 0: not set */
+	/* blocks per cluster along each axis (__cluster_dims__); 0: not set */
+	int64_t cluster[3];
+	int64_t max_cluster; /* most blocks per cluster (__launch_bounds__); 0: not set */
 };
 
 struct kl_cubin_section {
 	char *name;
 	uint32_t type;
 	uint64_t flags, size;
-	const unsigned char *data; /* NULL: no bytes */
+	const unsigned char *data; /* points into kl_cubin.bytes; NULL: the section has no bytes */
 };
 
 struct kl_cubin_symbol {
 	char *name;
-	int sec; /* 0: undefined; -1: in no section */
+	int sec; /* index of the section; 0: undefined; -1: in no section */
 	uint64_t value, size;
 	unsigned char type, bind, other;
 };
@@ -58,7 +59,7 @@ struct kl_cubin {
 	unsigned char *bytes;
 	size_t len;
 	int sm;        /* 90 for sm_90 and sm_90a */
-	bool specific; /* runs on exactly that architecture, as sm_90a */
+	bool specific; /* runs only on exactly this architecture, as code for sm_90a */
 	struct kl_cubin_section *sec;
 	size_t nsec;
 	struct kl_cubin_symbol *sym;
@@ -67,14 +68,17 @@ struct kl_cubin {
 	size_t nkernel;
 };
 
-/** KL_ENO: ptxas does not write such a file; the message says why. KL_EIO: unreadable. */
+/**
+ * Read a cubin. KL_ENO: ptxas does not write such a file; the message says why. KL_EIO: the file
+ * cannot be read.
+ */
 int kl_cubin_read(struct kl_cubin **out, const char *path);
-/** As kl_cubin_read(), from a copy of `data`. */
+/** Read a cubin from a copy of `data`. Errors are those of kl_cubin_read(). */
 int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len);
 void kl_cubin_free(struct kl_cubin *cubin);
 KL_DEFINE_CLEANUP(struct kl_cubin *, kl_cubin_free)
 
-/** NULL if there is none. */
+/** Find a kernel or a section by its name; NULL: there is none. */
 const struct kl_cubin_kernel *kl_cubin_kernel(const struct kl_cubin *cubin, const char *name);
 const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *cubin, const char *name);
 

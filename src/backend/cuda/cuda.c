@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda - the backends of CUDA: nvcc, and the architecture that a plan or a contract names */
+/* cuda - the backends of CUDA: compile with nvcc, for the architecture of a plan or a contract */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,11 @@
 
 struct session {
 	struct kl_backend_session lent;
-	struct kl_nvcc nvcc;   /* nvcc.nvcc is NULL until it is searched for */
-	struct kl_map headers; /* libraries found so far (backend/headers.h) */
+	struct kl_nvcc nvcc;   /* nvcc.nvcc is NULL until find_tools() has found it */
+	struct kl_map headers; /* header libraries found so far (backend/headers.h) */
 };
 
-/* --- a session ------------------------------------------------------------------------------ */
+/* --- opening a session and finding the toolkit ---------------------------------------------- */
 
 static int open_session(void **state, const struct kl_backend_session *lent)
 {
@@ -53,7 +53,7 @@ static int find_tools(void *state, const struct kl_surface *surface)
 	return err ? err : kl_headers_find(&session->headers, repo, &surface->contract->headers);
 }
 
-/* --- platforms ------------------------------------------------------------------------------ */
+/* --- finding the platform of a kernel ------------------------------------------------------- */
 
 static bool owns_platform(const char *platform)
 {
@@ -88,7 +88,7 @@ static int read_limits(struct kl_plan_facts *out, const char *platform)
 static int port_host(struct kl_surface **out, const struct kl_surface *surface,
 		     const char *platform)
 {
-	return kl_error(KL_ENO, "cannot retarget: the architecture is fixed by its host code");
+	return kl_error(KL_ENO, "cannot retarget the kernel: its host code fixes the architecture");
 }
 
 static int platform_for(struct kl_platform *out, const struct session *session,
@@ -115,7 +115,7 @@ static int platform_of_plan(struct kl_platform *out, void *state, const struct k
 		return err;
 	err = kl_launch_read(&launch, surface, false);
 	if (err == KL_EINVALID) {
-		kl_error_clear(); /* compiling the candidate reports it */
+		kl_error_clear(); /* compiling the candidate reports the error in its plan */
 		kl_nvcc_platform(out, &session->nvcc, "");
 		snprintf(out->id, sizeof(out->id), "cuda");
 		return 0;
@@ -130,7 +130,7 @@ static int platform_of_host(struct kl_platform *out, void *state, const struct k
 	return err ? err : platform_for(out, state, surface, surface->contract->arch);
 }
 
-/* --- compiling ------------------------------------------------------------------------------ */
+/* --- compiling kernels, oracles and baselines ----------------------------------------------- */
 
 static int compile_device(struct kl_artefact **out, const char **class_, const void *state,
 			  const struct kl_surface *surface, const char *dir)
@@ -139,7 +139,8 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 	const struct session *session = state;
 	int err = kl_launch_read(&launch, surface, false);
 
-	if (err == KL_EINVALID) { /* a bad plan is the candidate's fault, like a bad source */
+	/* an invalid plan is the candidate's fault, as an invalid source is */
+	if (err == KL_EINVALID) {
 		*class_ = "launch";
 		return kl_error(KL_ENO, "%s", kl_error_last());
 	}
@@ -185,7 +186,7 @@ static int compile_baseline(struct kl_artefact **out, const void *state,
 	return kl_baseline_cuda(out, session->lent.jail, &session->nvcc, surface, march, dir);
 }
 
-/* --- judging -------------------------------------------------------------------------------- */
+/* --- describing jobs ------------------------------------------------------------------------ */
 
 static struct kl_plan *plan_of(const struct kl_launch *launch)
 {
@@ -214,21 +215,24 @@ static void describe_host(struct kl_job *job, const struct kl_backend_job *of)
 	job->host = true;
 }
 
-/* --- the rows ------------------------------------------------------------------------------- */
+/* --- the rows of the table of backends ------------------------------------------------------ */
 
 static const char platforms[] = "cuda/sm_<number>";
 
 /*
- * Bounds for every existing device: twice the rate of the largest device's second-level cache, and
- * twice the rate of its dense tensor cores for their narrowest type. The worker, which knows the
- * device, can require more.
+ * Rates that no existing device reaches: twice the rate of the second-level cache of the largest
+ * device, and twice the rate of its dense tensor cores for their narrowest type. The worker, which
+ * knows the device, can apply a stricter bound.
  */
 #define DEVICE_PEAK                                             \
 	{                                                       \
 		.bytes_per_ns = 24000, .flops_per_ns = 20000000 \
 	}
 
-/* Functions over float need no suffix: the toolkit overloads them. */
+/*
+ * What replaces an oracle's macros. Functions on float need no suffix, because the toolkit
+ * overloads them.
+ */
 static const char *const includes[] = { "stdint", NULL };
 static const struct kl_oracle_words words = {
 	.header = "kl_oracle.cuh",
@@ -237,7 +241,7 @@ static const struct kl_oracle_words words = {
 	.float_suffix = "",
 };
 
-/* Nothing of the kernel runs on the host. */
+/* The backend of kernels that are only device code, so none of their code runs on the host. */
 const struct kl_backend kl_backend_cuda = {
 	.language = &kl_language_cuda,
 	.object = "cubin",
@@ -264,7 +268,10 @@ const struct kl_backend kl_backend_cuda = {
 	.baseline = compile_baseline,
 };
 
-/* Its host code runs only behind the worker's wall, which a result must confirm. */
+/*
+ * The backend of kernels with host code. Host code runs only behind the worker's wall, and a result
+ * must confirm that it did.
+ */
 const struct kl_backend kl_backend_cuda_host = {
 	.language = &kl_language_cuda_host,
 	.object = "cubin",

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "text/digest.h"
 
-/* Append the model, from a line such as "Model: \t\t NVIDIA H100 80GB HBM3". */
+/* Append the model of a GPU, which the driver gives as "Model: \t\t NVIDIA H100 80GB HBM3". */
 static void add_model(struct kl_buf *buf, const char *gpu)
 {
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/driver/nvidia/gpus/%s/information", gpu);
@@ -46,7 +46,7 @@ static void list_devices(char *out, size_t size)
 
 static bool is_shown(void)
 {
-	/* the last is for WSL (Windows) */
+	/* /dev/dxg is the device of WSL on Windows */
 	static const char *const shown[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl",
 					     "/dev/dxg" };
 

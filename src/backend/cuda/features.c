@@ -9,9 +9,9 @@
 #include "base/buf.h"
 
 /*
- * Features that an instruction shows. Patterns are those of fnmatch(3), for the opcode with all its
- * modifiers. A generic access (no state space) counts as global: for shared memory the compiler
- * knows the state space.
+ * The feature that an instruction shows. Patterns are matched by fnmatch(3) against the opcode with
+ * all its modifiers. An access without a state space (generic) counts as global, because for shared
+ * memory the compiler knows the state space.
  */
 struct rule {
 	const char *feature, *pattern;
@@ -180,7 +180,7 @@ static const struct rule sass_rules[] = {
 	{ "local", "STL*" },
 };
 
-/* -- matrix types ---------------------------------------------------------------------- */
+/* -- finding the types of matrix instructions ------------------------------------------ */
 
 static bool has_part(const char *op, const char *part)
 {
@@ -193,8 +193,8 @@ static bool has_part(const char *op, const char *part)
 }
 
 /*
- * Type of the factors, not of the sum: "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" is
- * bf16.
+ * Return the type of the factors, not that of the sum: "bf16" for
+ * "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32".
  */
 static const char *factor_type(const char *op)
 {
@@ -214,7 +214,7 @@ static const char *factor_type(const char *op)
 	return op[0] == 'D' ? "f64" : op[0] == 'I' ? "s8" : "f16";
 }
 
-/* Is the sum kept in half precision? Then no type is f32, s32 or f64. */
+/* Is the sum kept in half precision? Then the instruction names f16, but not f32, s32 or f64. */
 static bool half_sum(const char *op)
 {
 	return !has_part(op, "f32") && !has_part(op, "F32") && !has_part(op, "s32") &&
@@ -230,7 +230,7 @@ static void add_matrix(struct kl_strvec *out, const char *feature, const char *o
 		kl_strvec_push(out, "mma.sum-f16");
 }
 
-/* -- facts --------------------------------------------------------------------------------- */
+/* -- finding features ---------------------------------------------------------------------- */
 
 static void add_by_rules(struct kl_strvec *out, const char *op, const struct rule *rule, size_t n)
 {
@@ -272,7 +272,9 @@ static void add_function_features(struct kl_strvec *out, const struct kl_ptx_fn 
 		kl_strvec_push(out, "call");
 	if (spill.stores || spill.loads)
 		kl_strvec_push(out, "spill");
-	/* an array on the stack that the assembler could not remove, accessed generically or not */
+	/*
+	 * local: an array on the stack that ptxas could not remove, with local or generic accesses
+	 */
 	if (spill.frame && (local || !(spill.stores || spill.loads)))
 		kl_strvec_push(out, "local");
 }
@@ -316,7 +318,7 @@ void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code)
 	kl_strvec_release(&all);
 }
 
-/* -- output of ptxas -v ------------------------------------------------------------------------ */
+/* -- reading the output of ptxas -v ------------------------------------------------------------ */
 
 struct kl_cuda_spill kl_cuda_spill(const char *verbose, const char *function)
 {
@@ -339,7 +341,7 @@ struct kl_cuda_spill kl_cuda_spill(const char *verbose, const char *function)
 	return spill;
 }
 
-/* -- digest ------------------------------------------------------------------------------------ */
+/* -- computing the digest ---------------------------------------------------------------------- */
 
 static void add_section(struct kl_buf *buf, const struct kl_cubin *cubin, const char *prefix,
 			const char *name)

@@ -9,36 +9,39 @@
 #include "text/digest.h"
 
 /*
- * features - facts of device code (docs/formats.md, "Features of device code"): features, digest
- * and figures of the kernels that the plan launches and of the functions that these call.
+ * features - computes the facts of device code (docs/formats.md, "Features of device code"):
+ * features, digest and figures of the kernels that the plan launches and of the functions that they
+ * call.
  *
- * Features are read from PTX, so that they are the same on every machine, and from the machine code
- * only if there is no PTX (an imported cubin). Figures that need no run - registers, shared memory,
- * occupancy, instructions by class - count machine instructions if nvdisasm is installed.
+ * Features are read from PTX, so that they are the same on every machine; only the features of an
+ * imported cubin, which has no PTX, are read from machine code. Figures are values that are known
+ * without running the kernel: registers, shared memory, occupancy and the number of instructions of
+ * each class. They count machine instructions if nvdisasm is installed, otherwise PTX instructions.
  */
 struct kl_cuda_code {
 	const struct kl_cubin *cubin;
-	const struct kl_ptx *ptx;   /* reached from the wish's kernels; NULL: imported cubin */
-	const struct kl_sass *sass; /* empty without nvdisasm */
+	/* with what the kernels of `wish` reach marked; NULL: imported cubin */
+	const struct kl_ptx *ptx;
+	const struct kl_sass *sass; /* the machine code; empty if nvdisasm is not installed */
 	const struct kl_cuda_wish *wish;
-	const char *verbose; /* output of ptxas -v, or "" */
+	const char *verbose; /* output of ptxas -v; "": none */
 };
 
-/** Add the features to `out`: sorted, unique. */
+/** Add the features to `out`, sorted and unique. */
 void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code);
 
 /**
- * SHA-256 of the machine code, the constants that it reads, and the launches of the plan, without
- * names and lines.
+ * Compute the SHA-256 of the machine code, the constants that it reads and the launches of the
+ * plan. Names and line numbers are left out.
  */
 void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *code);
 
-/** A new array with one object for each kernel: the member "static" of an event. */
+/** Return the member "static" of an event: a new array with an object for each kernel. */
 json_t *kl_cuda_static(const struct kl_cuda_code *code);
 
 /**
- * Bytes of stack frame, spill stores and spill loads of a function, from the output of ptxas -v;
- * all 0 if the function is not there.
+ * Bytes of the stack frame, the spill stores and the spill loads of a function, read from the
+ * output of ptxas -v; all 0: the output has no such function.
  */
 struct kl_cuda_spill {
 	int64_t frame, stores, loads;

@@ -8,10 +8,10 @@
 #include "image/host_symbols.h"
 
 #define MAX_TEXT ((uint64_t)32 << 20)
-#define MAX_DATA ((uint64_t)64 << 20) /* kernels included */
-/* Size of nvcc's fatbin wrapper: magic, version, code address, unused. */
+#define MAX_DATA ((uint64_t)64 << 20) /* limit of static data, which includes the device code */
+/* Bytes of nvcc's fatbin wrapper: magic, version, address of the code, unused. */
 #define SEGMENT_BYTES 24
-#define FATBIN_OVERHEAD 4096 /* headers of the container */
+#define FATBIN_OVERHEAD 4096 /* limit of the bytes of headers around the cubin */
 
 static bool starts_with(const char *text, const char *with)
 {
@@ -43,9 +43,11 @@ static int check_section(const struct kl_osec *section)
 	};
 
 	if (!strcmp(section->name, ".note.GNU-stack") && section->flags & SHF_EXECINSTR)
-		return kl_error(KL_ENO, "asks for an executable stack");
+		return kl_error(KL_ENO, "needs an executable stack");
 	if (starts_with(section->name, ".gnu.lto_"))
-		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
+		return kl_error(
+			KL_ENO,
+			"contains the compiler's intermediate form instead of machine code");
 	if (!(section->flags & SHF_ALLOC) || section->type == SHT_NOTE)
 		return 0;
 	if (section->flags & SHF_TLS)
@@ -88,7 +90,7 @@ static int check_sections(const struct kl_object *object)
 	return err;
 }
 
-/* The only address in .init_array must be that of nvcc's function. */
+/* Check that .init_array contains only the address of nvcc's constructor. */
 static int check_constructor(const struct kl_object *object)
 {
 	size_t at = 0, rel;
@@ -113,7 +115,7 @@ static int check_constructor(const struct kl_object *object)
 	return kl_error(KL_ENO, "has code that runs at load: a static object with a constructor?");
 }
 
-/* The registered code must be exactly the code that was audited. */
+/* Check that the device code in the object is the cubin that was audited. */
 static int check_device_code(const struct kl_object *object, const struct kl_cubin *cubin)
 {
 	size_t at = 0;
@@ -121,10 +123,11 @@ static int check_device_code(const struct kl_object *object, const struct kl_cub
 			     *segment = only_section(object, ".nvFatBinSegment", &at);
 
 	if (!fat || !fat->data || !segment || segment->size != SEGMENT_BYTES)
-		return kl_error(KL_ENO, "does not hold one piece of device code");
+		return kl_error(KL_ENO, "does not contain exactly one piece of device code");
 	if (fat->size > cubin->len + FATBIN_OVERHEAD ||
 	    !memmem(fat->data, fat->size, cubin->bytes, cubin->len))
-		return kl_error(KL_ENO, "holds device code other than what was compiled from it");
+		return kl_error(KL_ENO,
+				"contains other device code than was compiled from the source");
 	return 0;
 }
 
@@ -133,7 +136,7 @@ static int check_symbol(const struct kl_osym *symbol)
 	if (!symbol->name[0] || symbol->type == STT_FILE || symbol->type == STT_SECTION)
 		return 0;
 	if (symbol->type == STT_GNU_IFUNC)
-		return kl_error(KL_ENO, "chooses '%s' at load (IFUNC)", symbol->name);
+		return kl_error(KL_ENO, "selects the code of '%s' at load (IFUNC)", symbol->name);
 	if (symbol->type == STT_TLS)
 		return kl_error(KL_ENO, "has the thread-local variable '%s'", symbol->name);
 	if (symbol->sec == KL_SYM_ABS)
@@ -141,13 +144,14 @@ static int check_symbol(const struct kl_osym *symbol)
 	if (symbol->sec == KL_SYM_UNDEF)
 		return kl_host_symbol_may_use(symbol->name) ?
 			       0 :
-			       kl_error(
-				       KL_ENO,
-				       "uses '%s', which host code may not: it launches its own kernels "
-				       "on the stream it is given",
-				       symbol->name);
+			       kl_error(KL_ENO,
+					"uses '%s', which is not allowed: host code may "
+					"launch its own kernels "
+					"on the stream that it is passed",
+					symbol->name);
 	if (symbol->bind == STB_GNU_UNIQUE)
-		return kl_error(KL_ENO, "defines '%s' as unique in the process", symbol->name);
+		return kl_error(KL_ENO, "defines '%s' as unique in the process (STB_GNU_UNIQUE)",
+				symbol->name);
 	if (symbol->bind != STB_LOCAL && kl_host_symbol_reserved(symbol->name))
 		return kl_error(KL_ENO,
 				"defines '%s', a name that the system or the gate uses: rename it",
@@ -160,7 +164,7 @@ int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *
 	int err;
 
 	if (object->etype != ET_REL)
-		return kl_error(KL_ENO, "is no relocatable object");
+		return kl_error(KL_ENO, "is not a relocatable object");
 	if ((err = check_sections(object)) < 0)
 		return err;
 	for (size_t i = 0; !err && i < object->nsym; i++)
@@ -170,7 +174,7 @@ int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *
 	return err ? err : check_device_code(object, cubin);
 }
 
-/* _ZN3cub...: a function in the namespace cub */
+/* C++ mangles the name of a function in namespace cub to _ZN3cub... */
 int kl_audit_host_kernels(const struct kl_cubin *cubin)
 {
 	static const struct {

@@ -6,25 +6,25 @@
 #include "backend/cuda/cubin.h"
 
 /*
- * host_audit - checks the object that nvcc makes of a .cu with host code. docs/formats.md, "Host
- * code", has the rules. All functions return 0 or KL_ENO; the message is the reason, of class
- * "cheat".
+ * host_audit - checks the object that nvcc makes from a .cu with host code. The rules are in
+ * docs/formats.md, "Host code". KL_ENO: the object is refused; the message is the reason for a
+ * verdict of class "cheat".
  */
 #define KL_HOST_ENTRY "klineage_launch"
-/* The name of nvcc's constructor. The assembler refuses a second symbol of that name. */
+/* Name of the constructor that nvcc adds. The assembler refuses a second symbol with this name. */
 #define KL_HOST_REGISTRATION "_ZL24__sti____cudaRegisterAllv"
 
 /**
- * Audit the object before it is linked. Its only constructor must be nvcc's registration of
- * kernels, which is recognized by its name and restricted by the symbols that it can call; the
- * worker calls it once the process is sealed. It must
- * contain one piece of device code, which is `cubin`, uncompressed. Undefined symbols must be on
- * the list (host_symbols.h), and it must have no IFUNC, TLS or executable stack.
+ * Audit the object before it is linked. Its only constructor must be the one of nvcc that registers
+ * kernels. This is recognized by its name and can call only allowed symbols; the worker calls it
+ * once the process is sealed. The object must contain exactly one piece of device code, which must
+ * be `cubin`, uncompressed. Its undefined symbols must be allowed (host_symbols.h), and it must
+ * have no IFUNC, TLS or executable stack.
  */
 int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *cubin);
 /**
- * Refuse kernels of device-wide libraries (CUB, Thrust): they are not the candidate's own, although
- * they are compiled with it.
+ * Refuse kernels of device-wide libraries (CUB, Thrust), which are compiled with the candidate but
+ * are not its own work.
  */
 int kl_audit_host_kernels(const struct kl_cubin *cubin);
 

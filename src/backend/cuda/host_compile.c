@@ -17,7 +17,8 @@
 #include "image/host_symbols.h"
 #include "text/digest.h"
 
-#define NVCC_MS 600000 /* CUTLASS takes a minute, or several on a busy machine */
+/* limit of processor time; CUTLASS takes a minute, or several on a busy machine */
+#define NVCC_MS 600000
 #define MAX_PTX ((size_t)64 << 20)
 
 struct build {
@@ -27,10 +28,10 @@ struct build {
 	const char **class_;
 	const struct kl_file *source;
 	struct kl_strvec env;
-	const struct kl_map *known; /* known header libraries */
+	const struct kl_map *known; /* header libraries found so far */
 	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
-	struct kl_buf text, verbose; /* PTX; messages of ptxas */
+	struct kl_buf text, verbose; /* the PTX; the output of ptxas -v */
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;
@@ -76,7 +77,7 @@ void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *contra
 				    contract->arg[i].value);
 }
 
-/* -- files and tools ----------------------------------------------------------------------- */
+/* -- writing the sources and running the compilers ----------------------------------------- */
 
 static const struct kl_file *find_source(const struct kl_surface *surface)
 {
@@ -124,7 +125,10 @@ static void fixed_env(struct build *build)
 
 static int compile_source(struct build *build)
 {
-	/* one constructor, no guards or unique symbols of C++, and calls that remain visible */
+	/*
+	 * a single constructor, no guards or unique symbols of C++, and every call as a call
+	 * instruction
+	 */
 	static const char host_flags[] =
 		"-Xcompiler=-fPIC,-fvisibility=hidden,-fplt,-fno-lto,-fno-common,-fno-stack-protector,"
 		"-fno-stack-clash-protection,-fcf-protection=none,-fno-threadsafe-statics,-fno-gnu-unique,"
@@ -166,7 +170,10 @@ static int compile_source(struct build *build)
 	return err;
 }
 
-/* Path of an intermediate file that nvcc keeps: the source's name with another ending. */
+/*
+ * Return the path of an intermediate file that nvcc keeps. It has the name of the source, but
+ * `ending` instead of "cu".
+ */
 static char *kept_path(const struct build *build, const char *ending)
 {
 	const char *name = strrchr(build->source->path, '/');
@@ -201,7 +208,10 @@ static int compile_runtime(struct build *build)
 	return err ? err : kl_object_read(&build->runtime, path);
 }
 
-/* Functions of libraries are not linked: the worker finds those that may be used by their names. */
+/*
+ * Link the object with the runtime. Functions of libraries become imports, which the worker
+ * resolves by name.
+ */
 static int link_object(struct kl_buf *out, struct build *build)
 {
 	static const char *const wrap[] = { "cudaGetDriverEntryPoint",
@@ -222,9 +232,9 @@ static int link_object(struct kl_buf *out, struct build *build)
 	return kl_link(out, &link);
 }
 
-/* -- audit ---------------------------------------------------------------------------------- */
+/* -- auditing device code and host code ----------------------------------------------------- */
 
-/* Require all kernels: host code can launch any of them, with any arguments. */
+/* List all kernels as required, because host code can launch any of them. */
 static void require_all(struct build *build)
 {
 	snprintf(build->wish.arch, sizeof(build->wish.arch), "%s", build->surface->contract->arch);
@@ -254,7 +264,7 @@ static int audit_device(struct build *build)
 			   cubin + strlen(build->dir) + 1);
 	if (err == KL_EINTR)
 		return err;
-	kl_error_clear(); /* the PTX suffices */
+	kl_error_clear(); /* ignore errors: the audit needs only the PTX */
 	return kl_audit_cuda(build->cubin, &build->ptx, &build->sass, &build->wish);
 }
 
@@ -294,7 +304,10 @@ static int audit_host(struct build *build)
 	return err ? err : kl_code_audit(&build->code);
 }
 
-/* The bytes that will run were not in the object: references are filled in. So check them. */
+/*
+ * Link the image and check its code again, because linking filled in references that the audit of
+ * the object did not see.
+ */
 static int make_image(struct build *build, char digest[KL_DIGEST_HEX])
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
@@ -331,7 +344,7 @@ static int build_image(struct build *build, char digest[KL_DIGEST_HEX])
 	return 0;
 }
 
-/* The digest of both the device code and the host code. */
+/* Compute the digest of the digests of device code and host code. */
 static void digest_code(char out[KL_DIGEST_HEX], struct build *build,
 			const struct kl_cuda_code *device)
 {

@@ -31,7 +31,7 @@ static int64_t arg_size(const struct kl_plan_arg *arg)
 	return 0;
 }
 
-/* Write an argument. The names of scratch buffers and maps do not matter, only their indices. */
+/* Write an argument. Scratch buffers and maps are written as their indices, not as their names. */
 static void write_arg(struct kl_buf *buf, const struct kl_plan_arg *arg)
 {
 	kl_buf_addf(buf, " %d:%d:%lld:%d:%llx", arg->kind, arg->index, (long long)arg->offset,
@@ -142,7 +142,7 @@ int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
 	int err = kl_plan_arch_facts(&facts, launch->arch);
 
 	snprintf(wish.arch, sizeof(wish.arch), "%s", launch->arch);
-	/* add all names before any pointer to one is taken */
+	/* add all names first, because launches point to them */
 	for (size_t i = 0; i < n; i++)
 		kl_strvec_push(&wish.name, name[i]);
 	for (size_t i = 0; !err && i < kl_contract_npoints(contract); i++)

@@ -6,33 +6,39 @@
 #include "contract/launch.h"
 
 /*
- * launch_needs - what a launch plan requires of the code, as numbers: each launch at each point of
- * the contract, on a device of the plan's architecture. The audit compares these numbers with the
- * cubin, and the facts take block sizes and shared memory from them. Their text is part of the code
- * digest: it describes what the plan does at the judged points, independent of its names and
- * formulas.
+ * launch_needs - computes what a launch plan requires of the code: the numbers of each launch at
+ * each point of the contract, on a device of the plan's architecture. The audit compares them with
+ * the cubin, and the facts take block sizes and shared memory from them. They are also written as a
+ * text, which is part of the code digest: it describes what the plan does at the judged points,
+ * independent of the names and formulas in the plan.
  */
 struct kl_cuda_launch {
-	const char *kernel; /* borrowed from the wish */
+	const char *kernel; /* borrowed from kl_cuda_wish.name */
 	bool cooperative, pdl, prepare;
-	size_t point; /* index for kl_contract_point() */
+	size_t point; /* index of the point, for kl_contract_point() */
 	size_t narg;
-	int64_t size[KL_PLAN_MAX_ARGS];   /* bytes of each argument */
-	int64_t threads, blocks, cluster; /* per block; per grid; blocks per cluster, 0: none */
-	uint32_t grid[3], extent[3];      /* blocks; blocks of a cluster along each axis */
-	int64_t smem;                     /* bytes of dynamic shared memory */
+	int64_t size[KL_PLAN_MAX_ARGS]; /* bytes of each argument that the plan passes */
+	/* threads per block; blocks per grid; blocks per cluster, 0: no clusters */
+	int64_t threads, blocks, cluster;
+	/* blocks of the grid, and of a cluster, along each axis */
+	uint32_t grid[3], extent[3];
+	int64_t smem; /* bytes of dynamic shared memory */
 };
 
-/* The requirements of a plan. */
+/* What a launch plan requires of the code. */
 struct kl_cuda_wish {
 	char arch[16]; /* "sm_90a" */
 	struct kl_cuda_launch *launch;
 	size_t nlaunch, alloc;
-	struct kl_strvec name; /* each kernel once, in the plan's order */
-	struct kl_buf text;    /* the launches, with kernels by their index in `name` */
+	struct kl_strvec name; /* names of the kernels, once each, in the order of the plan */
+	/* all launches as text; kernels are given by their index in `name` */
+	struct kl_buf text;
 };
 
-/** `launch` must have been read for this contract. */
+/**
+ * Compute the requirements of a launch plan, which must have been read for this contract.
+ * KL_EINVALID, KL_ECANNOT: the plan cannot be resolved at a point; the message says why.
+ */
 int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
 		      const struct kl_contract *contract);
 void kl_cuda_wish_release(struct kl_cuda_wish *wish);

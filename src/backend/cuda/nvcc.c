@@ -74,7 +74,10 @@ static int find_nvcc(char **out, const char *setting)
 	return *out ? 0 : kl_error_errno("cannot resolve '%s'", path);
 }
 
-/* Read the version from a line such as "Cuda compilation tools, release 13.0, V13.0.88". */
+/*
+ * Read the version from the output of nvcc, such as
+ * "Cuda compilation tools, release 13.0, V13.0.88".
+ */
 static int ask_version(struct kl_nvcc *nvcc)
 {
 	const char *argv[] = { nvcc->nvcc, "--version", NULL };
@@ -106,7 +109,7 @@ int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
 	ptxas = program_path(bin, "ptxas");
 	if (!ptxas || !*nvcc.root)
 		return kl_error(KL_ECANNOT, "no ptxas in the directory of '%s'", nvcc.nvcc);
-	/* nvdisasm can be of another toolkit: it only reads */
+	/* nvdisasm may belong to another toolkit, because it only reads */
 	disasm = program_path(bin, "nvdisasm");
 	if (!disasm)
 		disasm = on_path("nvdisasm");
@@ -136,7 +139,8 @@ void kl_nvcc_fixed_path(struct kl_strvec *argv, const char *path)
 
 	KL_AUTO(kl_freep) char *name = kl_strdup(path);
 
-	for (char *at = name; *at; at++) /* nvcc splits the value at blanks */
+	/* replace characters such as blanks, at which nvcc would split the value */
+	for (char *at = name; *at; at++)
 		if (!isalnum((unsigned char)*at) && !strchr("._-/", *at))
 			*at = '_';
 	for (size_t i = 0; i < KL_ARRAY_SIZE(programs); i++) {
@@ -151,7 +155,7 @@ void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *nvcc, const
 
 	*out = (struct kl_platform){ .id = "" };
 	snprintf(out->march, sizeof(out->march), "%s", arch);
-	/* sm_90a and sm_90 are one platform: the letter selects instructions, not a device */
+	/* sm_90a and sm_90 are the same platform: the letter selects instructions, not a device */
 	while (len && isalpha((unsigned char)arch[len - 1]))
 		len--;
 	snprintf(out->id, sizeof(out->id), "cuda/%.*s", (int)len, arch);

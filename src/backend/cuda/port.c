@@ -7,7 +7,10 @@
 #include "base/error.h"
 #include "text/yaml_write.h"
 
-/* from sm_90 on, compile for exactly one architecture: "sm_90a" (templates/capabilities.yaml) */
+/*
+ * from this sm_ number on, compile for exactly one architecture: "sm_90a"
+ * (templates/capabilities.yaml)
+ */
 #define ARCH_SPECIFIC 90
 
 static char *arch_of(const char *platform)
@@ -18,7 +21,10 @@ static char *arch_of(const char *platform)
 	return kl_asprintf("sm_%ld%s", cc, cc >= ARCH_SPECIFIC ? "a" : "");
 }
 
-/* Copy of a launch plan with `compile.arch` replaced; *done is false if it has none. */
+/*
+ * Write a copy of a launch plan with `compile.arch` replaced. *done is set to false if the plan has
+ * no such member; then nothing is written.
+ */
 static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *file, const char *arch)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *plan = NULL;
@@ -64,12 +70,17 @@ static int port_plan(struct kl_surface **out, const struct kl_surface *surface, 
 	if ((err = change_arch(&text, &done, file, arch)) < 0)
 		return err;
 	if (!done)
-		return kl_error(KL_ENO, "cannot retarget: its launch plan names no architecture");
+		return kl_error(
+			KL_ENO,
+			"cannot retarget the kernel: its launch plan does not name an architecture");
 	edit = (struct kl_file){ .path = file->path, .data = text.ptr, .len = text.len };
 	return kl_surface_with(out, surface, &edit, 1);
 }
 
-/* An oracle's plan that names no architecture uses the kernel's. */
+/*
+ * Retarget the oracle's plan. If the plan names no architecture, it uses the kernel's and is not
+ * changed.
+ */
 static int port_oracle(struct kl_surface **out, struct kl_surface *surface, const char *arch)
 {
 	const struct kl_file *file = find_file(surface->oracle, surface->noracle,

@@ -31,7 +31,7 @@ static int skip_parens(struct kl_ptx_reader *reader)
 	return err;
 }
 
-/* At ".entry" or ".func": declaration or definition. */
+/* At ".entry" or ".func": read the declaration or definition of a function. */
 static int read_function(struct kl_ptx_reader *reader)
 {
 	KL_AUTO(kl_freep) char *name = NULL;
@@ -80,12 +80,13 @@ static void note_space(struct kl_ptx_var *var, const struct kl_ptx_reader *reade
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(spaces); i++)
 		if (kl_ptx_is(reader, spaces[i].word))
-			var->space = spaces[i].space; /* ".global .texref t": the last one counts */
+			/* the last state space counts: ".global .texref t" is a texture */
+			var->space = spaces[i].space;
 	if (kl_ptx_is(reader, ".managed"))
 		var->managed = true;
 }
 
-/* Read the value behind "="; names in it are references. */
+/* At "=": read the initial value. Names in it are references. */
 static int read_value(struct kl_ptx_reader *reader, struct kl_ptx_var *var)
 {
 	int err = kl_ptx_next(reader);
@@ -99,7 +100,7 @@ static int read_value(struct kl_ptx_reader *reader, struct kl_ptx_var *var)
 	return err;
 }
 
-/* At ".global", ".const", ".shared" ...: one or several variables up to ";". */
+/* At ".global", ".const", ".shared" or ".tex": read the declaration of one variable, up to ";". */
 static int read_variable(struct kl_ptx_reader *reader)
 {
 	struct kl_ptx *ptx = reader->ptx;
@@ -113,7 +114,8 @@ static int read_variable(struct kl_ptx_reader *reader)
 		} else if (reader->t.kind == KL_PTX_NAME && !var.name) {
 			var.name = kl_strndup(reader->t.s, reader->t.n);
 		} else if (kl_ptx_is(reader, ",") && var.name) {
-			vector = true; /* nvcc writes one variable in each statement */
+			/* several variables in a statement, which nvcc does not write */
+			vector = true;
 		} else if (kl_ptx_is(reader, "=")) {
 			err = read_value(reader, &var);
 			break;
@@ -135,7 +137,7 @@ static int read_variable(struct kl_ptx_reader *reader)
 	return kl_ptx_next(reader);
 }
 
-/* .section .debug_str { ... }: has no code */
+/* At ".section": skip the section, such as ".section .debug_str { ... }", which has no code. */
 static int skip_section(struct kl_ptx_reader *reader)
 {
 	int depth = 0, err = 0;
@@ -159,7 +161,10 @@ static int skip_file(struct kl_ptx_reader *reader)
 	return err;
 }
 
-/* .version 9.0, .target sm_90a, debug, .address_size 64: end with the last value */
+/*
+ * At ".version", ".target" or ".address_size": skip the directive and its values, such as
+ * ".target sm_90a, debug".
+ */
 static int skip_values(struct kl_ptx_reader *reader)
 {
 	int err = kl_ptx_next(reader);
@@ -207,7 +212,7 @@ static int read_item(struct kl_ptx_reader *reader)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(variable); i++)
 		if (kl_ptx_is(reader, variable[i]))
 			return read_variable(reader);
-	return kl_ptx_bad(reader, "a statement outside of any function");
+	return kl_ptx_bad(reader, "an unknown statement outside functions");
 }
 
 int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len)
@@ -217,7 +222,7 @@ int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len)
 	int err;
 
 	if (len > KL_PTX_MAX_BYTES || memchr(text, '\0', len))
-		return kl_error(KL_ENO, "the PTX is not what a compiler makes: %s",
+		return kl_error(KL_ENO, "the PTX is not what a compiler writes: %s",
 				len > KL_PTX_MAX_BYTES ? "more than 64 MiB" : "a NUL byte");
 	err = kl_ptx_next(&reader);
 	while (!err && reader.t.kind != KL_PTX_END)

@@ -8,37 +8,39 @@
 #include "base/vec.h"
 
 /*
- * ptx - the compiler's intermediate text, read for the audit and the facts: functions with their
- * instructions, the module's variables, and the references between them.
+ * ptx - parses PTX, the compiler's intermediate text: functions with their instructions, the
+ * variables of the module, and the references between them.
  *
- * ptxas assembles this text, and a hostile source can put anything into it (inline assembly). So it
- * is split into the assembler's own tokens, and a name counts as a reference wherever it occurs in
- * a body. Unknown text is an error (KL_ENO), never skipped.
+ * A hostile source can put any text into the PTX by inline assembly. Therefore the PTX is split
+ * into the same tokens as ptxas uses, and a name counts as a reference wherever it occurs in a
+ * body. Unknown text is an error (KL_ENO), never skipped.
  *
  *	kl_ptx_parse(&p, text, len);
- *	kl_ptx_reach(&p, kernel, nkernel);	p.fn[i].reached, p.var[i].reached
+ *	kl_ptx_reach(&p, kernel, nkernel);	sets p.fn[i].reached, p.var[i].reached
  */
 #define KL_PTX_MAX_BYTES ((size_t)64 << 20)
-#define KL_PTX_MAX_ITEMS 20000 /* functions and variables */
+#define KL_PTX_MAX_ITEMS 20000 /* limit of the functions and of the variables */
 
 struct kl_ptx_op {
 	char *name; /* "ld.global.nc.v4.f32" */
-	size_t n;   /* how often it occurs */
+	size_t n;   /* number of its occurrences */
 };
 
 struct kl_ptx_fn {
 	char *name;
 	bool entry, defined;
 	bool reached;
-	struct kl_ptx_op *op; /* in order of first appearance */
+	struct kl_ptx_op *op; /* opcodes in the order of their first occurrence */
 	size_t nop, alloc;
-	struct kl_strvec special; /* special registers, "%clock64", "%ctaid.x", once each */
-	struct kl_strvec ref;     /* names in its body, once each */
-	/* names in the address of a store or an atomic, once each */
+	/* special registers that it reads, such as "%clock64", once each */
+	struct kl_strvec special;
+	struct kl_strvec ref; /* names that occur in its body, once each */
+	/* names in addresses of stores and atomics, once each */
 	struct kl_strvec stored;
-	struct kl_strvec directive; /* ".maxntid", ".reqnctapercluster" ... before its body */
-	bool hidden_state;          /* its body declares a global or constant */
-	const char *body;           /* its text, braces included; borrowed from the parsed text */
+	struct kl_strvec directive; /* directives before its body, such as ".maxntid" */
+	bool hidden_state;          /* its body declares a global or constant variable */
+	/* text of its body with the braces; borrowed from the parsed text */
+	const char *body;
 	size_t nbody, line;
 };
 
@@ -53,7 +55,7 @@ struct kl_ptx_var {
 	char *name;
 	enum kl_ptx_space space;
 	bool initialised, managed;
-	bool reached, stored; /* by a reached function; stored to by name */
+	bool reached, stored; /* reached by a kernel; a reached function stores to it by name */
 	struct kl_strvec ref; /* names in its initial value */
 };
 
@@ -67,16 +69,19 @@ struct kl_ptx {
 int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len);
 void kl_ptx_release(struct kl_ptx *ptx);
 
-/** Mark what the named kernels reach. KL_ENO: one is not defined, or is no kernel. */
+/**
+ * Mark the functions and variables that the named kernels reach. KL_ENO: a name is not that of a
+ * defined kernel.
+ */
 int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n);
 
-/** NULL if there is none. */
+/** Find a function or a variable by its name; NULL: there is none. */
 const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *name);
 const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *name);
 
 /**
- * The source line, such as "a.cu:12", of line `line` of a text with line information (-lineinfo);
- * NULL if unknown. The caller frees it.
+ * Return the source line, such as "a.cu:12", that line `line` of a PTX with line information
+ * (-lineinfo) comes from. NULL: unknown. The caller frees it.
  */
 char *kl_ptx_source_line(const char *text, size_t line);
 

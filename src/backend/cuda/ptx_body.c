@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ptx_body - the body of a PTX function: opcodes, registers, the names it refers to */
+/* ptx_body - parses the body of a PTX function: opcodes, registers, and the names it refers to */
 #include <stdint.h>
 #include <string.h>
 
@@ -15,7 +15,10 @@ static void add_once(struct kl_strvec *list, struct kl_map *seen, const char *na
 	}
 }
 
-/* Names found so far in the current function; op: index in kl_ptx_fn.op + 1. */
+/*
+ * Names found so far in the current function. `op` maps an opcode to its index in kl_ptx_fn.op,
+ * plus 1.
+ */
 struct body {
 	struct kl_map op, special, ref, stored;
 };
@@ -42,8 +45,8 @@ static void count_op(struct kl_ptx_fn *fn, struct body *body, const char *name)
 }
 
 /*
- * Does the instruction write to the address in brackets? A bulk copy has two addresses and writes
- * to the first, so it counts.
+ * Can the instruction write to an address in brackets? Bulk copies count with both addresses,
+ * although they write only to the first.
  */
 static bool writes_memory(const char *op)
 {
@@ -58,7 +61,7 @@ static bool writes_memory(const char *op)
 	return !strcmp(op, "st") || !strcmp(op, "red");
 }
 
-/* Is it a register of the compiler, such as "%r12"? No special register has such a name. */
+/* Is it an ordinary register, such as "%r12"? No special register has such a name. */
 static bool is_register(const char *name)
 {
 	static const char *const kinds[] = { "p", "r", "rs", "rd", "rq", "f", "fd", "h", "hh" };
@@ -87,7 +90,7 @@ static void take_name(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct
 	}
 }
 
-/* Read an opcode and its modifiers, with any comments and blanks between them. */
+/* Read an opcode and its modifiers, skipping comments and blanks between them. */
 static int read_op(struct kl_ptx_reader *reader, struct kl_buf *op)
 {
 	int err = 0;
@@ -106,8 +109,7 @@ static int read_rest(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct 
 	int brackets = 0, err = 0;
 
 	/*
-	 * a brace can belong to a vector operand, {%f1, %f2}, so it does not end a statement that
-	 * has an opcode
+	 * a brace does not end the statement, because it can belong to a vector operand: {%f1, %f2}
 	 */
 	while (!err && reader->t.kind != KL_PTX_END && !kl_ptx_is(reader, ";")) {
 		if (reader->t.kind == KL_PTX_NAME)
@@ -120,7 +122,10 @@ static int read_rest(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct 
 	return err ? err : kl_ptx_next(reader);
 }
 
-/* .loc 1 2 3, function_name $L, inlined_at 1 2 3: ends at the first other token */
+/*
+ * At ".loc": skip the directive, such as ".loc 1 2 3, function_name $L, inlined_at 1 2 3", which
+ * has no end mark.
+ */
 int kl_ptx_read_loc(struct kl_ptx_reader *reader)
 {
 	int err = kl_ptx_next(reader);
@@ -134,7 +139,7 @@ int kl_ptx_read_loc(struct kl_ptx_reader *reader)
 	return err;
 }
 
-/* Read one statement, or a label. `op` is working storage. */
+/* Read one statement or label. `op` is a buffer for the opcode. */
 static int read_statement(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct body *body,
 			  struct kl_buf *op)
 {
@@ -152,7 +157,7 @@ static int read_statement(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, st
 	if (err || kl_ptx_is(reader, ";"))
 		return err ? err : kl_ptx_next(reader);
 	if (reader->t.kind != KL_PTX_NAME)
-		return kl_ptx_bad(reader, "a statement that begins with no word");
+		return kl_ptx_bad(reader, "a statement that does not begin with a word");
 	if (kl_ptx_is(reader, ".loc"))
 		return kl_ptx_read_loc(reader);
 	if (kl_ptx_is(reader, ".global") || kl_ptx_is(reader, ".const"))

@@ -8,7 +8,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* More than any compiler makes; each costs a pass over the function. */
+/*
+ * Limits that no compiler's output reaches. Each pass reads, and each branch searches, the whole
+ * function.
+ */
 #define MAX_PASSES 200
 #define MAX_BRANCHES 1000
 
@@ -16,11 +19,11 @@
 struct taint {
 	const struct kl_ptx_fn *fn;
 	struct kl_ptx_flow flow;
-	const char *clock; /* the first one that is read */
-	bool *reg;         /* by register: it depends on a clock */
-	bool *inside;      /* by block: whether it runs depends on a clock */
-	bool *region;      /* working storage */
-	bool *entered;     /* by block: its branch depends on a clock, and enter_region() has run */
+	const char *clock; /* the first clock that the function reads */
+	bool *reg;         /* for each register: it depends on a clock */
+	bool *inside;      /* for each block: a clock decides whether it runs */
+	bool *region;      /* buffer for kl_ptx_flow_region() */
+	bool *entered;     /* for each block: enter_region() was called for its branch */
 	size_t npass, nbranch;
 	bool changed;
 };
@@ -42,7 +45,7 @@ static bool is_one_of(const char *op, const char *const *words, size_t n)
 	return false;
 }
 
-/* Instructions that only compute their first operand from the others. */
+/* Does the instruction only compute its first operand from the others? */
 static bool is_value(const char *op)
 {
 	static const char *const words[] = {
@@ -57,7 +60,7 @@ static bool is_value(const char *op)
 	       !strncmp(op, "mbarrier.test_wait", 18) || !strncmp(op, "mbarrier.try_wait", 17);
 }
 
-/* Other instructions that may depend on a clock. */
+/* Is it another instruction that may depend on a clock? */
 static bool is_wait(const char *op)
 {
 	static const char *const words[] = { "nanosleep", "trap", "bra", "membar", "fence" };
@@ -68,7 +71,7 @@ static bool is_wait(const char *op)
 static int refuse_use(const struct taint *taint, const struct kl_ptx_insn *insn)
 {
 	return kl_error(KL_ENO,
-			"'%s' reads %s, a clock, and what it reads decides over '%s': a clock may "
+			"'%s' reads the clock %s, and '%s' depends on its value: a clock may "
 			"only bound a wait (nanosleep, spin waits, traps)",
 			taint->fn->name, taint->clock, insn->op);
 }
@@ -83,7 +86,7 @@ static void taint_outputs(struct taint *taint, const struct kl_ptx_insn *insn)
 
 static bool has_tainted_input(const struct taint *taint, const struct kl_ptx_insn *insn)
 {
-	/* an instruction of another kind can read its first operand */
+	/* an instruction that is not is_value() can read its first operand */
 	size_t first = is_value(insn->op) ? insn->nout : 0;
 
 	for (size_t i = first; i < insn->nreg; i++)
@@ -92,13 +95,16 @@ static bool has_tainted_input(const struct taint *taint, const struct kl_ptx_ins
 	return insn->clock != NULL;
 }
 
-/* The branch at the end of `block` depends on a clock: mark the blocks up to where its paths meet. */
+/*
+ * The branch at the end of `block` depends on a clock. Mark all blocks up to the point where its
+ * paths meet.
+ */
 static int enter_region(struct taint *taint, size_t block)
 {
 	if (taint->entered[block])
 		return 0;
 	if (++taint->nbranch > MAX_BRANCHES)
-		return kl_error(KL_ENO, "'%s' branches by %s, a clock, more than %d times",
+		return kl_error(KL_ENO, "'%s' branches on the clock %s more than %d times",
 				taint->fn->name, taint->clock, MAX_BRANCHES);
 	taint->entered[block] = true;
 	kl_ptx_flow_region(&taint->flow, block, taint->region);
@@ -147,8 +153,10 @@ int kl_ptx_clock(const struct kl_ptx_fn *fn)
 	do {
 		taint.changed = false;
 		if (taint.npass++ == MAX_PASSES)
-			return kl_error(KL_ENO, "'%s' hides what it does with %s, a clock",
-					fn->name, taint.clock);
+			return kl_error(
+				KL_ENO,
+				"'%s' uses the clock %s in a way that is too complex to follow",
+				fn->name, taint.clock);
 		for (size_t i = 0; i < taint.flow.ninsn && err == 0; i++)
 			err = follow_insn(&taint, &taint.flow.insn[i]);
 	} while (err == 0 && taint.changed);

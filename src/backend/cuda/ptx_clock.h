@@ -5,20 +5,21 @@
 #include "backend/cuda/ptx.h"
 
 /*
- * ptx_clock - what a kernel does with a clock.
+ * ptx_clock - checks what a kernel does with a clock.
  *
- * A clock may bound a wait: how long a thread sleeps, how often it looks again, when it gives up with
- * a trap. It may not decide over a result, or a kernel could do its work at one time and not at
- * another. So every register that depends on a clock is followed: by arithmetic, by loads whose
- * address it is in, and into every register that is set between a branch on it and the place where
- * the branch's paths meet. Such values may reach nanosleep, traps and branches only; and between
- * such a branch and that place there may be nothing but arithmetic, loads, fences, nanosleep and
- * traps.
+ * A clock may bound a wait: how long a thread sleeps, how often it polls, or when it gives up by a
+ * trap. No result may depend on a clock, or a kernel could do its work at some times and not at
+ * others. Therefore the check follows every register that depends on a clock: through arithmetic,
+ * through loads from an address that depends on it, and into every register that is set between a
+ * branch on it and the point where the paths of the branch meet. Such a register may be used only
+ * by arithmetic, loads, nanosleep, traps and branches. Between such a branch and the point where
+ * its paths meet, only arithmetic, loads, fences, nanosleep, traps and branches are allowed.
  */
 
 /**
- * Check a function whose text must still be there. KL_ENO: a clock reaches something else; the
- * message names it. 0 if the function reads no clock.
+ * Check that `fn` uses clocks only to bound waits. The PTX text that `fn` points into must not have
+ * been freed. Returns 0 also if `fn` reads no clock. KL_ENO: another instruction depends on a
+ * clock; the message names it.
  */
 int kl_ptx_clock(const struct kl_ptx_fn *fn);
 

@@ -12,15 +12,18 @@
 #define MAX_INSTRUCTIONS ((size_t)1 << 20)
 #define NOWHERE SIZE_MAX
 
-/* -- reading the body ---------------------------------------------------------------------------- */
+/*
+ * -- reading the body of a function -------------------------------------------------------------
+ */
 
 struct body {
 	struct kl_ptx_reader reader;
 	struct kl_ptx_flow *flow;
-	struct kl_map reg;   /* "<scope> <name>" -> register + 1 */
-	struct kl_map label; /* "<scope> <name>" -> index of the next instruction + 1 */
-	size_t scope[MAX_DEPTH], depth, nscope; /* numbers of the open scopes */
-	uint32_t guard;                         /* of the current statement */
+	struct kl_map reg;   /* "<scope> <name>" -> number of the register, plus 1 */
+	struct kl_map label; /* "<scope> <name>" -> index of the next instruction, plus 1 */
+	/* numbers of the open scopes; their depth; number of scopes so far */
+	size_t scope[MAX_DEPTH], depth, nscope;
+	uint32_t guard; /* guard of the current statement */
 };
 
 static void body_release(struct body *body)
@@ -47,8 +50,8 @@ static uint32_t declare_register(struct body *body, size_t scope, const struct k
 }
 
 /*
- * The register of this name in the innermost scope that declares it. A name that no scope declares
- * one by one, such as "%r12", is of the whole function.
+ * Find the register with the current token's name in the innermost scope that declares it. A name
+ * that no scope declares by itself, such as "%r12", belongs to the whole function.
  */
 static uint32_t find_register(struct body *body)
 {
@@ -64,8 +67,8 @@ static uint32_t find_register(struct body *body)
 }
 
 /*
- * Declare the names of ".reg .pred p, q;". Those of ".reg .b32 %r<12>;" belong to the whole
- * function: find_register() declares them.
+ * Declare the names in ".reg .pred p, q;". The registers of ".reg .b32 %r<12>;" belong to the whole
+ * function; find_register() declares them.
  */
 static int read_registers(struct body *body)
 {
@@ -88,7 +91,7 @@ static int skip_statement(struct body *body)
 	return err ? err : kl_ptx_next(&body->reader);
 }
 
-/* The names that a label can have here: that of the innermost scope first, a line each. */
+/* List the names under which the label could be declared, one per line, innermost scope first. */
 static char *label_names(const struct body *body)
 {
 	struct kl_buf names = KL_BUF_INIT;
@@ -127,7 +130,10 @@ static void take_operand(struct body *body, struct kl_ptx_insn *insn, bool out)
 	insn->nout += out;
 }
 
-/* The operands up to ";". A comma within braces, brackets or parentheses separates no operands. */
+/*
+ * Read the operands up to ";". A comma in braces, brackets or parentheses does not separate
+ * operands.
+ */
 static int read_operands(struct body *body, struct kl_ptx_insn *insn)
 {
 	struct kl_ptx_reader *reader = &body->reader;
@@ -151,7 +157,7 @@ static int read_operands(struct body *body, struct kl_ptx_insn *insn)
 	return err ? err : kl_ptx_next(reader);
 }
 
-/* An opcode with its modifiers; at its first operand afterwards. */
+/* Read an opcode with its modifiers, up to its first operand. */
 static int read_opcode(struct body *body, struct kl_buf *op)
 {
 	int err = 0;
@@ -228,11 +234,11 @@ static int read_statement(struct body *body)
 	if (kl_ptx_is(reader, ".reg"))
 		return read_registers(body);
 	if (reader->t.kind != KL_PTX_NAME)
-		return kl_ptx_bad(reader, "a statement that begins with no word");
+		return kl_ptx_bad(reader, "a statement that does not begin with a word");
 	return reader->t.s[0] == '.' ? skip_statement(body) : read_instruction(body);
 }
 
-/* -- blocks ---------------------------------------------------------------------------------- */
+/* -- making blocks --------------------------------------------------------------------------- */
 
 bool kl_ptx_op_is(const char *op, const char *name)
 {
@@ -246,7 +252,7 @@ static bool is_op(const struct kl_ptx_insn *insn, const char *name)
 	return kl_ptx_op_is(insn->op, name);
 }
 
-/* Does the block end behind this instruction? */
+/* Does a block end after this instruction? */
 static bool ends_block(const struct kl_ptx_insn *insn)
 {
 	return is_op(insn, "bra") || is_op(insn, "brx") || is_op(insn, "ret") ||
@@ -292,14 +298,14 @@ static size_t block_at(const struct kl_ptx_flow *flow, size_t insn)
 	return insn < flow->ninsn ? flow->insn[insn].block : flow->nblock;
 }
 
-/* A jump by a table can go to any label. */
+/* Link a block that ends in a jump through a table to all labels. */
 static void add_all_labels(struct body *body, struct kl_ptx_block *block)
 {
 	for (size_t i = 0; i < body->label.n; i++)
 		add_next(block, block_at(body->flow, (uintptr_t)body->label.e[i].value - 1));
 }
 
-/* The instruction that a branch goes to; NOWHERE: no such label. */
+/* Return the instruction that a branch goes to; NOWHERE: there is no such label. */
 static size_t find_label(struct body *body, const char *names)
 {
 	for (const char *at = names; at && *at; at += strcspn(at, "\n") + 1) {
@@ -328,21 +334,22 @@ static int link_block(struct body *body, struct kl_ptx_block *block)
 		return 0;
 	to = find_label(body, last->label);
 	if (to == NOWHERE)
-		return kl_ptx_bad(&body->reader, "a branch to no label");
+		return kl_ptx_bad(&body->reader, "a branch to a label that does not exist");
 	add_next(block, block_at(flow, to));
 	return 0;
 }
 
-/* -- where paths meet ------------------------------------------------------------------------ */
+/* -- finding where paths meet ---------------------------------------------------------------- */
 
 /*
- * The blocks backward from the function's end, each after some that can follow it. A block from
- * which no path leads to the end is not among them.
+ * The blocks from which a path leads to the end of the function, in reverse postorder of a search
+ * backward from the end.
  */
 struct order {
 	size_t *block, n;
-	size_t *rank; /* by block; NOWHERE: not among them */
-	size_t *from; /* lists of blocks that can come before: first entry by block, in `before` */
+	size_t *rank; /* for each block: its index in `block`; NOWHERE: it is not listed */
+	/* for each block: index in `before` of the list of blocks that can come before it */
+	size_t *from;
 	size_t *before;
 };
 
@@ -368,12 +375,12 @@ static void list_before(struct order *order, const struct kl_ptx_flow *flow)
 	for (size_t i = flow->nblock; i-- > 0;)
 		for (size_t k = 0; k < flow->block[i].nnext; k++)
 			order->before[--order->from[flow->block[i].next[k] + 1]] = i;
-	/* from[i + 1] is now the beginning of list i: move all down by one */
+	/* from[i + 1] is now the start of list i: move all entries down by one */
 	memmove(order->from, order->from + 1, (flow->nblock + 1) * sizeof(*order->from));
 	order->from[flow->nblock + 1] = total;
 }
 
-/* Depth first, without recursion; `order->block` is in reverse postorder afterwards. */
+/* Fill in the order by a depth-first search without recursion. */
 static void order_backward(struct order *order, const struct kl_ptx_flow *flow)
 {
 	size_t n = flow->nblock + 1, depth = 0, done = n;
@@ -419,8 +426,8 @@ static size_t meet_of(const size_t *meet, const struct order *order, size_t left
 }
 
 /*
- * Immediate postdominators (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm), over the
- * blocks from which a path leads to the function's end.
+ * Find the immediate postdominator of each block from which a path leads to the end of the function
+ * (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm).
  */
 static void find_meets(struct kl_ptx_flow *flow)
 {
@@ -472,7 +479,7 @@ void kl_ptx_flow_region(const struct kl_ptx_flow *flow, size_t block, bool *in)
 	}
 }
 
-/* -- all of it --------------------------------------------------------------------------------- */
+/* -- reading a function and freeing it --------------------------------------------------------- */
 
 int kl_ptx_flow_read(struct kl_ptx_flow *out, const struct kl_ptx_fn *fn)
 {
@@ -486,7 +493,7 @@ int kl_ptx_flow_read(struct kl_ptx_flow *out, const struct kl_ptx_fn *fn)
 	};
 	int err = kl_ptx_next(&body.reader);
 
-	/* the body's own braces are its outermost scope */
+	/* the braces around the body are its outermost scope */
 	while (!err && body.reader.t.kind != KL_PTX_END && (body.depth || !body.nscope))
 		err = read_statement(&body);
 	if (err < 0)

@@ -7,34 +7,37 @@
 #include "backend/cuda/ptx.h"
 
 /*
- * ptx_flow - the instructions of one PTX function in basic blocks, and what a branch decides.
+ * ptx_flow - reads the basic blocks of a PTX function, and finds the blocks that a branch controls.
  *
- * Registers have numbers; a name that is declared again in an inner scope is another register.
- * Operands that are no registers are left out.
+ * Registers are numbered. A name that an inner scope declares again is another register. Operands
+ * other than registers and clocks are left out.
  *
  *	kl_ptx_flow_read(&flow, fn);
  *	flow.insn[i].op, .guard, .reg ...
- *	kl_ptx_flow_region(&flow, block, in);		in[b]: runs or not by this block's branch
+ *	kl_ptx_flow_region(&flow, block, in);		in[b]: its branch controls b
  *	kl_ptx_flow_release(&flow);
  */
 #define KL_PTX_NO_REGISTER UINT32_MAX
 
 struct kl_ptx_insn {
 	char *op;       /* "ld.global.nc.v4.f32" */
-	uint32_t guard; /* predicate that it depends on, or KL_PTX_NO_REGISTER */
-	/* registers; the first `nout` are those of a first operand that is no address */
+	uint32_t guard; /* predicate that guards it; KL_PTX_NO_REGISTER: none */
+	/* its registers; the first `nout` are in a first operand that is not an address */
 	uint32_t *reg;
 	size_t nreg, nout, alloc;
-	char *clock; /* a clock that it reads, such as "%clock64"; NULL: none */
-	char *label; /* bra: names of its target, see ptx_flow.c */
+	char *clock; /* clock that it reads, such as "%clock64"; NULL: none */
+	/* bra: possible names of its target (label_names() in ptx_flow.c); else NULL */
+	char *label;
 	size_t block;
 };
 
 struct kl_ptx_block {
-	size_t first, end; /* its instructions */
-	size_t *next;      /* blocks that can follow; kl_ptx_flow.nblock: the function ends */
+	size_t first, end; /* indices of its first instruction, and of the one after its last */
+	/* blocks that can follow; kl_ptx_flow.nblock stands for the end of the function */
+	size_t *next;
 	size_t nnext, alloc;
-	size_t meet; /* the first block that all its paths reach, see kl_ptx_flow_region() */
+	/* the first block that all paths from its end reach (see kl_ptx_flow_region) */
+	size_t meet;
 };
 
 struct kl_ptx_flow {
@@ -45,20 +48,23 @@ struct kl_ptx_flow {
 	size_t nregister;
 };
 
-/** Is the special register a clock? */
+/** Is it the name of a clock register? */
 bool kl_ptx_is_clock(const char *name);
-/** Is an opcode with its modifiers, such as "ld.global.f32", one of instruction `name`, "ld"? */
+/**
+ * Is `op`, an opcode with modifiers such as "ld.global.f32", the instruction `name`, such as "ld"?
+ */
 bool kl_ptx_op_is(const char *op, const char *name);
 
 /**
- * Read the body of a function, whose text must still be there. KL_ENO: it is not what a compiler
- * makes, or too large.
+ * Read the body of a function. The PTX text that `fn` points into must not have been freed. KL_ENO:
+ * the body is not what a compiler writes, or too large.
  */
 int kl_ptx_flow_read(struct kl_ptx_flow *flow, const struct kl_ptx_fn *fn);
 void kl_ptx_flow_release(struct kl_ptx_flow *flow);
 /**
- * Mark in `in`, an element for each block, the blocks that lie between the branch at the end of
- * `block` and the first block that all its paths reach. A path that ends in a trap reaches nothing.
+ * Mark in `in`, which has an element for each block, the blocks between the branch at the end of
+ * `block` and the first block that all paths from this branch reach. Paths that end in a trap are
+ * ignored when that block is determined.
  */
 void kl_ptx_flow_region(const struct kl_ptx_flow *flow, size_t block, bool *in);
 

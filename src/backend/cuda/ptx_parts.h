@@ -8,15 +8,16 @@
 #include "base/map.h"
 
 /*
- * ptx_parts - the parts of the PTX parser: tokens (ptx_token.c), the body of a function
- * (ptx_body.c), and the module (ptx.c). Each reader starts at the current token and leaves the
- * token behind what it read as the current one. KL_ENO: no compiler writes such PTX.
+ * ptx_parts - the interface between the parts of the PTX parser: tokens (ptx_token.c), the body of
+ * a function (ptx_body.c), and the module (ptx.c). Each function that reads starts at the current
+ * token; afterwards the current token is the first that it did not read. KL_ENO: no compiler writes
+ * such PTX.
  */
 enum kl_ptx_kind { KL_PTX_END, KL_PTX_NAME, KL_PTX_NUMBER, KL_PTX_STRING, KL_PTX_PUNCT };
 
 struct kl_ptx_token {
 	enum kl_ptx_kind kind;
-	const char *s; /* into the text */
+	const char *s; /* points into the text */
 	size_t n;
 };
 
@@ -25,10 +26,11 @@ struct kl_ptx_reader {
 	size_t line;
 	struct kl_ptx_token t; /* the current token */
 	struct kl_ptx *ptx;
-	struct kl_map place; /* name -> index + 1; variables behind KL_PTX_MAX_ITEMS */
+	/* functions: name -> index + 1; variables: name -> KL_PTX_MAX_ITEMS + index + 1 */
+	struct kl_map place;
 };
 
-/** Returns KL_ENO; the message has `what` and the line. */
+/** Set an error about `what` at the current line. Returns KL_ENO. */
 int kl_ptx_bad(const struct kl_ptx_reader *reader, const char *what);
 /** Read the next token into `t`. */
 int kl_ptx_next(struct kl_ptx_reader *reader);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ptx_reach - functions and variables that PTX kernels reach, and source lines of PTX lines */
+/* ptx_reach - finds what PTX kernels reach, and the source lines that PTX lines come from */
 #include "backend/cuda/ptx.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-/* -- reach ------------------------------------------------------------------------------ */
+/* -- marking what kernels reach --------------------------------------------------------- */
 
 const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *name)
 {
@@ -31,7 +31,7 @@ const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *n
 
 struct walk {
 	struct kl_ptx *ptx;
-	struct kl_map index; /* name -> index + 1; variables behind nfn */
+	struct kl_map index; /* functions: name -> index + 1; variables: name -> nfn + index + 1 */
 	size_t *todo, ntodo, alloc;
 };
 
@@ -41,7 +41,7 @@ static void visit_function(struct walk *walk, const char *name)
 	bool *reached;
 
 	if (!i)
-		return; /* a label, a parameter, a variable of the function */
+		return; /* the name is that of a label, a parameter or a local variable */
 	reached = i <= walk->ptx->nfn ? &walk->ptx->fn[i - 1].reached :
 					&walk->ptx->var[i - 1 - walk->ptx->nfn].reached;
 	if (*reached)
@@ -83,7 +83,8 @@ int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n)
 		const struct kl_ptx_fn *fn = kl_ptx_function(ptx, kernel[i]);
 
 		if (!fn || !fn->entry || !fn->defined)
-			err = kl_error(KL_ENO, "there is no kernel '%s'", kernel[i]);
+			err = kl_error(KL_ENO, "the PTX does not define the kernel '%s'",
+				       kernel[i]);
 		else
 			visit_function(&walk, kernel[i]);
 	}
@@ -96,7 +97,7 @@ int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n)
 	return err;
 }
 
-/* -- source lines -------------------------------------------------------------------------- */
+/* -- finding source lines ------------------------------------------------------------------ */
 
 static char *file_name(const char *text, unsigned number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ptx_token - tokens of PTX */
+/* ptx_token - splits PTX into tokens */
 #include <ctype.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 int kl_ptx_bad(const struct kl_ptx_reader *reader, const char *what)
 {
-	return kl_error(KL_ENO, "the PTX is not what a compiler makes: %s, at line %zu", what,
+	return kl_error(KL_ENO, "the PTX is not what a compiler writes: %s, at line %zu", what,
 			reader->line);
 }
 
@@ -17,7 +17,10 @@ static bool starts_name(char ch)
 	return isalpha((unsigned char)ch) || strchr("_$%.", ch);
 }
 
-/* "%tid.x" and "ld.global.L1::no_allocate.u32" are one token, "0f3F800000" and "12" a number. */
+/*
+ * Can the character continue a name or number? Names are single tokens with all modifiers, such as
+ * "%tid.x" and "ld.global.L1::no_allocate.u32"; numbers are "0f3F800000" and "12".
+ */
 static bool in_name(char ch)
 {
 	return isalnum((unsigned char)ch) || ch == '_' || ch == '$' || ch == '.' || ch == '%';

@@ -60,7 +60,7 @@ static void take_special(struct kl_sass_fn *fn, const char *text, const char *en
 		kl_strvec_push(&fn->special, name);
 }
 
-/* Count the instruction behind the offset: "@P0 LDG.E R2, desc[UR4][R2.64] ;" */
+/* Count the instruction in the text after an offset: "@P0 LDG.E R2, desc[UR4][R2.64] ;" */
 static void count_instruction(struct kl_sass_fn *fn, struct kl_map *seen, const char *text,
 			      const char *end)
 {
@@ -99,10 +99,7 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 
 		eol = memchr(at, '\n', (size_t)(end - at));
 		eol = eol ? eol : end;
-		/*
-		 * "\t.section\t.text.k,"ax",@progbits" opens a function, and any other section
-		 * closes it
-		 */
+		/* the section .text.k starts the function k, and any other section ends it */
 		if (eol - at > 10 && !strncmp(at, "\t.section\t", 10)) {
 			bool code = !strncmp(at + 10, ".text.", 6) && sass.n < MAX_ITEMS;
 
@@ -124,7 +121,7 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 	}
 	kl_map_release(&seen);
 	if (!sass.n)
-		return kl_error(KL_ENO, "nvdisasm shows no code");
+		return kl_error(KL_ENO, "the output of nvdisasm contains no code");
 	*out = sass;
 	sass = (struct kl_sass){ 0 };
 	return 0;
@@ -136,7 +133,7 @@ int kl_sass_read(struct kl_sass *out, const struct kl_jail *jail, const struct k
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *class_ = NULL;
-	/* nvdisasm itself, which can be outside the toolkit */
+	/* the jail must show nvdisasm itself, which can be outside the toolkit */
 	const char *readable[] = { nvcc->disasm, NULL };
 	struct kl_tool tool = { .jail = jail,
 				.dir = dir,

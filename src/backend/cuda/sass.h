@@ -8,15 +8,18 @@
 #include "jail/jail.h"
 
 /*
- * sass - the machine code of a cubin, as disassembled by nvdisasm in the compile jail. nvdisasm is
- * optional: without it facts come from PTX alone, and an imported cubin cannot be judged.
+ * sass - reads the machine code of a cubin by nvdisasm, in the compile jail. nvdisasm is optional:
+ * without it, facts come from PTX alone, and imported cubins cannot be judged.
  */
 struct kl_sass_fn {
-	char *name;           /* of the section: a kernel or a separate function */
-	struct kl_ptx_op *op; /* opcodes, "LDG.E.128.CONSTANT", with their counts */
+	/* a kernel, or a function that is not inlined; from the name of its section */
+	char *name;
+	struct kl_ptx_op *op; /* opcodes with their counts, such as "LDG.E.128.CONSTANT" */
 	size_t nop, alloc;
-	struct kl_strvec special; /* "SR_CLOCKLO" */
-	bool module_data;         /* reads addresses of the module's variables */
+	/* special registers that it reads, such as "SR_CLOCKLO", once each */
+	struct kl_strvec special;
+	/* reads addresses of the module's variables from constant bank 4 */
+	bool module_data;
 };
 
 struct kl_sass {
@@ -24,10 +27,13 @@ struct kl_sass {
 	size_t n, alloc;
 };
 
-/** Disassemble `cubin`, a path relative to `dir`. KL_ECANNOT: nvdisasm is not installed. */
+/**
+ * Disassemble the file `cubin`, whose path is relative to `dir`. KL_ECANNOT: nvdisasm is not
+ * installed, or the machine is in trouble.
+ */
 int kl_sass_read(struct kl_sass *out, const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 		 const char *dir, const char *cubin);
-/** Parse the output of `nvdisasm -c`. */
+/** Parse the output of `nvdisasm -c`. KL_ENO: it contains no code. */
 int kl_sass_parse(struct kl_sass *out, const char *text, size_t len);
 void kl_sass_release(struct kl_sass *sass);
 const struct kl_sass_fn *kl_sass_function(const struct kl_sass *sass, const char *name);

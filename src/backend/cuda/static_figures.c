@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* static_figures - figures of device code that need no run: instruction counts, occupancy */
+/* static_figures - computes figures of device code that need no run: occupancy and the like */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/cuda/features.h"
 
-/* -- instructions by class ------------------------------------------------------------------ */
+/* -- counting instructions by class --------------------------------------------------------- */
 
-/* The first prefix that fits gives an opcode's class; an opcode without one is "other". */
+/* The class of an opcode is given by the first prefix that matches; if none does, it is "other". */
 struct class_ {
 	const char *name, *begins;
 };
@@ -101,7 +101,7 @@ static const char *ptx_class(const char *op)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ptx_classes); i++)
 		if (!strncmp(op, ptx_classes[i].begins, strlen(ptx_classes[i].begins)))
 			return ptx_classes[i].name;
-	/* arithmetic has its type as the last modifier */
+	/* the last modifier of arithmetic is its type */
 	if (n > 4 &&
 	    (strstr(op, ".f32") || strstr(op, ".f64") || strstr(op, ".f16") || strstr(op, ".bf16")))
 		return "float";
@@ -150,9 +150,12 @@ static json_t *instruction_counts(const struct kl_cuda_code *code, const char *k
 	return object;
 }
 
-/* -- occupancy --------------------------------------------------------------------------------- */
+/* -- computing the occupancy ------------------------------------------------------------------- */
 
-/* Resources of one multiprocessor. All have 65536 registers, which warps get in units of 256. */
+/*
+ * Resources of one multiprocessor: warps, blocks, and bytes of shared memory. All multiprocessors
+ * have 65536 registers, which are allocated to warps in units of 256.
+ */
 static const struct limits {
 	int sm;
 	int64_t warps, blocks, smem;
@@ -192,8 +195,8 @@ static void add_occupancy(json_t *object, const struct kl_cubin_kernel *kernel,
 	smem = round_up(kernel->smem + launch->smem, 128) + (sm >= 80 ? 1024 : 0);
 	limit_blocks(&blocks, &by, sm_limits->warps / warps, "threads");
 	/*
-	 * each of the four partitions of a multiprocessor has 16384 registers; warps are spread
-	 * evenly over them
+	 * a multiprocessor has four partitions of 16384 registers each; warps are spread evenly
+	 * over them
 	 */
 	limit_blocks(&blocks, &by, 16384 / round_up(kernel->registers * 32, 256) * 4 / warps,
 		     "registers");
@@ -205,7 +208,7 @@ static void add_occupancy(json_t *object, const struct kl_cubin_kernel *kernel,
 }
 
 /*
- * -- one object per kernel ----------------------------------------------------------------------
+ * -- writing the figures of each kernel ---------------------------------------------------------
  */
 
 static json_t *kernel_figures(const struct kl_cuda_code *code, const char *name)

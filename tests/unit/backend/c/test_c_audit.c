@@ -54,7 +54,7 @@ static const struct { const char *what, *source, *message; } hostile[] = {
 	{ "far return", "void k(void) { __asm__ volatile(\"lretq\"); }\n", "segment" },
 	{ "syscall in an immediate", "void k(void)\n"
 	  "{ __asm__ volatile(\"jmp 1f+1\\n1: mov $0x90c3050f, %eax\"); }\n", "middle of an instruction" },
-	{ "code as data bytes", "void k(void) { __asm__ volatile(\".byte 0x06, 0x0e\"); }\n", "no instruction" },
+	{ "code as data bytes", "void k(void) { __asm__ volatile(\".byte 0x06, 0x0e\"); }\n", "not an instruction" },
 	{ "cpu_supports", "int k(void) { return __builtin_cpu_supports(\"avx2\"); }\n", "__cpu_model" },
 	{ "clock", "#include <time.h>\nlong k(void) { return clock(); }\n", "uses 'clock'" },
 	{ "getenv", "#include <stdlib.h>\nchar *k(void) { return getenv(\"HOME\"); }\n", "uses 'getenv'" },
@@ -276,7 +276,7 @@ static void test_broken(void **state)
 	struct kl_object *object = NULL;
 
 	assert_ok(kl_fs_put(path, "no ELF", 6, 0644));
-	assert_error(KL_EIO, "not ELF", kl_object_read(&object, path));
+	assert_error(KL_EIO, "not an ELF file", kl_object_read(&object, path));
 	assert_ok(kernel_compile(&artefact, &kernel, BODY, NULL, NULL));
 	assert_ok(kl_fs_read(&buf, good, 1 << 20));
 	/* every byte of the headers broken in turn: an error or an object, never a crash */

@@ -23,7 +23,7 @@ static int check(const char *text, size_t i, const char *name)
 /* What is decided over, as the message has it; NULL: it is allowed. */
 static void expect(const char *text, size_t i, const char *name, const char *what)
 {
-	KL_AUTO(kl_freep) char *part = what ? kl_asprintf("decides over '%s", what) : NULL;
+	KL_AUTO(kl_freep) char *part = what ? kl_asprintf("and '%s", what) : NULL;
 	int err = check(text, i, name);
 
 	if (what ? err != KL_ENO || !strstr(kl_error_last(), part) : err != 0)
@@ -115,7 +115,7 @@ static void test_broken_assembly(void **state)
 		char *text = kl_asprintf(HEAD ".visible .entry k()\n{\n" REGS "%s\nret;\n}\n",
 					 broken[i]);
 
-		assert_error(KL_ENO, "not what a compiler makes", check(text, i, "k"));
+		assert_error(KL_ENO, "not what a compiler writes", check(text, i, "k"));
 	}
 }
 
