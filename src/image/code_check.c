@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "image/x86.h"
 
-/* One bit for each byte of text at which an instruction starts. */
+/* A bit for each byte of the text: an instruction starts there. */
 struct starts {
 	unsigned char *bits;
 };
@@ -37,11 +37,12 @@ static int check_insn(const struct kl_image *image, const struct kl_x86_insn *in
 	if (insn->segment && at < image->own)
 		return bad_code("uses the thread's own data", at);
 	if (at < image->own && at + insn->len > image->own)
-		return bad_code("runs on into the libraries' code", at);
+		return bad_code("has an instruction that extends into the code of the libraries",
+				at);
 	return 0;
 }
 
-/* Find and check all instructions. */
+/* Mark where instructions start, and check each instruction. */
 static int sweep_text(const struct kl_image *image, struct starts *starts)
 {
 	struct kl_x86_insn insn;
@@ -49,7 +50,7 @@ static int sweep_text(const struct kl_image *image, struct starts *starts)
 
 	for (uint64_t at = 0; !err && at < image->text; at += insn.len) {
 		if (!kl_x86_decode(&insn, image->bytes[0] + at, image->text - at))
-			return bad_code("has bytes that are no instruction", at);
+			return bad_code("has bytes that are not an instruction", at);
 		mark_start(starts, at);
 		err = check_insn(image, &insn, at);
 	}

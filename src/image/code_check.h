@@ -5,14 +5,15 @@
 #include "image/image.h"
 
 /*
- * code_check - checks the instructions of an image, without a disassembler and without the gate:
- * the worker does so before it runs what it was sent.
+ * code_check - checks the instructions of an image without a disassembler. The gate checks every
+ * image that it links, and the worker checks every image that it receives before it runs it.
  */
 
 /**
- * The text must be instructions from its first to its last byte, none of which a kernel must not
- * contain (x86.h), and direct branches must lead to the start of one. Only the libraries' part may
- * use the thread's own data (errno). KL_ENO: it is not so; the message says where.
+ * Check that the text decodes as instructions from its first to its last byte, that a kernel may
+ * contain each of them (x86.h), and that every direct branch leads to the start of an instruction.
+ * Only code of the libraries may use thread-local data (errno). KL_ENO: a check failed; the message
+ * says where.
  */
 int kl_code_check(const struct kl_image *image);
 

@@ -6,7 +6,10 @@
 
 #include "image/symbols.h"
 
-/* Functions that nvcc's own code calls, and those that launch, query or manage memory. */
+/*
+ * Functions of CUDA: those that code from nvcc calls, and those that launch kernels, query the
+ * device or manage memory.
+ */
 static const char cuda[] =
 	" __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"
 	" __cudaRegisterVar __cudaInitModule __cudaPushCallConfiguration __cudaPopCallConfiguration"
@@ -22,7 +25,10 @@ static const char cuda[] =
 	" cuTensorMapEncodeTiled cuTensorMapEncodeIm2col cuTensorMapReplaceAddress"
 	" cuGetErrorString cuGetErrorName ";
 
-/* Output functions are allowed: their output goes to /dev/null. */
+/*
+ * Functions of libc and the C++ runtime. Output functions are allowed, because their output goes to
+ * /dev/null.
+ */
 static const char libc[] =
 	" abort atexit __assert_fail printf fprintf vprintf vfprintf snprintf vsnprintf sprintf puts putchar"
 	" putc fputs fputc fwrite fflush stdout stderr qsort bsearch abs labs strerror __dso_handle"
@@ -32,9 +38,9 @@ static const char libc[] =
 	" __libc_single_threaded _ZSt9terminatev _ZSt7nothrow _GLOBAL_OFFSET_TABLE_ klineage_dims ";
 
 /*
- * Prefixes of libstdc++'s symbols: operator new and delete, exceptions, run-time types, strings,
- * streams in memory, and the standard streams, whose output is discarded; no files, threads or
- * clocks.
+ * Prefixes of allowed symbols of libstdc++: operators new and delete, exceptions, run-time types,
+ * strings, streams in memory, and the standard streams, whose output is discarded. Files, threads
+ * and clocks are left out.
  */
 static const char *const family[] = {
 	"_Znw",
@@ -94,7 +100,7 @@ static bool is_host_function(const char *name)
 	return kl_symbol_listed(cuda, name, n) || kl_symbol_listed(libc, name, n);
 }
 
-/* Is it a function that throws, such as _ZSt20__throw_length_errorPKc? */
+/* Is it a function of libstdc++ that throws an exception, such as _ZSt20__throw_length_errorPKc? */
 static bool can_throw(const char *name)
 {
 	if (!starts_with(name, "_ZSt"))

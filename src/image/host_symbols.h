@@ -7,18 +7,18 @@
 #include "image/image.h"
 
 /*
- * host_symbols - the symbols that the host code of a kernel in CUDA can use: the part of the CUDA
- * runtime that launches, queries and manages memory on a stream; mem*, str*, libm, malloc; the
- * functions that a C++ compiler calls implicitly (docs/formats.md, "Host code"). No symbol gives
- * access to streams, events, threads, files, processes, clocks or libraries.
+ * host_symbols - the symbols that host code may use: functions of the CUDA runtime that launch
+ * kernels, query the device, and manage memory on a stream; mem*, str*, libm and malloc; and
+ * functions that a C++ compiler calls implicitly (docs/formats.md, "Host code"). None of them gives
+ * access to other streams, events, threads, files, processes, clocks or libraries.
  */
 bool kl_host_symbol_may_use(const char *name);
 /**
- * Is a candidate forbidden to define `name`? If it defined such a name, the registration of its
- * kernels, which runs at load, could call its function.
+ * Must a candidate not define `name`? If it defined a function with such a name, the registration
+ * of its kernels could call this function before the entry is called.
  */
 bool kl_host_symbol_reserved(const char *name);
-/** The first symbol that an image imports and host code may not use; NULL: there is none. */
+/** Return the first symbol that an image imports although host code may not use it; NULL: none. */
 const char *kl_host_symbol_foreign(const struct kl_image *image);
 
 #endif

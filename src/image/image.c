@@ -9,12 +9,12 @@
 
 static const char magic[8] = "klimage\1";
 
-/* The head of the file: one page, whose rest is zero. All numbers are little-endian. */
+/* The head of the file, which is padded with zeros to a page. All numbers are little-endian. */
 struct head {
 	char magic[8];
 	uint64_t text, rodata, data, bss, align, own, entry, arena, dims, start, frames;
 	uint64_t naddress, nthread, nimport, nnames;
-	uint64_t len; /* of the file */
+	uint64_t len; /* bytes of the file */
 };
 
 _Static_assert(sizeof(struct head) == 136, "no padding");
@@ -46,10 +46,10 @@ uint64_t kl_image_file_offset(uint64_t offset)
 
 static int bad_image(const char *what)
 {
-	return kl_error(KL_EINVALID, "is no valid image: %s", what);
+	return kl_error(KL_EINVALID, "is not a valid image: %s", what);
 }
 
-/* -- reading --------------------------------------------------------------------------------- */
+/* -- reading and checking an image ----------------------------------------------------------- */
 
 static bool all_zero(const unsigned char *bytes, uint64_t n)
 {
@@ -59,7 +59,7 @@ static bool all_zero(const unsigned char *bytes, uint64_t n)
 	return true;
 }
 
-/* What follows the segments in the file. */
+/* Return the bytes of the lists and names that follow the segments in the file. */
 static uint64_t list_bytes(const struct kl_image *image)
 {
 	return (image->naddress + image->nthread) * sizeof(struct kl_image_slot) +
@@ -71,7 +71,9 @@ static uint64_t segment_bytes(const struct kl_image *image)
 	return kl_image_file_offset(kl_image_offset(image, 2) + whole_pages(image->data));
 }
 
-/* Check sizes, so that no sum below can overflow. */
+/*
+ * Check sizes first, so that later sums cannot overflow. `claimed`: size of the file by its head.
+ */
 static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t len)
 {
 	const uint64_t size[] = { image->text, image->rodata, image->data, image->bss };
@@ -88,11 +90,11 @@ static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t le
 	    image->nimport > KL_IMAGE_MAX_ITEMS || image->nnames > KL_IMAGE_MAX_NAMES)
 		return bad_image("a list is too long");
 	if (claimed != len || segment_bytes(image) + list_bytes(image) != len)
-		return bad_image("its length does not match its head");
+		return bad_image("the length of the file does not match its head");
 	return 0;
 }
 
-/* Does [at, at + n) lie in the writable part of memory, data or bss? */
+/* Are the bytes [at, at + n) in data or bss? */
 static bool in_data(const struct kl_image *image, uint64_t at, uint64_t n)
 {
 	uint64_t from = kl_image_offset(image, 2), size = image->data + image->bss;
@@ -100,7 +102,7 @@ static bool in_data(const struct kl_image *image, uint64_t at, uint64_t n)
 	return at >= from && size >= n && at - from <= size - n;
 }
 
-/* Do the tables at `at` reach up to the end of rodata, and is its last word zero? */
+/* Are the exception tables at `at` in rodata, and is the last word of rodata zero? */
 static bool ends_in_rodata(const struct kl_image *image, uint64_t at)
 {
 	uint64_t from = kl_image_offset(image, 1);
@@ -122,13 +124,14 @@ static int check_offsets(const struct kl_image *image)
 		return bad_image("its arena is not aligned, or lies outside its data");
 	if (image->dims != KL_IMAGE_NONE && (image->dims % 8 || !in_data(image, image->dims, 128)))
 		return bad_image("its dims are not aligned, or lie outside its data");
-	/* whoever reads the tables stops at the word of zeros at their end */
+	/* a reader of the tables stops at a zero word, so there must be one at their end */
 	if (image->frames != KL_IMAGE_NONE && !ends_in_rodata(image, image->frames))
-		return bad_image("its tables for exceptions do not end with its constants");
+		return bad_image(
+			"its exception tables do not end with a zero word at the end of rodata");
 	return 0;
 }
 
-/* Does the word at `at` lie in the bytes of rodata or data? */
+/* Is the word at `at` in rodata or data, but not in bss? */
 static bool is_slot(const struct kl_image *image, uint64_t at)
 {
 	uint64_t rodata = kl_image_offset(image, 1), data = kl_image_offset(image, 2);
@@ -138,12 +141,13 @@ static bool is_slot(const struct kl_image *image, uint64_t at)
 	return at >= rodata && image->rodata >= 8 && at - rodata <= image->rodata - 8;
 }
 
-/* Slots must be in ascending order and must not overlap. */
+/* Check a slot: slots must be in ascending order and must not overlap. */
 static int check_slot(const struct kl_image *image, uint64_t at, uint64_t *next)
 {
 	if (!is_slot(image, at) || at < *next)
 		return bad_image(
-			"a word that the loader fills in lies outside its data, or is out of order");
+			"a word that the loader fills in lies outside rodata and data, or is "
+			"out of order");
 	*next = at + 8;
 	return 0;
 }
@@ -156,7 +160,7 @@ static int check_slots(const struct kl_image *image, const struct kl_image_slot 
 	for (uint64_t i = 0; !err && i < n; i++) {
 		err = check_slot(image, slot[i].at, &next);
 		if (!err && (slot[i].to > KL_IMAGE_REACH || slot[i].to < -KL_IMAGE_REACH))
-			err = bad_image("an address lies too far from it");
+			err = bad_image("an address is too far from the image");
 	}
 	return err;
 }
@@ -172,12 +176,15 @@ static int check_imports(const struct kl_image *image)
 		err = check_slot(image, image->import[i].at, &next);
 		if (!err && (image->import[i].name >= image->nnames ||
 			     (image->import[i].name && image->names[image->import[i].name - 1])))
-			err = bad_image("an import has no name");
+			err = bad_image("an import has no name in the list of names");
 	}
 	return err;
 }
 
-/* What the loader maps besides the segments' bytes must be zero: nothing hides there. */
+/*
+ * Check that the padding which the loader maps with the segments is zero, so that nothing can be
+ * hidden there.
+ */
 static int check_padding(const struct kl_image *image, const unsigned char *file)
 {
 	const uint64_t size[] = { image->text, image->rodata, image->data };
@@ -186,7 +193,7 @@ static int check_padding(const struct kl_image *image, const unsigned char *file
 		return bad_image("its head has unknown members");
 	for (int i = 0; i < 3; i++)
 		if (!all_zero(image->bytes[i] + size[i], whole_pages(size[i]) - size[i]))
-			return bad_image("the space behind a segment is not zero");
+			return bad_image("the padding after a segment is not zero");
 	return 0;
 }
 
@@ -211,7 +218,7 @@ int kl_image_read(struct kl_image *out, const void *bytes, size_t len)
 
 	if (len < KL_IMAGE_PAGE || len > KL_IMAGE_MAX_BYTES ||
 	    memcmp(file, magic, sizeof(magic)) != 0)
-		return bad_image("it is another kind of file");
+		return bad_image("it is not an image file");
 	memcpy(&head, file, sizeof(head));
 	image = (struct kl_image){
 		.text = head.text,
@@ -242,7 +249,7 @@ int kl_image_read(struct kl_image *out, const void *bytes, size_t len)
 	return 0;
 }
 
-/* -- writing --------------------------------------------------------------------------------- */
+/* -- writing an image ------------------------------------------------------------------------ */
 
 static void add_padded(struct kl_buf *out, const void *bytes, uint64_t n)
 {

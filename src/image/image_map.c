@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* An image while it is mapped. */
+/* The state while an image is being mapped. */
 struct loader {
 	struct kl_image image;
 	unsigned char *base;
@@ -20,7 +20,7 @@ static int map_failed(void)
 	return kl_error_errno("cannot map the image");
 }
 
-/* Reserve addresses for the image, with space on both sides that stays unmapped. */
+/* Reserve addresses for the image and for a guard on either side, which stays inaccessible. */
 static int reserve_range(struct loader *loader)
 {
 	uint64_t align = loader->image.align, first;
@@ -35,7 +35,7 @@ static int reserve_range(struct loader *loader)
 	return 0;
 }
 
-/* Map a segment's bytes from the file. */
+/* Map the bytes of a segment from the file. */
 static int map_segment(const struct loader *loader, int segment, uint64_t bytes, int prot)
 {
 	uint64_t offset = kl_image_offset(&loader->image, segment);
@@ -46,7 +46,9 @@ static int map_segment(const struct loader *loader, int segment, uint64_t bytes,
 	return 0;
 }
 
-/* The part of bss on pages of its own; the rest lies behind the data, where the file is zero. */
+/*
+ * Map the pages of bss after the last page of data. On that page the file has zeros after the data.
+ */
 static int map_bss(const struct loader *loader)
 {
 	const struct kl_image *image = &loader->image;
@@ -72,7 +74,7 @@ static int map_segments(const struct loader *loader)
 	return err ? err : map_bss(loader);
 }
 
-/* A slot can lie at any address: it is part of a packed structure, for example. */
+/* Store a word. It need not be aligned: it can be in a packed structure. */
 static void fill_slot(const struct loader *loader, uint64_t at, uint64_t value)
 {
 	memcpy(loader->base + at, &value, sizeof(value));
@@ -100,7 +102,8 @@ static int fill_imports(const struct loader *loader, kl_image_find find, void *p
 		void *found = find ? find(name, payload) : NULL;
 
 		if (!found)
-			return kl_error(KL_EINVALID, "uses '%.100s', which is not here", name);
+			return kl_error(KL_EINVALID,
+					"uses '%.100s', which the worker does not provide", name);
 		fill_slot(loader, image->import[i].at,
 			  (uint64_t)(uintptr_t)found + (uint64_t)(int64_t)image->import[i].add);
 	}

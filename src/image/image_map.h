@@ -6,29 +6,33 @@
 
 /*
  * image_map - maps an image into this process and fills in its addresses. Text is never writable,
- * data is never executable, and no byte of the image runs.
+ * all other segments are never executable, and no code of the image runs.
  *
- * The functions make no system calls but mmap, mprotect and munmap, so that a process can confine
- * itself first. The file must not change meanwhile: base/sealed.h makes one that cannot.
+ * The only system calls are mmap, mprotect and munmap, so that a process can confine itself before
+ * it maps an image. The file must not change while it is mapped; base/sealed.h makes files that
+ * cannot change.
  */
 struct kl_image_mapped {
-	unsigned char *base; /* of the text; NULL: not mapped */
-	uint64_t size;       /* of all segments */
-	void *range;         /* everything that is reserved, guards included */
+	unsigned char *base; /* address of the image, where the text starts; NULL: not mapped */
+	uint64_t size;       /* bytes of all segments */
+	void *range;         /* all reserved addresses, with the guards */
 	uint64_t range_bytes;
-	/* from the image; offsets as addresses, NULL if there is none */
+	/* the offsets in struct kl_image as addresses; NULL: the image has none */
 	unsigned char *entry, *arena, *dims, *start, *frames;
-	unsigned char *data; /* data and bss: all that the code can change */
+	unsigned char *data; /* data and bss, which are all that the code can change */
 	uint64_t data_bytes;
 };
 
-/** Find a function or variable of this process; NULL: it has none of that name. */
+/**
+ * Return the address of a function or variable of this process; NULL: there is none of this name.
+ */
 typedef void *(*kl_image_find)(const char *name, void *payload);
 
 /**
- * Map the image of `len` bytes in the file `fd`, with KL_IMAGE_GUARD unmapped bytes on both sides.
- * `find` is called for each name that the image imports; NULL: it may import none. KL_EINVALID: it
- * is no valid image, or it imports what `find` does not know; KL_EIO: no memory.
+ * Map the image of `len` bytes in the file `fd`, with KL_IMAGE_GUARD inaccessible bytes on both
+ * sides. `find` is called for each name that the image imports; NULL: it must not import any.
+ * KL_EINVALID: the file is not a valid image, or `find` does not find a name; KL_EIO: the system
+ * cannot map it.
  */
 int kl_image_map(struct kl_image_mapped *out, int fd, size_t len, kl_image_find find,
 		 void *payload);

@@ -11,7 +11,7 @@ static const char memory[] =
 	" strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strcat strncat strstr"
 	" strspn strcspn strpbrk stpcpy stpncpy strchrnul ";
 
-/* names for double; each can also end in f or l */
+/* functions on double; the same names with f or l at the end are also allowed */
 static const char math[] =
 	" acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10"
 	" exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma"
@@ -35,7 +35,7 @@ static const char helper[] =
 	" __extendhfsf2 __extendhfdf2 __extendhfxf2 __extendhftf2 __truncsfhf2 __truncdfhf2"
 	" __truncxfhf2 __trunctfhf2 __extendbfsf2 __truncsfbf2 __truncdfbf2 ";
 
-/* Names that cheats interpose: clocks, exits, the loader, further allocators, output. */
+/* Names that cheats interpose: clocks, exits, the loader, other allocators, output. */
 static const char interposed[] =
 	" clock clock_gettime gettimeofday time times getrusage usleep nanosleep exit _exit _Exit"
 	" abort atexit __cxa_atexit __cxa_finalize raise kill signal sigaction dlopen dlsym"
@@ -57,7 +57,10 @@ bool kl_symbol_listed(const char *list, const char *name, size_t len)
 	return strstr(list, word) != NULL;
 }
 
-/* _ZGV<isa>N<lanes>v..._<math name>: -ffast-math uses it for exp in a loop, for example. */
+/*
+ * Is it a vector form, _ZGV<isa>N<lanes>v..._<math name>? With -ffast-math, compilers call it for
+ * exp in a loop, for example.
+ */
 static bool is_vector_math(const char *name)
 {
 	const char *rest = !strncmp(name, "_ZGV", 4) && strchr("bcde", name[4]) && name[4] ?

@@ -8,26 +8,27 @@
 #include "base/vec.h"
 
 /*
- * symbols - the symbols that a kernel's object can use, and those that it must not define. The gate
- * goes by them when it audits an object, and the worker when it maps an image with host code.
+ * symbols - the symbols that the object of a kernel may use, and those that it must not define. The
+ * gate checks them when it audits an object; the worker checks them when it maps an image with host
+ * code.
  */
 enum kl_symbol_kind {
 	KL_SYMBOL_FOREIGN, /* not allowed in a kernel */
 	KL_SYMBOL_MEMORY,  /* mem*, str* */
-	KL_SYMBOL_MATH,    /* libm, and its vector forms in libmvec */
+	KL_SYMBOL_MATH,    /* functions of libm, and their vector forms in libmvec */
 	KL_SYMBOL_ALLOC,   /* the runtime's allocator */
-	KL_SYMBOL_HELPER,  /* compiler support, from libgcc */
+	KL_SYMBOL_HELPER,  /* functions of libgcc, which compilers call implicitly */
 };
-/** The kind of an undefined symbol of a kernel; docs/formats.md lists the symbols. */
+/** Return the kind of an undefined symbol of a kernel. docs/formats.md lists the symbols. */
 enum kl_symbol_kind kl_symbol_kind(const char *name);
-/** Add all names of these kinds but vector forms: "memcpy", "exp", "expf", "expl" ... */
+/** Add the names of all allowed symbols except vector forms: "memcpy", "exp", "expf", "expl" ... */
 void kl_symbol_names(struct kl_strvec *out);
 /**
- * Is a kernel forbidden to define `name`? True for the allowed names above, names of the gate, and
- * names that known cheats interpose.
+ * Must a kernel not define `name`? True for the symbols that a kernel may use, names of the gate,
+ * and names that known cheats interpose.
  */
 bool kl_symbol_reserved(const char *name);
-/** Is `name`, of `len` bytes, a word of `list`? Words have a space on both sides. */
+/** Is `name`, of `len` bytes, a word in `list`? Each word of `list` has a space on both sides. */
 bool kl_symbol_listed(const char *list, const char *name, size_t len);
 
 #endif

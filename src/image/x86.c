@@ -8,7 +8,7 @@
 #define MOST_BYTES 15
 
 /*
- * The operands behind an opcode, one letter each:
+ * The bytes that follow each opcode, as a letter:
  *	.	none			m	ModRM
  *	b	imm8			n	ModRM, imm8
  *	z	imm16 or imm32		y	ModRM, imm16 or imm32
@@ -33,7 +33,7 @@ static const char two_byte[] =
 	"mmnmnnnm........mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm";
 /* clang-format on */
 
-/* What VEX, EVEX and XOP have in place of the table above. */
+/* Opcodes of map 1 that have an imm8 with VEX and EVEX, which do not use the table above. */
 static const char with_imm8[] = "\x70\x71\x72\x73\xc2\xc4\xc5\xc6";
 
 static bool read_byte(struct kl_x86_reader *reader, unsigned *out)
@@ -79,14 +79,14 @@ static bool is_prefix(struct kl_x86_reader *reader, unsigned byte)
 	return false;
 }
 
-/* Read prefixes; *byte is then the first byte of the opcode. */
+/* Read the prefixes and the first byte of the opcode, which is stored in *byte. */
 static bool read_prefixes(struct kl_x86_reader *reader, unsigned *byte)
 {
 	for (;;) {
 		if (!read_byte(reader, byte))
 			return false;
 		if (is_prefix(reader, *byte))
-			reader->rex = 0; /* counts only directly before the opcode */
+			reader->rex = 0; /* REX has an effect only directly before the opcode */
 		else if ((*byte & 0xf0) == 0x40)
 			reader->rex = *byte;
 		else
@@ -169,16 +169,19 @@ static bool read_operands(struct kl_x86_reader *reader, struct kl_x86_insn *out,
 	return false;
 }
 
-/* The maps of VEX and EVEX: 1 is 0f, 2 is 0f 38, 3 is 0f 3a; 5 and 6 are EVEX's own. */
+/*
+ * Read the rest of a VEX or EVEX instruction. Its maps are 1 (0f), 2 (0f 38) and 3 (0f 3a); EVEX
+ * also has 5 and 6.
+ */
 static bool read_vector(struct kl_x86_reader *reader, struct kl_x86_insn *out, bool evex)
 {
 	char kind = 'm';
 
-	/* a prefix that these encodings contain themselves */
+	/* these encodings contain their prefixes, so none may come before them */
 	if (reader->size || reader->repeat || reader->rex || reader->lock ||
 	    !read_byte(reader, &reader->opcode))
 		return false;
-	/* branches of Knights Corner, which no processor of x86-64 has */
+	/* these opcodes are branches on Knights Corner and undefined on other processors */
 	if (!evex && reader->map == 1 && (reader->opcode & 0xf0) == 0x80)
 		return false;
 	if (reader->map == 3)
@@ -220,7 +223,7 @@ static bool read_evex(struct kl_x86_reader *reader, struct kl_x86_insn *out)
 	return read_vector(reader, out, true);
 }
 
-/* AMD's XOP shares its first byte with pop. */
+/* Read an instruction of AMD's XOP, which shares its first byte with pop. */
 static bool read_xop(struct kl_x86_reader *reader)
 {
 	unsigned first, second;
@@ -263,7 +266,7 @@ static bool read_opcode(struct kl_x86_reader *reader, struct kl_x86_insn *out, u
 	reader->opcode = lead;
 	if (lead == 0x8f) /* pop */
 		return read_modrm(reader, false);
-	/* returns with a size prefix cut the address */
+	/* a return with a size prefix would truncate the address */
 	if (reader->size && (lead == 0xc3 || lead == 0xc2))
 		return false;
 	return read_operands(reader, out, one_byte[lead]);

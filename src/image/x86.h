@@ -7,26 +7,31 @@
 #include <stdint.h>
 
 /*
- * x86 - decodes instructions of x86-64: their length, the target of a direct branch, and whether a
- * kernel must not contain them.
+ * x86 - decodes an x86-64 instruction: its length, the target of a direct branch, and whether a
+ * kernel must not contain it.
  *
- * Decoding is stricter than a processor's: an opcode that is undefined in 64-bit mode, or a prefix
- * that changes the size of a branch (processors disagree on it), is no instruction.
+ * The decoder is stricter than a processor. It rejects opcodes that are undefined in 64-bit mode,
+ * and prefixes that change the size of a branch, because processors disagree on these.
  *
- * The gate also reads instructions by Zydis (backend/c/code/isa.h), from which it learns sets and levels.
- * The worker must check by itself what it is sent, on machines that have no more than libc, jansson
- * and libffi. So there are two decoders, and a test compares them: this one refuses whatever the
- * gate refuses, and they agree on the length of every instruction that both know.
+ * The gate also decodes instructions with Zydis (backend/c/code/isa.h), which gives their sets and
+ * levels. The worker cannot use Zydis: it must check the code that it receives on machines that
+ * have only libc, jansson and libffi. A test compares the two decoders: this one refuses every
+ * instruction that the other refuses, and they agree on the length of every instruction that both
+ * know.
  */
 struct kl_x86_insn {
 	size_t len;
-	bool branch;         /* jumps or calls to a direct target */
-	int64_t target;      /* of a branch: relative to the start of the instruction */
-	bool segment;        /* uses %fs or %gs */
-	const char *refusal; /* why no kernel needs it: "calls the system"; NULL: allowed */
+	bool branch;    /* it is a jump or call with a direct target */
+	int64_t target; /* target of a branch, relative to the start of the instruction */
+	bool segment;   /* it uses %fs or %gs */
+	/* why a kernel must not contain it: "calls the system"; NULL: it may */
+	const char *refusal;
 };
 
-/** Decode the instruction at `code`, of which `n` bytes can be read; false: it is none. */
+/**
+ * Decode the instruction at the start of `code`, which has `n` bytes. False: it is not an
+ * instruction.
+ */
 bool kl_x86_decode(struct kl_x86_insn *out, const unsigned char *code, size_t n);
 
 #endif

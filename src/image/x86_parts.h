@@ -6,22 +6,23 @@
 #include <stddef.h>
 
 /*
- * x86_parts - an instruction that is being decoded: shared by x86.c (its length) and x86_refuse.c
- * (what it does).
+ * x86_parts - the state of the decoder, shared by x86.c and x86_refuse.c. The first finds the
+ * length of an instruction; the second refuses instructions by what they do.
  */
 struct kl_x86_reader {
 	const unsigned char *code;
 	size_t n, at;
-	bool size, address, lock, segment; /* prefixes: 66, 67, f0, and 64 or 65 */
-	unsigned repeat, rex;              /* f2 or f3; 40 to 4f; 0: none */
-	bool vector;                       /* VEX, EVEX or XOP */
-	unsigned map;                      /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a ... */
+	bool size, address, lock, segment; /* it has the prefix 66; 67; f0; 64 or 65 */
+	unsigned repeat, rex;              /* prefix f2 or f3; REX prefix 40 to 4f; 0: none */
+	bool vector;                       /* it is encoded with VEX, EVEX or XOP */
+	/* opcode map: 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a; for EVEX and XOP also others */
+	unsigned map;
 	unsigned opcode, modrm;
 };
 
-/** Why no kernel needs this instruction, or NULL. */
+/** Return why a kernel must not contain the instruction; NULL: it may. */
 const char *kl_x86_refusal(const struct kl_x86_reader *reader);
-/** Does it read or load %fs or %gs as an operand? */
+/** Does the instruction read or write the segment register %fs or %gs as an operand? */
 bool kl_x86_names_segment(const struct kl_x86_reader *reader);
 
 #endif

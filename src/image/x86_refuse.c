@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* x86_refuse - the instructions that a kernel must not contain */
+/* x86_refuse - decides which instructions a kernel must not contain */
 #include <stdint.h>
 
 #include "base/mem.h"
 #include "image/x86_parts.h"
 
-/*
- * Instructions that call the system, read a clock, identify the processor or leave flat user mode.
- */
+/* Reasons why an instruction is refused. */
 static const char system_call[] = "calls the system", clock_read[] = "reads a clock or counter",
 		  identify[] = "asks which processor it runs on", draw[] = "draws random numbers",
 		  port[] = "does port I/O", protect[] = "changes protection or segments",
@@ -15,13 +13,13 @@ static const char system_call[] = "calls the system", clock_read[] = "reads a cl
 		  privileged[] = "uses a privileged instruction";
 
 #define ANY 0xff /* any operand, any prefix */
-#define REG 0x10 /* only with a register as its operand */
-#define MEM 0x20 /* only with memory */
+#define REG 0x10 /* only with a register as ModRM's operand */
+#define MEM 0x20 /* only with memory as ModRM's operand */
 
 struct rule {
 	uint8_t map, opcode;
-	uint8_t how;    /* ANY, or the field of ModRM in the low bits, with REG or MEM */
-	uint8_t prefix; /* ANY; 0xf2, 0xf3, 0x66; 0: none of them */
+	uint8_t how;    /* ANY; or the value of ModRM's reg field, with REG or MEM */
+	uint8_t prefix; /* ANY; the required prefix 0xf2, 0xf3 or 0x66; 0: none of these */
 	const char *why;
 };
 
@@ -49,7 +47,9 @@ static const struct rule rules[] = {
 	{ 0, 0xe4, ANY, ANY, port }, { 0, 0xe5, ANY, ANY, port }, { 0, 0xe6, ANY, ANY, port },
 	{ 0, 0xe7, ANY, ANY, port }, { 0, 0xec, ANY, ANY, port }, { 0, 0xed, ANY, ANY, port },
 	{ 0, 0xee, ANY, ANY, port }, { 0, 0xef, ANY, ANY, port },
-	/* xsave and the like: what the processor has; restoring includes the protection keys */
+	/*
+	 * xsave and its variants show what the processor has; xrstor also restores protection keys
+	 */
 	{ 1, 0xae, MEM | 4, 0, identify }, { 1, 0xae, MEM | 6, 0, identify },
 	{ 1, 0xc7, MEM | 4, ANY, identify }, { 1, 0xc7, MEM | 5, ANY, identify },
 	{ 1, 0xae, MEM | 5, 0, protect }, { 1, 0xc7, MEM | 3, ANY, protect },
@@ -73,7 +73,7 @@ static const struct rule rules[] = {
 	{ 1, 0x79, ANY, 0, privileged },
 };
 
-/* 0f 01 with a register: the whole ModRM byte says what it is. */
+/* Reasons for instructions 0f 01 with a register, which the whole ModRM byte selects. */
 static const struct { uint8_t modrm; const char *why; } system_group[] = {
 	{ 0xd0, identify }, { 0xf9, clock_read }, { 0xfd, clock_read }, { 0xee, protect },
 	{ 0xef, protect }, { 0xf8, protect }, { 0xd5, transaction }, { 0xd6, transaction },
@@ -108,7 +108,8 @@ static const char *refuse_system_group(unsigned modrm)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(system_group); i++)
 		if (system_group[i].modrm == modrm)
 			return system_group[i].why;
-	return privileged; /* virtual machines, enclaves, monitors, user interrupts */
+	/* others are for virtual machines, enclaves, monitors and user interrupts */
+	return privileged;
 }
 
 const char *kl_x86_refusal(const struct kl_x86_reader *reader)
@@ -131,7 +132,7 @@ bool kl_x86_names_segment(const struct kl_x86_reader *reader)
 
 	if (reader->vector)
 		return false;
-	if (!reader->map) /* mov from and to segment registers */
+	if (!reader->map) /* mov from or to a segment register */
 		return (reader->opcode == 0x8c || reader->opcode == 0x8e) && field >= 4;
 	if (reader->map != 1)
 		return false;

@@ -116,7 +116,7 @@ test_expect_success 'a bundle with something else in place of an image' '
 	do
 		perl "$KLINEAGE_TOP"/tests/t/swap.pl unpacked candidate $other >hostile.tar &&
 		klineage-worker --bundle hostile.tar >results 2>progress &&
-		says "\"status\":\"cannot\"" results && says "is no valid image" results || return 1
+		says "\"status\":\"cannot\"" results && says "is not a valid image" results || return 1
 	done
 '
 

@@ -257,7 +257,7 @@ static void test_broken(void **state)
 		assert_true(kl_image_read(&image, bytes.ptr, n) < 0);
 	for (uint64_t at = 4096 + sizeof(code); at < 4096 + RODATA; at += 97) {
 		bytes.ptr[at] = 1;
-		assert_error(KL_EINVALID, "behind a segment",
+		assert_error(KL_EINVALID, "after a segment",
 			     kl_image_read(&image, bytes.ptr, bytes.len));
 		bytes.ptr[at] = 0;
 	}
@@ -281,8 +281,8 @@ static void test_code(void **state)
 	assert_ok(check_code("\xc3\x64\x8b\x03", 4, 1));
 	assert_error(KL_ENO, "calls the system (at 0x1 ", check_code("\xc3\x0f\x05", 3, 1));
 	assert_error(KL_ENO, "thread's own data", check_code("\x64\x8b\x03\xc3", 4, 4));
-	assert_error(KL_ENO, "no instruction", check_code("\xc3\x0f", 2, 2));
-	assert_error(KL_ENO, "no instruction", check_code("\x06\xc3", 2, 2));
+	assert_error(KL_ENO, "not an instruction", check_code("\xc3\x0f", 2, 2));
+	assert_error(KL_ENO, "not an instruction", check_code("\x06\xc3", 2, 2));
 	assert_error(KL_ENO, "middle of an instruction", check_code("\xeb\x01\xb0\xc3\xc3", 5, 5));
 	assert_error(KL_ENO, "middle of an instruction", check_code("\xeb\x7f\xc3", 3, 3));
 	assert_error(KL_ENO, "middle of an instruction", check_code("\xeb\x80\xc3", 3, 3));

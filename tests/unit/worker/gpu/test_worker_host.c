@@ -206,7 +206,7 @@ static void test_images(void **state)
 
 	assert_error(KL_ECANNOT, "the candidate: calls the system", kl_image_file_check(job));
 	assert_ok(kl_fs_put(job->candidate_so, "no image", 8, 0600));
-	assert_error(KL_ECANNOT, "is no valid image", kl_image_file_check(job));
+	assert_error(KL_ECANNOT, "is not a valid image", kl_image_file_check(job));
 }
 
 /* Other people's files, another process's environment, what only root may read: none is there. */
