@@ -148,7 +148,7 @@ static void test_state(void **state)
 		"y[i] = t[i & 1](x[i]); }\n",
 		NULL);
 	/* in assembly, under the name of one that nobody uses */
-	refused("cheat", "'k' declares a global variable of its own",
+	refused("cheat", "'k' declares a global variable in inline assembly",
 		"__device__ int hid;\n" K "{ " I
 		"int r; asm volatile(\"{ .global .u32 hid; ld.global.u32 %0, [hid]; st.global.u32 [hid], 7; }\""
 		" : \"=r\"(r)); y[i] = r; }\n",
@@ -197,7 +197,7 @@ static void test_clusters(void **state)
 		CK("2") "{ " I "y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256], cluster: [4]"));
 	refused("launch", "clusters of (1, 2, 1)", CK("1, 2") "{ " I "y[i] = x[i]; }\n",
 		CLUSTERS("grid: [n / 256], cluster: [2]"));
-	refused("launch", "a grid of (5, 1, 1), which is no multiple",
+	refused("launch", "a grid of (5, 1, 1), which is not a multiple",
 		CK("2") "{ " I "if (i < 1024) y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256 + 1]"));
 	refused("launch",
 		"at most 2 blocks (__launch_bounds__), and the plan launches clusters of 4",

@@ -191,7 +191,7 @@ static void test_malformed(void **state)
 		{ ".visible .entry k() { .pragma \"x", "a string" },
 		{ ".global .u32 a; .func a() { ret; }", "used twice" },
 		{ ".global .u32 a, b;", "an unsupported variable declaration" },
-		{ "add.s32 %r1, %r2, 3;", "outside of any function" },
+		{ "add.s32 %r1, %r2, 3;", "outside functions" },
 		{ "#include \"/etc/passwd\"", "an unexpected character" },
 		{ ".func k /* ", "a comment" },
 		{ ".entry { ret; }", "without a name" },

@@ -519,7 +519,7 @@ static void broken_images(void **state)
 		     kl_subject_start(&subject, &job, &point, &spec));
 	assert_ok(kl_fs_read(&bytes, honest, 1 << 20));
 	assert_ok(kl_fs_put(path, bytes.ptr, bytes.len - 1, 0600));
-	assert_error(KL_ECANNOT, "its length does not match",
+	assert_error(KL_ECANNOT, "the length of the file does not match",
 		     kl_subject_start(&subject, &job, &point, &spec));
 	spec = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
 					 .baseline = "none.such",
