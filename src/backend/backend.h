@@ -78,7 +78,7 @@ struct kl_backend {
 	/** Set the members of a job that say how its kernels are called. */
 	void (*describe)(struct kl_job *job, const struct kl_backend_job *of);
 
-	/* --- platforms */
+	/* --- the platforms of the backend */
 	/* the names of its platforms, for messages: "cuda/sm_<number>" */
 	const char *platforms;
 	bool (*owns)(const char *platform); /* is this the name of a platform of this backend? */
@@ -114,7 +114,10 @@ struct kl_backend {
 	 * platform was requested.
 	 */
 	int (*platform)(struct kl_platform *out, void *state, const struct kl_surface *surface);
-	/** Find or build what compiling needs. KL_ECANNOT: the message says what is missing. */
+	/**
+	 * Find or build what is needed to compile kernels. KL_ECANNOT: the message says what is
+	 * missing.
+	 */
 	int (*prepare)(void *state, const struct kl_surface *surface);
 
 	/* --- compiling, after prepare(); any thread can call these with a `dir` of its own */
@@ -138,8 +141,8 @@ struct kl_backend {
 	int (*recipe)(struct kl_digest *key, const void *state);
 	/**
 	 * Compile the contract's baseline for machine code `march`, if we ship its source.
-	 * KL_ENOTFOUND (no message): we do not; KL_ECANNOT: it cannot be compiled here. NULL: the
-	 * backend ships no baselines.
+	 * KL_ENOTFOUND (no message set): we do not ship it; KL_ECANNOT: it cannot be compiled here.
+	 * NULL: we ship no baselines for this backend.
 	 */
 	int (*baseline)(struct kl_artefact **out, const void *state,
 			const struct kl_surface *surface, const char *march, const char *dir);

@@ -217,7 +217,7 @@ static int compile_cubin(struct build *build)
 		return with_source_line(build, keep);
 	if (!err)
 		err = kl_fs_read(&build->text, ptx, MAX_PTX);
-	return err == KL_EINVALID ? kl_error(KL_ENO, "the PTX is too large") : err;
+	return err == KL_EINVALID ? kl_error(KL_ENO, "the PTX is larger than 64 MiB") : err;
 }
 
 static int import_artefact(struct build *build, const struct kl_plan_artefact *artefact)

@@ -386,7 +386,7 @@ static int read_elf(struct kl_cubin *cubin, Elf *elf)
 	int err;
 
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr))
-		return bad_cubin("it is no ELF file");
+		return bad_cubin("not an ELF file");
 	err = read_machine(cubin, &ehdr);
 	if (!err)
 		err = read_sections(cubin, elf);
@@ -408,7 +408,7 @@ static int parse_cubin(struct kl_cubin *cubin)
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)cubin->bytes, cubin->len);
 	if (!elf)
-		return bad_cubin("it is no ELF file");
+		return bad_cubin("not an ELF file");
 	err = read_elf(cubin, elf);
 	elf_end(elf);
 	return err;

@@ -145,7 +145,7 @@ static int read_statement(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, st
 {
 	int err = 0;
 
-	if (kl_ptx_is(reader, "@")) { /* @p, @!p */
+	if (kl_ptx_is(reader, "@")) { /* a guard: @p or @!p */
 		err = kl_ptx_next(reader);
 		if (!err && kl_ptx_is(reader, "!"))
 			err = kl_ptx_next(reader);

@@ -23,7 +23,7 @@ enum kl_link_kind {
 	KL_LINK_UNKNOWN, /* not resolved yet */
 	KL_LINK_PLACE,   /* at an offset in a section */
 	KL_LINK_COMMON,  /* a common symbol, which is placed in bss */
-	KL_LINK_ZERO,    /* undefined and weak */
+	KL_LINK_ZERO,    /* undefined and weak, so its address is 0 */
 	KL_LINK_IMPORT,  /* imported from the process */
 	KL_LINK_TABLE,   /* _GLOBAL_OFFSET_TABLE_ */
 };

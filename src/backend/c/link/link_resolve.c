@@ -76,7 +76,8 @@ static int take_definition(struct kl_link_target *out, struct kl_linker *linker,
 
 	if (symbol->type == STT_GNU_IFUNC) {
 		if (linker->object[obj].own)
-			return kl_link_failed(linker, obj, "'%s' is chosen at load (IFUNC)",
+			return kl_link_failed(linker, obj,
+					      "the code of '%s' is selected at load (IFUNC)",
 					      symbol->name);
 		err = kl_variant_choose(&form, object, sym, linker->of->level);
 		return err ? err : kl_link_resolve(out, linker, obj, form);
