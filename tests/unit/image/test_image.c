@@ -288,7 +288,8 @@ static void test_code(void **state)
 	assert_error(KL_ENO, "middle of an instruction", check_code("\xeb\x80\xc3", 3, 3));
 	assert_error(KL_ENO, "middle of an instruction", check_code("\xeb\x01\xc3", 3, 3));
 	/* an instruction may not end in the libraries' part */
-	assert_error(KL_ENO, "extends into the code of the libraries", check_code("\xb8\x00\x00\x00\x00\xc3", 6, 2));
+	assert_error(KL_ENO, "extends into the code of the libraries",
+		     check_code("\xb8\x00\x00\x00\x00\xc3", 6, 2));
 }
 
 int main(void)

@@ -41,8 +41,7 @@ static int reserve_bytes(uint64_t *at, uint64_t *cursor, uint64_t bytes, uint64_
 static int check_align(struct kl_linker *linker, size_t obj, const char *name, uint64_t align)
 {
 	if (!is_power_of_two(align) || align > KL_IMAGE_MAX_ALIGN)
-		return kl_link_failed(linker, obj,
-				      "'%.100s' has an invalid alignment of %llu bytes", name,
+		return kl_link_failed(linker, obj, "'%.100s' cannot be aligned to %llu bytes", name,
 				      (unsigned long long)align);
 	if (align > linker->image.align)
 		linker->image.align = align;
