@@ -18,11 +18,11 @@ struct kl_belief {
 	struct kl_own own;
 	struct kl_signers *signers;
 	struct kl_buf shipped; /* sorted lines of HEX digits */
-	char *place;           /* surface and contract of `cached`; NULL: none */
-	struct kl_buf cached;  /* their events in this clone's cache */
+	char *place; /* surface and contract that `cached` is for; NULL: nothing read yet */
+	struct kl_buf cached; /* events for `place` in this clone's cache */
 };
 
-/* --- words -------------------------------------------------------------------------- */
+/* --- names of words ------------------------------------------------------------------ */
 
 const char *kl_word_name(enum kl_word_of word)
 {
@@ -51,7 +51,7 @@ void kl_word_release(struct kl_word *word)
 	kl_signed_release(&word->sig);
 }
 
-/* --- the roots ------------------------------------------------------------------------ */
+/* --- loading the data that decisions need ---------------------------------------------- */
 
 void kl_belief_free(struct kl_belief *belief)
 {
@@ -65,7 +65,7 @@ void kl_belief_free(struct kl_belief *belief)
 	free(belief);
 }
 
-/* If the library is not installed, nothing counts as shipped. */
+/* Read the ids of shipped events; there are none if skills/digests is not installed. */
 static int load_shipped(struct kl_belief *belief)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -116,7 +116,7 @@ static bool is_shipped(const struct kl_belief *belief, const char *id)
 	       bsearch(id, belief->shipped.ptr, belief->shipped.len / LINE, LINE, by_line);
 }
 
-/* --- whose word ------------------------------------------------------------------------ */
+/* --- deciding who made an event -------------------------------------------------------- */
 
 static enum kl_word_of word_of(const struct kl_belief *belief, const char *id,
 			       const struct kl_signed *sig)
@@ -134,7 +134,10 @@ static enum kl_word_of word_of(const struct kl_belief *belief, const char *id,
 	return is_shipped(belief, id) ? KL_WORD_SHIPPED : words[sig->state];
 }
 
-/* A clone that an earlier version used has its verdicts only in the cache. */
+/*
+ * Is the event in this clone's cache? Earlier versions of the program recorded the events that a
+ * clone made nowhere else.
+ */
 static bool is_in_cache(struct kl_belief *belief, const struct kl_event *event)
 {
 	KL_AUTO(kl_freep) char *place = kl_asprintf("%s %s", event->surface, event->contract);

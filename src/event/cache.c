@@ -10,9 +10,12 @@
 
 #define MAX_EVENT ((size_t)1 << 20)
 #define NAME_LEN \
-	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry; others were left by a crash */
+	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry; a crash can leave other files */
 
-/* $GIT_COMMON_DIR/klineage/cache/<2 digits>/<62>: the entries for this surface and contract */
+/*
+ * Return the directory with the entries for this surface and contract,
+ * $GIT_COMMON_DIR/klineage/cache/<2 digits>/<62 digits>; the caller frees.
+ */
 static char *dir_of(struct kl_repo *repo, const char *surface, const char *contract)
 {
 	struct kl_digest *digest = kl_digest_new();
@@ -52,7 +55,10 @@ static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key)
 		kl_runner_device_key(hex, key->runner_device);
 }
 
-/* KL_ENOTFOUND if the file is damaged or its event is for another surface or contract. */
+/*
+ * Read an entry. KL_ENOTFOUND: the file is missing or damaged, or its event is for another surface
+ * or contract.
+ */
 static int read_entry(struct kl_event **event, const char *dir, const char *name,
 		      const char *surface, const char *contract)
 {
@@ -66,7 +72,7 @@ static int read_entry(struct kl_event **event, const char *dir, const char *name
 	if (err == KL_EINTR)
 		return err;
 	if (err < 0 || !kl_event_is_for(parsed, surface, contract))
-		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
+		return kl_error(KL_ENOTFOUND, "not yet judged by this clone");
 	*event = kl_steal(&parsed);
 	return 0;
 }
@@ -120,10 +126,10 @@ int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key, const str
 
 /* --- all entries for a surface and contract ------------------------------------ */
 
-/* Called for each entry of a directory; takes its own reference of an event that it keeps. */
+/* Called for each entry of a directory. A function that keeps the event takes its own reference. */
 typedef int entry_fn(void *payload, const char *path, struct kl_event *event);
 
-/* Damaged entries, and those for another surface or contract, are skipped. */
+/* Call `fn` for each entry of a directory, except for damaged ones and other surfaces or contracts. */
 static int each_entry(const char *dir, const char *surface, const char *contract, entry_fn *fn,
 		      void *payload)
 {
@@ -180,7 +186,10 @@ static bool same_flags(const struct kl_strvec *left, const struct kl_strvec *rig
 	return true;
 }
 
-/* A runner's device is known only from its latest result. */
+/*
+ * Was the event judged on the key's device? That of a runner is the one that it last reported; if it
+ * has reported none yet, any device matches.
+ */
 static bool same_device(const struct kl_place *place, const struct kl_cache_key *key)
 {
 	if (!key->runner)
@@ -199,7 +208,7 @@ bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key
 	       same_flags(&place->flags, key->flags);
 }
 
-/* A correctness failure first, then a result of the whole gate. */
+/* Rank a correctness failure highest, then a result of the whole gate. */
 static int rank_of(const struct kl_event *event)
 {
 	return kl_event_is_fail(event) ? 2 : event->kind == KL_KIND_GATE;
@@ -210,7 +219,7 @@ static int keep_best(void *payload, const char *path, struct kl_event *event)
 	struct finding *finding = payload;
 	int order;
 
-	/* no-change is about a step, inconclusive about the machine: neither is about the kernel */
+	/* no-change tells about a step, inconclusive about the machine, and neither about the kernel */
 	if (!kl_cache_same_place(event, finding->key) || event->failure == KL_FAILURE_NO_CHANGE ||
 	    event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return 0;
@@ -233,12 +242,12 @@ int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl
 	if (err < 0)
 		return err;
 	if (!finding.best)
-		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
+		return kl_error(KL_ENOTFOUND, "not yet judged by this clone");
 	*event = finding.best;
 	return 0;
 }
 
-/* --- one event, wherever it is ------------------------------------------------------------ */
+/* --- dropping an event, and finding one by its id ------------------------------------------ */
 
 struct dropping {
 	const char *id;
@@ -282,7 +291,7 @@ static int take_entry(void *payload, const char *path, struct kl_event *event)
 	return 0;
 }
 
-/* Look in the directories of one outer directory. */
+/* Search the entries in all directories in `outer`, klineage/cache/<2 digits>. */
 static int seek_below(struct seeking *seeking, const char *outer)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec inner = KL_STRVEC_INIT;
@@ -295,7 +304,7 @@ static int seek_below(struct seeking *seeking, const char *outer)
 	}
 	if (err == KL_EINTR)
 		return err;
-	kl_error_clear(); /* something that is no directory of ours */
+	kl_error_clear(); /* skip what cannot be listed, such as a file */
 	return 0;
 }
 
@@ -315,7 +324,7 @@ int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *
 			err = seek_below(&seeking, dir);
 	}
 	if (!err && seeking.several)
-		err = kl_error(KL_ENOTFOUND, "several events begin with '%s'", prefix);
+		err = kl_error(KL_ENOTFOUND, "the ids of several events begin with '%s'", prefix);
 	else if (!err && !seeking.event)
 		err = kl_error(KL_ENOTFOUND,
 			       "no event %.12s in the notes or the cache of this clone", prefix);

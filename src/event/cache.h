@@ -19,25 +19,25 @@ struct kl_cache_key {
 	const char *surface, *contract; /* digests */
 	const struct kl_platform *platform;
 	/**
-	 * Name of the runner, which replaces platform->device in the key; NULL: this machine
-	 * judges.
+	 * Name of the runner, which replaces platform->device in the key; NULL: the kernel is
+	 * judged on this machine.
 	 */
 	const char *runner;
 	/* device that the runner reported last; NULL: unknown */
 	const struct kl_runner_device *runner_device;
 	const struct kl_strvec *flags;
 	enum kl_tier tier;
-	const char *parent; /* digest of the surface that it is compared with; NULL: none */
+	const char *parent; /* digest of the parent's surface; NULL: not compared with a parent */
 	bool profile;
 	bool quick; /* quick stages only: events of kind "check" */
 };
 
-/** The entry for exactly this key; `*event` is the caller's. KL_ENOTFOUND: there is none. */
+/** Read the entry for exactly this key. The caller owns `*event`. KL_ENOTFOUND: there is none. */
 int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**
- * Best entry for the key's surface and contract with the same platform, flags, tier and policy; its
- * parent and stages can differ. Prefers a correctness failure, then a result of the whole gate,
- * then the newest. `*event` is the caller's. KL_ENOTFOUND: there is none.
+ * Find the best entry for the key's surface and contract with the same platform, flags, tier and
+ * policy; its parent and stages can differ from the key's. Prefers a correctness failure, then a
+ * result of the whole gate, then the newest. The caller owns `*event`. KL_ENOTFOUND: there is none.
  */
 int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /** Does the event match the key's platform, device, compiler, flags, tier and policy? */
@@ -47,20 +47,20 @@ int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key,
 		 const struct kl_event *event);
 
 /**
- * Digest of a key without `runner_device` (event/runner_device.h), and access to an entry by such a
- * digest, for verdicts that arrive later.
+ * Compute the digest of a key without `runner_device`, which kl_runner_device_key() adds. The other
+ * two functions read and store an entry by its digest, for verdicts that arrive later from a runner.
  */
 void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key);
 int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *surface,
 		    const char *contract, const char *hex);
 int kl_cache_put_at(struct kl_repo *repo, const char *hex, const struct kl_event *event);
 
-/** An event by its id or a prefix of it. KL_ENOTFOUND: none, or several. */
+/** Find an event by its id or a prefix of its id. KL_ENOTFOUND: no event matches, or several do. */
 int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *prefix);
-/** Remove the entries that contain this event; *n is their number. */
+/** Remove the entries that contain this event, and set `*n` to how many were removed. */
 int kl_cache_drop(size_t *n, struct kl_repo *repo, const struct kl_event *event);
 
-/** All events for a surface and contract, on any platform, as JSON lines; "" if there are none. */
+/** Append all events for a surface and contract, on any platform, as JSON lines. */
 int kl_cache_list(struct kl_buf *lines, struct kl_repo *repo, const char *surface,
 		  const char *contract);
 

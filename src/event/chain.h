@@ -5,9 +5,9 @@
 #include "event/profile.h"
 
 /*
- * chain - multiplies the ratios of consecutive states: K2 against K0 from K1 against K0 and K2
- * against K1. Logarithms are added. The half-widths of the intervals and the noise of the runs come
- * from independent measurements, so they add in quadrature.
+ * chain - multiplies the ratios of consecutive states. For example, it computes how fast K2 is
+ * against K0 from K1 against K0 and K2 against K1. Logarithms are added. The half-widths of the
+ * intervals and the noise of the runs come from independent measurements, so they add in quadrature.
  *
  *	struct kl_chain chain = { 0 };
  *
@@ -16,14 +16,16 @@
  *	whole = kl_chain_ratio(&chain);
  */
 struct kl_chain {
-	double mid, below, above, noise; /* sums of logarithms; of squares except for `mid` */
+	/* sum of the logarithms of the ratios; sums of squares of the half-widths and of the noise */
+	double mid, below, above, noise;
 };
 
 /**
- * Add a link; `aa_ppm` is that of its profile. Returns false, and skips it, if it has no interval.
+ * Add the comparison of a state with the one before. `aa_ppm` is the noise of the profile that has
+ * the comparison. Returns false, and adds nothing, if the comparison has no interval.
  */
 bool kl_chain_add(struct kl_chain *chain, const struct kl_comparison *link, int64_t aa_ppm);
-/** The product as one comparison without names; its speed follows the rules of speed.h. */
+/** Return the product as one comparison; its `what` and `surface` are "", its speed as in speed.h. */
 struct kl_comparison kl_chain_ratio(const struct kl_chain *chain);
 
 #endif

@@ -28,9 +28,9 @@ bool kl_enrolment_is_open(struct kl_repo *repo)
 	       !kl_repo_config(repo, "klineage.sign") && kl_repo_worktree(repo);
 }
 
-/* --- the key ------------------------------------------------------------------------- */
+/* --- the user's public key ----------------------------------------------------------- */
 
-/* The text of the public key: the setting itself, or the file beside the private key. */
+/* Read the public key: user.signingKey itself if literal, or the file beside the private key. */
 static int read_public(struct kl_buf *out, struct kl_repo *repo)
 {
 	const char *value = kl_repo_config(repo, "user.signingKey");
@@ -53,7 +53,7 @@ static int read_public(struct kl_buf *out, struct kl_repo *repo)
 	if (err == KL_EINTR || err >= 0)
 		return err;
 	err = kl_error_in(KL_ECANNOT, "the public key of user.signingKey");
-	return kl_error_hint(err, "ssh-keygen -y -f <key> >%s", path);
+	return kl_error_hint(err, "to create it, run 'ssh-keygen -y -f <key> >%s'", path);
 }
 
 static bool is_word(const char *word, size_t n, const char *others)
@@ -65,7 +65,10 @@ static bool is_word(const char *word, size_t n, const char *others)
 	return n > 0;
 }
 
-/* "ssh-ed25519 AAAA...": the kind and the key without the comment; `*blob` is the key. */
+/*
+ * Set `*key` to the public key without its comment, such as "ssh-ed25519 AAAA...", and `*blob` to
+ * the second word of it.
+ */
 static int public_key(char **key, char **blob, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -85,7 +88,10 @@ static int public_key(char **key, char **blob, struct kl_repo *repo)
 	return 0;
 }
 
-/* The name of the signer in the list: a pattern there, so that no special character may be in it. */
+/*
+ * Set `*who` to the user's mail address, which names the signer in the list. ssh-keygen reads that
+ * name as a pattern, so special characters are refused.
+ */
 static int read_principal(char **who, struct kl_repo *repo)
 {
 	const char *mail = kl_repo_config(repo, "user.email");
@@ -94,16 +100,16 @@ static int read_principal(char **who, struct kl_repo *repo)
 		return kl_error(KL_ECANNOT, "user.email is not set");
 	if (!is_word(mail, strlen(mail), "@.+-_%"))
 		return kl_error(KL_ECANNOT,
-				"user.email '%.80s' has characters that a list of signers cannot "
-				"have",
+				"user.email '%.80s' has characters that are not allowed in a list "
+				"of signers",
 				mail);
 	*who = kl_strdup(mail);
 	return 0;
 }
 
-/* --- the list ------------------------------------------------------------------------ */
+/* --- the list of signers in the worktree --------------------------------------------- */
 
-/* A link could lead out of the repository. */
+/* Refuse a path that exists but is not plain: a symbolic link could lead out of the repository. */
 static int check_plain(const char *path, bool dir)
 {
 	struct stat st;
@@ -137,7 +143,7 @@ static int add_to_list(bool *added, struct kl_repo *repo, const char *who, const
 
 /* --- the configuration --------------------------------------------------------------- */
 
-/* The short name of the ref that a symbolic ref is; NULL: none. */
+/* Return the short name of the ref that a symbolic ref points to, or NULL; the caller frees. */
 static char *target_of(struct kl_repo *repo, const char *symref)
 {
 	const char *const argv[] = { "git",          "-C",      kl_repo_worktree(repo),
@@ -153,7 +159,7 @@ static char *target_of(struct kl_repo *repo, const char *symref)
 	return name.len ? kl_buf_detach(&name) : NULL;
 }
 
-/* The base branch: the remote's default branch; without a remote the branch that is checked out. */
+/* Return the default branch of origin, or else the branch that is checked out; NULL: neither. */
 static char *base_branch(struct kl_repo *repo)
 {
 	char *name = target_of(repo, "refs/remotes/origin/HEAD");
@@ -181,7 +187,9 @@ int kl_enrol(struct kl_enrolment *out, struct kl_repo *repo)
 
 	*out = (struct kl_enrolment){ 0 };
 	if (!kl_repo_worktree(repo))
-		return kl_error(KL_EINVALID, "a list of signers needs a worktree");
+		return kl_error(
+			KL_EINVALID,
+			"a bare repository has no worktree for '.klineage/allowed_signers'");
 	if ((err = read_principal(&out->who, repo)) < 0 ||
 	    (err = public_key(&key, &blob, repo)) < 0 ||
 	    (err = kl_sign_text(&sig, repo, "test", strlen("test"))) < 0 ||

@@ -78,7 +78,7 @@ const char *kl_event_keep(struct kl_event *event, const char *text)
 	return event->kept.v[event->kept.n - 1];
 }
 
-/* --- lines ------------------------------------------------------------------------ */
+/* --- parsing and writing lines ---------------------------------------------------- */
 
 static void digest_of(char id[KL_DIGEST_HEX], json_t *doc)
 {
@@ -195,7 +195,7 @@ void kl_event_set_commit(struct kl_event *event, const git_oid *commit, const gi
 	event->tree = kl_event_keep(event, hex);
 }
 
-/* --- questions -------------------------------------------------------------------- */
+/* --- the failure class, and tests of an event -------------------------------------- */
 
 void kl_event_set_class(struct kl_event *event, const char *word)
 {
@@ -238,8 +238,8 @@ bool kl_event_is_against(const struct kl_event *event, const char *surface)
 /* --- the forward event ---------------------------------------------------------------- */
 
 /*
- * Replace the event's comparison with its parent by the inverse of that of `pair`; keep its
- * comparisons with baselines.
+ * Replace the event's comparison with its parent by the inverse of the one in `pair`. Comparisons
+ * with baselines are kept.
  */
 static void turn_comparisons(struct kl_event *event, const struct kl_event *pair)
 {

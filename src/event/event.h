@@ -42,21 +42,21 @@
 struct kl_event {
 	enum kl_event_kind kind;
 	enum kl_verdict verdict;
-	enum kl_failure failure; /* the class; kl_event_class() returns its word */
+	enum kl_failure failure; /* class of the failure; kl_event_class() returns its name */
 	enum kl_tier tier;
 	int64_t policy;
 	const char *id;   /* 64 hex digits, like `surface` and `contract` */
 	const char *time; /* "2026-11-20T10:00:00Z"; sorts as text */
 	const char *workload, *surface, *contract;
-	const char *commit, *tree; /* the note's commit and its tree; the id does not cover them */
+	const char *commit, *tree; /* commit that has the note, and its tree; not part of the id */
 	const char *message;       /* reason, for the user */
 	const char *by, *job, *signer, *sig;
-	const char *of; /* retract: id of the event that is retracted */
+	const char *of; /* of a retraction: id of the event that it retracts */
 	struct kl_place place;
-	bool compiled;         /* `facts` has features */
+	bool compiled;         /* the kernel compiled, so `facts` has features */
 	struct kl_facts facts; /* features, traits, code */
 	struct kl_profile profile;
-	/** The ids of the two events that this one was computed from (kl_event_inverse). */
+	/** Ids of the two events that this event was computed from, if `there` (kl_event_inverse). */
 	struct {
 		bool there;
 		const char *state, *pair;
@@ -71,14 +71,14 @@ struct kl_event {
 	unsigned refs;
 };
 
-/** A new event without any members. */
+/** Return a new event in which all members are absent. */
 struct kl_event *kl_event_new(void);
 struct kl_event *kl_event_ref(const struct kl_event *event);
 void kl_event_free(struct kl_event *event);
 KL_DEFINE_CLEANUP(struct kl_event *, kl_event_free)
-/** kl_event_free() as free_value of a kl_map. */
+/** Call kl_event_free(); has the type of free_value in a kl_map. */
 void kl_event_free_value(void *event);
-/** A copy of the text that lives as long as the event. */
+/** Copy a string into the event; the copy lives as long as the event. */
 const char *kl_event_keep(struct kl_event *event, const char *text);
 
 /**
@@ -86,43 +86,43 @@ const char *kl_event_keep(struct kl_event *event, const char *text);
  * not match the content.
  */
 int kl_event_parse(struct kl_event **out, const char *line, size_t len);
-/** Event from a document, without checking its id; takes its own reference to `doc`. */
+/** Make an event from a document without checking its id; takes its own reference to `doc`. */
 struct kl_event *kl_event_from_json(json_t *doc);
-/** Copy that can be changed independently. */
+/** Return a copy that can be changed independently; the caller frees it. */
 struct kl_event *kl_event_copy(const struct kl_event *event);
 /**
  * Parse lines into a map from id to event, which owns the events. KL_EINVALID: a line is invalid;
  * the message starts with "<name>:<line>".
  */
 int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t len);
-/** The event as JSON; the caller owns the reference. */
+/** Return the event as JSON; the caller owns the reference. */
 json_t *kl_event_json(const struct kl_event *event);
-/** As kl_event_json for a kernel that is not judged yet: without time and device. */
+/** As kl_event_json, but without time and device, for a kernel that is not judged yet. */
 json_t *kl_event_draft(const struct kl_event *event);
 /** Append the event as canonical JSON without a newline. */
 void kl_event_write(struct kl_buf *out, const struct kl_event *event);
-/** Compute and set `id`. */
+/** Compute the id from the other members, and set it. */
 void kl_event_seal(struct kl_event *event);
-/** Set `commit` and `tree`, the commit that gets the note and its tree. */
+/** Set `commit`, the commit that gets the note, and `tree`, that commit's tree. */
 void kl_event_set_commit(struct kl_event *event, const git_oid *commit, const git_oid *tree);
 
-/** Set the failure class from its word; unknown words are kept. NULL and "" mean none. */
+/** Set the failure class by its name; an unknown name is kept. NULL or "": no class. */
 void kl_event_set_class(struct kl_event *event, const char *word);
 const char *kl_event_class(const struct kl_event *event);
-/** Did it fail for correctness? False for the classes slower and no-change. */
+/** Return true for a correctness failure: a fail of any class except slower and no-change. */
 bool kl_event_is_fail(const struct kl_event *event);
-/** Is it about this surface and this contract (NULL: any)? If not, it is stale. */
+/** Is the event about this surface and contract (NULL: any)? */
 bool kl_event_is_for(const struct kl_event *event, const char *surface, const char *contract);
-/** Compares by time, then by id. Every event is newer than NULL. */
+/** Is `event` newer than `than`? Compares time, then id. Every event is newer than NULL. */
 bool kl_event_is_newer(const struct kl_event *event, const struct kl_event *than);
-/** Was it compared with this surface as its parent? */
+/** Was the kernel timed against this surface as its parent? */
 bool kl_event_is_against(const struct kl_event *event, const char *surface);
 
 /**
- * The forward event of a lineage state: a sealed copy of `state`, the state's own event, in which
- * the comparison with the parent is replaced by one with the preceding state. That is the inverse
- * of the comparison in `pair`, the event of the preceding state, which was measured against this
- * state. `time` is in seconds.
+ * Return the forward event of a lineage state: a sealed copy of `state`, the state's own event, with
+ * a comparison with the preceding state in place of the one with the parent. The new comparison is
+ * the inverse of the one in `pair`: the event of the preceding state, which was timed against this
+ * state. `time` is in seconds since the epoch. The caller frees the event.
  */
 struct kl_event *kl_event_inverse(const struct kl_event *state, const struct kl_event *pair,
 				  int64_t time);

@@ -48,7 +48,7 @@ size_t kl_event_index_notes_read(const struct kl_event_index *event_index)
 
 typedef int compare_fn(const struct kl_event_index *index, size_t i, const void *what);
 
-/* Position of the first event that is not before `what`. */
+/* Return the position of the first event that is equal to `what` or after it. */
 static size_t lower_bound(const struct kl_event_index *event_index, compare_fn *compare,
 			  const void *what)
 {
@@ -65,7 +65,7 @@ static size_t lower_bound(const struct kl_event_index *event_index, compare_fn *
 	return lo;
 }
 
-/* Number of events that equal `what`; `*first` is the position of the first. */
+/* Return the number of events that are equal to `what`; `*first` is the position of the first. */
 static size_t find_range(size_t *first, const struct kl_event_index *event_index,
 			 compare_fn *compare, const void *what)
 {
@@ -131,7 +131,7 @@ int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,
 	return kl_event_parse(out, text.ptr + entry->at, entry->len);
 }
 
-/* --- files ------------------------------------------------------------------------------ */
+/* --- opening and building the index file ------------------------------------------------ */
 
 static size_t align_up(size_t n)
 {
@@ -231,7 +231,7 @@ int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const
 		return 0;
 	if ((err = kl_notes_list(&at, &n, &tip, repo, ref)) < 0)
 		return err;
-	/* the ref can have moved since; use the name for the new tip */
+	/* the ref can have moved since it was read above; use the name for the listed tip */
 	kl_oid_hex(hex, &tip);
 	free(kl_steal(&path));
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);

@@ -16,13 +16,14 @@
  *	n = kl_event_index_of_surface(&first, index, surface, contract);
  *	kl_event_index_read(&event, repo, kl_event_index_by_surface(index, first + i));
  *
- * It has every line that is a verdict, a check or a retraction, copies of an event included. Nothing
- * is folded: which event counts depends on signatures and retractions, which trust.h judges.
+ * The index has every line that is a verdict, a check or a retraction, even if several lines are
+ * copies of one event. It does not choose which events count: that depends on signatures and
+ * retractions (trust.h).
  */
 struct kl_event_index;
 
 struct kl_event_index_entry {
-	git_oid commit, blob; /* the note's commit, and the blob that contains the line */
+	git_oid commit, blob; /* commit that has the note, and the blob that contains the line */
 	uint8_t id[32], surface[32], contract[32]; /* digests; zeros if absent */
 	uint32_t at, len;                          /* offset and length of the line in the blob */
 	char time[24];                             /* truncated if longer; "" if absent */
@@ -35,17 +36,17 @@ int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const
 void kl_event_index_free(struct kl_event_index *event_index);
 KL_DEFINE_CLEANUP(struct kl_event_index *, kl_event_index_free)
 
-/** Number of events, and the i-th in order of commits and, within a commit, of ids. */
+/** Return the number of events, and the i-th event in order of commit and id. */
 size_t kl_event_index_count(const struct kl_event_index *event_index);
 const struct kl_event_index_entry *kl_event_index_entry(const struct kl_event_index *event_index,
 							size_t i);
-/** The i-th event in order of surface, contract, time and id. */
+/** Return the i-th event in order of surface, contract, time and id. */
 const struct kl_event_index_entry *kl_event_index_by_surface(
 	const struct kl_event_index *event_index, size_t i);
 
 /**
- * Number of events of a commit or of a surface and contract. `*first` is the position of the first,
- * for kl_event_index_entry() or kl_event_index_by_surface().
+ * Return the number of events of a commit, or of a surface and contract. `*first` is set to the
+ * position of the first one, for kl_event_index_entry() or kl_event_index_by_surface() respectively.
  */
 size_t kl_event_index_of_commit(size_t *first, const struct kl_event_index *event_index,
 				const git_oid *commit);
@@ -56,7 +57,7 @@ size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *eve
 int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,
 			const struct kl_event_index_entry *event);
 
-/** Number of notes that were read to build the index. */
+/** Return how many notes were read to build the index, rather than copied from an older index. */
 size_t kl_event_index_notes_read(const struct kl_event_index *event_index);
 
 #endif

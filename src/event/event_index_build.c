@@ -12,7 +12,7 @@
 #define BATCH 4096
 #define GRAIN 64
 
-/* --- one note ---------------------------------------------------------------------- */
+/* --- indexing one note --------------------------------------------------------------- */
 
 struct made {
 	struct kl_event_index_entry *v;
@@ -56,7 +56,7 @@ static bool is_indexed(const struct kl_event *event)
 	       event->kind == KL_KIND_RETRACT;
 }
 
-/* Add a line unless it is no event. */
+/* Add a line if it is an event of a kind that is indexed; skip other lines. */
 static void take_line(struct made *made, const struct kl_event_index_note *note, const char *text,
 		      size_t at, size_t len)
 {
@@ -96,11 +96,11 @@ static void index_note(struct made *made, const struct kl_event_index_note *note
 		qsort(made->v, made->n, sizeof(*made->v), by_id);
 }
 
-/* --- all notes ----------------------------------------------------------------------- */
+/* --- indexing all notes, in batches ---------------------------------------------------- */
 
 struct making {
 	struct kl_repo *r;
-	const struct kl_event_index *base; /* NULL: none */
+	const struct kl_event_index *base; /* older index to copy from; NULL: none */
 	struct kl_note_at *at;
 	size_t n;
 	struct kl_buf events, notes;
@@ -110,7 +110,7 @@ struct making {
 	struct kl_event_index_note note[BATCH];
 	struct kl_buf text[BATCH];
 	struct made made[BATCH];
-	bool old[BATCH]; /* taken from `base` */
+	bool old[BATCH]; /* the note was copied from `base` */
 };
 
 static void making_free(struct making *making)
@@ -157,7 +157,7 @@ static void copy_old(struct made *made, const struct kl_event_index *base,
 	}
 }
 
-/* Runs in several threads. */
+/* Index a range of the batch; called in several threads at once. */
 static void index_some(void *ctx, size_t from, size_t to)
 {
 	struct making *making = ctx;
@@ -168,7 +168,7 @@ static void index_some(void *ctx, size_t from, size_t to)
 				   making->text[i].len);
 }
 
-/* Fill a batch with the notes from at[*next] on, and advance *next; *count is the batch's size. */
+/* Fill a batch with notes from at[*next] on, advance *next, and set *count to the batch's size. */
 static int fill_groups(size_t *count, size_t *next, struct making *making)
 {
 	size_t n = 0;
@@ -191,7 +191,7 @@ static int fill_groups(size_t *count, size_t *next, struct making *making)
 		making->old[n] = old != NULL;
 		if (old)
 			copy_old(&making->made[n], making->base, old);
-		/* of a commit with notes at several depths (rare) each blob is a note of its own */
+		/* rarely, a commit has notes at several depths: then each blob is a separate note */
 		else if (!(err = kl_repo_blob_read(&making->text[n], making->r, &at->blob,
 						   KL_EVENT_INDEX_MAX_NOTE)))
 			making->head.read++;
@@ -227,7 +227,7 @@ static int by_surface(const void *left, const void *right, void *events)
 		order = strcmp(x->time, y->time);
 	if (!order)
 		order = memcmp(x->id, y->id, 32);
-	return order ? order : (i > k) - (i < k); /* copies of an event, in the order of notes */
+	return order ? order : (i > k) - (i < k); /* copies of one event keep the order of notes */
 }
 
 static void write_out(struct kl_buf *out, struct making *making)

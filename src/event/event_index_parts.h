@@ -13,28 +13,28 @@
 #define KL_EVENT_INDEX_VERSION 4
 #define KL_EVENT_INDEX_MAX_NOTE ((size_t)64 << 20)
 
-/* Follows struct kl_mapfile_head in the file. */
+/* Header of the index; in the file it follows struct kl_mapfile_head. */
 struct kl_event_index_head {
 	uint64_t events, notes; /* counts */
 	uint64_t read;          /* notes that were read to make this index */
 };
 
 /*
- * A note in the index: one blob of one commit. If a commit has notes at several depths, they are
- * read again for each new index.
+ * A note in the index: one blob of one commit. If a commit has notes at several depths of the notes
+ * tree, they are never copied from an older index.
  */
 struct kl_event_index_note {
 	git_oid commit, blob;
-	uint32_t first, n; /* range of its events */
-	uint64_t whole;    /* it is the commit's only blob */
+	uint32_t first, n; /* position of the note's first event, and number of its events */
+	uint64_t whole;    /* 1: the blob is the commit's only one; 0: the commit has others */
 };
 
 struct kl_event_index {
 	struct kl_mapfile file;
 	const struct kl_event_index_head *head;
 	const struct kl_event_index_entry *event;
-	const struct kl_event_index_note *note; /* by commit */
-	const uint32_t *by_surface;
+	const struct kl_event_index_note *note; /* sorted by commit */
+	const uint32_t *by_surface;             /* indices in `event`, sorted by surface */
 };
 
 /** Parse 64 hex digits; anything else gives zeros. */

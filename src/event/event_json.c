@@ -241,7 +241,7 @@ static void put_head(json_t *doc, const struct kl_event *event)
 		put_text(doc, texts[i].key, *text_at((struct kl_event *)event, i));
 }
 
-/* The members that every new event has. */
+/* Return a document with the members that every new event has. */
 static json_t *blank_document(void)
 {
 	json_t *doc = json_object();

@@ -20,7 +20,7 @@ static bool has_trait(const struct kl_facts *facts, const char *name)
 	return value && !strncmp(value, "yes", 3);
 }
 
-/* Facts that `left` has and `right` lacks: features, and traits as "trait:<name>". */
+/* Append the facts that `left` has and `right` lacks: features, and traits as "trait:<name>". */
 static void all_minus(struct kl_strvec *out, const struct kl_facts *left,
 		      const struct kl_facts *right)
 {
@@ -47,7 +47,7 @@ static void add_reason(struct kl_buf *why, const char *what, const char *fact)
 	kl_buf_addf(why, "%s%s %s", why->len ? ", " : "", what, fact);
 }
 
-/* Count the facts of `delta` that no allowed pattern matches, and add them to `why`. */
+/* Count the facts in `delta` that no allowed pattern matches, and add them to `why`. */
 static size_t count_foreign(struct kl_buf *why, const char *what, const struct kl_strvec *delta,
 			    const struct kl_strvec *allow, const struct kl_strvec *allow2)
 {

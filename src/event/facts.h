@@ -9,36 +9,36 @@
 #include "base/vec.h"
 
 /*
- * facts - the facts about a state, and the judgement of a step by them. Facts are features, read
- * from the compiled artefact, and traits, claimed about the source ("yes", "no", "unknown"; marked
- * "unaudited" until a second reader has checked them).
+ * facts - holds the facts about a state, and judges a step by the facts that it changes. A fact is a
+ * feature, read from the compiled artefact, or a trait, claimed about the source ("yes", "no",
+ * "unknown"; marked "unaudited" until a second reader has checked it).
  *
- * The features of a C surface are those of the functions that can be reached from the entry.
- * Examples: vec.256 (packed arithmetic of that width), avx2.fma (fused multiply-add), gather,
- * nt-store, call.<symbol>, loop.depth.<n>, spill. docs/formats.md, "Features", lists all of them
- * with their evidence.
+ * Examples of features: vec.256 (packed arithmetic of that width), avx2.fma (fused multiply-add),
+ * gather, nt-store, call.<symbol>, loop.depth.<n>, spill. docs/formats.md, "Features", lists all of
+ * them with their evidence.
  */
 struct kl_facts {
 	struct kl_strvec features; /* sorted, unique */
 	struct kl_map traits;      /* name -> owned "yes", "no", "unknown", "yes unaudited" ... */
-	char code_digest[65];      /* of the reachable machine code (docs/formats.md) */
+	char code_digest[65];      /* digest of the reached machine code (docs/formats.md) */
 };
 
 void kl_facts_release(struct kl_facts *facts);
 
 /*
- * mechanisms - templates/mechanisms.yaml: for each mechanism its primary facts, the companion facts
- * that accompany it, and the fallback facts that can appear when it is removed.
+ * mechanisms - reads templates/mechanisms.yaml, which lists for each mechanism its primary facts, the
+ * companion facts that can disappear with it, and the fallback facts that can appear when it is
+ * removed.
  */
 struct kl_mechanism {
 	char *name;
 	char *text;               /* description in one line */
 	char *action;             /* the usual backward action */
-	struct kl_strvec primary; /* facts ("vec.256", "trait:tiled"); losing any is the removal */
-	/* those of `primary` that many kernels with the mechanism lack */
+	struct kl_strvec primary; /* facts that disappear with it ("vec.256", "trait:tiled") */
+	/* the facts in `primary` that many kernels with the mechanism lack */
 	struct kl_strvec incidental;
 	struct kl_strvec companions; /* glob patterns of facts that can disappear with it */
-	struct kl_strvec fallbacks;  /* glob patterns of facts that can appear */
+	struct kl_strvec fallbacks;  /* glob patterns of facts that can appear when it is removed */
 };
 struct kl_mechanisms {
 	struct kl_mechanism *m;
@@ -47,7 +47,7 @@ struct kl_mechanisms {
 };
 
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path);
-/** Load templates/mechanisms.yaml. */
+/** Load templates/mechanisms.yaml from the directory where the program is installed. */
 int kl_mechanisms_load_shipped(struct kl_mechanisms *out);
 void kl_mechanisms_release(struct kl_mechanisms *mechanisms);
 const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechanisms,
@@ -55,12 +55,12 @@ const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechan
 
 enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
 /**
- * Judge the backward step before -> after against its mechanism. No-change: the machine code is the
- * same. Clean: all facts that disappeared are primary or companions, and all that appeared are
- * fallbacks. Compound: otherwise. A trait disappears if it was "yes" and has another value
+ * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine code
+ * is the same. Clean: all facts that disappeared are primary or companions, and all that appeared are
+ * fallbacks. Compound: some changed facts are foreign, that is, none of these; without a mechanism
+ * (NULL) every changed fact is foreign. A trait disappears if it was "yes" and has another value
  * afterwards, and appears in the opposite case. `why` lists the foreign facts, or for a clean step
- * the primary facts that disappeared or remain. Without a mechanism (NULL) all changed facts are
- * foreign.
+ * the primary facts that disappeared or remain.
  */
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after);

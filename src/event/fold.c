@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fold - chooses which of a commit's events count */
+/* fold - chooses which of a set of events count */
 #include "event/fold.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void add_flags(struct kl_buf *out, const struct kl_strvec *flags)
 	kl_buf_adds(out, "]\n");
 }
 
-/* Use the word as written for a tier of a later version, so that unknown tiers stay distinct. */
+/* Return the tier's name; a tier of a later version keeps its own, so that such tiers differ. */
 static const char *tier_word(const struct kl_event *event)
 {
 	return event->tier == KL_TIER_OTHER ? kl_json_str_or(event->doc, "tier", "") :
@@ -53,7 +53,7 @@ static char *key_of(const struct kl_event *event)
 	return kl_buf_detach(&out);
 }
 
-/* --- choosing one of two --------------------------------------------------------------- */
+/* --- choosing one of two events -------------------------------------------------------- */
 
 /* Of two events with the same key, a correctness failure is preferred, then the newer one. */
 static bool is_newer(const struct kl_event *event, const struct kl_event *old)
@@ -167,7 +167,8 @@ static struct kl_event_list list_of(const struct kl_map *best)
 }
 
 /*
- * List sorted by key, so independent of the order of lines. `best` cannot be searched afterwards.
+ * Return the events sorted by key, so that the order of lines does not matter. Sorts `best` in place;
+ * it cannot be searched afterwards.
  */
 static struct kl_event_list sorted_list_of(struct kl_map *best)
 {

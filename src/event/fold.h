@@ -6,9 +6,9 @@
 
 /*
  * fold - reduces a set of events to those that count (docs/formats.md, "The gate event"). The
- * result does not depend on their order. Ignored are lines that do not parse (counted in
- * `skipped`), duplicates of an id (the signed one is kept), events for other surfaces, and
- * retracted events.
+ * result does not depend on their order. Folding drops lines that do not parse (counted in
+ * `skipped`), copies of an event (a signed copy is kept), events for other surfaces, and retracted
+ * events.
  */
 struct kl_event_list {
 	struct kl_event **v;
@@ -17,20 +17,20 @@ struct kl_event_list {
 
 struct kl_fold {
 	/**
-	 * One for each key (surface, contract, platform, device, compiler, flags, policy, tier): a
-	 * correctness failure if there is one, otherwise the newest.
+	 * One event for each key (workload, surface, contract, platform, device, compiler, flags,
+	 * policy, tier): a correctness failure if there is one, otherwise the newest event.
 	 */
 	struct kl_event_list verdicts;
 	/** As `verdicts`, for quick checks that did not fail; a failed check is in `verdicts`. */
 	struct kl_event_list checks;
-	struct kl_event_list profiles; /* the newest one for each platform */
-	size_t lines, skipped;
-	struct kl_map all; /* id -> event, owned */
+	struct kl_event_list profiles; /* the newest event with a profile for each platform */
+	size_t lines, skipped;         /* lines or events read, and lines that did not parse */
+	struct kl_map all;             /* id -> event, owned */
 };
 
 /**
- * Fold lines of JSON, or events; `surface` and `contract` NULL: any. Among events, retractions
- * apply; those among lines are ignored, since only trust.h knows which of them count.
+ * Fold lines of JSON, or events; `surface` or `contract` NULL: any. kl_fold_events() applies the
+ * retractions among the events. kl_fold_lines() ignores them, since only trust.h knows which count.
  */
 void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char *surface,
 		   const char *contract);
@@ -39,8 +39,8 @@ void kl_fold_events(struct kl_fold *out, struct kl_event *const *event, size_t n
 void kl_fold_release(struct kl_fold *fold);
 
 /**
- * Would folding keep `event` and not `pass`? Both have the same key, and `event` is a correctness
- * failure, or a newer result of the whole gate other than a pass.
+ * Would folding keep `event` and drop `pass`? True if both have the same key, and `event` is a
+ * correctness failure, or a newer result of the whole gate other than a pass.
  */
 bool kl_fold_outweighs(const struct kl_event *event, const struct kl_event *pass);
 

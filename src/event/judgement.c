@@ -60,8 +60,8 @@ static bool is_seed(const char *text)
 }
 
 /*
- * Append the dims of a drawn point as the option --dims takes them. False if there are none, or what
- * there is can be none, since the result is untrusted.
+ * Append the dims of a drawn point in the form that the option --dims takes. The result is untrusted:
+ * return false if it has no dims, or if their names or values are not valid.
  */
 static bool add_dims(struct kl_buf *out, const json_t *dims)
 {
@@ -81,7 +81,7 @@ static bool add_dims(struct kl_buf *out, const json_t *dims)
 	return true;
 }
 
-/* The result's message; for a failure with a seed, the command to reproduce it is appended. */
+/* Return the result's message, plus the command that replays a failure if it has a seed. */
 static char *with_replay(const json_t *result, const char *workload, bool check)
 {
 	const json_t *failure = json_object_get(json_object_get(result, "correct"), "failure");
@@ -179,7 +179,7 @@ static void take_counters(struct kl_event *event, const json_t *result)
 	set_member(&event->counters, counters);
 }
 
-/* Device and driver, which only the machine that ran the kernel knows. */
+/* Copy the device and driver, which only the machine that ran the kernel knows. */
 static void take_device(struct kl_event *event, const json_t *result)
 {
 	const char *device = kl_json_str_or(result, "device", NULL);

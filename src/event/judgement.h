@@ -6,22 +6,22 @@
 
 /*
  * judgement - the result of a gate session (gate/gate.h): an event, and how it was obtained. A
- * worker's result is converted in the same way if it comes from a worker on this machine or from a
- * bundle that was judged elsewhere.
+ * worker's result becomes an event in the same way whether the worker ran on this machine or judged
+ * a bundle elsewhere.
  */
 struct kl_judgement {
-	struct kl_event *event; /* owned; sealed; commit, tree and sig are set with a note */
-	bool cached;            /* nothing was run */
-	/* if cached: the allowed signer of the verdict; NULL: it is this clone's own */
+	struct kl_event *event; /* owned and sealed; commit, tree and sig are set for a note */
+	bool cached;            /* the verdict was found, and nothing was run */
+	/* if cached: the allowed signer of the verdict; NULL: this clone reached the verdict */
 	char *voucher;
 	/**
-	 * The verdict is NOT_RUN because the job still has to be sent (kl_gate_send); facts are
+	 * The verdict is NOT_RUN because the job still has to be sent (kl_gate_send). Facts are
 	 * set.
 	 */
 	bool deferred;
 };
 
-/** New judgement; takes ownership of the event. */
+/** Make a judgement; takes ownership of the event. */
 struct kl_judgement *kl_judgement_new(struct kl_event *event);
 void kl_judgement_free(struct kl_judgement *judged);
 KL_DEFINE_CLEANUP(struct kl_judgement *, kl_judgement_free)
@@ -31,13 +31,13 @@ struct kl_judgement_of {
 	const char *workload;
 	const int64_t *weight; /* one per performance case, in order */
 	size_t nweight;
-	const char *parent; /* digest of the surface that it was compared with; NULL: none */
+	const char *parent; /* digest of the parent's surface; NULL: not compared with a parent */
 };
 
 /** Set the verdict; `class_` is the failure class or NULL, `message` the reason or NULL. */
 void kl_judgement_set(struct kl_judgement *judged, enum kl_verdict verdict, const char *class_,
 		      const char *message);
-/** Copy features and code digest of the compiled object into the event. */
+/** Copy the features and the code digest of the artefact into the event. */
 void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *facts);
 /**
  * Fill the event from a result that kl_runner_check() accepts. The result's device and driver are
@@ -46,8 +46,8 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 void kl_judgement_take(struct kl_judgement *judged, const json_t *result,
 		       const struct kl_judgement_of *of);
 /**
- * Length of the message without the command at its end, if any, that replays a failure. That
- * command is for people: it has the seed, which a model must not get.
+ * Return the length of a message without the command at its end, if any, that replays a failure.
+ * That command is for people: it contains the seed, which a model must not get.
  */
 size_t kl_judgement_reason(const char *message);
 

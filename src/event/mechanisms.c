@@ -9,7 +9,7 @@
 
 #define MAX_FILE ((size_t)1 << 20)
 
-/* lower-case words joined by '-', so that a trailer can contain the name */
+/* Accept lower-case words joined by '-', so that a trailer can contain the name. */
 static bool is_name(const char *text, size_t len)
 {
 	return len && len <= 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == len &&
@@ -35,9 +35,10 @@ static int check_incidental(const void *obj, const char *file, const struct kl_y
 
 	for (size_t i = 0; i < mechanism->incidental.n; i++)
 		if (!kl_strvec_has(&mechanism->primary, mechanism->incidental.v[i]))
-			return kl_yaml_error(file, at,
-					     "mechanism '%s': incidental '%s' is not primary",
-					     mechanism->name, mechanism->incidental.v[i]);
+			return kl_yaml_error(
+				file, at,
+				"mechanism '%s': '%s' is in 'incidental' but not in 'primary'",
+				mechanism->name, mechanism->incidental.v[i]);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_eve
 	if (err < 0)
 		return err;
 	kl_event_set_commit(event, commit, &tree);
-	/* one with a signature was judged by its signer, who keeps it; any other is this clone's */
+	/* a signed event was made by its signer and is kept as it is; this clone made any other */
 	if (!*event->sig && (err = kl_own_add_one(noting->repo, event->id)) < 0)
 		return err;
 	if (!*event->sig)
@@ -64,14 +64,14 @@ static bool compares_with_other(const struct kl_event *event, const struct kl_su
 	       !(before && kl_event_is_against(event, before->digest));
 }
 
-/* Exclude results of other gate versions, verdicts on a walk's step, and inconclusive ones. */
+/* Exclude results of other gate versions, verdicts on a step (no-change), and inconclusive ones. */
 static bool is_worth_noting(const struct kl_event *event)
 {
 	return event->policy == KL_GATE_POLICY && event->failure != KL_FAILURE_NO_CHANGE &&
 	       event->verdict != KL_VERDICT_INCONCLUSIVE;
 }
 
-/* Select events to fold; those that were compared with another state only if `others`. */
+/* Select the events to fold; with `others`, also those compared with a state other than `before`. */
 static size_t select_events(struct kl_event **out, const struct kl_map *all,
 			    const struct kl_surface *before, bool others)
 {

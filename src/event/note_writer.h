@@ -6,8 +6,8 @@
 #include "repo/notes.h"
 
 /*
- * note_writer - writes events as notes. Sets commit and tree of each event, signs it if
- * klineage.sign is set, and writes all of them in one notes commit.
+ * note_writer - writes events as notes. It sets the commit and tree of each event, signs the event
+ * if klineage.sign is set, and writes all events in one notes commit.
  *
  *	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = repo };
  *	kl_noting_add(&n, &commit, event);
@@ -15,7 +15,7 @@
  */
 struct kl_noting {
 	struct kl_repo *repo; /* borrowed */
-	int sign;             /* 1: sign all, -1: sign none, 0: as klineage.sign is set */
+	int sign;             /* 1: sign all; -1: sign none; 0: sign if klineage.sign is set */
 	struct kl_note_line *note;
 	size_t n, alloc;
 	struct kl_strvec texts;
@@ -24,16 +24,17 @@ struct kl_noting {
 /** Queue an event; sets its members commit, tree and, if signing, sig. The id does not change. */
 int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_event *event);
 /**
- * Write the queued events; lines that a note already has are skipped. KL_EINVALID with git's
- * advice: no identity is set.
+ * Write the queued events; lines that a note already has are skipped. KL_EINVALID: no identity is
+ * set; the message has git's advice.
  */
 int kl_noting_write(struct kl_noting *noting);
 void kl_noting_release(struct kl_noting *noting);
 
 /**
- * Note the cached results of `--worktree` and `--staged` runs for the kernels that `commit` changes
- * against its first parent. Prefers events of the whole gate to those of the quick stages, and
- * events that were compared with the first parent to others. `*noted` is the number of events.
+ * Write notes for the cached results of `--worktree` and `--staged` runs on the kernels that `commit`
+ * changes relative to its first parent. Prefers events of the whole gate to those of the quick
+ * stages, and events that were compared with the first parent to other events. `*noted` is set to the
+ * number of events written.
  */
 int kl_noting_waiting(size_t *noted, struct kl_repo *repo, const git_oid *commit);
 

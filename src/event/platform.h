@@ -5,7 +5,7 @@
 #include "base/vec.h"
 
 /*
- * platform - where a kernel was judged, as recorded in events and cache keys.
+ * platform - describes where a kernel was judged, for events and cache keys.
  */
 struct kl_platform {
 	char id[32];        /* "cpu/x86-64-v3", "cuda/sm_90" */
@@ -17,7 +17,7 @@ struct kl_platform {
 /** A platform as stored in an event. Strings live as long as the event (event.h); "" if absent. */
 struct kl_place {
 	const char *id, *device, *driver, *compiler;
-	struct kl_strvec flags; /* of the compiler */
+	struct kl_strvec flags; /* flags given to the compiler */
 };
 
 #endif

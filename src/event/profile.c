@@ -62,7 +62,7 @@ struct kl_comparison kl_comparison_inverted(const struct kl_comparison *comparis
 	};
 }
 
-/* --- reading -------------------------------------------------------------------- */
+/* --- reading an event's profile ------------------------------------------------- */
 
 static void read_comparisons(struct kl_comparisons *out, const json_t *list)
 {
@@ -86,7 +86,7 @@ static void read_comparisons(struct kl_comparisons *out, const json_t *list)
 			};
 }
 
-/* Distance of the farther end of the A/A interval from 1, in ppm. */
+/* Return the distance from 1 to the farther end of the A/A interval, in ppm. */
 static int64_t reach_of(const json_t *aa)
 {
 	int64_t lo = kl_json_int_or(aa, "lo_ppm", 0),
@@ -95,7 +95,7 @@ static int64_t reach_of(const json_t *aa)
 	return hi - MILLION > MILLION - lo ? hi - MILLION : MILLION - lo;
 }
 
-/* Read the points of a result or an event; an event has them only if there are several. */
+/* Read the points of a result or an event; an event has points only if it has several cases. */
 static void read_points(struct kl_profile *out, json_t *points)
 {
 	size_t i;
@@ -127,7 +127,7 @@ void kl_profile_read(struct kl_profile *out, const json_t *doc)
 	read_points(out, json_object_get(doc, "points"));
 }
 
-/* --- writing -------------------------------------------------------------------- */
+/* --- writing an event's profile ------------------------------------------------- */
 
 json_t *kl_comparison_json(const struct kl_comparison *comparison)
 {
@@ -182,7 +182,7 @@ json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc)
 	return out;
 }
 
-/* --- from a worker's result --------------------------------------------------------- */
+/* --- computing a profile from a worker's result ------------------------------------- */
 
 static const struct kl_comparison *find_comparison(const struct kl_comparisons *vs,
 						   const char *what)
@@ -193,7 +193,10 @@ static const struct kl_comparison *find_comparison(const struct kl_comparisons *
 	return NULL;
 }
 
-/* Weighted means of logarithms; false if a point lacks the comparison. */
+/*
+ * Compute the weighted geometric means of the ratios and intervals at all points. Returns false if a
+ * point lacks the comparison.
+ */
 static bool mean_of(struct kl_comparison *out, bool *one_is_slow, const struct kl_profile *profile,
 		    const int64_t *weight)
 {
@@ -259,7 +262,7 @@ void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64
 	}
 	out->ns = ns / sum;
 	add_means(out, weight, parent);
-	if (n == 1) { /* a single point repeats the profile */
+	if (n == 1) { /* drop a single point: the profile has the same values */
 		free(out->point[0].vs.v);
 		free(kl_steal(&out->point));
 		out->npoint = 0;

@@ -14,11 +14,11 @@
  * member of an event (docs/formats.md, "The gate event") and is computed from a worker's
  * measurements at each performance case.
  *
- * Ratios are the other kernel's time divided by the kernel's, in ppm: above 1,000,000 the kernel is
- * faster. Strings are borrowed from the document or result that the profile was read from.
+ * A ratio is the other kernel's time divided by this kernel's time, in ppm: above 1,000,000 this
+ * kernel is faster. Strings are borrowed from the document or result that the profile was read from.
  */
 struct kl_ratio {
-	int64_t ppm, lo, hi; /* interval is lo to hi; 0: not known */
+	int64_t ppm, lo, hi; /* estimate, and its interval from lo to hi; 0: not known */
 };
 
 struct kl_comparison {
@@ -26,7 +26,7 @@ struct kl_comparison {
 	const char *surface; /* digest of the other kernel's surface; "": unknown */
 	struct kl_ratio ratio;
 	enum kl_speed speed; /* KL_SPEED_NONE for a single case */
-	const json_t *doc;   /* JSON that it was read from, borrowed; NULL: none */
+	const json_t *doc;   /* JSON that the comparison was read from, borrowed; NULL: none */
 };
 
 struct kl_comparisons {
@@ -34,7 +34,7 @@ struct kl_comparisons {
 	size_t n;
 };
 
-/** One of several performance cases. */
+/** The times at one of several performance cases. */
 struct kl_profile_point {
 	const char *id;
 	int64_t ns;
@@ -45,7 +45,7 @@ struct kl_profile_point {
 struct kl_profile {
 	bool there;     /* false: not timed */
 	int64_t ns;     /* weighted mean over the cases; 0: unknown */
-	int64_t aa_ppm; /* noise: how far the A/A interval (kernel against itself) reaches from 1 */
+	int64_t aa_ppm; /* noise: largest distance of the A/A interval (kernel vs itself) from 1 */
 	struct kl_comparisons vs;
 	struct kl_profile_point *point; /* only if there are several cases */
 	size_t npoint;
@@ -58,8 +58,8 @@ void kl_profile_release(struct kl_profile *profile);
  */
 void kl_profile_read(struct kl_profile *out, const json_t *doc);
 /**
- * The member "profile" as JSON. Unknown members of `doc`, the old one or NULL, are kept. The caller
- * owns the reference.
+ * Return the member "profile" as JSON. `doc` is its old value, whose unknown members are kept; NULL:
+ * none. The caller owns the reference.
  */
 json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc);
 json_t *kl_comparison_json(const struct kl_comparison *comparison);
@@ -72,10 +72,10 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison);
 void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64_t *weight,
 			  size_t n, const char *parent);
 
-/** The comparison with the parent, or the first one with a baseline; NULL if there is none. */
+/** Return the comparison with the parent, or the first with a baseline; NULL: there is none. */
 const struct kl_comparison *kl_comparisons_parent(const struct kl_comparisons *vs);
 const struct kl_comparison *kl_comparisons_baseline(const struct kl_comparisons *vs);
-/** The comparison with the two kernels exchanged. Borrows the same strings as `comparison`. */
+/** Return the comparison with its two kernels exchanged. Borrows the strings of `comparison`. */
 struct kl_comparison kl_comparison_inverted(const struct kl_comparison *comparison);
 
 #endif

@@ -11,7 +11,7 @@ void kl_push_check_release(struct kl_push_check *push_check)
 	kl_strvec_release(&push_check->missing);
 }
 
-/* What is wrong with the verdicts on a kernel, or NULL; the caller frees. */
+/* Return the reason why the verdicts on a kernel do not suffice, or NULL; the caller frees. */
 static char *verdict_complaint(const struct kl_verdict_entry *entry, enum kl_push_need want)
 {
 	const struct kl_event *fail = kl_verdict_entry_failure(entry);
@@ -24,7 +24,7 @@ static char *verdict_complaint(const struct kl_verdict_entry *entry, enum kl_pus
 	    (want == KL_PUSH_NEEDS_CHECK && kl_verdict_entry_checked(entry)))
 		return NULL;
 	if (entry->unsigned_)
-		return kl_strdup("no verdict is signed by a signer in gpg.ssh.allowedSignersFile");
+		return kl_strdup("no verdict is signed by an allowed signer");
 	return kl_strdup(kl_verdict_entry_checked(entry) ? "only the quick stages passed" :
 							   "not judged");
 }

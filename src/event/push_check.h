@@ -8,12 +8,12 @@
 /*
  * push_check - checks the verdicts of commits about to be pushed. Reports which commits have notes,
  * and which add a kernel that was not judged or has failed. Verdicts are looked up by surface, in
- * all notes and in this clone's cache, so a merge or rebase needs no verdicts of its own.
+ * all notes and in this clone's cache, so commits that a merge or rebase makes need no new verdicts.
  */
 enum kl_push_need {
 	KL_PUSH_NEEDS_NOTHING,
-	KL_PUSH_NEEDS_CHECK, /* the quick stages are enough */
-	KL_PUSH_NEEDS_GATE,  /* a pass of the whole gate */
+	KL_PUSH_NEEDS_CHECK, /* a pass of the quick stages is enough */
+	KL_PUSH_NEEDS_GATE,  /* a pass of the whole gate is needed */
 };
 
 struct kl_push_check {

@@ -38,7 +38,7 @@ struct finding {
 	const char *prefix;
 	struct kl_event *event; /* the signed copy, if there is one */
 	struct kl_trust lines;  /* the event's copies and its retractions */
-	git_oid *commit;        /* of the notes that have it */
+	git_oid *commit;        /* commits whose notes have the event */
 	size_t n, alloc;
 	bool several;
 };
@@ -97,8 +97,8 @@ static int check_prefix(const char *prefix)
 	if (n >= KL_RETRACTION_PREFIX && n <= HEX && !prefix[strspn(prefix, "0123456789abcdef")])
 		return 0;
 	return kl_error(KL_EINVALID,
-			"'%.80s' is not the id of an event: %d to %d digits of 0-9 and a-f", prefix,
-			KL_RETRACTION_PREFIX, (int)HEX);
+			"'%.80s' is not an event id: give %d to %d hex digits in lower case",
+			prefix, KL_RETRACTION_PREFIX, (int)HEX);
 }
 
 static int check_reason(const char *reason)
@@ -107,7 +107,7 @@ static int check_reason(const char *reason)
 
 	if (n <= MAX_REASON && kl_utf8_span(reason ? reason : "", n) == n)
 		return 0;
-	return kl_error(KL_EINVALID, "the reason is not UTF-8 text of at most %d bytes",
+	return kl_error(KL_EINVALID, "the reason must be UTF-8 text of at most %d bytes",
 			MAX_REASON);
 }
 
@@ -128,14 +128,14 @@ static int find_event(struct finding *finding, struct kl_repo *repo, const char 
 	if (err < 0)
 		return err;
 	if (finding->several)
-		return kl_error(KL_ENOTFOUND, "several events begin with '%s'", prefix);
+		return kl_error(KL_ENOTFOUND, "the ids of several events begin with '%s'", prefix);
 	if (finding->event->kind == KL_KIND_RETRACT)
 		return kl_error(KL_EINVALID, "event %.12s is itself a retraction",
 				finding->event->id);
 	return 0;
 }
 
-/* --- the retraction ----------------------------------------------------------------------- */
+/* --- making, signing and noting the retraction -------------------------------------------- */
 
 static struct kl_event *make_retraction(const struct kl_event *event, const char *by,
 					const char *reason)
@@ -150,7 +150,7 @@ static struct kl_event *make_retraction(const struct kl_event *event, const char
 	kl_json_set_str(doc, "of", event->id);
 	kl_json_set_str(doc, "time", now);
 	kl_json_set_str(doc, "by", by);
-	/* with these, a reader that looks up the event finds the retraction as well */
+	/* with these members, a search for the event by surface finds the retraction as well */
 	kl_json_set_str(doc, "workload", event->workload);
 	kl_json_set_str(doc, "surface", event->surface);
 	kl_json_set_str(doc, "contract", event->contract);
@@ -161,7 +161,7 @@ static struct kl_event *make_retraction(const struct kl_event *event, const char
 	return made;
 }
 
-/* klineage.sign asks for a signature as --sign does. */
+/* Sign the retraction. If klineage.sign is set, signing must succeed, as with --sign. */
 static int sign_retraction(struct kl_retraction *out, struct kl_repo *repo, int sign)
 {
 	bool wanted = false;
@@ -180,7 +180,10 @@ static int sign_retraction(struct kl_retraction *out, struct kl_repo *repo, int 
 	return 0;
 }
 
-/* The commit and the tree of the note; a commit that this clone does not have has no tree. */
+/*
+ * Set the retraction's commit and tree for the note of `commit`, and return its line; the caller
+ * frees. The tree stays empty if this clone does not have the commit.
+ */
 static char *line_for(struct kl_event *event, struct kl_repo *repo, const git_oid *commit)
 {
 	struct kl_buf line = KL_BUF_INIT;
@@ -244,9 +247,9 @@ int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 		    (err = kl_belief_events(&out->own, belief, &out->retraction, 1)) < 0)
 			return err;
 	}
-	/* a process that was killed here has noted the retraction, but left the cache as it was */
+	/* also if retracted before: a process that was killed here left the entries in the cache */
 	err = kl_cache_drop(&out->cached, repo, finding.event);
 	if (!err && again && !out->cached)
-		return kl_error(KL_EEXISTS, "event %.12s is retracted already", finding.event->id);
+		return kl_error(KL_EEXISTS, "event %.12s is already retracted", finding.event->id);
 	return err;
 }

@@ -32,10 +32,10 @@ void kl_signed_release(struct kl_signed *result)
 struct question {
 	const struct kl_keygen *keygen;
 	const struct kl_sign_claim *claim;
-	const char *allowed, *revoked; /* files, or NULL */
-	const char *sig;               /* file */
-	const char *guess;             /* signer of the preceding event, tried first; or NULL */
-	char when[48];                 /* "" or -Overify-time=... */
+	const char *allowed, *revoked; /* files with keys; NULL: none */
+	const char *sig;               /* file with the signature */
+	const char *guess;             /* signer of the previous claim, tried first; NULL: none */
+	char when[48];                 /* option -Overify-time=...; "": verify for now */
 };
 
 static int run_keygen(struct kl_buf *out, const struct question *question, const char *command,
@@ -59,7 +59,7 @@ static int run_keygen(struct kl_buf *out, const struct question *question, const
 			     find ? NULL : question->claim->text, find ? 0 : question->claim->len);
 }
 
-/* Fingerprint in "... with ED25519 key SHA256:abc", or NULL; the caller frees. */
+/* Return the fingerprint in "... with ED25519 key SHA256:abc", or NULL; the caller frees. */
 static char *print_of(const char *output)
 {
 	const char *at = strstr(output, "SHA256:");
@@ -78,7 +78,7 @@ static int not_good(struct kl_signed *out, int err, const char *output)
 	return 0;
 }
 
-/* No listed signer made it: check if the signature itself is valid, by an unknown key. */
+/* Check if a signature that no listed signer made is at least valid, and so by an unknown key. */
 static int check_unlisted(struct kl_signed *out, const struct question *question)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf output = KL_BUF_INIT;
@@ -88,8 +88,8 @@ static int check_unlisted(struct kl_signed *out, const struct question *question
 }
 
 /*
- * Did this signer make the signature? ssh-keygen does not report that a key is revoked, so if it
- * fails, verify again without the revocation list. KL_ENO: no.
+ * Check whether this signer made the signature. ssh-keygen does not report that a key is revoked, so
+ * if it fails, verify again without the revocation list. KL_ENO: the signer did not make it.
  */
 static int check_signer(struct kl_signed *out, const struct question *question,
 			const char *principal)
@@ -137,8 +137,8 @@ static int answer_question(struct kl_signed *out, const struct question *questio
 }
 
 /*
- * Convert "2026-11-20T10:00:00Z" to an ssh-keygen option, to accept a key that was valid at that
- * time. False: it is not a time, and the key must be valid now.
+ * Convert "2026-11-20T10:00:00Z" to an ssh-keygen option that accepts a key that was valid at that
+ * time. Returns false if `time` has another form; the key must then be valid now.
  */
 static bool set_when(struct question *question, const char *time)
 {
@@ -158,7 +158,7 @@ static bool set_when(struct question *question, const char *time)
 	return true;
 }
 
-/* Without a time, the result depends on when it is asked for. */
+/* Do not cache the check of a claim without a time: its result depends on the current time. */
 static bool can_be_cached(const struct kl_sign_claim *claim)
 {
 	struct question question = { 0 };
@@ -166,11 +166,11 @@ static bool can_be_cached(const struct kl_sign_claim *claim)
 	return set_when(&question, claim->time);
 }
 
-/* What all claims of one check have in common. */
+/* Data that all claims of one kl_sign_check() share. */
 struct checking {
 	struct kl_signers *signers;
-	const char *allowed; /* file with the lists, or NULL */
-	const char *dir;     /* for files with signatures */
+	const char *allowed; /* file with the lists of signers; NULL: none */
+	const char *dir;     /* directory for files with signatures */
 };
 
 static int check_claim(struct kl_signed *out, const struct checking *checking, const char *file,
@@ -308,7 +308,8 @@ int kl_sign_verify(char **principal, struct kl_signers *signers, const void *tex
 	int err;
 
 	if (kl_signers_none(signers))
-		return kl_error(KL_ECANNOT, "gpg.ssh.allowedSignersFile is not set");
+		return kl_error(KL_ECANNOT,
+				"neither gpg.ssh.allowedSignersFile nor klineage.signers is set");
 	if ((err = kl_sign_check(&result, signers, &claim, 1)) < 0)
 		return err;
 	switch (result.state) {
@@ -318,7 +319,8 @@ int kl_sign_verify(char **principal, struct kl_signers *signers, const void *tex
 	case KL_SIGN_UNCHECKED:
 		return kl_error(KL_ECANNOT, "%s", result.why);
 	case KL_SIGN_UNKNOWN:
-		return kl_error(KL_EINVALID, "the signer is not in gpg.ssh.allowedSignersFile");
+		return kl_error(KL_EINVALID,
+				"the signer's key is not in a list of allowed signers");
 	case KL_SIGN_NONE:
 		return kl_error(KL_EINVALID, "the signature is empty");
 	default:

@@ -11,8 +11,8 @@
  * namespace klineage-gate), it runs gpg.ssh.program (ssh-keygen), signs with user.signingKey, and
  * verifies against the lists of event/signers.h.
  *
- * Only a signature in state KL_SIGN_GOOD proves who signed. The lists decide who can
- * (namespaces="klineage-gate").
+ * Only a signature in state KL_SIGN_GOOD proves who signed. A line of a list can restrict its key to
+ * our signatures (namespaces="klineage-gate").
  */
 #define KL_SIGN_NAMESPACE "klineage-gate"
 
@@ -20,7 +20,7 @@ enum kl_sign_state {
 	KL_SIGN_NONE, /* unsigned */
 	/* valid, by a key that was allowed at the event's time */
 	KL_SIGN_GOOD,
-	/* valid, by a key that is not in the allowed-signers file, or there is no such file */
+	/* valid, by a key that no list of signers allowed at the event's time */
 	KL_SIGN_UNKNOWN,
 	KL_SIGN_BAD,       /* does not match, has another namespace, is revoked or malformed */
 	KL_SIGN_UNCHECKED, /* ssh-keygen is not available */
@@ -31,7 +31,7 @@ const char *kl_sign_state_name(enum kl_sign_state state);
 
 struct kl_signed {
 	enum kl_sign_state state;
-	/* good: the signer's principal; unknown: the key's fingerprint; or NULL */
+	/* good: the signer's principal; unknown: the key's fingerprint; NULL: not known */
 	char *who;
 	char *why; /* bad, unchecked: the reason; otherwise NULL */
 };
@@ -42,21 +42,21 @@ struct kl_sign_claim {
 	const void *text;
 	size_t len;
 	const char *sig;  /* "": none */
-	const char *time; /* "2026-11-20T10:00:00Z", when the key must have been allowed; "": any */
+	const char *time; /* "2026-11-20T10:00:00Z", when the key must have been allowed; "": now */
 };
 
 /**
  * Check claims: `out[i]` is the result for `claim[i]`. Runs in parallel, because each takes one or
- * two calls of ssh-keygen; what was checked before is taken from a cache. A bad signature is a
+ * two calls of ssh-keygen; results of earlier checks are taken from a cache. A bad signature is a
  * state, not an error. KL_EIO: the check itself failed.
  */
 int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
 		  const struct kl_sign_claim *claim, size_t n);
-/** The claim of an event, whose signature is over its id; borrows from it. */
+/** Return the claim of an event: the signature is over the id. Borrows from the event. */
 struct kl_sign_claim kl_sign_claim_of(const struct kl_event *event);
 
 /**
- * Verify a signature of a text; `*principal` is its signer, owned by the caller. KL_EINVALID: the
+ * Verify a signature of a text; the caller owns `*principal`, the signer. KL_EINVALID: the
  * signature does not match, or its key is not allowed. KL_ECANNOT: there are no lists of signers or
  * no ssh-keygen.
  */
@@ -64,19 +64,19 @@ int kl_sign_verify(char **principal, struct kl_signers *signers, const void *tex
 		   const char *sig);
 
 /**
- * The public key if this value of user.signingKey is a literal one, whose private key an agent has;
- * otherwise NULL.
+ * Return the public key if this value of user.signingKey is a literal key, whose private key an SSH
+ * agent has. NULL: the value is the path of a key file.
  */
 const char *kl_sign_literal_key(const char *value);
 /**
- * Sign a text with user.signingKey; `*sig` is the caller's. The key is a file, or a literal public
+ * Sign a text with user.signingKey; the caller owns `*sig`. The key is a file, or a literal public
  * key ("key::ssh-ed25519 ...", "ssh-...") whose private key an SSH agent has. KL_ECANNOT: there is
  * no key, or ssh-keygen cannot sign with it.
  */
 int kl_sign_text(char **sig, struct kl_repo *repo, const void *text, size_t len);
-/** Is klineage.sign set? */
+/** Set `*out` to the boolean klineage.sign. KL_EINVALID: it is not a boolean. */
 int kl_sign_wanted(bool *out, struct kl_repo *repo);
-/** Set `sig` of a sealed event, a signature of its id. Errors as kl_sign_text. */
+/** Sign the id of a sealed event and set its `sig`. Errors as kl_sign_text. */
 int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event);
 /** As kl_sign_event_now, but only if klineage.sign is set. */
 int kl_sign_event(struct kl_repo *repo, struct kl_event *event);

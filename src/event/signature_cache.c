@@ -10,7 +10,7 @@
 #include "base/fs.h"
 
 #define NAME "klineage/cache/signatures"
-#define MAX_FILE ((size_t)32 << 20) /* a longer file is started anew */
+#define MAX_FILE ((size_t)32 << 20) /* a longer file is deleted and started anew */
 #define HEX (KL_DIGEST_HEX - 1)
 
 static char *path_of(const struct kl_signature_cache *cache)
@@ -107,7 +107,7 @@ void kl_signature_cache_save(struct kl_signature_cache *cache)
 		return;
 	if (!kl_fs_mkdir_of(path))
 		fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	/* an incomplete line is skipped when it is read, and hides the one that follows it */
+	/* a partial write costs only its last line and the line appended after it: readers skip both */
 	if (fd >= 0 && write(fd, cache->added.ptr, cache->added.len) < 0)
 		kl_error_clear();
 	kl_error_clear();

@@ -6,10 +6,10 @@
 #include "event/signature.h"
 
 /*
- * signature_cache - results of earlier checks of signatures, since ssh-keygen takes milliseconds for
- * each. $GIT_COMMON_DIR/klineage/cache/signatures has lines "<digest> <state> <who>"; the digest
- * covers everything that the result depends on: the lists of signers and revoked keys, the
- * program, text, signature and time. Only the states good and unknown are stored.
+ * signature_cache - stores the results of signature checks, since each takes ssh-keygen
+ * milliseconds. $GIT_COMMON_DIR/klineage/cache/signatures has lines "<digest> <state> <who>"; the
+ * digest covers everything that the result depends on: the lists of signers and revoked keys, the
+ * program, text, signature and time. Only the states good ("g") and unknown ("u") are stored.
  */
 struct kl_signature_cache {
 	struct kl_signers *signers; /* borrowed */
@@ -17,14 +17,14 @@ struct kl_signature_cache {
 	struct kl_buf added;        /* lines to append */
 };
 
-/** A file that cannot be read counts as empty. */
+/** Read the cache; a file that cannot be read counts as empty. */
 void kl_signature_cache_open(struct kl_signature_cache *out, struct kl_signers *signers);
 /** Set *out and return true if this claim was checked before. */
 bool kl_signature_cache_get(struct kl_signed *out, const struct kl_signature_cache *cache,
 			    const struct kl_sign_claim *claim);
 void kl_signature_cache_put(struct kl_signature_cache *cache, const struct kl_sign_claim *claim,
 			    const struct kl_signed *result);
-/** Append what was put; a failure is not reported, since it costs only time. */
+/** Append the added results to the file. Errors are ignored: the checks are then only repeated. */
 void kl_signature_cache_save(struct kl_signature_cache *cache);
 void kl_signature_cache_release(struct kl_signature_cache *cache);
 

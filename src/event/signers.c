@@ -12,8 +12,8 @@ struct kl_signers {
 	struct kl_buf text; /* both lists */
 	char *revoked;
 	char digest[KL_DIGEST_HEX];
-	char *dir, *path; /* private directory with the lists; NULL: not written yet */
-	bool none;
+	char *dir, *path; /* private directory, and the file with both lists; NULL: not written */
+	bool none;        /* there is no list */
 };
 
 void kl_signers_free(struct kl_signers *signers)
@@ -55,7 +55,7 @@ struct kl_repo *kl_signers_repo(const struct kl_signers *signers)
 
 /* --- the lists --------------------------------------------------------------------- */
 
-/* The user's own list. As for git, a file that does not exist names nobody. */
+/* Add the user's own list. As in git, a file that does not exist allows nobody. */
 static int add_user_list(struct kl_signers *signers)
 {
 	KL_AUTO(kl_freep)
@@ -82,7 +82,7 @@ int kl_signers_of_commit(struct kl_buf *out, struct kl_repo *repo, const git_oid
 	return err < 0 ? kl_error_in(err, KL_SIGNERS_FILE) : 0;
 }
 
-/* The repository's list, from the base branch. */
+/* Add the repository's list at `base`, or at the base branch if `base` is NULL. */
 static int add_base_list(struct kl_signers *signers, const git_oid *base)
 {
 	const char *rev = kl_repo_config(signers->repo, "klineage.signers");
@@ -98,7 +98,7 @@ static int add_base_list(struct kl_signers *signers, const git_oid *base)
 		err = kl_repo_resolve(&commit, signers->repo, rev);
 	if (!err)
 		err = kl_signers_of_commit(&signers->text, signers->repo, &commit);
-	if (err == KL_ENOTFOUND) { /* the branch or the file is not there: it names nobody */
+	if (err == KL_ENOTFOUND) { /* the branch or the file does not exist: nobody is allowed */
 		kl_error_clear();
 		return 0;
 	}

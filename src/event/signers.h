@@ -9,13 +9,13 @@
 /*
  * signers - who is allowed to sign: the lists that decide which signatures count.
  *
- * They are the user's own file, gpg.ssh.allowedSignersFile, and that of the repository,
- * .klineage/allowed_signers, read at the commit that klineage.signers names: the base branch, such
- * as origin/main. Files of the worktree or of a branch under review are never read, since their
- * author could add a key. gpg.ssh.revocationFile revokes keys of both lists.
+ * There are two lists: the user's own file, gpg.ssh.allowedSignersFile, and the repository's file,
+ * .klineage/allowed_signers. The latter is read at the commit that klineage.signers names, normally
+ * the base branch, such as origin/main. It is never read from the worktree or a branch under review,
+ * since their author could add a key. gpg.ssh.revocationFile revokes keys of both lists.
  *
- *	kl_signers_open(&s, repo, NULL);	the list of klineage.signers
- *	kl_signers_open(&s, repo, &base);	that of this commit instead, if klineage.signers is set
+ *	kl_signers_open(&s, repo, NULL);	read the list at klineage.signers
+ *	kl_signers_open(&s, repo, &base);	if klineage.signers is set, read it at `base` instead
  */
 #define KL_SIGNERS_FILE ".klineage/allowed_signers"
 #define KL_SIGNERS_MAX ((size_t)1 << 20) /* bytes of a list */
@@ -30,18 +30,18 @@ int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid
 void kl_signers_free(struct kl_signers *signers);
 KL_DEFINE_CLEANUP(struct kl_signers *, kl_signers_free)
 
-/** True if there is no list at all, so that nobody is allowed. */
+/** True if neither gpg.ssh.allowedSignersFile nor klineage.signers is set: nobody is allowed. */
 bool kl_signers_none(const struct kl_signers *signers);
 /** Digest of the lists and of the program that checks signatures, for the keys of caches. */
 const char *kl_signers_digest(const struct kl_signers *signers);
-/** File with all lists, for ssh-keygen; written on the first call. *path NULL: none. */
+/** Write both lists to a file for ssh-keygen, once, and set `*path`; NULL: there is no list. */
 int kl_signers_path(const char **path, struct kl_signers *signers);
-/** gpg.ssh.revocationFile, or NULL. */
+/** Return the path in gpg.ssh.revocationFile; NULL: not set. */
 const char *kl_signers_revoked(const struct kl_signers *signers);
 const struct kl_keygen *kl_signers_keygen(const struct kl_signers *signers);
 struct kl_repo *kl_signers_repo(const struct kl_signers *signers);
 
-/** Append the repository's list of a commit; KL_ENOTFOUND: it has none. */
+/** Append the repository's list at a commit. KL_ENOTFOUND: the commit has no list. */
 int kl_signers_of_commit(struct kl_buf *out, struct kl_repo *repo, const git_oid *commit);
 
 #endif

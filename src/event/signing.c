@@ -18,7 +18,10 @@ const char *kl_sign_literal_key(const char *value)
 	return NULL;
 }
 
-/* File of the signing key. A literal key is written to a temporary directory, `*dir`. */
+/*
+ * Set `*file` to the file of the signing key. A literal key (`*agent`: an SSH agent signs) is written
+ * to a file in a new temporary directory, `*dir`.
+ */
 static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *repo)
 {
 	const char *value = kl_repo_config(repo, "user.signingKey");
@@ -56,11 +59,14 @@ int kl_sign_text(char **sig, struct kl_repo *repo, const void *text, size_t len)
 
 	kl_keygen_init(&keygen, repo);
 	if ((err = kl_keygen_run(&out, &keygen, args, text, len)) < 0) {
-		err = kl_error_in(KL_ECANNOT, "signing with '%s'",
+		err = kl_error_in(KL_ECANNOT, "cannot sign with '%s'",
 				  agent ? "a key of the agent" : key);
 		if (!format || strcmp(format, "ssh"))
-			kl_error_hint(err, "events are signed with SSH keys; gpg.format is '%s'",
-				      format ? format : "openpgp");
+			kl_error_hint(
+				err,
+				"events are signed with SSH keys, but gpg.format is '%s'; set "
+				"user.signingKey to an SSH key",
+				format ? format : "openpgp");
 		return err;
 	}
 	*sig = kl_buf_detach(&out);

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #define ONE 1000000.0
-#define FAR 0.01   /* fast and slow differ by more than this */
-#define SLACK 0.02 /* "not slower" allows this much */
+#define FAR 0.01   /* a fast or slow ratio differs from 1 by more than this */
+#define SLACK 0.02 /* a kernel that is "not slower" may take this much more time */
 #define NOISE 0.1  /* if 3 A/A exceeds this, an interval within the margin proves nothing */
 
 static double noise_of(int64_t aa_ppm)
@@ -32,7 +32,7 @@ enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm,
 	return one_is_slow && speed != KL_SPEED_SLOW ? KL_SPEED_AMBIGUOUS : speed;
 }
 
-/* If this bound is the ratio, is the kernel slower than the other one by at most the slack? */
+/* Would a ratio of `bound_ppm` mean that the kernel is slower than the other by at most the slack? */
 static bool is_within_slack(int64_t bound_ppm, int64_t aa_ppm)
 {
 	return ONE / (double)bound_ppm <= 1 + fmax(SLACK, noise_of(aa_ppm));

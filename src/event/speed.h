@@ -17,14 +17,14 @@
  * is within the margin, and 3 A/A is at most 10 %. AMBIGUOUS: otherwise.
  */
 enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm);
-/** As kl_speed_of for a mean over several cases; if one of them is slow, AMBIGUOUS or SLOW. */
+/** As kl_speed_of for a mean over several cases; never FAST or SAME if one of the cases is slow. */
 enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm, bool one_is_slow);
 
 /**
  * Not slower: the upper bound of the kernel's time is at most 1 + max(2 %, 3 A/A) times the
  * parent's, and no case is slower. If 3 A/A is above 10 %, the kernel must be FAST, otherwise noise
  * would count as proof. Slower: the whole interval, or that of a single case, is beyond that bound.
- * Both are false if the interval is inconclusive, or without a comparison.
+ * Both return false if the interval is inconclusive, or if there is no comparison with the parent.
  */
 bool kl_speed_is_not_slower(const struct kl_profile *profile);
 bool kl_speed_is_slower(const struct kl_profile *profile);

@@ -14,8 +14,8 @@
  *	always counts	if it is a correctness failure: a missing signature must not hide one;
  *	else counts	unless klineage.requireSigned is set: then it must be trusted (belief.h).
  *
- * A retraction is stricter, since it can hide a failure: it counts only if this clone made it, or if
- * an allowed signer signed both it and the event that it retracts.
+ * The rule for retractions is stricter, since they can hide failures: a retraction counts only if
+ * this clone made it, or if the same allowed signer signed it and the event that it retracts.
  *
  *	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
  *	kl_trust_add(&t, tag, text, len, false);	a note's lines; the caller chooses `tag`
@@ -23,7 +23,7 @@
  *	kl_trust_fold(&fold, &t, tag, surface, contract);	folds the lines that count
  */
 struct kl_trust_line {
-	size_t tag;
+	size_t tag;             /* chosen by the caller, to fold some of the lines */
 	struct kl_event *event; /* owned */
 	bool own;               /* made by this clone; counts even with a bad signature */
 	bool counts;            /* set by kl_trust_judge, as are `word` and `sig` */
@@ -35,12 +35,12 @@ struct kl_trust {
 	struct kl_trust_line *v;
 	size_t n, alloc;
 	bool required;           /* klineage.requireSigned; set by kl_trust_judge */
-	struct kl_map retracted; /* ids that retractions which count retract; set likewise */
-	/* borrowed; NULL: kl_trust_judge opens one with the signers of klineage.signers */
+	struct kl_map retracted; /* ids of events that are retracted; set by kl_trust_judge */
+	/* borrowed; NULL: kl_trust_judge opens a belief with the signers of klineage.signers */
 	struct kl_belief *belief;
 };
 
-/** Add lines; those that are not events are ignored. `own`: they are from this clone's cache. */
+/** Add lines; a line that is not an event is ignored. `own`: the lines are from this clone's cache. */
 void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own);
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
@@ -55,8 +55,8 @@ int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
 /** True if a retraction that counts retracts the event with this id. */
 bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
 /**
- * Is the line a retraction without effect? False if it has a bad signature, which is reported as such,
- * and if another retraction of the same event counts.
+ * Return true if the line is a retraction that does not count, and no other retraction of the same
+ * event counts either. False if its signature is bad, which is reported separately.
  */
 bool kl_trust_is_ineffective(const struct kl_trust *trust, const struct kl_trust_line *line);
 /**
@@ -68,8 +68,8 @@ bool kl_trust_is_outweighed(const struct kl_trust *trust, const struct kl_event 
 void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag,
 		   const char *surface, const char *contract);
 /**
- * Append all events of a note except those with a bad signature, retracted ones and retractions, as
- * canonical lines. For callers that read facts from notes, which do not need signatures.
+ * Append all events of a note as canonical lines, except retractions, retracted events and events
+ * with a bad signature. For callers that read facts from notes, which count even if unsigned.
  */
 int kl_trust_filter(struct kl_buf *out, struct kl_repo *repo, const char *text, size_t len);
 void kl_trust_release(struct kl_trust *trust);

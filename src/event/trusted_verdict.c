@@ -35,7 +35,7 @@ int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_re
 	if (err < 0)
 		return err;
 	if (kl_signers_none(kl_belief_signers(belief)))
-		return kl_error(KL_ENOTFOUND, "no signer is allowed");
+		return kl_error(KL_ENOTFOUND, "there is no list of allowed signers");
 	trust.belief = belief;
 	if ((err = kl_trust_add_surface(&trust, repo, key->surface, key->contract)) < 0 ||
 	    (err = kl_trust_judge(&trust, repo)) < 0)
@@ -51,5 +51,5 @@ int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_re
 		*signer = kl_strdup(line->sig.who);
 		return 0;
 	}
-	return kl_error(KL_ENOTFOUND, "no allowed signer has judged it");
+	return kl_error(KL_ENOTFOUND, "no pass by an allowed signer applies to this kernel");
 }

@@ -52,7 +52,10 @@ void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_s
 	snprintf(entry->contract, sizeof(entry->contract), "%s", surface->contract_digest);
 }
 
-/* Kernels that a commit changes against its first parent, which a shallow clone can lack. */
+/*
+ * List the kernels that a commit changes relative to its first parent. If a shallow clone lacks the
+ * parent, every kernel in the commit counts as changed.
+ */
 static int changed_by(struct kl_changed *out, struct kl_repo *repo, const git_oid *commit)
 {
 	KL_AUTO(kl_freep) git_oid *parents = NULL;
@@ -210,7 +213,7 @@ static int read_cache(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
 	return err;
 }
 
-/* Count the events in the commit's own note that are on this workload but other files. */
+/* Count events in the commit's note for this workload, but for another surface or contract. */
 static int count_stale(struct kl_verdict_entry *entry, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -263,7 +266,7 @@ int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo
 	return err;
 }
 
-/* --- results ---------------------------------------------------------------------------- */
+/* --- the verdicts of one entry ---------------------------------------------------------- */
 
 const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *entry)
 {

@@ -8,8 +8,8 @@
 
 /*
  * verdict_lookup - looks up the verdicts on the kernels that commits change. Verdicts are found by
- * surface and contract, in all notes of the clone and in its cache, so a merge or rebase needs no
- * verdicts of its own. Only lines that count (event/trust.h) are folded.
+ * surface and contract, in all notes of the clone and in its cache, so commits that a merge or rebase
+ * makes need no new verdicts. Only lines that count (event/trust.h) are folded.
  *
  *	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup j = { 0 };
  *	kl_verdict_lookup_commit(&j, repo, &oid);	add the kernels that the commit changes
@@ -18,10 +18,10 @@
 struct kl_verdict_entry {
 	char commit[KL_OID_HEX]; /* "": none */
 	char *dir, *workload;
-	char *why; /* why it cannot be judged; NULL: it can */
+	char *why; /* why the kernel cannot be judged; NULL: it can be judged */
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
 	struct kl_fold fold; /* this and the following are set by kl_verdict_lookup_run */
-	size_t stale;        /* events in the commit's own note that are for other files */
+	size_t stale;        /* events in the commit's note for another surface or contract */
 	/* events that do not count because no allowed signer has signed them */
 	size_t unsigned_;
 };
@@ -30,26 +30,26 @@ struct kl_verdict_lookup {
 	struct kl_verdict_entry *one; /* in the order in which they were added */
 	size_t n, alloc;
 	struct kl_map commits; /* ids (hex) of the commits that were added */
-	size_t noted;          /* number of those that have a note */
-	/* all lines about these kernels; a line's tag is the index in `one` */
+	size_t noted;          /* number of these commits that have a note */
+	/* all lines about the added kernels; a line's tag is the index of its kernel in `one` */
 	struct kl_trust trust;
 };
 
-/** Add the kernels that a commit changes against its first parent. */
+/** Add the kernels that a commit changes relative to its first parent. */
 int kl_verdict_lookup_commit(struct kl_verdict_lookup *lookup, struct kl_repo *repo,
 			     const git_oid *commit);
-/** Add one state of a kernel; `commit` can be NULL. */
+/** Add a kernel by its surface; `commit` is recorded in its entry; NULL: none. */
 void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_surface *surface,
 			     const git_oid *commit);
 /** Look up the verdicts on all kernels that were added. */
 int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo);
 void kl_verdict_lookup_release(struct kl_verdict_lookup *lookup);
 
-/** A correctness failure among the verdicts, or NULL; borrowed. */
+/** Return a correctness failure among the verdicts, or NULL; borrowed. */
 const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *entry);
-/** The newest pass of the whole gate, or NULL; borrowed. */
+/** Return the newest pass of the whole gate, or NULL; borrowed. */
 const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *entry);
-/** Did at least the quick stages pass? */
+/** Is there a pass of the quick stages alone? */
 bool kl_verdict_entry_checked(const struct kl_verdict_entry *entry);
 
 #endif

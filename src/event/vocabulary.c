@@ -41,7 +41,7 @@ static const char *const speeds[] = {
 	[KL_SPEED_SAME] = "same", [KL_SPEED_AMBIGUOUS] = "ambiguous",
 };
 
-/* Index of a word in its table; 0 for NULL and "", `other` for an unknown word. */
+/* Return the index of a name in its table; 0 for NULL and "", `other` for an unknown name. */
 static size_t index_of(const char *word, const char *const *table, size_t n, size_t other)
 {
 	if (!word || !*word)

@@ -39,7 +39,7 @@ test_expect_success '--sign without a key says which setting is missing, and not
 	test_must_fail git -C r rev-parse -q --verify refs/notes/klineage/gate &&
 	git -C r config user.signingKey 0123ABCD &&
 	(cd r && exits 125 git klineage gate --no-profile --sign 2>../err) &&
-	says "events are signed with SSH keys; gpg.format is '\''openpgp'\''" err
+	says "events are signed with SSH keys, but gpg.format is '\''openpgp'\''" err
 '
 
 test_expect_success '--sign signs the id of what is noted, and ssh-keygen agrees' '
@@ -88,7 +88,7 @@ test_expect_success 'what an allowed signer noted spares the run, and nobody els
 
 test_expect_success 'where signatures are required, a pass needs one of an allowed signer' '
 	git -C r config klineage.requireSigned true && pushed &&
-	renote unsigned && exits 1 pushed >out && says "no verdict is signed by a signer in gpg.ssh.allowedSignersFile" out &&
+	renote unsigned && exits 1 pushed >out && says "no verdict is signed by an allowed signer" out &&
 	git -C r config user.signingKey "$top/mallory" && git -C r config klineage.requireSigned false && renote unsigned &&
 	perl -MJSON::PP -e "my \$j = decode_json(scalar <STDIN>); open my \$f, q(>), q(id); print \$f \$j->{id}" <unsigned &&
 	ssh-keygen -q -Y sign -n klineage-gate -f mallory <id >sig 2>/dev/null &&
@@ -96,7 +96,7 @@ test_expect_success 'where signatures are required, a pass needs one of an allow
 		print JSON::PP->new->canonical->ascii->encode(\$j), qq(\n)" <unsigned >mallorys &&
 	renote mallorys && pushed && (cd r && git klineage fsck) &&
 	git -C r config klineage.requireSigned true && exits 1 pushed >out &&
-	says "no verdict is signed by a signer in gpg.ssh.allowedSignersFile" out
+	says "no verdict is signed by an allowed signer" out
 '
 
 test_expect_success 'a signature of another event is wrong: told, and the event does not count' '

@@ -99,7 +99,7 @@ test_expect_success 'a failure in the cache is judged again' '
 	(cd r && git commit -q -a -m zeros && exits 1 git klineage gate --no-profile --json >../out) && id=$(member id out) &&
 	cp -R r/.git/klineage/cache kept && retract "$id" >out 2>err && says "in 1 note and in the cache" out &&
 	rm -r r/.git/klineage/cache && mv kept r/.git/klineage/cache && retract "$id" >out && says "in the cache" out &&
-	exits 128 retract "$id" 2>err && says "is retracted already" err
+	exits 128 retract "$id" 2>err && says "is already retracted" err
 '
 
 test_expect_success 'a retraction is no verdict: neither an unsigned nor a stale one' '

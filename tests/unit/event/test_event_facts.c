@@ -156,7 +156,7 @@ static void test_malformed(void **state)
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: c}\n", "3:" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c d]}\n", "a fact or a pattern of facts" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], colour: red}\n", "unknown key 'colour'" },
-		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], incidental: [d]}\n", "'d' is not primary" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], incidental: [d]}\n", "'d' is in 'incidental' but not in 'primary'" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: [1]\n", "a mechanism must be a map" },
 		{ "- 1\n", "the file must be a map" },
 	};
