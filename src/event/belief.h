@@ -6,11 +6,12 @@
 #include "event/signature.h"
 
 /*
- * belief - decides whether this clone trusts an event, by who made it. It trusts what it made itself
- * (own.h), what an allowed signer signed (signers.h), and what came with the installed program
- * (skills/digests in its share directory). Anybody could have written the rest into a note or a
- * library. A trial of a card is trusted if the event that it cites is. The results of a runner are
- * not decided here: they are checked on import, before they become events (gate/runner/results.h).
+ * belief - decides whether this clone trusts an event, by who made it. It trusts what it made
+ * itself (own.h), what an allowed signer signed (signers.h), and what came with the installed
+ * program (skills/digests in its share directory). Anybody could have written the rest into a note
+ * or a library. A trial of a card is trusted if the event that it cites is. The results of a runner
+ * are not decided here: they are checked on import, before they become events
+ * (gate/runner/results.h).
  *
  *	kl_belief_open(&belief, repo, NULL);
  *	kl_belief_events(word, belief, events, n);

@@ -129,7 +129,7 @@ int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key, const str
 /* Called for each entry of a directory. A function that keeps the event takes its own reference. */
 typedef int entry_fn(void *payload, const char *path, struct kl_event *event);
 
-/* Call `fn` for each entry of a directory, except for damaged ones and other surfaces or contracts. */
+/* Call `fn` for each entry in `dir`, except for damaged ones and other surfaces or contracts. */
 static int each_entry(const char *dir, const char *surface, const char *contract, entry_fn *fn,
 		      void *payload)
 {
@@ -187,8 +187,8 @@ static bool same_flags(const struct kl_strvec *left, const struct kl_strvec *rig
 }
 
 /*
- * Was the event judged on the key's device? That of a runner is the one that it last reported; if it
- * has reported none yet, any device matches.
+ * Is the event from the key's device? A runner's device is the one that it reported last; if it has
+ * reported none, any device matches.
  */
 static bool same_device(const struct kl_place *place, const struct kl_cache_key *key)
 {
@@ -219,7 +219,7 @@ static int keep_best(void *payload, const char *path, struct kl_event *event)
 	struct finding *finding = payload;
 	int order;
 
-	/* no-change tells about a step, inconclusive about the machine, and neither about the kernel */
+	/* skip no-change, which judges a step, and inconclusive, which the machine caused */
 	if (!kl_cache_same_place(event, finding->key) || event->failure == KL_FAILURE_NO_CHANGE ||
 	    event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return 0;

@@ -48,7 +48,8 @@ int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key,
 
 /**
  * Compute the digest of a key without `runner_device`, which kl_runner_device_key() adds. The other
- * two functions read and store an entry by its digest, for verdicts that arrive later from a runner.
+ * two functions read and store an entry by its digest, for verdicts that arrive later from a
+ * runner.
  */
 void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key);
 int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *surface,

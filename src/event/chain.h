@@ -7,7 +7,8 @@
 /*
  * chain - multiplies the ratios of consecutive states. For example, it computes how fast K2 is
  * against K0 from K1 against K0 and K2 against K1. Logarithms are added. The half-widths of the
- * intervals and the noise of the runs come from independent measurements, so they add in quadrature.
+ * intervals and the noise of the runs come from independent measurements, so they add in
+ * quadrature.
  *
  *	struct kl_chain chain = { 0 };
  *
@@ -16,7 +17,7 @@
  *	whole = kl_chain_ratio(&chain);
  */
 struct kl_chain {
-	/* sum of the logarithms of the ratios; sums of squares of the half-widths and of the noise */
+	/* `mid`: sum of logarithms of ratios; the others: sums of squared half-widths and noise */
 	double mid, below, above, noise;
 };
 
@@ -25,7 +26,7 @@ struct kl_chain {
  * the comparison. Returns false, and adds nothing, if the comparison has no interval.
  */
 bool kl_chain_add(struct kl_chain *chain, const struct kl_comparison *link, int64_t aa_ppm);
-/** Return the product as one comparison; its `what` and `surface` are "", its speed as in speed.h. */
+/** Return the product as one comparison with `what` and `surface` "" and its speed (speed.h). */
 struct kl_comparison kl_chain_ratio(const struct kl_chain *chain);
 
 #endif

@@ -56,7 +56,7 @@ struct kl_event {
 	bool compiled;         /* the kernel compiled, so `facts` has features */
 	struct kl_facts facts; /* features, traits, code */
 	struct kl_profile profile;
-	/** Ids of the two events that this event was computed from, if `there` (kl_event_inverse). */
+	/** If `there`, ids of the two events that kl_event_inverse() computed this event from. */
 	struct {
 		bool there;
 		const char *state, *pair;
@@ -119,10 +119,10 @@ bool kl_event_is_newer(const struct kl_event *event, const struct kl_event *than
 bool kl_event_is_against(const struct kl_event *event, const char *surface);
 
 /**
- * Return the forward event of a lineage state: a sealed copy of `state`, the state's own event, with
- * a comparison with the preceding state in place of the one with the parent. The new comparison is
- * the inverse of the one in `pair`: the event of the preceding state, which was timed against this
- * state. `time` is in seconds since the epoch. The caller frees the event.
+ * Return the forward event of a lineage state: a sealed copy of `state`, the state's own event,
+ * with a comparison with the preceding state in place of the one with the parent. The new
+ * comparison is the inverse of the one in `pair`: the event of the preceding state, which was timed
+ * against this state. `time` is in seconds since the epoch. The caller frees the event.
  */
 struct kl_event *kl_event_inverse(const struct kl_event *state, const struct kl_event *pair,
 				  int64_t time);

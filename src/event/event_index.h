@@ -46,7 +46,8 @@ const struct kl_event_index_entry *kl_event_index_by_surface(
 
 /**
  * Return the number of events of a commit, or of a surface and contract. `*first` is set to the
- * position of the first one, for kl_event_index_entry() or kl_event_index_by_surface() respectively.
+ * position of the first one, for kl_event_index_entry() or kl_event_index_by_surface()
+ * respectively.
  */
 size_t kl_event_index_of_commit(size_t *first, const struct kl_event_index *event_index,
 				const git_oid *commit);

@@ -191,7 +191,7 @@ static int fill_groups(size_t *count, size_t *next, struct making *making)
 		making->old[n] = old != NULL;
 		if (old)
 			copy_old(&making->made[n], making->base, old);
-		/* rarely, a commit has notes at several depths: then each blob is a separate note */
+		/* a commit can have notes at several depths (rare): each blob counts as a note */
 		else if (!(err = kl_repo_blob_read(&making->text[n], making->r, &at->blob,
 						   KL_EVENT_INDEX_MAX_NOTE)))
 			making->head.read++;

@@ -9,8 +9,8 @@
 #include "base/vec.h"
 
 /*
- * facts - holds the facts about a state, and judges a step by the facts that it changes. A fact is a
- * feature, read from the compiled artefact, or a trait, claimed about the source ("yes", "no",
+ * facts - holds the facts about a state, and judges a step by the facts that it changes. A fact is
+ * a feature, read from the compiled artefact, or a trait, claimed about the source ("yes", "no",
  * "unknown"; marked "unaudited" until a second reader has checked it).
  *
  * Examples of features: vec.256 (packed arithmetic of that width), avx2.fma (fused multiply-add),
@@ -26,8 +26,8 @@ struct kl_facts {
 void kl_facts_release(struct kl_facts *facts);
 
 /*
- * mechanisms - reads templates/mechanisms.yaml, which lists for each mechanism its primary facts, the
- * companion facts that can disappear with it, and the fallback facts that can appear when it is
+ * mechanisms - reads templates/mechanisms.yaml, which lists for each mechanism its primary facts,
+ * the companion facts that can disappear with it, and the fallback facts that can appear when it is
  * removed.
  */
 struct kl_mechanism {
@@ -55,12 +55,12 @@ const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechan
 
 enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
 /**
- * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine code
- * is the same. Clean: all facts that disappeared are primary or companions, and all that appeared are
- * fallbacks. Compound: some changed facts are foreign, that is, none of these; without a mechanism
- * (NULL) every changed fact is foreign. A trait disappears if it was "yes" and has another value
- * afterwards, and appears in the opposite case. `why` lists the foreign facts, or for a clean step
- * the primary facts that disappeared or remain.
+ * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine
+ * code is the same. Clean: all facts that disappeared are primary or companions, and all that
+ * appeared are fallbacks. Compound: some changed facts are foreign, that is, none of these; without
+ * a mechanism (NULL) every changed fact is foreign. A trait disappears if it was "yes" and has
+ * another value afterwards, and appears in the opposite case. `why` lists the foreign facts, or for
+ * a clean step the primary facts that disappeared or remain.
  */
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after);

@@ -167,8 +167,8 @@ static struct kl_event_list list_of(const struct kl_map *best)
 }
 
 /*
- * Return the events sorted by key, so that the order of lines does not matter. Sorts `best` in place;
- * it cannot be searched afterwards.
+ * Return the events sorted by key, so that the order of lines does not matter. Sorts `best` in
+ * place; it cannot be searched afterwards.
  */
 static struct kl_event_list sorted_list_of(struct kl_map *best)
 {

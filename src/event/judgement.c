@@ -60,8 +60,8 @@ static bool is_seed(const char *text)
 }
 
 /*
- * Append the dims of a drawn point in the form that the option --dims takes. The result is untrusted:
- * return false if it has no dims, or if their names or values are not valid.
+ * Append the dims of a drawn point in the form that the option --dims takes. The result is
+ * untrusted: return false if it has no dims, or if their names or values are not valid.
  */
 static bool add_dims(struct kl_buf *out, const json_t *dims)
 {

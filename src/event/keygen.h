@@ -17,8 +17,8 @@ void kl_keygen_release(struct kl_keygen *keygen);
 
 /**
  * Run ssh-keygen with these arguments (ending with NULL) and this input. KL_ENO: it failed; the
- * message is the first line that it wrote to standard error. KL_ECANNOT: it is not installed, or did
- * not answer within a minute.
+ * message is the first line that it wrote to standard error. KL_ECANNOT: it is not installed, or
+ * did not answer within a minute.
  */
 int kl_keygen_run(struct kl_buf *out, const struct kl_keygen *keygen, const char *const *args,
 		  const void *in, size_t len);

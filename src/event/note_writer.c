@@ -71,7 +71,9 @@ static bool is_worth_noting(const struct kl_event *event)
 	       event->verdict != KL_VERDICT_INCONCLUSIVE;
 }
 
-/* Select the events to fold; with `others`, also those compared with a state other than `before`. */
+/*
+ * Select the events to fold; with `others`, also those compared with a state other than `before`.
+ */
 static size_t select_events(struct kl_event **out, const struct kl_map *all,
 			    const struct kl_surface *before, bool others)
 {

@@ -31,10 +31,10 @@ int kl_noting_write(struct kl_noting *noting);
 void kl_noting_release(struct kl_noting *noting);
 
 /**
- * Write notes for the cached results of `--worktree` and `--staged` runs on the kernels that `commit`
- * changes relative to its first parent. Prefers events of the whole gate to those of the quick
- * stages, and events that were compared with the first parent to other events. `*noted` is set to the
- * number of events written.
+ * Write notes for the cached results of `--worktree` and `--staged` runs on the kernels that
+ * `commit` changes relative to its first parent. Prefers events of the whole gate to those of the
+ * quick stages, and events that were compared with the first parent to other events. `*noted` is
+ * set to the number of events written.
  */
 int kl_noting_waiting(size_t *noted, struct kl_repo *repo, const git_oid *commit);
 

@@ -194,8 +194,8 @@ static const struct kl_comparison *find_comparison(const struct kl_comparisons *
 }
 
 /*
- * Compute the weighted geometric means of the ratios and intervals at all points. Returns false if a
- * point lacks the comparison.
+ * Compute the weighted geometric means of the ratios and intervals at all points. Returns false if
+ * a point lacks the comparison.
  */
 static bool mean_of(struct kl_comparison *out, bool *one_is_slow, const struct kl_profile *profile,
 		    const int64_t *weight)

@@ -15,7 +15,8 @@
  * measurements at each performance case.
  *
  * A ratio is the other kernel's time divided by this kernel's time, in ppm: above 1,000,000 this
- * kernel is faster. Strings are borrowed from the document or result that the profile was read from.
+ * kernel is faster. Strings are borrowed from the document or result that the profile was read
+ * from.
  */
 struct kl_ratio {
 	int64_t ppm, lo, hi; /* estimate, and its interval from lo to hi; 0: not known */
@@ -58,8 +59,8 @@ void kl_profile_release(struct kl_profile *profile);
  */
 void kl_profile_read(struct kl_profile *out, const json_t *doc);
 /**
- * Return the member "profile" as JSON. `doc` is its old value, whose unknown members are kept; NULL:
- * none. The caller owns the reference.
+ * Return the member "profile" as JSON. `doc` is its old value, whose unknown members are kept;
+ * NULL: none. The caller owns the reference.
  */
 json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc);
 json_t *kl_comparison_json(const struct kl_comparison *comparison);

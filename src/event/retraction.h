@@ -7,9 +7,9 @@
 
 /*
  * retraction - withdraws an event of the gate, such as a fail that the machine caused. The event
- * stays in its notes, and an event of kind "retract" is added to each of them. The retraction counts
- * for this clone, and for clones that trust its signer if the same signer signed the retracted event
- * (trust.h). Copies of the event in this clone's cache are removed.
+ * stays in its notes, and an event of kind "retract" is added to each of them. The retraction
+ * counts for this clone, and for clones that trust its signer if the same signer signed the
+ * retracted event (trust.h). Copies of the event in this clone's cache are removed.
  */
 struct kl_retraction_opts {
 	const char *event;  /* its id, or a prefix of at least KL_RETRACTION_PREFIX digits */
@@ -28,9 +28,9 @@ struct kl_retraction {
 };
 
 /**
- * Retract an event. KL_ENOTFOUND: no event in the notes or the cache has the prefix, or several have
- * it. KL_EINVALID: the event is itself a retraction. KL_EEXISTS: the event is already retracted, and
- * not in the cache. KL_ECANNOT: `sign` is 1, and there is no key.
+ * Retract an event. KL_ENOTFOUND: no event in the notes or the cache has the prefix, or several
+ * have it. KL_EINVALID: the event is itself a retraction. KL_EEXISTS: the event is already
+ * retracted, and not in the cache. KL_ECANNOT: `sign` is 1, and there is no key.
  */
 int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 	       const struct kl_retraction_opts *opts);

@@ -88,8 +88,8 @@ static int check_unlisted(struct kl_signed *out, const struct question *question
 }
 
 /*
- * Check whether this signer made the signature. ssh-keygen does not report that a key is revoked, so
- * if it fails, verify again without the revocation list. KL_ENO: the signer did not make it.
+ * Check whether this signer made the signature. ssh-keygen does not report that a key is revoked,
+ * so if it fails, verify again without the revocation list. KL_ENO: the signer did not make it.
  */
 static int check_signer(struct kl_signed *out, const struct question *question,
 			const char *principal)

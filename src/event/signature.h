@@ -11,8 +11,8 @@
  * namespace klineage-gate), it runs gpg.ssh.program (ssh-keygen), signs with user.signingKey, and
  * verifies against the lists of event/signers.h.
  *
- * Only a signature in state KL_SIGN_GOOD proves who signed. A line of a list can restrict its key to
- * our signatures (namespaces="klineage-gate").
+ * Only a signature in state KL_SIGN_GOOD proves who signed. A line of a list can restrict its key
+ * to our signatures (namespaces="klineage-gate").
  */
 #define KL_SIGN_NAMESPACE "klineage-gate"
 

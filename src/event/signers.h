@@ -11,11 +11,11 @@
  *
  * There are two lists: the user's own file, gpg.ssh.allowedSignersFile, and the repository's file,
  * .klineage/allowed_signers. The latter is read at the commit that klineage.signers names, normally
- * the base branch, such as origin/main. It is never read from the worktree or a branch under review,
- * since their author could add a key. gpg.ssh.revocationFile revokes keys of both lists.
+ * the base branch, such as origin/main. It is never read from the worktree or a branch under
+ * review, since their author could add a key. gpg.ssh.revocationFile revokes keys of both lists.
  *
  *	kl_signers_open(&s, repo, NULL);	read the list at klineage.signers
- *	kl_signers_open(&s, repo, &base);	if klineage.signers is set, read it at `base` instead
+ *	kl_signers_open(&s, repo, &base);	read the list at `base`, if klineage.signers is set
  */
 #define KL_SIGNERS_FILE ".klineage/allowed_signers"
 #define KL_SIGNERS_MAX ((size_t)1 << 20) /* bytes of a list */

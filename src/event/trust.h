@@ -40,13 +40,13 @@ struct kl_trust {
 	struct kl_belief *belief;
 };
 
-/** Add lines; a line that is not an event is ignored. `own`: the lines are from this clone's cache. */
+/** Add lines, ignoring those that are not events. `own`: they are from this clone's cache. */
 void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own);
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
 /**
- * Add the verdicts, checks and retractions for a surface and contract in all notes of the clone, the
- * newest first.
+ * Add the verdicts, checks and retractions for a surface and contract in all notes of the clone,
+ * the newest first.
  */
 int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
 			 const char *contract);
@@ -60,8 +60,8 @@ bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
  */
 bool kl_trust_is_ineffective(const struct kl_trust *trust, const struct kl_trust_line *line);
 /**
- * Does a line that counts and is not retracted outweigh this pass (fold.h)? For callers that choose a
- * pass themselves instead of folding.
+ * Does a line that counts and is not retracted outweigh this pass (fold.h)? For callers that choose
+ * a pass themselves instead of folding.
  */
 bool kl_trust_is_outweighed(const struct kl_trust *trust, const struct kl_event *pass);
 /** Fold the lines with this tag that count and are for this surface and contract (fold.h). */

@@ -8,8 +8,8 @@
 
 /*
  * verdict_lookup - looks up the verdicts on the kernels that commits change. Verdicts are found by
- * surface and contract, in all notes of the clone and in its cache, so commits that a merge or rebase
- * makes need no new verdicts. Only lines that count (event/trust.h) are folded.
+ * surface and contract, in all notes of the clone and in its cache, so commits that a merge or
+ * rebase makes need no new verdicts. Only lines that count (event/trust.h) are folded.
  *
  *	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup j = { 0 };
  *	kl_verdict_lookup_commit(&j, repo, &oid);	add the kernels that the commit changes

@@ -5,9 +5,9 @@
 /*
  * vocabulary - enums for the named values in gate events (docs/formats.md, "The gate event").
  *
- * The name of an absent value is "". Parsing never fails: NULL and "" mean that the value is absent,
- * and a name that only a later version knows gives OTHER; events write that name back unchanged
- * (event.h). An unknown speed gives KL_SPEED_NONE.
+ * The name of an absent value is "". Parsing never fails: NULL and "" mean that the value is
+ * absent, and a name that only a later version knows gives OTHER; events write that name back
+ * unchanged (event.h). An unknown speed gives KL_SPEED_NONE.
  *
  * Walks, trials and materializations have failure classes of their own ("not-there", "not-faster",
  * "compound", "unusable", "timeout", ...). Those stay strings: kl_failure_parse() returns
