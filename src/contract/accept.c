@@ -6,13 +6,13 @@
 
 #define MAX_FACTOR 1e9
 
-/* --- what a rule may say ------------------------------------------------------------ */
+/* --- tables of the keys of each rule ------------------------------------------------- */
 
 enum { RULE_NOISE, RULE_EXACT, RULE_ELEMENTWISE, RULE_REL_L2, RULE_MULTISET };
 static const char *const rule_names[] = { "noise",  "exact",    "elementwise",
 					  "rel-l2", "multiset", NULL };
 
-/* A rule as it is written. */
+/* A rule as the contract has it. */
 struct rule {
 	char *out, *values, *indices, *of; /* names of arguments */
 	double max, rms, ulps, acc, tol;
@@ -113,10 +113,10 @@ struct judging {
 	bool judged[KL_MAX_ARGS];
 	int kind;
 	const struct rule *rule;
-	const struct kl_yaml *node; /* of the rule */
+	const struct kl_yaml *node; /* the rule's node */
 };
 
-/* Read {axis: n}: groups have n neighbouring coordinates of this axis. */
+/* Read {axis: n}: each group has n neighbouring coordinates of this axis. */
 static int read_cut(int64_t *axis, json_t **piece, const char *file, const struct kl_yaml *node)
 {
 	static const struct kl_field one = KL_VALUES_FIELD("per", 0, 0, NULL, 1, 1);
@@ -136,7 +136,7 @@ static int read_cut(int64_t *axis, json_t **piece, const char *file, const struc
 	return 0;
 }
 
-/* Read one entry of `per`: an axis or {axis: n}. Axes must ascend, so this is at least `*next`. */
+/* Read an entry of `per`: an axis or {axis: n}. The axis must be at least `*next`, to ascend. */
 static int read_axis(json_t *per, int64_t *next, const char *file, const struct kl_arg *arg,
 		     const struct kl_yaml *node)
 {
@@ -177,14 +177,14 @@ static int read_per(json_t *out, const char *file, const struct kl_arg *arg,
 	if (!err && alone && alone == arg->naxes)
 		return kl_yaml_error(
 			file, node,
-			"'per' names all %zu axes of '%s', so that each element would be a group",
+			"'per' names all %zu axes of '%s', so each element would be a group",
 			arg->naxes, arg->name);
 	if (!err)
 		kl_json_set(out, "per", kl_steal(&per));
 	return err;
 }
 
-/* Find the argument that the value of `key` names. */
+/* Find the argument called `name`, which is the value of `key`. */
 static int find_arg(int *out, const struct judging *judging, const char *key, const char *name)
 {
 	*out = kl_contract_arg(judging->contract, name);
@@ -193,7 +193,7 @@ static int find_arg(int *out, const struct judging *judging, const char *key, co
 					 "'%s' names '%.64s', which is not an argument", key, name);
 }
 
-/* The same for an output, which must not have a rule yet. */
+/* Find the output called `name`, and mark it as judged. KL_EINVALID: it already has a rule. */
 static int claim_output(int *out, struct judging *judging, const char *key, const char *name)
 {
 	const struct kl_contract *contract = judging->contract;
@@ -246,7 +246,9 @@ static int add_rule(struct judging *judging, int output)
 	return err;
 }
 
-/* Apply the rule to the output that it names or, if it names none and is `alone`, to all. */
+/*
+ * Apply the rule to the output that it names; if it is the only rule (`alone`), to all by default.
+ */
 static int apply_rule(struct judging *judging, bool alone)
 {
 	const struct kl_contract *contract = judging->contract;
@@ -269,11 +271,11 @@ static int apply_rule(struct judging *judging, bool alone)
 	return err;
 }
 
-/* --- multiset ------------------------------------------------------------------------ */
+/* --- the rule 'multiset' -------------------------------------------------------------- */
 
 /*
- * Check at every point that `values` and `indices` have the same shape, and that `of` has this
- * shape, too, except that its last axis may be longer.
+ * Check at every point that `values`, `indices` and `of` have the same shape, except that the last
+ * axis of `of` may be longer.
  */
 static int check_rows(const struct judging *judging, int values, int indices, int of)
 {
@@ -343,7 +345,7 @@ static int apply_multiset(struct judging *judging)
 	return 0;
 }
 
-/* --- accept -------------------------------------------------------------------------- */
+/* --- reading `accept` ---------------------------------------------------------------- */
 
 static void rule_release(struct rule *rule)
 {
@@ -384,7 +386,7 @@ static int read_accept(void *at, const char *file, const struct kl_field *field,
 		err = read_rule(&judging, node->item[i], node->n == 1);
 	for (size_t i = 0; !err && i < contract->nargs; i++)
 		if (kl_arg_kind_is_output(contract->arg[i].kind) && !judging.judged[i])
-			return kl_yaml_error(file, node, "no rule judges '%s'",
+			return kl_yaml_error(file, node, "no rule judges the output '%s'",
 					     contract->arg[i].name);
 	return err;
 }

@@ -8,9 +8,9 @@
 #include "contract/fill.h"
 #include "contract/parts.h"
 
-/* --- fills ----------------------------------------------------------------------- */
+/* --- reading a fill --------------------------------------------------------------- */
 
-/* `lower` and `running` need an axis before the last one. */
+/* Check that there is an axis before the last one if `lower` or `running` needs it. */
 static int check_axes(const struct kl_contract *contract, const struct kl_arg *arg,
 		      const json_t *fill, const struct kl_yaml *node)
 {
@@ -43,7 +43,7 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
 		return err;
 	index = kl_fill_index(fill);
 	if (index && (err = kl_expr_parse(&expr, index, &names, KL_EXPR_NUMBER, NULL)) == 0)
-		/* the type must hold every index from 0 to the value - 1 exactly */
+		/* the type must hold every drawn value, 0 to `index` - 1, exactly */
 		err = kl_contract_expr_check(expr, contract, node, "'index'", 1,
 					     (int64_t)kl_dtype_int_max(arg->dtype) + 1);
 	if (!err)
@@ -51,11 +51,11 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
 	return err;
 }
 
-/* --- an argument as it is written -------------------------------------------------- */
+/* --- reading the keys of an argument ------------------------------------------------ */
 
 struct reading {
 	const struct kl_contract *contract;
-	int integer; /* of a dim: index into `integers` */
+	int integer; /* dtype of a dim: index into `integers` */
 	struct kl_arg arg;
 };
 
@@ -105,7 +105,7 @@ static int read_dtype(void *at, const char *file, const struct kl_field *field,
 	return err;
 }
 
-/* Is the text the name of a tensor? A shape must not depend on one. */
+/* Does the text name a tensor? A shape must not depend on tensors. */
 static bool names_tensor(const struct reading *reading, const char *text)
 {
 	int other = kl_contract_arg(reading->contract, text);
@@ -160,7 +160,7 @@ static const struct kl_value_type dtype_value = { .read = read_dtype };
 static const struct kl_value_type shape_value = { .read = read_shape };
 static const struct kl_value_type fill_value = { .read = read_fill };
 
-/* --- what an argument of each kind may say ------------------------------------------ */
+/* --- tables of the keys of each kind of argument ------------------------------------- */
 
 #define AT(m) offsetof(struct reading, m)
 /* clang-format off */
@@ -213,8 +213,8 @@ static int finish_dim(struct reading *reading, const struct kl_yaml *node)
 				     "'%s' is not a dim of the case", arg->name);
 	for (size_t i = 0; (dims = kl_contract_check_point(contract, i, id)); i++)
 		if (arg->dtype == KL_I32 && dims->v[arg->dim] > INT32_MAX)
-			return kl_yaml_error(contract->name, node, "'%s' does not fit i32 at %s",
-					     arg->name, id);
+			return kl_yaml_error(contract->name, node,
+					     "'%s' does not fit into i32 at %s", arg->name, id);
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int finish_tensor(struct reading *reading, const struct kl_yaml *node)
 	arg->fill = kl_fill_default(arg->dtype);
 	if (!arg->fill)
 		return kl_yaml_error(contract->name, node,
-				     "'%s' needs a fill, because %s has no default", arg->name,
+				     "'%s' needs a fill, because %s has no default fill", arg->name,
 				     kl_dtype_name(arg->dtype));
 	return 0;
 }
@@ -292,12 +292,12 @@ static int read_arg(struct kl_contract *contract, const struct kl_yaml *node)
 	err = kl_schema_read(&reading, &kinds[kind].schema, contract->name, node);
 	if (!err)
 		err = kinds[kind].finish(&reading, node);
-	/* also after an error, so that kl_contract_free() releases what was read */
+	/* add the argument even after an error, so that kl_contract_free() releases it */
 	contract->arg[contract->nargs++] = reading.arg;
 	return err;
 }
 
-/* A band is a map with arguments as keys, in which these words have their own meaning. */
+/* Check that no argument has the name of a key that bands have beside the names of arguments. */
 static int check_words(const struct kl_contract *contract, const struct kl_yaml *node)
 {
 	static const char *const words[] = { "at", "must_exceed" };
@@ -312,7 +312,7 @@ static int check_words(const struct kl_contract *contract, const struct kl_yaml 
 	return 0;
 }
 
-/* The tensors of a point have a limit together, which does not depend on the machine. */
+/* Check that the tensors of each point are within the total limit, the same on all machines. */
 static int check_total(const struct kl_contract *contract, const struct kl_yaml *node)
 {
 	const struct kl_dims *dims;
@@ -326,7 +326,7 @@ static int check_total(const struct kl_contract *contract, const struct kl_yaml 
 		if (bytes > KL_TENSOR_MAX_BYTES)
 			return kl_yaml_error(
 				contract->name, node,
-				"the tensors of %s are together larger than 2^40 bytes", id);
+				"the tensors at %s are larger than 2^40 bytes in total", id);
 	}
 	return 0;
 }
@@ -357,7 +357,7 @@ static int read_args(void *at, const char *file, const struct kl_field *field,
 		err = check_total(contract, node);
 	if (!err)
 		err = check_words(contract, node);
-	/* the default, which `sweep` replaces */
+	/* set the default, which the key `sweep` replaces */
 	for (size_t i = 0; !err && i < contract->nargs; i++)
 		contract->arg[i].sweep = can_sweep(&contract->arg[i]) &&
 					 !kl_fill_is_shaped(contract->arg[i].fill);
@@ -382,7 +382,7 @@ static void free_args(void *at)
 
 const struct kl_value_type kl_contract_args = { .read = read_args, .release = free_args };
 
-/* --- the sweep ----------------------------------------------------------------------- */
+/* --- reading `sweep` ----------------------------------------------------------------- */
 
 static int add_to_sweep(struct kl_contract *contract, const struct kl_field *field,
 			const struct kl_yaml *node)

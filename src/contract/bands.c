@@ -5,7 +5,7 @@
 static const char *const places[] = { "cases", "also", NULL };
 enum { PLACE_NONE = -1, PLACE_CASES, PLACE_ALSO };
 
-/* A band as it is written. */
+/* A band as the contract has it. */
 struct band {
 	const struct kl_contract *contract;
 	json_t *json;
@@ -34,7 +34,7 @@ static int read_band_fill(void *at, const char *file, const struct kl_field *fie
 
 static const struct kl_value_type band_fill_value = { .read = read_band_fill };
 
-/* The fields of a band: a fill for each input, `at` and, in `exact`, `must_exceed`. */
+/* Make the table of the keys of a band: each input, `at` and, in `exact`, `must_exceed`. */
 static void band_table(struct kl_field *fields, const struct kl_contract *contract, bool exact)
 {
 	size_t n = 0;
@@ -70,7 +70,7 @@ static int read_band(json_t *out, const struct kl_contract *contract, const char
 	if ((err = kl_schema_read(&band, &schema, contract->name, node)) < 0)
 		return err;
 	if (!json_object_size(band.json))
-		return kl_yaml_error(contract->name, node, "%s fills no argument", what);
+		return kl_yaml_error(contract->name, node, "%s must fill at least one input", what);
 	if (must && band.place == PLACE_ALSO)
 		return kl_yaml_error(
 			contract->name, node,

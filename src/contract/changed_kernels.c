@@ -25,7 +25,7 @@ struct looking {
 	struct kl_repo *repo;
 	const git_oid *from, *to; /* `from` NULL: the empty tree */
 	struct kl_map seen;       /* directories that were looked at */
-	struct kl_strvec dirs;    /* those of them with a contract, before or now */
+	struct kl_strvec dirs;    /* directories that have a contract in `from` or `to` */
 };
 
 static int has_contract(bool *out, struct looking *looking, const git_oid *tree, const char *dir)
@@ -55,7 +55,7 @@ static int look_around(struct looking *looking, const char *path)
 			;
 		dir[n] = '\0';
 		if (kl_map_put(&looking->seen, dir, looking))
-			return 0; /* it and all above it were looked at before */
+			return 0; /* `dir` and all directories above it were looked at before */
 		if ((err = has_contract(&now, looking, looking->to, dir)) < 0 ||
 		    (!now && (err = has_contract(&before, looking, looking->from, dir)) < 0))
 			return err;
@@ -66,8 +66,9 @@ static int look_around(struct looking *looking, const char *path)
 }
 
 /*
- * Read the surface in one of the trees; NULL: it has none. A surface that cannot be read is not an
- * error: *why is the reason. Only KL_EINTR and failures of the repository are returned.
+ * Read the surface in a tree; `*out` NULL: there is no contract, or it cannot be read. The latter
+ * is not an error, but `*why` is set to the reason. Only KL_EINTR and failures of the repository
+ * are returned.
  */
 static int read_side(struct kl_surface **out, char **why, struct looking *looking,
 		     const git_oid *tree, const char *dir)
@@ -105,7 +106,7 @@ static int compare_dir(struct kl_changed *out, struct looking *looking, const ch
 	if (now && before && same_text(now->contract_digest, before->contract_digest) &&
 	    same_text(now->digest, before->digest))
 		return 0;
-	/* it had the same defect before, so this change did not cause it */
+	/* the kernel had the same defect before, so this change did not cause it */
 	if (why && old_why && same_text(why, old_why))
 		return 0;
 	known = now ? now : before;

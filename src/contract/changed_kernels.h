@@ -5,17 +5,17 @@
 #include "contract/surface.h"
 
 /*
- * changed_kernels - which kernels differ between two trees: those whose surface or contract does.
- * It looks only at the directories above a changed path, so that the cost depends on the size of
- * the change and not on that of the tree.
+ * changed_kernels - lists the kernels whose surface or contract differs between two trees. It looks
+ * only at the directories above a changed path, so that the cost depends on the size of the change
+ * and not on the size of the tree.
  */
 struct kl_changed_one {
 	char *dir;              /* the contract's directory */
-	char *workload;         /* of the contract; the directory if neither version can be read */
-	struct kl_surface *now; /* as in `to`; NULL: it was removed, or `why` */
-	/** As in `from`; NULL: it was absent, cannot be read, or has another contract. */
+	char *workload;         /* the contract's workload; `dir` if neither contract can be read */
+	struct kl_surface *now; /* the kernel in `to`; NULL: removed, or it cannot be read */
+	/** The kernel in `from`; NULL: absent, it cannot be read, or it has another contract. */
 	struct kl_surface *before;
-	char *why; /* why it cannot be read in `to`; NULL: it can, or it was removed */
+	char *why; /* why the kernel cannot be read in `to`; NULL: it was read, or removed */
 };
 
 struct kl_changed {

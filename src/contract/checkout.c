@@ -22,9 +22,9 @@ static const char *const names[NAMES] = { [IDENT] = "ident",
 struct subject {
 	struct kl_repo *repo;
 	const struct kl_file *file;
-	const char *path; /* from the top of the repository */
+	const char *path; /* relative to the top of the repository */
 	char *const *value;
-	bool worktree; /* the bytes are those of a checkout, not those of a commit */
+	bool worktree; /* the file was read from the worktree, not from a tree */
 };
 
 static bool is(const struct subject *subject, int name, const char *value)
@@ -32,7 +32,7 @@ static bool is(const struct subject *subject, int name, const char *value)
 	return !strcmp(subject->value[name], value);
 }
 
-/* True if the attribute is neither set nor has a value. */
+/* Is the attribute unspecified or unset? */
 static bool is_off(const struct subject *subject, int name)
 {
 	return is(subject, name, "unspecified") || is(subject, name, "unset");
@@ -67,10 +67,10 @@ static struct line_ends line_ends_of(const struct kl_file *file)
 	return ends;
 }
 
-/* How git converts the file: not at all, always, or if it looks like text. */
+/* When git converts line ends: never, always, or if the file looks like text. */
 enum conversion { CONVERT_NOT, CONVERT_TEXT, CONVERT_AUTO };
 
-/* The older attribute crlf means text, -crlf means -text, and crlf=input means eol=lf. */
+/* Read the attributes. The older crlf means text, -crlf means -text, crlf=input means eol=lf. */
 static enum conversion conversion_of(const struct subject *subject)
 {
 	int name = is(subject, TEXT, "unspecified") ? CRLF : TEXT;
@@ -90,7 +90,7 @@ static enum conversion conversion_of(const struct subject *subject)
 	return on ? CONVERT_AUTO : CONVERT_NOT;
 }
 
-/* True if a checkout writes CRLF at the ends of lines. */
+/* Does a checkout write CRLF at the ends of lines? */
 static bool writes_crlf(const struct subject *subject)
 {
 	const char *crlf = kl_repo_config(subject->repo, "core.autocrlf");
@@ -116,13 +116,16 @@ static bool changes_line_ends(const struct subject *subject)
 	if (conversion == CONVERT_NOT || (conversion == CONVERT_AUTO && ends.nul))
 		return false;
 	if (subject->worktree)
-		return ends.crlf; /* would be committed as LF */
+		return ends.crlf; /* git would commit LF instead */
 	if (conversion == CONVERT_AUTO && (ends.crlf || ends.lone_cr))
 		return false;
 	return ends.lone_lf && writes_crlf(subject);
 }
 
-/* --- the check ----------------------------------------------------------------------------------- */
+/*
+ * --- checking the files of a surface
+ * ---------------------------------------------------------------
+ */
 
 static int refuse(const struct subject *subject, int name, const char *value)
 {
@@ -146,7 +149,7 @@ static int check_file(const struct subject *subject)
 	if (!is_off(subject, ENCODING) && strcasecmp(subject->value[ENCODING], "UTF-8") &&
 	    strcasecmp(subject->value[ENCODING], "UTF8"))
 		return refuse(subject, ENCODING, subject->value[ENCODING]);
-	/* $Id$ is replaced by the id of the blob, which a file cannot contain by itself */
+	/* a checkout replaces $Id$ by the blob's id, so it always differs from the blob */
 	if (is(subject, IDENT, "set") && (has(subject, "$Id$") || has(subject, "$Id:")))
 		return refuse(subject, IDENT, NULL);
 	if (is(subject, SUBST, "set") && has(subject, "$Format:"))
@@ -157,7 +160,7 @@ static int check_file(const struct subject *subject)
 	return 0;
 }
 
-/* The surface's files, with their paths from the top of the repository. */
+/* The surface's files, with their paths relative to the top of the repository. */
 struct listing {
 	struct kl_strvec path;
 	const struct kl_file **file;

@@ -7,14 +7,14 @@
 /*
  * checkout - checks that the files of a surface are the same in a commit, in a worktree and in an
  * archive. Attributes can change their bytes: ident, filter, working-tree-encoding, export-subst,
- * and conversions of line ends. The files that are judged would then differ from those that are
- * built, and their digest would be that of files which nobody has.
+ * and conversions of line ends. The gate would then judge other files than users build, and the
+ * digest would name files that nobody has.
  */
 
 /**
- * Check the sources, the oracle's files and the contract of a surface, of a commit's or the index's
- * tree or of the worktree. KL_ECANNOT: a checkout of one of them has other bytes than the commit;
- * the message names the file and the attribute.
+ * Check the sources, the oracle's files and the contract of a surface that was read from `tree` (of
+ * a commit or the index) or from the worktree. KL_ECANNOT: a file has other bytes in a checkout
+ * than in the commit; the message names the file and the attribute.
  */
 int kl_checkout_check(struct kl_repo *repo, const struct kl_surface *surface,
 		      enum kl_state_kind kind, const git_oid *tree);

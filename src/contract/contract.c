@@ -36,7 +36,7 @@ static int read_baseline(void *at, const char *file, const struct kl_field *fiel
 static const struct kl_value_type version_value = { .read = read_version };
 static const struct kl_value_type baseline_value = { .read = read_baseline };
 
-/* --- floor ----------------------------------------------------------------------- */
+/* --- reading `floor` ------------------------------------------------------------- */
 
 static bool is_word(const struct kl_yaml *node, const char *word)
 {
@@ -77,7 +77,7 @@ static int read_flops(void *at, const char *file, const struct kl_field *field,
 static const struct kl_value_type bytes_value = { .read = read_bytes };
 static const struct kl_value_type flops_value = { .read = read_flops };
 
-/* --- values ---------------------------------------------------------------------- */
+/* --- reading `values` ------------------------------------------------------------ */
 
 static int read_policy(void *at, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node)
@@ -93,7 +93,7 @@ static int read_policy(void *at, const char *file, const struct kl_field *field,
 
 static const struct kl_value_type policy_value = { .read = read_policy };
 
-/* --- the table ------------------------------------------------------------------- */
+/* --- tables of the keys of a contract --------------------------------------------- */
 
 #define AT(m) offsetof(struct kl_contract, m)
 static const struct kl_field floor_fields[] = {
@@ -154,7 +154,7 @@ static const struct kl_schema contract_schema = {
 	"the contract", sizeof(struct kl_contract), contract_fields, NULL, NULL, NULL,
 };
 
-/* --- a contract ------------------------------------------------------------------ */
+/* --- parsing a contract ----------------------------------------------------------- */
 
 int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *known,
 			 const char *name, const char *text, size_t len)
@@ -163,7 +163,7 @@ int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *kn
 	int err;
 
 	if (len > KL_CONTRACT_MAX_BYTES)
-		return kl_error(KL_EINVALID, "%s:1:1: larger than %d KiB", name,
+		return kl_error(KL_EINVALID, "%s:1:1: the contract is larger than %d KiB", name,
 				KL_CONTRACT_MAX_BYTES / 1024);
 	contract->name = kl_strdup(name);
 	contract->known = known;

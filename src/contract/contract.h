@@ -26,7 +26,7 @@
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
-#define KL_MAX_BANDS 16  /* in `exact`, and again in `bands` */
+#define KL_MAX_BANDS 16  /* in `exact`, and as many in `bands` */
 #define KL_HEADERS_MAX 4 /* sets of headers in one contract */
 
 struct kl_expr; /* plan/expr.h */
@@ -42,13 +42,13 @@ struct kl_arg {
 	char *name;
 	enum kl_arg_kind kind;
 	enum kl_dtype dtype;
-	int dim;      /* KL_ARG_DIM: index into dims */
-	double value; /* KL_ARG_SCALAR */
+	int dim;      /* KL_ARG_DIM: index of the dim in the case */
+	double value; /* KL_ARG_SCALAR: value that is passed */
 	struct kl_expr *shape[KL_MAX_AXES];
-	char *shape_text[KL_MAX_AXES]; /* as written */
+	char *shape_text[KL_MAX_AXES]; /* `shape` as written in the contract */
 	size_t naxes;
-	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL unless it is an input */
-	bool sweep;
+	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL: not an input */
+	bool sweep;   /* the sweep scales this input */
 };
 
 struct kl_perf_case {
@@ -58,7 +58,7 @@ struct kl_perf_case {
 };
 
 struct kl_floor {
-	bool bytes_auto;
+	bool bytes_auto;               /* `bytes` is kl_contract_bytes() */
 	struct kl_expr *bytes, *flops; /* NULL: none */
 };
 
@@ -69,11 +69,11 @@ struct kl_contract {
 	struct kl_dims dims;              /* the case */
 	const struct kl_languages *known; /* table that `language` comes from; borrowed */
 	const struct kl_language *language;
-	char *entry;      /* the function that is called; NULL: there is none */
-	char *launch;     /* the source that is the launch plan; NULL: there is none */
+	char *entry;      /* name of the function that is called; NULL: none */
+	char *launch;     /* path of the source that is the launch plan; NULL: none */
 	char *arch, *std; /* of CUDA host code: "sm_90a", "c++17"; otherwise NULL */
 	struct kl_strvec sources, flags;
-	struct kl_strvec headers; /* sets that the sources include (backend/headers.h) */
+	struct kl_strvec headers; /* sets of headers that sources include (backend/headers.h) */
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
 	struct kl_expr **domain;
@@ -87,59 +87,59 @@ struct kl_contract {
 	char *oracle_entry, *oracle_launch;
 	json_t *accept;          /* array of rules, each naming its output, as in a job */
 	json_t *exact, *bands;   /* arrays of {arg: canonical fill} */
-	struct kl_values values; /* inputs that are no ordinary numbers */
+	struct kl_values values; /* which of NaN, infinity and denormals are undefined as inputs */
 	bool deterministic;
-	char *baseline; /* NULL: none */
+	char *baseline; /* name of the baseline; NULL: none */
 	struct kl_floor floor;
 	int64_t arena_mib, call_s;
 };
 
 int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len);
-/** The same with the languages in `known` instead of kl_languages; `known` must outlive *out. */
+/** As kl_contract_parse, with `known` in place of kl_languages; `known` must outlive `*out`. */
 int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *known,
 			 const char *name, const char *text, size_t len);
 void kl_contract_free(struct kl_contract *contract);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
 
-/** Index of the argument with this name, or -1. */
+/** Return the index of the argument with this name, or -1. */
 int kl_contract_arg(const struct kl_contract *contract, const char *name);
-/** The names of the dims for kl_expr_parse(); borrowed. */
+/** Return the names of the dims for kl_expr_parse(); borrowed. */
 struct kl_expr_names kl_contract_names(const struct kl_contract *contract);
 
 /**
- * The points of a job: first the cases ("case0" ...), then the `also` points ("also0" ...). `id`
- * gets the point's id: 32 bytes, or NULL.
+ * Return the number of points of a job, and the i-th point: first the cases, then the `also`
+ * points. `id` (32 bytes, or NULL) is set to the point's id: "case0", ..., "also0", ...
  */
 size_t kl_contract_npoints(const struct kl_contract *contract);
 const struct kl_dims *kl_contract_point(const struct kl_contract *contract, size_t i, char *id);
 
 /**
  * Check that a point lies in the domain. KL_ENO: it does not; the message has the condition that
- * fails. Another error: a condition cannot be evaluated.
+ * fails. Other errors: a condition cannot be evaluated.
  */
 int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_dims *dims);
 /**
- * Read a point, "M=3,N=7" with a value for every dim, and check that it lies in the domain. The text
- * has `len` bytes. KL_EUSAGE: it is no such point.
+ * Read a point from `len` bytes of text, such as "M=3,N=7", with a value for every dim. KL_EUSAGE:
+ * the text has another form, or the point is not in the domain.
  */
 int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,
 			  size_t len);
-/** Extents of an argument at a point. KL_EINVALID: one of them is less than 1. */
+/** Compute the extents of an argument at a point. KL_EINVALID: an extent is less than 1. */
 int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
 		      const struct kl_dims *dims);
-/** Bytes of a tensor argument at a point. KL_EINVALID: a bad extent, or more than 2^40 bytes. */
+/** Compute a tensor's bytes at a point. KL_EINVALID: a bad extent, or more than 2^40 bytes. */
 int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
 			     const struct kl_dims *dims);
 /**
- * Least number of bytes that a call must move: it reads every input once and writes every output
- * once, so an inout counts twice.
+ * Compute the least number of bytes that a call must move: it reads every input once and writes
+ * every output once, so an inout counts twice.
  */
 int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims);
 
 /**
- * Check that the tensors of each single point fit into half of this machine's memory. KL_ECANNOT
- * names the first point that does not. Parsing does not check this, since a contract that is too
- * large for this machine is still valid.
+ * Check that the tensors of each point, on their own, fit into half of this machine's memory.
+ * KL_ECANNOT: those of a point do not; the message names the point. Parsing does not check this,
+ * since a contract that is too large for this machine is still valid.
  */
 int kl_contract_fits(const struct kl_contract *contract);
 

@@ -6,23 +6,23 @@
 #define MAX_CHOICES 64
 #define MAX_MAGNITUDE 1e300
 
-/* A fill as it is written. */
+/* A fill while it is read. */
 struct reading {
 	enum kl_dtype dtype;
 	const struct kl_expr_names *dims;
 	bool inside_repeat;
-	json_t *fill;           /* canonical, as far as it is read */
-	int map, unit;          /* words; -1: absent */
+	json_t *fill;           /* the part that has been read, in canonical form */
+	int map, unit;          /* indices into `maps` and `units`; -1: absent */
 	double scale;           /* 0: absent */
-	int64_t lower, running; /* -1, 1: absent */
+	int64_t lower, running; /* absent: `lower` is -1, `running` is 1 */
 };
 
 static int read_any(json_t **out, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node, const struct reading *of);
 
-/* --- values ------------------------------------------------------------------------ */
+/* --- reading numbers ---------------------------------------------------------------- */
 
-/* JSON has no NaN and no infinities, and jansson does not always keep -0.0: use words for them. */
+/* Use strings for NaN and infinities, which JSON lacks, and -0.0, which jansson can lose. */
 static json_t *fill_number(double value)
 {
 	if (isnan(value))
@@ -34,7 +34,7 @@ static json_t *fill_number(double value)
 	return json_real(value);
 }
 
-/* Read a number that the type can hold. */
+/* Read a number, and check that the type can hold it. */
 static int read_number(json_t **out, const char *file, const char *key, const struct kl_yaml *node,
 		       enum kl_dtype dtype)
 {
@@ -70,7 +70,7 @@ static bool is_pair(const struct kl_yaml *node)
 	return node->kind == KL_YAML_SEQ && node->n == 2;
 }
 
-/* Read [a, b], two finite numbers of a fill for floats. */
+/* Read [a, b], two finite numbers. The argument must be floating-point. */
 static int read_pair(double values[2], const struct reading *reading, const char *file,
 		     const struct kl_field *field, const struct kl_yaml *node)
 {
@@ -85,9 +85,9 @@ static int read_pair(double values[2], const struct reading *reading, const char
 	return err;
 }
 
-/* --- generators -------------------------------------------------------------------- */
+/* --- reading generators -------------------------------------------------------------- */
 
-/* Set the generator of a fill, which has only one. Takes the reference to `value`. */
+/* Set the generator of a fill. KL_EINVALID: it has one already. Takes the reference to `value`. */
 static int add_generator(struct reading *reading, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node, json_t *value)
 {
@@ -163,7 +163,7 @@ static int read_ints(void *at, const char *file, const struct kl_field *field,
 	if (err < 0)
 		return err;
 	if (values[0] > values[1])
-		return kl_yaml_error(file, node, "'ints' must be [lo, hi] with lo not above hi");
+		return kl_yaml_error(file, node, "'ints' must be [lo, hi] with lo at most hi");
 	return add_generator(at, file, field, node,
 			     json_pack("[II]", (json_int_t)values[0], (json_int_t)values[1]));
 }
@@ -250,7 +250,7 @@ static int read_cauchy(void *at, const char *file, const struct kl_field *field,
 	return err < 0 ? err : read_flag(at, file, field, node);
 }
 
-/* --- a map ------------------------------------------------------------------------- */
+/* --- a fill that is a map ------------------------------------------------------------- */
 
 static const struct kl_value_type normal_value = { .read = read_normal };
 static const struct kl_value_type uniform_value = { .read = read_uniform };
@@ -345,7 +345,7 @@ static int read_map(json_t **out, const char *file, const struct kl_field *field
 	return 0;
 }
 
-/* --- a word ------------------------------------------------------------------------ */
+/* --- a fill that is a word ------------------------------------------------------------ */
 
 static const char *const words[] = {
 	"normal", "uniform", "zeros", "ones", "one-hot", "cauchy", NULL,
@@ -378,7 +378,7 @@ static int read_any(json_t **out, const char *file, const struct kl_field *field
 					   read_word(out, file, field, node, of);
 }
 
-/* --- for others -------------------------------------------------------------------- */
+/* --- public functions ----------------------------------------------------------------- */
 
 int kl_fill_read(json_t **out, const char *file, const struct kl_field *field,
 		 const struct kl_yaml *node, enum kl_dtype dtype, const struct kl_expr_names *dims)

@@ -8,11 +8,11 @@
 #include "text/schema.h"
 
 /*
- * fill - how an input's values are drawn, in canonical form. See
- * docs/formats.md, "Job and result": {"normal":[0.0,1.0],"map":"exp","scale":0.5}.
+ * fill - reads how an input's values are drawn, and converts it to canonical form. An example of
+ * that is {"normal":[0.0,1.0],"map":"exp","scale":0.5} (docs/formats.md, "Job and result").
  *
  * In a contract, the value of `index` is an expression, which is kept as text. kl_fill_resolve()
- * replaces it by numbers when a job is built.
+ * replaces the expression by a value when a job is built.
  */
 
 /**
@@ -22,18 +22,19 @@
 int kl_fill_read(json_t **out, const char *file, const struct kl_field *field,
 		 const struct kl_yaml *node, enum kl_dtype dtype, const struct kl_expr_names *dims);
 
-/** The default fill: standard normal; NULL for an integer type, which has no default. */
+/** Return the default fill: standard normal; NULL for an integer type, which has no default. */
 json_t *kl_fill_default(enum kl_dtype dtype);
 
 /**
- * Has the fill `map`, `unit`, `lower` or `running`? Scaling its values would change its meaning.
+ * Does the fill have `map`, `unit`, `lower` or `running`? Scaling its values would change what they
+ * mean.
  */
 bool kl_fill_is_shaped(const json_t *fill);
 
-/** The text of the fill's `index` expression, which can be inside `repeat`; NULL: it has none. */
+/** Return the text of the fill's `index` expression, also inside `repeat`; NULL: there is none. */
 const char *kl_fill_index(const json_t *fill);
 
-/** A copy with `value` instead of the `index` expression; the caller keeps its own reference. */
+/** Return a copy with `value` in place of the `index` expression. Takes no reference to `value`. */
 json_t *kl_fill_resolve(const json_t *fill, json_t *value);
 
 #endif

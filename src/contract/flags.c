@@ -9,9 +9,9 @@
 #include "base/mem.h"
 
 /*
- * One allow-list for GCC and Clang. Every other flag is refused, so a new option of a compiler
- * cannot be used to escape. No flag in the list names a file, loads code, runs another program or
- * writes a file.
+ * One allow-list for GCC and Clang. Every other flag is refused, so that new options of compilers
+ * cannot be abused. No flag in the list names a file, loads code, runs another program or writes a
+ * file.
  */
 #define MAX_FLAG 128
 
@@ -22,8 +22,8 @@ static const char *const exact[] = {
 };
 
 /*
- * Names after -f or -fno-. Those that change the form of the object (plt, pic, common,
- * instrumentation, lto) are missing: only the backend sets them.
+ * Names after -f or -fno-. Flags that change the form of the object (plt, pic, common,
+ * instrumentation, lto) are left out, since only the backend sets them.
  */
 static const char *const codegen[] = {
 	"fast-math",
@@ -85,7 +85,7 @@ static const char *const codegen[] = {
 	"delete-null-pointer-checks",
 };
 
-/* -f<name>=<word or number> */
+/* flags of the form -f<name>=<word or number>, up to the '=' and without the '-' */
 static const char *const valued[] = {
 	"ffp-contract",     "fvect-cost-model", "fsimd-cost-model", "finline-limit",
 	"falign-functions", "falign-loops",     "falign-jumps",     "fexcess-precision",
@@ -137,7 +137,7 @@ static bool in_list(const char *const *list, size_t n, const char *text)
 }
 #define IN(list, s) in_list(list, KL_ARRAY_SIZE(list), s)
 
-/* True for "-<letter>name" and "-<letter>no-name" with a name of the list. */
+/* Is the flag "-<letter><name>" or "-<letter>no-<name>", with a name in the list? */
 static bool is_switch(const char *flag, char letter, const char *const *list, size_t n)
 {
 	if (flag[0] != '-' || flag[1] != letter)
@@ -160,7 +160,7 @@ static bool is_valued(const char *flag)
 	return false;
 }
 
-/* -DNAME or -DNAME=simple: a number or a word, nothing that expands or calls. */
+/* Accept -DNAME and -DNAME=value with a number or a word, but no expression or call. */
 static bool is_define(const char *flag)
 {
 	const char *text = flag + 2;
@@ -188,7 +188,7 @@ static bool is_warning(const char *flag)
 		return false;
 	if (strlen(flag) < 4)
 		return false;
-	if (!strncmp(flag, "-Werror", 7)) /* a newer compiler would refuse what passed */
+	if (!strncmp(flag, "-Werror", 7)) /* newer compilers warn of more */
 		return false;
 	return !flag[2 + strspn(flag + 2, "abcdefghijklmnopqrstuvwxyz0123456789-=")];
 }
@@ -212,11 +212,12 @@ int kl_compile_flag_ok(const char *flag)
 	return kl_error(KL_EINVALID, "flag '%s' is not allowed: %s", flag, hint);
 }
 
-/* --- nvcc -------------------------------------------------------------------- */
+/* --- flags of nvcc ------------------------------------------------------------ */
 
 /*
- * The launch plan sets the language standard and the architecture. ptxas has options that read and
- * write files, so only these exact words may be passed to it.
+ * Flags that set the language standard or the architecture are left out: the launch plan, or the
+ * contract of host code, sets these. Options of ptxas are listed in full, since it has others that
+ * read and write files.
  */
 static const char *const nvcc[] = {
 	"-O0",
@@ -243,7 +244,7 @@ static const char *const nvcc[] = {
 	"-extra-device-vectorization",
 };
 
-/* --maxrregcount=16 to 255 */
+/* Accept --maxrregcount= with a number from 16 to 255. */
 static bool is_register_limit(const char *flag)
 {
 	static const char name[] = "--maxrregcount=";
@@ -266,8 +267,8 @@ int kl_compile_flag_ok_cuda(const char *flag)
 	if (strstr(flag, "arch") || strstr(flag, "gencode") || strstr(flag, "std"))
 		return kl_error(
 			KL_EINVALID,
-			"flag '%s' is not allowed: set architecture and standard in the launch "
-			"plan ('compile')",
+			"flag '%s' is not allowed: set the architecture and standard in the launch "
+			"plan ('compile') or, for host code, with 'arch' and 'std'",
 			flag);
 	return kl_error(
 		KL_EINVALID,

@@ -3,13 +3,12 @@
 #define KL_CONTRACT_FLAGS_H
 
 /*
- * flags - the compiler flags that a contract may ask for, as an allow-list (docs/formats.md,
- * "flags").
+ * flags - checks a contract's compiler flags against an allow-list (docs/formats.md, "flags").
  */
 
 /** Check that `flag` is allowed for language c. KL_EINVALID: it is not; the message says why. */
 int kl_compile_flag_ok(const char *flag);
-/** The same for language cuda, whose flags nvcc gets unchanged. */
+/** As kl_compile_flag_ok, for language cuda; nvcc gets these flags unchanged. */
 int kl_compile_flag_ok_cuda(const char *flag);
 
 #endif

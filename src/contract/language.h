@@ -8,8 +8,8 @@
 #include "text/schema.h"
 
 /*
- * language - what a contract of one language may say, as data: a table has a row for each. The
- * rows of backend/backend.h, which point to these, say how kernels are compiled and judged.
+ * language - describes what a contract may contain, in a table with a row for each language. The
+ * rows in backend/backend.h point to these rows, and describe how kernels are compiled and judged.
  *
  *	c->language->name			language of a contract that was read
  *	kl_suffix_in(path, c->language->mains)	is this file compiled by itself?
@@ -20,10 +20,10 @@ struct kl_contract;
 
 /* How to read the section `surface` or `oracle`. */
 struct kl_language_section {
-	const struct kl_schema *schema; /* over struct kl_contract */
+	const struct kl_schema *schema; /* describes members of struct kl_contract */
 	/**
-	 * Sets defaults and checks what the schema cannot; KL_EINVALID with the position. NULL: the
-	 * schema suffices.
+	 * Set defaults, and check what the schema cannot. KL_EINVALID: the message has the
+	 * position. NULL: the schema suffices.
 	 */
 	int (*finish)(struct kl_contract *contract, const struct kl_yaml *section);
 };
@@ -35,24 +35,24 @@ struct kl_language_init {
 };
 
 struct kl_language {
-	const char *name;  /* `language:` */
-	const char *title; /* in messages: "C" */
+	const char *name;  /* value of the key `language` */
+	const char *title; /* name for messages: "C" */
 	/**
-	 * Rows can have the same name: this row is chosen if this boolean key of `surface` is true.
-	 * NULL: it is the first row of its name, the default.
+	 * Boolean key of `surface` that chooses this row if several rows have the same name. NULL:
+	 * this row is the first with its name, and the default.
 	 */
 	const char *variant;
-	const char *const *suffixes; /* of sources */
-	const char *const *mains;    /* of sources that are compiled; the usual one is first */
-	const char *const *texts;  /* of sources that consist of tokens of C; rewriters read them */
-	const char *const *spatch; /* of sources that Coccinelle reads; NULL: none */
-	const char *unit; /* if only one main source may be there: what it is called in messages */
+	const char *const *suffixes; /* suffixes of all sources */
+	const char *const *mains;    /* of sources that are compiled; the usual suffix is first */
+	const char *const *texts;    /* of sources made of C tokens, which rewriters read */
+	const char *const *spatch;   /* of sources that Coccinelle reads; NULL: none */
+	const char *unit; /* if only one main source is allowed: its name in messages; or NULL */
 	/**
-	 * If a kernel's dims are not among its arguments: the code with which it gets a dim, before
-	 * and after the dim's name. NULL: dims are arguments.
+	 * If dims are not arguments: a message's text on how the kernel gets a dim, before and
+	 * after the dim's name. NULL: dims are arguments.
 	 */
 	const char *dims[2];
-	int (*flag_ok)(const char *flag); /* contract/flags.h */
+	int (*flag_ok)(const char *flag); /* checks a compiler flag (contract/flags.h) */
 	const char *const *baselines;
 	struct kl_language_section surface, oracle;
 	const struct kl_language_init *init; /* NULL: `init` does not support the language */
@@ -63,15 +63,15 @@ struct kl_languages {
 	const struct kl_language *row[KL_LANGUAGES_MAX + 1]; /* NULL at the end */
 };
 
-/** The languages of this program. */
+/** The languages that this program supports. */
 extern const struct kl_languages kl_languages;
 extern const struct kl_language kl_language_c, kl_language_cuda, kl_language_cuda_host;
 
-/** The first row with this name, or NULL. */
+/** Return the first row with this name, or NULL. */
 const struct kl_language *kl_language_find(const struct kl_languages *known, const char *name);
-/** The names of the languages, each once, in the table's order, ending with NULL; borrowed. */
+/** List the names of the languages, each once, in the table's order and with NULL at the end. */
 void kl_language_names(const char *out[KL_LANGUAGES_MAX + 1], const struct kl_languages *known);
-/** Does the path end in one of the suffixes? `suffixes` NULL: no. */
+/** Does the path end in one of the suffixes? False if `suffixes` is NULL. */
 bool kl_suffix_in(const char *path, const char *const *suffixes);
 
 /*
@@ -92,9 +92,9 @@ bool kl_suffix_in(const char *path, const char *const *suffixes);
 /* clang-format on */
 extern const struct kl_value_type kl_language_sources, kl_language_oracle_sources;
 extern const struct kl_value_type kl_language_flags;
-/** `entry`: the function by which a kernel is called. */
+/** Type of the key `entry`: name of the function that is called. */
 extern const struct kl_string_type kl_language_entry;
-/** The sections of a language whose kernels are C functions. */
+/** Schemas of `surface` and `oracle` for languages whose kernels are C functions. */
 extern const struct kl_schema kl_language_c_surface, kl_language_c_oracle;
 
 #endif

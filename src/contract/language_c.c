@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* language_c - what a contract of a kernel in C may say: a function, called by its name */
+/* language_c - describes contracts of kernels in C: a kernel is a function, called by its name */
 #include <string.h>
 
 #include "contract/flags.h"

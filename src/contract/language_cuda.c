@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* language_cuda - what a contract of a CUDA kernel may say: launched by a plan or by host code */
+/* language_cuda - describes contracts of CUDA kernels, launched by a launch plan or by host code */
 
 #include "contract/flags.h"
 #include "contract/parts.h"
@@ -7,11 +7,11 @@
 
 #define AT(m) offsetof(struct kl_contract, m)
 
-/* --- a launch plan ------------------------------------------------------------------------- */
+/* --- kernels that a launch plan launches ----------------------------------------------------- */
 
 static const char *const plans[] = { ".yaml", NULL };
 
-/* Set the plan's path, by default the usual name, and check that it is a source of the section. */
+/* Set the plan's path to `usual` if it is not given, and check that it is one of the sources. */
 static int finish_launch(char **launch, const struct kl_contract *contract,
 			 const struct kl_strvec *sources, const char *usual,
 			 const struct kl_yaml *section)
@@ -70,7 +70,7 @@ static const struct kl_schema oracle_schema = {
 	"'oracle'", sizeof(struct kl_contract), oracle_fields, NULL, NULL, NULL,
 };
 
-/* --- host code ----------------------------------------------------------------------------- */
+/* --- kernels that host code launches --------------------------------------------------------- */
 
 static const char *const standards[] = { "c++17", "c++20", NULL };
 
@@ -120,7 +120,7 @@ static const struct kl_schema host_schema = {
 };
 #undef AT
 
-/* --- the rows ------------------------------------------------------------------------------ */
+/* --- rows of the table of languages ---------------------------------------------------------- */
 
 static const char *const suffixes[] = {
 	".cu", ".cuh", ".h", ".inc", ".yaml", ".bin", ".cubin", NULL
@@ -156,7 +156,7 @@ const struct kl_language kl_language_cuda_host = {
 	.mains = mains,
 	.texts = texts,
 	.unit = unit,
-	.dims = { "host code has the dims as kl_dim(", ")" },
+	.dims = { "host code reads a dim with kl_dim(", ")" },
 	.flag_ok = kl_compile_flag_ok_cuda,
 	.baselines = baselines,
 	.surface = { &host_schema, finish_host },

@@ -15,12 +15,12 @@
 /* State while a plan is read. */
 struct reading {
 	const struct kl_contract *c;
-	const char *name; /* of the file, for messages */
+	const char *name; /* path of the plan, for messages */
 	const struct kl_file *file;
 	size_t nfile;
 };
 
-/* --- files -------------------------------------------------------------------- */
+/* --- files that a plan names --------------------------------------------------- */
 
 static const struct kl_file *find_file(const struct reading *reading, const char *path)
 {
@@ -30,7 +30,7 @@ static const struct kl_file *find_file(const struct reading *reading, const char
 	return NULL;
 }
 
-/* Replace a scalar by {hex: "00ff"}. */
+/* Replace a file's name by its contents, as {hex: "00ff"}. */
 static void put_bytes(struct kl_yaml *node, const struct kl_file *file)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf hex = KL_BUF_INIT;
@@ -59,13 +59,13 @@ static int embed_one(const struct reading *reading, struct kl_yaml *node)
 
 static struct kl_yaml *member_of(struct kl_yaml *map, const char *key)
 {
-	/* const is cast away: the tree is the caller's */
+	/* const can be cast away, since the caller may change the tree */
 	return (struct kl_yaml *)(uintptr_t)kl_yaml_get(map, key);
 }
 
 /*
  * Replace the names of `bytes` files by their contents, since the worker does not have the files.
- * The reader of the plan reports values that are not lists of launches.
+ * A value that is not a list of launches is skipped; kl_plan_parse() reports it.
  */
 static int embed_launches(const struct reading *reading, struct kl_yaml *tree, const char *key)
 {
@@ -101,11 +101,12 @@ static int check_artefact(const struct reading *reading, const struct kl_plan *p
 	kl_digest_hex(hex, file->data, file->len);
 	if (strcmp(hex, artefact->sha256))
 		return kl_yaml_error(reading->name, kl_yaml_get(node, "sha256"),
-				     "the digest of '%.64s' is %s", artefact->cubin, hex);
+				     "the digest does not match: '%.64s' has the digest %s",
+				     artefact->cubin, hex);
 	return 0;
 }
 
-/* --- checks --------------------------------------------------------------------- */
+/* --- parsing and checking a plan ------------------------------------------------- */
 
 static int parse_plan(struct kl_plan **out, const struct reading *reading, struct kl_yaml *tree)
 {
@@ -175,7 +176,7 @@ static int refuse_arch(const struct reading *reading, const struct kl_plan *plan
 			     kl_plan_compile(plan)->arch, arch);
 }
 
-/* Use the plan's own architecture, which must run on `arch` (NULL: any); by default, `arch`. */
+/* Use the architecture that the plan names, if its code runs on `arch` (NULL: any), or `arch`. */
 static int choose_arch(struct kl_launch *launch, const struct reading *reading, const char *arch)
 {
 	const char *own = kl_plan_compile(launch->plan)->arch;
@@ -204,7 +205,8 @@ int kl_launch_parse(struct kl_launch **out, const struct kl_contract *contract, 
 	int err;
 
 	if (len > MAX_BYTES)
-		return kl_error(KL_EINVALID, "%s:1:1: larger than %d KiB", name, MAX_BYTES / 1024);
+		return kl_error(KL_EINVALID, "%s:1:1: the launch plan is larger than %d KiB", name,
+				MAX_BYTES / 1024);
 	if ((err = kl_yaml_parse(&tree, name, text, len)) < 0)
 		return err;
 	tree->paths = true;
@@ -219,7 +221,7 @@ int kl_launch_parse(struct kl_launch **out, const struct kl_contract *contract, 
 	return 0;
 }
 
-/* --- a surface's ------------------------------------------------------------------ */
+/* --- reading the plan of a surface or its oracle ------------------------------------ */
 
 static const struct kl_file *plan_file(const struct kl_file *file, size_t n, const char *path)
 {
@@ -229,7 +231,10 @@ static const struct kl_file *plan_file(const struct kl_file *file, size_t n, con
 	KL_BUG("the plan is not one of the surface's files");
 }
 
-/* The candidate's architecture, or NULL. Defects of its plan are reported when that is read. */
+/*
+ * Return the candidate's architecture, or NULL if its plan is invalid, which is reported when that
+ * plan is read. The caller frees.
+ */
 static char *peek_arch(const struct kl_surface *surface)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
@@ -254,7 +259,7 @@ static char *peek_arch(const struct kl_surface *surface)
 	return NULL;
 }
 
-/* With `artefact`, the sources must not have a .cu file; without it, no .cubin file. */
+/* Refuse .cu files among the sources if the plan has an `artefact`, and otherwise .cubin files. */
 static int check_main(const struct kl_launch *launch, const struct kl_strvec *sources,
 		      const char *name)
 {

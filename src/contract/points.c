@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* points - reads a contract's case, domain, performance cases and further sizes */
+/* points - reads a contract's case, domain, performance cases and `also` points */
 
 #include "base/error.h"
 #include "contract/parts.h"
@@ -7,7 +7,7 @@
 
 #define MAX_DIM (1LL << 40)
 
-/* --- expressions ----------------------------------------------------------------- */
+/* --- reading and checking expressions --------------------------------------------- */
 
 int kl_contract_expr_read(struct kl_expr **out, const struct kl_contract *contract,
 			  const struct kl_field *field, const struct kl_yaml *node,
@@ -49,7 +49,7 @@ int kl_contract_expr_check(const struct kl_expr *expr, const struct kl_contract 
 	return 0;
 }
 
-/* --- the case -------------------------------------------------------------------- */
+/* --- reading `case` ---------------------------------------------------------------- */
 
 static void only_case(struct kl_contract *contract)
 {
@@ -101,7 +101,7 @@ const struct kl_schema kl_contract_case = {
 	"'case'", sizeof(struct kl_contract), case_fields, NULL, NULL, NULL,
 };
 
-/* --- the domain ------------------------------------------------------------------ */
+/* --- reading `domain` -------------------------------------------------------------- */
 
 static int read_condition(struct kl_contract *contract, const struct kl_field *field,
 			  const struct kl_yaml *node)
@@ -147,7 +147,7 @@ static void free_domain(void *at)
 
 const struct kl_value_type kl_contract_domain = { .read = read_domain, .release = free_domain };
 
-/* --- points ---------------------------------------------------------------------- */
+/* --- reading `cases` and `also` ---------------------------------------------------- */
 
 /* Read a point: a value for each dim of the contract. It must lie inside the domain. */
 static int read_point(struct kl_dims *out, const struct kl_contract *contract,
@@ -169,7 +169,7 @@ static int read_point(struct kl_dims *out, const struct kl_contract *contract,
 	return 0;
 }
 
-/* A performance case as it is written. */
+/* A performance case as the contract has it. */
 struct timed {
 	const struct kl_contract *contract;
 	struct kl_dims dims;

@@ -9,7 +9,7 @@
 
 #define MAX_PARAMS 32
 
-/* A function definition: tokens [from, name] '(' [open ... close) '{' [body ... end). */
+/* Token indices of a function definition: [from, name] '(' [open, close) ')' '{' [body, end). */
 struct found {
 	size_t from, name, open, close, body, end;
 	bool is_static;
@@ -50,9 +50,9 @@ static size_t skip_attribute(const struct kl_tokens *tokens, size_t i)
 	return kl_token_skip(tokens, i + 1);
 }
 
-/* --- where functions are ---------------------------------------------------- */
+/* --- finding function definitions ------------------------------------------- */
 
-/* Read one external declaration, and return where the next begins. Fills `found` for a function. */
+/* Read a declaration at file scope into `found`, and return the index of the token after it. */
 static size_t read_declaration(struct found *found, bool *defines, const struct kl_tokens *tokens,
 			       size_t i)
 {
@@ -145,9 +145,9 @@ static int choose_found(const struct found **out, const struct founds *all,
 		chosen = found;
 	}
 	if (!n && entry)
-		return kl_error(KL_ENOTFOUND, "no function '%s' is defined here", entry);
+		return kl_error(KL_ENOTFOUND, "the file defines no function '%s'", entry);
 	if (!n)
-		return kl_error(KL_ENOTFOUND, "no function is defined here that is not static");
+		return kl_error(KL_ENOTFOUND, "the file defines no function, or only static ones");
 	if (n > 1 && !entry) {
 		kl_error(KL_EINVALID, "there are several functions that are not static: %.400s",
 			 names.ptr);
@@ -162,7 +162,7 @@ static int choose_found(const struct found **out, const struct founds *all,
 	return 0;
 }
 
-/* --- parameters --------------------------------------------------------------- */
+/* --- reading parameters -------------------------------------------------------- */
 
 /* clang-format off */
 static const struct { const char *type, *dtype; } types[] = {
@@ -197,7 +197,7 @@ static bool is_qualifier(const struct kl_tokens *tokens, size_t i)
 	return is_one_of(tokens, i, words);
 }
 
-/* Add the extent between one pair of brackets: a name or a number, otherwise "". */
+/* Add the extent between a pair of brackets: a name or a number, or else "". */
 static void add_extent(struct kl_param *param, const struct kl_tokens *tokens, size_t from,
 		       size_t to)
 {
@@ -239,7 +239,7 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 		} else if (kl_token_is(tokens, i, "*")) {
 			stars++;
 		} else if (kl_token_is(tokens, i, "const") || kl_token_is(tokens, i, "__const")) {
-			/* after a star, it is the pointer that is const */
+			/* a const after a star applies to the pointer, not to its target */
 			param->is_const |= !stars;
 		} else if (is_word(tokens, i) && !is_qualifier(tokens, i)) {
 			kl_buf_addf(&type, "%s%.*s", type.len ? " " : "", (int)tokens->t[i].n,
@@ -258,7 +258,7 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 	param->pointer = stars > 0;
 	read_brackets(param, tokens, name + 1, to);
 	param->type = kl_buf_detach(&type);
-	if (stars + (param->extent.n > 0) < 2) /* otherwise it points to pointers */
+	if (stars + (param->extent.n > 0) < 2) /* not a pointer to pointers */
 		param->dtype = dtype_of(param->type);
 	return 0;
 }
@@ -297,11 +297,11 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 	return 0;
 }
 
-/* --- what the body does ------------------------------------------------------- */
+/* --- guessing how the body uses a parameter ------------------------------------ */
 
 /*
- * Does the first use of p[...] read it? "p[i] = x" does not, unless x contains p[...]; "&p[i]" is
- * skipped; any other use (p[i] += x, y = p[i]) does. This is a guess, and the skeleton says so.
+ * Guess if the first use of p[...] reads it. "p[i] = x" does not, unless x contains p[...]; "&p[i]"
+ * is skipped; any other use (p[i] += x, y = p[i]) does. The skeleton says that this is a guess.
  */
 static bool reads_first(const struct kl_tokens *tokens, const struct found *found, const char *name)
 {
@@ -313,7 +313,7 @@ static bool reads_first(const struct kl_tokens *tokens, const struct found *foun
 		after = kl_token_skip(tokens, i + 1);
 		while (kl_token_is(tokens, after, "["))
 			after = kl_token_skip(tokens, after);
-		/* "&p[i]" takes an address: it is unknown how that is used */
+		/* "&p[i]" takes an address, and how that is used is unknown */
 		if (i && kl_token_is(tokens, i - 1, "&"))
 			continue;
 		if (!kl_token_is(tokens, after, "="))

@@ -17,11 +17,11 @@
 struct kl_param {
 	char *name;
 	char *type;              /* as written, without qualifiers: "unsigned char" */
-	const char *dtype;       /* the contract's word for the type; NULL: unknown */
+	const char *dtype;       /* name of the type in contracts; NULL: the type is unknown */
 	bool pointer;            /* *p or p[] */
-	bool is_const;           /* it points to const */
+	bool is_const;           /* a pointer to const */
 	bool read_first;         /* a guess: the body reads p[...] before it writes there */
-	struct kl_strvec extent; /* of p[M][N]: "M", "N"; "" unless a name or a number */
+	struct kl_strvec extent; /* of p[M][N]: "M", "N"; "": neither a name nor a number */
 };
 
 struct kl_proto {
@@ -30,7 +30,7 @@ struct kl_proto {
 	bool returns; /* the return type is not void */
 	struct kl_param *param;
 	size_t n;
-	struct kl_strvec headers; /* #include "..." of the file */
+	struct kl_strvec headers; /* files that the source includes by #include "..." */
 };
 
 /**

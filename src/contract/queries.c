@@ -65,7 +65,7 @@ int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_di
 	return 0;
 }
 
-/* Read one "name=value" of `len` bytes. */
+/* Read the value of one dim from `len` bytes of text, "name=value". */
 static int read_dim(struct kl_dims *out, bool *seen, const struct kl_contract *contract,
 		    const char *text, size_t len)
 {
@@ -83,8 +83,10 @@ static int read_dim(struct kl_dims *out, bool *seen, const struct kl_contract *c
 		out->v[i] = strtoll(equals + 1, NULL, 10);
 		return 0;
 	}
-	return kl_error(KL_EUSAGE, "'%.*s' is no dim of '%s' with a value, or is a second one",
-			(int)(len < 80 ? len : 80), text, contract->workload);
+	return kl_error(
+		KL_EUSAGE,
+		"'%.*s' does not give a dim of '%s' a value (<dim>=<n>), or repeats the dim",
+		(int)(len < 80 ? len : 80), text, contract->workload);
 }
 
 int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,
@@ -119,7 +121,8 @@ static int arg_shape(int64_t *extent, const struct kl_arg *arg, const struct kl_
 		if (err < 0)
 			return kl_error_in(err, "axis %zu of '%s'", i, arg->name);
 		if (extent[i] < 1)
-			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld", i,
+			return kl_error(KL_EINVALID,
+					"axis %zu of '%s' has extent %lld, not 1 or more", i,
 					arg->name, (long long)extent[i]);
 	}
 	return 0;
@@ -151,7 +154,7 @@ int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, s
 	return kl_contract_arg_bytes(out, &contract->arg[arg], dims);
 }
 
-/* The bytes of all tensors at a point; an inout counts `inout` times. */
+/* Add up the bytes of all tensors at a point; an inout counts `inout` times. */
 static int sum_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims,
 		     int inout)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sections - reads what is judged and by what: `surface` and `oracle` of a contract */
+/* sections - reads the sections `surface` and `oracle` of a contract */
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/fs.h"
 #include "contract/parts.h"
 
-/* --- sources ------------------------------------------------------------------------------ */
+/* --- reading `sources` -------------------------------------------------------------------- */
 
 static int check_path(const char *file, const struct kl_yaml *node, const char *key)
 {
@@ -76,7 +76,7 @@ static int read_oracle_sources(void *at, const char *file, const struct kl_field
 	const struct kl_strvec *sources = &contract->oracle_sources;
 	int err = read_files(&contract->oracle_sources, contract->language, file, field, node);
 
-	/* otherwise an edit of the kernel would change the oracle */
+	/* refuse shared sources: an edit of the kernel must not change the oracle */
 	for (size_t i = 0; !err && i < sources->n; i++)
 		if (kl_strvec_has(&contract->sources, sources->v[i]))
 			return kl_yaml_error(
@@ -89,7 +89,7 @@ static int read_oracle_sources(void *at, const char *file, const struct kl_field
 const struct kl_value_type kl_language_sources = { .read = read_sources };
 const struct kl_value_type kl_language_oracle_sources = { .read = read_oracle_sources };
 
-/* --- flags -------------------------------------------------------------------------------- */
+/* --- reading `flags` ---------------------------------------------------------------------- */
 
 static int read_flags(void *at, const char *file, const struct kl_field *field,
 		      const struct kl_yaml *node)
@@ -111,9 +111,9 @@ static int read_flags(void *at, const char *file, const struct kl_field *field,
 
 const struct kl_value_type kl_language_flags = { .read = read_flags };
 
-/* --- the language ------------------------------------------------------------------------- */
+/* --- choosing the language ---------------------------------------------------------------- */
 
-/* `language` determines which other keys are allowed, so it is read first. */
+/* Read `language` of a section before its other keys, since it decides which keys are allowed. */
 static int read_language(const struct kl_language **out, const struct kl_contract *contract,
 			 const struct kl_field *section, const struct kl_yaml *node)
 {
@@ -128,7 +128,7 @@ static int read_language(const struct kl_language **out, const struct kl_contrac
 	return err;
 }
 
-/* Of the rows with the language's name, choose the one whose `variant` key is true, if any. */
+/* Choose the row with the language's name whose `variant` key is true; keep the default if none. */
 static int choose_variant(struct kl_contract *contract, const struct kl_yaml *node)
 {
 	for (size_t i = 0; contract->known->row[i]; i++) {
@@ -149,7 +149,7 @@ static int choose_variant(struct kl_contract *contract, const struct kl_yaml *no
 	return 0;
 }
 
-/* --- the sections ------------------------------------------------------------------------- */
+/* --- reading `surface` and `oracle` ------------------------------------------------------- */
 
 static int read_section(struct kl_contract *contract, const struct kl_language_section *section,
 			const struct kl_yaml *node)

@@ -34,10 +34,14 @@ static int refuse_several(const struct kl_strvec *workloads)
 static int refuse_none(const char *workload)
 {
 	if (workload)
-		return kl_error(KL_ECANNOT, "no contract has the workload '%s' in this state",
-				workload);
-	kl_error(KL_ECANNOT, "no contract (%s) in this state", KL_CONTRACT_FILE);
-	return kl_error_hint(KL_ECANNOT, "'git klineage init <kernel file>' writes one");
+		return kl_error(
+			KL_ECANNOT,
+			"no contract has the workload '%s' in this commit, index or worktree",
+			workload);
+	kl_error(KL_ECANNOT, "no contract (%s) in this commit, index or worktree",
+		 KL_CONTRACT_FILE);
+	return kl_error_hint(KL_ECANNOT,
+			     "to write a contract, run 'git klineage init <kernel file>'");
 }
 
 int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload)
@@ -52,18 +56,18 @@ int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const c
 	for (size_t i = 0; i < dirs.n; i++) {
 		if (workload ? strcmp(names.v[i], workload) != 0 : !is_below(dirs.v[i], prefix))
 			continue;
-		/* choose the innermost directory around the user */
+		/* choose the innermost directory that contains the current directory */
 		if (!found || strlen(dirs.v[i]) > strlen(dirs.v[best]))
 			best = i;
 		found++;
 	}
 	if (workload && found > 1)
 		return kl_error(KL_EINVALID,
-				"workload '%s' has %zu contracts in this state; "
-				"give each its own name",
+				"the workload '%s' has %zu contracts in this commit, index or "
+				"worktree; give each contract a workload of its own",
 				workload, found);
 	if (!found && !workload && dirs.n == 1)
-		found = 1; /* best is 0: the only one */
+		found = 1; /* `best` is 0, the index of the only contract */
 	if (!found)
 		return dirs.n && !workload ? refuse_several(&names) : refuse_none(workload);
 	*out = kl_strdup(dirs.v[best]);
@@ -78,7 +82,7 @@ static int find_parent(struct kl_selection *selection, struct kl_repo *repo, con
 
 	if (err == KL_EINTR || err == KL_EIO)
 		return err;
-	kl_error_clear(); /* it is absent or cannot be read: nothing to compare with */
+	kl_error_clear(); /* a surface that is absent or cannot be read is not a parent */
 	if (!err && !strcmp(surface->contract_digest, selection->candidate->contract_digest) &&
 	    strcmp(surface->digest, selection->candidate->digest))
 		selection->parent = kl_steal(&surface);
@@ -97,7 +101,7 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 		if (err < 0 || !n)
 			return err;
 		err = kl_repo_tree_of(&tree, repo, &parents[0]);
-		if (err == KL_ENOTFOUND) { /* a shallow clone ends here */
+		if (err == KL_ENOTFOUND) { /* a shallow clone lacks the parent */
 			kl_error_clear();
 			return 0;
 		}
@@ -114,7 +118,7 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 	return err < 0 ? err : find_parent(selection, repo, &tree);
 }
 
-/* The tree of the index or, if it has none, that of HEAD. */
+/* Get the tree of the index or, if the index cannot be written as a tree, of HEAD. */
 static int tracked_tree(git_oid *out, struct kl_repo *repo)
 {
 	git_oid head;
@@ -127,8 +131,8 @@ static int tracked_tree(git_oid *out, struct kl_repo *repo)
 }
 
 /*
- * Directory of the contract in the worktree. Without `workload`, files are searched from the user's
- * directory upward first.
+ * Find the contract's directory in the worktree. Without `workload`, search the current directory
+ * and those above it first, so that a contract that is not tracked is found as well.
  */
 static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 {
@@ -169,8 +173,7 @@ static int from_worktree(struct kl_selection *selection, struct kl_repo *repo, c
 	int err;
 
 	if (!kl_repo_worktree(repo))
-		return kl_error(KL_EINVALID,
-				"this repository is bare: it has no worktree to judge");
+		return kl_error(KL_EINVALID, "cannot judge the worktree: this repository is bare");
 	err = worktree_dir(&dir, repo, workload);
 	if (err < 0)
 		return err;

@@ -40,7 +40,7 @@ static bool is_wide(const struct kl_param *param)
 	return !strcmp(param->dtype, "i64") || !strcmp(param->dtype, "u64");
 }
 
-/* --- pieces of the contract -------------------------------------------------- */
+/* --- writing parts of the contract --------------------------------------------- */
 
 static const struct kl_param *find_dim(const struct kl_proto *proto, const char *name)
 {
@@ -76,14 +76,14 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 	case USE_DIM:
 		kl_buf_addf(buf, "kind: dim%s}", is_wide(param) ? "" : ", dtype: i32");
 		if (param->dtype[0] == 'u')
-			kl_buf_addf(buf, "    # %s here: called with values from 0", param->type);
+			kl_buf_addf(buf, "    # %s in the kernel: values start at 0", param->type);
 		break;
 	case USE_SCALAR:
 		kl_buf_addf(buf, "kind: scalar, dtype: %s, value: TODO}", param->dtype);
 		break;
 	case USE_UNKNOWN:
-		kl_buf_addf(buf, "kind: TODO}    # '%s%s' is no type a contract knows", param->type,
-			    param->pointer ? " *" : "");
+		kl_buf_addf(buf, "kind: TODO}    # contracts do not have the type '%s%s'",
+			    param->type, param->pointer ? " *" : "");
 		break;
 	default:
 		kl_buf_addf(buf, "kind: %s, dtype: %s, shape: [",
@@ -97,16 +97,17 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 			kl_buf_addf(buf, ", fill: %s", is_float(param) ? "normal" : "TODO");
 		kl_buf_adds(buf, "}");
 		if (!strcmp(param->dtype, "u16"))
-			kl_buf_adds(buf, "    # or f16, bf16, if that is what it stores");
+			kl_buf_adds(buf, "    # or f16 or bf16, if the tensor stores those");
 		else if (use == USE_INOUT)
-			kl_buf_adds(buf, "    # inout: it seems to be read first; out, if not");
+			kl_buf_adds(buf,
+				    "    # seems to be read before it is written; if not: out");
 	}
 	kl_buf_adds(buf, "\n");
 }
 
 /*
  * List the dims: "n: TODO, m: TODO". If no parameter is a dim, use "size", since a contract needs
- * one.
+ * at least one dim.
  */
 static char *dims_with(const struct kl_proto *proto, const char *sep, const char *const *values,
 		       size_t nvalues)
@@ -178,7 +179,7 @@ static char *sources_of(const struct kl_language *language, const struct kl_prot
 	return kl_buf_detach(&buf);
 }
 
-/* The first float input, as an example of a band. */
+/* Return the name of the first floating-point input, for the example of a band. */
 static const char *example_input(const struct kl_proto *proto)
 {
 	for (size_t i = 0; i < proto->n; i++)
@@ -187,7 +188,7 @@ static const char *example_input(const struct kl_proto *proto)
 	return "x";
 }
 
-/* --- the oracle ------------------------------------------------------------------ */
+/* --- writing parts of the oracle --------------------------------------------------- */
 
 static char *oracle_prototype(const struct kl_proto *proto)
 {
@@ -206,9 +207,9 @@ static char *oracle_prototype(const struct kl_proto *proto)
 	return kl_buf_detach(&buf);
 }
 
-/* --- all of it ------------------------------------------------------------------- */
+/* --- writing contract and oracle from the templates -------------------------------- */
 
-/* Make a slug of a name: "conv2d-nhwc" of "Conv2D_nhwc". The result can be invalid. */
+/* Make a slug from a name: "conv2d-nhwc" from "Conv2D_nhwc". The result can be invalid. */
 static char *slug_of(const char *name)
 {
 	char *text = kl_strndup(name, 64);
@@ -218,7 +219,7 @@ static char *slug_of(const char *name)
 	return text;
 }
 
-/* Find the language of the file by its suffix; KL_EINVALID: none with a kl_language.init has it. */
+/* Find the language by the file's suffix. KL_EINVALID: `init` supports no language with it. */
 static int find_language(const struct kl_language **out, const char *leaf)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
@@ -299,8 +300,8 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
 	/*
-	 * the first is 61, not less: the noise rule compares root mean squares, and those of a few
-	 * elements differ by chance
+	 * the first is not below 61: the noise rule compares root mean squares, which differ by
+	 * chance if there are only a few elements
 	 */
 	static const char *const odds[] = { "61", "13", "5", "31", "3", "11" };
 	static const char *const example[] = { "..." };
@@ -349,7 +350,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if (workload && !kl_name_is_slug(workload))
 		return kl_error(
 			KL_EINVALID,
-			"'%s' is not a valid workload name ([a-z0-9][a-z0-9._-]*, at most 64)",
+			"'%s' is not a valid workload name ([a-z0-9][a-z0-9._-]*, up to 64 bytes)",
 			workload);
 	err = kl_proto_read(&proto, text, len, entry);
 	if (!err)

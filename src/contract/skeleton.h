@@ -8,7 +8,7 @@
 
 /*
  * skeleton - writes a first contract and oracle from a kernel's prototype (templates/init). Where
- * only the author knows a value (extents, sizes, the meaning), they have the word TODO, and such a
+ * only the author knows a value (extents, sizes, the meaning), both have the word TODO, and such a
  * contract does not parse. Only languages with kl_language.init are supported.
  *
  *	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
@@ -18,7 +18,7 @@ struct kl_skeleton {
 	struct kl_buf contract; /* klineage.yaml */
 	struct kl_buf oracle;
 	const char *oracle_name; /* name of the oracle's file: "oracle.c"; borrowed */
-	char *prototype;         /* on one line, printable */
+	char *prototype;         /* the kernel's prototype on one line, printable */
 	size_t todo;             /* number of TODOs in the contract, except in comments */
 };
 
@@ -28,10 +28,10 @@ struct kl_skeleton {
 	}
 
 /**
- * Write both from `text`, the contents of the kernel's file; `leaf` is that file's name without a
- * directory. `entry` NULL: the only function that is not static. `workload` NULL: named after the
- * entry. KL_ENOTFOUND: there is no such function. KL_EINVALID: there are several, its prototype
- * cannot be read, or a name cannot be used in a contract.
+ * Write a contract and an oracle from `text`, the contents of the kernel's file; `leaf` is that
+ * file's name without a directory. `entry` NULL: the only function that is not static. `workload`
+ * NULL: named after the entry. KL_ENOTFOUND: there is no such function. KL_EINVALID: there are
+ * several functions, the prototype cannot be read, or a name cannot be used in a contract.
  */
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
 		     const char *entry, const char *workload);

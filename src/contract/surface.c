@@ -40,7 +40,7 @@ static void digest_file(struct kl_digest *digest, const struct kl_file *file)
 {
 	char field[64];
 
-	/* only git's two modes, so that a tree and the worktree give the same digest */
+	/* use only git's two modes, so that a tree and the worktree give the same digest */
 	snprintf(field, sizeof(field), "%o", file->mode & 0111 ? 0100755 : 0100644);
 	kl_digest_adds(digest, field);
 	kl_digest_adds(digest, file->path);
@@ -58,7 +58,7 @@ static void digest_sources(struct kl_surface *surface)
 	kl_digest_end(digest, surface->digest);
 }
 
-/* klineage.yaml is added between the oracle's files, in the order of paths. */
+/* Digest klineage.yaml and the oracle's files in the order of their paths. */
 static void digest_contract(struct kl_surface *surface)
 {
 	struct kl_digest *digest = kl_digest_new();
@@ -76,7 +76,7 @@ static void digest_contract(struct kl_surface *surface)
 	kl_digest_end(digest, surface->contract_digest);
 }
 
-/* --- assembling ------------------------------------------------------------ */
+/* --- reading a surface ------------------------------------------------------- */
 
 static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *paths,
 		      kl_surface_reader read, void *payload)
@@ -97,8 +97,11 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 			return err;
 		total += file->len;
 		if (total > KL_SURFACE_MAX_TOTAL)
-			return kl_error(KL_EINVALID, "the sources are together larger than %d MiB",
-					KL_SURFACE_MAX_TOTAL >> 20);
+			return kl_error(
+				KL_EINVALID,
+				"the sources, or the oracle's files, are larger than %d MiB in "
+				"total",
+				KL_SURFACE_MAX_TOTAL >> 20);
 	}
 	return 0;
 }
@@ -130,7 +133,7 @@ int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, c
 	return 0;
 }
 
-/* --- from a directory -------------------------------------------------------- */
+/* --- reading files from a directory -------------------------------------------- */
 
 /*
  * Open `path` below `root` component by component, so that no symlink is followed, not even one
@@ -188,7 +191,7 @@ int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *k
 	KL_AUTO(kl_freep) char *contract = kl_fs_join(root, KL_CONTRACT_FILE);
 
 	if (!kl_fs_exists(contract))
-		return kl_error(KL_ENOTFOUND, "no contract '%s'", contract);
+		return kl_error(KL_ENOTFOUND, "there is no contract '%s'", contract);
 	return kl_surface_read(out, known, dir, read_below, read_below, root);
 }
 
@@ -197,7 +200,7 @@ int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *d
 	return kl_surface_from_dir_in(out, &kl_languages, path, dir);
 }
 
-/* --- editing ------------------------------------------------------------------- */
+/* --- making copies with other sources -------------------------------------------- */
 
 static void file_copy(struct kl_file *to, const struct kl_file *from)
 {
@@ -264,9 +267,9 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 	return 0;
 }
 
-/* --- another contract ---------------------------------------------------------- */
+/* --- making copies with another contract or oracle -------------------------------- */
 
-/* A surface in memory that is read again with some files replaced. */
+/* A surface in memory, from which a copy is read with some files replaced. */
 struct shown {
 	const struct kl_surface *surface;
 	const struct kl_file *contract;

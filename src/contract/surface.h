@@ -9,8 +9,8 @@
 #include "text/digest.h"
 
 /*
- * surface - the kernel sources that are judged, in memory. It also has the contract and the
- * oracle's files. All are read from a tree of git or from a directory.
+ * surface - holds in memory the kernel sources that are judged. It also has the contract and the
+ * oracle's files. All files are read from a tree of git or from a directory.
  *
  * There are two digests (docs/formats.md): `digest` of the sources, and `contract_digest` of
  * klineage.yaml and the oracle's files. Each covers the mode, the path relative to the contract,
@@ -37,32 +37,34 @@ struct kl_surface {
 	char contract_digest[KL_DIGEST_HEX];
 };
 
-/** From the contract at `dir`/klineage.yaml in a tree. KL_ENOTFOUND: no contract in that tree. */
+/** Read the surface of the contract `dir`/klineage.yaml in a tree. KL_ENOTFOUND: no contract. */
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *dir);
-/** The same, but sources are not read: each is empty, even one that the tree lacks. */
+/**
+ * As kl_surface_from_tree, but without reading sources: each is empty, even if the tree lacks it.
+ */
 int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		    const char *dir);
-/** From the directory `dir` below `path` (the worktree, an exported state); errors as above. */
+/** Read a surface from the directory `dir` below `path` (a worktree); errors as above. */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
-/** The same with the languages in `known`, which copies of the surface use, too. */
+/** As kl_surface_from_dir, with the languages in `known`, also for copies of the surface. */
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
 			   const char *path, const char *dir);
 /**
- * A copy with some sources replaced; an edit with mode 0 keeps the file's mode. KL_EINVALID: a path
- * is not one of the sources, or a file is too large.
+ * Make a copy with some sources replaced; an edit with mode 0 keeps the file's mode. KL_EINVALID: a
+ * path is not one of the sources, or a file is too large.
  */
 int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 		    const struct kl_file *edit, size_t n);
 /**
- * A copy with another text of the contract. KL_EINVALID: the text is not a valid contract.
- * KL_ENOTFOUND: it names a file that the surface does not have.
+ * Make a copy with another text of the contract. KL_EINVALID: the text is not a valid contract.
+ * KL_ENOTFOUND: the contract names a file that the surface does not have.
  */
 int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *surface,
 			     const char *text, size_t len);
 /**
- * A copy with some of the oracle's files replaced. KL_EINVALID: a path is not one of the oracle's
- * files, or a file is too large.
+ * Make a copy with some of the oracle's files replaced. KL_EINVALID: a path is not one of the
+ * oracle's files, or a file is too large.
  */
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);

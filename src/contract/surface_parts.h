@@ -5,7 +5,7 @@
 #include "contract/surface.h"
 
 /*
- * surface_parts - the common part of kl_surface_from_dir() and kl_surface_from_tree(). They differ
+ * surface_parts - declares what kl_surface_from_dir() and kl_surface_from_tree() share. They differ
  * only in how they read a file.
  */
 #define KL_SURFACE_MAX_FILE (4 << 20)
@@ -17,7 +17,7 @@
  */
 typedef int (*kl_surface_reader)(struct kl_file *file, const char *path, size_t max, void *payload);
 
-/** Read a surface: the sources by `source`, the contract and the oracle's files by `read`. */
+/** Read a surface: `source` reads its sources, `read` its contract and the oracle's files. */
 int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,
 		    kl_surface_reader read, kl_surface_reader source, void *payload);
 

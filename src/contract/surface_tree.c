@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface_tree - reads kernel sources from a tree of git, and finds the contracts in one */
+/* surface_tree - reads surfaces from a tree of git, and lists the contracts in a tree */
 #include <string.h>
 
 #include "base/error.h"
@@ -74,7 +74,7 @@ int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid
 }
 
 /*
- * The directory of a contract: "a/b" for "a/b/klineage.yaml". NULL: the path is not a contract's.
+ * Return a contract's directory: "a/b" for "a/b/klineage.yaml". NULL: the path has another name.
  */
 static char *contract_dir(const char *path)
 {
@@ -85,7 +85,7 @@ static char *contract_dir(const char *path)
 	return slash ? kl_strndup(path, (size_t)(slash - path)) : kl_strdup("");
 }
 
-/* Read the workload of a contract; "" if it does not parse, since it is listed all the same. */
+/* Read the workload of a contract; "" if it does not parse, as it is listed in any case. */
 static int read_workload(char **out, struct kl_repo *repo, const struct kl_blob *blob)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

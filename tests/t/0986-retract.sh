@@ -119,7 +119,7 @@ test_expect_success 'only a signer whom a list names is told as the signer' '
 test_expect_success 'what cannot be retracted' '
 	note >lines && git -C r notes --ref=klineage/gate show HEAD | grep "\"retract\"" | tail -1 >back && exits 128 retract "$(member id back)" 2>err &&
 	says "is itself a retraction" err && exits 128 retract 1234567 2>err && says "no event 1234567" err &&
-	exits 128 retract 123 2>err && says "not the id of an event" err && exits 128 retract "../../x" 2>err && says "not the id" err &&
+	exits 128 retract 123 2>err && says "not an event id" err && exits 128 retract "../../x" 2>err && says "not an event id" err &&
 	exits 129 retract "$id" HEAD && exits 129 retract "$id" --porcelain && exits 129 retract "$id" --import x &&
 	(cd r && exits 129 git klineage gate --reason x) && note >after && test_cmp lines after &&
 	exits 128 retract "$id" --reason "$(printf "a\\377b")" 2>err && says "reason" err

@@ -221,7 +221,7 @@ static void size_is_bounded(void **state)
 	struct kl_contract *contract;
 
 	memset(big, '#', KL_CONTRACT_MAX_BYTES + 1);
-	assert_error(KL_EINVALID, "k:1:1: larger than 256 KiB",
+	assert_error(KL_EINVALID, "k:1:1: the contract is larger than 256 KiB",
 		     kl_contract_parse(&contract, "k", big, KL_CONTRACT_MAX_BYTES + 1));
 }
 

@@ -95,10 +95,10 @@ static void what_cannot_be_read_is_said(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *text, *entry; int kind; const char *message; } rows[] = {
-		{ "", NULL, KL_ENOTFOUND, "no function is defined here" },
-		{ "int x;", NULL, KL_ENOTFOUND, "no function is defined here" },
-		{ "void f(int n);", NULL, KL_ENOTFOUND, "no function is defined here" },
-		{ "static void f(int n) {}", NULL, KL_ENOTFOUND, "no function is defined here" },
+		{ "", NULL, KL_ENOTFOUND, "the file defines no function" },
+		{ "int x;", NULL, KL_ENOTFOUND, "the file defines no function" },
+		{ "void f(int n);", NULL, KL_ENOTFOUND, "the file defines no function" },
+		{ "static void f(int n) {}", NULL, KL_ENOTFOUND, "the file defines no function" },
 		{ "void f(int n) {}", "g", KL_ENOTFOUND, "no function 'g'" },
 		{ "static void f(int n) {}", "f", KL_EINVALID, "'f' is static" },
 		{ "void f(int n) {} void g(int n) {}", NULL, KL_EINVALID, "several functions that are not static: f, g" },
@@ -228,7 +228,7 @@ static void nothing_but_plain_text_is_copied(void **state)
 
 	assert_ok(kl_skeleton_make(&sk, "k.c", text, strlen(text), NULL, NULL));
 	assert_contains(sk.contract.ptr, "sources: [k.c, ok/x.h]");
-	assert_contains(sk.contract.ptr, "'my?_t *' is no type");
+	assert_contains(sk.contract.ptr, "do not have the type 'my?_t *'");
 	assert_contains(sk.contract.ptr, "shape: [TODO]");
 	for (const char *string = sk.contract.ptr; *string; string++)
 		assert_true((*string >= 0x20 && *string < 0x7f) || *string == '\n');

@@ -198,7 +198,7 @@ static const struct row chain[] = {
 	{ "compile: {arch: sm_90}", "artefact: {cubin: ^d.cubin, arch: sm_90, sha256: "
 	  "0123456789012345678901234567890123456789012345678901234567890123}", "'d.cubin' is not one of the sources" },
 	{ "compile: {arch: sm_90}", "artefact: {cubin: params.bin, arch: sm_90, sha256: "
-	  "^\"0123456789012345678901234567890123456789012345678901234567890123\"}", "the digest of 'params.bin' is" },
+	  "^\"0123456789012345678901234567890123456789012345678901234567890123\"}", "'params.bin' has the digest" },
 	{ "klineage-launch: 1\ncompile: {arch: sm_90}\n", "^klineage-launch: 1\n", "'arch' is missing in "
 	 "'compile'" },
 };
