@@ -62,7 +62,8 @@ static void what_is_put_is_got(void **state)
 	KL_AUTO(kl_event_freep) struct kl_event *other = event("s"), *back = NULL, *again = NULL;
 
 	fixture_open(&fixture, "put");
-	assert_error(KL_ENOTFOUND, "not yet judged", kl_cache_get(&back, fixture.repo, &fixture.key));
+	assert_error(KL_ENOTFOUND, "not yet judged",
+		     kl_cache_get(&back, fixture.repo, &fixture.key));
 	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
 	assert_ok(kl_cache_get(&back, fixture.repo, &fixture.key));
 	assert_same(back, other);
