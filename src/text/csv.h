@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_TEXT_CSV_H
+#define KL_TEXT_CSV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/*
+ * csv - reads comma-separated values (RFC 4180) of an untrusted file, one row at a time.
+ *
+ * A field can be quoted, a quote within it is doubled, and a quoted field can have newlines. Lines
+ * can end with CR LF. A byte order mark at the start and blank lines are skipped.
+ *
+ *	KL_AUTO(kl_csv_release) struct kl_csv csv;
+ *
+ *	kl_csv_start(&csv, "bill.csv", text, len);
+ *	while ((more = kl_csv_next(&csv)) > 0)
+ *		... kl_csv_field(&csv, 2) ...
+ */
+#define KL_CSV_FIELDS 256             /* of a row, at most */
+#define KL_CSV_ROW ((size_t)64 << 10) /* bytes of a row, at most */
+
+struct kl_csv {
+	const char *name; /* of the file, for messages; borrowed, as is the text */
+	const char *at, *end;
+	int64_t line, next_line; /* where this row begins, and the next one; from 1 */
+	struct kl_buf text;      /* the fields of this row, each ended by NUL */
+	size_t field[KL_CSV_FIELDS];
+	size_t n; /* number of fields of this row */
+};
+
+void kl_csv_start(struct kl_csv *out, const char *name, const char *text, size_t len);
+void kl_csv_release(struct kl_csv *csv);
+
+/**
+ * Read the next row. Returns 1 for a row and 0 at the end. KL_EINVALID: the row is malformed or too
+ * long; the message begins with "<name>:<line>".
+ */
+int kl_csv_next(struct kl_csv *csv);
+
+/** The field with index `i` of this row, valid until the next one is read; "" if there is none. */
+const char *kl_csv_field(const struct kl_csv *csv, size_t i);
+
+#endif
