@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "cmd/chat_probe.h"
+#include "cmd/chat_reconcile.h"
 #include "cmd/chat_settle.h"
 #include "cmd/cli/listing.h"
 #include "cmd/cli/opt.h"
@@ -15,6 +16,7 @@
 #include "model/conversation.h"
 #include "model/money.h"
 #include "model/provider/usage.h"
+#include "model/reconciliation.h"
 #include "model/recording.h"
 #include "model/turn.h"
 
@@ -26,6 +28,8 @@ static const char synopsis[] = "chat log [--json | --porcelain | -z] [<workload>
 			       "chat cost [--json | --porcelain | -z] [--no-bars] [<workload>]\n"
 			       "chat settle [--json] [--cost <usd>] <workload>[/<name>[/<phase>]]\n"
 			       "chat settle [--json] --correct <id> --cost <usd> <workload>\n"
+			       "chat reconcile [--json] [--model <prefix>] --from <file> "
+			       "[<workload>]\n"
 			       "chat export -o <file> <workload>/<name>\n"
 			       "chat probe [--json]";
 
@@ -33,7 +37,7 @@ struct request {
 	struct kl_repo *repo;
 	struct kl_listing out;
 	bool bars;
-	const char *output, *cost, *correct;
+	const char *output, *cost, *correct, *from, *model;
 	char *part[3]; /* workload, name, phase: the first `n` are given, the others NULL */
 	size_t n;
 };
@@ -487,6 +491,20 @@ static int do_settle(struct request *request)
 				  request->part[2], request->cost, request->out.json);
 }
 
+/* --- reconcile ------------------------------------------------------------------------ */
+
+static int do_reconcile(struct request *request)
+{
+	struct kl_reconciliation_opts opts = { .workload = request->part[0],
+					       .model = request->model };
+
+	if (request->n > 1)
+		return kl_opt_usage(synopsis, "'reconcile' takes only a workload");
+	if (!request->from)
+		return kl_opt_usage(synopsis, "'reconcile' needs --from, the bill");
+	return kl_chat_reconcile_say(request->repo, request->from, &opts, request->out.json);
+}
+
 /* --- export ---------------------------------------------------------------------------- */
 
 static int do_export(struct request *request)
@@ -518,9 +536,13 @@ static const struct {
 	int (*run)(struct request *request);
 	bool lists;
 } verbs[] = {
-	{ "log", do_log, true },        { "show", do_show, false },
-	{ "cost", do_cost, true },      { "settle", do_settle, false },
-	{ "export", do_export, false }, { "probe", do_probe, false },
+	{ "log", do_log, true },
+	{ "show", do_show, false },
+	{ "cost", do_cost, true },
+	{ "settle", do_settle, false },
+	{ "reconcile", do_reconcile, false },
+	{ "export", do_export, false },
+	{ "probe", do_probe, false },
 };
 
 /* Split "a/b/c" into its parts, in place. */
@@ -550,6 +572,10 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "reserved)"),
 		KL_OPT_STR('\0', "correct", &request.correct, "<id>",
 			   "settle: change the amount of this settled reservation to --cost"),
+		KL_OPT_STR('\0', "from", &request.from, "<file>",
+			   "reconcile: the bill, a file that the provider exports"),
+		KL_OPT_STR('\0', "model", &request.model, "<prefix>",
+			   "reconcile: compare only models whose names begin with this"),
 		KL_OPT_STR('o', "output", &request.output, "<file>",
 			   "export: write the recording to this file"),
 		KL_OPT_END
@@ -563,13 +589,15 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (!argc || argc > 2)
 		return kl_opt_usage(synopsis, argc ? "only one conversation can be given" :
 						     "missing subcommand: log, show, cost, "
-						     "settle, export or probe");
+						     "settle, reconcile, export or probe");
 	if (argc == 2 && (err = split_target(&request, argv[1])) < 0)
 		return err;
 	if (request.cost && strcmp(argv[0], "settle"))
 		return kl_opt_usage(synopsis, "--cost needs 'settle'");
 	if (request.correct && strcmp(argv[0], "settle"))
 		return kl_opt_usage(synopsis, "--correct needs 'settle'");
+	if ((request.from || request.model) && strcmp(argv[0], "reconcile"))
+		return kl_opt_usage(synopsis, "--from and --model need 'reconcile'");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++) {
 		if (strcmp(argv[0], verbs[i].name))
 			continue;
@@ -578,7 +606,7 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return verbs[i].run(&request);
 	}
 	return kl_opt_usage(synopsis,
-			    "unknown subcommand '%s' (expected log, show, cost, settle, export or "
-			    "probe)",
+			    "unknown subcommand '%s' (expected log, show, cost, settle, "
+			    "reconcile, export or probe)",
 			    argv[0]);
 }

@@ -225,8 +225,7 @@ static int open_file(struct file *file, const char *path, const char *name)
 	return err < 0 ? err : parse_file(file, name, text.ptr, text.len);
 }
 
-/* Is it a snapshot suffix: "-20251101", "-2026-09-29", "-latest"? */
-static bool is_snapshot(const char *text)
+bool kl_price_is_snapshot(const char *text)
 {
 	static const char *const form[] = { "-00000000", "-0000-00-00" };
 
@@ -256,7 +255,7 @@ static int find_in(struct kl_price **out, const struct file *file, const char *m
 			continue;
 		if (!model[len])
 			return read_model(out, file, i);
-		if (is_snapshot(model + len))
+		if (kl_price_is_snapshot(model + len))
 			best = i;
 	}
 	return best < file->models->n ? read_model(out, file, best) : 0;

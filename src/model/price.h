@@ -38,6 +38,8 @@ int64_t *kl_rate_at(struct kl_rates *rates, size_t i);
  */
 int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model);
 void kl_price_free(struct kl_price *price);
+/** Is it the snapshot suffix of a model's name: "-20251101", "-2026-09-29", "-latest"? */
+bool kl_price_is_snapshot(const char *text);
 KL_DEFINE_CLEANUP(struct kl_price *, kl_price_free)
 
 /** Check all models of a price file. Errors name the path. */

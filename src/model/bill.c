@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/bill.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "model/bill_parts.h"
+#include "model/money.h"
+#include "model/price.h"
+#include "model/provider/usage.h"
+
+#define MAX_FILE ((size_t)64 << 20)
+#define MAX_LINES 100000
+#define MAX_MODEL 256
+#define NANO_PLACES 9
+#define MAX_EXPONENT 99
+
+void kl_bill_release(struct kl_bill *bill)
+{
+	for (size_t i = 0; i < bill->n; i++)
+		free(bill->line[i].model);
+	free(bill->line);
+	kl_map_release(&bill->at);
+	*bill = (struct kl_bill){ 0 };
+}
+
+/* --- models -------------------------------------------------------------------------- */
+
+char *kl_bill_model(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char *model = kl_strdup(slash ? slash + 1 : name);
+
+	for (char *ch = model; *ch; ch++)
+		*ch = strchr(" ._", *ch) ? '-' : (char)tolower((unsigned char)*ch);
+	for (char *ch = strchr(model, '-'); ch; ch = strchr(ch + 1, '-'))
+		if (ch > model && kl_price_is_snapshot(ch)) {
+			*ch = '\0';
+			break;
+		}
+	return model;
+}
+
+/* --- days ---------------------------------------------------------------------------- */
+
+/* Does `text` begin with `form`, in which '0' stands for any digit? */
+static bool begins_as(const char *text, const char *form)
+{
+	for (; *form; form++, text++)
+		if (*form == '0' ? !isdigit((unsigned char)*text) : *text != *form)
+			return false;
+	return true;
+}
+
+static bool is_utc(const char *zone)
+{
+	static const char *const utc[] = { "", "Z", "+00:00", "+0000", "+00", " UTC" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(utc); i++)
+		if (!strcmp(zone, utc[i]))
+			return true;
+	return false;
+}
+
+/* Is `text`, what follows the day, empty or a time of day in UTC? */
+static bool is_time_of_day(const char *text)
+{
+	if (!*text)
+		return true;
+	if ((*text != 'T' && *text != ' ') || !begins_as(text + 1, "00:00"))
+		return false;
+	text += strlen("T00:00");
+	if (begins_as(text, ":00"))
+		text += strlen(":00");
+	if (begins_as(text, ".0"))
+		text += 1 + strspn(text + 1, "0123456789");
+	return is_utc(text);
+}
+
+bool kl_bill_day(char out[KL_BILL_DAY], const char *time)
+{
+	struct tm tm = { 0 };
+	int month, day;
+
+	if (!begins_as(time, "0000-00-00") || !is_time_of_day(time + strlen("0000-00-00")))
+		return false;
+	month = (time[5] - '0') * 10 + time[6] - '0';
+	day = (time[8] - '0') * 10 + time[9] - '0';
+	tm.tm_year = (int)strtol(time, NULL, 10) - 1900;
+	tm.tm_mon = month - 1;
+	tm.tm_mday = day;
+	if (timegm(&tm) == (time_t)-1 || tm.tm_mon != month - 1 || tm.tm_mday != day)
+		return false;
+	memcpy(out, time, KL_BILL_DAY - 1);
+	out[KL_BILL_DAY - 1] = '\0';
+	return true;
+}
+
+/* --- amounts ------------------------------------------------------------------------- */
+
+/* Add a digit whose weight is 10^`place` nano-dollars; the first one below 10^0 rounds. */
+static bool add_digit(int64_t *nano, int digit, int place)
+{
+	int64_t weight = 1;
+
+	if (!digit || place < -1)
+		return true;
+	if (place == -1) {
+		*nano += digit >= 5;
+		return true;
+	}
+	for (int i = 0; i < place && weight <= KL_MONEY_MAX; i++)
+		weight *= 10;
+	if (weight > KL_MONEY_MAX)
+		return false;
+	*nano += digit * weight;
+	return *nano <= KL_MONEY_MAX;
+}
+
+/* The number after 'e'; false if malformed. */
+static bool read_exponent(int *out, const char *text)
+{
+	size_t sign = *text == '-' || *text == '+', n = strspn(text + sign, "0123456789");
+	long exponent;
+
+	if (!n || n > 2 || text[sign + n])
+		return false;
+	exponent = strtol(text, NULL, 10);
+	*out = (int)exponent;
+	return true;
+}
+
+bool kl_bill_amount(int64_t *nano, const char *text, int unit)
+{
+	bool negative = *text == '-';
+	const char *digits = text + negative;
+	size_t whole = strspn(digits, "0123456789"), part = 0;
+	int exponent = 0, place;
+	const char *rest = digits + whole;
+	int64_t sum = 0;
+
+	if (*rest == '.') {
+		part = strspn(rest + 1, "0123456789");
+		rest += 1 + part;
+	}
+	if (whole + part == 0 || whole + part > MAX_EXPONENT)
+		return false;
+	if ((*rest == 'e' || *rest == 'E') ? !read_exponent(&exponent, rest + 1) : *rest != '\0')
+		return false;
+	place = NANO_PLACES + unit + exponent + (int)whole;
+	for (const char *ch = digits; *ch && *ch != 'e' && *ch != 'E'; ch++)
+		if (*ch != '.' && !add_digit(&sum, *ch - '0', --place))
+			return false;
+	*nano = negative ? -sum : sum;
+	return true;
+}
+
+/* --- lines --------------------------------------------------------------------------- */
+
+static struct kl_bill_line *find_line(struct kl_bill *bill, const char *day, const char *model)
+{
+	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", day, model);
+	struct kl_bill_line *line;
+	size_t at = (size_t)(uintptr_t)kl_map_get(&bill->at, key);
+
+	if (at)
+		return &bill->line[at - 1];
+	KL_GROW(bill->line, bill->n + 1, bill->alloc);
+	line = &bill->line[bill->n++];
+	*line = (struct kl_bill_line){ .model = kl_strdup(model), .usage.known = true };
+	memcpy(line->day, day, sizeof(line->day));
+	kl_map_put(&bill->at, key, (void *)(uintptr_t)bill->n);
+	return line;
+}
+
+static void cover_day(struct kl_bill *bill, const char *day)
+{
+	if (!*bill->first || strcmp(day, bill->first) < 0)
+		memcpy(bill->first, day, sizeof(bill->first));
+	if (strcmp(day, bill->last) > 0)
+		memcpy(bill->last, day, sizeof(bill->last));
+}
+
+int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row)
+{
+	KL_AUTO(kl_freep) char *model = kl_bill_model(row->model ? row->model : "");
+	struct kl_bill_line *line;
+
+	cover_day(bill, row->day);
+	if (!row->has_amount)
+		return 0;
+	if (strlen(model) > MAX_MODEL)
+		return kl_error(KL_EINVALID, "the name of a model is longer than %d bytes",
+				MAX_MODEL);
+	line = find_line(bill, row->day, model);
+	if (bill->n > MAX_LINES)
+		return kl_error(KL_EINVALID, "the bill has more than %d days and models",
+				MAX_LINES);
+	bill->has_models |= *model != '\0';
+	line->rows++;
+	line->nano += row->nano;
+	bill->gross += row->nano < 0 ? -row->nano : row->nano;
+	if (bill->gross > KL_MONEY_MAX)
+		return kl_error(KL_EINVALID, "the charges add up to more than $1000000");
+	if (!row->usage.known)
+		line->usage = (struct kl_usage){ 0 };
+	else if (line->usage.known)
+		kl_usage_add(&line->usage, &row->usage);
+	return 0;
+}
+
+/* --- files --------------------------------------------------------------------------- */
+
+int kl_bill_parse(struct kl_bill *out, const char *name, const char *text, size_t len)
+{
+	KL_AUTO(kl_bill_release) struct kl_bill bill = { 0 };
+	size_t i = 0;
+	int err;
+
+	while (i < len && strchr("\xef\xbb\xbf \t\r\n", text[i]) && text[i])
+		i++;
+	err = i < len && text[i] == '{' ? kl_bill_parse_json(&bill, name, text + i, len - i) :
+					  kl_bill_parse_csv(&bill, name, text, len);
+	if (err < 0)
+		return err;
+	if (!*bill.first)
+		return kl_error(KL_EINVALID, "%s: the bill is empty", name);
+	*out = bill;
+	bill = (struct kl_bill){ 0 };
+	return 0;
+}
+
+int kl_bill_load(struct kl_bill *out, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_fs_read(&text, path, MAX_FILE);
+
+	return err < 0 ? err : kl_bill_parse(out, path, text.ptr, text.len);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_BILL_H
+#define KL_MODEL_BILL_H
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "model/provider/message.h"
+
+/*
+ * bill - reads from a file what a provider charged, and sums it per day and model. The provider
+ * exports the file. The form of the file is recognized by its columns or members; docs/formats.md, "Bills",
+ * lists them. The file is untrusted.
+ *
+ *	KL_AUTO(kl_bill_release) struct kl_bill bill = { 0 };
+ *
+ *	err = kl_bill_load(&bill, "cost_2026-11.csv");
+ */
+#define KL_BILL_DAY 11 /* "2026-11-20" and the NUL */
+
+struct kl_bill_line {
+	char day[KL_BILL_DAY]; /* in UTC */
+	char *model;           /* as kl_bill_model() writes it; "": the rows name none */
+	int64_t nano;          /* charged, nano-dollars; a refund is negative */
+	size_t rows;           /* of the file with an amount */
+	struct kl_usage usage; /* tokens; known if all rows have them */
+};
+
+struct kl_bill {
+	const char *form;        /* "openai-csv"; static */
+	bool has_models;         /* some row names a model */
+	bool whole_cents;        /* the amount of each row is rounded to a cent */
+	char first[KL_BILL_DAY]; /* the days that the file covers */
+	char last[KL_BILL_DAY];
+	struct kl_bill_line *line;
+	size_t n, alloc;
+	int64_t gross;    /* sum of all charges and refunds, both counted as positive */
+	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
+};
+
+/** KL_EINVALID: no known form, malformed or too large; the message names the file and the line. */
+int kl_bill_load(struct kl_bill *out, const char *path);
+/** Parse the text of a file; `name` is used in messages. `out` must be empty. */
+int kl_bill_parse(struct kl_bill *out, const char *name, const char *text, size_t len);
+void kl_bill_release(struct kl_bill *bill);
+
+/**
+ * The name under which a model is compared, owned by the caller: in lower case, without a vendor
+ * before the last slash and without a snapshot suffix, with '-' for blanks, dots and underscores.
+ * So "Claude Opus 4.5", "anthropic/claude-opus-4.5" and "claude-opus-4-5-20251101" are the same.
+ */
+char *kl_bill_model(const char *name);
+
+/**
+ * Read the day of a time like "2026-11-20" or "2026-11-20T10:00:00.5Z". False: it is malformed, or
+ * its time zone is not UTC.
+ */
+bool kl_bill_day(char out[KL_BILL_DAY], const char *time);
+
+/**
+ * Read an amount like "-1.25e-3" of a unit of 10^`unit` dollars (0: dollars, -2: cents), rounded to
+ * nano-dollars. False: it is malformed, or more than KL_MONEY_MAX.
+ */
+bool kl_bill_amount(int64_t *nano, const char *text, int unit);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_RECONCILIATION_H
+#define KL_MODEL_RECONCILIATION_H
+
+#include "model/bill.h"
+#include "repo/repo.h"
+
+/*
+ * reconciliation - compares the ledgers with a provider's bill, per day and model.
+ *
+ * A request counts on the day of its reservation, whenever it was settled or corrected. Only the
+ * days that the bill covers are compared. If the bill names no models, whole days are.
+ *
+ *	struct kl_reconciliation_opts opts = { .workload = "c-topk" };
+ *	err = kl_reconciliation_make(&out, repo, &bill, &opts);
+ */
+struct kl_reconciliation_opts {
+	const char *workload; /* NULL: all workloads */
+	const char *model;    /* compare models whose names begin with this; NULL: all */
+};
+
+/** Some requests and their amount in the ledger. */
+struct kl_reconciled_part {
+	size_t n;
+	int64_t nano;
+};
+
+struct kl_reconciled {
+	char day[KL_BILL_DAY]; /* "": the total */
+	char *model;           /* as kl_bill_model() writes it; "": none, or the total */
+	size_t requests;
+	int64_t settled; /* of the ledger, nano-dollars */
+	int64_t billed;  /* nano-dollars */
+	/* what the ledger knows only roughly; the last three are parts of `settled` */
+	struct kl_reconciled_part open;        /* reserved, not settled: can have been charged */
+	struct kl_reconciled_part estimated;   /* settled at an upper bound */
+	struct kl_reconciled_part implausible; /* settled as reserved: the counts were wrong */
+	struct kl_reconciled_part uncounted;   /* settled as reserved: there were no counts */
+	/* tokens of the ledger and of the bill; each known if all its requests have them */
+	struct kl_usage counted, charged;
+	int64_t tolerance; /* the sums are equal if they differ by less, nano-dollars */
+};
+
+struct kl_reconciliation {
+	struct kl_reconciled *line; /* by day and model */
+	size_t n, alloc;
+	struct kl_reconciled total;
+	size_t unequal;                    /* number of lines that are not equal */
+	size_t workloads;                  /* number of ledgers read */
+	struct kl_reconciled_part outside; /* requests on days that the bill does not cover */
+	struct kl_map at;                  /* "<day> <model>" -> the number of its line, from 1 */
+};
+
+/**
+ * KL_EINVALID: a ledger is malformed, or `opts->model` is given for a bill without models.
+ * KL_ENOTFOUND: the workload has no ledger.
+ */
+int kl_reconciliation_make(struct kl_reconciliation *out, struct kl_repo *repo,
+			   const struct kl_bill *bill, const struct kl_reconciliation_opts *opts);
+void kl_reconciliation_release(struct kl_reconciliation *reconciliation);
+
+/** Are the two sums equal to the cent? */
+bool kl_reconciled_is_equal(const struct kl_reconciled *line);
+/** Are they equal, or can what the ledger knows only roughly explain the whole difference? */
+bool kl_reconciled_is_explained(const struct kl_reconciled *line);
+/** Are all lines and the total equal? */
+bool kl_reconciliation_is_equal(const struct kl_reconciliation *reconciliation);
+
+#endif
