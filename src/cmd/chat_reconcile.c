@@ -76,7 +76,8 @@ static void add_part(struct kl_buf *out, const struct kl_reconciled_part *part, 
 /* Say whether it is the counts or the prices that differ. */
 static void add_tokens(struct kl_buf *out, const struct kl_reconciled *line)
 {
-	int64_t counted = kl_usage_prompt(&line->counted), charged = kl_usage_prompt(&line->charged);
+	int64_t counted = kl_usage_prompt(&line->counted),
+		charged = kl_usage_prompt(&line->charged);
 
 	if (!line->requests || !line->counted.known || !line->charged.known)
 		return;
@@ -122,7 +123,7 @@ static void add_row(struct kl_table *table, const struct kl_reconciled *line)
 
 static void print_text(const struct kl_bill *bill, const struct kl_reconciliation *reconciliation)
 {
-	static const char *const head[] = { "day",  "model",      "requests",    "ledger",
+	static const char *const head[] = { "day",  "model",      "requests",   "ledger",
 					    "bill", "difference", "explanation" };
 	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
 	char money[KL_MONEY_TEXT];

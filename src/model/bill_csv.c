@@ -88,11 +88,11 @@ static int read_heading(struct columns *columns, const struct kl_csv *csv)
 					      csv->name),
 				     "export the costs instead of the usage");
 	}
-	return kl_error_hint(
-		kl_error(KL_EINVALID, "%s:%lld: no known form of a bill has these columns",
-			 csv->name, (long long)csv->line),
-		"columns that can always be read: "
-		"time,model,input,output,cache_read,cache_write,cost");
+	return kl_error_hint(kl_error(KL_EINVALID,
+				      "%s:%lld: no known form of a bill has these columns",
+				      csv->name, (long long)csv->line),
+			     "columns that can always be read: "
+			     "time,model,input,output,cache_read,cache_write,cost");
 }
 
 static int refuse_field(const struct kl_csv *csv, size_t column, const char *what)

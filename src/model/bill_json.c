@@ -22,7 +22,8 @@ static int read_amount(struct kl_bill_row *row, const json_t *value, int unit)
 		row->nano = llround(dollars * (double)KL_DOLLAR);
 		return 0;
 	}
-	if (json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value) &&
+	if (json_is_string(value) &&
+	    strlen(json_string_value(value)) == json_string_length(value) &&
 	    kl_bill_amount(&row->nano, json_string_value(value), unit))
 		return 0;
 	return kl_error(KL_EINVALID, "the amount is not a number, or too large");
@@ -146,9 +147,9 @@ int kl_bill_parse_json(struct kl_bill *bill, const char *name, const char *text,
 	if (err < 0 || (err = kl_json_arr(&data, value, "data")) < 0)
 		return kl_error_in(err, "%s", name);
 	if (kl_json_bool_or(value, "has_more", false))
-		return kl_error_hint(
-			kl_error(KL_EINVALID, "%s: the file is one page of a longer bill", name),
-			"export fewer days, or raise the limit of the page");
+		return kl_error_hint(kl_error(KL_EINVALID,
+					      "%s: the file is one page of a longer bill", name),
+				     "export fewer days, or raise the limit of the page");
 	if (!(form = find_form(data)))
 		return kl_error(KL_EINVALID, "%s: no known form of a bill has these members", name);
 	bill->form = form->name;

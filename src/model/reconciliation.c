@@ -139,8 +139,7 @@ static struct kl_reconciled *find_line(struct kl_reconciliation *to, const char 
 
 static bool is_compared(const struct comparison *comparison, const char *model)
 {
-	return !comparison->model ||
-	       !strncmp(model, comparison->model, strlen(comparison->model));
+	return !comparison->model || !strncmp(model, comparison->model, strlen(comparison->model));
 }
 
 static void add_part(struct kl_reconciled_part *part, size_t n, int64_t nano)
@@ -228,8 +227,7 @@ static int add_ledgers(struct comparison *comparison, struct kl_repo *repo, cons
 		return add_ledger(comparison, &sum, repo, workload);
 	err = kl_refs_list(&refs, repo, KL_LEDGER_REFS);
 	for (size_t i = 0; !err && i < refs.n; i++)
-		err = add_ledger(comparison, &sum, repo,
-				 refs.ref[i].name + strlen(KL_LEDGER_REFS));
+		err = add_ledger(comparison, &sum, repo, refs.ref[i].name + strlen(KL_LEDGER_REFS));
 	return err;
 }
 
@@ -276,9 +274,10 @@ static void add_to_total(struct kl_reconciled *total, const struct kl_reconciled
 
 static void add_total(struct kl_reconciliation *to)
 {
-	to->total = (struct kl_reconciled){
-		.model = kl_strdup(""), .counted.known = true, .charged.known = true, .tolerance = CENT
-	};
+	to->total = (struct kl_reconciled){ .model = kl_strdup(""),
+					    .counted.known = true,
+					    .charged.known = true,
+					    .tolerance = CENT };
 	for (size_t i = 0; i < to->n; i++) {
 		add_to_total(&to->total, &to->line[i]);
 		to->unequal += !kl_reconciled_is_equal(&to->line[i]);

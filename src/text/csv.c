@@ -11,11 +11,9 @@ void kl_csv_start(struct kl_csv *out, const char *name, const char *text, size_t
 {
 	size_t mark = sizeof(byte_order_mark) - 1;
 
-	*out = (struct kl_csv){ .name = name,
-				.at = text,
-				.end = text + len,
-				.next_line = 1,
-				.text = KL_BUF_INIT };
+	*out = (struct kl_csv){
+		.name = name, .at = text, .end = text + len, .next_line = 1, .text = KL_BUF_INIT
+	};
 	if (len >= mark && !memcmp(text, byte_order_mark, mark))
 		out->at += mark;
 }

@@ -33,20 +33,20 @@ static void assert_bill(const char *text, const char *want)
 	"1790553600,1790640000,2026-09-28T00:00:00,2026-09-29T00:00:00,"                           \
 	"0.5,usd,1000,tokens,\"gpt-5-nano-2025-08-07, output\",,key_1,p,o,P,O,,\n"
 
-#define ANTHROPIC                                                                              \
+#define ANTHROPIC                                                                               \
 	"usage_date_utc,model,workspace,api_key,usage_type,context_window,token_type,cost_usd," \
-	"list_price_usd,cost_type,inference_geo,speed,api_key_id,api_key_status\n"             \
-	"2026-08-04,Claude Haiku 4.5,Default,k,message,\xe2\x89\xa4 200k,input_no_cache,0.05," \
-	"0.05,token,global,,a,active\n"                                                        \
-	"2026-08-04,Claude Haiku 4.5,Default,k,message,\xe2\x89\xa4 200k,output,0.02,0.02,"    \
-	"token,global,,a,active\n"                                                             \
-	"2026-08-05,Claude Opus 4.5,Default,k,message,\xe2\x89\xa4 200k,output,0.30,0.30,"     \
+	"list_price_usd,cost_type,inference_geo,speed,api_key_id,api_key_status\n"              \
+	"2026-08-04,Claude Haiku 4.5,Default,k,message,\xe2\x89\xa4 200k,input_no_cache,0.05,"  \
+	"0.05,token,global,,a,active\n"                                                         \
+	"2026-08-04,Claude Haiku 4.5,Default,k,message,\xe2\x89\xa4 200k,output,0.02,0.02,"     \
+	"token,global,,a,active\n"                                                              \
+	"2026-08-05,Claude Opus 4.5,Default,k,message,\xe2\x89\xa4 200k,output,0.30,0.30,"      \
 	"token,global,,a,active\n"
 
-#define OPENROUTER                                                                             \
-	"generation_id,created_at,cost_total,cost_web_search,cost_cache,tokens_prompt,"        \
-	"tokens_completion,model_permaslug,provider_name\n"                                    \
-	"gen-1,2026-06-28 03:46:57.713,0.0123,0,0,10389,137,openai/gpt-oss-120b,Groq\n"        \
+#define OPENROUTER                                                                      \
+	"generation_id,created_at,cost_total,cost_web_search,cost_cache,tokens_prompt," \
+	"tokens_completion,model_permaslug,provider_name\n"                             \
+	"gen-1,2026-06-28 03:46:57.713,0.0123,0,0,10389,137,openai/gpt-oss-120b,Groq\n" \
 	"gen-2,2026-06-28 04:00:00.001,1.5e-06,0,-0.001,4,1,openai/gpt-oss-120b-20260801,Groq\n"
 
 static void each_form_of_csv_is_read(void **state)

@@ -78,15 +78,15 @@ static int try_compare(struct kl_reconciliation *out, struct fixture *fixture, c
 		       const struct kl_reconciliation_opts *opts)
 {
 	KL_AUTO(kl_bill_release) struct kl_bill bill = { 0 };
-	KL_AUTO(kl_freep) char *text =
-		kl_asprintf("time,model,input,output,cache_read,cache_write,cost\n%s", rows);
+	KL_AUTO(kl_freep) char *text = kl_asprintf(
+		"time,model,input,output,cache_read,cache_write,cost\n%s", rows);
 
 	assert_ok(kl_bill_parse(&bill, "bill", text, strlen(text)));
 	return kl_reconciliation_make(out, fixture->r, &bill, opts);
 }
 
-#define RECONCILE(name, rows, ...)                                                         \
-	KL_AUTO(kl_reconciliation_release) struct kl_reconciliation name = { 0 };          \
+#define RECONCILE(name, rows, ...)                                                \
+	KL_AUTO(kl_reconciliation_release) struct kl_reconciliation name = { 0 }; \
 	assert_ok(try_compare(&name, &f, rows, &(struct kl_reconciliation_opts){ __VA_ARGS__ }))
 
 static void equal_sums_are_equal_to_the_cent(void **state)
@@ -211,5 +211,6 @@ int main(void)
 		cmocka_unit_test(rounded_rows_are_allowed_for),
 	};
 
-	return cmocka_run_group_tests_name("model/reconciliation", tests, scratch_setup, scratch_teardown);
+	return cmocka_run_group_tests_name("model/reconciliation", tests, scratch_setup,
+					   scratch_teardown);
 }
