@@ -16,7 +16,7 @@ static bool are_possible(const struct kl_cost_of *of, const struct kl_usage *usa
 	return kl_usage_is_possible(usage, &bounds);
 }
 
-/* The price of the list, for the tier and region; not less than the provider itself states. */
+/* Apply the factor of tier and region to the listed price; take a higher cost that is stated. */
 static int price_reply(int64_t *nano, const struct kl_cost_of *of, const struct kl_reply *reply)
 {
 	int64_t permille = reply->permille ? reply->permille : 1000;
@@ -100,7 +100,7 @@ enum kl_cost_by kl_cost_of_failure(int64_t *nano, const struct kl_cost_of *of,
 	*nano = 0;
 	if (is_free(&reply->usage))
 		return KL_COST_COUNTED;
-	/* complete, but not to be used, such as files of a command that are not text */
+	/* the reply was complete but is unusable, as when a command leaves files that are not text */
 	if (reply->usage.known)
 		return kl_cost_of_reply(nano, of, reply);
 	if (reply->failure.begun)

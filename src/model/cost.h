@@ -5,7 +5,7 @@
 #include "model/price.h"
 
 /*
- * cost - what an attempt cost, from what its provider reports of it.
+ * cost - computes what an attempt cost from what its provider reports.
  *
  * Providers, gateways and local servers report tokens in many ways, and some of it is nonsense. A
  * count is believed only if it is possible for the request (model/provider/usage.h): a token of the
@@ -38,7 +38,7 @@ struct kl_cost_of {
 	int64_t request_bytes;
 	int64_t max_tokens;
 	int64_t reserved; /* nano-dollars */
-	bool blind;       /* the provider sees the request alone, so it bounds the prompt */
+	bool blind;       /* the provider sees only the request, so its size bounds the prompt */
 };
 
 /** Cost of a complete reply. Counts that are not possible become unknown. */

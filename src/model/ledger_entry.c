@@ -9,7 +9,7 @@
 #include "model/provider/usage.h"
 #include "text/json.h"
 
-/* a correction has a number of its own: readers of the first one would refuse its kind */
+/* corrections have version 2, since a reader that knows only version 1 refuses their kind */
 static const char *const schemas[] = {
 	[KL_LEDGER_RESERVE] = "klineage.ledger/1",
 	[KL_LEDGER_SETTLE] = "klineage.ledger/1",

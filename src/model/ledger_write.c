@@ -24,7 +24,7 @@ struct writer {
 	char *ref;
 	struct kl_ledger_entry e;
 	const struct kl_ledger_also *also;
-	git_oid first, base, made; /* tip at the first try; tip at this try; our commit */
+	git_oid first, base, made; /* tip at the first try; tip at this try; commit of our entry */
 };
 
 static const char *const words[] = {
@@ -129,7 +129,7 @@ static void sleep_longer(int64_t *ms)
 		*ms *= 2;
 }
 
-/* A settlement is of money that was spent, so that an interrupt does not end it. */
+/* A settlement books money that was spent, so an interrupt must not prevent it. */
 static bool may_retry(int err, bool reserves)
 {
 	return err == KL_ECHANGED || err == KL_EBUSY || (!reserves && err == KL_EINTR);
@@ -296,7 +296,7 @@ int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl
 
 /* --- corrections ------------------------------------------------------------------ */
 
-/* Find the settled amount of the reservation as it is now: another process can correct it, too. */
+/* Find the current settled amount of the reservation; another process can have corrected it. */
 static int find_settled(struct writer *writer)
 {
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };

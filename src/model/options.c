@@ -19,7 +19,7 @@ void kl_model_options_release(struct kl_model_options *options)
 	*options = (struct kl_model_options){ 0 };
 }
 
-/* The value for the role of this phase, else for all; `*key` names it. An empty one is none. */
+/* Return the value for the role of this phase, else for all; NULL: none. Sets *key to its key. */
 static const char *find_option(char **key, struct kl_repo *repo, const char *phase,
 			       const char *option)
 {

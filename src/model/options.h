@@ -19,7 +19,7 @@ struct kl_model_options {
 int kl_model_options_read(struct kl_model_options *out, struct kl_repo *repo, const char *phase);
 void kl_model_options_release(struct kl_model_options *options);
 
-/** All that are set, as canonical JSON; the caller frees. NULL: none is. */
+/** The options that are set, as canonical JSON, owned by the caller; NULL if none is set. */
 char *kl_model_options_text(const struct kl_model_options *options);
 
 #endif

@@ -24,14 +24,14 @@ struct kl_patience {
 int kl_patience_read(struct kl_patience *out, struct kl_repo *repo);
 
 /**
- * Note a failure at `now_ns`, after which the server asks for a pause of `wish_ms` (-1: for none).
+ * Record a failure at `now_ns`, after which the server asks for a pause of `wish_ms` (-1: for none).
  * Returns the pause before the next attempt, in milliseconds. -1: there is no next attempt; `*why`
  * is the reason, static.
  */
 int64_t kl_patience_failed(struct kl_patience *patience, const char **why, int64_t wish_ms,
 			   int64_t now_ns);
 
-/** Note a reply. */
+/** Record that the provider replied: the next failure counts as the first one again. */
 void kl_patience_answered(struct kl_patience *patience);
 
 #endif

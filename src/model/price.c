@@ -304,7 +304,7 @@ int kl_price_parse(struct kl_price **out, const char *name, const char *text, si
 
 /* --- the configuration -------------------------------------------------------- */
 
-/* Read "input=3" into the price; sets the bit of the rate in `*seen`. */
+/* Read a rate like "input=3" into the price, and set the bit of the rate in `*seen`. */
 static int config_word(struct kl_price *price, unsigned *seen, const char *key, char *word)
 {
 	char *eq = strchr(word, '=');
@@ -458,7 +458,7 @@ static int64_t larger_of(int64_t left, int64_t right)
 	return left > right ? left : right;
 }
 
-/* Some providers write to a cache unasked, but none for 1 hour. */
+/* Some providers write to a 5-minute cache unasked, but none to a 1-hour cache. */
 static int64_t dearest_input(const struct kl_rates *rates, enum kl_cache_ttl cache)
 {
 	int64_t n = larger_of(larger_of(rates->input, rates->cache_read), rates->cache_write_5m);

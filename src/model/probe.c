@@ -59,7 +59,7 @@ static int send_probe(struct kl_probe *out, struct kl_session *session,
 	return 0;
 }
 
-/* Under the lock of a conversation, so that `chat settle` leaves its reservation alone. */
+/* Hold the lock of a conversation, so that `chat settle` does not settle the reservation. */
 static int probe_session(struct kl_probe *out, struct kl_session *session)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };

@@ -61,7 +61,7 @@ static void fill_turn(struct kl_turn *turn, const struct kl_sending *sending)
 				sending->conversation->n, turn);
 }
 
-/* Move the ref of the conversation alone: it is unmetered, or the ledger cannot be written. */
+/* Move only the ref of the conversation: it is unmetered, or the ledger cannot be written. */
 static int move_alone(struct kl_session *session, const struct kl_ledger_also *also)
 {
 	int64_t start = kl_clock_ns();
@@ -83,7 +83,7 @@ static int move_alone(struct kl_session *session, const struct kl_ledger_also *a
 	}
 }
 
-/* Store reply and settlement; if the ledger cannot be moved, the reply alone: it is paid for. */
+/* Store reply and settlement, or only the reply, which is paid for, if the ledger is stuck. */
 static int store_reply(struct kl_sending *sending)
 {
 	struct kl_conversation *conversation = sending->conversation;
@@ -153,8 +153,8 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
 
 /*
  * Settle the reservations of replies that were stored without the ledger. We hold the lock of the
- * conversation, so other open reservations of it are of interrupted requests; their cost is unknown
- * and they are left alone.
+ * conversation, so its other open reservations belong to interrupted requests. Their cost is
+ * unknown, so they stay open.
  */
 static int settle_stored(struct kl_conversation *conversation)
 {
@@ -180,7 +180,7 @@ static int settle_stored(struct kl_conversation *conversation)
 	return reserved ? kl_open_reservations_settle(&reservations) : 0;
 }
 
-/* Append the turns that other processes have stored since we loaded; ours stay in place. */
+/* Append the turns that other processes stored after we loaded; loaded ones are not moved. */
 static int load_others(struct kl_conversation *conversation)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation now = { 0 };

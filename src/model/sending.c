@@ -41,7 +41,7 @@ static enum kl_cache_ttl pick_cache(const struct kl_conversation *conversation)
 	return pause > LONG_PAUSE_MS ? KL_CACHE_1H : KL_CACHE_5M;
 }
 
-/* The same for all conversations that begin with the same texts, and no secret of ours. */
+/* The key is equal for conversations with the same model and system texts, and hides both. */
 static void make_cache_key(struct kl_sending *sending)
 {
 	struct kl_digest *digest = kl_digest_new();
@@ -310,7 +310,7 @@ static int wait_ms(const struct kl_sending *sending, int64_t ms)
 	return 0;
 }
 
-/* Reserve for another attempt, after the pause: an interrupt in it leaves no reservation. */
+/* Called after the pause, so that an interrupt during the pause leaves no reservation. */
 static int reserve_again(struct kl_sending *sending)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
@@ -321,7 +321,7 @@ static int reserve_again(struct kl_sending *sending)
 	return kl_error_reword(err, "%s (no further attempt after: %s)", kl_error_last(), message);
 }
 
-/* Prepare another attempt after a failed one; otherwise return the final error. */
+/* Wait and reserve for another attempt if the failure can pass; else return the final error. */
 static int after_failure(struct kl_sending *sending, int err)
 {
 	const struct kl_send_failure *failure = &sending->reply.failure;

@@ -15,7 +15,7 @@
  *	kl_session_conversation(&conversation, session, name, phase, system, nsystem);
  *	err = kl_request_send(&reply, &conversation, turn, &request);
  *
- * Terms, here and in all users of this room:
+ * Terms, here and in all code that uses this room:
  *
  *	provider	reaches a model: provider.h
  *	session		as above

@@ -24,7 +24,7 @@ const char *kl_cache_name(enum kl_cache_ttl ttl)
 	return caches[ttl];
 }
 
-/* The rates, in nano-dollars per token, and the source of the price. */
+/* Write the rates, in nano-dollars per token, and the source of the price; null: unmetered. */
 static json_t *price_json(const struct kl_turn *turn)
 {
 	struct kl_rates rates = turn->rates;
@@ -72,7 +72,7 @@ void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t numbe
 	kl_buf_addch(out, '\n');
 }
 
-/* Read one of `n` words; *out is its index. */
+/* Read a member that must be one of the `n` words, and set *out to the index of its word. */
 static int read_word(int *out, const json_t *obj, const char *key, const char *const *words,
 		     size_t n)
 {
