@@ -92,7 +92,7 @@ static enum kl_stop stop_of(const char *reason)
 	return !strcmp(reason, "content_filter") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
 }
 
-/* The reasoning has no name of its own in the protocol; servers use one of these. */
+/* The protocol has no member for reasoning; servers use one of these. */
 static void hide_reasoning(struct kl_stream *stream, const json_t *delta)
 {
 	const json_t *text = json_object_get(delta, "reasoning_content");

@@ -87,7 +87,7 @@ static void read_count(int64_t *to, struct kl_counts *counts, const json_t *valu
 		*to = n;
 }
 
-/* A word for prices: plain, since it is stored and shown. */
+/* Read a tier, region or speed. Only plain words are taken, since they are stored and shown. */
 static void read_word(char **to, const json_t *value)
 {
 	const char *text = json_is_string(value) ? json_string_value(value) : NULL;
@@ -159,7 +159,7 @@ static void count_writes(struct kl_usage *usage, const struct kl_counts *counts,
 		usage->cache_write_5m += rest;
 }
 
-/* Reasoning that is counted in the total alone is output, too. */
+/* Count reasoning tokens that only the total includes as output. */
 static int64_t all_output(const struct kl_counts *counts, const struct kl_usage *usage)
 {
 	return larger_of(none_is_zero(counts->output), counts->total - kl_usage_prompt(usage));

@@ -80,7 +80,7 @@ static int message_start(struct kl_stream *stream, const json_t *event)
 	kl_reply_set(&stream->out->model, model);
 	kl_reply_set(&stream->out->request_id, kl_json_str_or(message, "id", NULL));
 	kl_stream_usage(stream, json_object_get(message, "usage"), message);
-	/* of the reply this is no count yet; the last one can be 0, which is never right */
+	/* the output count at the start is not that of the reply: use only counts of later events */
 	stream->counts.output = -1;
 	return 0;
 }

@@ -144,7 +144,7 @@ void kl_protocol_add_end(struct kl_buf *out, const struct kl_service *service,
 	kl_buf_addf(out, ":%lld,\"stream\":true", (long long)request->max_tokens);
 	if (json_object_size(all)) {
 		kl_json_decimal(&text, all, false);
-		kl_buf_addf(out, ",%s", text.ptr + 1); /* without its brace */
+		kl_buf_addf(out, ",%s", text.ptr + 1); /* without the opening brace */
 	} else {
 		kl_buf_addch(out, '}');
 	}

@@ -12,7 +12,7 @@
 #define DEFAULT_TIMEOUT_MS (INT64_C(10) * 60 * 1000)
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
-/* The kinds that are no services; any other name is that of a row of service.h. */
+/* The providers that are not services; any other name is that of a row of service.h. */
 static const struct kl_provider_ops *find_kind(const char *name)
 {
 	static const struct kl_provider_ops *const kinds[] = {
@@ -153,7 +153,7 @@ int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
 	return 0;
 }
 
-/* Judge the text, and put a note in the place of one that is missing. */
+/* Check the text for flaws, and replace a missing text by a note about the flaw. */
 static void judge_text(struct kl_reply *reply)
 {
 	reply->flaw = kl_flaw_of(reply->text, reply->stop, reply->flaw);

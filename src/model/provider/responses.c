@@ -80,7 +80,7 @@ static int responses_event(struct kl_stream *stream, const char *data, const jso
 	const char *type = kl_json_str_or(event, "type", "");
 	const json_t *response = json_object_get(event, "response");
 
-	if (!strcmp(data, "[DONE]")) /* some gateways end every stream so */
+	if (!strcmp(data, "[DONE]")) /* some gateways end every stream with it */
 		return stream->stopped ? 0 : kl_error(KL_EINVALID, "the stream ends too early");
 	if (!*type)
 		return kl_error(KL_EINVALID, "no 'type'");

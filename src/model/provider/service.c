@@ -159,7 +159,7 @@ static struct kl_yaml *config_node(const struct kl_field *field, const char *val
 	return map;
 }
 
-/* Make a field absent that has nothing to release. */
+/* Make a field absent whose value owns no memory. */
 static void clear_scalar(void *at, const struct kl_field *field)
 {
 	if (field->kind == KL_FIELD_BOOL)
@@ -295,7 +295,7 @@ static int fill_text(struct kl_buf *out, const struct kl_service *service, struc
 
 /* --- the address ------------------------------------------------------------------------- */
 
-/* Is the user's URL on another server than ours? So it is if ours lacks a value that it needs. */
+/* Is `theirs` another server than the service's? True also if its URL lacks a needed value. */
 static int is_elsewhere(bool *out, const struct kl_service *service, struct kl_repo *repo,
 			const struct kl_url *theirs)
 {

@@ -23,7 +23,7 @@ struct http_state {
 	struct kl_url url;
 	char **header; /* NULL-terminated */
 	struct kl_secret *key;
-	bool asked; /* the key has been looked for; there can be none */
+	bool asked; /* the key was looked up; it can be absent */
 	bool insecure;
 };
 
@@ -235,8 +235,9 @@ static bool cost_nothing(const struct kl_http_reply *reply)
 }
 
 /*
- * May a 200 without an event of a stream be followed by a better one? A page is a portal's, an error
- * is judged by its type; any other document is that of a server that does not stream.
+ * After a 200 without any event of a stream: can a further attempt succeed? Yes after a page, which
+ * comes from a portal, and after an error whose type can pass. Any other document comes from a
+ * server that does not stream.
  */
 static bool may_begin(const struct kl_http_reply *reply)
 {
@@ -346,7 +347,7 @@ static void take_reply(struct kl_reply *out, struct attempt *attempt, const stru
 	scrub_key(&out->request_id, key);
 }
 
-/* Is there a setting for everything that is asked for? Nothing is left out in silence. */
+/* Check that the service can be sent each option that is set; none is dropped silently. */
 static int check_options(const struct kl_service *service,
 			 const struct kl_provider_request *request)
 {
@@ -395,7 +396,7 @@ static int send_once(struct kl_reply *out, long *status, struct kl_provider *pro
 	return err;
 }
 
-/* A key that is refused is asked for once more, if its source may have another: tokens expire. */
+/* If the key is refused, get it once more where its source can have a new one: tokens expire. */
 static int service_send(struct kl_reply *out, struct kl_provider *provider,
 			const struct kl_provider_request *request,
 			const struct kl_request_context *context,
