@@ -11,7 +11,7 @@
 #include "worker/subject/poison.h"
 
 #define ASK_MS 120000
-/* Maximum of sets of tensors. More would improve the measurement less than they cost time. */
+/* Most sets of tensors. With more sets, times would be little better but take much longer. */
 #define MOST_SETS 48
 /* All sets together use at most 1/MEMORY_SHARE of the device's memory. */
 #define MEMORY_SHARE 4
@@ -56,7 +56,7 @@ static void lay_out(struct kl_gpu_timer *timer)
 /*
  * Return the number of sets. For cold calls all sets together exceed twice the L2 cache, for hot
  * calls they take a quarter of it. MOST_SETS and the memory limit the number, but there is at least
- * one set per member, so that inputs differ.
+ * one set for each member, so that the inputs of all members are used.
  */
 static size_t count_sets(const struct kl_gpu_timer *timer)
 {
@@ -240,7 +240,10 @@ static int add_child(struct kl_gpu_timer *timer, int who)
 
 /* -- creation and release --------------------------------------------------------------- */
 
-/* Start the process for subject `who` (without host code, for all), with tensors and inputs. */
+/*
+ * Start the process of subject `who` (without host code, the one process of all subjects) and give
+ * it the sets of tensors with their inputs.
+ */
 static int start_child(struct kl_gpu_timer *timer, int who)
 {
 	struct kl_gpu_child **child = &timer->child[timer->job->host ? who : 0];
@@ -273,7 +276,7 @@ static int load_children(struct kl_gpu_timer *timer, bool there[KL_BLOCKS_SUBJEC
 		kl_blocks_note(notes, "%s is not compared: %s", kl_gpu_timer_what(timer->job, who),
 			       kl_error_last());
 		there[who] = false;
-		/* if this ended a process, the caller must start again without the subject */
+		/* if the failed load ended a process, the caller starts again without `who` */
 		err = kl_gpu_timer_alive(timer) ? 0 : KL_EBUSY;
 	}
 	memcpy(timer->there, there, sizeof(timer->there));
@@ -340,7 +343,7 @@ static void end_strings(struct kl_gpu_time_end *how)
 	how->kernel[sizeof(how->kernel) - 1] = '\0';
 }
 
-/* Turn a timeout of the process into a hang of the subject in `how`. Return any other error. */
+/* If the process timed out, store in `how` that the subject hangs. Return any other error. */
 static int is_hung(int err, struct kl_gpu_time_end *how)
 {
 	if (err != KL_ETIMEOUT)

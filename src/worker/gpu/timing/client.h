@@ -45,15 +45,15 @@ struct kl_gpu_timer {
 	double bytes_per_ns;            /* peak rate of the device memory; 0: unknown */
 	bool there[KL_BLOCKS_SUBJECTS]; /* whether the subject is loaded */
 	char library[96]; /* library of the baseline: "cuBLAS 130100"; "": not a library's kernel */
-	/* how `prepare` of the last loaded subject ended */
+	/* how a failed `prepare` ended; all zero if none failed */
 	struct kl_gpu_time_end prepared;
 };
 
 /**
- * Start the processes and load the subjects for which `there` is set; clears `there` for a subject
- * that cannot be loaded, and adds a note. Borrows `job`, `pt` and `member`. KL_EINVALID: the
- * candidate cannot be launched; how->end is not KL_GPU_CALL_OK if its `prepare` faulted or hung.
- * KL_ECANNOT: this GPU cannot run the candidate.
+ * Start the processes and load the subjects for which `there` is set. If a subject other than the
+ * candidate cannot be loaded, clear its `there` and add a note. Borrows `job`, `pt` and `member`.
+ * KL_EINVALID: the candidate cannot be launched, or its `prepare` faulted or hung, which how->end
+ * then says (else it is KL_GPU_CALL_OK). KL_ECANNOT: this GPU cannot run the candidate.
  */
 int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
 		      const struct kl_job *job, const struct kl_point *pt,
@@ -65,9 +65,9 @@ KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 /** Return the name of subject `who` for notes and reports. */
 const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 /**
- * Time `n` calls, on the sets `which`; `warm` is the set for the warm-up calls of hot modes.
- * Returns 0 even if a call failed: out->how says how the calls ended. After a fault or a hang the
- * process has ended.
+ * Time `n` calls of subject `who`: call i uses set which[i]. In mode KL_GPU_TIME_HOT, the subject
+ * is also called on set `warm` before each timed call. Returns 0 even if a call ended badly:
+ * out->how says how the calls ended. After a fault or a hang the process has ended.
  */
 int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mode mode,
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
@@ -77,19 +77,25 @@ uint32_t kl_gpu_timer_holds(const struct kl_gpu_timer *timer, int who, uint32_t 
 /** Exchange the inputs of two sets in the process of subject `who`. */
 int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, uint32_t right);
 /**
- * Make ordinary calls back to back, then fingerprint the outputs in the first `look` sets (0: in
- * the sets that were called). With `poison`, outputs and scratch are poisoned first.
+ * Make up to `calls` ordinary calls (timing/wire.h) of subject `who` back to back, then fingerprint
+ * the outputs in the first `look` sets (0: in the sets that were called). With `poison`, outputs
+ * and scratch are poisoned before the first call.
  */
 int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
 		     bool poison, uint64_t seed, struct kl_gpu_time_ran *out);
 /** Return whether all processes still run. */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
-/** Make a part of do_bench's calls: at most KL_GPU_TIME_CALLS, all on the first set. */
+/**
+ * Make a part of the calls that Triton's do_bench makes: `warm` untimed calls, then `calls` timed
+ * ones, at most KL_GPU_TIME_CALLS of each, all on the first set. With `poison`, outputs and scratch
+ * are poisoned before the first call.
+ */
 int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint32_t calls,
 		       bool poison, uint64_t seed, struct kl_gpu_time_benched *out);
 /**
- * Fetch the outputs that the subject called last left in `set`: got[i] is argument i, NULL if it
- * is not a tensor. They are valid until the next call of any of these functions.
+ * Fetch the outputs in `set` from the process of the subject that was called last. got[i] points to
+ * the data of argument i; NULL: argument i is not a tensor. The data is valid until the next call
+ * of any of these functions.
  */
 int kl_gpu_timer_answer(struct kl_gpu_timer *timer, uint32_t set, const void **got);
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 
-/* A library or host code is assumed to enqueue at most this many operations per call. */
+/* A call of a library or of host code is assumed to enqueue at most this many operations. */
 #define VENDOR_OPS 8
 
 /* Restore the original contents of the inout tensors. */

@@ -42,7 +42,10 @@ static bool has_inout(const struct kl_gpu_timing *timing)
 	return false;
 }
 
-/* Return the number of calls to make: `wanted` or as many as a held stream and the sets allow. */
+/*
+ * Return the number of calls to make: `wanted`, or less if a held stream or the sets allow only
+ * less.
+ */
 static uint32_t count_calls(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed,
 			    uint32_t wanted)
 {
@@ -101,7 +104,10 @@ int kl_gpu_timing_run(struct kl_gpu_timing *timing, const struct kl_gpu_time_run
 
 /* -- calls as in do_bench ------------------------------------------------------------------- */
 
-/* Make a warm-up call. Restore inout tensors first, since the last such call's answer is judged. */
+/*
+ * Make a warm-up call. Restore inout tensors first, since the answer of the last warm-up call is
+ * judged.
+ */
 static int warm_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, int *rc, int *which)
 {
 	int err = has_inout(timing) ? kl_gpu_timing_ready(timing, timed, 0, 0, false) : 0;
@@ -112,9 +118,9 @@ static int warm_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, i
 }
 
 /*
- * Make one timed call as Triton's do_bench does: on the same buffers as all calls, after zeroing
- * 256 MiB, which also hides the launch latency. Unlike do_bench, fingerprint the answer after the
- * call.
+ * Make one timed call as Triton's do_bench does: on the same buffers as all other calls, and after
+ * zeroing 256 MiB, which empties the L2 cache and hides the latency of the launch. Unlike do_bench,
+ * fingerprint the answer after the call.
  */
 static int bench_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t call,
 		      int *rc, int *which)

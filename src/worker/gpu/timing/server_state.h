@@ -9,7 +9,8 @@
 /*
  * server_state - keeps the profile's state in the GPU process and carries out its operations.
  *
- * The operations are those of wire.h; server.c receives their requests.
+ * The operations are those of wire.h; server.c receives their requests. A place is an index into
+ * the sets of tensors of the point that is being profiled.
  *
  *	kl_gpu_timing_open(&t, s);		once; lives as long as the process
  *	kl_gpu_timing_begin(t, ...);		a point: its sets, no subjects yet
@@ -19,18 +20,21 @@
  * An error ends the request, not the process. A subject's call that ends badly is not an error: the
  * reply describes it (struct kl_gpu_time_end).
  */
-/* Time limit in ms for operations of the gate's own, such as copies. */
+/* Time limit in ms for operations of the gate itself, such as copies. */
 #define KL_GPU_OWN_MS 20000
-/* Added to the time limit of a subject's calls, in ms, for what the gate enqueues around them. */
+/*
+ * Time in ms that is added to the limit of a subject's calls for what the gate enqueues around
+ * them.
+ */
 #define KL_GPU_AROUND_MS 2000
 
 /* A subject of the profile. */
 struct kl_gpu_timed {
 	bool there;                       /* false: not loaded */
-	uint32_t bind[KL_GPU_TIME_CALLS]; /* slot of the binding to the set at each place */
-	struct kl_gpu_baseline *vendor; /* a library's kernel or host code; NULL: `bind` is used */
+	uint32_t bind[KL_GPU_TIME_CALLS]; /* bind[i]: slot of the binding to the set at place i */
+	struct kl_gpu_baseline *vendor; /* a library's kernel or host code; NULL: a plan (`bind`) */
 	struct kl_cu_graph_exec *graph; /* graph of the last batch */
-	bool no_graph;                  /* the calls cannot be captured as a graph */
+	bool no_graph;                  /* capturing the calls as a graph has failed */
 };
 
 /* Copies of the original contents of one set's inout tensors. */
@@ -45,7 +49,7 @@ struct kl_gpu_timing {
 	const struct kl_gpu_driver *cu;
 	struct kl_gpu_time_tool tool;
 	struct kl_gpu_timed subject[KL_GPU_TIME_SUBJECTS];
-	/* slots of the point's sets; an index into `set` and `pristine` is called a place */
+	/* set[i]: slot of the point's set at place i; pristine[i]: copies of its inout tensors */
 	uint32_t nset, set[KL_GPU_TIME_CALLS];
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
 	uint64_t key; /* key of the fingerprints */
@@ -53,12 +57,15 @@ struct kl_gpu_timing {
 	struct kl_gpu_buffer prints; /* fingerprints: two words per call and tensor */
 	struct kl_gpu_buffer stamps; /* two clock stamps per call */
 	struct kl_gpu_buffer sink;   /* for fingerprints that are not used (kl_gpu_timing_touch) */
-	struct kl_gpu_buffer bench;  /* what do_bench zeroes; allocated when first needed */
-	struct kl_gpu_buffer spare;  /* for a tensor while it is exchanged */
+	struct kl_gpu_buffer bench;  /* zeroed before calls of do_bench; allocated on demand */
+	struct kl_gpu_buffer spare;  /* holds a tensor while two sets exchange their inputs */
 	struct kl_cu_event *before[KL_GPU_TIME_CALLS], *after[KL_GPU_TIME_CALLS];
 };
 
-/* one fingerprint more than there are calls, for the answer that do_bench leaves at its end */
+/*
+ * Bytes of `prints`: one fingerprint for each call, and one for the answer that do_bench leaves at
+ * its end.
+ */
 #define KL_GPU_PRINT_BYTES ((uint64_t)(KL_GPU_TIME_CALLS + 1) * KL_GPU_MAX_TENSORS * 16)
 #define KL_GPU_STAMP_BYTES ((uint64_t)KL_GPU_TIME_CALLS * 2 * sizeof(struct kl_gpu_stamp))
 
@@ -72,55 +79,74 @@ int kl_gpu_timing_add_vendor(struct kl_gpu_timing *timing, const struct kl_gpu_t
 			     char what[96]);
 int kl_gpu_timing_add_launcher(struct kl_gpu_timing *timing,
 			       const struct kl_gpu_time_launcher *launcher);
-/** Find subject `who`. KL_EINVALID: there is none. */
+/** Find subject `who`. KL_EINVALID: there is no such subject. */
 int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timing, uint32_t who);
 /** Check that the point has a set at this place. KL_EINVALID: it has none. */
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place);
-/** Find the set, or a subject's binding, at a place, which must have been checked. */
+/**
+ * Return the set at a place, or a subject's binding to that set. Check the place with
+ * kl_gpu_timing_check_place() first.
+ */
 struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_t place);
 struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
 					 const struct kl_gpu_timed *timed, uint32_t place);
-/** Store the device addresses of a set's tensors in `at`; 0: not a tensor. */
+/** Store the device addresses of a set's tensors: at[i] is 0 if argument i is not a tensor. */
 void kl_gpu_timing_addresses(uint64_t at[KL_GPU_MAX_TENSORS], const struct kl_gpu_set *set);
-/** Exchange the inputs at two places, and wait until that is done. */
+/** Exchange the inputs of the sets at two places, and wait until the copies are done. */
 int kl_gpu_timing_exchange(struct kl_gpu_timing *timing, const uint32_t place[2]);
 void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed);
 
 /* -- server_call.c: preparing, making and checking a call ----------------------------- */
 
 /**
- * Prepare a call: restore inout tensors, prepare the subject and, if `poison`, poison outputs and
- * scratch. This and the functions below only enqueue their work, except those that settle, check or
- * read.
+ * Prepare a call: restore inout tensors, let the subject prepare itself and, with `poison`, poison
+ * outputs and scratch. This function and those below it only enqueue their work, except those that
+ * settle, check or read.
  */
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed, bool poison);
-/** Make the call itself. Returns 0, or the status with which one of its launches was refused. */
+/**
+ * Make the call itself. Returns 0, or the status with which a launch was refused. *which is the
+ * index of the last launch that was tried; -1: unknown.
+ */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
 /** Finish a call: let a library convert its outputs to the contract's layout. */
 int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
 /** Read the inputs with a kernel of the gate, so that they are in the L2 cache if they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);
-/** Flush the L2 cache. Does not reset its persisting lines, since that can block on the stream. */
+/**
+ * Flush the L2 cache, but do not reset its persisting lines, since the reset can block while the
+ * stream is held.
+ */
 int kl_gpu_timing_flush(struct kl_gpu_timing *timing);
-/** Fingerprint the outputs at `place` and store the fingerprints as those of call `call`. */
+/** Fingerprint the outputs of call number `call`, which was made on the set at `place`. */
 int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place);
-/** Take the clock stamp before (`which` 0) or after (1) a call. */
+/** Take the clock stamp before a call (`which` is 0) or after it (`which` is 1). */
 int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which);
-/** Return the number of launches in a call; for a library's kernel or host code an upper bound. */
+/**
+ * Return the number of launches in a call of the subject. If the subject is a library's kernel or
+ * host code, this is an upper bound.
+ */
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed);
 /**
- * Release the stream and wait for the enqueued calls. `rc` is the status of a refused launch, or 0.
- * Returns 0, and how->end says how the calls ended; or a negative error if the GPU itself fails.
+ * Release the stream and wait for the enqueued calls. `rc` is 0, or the status with which launch
+ * `which` was refused. Returns 0, and how->end says how the calls ended; or a negative error if the
+ * GPU itself fails.
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
-/** Check the scratch of the calls on `n` places; *how and *r say if a call left it wrong. */
+/**
+ * Check the scratch that the calls on the sets at `n` places left. If it is wrong, set how->end to
+ * KL_GPU_CALL_SCRATCH and describe what is wrong in r->message.
+ */
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,
 				 struct kl_gpu_reply *r);
-/** Read the fingerprints of `n` calls at the places `place`; print[i] combines those of call i. */
+/**
+ * Read the fingerprints of `n` calls, of which call i was made on the set at place[i]. print[i]
+ * combines the fingerprints of that call's outputs.
+ */
 int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const uint32_t *place, uint32_t n,
 			      uint64_t (*print)[2]);
 /** Compute the mean clock in MHz from the stamps of `n` calls; 0: unknown. */

@@ -52,7 +52,10 @@ static int reset_l2(struct kl_gpu_timing *timing)
 	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot reset the L2 cache") : 0;
 }
 
-/* Time the calls one by one. While the stream is held, enqueue as many calls as it accepts. */
+/*
+ * Time the calls one by one. Enqueue as many at once as a held stream accepts, wait for these, and
+ * go on with the next.
+ */
 static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit, struct kl_gpu_time_visited *out)
 {
@@ -67,7 +70,10 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 			return err;
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
 			err = enqueue_call(timing, timed, visit, call + (uint32_t)i, &rc, &which);
-		/* the hold may have ended (KL_GPU_HOLD_NS) before all calls were enqueued */
+		/*
+		 * a call that has begun already is late: the hold ended (KL_GPU_HOLD_NS) before the
+		 * release
+		 */
 		for (size_t i = 0; i < n; i++)
 			late[call + i] = timing->cu->event_query(timing->before[call]) !=
 					 KL_CU_NOT_READY;
@@ -97,9 +103,9 @@ static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 }
 
 /*
- * Capture the calls of a batch as a graph; if that fails, launch them without a graph. Every batch
- * gets a new graph, because a graph can be up to 1 % faster, for as long as it exists, than another
- * graph of the same calls.
+ * Capture the calls of a batch as a graph. If that fails, timed->graph is NULL, and the caller
+ * launches the calls without a graph. Every batch gets a new graph, because one graph can be up to
+ * 1 % faster, for as long as it exists, than another graph of the same calls.
  */
 static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit)

@@ -44,8 +44,9 @@ static void begin_block(void *ctx)
 /* -- calls before the comparison ----------------------------------------------------------- */
 
 /*
- * Can this input be skipped? Only for the candidate's second module, if calls are slow: one input
- * is enough for it, since the first module's answers to all inputs are judged.
+ * Return whether the input of `member` can be skipped. Only the candidate's second module skips
+ * inputs, if calls are slow: one input is enough for it, since the first module's answers to all
+ * inputs are judged.
  */
 static bool can_skip(struct kl_gpu_time *timing, int who, uint32_t member)
 {
@@ -112,9 +113,10 @@ static void choose_mode(struct kl_gpu_time *timing)
 }
 
 /*
- * Return the physical floor in ns; 0: none. It is the contract's floor or, if that exists and the
- * caches are cold, at least the time to move all bytes at the device memory's peak rate, except
- * those that may still be in the L2 cache when the kernel ends.
+ * Return the physical floor in ns; 0: none. Without a floor in the contract there is none. Else it
+ * is the contract's floor, or, if caches are cold and this is longer, the time to move the bytes of
+ * all tensors at the device memory's peak rate. As many bytes as the L2 cache holds are left out,
+ * since they may still be in the cache when the kernel ends.
  */
 static double physical_floor(const struct kl_gpu_time *timing)
 {
@@ -144,7 +146,7 @@ static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 	}
 }
 
-/* Add the figures that need further calls, and check them. */
+/* Add the figures that need calls beyond those of the comparison, and check these figures. */
 static int check_figures(struct kl_gpu_time *timing, json_t *at)
 {
 	int err;
@@ -191,7 +193,10 @@ static int fail_open(struct kl_gpu_time *timing, const struct kl_member *member,
 	return kl_profile_fail_end(timing->result, timing->job, member, &call);
 }
 
-/* Profile a point. If a subject ends the process, profile the point again without that subject. */
+/*
+ * Profile a point. If a subject other than the candidate ends the process, profile the point again
+ * without that subject.
+ */
 static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 			 struct kl_pool *pool, int64_t max_ms)
 {

@@ -9,32 +9,43 @@
 #include "worker/measure/profile_failure.h"
 
 /*
- * A slope is the time of one more call, computed from runs of n and of 2n calls. Other load on the
- * machine makes some measurements wrong, so take up to SLOPE_TRIES.
+ * A slope is the time that one more call takes, computed from runs of n and of 2n calls. A run of n
+ * calls takes about SLOPE_NS, but n is at most SLOPE_CALLS. The shortest of SLOPE_ROUNDS runs
+ * counts. Other load on the machine makes some slopes wrong, so a slope is measured up to
+ * SLOPE_TRIES times.
  */
 #define SLOPE_NS 2e6
 #define SLOPE_CALLS 60
 #define SLOPE_ROUNDS 5
 #define SLOPE_TRIES 3
 /*
- * A call that finds memory as an earlier call left it must take at least this share of the time of
- * a call that finds cleaned memory. Kernels that did the same work took 0.91 to 1.05, kernels that
- * did less work 0.06 to 0.33.
+ * A candidate fails if a call that finds memory as an earlier call left it takes less than this
+ * share of the time of a call that finds cleaned (poisoned and overwritten) memory. Kernels that
+ * did the same work in both calls took 0.91 to 1.05 of it, kernels that did less work 0.06 to 0.33.
  */
 #define LEAST_SHARE 0.55
-/* Such a call must also be at least this many ns shorter: less can be noise of the launch. */
+/*
+ * The candidate fails only if such a call is also shorter by more than this many ns, since a
+ * smaller difference can be noise of the launch.
+ */
 #define LEAST_MISSING_NS 3000.0
-/* If ordinary calls take less than this share of the profile's time, measure both kinds again. */
+/*
+ * If ordinary calls take less than this share of the profile's time, measure calls that find
+ * cleaned memory again, at the same clocks and load, and compare with these.
+ */
 #define DOUBTED_SHARE 0.75
-/* Pairs of sets that exchange their inputs between two runs. */
+/* Number of pairs of sets that exchange their inputs between two runs. */
 #define PAIRS 4
-/* Maximum of answers per run to compare in full, if the contract does not require equal bits. */
+/* Most answers of a run to compare in full, if the contract does not require equal bits. */
 #define FULL_COMPARISONS 8
-/* take_outside() makes this many calls, and twice as many; enqueueing one can take OUTSIDE_NS. */
+/*
+ * take_outside() makes runs of OUTSIDE_CALLS and of twice as many calls. OUTSIDE_NS is the time
+ * that enqueueing a call can take.
+ */
 #define OUTSIDE_CALLS 12
 #define OUTSIDE_NS 60000.0
 #define OUTSIDE_TRIES 5
-#define OUTSIDE_ROUNDS 15 /* 1 if calls are slow */
+#define OUTSIDE_ROUNDS 15 /* only 1 round if calls are slow */
 #define BENCH_NS 2.5e8
 #define BENCH_ZERO_NS 1.5e5
 #define BENCH_CALLS 100
@@ -42,7 +53,7 @@
 
 struct slope {
 	double wall_ns, event_ns;
-	double spread_ns; /* how far the rounds' times by the clock differ */
+	double spread_ns; /* per call: median minus least time of a round, by the clock */
 	double error_ns;  /* error of `event_ns` */
 };
 
@@ -75,7 +86,10 @@ static int judge_left(struct kl_gpu_time *timing, int who, const struct kl_gpu_t
 	return 0;
 }
 
-/* Make a run of the candidate and judge its end and its answers. *took: ns until the reply. */
+/*
+ * Make a run of the candidate and judge its end and its answers. *took is the time in ns until the
+ * reply came.
+ */
 static int run_judged(struct kl_gpu_time *timing, uint32_t calls, uint32_t look, bool poison,
 		      struct kl_gpu_time_ran *ran, double *took)
 {
@@ -153,9 +167,10 @@ static int take_slope(struct kl_gpu_time *timing, struct slope *slope)
 /* -- calls that are too short ------------------------------------------------------------------ */
 
 /*
- * Set *is if an ordinary call, which took `ns` (with error `error_ns`), took much less time than a
- * call that finds cleaned memory. Measure the latter now (*cleaned), so that clocks and load are
- * the same, and with inputs in the L2 cache, because ordinary calls can find theirs there.
+ * Set *is if ordinary calls, which took `ns` each (with error `error_ns`), took much less time than
+ * calls that find cleaned memory. Measure the calls that find cleaned memory now, into *cleaned, so
+ * that clocks and load are the same for both kinds, and with inputs in the L2 cache, because
+ * ordinary calls can find their inputs there.
  */
 static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, double error_ns,
 		    double *cleaned, bool *is)
@@ -290,9 +305,9 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 /* -- do_bench ---------------------------------------------------------------------------------- */
 
 /*
- * Judge the answers of do_bench's calls. The last answer is still there and can be compared in
- * full. Of the others only the fingerprints are left: if the contract requires equal bits, each
- * must be the fingerprint of an answer that is known to be right.
+ * Judge the answers of do_bench's calls. The last answer is still in the outputs and can be
+ * compared in full. Of the other answers only the fingerprints are left: if the contract requires
+ * equal bits, each must be the fingerprint of an answer that is known to be right.
  */
 static int judge_bench(struct kl_gpu_time *timing, int who, uint32_t calls,
 		       const struct kl_gpu_time_benched *benched)
@@ -359,7 +374,7 @@ int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who)
 		return 0;
 	err = take_bench(timing, who, &median);
 	if (who != KL_BLOCKS_CANDIDATE && err == KL_GPU_AGAIN_WITHOUT)
-		return 0; /* the comparison with `who` is complete, and `who` is not called again */
+		return 0; /* no need to profile again: the comparison with `who` is complete */
 	if (!err && who == KL_BLOCKS_CANDIDATE &&
 	    !(err = is_short(timing, at, median, KL_GPU_EVENT_NS, &cleaned, &shorter)) && shorter)
 		return fail_short(timing, median, cleaned);

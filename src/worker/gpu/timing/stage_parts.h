@@ -11,14 +11,21 @@
  * stage_parts - declares what the files of the profile of backend cuda share.
  *
  * stage.c profiles one point after the other, stage_visit.c makes a visit and judges its answers,
- * stage_ordinary.c times ordinary calls, stage_figures.c adds further figures. The functions return
- * 0, a negative error, the result of kl_profile_fail() if the candidate failed, or
- * KL_GPU_AGAIN_WITHOUT.
+ * stage_ordinary.c times ordinary calls, stage_figures.c adds figures about the measurement.
+ *
+ * Functions that return an int return 0, a negative error, KL_PROFILE_FAILED if the candidate
+ * failed, or KL_GPU_AGAIN_WITHOUT.
  */
-/* A subject other than the candidate ended the GPU process: profile the point without it. */
+/*
+ * Result of a function: a subject other than the candidate ended the GPU process, so the point must
+ * be profiled again without that subject.
+ */
 #define KL_GPU_AGAIN_WITHOUT 2
 
-/* If a call takes longer than this many ns, one measurement per block and one round are enough. */
+/*
+ * Calls that take longer than this many ns are slow: one measurement in each block and one round of
+ * ordinary calls are enough for them.
+ */
 #define KL_GPU_DEAR_NS 1e7
 /* Error of the time between two events, in ns. */
 #define KL_GPU_EVENT_NS 1000.0
@@ -26,7 +33,7 @@
 /* What is known of a subject's answers and times. */
 struct kl_gpu_known {
 	uint64_t print[KL_GPU_TIMER_MEMBERS][2]; /* fingerprint of a right answer to each member */
-	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether `print` has such an answer */
+	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether print[member] is set */
 	double ns;                               /* approximate time of a call; 0: unknown */
 	double mhz;                              /* sum of the clocks of `nmhz` visits */
 	uint64_t nmhz;
@@ -42,7 +49,7 @@ struct kl_gpu_time {
 	struct kl_rng order, poison;
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
-	bool batch, hot; /* calls are timed as batches; with inputs in the L2 cache */
+	bool batch, hot; /* time batches of calls; have inputs in the L2 cache */
 	size_t calls;    /* number of calls in a visit */
 	double floor_ns; /* physical floor of a call; 0: none */
 	/* if `batch`: time of a single call between two events */
@@ -55,8 +62,9 @@ struct kl_gpu_time {
 
 /**
  * Return what is known of the answers of subject `who`. The candidate's second module shares the
- * entry of the first, since it must give the same answers; with host code it has its own, since
- * each process has its own key of fingerprints.
+ * entry of the first module, since both must give the same answers. With host code, the second copy
+ * of the candidate has an entry of its own, since it runs in another process, with another key of
+ * fingerprints.
  */
 struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who);
 /**
@@ -75,35 +83,47 @@ int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t 
  * right answer, else compare it in full.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2]);
-/** Describe in `out` how calls ended badly; `message` is that of the reply. */
+/** Describe in `out` how calls ended badly. `message` is that of the reply to the calls. */
 void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
 			      const char *message);
-/** Calls on `set` ended badly: fail the candidate, or no longer compare another subject. */
+/**
+ * Handle the bad end of calls of `who` on `set`: fail the candidate if `who` is the candidate, else
+ * note that the candidate is no longer compared with `who`.
+ */
 int kl_gpu_time_bad_end(struct kl_gpu_time *timing, int who, const struct kl_gpu_time_end *how,
 			const char *message, uint32_t set);
-/** Report that answers to the same input differ in their bits. */
+/** Fail the candidate because its answers to the inputs in `set` differ in their bits. */
 int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set);
 
 /* -- stage_ordinary.c: figures of ordinary calls, in the point's report `at` ---------------- */
 
 /**
- * Time ordinary calls back to back and judge the answers that they left. If their time by the
- * host's clock differs from that between events, add a note; if it is much longer, set the result
- * to inconclusive. If they take much less time than calls that find cleaned memory, they do less
- * work, so the candidate fails.
+ * Time ordinary calls back to back and judge the answers that they left. If the time of a call by
+ * the host's clock differs from its time between events, add a note; if the former is much longer,
+ * set the result to inconclusive. If an ordinary call takes much less time than a call that finds
+ * cleaned memory, the ordinary call does less work, so fail the candidate.
  */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
-/** If there is host code, compare the times that it reports with the worker's clock. */
+/**
+ * If there is host code, compare the time of a call that its process reports with the time by the
+ * worker's clock, and fail the candidate if the latter is much longer.
+ */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at);
-/** Add the time that Triton's do_bench would measure, and judge the answers of these calls. */
+/**
+ * Time calls of `who` as Triton's do_bench does, judge their answers, and add the median time to
+ * the figures of `who`. Fail the candidate if its calls are too short, as in
+ * kl_gpu_time_cross_check().
+ */
 int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);
 
 /* -- stage_figures.c: other figures of the report ------------------------------------------- */
 
-/** Find the object in report `at` for the figures of a subject; NULL: there is none. */
+/** Return the object in report `at` for the figures of subject `who`; NULL: there is none. */
 json_t *kl_gpu_time_place(const struct kl_gpu_time *timing, json_t *at, int who);
 void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at);
-/** Add notes about reduced clocks and about calls that were not counted. */
+/**
+ * Add notes about reduced clocks, and about calls that were not counted because the host was late.
+ */
 void kl_gpu_time_note_clocks(struct kl_gpu_time *timing);
 
 #endif

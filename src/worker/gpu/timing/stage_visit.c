@@ -115,8 +115,8 @@ int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set)
 }
 
 /*
- * A right answer is still a failure if the contract requires equal bits and an earlier right answer
- * to the same input has other bits.
+ * Fail the candidate even for a right answer, if the contract requires equal bits and an earlier
+ * right answer to the same input has other bits.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
 {
@@ -163,7 +163,9 @@ static void note_clock(struct kl_gpu_time *timing, int who, double mhz)
 	known->nmhz++;
 }
 
-/* Judge a visit's answers. *ns is the time of a call, NAN if the host was late for all calls. */
+/*
+ * Judge a visit's answers. *ns is the median time of a call; NAN: the host was late for all calls.
+ */
 static int take_visit(struct kl_gpu_time *timing, int who, const uint32_t *which,
 		      const struct kl_gpu_time_visited *visited, double *ns)
 {

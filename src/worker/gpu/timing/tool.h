@@ -15,7 +15,10 @@
  *	kl_gpu_release(t);		... starts here, or when KL_GPU_HOLD_NS have passed
  */
 #define KL_GPU_HOLD_NS 200000000ull
-/* A stream accepts about a thousand operations before enqueueing another one blocks. */
+/*
+ * Most operations to enqueue while the stream is held. A stream accepts about a thousand; after
+ * that, enqueueing another operation blocks.
+ */
 #define KL_GPU_HOLD_OPS 500
 
 struct kl_gpu_stamp {
@@ -35,7 +38,10 @@ void kl_gpu_time_tool_close(struct kl_gpu_time_tool *tool);
 /** Enqueue a kernel that holds the stream until kl_gpu_release(), at most KL_GPU_HOLD_NS. */
 int kl_gpu_hold(struct kl_gpu_time_tool *tool);
 void kl_gpu_release(struct kl_gpu_time_tool *tool);
-/** Enqueue a kernel that writes multiprocessor 0's struct kl_gpu_stamp to device address `out`. */
+/**
+ * Enqueue a kernel that writes a struct kl_gpu_stamp, with the clock of multiprocessor 0, to device
+ * address `out`.
+ */
 int kl_gpu_stamp_to(const struct kl_gpu_time_tool *tool, uint64_t out);
 
 #endif

@@ -16,9 +16,9 @@
  *	FETCH	set		copies outputs to the shared memory
  *	VISIT	who, sets	makes timed calls, each on a different set, and fingerprints their
  *				answers
- *	RUN	who, calls	makes ordinary calls back to back, times them by the clock and by
- *				events, and fingerprints the answers that they left
- *	BENCH	who		makes calls as Triton's do_bench and fingerprints each answer
+ *	RUN	who, calls	makes ordinary calls back to back, times them by the host's clock
+ *				and by events, and fingerprints the answers that they left
+ *	BENCH	who		makes calls as Triton's do_bench does, fingerprints each answer
  *	EXCHANGE two sets	exchanges the inputs of the sets
  *
  * Before a timed call, outputs and scratch are poisoned, and shared and local memory overwritten.
@@ -81,9 +81,12 @@ struct kl_gpu_time_vendored { /* reply */
 struct kl_gpu_time_visit { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	uint32_t mode, ncall;
-	/* hot: set on which the subject is called before each timed call; not in `which` */
+	/*
+	 * KL_GPU_TIME_HOT: set on which the subject is called before each timed call; not in
+	 * `which`
+	 */
 	uint32_t warm, reserved;
-	/* indices of the point's sets, each at most once */
+	/* indices of the point's sets: call i uses set which[i]; each set is used at most once */
 	uint32_t which[KL_GPU_TIME_CALLS];
 	uint64_t seed;    /* seed of the poison */
 	int64_t limit_ms; /* for all calls together */
@@ -91,16 +94,16 @@ struct kl_gpu_time_visit { /* head.slot: the subject */
 
 /* How a subject's calls ended. */
 struct kl_gpu_time_end {
-	/* enum kl_gpu_call_end: OK, FAULT, HANG, REFUSED, SCRATCH */
+	/* enum kl_gpu_call_end: OK, FAULT, HANG, REFUSED, SCRATCH; index of a launch, -1: none */
 	int32_t end, launch;
-	char name[64], kernel[256];
+	char name[64], kernel[256]; /* names of the CUDA error and of the kernel; "": unknown */
 };
 
 struct kl_gpu_time_visited { /* reply */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
-	uint32_t ncall, ntime; /* entries of `print` and of `ns`; a batch has only one time */
-	/* time of one call; < 0: do not count the call, since the host was late */
+	uint32_t ncall, ntime; /* number of entries of `print`, of `ns` (1 for a batch) */
+	/* time of one call; < 0: do not count this time, since the host was late */
 	double ns[KL_GPU_TIME_CALLS];
 	double mhz; /* clock of the multiprocessors during the calls; 0: unknown */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
@@ -112,9 +115,9 @@ struct kl_gpu_time_launcher { /* head.slot: the subject */
 };
 
 /*
- * The calls use the sets in order, and the first set again after the last. Fewer calls than
- * requested are made if a held stream does not accept so many, or if there are inout tensors, which
- * allow only one call per set.
+ * Request for ordinary calls. They use the sets in order, and the first set again after the last.
+ * Fewer calls than requested are made if a held stream does not accept so many, or if there are
+ * inout tensors, which allow only one call per set.
  */
 struct kl_gpu_time_run { /* head.slot: the subject */
 	struct kl_gpu_head head;
@@ -134,14 +137,17 @@ struct kl_gpu_time_ran { /* reply */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
 };
 
-struct kl_gpu_time_bench { /* head.slot: the subject, which is called on the first set */
+struct kl_gpu_time_bench { /* head.slot: the subject; all calls use the first set */
 	struct kl_gpu_head head;
 	uint32_t warm, calls; /* untimed calls, then timed ones; at most KL_GPU_TIME_CALLS each */
 	uint32_t poison, reserved;
 	uint64_t seed;
 	int64_t limit_ms;
 };
-/* reply; `print` has one fingerprint per timed call, then that of the first set at the end */
+/*
+ * reply; `print` has one fingerprint for each timed call, then one of the outputs in the first set
+ * after all calls
+ */
 struct kl_gpu_time_benched {
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
