@@ -13,8 +13,8 @@
  * variables of kl_baseline_env() enforce this; they must be set before the libraries are loaded.
  *
  * A baseline tells the contract's arguments apart by their kind and order: the first input, the
- * second input, and so on. KL_ECANNOT: the arguments do not fit, or the library is not installed;
- * the message says which.
+ * second input, and so on. KL_ECANNOT: the arguments are not those that the baseline takes, or the
+ * library is not installed; the message says which.
  *
  *	openblas.sgemm	three dims M N K, f32 in A [M,K], B [K,N], f32 out C [M,N]
  *	onednn.conv2d	five dims N H W C F, f32 in x [N,H,W,C], w [F,3,3,C],
@@ -38,7 +38,7 @@ int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, v
  */
 void kl_baseline_env(struct kl_strvec *env, const char *isa);
 
-/* Open one baseline each; kl_baseline_open() calls them. */
+/* Each of these opens one baseline; kl_baseline_open() calls the one that the job names. */
 int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data);
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,
@@ -46,7 +46,9 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 
 /** Return the index of the n-th argument of this kind, counted from 0; -1 if there is none. */
 int kl_baseline_arg(const struct kl_wire *wire, enum kl_arg_kind kind, int n);
-/** True if `arg` is the index of an f32 tensor with these extents; false if it is -1. */
+/**
+ * Return true if `arg` is the index of an f32 tensor with these extents; false also if `arg` is -1.
+ */
 bool kl_baseline_f32(const struct kl_wire *wire, int arg, const int64_t *extent, int naxes);
 
 #endif

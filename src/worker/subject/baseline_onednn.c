@@ -8,7 +8,8 @@
 
 /*
  * Only types and constants come from the headers; every function is looked up in the library at run
- * time. Structs change with the major version, so the library must have the version of the headers.
+ * time. Structs change with the major version, so the library must have the major version of the
+ * headers.
  */
 #if defined(__has_include)
 #if __has_include(<oneapi/dnnl/dnnl.h>)
@@ -54,7 +55,7 @@ typedef const dnnl_memory_desc_t *md_in_t;
 #define IN(md) (&(md))
 #endif
 
-/* The library's functions under their own names, with their own types. */
+/* Pointers to the library's functions, each with the name and the type of its function. */
 struct api {
 #define MEMBER(f) __typeof__(&f) f;
 	/* clang-format off */

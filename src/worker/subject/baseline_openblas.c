@@ -7,7 +7,10 @@
 
 #include "base/error.h"
 
-/* The part of CBLAS that we use, declared here because its ABI has not changed since 1998. */
+/*
+ * The part of CBLAS that we use. It is declared here, so that no header is needed: its ABI has not
+ * changed since 1998.
+ */
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
 			 const float *a, int lda, const float *b, int ldb, float beta, float *c,

@@ -19,7 +19,7 @@ static void fill_random(unsigned char *bytes, size_t n, enum kl_dtype dtype, str
 	memcpy(bytes, &word, n);
 }
 
-/* Poison the bytes around the data of tensor `i`, and with `output` the data too. */
+/* Poison the bytes around the data of tensor `i`, and if `output` is set, the data too. */
 static void poison_tensor(struct kl_cpu_subject *subject, uint32_t i, uint64_t seed, bool output)
 {
 	const struct kl_wire_arg *arg = &subject->arg[i];
@@ -74,7 +74,8 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 	bool opt = has_clflushopt();
 
 	/*
-	 * a line is evicted by its physical address: also from the cache of the child's processor
+	 * a cache line is evicted by its physical address, so the caches of the child's processor
+	 * lose it too
 	 */
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
 		if (subject->arg[i].tensor)
@@ -82,7 +83,9 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 	__asm__ volatile("mfence" ::: "memory");
 }
 #else
-/* This processor has no unprivileged flush by address: read more memory than any cache holds. */
+/*
+ * The gate has no flush by address for this processor: it reads more memory than any cache holds.
+ */
 void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 {
 	enum { BYTES = 64 << 20 };

@@ -22,7 +22,7 @@ static void store_word(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
-/* True if the child is stopped at our own trap, on its original stack; sets *regs. */
+/* Return true if the child is stopped at the trap of the stub, on its original stack; set *regs. */
 static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		    struct kl_trace_regs *regs)
 {
@@ -33,8 +33,8 @@ static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event 
 }
 
 /*
- * Continue the child from the trap with its initial registers: only the stub runs until it sees a
- * new nonce in `go`.
+ * Continue the child from the trap with its registers of the first trap, and with `go` in the
+ * control page. Only the stub runs until it sees a new nonce there.
  */
 static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl_call *out)
 {
@@ -203,8 +203,8 @@ static uint64_t draw_nonce(struct kl_cpu_subject *subject, bool empty)
 }
 
 /*
- * Finish a call after the wait for `done`, which ended with `seen`: wait until the child stops, or
- * is back in the stub, and check how it got there.
+ * Finish a call. The wait for `done` ended with `seen`. Wait until the child stops, or, without
+ * ptrace, is back in the stub, and check how it got there.
  */
 static bool end_call(struct kl_cpu_subject *subject, const struct kl_watch *watch,
 		     enum kl_seen seen, uint64_t nonce, struct kl_times *times,
@@ -242,7 +242,8 @@ bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *t
 	uint64_t nonce = draw_nonce(subject, empty);
 	/*
 	 * For a call that is not timed, set the nonce before the child continues: a child that
-	 * waits for the nonce spins, possibly on the processor that we need to write it.
+	 * waits for the nonce spins, possibly on the processor that the parent needs to write the
+	 * nonce.
 	 */
 	bool at_once = subject->traced && !subject->precise;
 	struct kl_trace_event ev;

@@ -25,7 +25,7 @@
 #define DIRT 0xff
 #define DIRTY_ARENA ((size_t)2 << 20) /* the part of the arena where most allocations lie */
 #define DIRTY_STACK ((size_t)256 << 10)
-#define DESCRIPTOR ((size_t)2048) /* bytes to search of glibc's struct pthread, which is larger */
+#define DESCRIPTOR ((size_t)2048) /* bytes to search in glibc's struct pthread, which is larger */
 
 /* Memory for the kernel's allocator; the runtime linked into every kernel has the same struct. */
 struct arena {
@@ -213,7 +213,9 @@ static int prepare_child(struct child *child)
 	return (err = map_arena(child)) < 0 ? err : map_stack(child);
 }
 
-/* Send hello. Return the parent's answer, or -1 if the parent is gone or `err` is negative. */
+/*
+ * Send hello with `err`. Return the parent's answer; -1: the parent is gone, or `err` is negative.
+ */
 static int say_hello(struct child *child, int err)
 {
 	unsigned char answer;
@@ -267,7 +269,10 @@ static __attribute__((noreturn)) void give_up(struct child *child)
 	_exit(KL_CHILD_NOT_SEALED);
 }
 
-/* Seal this process (seal.h), and map the image between the steps. No code of the image runs. */
+/*
+ * Seal this process (seal.h), and map the image between kl_seal_begin() and kl_seal_end(). No code
+ * of the image runs yet.
+ */
 static void enter_seal(struct child *child)
 {
 	uint64_t bytes = child->plan->image_bytes;

@@ -2,7 +2,10 @@
 #include "worker/subject/convention.h"
 
 #ifdef __x86_64__
-/* The values that the stub sets before each call. */
+/*
+ * MXCSR and X87_CONTROL are the values that the stub sets before each call; the other macros are
+ * bits.
+ */
 #define MXCSR 0x1f80u
 #define MXCSR_STATUS 0x3fu
 #define MXCSR_FLUSH 0x8040u /* treat denormal results or operands as zero */
@@ -14,7 +17,10 @@
 #define FLAG_NESTED 0x4000u
 #define FLAG_ALIGN 0x40000u
 
-/* Return what the kernel left changed, or NULL. `used` has a bit for each x87 register in use. */
+/*
+ * Return what the kernel left changed; NULL: nothing. `used` has a bit for each x87 register in
+ * use.
+ */
 static const char *broken_float(uint32_t mxcsr, uint16_t control, unsigned used)
 {
 	uint32_t changed = (mxcsr ^ MXCSR) & ~MXCSR_STATUS;

@@ -6,22 +6,23 @@
 #include "worker/subject/wire.h"
 
 /*
- * convention - checks that a kernel kept to the calling convention. Besides registers and stack it
- * must restore the floating-point control words (flush to zero, rounding, masks), an empty x87
- * stack, the direction and alignment-check flags, and the segments. Otherwise its caller computes
- * differently from then on. The gate itself is not affected, because it sets all of them before
- * each call.
+ * convention - checks that a kernel kept to the calling convention. Besides registers and stack a
+ * kernel must restore the floating-point control words (flush to zero, rounding, masks), an empty
+ * x87 stack, the direction and alignment-check flags, and the segments. Otherwise its caller would
+ * compute differently from then on. The gate itself is not affected, because it resets all this
+ * state before each call.
  *
  * Floating-point status bits and the upper halves of vector registers may change.
  */
 
 /**
- * Check a traced child that is stopped after a call. `home` has its registers before the first
- * call, `now` those after this one. Returns NULL, or what the kernel left changed.
+ * Check a traced child that is stopped after a call. `home` has the child's registers before the
+ * first call, `now` those after this call. Return what the kernel left changed, to follow "the
+ * kernel "; NULL: nothing.
  */
 const char *kl_convention_broken(pid_t pid, const struct kl_trace_regs *home,
 				 const struct kl_trace_regs *now);
-/** The same without ptrace, for the state that the stub saved; segments are not checked. */
+/** Check a child that is not traced, by the state that the stub saved. Segments are not checked. */
 const char *kl_convention_broken_saved(const struct kl_saved_state *saved);
 
 #endif

@@ -16,17 +16,17 @@
 /*
  * Upper limits of the measured handshake. A longer time comes from other work on the processors and
  * must not be subtracted from a call's time. The jitter is also the most that a kernel can gain in
- * one call by writing `done` early; the profile adds that back (measure/lateness.h).
+ * one call by writing `done` early; the profile adds this gain back (measure/lateness.h).
  */
 #define MOST_HANDSHAKE_NS (3 * US)
 #define MOST_TRAP_NS (50 * US)
 #define MOST_JITTER_NS US
 
 /*
- * A kernel can write `done` early, but cannot reach the trap early. So if the trap is later than
- * after an empty call, the difference beyond the jitter belongs to the call. Conversely, a call
- * took no longer than the processor time it used: if the clock shows a longer time, the child or
- * its parent had to wait for a processor.
+ * A kernel can write `done` early, but cannot reach the trap early. So if the trap comes longer
+ * after `done` than in an empty call, the difference beyond the jitter is time of the call.
+ * Conversely, a call took no longer than the processor time it used: if the clock shows a longer
+ * time, the child or its parent had to wait for a processor.
  */
 void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_times *times,
 		       struct kl_call *out)
@@ -45,8 +45,8 @@ void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_tim
 		out->disturbed = ns > times->used + subject->jitter + times->used / 256;
 		/*
 		 * In a virtual machine, time stolen by the host is charged to the process that runs
-		 * when it is noticed. So processor time that is far less than wall time does not
-		 * show how long the call took.
+		 * when the theft is noticed. So processor time that is far less than wall time does
+		 * not show how long the call took.
 		 */
 		if (times->used >= ns / STOLEN_SHARE)
 			ns = times->used;

@@ -110,7 +110,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 			name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
-/* Return the name of the clock instruction that caused a fault; NULL: not a clock instruction. */
+/* Return the name of the clock instruction that caused a fault; NULL: another instruction did. */
 static const char *protected_instruction(struct kl_cpu_subject *subject)
 {
 	struct kl_trace_regs regs;
@@ -130,7 +130,9 @@ static const char *protected_instruction(struct kl_cpu_subject *subject)
 	return NULL;
 }
 
-/* Report a fault in or near argument `i` in its view at `map`; false if `addr` is elsewhere. */
+/*
+ * If `addr` is in or near the view of argument `i` at `map`, report the fault; else return false.
+ */
 static bool near_view(struct kl_cpu_subject *subject, uint32_t i, uint64_t map, uint64_t addr,
 		      struct kl_call *out)
 {
@@ -152,7 +154,7 @@ static bool near_view(struct kl_cpu_subject *subject, uint32_t i, uint64_t map, 
 	return true;
 }
 
-/* Report a fault in or near any view of a tensor; false if `addr` is elsewhere. */
+/* If `addr` is in or near any view of a tensor, report the fault; otherwise return false. */
 static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)

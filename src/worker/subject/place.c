@@ -5,7 +5,7 @@
 
 /*
  * Views of large tensors are expensive: all pages of each view are entered in the child's page
- * table before the first call.
+ * table before the first call. So tensors of more than SMALL bytes get only FEW_VIEWS views each.
  */
 #define FEW_VIEWS 2
 #define SMALL ((uint64_t)2 << 20) /* bytes of all tensors together */
@@ -21,7 +21,7 @@ uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point)
 
 static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, uint32_t arg)
 {
-	/* each baseline was opened with all its tensors in the same view */
+	/* a baseline was opened once for each view, with all tensors in that view */
 	uint64_t which = subject->wire->baseline ? draw : kl_rng_mix(draw + arg);
 
 	return (which >> 32) % subject->wire->nview[subject->point];

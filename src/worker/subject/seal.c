@@ -86,9 +86,10 @@ static int load_filter(struct sock_filter *code, size_t n)
 }
 
 /*
- * Install the filter under which the image is mapped. It allows mmap of `keep` or of no file, and
- * mprotect, neither of them writable and executable at once; munmap, close and exit; and prctl to
- * install the next filter.
+ * Install the filter under which the image is mapped. It allows
+ *	mmap of `keep` or of no file, and mprotect, if not writable and executable at once
+ *	munmap, close, exit
+ *	prctl, to install the next filter
  */
 static int allow_mapping(int keep)
 {
@@ -144,7 +145,10 @@ static void close_others(int keep)
 				close(fd);
 }
 
-/* Deny access to files by name with Landlock. Before Linux 5.19 only the filter denies it. */
+/*
+ * Deny access to files by name with Landlock. On a Linux before 5.19 this does nothing, and only
+ * the system call filter denies the access.
+ */
 static void deny_files(void)
 {
 	struct kl_landlock rules;

@@ -3,8 +3,8 @@
 #define KL_WORKER_SUBJECT_SEAL_H
 
 /*
- * seal - confines the child, in three steps. No byte of a kernel is read before the second, and
- * none runs before the third.
+ * seal - confines the child, in three steps. No byte of a kernel is read before the second step is
+ * done, and none runs before the third is done.
  *
  * kl_seal_limits: forbid core dumps and writing to files, and let the process end with its parent.
  * The process can do ordinary work afterwards.
@@ -17,7 +17,8 @@
  * kl_seal_end: close `keep`, and allow no system call but exit.
  *
  * Seccomp filters kill the process for any other system call. A Linux without filters is not
- * supported: the older strict mode allows more calls, but none that map the image.
+ * supported: the older strict mode of seccomp allows read and write, but not the calls that map the
+ * image.
  *
  * All return 0, or a negative error with its message.
  */

@@ -69,7 +69,7 @@ static void do_nothing(void)
 
 void kl_signature_call(const void *frame_arg, uint64_t go)
 {
-	/* libffi's prototype lacks the const; it writes to neither cif nor values */
+	/* libffi's prototype lacks the const, but libffi writes to neither cif nor values */
 	struct kl_frame *frame = (struct kl_frame *)(uintptr_t)frame_arg;
 
 	if (!frame->baseline[0].run)

@@ -22,7 +22,7 @@
 struct kl_frame {
 	void (*fn)(void);
 	const struct kl_wire_call *call;
-	/* for each view, the baseline to call instead of fn; run NULL: call fn */
+	/* for each view, the baseline to call instead of `fn`; `run` is NULL: call `fn` */
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
 #ifndef KL_NO_FFI
 	ffi_cif cif;

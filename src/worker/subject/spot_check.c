@@ -5,7 +5,9 @@
 
 #define WORD sizeof(uint64_t)
 
-/* Count the words that hold data of output `i`, some with slack beside it; 0: not an output. */
+/*
+ * Count the words that hold data of output `i`, with those that also hold slack; 0: not an output.
+ */
 static uint64_t words_of(const struct kl_cpu_subject *subject, uint32_t i)
 {
 	const struct kl_wire_arg *arg = &subject->arg[i];

@@ -7,14 +7,15 @@
 /*
  * spot_check - detects outputs that change after the kernel wrote `done`. Some words of the
  * outputs, drawn anew for each call, are read when `done` is seen, and again at the end of the
- * call. If a kernel writes `done` early, to be timed shorter, the share of the words that change is
- * about the share of the time that it gains. struct kl_spot_check is in subject_state.h.
+ * call. If a kernel writes `done` early, to be timed shorter, the share of these words that change
+ * is about the share of its time that the kernel would gain. struct kl_spot_check is in
+ * subject_state.h.
  */
-/** Draw the words. This takes time, so call it before the kernel. */
+/** Draw the words to read. This takes time, so do it before the kernel is called. */
 void kl_spot_check_draw(struct kl_spot_check *check, struct kl_cpu_subject *subject);
-/** Read the words, when `done` is seen. */
+/** Read the words for the first time; call this when `done` is seen. */
 void kl_spot_check_take(struct kl_spot_check *check);
-/** True if no word has changed since kl_spot_check_take(). */
+/** Read the words again; return true if none has changed since kl_spot_check_take(). */
 bool kl_spot_check_same(const struct kl_spot_check *check);
 
 #endif

@@ -11,7 +11,7 @@
  *		 otherwise: save the flags and the floating-point state
  *	trapped: ready = last nonce
  *		 spin until go differs from the last nonce
- *		 reset the floating-point environment, flags
+ *		 reset the floating-point environment and the direction flag
  *		 invoke(frame, go)
  *		 wait until all stores are visible, including non-temporal ones
  *		 done = go; to `stored`
@@ -24,13 +24,16 @@
  *
  * `done` alone proves nothing, since a kernel can write the control page too. A call counts as
  * ended only when the child is stopped at `trapped` with the stack pointer of the first trap. If a
- * kernel jumps there, its call ends, with the outputs as they are.
+ * kernel jumps to the trap itself, its call ends, with the outputs as they are.
  *
  * On other processors the loop is plain C, and children are never traced.
  */
 typedef void (*kl_stub_invoke)(const void *frame, uint64_t go);
 
-/** Run the loop. `stack` is the end of the stack for the calls; 0: use the current stack. */
+/**
+ * Run the loop. `traced` is not 0 if the parent traces this process. `stack` is the end of the
+ * stack for the calls; 0: use the current stack.
+ */
 void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced,
 		  uint64_t stack) __attribute__((noreturn));
 

@@ -10,14 +10,15 @@
  *
  * The child is a fresh exec of klineage-worker, so none of the parent's memory is in it. It maps
  * the argument buffers. Unless it runs a vendor library, it then drops every privilege except those
- * needed to map the kernel's image, maps the image (image/image_map.h), and drops the others before
- * the first byte of the kernel runs (seal.h). The system's dynamic loader takes no part. Parent and
- * child communicate through one shared page; only the parent reads the clock.
+ * needed to map the kernel's image, maps the image (image/image_map.h), and drops the remaining
+ * privileges before the first byte of the kernel runs (seal.h). The system's dynamic loader does
+ * not load the kernel. Parent and child communicate through one shared page; only the parent reads
+ * the clock.
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its own mapping. In the
  * child inputs are read-only, and every buffer lies between unmapped guard pages, aligned to the
- * left or to the right end of its mapping. Each buffer is mapped several times; a call gets one of
- * these addresses and one of the two ends.
+ * left or to the right end of its mapping. Each buffer is mapped several times; a call uses one of
+ * these mappings, and data at one of its two ends.
  *
  * Before every call the parent resets the child's registers (ptrace), so that the loop of stub.h
  * waits for the start. After the call the child is stopped at the trap of that loop, and the
@@ -28,29 +29,32 @@
  *	read the clock			TSC faults, vDSO and vvar are unmapped
  *	write `done` early		outputs that change afterwards are seen (spot_check.h), and
  *					the delay of the trap counts as time
- *	start before `go`		only registers and read-only text run until then
+ *	start before `go`		until then only the loop runs, which needs no memory
+ *					that a kernel can write, except the control page
  *	alter the control page or	every word of the page is compared; call frame and text
  *	the frame			are read-only, and mprotect is a system call
  *	return on another stack		the stack pointer at the trap is compared
  *	change MXCSR, x87, flags	reset before every call; a change left behind is a fault
  *					(convention.h)
  *	keep state between calls	inputs are new each time, each output is checked
- *	count on memory being zero	arena and stack are filled with one bits
- *	behave well when not timed	a timed child does the same; only its parent differs
+ *	count on memory being zero	arena and stack start with bytes of 0xff
+ *	behave well when not timed	timed and other children do the same; only the work of
+ *					their parents differs
  *	write the outputs later		the child is stopped while they are read
  *
  * One attack remains: a kernel that writes `done` after its last output, but earlier than the loop
  * would. It can gain up to the jitter of the trap in a single call (at most a microsecond, measured
- * with empty calls); over many calls late_ns shows it.
+ * with empty calls); over many calls late_ns shows the gain.
  *
  * If ptrace is refused, kl_subject_traced() is false: the child must then return to the loop on its
- * own, and the outputs are compared again after a pause. A kernel that takes over the loop can then
- * start early; callers must state in the result that the child was not traced.
+ * own, and its outputs must not change during a pause after the call. A kernel that takes over the
+ * loop can then start early; callers must state in the result that the child was not traced.
  *
  * On surface cuda a subject is a binding in a GPU process (subject_gpu.c, docs/formats.md, "On a
- * GPU"). Only a process with host code is sealed (worker/gpu/seal.h). kl_subject_buffer() returns
- * the host's copy, which each call copies to the device and back; kl_subject_traced() is true; a
- * baseline is KL_ECANNOT, since the profile calls baselines itself.
+ * GPU"). Only a process with host code is sealed (worker/gpu/seal.h). On this surface,
+ * kl_subject_buffer() returns the host's copy of a tensor, which each call copies to the device and
+ * back; kl_subject_traced() always returns true; and starting a baseline is KL_ECANNOT, since the
+ * profile calls baselines without a subject.
  *
  *	kl_subject_start(&s, job, point, &spec);
  *	memcpy(kl_subject_buffer(s, arg), ...)	for each in and inout argument
@@ -61,18 +65,18 @@
 enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE };
 
 /*
- * Memory for the tensors of CPU kernels. When a child ends, its memory is kept for the next one,
- * because allocating it takes longer than many calls. Each call rewrites all memory that it can
- * reach, slack included, so that no data of one child reaches the next; each child maps the memory
- * at addresses of its own. Only one subject can use it at a time. Initialize it to zero; the owner
- * releases it.
+ * Memory for the tensors of CPU kernels. When a child ends, its memory is kept for the next child,
+ * because allocating memory takes longer than many calls. Before a call, all memory that the call
+ * can reach is rewritten, slack included, so that no data of one child reaches the next. Each child
+ * maps the memory at addresses of its own. Only one subject at a time can use the struct.
+ * Initialize it to zero; the owner releases it.
  */
 struct kl_subject_memory {
 	struct kl_subject_lent {
 		unsigned char *map;   /* NULL: none yet, or in use by a subject */
 		unsigned char *slack; /* room for the expected bytes around the data */
 		uint64_t bytes;
-		uint64_t least; /* allocate at least this many bytes; 0: only what is needed */
+		uint64_t least; /* allocate at least this many bytes; 0: what the tensor needs */
 		int fd;
 	} tensor[KL_MAX_ARGS];
 };
@@ -86,9 +90,12 @@ struct kl_subject_spec {
 	const char *so;       /* path of the image or cubin, for kernel and oracle */
 	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
 	bool real_is_double;  /* oracle: kl_real in `so` is double; false: float */
-	/* align buffers to the guard page on their right; kl_subject_place() can change it */
+	/*
+	 * align buffers to the guard page on their right, until kl_subject_place() changes this;
+	 * false: to the one on their left
+	 */
 	bool align_right;
-	const struct kl_point *other; /* surface c: a further point to call at; NULL: none */
+	const struct kl_point *other; /* surface c: a second point to call at; NULL: none */
 	/*
 	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds
 	 * the memory as the call before left it; kl_subject_poison() has no effect
@@ -112,10 +119,10 @@ struct kl_place {
 };
 
 /**
- * Start a subject. KL_ECANNOT: it cannot run here, because a library is missing or does not fit,
- * seccomp is refused, or the image is missing or invalid. KL_EINVALID: an argument is too large;
- * or, on surface cuda, the artefact cannot be loaded or does not fit its plan. `job` and the points
- * need not outlive the call. The caller frees *out.
+ * Start a subject. KL_ECANNOT: it cannot run here, because a vendor library is missing or does not
+ * support the arguments, seccomp is refused, or the image is missing or invalid. KL_EINVALID: an
+ * argument is too large; or, on surface cuda, the artefact cannot be loaded or does not fit its
+ * plan. `job` and the points need not outlive the call. The caller frees *out.
  */
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
 		     const struct kl_subject_spec *spec);
@@ -133,21 +140,25 @@ void kl_subject_place(struct kl_subject *subject, const struct kl_place *place);
  * between calls only.
  */
 void *kl_subject_buffer(struct kl_subject *subject, size_t arg);
+/** Return the size in bytes of the tensor argument `arg`; 0: not a tensor. */
 size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg);
 /**
- * True for an input of an oracle on a GPU whose buffer takes elements of the kernel's type, which
- * the GPU converts to kl_real.
+ * Return true if `arg` is an input of an oracle on a GPU, and its buffer takes elements of the
+ * kernel's type, which the GPU converts to kl_real.
  */
 bool kl_subject_widens(const struct kl_subject *subject, size_t arg);
 
 /**
  * Fill every `out` buffer, and the slack around all buffers, with a pattern derived from `seed`
- * that is no plausible answer (NaN payloads, wild integers). An odd seed fills the outputs with
- * plausible numbers instead (floats of magnitude 1/4 to 2, integers below 64), like a buffer that
- * was used before. Kernels must not depend on either.
+ * that is no plausible answer (NaN payloads, wild integers). If `seed` is odd, fill the outputs
+ * with plausible numbers instead (floats of magnitude 1/4 to 2, integers below 64), like a buffer
+ * that was used before. Kernels must not depend on either pattern.
  */
 void kl_subject_poison(struct kl_subject *subject, uint64_t seed);
-/** True if ptrace stops the child after each call; see above for what is weaker otherwise. */
+/**
+ * Return true if ptrace stops the child after each call. The head of this file says what is weaker
+ * otherwise.
+ */
 bool kl_subject_traced(const struct kl_subject *subject);
 /**
  * Return the time of an empty call in ns, which is subtracted from each call; meaningful only with
@@ -160,40 +171,47 @@ void kl_subject_flush(struct kl_subject *subject);
 
 enum kl_call_end {
 	KL_CALL_OK,
-	KL_CALL_FAULT,
-	KL_CALL_HANG,
-	KL_CALL_CHEAT,
-	KL_CALL_EXIT,
+	KL_CALL_FAULT,  /* crashed, wrote out of bounds, or broke the calling convention */
+	KL_CALL_HANG,   /* did not end within the time limit */
+	KL_CALL_CHEAT,  /* did what no honest kernel does, such as a system call */
+	KL_CALL_EXIT,   /* ended its process */
 	KL_CALL_LAUNCH, /* cuda: the driver refused to launch the kernel */
 	/* the machine prevented the call; used internally: kl_subject_call() returns KL_ECANNOT */
 	KL_CALL_UNTESTED,
 };
 struct kl_call {
 	enum kl_call_end end;
-	/* by the parent's clock minus the handshake, reduced to the processor time if plausible */
+	/*
+	 * time of the call by the parent's clock without the handshake, or the processor time if
+	 * that is shorter and plausible; cuda: by events of the device
+	 */
 	int64_t ns;
-	int64_t wall_ns; /* by the parent's clock minus the handshake, never reduced */
+	int64_t wall_ns; /* like `ns`, but never the processor time */
 	bool disturbed;  /* the call had to wait for a processor */
 	int64_t used_ns; /* processor time, handshake included; -1: unknown; cuda: 0 */
 	/*
-	 * how much longer than after an empty call it took from `done` until the child stopped,
-	 * without the part that wall_ns includes
+	 * time from `done` until the child stopped, beyond that of an empty call, and without the
+	 * part that wall_ns includes
 	 */
 	int64_t late_ns;
-	char what[200]; /* message that follows "the kernel ": "made the system call 57 (fork)" */
+	char what[200]; /* why `end` is not OK; follows "the kernel ": "made the system call 57" */
 };
 /**
- * Call the kernel once, for at most job->call_ms; for kernels in C this is processor time. Returns
- * 0 whatever the kernel did; the child has ended unless `end` is KL_CALL_OK. Slack around outputs
- * is checked: a changed byte is KL_CALL_FAULT. KL_ECANNOT: the machine is too busy to run the
- * kernel, or the system killed it.
+ * Call the kernel once, for at most job->call_ms; for kernels in C this is processor time. Return 0
+ * whatever the kernel did. Unless `end` is KL_CALL_OK, the child has ended. A changed byte in the
+ * slack around outputs is KL_CALL_FAULT. KL_ECANNOT: the machine is too busy to run the kernel, or
+ * the system killed it.
  */
 int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
-/** cuda: change the time limit of further calls, which is job->call_ms at first. */
+/**
+ * Set the time limit of later calls on surface cuda; until then it is job->call_ms. For kernels in
+ * C this does nothing.
+ */
 void kl_subject_limit(struct kl_subject *subject, int64_t ms);
 /**
- * Check the slack around outputs, and carried scratch, without a call. Only calls of an `ordinary`
- * subject leave this to the caller, because the check runs kernels of its own.
+ * Check the slack around outputs, and that `carry` scratch is zero, without a call. Calls of an
+ * `ordinary` subject leave these checks to the caller, because the checks run kernels of their own;
+ * other calls make them.
  */
 int kl_subject_check(struct kl_subject *subject, struct kl_call *out);
 

@@ -23,8 +23,8 @@
 
 #define PAGE ((uint64_t)4096)
 /*
- * Sanitized builds define this as an unsanitized worker: the runtime of a sanitizer does not
- * survive the seal.
+ * The program that the child runs. Sanitized builds define it as an unsanitized worker, because the
+ * runtime of a sanitizer does not survive the seal.
  */
 #ifndef KL_CHILD_PROGRAM
 #define KL_CHILD_PROGRAM "klineage-worker"
@@ -70,7 +70,7 @@ static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg
 		memcpy(&planned->bits, &dim, kl_dtype_bytes(planned->dtype));
 		return;
 	}
-	/* round as for the kernel first, so that the oracle gets the same number in its own type */
+	/* first round the value as for the kernel, so that the oracle gets the same number */
 	if (planned->dtype == KL_F32)
 		value = (float)value;
 	if (oracle && is_float(planned->dtype))
@@ -171,7 +171,7 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	return 0;
 }
 
-/* Become the child, after fork(): only async-signal-safe calls are allowed. */
+/* Become the child. This runs after fork(), so only async-signal-safe calls are allowed. */
 static void exec_child(const char *path, char *const *env, const int *fd, int nfd)
 {
 	static char name[] = "klineage-worker", option[] = "--child";

@@ -14,11 +14,11 @@
 
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
- * process (client.h). Device code cannot run on the host, so that process is not sealed. A
- * candidate with host code launches its kernels itself, in a process that is sealed (launcher.h).
+ * process (client.h). Device code cannot run on the host, so this process needs no seal. The host
+ * code of a candidate launches the kernels itself, in a GPU process that is sealed (launcher.h).
  */
 struct gpu_subject {
-	struct kl_subject base; /* must be first: the interface's part */
+	struct kl_subject base; /* must be first, see subject_ops.h */
 	struct kl_gpu_processes *processes;
 	struct kl_gpu_child *child;
 	bool oracle;           /* the process is shared with the oracle's other builds */
@@ -35,7 +35,7 @@ struct gpu_subject {
 	/* how the plan's `prepare` ended; after a failure every call ends in the same way */
 	struct kl_call prepared;
 	int64_t dim[KL_MAX_DIMS];
-	struct kl_strvec kernel; /* host code: the kernels it may launch; empty: unknown */
+	struct kl_strvec kernel; /* the kernels that host code may launch; empty: unknown */
 };
 
 static struct gpu_subject *as_gpu(struct kl_subject *subject)
@@ -208,7 +208,10 @@ static bool is_own(const struct gpu_subject *subject, const char *seen)
 	return false;
 }
 
-/* Check what host code ran on the device: only the candidate's own kernels are allowed. */
+/*
+ * Check what host code ran on the device: kernels, copies and fills on its own stream only, no
+ * kernel but the candidate's own, and at least one of its own.
+ */
 static void check_seen(struct kl_call *out, const struct gpu_subject *subject,
 		       const struct kl_gpu_seen *seen)
 {
@@ -439,7 +442,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 	return err;
 }
 
-/* Add a note if the kernels that host code launches cannot be checked here. */
+/* Add a note to the result if the kernels that host code launches cannot be checked here. */
 static void note_host(struct gpu_subject *subject)
 {
 	const struct kl_gpu_launcher_ready *ready = &subject->child->launcher;

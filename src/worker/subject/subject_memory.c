@@ -91,7 +91,10 @@ int kl_memory_take(struct kl_cpu_subject *subject)
 				bytes = subject->wire->arg[point][i].map_bytes;
 		if (bytes)
 			err = take_tensor(&subject->tensor[i], bytes, lent);
-		/* the first call rewrites all that the child can see, unless it has two points */
+		/*
+		 * with two points, clear the memory; with one, the first call rewrites all that the
+		 * child can see
+		 */
 		if (bytes && err == 0 && subject->wire->npoint > 1)
 			memset(subject->tensor[i].map, 0, bytes);
 		if (err < 0)

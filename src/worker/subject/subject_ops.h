@@ -6,7 +6,8 @@
 
 /*
  * subject_ops - the operations of subject.h as a table, with one implementation per surface:
- * subject_cpu.c and subject_gpu.c. Each has a struct whose first member is a struct kl_subject.
+ * subject_cpu.c and subject_gpu.c. Each implementation has a struct whose first member is a struct
+ * kl_subject.
  */
 struct kl_subject {
 	const struct kl_subject_ops *ops;
@@ -23,7 +24,7 @@ struct kl_subject_ops {
 	void (*flush)(struct kl_subject *s);
 	bool (*widens)(const struct kl_subject *s, size_t arg); /* NULL: always false */
 	int (*call)(struct kl_subject *s, struct kl_call *out);
-	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: each call checks */
+	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: calls check */
 	void (*limit)(struct kl_subject *s, int64_t ms);         /* NULL: the limit is fixed */
 };
 

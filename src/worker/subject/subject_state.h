@@ -41,7 +41,7 @@ struct kl_cpu_subject {
 	struct kl_subject base; /* must be first, see subject_ops.h */
 	pid_t pid;              /* 0: the child has ended */
 	bool traced, precise;   /* precise: calls are timed, so the parent spins */
-	int socket;             /* until the child is greeted; -1: closed */
+	int socket;             /* to the child, until it has its answer; -1: closed */
 	int64_t call_ms;
 	struct kl_control *control; /* shared with the child */
 	struct kl_wire_call *args;  /* shared with the child: the arguments of the next call */
@@ -52,7 +52,7 @@ struct kl_cpu_subject {
 	/* where the next call finds its tensors (place.c) */
 	enum kl_wire_point point;
 	const struct kl_wire_arg *arg; /* the arguments at that point, in `wire` */
-	uint64_t offset[KL_MAX_ARGS];  /* of the data in the memfd, in bytes */
+	uint64_t offset[KL_MAX_ARGS];  /* offset of the data in the memfd, in bytes */
 	/* gets the memory of the tensors back at the end; NULL: free it */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */
@@ -68,14 +68,17 @@ struct kl_cpu_subject {
 /* call.c */
 /** Wait for the first trap and measure the cost of an empty call. */
 int kl_call_settle(struct kl_cpu_subject *subject);
-/** Make one call, or an empty one. False: the child has ended, *out tells how. */
+/**
+ * Make one call, which calls nothing if `empty` is set. Return false if the child has ended; *out
+ * then says how.
+ */
 bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *times,
 		  struct kl_call *out);
 
 /* handshake.c */
 /** Measure empty calls and set empty_done, empty_trap and jitter. */
 int kl_handshake_measure(struct kl_cpu_subject *subject);
-/** Set the times of *out from those that were measured, without the handshake. */
+/** Set the times of *out to those in *times, less the cost of the handshake. */
 void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_times *times,
 		       struct kl_call *out);
 
@@ -86,7 +89,9 @@ void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 /** Kill and reap a child and set *out to `end` and the message. */
 void kl_outcome_kill(struct kl_cpu_subject *subject, struct kl_call *out, enum kl_call_end end,
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/** Set the error of a child that ended before any byte of its kernel ran: KL_ECANNOT. */
+/**
+ * Return KL_ECANNOT, and set its message, for a child that ended before any byte of its kernel ran.
+ */
 int kl_outcome_not_sealed(const struct kl_cpu_subject *subject);
 
 /* subject_memory.c */
@@ -98,7 +103,10 @@ int kl_memory_take(struct kl_cpu_subject *subject);
 void kl_memory_give(struct kl_cpu_subject *subject);
 
 /* place.c */
-/** Return how many views each tensor has at a point, whether or not the child has another one. */
+/**
+ * Return how many views each tensor has at a point. The number does not depend on whether the child
+ * has a second point.
+ */
 uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point);
 /** Return the number of bytes around a tensor's data in its view, all on one side. */
 static inline size_t kl_place_slack(const struct kl_wire_arg *arg)

@@ -11,8 +11,8 @@
 #endif
 
 /*
- * trace - the part of ptrace(2) that the parent of a kernel needs. Also works on a child that is
- * not traced: kl_trace_poll() then only reports that the child has ended.
+ * trace - the part of ptrace(2) that the parent of a kernel needs. kl_trace_poll() also works on a
+ * child that is not traced, but then reports only that the child has ended.
  */
 enum kl_trace_kind {
 	KL_TRACE_SIGNAL,  /* stopped before a signal is delivered */
@@ -43,9 +43,9 @@ struct kl_trace_float {
 #endif
 };
 
-/** Attach to a child; false if Linux refuses (another tracer, Yama, a seccomp filter). */
+/** Attach to a child; return false if Linux refuses (another tracer, Yama, a seccomp filter). */
 bool kl_trace_attach(pid_t pid);
-/** Get the next event; false if there is none. Never waits. */
+/** Get the next event; return false if there is none. Never wait. */
 bool kl_trace_poll(pid_t pid, struct kl_trace_event *ev);
 /** Stop the child; it then reports KL_TRACE_STOP. */
 void kl_trace_interrupt(pid_t pid);
@@ -58,11 +58,11 @@ bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs);
 bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out);
 uint64_t kl_trace_pc(const struct kl_trace_regs *regs);
 uint64_t kl_trace_sp(const struct kl_trace_regs *regs);
-/** Number of the system call that the child is in, or -1. */
+/** Return the number of the system call that the child is in; -1: in none. */
 long kl_trace_syscall(const struct kl_trace_regs *regs);
-/** Get si_addr and si_code of the signal that stopped the child; false if it has ended. */
+/** Get si_addr and si_code of the signal that stopped the child; return false if it has ended. */
 bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code);
-/** Read up to `n` bytes of the child's memory; returns how many were read. */
+/** Read up to `n` bytes of the child's memory; return how many were read. */
 size_t kl_trace_read(pid_t pid, uint64_t addr, void *out, size_t n);
 
 #endif

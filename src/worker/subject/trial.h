@@ -6,13 +6,13 @@
 #include "worker/subject/subject.h"
 
 /*
- * trial - calls one subject once on given inputs. Pool, audit and correctness call processes that
- * run foreign code only through it.
+ * trial - calls one subject once on given inputs. The pool, the audit and the stage of correctness
+ * call foreign code only through these functions.
  */
 
 /*
- * What a kernel is called with. It is drawn in the same way for timed and other calls, so that the
- * kernel cannot tell them apart.
+ * What a kernel is called with. Place and poison are drawn in the same way for timed and other
+ * calls, so that the kernel cannot tell these calls apart.
  */
 struct kl_trial {
 	struct kl_place place;

@@ -53,7 +53,7 @@ static inline void relax_core(void)
 #endif
 }
 
-/* Sleep between polls; if exact timing matters, only after 200 ms of waiting. */
+/* Sleep between polls. If exact timing matters, sleep only after 200 ms of waiting. */
 static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
 	struct timespec pause = { 0, 20 * US };

@@ -14,7 +14,7 @@
 enum kl_seen {
 	KL_SEEN,    /* the word has the value */
 	KL_STOPPED, /* the child stopped or ended; see the event */
-	KL_LATE,    /* the limit has passed; kl_watch_trap() also: the child is not in the stub */
+	KL_LATE,    /* the limit passed; or, for kl_watch_trap(), the child is not in the stub */
 	KL_STARVED, /* the limit by the clock passed before the limit of processor time */
 };
 
@@ -26,11 +26,11 @@ struct kl_watch {
 	int64_t used;     /* processor time of the child at the beginning; -1: unknown */
 };
 
-/** Begin a watch with a limit of `ms` of processor time. */
+/** Begin a watch with a limit of `ms` milliseconds of processor time. */
 struct kl_watch kl_watch_begin(struct kl_cpu_subject *subject, int64_t ms);
 /** Begin a watch with the limit for the few instructions of the stub. */
 struct kl_watch kl_watch_stub(struct kl_cpu_subject *subject);
-/** Wait until *word is `want`. */
+/** Wait until *word is `want`. *ev is set if the result is KL_STOPPED. */
 enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, uint64_t want,
 			   struct kl_trace_event *ev);
 /**

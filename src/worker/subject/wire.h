@@ -21,8 +21,8 @@
  *
  * Life cycle of a child: it maps the arguments and sends hello; the parent attaches (ptrace) and
  * answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child drops every
- * privilege except those needed to map the image (seal.h), maps it, drops the others and waits in
- * the stub (stub.h).
+ * privilege except those needed to map the image (seal.h), maps the image, drops the remaining
+ * privileges and waits in the stub (stub.h).
  */
 enum kl_wire_fd {
 	KL_WIRE_FD_PLAN = 3,
@@ -41,14 +41,15 @@ enum kl_wire_fd {
  * several times: these views are the same memory at different addresses, and each call uses one.
  */
 enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
-#define KL_WIRE_VIEWS 4
+#define KL_WIRE_VIEWS 4 /* most views of a tensor at one point */
 
-/* Unmapped space on both sides of every view. */
+/* Bytes of unmapped addresses on each side of every view. */
 #define KL_WIRE_GUARD ((uint64_t)64 << 20)
 
 /*
- * Size of a kernel's stack in bytes. It is not the stack of the process, whose size depends on the
- * limits of the caller. The last KL_WIRE_ABOVE bytes stay unused, in place of callers' frames.
+ * Size of a kernel's stack in bytes. The kernel does not use the stack of the process, whose size
+ * depends on the limits of the gate's caller. The last KL_WIRE_ABOVE bytes stay unused, in place of
+ * callers' frames.
  */
 #define KL_WIRE_STACK ((uint64_t)8 << 20)
 #define KL_WIRE_ABOVE ((uint64_t)4096)
@@ -93,7 +94,7 @@ struct kl_wire {
 	int cpu;      /* processor to run on; -1: any */
 	int64_t arena_bytes;
 	uint32_t nargs, npoint;
-	uint32_t nview[KL_WIRE_POINTS]; /* views of each tensor at that point */
+	uint32_t nview[KL_WIRE_POINTS]; /* number of views of each tensor at each point */
 	struct kl_wire_arg arg[KL_WIRE_POINTS][KL_MAX_ARGS];
 	uint64_t largest; /* map_bytes of the largest tensor at any point of the job */
 	uint64_t image_bytes;
@@ -112,7 +113,7 @@ struct kl_hello {
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub's labels (stub.h); 0: cannot be traced */
 	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
-	/* addresses of each tensor's views in the child */
+	/* addresses of the views in the child, by point, view and argument */
 	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];
 };
 
