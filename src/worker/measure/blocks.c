@@ -15,9 +15,9 @@
  * settled in one of three cases:
  *
  * - Its interval lies wholly beyond the limit of a difference (the larger of 1 % and three times
- *   the reach of the A/A interval) and beyond 1.5 %.
- * - Its interval lies wholly within the limit that is expected when the time is up. Until then the
- *   A/A interval narrows with the square root of the number of blocks.
+ *   the reach of the A/A interval, which is how far its ends are from 0) and beyond 1.5 %.
+ * - Its interval lies wholly within the limit of a difference that is expected when the time is
+ *   up: until then the A/A interval narrows with the square root of the number of blocks.
  * - Its interval is narrow: its half-width is at most 0.25 % or a tenth of the difference, and the
  *   half-width of A/A is at most 0.33 % or an eighth of the smallest difference. Of each two
  *   limits, the larger counts.
@@ -38,8 +38,8 @@
 #define LEAST_BLOCKS 4
 #define SLOW_SHARE 8
 /*
- * the absolute value of a standard normal variable is below these with a probability of a half and
- * of a third
+ * the absolute value of a standard normal variable is below HALF_OF_NORMAL with a probability of a
+ * half and below THIRD_OF_NORMAL with a probability of a third
  */
 #define HALF_OF_NORMAL 0.6745
 #define THIRD_OF_NORMAL 0.4307
@@ -59,9 +59,10 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
 }
 
 /*
- * Measure all subjects in a random order and then in reverse: P B C C' C' C B P and the like. The
- * order is drawn anew for each block, since it matters a little which subject follows which. A
- * subject with `once` set is measured only the first time.
+ * Measure all subjects in a random order and then in reverse, such as P B C C' C' C B P (parent,
+ * baseline, the candidate's two subjects). The order is drawn anew for each block, since times
+ * depend a little on the subject that was measured before. A subject with `once` set is measured
+ * only the first time.
  */
 static int measure_block(struct kl_blocks *blocks)
 {
@@ -171,9 +172,11 @@ static double time_scale(const struct kl_blocks *blocks)
 }
 
 /*
- * Estimate how far the A/A ratio can be off when the time is up. It is the lowest of three values:
- * how far it can be off now; the half-width of its interval, narrowed by the blocks still to come;
- * twice the standard error at the end, without disturbances.
+ * Estimate how far the A/A ratio can be off when the time is up, as the lowest of three values:
+ *
+ * - how far it can be off now,
+ * - the half-width of its interval, narrowed by the blocks still to come,
+ * - twice its standard error after these blocks, without disturbances.
  */
 static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa, int64_t ms)
 {
@@ -184,7 +187,7 @@ static double reach_at_end(const struct kl_blocks *blocks, struct kl_interval aa
 	return fmin(fmin(interval_reach(aa), half_width(aa) * sqrt(share)), quiet);
 }
 
-/* Return true if further blocks would not change the outcome of a comparison. */
+/* Return true if more blocks would not change the outcome of a comparison. */
 static bool beyond_doubt(const struct kl_blocks *blocks, struct kl_interval interval,
 			 struct kl_interval aa, int64_t ms)
 {
@@ -229,7 +232,7 @@ static bool is_enough(const struct kl_blocks *blocks, size_t *look, int64_t ms)
 		return true;
 	if (blocks->n < blocks->min ? !slow : blocks->n < *look)
 		return false;
-	/* computing an interval takes time quadratic in the number of blocks, so look rarely */
+	/* computing an interval takes time quadratic in the number of blocks: do so rarely */
 	*look = blocks->n + 1 + blocks->n / 8;
 	return is_settled(blocks, ms);
 }

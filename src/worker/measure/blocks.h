@@ -8,8 +8,8 @@
 
 /*
  * blocks - schedules the profile's measurements and computes their statistics: order, stopping
- * rule, intervals. The caller supplies the sampler, the function that takes one measurement, on a
- * processor or on a GPU.
+ * rule, intervals. The caller supplies a sampler, which takes one measurement on a processor or on
+ * a GPU.
  *
  * Each block measures every subject twice, once on either side of the block's middle, so that a
  * drift of the machine affects all of them equally. The candidate is measured as two subjects; the
@@ -25,14 +25,14 @@
  */
 enum kl_blocks_who {
 	KL_BLOCKS_CANDIDATE,
-	KL_BLOCKS_AGAIN,
+	KL_BLOCKS_AGAIN, /* the candidate as its second subject */
 	KL_BLOCKS_PARENT,
 	KL_BLOCKS_BASELINE,
 	KL_BLOCKS_SUBJECTS
 };
 
 struct kl_blocks_subject {
-	const char *what; /* name in the report, for subjects that the candidate is compared with */
+	const char *what; /* name in the report; only for the parent and the baseline */
 	bool there;     /* measure it; the sampler clears this if the subject cannot be measured */
 	bool once;      /* set by the sampler: one measurement in each block is enough */
 	double *log_ns; /* mean logarithm of ns for each block; owned by this module */
@@ -41,7 +41,7 @@ struct kl_blocks_subject {
 struct kl_blocks {
 	struct kl_blocks_subject subject[KL_BLOCKS_SUBJECTS];
 	size_t min;         /* lowest number of blocks, unless calls are slow */
-	int64_t max_ms;     /* time for all blocks */
+	int64_t max_ms;     /* time for all blocks, in ms */
 	struct kl_rng *rng; /* draws the order of subjects */
 	/**
 	 * Take one measurement and add the logarithm of its nanoseconds to *log_ns. A return value
@@ -52,7 +52,7 @@ struct kl_blocks {
 	void (*begin)(void *ctx);       /* called at the start of each block; may be NULL */
 	int64_t (*clock_ns)(void *ctx); /* NULL: use the system clock */
 	void *ctx;
-	size_t n; /* number of blocks measured so far */
+	size_t n; /* number of complete blocks so far */
 	size_t alloc;
 };
 
@@ -61,17 +61,19 @@ int kl_blocks_run(struct kl_blocks *blocks);
 void kl_blocks_release(struct kl_blocks *blocks);
 
 /**
- * Return the interval of the logarithm of `who`'s time divided by the candidate's time. The
- * candidate's time is the mean of both its subjects; for KL_BLOCKS_AGAIN, that of
- * KL_BLOCKS_CANDIDATE alone.
+ * Return the interval of log(time of `who` / time of the candidate). The candidate's time is the
+ * mean of both its subjects, except that KL_BLOCKS_AGAIN is compared with KL_BLOCKS_CANDIDATE.
  */
 struct kl_interval kl_blocks_ratio(const struct kl_blocks *blocks, enum kl_blocks_who who);
 /**
- * Return the typical time in nanoseconds; for KL_BLOCKS_CANDIDATE, of both the candidate's
- * subjects.
+ * Return the typical time of `who` in nanoseconds; for KL_BLOCKS_CANDIDATE, that of both subjects
+ * of the candidate together.
  */
 int64_t kl_blocks_ns(const struct kl_blocks *blocks, enum kl_blocks_who who);
-/** Make an entry of result.profile.points. Add to `notes` what makes its times less certain. */
+/**
+ * Make the entry of result.profile.points for the point `id`; the caller owns it. Appends to
+ * `notes` what makes the times less certain.
+ */
 json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t *notes);
 
 /** Append a message to `notes`, unless it is already there. */

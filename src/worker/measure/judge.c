@@ -4,7 +4,7 @@
 #include "base/par.h"
 #include "job/tensor.h"
 
-#define MOST_BYTES ((size_t)1 << 30) /* of all kept answers */
+#define MOST_BYTES ((size_t)1 << 30) /* most bytes of all kept answers together */
 
 void kl_judge_release(struct kl_judge *judge)
 {
@@ -50,7 +50,7 @@ static int changed_output(const struct kl_job *job, const struct kl_judged *judg
 	return -1;
 }
 
-/* Keep an answer if it is the first right one on its side, and there is room for it. */
+/* Keep a right answer if it is the first on its guard side and there is room for it. */
 static void keep_answer(struct kl_judge *judge, struct kl_judged *judged, bool right,
 			const void *const *got)
 {

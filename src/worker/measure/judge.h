@@ -6,11 +6,11 @@
 #include "worker/pool/answer.h"
 
 /*
- * judge - judges the answers of one kernel. The first right answer to each input is kept for each
- * guard side, since the alignment of buffers may change how sums are grouped. An answer with the
- * same bits as a kept answer is right; any other is compared with the truth. So the answers of a
- * kernel that gives the same bits each time are compared only once or twice for each input, and a
- * kernel that does not is noticed, however many calls there are.
+ * judge - judges the answers of one kernel. The first right answer to each input is kept, one for
+ * each guard side, since the alignment of buffers may change how sums are grouped. An answer with
+ * the same bits as a kept answer is right; any other answer is compared with the truth. So the
+ * answers of a kernel that gives the same bits each time are compared with the truth only once or
+ * twice for each input, however many calls there are. A kernel that gives other bits is noticed.
  *
  *	KL_AUTO(kl_judge_release) struct kl_judge judge = { .job = job };
  *
@@ -22,8 +22,8 @@ struct kl_judge {
 	struct kl_judged {
 		const struct kl_member *member;
 		int64_t elements;           /* number of elements compared */
-		struct kl_answer answer[2]; /* the kept answer of each guard side; 1: right */
-		bool kept[2];               /* whether there is a kept answer */
+		struct kl_answer answer[2]; /* kept answers, [0]: left guard side, [1]: right */
+		bool kept[2];               /* by guard side: an answer is kept */
 	} * judged;
 	size_t n, alloc;
 	size_t bytes; /* size of all kept answers, which is limited */
@@ -33,7 +33,7 @@ void kl_judge_release(struct kl_judge *judge);
 
 struct kl_judge_call {
 	const struct kl_member *member;
-	bool right;             /* guard side: the buffers were aligned to the right */
+	bool right;             /* guard side: the buffers were aligned to their right guard page */
 	const void *const *got; /* outputs by argument, as for kl_compare() */
 };
 /** Judge an answer; results and errors are those of kl_compare(). */
@@ -41,8 +41,8 @@ int kl_judge_answer(struct kl_mismatch *mismatch, struct kl_judge *judge,
 		    const struct kl_judge_call *call);
 /**
  * Find the first element whose bits differ from the answer kept for the same input and guard side.
- * Returns false if there is none, or if no answer was kept. Sets the place and values in
- * `mismatch`, but not `why`.
+ * Returns false if there is no such element, or if no answer was kept. Sets the place and the
+ * values in `mismatch`, but not `why`.
  */
 bool kl_judge_changed(struct kl_mismatch *mismatch, const struct kl_judge *judge,
 		      const struct kl_judge_call *call);

@@ -13,7 +13,7 @@ void kl_lateness_release(struct kl_lateness *lateness)
 	*lateness = (struct kl_lateness){ .blocks = 0 };
 }
 
-/* Store the means of the block that has ended. */
+/* End the current block and store its means, unless it has no visit of the candidate. */
 static void end_block(struct kl_lateness *lateness)
 {
 	size_t room = lateness->alloc;

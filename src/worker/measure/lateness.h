@@ -6,10 +6,11 @@
 
 /*
  * lateness - charges a candidate for work that its processes do after they report the end of a
- * call. A process always stops a little later than after an empty call, and the delay varies, so
- * single calls are not charged for it (kl_call.late_ns). But the mean over many calls is the same
- * for all kernels: if the processes of a candidate stop later than those of its parent or of the
- * baseline, they did work that was not measured.
+ * call. A process always stops a little later after a call than after an empty call, and this delay
+ * (kl_call.late_ns) varies, so that single calls are not charged for it. But the mean delay over
+ * many calls is the same for all kernels that do no such work: if the processes of a candidate stop
+ * later on average than those of its parent or of the baseline, they did work that was not
+ * measured.
  *
  *	kl_lateness_begin(&lateness)			at the start of each block
  *	kl_lateness_add(&lateness, who, late_ns)	for each visit
@@ -26,9 +27,9 @@ void kl_lateness_release(struct kl_lateness *lateness);
 void kl_lateness_begin(struct kl_lateness *lateness);
 void kl_lateness_add(struct kl_lateness *lateness, enum kl_blocks_who who, int64_t late_ns);
 /**
- * Add the lateness that is beyond doubt to the candidate's times: the lower end of the interval of
- * the paired differences to the parent or, if there is no parent, to the baseline. Returns the
- * nanoseconds added, or 0.
+ * Add the lateness that is beyond doubt to the candidate's times. It is the lower end of the
+ * interval of the differences, paired within a block, to the parent or, if there is no parent, to
+ * the baseline. Returns the nanoseconds added, or 0.
  */
 int64_t kl_lateness_charge(struct kl_lateness *lateness, struct kl_blocks *blocks);
 

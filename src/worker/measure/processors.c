@@ -27,8 +27,8 @@ static bool other_core(int first, int second)
 }
 
 /*
- * Kernels get the last allowed processor, since the system's own work tends to run on the first
- * ones; this process gets one of another core, if there is another.
+ * Give kernels the last allowed processor, since the system's own work tends to run on the first
+ * processors. Give this process a processor of another core, or else any other processor.
  */
 void kl_processors_choose(struct kl_processors *out)
 {

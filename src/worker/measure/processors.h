@@ -11,8 +11,8 @@
  */
 struct kl_processors {
 	int theirs;    /* processor of kernels; -1: unknown, do not pin them */
-	int ours;      /* processor of this process while it times; -1: there is no second one */
-	bool one_core; /* both are parts of one core, so times are rough */
+	int ours;      /* processor of this process while it times; -1: no second processor */
+	bool one_core; /* both processors belong to one core, so times are rough */
 };
 
 /** Choose among the processors that this thread may use. */

@@ -18,7 +18,7 @@ int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /**
  * Set correct.failure: the input and, unless `mismatch` is NULL, the place (kl_failure()). If
- * numbers must be hidden (failure.h), remove them here and from the message.
+ * numbers must be hidden (failure.h), remove them from correct.failure and from the message.
  */
 void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			 const struct kl_mismatch *mismatch, const char *why);
@@ -26,8 +26,8 @@ void kl_profile_describe(json_t *result, const struct kl_job *job, const struct 
 int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			const struct kl_call *call);
 /**
- * Report a wrong answer. `kept` is the earlier input to which it is the right answer; NULL: there
- * is none. Returns KL_PROFILE_FAILED.
+ * Report a wrong answer. `kept` is the earlier input to which the answer is right; NULL: there is
+ * no such input. Returns KL_PROFILE_FAILED.
  */
 int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			  const struct kl_mismatch *mismatch, const struct kl_member *kept);

@@ -11,14 +11,14 @@
  */
 
 /**
- * Return the last member among `met` to which `got` is a right answer under the rules. NULL: there
- * is none, or the answer is too uniform to tell (one value throughout, or few elements). `own` is
- * the member that the kernel was called with.
+ * Return the last member among `met`, with which this process was called before, to which `got` is
+ * a right answer under the rules. NULL: there is no such member, or the answer is too uniform to
+ * tell (one value throughout, or few elements). `own` is the member that `got` should answer.
  */
 const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_member *own,
 				     const struct kl_member *const *met, size_t nmet,
 				     const void *const *got);
-/** Write into `out` what to say of an answer that was kept from a call with `kept`. */
+/** Write a message into `out`: the answer is the right answer to the earlier input `kept`. */
 void kl_replay_why(char *out, size_t cap, const struct kl_member *kept);
 
 #endif

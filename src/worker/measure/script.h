@@ -14,8 +14,8 @@
  *
  * A script has one or two calls on noise that may be measured. Their buffers are aligned to the
  * left, because calls on other inputs or with another alignment can take longer. Members of the
- * pool are called before, between and after them; each is drawn once before any is drawn again.
- * Addresses, sides and poison of these calls are random.
+ * pool are called before, between and after these calls; each member is drawn once before any is
+ * drawn again. Addresses, guard sides and poison of the calls on these members are random.
  *
  * In the profile, all subjects of a block follow the same scripts, so that none gains or loses time
  * because its calls differ. Only the calls of the tail, which follow the last measured call, are
@@ -37,7 +37,8 @@ struct kl_script {
 	struct kl_script_call call[KL_SCRIPT_CALLS];
 	size_t n, measured;           /* number of calls, and of measured calls */
 	const struct kl_point *other; /* point of the first call if it is another point; or NULL */
-	bool pair[2]; /* calls in a row: 0: a member and then its twin; 1: the twin and then it */
+	/* there are calls in a row: [0]: a member, then its twin; [1]: the twin, then the member */
+	bool pair[2];
 };
 
 /*
@@ -45,20 +46,22 @@ struct kl_script {
  */
 struct kl_script_source {
 	const struct kl_point *point;
-	const struct kl_member *fresh[KL_SCRIPT_MEASURED]; /* noise that may be measured */
+	const struct kl_member
+		*fresh[KL_SCRIPT_MEASURED]; /* noise for calls that may be measured */
 	/* all members below are from the session's pool */
 	const struct kl_member *noise[KL_POOL_DRAWS]; /* noise at this point */
 	size_t nnoise;
 	/* known: all members at this point; elsewhere: those at other points that are not larger */
 	const struct kl_member **known, **elsewhere;
 	size_t nknown, nelsewhere;
-	size_t next; /* index of the next member of `known`; shuffled after the last one */
+	size_t next; /* index of the next member of `known`; at the end, `known` is shuffled */
 	const struct kl_member *pair[2]; /* a member and its twin; NULL: there is no twin */
 };
 
 /**
- * Fill the source for a point. `fresh` is a pool made for this candidate; NULL: take the noise to
- * measure from the session's pool. KL_EINVALID: there is too little noise to measure.
+ * Fill the source for a point. `fresh` is a pool made for this candidate; NULL: take the noise for
+ * calls that may be measured from the session's pool. Returns KL_EINVALID if there are fewer than
+ * KL_SCRIPT_MEASURED noise members for them, or none for other calls.
  */
 int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		     const struct kl_pool *pool, const struct kl_pool *fresh,
@@ -71,10 +74,10 @@ enum kl_script_first {
 	KL_SCRIPT_ELSEWHERE, /* begin at another point, if there is one that is not larger */
 };
 struct kl_script_wish {
-	size_t measured; /* calls that may be measured, at most KL_SCRIPT_MEASURED */
+	size_t measured; /* number of calls that may be measured; at most KL_SCRIPT_MEASURED */
 	enum kl_script_first first;
-	bool pair; /* make the tail a member and its twin, if there is a twin */
-	bool turn; /* call the twin first */
+	bool pair; /* make the tail calls of a member and its twin, if there is a twin */
+	bool turn; /* in this tail, call the twin before the member */
 };
 /** Draw a script. */
 void kl_script_draw(struct kl_script *out, struct kl_script_source *source, struct kl_rng *rng,

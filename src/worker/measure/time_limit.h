@@ -8,11 +8,12 @@
  * time_limit - computes how long a call on a GPU may take before it counts as hung: 20 times the
  * time that earlier calls of the candidate predict, at least half a second, at most job->call_ms.
  *
- * Calls at the same point predict their own longest time. If there were none, every point without a
- * larger dim predicts a time, and the longest counts, since a kernel can be slow for some shapes.
- * It is assumed that the time may grow with the product of the factors by which the dims grow,
- * times the largest factor once more, as for an algorithm that is quadratic in one dim. Calls of
- * other kernels predict nothing: a naive kernel may be a thousand times slower than its successor.
+ * If there were calls at the same point, the longest of them is the predicted time. Otherwise every
+ * point at which there were calls and at which no dim is larger predicts a time, and the longest
+ * counts, since a kernel can be slow for some shapes. It is assumed that the time may grow with the
+ * product of the factors by which the dims grow, times the largest of these factors once more, as
+ * for an algorithm that is quadratic in one dim. Calls of other kernels predict nothing: a naive
+ * kernel may be a thousand times slower than its successor.
  */
 
 /**

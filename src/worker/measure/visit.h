@@ -8,13 +8,13 @@
 /*
  * visit - makes the calls of one script in a fresh process. This is one visit of the profile: the
  * process gets a fresh copy of the subject's object. All answers of the candidate are judged,
- * whether the call is measured or not; of other subjects, only the answers to measured calls.
+ * whether the call is measured or not; of other subjects, only answers of measured calls are.
  *
  * A visit reports its shortest time: on a machine that also does other work, disturbances only make
  * a call longer. Therefore only visits that measure the same number of calls are comparable.
  *
- * After a call slower than KL_VISIT_SLOW_NS, one measured call is enough, and other calls before
- * the tail are skipped. The caller decides whether the tail is called.
+ * After a call slower than KL_VISIT_SLOW_NS, one measured call is enough, and all other calls
+ * before the tail are skipped. The caller decides whether the calls of the tail are made.
  */
 #define KL_VISIT_SLOW_NS ((int64_t)200000000)
 
@@ -25,14 +25,14 @@ struct kl_visit_plan {
 	const struct kl_script *script;
 	bool candidate;                   /* judge every call */
 	bool tail;                        /* make the calls of the tail */
-	bool lean;                        /* skip calls as after a slow call */
+	bool lean;                        /* from the start, skip calls as after a slow call */
 	struct kl_judge *judge;           /* judges the answers of this subject */
 	struct kl_subject_memory *memory; /* shared by all subjects at this point; or NULL */
 };
 
 struct kl_visit {
-	int64_t least_ns; /* the shortest measured time, at least 1 */
-	/* the shortest time by the parent's clock alone; compared with a physical floor */
+	int64_t least_ns; /* shortest kl_call.ns of a measured call, at least 1 */
+	/* shortest kl_call.wall_ns of a measured call, to compare with the physical floor */
 	int64_t least_wall_ns;
 	int64_t least_late_ns;   /* lowest kl_call.late_ns of a measured call */
 	int64_t tail_ns;         /* clock time of the tail */
@@ -43,16 +43,16 @@ struct kl_visit {
 	/* the last call; the visit failed if end is not KL_CALL_OK or mismatch.out is not -1 */
 	struct kl_call call;
 	struct kl_mismatch mismatch;
-	bool changed; /* the answer is right, but an earlier one to the same input had other bits */
-	/* if not NULL, the wrong answer is the right one for this earlier input */
+	bool changed; /* the answer is right, but an earlier answer to this input had other bits */
+	/* if not NULL, the wrong answer is the right answer to this earlier input */
 	const struct kl_member *kept;
 	const struct kl_member *at; /* input of the last call */
-	/* members answered correctly, each once */
+	/* the members that were answered correctly, without repetition */
 	const struct kl_member *met[KL_SCRIPT_CALLS];
 	size_t nmet;
 };
 
-/** Run a visit. Returns 0 whatever the kernel did; an error if it cannot be started or called. */
+/** Run a visit. Returns 0 whatever the kernel did, an error if it cannot be started or called. */
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan);
 /** Return true if every call of the visit ended well and no judged answer was wrong. */
 bool kl_visit_ok(const struct kl_visit *visit);
