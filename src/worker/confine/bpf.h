@@ -10,7 +10,8 @@
 /*
  * bpf - makes the instructions of a seccomp filter.
  *
- * `yes` is the number of instructions to skip if a test holds, `no` if it does not.
+ * In a test, `yes` is the number of instructions to skip if the test holds, and `no` the number to
+ * skip if it does not.
  */
 #if defined(__x86_64__)
 #define KL_BPF_ARCH AUDIT_ARCH_X86_64

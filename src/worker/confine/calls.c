@@ -17,7 +17,7 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
-#define FIXED 24 /* maximum of instructions besides the two for each listed call */
+#define FIXED 24 /* most instructions, not counting two for each listed call */
 
 static size_t build_filter(struct sock_filter *filter, const struct kl_calls *calls)
 {
@@ -35,7 +35,10 @@ static size_t build_filter(struct sock_filter *filter, const struct kl_calls *ca
 		filter[n++] = KL_BPF_IF_SAME((uint32_t)calls->number[i], 0, 1);
 		filter[n++] = KL_BPF_RETURN(refuse);
 	}
-	/* refuse clone3, whose flags lie in memory and cannot be tested: libc then uses clone */
+	/*
+	 * refuse clone3, whose flags lie in memory, where a filter cannot test them; libc then uses
+	 * clone
+	 */
 	filter[n++] = KL_BPF_IF_SAME(SYS_clone3, 0, 1);
 	filter[n++] = KL_BPF_RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 	filter[n++] = KL_BPF_IF_SAME(SYS_clone, 0, calls->threads_only ? 5 : 3);

@@ -8,7 +8,8 @@
 /*
  * calls - refuses listed system calls to a process and to all processes that it starts.
  *
- * This uses a seccomp filter. The seal of a kernel's process is stricter (worker/subject/seal.h).
+ * This uses a seccomp filter. The filters of a kernel's process are stricter: they list the calls
+ * that are allowed, and refuse all others (worker/subject/seal.h).
  */
 enum kl_calls_answer {
 	KL_CALLS_FAIL, /* a refused call fails with EPERM */
@@ -19,13 +20,13 @@ struct kl_calls {
 	const int *number; /* numbers of the system calls to refuse; borrowed */
 	size_t n;
 	enum kl_calls_answer answer;
-	bool threads_only; /* refuse to start processes, but not to start threads */
-	bool every_thread; /* apply also to the process's other threads that already run */
+	bool threads_only; /* refuse also to start processes; threads are allowed */
+	bool every_thread; /* apply to all threads that already run, not only to this one */
 };
 
 /**
- * Refuse the listed calls. Always refuse also to start processes in new namespaces, and kill the
- * process if it makes a call of another architecture. KL_ECANNOT: the system refuses seccomp.
+ * Refuse the listed calls, and in any case clone() into new namespaces. A call of another
+ * architecture, or of x32, always kills the process. KL_ECANNOT: the system refuses seccomp.
  */
 int kl_calls_refuse(const struct kl_calls *calls);
 

@@ -69,8 +69,8 @@ static const int forbidden[] = {
 };
 
 /*
- * Enter new namespaces of network and IPC. This needs a privilege or, without it, a new user
- * namespace, which the system can forbid. Returns whether it succeeded.
+ * Enter new namespaces of network, IPC and host name. A process without the privilege for this must
+ * also enter a new user namespace, which the system can forbid. Return whether it succeeded.
  */
 static bool leave_network(void)
 {
@@ -104,7 +104,8 @@ static int close_files(const char *dir)
 	kl_landlock_allow_variable(&rules, "LD_LIBRARY_PATH", READ);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(devices); i++)
 		kl_landlock_allow(&rules, devices[i], KL_LANDLOCK_READ | KL_LANDLOCK_WRITE);
-	plain = kl_asprintf("%s-plain", program); /* what children run in a sanitized build */
+	/* a sanitized build starts this program for the children */
+	plain = kl_asprintf("%s-plain", program);
 	kl_landlock_allow(&rules, program, READ);
 	kl_landlock_allow(&rules, plain, READ);
 	kl_landlock_allow(&rules, dir, KL_LANDLOCK_READ | KL_LANDLOCK_WRITE | KL_LANDLOCK_CREATE);

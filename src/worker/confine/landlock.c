@@ -17,18 +17,20 @@
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14) /* ABI 3 */
 #endif
-#define ALL_ABI2 ((1ULL << 14) - 1)
+#define ALL_ABI2 ((1ULL << 14) - 1) /* all rights to files that ABI 2 knows */
 /* the rights that Landlock accepts in a rule for a file that is not a directory */
 #define FILE_RIGHTS                                                   \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
 	 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
 
-/* struct landlock_ruleset_attr since ABI 6; older headers have only its first member. */
+/*
+ * A copy of struct landlock_ruleset_attr of ABI 6, because older headers lack some of its members.
+ */
 struct attributes {
 	uint64_t files, network, scoped;
 };
-#define NETWORK_ALL 3ULL /* bind and connect TCP sockets */
-#define SCOPE_ALL 3ULL   /* abstract sockets and signals to processes outside */
+#define NETWORK_ALL 3ULL /* binding and connecting TCP sockets */
+#define SCOPE_ALL 3ULL   /* abstract sockets and signals to processes not confined */
 
 _Static_assert(KL_LANDLOCK_EXECUTE == LANDLOCK_ACCESS_FS_EXECUTE, "differs from linux/landlock.h");
 _Static_assert(KL_LANDLOCK_WRITE == LANDLOCK_ACCESS_FS_WRITE_FILE, "differs from linux/landlock.h");

@@ -6,14 +6,15 @@
 #include <stdint.h>
 
 /*
- * landlock - denies a process all files except those that it has allowed before.
+ * landlock - denies a process all files except those that a set of rules allows.
  *
  *	kl_landlock_open(&rules, false);
  *	kl_landlock_allow(&rules, "/usr", KL_LANDLOCK_READ | KL_LANDLOCK_EXECUTE);
  *	kl_landlock_enter(&rules);
  *
  * kl_landlock_allow() skips a path that does not exist. kl_landlock_open() and kl_landlock_enter()
- * return 0 or a negative error; KL_ECANNOT: Linux has no Landlock of ABI 2 (5.19), or refuses it.
+ * return 0 or a negative error; KL_ECANNOT: Linux has no Landlock of ABI 2 (Linux 5.19) or later,
+ * or refuses to apply it.
  */
 struct kl_landlock {
 	int fd;           /* -1: not open */
@@ -30,18 +31,22 @@ struct kl_landlock {
 #define KL_LANDLOCK_READ 0xc      /* read files, list directories */
 #define KL_LANDLOCK_LIST 0x8      /* list directories */
 #define KL_LANDLOCK_CUT 0x4000    /* truncate files */
-#define KL_LANDLOCK_CREATE 0x41b0 /* create, remove, truncate files; create, remove directories */
+#define KL_LANDLOCK_CREATE 0x41b0 /* create, remove files and directories; truncate files */
 
 /**
- * Start a set of rules, which allows nothing yet. `alone`: also forbid TCP (from Linux 6.7 on), and
- * signals and abstract sockets to processes that the rules do not confine (from Linux 6.12 on).
+ * Start a set of rules that allows nothing yet. If `alone` is set, the rules also forbid TCP (from
+ * Linux 6.7 on), and signals and abstract sockets to processes that they do not confine (from Linux
+ * 6.12 on).
  */
 int kl_landlock_open(struct kl_landlock *rules, bool alone);
 /** Allow `rights` (KL_LANDLOCK_*) for the file `path`, or for all files below a directory. */
 void kl_landlock_allow(struct kl_landlock *rules, const char *path, unsigned rights);
-/** Allow `rights` for each absolute directory in an environment variable, separated by colons. */
+/**
+ * Allow `rights` for each absolute directory in an environment variable that lists directories,
+ * separated by colons.
+ */
 void kl_landlock_allow_variable(struct kl_landlock *rules, const char *variable, unsigned rights);
-/** Apply the rules to this thread and all that it starts, and release `rules`. */
+/** Apply the rules to this thread and to all that it starts from now on; release `rules`. */
 int kl_landlock_enter(struct kl_landlock *rules);
 void kl_landlock_release(struct kl_landlock *rules);
 

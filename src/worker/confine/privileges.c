@@ -6,7 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Does Linux still report capabilities? The calls that drop them are not trusted. */
+/*
+ * Return true if Linux still reports a capability, or cannot tell. The calls that drop capabilities
+ * are not trusted to have dropped them.
+ */
 static bool has_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -22,6 +25,6 @@ bool kl_privileges_drop(void)
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* fails harmlessly without privilege */
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* may fail without privilege: harmless */
 	return !syscall(SYS_capset, &header, none) && !has_capabilities();
 }

@@ -7,10 +7,10 @@
 /*
  * privileges - drops the capabilities of a process.
  *
- * A process of root then has only the rights of the owner of root's files.
+ * A process of root then is subject to file modes, like a process of any other user.
  */
 
-/** Drop all capabilities permanently. Returns whether Linux confirms that none is left. */
+/** Drop all capabilities permanently. Return true if Linux confirms that none is left. */
 bool kl_privileges_drop(void);
 
 #endif
