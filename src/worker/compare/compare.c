@@ -18,7 +18,10 @@
 
 /* -- exact -------------------------------------------------------------- */
 
-/* Compare one block by its bits. Returns false if its elements must be checked one by one. */
+/*
+ * Return true if one block of the answer has the bits of the truth; otherwise its elements must be
+ * checked one by one.
+ */
 static bool exact_block(const struct kl_output *output, size_t off, size_t n)
 {
 	size_t size = kl_dtype_bytes(output->dtype);
@@ -138,7 +141,7 @@ static int compare_outputs(struct kl_mismatch *mismatch, const struct kl_job *jo
 	}
 	if (mismatch->out < 0)
 		return 0;
-	/* an answer to further values is never wrong only at edges */
+	/* an answer to values beyond those of the contract never counts as wrong only at borders */
 	if (member->further)
 		mismatch->edge_only = false;
 	else if (!member->point->perf)

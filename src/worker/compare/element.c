@@ -22,8 +22,8 @@ static double allowed_error(const struct kl_output *output, const struct kl_allo
 		return fmax(allowed->max, kl_element_least(output, truth));
 	if (rule->kind == KL_RULE_ELEMENTWISE)
 		/*
-		 * for further values, the oracle can give NaN for |inputs| although the truth is a
-		 * number
+		 * for values beyond those of the contract, the oracle's output for |inputs| can be
+		 * NaN although the truth is a number: no limit can then be computed
 		 */
 		return output->w->further && isnan(scale) ?
 			       INFINITY :
@@ -104,8 +104,8 @@ struct kl_allowed kl_element_allowed(const struct kl_output *output,
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
 		allowed.rms = output->rule->tol * tolerance->rms[group];
 		/*
-		 * a sum whose terms cancel to exactly zero in the truth can be slightly off zero in
-		 * a correct kernel
+		 * a sum whose terms cancel to exactly zero in the truth can differ slightly from
+		 * zero in a correct kernel
 		 */
 		allowed.zero = 0x1p-16 * tolerance->rms[group];
 	}

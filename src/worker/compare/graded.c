@@ -10,7 +10,7 @@
 #include "worker/compare/mismatch.h"
 #include "worker/compare/slice.h"
 
-/* Sums over one slice, and its worst element. */
+/* Sums over one slice, and its element with the largest error. */
 struct graded_slice {
 	double error, honest,
 		least;       /* sums of squares: of errors, honest errors and kl_element_least() */
@@ -24,7 +24,7 @@ static void add_element(struct graded_slice *slice, const struct kl_output *outp
 	double error = fabs(got - truth), least = kl_element_least(output, truth);
 	double noise = fabs(honest - truth);
 
-	if (!isfinite(truth) || !isfinite(honest)) /* odd.h has judged this element */
+	if (!isfinite(truth) || !isfinite(honest)) /* kl_odd_settle() has judged this element */
 		return;
 	slice->error += error * error;
 	slice->honest += noise * noise;

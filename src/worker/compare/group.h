@@ -24,8 +24,8 @@ struct kl_groups {
 };
 
 /**
- * Divide a tensor into groups. If `rule` is NULL or has no `per`, there is one group. KL_EINVALID:
- * `per` does not fit a tensor with these axes.
+ * Divide a tensor into groups. If `rule` is NULL or has no `per`, there is one group. Returns
+ * KL_EINVALID if `per` does not fit a tensor with these axes.
  */
 int kl_groups_init(struct kl_groups *groups, const struct kl_rule *rule, const int64_t *extent,
 		   size_t naxes);
@@ -34,14 +34,17 @@ struct kl_group_walk {
 	const struct kl_groups *g;
 	int64_t lo[KL_MAX_AXES], hi[KL_MAX_AXES], at[KL_MAX_AXES];
 	size_t inner;     /* from this axis on, elements of a group are contiguous */
-	size_t off, left; /* next element of the current contiguous run, and how many are left */
-	bool more;        /* elements are left */
+	size_t off, left; /* next element of the current contiguous run; elements left in the run */
+	bool more;        /* elements are left in the group */
 };
 
 void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, size_t group);
 /** Skip the first `n` elements; may only be called directly after kl_group_start(). */
 void kl_group_skip(struct kl_group_walk *walk, size_t n);
-/** Set [off, off + n) to the next elements, at most `max`. Returns false if there are no more. */
+/**
+ * Set *off and *n so that [off, off + n) are the next contiguous elements of the group, at most
+ * `max`. Returns false if there are no more.
+ */
 bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t max);
 
 #endif

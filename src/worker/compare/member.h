@@ -12,33 +12,33 @@
 
 /*
  * Tolerances of the groups of one rule. `max` and `rms` have an entry for each group: the maximum
- * and the root mean square of the honest error (noise) or of the truth (rel-l2).
+ * and the root mean square of the honest error (`noise`) or of the truth (`rel-l2`).
  */
 struct kl_tolerance {
-	size_t ngroup; /* 0: the rule is neither noise nor rel-l2 */
+	size_t ngroup; /* 0: the rule is neither `noise` nor `rel-l2` */
 	double *max, *rms;
 };
 
-/* The values in a member's inputs that are not finite. */
+/* Kind of the values in a member's inputs that are not finite; NONE: all are finite. */
 enum kl_odd { KL_ODD_NONE, KL_ODD_INF, KL_ODD_NAN };
 
 struct kl_member {
 	const struct kl_point *point;
 	char band[32]; /* "noise", "twin", "exact0", "band1", "scale-up", ... */
-	int draw;      /* number of this draw among the members of that band */
-	bool exact;    /* answers must be bit-equal */
+	int draw;      /* number of this draw among the members of that band at that point */
+	bool exact;    /* answers must be bit-equal to the truth */
 	bool own;      /* drawn for one candidate; no other candidate is called with it */
-	/* the inputs are further values, which the contract does not list: odd.h, graded.h */
+	/* the inputs have values beyond those of the contract (pool/further.h); see compare.h */
 	bool further;
 	enum kl_odd odd;
 	/* by output: 1 + the axis whose slices differ much in magnitude (graded.h); 0: none */
 	int graded[KL_MAX_ARGS];
 	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL: not an input or inout */
-	/* outputs: double for float dtypes, the dtype itself for integers */
+	/* for outputs: stored as double for float dtypes, as the dtype itself for integers */
 	const void *truth[KL_MAX_ARGS];
-	/* outputs: float for float dtypes, NULL for integers */
+	/* for outputs: stored as float for float dtypes; NULL for integers */
 	const void *honest[KL_MAX_ARGS];
-	/* rule elementwise: the oracle on |inputs| in double; otherwise NULL */
+	/* for outputs under the rule `elementwise`: the oracle's output for |inputs|, as double */
 	const void *absum[KL_MAX_ARGS];
 	/* one for each rule of the job; NULL: kl_compare() computes the tolerances */
 	const struct kl_tolerance *tolerance;

@@ -16,13 +16,13 @@ struct rows {
 	enum kl_dtype dtype, idtype; /* dtypes of the values and of the indices */
 	const char *values, *indices, *x;
 	const void *truth;
-	size_t nrow, k, cols; /* number of rows; values in a row; values in a row of x */
+	size_t nrow, k, cols; /* rows; values selected in a row; values in a row of x */
 	size_t size;          /* bytes of a value */
-	uint64_t fraction;    /* mask of the bits below a float's exponent; 0: an integer */
+	uint64_t fraction;    /* mask of the bits below a float's exponent; 0: integers */
 	uint64_t salt;        /* salt of checksums, unknown to the kernel */
 	/* scratch for one row: keys of the answer and of the truth, and room to sort */
 	uint64_t *key, *want, *spare;
-	uint32_t *seen; /* for each column of x: 1 + the last row whose indices have it */
+	uint32_t *seen; /* for each column of x: 1 + the last row that selected it; 0: none */
 	char *stored;   /* one row of the truth, in the dtype */
 };
 
@@ -115,8 +115,9 @@ static uint64_t key_of(const struct rows *rows, const char *at)
 }
 
 /*
- * Return a checksum that does not depend on the order of the keys, so that correct rows need not be
- * sorted. Rows with different keys have the same checksum with a probability of about 2^-64.
+ * Return a checksum that does not depend on the order of the keys: rows whose checksums are equal
+ * count as equal and need not be sorted. Rows with different keys have the same checksum with a
+ * probability of about 2^-64.
  */
 static uint64_t sum_of(const struct rows *rows, const uint64_t *key)
 {
@@ -191,7 +192,10 @@ static bool index_at(const struct rows *rows, size_t i, size_t *out)
 	return index < rows->cols;
 }
 
-/* Check the indices of a row and the values they refer to. Returns false if the row is wrong. */
+/*
+ * Check that the indices of a row are in range and distinct, and that x has the row's values there.
+ * Returns false if the row is wrong.
+ */
 static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job, struct rows *rows,
 			  size_t row)
 {

@@ -5,8 +5,8 @@
 #include "worker/compare/compare.h"
 
 /*
- * multiset - judges selections in any order, such as top-k. A kernel that selects outputs values v
- * of an input x and their indices i in x. Rows are along the last axis.
+ * multiset - judges selections in any order, such as top-k. Such a kernel has an input x and two
+ * outputs: the selected values v and their indices i in x. Rows are along the last axis.
  *
  * In each row the indices must be distinct and in range, x[i] must be bitwise equal to v, and the
  * sorted values v must be the sorted truth, bit for bit, except that zeros of either sign are equal

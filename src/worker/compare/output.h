@@ -11,8 +11,8 @@
  */
 struct kl_output {
 	const struct kl_rule *rule;
-	const struct kl_member *w;
-	int arg; /* index of the argument */
+	const struct kl_member *w; /* has the truth and the honest answer */
+	int arg;                   /* index of the argument */
 	enum kl_dtype dtype;
 	const int64_t *extent;
 	size_t naxes, n; /* n: number of elements */
@@ -30,8 +30,8 @@ int kl_output_init(struct kl_output *output, const struct kl_job *job, const str
  */
 const double *kl_output_truth(const struct kl_output *output, double *room, size_t off, size_t n);
 /**
- * Return the honest answer of these elements in the same way, rounded to the dtype; for integers,
- * the truth.
+ * Return the honest answer of elements [off, off + n), rounded to the dtype, in `room`. Integers
+ * have no honest answer: return kl_output_truth().
  */
 const double *kl_output_honest(const struct kl_output *output, double *room, size_t off, size_t n);
 

@@ -35,7 +35,7 @@ static void sums_add(struct kl_slice_error *sums, const double *got, const doubl
 }
 
 /*
- * Count the elements of a block whose error is larger than the elementwise rule allows. Raise
+ * Count the elements of a block whose error is larger than the rule `elementwise` allows. Raise
  * *worst to the largest ratio of an error to the allowed error.
  */
 static size_t count_over(const struct kl_output *output, const double *got, const double *truth,
@@ -61,7 +61,7 @@ static size_t count_over(const struct kl_output *output, const double *got, cons
 	return bad;
 }
 
-/* Return true if an answer is nonzero where the truth is zero. */
+/* Return true if any of `n` answers is nonzero where the truth is zero. */
 static bool zeros_broken(const double *got, const double *truth, size_t n)
 {
 	size_t bad = 0;
@@ -80,7 +80,10 @@ static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 		       (const char *)output->w->truth[output->arg] + off * size, n * size);
 }
 
-/* Run the fast pass over one slice. Returns false if its elements must be checked one by one. */
+/*
+ * Run the fast pass over one slice. Returns false if the elements of the slice must be checked one
+ * by one.
+ */
 static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *output,
 			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {
@@ -124,8 +127,8 @@ static void clear_parts(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Return true if the fast pass accepts a group: it must have accepted all slices, and for floats
- * the sums must be within the limits.
+ * Return true if the fast pass accepts a group: slice_clear() accepted all its slices and, for
+ * floats, the sums over the group, `all`, are within the limits.
  */
 static bool group_clear(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_allowed *allowed, const struct kl_slice_sum *all)
@@ -164,14 +167,17 @@ static void block_load(struct block *block, const struct kl_output *output, size
 	memcpy(block->honest, kl_output_honest(output, room, off, n), n * sizeof(*room));
 	if (kl_dtype_is_float(output->dtype))
 		return;
-	/* 64-bit integers can become equal when converted to double */
+	/* different 64-bit integers can become equal when converted to double: keep them apart */
 	for (size_t i = 0; i < n; i++)
 		if (block->got[i] == block->truth[i] &&
 		    !kl_element_exact(output, off + i, false, (char[8]){ 0 }))
 			block->got[i] = nextafter(block->truth[i], INFINITY);
 }
 
-/* If the rms of a group is too large, record the elements whose error exceeds the allowed rms. */
+/*
+ * Record the wrong elements of a group whose `rms` error is larger than `allowed`: those whose own
+ * error is larger than `allowed`.
+ */
 static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_allowed *limits, size_t group, double rms, double allowed)
 {
@@ -201,7 +207,7 @@ static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *ou
 	}
 }
 
-/* Check element i and add its error to the sums of its slice. */
+/* Check element i and add its error to the sums of its slice, `found`. */
 static void close_element(struct kl_slice_found *found, const struct kl_output *output,
 			  const struct kl_allowed *allowed, double got, double truth, double honest,
 			  size_t i)
@@ -280,8 +286,8 @@ static void group_close(struct kl_mismatch *mismatch, const struct kl_output *ou
 }
 
 /*
- * Check the `total` slices in `slice`, which the fast pass did not accept, element by element. If
- * the rule limits the rms, `slice` must have either all slices of a group or none of them.
+ * Check the `total` slices whose numbers are in `slice` element by element: the fast pass did not
+ * accept them. If the rule limits the rms, `slice` must have all slices of a group or none of them.
  */
 static void close_all(struct kl_mismatch *mismatch, const struct kl_output *output,
 		      const struct kl_tolerance *tolerance, const size_t *slice, size_t total)
@@ -315,9 +321,9 @@ static void close_all(struct kl_mismatch *mismatch, const struct kl_output *outp
 }
 
 /*
- * Append to `out` the slices of the batch's i-th group that must be checked element by element:
- * under the rule elementwise the slices that the fast pass did not accept, under other rules all.
- * Returns their number.
+ * Store into `out` the slices of the batch's i-th group that must be checked element by element.
+ * For floats under the rule `elementwise` these are the slices that the fast pass did not accept;
+ * otherwise they are all slices of the group. Returns the number of slices stored.
  */
 static size_t put_unclear(size_t *out, struct kl_mismatch *mismatch,
 			  const struct kl_slice_pass *pass, size_t i)

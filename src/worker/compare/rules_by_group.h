@@ -6,12 +6,15 @@
 #include "worker/compare/output.h"
 
 /*
- * rules_by_group - applies the rules noise, elementwise and rel-l2, group by group. A fast pass
- * over sums comes first; if it cannot accept a group, the group's elements are checked one by one
- * (compare.h).
+ * rules_by_group - applies the rules `noise`, `elementwise` and `rel-l2`, group by group. A fast
+ * pass over sums comes first; if it cannot accept a group, the group's elements are checked one by
+ * one (compare.h).
  */
 
-/** Check an output and record wrong elements in `mismatch`; `tolerance` has the rule's. */
+/**
+ * Check an output and record wrong elements in `mismatch`; `tolerance` has the tolerances of the
+ * groups of output->rule.
+ */
 void kl_compare_groups(struct kl_mismatch *mismatch, const struct kl_output *output,
 		       const struct kl_tolerance *tolerance);
 

@@ -8,7 +8,7 @@
 
 #define PARTS ((size_t)65536)    /* slices whose sums are kept at once */
 #define SLOTS ((size_t)4096)     /* slices whose wrong elements are kept at once */
-#define FIRST_SLOTS ((size_t)32) /* in place of SLOTS if only the first wrong element is needed */
+#define FIRST_SLOTS ((size_t)32) /* instead of SLOTS, to find only the first wrong element */
 
 struct kl_slices kl_slices_of(const struct kl_output *output)
 {

@@ -9,7 +9,8 @@
 /*
  * slice - processes the groups of an output in parallel. Each group (group.h) is divided into
  * slices of at most KL_SLICE elements, regardless of the number of processors, so that sums are the
- * same everywhere. Slice k is slice k % each of group k / each.
+ * same on every machine. Slices are numbered through all groups: slice k is slice k % each of group
+ * k / each.
  *
  *	struct kl_slice_pass p = { .v = &v, .slices = kl_slices_of(&v) };
  *	for (; p.first < v.groups.count; p.first += n) {
@@ -18,11 +19,12 @@
  *	}
  *	free(p.part);
  *
- * A search works the same way, with one mismatch for each slice; merging them in order with
- * kl_mismatch_merge() makes the first wrong element of the output the first one recorded.
+ * A search works the same way, with one mismatch instead of one sum for each slice. If the caller
+ * merges them in order with kl_mismatch_merge(), the first wrong element of the output is the one
+ * that is recorded in full.
  */
 #define KL_SLICE ((size_t)65536) /* most elements of one slice */
-#define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles stay in L1 */
+#define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles fit into L1 */
 
 struct kl_slices {
 	size_t each, size; /* number of slices of a group, and of elements of a slice */
@@ -39,7 +41,10 @@ struct kl_slice_walk {
 
 void kl_slice_start(struct kl_slice_walk *walk, const struct kl_output *output,
 		    const struct kl_slices *slices, size_t group, size_t part);
-/** Set [off, off + n) to the next elements, at most `max`. Returns false if there are no more. */
+/**
+ * Set *off and *n so that [off, off + n) are the next contiguous elements of the slice, at most
+ * `max`. Returns false if there are no more.
+ */
 bool kl_slice_next(struct kl_slice_walk *walk, size_t *off, size_t *n, size_t max);
 
 /* -- a pass: sums --------------------------------------------------------- */
@@ -53,7 +58,7 @@ struct kl_slice_sum {
 	struct kl_slice_error sums;
 	double worst; /* elementwise: largest ratio of an error to the allowed error */
 	size_t n;
-	bool unclear; /* the elements must be checked one by one */
+	bool unclear; /* the elements of the slice must be checked one by one */
 };
 
 struct kl_slice_pass {
@@ -83,9 +88,9 @@ struct kl_slice_search {
 	const struct kl_tolerance *tolerance;
 	struct kl_slices slices;
 	const size_t
-		*slice; /* slices to search; NULL: pieces of the tensor, regardless of groups */
+		*slice; /* slices to search; NULL: consecutive pieces of the tensor, not slices */
 	size_t first;   /* index of slot[0] in `slice` */
-	bool zeros_tie; /* exact rules: zeros of either sign are equal */
+	bool zeros_tie; /* if bits are compared: zeros of either sign are equal */
 	struct kl_slice_found *slot; /* initially NULL; freed by the caller */
 };
 

@@ -12,8 +12,8 @@
 #define STEADY_PARTS ((size_t)4096) /* slices whose values are kept at once */
 
 /*
- * Add up honest errors or, if `honest` is NULL, the truth. Leave out elements whose truth is beyond
- * `limit`, the range of the dtype.
+ * Add up honest errors or, if `honest` is NULL, the truth. Leave out elements that are not finite
+ * or whose truth is beyond `limit`, the largest finite number of the dtype.
  */
 static void finite_add(struct kl_slice_error *sums, const double *truth, const double *honest,
 		       size_t n, double limit)
@@ -190,7 +190,10 @@ static bool steady_group(const struct steady_part *part, size_t n)
 	}
 	if (all.truths.most == 0)
 		return all.errors.most == 0;
-	/* for n normally distributed numbers, the ratios sum / most are about n / 12 and n / 8 */
+	/*
+	 * for n normally distributed numbers, sum / most is about n / 8 if n is 256, and n / 12 if
+	 * n is 2000
+	 */
 	return all.different == KL_TOLERANCE_STEADY && all.truths.sum >= 8 * all.truths.most &&
 	       (all.errors.most == 0 || all.errors.sum >= 4 * all.errors.most);
 }
@@ -232,8 +235,8 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
 }
 
 /*
- * Return the number of elements in the largest group of a `noise` rule at a point; 0: it is another
- * rule, or it does not fit.
+ * Return the number of elements in the largest group of rule `index` at a point; 0 if it is not a
+ * `noise` rule or does not fit its tensor.
  */
 static size_t group_size(const struct kl_job *job, size_t index, const struct kl_point *pt)
 {

@@ -9,24 +9,29 @@
  * The result is a struct kl_tolerance (member.h).
  */
 
-/** Compute the tolerances of rule `index` for a member; the caller releases `out`. */
+/**
+ * Compute the tolerances of rule `index` for a member; the caller releases `out`. Returns
+ * KL_EINVALID if the rule does not fit its tensor.
+ */
 int kl_tolerance_make(struct kl_tolerance *out, const struct kl_job *job, size_t index,
 		      const struct kl_member *member);
 void kl_tolerance_release(struct kl_tolerance *tolerance);
-/** Merge `other`, the tolerances of a further draw, into `tolerance`, which covers `n` draws. */
+/** Merge `other`, the tolerances of one more draw, into `tolerance`, which covers `n` draws. */
 void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_tolerance *other, size_t n);
 /**
  * Return true if the member is steady: no tolerance of a `noise` rule depends on only a few
- * elements. Each group must have at least KL_TOLERANCE_STEADY different values, and no single
- * element may make up a large part of the sum of the squares of the values or of the honest errors.
- * Otherwise the few honest errors that decide could all be small by chance, and a sound kernel with
- * larger errors would fail. A group of zeros is steady if the honest answer is exact.
+ * elements. Each group must have at least KL_TOLERANCE_STEADY different true values, and no single
+ * element may make up a large part of the sum of the squares of these values or of the honest
+ * errors. If a tolerance depends on a few honest errors, these could all be small by chance, and a
+ * sound kernel with larger errors would fail. A group whose truth is all zeros is steady if the
+ * honest answer is exact.
  */
 #define KL_TOLERANCE_STEADY 32
 bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *member);
 /**
- * Return the number of elements in the smallest group of any `noise` rule at a point; SIZE_MAX if
- * there is no such rule. From KL_TOLERANCE_ROOMY elements on, almost every member is steady.
+ * Return the number of elements in a full group of a `noise` rule at a point; if there are several
+ * such rules, the smallest number; if there is none, SIZE_MAX. If groups have at least
+ * KL_TOLERANCE_ROOMY elements, almost every member is steady.
  */
 #define KL_TOLERANCE_ROOMY 256
 size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt);
