@@ -7,7 +7,8 @@
 
 /*
  * body - writes JSON in a fixed byte order. A request must begin with the same bytes as the
- * previous one, otherwise the provider's cache does not recognize it.
+ * previous request of its conversation, otherwise the provider's cache does not recognize the
+ * beginning.
  */
 
 /** Append `text` as a quoted JSON string. Invalid UTF-8 becomes U+FFFD. */
@@ -16,15 +17,16 @@ void kl_body_string(struct kl_buf *out, const char *text);
 void kl_body_member(struct kl_buf *out, const char *key, const char *value);
 
 /**
- * Append the messages of a request, separated by commas, as objects with `role` and the text as
- * `key`. Returns the length of `out` at the end of the last text.
+ * Append the messages of a request, separated by commas, as objects with a member `role` and a
+ * member `key`, which has the text. Returns the length of `out` at the end of the last text.
  */
 size_t kl_body_messages(struct kl_buf *out, const struct kl_provider_request *request,
 			const char *key);
 
 /**
- * Append untrusted text for use in a message: control characters and invalid UTF-8 become '?', runs
- * of white space one space. At most `max` bytes, followed by "..." if it was cut.
+ * Append untrusted text for use in a message: control characters and invalid UTF-8 become '?', and
+ * each run of white space becomes one space. Appends at most `max` bytes, and "..." if the text was
+ * cut.
  */
 void kl_body_quote(struct kl_buf *out, const char *text, size_t len, size_t max);
 

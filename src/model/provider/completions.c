@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completions - the protocol chat completions, of OpenAI and many others */
+/* completions - the protocol "chat completions" of OpenAI and many others */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,11 +8,11 @@
 #include "model/provider/reply.h"
 
 /*
- * Most servers find a prefix of identical bytes in their caches by themselves. Where marks are
- * needed, contents are lists of parts.
+ * Most servers find a prefix of identical bytes in their caches by themselves. If a service needs
+ * marks instead, the content of a message is a list of parts that can have marks.
  */
 
-/* The system texts as parts, each with its mark. */
+/* Append the system texts as parts, each with its mark if it has one. */
 static void add_system_parts(struct kl_buf *out, const struct kl_provider_request *request)
 {
 	const char *sep = "";
@@ -28,7 +28,10 @@ static void add_system_parts(struct kl_buf *out, const struct kl_provider_reques
 	kl_buf_adds(out, "]},");
 }
 
-/* Join the texts: the chat templates of many models accept only one system message, the first. */
+/*
+ * Append the system texts as one message, since the chat templates of many models accept a system
+ * message only as the first message.
+ */
 static void add_system(struct kl_buf *out, const struct kl_provider_request *request, bool marks)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
@@ -92,7 +95,7 @@ static enum kl_stop stop_of(const char *reason)
 	return !strcmp(reason, "content_filter") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
 }
 
-/* The protocol has no member for reasoning; servers use one of these. */
+/* Count the reasoning. The protocol has no member for reasoning; servers use one of these two. */
 static void hide_reasoning(struct kl_stream *stream, const json_t *delta)
 {
 	const json_t *text = json_object_get(delta, "reasoning_content");

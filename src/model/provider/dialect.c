@@ -15,7 +15,10 @@
 
 /* --- the table ------------------------------------------------------------------------- */
 
-/* A dotted path of members, after a slash if it begins around the usage object. */
+/*
+ * Check the form of a path: names of members, separated by dots, with a leading slash if it begins
+ * at the object that contains the usage object.
+ */
 static bool is_member_path(const char *text, size_t len)
 {
 	return len <= 100 && *text &&
@@ -60,7 +63,7 @@ static const json_t *follow_path(const json_t *at, const char *path)
 	return json_is_null(at) ? NULL : at;
 }
 
-/* The first member of the list that exists and is not null, or NULL. */
+/* Return the first member in the list of paths that exists and is not JSON null, or NULL. */
 static const json_t *find_member(const struct kl_strvec *paths, const json_t *usage,
 				 const json_t *around)
 {
@@ -159,13 +162,19 @@ static void count_writes(struct kl_usage *usage, const struct kl_counts *counts,
 		usage->cache_write_5m += rest;
 }
 
-/* Count reasoning tokens that only the total includes as output. */
+/*
+ * Return the output tokens. Some providers count reasoning tokens only in the total, so everything
+ * in the total that is not prompt counts as output.
+ */
 static int64_t all_output(const struct kl_counts *counts, const struct kl_usage *usage)
 {
 	return larger_of(none_is_zero(counts->output), counts->total - kl_usage_prompt(usage));
 }
 
-/* In thousandths. A word that the dialect does not list changes no price. */
+/*
+ * Return the factor of the price for a tier or region, in thousandths: 1000 if the dialect does not
+ * list the word.
+ */
 static int64_t factor_of(const struct kl_dialect *dialect, const char *word)
 {
 	int at = word ? kl_texts_find(&dialect->factors, word) : -1;

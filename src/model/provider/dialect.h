@@ -9,32 +9,34 @@
 
 /*
  * dialect - how providers report the tokens of a reply: the members of a usage object, as data
- * (templates/providers.yaml). A stream can report several times; counts are cumulative, so the
- * larger one is taken.
+ * (templates/providers.yaml). A stream can report several times; its counts are cumulative, so the
+ * largest one is taken.
  *
  *	struct kl_counts counts = KL_COUNTS_INIT;
  *	... for each usage object of the stream: kl_counts_read(&counts, dialect, usage, around); ...
  *	kl_counts_into(&reply, &counts, dialect, cache);
  *	kl_counts_release(&counts);
  *
- * Each list of paths is tried in order. A path names members, separated by dots; it begins at the
- * usage object, or with a slash at the object around it.
+ * Each list of paths is tried in order. A path names members, separated by dots. It begins at the
+ * usage object, or, if it has a leading slash, at the object that contains the usage object.
  */
 struct kl_dialect {
 	char *name;
-	bool includes_cache; /* the input counts what is read from and written to a cache, too */
+	/* the input count includes the tokens that are read from or written to a cache */
+	bool includes_cache;
 	struct kl_strvec input, output, total;
 	struct kl_strvec cache_read, cache_write, cache_write_5m, cache_write_1h;
 	struct kl_strvec cost;                /* in dollars, as charged */
 	struct kl_strvec tier, region, speed; /* words */
-	struct kl_texts factors;              /* of the price, by such a word: "flex" is "0.5" */
+	/* factors of the price, by a tier, region or speed: "flex" is "0.5" */
+	struct kl_texts factors;
 };
 
 extern const struct kl_schema kl_dialect_schema;
 
 /**
- * What was reported of a reply so far; -1: not reported. A protocol sets `final`, and `output` to -1
- * where a count was none yet; the rest is private.
+ * The counts that were reported of a reply so far; -1: not reported. A protocol sets `final`, and
+ * sets `output` back to -1 if the reported output is not that of the reply. The rest is private.
  */
 struct kl_counts {
 	int64_t input, output, total, read, write, write_5m, write_1h, cost;
@@ -48,13 +50,13 @@ struct kl_counts {
 		.write_1h = -1, .cost = -1                                                       \
 	}
 
-/** `around` is the object that has the usage object as a member. */
+/** Read a usage object. `around` is the object that contains it. */
 void kl_counts_read(struct kl_counts *counts, const struct kl_dialect *dialect, const json_t *usage,
 		    const json_t *around);
 /**
- * Set the usage, the stated cost and the factor of the price of the reply. Tokens that were written
- * to a cache without a lifetime are counted for the one that was asked for. The usage is known if
- * the final report had both input and output, and every count was one.
+ * Set the usage, the stated cost and the factor of the price of the reply. Tokens written to a
+ * cache whose lifetime is not reported count as written to the cache `asked`. The usage is known if
+ * the last report has come, input and output were reported, and every count was a number of tokens.
  */
 void kl_counts_into(struct kl_reply *out, const struct kl_counts *counts,
 		    const struct kl_dialect *dialect, enum kl_cache_ttl asked);

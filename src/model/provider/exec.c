@@ -14,10 +14,10 @@
 
 /*
  * The command is run by /bin/sh -c, with the request as JSON on stdin, the reply as JSON on stdout
- * and diagnostics on stderr. Git finds no repository from its working directory. Its process group
- * is killed when it ends.
+ * and diagnostics on stderr. Git finds no repository from the command's working directory. The
+ * process group of the command is killed when the command ends.
  */
-/* a JSON escape can take six bytes for one, but most text needs few */
+/* a JSON escape can take six bytes for one, but most texts have few escapes */
 #define MAX_STDOUT (4 * KL_PROVIDER_MAX_TEXT)
 #define MAX_TAIL 300
 #define TRY_AGAIN 75 /* EX_TEMPFAIL of sysexits.h: the command asks for another attempt */
@@ -32,8 +32,8 @@ static int exec_open(struct kl_provider *provider)
 }
 
 /*
- * Drop git's variables, which would lead back to the user's repository, and let git search no
- * directory above `dir`. The key of our own requests is not passed on.
+ * Set the environment of the command: without git's variables, which would lead back to the user's
+ * repository, and without the key of our own requests. Git searches no directory above `dir`.
  */
 static void set_environment(struct kl_strvec *env, const char *dir)
 {
@@ -48,7 +48,7 @@ static void set_environment(struct kl_strvec *env, const char *dir)
 		if (keep)
 			kl_strvec_push(env, *var);
 	}
-	/* do not let git take a directory that looks like a bare repository for one */
+	/* let git not use a directory only because it looks like a bare repository */
 	kl_strvec_push(env, "GIT_CONFIG_COUNT=1");
 	kl_strvec_push(env, "GIT_CONFIG_KEY_0=safe.bareRepository");
 	kl_strvec_push(env, "GIT_CONFIG_VALUE_0=explicit");
@@ -57,7 +57,10 @@ static void set_environment(struct kl_strvec *env, const char *dir)
 			dir);
 }
 
-/* Resolve symlinks, since git compares ceiling directories literally; the caller frees. */
+/*
+ * Resolve the symlinks in `dir`, since git compares ceiling directories literally; the caller
+ * frees.
+ */
 static int real_dir(char **out, const char *dir)
 {
 	KL_AUTO(kl_freep) char *git = kl_fs_join(dir, ".git");
@@ -72,7 +75,7 @@ static int real_dir(char **out, const char *dir)
 	return 0;
 }
 
-/* Append the end of its stderr, from the start of a line if possible. */
+/* Append the end of the command's stderr, from the start of a line if possible. */
 static void add_tail(struct kl_buf *out, const struct kl_buf *err)
 {
 	size_t from = err->len > MAX_TAIL ? err->len - MAX_TAIL : 0;
@@ -127,7 +130,10 @@ static int parse_reply(struct kl_reply *out, const struct kl_buf *text)
 	return kl_reply_read(out, obj);
 }
 
-/* Add a hint if the command cannot be run: it can lie in the repository that is hidden from it. */
+/*
+ * Add a hint if the command cannot be run, since the command's file can be in the hidden
+ * repository.
+ */
 static int judge_alone(const struct kl_proc_result *res, int err)
 {
 	if (err < 0 && (res->exit == 126 || res->exit == 127))

@@ -26,7 +26,9 @@ static void add_real(struct kl_strvec *out, const char *path)
 	free(real);
 }
 
-/* Add a temporary directory if it is ours; other users' directories could vanish meanwhile. */
+/*
+ * Add a temporary directory if this user owns it; directories of other users can vanish meanwhile.
+ */
 static void add_dir(struct kl_strvec *out, const char *path)
 {
 	struct stat st;
@@ -87,7 +89,7 @@ static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 
 /* --- conditions ------------------------------------------------------------------------- */
 
-/* Is `path` equal to `top` or below it? */
+/* Check whether `path` is `top` or below it. */
 static bool is_in(const char *path, const char *top)
 {
 	size_t n = strlen(top);
@@ -107,7 +109,7 @@ static bool names_path(const char *command, const char *path)
 	return false;
 }
 
-/* Would the command fail without `path`? */
+/* Check whether the command could fail if `path` were hidden. */
 static bool is_needed(const char *path, const char *command)
 {
 	KL_AUTO(kl_freep) char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
@@ -115,7 +117,7 @@ static bool is_needed(const char *path, const char *command)
 	return !strcmp(path, "/") || (home && is_in(home, path)) || names_path(command, path);
 }
 
-/* Probe: run bubblewrap with these arguments and /bin/true. */
+/* Check that bubblewrap works: run /bin/true in it, with these arguments. */
 static bool sandbox_works(const struct kl_strvec *argv)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec try = KL_STRVEC_INIT;
@@ -135,7 +137,7 @@ static bool sandbox_works(const struct kl_strvec *argv)
 	return !res.timed_out && !res.signal && !res.exit;
 }
 
-/* Is entry `i` inside another hidden directory, and so hidden with it? */
+/* Check whether entry `i` is inside another hidden directory, and therefore hidden with it. */
 static bool is_nested(const struct kl_strvec *hidden, size_t i)
 {
 	for (size_t k = 0; k < hidden->n; k++)

@@ -11,24 +11,33 @@
  * turn.
  */
 
-/** "none", "length", "reasoning", "refusal", "empty", "tool", "nul", "choices". */
+/**
+ * Return the name of a flaw: "none", "length", "reasoning", "refusal", "empty", "tool", "nul",
+ * "choices".
+ */
 const char *kl_flaw_name(enum kl_flaw flaw);
 /**
- * Read the member `flaw` of an object; absent: `*out` stays. A flaw that only a later version knows
- * counts as KL_FLAW_EMPTY: the reply is no more usable. KL_EINVALID: it is not a string.
+ * Read the member `flaw` of an object; if it is absent, `*out` stays. An unknown name, from a later
+ * version, counts as KL_FLAW_EMPTY, since the reply is not usable either. KL_EINVALID: the member
+ * is not a string.
  */
 int kl_flaw_read(enum kl_flaw *out, const json_t *obj);
 
-/** Append a sentence for the author of the reply, who was allowed `max_tokens`. */
+/**
+ * Append a sentence that tells the author of the reply, who was allowed `max_tokens`, of its flaw.
+ */
 void kl_flaw_explain(struct kl_buf *out, enum kl_flaw flaw, int64_t max_tokens);
 
 /**
- * The text that stands for a reply without text, in the conversation and in later requests:
- * providers refuse empty messages. Static.
+ * Return the text that replaces the missing text of a reply, in the conversation and in later
+ * requests, since providers refuse empty messages. Static.
  */
 const char *kl_flaw_note(enum kl_flaw flaw);
 
-/** The flaw of a complete reply by its text and stop reason; `found` is what its protocol showed. */
+/**
+ * Return the flaw of a complete reply, by its text and stop reason. `found` is the flaw that its
+ * protocol showed, or KL_FLAW_NONE.
+ */
 enum kl_flaw kl_flaw_of(const char *text, enum kl_stop stop, enum kl_flaw found);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define CONNECT_MS 30000
 #define NAP_MS 100
-#define MAX_VALUE 1024 /* bytes of a header value that is kept */
+#define MAX_VALUE 1024 /* most bytes kept of a header value */
 
 struct transfer {
 	const struct kl_http_post *q;
@@ -24,13 +24,15 @@ struct transfer {
 	struct kl_libcurl curl;
 	CURL *easy;
 	CURLM *multi;
-	struct curl_slist *header; /* allocated as an array; libcurl only follows `next` */
+	/* allocated as one array; libcurl only follows its `next` pointers */
+	struct curl_slist *header;
 	char said[CURL_ERROR_SIZE];
 	int64_t heard_ns, end_ns; /* time of the last byte; deadline */
 	int64_t moved, stream;    /* bytes in both directions; bytes of the stream */
 	int err;                  /* why we ended the transfer; its message is set */
-	bool left;                /* an unencrypted connection to another machine was refused */
-	bool full;                /* the body has reached its maximum size */
+	/* on_socket() refused an unencrypted connection to another machine */
+	bool left;
+	bool full; /* the body has reached its maximum size */
 };
 
 void kl_http_reply_release(struct kl_http_reply *reply)
@@ -177,7 +179,9 @@ static const char *first_set(const char *first, const char *second, const char *
 				   NULL;
 }
 
-/* Use git's settings, then those of the curl command, then libcurl's defaults. */
+/*
+ * Choose the CA bundle: by git's settings, else those of the curl command, else libcurl's defaults.
+ */
 static void set_trust(struct transfer *transfer)
 {
 	const char *file = first_set(
@@ -217,7 +221,7 @@ static void set_route(struct transfer *transfer)
 				   (long)CURL_HTTP_VERSION_1_1);
 }
 
-/* Build the list ourselves: curl_slist_append() would copy the key. */
+/* Set the headers. The list is built here, since curl_slist_append() would copy the key. */
 static void set_headers(struct transfer *transfer)
 {
 	static const char *const always[] = {
@@ -286,7 +290,7 @@ static int stop_wanted(struct transfer *transfer)
 	return 0;
 }
 
-/* Run the transfer to its end, setting `*code`, or until stop_wanted(). */
+/* Run the transfer until it ends and `*code` is its result, or until stop_wanted(). */
 static int drive_transfer(struct transfer *transfer, CURLcode *code)
 {
 	int running = 1, left;

@@ -10,16 +10,17 @@
 #include "repo/repo.h"
 
 /*
- * http - sends one POST and passes on the reply as it streams in. TLS with a verified peer, using
- * the proxy and CA bundle that git and curl would use. Redirects are not followed. An unencrypted
- * connection is allowed to this machine only, unless `insecure`, and never carries a key to another
- * machine. Ctrl-C is noticed within a tenth of a second.
+ * http - sends one POST and passes on the reply as it streams in. TLS verifies the peer. The proxy
+ * and the CA bundle are those that git and curl would use. Redirects are not followed. Unless
+ * `insecure` is set, an unencrypted connection is allowed to this machine only. No key is sent
+ * unencrypted to another machine. Ctrl-C is noticed within a tenth of a second.
  */
 #define KL_HTTP_MAX_STREAM ((int64_t)64 << 20) /* bytes of a streamed reply */
-#define KL_HTTP_MAX_BODY ((size_t)64 << 10)    /* bytes kept of any other reply (an error) */
+/* bytes kept of a reply that is not a stream (an error) */
+#define KL_HTTP_MAX_BODY ((size_t)64 << 10)
 
 struct kl_http_post {
-	struct kl_repo *repo;      /* for http.proxy and http.sslCAInfo; or NULL */
+	struct kl_repo *repo;      /* whose http.proxy and http.sslCAInfo are used; or NULL */
 	const struct kl_url *url;  /* of the server */
 	const char *target;        /* the whole URL */
 	bool insecure;             /* allow an unencrypted connection to another machine */
@@ -42,7 +43,7 @@ struct kl_http_reply {
 	bool transient; /* another attempt can succeed */
 	char *type;     /* content type, or NULL */
 	char *request_id, *location, *retry_after, *retry_after_ms; /* or NULL */
-	struct kl_buf body; /* start of the body, if it was not an event stream */
+	struct kl_buf body; /* start of the body, if the reply was not an event stream */
 };
 
 #define KL_HTTP_REPLY_INIT          \
@@ -51,14 +52,18 @@ struct kl_http_reply {
 	}
 
 /**
- * Returns 0 if a complete reply was received, whatever its status. Errors: KL_EIO, KL_ETIMEOUT,
- * KL_EINTR, KL_EINVALID (too large, truncated), KL_ECANNOT (no libcurl), or the return value of
- * `data`. `out` is filled as far as the transfer got, also on error; the caller releases it.
+ * Send the request, and return 0 if a complete reply was received, whatever its status. Errors:
+ * KL_EIO, KL_ETIMEOUT, KL_EINTR, KL_EINVALID (too large, truncated), KL_ECANNOT (no libcurl), or
+ * the return value of `data`. `out` is filled as far as the transfer got, also on error; the caller
+ * releases it.
  */
 int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post);
 void kl_http_reply_release(struct kl_http_reply *reply);
 
-/** KL_EINVALID: an unencrypted connection to another machine, without `insecure`. */
+/**
+ * Check that a connection to this URL is allowed. KL_EINVALID: it is unencrypted, to another
+ * machine, and `insecure` is not set.
+ */
 int kl_http_check(const struct kl_url *url, bool insecure);
 
 #endif

@@ -34,7 +34,7 @@ static void *wiping_realloc(void *data, size_t n)
 
 static void *open_library(void)
 {
-	/* builds with the same ABI */
+	/* two builds of libcurl with the same ABI */
 	static const char *const name[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
 	void *lib = NULL;
 

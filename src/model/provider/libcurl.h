@@ -23,9 +23,9 @@ struct kl_libcurl {
 };
 
 /**
- * Load and initialize libcurl; can be called repeatedly. Memory that it frees is wiped, since it
- * copies headers, including the key. It is never unloaded, which the TLS library behind it would
- * not survive. KL_ECANNOT: not installed, or too old.
+ * Load and initialize libcurl; can be called repeatedly. Memory that libcurl frees is wiped, since
+ * it copies headers, including the key. It is never unloaded, since the TLS library that it uses
+ * must not be. KL_ECANNOT: it is not installed, or too old.
  */
 int kl_libcurl_open(struct kl_libcurl *out);
 

@@ -32,17 +32,18 @@ struct kl_provider_request {
 	const struct kl_message *message; /* user, assistant, user ... user */
 	size_t nmessage;
 	enum kl_cache_ttl cache;
-	const char *cache_key; /* the same for all requests with the same beginning, or NULL */
-	const char *effort;    /* how hard to think ("low"), or NULL: as the model does */
-	const char *tier;      /* service tier, or NULL */
-	/* further members of the body, or NULL; an option of the same name is replaced */
+	/* the same for all requests that begin with the same texts, or NULL */
+	const char *cache_key;
+	const char *effort; /* how hard the model is to think ("low"), or NULL: its default */
+	const char *tier;   /* service tier, or NULL */
+	/* members that the user adds to the body, or NULL; they replace members of the same name */
 	const json_t *extra;
 };
 
 /** Tokens as counted by the provider; each token is in one count only. */
 struct kl_usage {
 	bool known;    /* false: not reported, or only for a part of the reply */
-	int64_t input; /* neither read from nor written to a cache */
+	int64_t input; /* tokens of the prompt that were neither read from nor written to a cache */
 	int64_t output;
 	int64_t cache_read, cache_write_5m, cache_write_1h;
 };
@@ -64,23 +65,27 @@ enum kl_flaw {
 /** What is known of an attempt that failed; its cost is in the usage of the reply. */
 struct kl_send_failure {
 	bool transient;   /* the same request can succeed later */
-	int64_t after_ms; /* pause that the server asks for; -1: it asks for none */
+	int64_t after_ms; /* pause that the server asks for; -1: none */
 	bool begun;       /* a part of the reply arrived */
-	int64_t bytes;    /* of its text and reasoning */
-	int64_t wait_ms;  /* time until the first byte of text, or else until the failure */
+	int64_t bytes;    /* bytes of its text and reasoning that arrived */
+	int64_t wait_ms;  /* time until the first byte of text; without text, until the failure */
 };
 
 struct kl_reply {
-	char *text;       /* never empty after a success: flaw.h has a note in place of no text */
+	char *text;       /* never empty after a success: kl_flaw_note() replaces a missing text */
 	char *model;      /* as reported by the provider, or NULL */
 	char *request_id; /* the provider's id of the request, or NULL */
 	enum kl_stop stop;
 	enum kl_flaw flaw;
 	struct kl_usage usage;
-	int64_t permille;    /* of the price, for its tier and region; 0: as in the list */
+	/* factor of the price in thousandths, for tier and region; 0: the listed price */
+	int64_t permille;
 	int64_t stated_nano; /* cost that the provider states, nano-dollars; -1: none */
 	struct kl_send_failure failure;
-	/* the model saw only the request (exec: and its directory), no repository */
+	/*
+	 * the model had no access to a repository: it saw only the request and, with exec, its
+	 * directory
+	 */
 	bool alone;
 };
 

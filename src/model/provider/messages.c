@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* messages - the protocol Anthropic Messages */
+/* messages - the protocol "Messages" of Anthropic */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,9 +8,9 @@
 #include "model/provider/reply.h"
 
 /*
- * The stable prefix is marked for caching: the mark on the last message moves with each turn. A
- * mark is written after the text of its part, so the next request begins with the same bytes up to
- * the end of that text.
+ * Marks tell the server which prefix of a request to cache. The last message always has a mark, so
+ * the mark moves with each turn. Since a mark is written after the text of its part, the next
+ * request begins with the same bytes up to the end of this text.
  */
 static void add_system(struct kl_buf *out, const struct kl_provider_request *request, bool marks)
 {
@@ -80,7 +80,10 @@ static int message_start(struct kl_stream *stream, const json_t *event)
 	kl_reply_set(&stream->out->model, model);
 	kl_reply_set(&stream->out->request_id, kl_json_str_or(message, "id", NULL));
 	kl_stream_usage(stream, json_object_get(message, "usage"), message);
-	/* the output count at the start is not that of the reply: use only counts of later events */
+	/*
+	 * the output count at the start does not cover the reply: use only the counts of later
+	 * events
+	 */
 	stream->counts.output = -1;
 	return 0;
 }
@@ -118,7 +121,7 @@ static int block_delta(struct kl_stream *stream, const json_t *event)
 
 	if (strcmp(kl_json_str_or(delta, "type", ""), "text_delta")) {
 		kl_stream_hide(stream, json_object_get(delta, "thinking"));
-		return 0; /* thinking, and any future type */
+		return 0; /* thinking, or a type that is not known yet */
 	}
 	if (!json_is_string(text))
 		return kl_error(KL_EINVALID, "JSON: 'text' is not a string");

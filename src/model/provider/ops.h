@@ -4,9 +4,7 @@
 
 #include "model/provider/provider.h"
 
-/*
- * ops - an opened provider, and the table row that implements one kind of provider.
- */
+/* ops - an opened provider, and the functions that implement one kind of provider. */
 #define KL_PROVIDER_MAX_TEXT ((size_t)8 << 20) /* bytes of the text of a reply */
 
 struct kl_provider_ops {
@@ -17,10 +15,13 @@ struct kl_provider_ops {
 	int (*open)(struct kl_provider *p);
 	/** Free `state`. Can be NULL. */
 	void (*close)(struct kl_provider *p);
-	/** Append the request; `x` is NULL if it is not going to be sent. */
+	/** Append the body of the request; `x` is NULL if the request is not going to be sent. */
 	void (*body)(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
 		     const struct kl_provider_request *q, const struct kl_request_context *x);
-	/** The URL of a request for `model`; the caller frees. Can be NULL: nothing goes to a URL. */
+	/**
+	 * Get the URL of a request for `model`; the caller frees. The function can be NULL: this
+	 * kind uses no URL.
+	 */
 	int (*target)(char **out, const struct kl_provider *p, const char *model);
 	/** Send a request, which has been checked; `out` is empty. */
 	int (*send)(struct kl_reply *out, struct kl_provider *p,
@@ -41,13 +42,16 @@ extern const struct kl_provider_ops kl_provider_service, kl_provider_exec, kl_pr
 
 /**
  * Append the request in our own format, klineage.chat-request/1, which does not depend on a
- * provider. Without `context` it has no phase and no turn.
+ * provider. If `context` is NULL, the request has no phase and no turn.
  */
 void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
 			    const struct kl_provider_request *request,
 			    const struct kl_request_context *context);
 
-/** Report bytes to the watcher; KL_EINTR if it or the user stops the request. */
+/**
+ * Report to the watcher that `bytes` have arrived. KL_EINTR: the watcher or the user stops the
+ * request.
+ */
 int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
 		      const struct kl_usage *usage);
 

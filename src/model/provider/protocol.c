@@ -74,7 +74,7 @@ enum kl_cache_ttl kl_protocol_system_mark(const struct kl_provider_request *requ
 
 /* --- further members -------------------------------------------------------------------- */
 
-/* Set a member by its dotted path, with objects on the way. */
+/* Set the member at a dotted path; missing objects on the path are added. */
 static void set_path(json_t *object, const char *path, json_t *value)
 {
 	for (;;) {
@@ -95,7 +95,10 @@ static void set_path(json_t *object, const char *path, json_t *value)
 	}
 }
 
-/* Members of `from` replace those of `to`, objects are merged. */
+/*
+ * Set the members of `from` in `to`. If both have an object of the same name, the objects are
+ * merged.
+ */
 static void merge_members(json_t *to, const json_t *from)
 {
 	const char *key;

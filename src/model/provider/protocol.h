@@ -14,7 +14,10 @@
  *	responses	OpenAI Responses
  */
 struct kl_protocol {
-	/** Append the request. `*prefix`: the bytes up to the last text that a cache covers. */
+	/**
+	 * Append the request. `*prefix` is the number of bytes up to the end of the last text that
+	 * a cache covers.
+	 */
 	void (*body)(struct kl_buf *out, size_t *prefix, const struct kl_service *service,
 		     const struct kl_provider_request *request);
 	kl_stream_event_fn *event;
@@ -23,7 +26,7 @@ struct kl_protocol {
 extern const struct kl_protocol kl_protocol_messages, kl_protocol_completions,
 	kl_protocol_responses;
 
-/** The protocol of a service. */
+/** Return the protocol of a service. */
 const struct kl_protocol *kl_protocol_of(const struct kl_service *service);
 
 /* --- for protocols ---------------------------------------------------------------------- */
@@ -33,20 +36,20 @@ void kl_protocol_add_begin(struct kl_buf *out, const struct kl_service *service,
 			   const struct kl_provider_request *request);
 /** Append the system texts as one text, separated by empty lines. */
 void kl_protocol_join_system(struct kl_buf *out, const struct kl_provider_request *request);
-/** Does a request to this service have cache_control marks? */
+/** Check whether a request to this service has cache_control marks. */
 bool kl_protocol_marks(const struct kl_service *service, const struct kl_provider_request *request);
 /** Append `,"cache_control":{...}`. */
 void kl_protocol_add_mark(struct kl_buf *out, enum kl_cache_ttl cache);
 /** Append a text as a content part, with a mark if `cache` is not KL_CACHE_NONE. */
 void kl_protocol_add_part(struct kl_buf *out, const char *text, enum kl_cache_ttl cache);
 /**
- * The cache that system text `i` of a request is marked for: a request can have four marks, of
- * which the first and the last two system texts and the last message have one.
+ * Return the cache that system text `i` of a request is marked for. A request can have four marks:
+ * the first system text, the last two and the last message have one each.
  */
 enum kl_cache_ttl kl_protocol_system_mark(const struct kl_provider_request *request, size_t i);
 /**
- * Append the end of the body: the limit of tokens, `stream`, and the members that the service, the
- * options of the request and its `extra` ask for, in a fixed order.
+ * Append the end of the body: the limit of tokens, `stream`, and the members that come from the
+ * service, from the options of the request and from its `extra`, in a fixed order.
  */
 void kl_protocol_add_end(struct kl_buf *out, const struct kl_service *service,
 			 const struct kl_provider_request *request);

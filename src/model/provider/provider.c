@@ -12,7 +12,7 @@
 #define DEFAULT_TIMEOUT_MS (INT64_C(10) * 60 * 1000)
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
-/* The providers that are not services; any other name is that of a row of service.h. */
+/* Find a provider by name: "exec", "replay", or a service, to which any other name belongs. */
 static const struct kl_provider_ops *find_kind(const char *name)
 {
 	static const struct kl_provider_ops *const kinds[] = {
@@ -26,7 +26,7 @@ static const struct kl_provider_ops *find_kind(const char *name)
 	return &kl_provider_service;
 }
 
-/* An option, with the configuration as fallback. */
+/* Return a copy of the option `given`; if it is NULL, of the configured value; or NULL. */
 static char *read_option(struct kl_repo *repo, const char *given, const char *key)
 {
 	if (!given && repo)
@@ -110,7 +110,10 @@ int kl_provider_target(char **out, const struct kl_provider *provider, const cha
 	return provider->ops->target ? provider->ops->target(out, provider, model) : 0;
 }
 
-/* User and assistant alternate, the user first and last; providers refuse empty messages. */
+/*
+ * Check a request. User and assistant must alternate, with the user first and last, and no message
+ * can be empty, since providers refuse empty messages.
+ */
 static int check_request(const struct kl_provider_request *request)
 {
 	if (!request->model || !*request->model)

@@ -21,12 +21,13 @@ struct kl_provider;
 
 /* A member that is NULL or 0 is read from git's configuration, if there is a repository. */
 struct kl_provider_opts {
-	const char *name;    /* exec, replay or that of a row; klineage.chat.provider */
-	const char *url;     /* klineage.chat.url; default: the provider's own */
+	const char *name;    /* "exec", "replay" or the name of a row; klineage.chat.provider */
+	const char *url;     /* klineage.chat.url; default: the URL of the row */
 	const char *command; /* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
 	const char *replay;  /* replay: path of the recording; klineage.chat.replay */
 	/*
-	 * longest time without a byte; exec: total time; klineage.chat.timeout, default 10 minutes
+	 * longest time without a byte, or with exec the total time; klineage.chat.timeout, default
+	 * 10 minutes
 	 */
 	int64_t timeout_ms;
 };
@@ -38,24 +39,24 @@ struct kl_provider_watch {
 	void *payload;
 };
 
-/** Context of a request that is not part of the prompt. */
+/** What belongs to a request but not to its prompt. */
 struct kl_request_context {
-	const char *phase; /* of its conversation: "back-3" */
+	const char *phase; /* phase of its conversation: "back-3" */
 	size_t turn;       /* from 0 */
 	/**
-	 * The part of each turn's request that is the same in every run (no measured times, no
-	 * random indices). A recorded reply is looked up by the keys of all turns so far. NULL: the
-	 * user texts are the keys.
+	 * Keys by which a recorded reply is looked up. The key of a turn is the part of its request
+	 * that is the same in every run (no measured times, no random indices). NULL: the user
+	 * texts are the keys.
 	 */
-	const char *const *key; /* one per turn, turn + 1 of them */
+	const char *const *key; /* of this turn and all before: turn + 1 keys */
 	const char *dir; /* exec: working directory, not a repository; NULL: a new empty one */
 	/* exec: hide our repository from the command, if possible */
 	bool alone;
 };
 
 /**
- * `repo` is borrowed and can be NULL. KL_EINVALID, KL_EUSAGE: an option is missing or invalid; the
- * message says which to set.
+ * Open a provider. `repo` is borrowed and can be NULL. KL_EINVALID, KL_EUSAGE: an option is missing
+ * or invalid; the message says which to set.
  */
 int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
 		     const struct kl_provider_opts *opts);
@@ -63,30 +64,40 @@ void kl_provider_free(struct kl_provider *provider);
 KL_DEFINE_CLEANUP(struct kl_provider *, kl_provider_free)
 
 const char *kl_provider_name(const struct kl_provider *provider);
-/** Does the provider charge? If so, a price and a reservation are required. */
+/** Check whether the provider charges, so that a request needs a price and a reservation. */
 bool kl_provider_metered(const struct kl_provider *provider);
-/** Does the model see the request and nothing else? Then its size bounds the tokens. */
+/**
+ * Check whether the model sees the request and nothing else, so that the size of the request bounds
+ * its tokens.
+ */
 bool kl_provider_blind(const struct kl_provider *provider);
 
-/** Get the URL of requests for a model; the caller frees. NULL: they go to no URL. */
+/**
+ * Get the URL of requests for a model; the caller frees. `*out` is NULL if the provider uses no
+ * URL.
+ */
 int kl_provider_target(char **out, const struct kl_provider *provider, const char *model);
 
 /**
- * Append the request as it would be sent. The bytes of turn n begin with the cached prefix of turn
- * n-1. `*prefix`, if not NULL, is the number of these bytes that a cache mark covers.
+ * Append the request as it would be sent. The request of turn n begins with the cached prefix of
+ * the request of turn n-1. If `prefix` is not NULL, `*prefix` is the length in bytes of the cached
+ * prefix of this request.
  */
 int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *provider,
 		     const struct kl_provider_request *request);
 
 /**
- * Send a request once, and wait for the complete reply. If its text cannot be used, that is no
- * error but its `flaw`.
+ * Send a request once, and wait for the complete reply. A reply whose text cannot be used is no
+ * error; its `flaw` says why.
+ *
  * KL_EIO: the server's error message; KL_ETIMEOUT; KL_EINTR; KL_EINVALID: a reply that violates the
  * protocol (truncated, not JSON, HTML, over 8 MiB), or an invalid request; KL_ENOTFOUND: the
  * recording of `replay` has no such reply; KL_ECANNOT: libcurl is missing.
+ *
  * On an error `out->failure` says whether another attempt can succeed, and what arrived. The failed
- * request can have cost money: `out->usage` has what is known (known and all 0: no cost; not known:
- * the counts are those of a part of the reply). The caller releases `out` in any case.
+ * request can have cost money: `out->usage` has the tokens as far as they are known. If the usage
+ * is known and all counts are 0, the request cost nothing; if it is not known, the counts are those
+ * of a part of the reply. The caller releases `out` in any case.
  */
 int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 		     const struct kl_provider_request *request,

@@ -129,7 +129,10 @@ static void replay_close(struct kl_provider *provider)
 		recording_free(provider->state);
 }
 
-/* Digest of all keys so far; without keys, of all user texts. */
+/*
+ * Compute the key of a recorded reply from the keys of all turns so far; without keys, from their
+ * user texts.
+ */
 static void key_of(char hex[KL_DIGEST_HEX], const struct kl_provider_request *request,
 		   const struct kl_request_context *context)
 {

@@ -7,7 +7,10 @@
 #include "model/provider/flaw.h"
 #include "model/provider/ops.h"
 
-/* whether a count can be right is decided later (model/provider/usage.h): sums must not overflow */
+/*
+ * this bound only keeps sums from overflowing; whether a count can be right is decided later
+ * (model/provider/usage.h)
+ */
 #define MAX_TOKENS (INT64_MAX / 16)
 
 static const char *const stops[] = {

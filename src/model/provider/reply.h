@@ -18,9 +18,12 @@
  */
 int kl_reply_read(struct kl_reply *out, const json_t *obj);
 
-/** Can it be a count of tokens? Whether it is right is decided later (model/cost.h). */
+/**
+ * Check that `n` can be stored as a count of tokens: not negative, and small enough that sums do
+ * not overflow. Whether the count is right is decided later (model/cost.h).
+ */
 bool kl_reply_is_count(int64_t n);
-/** Replace an owned text; NULL: none. */
+/** Replace the owned text `*to` by a copy of `text`, which can be NULL. */
 void kl_reply_set(char **to, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* responses - the protocol OpenAI Responses */
+/* responses - the protocol "Responses" of OpenAI */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include "model/provider/protocol.h"
 #include "model/provider/reply.h"
 
-/* The system texts are one text, as instructions. */
+/* Append the system texts, joined, as the member `instructions`. */
 static void add_instructions(struct kl_buf *out, const struct kl_provider_request *request)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
@@ -49,7 +49,7 @@ static void note_item(struct kl_stream *stream, const json_t *item)
 		kl_stream_flaw(stream, KL_FLAW_TOOL);
 }
 
-/* The last event: the response as a whole. */
+/* Read the last event, which has the response as a whole. */
 static int end_response(struct kl_stream *stream, const json_t *response, const char *status)
 {
 	const json_t *usage = json_object_get(response, "usage");

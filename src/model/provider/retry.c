@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FIRST_MS INT64_C(500)
-#define DOUBLINGS 8 /* until KL_RETRY_LONGEST_MS is exceeded */
+#define DOUBLINGS 8 /* doublings of FIRST_MS until KL_RETRY_LONGEST_MS is exceeded */
 #define FOREVER (INT64_C(1) << 50)
 
 bool kl_retry_status(long status)
@@ -16,7 +16,7 @@ bool kl_retry_status(long status)
 	       (status >= 500 && status != 501 && status != 505);
 }
 
-/* Parse a non-negative decimal number; returns thousandths, or -1 if it is not one. */
+/* Parse a non-negative decimal number. Returns its thousandths, or -1 if it is malformed. */
 static int64_t parse_thousandths(const char *text)
 {
 	double number;
@@ -30,7 +30,10 @@ static int64_t parse_thousandths(const char *text)
 	return number * 1000 > (double)FOREVER ? FOREVER : (int64_t)(number * 1000);
 }
 
-/* Milliseconds until a date in one of the three forms of RFC 9110, or -1; needs the C locale. */
+/*
+ * Return the milliseconds until a date in one of the three forms of RFC 9110, or -1 if it is
+ * malformed. Needs the C locale.
+ */
 static int64_t until_date(const char *text, time_t now)
 {
 	static const char *const form[] = {

@@ -14,20 +14,24 @@
  */
 #define KL_RETRY_LONGEST_MS (INT64_C(2) * 60 * 1000) /* longest pause of our own */
 
-/** Is the status worth another attempt? 408, 409, 425, 429 and from 500 on, except 501 and 505. */
+/**
+ * Check whether another attempt can succeed after this HTTP status: 408, 409, 425, 429, or 500 and
+ * above except 501 and 505.
+ */
 bool kl_retry_status(long status);
 
 /**
- * The pause that a server asks for, in milliseconds, by its headers `retry-after-ms` and
- * `retry-after` (seconds or a date); each can be NULL. -1: none, or no such time.
+ * Return the pause that a server asks for in its headers `retry-after-ms` and `retry-after`
+ * (seconds or a date), in milliseconds. Each header can be NULL. -1: there is none, or it is
+ * malformed.
  */
 int64_t kl_retry_wish(const char *after_ms, const char *after, time_t now);
 
 /**
- * Milliseconds to wait after failure number `failures` (from 1) in a row. A pause that the server
- * asks for (`wish`, -1: none) takes precedence; up to a tenth is added at random, so that clients
- * do not repeat all at once. Otherwise half a second, doubled for each failure up to
- * KL_RETRY_LONGEST_MS, minus a random part of up to a half.
+ * Return the pause after the `failures`-th failure in a row (from 1), in milliseconds. If the
+ * server asks for a pause (`wish`; -1: none), that is the pause, plus a random part of up to a
+ * tenth, so that not all clients repeat at once. Otherwise the pause is half a second, doubled for
+ * each further failure up to KL_RETRY_LONGEST_MS, minus a random part of up to a half.
  */
 int64_t kl_retry_delay(unsigned failures, int64_t wish, struct kl_rng *rng);
 

@@ -19,7 +19,7 @@
 #define MAX_KEY 4096
 #define PAGES 8192   /* a prefix, the key, a NUL */
 #define STALE_S 60   /* a key that expires sooner is replaced */
-#define ASK_MS 60000 /* ms; a helper may need to unlock its store */
+#define ASK_MS 60000 /* ms; long, since a credential helper may have to unlock its store */
 /* A shorter key is not removed from texts: it is a placeholder, such as "none" or "ollama". */
 #define MIN_SCRUB 8
 #define GONE "[key]"
@@ -32,7 +32,10 @@ struct kl_secret {
 	int64_t until; /* Unix time at which it expires; 0: not known */
 };
 
-/* Both settings are process-wide and stay, since another key can be in memory. */
+/*
+ * Disable core dumps and tracing for the whole process, for good, since another key can be in
+ * memory.
+ */
 static void no_dumps(void)
 {
 	struct rlimit none = { 0, 0 };
@@ -79,7 +82,7 @@ void kl_secret_free(struct kl_secret *secret)
 	free(secret);
 }
 
-/* Messages quote no part of the key, not even the invalid byte. */
+/* Check a key. The messages quote no part of the key, not even an invalid byte. */
 static int check_key(const char *key, size_t len, const char *source)
 {
 	if (len > MAX_KEY)
@@ -129,7 +132,10 @@ static void wipe_buf(struct kl_buf *buf)
 	kl_buf_release(buf);
 }
 
-/* Disable prompts: we can be running unattended or in the background. */
+/*
+ * Make the environment of git's credential helpers. It disables prompts, since we can be running
+ * unattended or in the background.
+ */
 static void helper_env(struct kl_strvec *env)
 {
 	static const char *const drop[] = { "GIT_DIR=", "GIT_TERMINAL_PROMPT=", "GIT_ASKPASS=" };
@@ -146,7 +152,10 @@ static void helper_env(struct kl_strvec *env)
 	kl_strvec_push(env, "GIT_ASKPASS=");
 }
 
-/* The password in the output of `git credential fill`, which is modified; NULL if there is none. */
+/*
+ * Return the password in the output of `git credential fill`, or NULL if there is none. Modifies
+ * the output.
+ */
 static const char *password_in(struct kl_buf *out)
 {
 	char *at = out->ptr;
@@ -202,7 +211,7 @@ static int ask_helpers(bool *found, struct kl_secret *secret, struct kl_repo *re
 	return key ? take_key(secret, prefix, key, strlen(key), "a credential helper of git") : 0;
 }
 
-/* `key` is the value of the variable `name`. */
+/* Take the key from an environment variable: `key` is the value of the variable `name`, or NULL. */
 static int from_env(bool *found, struct kl_secret *secret, const char *prefix, const char *name,
 		    const char *key)
 {
@@ -212,7 +221,10 @@ static int from_env(bool *found, struct kl_secret *secret, const char *prefix, c
 
 /* --- by a command ---------------------------------------------------------------------- */
 
-/* When a token expires: seconds from now, a Unix time, or a date with a time zone of UTC. */
+/*
+ * Return the Unix time at which a token expires, or 0. The JSON gives it in seconds from now, as a
+ * Unix time, or as a date in UTC.
+ */
 static int64_t expiry_of(const json_t *obj)
 {
 	static const char *const at[] = { "expires_on", "expires_at",   "expiry",
@@ -260,7 +272,10 @@ static int take_token(struct kl_secret *secret, const struct kl_secret_from *fro
 	return err;
 }
 
-/* The command is the user's own; it gets the whole environment, from which it may take the key. */
+/*
+ * Get the key from the command. The command is the user's own, so it gets the whole environment, in
+ * which it can find the key.
+ */
 static int ask_command(struct kl_secret *secret, const struct kl_secret_from *from)
 {
 	KL_AUTO(wipe_buf) struct kl_buf out = KL_BUF_INIT;

@@ -15,18 +15,20 @@
 struct kl_secret;
 
 struct kl_secret_from {
-	const char *prefix; /* of its header, before the key: "x-api-key: " */
+	const char *prefix; /* start of the header line, before the key: "x-api-key: " */
 	/* run by /bin/sh; prints the key, or JSON with a token and when it expires; or NULL */
 	const char *command;
-	const char *setting; /* that has the command, for messages; outlives the secret */
-	const char *vendor;  /* environment variable, or NULL */
-	const char *url;     /* ask git's credential helpers for it, without a prompt; or NULL */
+	/* name of the setting that has the command, for messages; must outlive the secret */
+	const char *setting;
+	const char *vendor; /* environment variable, or NULL */
+	/* URL to ask git's credential helpers about, without a prompt; or NULL */
+	const char *url;
 };
 
 /**
  * Look for the key in $KLINEAGE_CHAT_KEY, then ask the command, then the variable `vendor`, then
- * git's credential helpers (`repo` can be NULL). `*out` is NULL if there is no key. It is never
- * read from configuration or from a file in a repository. KL_EINVALID: a key with white space,
+ * git's credential helpers (`repo` can be NULL). `*out` is NULL if there is no key. A key is never
+ * read from the configuration or from a file in a repository. KL_EINVALID: a key with white space,
  * control or non-ASCII characters (the message does not quote it), or a command that fails.
  */
 int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const struct kl_secret_from *from);
@@ -34,18 +36,24 @@ void kl_secret_free(struct kl_secret *secret);
 KL_DEFINE_CLEANUP(struct kl_secret *, kl_secret_free)
 
 /**
- * To be called at program start: disables core dumps if the environment has a key, since they would
- * contain the environment.
+ * Disable core dumps if the environment has a key, since they would contain the environment. To be
+ * called at program start.
  */
 void kl_secret_guard(void);
 
-/** The header line, in the secret's own memory so that it is not copied; borrowed. */
+/**
+ * Return the header line with the key. It is borrowed from the secret, so that no copy of the key
+ * is made.
+ */
 char *kl_secret_header(struct kl_secret *secret);
-/** Can its source give another one when it is refused? A command can, and credential helpers. */
+/**
+ * Check whether the source can give another key when the server refuses this one: a command can,
+ * and so can credential helpers.
+ */
 bool kl_secret_is_renewable(const struct kl_secret *secret);
-/** Will it expire within a minute, as far as its command said? */
+/** Check whether the key will expire within a minute, by the time that its command printed. */
 bool kl_secret_is_stale(const struct kl_secret *secret);
-/** Source of the key: "ANTHROPIC_API_KEY", "a credential helper of git". */
+/** Return the source of the key, such as "ANTHROPIC_API_KEY" or "a credential helper of git". */
 const char *kl_secret_source(const struct kl_secret *secret);
 
 /**
@@ -53,7 +61,10 @@ const char *kl_secret_source(const struct kl_secret *secret);
  * `secret` can be NULL.
  */
 void kl_secret_scrub(const struct kl_secret *secret, struct kl_buf *text);
-/** kl_body_quote() of a text that can contain the key; removes it before the text is cut. */
+/**
+ * Append a text with kl_body_quote(), but remove the key from it before it is cut. `secret` can be
+ * NULL.
+ */
 void kl_secret_quote(struct kl_buf *out, const struct kl_secret *secret, const char *text,
 		     size_t len, size_t max);
 /** Remove the key from the current error message; returns `err`. */

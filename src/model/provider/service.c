@@ -20,7 +20,10 @@ static bool is_member(const char *text, size_t len)
 	return len <= 64 && *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.")];
 }
 
-/* Only such variables are kept from child processes. */
+/*
+ * Check that a variable for a key has a name by which it is recognized and kept from child
+ * processes.
+ */
 static bool is_key_variable(const char *text, size_t len)
 {
 	return len <= 64 && kl_name_is_ident(text) && kl_environment_is_key(text);
@@ -139,7 +142,10 @@ static const char *read_config(struct kl_repo *repo, const char *name, const cha
 	return repo ? kl_repo_config(repo, full) : NULL;
 }
 
-/* "name=value name=value" as a map, other values as a scalar. */
+/*
+ * Return a configured value as YAML: "name=value name=value" as a map if the field is one, other
+ * values as a scalar.
+ */
 static struct kl_yaml *config_node(const struct kl_field *field, const char *value)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -159,7 +165,7 @@ static struct kl_yaml *config_node(const struct kl_field *field, const char *val
 	return map;
 }
 
-/* Make a field absent whose value owns no memory. */
+/* Set a field whose value owns no memory to false or 0, as if it were absent. */
 static void clear_scalar(void *at, const struct kl_field *field)
 {
 	if (field->kind == KL_FIELD_BOOL)
@@ -168,7 +174,7 @@ static void clear_scalar(void *at, const struct kl_field *field)
 		*(int *)at = 0;
 }
 
-/* Replace a field; an empty value makes an optional one absent. */
+/* Replace the value of a field. An empty value makes an optional field absent. */
 static int change_field(struct kl_service *service, const struct kl_field *field, const char *name,
 			const char *value)
 {
@@ -200,7 +206,7 @@ static int apply_config(struct kl_service *service, struct kl_repo *repo, const 
 	return 0;
 }
 
-/* The row of that name, or the one that the configuration says it is like. */
+/* Find the row that klineage.provider.<name>.like names; if this is not set, the row `name`. */
 static int find_row(const struct kl_service **out, const struct table *table, struct kl_repo *repo,
 		    const char *name)
 {
@@ -229,7 +235,10 @@ static bool is_plain(const char *value)
 				    "0123456789-_.")];
 }
 
-/* The value of {resource} etc., which must not lead to another server. */
+/*
+ * Find the value of a placeholder such as {resource}. The value must be plain, so that it cannot
+ * lead to another server.
+ */
 static int find_value(const char **out, const struct kl_service *service, struct kl_repo *repo,
 		      const char *name)
 {
@@ -265,7 +274,10 @@ static void add_encoded(struct kl_buf *out, const char *text)
 			kl_buf_addf(out, "%%%02X", *ch);
 }
 
-/* Append a text with its placeholders filled; `model` NULL: it has none for the model. */
+/*
+ * Append a text with its placeholders filled in. `model` is NULL if the text has no placeholder for
+ * it.
+ */
 static int fill_text(struct kl_buf *out, const struct kl_service *service, struct kl_repo *repo,
 		     const char *text, const char *model)
 {
@@ -295,7 +307,10 @@ static int fill_text(struct kl_buf *out, const struct kl_service *service, struc
 
 /* --- the address ------------------------------------------------------------------------- */
 
-/* Is `theirs` another server than the service's? True also if its URL lacks a needed value. */
+/*
+ * Check whether the user's URL `theirs` is on another server than the service's own URL. Also true
+ * if the value of a placeholder in the service's URL is missing.
+ */
 static int is_elsewhere(bool *out, const struct kl_service *service, struct kl_repo *repo,
 			const struct kl_url *theirs)
 {
@@ -314,7 +329,7 @@ static int is_elsewhere(bool *out, const struct kl_service *service, struct kl_r
 	return 0;
 }
 
-/* The path of the service's URL, with its values filled in. */
+/* Append the path of the service's URL, with its placeholders filled in. */
 static int add_own_path(struct kl_buf *out, const struct kl_service *service, struct kl_repo *repo)
 {
 	const char *authority = strstr(service->url, "://");
@@ -324,8 +339,8 @@ static int add_own_path(struct kl_buf *out, const struct kl_service *service, st
 }
 
 /*
- * The base of a URL that the user gives. If it names only a server, the path of the service's own
- * URL is added: "http://localhost:8000" becomes ".../v1".
+ * Make the base URL from a URL that the user gives. If that has no path, the path of the service's
+ * own URL is added: "http://localhost:8000" becomes ".../v1".
  */
 static int take_url(struct kl_service *service, struct kl_repo *repo, const char *given)
 {
@@ -431,7 +446,10 @@ static int find_dialect(struct kl_service *service, const struct table *table)
 			service->usage);
 }
 
-/* The row's own command, or else the one for all rows. An empty value is none. */
+/*
+ * Find the command that prints the key: the one for this row, or else the one for all rows. An
+ * empty value stands for no command.
+ */
 static void find_key_command(struct kl_service *service, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *own = kl_asprintf("klineage.provider.%s.key-command",

@@ -6,9 +6,9 @@
 #include "repo/repo.h"
 
 /*
- * service - how a provider is reached over HTTP, as data: a row of templates/providers.yaml, where
- * its members are explained, with what the configuration changes of it. A service is never read
- * from a tracked file: a repository must not direct where a key is sent.
+ * service - how a provider is reached over HTTP, as data: a row of templates/providers.yaml, with
+ * the members that the configuration changes. That file explains the members. A service is never
+ * read from a tracked file: a repository must not direct where a key is sent.
  *
  *	struct kl_service service = { 0 };
  *	err = kl_service_open(&service, repo, "openai");
@@ -24,7 +24,7 @@ struct kl_service {
 	char *url, *path;
 	struct kl_texts query, headers;
 	int auth;  /* enum kl_service_auth */
-	char *key; /* NULL: it needs none */
+	char *key; /* NULL: the service needs no key */
 	char *tokens, *tokens_elsewhere;
 	bool stream_usage;
 	int model_in; /* 0: body, 1: url */
@@ -33,30 +33,37 @@ struct kl_service {
 	char *cache_models, *effort;
 	struct kl_texts efforts;
 	char *tier, *body;
-	/* not in the table */
+	/* the rest is not in the table */
 	struct kl_dialect dialect;
 	json_t *more; /* `body`, parsed, or NULL */
 	/* the command that prints the key, and the setting that has it; or NULL */
 	char *key_command, *key_setting;
-	char *base; /* URL with the configuration's values: from klineage.chat.url, else `url` */
+	char *base;     /* klineage.chat.url, else `url`, with its placeholders filled in */
 	bool elsewhere; /* `base` is on another server than `url` */
 };
 
 /**
- * Find a row and apply the configuration; `url` replaces its URL if it is not NULL. Sets
- * `out->base`. `repo` can be NULL: no configuration. KL_EINVALID: no such row, or a
- * value is malformed or missing (message names the key). The caller releases `out` in any case.
+ * Find a row and apply the configuration. If `url` is not NULL, it replaces the URL of the row.
+ * Sets `out->base`. `repo` can be NULL: no configuration. KL_EINVALID: no such row, or a value is
+ * malformed or missing (the message names its configuration key). The caller releases `out` in any
+ * case.
  */
 int kl_service_open(struct kl_service *out, struct kl_repo *repo, const char *name,
 		    const char *url);
 void kl_service_release(struct kl_service *service);
 
-/** The URL of a request for `model`; the caller frees. KL_EINVALID: a value is missing. */
+/**
+ * Get the URL of a request for `model`; the caller frees. KL_EINVALID: the value of a placeholder
+ * is missing.
+ */
 int kl_service_target(char **out, const struct kl_service *service, struct kl_repo *repo,
 		      const char *model);
-/** The header of the key up to the key; NULL: no key is sent. Static. */
+/** Return the start of the key's header line, up to the key; NULL: no key is sent. Static. */
 const char *kl_service_key_prefix(const struct kl_service *service);
-/** The word of this service for an effort. KL_EINVALID: it has no setting for it. */
+/**
+ * Get the word of this service for an effort. KL_EINVALID: the service cannot be told an effort, or
+ * not this one.
+ */
 int kl_service_effort(const char **word, const struct kl_service *service, const char *effort);
 
 #endif

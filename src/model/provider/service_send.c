@@ -15,7 +15,8 @@
 #include "model/provider/retry.h"
 
 #define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
-#define TOTAL 6       /* limit of the total time, as a multiple of the idle limit */
+/* limit of the total time of a request, as a multiple of the limit without a byte */
+#define TOTAL 6
 
 struct http_state {
 	struct kl_service service;
@@ -23,7 +24,7 @@ struct http_state {
 	struct kl_url url;
 	char **header; /* NULL-terminated */
 	struct kl_secret *key;
-	bool asked; /* the key was looked up; it can be absent */
+	bool asked; /* the key was looked up, and `key` is NULL if there is none */
 	bool insecure;
 };
 
@@ -117,7 +118,7 @@ static void add_words(struct kl_buf *out, const struct kl_buf *body)
 		kl_body_quote(out, body->ptr, body->len, 200);
 }
 
-/* The server refused: report its message, with the key removed. */
+/* Report the message of a server that refused the request, with the key removed. */
 static int refuse_reply(const struct http_state *state, struct kl_http_reply *reply)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
@@ -164,7 +165,10 @@ static int on_bytes(const char *at, size_t n, void *payload)
 		return err;
 	err = kl_provider_heard(attempt->watch, (int64_t)attempt->s.text.len,
 				&attempt->s.out->usage);
-	/* complete: ignore an interrupt, and do not wait until the server closes the connection */
+	/*
+	 * a complete reply ends the transfer: ignore an interrupt, and do not wait for the server
+	 * to close
+	 */
 	return attempt->s.ended ? kl_error(KL_ENO, "end of reply") : err;
 }
 
@@ -207,9 +211,9 @@ static bool body_says(const struct kl_http_reply *reply, const char *word)
 }
 
 /*
- * Does the status exclude that a model has run? A 500, a gateway timeout (502, 504, 52x) or a
+ * Check that no model can have run, by the status. A 500, a gateway timeout (502, 504, 52x) or a
  * request timeout (408) can occur after tokens were generated, and some servers charge for a prompt
- * that a filter refused.
+ * that a content filter refused.
  */
 static bool turned_away(const struct kl_http_reply *reply)
 {
@@ -221,23 +225,26 @@ static bool turned_away(const struct kl_http_reply *reply)
 	       reply->status == 505 || reply->status == 529;
 }
 
-/* A page in place of an event stream: of a portal that intercepts the connection, for example. */
+/*
+ * Check whether the reply is an HTML page in place of an event stream, as from a portal that
+ * intercepts the connection.
+ */
 static bool is_page(const struct kl_http_reply *reply)
 {
 	return reply->status == 200 && !reply->begun && reply->type &&
 	       !strncasecmp(reply->type, "text/html", 9);
 }
 
-/* Is it certain that a failed attempt cost nothing? */
+/* Check whether it is certain that a failed attempt cost nothing. */
 static bool cost_nothing(const struct kl_http_reply *reply)
 {
 	return reply->status ? turned_away(reply) || is_page(reply) : !reply->sent;
 }
 
 /*
- * After a 200 without any event of a stream: can a further attempt succeed? Yes after a page, which
- * comes from a portal, and after an error whose type can pass. Any other document comes from a
- * server that does not stream.
+ * Check whether another attempt can succeed after a status 200 without any event. It can after an
+ * empty event stream, after an HTML page, which comes from a portal, and after an error that can be
+ * temporary. Any other document comes from a server that does not stream.
  */
 static bool may_begin(const struct kl_http_reply *reply)
 {
@@ -251,7 +258,7 @@ static bool may_begin(const struct kl_http_reply *reply)
 	return error && !json_is_null(error) && !kl_stream_is_final(error);
 }
 
-/* Can the same request succeed later? An account without money needs its owner. */
+/* Check whether the same request can succeed later. It cannot if the account has no money left. */
 static bool is_transient(const struct attempt *attempt, int err)
 {
 	const struct kl_http_reply *reply = &attempt->reply;
@@ -336,7 +343,7 @@ static void scrub_key(char **text, const struct kl_secret *key)
 	*text = kl_buf_detach(&buf);
 }
 
-/* Take what was received, even from a failed attempt, with the key removed. */
+/* Move what was received into `out`, also after a failed attempt, with the key removed. */
 static void take_reply(struct kl_reply *out, struct attempt *attempt, const struct kl_secret *key)
 {
 	out->text = kl_buf_detach(&attempt->s.text);
@@ -347,7 +354,7 @@ static void take_reply(struct kl_reply *out, struct attempt *attempt, const stru
 	scrub_key(&out->request_id, key);
 }
 
-/* Check that the service can be sent each option that is set; none is dropped silently. */
+/* Check that the service takes each option that is set, so that none is dropped silently. */
 static int check_options(const struct kl_service *service,
 			 const struct kl_provider_request *request)
 {
@@ -396,7 +403,10 @@ static int send_once(struct kl_reply *out, long *status, struct kl_provider *pro
 	return err;
 }
 
-/* If the key is refused, get it once more where its source can have a new one: tokens expire. */
+/*
+ * Send a request. If the server refuses the key, ask the key's source for a new one, once, since
+ * tokens expire.
+ */
 static int service_send(struct kl_reply *out, struct kl_provider *provider,
 			const struct kl_provider_request *request,
 			const struct kl_request_context *context,

@@ -37,9 +37,12 @@ struct kl_sse {
 		.data = KL_BUF_INIT                                                      \
 	}
 
-/** KL_EINVALID: a line or an event above KL_SSE_MAX; otherwise the return value of `event`. */
+/**
+ * Parse the next bytes of the stream. Returns the value of `event` if it is negative. KL_EINVALID:
+ * a line or the data of an event is longer than KL_SSE_MAX.
+ */
 int kl_sse_feed(struct kl_sse *sse, const char *at, size_t n);
-/** Is there an incomplete line or event? */
+/** Check whether the input so far ends within a line or an event. */
 bool kl_sse_pending(const struct kl_sse *sse);
 void kl_sse_release(struct kl_sse *sse);
 

@@ -78,7 +78,7 @@ void kl_stream_release(struct kl_stream *stream)
 	kl_sse_release(&stream->sse);
 }
 
-/* Append text of which NUL characters become U+FFFD. */
+/* Append a text, with U+FFFD in place of each NUL character. */
 static void add_printable(struct kl_buf *out, const char *text, size_t n)
 {
 	const char *end = text + n, *nul;

@@ -11,7 +11,7 @@
 /*
  * stream - assembles a reply from server-sent JSON events, for any protocol. The text grows here;
  * everything else is stored in the reply as it arrives. The input is untrusted: it is bounded,
- * strictly parsed, and never quoted with the key in it.
+ * strictly parsed, and the key is removed wherever it is quoted.
  *
  *	kl_stream_begin(&s, protocol->event, dialect, request, &reply, key);
  *	while (bytes come)
@@ -28,13 +28,13 @@ typedef int kl_stream_event_fn(struct kl_stream *s, const char *data, const json
 struct kl_stream {
 	const struct kl_provider_request *q;
 	const struct kl_secret *key; /* removed from quoted text; or NULL */
-	struct kl_reply *out;        /* model, stop and usage, as they arrive */
+	struct kl_reply *out;        /* its model, stop and usage are set as they arrive */
 	struct kl_buf text;
 	const struct kl_dialect *dialect; /* how the usage is reported */
-	struct kl_counts counts;          /* what was reported of it so far */
-	enum kl_flaw flaw;                /* as far as the protocol shows one */
-	int64_t hidden;                   /* bytes of reasoning, which is not part of the text */
-	int64_t start_ns, text_ns;        /* begin of the request; first byte of the text, or 0 */
+	struct kl_counts counts;          /* the counts reported so far */
+	enum kl_flaw flaw;                /* the first flaw that the protocol showed */
+	int64_t hidden;                   /* bytes of reasoning, which are not in `text` */
+	int64_t start_ns, text_ns;        /* start of the request; first byte of the text, or 0 */
 	bool begun;                       /* the answer has begun */
 	bool stopped;                     /* the stop reason has arrived: the text is complete */
 	/* the last event of the protocol has arrived; later ones are ignored */
@@ -47,46 +47,52 @@ struct kl_stream {
 };
 
 /**
- * Everything but `stream` is borrowed; `key` can be NULL. `stream` must not be moved until it is
- * released.
+ * Prepare `stream` to receive a reply. Everything but `stream` is borrowed; `key` can be NULL.
+ * `stream` must not be moved until it is released.
  */
 void kl_stream_begin(struct kl_stream *stream, kl_stream_event_fn *event,
 		     const struct kl_dialect *dialect, const struct kl_provider_request *request,
 		     struct kl_reply *out, const struct kl_secret *key);
 /**
- * KL_EINVALID: protocol violation (message gives the event number); KL_EIO: the server's error.
+ * Parse the next bytes of the reply. KL_EINVALID: they violate the protocol (the message gives the
+ * number of the event); KL_EIO: the server reports an error.
  */
 int kl_stream_feed(struct kl_stream *stream, const char *at, size_t n);
-/** Call at the end of the input: KL_EINVALID if the reply is empty or truncated. */
+/**
+ * Check that the reply is complete, at the end of the input. KL_EINVALID: it is empty or truncated.
+ */
 int kl_stream_check(const struct kl_stream *stream);
 void kl_stream_release(struct kl_stream *stream);
 
-/* For implementations of a protocol. */
+/* The rest is for the implementations of protocols. */
 
 /**
- * Append a string to the text; anything else is ignored. NUL characters become U+FFFD and are a
- * flaw. KL_EINVALID above KL_PROVIDER_MAX_TEXT bytes.
+ * Append a JSON string to the text; other JSON values are ignored. NUL characters become U+FFFD and
+ * are a flaw. KL_EINVALID above KL_PROVIDER_MAX_TEXT bytes.
  */
 int kl_stream_add(struct kl_stream *stream, const json_t *text);
-/** Count a string as reasoning; anything else is ignored. */
+/** Count a JSON string as reasoning; other JSON values are ignored. */
 void kl_stream_hide(struct kl_stream *stream, const json_t *text);
 /** Note a flaw; the first one stays. */
 void kl_stream_flaw(struct kl_stream *stream, enum kl_flaw flaw);
 /**
- * Read a usage object, and bring the reply's usage up to date; anything else is ignored. `around`:
- * the object that has it as a member.
+ * Read a usage object, and bring the reply's usage up to date; other JSON values are ignored.
+ * `around` is the object that contains the usage object.
  */
 void kl_stream_usage(struct kl_stream *stream, const json_t *usage, const json_t *around);
-/** Report an error that the server sent in the stream: KL_EIO with its message. */
+/**
+ * Set the error for one that the server sent in the stream; returns KL_EIO, with the server's
+ * message.
+ */
 int kl_stream_error(struct kl_stream *stream, const json_t *value);
 /**
- * Will the same request be refused again? The type or code of a server's error says so; anything
- * unknown can be a moment's trouble.
+ * Check whether the same request would be refused again, by the type or code of the server's error.
+ * An unknown error can be temporary.
  */
 bool kl_stream_is_final(const json_t *error);
 /**
- * The error message of a server: {"error":{"message"}}, {"error":""}, {"message"} or {"detail"}.
- * Borrowed, or NULL.
+ * Find the error message in a server's JSON: {"error":{"message"}}, {"error":""}, {"message"} or
+ * {"detail"}. Returns it borrowed, or NULL.
  */
 const char *kl_stream_words(const json_t *value);
 

@@ -34,7 +34,10 @@ static bool port_ok(const char *at, size_t n)
 	return port >= 1 && port <= 65535;
 }
 
-/* The host of "host", "host:port", "[v6]" or "[v6]:port", in lower case; NULL if malformed. */
+/*
+ * Return the host in "host", "host:port", "[v6]" or "[v6]:port", in lower case, owned by the
+ * caller; NULL if the text is malformed.
+ */
 static char *host_of(const char *at, size_t n)
 {
 	const char *end = at + n, *stop;
@@ -104,7 +107,7 @@ char *kl_url_join(const struct kl_url *url, const char *path)
 	const char *tail = url->base + strlen(url->origin);
 	size_t have = strlen(tail);
 
-	/* find the longest prefix of the path, up to a slash, with which the base ends */
+	/* find the longest start of `path`, up to a slash, with which the base ends */
 	for (size_t n = strlen(path); n; n--) {
 		if ((path[n] == '/' || !path[n]) && have >= n && !memcmp(tail + have - n, path, n))
 			return kl_asprintf("%s%s", url->base, path + n);

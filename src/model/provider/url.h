@@ -18,13 +18,16 @@ struct kl_url {
 	bool loopback; /* the host is "localhost" or a loopback address */
 };
 
-/** KL_EINVALID if malformed; does not quote a URL with a password. The caller releases `out`. */
+/**
+ * Parse a URL. KL_EINVALID: it is malformed; the message does not quote a URL with a password. The
+ * caller releases `out`.
+ */
 int kl_url_parse(struct kl_url *out, const char *text);
 void kl_url_release(struct kl_url *url);
 
 /**
- * Join base and `path`. If the base ends with the start of `path`, that is not repeated:
- * "http://h/v1" and "/v1/messages" give "http://h/v1/messages". Caller frees.
+ * Join the base URL and `path`. If the base ends with the first parts of `path`, they are not
+ * repeated: "http://h/v1" and "/v1/messages" give "http://h/v1/messages". Caller frees.
  */
 char *kl_url_join(const struct kl_url *url, const char *path);
 

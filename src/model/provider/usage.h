@@ -16,20 +16,23 @@
 
 json_t *kl_usage_json(const struct kl_usage *usage);
 
-/** Read all five counts, or null. KL_EINVALID: another type, negative, or above 10^10. */
+/**
+ * Read an object with all five counts, or null. KL_EINVALID: the value has another form, or a count
+ * is negative or above 10^10.
+ */
 int kl_usage_read(struct kl_usage *out, const json_t *value);
 
-/** Tokens of the prompt, wherever they were read from or written to. */
+/** Return the tokens of the prompt, including those read from or written to a cache. */
 int64_t kl_usage_prompt(const struct kl_usage *usage);
-/** Add the counts of a reply to a sum, which is known if one of them is. */
+/** Add the counts of a reply to a sum. The sum becomes known if the counts are. */
 void kl_usage_add(struct kl_usage *sum, const struct kl_usage *usage);
 
-/** What bounds the counts of one reply. */
+/** Bounds for the counts of one reply. */
 struct kl_usage_bounds {
-	int64_t prompt, output; /* the most tokens that the request can have and that it allows */
+	int64_t prompt, output; /* most tokens of the prompt, and of the reply */
 	bool replied;           /* the reply has text, so both counts are above 0 */
 };
-/** Can the counts be those of such a reply? Unknown counts can. */
+/** Check that the counts are within the bounds. Unknown counts are. */
 bool kl_usage_is_possible(const struct kl_usage *usage, const struct kl_usage_bounds *bounds);
 
 #endif
