@@ -162,8 +162,8 @@ static bool find_static(size_t *obj, size_t *sym, const struct kl_linker *linker
 }
 
 /*
- * Find a name whose offset is stored in the image: as a global symbol of the objects, then of the
- * runtime, then as a static function of the objects.
+ * Find a name whose offset is stored in the image: first among the global symbols of the objects,
+ * then in the runtime, then among the static functions of the objects.
  */
 static int find_root(struct kl_link_target *out, struct kl_linker *linker, const char *name)
 {
@@ -261,7 +261,9 @@ static int state_offsets(struct kl_linker *linker)
 	return err ? err : state_offset(&image->dims, linker, of->dims, false);
 }
 
-/* Check that the worker can read the image; sizes or offsets in an object can make it invalid. */
+/*
+ * Check that the worker can read the image, which sizes or offsets in an object can make invalid.
+ */
 static int check_image(const struct kl_buf *bytes)
 {
 	struct kl_image image;

@@ -35,14 +35,18 @@ struct kl_link {
 	bool whole; /* keep all sections of the objects, even if the entry does not reach them */
 	/* store the offset of the exception tables in the image; needs `whole`, which keeps them */
 	bool frames;
-	/* may the image import this name from the process? NULL: it imports nothing */
+	/*
+	 * return true if the image may import this name from the process; NULL: it imports nothing
+	 */
 	bool (*may_import)(const char *name);
 	/*
 	 * functions `f` whose calls are redirected to __wrap_f of the runtime; NULL-terminated;
 	 * NULL: none
 	 */
 	const char *const *wrap;
-	/* moves functions and segments apart, so that their distances change; 0: no gaps */
+	/*
+	 * moves functions and segments apart, so that the distances between them change; 0: no gaps
+	 */
 	unsigned shift;
 };
 

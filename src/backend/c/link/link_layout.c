@@ -58,7 +58,7 @@ static int place_section(struct kl_linker *linker, size_t obj, size_t sec, uint6
 		     reserve_bytes(&linker->object[obj].sec[sec].at, cursor, section->size, align);
 }
 
-/* Is it an exception table, which is placed after all other constants? */
+/* Return true if the section is an exception table, which is placed after all other constants. */
 static bool is_frames(const struct kl_linker *linker, const struct kl_osec *section)
 {
 	return linker->of->frames && !strcmp(section->name, ".eh_frame");
@@ -115,7 +115,7 @@ static int place_both(struct kl_linker *linker, int segment, uint64_t *cursor)
 	return err ? err : place_sections(linker, segment, false, cursor);
 }
 
-/* Place a common symbol. In ELF its value is its alignment. */
+/* Place a common symbol. In ELF, the value of such a symbol is its alignment. */
 static int place_common(struct kl_linker *linker, size_t obj, size_t sym, uint64_t *cursor)
 {
 	const struct kl_osym *symbol = &linker->object[obj].object->sym[sym];

@@ -14,7 +14,7 @@
  *	link.c		runs the steps in order; finds the live sections
  *	link_resolve.c	finds what a symbol refers to; reads members of libraries
  *	link_layout.c	places the live sections
- *	link_patch.c	writes their bytes, with all references filled in
+ *	link_patch.c	writes the bytes of the live sections, with all references filled in
  */
 enum { KL_LINK_TEXT, KL_LINK_RODATA, KL_LINK_DATA, KL_LINK_BSS, KL_LINK_SEGMENTS };
 #define KL_LINK_NOWHERE (-1) /* segment number of a section that is left out */
@@ -75,7 +75,7 @@ struct kl_linker {
 	size_t nword, alloc_word;
 	char **import; /* names of the imports */
 	size_t nimport, alloc_import;
-	/* index in `word` that each jump to an imported function goes through */
+	/* for each jump to an imported function: index in `word` of the address that it jumps to */
 	uint64_t *stub;
 	size_t nstub, alloc_stub;
 	/* offsets of the linkage table and the stubs in the image */
@@ -90,7 +90,7 @@ struct kl_linker {
 };
 
 /**
- * Set the error of a failed link. Returns KL_ENO if object `obj` belongs to the kernel, otherwise
+ * Set the error of a failed link. Return KL_ENO if object `obj` belongs to the kernel, otherwise
  * KL_ECANNOT.
  */
 int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, ...)

@@ -25,10 +25,10 @@ enum form {
 struct rule {
 	uint32_t type;
 	enum form form;
-	unsigned char bytes; /* number of bytes that it patches */
-	/* the instruction can be changed so that it needs no word of the table */
+	unsigned char bytes; /* number of bytes that the relocation patches */
+	/* the instruction can be changed so that it uses no word of the linkage table */
 	bool relax;
-	bool call; /* it calls a function, which can be an import */
+	bool call; /* the instruction calls a function, which can be an import */
 };
 
 static const struct rule *find_rule(uint32_t type)
@@ -181,8 +181,8 @@ static int add_import_slot(struct kl_linker *linker, uint64_t at, uint64_t impor
 }
 
 /*
- * Make the loader store the address of a target at offset `at`, or its distance from the thread
- * pointer (`thread`).
+ * Make the loader store at offset `at` the address of a target plus `add` or, if `thread`, its
+ * distance from the thread pointer.
  */
 static int fill_address(struct kl_linker *linker, uint64_t at, const struct kl_link_target *target,
 			int64_t add, bool thread)
@@ -278,8 +278,8 @@ static void copy_bytes(struct kl_linker *linker)
 }
 
 /*
- * Change an instruction that loads an address from the linkage table to one that does not. *place
- * is the offset of its operand and is adjusted if the operand moves.
+ * Replace an instruction that loads an address from the linkage table by one that computes the
+ * address. *place is the offset of its operand and is adjusted if the operand moves.
  */
 static void relax_instruction(unsigned char *at, unsigned opcode, uint64_t *place)
 {

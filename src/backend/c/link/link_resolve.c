@@ -116,8 +116,8 @@ static bool is_wrapped(const struct kl_linker *linker, const char *name)
 }
 
 /*
- * Rename as ld's option --wrap does: `name`, used by the kernel, becomes __wrap_name of the
- * runtime; __real_name, used by the runtime, becomes `name`.
+ * Rename as ld's option --wrap does: a reference of the kernel to a wrapped `name` becomes one to
+ * __wrap_name of the runtime; a reference of the runtime to __real_name becomes one to `name`.
  */
 static const char *wrapped_name(char **made, const struct kl_linker *linker, bool own,
 				const char *name)

@@ -308,8 +308,9 @@ bool kl_osec_is_named(const struct kl_osec *section, const char *name)
 }
 
 /*
- * With -fdata-sections a constant with addresses is in .data.rel.ro.NAME. A variable whose own name
- * is "ro" is in .data.rel.ro or, if it is local to a function, in .data.rel.ro.NUMBER.
+ * With -fdata-sections, gcc puts a constant that contains addresses into .data.rel.ro.NAME, which
+ * does not count as writable. A variable named "ro" is in .data.rel.ro or, if it is local to a
+ * function, in .data.rel.ro.NUMBER; it counts as writable.
  */
 bool kl_osec_is_writable(const struct kl_osec *section)
 {

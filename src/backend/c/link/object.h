@@ -18,7 +18,7 @@
  * The object owns everything that it points to.
  */
 #define KL_OBJECT_MAX_BYTES ((size_t)64 << 20)
-#define KL_OBJECT_MAX_ITEMS 50000 /* limit of the sections, of the symbols and of the relocations */
+#define KL_OBJECT_MAX_ITEMS 50000 /* most sections, most symbols and most relocations */
 
 #ifndef SHT_X86_64_UNWIND
 #define SHT_X86_64_UNWIND 0x70000001
@@ -62,8 +62,8 @@ struct kl_object {
 };
 
 /**
- * Read an object. KL_ENO: the file exceeds a limit, or a name in it is not plain, so a compiler did
- * not make it from an ordinary kernel; the message says what is wrong. KL_EIO: the file cannot be
+ * Read an object. KL_ENO: the file exceeds a limit, or a name in it is not plain; the message says
+ * what is wrong. No compiler makes such a file from an ordinary kernel. KL_EIO: the file cannot be
  * read or is not a valid ELF file for x86-64.
  */
 int kl_object_read(struct kl_object **out, const char *path);
@@ -76,13 +76,14 @@ KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
  * Return the index of the first relocation of section `sec` at or after `off`; nrel: there is none.
  */
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
-/** Does the section contain instructions? */
+/** Return true if the section contains instructions. */
 bool kl_osec_is_code(const struct kl_osec *section);
-/** Is the section's name `name`, or does it start with `name` and a dot? */
+/** Return true if the section's name is `name`, or starts with `name` and a dot. */
 bool kl_osec_is_named(const struct kl_osec *section, const char *name);
 /**
- * Can code write to the section? Sections of constants that contain addresses have the flag
- * SHF_WRITE, but count as not writable, because only the loader writes the addresses there.
+ * Return true if code can write to the section. Sections of constants that contain addresses have
+ * the flag SHF_WRITE, but count as not writable, because only the loader writes the addresses
+ * there.
  */
 bool kl_osec_is_writable(const struct kl_osec *section);
 

@@ -6,9 +6,9 @@
 #include "base/error.h"
 
 /*
- * How glibc's names of forms end, with the lowest level that has the instructions of the form; best
- * form first. Forms with other endings are not used: those for features that no level has (FMA4,
- * XOP, RTM), for a fast `rep movsb`, or for AVX without AVX2.
+ * The endings of glibc's names of forms, each with the lowest level that has the instructions of
+ * the form; the best form is first. Forms with other endings are not used: they are for features
+ * that no level has (FMA4, XOP, RTM), for a fast `rep movsb`, or for AVX without AVX2.
  */
 static const struct {
 	const char *ending;

@@ -10,7 +10,8 @@
  *
  * The system's libraries choose the form at load: an IFUNC resolver asks the processor. The gate
  * instead reads the available forms from the resolver's relocations and chooses by the kernel's
- * platform. So a kernel has the same code on every machine, and no code runs before its entry.
+ * platform. Therefore a kernel has the same code on every machine, and no code runs before its
+ * entry.
  */
 
 /**
