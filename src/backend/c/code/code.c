@@ -133,8 +133,8 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr)
 
 struct reader {
 	struct kl_code *code;
-	size_t obj;    /* object that the last file heading names */
-	size_t sec;    /* section that the last section heading names */
+	size_t obj;    /* index of the object that the last heading of a file names */
+	size_t sec;    /* index of the section that the last heading of a section names */
 	uint64_t want; /* lowest address that the next instruction can have */
 	bool in_section;
 };
@@ -211,8 +211,8 @@ static int next_object(struct reader *reader)
 }
 
 /*
- * Advance to the section of a heading. objdump lists sections of code that are not empty, in the
- * order of the object.
+ * Advance to the section that a heading names. objdump lists the sections of code that are not
+ * empty, in the order of the object.
  */
 static int next_section(struct reader *reader, const char *name, size_t len)
 {
@@ -267,7 +267,7 @@ static int read_line(struct reader *reader, char *text)
 	return kl_error(KL_ENO, "the disassembly has an unknown line: %.80s", text);
 }
 
-/* Assign each function its instructions, and check that they cover all of its bytes. */
+/* Assign each function its instructions, and check that they cover all bytes of the function. */
 static int assign_insns(struct kl_code *code, const size_t *first_of, const size_t *count)
 {
 	for (size_t i = 0; i < code->nfunc; i++) {

@@ -11,8 +11,8 @@
 
 /*
  * code - reads the instructions of a kernel's objects: objdump's text, combined with the
- * relocations that libelf reads. From these it finds the functions, the references between them,
- * and the code and data that the entry reaches. The audit, the features and the code digest use the
+ * relocations that libelf reads. From both it finds the functions, the references between them, and
+ * the code and data that the entry reaches. The audit, the features and the code digest use the
  * result.
  *
  *	objdump -dzw --no-show-raw-insn <objects>	(in the compile jail)
@@ -37,14 +37,17 @@ struct kl_insn {
 	uint32_t addr, len;
 	const char *op;      /* mnemonic without prefixes: "vaddps" */
 	const char *args;    /* AT&T operands, "" if none */
-	bool rep, lock, seg; /* it has this prefix; seg: it uses %fs or %gs */
+	bool rep, lock, seg; /* rep, lock: it has this prefix; seg: it uses %fs or %gs */
 	enum kl_insn_use use;
 };
 
 enum kl_ref_kind { KL_REF_NONE, KL_REF_CODE, KL_REF_DATA, KL_REF_EXTERN };
 struct kl_ref {
 	enum kl_ref_kind kind;
-	/* CODE: function, and index in kl_code.insn; ninsn: no instruction starts there */
+	/*
+	 * CODE: indices in kl_code.func and kl_code.insn; insn is ninsn if no instruction starts
+	 * there
+	 */
 	size_t func, insn;
 	size_t obj, sec;  /* DATA: object and section */
 	int64_t off;      /* DATA: offset in the section; EXTERN: offset from the symbol */
@@ -81,29 +84,30 @@ int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_
 void kl_code_release(struct kl_code *code);
 
 /**
- * Check all code, also code that is not reached. KL_ENO: it contains an instruction that no kernel
- * needs (system call, clock, CPU identity ...), or one whose length the two disassemblers disagree
- * on; the message names the instruction and the function.
+ * Check all code, also code that the entry does not reach. KL_ENO: the code contains an instruction
+ * that no kernel needs (system call, clock, CPU identity ...), or an instruction whose length is
+ * not the same for objdump and Zydis; the message names the instruction and the function.
  */
 int kl_code_audit(const struct kl_code *code);
 
 /**
  * Check that the level of the platform (`march`: "x86-64", "x86-64-v2" ...) has all instruction
- * sets that the code uses. Call kl_code_live() first. KL_ENO: it does not; the message names the
- * function and the instruction set.
+ * sets that the code uses. Call kl_code_live() first. KL_ENO: the level lacks one; the message
+ * names the function and the instruction set.
  */
 int kl_code_check_level(const struct kl_code *code, const char *march);
 
 /**
  * Set `use` of each instruction to how the entry reaches it. Call kl_code_reach() first.
- * Instructions that are not executed give no features; instructions that only a pointer reaches
- * give features with the prefix "pointer.".
+ * Instructions that are not executed give no features; instructions that are reached only through a
+ * pointer give features with the prefix "pointer.".
  */
 void kl_code_live(struct kl_code *code);
 
 /**
- * Mark the functions that the entry reaches by calls, by jumps, or because their address is taken,
- * either in code or in data that the code refers to. KL_ENOTFOUND: no function `entry` is defined.
+ * Mark the functions that the entry reaches: those that reached code calls or jumps to, and those
+ * whose address is in reached code or in data that it refers to. KL_ENOTFOUND: no function `entry`
+ * is defined.
  */
 int kl_code_reach(struct kl_code *code, const char *entry);
 
@@ -162,12 +166,13 @@ int kl_insn_width(const struct kl_insn *insn);
 
 /**
  * Write the number of loops around each instruction of a function to `depth`, which has an element
- * for each. Returns false if the control flow is unknown: several jumps through tables, a table
- * that cannot be read, or too many blocks.
+ * for each instruction. Return false if the control flow is unknown: the function has several jumps
+ * through tables, a table that cannot be read, or too many blocks.
  */
 bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
 /**
- * Does the function have a jump through a table? Jumps whose use is lower than `use` do not count.
+ * Return true if the function has a jump through a table. Jumps whose use is lower than `use` do
+ * not count.
  */
 bool kl_code_has_table(const struct kl_code *code, size_t func, enum kl_insn_use use);
 
@@ -178,7 +183,7 @@ struct kl_targets {
 void kl_targets_release(struct kl_targets *targets);
 /**
  * List the instructions whose addresses are in jump tables of the function; a jump through a table
- * can go to any of them. Returns false if a table cannot be read.
+ * can go to any of them. Return false if a table cannot be read.
  */
 bool kl_code_table_targets(struct kl_targets *out, const struct kl_code *code, size_t func);
 
@@ -188,15 +193,15 @@ struct kl_open_branch {
 	const char *how;  /* what the function does: "calls through a pointer" */
 };
 /**
- * Does the reached code have an open branch? Call kl_code_reach() first. Every jump through a table
- * counts as one.
+ * Find an open branch in the reached code; false: there is none. Call kl_code_reach() first. Every
+ * jump through a table counts as an open branch.
  */
 bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code);
 
 /**
- * Check `text`, the linked code of the objects. KL_ENO: its bytes hide an instruction that nothing
- * stops when it runs (backend/c/code/hidden.h), and the code has an open branch that could land
- * there.
+ * Check `text`, the linked code of the objects. KL_ENO: its bytes hide an instruction that neither
+ * the seal nor the processor stops (backend/c/code/hidden.h), and the code has an open branch that
+ * could land there.
  */
 int kl_code_check_hidden(const struct kl_code *code, const unsigned char *text, size_t n);
 

@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /*
- * Decode an instruction with the second decoder and return its length; 0: it is unknown. objdump
- * shows fwait and the x87 instruction after it as one instruction ("fstcw"), so both are decoded.
+ * Decode an instruction with Zydis and return its length; 0: it is unknown. objdump shows fwait and
+ * the x87 instruction after it as one instruction ("fstcw"), so both are decoded.
  */
 static unsigned decode_all(struct kl_isa_insn *out, const unsigned char *bytes, size_t n)
 {
@@ -24,8 +24,8 @@ static unsigned decode_all(struct kl_isa_insn *out, const unsigned char *bytes, 
 }
 
 /*
- * Check the bytes of an instruction, and that their length is the one in objdump's text, from which
- * everything else is read. All code is checked, because a computed jump can go anywhere.
+ * Check the bytes of an instruction, and check that their length is the same as in objdump's text,
+ * from which everything else is read. All code is checked, because a computed jump can go anywhere.
  */
 static int check_bytes(const struct kl_code *code, size_t func, size_t i)
 {

@@ -9,10 +9,10 @@
 /*
  * Data decide the target of a call or jump through a pointer, unless the pointer is constant. Data
  * also decide the target of a return, unless the function provably keeps its return address: the
- * stack pointer moves only by constants; at the return, it and rbp are as they were at the start;
- * no address of the stack is copied, indexed or passed on; and no store goes to the return address
- * or above it. The proof follows the function instruction by instruction, and fails at an
- * instruction that it does not understand.
+ * stack pointer moves only by constants; at the return, the stack pointer and rbp are as they were
+ * at the start; no address of the stack is copied, indexed or passed on; and no store goes to the
+ * return address or above it. The proof follows the function instruction by instruction, and fails
+ * at an instruction that it does not understand.
  */
 #define NONE INT64_MIN
 
@@ -20,15 +20,15 @@
  * The state before an instruction. Places on the stack are given as bytes below the return address.
  */
 struct frame {
-	int64_t depth; /* place that rsp points to; NONE: this instruction was not followed yet */
-	int64_t base;  /* place that rbp points to; NONE: it holds no address of the stack */
-	int64_t saved; /* place where the caller's rbp is saved; NONE: it is in rbp */
+	int64_t depth; /* place that rsp points to; NONE: the instruction was not reached yet */
+	int64_t base;  /* place that rbp points to; NONE: rbp holds no address of the stack */
+	int64_t saved; /* place where the caller's rbp is saved; NONE: it is still in rbp */
 };
 
 struct walk {
 	const struct kl_code *code;
 	size_t func, first, n;
-	struct frame *at; /* states of the instructions, from `first` on */
+	struct frame *at; /* states before the instructions; at[0] is that of `first` */
 	size_t *todo, ntodo;
 	bool proven;
 };
@@ -52,7 +52,7 @@ static void follow(struct walk *walk, size_t insn, const struct frame *frame)
 
 static bool store_is_harmless(const struct kl_isa_stack *effect, const struct frame *frame)
 {
-	/* from and to: bytes above the return address; negative: below it */
+	/* from and to: bytes above the return address; a negative number: below it */
 	int64_t from = effect->disp - (effect->frame ? frame->base : frame->depth);
 	int64_t to = from + effect->size;
 
@@ -73,7 +73,7 @@ static bool restore(struct frame *frame, int64_t from)
 
 static bool apply_effect(struct frame *frame, const struct kl_isa_stack *effect)
 {
-	/* the instruction may change rbp only after it was saved */
+	/* an instruction may change rbp only after the caller's rbp was saved */
 	bool good = !effect->sets || frame->saved != NONE;
 
 	switch (effect->kind) {
@@ -136,14 +136,17 @@ static void follow_jump(struct walk *walk, size_t i, const struct frame *frame)
 		follow(walk, ref.insn, frame);
 	else if (ref.kind == KL_REF_EXTERN ||
 		 (ref.kind == KL_REF_CODE && ref.insn == code->func[ref.func].first))
-		leave_by(walk, frame, i); /* a tail call: like a return */
+		leave_by(walk, frame, i); /* a tail call must leave the stack as a return does */
 	else
 		walk->proven = false;
 	if (!kl_insn_is_plain_jump(&code->insn[i]))
 		follow(walk, i + 1, frame);
 }
 
-/* Continue after a call. The called function is proven on its own, but only from its start. */
+/*
+ * Continue after a call. The called function is proven on its own, but only for calls of its first
+ * instruction.
+ */
 static void follow_call(struct walk *walk, size_t i, const struct frame *frame)
 {
 	const struct kl_code *code = walk->code;

@@ -8,7 +8,8 @@
 #include "base/error.h"
 
 /*
- * Check the instruction set of a vector function of libm, which its name gives: _ZGVd... uses AVX2.
+ * Check a call of a vector function of libm, whose name tells its instruction set: _ZGVd... uses
+ * AVX2.
  */
 static int check_vector_math(const struct kl_ref *ref, int level, const char *march,
 			     const char *func)
@@ -67,8 +68,8 @@ static bool **linked_sections(const struct kl_code *code)
 }
 
 /*
- * Without an open branch, only the instructions that kl_code_live() marked can run. With one, all
- * linked code could run, so all of it is checked.
+ * Check only the instructions that kl_code_live() marked. If the code has an open branch, check all
+ * linked code, because all of it could run.
  */
 int kl_code_check_level(const struct kl_code *code, const char *march)
 {

@@ -7,14 +7,14 @@
 
 /*
  * Instructions are followed one by one. The instruction after a call is executed only if the called
- * function returns. Stored addresses are not followed. If the executed code has a call or jump
- * through a pointer that is not constant, it can go to any function whose address is taken; a
+ * function returns. Stored addresses are not followed. A call or jump through a pointer that is not
+ * constant can go to any function whose address is taken; if the executed code has such a branch, a
  * second pass marks the instructions that these functions execute as KL_INSN_POINTED.
  */
 #define NONE SIZE_MAX
 
 struct place {
-	size_t func, insn; /* insn NONE: stands for the return of `func` */
+	size_t func, insn; /* if `insn` is NONE, the place is the return of `func` */
 };
 
 struct places {
@@ -72,8 +72,8 @@ static void mark_return(struct live *live, size_t func)
 }
 
 /*
- * Mark instruction `insn` of `func` as executed once `callee` returns. `insn` NONE: then `func`
- * returns, too.
+ * Mark instruction `insn` of `func` as executed once `callee` returns. If `insn` is NONE, `func`
+ * returns once `callee` returns.
  */
 static void mark_after(struct live *live, size_t callee, size_t func, size_t insn)
 {
@@ -169,7 +169,7 @@ static void follow_all(struct live *live)
 	}
 }
 
-/* Mark, as KL_INSN_POINTED, the code of all reached functions that is not executed. */
+/* Mark all code of reached functions that is not executed as KL_INSN_POINTED. */
 static void mark_pointed(struct live *live)
 {
 	const struct kl_code *code = live->code;

@@ -12,7 +12,7 @@
  * loops; a loop with two entries is also one component. A jump to another function counts as an
  * exit.
  */
-#define MAX_BLOCKS 10000 /* limit, because the search is recursive */
+#define MAX_BLOCKS 10000 /* most blocks of a function, because the search is recursive */
 #define DONE ((size_t)-1)
 
 struct edges {
@@ -91,7 +91,7 @@ static void find_blocks(struct flow *flow)
 	}
 	for (size_t k = 0; k < flow->table.n; k++)
 		head[flow->table.v[k] - flow->first] = true;
-	/* with several jumps it is unknown which of them uses which table */
+	/* with several indirect jumps it is unknown which of them uses which table */
 	if (flow->indirect > 1 && flow->table.n)
 		flow->unknown = true;
 	flow->block_of = kl_calloc(flow->n, sizeof(*flow->block_of));
@@ -136,7 +136,7 @@ static void find_edges(struct flow *flow)
 	}
 }
 
-/* Is there code that only a jump through an unread table can reach? */
+/* Return true if the function has code that only a jump through an unread table can reach. */
 static bool has_islands(const struct flow *flow)
 {
 	for (size_t block = 0; flow->indirect && block < flow->nblock; block++)

@@ -24,8 +24,8 @@ static bool pc_relative(uint32_t type)
 }
 
 /*
- * Does the operand refer to the symbol's slot in the global offset table? Then the addend is not an
- * offset from the symbol.
+ * Return true if the operand refers to the symbol's slot in the global offset table. Then the
+ * addend is not an offset from the symbol.
  */
 static bool through_got(uint32_t type)
 {
@@ -158,7 +158,7 @@ void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_
 		*out = ref;
 	else if (ref.kind == KL_REF_DATA)
 		constant_pointer(out, code, &ref);
-	if (out->kind == KL_REF_DATA) /* a call or jump to data faults */
+	if (out->kind == KL_REF_DATA) /* a call or jump to data faults, so it has no target */
 		*out = (struct kl_ref){ .kind = KL_REF_NONE };
 }
 
@@ -211,7 +211,7 @@ static void reach_data(struct reach *reach)
 	}
 }
 
-/* Does execution continue from the end of the function into the next one? */
+/* Return true if execution continues from the end of the function into the next function. */
 static bool runs_on(const struct kl_code *code, size_t func)
 {
 	const struct kl_func *fn = &code->func[func];

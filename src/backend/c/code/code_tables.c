@@ -21,9 +21,9 @@ void kl_targets_release(struct kl_targets *targets)
 }
 
 /*
- * Read one table: the entries of 4 or 8 bytes from `base` on, up to the first that does not point
- * into the function. An entry of 4 bytes is relative to the table; the addend of its relocation
- * also includes the entry's offset in the table, which is subtracted.
+ * Read one table: the entries of 4 or 8 bytes from `base` on, up to the first entry that does not
+ * point into the function. An entry of 4 bytes is relative to the table; the addend of its
+ * relocation also includes the entry's offset in the table, which is subtracted.
  */
 static void read_table(struct reader *reader, size_t sec, uint64_t base)
 {

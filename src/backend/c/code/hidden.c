@@ -5,7 +5,8 @@
 #include <string.h>
 
 /*
- * Return the mnemonic of a sought instruction 0f 01 xx by its third byte; NULL: it is not sought.
+ * Return the mnemonic of an instruction 0f 01 xx, whose third byte is `modrm`, if it is one that
+ * this file searches for; otherwise NULL.
  */
 static const char *group_01(unsigned char modrm)
 {
@@ -35,8 +36,8 @@ static const char *group_01(unsigned char modrm)
 }
 
 /*
- * Return the mnemonic of a sought instruction 0f ae. `prefix`: the last prefix before it that is
- * not REX.
+ * Return the mnemonic of an instruction 0f ae, if it is one that this file searches for; otherwise
+ * NULL. `prefix`: the last prefix before the opcode that is not REX.
  */
 static const char *group_ae(unsigned char modrm, unsigned char prefix)
 {
@@ -75,7 +76,8 @@ static unsigned char prefix_of(const unsigned char *text, size_t at)
 }
 
 /*
- * Is there an xbegin whose abort handler lies in the code? Any other xbegin faults when it aborts.
+ * Return true if there is an xbegin whose abort handler lies in the code. Any other xbegin faults
+ * when it aborts.
  */
 static bool is_xbegin(const unsigned char *text, size_t at, size_t n)
 {

@@ -7,17 +7,17 @@
 
 /*
  * hidden - finds instructions that no disassembly shows, because they start inside other
- * instructions: `mov $0x90c3a20f, %eax` contains cpuid and ret. An open branch can land there.
+ * instructions: `mov $0x90c3a20f, %eax` contains cpuid and ret. An open branch can land on such an
+ * instruction.
  *
- * Only instructions that nothing stops when they run are sought; docs/formats.md,
- * "What an object may contain", has the table. System calls, clocks, ports and privileged
- * instructions are not sought, because the seal or the processor kills a process that executes
- * them. The search looks at every byte, also in immediates, in displacements and across
- * instructions.
+ * The search is only for instructions that nothing stops when they run; docs/formats.md, "What an
+ * object may contain", has the table. System calls, clocks, ports and privileged instructions need
+ * no search, because the seal or the processor kills a process that executes them. The search looks
+ * at every byte, also in immediates, in displacements and across instructions.
  */
 
 /**
- * Find the first such instruction at or after offset `*at`, and set `*at` to its offset. Returns
+ * Find the first of these instructions at or after offset `*at`, set `*at` to its offset and return
  * its mnemonic; NULL: there is none. Instructions that a disassembly shows are also found.
  */
 const char *kl_hidden_find(size_t *at, const unsigned char *text, size_t n);

@@ -44,14 +44,14 @@ static const struct { ZydisISASet set; int level; const char *name; } sets[] = {
 	{ SET(AVX512DQ_KOP), 4, "AVX512DQ" }, { SET(AVX512DQ_SCALAR), 4, "AVX512DQ" },
 };
 
-/* Instructions whose level differs from that of their set. */
+/* Instructions whose level is not the level of their set in `sets`. */
 #define IS(name) ZYDIS_MNEMONIC_##name
 static const struct { ZydisMnemonic mnemonic; ZydisISASet set; int level; const char *name; } odd[] = {
-	/* without CET it does nothing */
+	/* a processor without CET does nothing for these */
 	{ IS(ENDBR32), SET(CET), 1, "x86" }, { IS(ENDBR64), SET(CET), 1, "x86" },
-	/* runs as bsf without BMI1; compilers emit it as "rep bsf" */
+	/* a processor without BMI1 runs it as bsf; compilers emit it as "rep bsf" at every level */
 	{ IS(TZCNT), SET(BMI1), 1, "x86" },
-	/* 128-bit form, which Zydis lists under AVX */
+	/* the 128-bit form, which Zydis lists under AVX */
 	{ IS(VPCLMULQDQ), SET(AVX), KL_ISA_NO_LEVEL, "PCLMULQDQ" },
 };
 
@@ -79,7 +79,7 @@ static const struct { ZydisMnemonic mnemonic; const char *harm; } harmful[] = {
 	{ IS(SWAPGS), protects }, { IS(LFS), protects }, { IS(LGS), protects }, { IS(LSS), protects },
 	{ IS(WRSSD), protects }, { IS(WRSSQ), protects }, { IS(INCSSPD), protects },
 	{ IS(INCSSPQ), protects },
-	/* these also restore the protection keys */
+	/* these can restore the protection keys, too */
 	{ IS(XRSTOR), protects }, { IS(XRSTOR64), protects },
 	{ IS(XRSTORS), protects }, { IS(XRSTORS64), protects },
 	{ IS(XBEGIN), transacts }, { IS(XEND), transacts },

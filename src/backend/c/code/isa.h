@@ -12,9 +12,9 @@
  * with objdump's text, from which the facts are read. The linked code is checked again without
  * Zydis, as the worker does (image/x86.h).
  *
- * Levels are those of the x86-64 psABI, 1 to 4. A few instructions run on every x86-64 processor
- * although they belong to a later set. On processors without the set, endbr64 and prefetchw do
- * nothing, and tzcnt runs as bsf; compilers emit them at every level.
+ * Levels are those of the x86-64 psABI, 1 to 4. Compilers emit a few instructions at every level,
+ * although their set belongs to a higher level or to none: on processors without the set, endbr64
+ * and prefetchw do nothing, and tzcnt runs as bsf.
  */
 #define KL_ISA_LEVELS 4
 #define KL_ISA_NO_LEVEL (KL_ISA_LEVELS + 1)
@@ -24,12 +24,13 @@ struct kl_isa_insn {
 	const char *name; /* mnemonic: "vaddps" */
 	const char *set;  /* instruction set: "AVX2" */
 	int level;        /* lowest level that has the set; KL_ISA_NO_LEVEL: no level has it */
-	const char *harm; /* why a kernel must not use it: "calls the system"; NULL: it may */
+	/* why a kernel must not use it: "calls the system"; NULL: it may use it */
+	const char *harm;
 };
 
 /** Return the level of a name: 1 for "x86-64" to 4 for "x86-64-v4"; 0: the name is unknown. */
 int kl_isa_level(const char *march);
-/** Decode the instruction at the start of `bytes`. Returns false if it is unknown or incomplete. */
+/** Decode the instruction at the start of `bytes`. Return false if it is unknown or incomplete. */
 bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n);
 
 #endif

@@ -14,7 +14,7 @@ static ZydisRegister whole(ZydisRegister reg)
 	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 }
 
-/* Does the register hold an address of the stack? */
+/* Return true if the register holds an address of the stack. */
 static bool is_stack(const struct decoded *decoded, ZydisRegister reg)
 {
 	ZydisRegister all = whole(reg);
@@ -34,7 +34,7 @@ static unsigned visible(const struct decoded *decoded)
 }
 
 /*
- * Read push and pop. False: it is another instruction. Those of memory and of rsp are
+ * Read a push or pop; false: it is another instruction. A push or pop of memory or of rsp is
  * KL_ISA_STACK_OTHER.
  */
 static bool read_push(struct kl_isa_stack *out, const struct decoded *decoded)
@@ -61,8 +61,8 @@ static bool read_push(struct kl_isa_stack *out, const struct decoded *decoded)
 }
 
 /*
- * Read instructions that write rsp: add or sub of a constant, and lea or mov from rsp or rbp.
- * False: it is another instruction.
+ * Read an instruction that writes rsp: an add or sub of a constant, or a lea or mov from rsp or
+ * rbp. False: it is another instruction.
  */
 static bool read_adjust(struct kl_isa_stack *out, const struct decoded *decoded)
 {
@@ -107,7 +107,7 @@ static bool read_frame(struct kl_isa_stack *out, const struct decoded *decoded)
 	return true;
 }
 
-/* Read an operand in memory. False: it is an unknown place on the stack. */
+/* Read an operand in memory; false: it can be any place on the stack. */
 static bool read_memory(struct kl_isa_stack *out, const struct decoded *decoded,
 			const ZydisDecodedOperand *op)
 {
@@ -126,7 +126,7 @@ static bool read_memory(struct kl_isa_stack *out, const struct decoded *decoded,
 	return true;
 }
 
-/* Read an operand in a register. False: the register holds an address of the stack. */
+/* Read an operand in a register; false: the register holds an address of the stack. */
 static bool read_register(struct kl_isa_stack *out, const struct decoded *decoded,
 			  const ZydisDecodedOperand *op)
 {
@@ -138,7 +138,7 @@ static bool read_register(struct kl_isa_stack *out, const struct decoded *decode
 
 /*
  * Read any other instruction. It is KL_ISA_STACK_OTHER if an operand is a register with an address
- * of the stack, or an unknown place on the stack.
+ * of the stack, or memory that can be any place on the stack.
  */
 static void read_operands(struct kl_isa_stack *out, const struct decoded *decoded)
 {
@@ -152,7 +152,7 @@ static void read_operands(struct kl_isa_stack *out, const struct decoded *decode
 		bool hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
 		bool known = true;
 
-		if (branch && hidden) /* rsp and the pushed or popped return address */
+		if (branch && hidden) /* skip rsp and the return address that is pushed or popped */
 			continue;
 		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
 			known = read_register(out, decoded, op);
