@@ -11,8 +11,8 @@
 #include "job/tensor.h"
 #include "worker/stage/audit_parts.h"
 
-#define ROOM ((size_t)256)  /* elements converted to double at once */
-#define SHARES ((size_t)64) /* pieces in which a tensor is scanned */
+#define ROOM ((size_t)256)  /* elements converted to double at a time */
+#define SHARES ((size_t)64) /* number of pieces of a tensor that are scanned in parallel */
 
 void kl_audit_add(json_t *list, const char *fmt, ...)
 {
@@ -53,8 +53,8 @@ int kl_audit_passes(const struct kl_audit *audit, const struct kl_member *member
 /* -- the honest reference ----------------------------------------------- */
 
 /*
- * For f64 outputs the oracle in float cannot serve as the honest reference, since it tells nothing
- * about rounding in double.
+ * Report outputs in f64: the oracle in float cannot serve as the honest reference for them, since
+ * its error tells nothing about rounding in double.
  */
 static void check_reference(struct kl_audit *audit)
 {
@@ -147,8 +147,8 @@ static double largest_answer(const struct kl_audit *audit, const struct kl_membe
 }
 
 /*
- * Check that the answers of exact bands exceed must_exceed: such a band reveals sums in a narrow
- * type only if they leave the range in which that type is exact.
+ * Check that an answer of each exact band exceeds the band's `must_exceed`: the band reveals a
+ * kernel that adds in a narrow type only if sums leave the range in which this type is exact.
  */
 static void check_exceed(struct kl_audit *audit)
 {

@@ -9,7 +9,10 @@
 
 /* -- dependence on every input ------------------------------------------ */
 
-/* Redraw input `arg` into `out`; *differs is false if its fill allows no other values. */
+/*
+ * Draw input `arg` again into `out`, under another key. *differs is false if no other values than
+ * the member's can be drawn.
+ */
 static int redraw_member(void *out, const struct kl_audit *audit, const struct kl_member *member,
 			 size_t arg, bool *differs)
 {
@@ -21,7 +24,8 @@ static int redraw_member(void *out, const struct kl_audit *audit, const struct k
 	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
 		return err;
 	/*
-	 * the fill is constant: draw normal values, since any others show whether the input is used
+	 * the fill is constant: draw normal values, since any other values show whether the input
+	 * is used
 	 */
 	{
 		KL_AUTO(json_decrefp) json_t *normal = json_pack("{s:[f,f]}", "normal", 0.0, 1.0);
@@ -61,7 +65,8 @@ static int truth_passes(struct kl_audit *audit, struct kl_subject *oracle,
 }
 
 /*
- * Whether other values of an input changed the answer; NO_OTHER: its fill allows no other values.
+ * Effect of other values of an input on the right answer: it changes (MOVED) or not (STILL).
+ * NO_OTHER: no other values can be drawn.
  */
 enum moved { MOVED, STILL, NO_OTHER };
 
@@ -111,8 +116,8 @@ static void by_size(size_t *order, const struct kl_audit *audit)
 }
 
 /*
- * Start with small points, where the oracle is fast: each input needs to affect the answer at one
- * point only.
+ * Starts with small points, where the oracle is fast: it is enough if an input affects the answer
+ * at one point.
  */
 int kl_audit_inputs(struct kl_audit *audit)
 {

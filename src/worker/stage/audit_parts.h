@@ -7,23 +7,23 @@
 #include "worker/pool/pool.h"
 
 /*
- * audit_parts - what the files of the contract audit share. A contract with a problem cannot be
- * used to judge kernels; notes only tell what was not checked.
+ * audit_parts - what the files of the contract audit share. A contract in which the audit finds a
+ * problem cannot be used to judge kernels; notes only tell what was not checked.
  */
 struct kl_audit {
 	const struct kl_job *job;
 	struct kl_pool *pool;
 	json_t *problems, *notes;
-	struct kl_key redraw; /* key under which other values of an input are drawn */
+	struct kl_key redraw; /* key under which new values for an input are drawn */
 };
 
 /** Append a message to `list`, the problems or the notes. */
 void kl_audit_add(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** Return the name of the rule that judges output `arg`; NULL: no rule does. */
+/** Return the name of the rule that judges output `arg`; NULL: no rule judges it. */
 const char *kl_audit_rule(const struct kl_job *job, size_t arg);
 /**
- * Returns 1 if the rules accept this answer; 0 if not, with the first wrong element in *where,
- * which may be NULL; negative on error.
+ * Return 1 if the rules accept the answer as an answer to `member`, 0 if not, or an error. If 0 is
+ * returned and `where` is not NULL, *where has the first wrong element.
  */
 int kl_audit_passes(const struct kl_audit *audit, const struct kl_member *member,
 		    const struct kl_answer *answer, struct kl_mismatch *where);
@@ -31,10 +31,11 @@ int kl_audit_passes(const struct kl_audit *audit, const struct kl_member *member
 /** Check that the rules refuse answers that take no work, such as zeros. */
 int kl_audit_trivial(struct kl_audit *audit);
 /**
- * Check that every input affects an output: with other values of it, the answer must be another.
+ * Check that every input affects an output: if the values of one input are replaced, the right
+ * answer must change so much that the rules notice.
  */
 int kl_audit_inputs(struct kl_audit *audit);
-/** Check that the rules refuse the answer to inputs that are rounded to a lower format. */
+/** Check that the rules refuse the answer to the same inputs rounded to a lower format. */
 int kl_audit_lower(struct kl_audit *audit);
 
 #endif

@@ -51,7 +51,7 @@ static void put_row_mean(struct kl_answer *answer, const struct kl_job *job,
 	kl_par_for(n / rows.row, 1 + 65536 / rows.row, mean_rows, &rows);
 }
 
-/* Copy the input's values in order, starting over if the input is shorter. */
+/* Copy the values of input `in` to output `out` in order, again and again if `in` is shorter. */
 static void put_copy(struct kl_answer *answer, const struct kl_job *job,
 		     const struct kl_member *member, size_t out, size_t in)
 {
@@ -64,7 +64,10 @@ static void put_copy(struct kl_answer *answer, const struct kl_job *job,
 				  n - off < have ? n - off : have);
 }
 
-/* Replace one output and leave the others right: no part of the work may be skipped. */
+/*
+ * Check that the rules refuse an answer in which output `out` is trivial and all other outputs are
+ * right: a kernel must not leave out any part of the work.
+ */
 static int try_trivial(struct kl_audit *audit, const struct kl_member *member,
 		       const struct kl_member *previous, size_t out, enum trivial kind, size_t in)
 {
@@ -136,8 +139,8 @@ int kl_audit_trivial(struct kl_audit *audit)
 		const struct kl_member *members[2] = { NULL };
 
 		/*
-		 * only performance points: with very few elements almost any answer is right by
-		 * chance
+		 * check only performance points: at points with very few elements, almost any
+		 * answer can be right by chance
 		 */
 		if (!audit->job->point[at].perf ||
 		    !kl_pool_noise(audit->pool, &audit->job->point[at], members, 2))

@@ -44,7 +44,8 @@ static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl
 }
 
 /*
- * Choose a random point that is not timed, to be called in one process after a performance point.
+ * Choose a random point that is not timed; in one process, calls at it follow a call at a
+ * performance point.
  */
 static void draw_after_perf(struct kl_inquiry *inquiry)
 {
@@ -84,8 +85,8 @@ static int one_point(struct kl_inquiry *inquiry, const struct kl_point *pt, bool
 }
 
 /*
- * Judge performance points first: a kernel that passes there and fails at another point is wrong at
- * an edge.
+ * Judge performance points before all others: a kernel that passes there and fails at another point
+ * is wrong at an edge (class wrong-edge).
  */
 static int all_points(struct kl_inquiry *inquiry, json_t *notes)
 {
@@ -130,7 +131,7 @@ static int64_t count_cases(const struct kl_inquiry *inquiry)
 	return n;
 }
 
-/* Return the lowest processor time of a call at each point, which stage profile uses. */
+/* Return the lowest processor time in ns of a call at each point; stage profile reads it. */
 static json_t *call_times(const struct kl_inquiry *inquiry)
 {
 	json_t *object = json_object();
@@ -141,7 +142,7 @@ static json_t *call_times(const struct kl_inquiry *inquiry)
 	return object;
 }
 
-/* Count the members with values that the contract does not list. */
+/* Count the members with values beyond those of the contract (pool/further.h). */
 static int64_t count_further(const struct kl_inquiry *inquiry)
 {
 	int64_t n = 0;
@@ -159,7 +160,7 @@ static void report_failure(json_t *result, json_t *object, const struct kl_inqui
 	kl_json_set_str(result, "message", failed->message);
 }
 
-/* A kernel that was called too little because it is slow has not passed. */
+/* Report that a slow kernel was called too rarely to pass. */
 static void report_doubt(json_t *result, const char *doubt)
 {
 	kl_json_set_str(result, "status", "inconclusive");

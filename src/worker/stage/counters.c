@@ -17,7 +17,7 @@
  * worker so in the environment variable KLINEAGE_GPU_LOCKED.
  */
 #define LIMIT_MS 120000 /* for ncu as a whole */
-#define CALL_MS 100000  /* ncu repeats each launch several times and slows it down */
+#define CALL_MS 100000  /* for one call: ncu repeats each launch several times, and slowly */
 #define MAX_KERNELS 64
 
 static const struct kl_point *perf_point(const struct kl_job *job)
@@ -107,7 +107,7 @@ static int count_launches(json_t **launches, const struct kl_job *job, const jso
 	return err;
 }
 
-/* Only an interrupt is an error; other failures become notes and leave the verdict as it is. */
+/* Returns an error only after an interrupt; other failures become notes, outside the verdict. */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc)
 {
 	json_t *object = json_object(), *launches = NULL, *notes = json_array();

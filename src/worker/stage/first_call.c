@@ -22,7 +22,10 @@ static uint64_t call_number(const struct kl_member *member, bool right)
 	return (hash ^ ((uint64_t)member->draw << 1 | right)) * 0x100000001b3u;
 }
 
-/* Find the call that the seed names among the calls with `n` members on either guard side. */
+/*
+ * Find the call that the seed names among the calls with the `n` members of `list` on either guard
+ * side: the call whose number, mixed with the seed, is lowest.
+ */
 static bool named_call(size_t *member, bool *right, const struct kl_member *list, size_t n,
 		       uint64_t seed)
 {

@@ -10,7 +10,7 @@ int kl_fresh_call(const struct kl_inquiry *inquiry, const struct kl_member *memb
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	const struct kl_job *job = inquiry->job;
-	/* without the inquiry's memory, which the process that answered wrongly still uses */
+	/* use no shared memory: the process that answered wrongly still uses inquiry->memory */
 	const struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
 		.so = job->candidate_so,

@@ -11,9 +11,9 @@
  */
 
 /**
- * Call the candidate with `member`, with the addresses and poison of `trial`. Returns 1 if it
- * answers correctly; 0 if not, or if it faults or hangs; negative if it cannot be called. Kernels
- * in C only.
+ * Call the candidate, a kernel in C, with `member` and with the addresses and poison of `trial`.
+ * Returns 1 if it answers correctly, 0 if it answers wrongly, faults or hangs, or an error if it
+ * cannot be called.
  */
 int kl_fresh_call(const struct kl_inquiry *inquiry, const struct kl_member *member,
 		  const struct kl_trial *trial);

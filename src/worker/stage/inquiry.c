@@ -62,8 +62,8 @@ static void fail_call(struct kl_inquiry *inquiry, const struct kl_member *member
 }
 
 /*
- * Check whether the kernel never wrote the wrong element: poison the outputs again as before the
- * call and see whether the element stays the same.
+ * Return true if it seems that the kernel never wrote the wrong element: poison the outputs again
+ * as before the call and see if the element stays the same.
  */
 static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject,
 			  const struct kl_mismatch *mismatch, const struct kl_point *pt,
@@ -104,7 +104,8 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 
 /*
  * Return 1 if a wrong answer of a kernel in C depends on earlier calls: in a new process the kernel
- * answers correctly. 0: it does not, or was not checked; negative on error.
+ * answers correctly. Return 0 if the answer does not depend on them or this was not checked, or an
+ * error.
  */
 static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_member *member,
 			    const struct kl_trial *trial)
@@ -177,8 +178,8 @@ static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subj
 }
 
 /*
- * Draw the addresses and the poison of the next call of a member. They do not depend on calls of
- * other members, so that the replay of one call can repeat it.
+ * Draw the addresses and the poison of the next call with a member. They do not depend on calls
+ * with other members, so that a replay of only this call can repeat them.
  */
 static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
 		       const struct kl_round *round, size_t index, bool right)
@@ -258,8 +259,8 @@ static int64_t own_processor_ns(void)
 }
 
 /*
- * Record the cost of a call. For a kernel in C it is the processor time of this process and the
- * child's, so that other work on the machine does not count.
+ * Record the cost of a call. For a kernel in C the cost is the processor time of this process and
+ * of the child, so that other work on the machine does not count.
  */
 static void take_cost(struct kl_inquiry *inquiry, const struct kl_point *pt,
 		      const struct kl_call *end, int64_t wall_ns, int64_t own_ns)
@@ -321,7 +322,7 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	return err;
 }
 
-/* Check after ordinary calls that none of them wrote outside its buffers. */
+/* Check, after all ordinary calls of a round, that none of them wrote outside its buffers. */
 static int check_around(struct kl_inquiry *inquiry, struct kl_subject *subject)
 {
 	struct kl_call end;
@@ -382,8 +383,8 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 	struct kl_key master;
 
 	/*
-	 * in a live session this key differs from the pool's, so that poison reveals nothing of
-	 * inputs
+	 * in a live session this master key is not that of the pool, so that poison reveals nothing
+	 * of inputs
 	 */
 	kl_key_master(&master, job->seed);
 	*inquiry = (struct kl_inquiry){

@@ -29,7 +29,7 @@ struct kl_inquiry {
 	int64_t calls, elements;     /* judged calls, and elements compared in them */
 	double margin;               /* highest margin of a call (compare.h) */
 	const char *class;           /* class of the failure; NULL: none so far */
-	char doubt[240];   /* if nothing failed: why the calls prove too little, or empty */
+	char doubt[240];   /* if nothing failed: why the calls prove too little; "": no doubt */
 	json_t *failure;   /* the failure as in the result; NULL: none so far */
 	char message[900]; /* the failure in words */
 	bool *passed[2]; /* [right][member]: the member was answered correctly on this guard side */
@@ -37,11 +37,11 @@ struct kl_inquiry {
 	struct kl_subject_memory memory; /* used by one child after the other */
 	const struct kl_member **met; /* members that the current child was already called with */
 	size_t nmet, met_alloc;
-	/* the point at which one process is first called at a performance point; NULL: none */
+	/* point for which one process is first called at a performance point; NULL: none */
 	const struct kl_point *after_perf;
 	/*
-	 * for each point: lowest ns of a call with its checks (kernels in C: processor time); 0: no
-	 * call yet
+	 * for each point: lowest ns of a call together with its checks (kernels in C: processor
+	 * time); 0: no call yet
 	 */
 	int64_t *cost;
 	int64_t *used; /* for each point, kernels in C: lowest processor ns of a call; 0: unknown */
@@ -62,16 +62,16 @@ struct kl_round {
 	const size_t *member; /* indices into the pool, in order */
 	size_t n;
 	bool right;       /* align the buffers to the guard page on their right */
-	const bool *side; /* `right` for each call; NULL: the same for all. Not for cuda */
-	/* a member at another point, to be called first; NULL: none. Not for cuda */
+	const bool *side; /* `right` of each call; NULL: `right` above for all. NULL for cuda */
+	/* pool index of a member at another point, to call first; NULL: none. NULL for cuda */
 	const size_t *before;
 	/**
-	 * Called before each call with its index in `member`; true skips the call, given the cost
-	 * of calls so far. NULL: skip none.
+	 * Return true to skip the call of member[i]. Called just before each call, so that the cost
+	 * of the calls so far is known. NULL: skip none.
 	 */
 	bool (*leave)(const void *ctx, size_t i);
 	const void *ctx;
-	bool twins;        /* the inputs are twins */
+	bool twins;        /* the members include an input and its twin */
 	bool ordinary;     /* nothing is cleaned between the calls (ordinary_calls.h) */
 	bool unjudged;     /* do not judge the answers or count the calls */
 	const char *where; /* prefix of failure messages, such as "soak: "; or "" */
@@ -80,7 +80,7 @@ struct kl_round {
 void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struct kl_pool *pool);
 void kl_inquiry_release(struct kl_inquiry *inquiry);
 
-/** Run a round. Returns 0 whatever the kernel did, an error if it could not be called. */
+/** Run a round. Returns 0 whatever the kernel did, or an error if it could not be called. */
 int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round);
 /** Return true if the member with this pool index was answered correctly on either guard side. */
 bool kl_inquiry_passed(const struct kl_inquiry *inquiry, size_t member);

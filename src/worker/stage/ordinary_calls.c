@@ -4,20 +4,21 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* Calls at a performance point, plus a random number below MORE: no kernel can foresee how many. */
+/* Calls at a performance point, plus a random number below MORE that no kernel can foresee. */
 #define MANY 40
 #define MORE 24
 #define FEW 6   /* calls at any other point, plus a random number below FEW */
-#define AGAIN 3 /* further calls at the first performance point, unless calls are slow */
+#define AGAIN 3 /* calls at the first performance point after all points, unless calls are slow */
 /*
- * Time for the calls at a performance point or another; LEAST or LEAST_OTHER are made in any case.
+ * Time for the calls at a performance point (POINT_NS) and at any other point (OTHER_NS). LEAST and
+ * LEAST_OTHER calls are made even if they take longer.
  */
 #define POINT_NS ((int64_t)400000000)
 #define OTHER_NS ((int64_t)40000000)
 #define LEAST 6
 #define LEAST_OTHER 2
 
-/* The inputs of one point: those that differ least are called by turns. */
+/* The inputs of one point. The pair, the two inputs that differ least, are called by turns. */
 struct inputs {
 	const struct kl_point *point;
 	size_t *all; /* pool indices, including the twin */
@@ -56,8 +57,8 @@ static void inputs_init(struct inputs *inputs, const struct kl_inquiry *inquiry,
 }
 
 /*
- * Draw the order of `n` calls: the pair by turns, and now and then, after LEAST calls, any input in
- * between.
+ * Draw the order of `n` calls: the pair by turns; after the first LEAST calls, now and then any
+ * input in between.
  */
 static void draw_order(struct inputs *inputs, size_t *order, size_t n)
 {
@@ -90,7 +91,10 @@ static int run_calls(struct kl_inquiry *inquiry, struct inputs *inputs, size_t n
 	return kl_inquiry_round(inquiry, &round);
 }
 
-/* Return how many of `wanted` calls there is time for; at least LEAST or LEAST_OTHER. */
+/*
+ * Return the number of calls for which there is time: at most `wanted`, and at least LEAST at a
+ * performance point or LEAST_OTHER at any other point.
+ */
 static size_t affordable_calls(const struct kl_inquiry *inquiry, const struct kl_point *pt,
 			       size_t wanted)
 {
@@ -119,7 +123,7 @@ static int one_point(struct kl_inquiry *inquiry, const struct kl_point *pt, json
 	return err;
 }
 
-/* Call a performance point again after the smaller points, in the same process. */
+/* Call the candidate at a performance point again, after all other points, in the same process. */
 static int call_again(struct kl_inquiry *inquiry, const struct kl_point *pt)
 {
 	KL_AUTO(inputs_release) struct inputs inputs = { .all = NULL };

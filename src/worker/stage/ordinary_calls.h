@@ -9,17 +9,17 @@
  * one copy of its code, while nothing is reloaded, overwritten or poisoned between two calls (stage
  * correct, backend cuda).
  *
- * Before all other judged calls, memory is cleaned, so that a kernel cannot rely on what is in it.
- * That hides a kernel which keeps something from call to call: a count in shared memory, in a
- * constant or in a variable, or an answer that still lies in its output. Here such a kernel finds
- * what it kept, and every answer is judged. Inputs are ordered such that a kept answer is wrong: an
- * input and its twin by turns, now and then another input.
+ * Every other kind of judged call begins with cleaned memory, so that a kernel cannot rely on what
+ * is in it. But this hides a kernel that keeps something from call to call: a count in shared
+ * memory, in a constant or in a variable, or an answer that still lies in its output. In ordinary
+ * calls such a kernel finds what it kept, and every answer is judged. Inputs are ordered such that
+ * a kept answer is wrong: an input and its twin by turns, and now and then another input.
  */
 
 /**
  * Make ordinary calls at every point: first at the performance points, then at the others, then,
  * unless calls are slow, at the first performance point again. Returns 0 whatever the kernel did.
- * `notes` gets an entry for each performance point whose calls are too slow to make them all.
+ * Appends to `notes` each performance point at which calls are too slow to make all of them.
  */
 int kl_ordinary_calls(struct kl_inquiry *inquiry, json_t *notes);
 

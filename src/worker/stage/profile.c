@@ -20,13 +20,13 @@
 #define FLOOR_SLACK_NS 1000
 
 /*
- * If calls are very slow, those after the measured ones may take at most 1 / TAIL_SHARE of the
- * time.
+ * If calls are very slow, the calls of the tails (measure/script.h) may take at most 1 / TAIL_SHARE
+ * of the time at a point.
  */
 #define TAIL_SHARE 20
 /*
- * If all judged calls take longer than OTHER_KERNEL times a measured call plus OTHER_KERNEL_NS, the
- * kernel can tell when it is measured.
+ * If every call of stage correct took longer than OTHER_KERNEL times a timed call plus
+ * OTHER_KERNEL_NS, the kernel can tell when it is timed.
  */
 #define OTHER_KERNEL 4
 #define OTHER_KERNEL_NS 1000000
@@ -43,15 +43,15 @@ struct profile {
 	struct kl_blocks blocks;
 	struct kl_lateness lateness;
 	/*
-	 * All subjects use the same pages, because the placement of pages changes times by some per
-	 * cent.
+	 * All subjects use the same pages, because where pages are placed changes times by a few
+	 * per cent.
 	 */
 	struct kl_subject_memory memory;
-	struct kl_script script[TURNS];  /* of the current block, the same for all subjects */
+	struct kl_script script[TURNS];  /* scripts of the current block, for all subjects */
 	size_t turn[KL_BLOCKS_SUBJECTS]; /* visits of each subject in the current block */
 	bool lean[KL_BLOCKS_SUBJECTS];   /* the subject's calls are very slow */
 	int64_t begin_ns, tail_ns; /* start of this point by the clock; time of all tails so far */
-	/* measured calls at this point; how many had to wait for a processor */
+	/* numbers of measured calls at this point, and of those that waited for a processor */
 	int measured, disturbed;
 	int64_t longest_ns; /* longest call of a subject at this point so far */
 	double *handshake;  /* handshake time of each visit, in ns */
@@ -61,7 +61,8 @@ struct profile {
 /* -- one measurement ------------------------------------------------------- */
 
 /*
- * If a parent or baseline cannot be measured, drop the comparison instead of failing the candidate.
+ * Drop the comparison with a parent or baseline that cannot be measured: this must not make the
+ * candidate fail. Returns 0.
  */
 static int drop_side(struct profile *profile, enum kl_blocks_who who, const char *why)
 {
@@ -178,7 +179,7 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 
 /* -- one point -------------------------------------------------------------- */
 
-/* Return the lowest processor time of stage correct's calls at a point; 0: unknown. */
+/* Return the lowest processor time in ns of a call of stage correct at a point; 0: unknown. */
 static int64_t judged_call_ns(const struct profile *profile, const struct kl_point *pt)
 {
 	const json_t *correct = json_object_get(profile->result, "correct");
@@ -246,7 +247,7 @@ static void begin_point(struct profile *profile, const struct kl_point *pt, int 
 	set_subjects(profile, cpu);
 }
 
-/* Compare the times with those of the judged calls, and note whatever makes them less exact. */
+/* Compare times with those of stage correct, and note whatever makes the times less exact. */
 static void doubt_times(struct profile *profile)
 {
 	int64_t late = kl_lateness_charge(&profile->lateness, &profile->blocks);
@@ -272,7 +273,7 @@ static void doubt_times(struct profile *profile)
 	kl_json_set_str(profile->result, "message", message);
 }
 
-/* Returns 0, KL_PROFILE_FAILED or an error. */
+/* Profile one point. Returns 0, KL_PROFILE_FAILED or an error. */
 static int profile_point(struct profile *profile, const struct kl_pool *pool,
 			 const struct kl_pool *fresh, const struct kl_point *pt, int cpu)
 {

@@ -12,7 +12,8 @@
 #include "worker/stage/search.h"
 
 /*
- * Try at most SEEDS seeds for a further band, fewer if their calls would take longer than SEEDS_NS.
+ * For a member of a further band (pool/further.h), try at most SEEDS seeds, and fewer if their
+ * calls would take longer than SEEDS_NS.
  */
 #define SEEDS 16
 #define SEEDS_NS ((int64_t)2000000000)
@@ -28,8 +29,8 @@ static bool needs_pair(const struct kl_inquiry *inquiry)
 }
 
 /*
- * Return true if the failure can show again in one call, or in one that follows a call at the
- * larger point of a pair. A hang is not repeated, because it would take its whole time limit again.
+ * Return true if the failure can show again in a single call, or in a call that follows a call at
+ * the larger point of a pair. A hang is not repeated: it would take its whole time limit again.
  */
 static bool is_worth_trying(const struct kl_inquiry *inquiry)
 {
@@ -51,7 +52,7 @@ struct again {
 	bool pair;                        /* first make a call at the job's first point */
 };
 
-/* Make one call like the one that failed, as a replay of the seed does first. */
+/* Make one call like the call that failed. A replay of the seed begins with the same call. */
 static int call_again(struct kl_inquiry *inquiry, const struct again *again)
 {
 	size_t index = kl_pool_find(inquiry->pool, again->member);
@@ -66,7 +67,7 @@ static int call_again(struct kl_inquiry *inquiry, const struct again *again)
 		.where = before == KL_POOL_NONE ? "" : KL_SEARCH_AFTER,
 	};
 
-	if (index == KL_POOL_NONE) /* this time the member could not be made, such as a twin */
+	if (index == KL_POOL_NONE) /* a twin, for example, could not be made under this seed */
 		return 0;
 	return kl_inquiry_round(inquiry, &round);
 }
@@ -79,14 +80,14 @@ static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *ag
 }
 
 /*
- * Make the call again under a new seed that names it. If it fails with the same class, report this
- * failure instead. Returns 1 if so, 0 if not, negative on error.
+ * Make the failed call again under a new seed that names it. If it fails with the same class, put
+ * the new failure in place of the first. Returns 1 if so, 0 if not, or an error.
  */
 static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct kl_member *member,
 		    bool pair)
 {
 	const struct again again = { .inquiry = inquiry, .member = member, .pair = pair };
-	/* the inquiry is released first: it reads the pool */
+	/* declared before `other`, so that it is released after `other`, which reads the pool */
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(kl_inquiry_release) struct kl_inquiry other = { .pool = NULL };
 	int err;
@@ -105,8 +106,8 @@ static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct
 }
 
 /*
- * Like try_seed(), at a drawn point. As in its replay, the job has only this point, or also the
- * larger point of its pair, and names them anew.
+ * Do what try_seed() does for a member at a drawn point. The job gets the points that a replay has:
+ * only the member's point or, if `pair`, the larger point of the pair too, both under new names.
  */
 static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member, bool pair)
 {
@@ -135,9 +136,10 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 }
 
 /*
- * Return how many seeds to try: more than one only for a further band, which differs from seed to
- * seed and can leave an input unchanged. The number follows from the cost of the oracles and the
- * kernel at this point, so that other work on the machine does not decide whether a seed is found.
+ * Return the number of seeds to try. It is more than 1 only for a further band: what such a band
+ * changes, and which inputs, depends on the seed. The number is computed from the cost of the
+ * oracles and the kernel at this point, not from a clock, so that other work on the machine does
+ * not decide whether a seed is found.
  */
 static int64_t seed_count(const struct kl_inquiry *inquiry, const struct kl_member *member)
 {

@@ -6,16 +6,18 @@
 
 /*
  * retrial - repeats a failure of a live session in a way that can be replayed. A live session has
- * no seed that could be reported: whoever knew it could compute all inputs and answers, and a
+ * no seed that could be reported: whoever knew the seed could compute all inputs and answers, and a
  * repaired kernel is judged on the same pool. So the member that failed is drawn again from a new
- * seed, and the kernel is called with it once, in a new process. If this call fails with the same
- * class, the result reports this failure and its seed, which reveal nothing of the pool.
+ * seed, and the kernel is called once with the new member, in a new process. If this call fails
+ * with the same class, the result reports the new failure and its seed, which reveal nothing of the
+ * pool.
  */
 
 /**
- * Try to repeat the failure of a live session. If a failure of the same class is found, report it
- * and its seed instead; otherwise keep the first failure, without numbers if they are secret, and
- * add a note that it has no seed.
+ * Try to repeat the failure of a live session; without a failure, do nothing. If a new call fails
+ * with the same class, replace the failure by the new one, which has a seed. Otherwise keep the
+ * failure, without its numbers if they are secret (measure/failure.h), and add a note that it has
+ * no seed.
  */
 void kl_retrial(struct kl_inquiry *inquiry, json_t *notes);
 

@@ -6,8 +6,8 @@
 #include "worker/stage/schedule.h"
 
 /*
- * Some processes are first called at another point, if such a call costs at most BEFORE_NS. In the
- * process at inquiry->after_perf it may cost BEFORE_ONCE_NS.
+ * A process can first be called at another point if a call there costs at most BEFORE_NS, or at
+ * most BEFORE_ONCE_NS in the process for the point inquiry->after_perf.
  */
 #define BEFORE_NS 20000000
 #define BEFORE_ONCE_NS 500000000
@@ -24,9 +24,9 @@ static int64_t elements_of(const struct kl_inquiry *inquiry, const struct kl_poi
 }
 
 /*
- * Choose a member at a larger point to be called first; at inquiry->after_perf, at a performance
- * point. Only points that were already called are considered, since their cost is known. Return
- * false if no such point is cheap enough.
+ * Choose a member at a larger point to be called first; if schedule->point is inquiry->after_perf,
+ * one at a larger performance point. Only points at which there were calls are considered, since
+ * their cost is known. Returns false if no such point is cheap enough.
  */
 static bool choose_before(size_t *out, struct kl_schedule *schedule)
 {
@@ -51,8 +51,8 @@ static bool choose_before(size_t *out, struct kl_schedule *schedule)
 /* -- points that are not timed ---------------------------------------------- */
 
 /*
- * Order the members: the first noise draw, its twin, then the others in random order, so that if
- * there is no time for all, each run calls a different selection.
+ * Order the members: the first noise draw, its twin, then all others in random order. Thus, if
+ * there is no time for all members, each run calls a different selection.
  */
 static void draw_order(struct kl_schedule *schedule)
 {
@@ -69,8 +69,8 @@ static void draw_order(struct kl_schedule *schedule)
 }
 
 /*
- * Decide whether to skip call `i`. Call schedule->n, after the last member, is the first member
- * again.
+ * Return true to skip call `i`. Call schedule->n, after the call of the last member, is one more
+ * call of the first member.
  */
 static bool leave_also(const void *ctx, size_t i)
 {
@@ -92,7 +92,7 @@ static bool leave_backward(const void *ctx, size_t i)
 	return kl_schedule_saving(schedule) != KL_SAVING_NONE && i + 1 < schedule->n;
 }
 
-/* Call the inputs that were skipped while calls seemed slower than they turned out to be. */
+/* Call the inputs that were skipped because calls first seemed slower than they are. */
 static int catch_up(struct kl_schedule *schedule, struct kl_round round)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 1, sizeof(*order));
@@ -109,10 +109,11 @@ static int catch_up(struct kl_schedule *schedule, struct kl_round round)
 }
 
 /*
- * Call every member and the first once more in each of two children, in the second one on the other
- * guard sides; then all members in reverse order in a third child, after a call at a larger point.
- * If calls are slow, call every second member in the first child, the rest in the second, and only
- * the first member in the third.
+ * Make the calls in three children. The first is called with every member and then with the first
+ * member again. The second gets the same calls with the guard sides exchanged. The third is called
+ * with all members in reverse order, after a call at a larger point if one is cheap enough. If
+ * calls are slow, the first child gets every second member, the second child the other members, and
+ * the third child only the first member.
  */
 static int also_rounds(struct kl_schedule *schedule)
 {

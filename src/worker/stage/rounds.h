@@ -9,16 +9,16 @@
  * many in one process.
  *
  * Every input is called at least once, unless that would take more than a minute (cuda: 3 s).
- * Unless calls are slow, inputs are called again, in particular right after the inputs that differ
- * least from them. At a performance point, kernels in C are called in the order of a script, as in
- * the profile (measure/script.h).
+ * Unless calls are slow, the kernel is called again with the same inputs, in particular right after
+ * a call with the input that differs least. At a performance point, kernels in C are called in the
+ * order of a script, as in the profile (measure/script.h).
  */
 
 /* What was skipped at a point because calls seemed slow. */
 struct kl_rounds_left {
-	bool further;   /* all but the first call of each input */
-	size_t members; /* inputs that were not called at all */
-	size_t asked;   /* inputs that were called */
+	bool further;   /* calls after the first call of each input */
+	size_t members; /* number of inputs that were not called (if no call failed) */
+	size_t asked;   /* number of inputs that were answered correctly */
 };
 
 /**

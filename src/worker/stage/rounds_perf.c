@@ -5,9 +5,9 @@
 #include "worker/measure/script.h"
 #include "worker/stage/schedule.h"
 
-/* If a call takes longer, leave the third noise draw of a performance point to the profile. */
+/* If a call costs more, leave the third noise draw of a performance point to the profile. */
 #define VERY_SLOW_NS 1000000000
-#define SCRIPTS 4 /* least number of scripts at a performance point */
+#define SCRIPTS 4 /* least number of scripts at a performance point if calls are not slow */
 
 /* -- performance points on a GPU --------------------------------------------- */
 
@@ -25,9 +25,10 @@ static int run_sides(struct kl_schedule *schedule, struct kl_round round)
 }
 
 /*
- * Call the twin and then the first input in one process, and both by turns in another that begins
- * with the first input. If an answer is right where its input comes first but wrong after the other
- * input, the kernel has kept something. If there is no twin, another input takes its place.
+ * Call the twin and then the first input in one process. In another process, call both by turns,
+ * beginning with the first input. If the answer to an input is right in the process that begins
+ * with it but wrong after the other input, the kernel has kept something. `other` is the twin or,
+ * if there is none, another input in its place.
  */
 static int run_twins(struct kl_schedule *schedule, struct kl_round round, size_t first,
 		     size_t other)
@@ -57,8 +58,8 @@ static bool leave_perf(const void *ctx, size_t i)
 }
 
 /*
- * Call every second member from `half` on, in random order. If calls are slow, half 0 also has
- * the twin, right after its sibling; otherwise run_twins() calls it later.
+ * Call every second member from `half` on, in random order. If calls are slow, half 0 also has the
+ * twin, right after the first noise draw; otherwise run_twins() calls the twin later.
  */
 static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t half)
 {
@@ -84,10 +85,10 @@ static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t 
 }
 
 /*
- * Call every member except the twin once, half of them in one child and half in another. Then,
- * unless calls are slow, call the first input of each half again in a new child, by turns with
- * another input: its bits must be the same as before. In the first half the other input is the
- * twin.
+ * Call every member except the twin once, half of them in one child and half in another. After each
+ * half, unless calls are slow, call an input of this half again in a new child, by turns with
+ * another input: its answer must have the same bits as before. After the first half, these two are
+ * the first noise draw and, if there is one, its twin. `alone` is that of kl_rounds_perf().
  */
 static int perf_halves(struct kl_schedule *schedule, bool alone)
 {
@@ -108,7 +109,7 @@ static int perf_halves(struct kl_schedule *schedule, bool alone)
 		round.member = again;
 		round.n = 4;
 		if (kl_schedule_saving(schedule) != KL_SAVING_NONE) {
-			/* if no other point can show nondeterminism, check it at least once */
+			/* if no other point can show nondeterminism, call one input again here */
 			round.member = again + 1;
 			round.n = alone && half == 0;
 		}
@@ -167,9 +168,9 @@ static int run_script(struct kl_schedule *schedule, const struct kl_script *scri
 }
 
 /*
- * Follow at least SCRIPTS scripts, until every input was answered correctly and the first noise
- * draw and its twin followed each other in both orders; stop if calls are slow. No script begins at
- * another point, so that a kernel which is wrong here fails here.
+ * Follow at least SCRIPTS scripts, and go on until every input was answered correctly and the first
+ * noise draw and its twin were called one after the other in both orders. Stop in any case if calls
+ * are slow. No script begins at another point, so that a kernel that is wrong here fails here.
  */
 static int run_scripts(struct kl_schedule *schedule, struct kl_script_source *source)
 {
@@ -201,9 +202,9 @@ static int run_scripts(struct kl_schedule *schedule, struct kl_script_source *so
 }
 
 /*
- * If calls are slow, call each input that was not yet answered correctly, the twin right after its
- * sibling, in two processes. `alone`: call the first input again to check determinism, since no
- * other point can.
+ * For slow calls: call each input that was not yet answered correctly, in two processes; the twin
+ * comes right after the first noise draw. If `alone`, call the first noise draw once more to check
+ * determinism, since there is no other point at which this is checked.
  */
 static int run_rest(struct kl_schedule *schedule, bool alone)
 {

@@ -2,14 +2,14 @@
 #include "worker/stage/schedule.h"
 
 /*
- * Time for the calls at one point. If they would take longer, each input is called only once. At a
- * performance point no input is skipped, however slow the kernel is, except the third noise draw
- * (rounds_perf.c).
+ * Time for the calls at one point. If all calls would take longer, each input is called only once.
+ * At a performance point no input but the third noise draw (rounds_perf.c) is skipped, however slow
+ * the kernel is.
  */
 #define POINT_NS ((int64_t)3000000000)
 /*
- * At any other point inputs are skipped if calling each once would take longer than this (cuda:
- * than POINT_NS).
+ * At a point that is not timed, inputs are skipped if calling each input once would take longer
+ * than MOST_NS (cuda: than POINT_NS).
  */
 #define MOST_NS ((int64_t)60000000000)
 
@@ -61,7 +61,7 @@ int64_t kl_schedule_cost(const struct kl_schedule *schedule)
 	return schedule->inquiry->cost[schedule->point - schedule->inquiry->job->point];
 }
 
-/* Return about how many calls are made if none is skipped. */
+/* Estimate the number of calls that are made if none is skipped. */
 static size_t full_size(const struct kl_schedule *schedule)
 {
 	return schedule->point->perf ? schedule->n + 14 : 3 * schedule->n + 2;

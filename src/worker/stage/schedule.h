@@ -16,7 +16,7 @@ struct kl_schedule {
 	bool *side;    /* guard side of each member's first call; true: right */
 	size_t n;      /* number of members */
 	bool twin;     /* the point has a twin */
-	bool one_side; /* cuda: all calls of a process have the same guard side */
+	bool one_side; /* cuda: all calls of a round have the same guard side */
 	struct kl_rng rng;
 	/* for the current round: */
 	const size_t *member; /* pool indices, in the order of the calls */
@@ -35,9 +35,9 @@ void kl_schedule_init(struct kl_schedule *schedule, struct kl_inquiry *inquiry,
 void kl_schedule_release(struct kl_schedule *schedule);
 /** Return the lowest cost of a call at the point so far (kl_inquiry.cost); 0: unknown. */
 int64_t kl_schedule_cost(const struct kl_schedule *schedule);
-/** Decide what to skip, from the lowest cost seen so far: this errs towards skipping too little. */
+/** Decide what to skip. It is based on the lowest cost so far, so rather too little is skipped. */
 enum kl_saving kl_schedule_saving(const struct kl_schedule *schedule);
-/** Return how many inputs there is time for if the first, which is noise, is called twice. */
+/** Return the number of inputs for which there is time if the first input is called twice. */
 size_t kl_schedule_affordable(const struct kl_schedule *schedule);
 /** Set `left` to what has been skipped so far. */
 void kl_schedule_left(struct kl_rounds_left *left, const struct kl_schedule *schedule);

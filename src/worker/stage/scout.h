@@ -5,11 +5,12 @@
 #include "worker/stage/inquiry.h"
 
 /*
- * scout - calls the candidate at small points before all others (stage correct, backend cuda).
+ * scout - calls the candidate at untimed points before all other calls (stage correct, backend
+ * cuda).
  *
  * The times of these calls predict how long other calls may take, so that a call that never ends is
- * stopped sooner (measure/time_limit.h). Their answers are not judged: the performance points must
- * be judged first, to tell a kernel that is wrong everywhere from one that is wrong at an edge.
+ * stopped sooner (measure/time_limit.h). The answers are not judged: the performance points must be
+ * judged first, to tell a kernel that is wrong everywhere from one that is wrong only at an edge.
  */
 
 /**

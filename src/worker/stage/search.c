@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* Once calls at a point have taken this long, all but the first call of a round are skipped. */
+/* Once the calls at a point have cost this much, a round skips all its calls but the first. */
 #define POINT_NS ((int64_t)20000000000)
 
 /* The calls at one point. */
@@ -74,9 +74,9 @@ size_t kl_search_before(const struct kl_inquiry *inquiry, const struct kl_point 
 }
 
 /*
- * Make all calls at one point. For surface c they are made in one process, which is first called at
- * the larger point of the pair. On a GPU a round has one guard side, so there are two rounds; all
- * points share one process anyway.
+ * Make all calls at one point. A kernel in C gets them in one process; at the smaller point of a
+ * pair, this process is first called at the larger point. On a GPU a round has one guard side, so
+ * there are two rounds; there, all points share one process anyway.
  */
 static int run_calls(struct calls *calls)
 {

@@ -8,10 +8,10 @@
 /*
  * search - judges the candidate at points that are drawn in the contract's domain.
  *
- * The points are drawn for this run alone (pool/drawn.h), and so are most input values at them
- * (pool/further.h); search.pool has the answers. Points come in pairs, the larger one first. The
- * process that is called at the smaller point is first called at the larger one, to find kernels
- * that keep something from that call.
+ * The points are drawn for this run alone (pool/drawn.h), and so are the inputs at them, many with
+ * values beyond those of the contract (pool/further.h); search.pool has the answers. Points come in
+ * pairs, the larger point first. The process that is called at the smaller point is first called at
+ * the larger point, to find kernels that keep something from the first call.
  *
  *	KL_AUTO(kl_search_release) struct kl_search search = { 0 };
  *
@@ -34,8 +34,8 @@ void kl_search_release(struct kl_search *search);
 /** Judge the candidate at the points of the inquiry's job, all of which must be drawn. */
 int kl_search_points(struct kl_inquiry *inquiry);
 /**
- * If `pt` is the smaller point of a pair, return the pool index of the member at the larger one
- * that is called first, otherwise KL_POOL_NONE.
+ * Return the pool index of the member that is called before the calls at `pt`: if `pt` is the
+ * smaller point of a pair, a member at the larger point, otherwise KL_POOL_NONE.
  */
 size_t kl_search_before(const struct kl_inquiry *inquiry, const struct kl_point *pt);
 

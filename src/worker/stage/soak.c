@@ -6,12 +6,19 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-#define CALLS 50 /* plus a random number below MORE, so that no kernel can foresee the number */
+/*
+ * Number of calls: CALLS, plus a random number below MORE that no kernel can foresee; if a call
+ * costs less than CHEAP_NS, MANY plus a random number below MANY_MORE.
+ */
+#define CALLS 50
 #define MORE 16
-#define MANY 150 /* in place of CALLS and MORE if a call costs less than CHEAP_NS */
+#define MANY 150
 #define MANY_MORE 100
 #define CHEAP_NS 500000
-/* Most processor time of a soak: SOAK_NS at an expensive point, MOST_NS at the cheapest. */
+/*
+ * Most processor time of a soak: SOAK_NS for CALLS calls at an expensive point, MOST_NS at the
+ * cheapest point.
+ */
 #define SOAK_NS ((int64_t)500000000)
 #define MOST_NS ((int64_t)60000000000)
 
@@ -52,7 +59,7 @@ static size_t dearest_point(const struct kl_inquiry *inquiry)
 	return best;
 }
 
-/* Draw members at point `pt`, and one at another, cheap point to be called first. */
+/* Draw members at point `pt`, and a member at another, cheap point to be called before them. */
 static void draw_calls(struct soak *soak, const struct kl_inquiry *inquiry,
 		       const struct kl_point *pt, struct kl_rng *rng)
 {
@@ -91,7 +98,10 @@ static int soak_point(struct kl_inquiry *inquiry, size_t at, size_t n, struct kl
 	return kl_inquiry_round(inquiry, &round);
 }
 
-/* Return how many calls to make at the cheapest point, given the cost of one; 0: it is too slow. */
+/*
+ * Return the number of calls to make at point `at`, the cheapest; 0: a call is too slow to make
+ * KL_SOAK_LEAST of them.
+ */
 static size_t count_calls(struct kl_inquiry *inquiry, size_t at, struct kl_rng *rng, json_t *notes)
 {
 	int64_t cost = inquiry->cost[at] > 0 ? inquiry->cost[at] : 1;

@@ -7,13 +7,13 @@
 /*
  * soak - makes many calls of a kernel in C in one process, with inputs that change at random. This
  * finds kernels that are right only the first few times, or that sum in another order later on.
- * On a GPU, ordinary_calls.h makes such calls.
+ * For kernels on a GPU, ordinary_calls.h does this.
  *
- * The calls are made at the cheapest point, and a slow kernel gets as many, so that it cannot end
- * the soak early. Only if they would take more than a minute, fewer are made, and a note says so if
- * they are few. If a minute is too short even for KL_SOAK_LEAST calls, no call is made, and
- * inquiry.doubt says why. Further calls are made at the most expensive point at which a call costs
- * little enough.
+ * The soak is at the point with the cheapest calls. A slow kernel gets as many calls as a fast one,
+ * so that it cannot end the soak early. Only if all calls would take more than a minute, fewer are
+ * made; if they are few, a note says so. If a minute is too short even for KL_SOAK_LEAST calls, no
+ * call is made, and inquiry.doubt says why. A second soak is at the point with the most expensive
+ * calls that still cost little enough.
  */
 #define KL_SOAK_LEAST 6
 

@@ -29,7 +29,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /**
  * Read hardware counters of the candidate's launches (ncu.h). `doc` is the JSON that the job was
- * parsed from. Sets result.counters, with `launches`, or with `notes` that say why there are none.
+ * parsed from. Sets result.counters: it has `launches`, or `notes` that say why it has none.
  */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc);
 /**
