@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/map.h"
 
-/* limit of the bytes of local memory per thread; for all threads of a device this is gigabytes */
+/* most bytes of local memory per thread; for all threads of a device they add up to gigabytes */
 #define MAX_FRAME (32 << 10)
 
 /* -- checking sections and undefined symbols ----------------------------------------------- */
@@ -82,7 +82,8 @@ static int check_variable(const struct kl_cubin_symbol *symbol, bool init, const
 	if (var && !var->reached)
 		return 0;
 	/*
-	 * the variable is local to a function, or there is no PTX that shows which kernels use it
+	 * the PTX does not have the variable because it is local to a function, or there is no PTX
+	 * that shows which kernels use it
 	 */
 	if (!var)
 		return kl_error(KL_ENO,
@@ -105,7 +106,10 @@ static int check_globals(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 			 const struct kl_sass *sass)
 {
 	struct kl_map seen = KL_MAP_INIT;
-	/* imported code uses no variable if no function reads addresses of variables */
+	/*
+	 * a cubin without PTX uses no variable if none of its functions reads addresses of
+	 * variables
+	 */
 	bool used = ptx;
 	int err = 0;
 
@@ -187,7 +191,7 @@ static int check_op(const struct kl_ptx_fn *fn, const char *op)
 }
 
 /*
- * Refuse %envreg, unless the plan has a cooperative launch: its code finds memory of the driver
+ * Refuse %envreg, unless the plan has a cooperative launch, whose code finds memory of the driver
  * through %envreg1 and %envreg2.
  */
 static int check_envreg(const struct kl_ptx_fn *fn, const struct kl_cuda_wish *wish)

@@ -11,7 +11,8 @@
 static const char *const families[] = { "cub", "chunked" };
 
 /*
- * Return the family of a baseline, such as "cub" for "cub.topk"; NULL: we do not ship its source.
+ * Return the family of a baseline, such as "cub" for "cub.topk"; NULL: its source is not shipped
+ * with this program.
  */
 static const char *family_of(const char *name)
 {

@@ -5,15 +5,16 @@
 #include "backend/cuda/compile.h"
 
 /*
- * baseline - compiles the baselines whose sources we ship. The source and launch plan of `cub.*`
- * and `chunked.*` are in templates/baselines. They are compiled like a candidate, for the
- * candidate's architecture, and sent to the worker as a further cubin and plan. Baselines of vendor
- * libraries are not compiled here: the worker calls the libraries (worker/gpu/baseline.h).
+ * baseline - compiles the baselines whose sources are shipped with this program. The source and
+ * launch plan of `cub.*` and `chunked.*` are in templates/baselines. They are compiled like a
+ * candidate, for the candidate's architecture, and sent to the worker with their own cubin and
+ * plan. Baselines of vendor libraries are not compiled here: the worker calls the libraries
+ * (worker/gpu/baseline.h).
  */
 
 /**
  * Compile the contract's baseline for `arch` in the private directory `dir`, which this function
- * creates. The caller frees the artefact. KL_ENOTFOUND (no message set): we do not ship its source;
+ * creates. The caller frees the artefact. KL_ENOTFOUND (no message set): its source is not shipped;
  * KL_ECANNOT: it cannot be compiled here, or does not match the contract's tensors and dims.
  */
 int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,

@@ -19,10 +19,10 @@
  */
 
 /**
- * Compile the surface's code to `dir`/kernel.cubin, or copy the cubin that the plan imports to it,
- * and audit the cubin. `headers`: the header libraries found so far (backend/headers.h). The caller
- * frees the artefact. KL_ENO: the code is refused; `*class_` is "compile", "launch" or "cheat".
- * KL_ECANNOT: a tool is not installed, or the machine is in trouble.
+ * Compile the surface's code to `dir`/kernel.cubin, or copy the cubin that the plan imports to that
+ * file, and audit the cubin. `headers`: the header libraries found so far (backend/headers.h). The
+ * caller frees the artefact. KL_ENO: the code is refused; `*class_` is "compile", "launch" or
+ * "cheat". KL_ECANNOT: a tool is not installed, or the machine is in trouble.
  */
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,

@@ -36,7 +36,7 @@ enum {
 	ATTR_KPARAM_INFO_V2 = 0x45,
 	ATTR_NUM_BARRIERS = 0x4c,
 };
-enum { COMPAT_SPECIFIC = 0x09 }; /* name of an attribute of .nv.compat, which is 1 for sm_90a */
+enum { COMPAT_SPECIFIC = 0x09 }; /* an attribute of .nv.compat; its value is 1 for sm_90a */
 
 void kl_cubin_free(struct kl_cubin *cubin)
 {

@@ -30,7 +30,7 @@ struct kl_cubin_kernel {
 	size_t nparam;
 	struct kl_cubin_param param[KL_PLAN_MAX_ARGS]; /* in the order of the parameters */
 	int64_t registers, frame; /* registers per thread; bytes of local memory per thread */
-	/* bytes of static shared memory per block, without what the system reserves */
+	/* bytes of static shared memory per block, without those that the system reserves */
 	int64_t smem;
 	int64_t barriers;
 	int64_t max_threads;    /* most threads per block (__launch_bounds__); 0: not set */

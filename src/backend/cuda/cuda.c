@@ -230,8 +230,8 @@ static const char platforms[] = "cuda/sm_<number>";
 	}
 
 /*
- * What replaces an oracle's macros. Functions on float need no suffix, because the toolkit
- * overloads them.
+ * The words that replace an oracle's macros. Functions on float need no suffix, because the toolkit
+ * overloads the names of <math.h>.
  */
 static const char *const includes[] = { "stdint", NULL };
 static const struct kl_oracle_words words = {
@@ -269,8 +269,8 @@ const struct kl_backend kl_backend_cuda = {
 };
 
 /*
- * The backend of kernels with host code. Host code runs only behind the worker's wall, and a result
- * must confirm that it did.
+ * The backend of kernels with host code. Host code runs only behind the worker's wall, and every
+ * result must confirm that the host code ran there.
  */
 const struct kl_backend kl_backend_cuda_host = {
 	.language = &kl_language_cuda_host,

@@ -214,7 +214,10 @@ static const char *factor_type(const char *op)
 	return op[0] == 'D' ? "f64" : op[0] == 'I' ? "s8" : "f16";
 }
 
-/* Is the sum kept in half precision? Then the instruction names f16, but not f32, s32 or f64. */
+/*
+ * Return true if the sum is kept in half precision: the instruction then names f16, but not f32,
+ * s32 or f64.
+ */
 static bool half_sum(const char *op)
 {
 	return !has_part(op, "f32") && !has_part(op, "F32") && !has_part(op, "s32") &&
@@ -273,7 +276,8 @@ static void add_function_features(struct kl_strvec *out, const struct kl_ptx_fn 
 	if (spill.stores || spill.loads)
 		kl_strvec_push(out, "spill");
 	/*
-	 * local: an array on the stack that ptxas could not remove, with local or generic accesses
+	 * the feature `local`: an array on the stack that ptxas could not remove, accessed by
+	 * instructions with the state space local or with none (generic)
 	 */
 	if (spill.frame && (local || !(spill.stores || spill.loads)))
 		kl_strvec_push(out, "local");

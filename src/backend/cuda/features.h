@@ -16,11 +16,12 @@
  * Features are read from PTX, so that they are the same on every machine; only the features of an
  * imported cubin, which has no PTX, are read from machine code. Figures are values that are known
  * without running the kernel: registers, shared memory, occupancy and the number of instructions of
- * each class. They count machine instructions if nvdisasm is installed, otherwise PTX instructions.
+ * each class. The instructions counted are those of the machine code if nvdisasm is installed,
+ * otherwise those of the PTX.
  */
 struct kl_cuda_code {
 	const struct kl_cubin *cubin;
-	/* with what the kernels of `wish` reach marked; NULL: imported cubin */
+	/* the PTX, after kl_ptx_reach() for the kernels of `wish`; NULL: the cubin is imported */
 	const struct kl_ptx *ptx;
 	const struct kl_sass *sass; /* the machine code; empty if nvdisasm is not installed */
 	const struct kl_cuda_wish *wish;

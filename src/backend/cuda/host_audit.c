@@ -8,10 +8,11 @@
 #include "image/host_symbols.h"
 
 #define MAX_TEXT ((uint64_t)32 << 20)
-#define MAX_DATA ((uint64_t)64 << 20) /* limit of static data, which includes the device code */
+/* most bytes of static data, which includes the device code */
+#define MAX_DATA ((uint64_t)64 << 20)
 /* Bytes of nvcc's fatbin wrapper: magic, version, address of the code, unused. */
 #define SEGMENT_BYTES 24
-#define FATBIN_OVERHEAD 4096 /* limit of the bytes of headers around the cubin */
+#define FATBIN_OVERHEAD 4096 /* most bytes of headers around the cubin */
 
 static bool starts_with(const char *text, const char *with)
 {
@@ -174,7 +175,10 @@ int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *
 	return err ? err : check_device_code(object, cubin);
 }
 
-/* C++ mangles the name of a function in namespace cub to _ZN3cub... */
+/*
+ * Refuse kernels of libraries, which are recognized by their names: C++ mangles the name of a
+ * function in namespace cub to _ZN3cub...
+ */
 int kl_audit_host_kernels(const struct kl_cubin *cubin)
 {
 	static const struct {

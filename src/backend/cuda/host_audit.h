@@ -16,10 +16,10 @@
 
 /**
  * Audit the object before it is linked. Its only constructor must be the one of nvcc that registers
- * kernels. This is recognized by its name and can call only allowed symbols; the worker calls it
- * once the process is sealed. The object must contain exactly one piece of device code, which must
- * be `cubin`, uncompressed. Its undefined symbols must be allowed (host_symbols.h), and it must
- * have no IFUNC, TLS or executable stack.
+ * kernels. That constructor is recognized by its name and can call only allowed symbols; the worker
+ * calls it once the process is sealed. The object must contain exactly one piece of device code,
+ * which must be `cubin`, uncompressed. Its undefined symbols must be allowed (host_symbols.h), and
+ * it must have no IFUNC, TLS or executable stack.
  */
 int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *cubin);
 /**

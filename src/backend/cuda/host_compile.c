@@ -126,8 +126,8 @@ static void fixed_env(struct build *build)
 static int compile_source(struct build *build)
 {
 	/*
-	 * a single constructor, no guards or unique symbols of C++, and every call as a call
-	 * instruction
+	 * flags that give the object a single constructor, no guards or unique symbols of C++, and
+	 * a call instruction for every call
 	 */
 	static const char host_flags[] =
 		"-Xcompiler=-fPIC,-fvisibility=hidden,-fplt,-fno-lto,-fno-common,-fno-stack-protector,"

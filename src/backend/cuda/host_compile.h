@@ -15,11 +15,11 @@
  *	extern "C" int klineage_launch(void *const *in, void *const *out, void *stream);
  *
  * The source must define this function. The gate writes klineage.h, which is included before the
- * first line of the source. It declares the function, and gives access to the contract's dims and
- * scalars as kl_dim(M) and kl_scalar(alpha). nvcc compiles without compression, so that the audit
- * can find the device code in the object. The gate links the object (backend/c/link/link.h) with
- * its own runtime (templates/runtime/klineage_host.c). Functions of CUDA and of the system's
- * libraries are imports, which the worker resolves.
+ * first line of the source. This header declares the function, and gives access to the contract's
+ * dims and scalars as kl_dim(M) and kl_scalar(alpha). nvcc compiles without compression, so that
+ * the audit can find the device code in the object. The gate links the object
+ * (backend/c/link/link.h) with its own runtime (templates/runtime/klineage_host.c). Functions of
+ * CUDA and of the system's libraries are imports, which the worker resolves.
  */
 
 /**

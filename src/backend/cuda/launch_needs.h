@@ -7,10 +7,10 @@
 
 /*
  * launch_needs - computes what a launch plan requires of the code: the numbers of each launch at
- * each point of the contract, on a device of the plan's architecture. The audit compares them with
- * the cubin, and the facts take block sizes and shared memory from them. They are also written as a
- * text, which is part of the code digest: it describes what the plan does at the judged points,
- * independent of the names and formulas in the plan.
+ * each point of the contract, on a device of the plan's architecture. The audit compares these
+ * numbers with the cubin, and the facts take block sizes and shared memory from them. The numbers
+ * are also written as a text, which is part of the code digest: the text describes what the plan
+ * does at the judged points, independent of the names and formulas in the plan.
  */
 struct kl_cuda_launch {
 	const char *kernel; /* borrowed from kl_cuda_wish.name */

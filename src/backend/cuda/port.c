@@ -78,8 +78,8 @@ static int port_plan(struct kl_surface **out, const struct kl_surface *surface, 
 }
 
 /*
- * Retarget the oracle's plan. If the plan names no architecture, it uses the kernel's and is not
- * changed.
+ * Retarget the oracle's plan. If that plan names no architecture, the oracle is compiled for the
+ * kernel's architecture, and its plan is not changed.
  */
 static int port_oracle(struct kl_surface **out, struct kl_surface *surface, const char *arch)
 {

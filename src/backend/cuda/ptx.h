@@ -19,7 +19,7 @@
  *	kl_ptx_reach(&p, kernel, nkernel);	sets p.fn[i].reached, p.var[i].reached
  */
 #define KL_PTX_MAX_BYTES ((size_t)64 << 20)
-#define KL_PTX_MAX_ITEMS 20000 /* limit of the functions and of the variables */
+#define KL_PTX_MAX_ITEMS 20000 /* most functions, and most variables */
 
 struct kl_ptx_op {
 	char *name; /* "ld.global.nc.v4.f32" */
@@ -35,7 +35,7 @@ struct kl_ptx_fn {
 	/* special registers that it reads, such as "%clock64", once each */
 	struct kl_strvec special;
 	struct kl_strvec ref; /* names that occur in its body, once each */
-	/* names in addresses of stores and atomics, once each */
+	/* names in the addresses of its stores and atomics, once each */
 	struct kl_strvec stored;
 	struct kl_strvec directive; /* directives before its body, such as ".maxntid" */
 	bool hidden_state;          /* its body declares a global or constant variable */
@@ -70,8 +70,8 @@ int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len);
 void kl_ptx_release(struct kl_ptx *ptx);
 
 /**
- * Mark the functions and variables that the named kernels reach. KL_ENO: a name is not that of a
- * defined kernel.
+ * Mark the functions and variables that the named kernels reach. KL_ENO: the PTX does not define a
+ * kernel with one of these names.
  */
 int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n);
 

@@ -45,8 +45,8 @@ static void count_op(struct kl_ptx_fn *fn, struct body *body, const char *name)
 }
 
 /*
- * Can the instruction write to an address in brackets? Bulk copies count with both addresses,
- * although they write only to the first.
+ * Return true if the instruction can write to an address in brackets. Bulk copies count as writing
+ * to both of their addresses, although they write only to the first.
  */
 static bool writes_memory(const char *op)
 {
@@ -61,7 +61,10 @@ static bool writes_memory(const char *op)
 	return !strcmp(op, "st") || !strcmp(op, "red");
 }
 
-/* Is it an ordinary register, such as "%r12"? No special register has such a name. */
+/*
+ * Return true if `name` is an ordinary register, such as "%r12"; no special register has such a
+ * name.
+ */
 static bool is_register(const char *name)
 {
 	static const char *const kinds[] = { "p", "r", "rs", "rd", "rq", "f", "fd", "h", "hh" };

@@ -9,7 +9,8 @@
 #include "base/mem.h"
 
 /*
- * Limits that no compiler's output reaches. Each pass reads, and each branch searches, the whole
+ * Limits of the time that a check takes, which the output of a compiler never reaches: each pass
+ * reads the whole function, and each branch that depends on a clock causes a search of the whole
  * function.
  */
 #define MAX_PASSES 200
@@ -45,7 +46,7 @@ static bool is_one_of(const char *op, const char *const *words, size_t n)
 	return false;
 }
 
-/* Does the instruction only compute its first operand from the others? */
+/* Return true if the instruction only computes its first operand from the others. */
 static bool is_value(const char *op)
 {
 	static const char *const words[] = {
@@ -60,7 +61,7 @@ static bool is_value(const char *op)
 	       !strncmp(op, "mbarrier.test_wait", 18) || !strncmp(op, "mbarrier.try_wait", 17);
 }
 
-/* Is it another instruction that may depend on a clock? */
+/* Return true if the instruction computes no value, but may depend on a clock. */
 static bool is_wait(const char *op)
 {
 	static const char *const words[] = { "nanosleep", "trap", "bra", "membar", "fence" };
@@ -86,7 +87,7 @@ static void taint_outputs(struct taint *taint, const struct kl_ptx_insn *insn)
 
 static bool has_tainted_input(const struct taint *taint, const struct kl_ptx_insn *insn)
 {
-	/* an instruction that is not is_value() can read its first operand */
+	/* an instruction for which is_value() is false can also read its first operand */
 	size_t first = is_value(insn->op) ? insn->nout : 0;
 
 	for (size_t i = first; i < insn->nreg; i++)
@@ -96,8 +97,8 @@ static bool has_tainted_input(const struct taint *taint, const struct kl_ptx_ins
 }
 
 /*
- * The branch at the end of `block` depends on a clock. Mark all blocks up to the point where its
- * paths meet.
+ * Mark all blocks between the branch at the end of `block`, which depends on a clock, and the point
+ * where the paths of the branch meet.
  */
 static int enter_region(struct taint *taint, size_t block)
 {

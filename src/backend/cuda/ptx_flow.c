@@ -21,7 +21,7 @@ struct body {
 	struct kl_ptx_flow *flow;
 	struct kl_map reg;   /* "<scope> <name>" -> number of the register, plus 1 */
 	struct kl_map label; /* "<scope> <name>" -> index of the next instruction, plus 1 */
-	/* numbers of the open scopes; their depth; number of scopes so far */
+	/* numbers of the open scopes; how many are open; how many were opened so far */
 	size_t scope[MAX_DEPTH], depth, nscope;
 	uint32_t guard; /* guard of the current statement */
 };
@@ -91,7 +91,10 @@ static int skip_statement(struct body *body)
 	return err ? err : kl_ptx_next(&body->reader);
 }
 
-/* List the names under which the label could be declared, one per line, innermost scope first. */
+/*
+ * List the names under which the label in the current token could be declared, one per line,
+ * innermost scope first.
+ */
 static char *label_names(const struct body *body)
 {
 	struct kl_buf names = KL_BUF_INIT;
@@ -252,7 +255,7 @@ static bool is_op(const struct kl_ptx_insn *insn, const char *name)
 	return kl_ptx_op_is(insn->op, name);
 }
 
-/* Does a block end after this instruction? */
+/* Return true if a block ends after this instruction. */
 static bool ends_block(const struct kl_ptx_insn *insn)
 {
 	return is_op(insn, "bra") || is_op(insn, "brx") || is_op(insn, "ret") ||
@@ -298,7 +301,7 @@ static size_t block_at(const struct kl_ptx_flow *flow, size_t insn)
 	return insn < flow->ninsn ? flow->insn[insn].block : flow->nblock;
 }
 
-/* Link a block that ends in a jump through a table to all labels. */
+/* Link `block`, which ends in a jump through a table, to all labels. */
 static void add_all_labels(struct body *body, struct kl_ptx_block *block)
 {
 	for (size_t i = 0; i < body->label.n; i++)
@@ -348,7 +351,9 @@ static int link_block(struct body *body, struct kl_ptx_block *block)
 struct order {
 	size_t *block, n;
 	size_t *rank; /* for each block: its index in `block`; NOWHERE: it is not listed */
-	/* for each block: index in `before` of the list of blocks that can come before it */
+	/*
+	 * for each block: where the list of the blocks that can come before it starts in `before`
+	 */
 	size_t *from;
 	size_t *before;
 };

@@ -14,7 +14,7 @@
  *
  *	kl_ptx_flow_read(&flow, fn);
  *	flow.insn[i].op, .guard, .reg ...
- *	kl_ptx_flow_region(&flow, block, in);		in[b]: its branch controls b
+ *	kl_ptx_flow_region(&flow, block, in);		in[b]: the branch of `block` controls b
  *	kl_ptx_flow_release(&flow);
  */
 #define KL_PTX_NO_REGISTER UINT32_MAX
@@ -22,7 +22,9 @@
 struct kl_ptx_insn {
 	char *op;       /* "ld.global.nc.v4.f32" */
 	uint32_t guard; /* predicate that guards it; KL_PTX_NO_REGISTER: none */
-	/* its registers; the first `nout` are in a first operand that is not an address */
+	/*
+	 * its registers; the first `nout` are those of its first operand, unless that is an address
+	 */
 	uint32_t *reg;
 	size_t nreg, nout, alloc;
 	char *clock; /* clock that it reads, such as "%clock64"; NULL: none */
@@ -36,7 +38,9 @@ struct kl_ptx_block {
 	/* blocks that can follow; kl_ptx_flow.nblock stands for the end of the function */
 	size_t *next;
 	size_t nnext, alloc;
-	/* the first block that all paths from its end reach (see kl_ptx_flow_region) */
+	/*
+	 * the first block that all paths from the end of this block reach (see kl_ptx_flow_region)
+	 */
 	size_t meet;
 };
 
@@ -48,10 +52,11 @@ struct kl_ptx_flow {
 	size_t nregister;
 };
 
-/** Is it the name of a clock register? */
+/** Return true if `name` is a clock register. */
 bool kl_ptx_is_clock(const char *name);
 /**
- * Is `op`, an opcode with modifiers such as "ld.global.f32", the instruction `name`, such as "ld"?
+ * Return true if `op`, an opcode with modifiers such as "ld.global.f32", is the instruction `name`,
+ * such as "ld".
  */
 bool kl_ptx_op_is(const char *op, const char *name);
 

@@ -10,8 +10,8 @@
 /*
  * ptx_parts - the interface between the parts of the PTX parser: tokens (ptx_token.c), the body of
  * a function (ptx_body.c), and the module (ptx.c). Each function that reads starts at the current
- * token; afterwards the current token is the first that it did not read. KL_ENO: no compiler writes
- * such PTX.
+ * token, and leaves the first token that it did not read as the current token. KL_ENO: no compiler
+ * writes such PTX.
  */
 enum kl_ptx_kind { KL_PTX_END, KL_PTX_NAME, KL_PTX_NUMBER, KL_PTX_STRING, KL_PTX_PUNCT };
 
@@ -30,12 +30,12 @@ struct kl_ptx_reader {
 	struct kl_map place;
 };
 
-/** Set an error about `what` at the current line. Returns KL_ENO. */
+/** Set an error about `what` at the current line. Return KL_ENO. */
 int kl_ptx_bad(const struct kl_ptx_reader *reader, const char *what);
 /** Read the next token into `t`. */
 int kl_ptx_next(struct kl_ptx_reader *reader);
 
-/** Is the current token equal to `text`? */
+/** Return true if the current token is `text`. */
 static inline bool kl_ptx_is(const struct kl_ptx_reader *reader, const char *text)
 {
 	return reader->t.n == strlen(text) && !strncmp(reader->t.s, text, reader->t.n);

@@ -18,8 +18,9 @@ static bool starts_name(char ch)
 }
 
 /*
- * Can the character continue a name or number? Names are single tokens with all modifiers, such as
- * "%tid.x" and "ld.global.L1::no_allocate.u32"; numbers are "0f3F800000" and "12".
+ * Return true if the character can continue a name or a number. Names are single tokens with all
+ * modifiers, such as "%tid.x" and "ld.global.L1::no_allocate.u32"; numbers are "0f3F800000" and
+ * "12".
  */
 static bool in_name(char ch)
 {

@@ -60,7 +60,10 @@ static void take_special(struct kl_sass_fn *fn, const char *text, const char *en
 		kl_strvec_push(&fn->special, name);
 }
 
-/* Count the instruction in the text after an offset: "@P0 LDG.E R2, desc[UR4][R2.64] ;" */
+/*
+ * Count the instruction in `text`, which is what follows the offset in a line of nvdisasm, such as
+ * "@P0 LDG.E R2, desc[UR4][R2.64] ;".
+ */
 static void count_instruction(struct kl_sass_fn *fn, struct kl_map *seen, const char *text,
 			      const char *end)
 {

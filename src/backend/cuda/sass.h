@@ -8,11 +8,14 @@
 #include "jail/jail.h"
 
 /*
- * sass - reads the machine code of a cubin by nvdisasm, in the compile jail. nvdisasm is optional:
- * without it, facts come from PTX alone, and imported cubins cannot be judged.
+ * sass - reads the machine code of a cubin with nvdisasm, which runs in the compile jail. nvdisasm
+ * is optional: without it, facts come from PTX alone, and imported cubins cannot be judged.
  */
 struct kl_sass_fn {
-	/* a kernel, or a function that is not inlined; from the name of its section */
+	/*
+	 * name of a kernel, or of a function that is not inlined; taken from the name of its
+	 * section
+	 */
 	char *name;
 	struct kl_ptx_op *op; /* opcodes with their counts, such as "LDG.E.128.CONSTANT" */
 	size_t nop, alloc;

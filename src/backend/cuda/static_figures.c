@@ -7,7 +7,9 @@
 
 /* -- counting instructions by class --------------------------------------------------------- */
 
-/* The class of an opcode is given by the first prefix that matches; if none does, it is "other". */
+/*
+ * The first prefix that matches an opcode gives its class; if none matches, the class is "other".
+ */
 struct class_ {
 	const char *name, *begins;
 };
