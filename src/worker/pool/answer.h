@@ -20,12 +20,12 @@ struct kl_answer {
 };
 
 void kl_answer_release(struct kl_answer *answer);
-/** Allocate a buffer for every output at the member's point that has none yet. */
+/** Allocate a buffer for every output that has none yet, for its size at the member's point. */
 void kl_answer_room(struct kl_answer *answer, const struct kl_job *job,
 		    const struct kl_member *member);
 /**
- * Set output `i` to an oracle's output `from`: if the output's dtype is a float, from doubles
- * (`real_is_double`) or floats; otherwise from integers of the same dtype.
+ * Set output `i` to `from`, an oracle's output, converted to the dtype. For a float dtype, `from`
+ * holds doubles (`real_is_double`) or floats; otherwise it holds integers of the same dtype.
  */
 void kl_answer_put(struct kl_answer *answer, const struct kl_job *job,
 		   const struct kl_member *member, size_t i, const void *from, bool real_is_double);

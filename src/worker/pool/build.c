@@ -15,7 +15,7 @@
 #include "worker/pool/member_bytes.h"
 
 #define SHARES ((size_t)8)            /* most threads at one point */
-#define SHARE_BYTES ((size_t)1 << 30) /* most bytes of the members that these threads work on */
+#define SHARE_BYTES ((size_t)1 << 30) /* most bytes that these threads make at the same time */
 
 char *kl_poolbuild_path(const char *dir, size_t i)
 {
@@ -23,7 +23,8 @@ char *kl_poolbuild_path(const char *dir, size_t i)
 }
 
 /*
- * Derive the key of a member. Each member has its own, so that nobody can compute one from another.
+ * Derive the key of a member. Each member has a key of its own, so that nobody can compute one
+ * member from another.
  */
 static struct kl_key member_key(const struct kl_poolbuild *poolbuild,
 				const struct kl_member *member)
@@ -63,7 +64,7 @@ static int write_file(const char *path, const char *data, size_t n)
 
 /*
  * A thread that writes a member's file while the next member is made. Error messages are per
- * thread, so the error is kept here for the thread that waits for this one.
+ * thread, so the writing thread leaves its error here for the thread that calls writer_wait().
  */
 struct writer {
 	pthread_t thread;
@@ -107,7 +108,10 @@ static int writer_wait(struct writer *writer)
 	return err;
 }
 
-/* Start writing a file; takes ownership of `path` and `data`. */
+/*
+ * Wait for the previous file, then start writing this one. Takes ownership of `path` and `data`.
+ * Returns an error of either file.
+ */
 static int writer_start(struct writer *writer, char *path, char *data, size_t n)
 {
 	int err = writer_wait(writer);
@@ -127,8 +131,8 @@ static int writer_start(struct writer *writer, char *path, char *data, size_t n)
 /* -- one point -------------------------------------------------------------- */
 
 /*
- * The members of one point. Each of its threads (shares) takes the next member that no thread has
- * taken; the leading share first makes the first member and the twin.
+ * The members of one point. Several threads, called shares, make them: each takes the next member
+ * that no share has taken. The leading share first makes the first member and the twin.
  */
 struct making {
 	const struct kl_poolbuild *poolbuild;
@@ -140,7 +144,7 @@ struct making {
 struct share {
 	struct making *making;
 	bool leads;
-	int64_t cost; /* lowest ns of a call of each oracle, added up; 0: no calls */
+	int64_t cost; /* see kl_poolbuild.cost; 0: no calls */
 	struct kl_oracles oracles;
 	struct writer writer;
 };
@@ -238,7 +242,7 @@ static size_t shares_of(const struct kl_poolbuild *poolbuild, const struct makin
 	size_t n = (making->last - making->first) / 2, room;
 	struct kl_poolfile layout;
 
-	/* at a small point, starting more children takes longer than it saves */
+	/* at a small point, starting the oracles of more threads takes longer than it saves */
 	if (!poolbuild->member[making->first].point->perf || n < 2)
 		return 1;
 	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[making->first]);

@@ -19,15 +19,15 @@ struct kl_poolbuild {
 	const struct kl_member *member;
 	size_t n;
 	/*
-	 * output, for each point of the job: lowest ns of a call of each oracle, added up; NULL:
-	 * not wanted
+	 * output, one for each point of the job: the lowest times in ns of a call in double and of
+	 * a call in float, added up; NULL: not wanted
 	 */
 	int64_t *cost;
 };
 
 /**
- * Build all files. Errors are those of kl_pool_open(). The file of a twin or
- * further member that cannot be made is empty.
+ * Build all files. Errors are those of kl_pool_open(). If a twin or a member of a further band
+ * (further.h) cannot be made, its file is empty.
  */
 int kl_poolbuild(const struct kl_poolbuild *poolbuild);
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 
-#define TRIES 400                     /* points drawn before kl_domain_draw() gives up */
-#define PRIME_LOOKS 64                /* successive numbers that are tested to find a prime */
+#define TRIES 400                     /* most points to draw before kl_domain_draw() gives up */
+#define PRIME_LOOKS 64                /* most successive numbers to test for a prime */
 #define PRIME_MOST ((int64_t)1 << 24) /* testing larger numbers would take too long */
 
 bool kl_domain_has(struct kl_expr *const *condition, size_t ncondition, const int64_t *dim)
@@ -64,7 +64,7 @@ static int64_t pick_prime(struct kl_rng *rng, int64_t lo, int64_t hi)
 	return from;
 }
 
-/* Return a random power of two, or a number next to one. */
+/* Return a random power of two, or a number next to a power of two. */
 static int64_t pick_power(struct kl_rng *rng, int64_t hi)
 {
 	int most = 0;
@@ -75,8 +75,8 @@ static int64_t pick_power(struct kl_rng *rng, int64_t hi)
 }
 
 /*
- * Return a small multiple of a divisor of a known value, or a number next to it: the sizes of tiles
- * are often such divisors.
+ * Return a small multiple of a divisor of a known value, or a number next to such a multiple: the
+ * sizes of tiles are often such divisors.
  */
 static int64_t pick_part(struct kl_rng *rng, int64_t known, int64_t hi)
 {
@@ -132,7 +132,7 @@ static int64_t pick_divisor(struct kl_rng *rng, int64_t of, int64_t lo, int64_t 
 	return found;
 }
 
-/* Pick a value of the range that is at most `most`; false if there is none. */
+/* Pick a value of the range that is at most `most`. Returns false if there is none. */
 static bool pick_value(int64_t *out, const struct kl_domain_draw *draw,
 		       const struct kl_domain_range *range, size_t d, int64_t most,
 		       struct kl_rng *rng)
@@ -147,7 +147,10 @@ static bool pick_value(int64_t *out, const struct kl_domain_draw *draw,
 		return *out > 0;
 	}
 	count = (hi - first) / range->step;
-	/* if only multiples are allowed, kernels often fail at certain numbers of steps */
+	/*
+	 * if values must be a step apart, kernels often fail at certain numbers of steps: in half of
+	 * the cases, pick the number of steps as otherwise the value is picked
+	 */
 	if (range->step > 1 && kl_rng_below(rng, 2)) {
 		value = pick_suggestion(draw, d, 0, count, rng);
 	} else {
@@ -161,7 +164,10 @@ static bool pick_value(int64_t *out, const struct kl_domain_draw *draw,
 
 /* -- a point -------------------------------------------------------------------- */
 
-/* Return the range of a dim without conditions. It has 0 only if a known point has 0 there. */
+/*
+ * Return the range of dim `d` before any condition narrows it. It includes 0 only if a known point
+ * has 0 there.
+ */
 static struct kl_domain_range whole_range(const struct kl_domain_draw *draw, size_t d)
 {
 	struct kl_domain_range range = { .lo = 1, .hi = draw->most[d], .step = 1 };
@@ -178,7 +184,7 @@ static double factor_of(int64_t value)
 	return value > 1 ? (double)value : 1;
 }
 
-/* Return the smallest volume that the dims without a value, except `d`, can have. */
+/* Return the smallest product that the dims without a value, except `d`, can have. */
 static double least_rest(const struct kl_domain_draw *draw, size_t d, const int64_t *dim,
 			 const bool *known, struct kl_rng *rng)
 {

@@ -9,24 +9,27 @@
 /*
  * domain - draws dims that meet a list of conditions, such as the `domain` of a contract.
  *
- * The dims are drawn one after the other, in random order. A condition in which all other dims have
- * values already narrows the values of the next dim: to an interval, to the multiples of a number
- * or to the divisors of a number. Within these limits, numbers are preferred at which kernels often
- * fail: the smallest and the largest, primes, neighbours of powers of two, of known values and of
- * divisors of known values. All conditions are tested at the end, since some cannot narrow a dim
- * (!=, for example); if one does not hold, all dims are drawn again.
+ * The dims are drawn one after the other, in random order. If all other dims of a condition have
+ * values, the condition narrows the values of the next dim: to an interval, to the multiples of a
+ * number or to the divisors of a number. Within these limits, numbers are preferred at which
+ * kernels often fail: the smallest and the largest, primes, and numbers at or next to powers of
+ * two, known values and divisors of known values. All conditions are tested at the end, since some
+ * cannot narrow a dim (!=, for example); if one does not hold, all dims are drawn again.
  *
  *	struct kl_domain_draw draw = { .condition = c, .ncondition = n, .ndim = 3, ... };
  *	err = kl_domain_draw(dim, &draw, &rng);
  */
 struct kl_domain_draw {
-	struct kl_expr *const *condition; /* truth values over the dims */
+	struct kl_expr *const *condition; /* expressions over the dims that must hold */
 	size_t ncondition;
 	size_t ndim;
-	/* known points of the domain, at least one; their values suggest others */
+	/* known points of the domain, at least one; their values suggest values to draw */
 	const int64_t (*known)[KL_MAX_DIMS];
 	size_t nknown;
-	/* smallest and largest value of each dim, besides the conditions; `least` 0: no limit */
+	/*
+	 * smallest and largest value of each dim, in addition to the conditions; `least` 0: no
+	 * such limit
+	 */
 	int64_t least[KL_MAX_DIMS], most[KL_MAX_DIMS];
 	double volume; /* largest product of all dims, where 0 counts as 1 */
 	/** Return true if a point that meets all conditions may be drawn; NULL: each may. */
@@ -34,11 +37,12 @@ struct kl_domain_draw {
 	const void *ctx;
 };
 
-/** Draw a point into `dim`. KL_ENO: no point was found; sets no message. */
+/** Draw a point into `dim`. Returns KL_ENO, without an error message, if no point was found. */
 int kl_domain_draw(int64_t *dim, const struct kl_domain_draw *draw, struct kl_rng *rng);
 
 /**
- * Return true if all conditions hold at `dim`. A condition that cannot be computed does not hold.
+ * Return true if all conditions hold at `dim`. A condition that cannot be computed (a division by
+ * zero, for example) does not hold.
  */
 bool kl_domain_has(struct kl_expr *const *condition, size_t ncondition, const int64_t *dim);
 
@@ -50,8 +54,9 @@ struct kl_domain_range {
 };
 
 /**
- * Narrow `range` by the conditions on dim `d`. `known[i]`: dim i has the value dim[i]. Of two
- * conditions joined by ||, one is chosen at random. Returns false if no value is left.
+ * Narrow `range` by the conditions on dim `d`. `known[i]` is true if dim i has a value, dim[i]. Of
+ * two conditions joined by || that are both still open, one is chosen at random to narrow by.
+ * Returns false if no value is left.
  */
 bool kl_domain_narrow(struct kl_domain_range *range, struct kl_expr *const *condition,
 		      size_t ncondition, size_t d, const int64_t *dim, const bool *known,

@@ -4,8 +4,8 @@
 #include "plan/expr_tree.h"
 #include "worker/pool/domain.h"
 
-#define LARGE ((int64_t)1 << 62) /* an end of an interval at or beyond this does not limit it */
-#define MAX_STEP 65536           /* larger steps are left to the final test */
+#define LARGE ((int64_t)1 << 62) /* an interval's end at or beyond ±LARGE is no limit */
+#define MAX_STEP 65536           /* larger steps are left to the final test of all conditions */
 
 struct narrowing {
 	struct kl_domain_range *range;
@@ -16,8 +16,8 @@ struct narrowing {
 };
 
 /*
- * Return true if the expression can be computed, since every dim in it has a value; *out is the
- * result.
+ * Return true if every dim in the expression has a value and the expression can be computed; *out
+ * is then its value.
  */
 static bool value_of(int64_t *out, const struct narrowing *narrowing, const struct kl_expr *expr)
 {
@@ -55,7 +55,7 @@ static __int128 ceil_div(__int128 value, __int128 by)
 	return -floor_div(-value, by);
 }
 
-/* The interval that the value of an expression must lie in; an end at ±LARGE is no limit. */
+/* The interval in which the value of an expression must lie; an end at ±LARGE is no limit. */
 struct interval {
 	int64_t lo, hi;
 };
@@ -84,8 +84,8 @@ static struct interval divided(struct interval in, int64_t by)
 
 /*
  * Return an interval that has every x for which x / `by` lies in `in`; `by` is positive. The
- * quotient is rounded towards zero, or upwards if `up`. Where the signs matter, the interval is too
- * wide, and the final test decides.
+ * quotient is rounded towards zero, or upwards if `up`. If `in` reaches to zero or below, the
+ * interval has some other x too: the final test of all conditions rejects them.
  */
 static struct interval multiplied(struct interval in, int64_t by, bool up)
 {
@@ -129,7 +129,7 @@ static void narrow_side(const struct narrowing *narrowing, const struct kl_expr 
 		if (!left_known && by > 0)
 			narrow_to(narrowing, open, multiplied(in, by, expr->op == KL_OP_CDIV));
 		break;
-	case KL_OP_MIN: /* limits the open side from above only if the known side is too large */
+	case KL_OP_MIN: /* if the known side is too large, the open side must be small enough */
 		narrow_to(narrowing, open, (struct interval){ in.lo, by > in.hi ? in.hi : LARGE });
 		break;
 	case KL_OP_MAX:
@@ -181,7 +181,7 @@ static void narrow_step(struct kl_domain_range *range, int64_t step, int64_t res
 	range->rest = value % lcm;
 }
 
-/* Narrow the range so that `expr`, a remainder, is `rest`. */
+/* Narrow the range so that the remainder `expr` has the value `rest`. */
 static void narrow_remainder(const struct narrowing *narrowing, const struct kl_expr *expr,
 			     int64_t rest)
 {
@@ -253,7 +253,8 @@ static void narrow_condition(const struct narrowing *narrowing, const struct kl_
 		narrow_condition(narrowing, expr->right);
 	} else if (expr->op == KL_OP_OR) {
 		/*
-		 * 2: the condition holds already; 1: narrow by its right side; 0: by its left side
+		 * set `value` to 2 if the condition holds already, to 1 to narrow by its right side
+		 * or to 0 to narrow by its left side
 		 */
 		if (value_of(&value, narrowing, expr->left))
 			value = value ? 2 : 1;

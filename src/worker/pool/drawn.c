@@ -16,21 +16,21 @@
  * members then take a few tenths of a second.
  */
 #define MEMBER_NS 2000000
-#define LEAST_VOLUME 4096.0 /* a product of dims that is allowed however slow the oracle is */
+#define LEAST_VOLUME 4096.0 /* product of dims that is allowed even if the oracles are slow */
 #define MOST_VOLUME ((double)(1 << 24))
-#define SMALLER 64 /* the volume of the smaller point of a pair is limited to 1/64 */
+#define SMALLER 64 /* ratio of the volume limits of the larger and the smaller point of a pair */
 #define LEAST_BYTES ((int64_t)1 << 20)
 #define MOST_BYTES ((int64_t)64 << 20) /* of all tensors together */
 #define LEAST_EXTENT 64
-#define LOOKS 32 /* points that are drawn to find a large one */
+#define LOOKS 32 /* most points to draw in search of a large one */
 
 /* -- limits --------------------------------------------------------------------- */
 
 /*
- * Return how many ns of oracle time a volume of 1 takes at most at the listed points; it differs,
- * since some oracles need more operations than the product of the dims. Besides the largest point,
- * only points count at which the oracles took much longer than the shortest time: in other calls
- * most of the time is overhead.
+ * Return the largest ratio, over the listed points, of the oracles' time in ns to the volume, the
+ * product of the dims. The ratios differ, since some oracles need more operations than the volume.
+ * A point other than the largest counts only if the oracles took much longer there than the
+ * shortest time at any point, which is subtracted: in shorter calls most of the time is overhead.
  */
 static double operation_ns(const struct kl_job *job, const struct kl_pool *pool)
 {
@@ -68,7 +68,10 @@ static double volume_limit(const struct kl_job *job, const struct kl_pool *pool)
 		most = own > most ? own : most;
 	}
 	volume = fmin(fmin(volume, MOST_VOLUME), most);
-	/* a domain can begin far above 1, so allow some more than its smallest listed point */
+	/*
+	 * even the smallest point of a domain can be large, so allow somewhat more than the
+	 * smallest listed point
+	 */
 	return fmax(fmax(volume, 4 * least), LEAST_VOLUME);
 }
 
@@ -95,7 +98,7 @@ static bool same_dims(const struct drawing *drawing, const int64_t *left, const 
 	return !memcmp(left, right, drawing->job->ndim * sizeof(*left));
 }
 
-/* Return true if a point of the domain is neither listed nor drawn yet, and not too large. */
+/* Return true if a point of the domain is not listed, not drawn yet, and not too large in bytes. */
 static bool is_new(const void *ctx, const int64_t *dim)
 {
 	const struct drawing *drawing = ctx;
@@ -163,7 +166,7 @@ static bool draw_once(struct drawing *drawing, double volume)
 }
 
 /*
- * Return the size of the smallest group of a noise rule at the point drawn last; 0: no such point.
+ * Return kl_tolerance_least_group() at the point drawn last; 0 if its shapes cannot be computed.
  */
 static size_t last_group(const struct drawing *drawing)
 {
@@ -176,8 +179,9 @@ static size_t last_group(const struct drawing *drawing)
 }
 
 /*
- * Draw the larger point of a pair: one with at least an eighth of the allowed volume and with
- * groups of at least `group` elements, or any other if none is found.
+ * Draw the larger point of a pair. It has at least an eighth of the allowed volume and groups of at
+ * least `group` elements; if no such point is found in LOOKS draws, the last one is taken. Returns
+ * false if no point can be drawn.
  */
 static bool draw_larger(struct drawing *drawing, size_t group)
 {
@@ -268,7 +272,7 @@ static int make_job(struct kl_drawn *out, const struct kl_job *job,
 	*out = (struct kl_drawn){ .job = *job };
 	out->job.point = kl_calloc(n + 1, sizeof(*out->job.point));
 	out->job.npoint = 0;
-	/* first of all, so that kl_drawn_release() never frees what the other job owns */
+	/* take references before anything can fail: kl_drawn_release() gives them up in any case */
 	for (size_t i = 0; i < job->nargs; i++)
 		json_incref(out->job.arg[i].fill);
 	out->job.exact = out->job.bands = NULL;

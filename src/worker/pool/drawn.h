@@ -9,8 +9,8 @@
  * drawn - makes a job whose points are drawn in the domain of another job.
  *
  * The points are drawn anew in each run, so that nobody can prepare a kernel for them. They come in
- * pairs, a larger point and a smaller one ("drawn0" and "drawn1", and so on). No drawn point is a
- * listed point.
+ * pairs, a larger point and a smaller one ("drawn0" and "drawn1", and so on). No drawn point is one
+ * that the contract lists.
  *
  * The size of the points is limited by the time of the oracle at the listed points, so that all
  * oracle calls at drawn points together take no more than a fraction of a second. Each dim, and the
@@ -19,13 +19,13 @@
 #define KL_DRAWN_POINTS 6
 
 struct kl_drawn {
-	/* a copy of the other job with its own points, fills and bands; borrows everything else */
+	/* a copy of the given job with new points, fills and bands; the rest is borrowed from it */
 	struct kl_job job;
 };
 
 /**
- * Make a job with points drawn under `key`: KL_DRAWN_POINTS, or fewer if no more can be found, even
- * none. `pool` is the pool of `job`; it has the cost of the oracle.
+ * Make a job with points drawn under `key`: KL_DRAWN_POINTS, or fewer (possibly none) if no more
+ * can be found. `pool` is the pool of `job`; it knows how long the oracles take.
  */
 int kl_drawn_make(struct kl_drawn *out, const struct kl_job *job, const struct kl_pool *pool,
 		  const struct kl_key *key);

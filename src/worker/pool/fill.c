@@ -233,7 +233,10 @@ static void apply_maps(const struct fill *fill, double *row, size_t n)
 			row[i] /= sqrt(sum);
 }
 
-/* Draw one row. `first`: it is the first row; fill `repeat` keeps it for all others. */
+/*
+ * Draw one row; `first` is true for the first row of the tensor. The fill `repeat` draws only this
+ * row and then leaves `row` as it is, so that all other rows are the same.
+ */
 static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, size_t n, bool first)
 {
 	switch (fill->kind) {
@@ -283,7 +286,7 @@ static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, s
 	apply_maps(fill, row, n);
 }
 
-/* Turn row `i` into a row of a lower triangle: 1 on the diagonal, zeros to the right of it. */
+/* Turn row `i` into a row of a lower triangle: 1 on the diagonal, zeros right of the diagonal. */
 static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, int axis, size_t i)
 {
 	for (size_t outer = spec->naxes - 1; outer-- > (size_t)axis + 1;)
@@ -295,8 +298,8 @@ static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, i
 }
 
 /*
- * Add the previous row `before` to this row, unless a new sum begins at it, and store the result in
- * both. A sum has `stretch` rows.
+ * Add `before`, the running sum up to the previous row, to row `i`, unless a new running sum begins
+ * at this row. Store the result in both. A running sum extends over `stretch` rows.
  */
 static void make_running(double *row, double *before, size_t n, const struct kl_fill_spec *spec,
 			 int64_t stretch, size_t i)
@@ -323,8 +326,8 @@ static bool fits_whole(const struct fill *fill, const struct kl_fill_spec *spec)
 }
 
 /*
- * Draw whole numbers without a detour over double. The low bytes of an int64_t are the narrower
- * integer (two's complement, little-endian).
+ * Draw whole numbers without converting them to double. To store a number in a narrower integer
+ * type, copy the low bytes of its int64_t (two's complement, little-endian).
  */
 static void draw_whole(char *out, const struct fill *fill, enum kl_dtype dtype, size_t n,
 		       struct kl_rng *rng)
@@ -347,8 +350,8 @@ struct drawing {
 };
 
 /*
- * Start the random stream of a block. Each block has its own, so that blocks can be drawn in
- * parallel.
+ * Start the random stream of the block that begins at `row`. Each block has a stream of its own, so
+ * that blocks can be drawn in parallel.
  */
 static void block_stream(struct kl_rng *rng, const struct drawing *drawing, size_t row)
 {
@@ -429,7 +432,7 @@ enum kl_fill_grain kl_fill_grain(const json_t *fill)
 
 /*
  * Return the fill that a band ("exact3" of job->exact, "band1" of job->bands) sets for argument
- * `name`; NULL: it sets no fill.
+ * `name`; NULL: the band sets no fill for this argument.
  */
 static const json_t *band_fill(const struct kl_job *job, const char *band, const char *name)
 {

@@ -23,12 +23,12 @@ struct kl_fill_spec {
 	size_t naxes;
 	const char *point; /* id of the point: the bound of fill `index` can depend on it */
 	struct kl_key key;
-	double factor; /* by which a scale band multiplies values; otherwise 1 */
+	double factor; /* factor by which a scale band multiplies values; 1 for other bands */
 };
 
 /**
- * Generate a tensor; `out` must have room for every element. KL_EINVALID: the fill is not
- * canonical; the message says why.
+ * Generate a tensor; `out` must have room for every element. Returns KL_EINVALID if the fill is not
+ * canonical; the error message says why.
  */
 int kl_fill_make(void *out, const struct kl_fill_spec *spec);
 

@@ -7,8 +7,8 @@
 #include "worker/compare/graded.h"
 #include "worker/pool/fill.h"
 
-#define SORT_ELEMENTS ((int64_t)4 << 20) /* larger tensors are not sorted */
-#define TRIES 5                          /* attempts at a member of a band that scales */
+#define SORT_ELEMENTS ((int64_t)4 << 20) /* larger tensors are not rearranged */
+#define TRIES 5                          /* most attempts at a member of a band that scales */
 #define LEAST_ROW 4                      /* shorter rows are not rearranged */
 
 static const char *const names[] = {
@@ -81,7 +81,8 @@ static bool can_rearrange(const struct kl_job_arg *arg, const struct kl_point *p
 }
 
 /*
- * Return true if a rule orders the values of this input, since it cannot tell where a NaN belongs.
+ * Return true if a rule `multiset` orders the values of this input. Such a rule cannot tell where a
+ * NaN belongs.
  */
 static bool is_ordered(const struct kl_job *job, size_t arg)
 {
@@ -92,8 +93,8 @@ static bool is_ordered(const struct kl_job *job, size_t arg)
 }
 
 /*
- * Return true if an output, other than the indices of a rule multiset, holds whole numbers: these
- * cannot express NaN or infinity.
+ * Return true if an output, other than the indices of a rule `multiset`, holds whole numbers: whole
+ * numbers cannot express NaN or infinity.
  */
 static bool has_integers(const struct kl_job *job)
 {

@@ -18,18 +18,18 @@
 /* How a member's band changes its arguments. */
 struct change {
 	enum kl_further further;
-	size_t dim;                /* graded: the dim */
+	size_t dim;                /* graded: the dim along which slices differ */
 	bool touched[KL_MAX_ARGS]; /* the arguments that the band changes */
 	size_t ntouched;
-	double share; /* large, small: how far to scale; 1: to the end of the type's range */
-	int steps;    /* graded: scale slices by this many 34ths less than possible */
-	bool partner; /* denormal: scale the other inputs up */
+	double share;         /* large, small: share of the possible exponent by which to scale */
+	int steps;            /* graded: number of 34ths of the possible exponent to leave out */
+	bool partner;         /* denormal: scale the other inputs up */
 	struct kl_key slices; /* graded: key under which the large slices are chosen */
 };
 
 /*
- * For each band, the largest power of two by which to scale ordinary numbers of a type, so that
- * sums of them do not overflow.
+ * For each band, the exponent of the largest power of two by which ordinary numbers of a type are
+ * scaled. Sums of the scaled numbers do not overflow.
  */
 struct reach {
 	int scale, graded, wide, denormal, partner;
@@ -97,7 +97,7 @@ static void choose_arguments(struct change *change, struct kl_rng *rng)
 static void choose_change(struct change *change, const struct kl_job *job,
 			  const struct kl_member *member, const struct kl_key *key)
 {
-	/* other keys are derived from names of arguments, which have no space */
+	/* a label with a space: other keys are derived from names of arguments, without spaces */
 	struct kl_key own = kl_key_derive(key, "the change");
 	struct kl_rng rng;
 
@@ -110,7 +110,10 @@ static void choose_change(struct change *change, const struct kl_job *job,
 	}
 	kl_rng_key(&rng, &own, 0);
 	choose_arguments(change, &rng);
-	/* mostly as far as possible, to find a kernel whatever its limit is */
+	/*
+	 * mostly scale as far as possible: this finds every kernel that fails beyond some limit,
+	 * whatever the limit is
+	 */
 	change->share = kl_rng_below(&rng, 4) ? 1 : 0.25 + 0.75 * kl_rng_uniform(&rng);
 	change->steps = (int)kl_rng_below(&rng, 20);
 	change->partner = kl_rng_below(&rng, 2);
@@ -215,7 +218,8 @@ static void change_row(const struct drawing *drawing, struct kl_rng *rng, double
 }
 
 /*
- * Change rows [from, to). Each part has its own random numbers, so that parts can run in parallel.
+ * Change rows [from, to), one part of the tensor. Each part has a random stream of its own, so that
+ * parts can run in parallel.
  */
 static void change_part(void *ctx, size_t from, size_t to)
 {
@@ -284,8 +288,8 @@ static void change_tensor(struct drawing *drawing, const struct kl_point *pt, si
 }
 
 /*
- * Return true if an input is scaled up because another is denormal, so that products are ordinary
- * numbers.
+ * Return true if an input is scaled up because another input is denormal, so that products of both
+ * are ordinary numbers.
  */
 static bool is_partner(const struct change *change, const struct kl_job *job,
 		       const struct kl_point *pt, size_t arg)

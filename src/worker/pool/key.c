@@ -53,7 +53,7 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *point)
 	return object;
 }
 
-/* The pool depends on the rules because they decide whether a twin differs enough. */
+/* Return the key of a rule. The pool depends on rules: they decide if a twin differs enough. */
 static json_t *rule_key(const struct kl_rule *rule)
 {
 	const double number[] = { rule->max, rule->rms, rule->ulps, rule->acc, rule->tol };
@@ -94,7 +94,7 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 	kl_json_set(object, "args", args);
 	kl_json_set(object, "points", points);
 	kl_json_set(object, "rules", rules);
-	/* further bands depend on these */
+	/* further bands (further.h) depend on which values the contract calls undefined */
 	for (size_t i = 0; i < KL_VALUES && job->further; i++)
 		json_array_append_new(values, json_boolean(job->values.undefined[i]));
 	kl_json_set(object, "values", values);
@@ -117,7 +117,8 @@ static bool same_file(const char *left, const char *right)
 }
 
 /*
- * Compare the keys as canonical text: a key that was written and read back can have lost digits.
+ * Return true if the keys have the same canonical text. `kept` was written and read back, so that
+ * its numbers can have lost digits; as text, both have the same digits.
  */
 static bool same_key(const json_t *kept, const json_t *key)
 {

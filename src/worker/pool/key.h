@@ -15,12 +15,15 @@
 
 /** Return the parts of a job that its pool depends on; the caller owns the object. */
 json_t *kl_poolkey_of(const struct kl_job *job);
-/* The other values in the index; they need not be secret. */
+/* The values in the index besides the key and the seed; they need not be secret. */
 struct kl_poolindex {
 	uint64_t choice; /* argument of kl_members_plan() */
 	int64_t *cost;   /* for each point of the job: kl_poolbuild.cost */
 };
-/** Return true if the directory has the pool that `job` needs; only then *index is filled in. */
+/**
+ * Return true if the directory has the pool that `job` needs; `key` is kl_poolkey_of() of the job.
+ * *index is filled in only then.
+ */
 bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
 		      struct kl_poolindex *index);
 /** Remove the index, if there is one. Call it before building. */

@@ -98,7 +98,7 @@ static void take_part(char *base, const struct kl_poolfile *layout, const struct
 				    layout->bytes[i][part]);
 }
 
-/* Run the oracle on absolute inputs, which bounds the error that cancellation can cause. */
+/* Run the oracle on |inputs|: its answer bounds the error that cancellation can cause. */
 static int run_absolute(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 			const struct kl_member *member, struct kl_oracles *oracles)
 {
@@ -146,8 +146,8 @@ static int ask_oracle(char *base, const struct kl_poolfile *layout, const struct
 }
 
 /*
- * Compute the truth of the inputs in `base` and check it. The other answers are left to
- * ask_honest(), since they are needed only for inputs that are kept.
+ * Compute the truth for the inputs in `base` and check it. The honest answer and the answer for
+ * |inputs| are left to ask_honest(), since they are needed only for inputs that are kept.
  */
 static int ask_truth(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		     const struct kl_member *member, struct kl_oracles *oracles)
@@ -186,7 +186,7 @@ int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *me
 
 /* -- further bands -------------------------------------------------------- */
 
-/* Return true if every answer of the oracle lies within the range of its output's type. */
+/* Return true if the truth of every float output lies within the range of the output's dtype. */
 static bool within_range(const struct kl_job *job, const struct kl_member *member)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
@@ -220,7 +220,8 @@ static int honest_passes(const struct kl_job *job, const struct kl_member *membe
 }
 
 /*
- * Make one attempt. Returns 1 if the member can be used, 0 if not. KL_ECANNOT: the oracle failed.
+ * Make one attempt at a member of a further band. Returns 1 if the member can be used, 0 if not, or
+ * an error; KL_ECANNOT: the oracle failed.
  */
 static int try_further(char *base, const struct kl_poolfile *layout, const struct kl_job *job,
 		       const struct kl_member *member, const struct kl_key *key,
@@ -269,7 +270,7 @@ int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_me
 	if (err != KL_ECANNOT)
 		return err < 0 ? err : 0;
 	/*
-	 * the oracle failed on these values, so no kernel can be judged with them; its process died
+	 * the oracle failed on these values and its process died: no kernel can be judged with them
 	 */
 	kl_error_clear();
 	return restart_oracles(oracles, job, member->point);
@@ -301,8 +302,8 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 		if (err < 0 || !changed || (err = kl_twin_apart(job, original, &twin)) <= 0)
 			continue;
 		/*
-		 * the rules must reject the answer to each input as an answer to the other, since a
-		 * kernel may be called with either first and keep that answer
+		 * the rules must reject the answer to each of the two inputs as an answer to the
+		 * other, since a kernel may be called with either first and keep its answer
 		 */
 		err = ask_honest(base, &layout, job, member, oracles);
 		if (err == 0)

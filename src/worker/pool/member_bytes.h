@@ -11,13 +11,14 @@
  */
 
 /*
- * The oracles at one point. `abs` computes the truth of absolute inputs for the rule elementwise
- * (NULL: there is no such rule). It has its own child, because its scalars are absolute values too.
+ * The oracles at one point, each in a process of its own. `abs` computes the truth for the absolute
+ * values of the inputs, for the rule `elementwise`; NULL: the job has no such rule. It cannot share
+ * the process of `truth`, because its scalars are absolute values too.
  */
 struct kl_oracles {
 	struct kl_subject *truth, *honest, *abs;
 	struct kl_job abs_job;
-	int64_t ns[2]; /* lowest time of a call in float and in double; 0: no call yet */
+	int64_t ns[2]; /* lowest time of a call of `honest` and of `truth`; 0: no call yet */
 };
 
 int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
@@ -26,22 +27,23 @@ void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
  * Make a member's inputs and answers in `base`, zeroed memory of the size of its file; `key` is the
- * key of this member. KL_ECANNOT: an oracle fails, or its answer is not finite.
+ * key of this member. Returns KL_ECANNOT if an oracle fails or gives an answer that is not finite
+ * to finite inputs.
  */
 int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member,
 		const struct kl_key *key, struct kl_oracles *oracles);
 /**
- * Do the same for a twin of `original`, whose pointers must be set. *made is false if none of the
- * changes in twin.h makes the answers differ enough.
+ * Make a twin of `original` in `base` in the same way; the pointers of `original` must be set.
+ * *made is false if none of the changes in twin.h makes the answers differ enough.
  */
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *member,
 		     const struct kl_member *original, const struct kl_key *key,
 		     struct kl_oracles *oracles, bool *made);
 
 /**
- * Do the same for a member of a further band (further.h). *made is false if no attempt gives inputs
- * that a kernel can be judged with: the oracle fails or overflows, its answer in float uses more
- * than half of the tolerance, or too few elements decide the tolerance.
+ * Make a member of a further band (further.h) in `base` in the same way. *made is false if no
+ * attempt gives inputs with which a kernel can be judged: the oracle fails or overflows, its answer
+ * in float uses more than half of the tolerance, or the tolerance depends on too few elements.
  */
 int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_member *member,
 			const struct kl_key *key, struct kl_oracles *oracles, bool *made);

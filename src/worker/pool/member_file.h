@@ -6,8 +6,8 @@
 
 /*
  * member_file - defines the layout of a member's file: for each argument its input, truth, honest
- * answer and absolute sums, one after the other, each starting on a cache line. The layout depends
- * only on job and member.
+ * answer and answer for |inputs|, one after the other, each starting on a cache line. The layout
+ * depends only on job and member.
  */
 enum kl_poolpart { KL_PART_INPUT, KL_PART_TRUTH, KL_PART_HONEST, KL_PART_ABSUM, KL_PARTS };
 
@@ -19,7 +19,10 @@ struct kl_poolfile {
 
 void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member);
-/** Set the member's pointers into `base`, the bytes of its file, except its tolerance. */
+/**
+ * Set the member's input, truth, honest and absum to point into `base`, the bytes of its file; they
+ * are NULL where there is none.
+ */
 void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layout,
 		       const struct kl_job *job, const char *base);
 /** Return true if a rule `elementwise` judges this argument. */

@@ -9,20 +9,21 @@
 #include "worker/pool/further.h"
 
 /*
- * The honest reference's error over a handful of elements is sometimes small by luck, and then too
- * strict a measure for other kernels. If groups have fewer than SPARE_GROUP elements, noise and
- * other bands, except exact ones, are drawn SPARES more times, only to compute tolerances; these
- * draws are numbered from SPARE on.
+ * The honest reference's error over a handful of elements is sometimes small by luck, and is then
+ * too strict a measure for other kernels. So if groups have fewer than SPARE_GROUP elements, each
+ * band is drawn SPARES more times, only to compute tolerances; these spare draws are numbered from
+ * SPARE on. Exact bands, twins and further bands have no spare draws.
  */
 #define SPARE 1000
 #define SPARES 15
 #define SPARE_GROUP 32
-#define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw fewer */
+#define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw SPARES / 5 */
 /* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
 /*
- * Number of further bands of a point in a live session, chosen at random. The larger point of each
- * drawn pair has FURTHER_DRAWN, so that the drawn points together have all further bands.
+ * Numbers of further bands (further.h), chosen at random, of a point in a live session. The larger
+ * point of each drawn pair has FURTHER_DRAWN of them if its groups are large enough, so that all
+ * drawn points together have every further band; any other point has FURTHER.
  */
 #define FURTHER 2
 #define FURTHER_DRAWN 7
@@ -128,7 +129,10 @@ static size_t count_band(const struct members *members, const struct kl_job *job
 	return count;
 }
 
-/* Move bands that few points have to the front, so that each band is planned at some point. */
+/*
+ * Move the bands that are planned at the fewest points so far to the front, so that each band is
+ * planned at some point.
+ */
 static void rarest_first(const struct members *members, const struct kl_job *job, char band[][32],
 			 size_t n)
 {
@@ -145,8 +149,8 @@ static void rarest_first(const struct members *members, const struct kl_job *job
 }
 
 /*
- * Plan further bands: a few, chosen at random, or all in a replay. No further band is planned at a
- * point with spare draws: its groups are too small to judge it.
+ * Plan the further bands of a point: a few, chosen at random, or all in a replay. No further band
+ * is planned at a point with spare draws: the groups there are too small to judge answers to it.
  */
 static void plan_further(struct members *members, const struct kl_job *job,
 			 const struct kl_point *pt)

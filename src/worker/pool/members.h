@@ -10,8 +10,8 @@
  */
 
 /**
- * Plan the members of a job's pool; the caller frees *out. `choice` is a random number by which
- * some of them are chosen; 0: plan all that could be chosen, for a replay.
+ * Plan the members of a job's pool; the caller frees *out. `choice` seeds the choice of those
+ * members that are chosen at random; 0: plan all that could be chosen, for a replay.
  */
 void kl_members_plan(struct kl_member **out, size_t *n, const struct kl_job *job, uint64_t choice);
 
@@ -22,11 +22,13 @@ void kl_members_plan_timed(struct kl_member **out, size_t *n, const struct kl_jo
 /** Return true if the groups at this point are so small that its bands get spare draws. */
 bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt);
 /**
- * Return true for a spare draw: it only serves to compute tolerances, no kernel is called with it.
+ * Return true if the member is a spare draw: it is used only to compute tolerances, and no kernel
+ * is called with it.
  */
 bool kl_members_is_spare(const struct kl_member *member);
 /**
- * Return true if `spare` is a spare draw of the member's band; for a twin, of its original's band.
+ * Return true if `spare` is a spare draw of the member's point and band; for a twin, of the band of
+ * its original.
  */
 bool kl_members_spare_of(const struct kl_member *spare, const struct kl_member *member);
 

@@ -19,8 +19,8 @@
 
 struct slot {
 	void *at;   /* the mapped file */
-	size_t len; /* of the file, in bytes */
-	bool none;  /* the file is empty: the twin or further member could not be made */
+	size_t len; /* bytes of the file */
+	bool none;  /* the file is empty: a twin or member of a further band could not be made */
 };
 
 struct kl_pool {
@@ -102,7 +102,7 @@ static int map_all(struct kl_pool *pool)
 	return err;
 }
 
-/* Drop the members that could not be made and the spare draws, which only serve tolerances. */
+/* Drop the members that could not be made, and the spare draws: tolerances are computed by now. */
 static void drop_hidden(struct kl_pool *pool)
 {
 	size_t n = 0;
@@ -118,7 +118,7 @@ static void drop_hidden(struct kl_pool *pool)
 	pool->n = n;
 }
 
-/* Widen the member's tolerances by the spare draws of its band. */
+/* Merge the tolerances of the spare draws of the member's band into the member's tolerances. */
 static int widen_tolerances(struct kl_pool *pool, size_t member)
 {
 	const struct kl_job *job = pool->job;
@@ -209,7 +209,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	bool fresh;
 	int err = make_dir(job->pool);
 
-	/* another worker of the same operation may be building it right now */
+	/* another worker of the same operation may be building this pool right now */
 	if (err == 0)
 		err = kl_lock_take(&lock, lock_path, -1);
 	if (err < 0)
@@ -374,7 +374,7 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
 
 /* -- fresh draws ------------------------------------------------------------ */
 
-/* Merge into the tolerances of small groups those of the job's pool. */
+/* Merge the tolerances of `like`, the job's pool, into those of `pool` at points with spares. */
 static void widen_fresh(struct kl_pool *pool, const struct kl_pool *like)
 {
 	const struct kl_job *job = pool->job;

@@ -31,14 +31,14 @@
 
 struct kl_pool;
 /**
- * Open or build the pool; it borrows `job`. KL_ECANNOT: the oracle faults, hangs, or gives an
- * answer that is not finite to finite inputs; the message has the details.
+ * Open or build the pool; the pool borrows `job`. Returns KL_ECANNOT if the oracle faults, hangs,
+ * or gives an answer that is not finite to finite inputs; the error message has the details.
  */
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
 void kl_pool_free(struct kl_pool *pool);
 KL_DEFINE_CLEANUP(struct kl_pool *, kl_pool_free)
 size_t kl_pool_size(const struct kl_pool *pool);
-/** Return member `i`. The members are an array, so the next ones can be reached from it. */
+/** Return member `i`. All members are one array: the next member follows in memory. */
 const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i);
 /**
  * List up to `max` noise members of a point in *out and return their number. A performance point
@@ -50,23 +50,24 @@ size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
 const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl_point *pt);
 
 /**
- * Return the lowest time in ns of a call of each oracle at a point, added up, as measured when the
- * pool was built; 0: unknown.
+ * Return the sum of the lowest times in ns that the oracle in double and the oracle in float took
+ * for a call at a point when the pool was built; 0: unknown.
  */
 int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
 
-/** Build a pool for this process alone: its files do not stay on disk, no other pool is changed. */
+/**
+ * Build a pool for this process alone: its files do not stay on disk, and no other pool is changed.
+ */
 int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job);
 /**
- * Build a pool that has only the given member of the job's pool (and the original, if it is a
- * twin), drawn as in a replay with job->seed. Its files do not stay on disk, no other pool is
- * changed.
+ * Build a pool that has only member `of` of the job's pool (and the original, if `of` is a twin),
+ * drawn as in a replay with job->seed. Its files do not stay on disk, and no other pool is changed.
  */
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of);
 /**
  * Build a pool of `draws` noise draws at every performance point, under a key of its own, for this
- * process alone: its files do not stay on disk. Tolerances of small groups are widened by those
- * of `like`, the job's pool.
+ * process alone: its files do not stay on disk. The tolerances of `like`, the job's pool, are
+ * merged into those of small groups (kl_tolerance_merge()).
  */
 int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
 		       size_t draws);

@@ -10,8 +10,8 @@
 #include "worker/pool/answer.h"
 #include "worker/pool/fill.h"
 
-#define SINGLE 4 /* attempts that change one part of each input; later ones change shares */
-#define LOOKS 32 /* random parts tried until the redrawn values differ */
+#define SINGLE 4 /* attempts that change one part of each input; later ones change a share */
+#define LOOKS 32 /* most random parts to try until one has redrawn values that differ */
 
 /* the share of the parts that each later attempt changes, in 1/64 */
 static const unsigned share[KL_TWIN_TRIES - SINGLE] = { 1, 8, 64 };
@@ -63,7 +63,8 @@ static size_t take_part(struct part *part, size_t i)
 }
 
 /*
- * Replace one random part whose redrawn values differ. Returns how many elements it has; 0: none.
+ * Replace one random part whose redrawn values differ. Returns the number of its elements; 0: no
+ * such part was found.
  */
 static size_t take_one(struct part *part, struct kl_rng *rng)
 {
@@ -76,7 +77,8 @@ static size_t take_one(struct part *part, struct kl_rng *rng)
 
 /*
  * Replace each part with a probability of of_64/64. If there are at least 3 parts, keep the first
- * and the last, by which most kernels would recognize an input.
+ * and the last: most kernels that keep answers would recognize an input by them. Returns the number
+ * of elements in the parts that now differ.
  */
 static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 {
@@ -98,7 +100,7 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 
 	snprintf(label, sizeof(label), "attempt %d", try);
 	own = kl_key_derive(key, label);
-	/* other keys are derived from names of arguments, which have no space */
+	/* a label with a space: other keys are derived from names of arguments, without spaces */
 	places = kl_key_derive(&own, "the places");
 	kl_rng_key(&rng, &places, 0);
 	*changed = 0;

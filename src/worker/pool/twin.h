@@ -19,13 +19,13 @@
  *		kl_twin_draw(input, &changed, job, m, &key, t) ... run the oracle ... kl_twin_apart()
  */
 /*
- * Attempts 0 to 3 change one part of each input. The later ones change 1/64, 1/8 and all of its
- * parts, except the first and the last.
+ * Attempts 0 to 3 change one part (element, row or tensor) of each input. The later attempts change
+ * 1/64, 1/8 and all of its parts, except the first and the last part.
  */
 #define KL_TWIN_TRIES 7
 
 /**
- * Draw the inputs of attempt `try` into the buffers `input[arg]`. *changed is set to the number of
+ * Draw the inputs of attempt `try` into the buffers `input[arg]`. Sets *changed to the number of
  * elements in the parts that differ from `member`; 0: this attempt changes nothing.
  */
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
