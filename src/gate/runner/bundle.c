@@ -115,7 +115,10 @@ static json_t *make_platform(const struct kl_place *place)
 	return out;
 }
 
-/* Make the manifest's entry of a job: all that the worker is told. Its digest names the job. */
+/*
+ * Make the manifest's entry of a job: all that the worker is told. The entry's digest names the
+ * job.
+ */
 static json_t *make_entry(const struct kl_bundle_job *job, const char *doc)
 {
 	const struct kl_event *event = job->event;

@@ -22,7 +22,7 @@ int kl_pending_put(struct kl_repo *repo, json_t *record);
 /** Read a record. KL_ENOTFOUND: this clone sent no such job. KL_EINVALID: the record is damaged. */
 int kl_pending_get(json_t **record, struct kl_repo *repo, const char *digest);
 
-/** True if `digest` is 64 lower-case hex digits. */
+/** Return true if `digest` is 64 lower-case hex digits. */
 bool kl_pending_digest_ok(const char *digest);
 
 #endif

@@ -171,7 +171,7 @@ static int check_seal(json_t *line)
 		       0;
 }
 
-/* True for the form "2026-11-20T10:00:00Z". */
+/* Return true if the text has the form "2026-11-20T10:00:00Z". */
 static bool time_ok(const char *text)
 {
 	static const char pattern[] = "dddd-dd-ddTdd:dd:ddZ";
@@ -216,7 +216,7 @@ static int check_line(const json_t *line, const struct kl_event *draft, const js
 	return 0;
 }
 
-/* True if the job ran host code that must be confined. */
+/* Return true if the job ran host code that must be confined. */
 static bool is_walled(const struct kl_event *draft)
 {
 	return kl_backend_is_walled(&kl_backends, draft->place.id, draft->tier);
@@ -234,8 +234,8 @@ static int64_t *weights_of(const json_t *record, size_t *n)
 }
 
 /*
- * Turn a result into a judgement, as kl_gate_judge() does for a local one, with the record of the
- * job in place of the session. Takes ownership of the draft.
+ * Turn a result into a judgement, as kl_gate_judge() does for a local result, with the record of
+ * the job in place of the session. Takes ownership of the draft.
  */
 static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *record,
 					 const json_t *line, json_t *result, const char *signer)
@@ -320,7 +320,7 @@ static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *reco
 
 /*
  * Cache an event. A cached fail is kept even if a later result passes, because the kernel has given
- * a wrong answer once. *again: this event was in the cache already.
+ * a wrong answer once. Sets *again to true if this event was in the cache already.
  */
 static int keep_event(bool *again, struct intake *in, const json_t *record,
 		      const struct kl_event *event)
@@ -352,8 +352,9 @@ static void report_line(struct intake *in, size_t number, const char *job, const
 }
 
 /*
- * Store the reason why the first refused result was refused. Until a result is refused, it is the
- * reason why the worker could not judge the first of the jobs that it could not judge.
+ * Store the last error in out->why, unless a reason is already there that takes precedence. Thus
+ * `why` becomes the reason of the first refused result or, if no result is refused, of the first
+ * job that the worker could not judge.
  */
 static void keep_reason(struct kl_results *out, bool refused)
 {

@@ -27,8 +27,9 @@ struct kl_results {
 void kl_results_release(struct kl_results *results);
 
 /**
- * Check and import results. KL_EINVALID: at least one was refused. The message has the number of
- * refused results and the reason of the first; the results that were not refused are imported.
+ * Check and import results. KL_EINVALID: at least one result was refused. The message has the
+ * number of refused results and the reason why the first was refused; the results that were not
+ * refused are imported.
  */
 int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *text, size_t len);
 /** Read results from a file, then check and import them; path "-": standard input. */

@@ -83,7 +83,10 @@ static int exit_error(const struct kl_proc_result *res, struct kl_buf *err_text)
 
 /* --- local ----------------------------------------------------------------- */
 
-/* Set up an environment that has only those of the user's variables that the device needs. */
+/*
+ * Set up a clean environment: a fixed PATH and locale, directories of the job, and those of the
+ * user's variables that the device needs.
+ */
 static void clean_environment(struct kl_strvec *env, const struct kl_runner_work *work)
 {
 	kl_strvec_push(env, "PATH=/usr/bin:/bin");

@@ -39,21 +39,22 @@ struct kl_runner_work {
 /* A bundle of jobs to send. */
 struct kl_runner_load {
 	const struct kl_buf *bundle;
-	const char *worker; /* path of klineage-worker on the host; NULL: it is in PATH there */
-	bool talk;          /* show the worker's progress on our stderr */
+	/* path of klineage-worker on the host; NULL: it is in PATH on the host */
+	const char *worker;
+	bool talk; /* show the worker's progress on our stderr */
 };
 
 struct kl_runner_way {
 	const char *name;
 	int (*check)(const char *arg); /* check the argument; NULL: this kind takes none */
 	/**
-	 * Run one job. KL_ECANNOT: the worker could not run; the message has its output. NULL: jobs
-	 * are collected in a bundle.
+	 * Run one job. KL_ECANNOT: the worker could not run; the message has its output. `run`
+	 * NULL: jobs are collected in a bundle instead.
 	 */
 	int (*run)(json_t **result, const struct kl_runner_work *work);
 	/**
 	 * Send a bundle and read its results. KL_ECANNOT: the connection or the worker failed;
-	 * `results` has the output received until then. NULL: the user carries the bundle.
+	 * `results` has the output received until then. `carry` NULL: the user carries the bundle.
 	 */
 	int (*carry)(struct kl_buf *results, const struct kl_runner *runner,
 		     const struct kl_runner_load *load);
@@ -70,14 +71,14 @@ struct kl_runner {
 int kl_runner_parse(struct kl_runner *out, const char *name);
 
 /**
- * Check that a document is a result (klineage.result/1) with a known status. KL_EINVALID: it is
- * not. The output of a worker is untrusted input.
+ * Check that a document is a result (klineage.result/1) with a known status. KL_EINVALID: the
+ * document is something else. The output of a worker is untrusted input.
  */
 int kl_runner_check(const json_t *result);
 
 /**
- * True if the status is "cannot" and the result names no device: the worker found no device that
- * the job's code can run on.
+ * Return true if the status is "cannot" and the result names no device: the worker found no device
+ * that the job's code can run on.
  */
 bool kl_runner_lacks_device(const json_t *result);
 
@@ -88,7 +89,7 @@ bool kl_runner_lacks_device(const json_t *result);
  */
 int kl_runner_check_wall(const json_t *result);
 
-/** True if `path` has only characters that no remote shell treats specially. */
+/** Return true if `path` has only characters that no remote shell treats specially. */
 bool kl_runner_program_ok(const char *path);
 
 #endif

@@ -15,12 +15,13 @@ struct kl_bundle; /* gate/runner/bundle.h */
 
 /* The outcome of sending a bundle. */
 struct kl_transfer {
-	bool waiting;             /* the user must take `file` to a worker */
-	char *file, *digest;      /* path of the file, NULL without one; name of the bundle */
+	bool waiting; /* the user must take `file` to a worker */
+	/* path of the file, NULL: none was written; digest that names the bundle */
+	char *file, *digest;
 	size_t jobs;              /* number of jobs in the bundle */
 	char *command;            /* the command to run where the worker is; NULL without `file` */
 	size_t imported, refused; /* results that were received over ssh */
-	/* why the worker could not judge the first such job; NULL: it judged every job */
+	/* why the worker could not judge a job (the first such job); NULL: it judged all jobs */
 	char *why;
 };
 void kl_transfer_release(struct kl_transfer *sent);
