@@ -69,7 +69,7 @@ int kl_gpu_baseline_library(void **out, const char *const *names)
 		for (size_t i = 0; names[i]; i++) {
 			KL_AUTO(kl_freep) char *path = kl_asprintf("%.*s/%s", (int)n, at, names[i]);
 
-			/* a relative directory would depend on the current directory */
+			/* skip a relative directory, which would depend on the current directory */
 			if (*at == '/' && (*out = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
 				return 0;
 		}

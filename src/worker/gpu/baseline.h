@@ -21,8 +21,8 @@
  *				not causal, scale 1/sqrt(D)
  *
  * The inputs above are the contract's `in` tensors in their order, the outputs its `out` tensors.
- * If they do not fit, or the library is missing or refuses them, the result is KL_ECANNOT with the
- * reason, and the comparison is left out.
+ * If the tensors do not fit the baseline, or if the library is missing or refuses the tensors, the
+ * result is KL_ECANNOT with the reason, and the comparison with the baseline is left out.
  *
  * Libraries are searched in the directories of $KLINEAGE_CUDA_LIBRARIES (separated by colons), then
  * by the dynamic loader. The algorithm is chosen when the baseline is opened, by measurement or by
@@ -67,7 +67,7 @@ int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_basel
 void kl_gpu_baseline_free(struct kl_gpu_baseline *baseline);
 KL_DEFINE_CLEANUP(struct kl_gpu_baseline *, kl_gpu_baseline_free)
 
-/* -- used only by the files that implement a baseline ------------------------- */
+/* -- for files that implement a baseline, or open another library of CUDA ------- */
 
 int kl_gpu_baseline_cublas(struct kl_gpu_baseline *baseline,
 			   const struct kl_gpu_baseline_spec *spec, const uint64_t *at);
@@ -76,7 +76,7 @@ int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *baseline,
 int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *baseline, const struct kl_gpu_baseline_spec *spec,
 			 const uint64_t *at);
 
-/** Open the first library of `names` (NULL-terminated) that is found. KL_ECANNOT: none was. */
+/** Open the first library of `names` (NULL-terminated) that is found. KL_ECANNOT: none is found. */
 int kl_gpu_baseline_library(void **out, const char *const *names);
 struct kl_gpu_symbol {
 	void **f;
@@ -85,11 +85,14 @@ struct kl_gpu_symbol {
 /** Look up `n` symbols in `lib`. KL_ECANNOT: the library lacks one; the message names it. */
 int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_t n);
 /**
- * Return the index of the n-th `in` argument (counted from 0), or with `out` of the n-th `out`
- * argument. -1: there is none, or it does not have `naxes` axes.
+ * Return the index of the n-th (counted from 0) argument of kind `out` if `out` is set, else of
+ * kind `in`. -1: there is no such argument, or it does not have `naxes` axes.
  */
 int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *spec, bool out, int n, int naxes);
-/** Allocate device memory that is freed only with the context. Returns 0 if memory runs out. */
+/**
+ * Allocate device memory and return its address; 0: out of memory. The memory is freed only with
+ * the context.
+ */
 uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *device, uint64_t bytes);
 
 #endif

@@ -25,11 +25,12 @@ enum {
 enum { CROSS_CORRELATION = 1 };
 enum { UID_X = 1, UID_W, UID_Y };
 
-/* An NCHW baseline keeps NCHW copies of at most this many sets. */
+/* Most sets of tensors of which baseline cudnn.conv2d-nchw keeps copies in NCHW. */
 #define MAX_COPIES 64
 
 struct copy {
-	uint64_t x, own_x, own_w, own_y; /* x: the caller's address, which identifies the set */
+	/* x: address of x in the set, which identifies the set; own_*: addresses of the copies */
+	uint64_t x, own_x, own_w, own_y;
 };
 
 struct conv {
@@ -45,7 +46,7 @@ struct conv {
 	int (*transform)(void *handle, const void *alpha, void *ad, const void *a, const void *beta,
 			 void *bd, void *b);
 	void *handle;
-	void *desc[3][2]; /* of x, w and y: in the contract's layout, in NCHW */
+	void *desc[3][2]; /* of x, w, y: [0] in the contract's layout, [1] in NCHW */
 	struct copy copy[MAX_COPIES];
 	size_t ncopy;
 };

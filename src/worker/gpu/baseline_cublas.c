@@ -10,7 +10,7 @@
 /* Values of cuBLAS's binary interface. */
 enum { OP_N = 0, OP_T = 1, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, GEMM_DEFAULT = -1 };
 
-/* The size of PyTorch's workspace on Hopper, since published times were measured with it. */
+/* Bytes of the workspace: as in PyTorch on Hopper, with which published times were measured. */
 #define WORKSPACE ((uint64_t)32 << 20)
 
 struct cublas {
@@ -26,7 +26,10 @@ struct cublas {
 	int type, m, n, k, a, b, c;
 };
 
-/* Compute C = A B^T. For cuBLAS, which is column-major, this is C^T = B A^T: its case "TN". */
+/*
+ * Compute C = A B^T. For cuBLAS, which is column-major, this is C^T = B A^T, the case that it calls
+ * "TN".
+ */
 static int run_gemm(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {
 	const struct cublas *cublas = baseline->state;

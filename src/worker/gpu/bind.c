@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "worker/gpu/launch.h"
 
-#define SCRATCH 2000 /* a number for kl_rng_split(), above all that set.c uses */
+#define SCRATCH 2000 /* a number for kl_rng_split(), above all numbers of set.c */
 
 static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
@@ -25,8 +25,9 @@ static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 /* -- creation and release ------------------------------------------------------------ */
 
 /*
- * Report that scratch could not be allocated. KL_EINVALID: tensors and scratch need more than the
- * device has, less a part for the context and code. KL_EIO: others use too much of the memory.
+ * Report that scratch could not be allocated. KL_EINVALID: the tensors and the scratch need more
+ * than the device has, less a part for the context and code. KL_EIO: they would fit, but other
+ * users of the device take too much of its memory.
  */
 static int no_scratch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 		      const char *name)
@@ -103,7 +104,7 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *dev
 	struct kl_gpu_bound *bound;
 	int err;
 
-	/* members of it are tensor maps, which must be aligned to 64 bytes */
+	/* a binding contains tensor maps, which must be aligned to 64 bytes */
 	bound = aligned_alloc(64, (sizeof(*bound) + 63) / 64 * 64);
 	if (!bound) {
 		kl_plan_at_free(at);
@@ -144,7 +145,10 @@ void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 
 /* -- running -------------------------------------------------------------------------- */
 
-/* Fill with values that no kernel can use unnoticed: NaN as float, too large as index, address. */
+/*
+ * Fill the buffer with values that no kernel can use unnoticed: they are NaN as floats, and too
+ * large as indices or addresses.
+ */
 static int poison_buffer(const struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 			 uint64_t seed)
 {

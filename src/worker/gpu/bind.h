@@ -50,15 +50,16 @@ struct kl_gpu_tensor_layout {
 	uint64_t bytes; /* size of the data; 0: not a tensor, or an empty one */
 	bool tensor;    /* this argument of the contract is a tensor */
 	bool writable;  /* the kernel may write it (out, inout) */
-	/* the kernel only writes it (out): poisoned before calls with a pattern as below */
+	/* the kernel only writes it (out): before calls it is poisoned with a pattern as below */
 	bool output;
 	/*
 	 * `from`: enum kl_gpu_from, the type of the elements that the host writes (`upload` bytes
-	 * in all); the GPU widens each to `real` bytes. 0: the host writes what the kernel reads.
+	 * in all); the GPU widens each element to `real` bytes. `from` is 0 if the host writes the
+	 * bytes that the kernel reads.
 	 */
 	uint32_t from, real;
 	uint64_t upload;
-	uint64_t keep, set;           /* masks of a pattern unlike any answer */
+	uint64_t keep, set;           /* masks (tool.h) of a pattern unlike any answer */
 	uint64_t keep_like, set_like; /* masks of a pattern that looks like an answer */
 };
 
@@ -81,23 +82,26 @@ int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right);
 void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device);
 /**
- * Enqueue: copy the host's elements at `from` to tensor i, and widen them if its layout has `from`.
- * A tensor that kernels only read is read-only again when this returns.
+ * Enqueue the copying of the host's elements at `from` to tensor i and, if the tensor's layout has
+ * `from`, the widening of the elements. A tensor that kernels only read is read-only again when
+ * this returns.
  */
 int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from);
 int kl_gpu_set_download(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 			void *to);
-/** Enqueue: poison every output; the pattern depends on the seed and the tensor's index. */
+/**
+ * Enqueue the poisoning of every output. The pattern depends on the seed and the tensor's index.
+ */
 int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
 		      uint64_t seed);
 /**
- * Return the poison pattern of tensor i. Odd seeds give values that look like an answer. Also
- * called outside of the GPU process.
+ * Return the poison pattern of tensor i. Odd seeds give values that look like an answer. The worker
+ * calls this, too: it needs no GPU.
  */
 struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *layout, size_t i,
 					 uint64_t seed);
-/** Fill the slack of all tensors with a new pattern. kl_gpu_set_make() calls it, too. */
+/** Fill the slack (memory.h) of all tensors with a new pattern. kl_gpu_set_make() does so, too. */
 int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device, uint64_t seed);
 /**
  * Check the slack of writable tensors. KL_ENO (no message): something wrote outside of tensor
@@ -112,8 +116,8 @@ struct kl_gpu_bound;
 
 /**
  * Bind a module to a set by the resolved plan `at`. Takes ownership of `at`, also on failure; the
- * plan that `at` was resolved from can be freed after this call. `quirks`: clear a wrong bit of
- * tensor maps, as CUTLASS does (docs/formats.md, quirks).
+ * plan that `at` was resolved from can be freed after this call. `quirks`: clear a bit that some
+ * drivers wrongly set in tensor maps, as CUTLASS does (docs/formats.md, quirks).
  */
 int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
 		      struct kl_gpu_module *module, struct kl_gpu_set *set, struct kl_plan_at *at,
@@ -127,43 +131,52 @@ void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
  */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			 uint64_t seed, int64_t limit_ms, int *ran);
-/** Return the name of the kernel of the `prepare` launch; "" if there is not exactly one. */
+/**
+ * Return the name of the kernel of the `prepare` launch; "" if the plan does not have exactly one.
+ */
 const char *kl_gpu_bound_preparer(const struct kl_gpu_bound *bound);
 /**
- * Look up the kernels again if the module was reloaded. With `poison`, also enqueue: poison the
- * scratch for which the plan asks for it.
+ * Look up the kernels again if the module was reloaded. With `poison`, also enqueue the poisoning
+ * of the scratch that the plan wants poisoned before each call.
  */
 int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 		       uint64_t seed, bool poison);
 /**
- * Enqueue the timed part: the zeroing of scratch and the launches. Returns 0 or the CUDA result of
- * the first operation that was refused, not an error, so that no message is formatted meanwhile.
- * *which is the index of the last launch that was tried; -1: the zeroing was refused.
+ * Enqueue the timed part: the zeroing of scratch and the launches. Returns 0, or the CUDA result of
+ * the first operation that was refused. The result is not an error with a message, since to format
+ * a message here would take time. *which is the index of the last launch that was tried; -1: the
+ * zeroing was refused.
  */
 int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			int *which);
 /**
- * Check scratch after a call; waits. KL_ENO: the call wrote outside of it, or left carried scratch
- * that is not zero; the message names the scratch and the byte.
+ * Wait for the stream and check scratch after a call. KL_ENO: the call wrote outside of a scratch
+ * buffer, or did not leave zero a buffer that the plan carries from call to call; the message names
+ * the buffer and the byte.
  */
 int kl_gpu_bound_check(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /** Return the name of the kernel of launch `which`; "" if there is no such launch. */
 const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *bound, int which);
 size_t kl_gpu_bound_launches(const struct kl_gpu_bound *bound);
-/** Return whether a wrong bit of a tensor map was cleared (docs/formats.md, quirks). */
+/** Return whether a wrongly set bit of a tensor map was cleared (docs/formats.md, quirks). */
 bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound);
 
 /* -- wait.c: wait for the stream, classify CUDA results ------------------ */
 
 /**
- * Wait for the stream, at most `limit_ms`. Returns its CUDA result; KL_CU_NOT_READY: it is not done
- * in time. A kernel that hangs can only be ended with its process.
+ * Wait for the stream, at most `limit_ms`. Returns the stream's CUDA result; KL_CU_NOT_READY: the
+ * stream is not done in time. A kernel that hangs can be ended only with its process.
  */
 int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms);
 
-/** Is this CUDA result a fault of the kernel that ran? A fault also makes the context unusable. */
+/**
+ * Return whether this CUDA result is a fault of the kernel that ran. A fault also makes the context
+ * unusable.
+ */
 bool kl_gpu_is_fault(int rc);
-/** Does this CUDA result mean that a launch was refused and that the context is still usable? */
+/**
+ * Return whether this CUDA result means that a launch was refused and the context is still usable.
+ */
 bool kl_gpu_is_refusal(int rc);
 
 #endif

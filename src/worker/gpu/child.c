@@ -41,7 +41,7 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 			_exit(70);
 	if (dup2(sock, KL_GPU_WIRE_FD) < 0)
 		_exit(70);
-	/* with KL_GPU_LOCKED, a profiling tool around the worker may need its descriptors */
+	/* with KL_GPU_LOCKED, a profiling tool around the worker may need its open descriptors */
 	if (!getenv(KL_GPU_LOCKED)) {
 		syscall(SYS_close_range, 3U, (unsigned)KL_GPU_WIRE_FD - 1, 0U);
 		syscall(SYS_close_range, (unsigned)KL_GPU_WIRE_FD + 1, ~0U, 0U);
@@ -50,7 +50,10 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 	_exit(70);
 }
 
-/* Pass only the variables that the driver and libraries need; with KL_GPU_LOCKED, pass all. */
+/*
+ * Set the environment of the process: only the variables that the driver and libraries need, or
+ * with KL_GPU_LOCKED all.
+ */
 static void set_environment(struct kl_strvec *env)
 {
 	static const char *const kept[] = {
@@ -104,7 +107,7 @@ static int spawn_child(struct kl_gpu_child *child)
 
 /*
  * Reap the process and describe in `how` how it ended. If the driver itself is stuck, the process
- * may not end in time; then stop waiting for it.
+ * may not end within REAP_MS; then stop waiting for it.
  */
 static void reap_child(struct kl_gpu_child *child, char how[64])
 {
@@ -120,7 +123,7 @@ static void reap_child(struct kl_gpu_child *child, char how[64])
 		if (!reaped)
 			kl_clock_sleep_ms(2);
 	} while (!reaped && kl_clock_ns() < end);
-	/* worker/subject/subject_gpu.c looks for "ended by signal <number>" */
+	/* worker/subject/subject_gpu.c looks for the text "ended by signal <number>" */
 	if (reaped > 0 && WIFSIGNALED(status))
 		snprintf(how, 64, "was ended by signal %d", WTERMSIG(status));
 	else if (reaped > 0)

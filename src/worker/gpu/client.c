@@ -120,7 +120,7 @@ int kl_gpu_child_threads(const struct kl_gpu_child *child)
 
 /* -- the host's memory for a set ------------------------------------------------------ */
 
-/* Assign each tensor an offset. Returns the size in bytes of a mapping for all tensors. */
+/* Assign each tensor an offset, and return the size in bytes of a mapping for all tensors. */
 static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *layout, size_t n)
 {
 	uint64_t bytes = 0;
@@ -180,7 +180,10 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 	return 0;
 }
 
-/* Return the place of the smallest spare mapping; NULL if that has at least `bytes`. */
+/*
+ * Return the entry with the smallest spare mapping, which a mapping of `bytes` can replace; NULL if
+ * even the smallest has at least `bytes`.
+ */
 static struct kl_gpu_host *spare_place(struct kl_gpu_child *child, uint64_t bytes)
 {
 	struct kl_gpu_host *least = &child->spare[0];

@@ -59,14 +59,15 @@ struct kl_gpu_child {
 int kl_gpu_child_start(struct kl_gpu_child **out);
 /**
  * Like kl_gpu_child_start(), but the process confines itself before it opens the driver, so that it
- * can run host code (wall.h). KL_ECANNOT: also if it cannot confine itself.
+ * can run host code (wall.h). KL_ECANNOT: also if the process cannot confine itself.
  */
 int kl_gpu_child_start_host(struct kl_gpu_child **out);
 int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal);
 /**
  * Start a process and ask it to open device `ordinal`, without waiting, because creating a context
- * takes long. kl_gpu_child_ready() waits for it, with the errors of kl_gpu_child_start() and
- * kl_gpu_child_open(). Send no other request before kl_gpu_child_ready() has returned.
+ * takes long. kl_gpu_child_ready() waits until the device is open, and returns the errors of
+ * kl_gpu_child_start() and kl_gpu_child_open(). Send no other request before kl_gpu_child_ready()
+ * has returned.
  */
 int kl_gpu_child_begin(struct kl_gpu_child **out, int ordinal);
 int kl_gpu_child_ready(struct kl_gpu_child *child);
@@ -81,9 +82,9 @@ const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child);
 
 /**
  * Send one request and receive its reply of exactly `nreply` bytes. `fd` is sent with the request;
- * -1: none. An error that the process reports is returned with its code and message. KL_ETIMEOUT
- * after `limit_ms`, KL_EIO if the process has ended or its reply is malformed; it has been killed
- * in all these cases.
+ * -1: none. An error that the process reports is returned with its code and message. The process is
+ * killed if no reply comes within `limit_ms` (KL_ETIMEOUT), and if it has closed its socket or its
+ * reply is malformed (both KL_EIO).
  */
 int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);
@@ -93,12 +94,14 @@ int kl_gpu_child_ask_plain(struct kl_gpu_child *child, void *request, size_t n, 
 /** Return the head of a request. */
 struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 
-/** Load the cubin at `path` into `slot`. KL_ECANNOT, KL_EINVALID (class launch) as in bind.h. */
+/**
+ * Load the cubin at `path` into `slot`. KL_ECANNOT and KL_EINVALID (class `launch`): see bind.h.
+ */
 int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path);
 
 /**
  * Load host code instead of a module; at most once per process. `trace`: record what the host code
- * runs. KL_ECANNOT: also if the process could not close everything in enum kl_gpu_closed.
+ * runs. KL_ECANNOT: also if not everything in enum kl_gpu_closed is closed to the process.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace);
 /** Call the loaded host code on the tensors of `set`. `dims` has KL_MAX_DIMS elements. */
@@ -113,14 +116,18 @@ int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout
 void kl_gpu_host_release(struct kl_gpu_host *host);
 /**
  * Like kl_gpu_host_make(), but reuse a mapping that was given back to `child` and is large enough,
- * since new memory is slow at first. A mapping of another process is never reused, because it may
- * hold a truth from an oracle. If the process has host code, the mapping is always a new one.
+ * since the first use of new memory is slow. A mapping of another process is never reused, because
+ * it may hold a truth from an oracle. If the process has host code, the mapping is always a new
+ * one.
  */
 int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 		      const struct kl_gpu_tensor_layout *layout, size_t n);
 /** Give `host` back for reuse, or release it. Can be called after the process has ended. */
 void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host);
-/** Make a set of tensors whose host memory is `host`; `pin`: pin it, for many copies. */
+/**
+ * Make a set of tensors whose host memory is `host`. `pin`: pin that memory, because many copies
+ * will follow.
+ */
 int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right, bool pin,
 		     const struct kl_gpu_host *host);
@@ -138,8 +145,8 @@ int kl_gpu_child_call(struct kl_gpu_child *child, uint32_t bind, uint32_t flags,
 int kl_gpu_child_drop(struct kl_gpu_child *child, enum kl_gpu_op what, uint32_t slot);
 
 /**
- * Check whether device `uuid` is healthy after a hang: a new process opens it, writes a pattern,
- * reads it back and compares. Call this before anything else is sent to the device. KL_EIO: it is
+ * Check that device `uuid` is healthy after a hang: a new process opens it, writes a pattern, reads
+ * it back and compares. Call this before anything else is sent to the device. KL_EIO: the device is
  * not healthy; the message says why.
  */
 int kl_gpu_child_probe(const char *uuid);

@@ -71,7 +71,9 @@ static int load_cudnn(struct kl_cudnn *cudnn)
 	void *lib;
 	int err;
 
-	/* open the compiler of cuDNN's fused kernels here, since cuDNN looks it up only by name */
+	/*
+	 * open NVRTC, which compiles fused kernels, from any directory: cuDNN opens it only by name
+	 */
 	if (kl_gpu_baseline_library(&lib, compiler) < 0)
 		kl_error_clear();
 	err = kl_gpu_baseline_library(&lib, names);
@@ -92,7 +94,7 @@ int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *device)
 	return 0;
 }
 
-/* Do not free the descriptors one by one, since the process ends soon. */
+/* Free all but the descriptors, since the process ends soon. */
 void kl_cudnn_free(struct kl_cudnn *cudnn)
 {
 	if (cudnn && cudnn->handle)
@@ -178,7 +180,10 @@ int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 
 /* -- choosing an engine ---------------------------------------------------------------- */
 
-/* Does this engine sum products directly, as far as is known? */
+/*
+ * Return false if this engine is known to transform its inputs (Winograd, Fourier) instead of
+ * summing products directly.
+ */
 static bool sums_products(struct kl_cudnn *cudnn, void *config)
 {
 	void *engine = kl_cudnn_make(cudnn, KL_CUDNN_ENGINE);
@@ -217,7 +222,9 @@ static void *make_plan(struct kl_cudnn *cudnn, void *config)
 	return cudnn->workspace ? plan : NULL;
 }
 
-/* Run the plan a few times. Returns the least time in ms; INFINITY if the first run fails. */
+/*
+ * Run the plan a few times. Returns the least time of a run in ms; INFINITY if the first run fails.
+ */
 static double try_engine(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {
 	const struct kl_gpu_driver *cu = cudnn->device->cu;

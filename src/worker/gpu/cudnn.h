@@ -60,7 +60,10 @@ void kl_cudnn_set_desc(struct kl_cudnn *cudnn, void *desc, int attribute, void *
 void *kl_cudnn_done(struct kl_cudnn *cudnn, void *desc);
 
 enum kl_cudnn_use { KL_CUDNN_GIVEN, KL_CUDNN_BY_VALUE };
-/** Make the descriptor of a tensor with four axes. `uid` identifies it in a kl_cudnn_pack. */
+/**
+ * Make the descriptor of a tensor with four axes. `uid` identifies the tensor in a struct
+ * kl_cudnn_pack.
+ */
 void *kl_cudnn_tensor(struct kl_cudnn *cudnn, int64_t uid, int type, const int64_t dim[4],
 		      const int64_t stride[4], enum kl_cudnn_use use);
 

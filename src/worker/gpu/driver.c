@@ -70,7 +70,9 @@ int kl_gpu_driver_open(struct kl_gpu_driver **out)
 	return 0;
 }
 
-/* Leave the library open, since some versions of it do not survive dlclose(). */
+/*
+ * Free the table, but leave the library open, since some of its versions do not survive dlclose().
+ */
 void kl_gpu_driver_free(struct kl_gpu_driver *cu)
 {
 	free(cu);

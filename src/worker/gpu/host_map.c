@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-#define PIN_BYTES ((uint64_t)1 << 20) /* smaller mappings are copied fast enough unpinned */
+#define PIN_BYTES ((uint64_t)1 << 20) /* copies of smaller mappings are fast enough unpinned */
 
 static void end_map(struct kl_gpu_host_map *map, const struct kl_gpu_device *device)
 {

@@ -29,19 +29,24 @@ struct kl_gpu_host_maps {
 	struct kl_gpu_host_map kept[KL_GPU_HOST_MAPS];
 };
 
-/* Larger mappings are not kept for reuse, neither by the worker nor by the GPU process. */
+/*
+ * Mappings that are larger than this are not kept for reuse, neither by the worker nor by the GPU
+ * process.
+ */
 #define KL_GPU_HOST_SPARE_BYTES ((uint64_t)1 << 30)
 
 /**
  * Map `bytes` of `fd`, or take the mapping of the same memory from `maps`. The caller closes `fd`.
- * `pin`: also pin a mapping that is large enough for it to pay; if pinning fails, only copies are
- * slower. KL_EINVALID: `bytes` is 0, or `fd` is not a file of at least that size.
+ * `pin`: also pin the mapping, if it is so large that pinning pays. A failure to pin is not an
+ * error, since it only makes copies slower. KL_EINVALID: `bytes` is 0, or `fd` is not a file of at
+ * least that size.
  */
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin);
 /**
- * Give a mapping back, to be kept in `maps` or unmapped; no copy may still use it. `maps` NULL: do
- * not keep it, since the worker will not send this memory again.
+ * Give a mapping back, which no copy may still use. It is kept in `maps` if it is pinned and not
+ * too large, else unmapped. With `maps` NULL it is always unmapped: the worker will not send this
+ * memory again.
  */
 void kl_gpu_host_unmap(struct kl_gpu_host_map *map, struct kl_gpu_host_maps *maps,
 		       const struct kl_gpu_device *device);

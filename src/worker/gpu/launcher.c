@@ -13,7 +13,7 @@
 
 /* -- libraries that host code can import from ------------------------------------------------- */
 
-/* Open the CUDA runtime; look also in directories that the loader does not search. */
+/* Open the CUDA runtime, also from directories that the loader does not search; NULL: not found. */
 static void *open_runtime(void)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12" };
@@ -39,7 +39,7 @@ static void *open_runtime(void)
 	return lib;
 }
 
-/* Open the other libraries that host code can import from. Call this before the seal. */
+/* Open the other libraries that host code can import from. Call this before kl_gpu_seal(). */
 static void open_libraries(struct kl_gpu_launcher *launcher)
 {
 	static const char *const names[] = { "libc.so.6", "libm.so.6", "libgcc_s.so.1",
@@ -92,7 +92,10 @@ static int start_runtime(struct kl_gpu_launcher *launcher)
 	return 0;
 }
 
-/* Check the imports here, too: the worker decides what host code can use, not the gate. */
+/*
+ * Check the imports here as well as in the gate, since it is the worker that decides what host code
+ * can use.
+ */
 static int check_imports(const struct kl_image *image)
 {
 	const char *foreign = kl_host_symbol_foreign(image);
@@ -102,7 +105,7 @@ static int check_imports(const struct kl_image *image)
 			 0;
 }
 
-/* Does the image import a symbol that none of the libraries opened so far has? */
+/* Return whether the image imports a symbol that none of the libraries opened so far has. */
 static bool needs_runtime(const struct kl_gpu_launcher *launcher, const struct kl_image *image)
 {
 	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
@@ -144,7 +147,10 @@ static void register_frames(const struct kl_gpu_launcher *launcher)
 		add(launcher->image.frames);
 }
 
-/* Map the image and run its first code, which registers its kernels. The process is sealed now. */
+/*
+ * Map the image and run its first code, which registers its kernels. Call this only after the
+ * process is sealed.
+ */
 static int map_image(struct kl_gpu_launcher *launcher, int fd, size_t n)
 {
 	struct kl_image_mapped *image = &launcher->image;
@@ -195,7 +201,10 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 	return 0;
 }
 
-/* Do not unmap the image or undo its registrations, since the process is used for nothing else. */
+/*
+ * Free the launcher, but neither unmap the image nor undo its registrations, since the process is
+ * used for nothing else.
+ */
 void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher)
 {
 	if (!launcher)
@@ -245,8 +254,8 @@ struct timed {
 };
 
 /*
- * Restore the variables before timed calls as well, so that these keep no state. It takes little
- * time (the variables are a few kilobytes), and the stream is held meanwhile.
+ * Restore the host code's variables before a timed call as well, so that timed calls keep no state.
+ * This takes little time (the variables are a few kilobytes), and the stream is held meanwhile.
  */
 static int run_timed(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {

@@ -16,16 +16,16 @@
  * needs system calls, so host code is confined less than other code and has a weaker tier
  * (docs/formats.md, "Host code"). These measures limit what it can do:
  *
- *	- The gate audited its object, which may use only the symbols of image/host_symbols.h. This
- *	  process checks again what the image imports.
- *	- The process is sealed (seal.h) before the image is mapped and before its first code, the
- *	  registration of its kernels, runs.
- *	- Its variables are restored before each call, so that it keeps no state. Only the ordinary
- *	  calls, which test whether it keeps state, do not restore them.
+ *	- The gate audited the host code's object, which may use only the symbols of
+ *	  image/host_symbols.h. The GPU process checks again what the image imports.
+ *	- The process is sealed (seal.h) before the image is mapped and before the image's first
+ *	  code, which registers its kernels, runs.
+ *	- The host code's variables are restored before each call, so that it keeps no state. Only
+ *	  calls with KL_GPU_CALL_ORDINARY, which test whether it keeps state, do not restore them.
  *	- The process never receives a truth.
- *	- Its times are checked against the clock of another process.
+ *	- The times that the process reports are checked against the clock of another process.
  *
- * Host code that overwrites the memory of this process can still report false results.
+ * Host code that overwrites the memory of its process can still report false results.
  *
  *	kl_gpu_launcher_open(&l, device, &file, true);	true: record what ran (trace.h)
  *	kl_gpu_launcher_restore(l);
@@ -37,12 +37,12 @@ struct kl_gpu_trace;
 
 struct kl_gpu_launcher {
 	const struct kl_gpu_device *device; /* borrowed */
-	void *lib[8];                       /* libraries it can import from; NULL: missing */
+	void *lib[8];                       /* libraries to import from; NULL: missing */
 	size_t nlib;
 	struct kl_image_mapped image;
 	int (*entry)(void *const *in, void *const *out, void *stream);
 	int64_t *dims;
-	unsigned char *copy;        /* the image's variables as its registration left them */
+	unsigned char *copy;        /* the image's variables after it registered its kernels */
 	struct kl_gpu_trace *trace; /* NULL: not requested, or no CUPTI (see `why`) */
 	unsigned closed;            /* what kl_gpu_seal() closed: enum kl_gpu_closed */
 	char why[200];              /* why `trace` is NULL; "": it was not requested */
@@ -65,13 +65,13 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 void kl_gpu_launcher_free(struct kl_gpu_launcher *launcher);
 KL_DEFINE_CLEANUP(struct kl_gpu_launcher *, kl_gpu_launcher_free)
 
-/** Set the image's variables to the values that they had after its registration. */
+/** Set the image's variables to the values that they had after it registered its kernels. */
 void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher);
 /** Call klineage_launch and return its result. */
 int kl_gpu_launcher_call(struct kl_gpu_launcher *launcher, const struct kl_gpu_set *set,
 			 const int64_t dims[KL_GPU_LAUNCHER_DIMS]);
 /**
- * Wrap the host code as a baseline, which the profile can time; the set's layout says what each
+ * Wrap the host code as a baseline, which the profile can time. The layout of `set` says what each
  * argument is. `launcher` must outlive the result, which the caller frees with
  * kl_gpu_baseline_free().
  */

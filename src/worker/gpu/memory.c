@@ -95,7 +95,9 @@ int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_devi
 	return 0;
 }
 
-/* Return the pattern for slack: values that no kernel writes by chance, and NaN as floats. */
+/*
+ * Return the pattern for slack: values that no kernel writes by chance, and that are NaN as floats.
+ */
 static struct kl_gpu_pattern seed_pattern(uint64_t seed)
 {
 	return (struct kl_gpu_pattern){

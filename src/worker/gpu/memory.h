@@ -48,12 +48,12 @@ void kl_gpu_buffer_release(struct kl_gpu_buffer *buffer, const struct kl_gpu_dev
 int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 			  bool read_only);
 
-/** Enqueue: fill the slack with a pattern that `seed` determines. */
+/** Enqueue the filling of the slack with a pattern that `seed` determines. */
 int kl_gpu_buffer_poison_slack(const struct kl_gpu_buffer *buffer,
 			       const struct kl_gpu_device *device, uint64_t seed);
 /**
- * Check the slack; waits. KL_ENO (no message): it was changed; `*where` is the first changed byte,
- * counted from the beginning of the data (negative: before the data).
+ * Wait for the stream and check the slack. KL_ENO (no message): the slack was changed; *where is
+ * the first changed byte, counted from the beginning of the data (negative: before the data).
  */
 int kl_gpu_buffer_check_slack(const struct kl_gpu_buffer *buffer,
 			      const struct kl_gpu_device *device, uint64_t seed, int64_t *where);

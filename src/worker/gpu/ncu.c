@@ -15,9 +15,12 @@
 #define MAX_LAUNCHES 16
 #define MAX_COLUMNS 256
 #define MAX_LOG ((size_t)4 << 20)
-#define MOST 1e15 /* larger values are not plausible */
+#define MOST 1e15 /* a counter larger than this is not plausible */
 
-/* ncu's metric, the member of the result, and the factor from ncu's unit to ours. */
+/*
+ * Name of the metric in ncu, name of its member in the result, and the factor from ncu's unit to
+ * ours.
+ */
 static const struct {
 	const char *metric, *member;
 	double unit;
@@ -123,7 +126,10 @@ static void make_command(struct kl_strvec *argv, const struct kl_ncu *ncu)
 
 /* -- reading ncu's output ---------------------------------------------------------- */
 
-/* Return an error from ncu's log (no permission, or its first "==ERROR== ...") or its exit code. */
+/*
+ * Return an error that says why there are no counters: no permission or the first "==ERROR== ..."
+ * in `text`, which is what ncu wrote, else how ncu ended.
+ */
 static int explain_failure(const char *text, const struct kl_proc_result *res)
 {
 	const char *at = strstr(text, "==ERROR== ");
@@ -141,7 +147,7 @@ static int explain_failure(const char *text, const struct kl_proc_result *res)
 	return kl_error(KL_ECANNOT, "ncu wrote no counters");
 }
 
-/* Split a line of quoted cells in place; returns their number. */
+/* Split a line of quoted cells in place, and return their number. */
 static size_t split_cells(char **out, char *line)
 {
 	size_t n = 0;

@@ -36,8 +36,8 @@ struct kl_gpu_state {
 void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *nvml);
 
 /**
- * Return the number of processes with a compute context on the GPU, this one included; -1: unknown.
- * The pids of at most `max` of them are stored in `pid`.
+ * Return the number of processes with a compute context on the GPU, this process included; -1:
+ * unknown. The pids of at most `max` of them are stored in `pid`.
  */
 int kl_gpu_nvml_processes(struct kl_gpu_nvml *nvml, unsigned *pid, int max);
 

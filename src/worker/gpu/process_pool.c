@@ -36,7 +36,7 @@ struct kl_gpu_processes {
 	struct kl_lock lock;
 	bool sick;       /* the GPU is not healthy after a hang */
 	int64_t nhost;   /* number of processes with host code */
-	unsigned closed; /* what is closed to all these: enum kl_gpu_closed */
+	unsigned closed; /* what is closed to all of them: enum kl_gpu_closed */
 	struct kl_strvec notes;
 };
 
@@ -201,7 +201,7 @@ static int choose_device(int *out, struct kl_gpu_processes *processes,
 		if (err == 0)
 			return 0;
 		if (err != KL_EBUSY) {
-			/* locks do not work here, so no other process can hold one: go on */
+			/* locks do not work here, so no other process holds one: go on unlocked */
 			kl_gpu_processes_note(processes, "the GPU could not be locked: %s",
 					      kl_error_last());
 			kl_error_clear();
@@ -243,7 +243,7 @@ static int settle_device(struct kl_gpu_processes *processes, const struct kl_gpu
 		snprintf(processes->driver, sizeof(processes->driver), "CUDA %d.%d",
 			 child->hello.driver / 1000, child->hello.driver % 1000 / 10);
 	processes->chosen = true;
-	/* this worker has no context yet, so all processes that compute on it are others */
+	/* this worker has no context yet, so all processes that compute on the GPU are others */
 	note_other_users(processes);
 	return 0;
 }
@@ -260,8 +260,9 @@ static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_
 }
 
 /*
- * Start the processes that the job will need after this one (for the candidate and the profile), so
- * that their contexts are created while this one works. If that fails, only time is lost.
+ * Start the processes that the job will need after the first process (for the candidate and the
+ * profile), so that their contexts are created while the first one works. If that fails, only time
+ * is lost.
  */
 static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job,
 			const char *cubin, int ordinal)
@@ -317,7 +318,7 @@ static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *proces
 				processes->facts.uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) < 0)
 		return err;
-	/* not earlier: creating several contexts at once would delay this one */
+	/* begin only now, since creating several contexts at once would have delayed this one */
 	if (first)
 		begin_ahead(processes, job, cubin, ordinal);
 	*out = kl_steal(&child);
@@ -448,7 +449,7 @@ int kl_gpu_processes_oracle(struct kl_gpu_child **out, uint32_t *module, uint32_
 	return 0;
 }
 
-/* Often called after an error, whose message must be kept. */
+/* Keep the last error's message, since this is often called after an error. */
 void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t slot)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
@@ -462,13 +463,13 @@ void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t sl
 	kl_error(KL_EIO, "%s", message);
 }
 
-/* Often called after an error, whose message must be kept. */
+/* Keep the last error's message, since this is often called after an error. */
 void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	bool stuck = child->stuck;
 
-	/* free its buffers now: the next use makes new ones */
+	/* free the buffers of `child` now: its next user makes new ones */
 	if (kl_gpu_child_alive(child) && child->cubin &&
 	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0) {
 		if (processes->nidle == MAX_IDLE)

@@ -36,8 +36,9 @@ KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
 
 /**
  * Get a process with the artefact at path `cubin` loaded (NULL: a process without an artefact, to
- * load several into). KL_ECANNOT: there is no GPU, none has the job's architecture, or all that do
- * are in use; KL_EINVALID: the cubin cannot be loaded; KL_EIO: the GPU is not healthy after a hang.
+ * load several into). KL_ECANNOT: there is no GPU, no GPU runs code for the job's architecture, or
+ * all GPUs that do are in use. KL_EINVALID: the cubin cannot be loaded. KL_EIO: the GPU is not
+ * healthy after a hang.
  */
 int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
 /**
@@ -46,9 +47,9 @@ int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, 
  */
 int kl_gpu_processes_oracle(struct kl_gpu_child **out, uint32_t *module, uint32_t *slot,
 			    const struct kl_job *job, const char *cubin);
-/** Give the slot back; its set of tensors is dropped. */
+/** Give the slot back and drop its set of tensors. */
 void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t slot);
-/** Get a process that can load host code. Call kl_gpu_processes_walled() after loading it. */
+/** Get a process that can load host code. Once that is loaded, call kl_gpu_processes_walled(). */
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job);
 /** Record that kl_gpu_child_launcher loaded host code into `child`. */
 void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl_gpu_child *child);
@@ -58,15 +59,16 @@ void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl
  */
 void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child);
 /**
- * Kill `child`, which must not be used again, without waiting, because the driver takes long to end
- * a process. The pool waits for its end before it opens the next process or is freed.
+ * Kill `child`, which must not be used again. Do not wait for the end of the process, because the
+ * driver takes long to end it. The pool waits before it opens another process, and before it is
+ * freed.
  */
 void kl_gpu_processes_drop(struct kl_gpu_processes *processes, struct kl_gpu_child *child);
 /** Set result.device, driver, cc and gpu_notes from the GPU that was used, if one was used. */
 void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *processes);
 /**
  * Set result.wall of a job with host code: the number of processes that loaded host code, and what
- * was closed to all of them.
+ * was closed to all of them (enum kl_gpu_closed).
  */
 void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *processes);
 /** Return the facts of the chosen device; NULL: none is chosen yet. */

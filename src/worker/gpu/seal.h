@@ -6,9 +6,9 @@
  * seal - forbids system calls to a GPU process before a candidate's host code runs in it.
  *
  * The driver still needs memory, its devices and its threads, so this filter is weaker than that of
- * worker/subject/seal.h. It kills the process (SIGSYS) if it starts a program or a process, opens a
- * socket, traces a process, sends a signal to a process, or accesses the memory of another process.
- * Its access to files has been limited since its start (wall.h).
+ * worker/subject/seal.h. The filter kills the GPU process (SIGSYS) if it starts a program or a
+ * process, opens a socket, traces a process, sends a signal to a process, or accesses the memory of
+ * another process. Which files the GPU process can access is limited from its start on (wall.h).
  */
 
 /**

@@ -23,8 +23,8 @@
 /* -- receiving requests, sending replies ------------------------------------------ */
 
 /*
- * Return the state of the process (enum kl_gpu_state_after). Only the gate's own small kernels can
- * still be running, unless a kernel of the candidate hangs.
+ * Return the state of the process (enum kl_gpu_state_after). Waiting for SETTLE_MS is enough: only
+ * the gate's own small kernels can still be running, unless a kernel of the candidate hangs.
  */
 static int state_of(const struct kl_gpu_server *server)
 {
@@ -47,7 +47,10 @@ int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *
 	return 0;
 }
 
-/* Send a reply of `n` bytes with the result `err` of a handler and, if that failed, its message. */
+/*
+ * Send a reply of `n` bytes with `err`, the result of a handler; if that is an error, with its
+ * message.
+ */
 static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
 		       void *reply, size_t n)
 {
@@ -60,7 +63,10 @@ static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *r
 	return kl_gpu_server_reply(server, request, reply, n);
 }
 
-/* Receive a message of *n bytes into `room`. *fd is the descriptor sent with it; -1: none. */
+/*
+ * Receive a message of *n bytes into `room`. *fd is the descriptor sent with it; -1: none. Returns
+ * ENDED if the socket is closed.
+ */
 static int receive_request(int socket, void *room, size_t *n, int *fd)
 {
 	union {
@@ -230,7 +236,10 @@ static int put_module(struct kl_gpu_server *server, const void *request, int fd)
 	return send_answer(server, request, err, &reply, sizeof(reply));
 }
 
-/* Does the host write as many elements as the kernel reads, of a known type that is no wider? */
+/*
+ * Return whether the host writes as many elements as the kernel reads, of a known type that is not
+ * wider than the type that the kernel reads.
+ */
 static bool is_widened(const struct kl_gpu_tensor_layout *layout)
 {
 	if (layout->from > KL_GPU_FROM_F32 || (layout->real != 4 && layout->real != 8) ||
@@ -382,7 +391,9 @@ int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_se
 	return err;
 }
 
-/* Do what comes before the launches, and wait, so that a later error is the kernels' fault. */
+/*
+ * Do what comes before the launches and wait for it, so that a later error is the kernels' fault.
+ */
 static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
 		       struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
 		       struct kl_gpu_module *module)
@@ -587,6 +598,6 @@ int kl_gpu_server_main(void)
 		if (err)
 			break;
 	}
-	/* skip the driver's exit handlers, which can wait for a kernel */
+	/* skip the driver's exit handlers, which can wait for a kernel that hangs */
 	_exit(err == ENDED ? 0 : 70);
 }

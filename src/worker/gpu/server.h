@@ -35,15 +35,15 @@ struct kl_gpu_server {
 		uint32_t module, set;
 	} bind[KL_GPU_MAX_BINDS];
 	struct kl_cu_event *before, *after; /* recorded before and after the launches of a call */
-	struct kl_cu_event *others;         /* host code: recorded on the default stream */
+	struct kl_cu_event *others;         /* host code: recorded to wait for other streams */
 	struct kl_gpu_launcher *launcher;   /* loaded host code; NULL: none */
 	/* struct kl_gpu_timing of timing/server_state.h; NULL until the profile needs it */
 	void *time;
 };
 
 /**
- * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Fill in its head, and also its
- * state if that is still KL_GPU_WELL.
+ * Send a reply of `n` bytes that begins with a struct kl_gpu_reply, whose head this sets. If the
+ * reply's state is KL_GPU_WELL, replace it by the state in which the process really is.
  */
 int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *request,
 			void *reply, size_t n);
@@ -55,8 +55,8 @@ int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 /**
- * Map `bytes` of `fd` for reading; the caller unmaps them and closes `fd`. KL_EINVALID: `fd` is not
- * sealed memory of that size (base/sealed.h).
+ * Map `bytes` of `fd` for reading; the caller unmaps that memory and closes `fd`. KL_EINVALID: `fd`
+ * is not sealed memory of that size (base/sealed.h).
  */
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes);
 

@@ -11,9 +11,9 @@
 #include "worker/gpu/server.h"
 #include "worker/gpu/wall.h"
 
-/* An event on an idle stream completes within this time. */
+/* Time in ns within which an event on an idle stream completes. */
 #define LATE_NS 500000
-/* After this time, sleep between two queries of an event. */
+/* Time in ns after which to sleep between two queries of an event. */
 #define SPIN_NS 2000000
 
 static void take_error(struct kl_gpu_reply *reply, int err)
@@ -100,7 +100,10 @@ static int wait_for_others(struct kl_gpu_server *server, int64_t limit_ms, int64
 	return rc;
 }
 
-/* Called when the device's stream is done: check that the other streams are done as well. */
+/*
+ * Wait for the other streams, once the device's stream is done. A stream that was busy for more
+ * than LATE_NS is late.
+ */
 static int settle_call(struct kl_gpu_server *server, int64_t limit_ms, struct kl_gpu_called *out)
 {
 	int64_t busy_ns;

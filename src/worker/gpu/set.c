@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "worker/gpu/bind.h"
 
-/* Allocate the buffer for elements to be widened, large enough for any one input. */
+/* Allocate the buffer for elements that are to be widened, large enough for any one input. */
 static int make_narrow(struct kl_gpu_set *set, const struct kl_gpu_device *device)
 {
 	uint64_t most = 0;

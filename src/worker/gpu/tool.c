@@ -84,7 +84,7 @@ static int open_context(struct kl_gpu_device *device)
 	size_t granule = 0;
 	int rc;
 
-	/* fails harmlessly if a library in this process has made the context already */
+	/* this fails harmlessly if a library in this process has made the context already */
 	device->cu->ctx_flags(device->dev, KL_CU_CTX_SPIN);
 	if ((rc = device->cu->ctx_retain(&device->context, device->dev)) ||
 	    (rc = device->cu->ctx_set(device->context)))
@@ -124,7 +124,7 @@ int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int
 	return 0;
 }
 
-/* Releasing the context frees everything in it, unless a library still shares it. */
+/* Release the context, which frees everything in it, unless a library still shares the context. */
 void kl_gpu_device_free(struct kl_gpu_device *device)
 {
 	if (!device)
@@ -156,7 +156,10 @@ static int launch_tool(const struct kl_gpu_device *device, struct kl_cu_function
 		    0;
 }
 
-/* Return a number of blocks that is enough for `words`, but not more than run at once. */
+/*
+ * Return the number of blocks for a kernel on `words`: enough for all words, but not more than run
+ * at once.
+ */
 static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 {
 	uint64_t need = (words + THREADS - 1) / THREADS, most = (uint64_t)device->facts.sms * 8;
@@ -164,10 +167,12 @@ static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 	return (unsigned)(need < most ? need : most);
 }
 
-/* A range of bytes, as words of a pattern. */
+/* A range of bytes in memory, as words of 8 bytes of a pattern. */
 struct span {
-	uint64_t base, n, first; /* address and number of the words; number of the first one */
-	unsigned head, tail; /* bytes of the first word before the range; of the last word in it */
+	/* address of the first word; number of words; index of the first word in the pattern */
+	uint64_t base, n, first;
+	/* how many bytes of the first word precede the range; how many of the last are in it */
+	unsigned head, tail;
 };
 
 static struct span span_of(uint64_t at, uint64_t n, uint64_t from)

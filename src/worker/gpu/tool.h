@@ -37,7 +37,7 @@ int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int
 void kl_gpu_device_free(struct kl_gpu_device *device);
 KL_DEFINE_CLEANUP(struct kl_gpu_device *, kl_gpu_device_free)
 
-/** Return splitmix64's finalizer of seed + (i + 1) * golden ratio. */
+/** Return number i (counted from 0) of the sequence that splitmix64 generates from `seed`. */
 uint64_t kl_gpu_mix(uint64_t seed, uint64_t i);
 
 struct kl_gpu_pattern {
@@ -46,23 +46,26 @@ struct kl_gpu_pattern {
 /** Write bytes [from, from + n) of the pattern to `out`. */
 void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *pattern, uint64_t from, size_t n);
 
-/* Enqueue: write bytes [from, from + n) of the pattern to `at`; `at` % 8 must equal `from` % 8. */
+/*
+ * Enqueue the writing of bytes [from, from + n) of the pattern to `at`, which must equal `from`
+ * modulo 8.
+ */
 int kl_gpu_fill(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
 		const struct kl_gpu_pattern *pattern);
 /**
- * Compare [at, at + n) with the pattern; waits. KL_ENO (no message): they differ; *where is the
- * first byte that differs, counted from `at`.
+ * Wait for the stream and compare the n bytes at `at` with bytes [from, from + n) of the pattern.
+ * KL_ENO (no message): they differ; *where is the first byte that differs, counted from `at`.
  */
 int kl_gpu_check(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
 		 const struct kl_gpu_pattern *pattern, uint64_t *where);
-/** Compare [at, at + n) with zero; results as of kl_gpu_check(). */
+/** Wait for the stream and compare the n bytes at `at` with zero; results as of kl_gpu_check(). */
 int kl_gpu_check_zero(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t *where);
 
 /**
- * Enqueue: compute a fingerprint of n bytes at `at` and store it in the 16 bytes at device address
- * `out`. It has 128 bits and depends on the bytes and their positions; use a `key` that no kernel
- * knows. kl_gpu_fingerprint() also waits and stores it in `print`; kl_gpu_fingerprint_host()
- * computes it on the host.
+ * Enqueue a kernel that stores a fingerprint of the n bytes at `at` in the 16 bytes at device
+ * address `out`. The fingerprint has 128 bits and depends on the bytes and their positions; use a
+ * `key` that no kernel of a candidate knows. kl_gpu_fingerprint() also waits and stores the
+ * fingerprint in `print`; kl_gpu_fingerprint_host() computes it on the host.
  */
 int kl_gpu_fingerprint_to(const struct kl_gpu_device *device, uint64_t out, uint64_t at, uint64_t n,
 			  uint64_t key);
@@ -71,20 +74,23 @@ int kl_gpu_fingerprint(const struct kl_gpu_device *device, uint64_t print[2], ui
 void kl_gpu_fingerprint_host(uint64_t print[2], const void *data, uint64_t n, uint64_t key);
 
 /**
- * Enqueue: convert the n elements of type `kind` at `from` to floats (`size` 4) or doubles (`size`
- * 8) at `to` (widen.h).
+ * Enqueue the conversion of the n elements of type `kind` at `from` to floats (`size` is 4) or
+ * doubles (`size` is 8) at `to` (widen.h).
  */
 int kl_gpu_widen(const struct kl_gpu_device *device, uint64_t to, uint64_t from, uint64_t n,
 		 unsigned size, enum kl_gpu_from kind);
 
-/** Enqueue: overwrite the shared memory of every multiprocessor, and local memory. */
+/** Enqueue kernels that overwrite the shared memory of every multiprocessor, and local memory. */
 int kl_gpu_scrub(const struct kl_gpu_device *device);
-/** Enqueue: reset the persisting lines of the L2 cache, then evict the rest by writing a buffer. */
+/**
+ * Reset the persisting lines of the L2 cache, and enqueue the writing of a buffer, which evicts the
+ * other lines.
+ */
 int kl_gpu_flush_l2(struct kl_gpu_device *device);
 /* PTX text of the gate's kernels, which the driver compiles. */
 extern const char kl_gpu_ptx[];
 
-/** Allocate the buffer of kl_gpu_flush_l2 now, not at the first flush. */
+/** Allocate now, not at the first flush, the buffer that kl_gpu_flush_l2() writes. */
 int kl_gpu_flush_prepare(struct kl_gpu_device *device);
 
 #endif

@@ -12,7 +12,7 @@
  *	kl_gpu_trace_open(&t, device);
  *	kl_gpu_trace_begin(t);		forget earlier records
  *	... calls, and wait for them ...
- *	kl_gpu_trace_end(t, seen);	each kernel and copy
+ *	kl_gpu_trace_end(t, seen);	each kernel, copy and fill since then
  */
 #define KL_GPU_TRACE_MOST 64
 #define KL_GPU_TRACE_NAME 200
@@ -36,7 +36,10 @@ enum kl_gpu_seen_kind { KL_GPU_SEEN_KERNEL, KL_GPU_SEEN_COPY, KL_GPU_SEEN_FILL }
 void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 
 struct kl_gpu_trace;
-/** Start a trace, which stays open until the process ends. KL_ECANNOT: no CUPTI, or it refuses. */
+/**
+ * Start a trace, which stays open until the process ends. KL_ECANNOT: there is no CUPTI, or CUPTI
+ * refuses.
+ */
 int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device);
 void kl_gpu_trace_begin(struct kl_gpu_trace *trace);
 void kl_gpu_trace_end(struct kl_gpu_trace *trace, struct kl_gpu_seen *out);

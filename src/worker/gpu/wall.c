@@ -72,7 +72,7 @@ int kl_gpu_wall(unsigned *closed)
 	if (!err) {
 		allow_system(&rules);
 		allow_devices(&rules);
-		/* the driver fails if it cannot write the names of its threads there */
+		/* the driver fails if it cannot write the names of its threads in /proc/self */
 		kl_landlock_allow(&rules, "/proc/self", READ | WRITE | KL_LANDLOCK_CUT);
 		if (kl_privileges_drop())
 			*closed |= KL_GPU_CLOSED_CAPABILITIES;

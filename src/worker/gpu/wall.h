@@ -7,12 +7,13 @@
  *
  * Threads that the driver starts later inherit the confinement, which holds even if host code
  * overwrites their memory. Landlock limits reading to the libraries of the system and the vendor
- * and to some files of /etc, /sys and /proc, and limits writing to the GPU's devices, a few such as
- * /dev/null, and the process's own directory in /proc. The process loses all capabilities.
+ * and to some files of /etc, /sys and /proc. It limits writing to the GPU's devices, a few other
+ * devices such as /dev/null, and the process's own directory in /proc. The process loses all
+ * capabilities.
  *
- * Once the driver runs, seal.h also closes the system calls that are no longer needed. Both report
- * what they have closed. The worker runs host code only if everything in enum kl_gpu_closed is
- * closed, and the result lists it (docs/formats.md, "Host code").
+ * Once the driver runs, kl_gpu_seal() also closes the system calls that are no longer needed. Like
+ * kl_gpu_wall(), it reports what it has closed. The worker runs host code only if everything in
+ * enum kl_gpu_closed is closed, and the result lists what is closed (docs/formats.md, "Host code").
  */
 enum kl_gpu_closed {
 	KL_GPU_CLOSED_CAPABILITIES = 1,
@@ -24,7 +25,7 @@ enum kl_gpu_closed {
 
 /**
  * Confine this process and add what was closed to *closed (enum kl_gpu_closed). KL_ECANNOT: the
- * system has no Landlock of ABI 2 (Linux 5.19), or a step failed, so host code must not run.
+ * system has no Landlock of ABI 2 (Linux 5.19), or a step failed; host code must then not run.
  */
 int kl_gpu_wall(unsigned *closed);
 

@@ -50,7 +50,7 @@ KL_WIDEN float kl_widen_f16(unsigned short half)
 	return kl_widen_bits(sign | 0x3f800000u) * (float)fraction * 5.9604644775390625e-8f;
 }
 
-/* Return element i of the array at `from`. */
+/* Return element i of the array at `from`, whose elements have type `kind` (enum kl_gpu_from). */
 KL_WIDEN float kl_widen_one(const void *from, unsigned kind, unsigned long long i)
 {
 	switch (kind) {

@@ -10,11 +10,12 @@
  *
  * The process is `klineage-worker --gpu-child`, with a SOCK_SEQPACKET socket as descriptor
  * KL_GPU_WIRE_FD and /dev/null as standard input, output and error. Each request has one reply;
- * both begin with a head, whose `bytes` is the size of the whole message. It must equal both the
- * number of bytes received and the size of the operation's message. Large data is passed in a
- * memory file (memfd) with the request, at most one. Both sides map the memfd of a set; all others
- * are sealed (base/sealed.h). The GPU process checks every request: an unknown operation or a wrong
- * size ends the process, a wrong slot or offset is KL_EINVALID in the reply.
+ * both begin with a head, whose `bytes` is the size of the whole message. `bytes` must equal both
+ * the number of bytes received and the size of the operation's message. Large data is passed with
+ * the request in a memory file (memfd), of which a request can have one. Both sides map the memfd
+ * of a set; all other memfds are sealed (base/sealed.h). The GPU process checks every request: an
+ * unknown operation or a wrong size ends the process, a wrong slot or offset is KL_EINVALID in the
+ * reply.
  *
  * The GPU process never sees a truth: it gets only inputs, outputs, cubins and plans.
  *
@@ -22,7 +23,7 @@
  *
  *	HELLO					lists the devices; no context; slot: enum kl_gpu_for
  *	OPEN	device				opens a context; the tools are compiled
- *	MODULE	slot, memfd: cubin		loads it
+ *	MODULE	slot, memfd: cubin		loads the cubin
  *	SET	slot, layout, memfd		allocates tensors; the memfd is their host side
  *	BIND	slot, module, set, plan		resolves the plan's JSON at dims, runs `prepare`;
  *		memfd: plan			the reply is that of a call
@@ -33,7 +34,7 @@
  *	LAUNCH	set, dims, seed			makes a call of the host code, like CALL
  *
  * Operations from KL_GPU_OP_TIME on belong to the profile (timing/wire.h): kl_gpu_time_serve()
- * receives them with the same state.
+ * carries them out, on the same modules, sets and bindings.
  */
 #define KL_GPU_WIRE_FD 200 /* above the descriptors of a profiling tool around the worker */
 #define KL_GPU_WIRE_MAGIC 0x6b6c6770u
@@ -128,7 +129,10 @@ enum kl_gpu_call_flags {
 	KL_GPU_CALL_RUN = 64,     /* launch; without it nothing of the candidate runs */
 };
 #define KL_GPU_CALL_ALL 127
-/* Only what every call needs, so that a kernel finds what its last call left in memory. */
+/*
+ * Flags of an ordinary call: only what every call needs, so that a kernel finds what its last call
+ * left in memory.
+ */
 #define KL_GPU_CALL_ORDINARY (KL_GPU_CALL_UPLOAD | KL_GPU_CALL_RUN | KL_GPU_CALL_DOWNLOAD)
 
 struct kl_gpu_do_call { /* request */
@@ -141,7 +145,7 @@ struct kl_gpu_do_call { /* request */
 enum kl_gpu_call_end {
 	KL_GPU_CALL_OK,
 	KL_GPU_CALL_FAULT,    /* the context is lost: the process must be killed */
-	KL_GPU_CALL_HANG,     /* still running: the process must be killed */
+	KL_GPU_CALL_HANG,     /* a kernel is still running: the process must be killed */
 	KL_GPU_CALL_REFUSED,  /* a launch was refused: the process can go on */
 	KL_GPU_CALL_SLACK,    /* a write outside of tensor `arg`, at byte `where` */
 	KL_GPU_CALL_SCRATCH,  /* scratch was left in a wrong state: see r.message */
@@ -153,7 +157,7 @@ enum kl_gpu_call_end {
 struct kl_gpu_called { /* reply */
 	struct kl_gpu_reply r;
 	int32_t end, launch; /* enum kl_gpu_call_end; index of the launch, -1: unknown */
-	int32_t arg, quirk;  /* -1: no tensor; kl_gpu_bound_quirk() */
+	int32_t arg, quirk;  /* index of a tensor, -1: none; kl_gpu_bound_quirk() */
 	int64_t where;
 	int64_t event_ns; /* time between the events before and after the launches; 0: unknown */
 	char name[64];    /* name of the CUDA error */
@@ -188,7 +192,7 @@ struct kl_gpu_launched { /* reply */
 
 struct kl_gpu_drop { /* request */
 	struct kl_gpu_head head;
-	uint32_t op, reserved; /* kind of the slot: KL_GPU_OP_MODULE, SET or BIND */
+	uint32_t op, reserved; /* kind of the slot: KL_GPU_OP_MODULE, _SET or _BIND */
 };
 
 #endif
