@@ -31,8 +31,8 @@ static int section_runs_at_load(const struct kl_osec *section)
 }
 
 /*
- * Is it a section in which compilers put a kernel's code and data? Check both the type and the
- * name, because a linker looks at both, and a note can have any name.
+ * Return true if compilers put a kernel's code and data in such a section. Check both the type and
+ * the name, because a linker looks at both, and a note can have any name.
  */
 static bool section_is_usual(const struct kl_osec *section)
 {
@@ -120,8 +120,8 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_symbol_ind
 				symbol->name);
 	}
 	/*
-	 * local symbols may have reserved names, except the allocator's, by which the facts
-	 * recognize it
+	 * local symbols may have reserved names, except names of the allocator, by which the facts
+	 * recognize an allocation
 	 */
 	if (symbol->bind == STB_LOCAL ? kl_symbol_kind(symbol->name) == KL_SYMBOL_ALLOC :
 					kl_symbol_reserved(symbol->name))

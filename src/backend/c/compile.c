@@ -47,7 +47,7 @@ static const char *const fixed_flags[] = { "-fPIC",
 					   "-pipe",
 					   NULL };
 
-/* limit of the layouts of an image that are tried */
+/* most layouts of an image to try */
 #define MOST_SHIFTS 8u
 
 /* The build of one image in `dir` (the jail's work directory). */
@@ -103,8 +103,8 @@ static int lay_out(const struct build *build)
 }
 
 /*
- * Add the compiler and its flags, but not -c, -E or any file. Headers are in `folder`. `ours`: for
- * the gate's runtime.
+ * Add the compiler and its flags, but not -c, -E or any file. Headers are in `folder`. `ours`: the
+ * source is the gate's runtime, not a kernel or oracle.
  */
 static void add_command(struct kl_strvec *argv, const struct build *build, const char *folder,
 			bool ours)
@@ -162,8 +162,8 @@ static int check_lookups(struct build *build)
 }
 
 /*
- * The compiler failed. If a source looked for a file that is not allowed, refuse the source: the
- * failure can be due to the file that the jail hides.
+ * Return the error to report after the compiler failed. If a source looked for a file that is not
+ * allowed, refuse the source: the compiler can have failed because the jail hides that file.
  */
 static int explain_trouble(struct build *build)
 {
@@ -331,8 +331,8 @@ static int check_conditions(void *ctx)
 }
 
 /*
- * Compile and audit the sources of a kernel. At the same time check that they do not depend on the
- * directory or the date.
+ * Compile and audit the sources of a kernel and, at the same time, check that the sources do not
+ * depend on the directory or the date.
  */
 static int compile_kernel(struct build *build)
 {
@@ -408,9 +408,9 @@ static int link_shifted(struct kl_buf *bytes, struct kl_image *image, struct bui
 }
 
 /*
- * Link, and if the code contains the bytes of a hidden instruction, link again with another layout:
- * the bytes can be a distance between two places, which is not the source's fault. If no layout
- * helps, the bytes come from the source, and the check reports them.
+ * Link. If the linked code contains the bytes of a hidden instruction (hidden.h), link again with
+ * another layout, because the bytes can be a distance between two places, which is not the source's
+ * fault. If no layout helps, the bytes come from the source, and check_image() reports them.
  */
 static int link_image(struct kl_buf *bytes, struct build *build)
 {
@@ -429,9 +429,7 @@ static int link_image(struct kl_buf *bytes, struct build *build)
 	return err ? err : check_image(build, &image);
 }
 
-/*
- * Compile the sources to the audited image `dir`/<name>.image. Leaves the parsed code in `build`.
- */
+/* Compile the sources to the audited image `dir`/<name>.image. The parsed code stays in `build`. */
 static int build_image(struct build *build, char **path, char digest[KL_DIGEST_HEX])
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.image", build->name);

@@ -128,10 +128,7 @@ static bool has_word(const char *text, size_t len, const char *word)
 	return false;
 }
 
-/*
- * Find a macro that can explain the difference; NULL: the sources mention none. Used for the
- * message.
- */
+/* Find a macro that can explain the difference, for the message; NULL: the sources mention none. */
 static const char *find_macro(const struct kl_conditions *conditions)
 {
 	static const char *const macros[] = { "__FILE__",     "__BASE_FILE__", "__DATE__",
@@ -164,8 +161,8 @@ static int check_text(const struct kl_conditions *conditions, const struct world
 	if (err < 0)
 		return err;
 	/*
-	 * __builtin_FILE is replaced by the compiler, not by the preprocessor, so the texts do not
-	 * differ
+	 * the compiler, not the preprocessor, replaces __builtin_FILE, so the two texts are equal
+	 * even if a source uses it
 	 */
 	if (has_word(one.ptr, one.len, "__builtin_FILE") || one.len != other.len ||
 	    memcmp(one.ptr, other.ptr, one.len))

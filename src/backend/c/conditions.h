@@ -7,17 +7,19 @@
 
 /*
  * conditions - checks that the sources of a kernel do not depend on where and when they are
- * compiled. A source that does (`__FILE__`, `__TIME__`) could compile to other code for its users
- * than for the gate.
+ * compiled. A source that does (`__FILE__`, `__TIME__`) could give the gate one machine code and
+ * its users another.
  *
  * The sources are preprocessed twice, each time with a directory, a date and file times drawn at
- * random. The two texts must be equal; equal texts compile to equal objects. Comparing objects
- * instead would take five times as long and detect less: a source that compares its file name with
- * the name that the gate uses compiles to equal objects in any two other directories.
+ * random. The two texts must be equal; equal texts compile to equal objects. The objects are not
+ * compared, because that would take five times as long and detect less: a source that compares its
+ * file name with the name that the gate uses compiles to equal objects in any two directories with
+ * other names.
  */
 struct kl_conditions {
 	const struct kl_jail *jail;
-	const char *dir;            /* scratch directory that nobody else uses; it is created */
+	/* scratch directory that nobody else uses; kl_conditions_check() creates it */
+	const char *dir;
 	const struct kl_file *file; /* all sources */
 	size_t nfile;
 	/* append the compiler and its flags to `argv`; headers are in `folder` */

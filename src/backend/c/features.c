@@ -11,8 +11,8 @@
 
 /*
  * Features that a single instruction shows. Patterns match the mnemonic without the leading v of
- * its VEX and EVEX forms. `vec`: whether the operands must (YES), must not (NO) or can (ANY) name
- * vector registers.
+ * its VEX and EVEX forms. `vec`: the operands must (VEC_YES), must not (VEC_NO) or may (VEC_ANY)
+ * name vector registers.
  */
 enum vec { VEC_ANY, VEC_YES, VEC_NO };
 /* clang-format off */
@@ -110,7 +110,10 @@ static struct shown *look_up(const char *op)
 	return shown;
 }
 
-/* Does the instruction only make a constant (x ^ x, x == x, x - x), which is not arithmetic? */
+/*
+ * Return true if the instruction only makes a constant (x ^ x, x == x, x - x), which is not
+ * arithmetic.
+ */
 static bool is_idiom(const struct kl_insn *in, bool logical)
 {
 	const char *first = in->args, *comma = strchr(first, ',');
@@ -148,7 +151,7 @@ static void scan_insn(struct scan *scan, const struct kl_insn *in)
 		scan->vec[width == 512 ? 2 : width == 256 ? 1 : 0] = true;
 	scan->masked |= width && strstr(in->args, "{%k");
 	scan->atomic |= in->lock;
-	/* only string instructions: not "repz ret" */
+	/* count only string instructions, not the prefix in "repz ret" */
 	scan->rep |= in->rep && strstr(in->args, "%es:");
 }
 
@@ -176,7 +179,7 @@ static void scan_data(struct scan *scan, const struct kl_ref *ref)
 static void emit_call(struct scan *scan, const struct kl_insn *in, const struct kl_ref *ref)
 {
 	/*
-	 * taking a function's address counts as a call, because a kernel can do nothing else with
+	 * taking the address of a function counts as a call, because a kernel has no other use for
 	 * it
 	 */
 	if (ref->kind == KL_REF_EXTERN && kl_symbol_kind(ref->name) == KL_SYMBOL_ALLOC)
@@ -188,8 +191,8 @@ static void emit_call(struct scan *scan, const struct kl_insn *in, const struct 
 }
 
 /*
- * Is the instruction a jump through a pointer whose target is not constant? The caller checks that
- * the function has no jump table; then the jump is a tail call.
+ * Return true if the instruction is a jump through a pointer whose target is not constant. The
+ * caller checks that the function has no jump table; then the jump is a tail call.
  */
 static bool is_tail_call(const struct scan *scan, size_t func, size_t i)
 {
@@ -225,8 +228,8 @@ static void scan_refs(struct scan *scan, size_t func)
 /* ---- register spills and large stack frames ---- */
 
 /*
- * Find the fixed stack slot, such as "16(%rsp)", that an instruction stores to (`store`; its last
- * operand) or loads from (its first operand). NULL: there is none.
+ * Find the fixed stack slot, such as "16(%rsp)", that an instruction stores to (`store` is true;
+ * its last operand) or loads from (`store` is false; its first operand). NULL: there is none.
  */
 static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 {
@@ -295,13 +298,15 @@ static void scan_stack(struct scan *scan, size_t func)
 struct nest {
 	const struct kl_code *code;
 	enum kl_insn_use use;
-	unsigned **depth; /* for each function and instruction: loops around it */
-	unsigned *total;  /* for each function: deepest nest of loops, with callees */
-	char *state;      /* for each function: 0 not visited, 1 on the current path, 2 done */
+	/* for each function and each of its instructions: number of loops around it */
+	unsigned **depth;
+	/* for each function: depth of its deepest loop, counting loops in callees */
+	unsigned *total;
+	char *state; /* for each function: 0 not visited, 1 on the current path, 2 done */
 	bool recursion;
 };
 
-/* Return the function that an instruction calls, or to whose start it jumps; nfunc: none. */
+/* Return the function that an instruction calls, or jumps to the start of; nfunc: none. */
 static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];
@@ -318,7 +323,7 @@ static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 }
 
 /*
- * Advance a depth-first search over the calls of `func`. Returns the next callee to enter; nfunc:
+ * Advance a depth-first search over the calls of `func`. Return the next callee to enter; nfunc:
  * all calls of `func` are done.
  */
 static size_t advance_nest(struct nest *nest, size_t func, size_t *next)
@@ -368,7 +373,7 @@ static void walk_nest(struct nest *nest, size_t root)
 	}
 }
 
-/* Does the function have an instruction whose use is high enough for this scan? */
+/* Return true if the function has an instruction whose use is high enough for this scan. */
 static bool counts(const struct scan *scan, size_t func)
 {
 	const struct kl_func *fn = &scan->code->func[func];

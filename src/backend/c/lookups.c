@@ -48,8 +48,8 @@ int kl_lookups_recipe(struct kl_digest *digest)
 void kl_lookups_watch(struct kl_strvec *argv, const char *folder)
 {
 	/*
-	 * set the variables by env inside the jail, so that the program that sets up the jail does
-	 * not load the library
+	 * set the variables with env inside the jail: in the environment of the jail itself, they
+	 * would make the program that sets up the jail load the library, too
 	 */
 	kl_strvec_push(argv, "env");
 	kl_strvec_push(argv, "LD_PRELOAD=" KL_LOOKUPS_LIBRARY);
@@ -108,7 +108,7 @@ static void reader_release(struct reader *reader)
 
 /*
  * Return the part of a path below a folder, without "." and doubled slashes. NULL: the path is not
- * below the folder, or contains "..", with which a source could find out the folder's name.
+ * below the folder, or contains "..", which a source could use to find out the folder's name.
  */
 static char *path_below(const char *folder, const char *path)
 {
@@ -136,8 +136,8 @@ static bool is_below(const char *folder, const char *path)
 }
 
 /*
- * Is the path below the folder of sources? It may contain ".." (`#include "../b.h"` in a file of a
- * subfolder) if it never leaves the folder.
+ * Return true if the path is below the folder of sources. It may contain ".." (`#include "../b.h"`
+ * in a file of a subfolder) if it never leaves the folder.
  */
 static bool is_source(const struct reader *reader, const char *path)
 {
@@ -190,8 +190,8 @@ static int check_open(const struct reader *reader, const char *path)
 }
 
 /*
- * Check a file that the assembler opened. If it could not open the file (`there` is false), it
- * failed, so the source could not use what it found out.
+ * Check a file that the assembler opened or tried to open. A file that it could not open (`there`
+ * is false) is allowed: the assembler then failed, so the source cannot use what it learned.
  */
 static int check_assembler(const struct reader *reader, const char *path, bool there)
 {

@@ -10,10 +10,10 @@
 #include "text/digest.h"
 
 /*
- * lookups - checks which files a compiler looked for while it compiled a kernel. A library in gcc's
- * programs (templates/runtime/lookups.c) records each lookup, whether the file exists or not. A
- * source that can find out which files a machine has (`__has_include`, `#include`, `.incbin`) could
- * compile to other code on another machine.
+ * lookups - checks which files a compiler looked for while it compiled a kernel. A library
+ * preloaded into gcc's programs (templates/runtime/lookups.c) records each lookup, whether the file
+ * exists or not. A source that can find out which files a machine has (`__has_include`, `#include`,
+ * `.incbin`) could compile to other code on another machine.
  *
  * A source may look for files of its surface, for headers that come with the compiler and for
  * headers of the C library. Looking for any other file is refused, even if the jail hides that
@@ -47,7 +47,7 @@ int kl_lookups_check(const char *dir, const char *folder, const struct kl_lookup
 /** Check the bytes of a record as kl_lookups_check() does. */
 int kl_lookups_check_record(const char *record, size_t len, const struct kl_lookups_rules *rules);
 
-/** Is it a header of the C library, such as "stdint.h" or "bits/types.h"? */
+/** Return true if `name` is a header of the C library, such as "stdint.h" or "bits/types.h". */
 bool kl_lookups_is_header_of_c(const char *name);
 
 #endif
