@@ -11,7 +11,7 @@
 #include "rewrite/ctoken.h"
 
 #define MAX_NAME 63
-#define MAX_QUALIFIERS 8 /* most words between `const` and the name */
+#define MAX_QUALIFIERS 8 /* most words between `const` and the name that are accepted */
 
 struct reader {
 	struct kl_card_dims *out;
@@ -28,7 +28,10 @@ static void take_constant(struct reader *reader, const char *name, size_t len, i
 	kl_card_dims_add(reader->out, key, value);
 }
 
-/* Read 128, 128u or 128UL. Returns false for 0x80, 010, 1.5 and numbers that overflow. */
+/*
+ * Read 128, 128u or 128UL. Return false for other forms (0x80, 010, 1.5) and for numbers that
+ * overflow.
+ */
 static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	const char *text = tokens->text + tokens->t[i].off;
@@ -49,7 +52,9 @@ static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 	return true;
 }
 
-/* Read a number with an optional minus sign. Returns the number of its tokens; 0: not a number. */
+/*
+ * Read a number with an optional minus sign. Return how many tokens it has; 0: there is no number.
+ */
 static size_t read_literal(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	bool minus = kl_ctoken_is(tokens, i, "-");
@@ -67,7 +72,7 @@ static void take_token(struct reader *reader, const struct kl_ctokens *tokens, s
 	take_constant(reader, tokens->text + tokens->t[i].off, tokens->t[i].len, value);
 }
 
-/* Read "#define BM 128". Nothing but a comment may follow on the line. */
+/* Read "#define BM 128". On the rest of the line only a comment may follow. */
 static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };
@@ -79,7 +84,10 @@ static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, 
 		take_token(reader, &line, 1, value);
 }
 
-/* Read "const int MR = 6;" outside of functions. Of several declarators only the first is read. */
+/*
+ * Read "const int MR = 6;" outside of functions. If a declaration has several names, only the first
+ * is read.
+ */
 static void scan_const(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	size_t k = i + 1, used;
@@ -136,7 +144,9 @@ static void scan_file(struct reader *reader, const struct kl_file *file)
 	}
 }
 
-/* Read the constants of the launch plan. An invalid plan is ignored here; the gate reports it. */
+/*
+ * Read the constants of the launch plan. Ignore an invalid plan here, because the gate reports it.
+ */
 static void read_plan(struct reader *reader, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;

@@ -8,7 +8,7 @@
 /*
  * constants - reads the named integer constants of a kernel's sources.
  *
- * Predicates use constants by name, and anchors are found by them. They are read from
+ * Predicates use constants by name, and anchors are found by them. Constants are read from
  *
  *	#define BM 128		constexpr int STAGES = 4;		enum { MR = 6, NR = 16 };
  *
@@ -20,7 +20,7 @@
 
 /**
  * Append the constants to `out`, sorted by name. If a name is defined more than once, the first
- * definition is taken; sources come before the launch plan.
+ * definition is used; sources come before the launch plan.
  */
 void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *surface);
 void kl_constants_release(struct kl_card_dims *dims);

@@ -12,9 +12,10 @@
 
 #define PREFIX "skills-"
 #define SUFFIX ".index"
-#define KEEP 4 /* number of index files of other trees to keep */
+#define KEEP 4 /* most index files of other trees to keep */
 #define GRAIN 32768
-#define MAX_LOG2 4096 /* upper bound for log2 of an extent, which is a product of a card's dims */
+/* upper bound for log2 of an extent; an extent is a product of several dims of a card */
+#define MAX_LOG2 4096
 
 struct kl_index_file {
 	struct kl_index ix; /* the public part */
@@ -118,7 +119,7 @@ static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *pri
 	       list_ok(ix, prior->provides, 1) && list_ok(ix, prior->conflicts, 1);
 }
 
-/* Set the pointers to the parts. Returns false if a part is not inside the file. */
+/* Set the pointers to the parts. Return false if a part is not completely inside the file. */
 static bool find_parts(struct kl_index *ix)
 {
 	const struct kl_index_head *head = ix->file->head;
@@ -146,7 +147,7 @@ static bool find_parts(struct kl_index *ix)
 	return true;
 }
 
-/* Four numbers, compared at once because an index can have millions. */
+/* Four numbers, which are compared at once because an index can have millions of them. */
 typedef uint32_t lanes __attribute__((vector_size(16)));
 
 static bool all_below(const uint32_t *numbers, size_t n, size_t limit)
@@ -224,7 +225,7 @@ static void check_priors(void *ctx, size_t from, size_t to)
 
 /*
  * Check that all numbers in the file refer to existing elements. The checksum only shows that the
- * file is as it was written; its writer may be malicious.
+ * file is as its writer left it, but the writer may be malicious.
  */
 static bool contents_ok(const struct kl_index *ix, const struct kl_taxonomy *tax)
 {
@@ -262,7 +263,10 @@ static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct k
 	snprintf(key, KL_MAPFILE_KEY, "%s %s", tax->digest, hex);
 }
 
-/* Map the index at `path`; NULL: missing or invalid. `key` may be a prefix of the file's key. */
+/*
+ * Map the index at `path`; NULL: the file is missing or invalid. `key` may be a prefix of the key
+ * in the file.
+ */
 static struct kl_index *map_file(const char *path, const char *key, const struct kl_taxonomy *tax)
 {
 	KL_AUTO(kl_index_freep) struct kl_index *ix = new_index();

@@ -10,8 +10,8 @@
  *
  * The file is $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index. It is built once for each tree of
  * the library; unchanged cards are copied from the newest older index. docs/formats.md
- * ("Retrieval") describes the format. A file is rebuilt if it is damaged or was built from other
- * taxonomy tables. Two processes may build it at the same time.
+ * ("Retrieval") describes the format. A file is rebuilt if it is damaged or was built from taxonomy
+ * tables other than the present ones. Two processes may build the same file at the same time.
  *
  *	kl_index_open(&ix, repo, tax);
  *	for (i = 0; i < kl_index_count(ix); i++) ... kl_index_card(ix, i)
@@ -25,7 +25,7 @@ struct kl_index_list {
 };
 
 struct kl_index_row {
-	uint32_t point;              /* number for kl_index_point */
+	uint32_t point;              /* number of the point, for kl_index_point() */
 	uint32_t language, platform; /* numbers of strings */
 	uint32_t verified;
 };
@@ -35,14 +35,16 @@ struct kl_index_card {
 	uint32_t status; /* enum kl_card_status */
 	git_oid blob;
 	uint32_t passed, trials;
-	uint32_t rows, nrows;          /* first row, for kl_index_row, and the number of rows */
-	uint32_t prior;                /* number for kl_index_prior */
-	struct kl_index_list sound;    /* pairs of strings: id, and test or "" */
+	/* number of the first row, for kl_index_row(), and the number of rows */
+	uint32_t rows, nrows;
+	uint32_t prior;                /* number of the prior, for kl_index_prior() */
+	struct kl_index_list sound;    /* pairs of strings: id, and test ("": no predicate) */
 	struct kl_index_list evidence; /* pairs of strings: lineage, and step in decimal; sorted */
 };
 
 /**
- * Sorted lists of what a card needs, requires, provides and conflicts with; cards can share one.
+ * Sorted lists of what a card needs, requires, provides and conflicts with. Several cards can share
+ * one.
  */
 struct kl_index_prior {
 	struct kl_index_list needs, requires, provides, conflicts;
@@ -50,7 +52,7 @@ struct kl_index_prior {
 
 struct kl_index_file;
 
-/** The parts of the mapped file. Read them by the functions below. */
+/** The parts of the mapped file. Read them with the functions below. */
 struct kl_index {
 	const struct kl_index_card *card;
 	const struct kl_index_row *row;
@@ -63,11 +65,11 @@ struct kl_index {
 };
 
 /**
- * Open the index of this repository's library (klineage.skillsRef); build it if necessary. If there
- * is no library, the index has no cards. The caller frees *out.
+ * Open the index of this repository's library (klineage.skillsRef), and build the index if
+ * necessary. If there is no library, the index has no cards. The caller frees *out.
  */
 int kl_index_open(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax);
-/** As kl_index_open, for a library that is already open. */
+/** Open the index of a library that is already open, otherwise as kl_index_open(). */
 int kl_index_of(struct kl_index **out, struct kl_repo *repo, struct kl_library *lib,
 		const struct kl_taxonomy *tax);
 void kl_index_free(struct kl_index *ix);
@@ -117,18 +119,20 @@ static inline const char *kl_index_string(const struct kl_index *ix, size_t i)
 	return ix->bytes + ix->start[i];
 }
 
-/** Return the numbers of a list's strings; there are list.n of them. */
+/** Return the numbers of the strings in a list; there are list.n of them. */
 static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list list)
 {
 	return ix->item + list.at;
 }
 
-/** Return true if the index was built when it was opened, false if it was in the cache. */
+/** Return true if the index was built when it was opened; false: it came from the cache. */
 bool kl_index_was_built(const struct kl_index *ix);
-/** Return the number of cards that are not in the index because they could not be read. */
+/** Return the number of cards that the index lacks because they could not be read. */
 size_t kl_index_bad(const struct kl_index *ix);
 
-/** Read a card from the repository: its text, or the card parsed from it. */
+/**
+ * Read a card from the repository: kl_index_text() gets its text, kl_index_load() the parsed card.
+ */
 int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *repo, size_t card);
 int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *repo,
 		  size_t card);

@@ -9,7 +9,7 @@
 #include "card/status.h"
 #include "retrieve/index_parts.h"
 
-#define BATCH 4096 /* number of cards in memory at a time */
+#define BATCH 4096 /* most cards in memory at a time */
 #define GRAIN 32
 
 /* --- the indexed facts of a card -------------------------------------------------- */
@@ -62,7 +62,7 @@ static void take_row(struct row *out, const struct kl_taxonomy *tax, const struc
 	out->verified = kl_card_row_is_verified(card, row);
 }
 
-/* Collect lineage and step of each piece of evidence, sorted by both. */
+/* Collect the lineage and the step of each piece of evidence, sorted by both. */
 static void take_evidence(struct facts *facts, const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
@@ -115,7 +115,7 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 struct builder {
 	struct kl_map strings; /* text -> number of the string + 1, as a pointer */
 	struct kl_buf part[KL_INDEX_PARTS];
-	/* point (its bytes in hex) and prior (its lists as text) -> number + 1, as a pointer */
+	/* point (its bytes in hex) or prior (its lists as text) -> its number + 1, as a pointer */
 	struct kl_map points, priors;
 	size_t n[KL_INDEX_PARTS];
 	uint32_t bad;
@@ -293,9 +293,10 @@ static int by_blob(const void *left, const void *right)
 struct batch {
 	const struct kl_taxonomy *tax;
 	const struct kl_index *base;
-	struct known_blob *known; /* cards of the base, sorted by blob */
+	struct known_blob *known; /* cards of `base`, sorted by blob */
 	size_t nknown;
-	struct kl_buf *text; /* text of each card; "" if the card is copied from `base` */
+	/* text of each card; "" if the facts of the card are copied from `base` */
+	struct kl_buf *text;
 	struct facts *f;
 	size_t n;
 };
@@ -311,7 +312,10 @@ static void batch_release(struct batch *batch)
 	free(batch->known);
 }
 
-/* Read the cards of a batch, in several threads. If a card cannot be read, its facts stay empty. */
+/*
+ * Read the cards of a batch, in several threads. The facts of a card that cannot be read stay
+ * empty.
+ */
 static void read_cards(void *ctx, size_t from, size_t to)
 {
 	struct batch *batch = ctx;
@@ -346,7 +350,7 @@ static int fill_batch(struct batch *batch, struct kl_library *lib, size_t first)
 				   kl_index_card(batch->base, blob->card));
 		else
 			err = kl_library_text(&batch->text[i], lib, first + i);
-		if (err == KL_EINVALID) { /* too long: the card counts as unreadable */
+		if (err == KL_EINVALID) { /* the text is too long: the card counts as unreadable */
 			kl_error_clear();
 			kl_buf_clear(&batch->text[i]);
 			err = 0;

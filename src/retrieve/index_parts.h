@@ -27,7 +27,8 @@ enum kl_index_part {
 size_t kl_index_size(enum kl_index_part part);
 
 /*
- * Header of the index, after struct kl_mapfile_head. `at` is an offset from the start of the file.
+ * Header of the index; it follows struct kl_mapfile_head. `at` is an offset from the start of the
+ * file.
  */
 struct kl_index_head {
 	uint64_t bad; /* number of cards that could not be read */
@@ -38,8 +39,8 @@ struct kl_index_head {
 
 /**
  * Append the index of a library to `out`. `base` (may be NULL) is an older index that was built
- * from the same taxonomy; unchanged cards are copied from it. KL_EINVALID: the strings exceed 4
- * GiB.
+ * from the same taxonomy; the facts of unchanged cards are copied from it. KL_EINVALID: the strings
+ * exceed 4 GiB.
  */
 int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_taxonomy *tax,
 		   const struct kl_index *base);

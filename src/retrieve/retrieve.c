@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "retrieve/retrieve_parts.h"
 
-#define FIRST_POOL 64 /* number of cards of an axis that are selected at first */
+#define FIRST_POOL 64 /* number of cards of an axis that are selected in the first round */
 #define MAX_DROPPED 32
 
 const char *kl_axis_name(enum kl_axis axis)
@@ -108,7 +108,10 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 	return (enum kl_truth)(query->test[test] - 1);
 }
 
-/* Return the position in the list of the first sound predicate that is false; -1: none. */
+/*
+ * Return the position, in the list of `sound` predicates, of the first that is false; -1: none is
+ * false.
+ */
 static int false_sound(struct kl_retrieve_query *query, size_t card)
 {
 	struct kl_index_list list = kl_index_card(query->ix, card)->sound;
@@ -142,7 +145,10 @@ static void settle_card(struct kl_retrieve_query *query, size_t card)
 
 /* --- the best cards of an axis ---------------------------------------------------------------- */
 
-/* Check that x is better than y on the axis (KL_AXES: by score only), then by score, then by id. */
+/*
+ * Check that card x is better than card y: first by its value on the axis (unless `axis` is
+ * KL_AXES), then by score, then by id.
+ */
 static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t x, uint32_t y)
 {
 	const struct kl_fit *fit_x = &query->fit[x], *fit_y = &query->fit[y];
@@ -154,7 +160,7 @@ static bool is_better(const struct kl_retrieve_query *query, int axis, uint32_t 
 	return strcmp(id_of(query, x), id_of(query, y)) < 0;
 }
 
-/* Restore the heap, whose top is the worst of the selected cards. */
+/* Restore the order of the heap below `i`. Its top is the worst of the selected cards. */
 static void sift_down(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t n,
 		      size_t i)
 {
@@ -171,7 +177,7 @@ static void sift_down(const struct kl_retrieve_query *query, int axis, uint32_t 
 	}
 }
 
-/* Compare without the ids, which is fast and rules out most cards. */
+/* Compare two cards without their ids. This is fast and rules out most cards. */
 static inline bool is_worse(const struct kl_fit *fit, int axis, const struct kl_fit *than)
 {
 	return fit->best[axis] < than->best[axis] ||
@@ -179,7 +185,8 @@ static inline bool is_worse(const struct kl_fit *fit, int axis, const struct kl_
 }
 
 /*
- * Select the best `k` cards whose score is not 0, best first. Returns the number of selected cards.
+ * Select the best `k` cards whose score is not 0, the best first. Return the number of selected
+ * cards.
  */
 static size_t select_best(const struct kl_retrieve_query *query, int axis, uint32_t *heap, size_t k)
 {
@@ -211,9 +218,9 @@ static size_t select_best(const struct kl_retrieve_query *query, int axis, uint3
 }
 
 /*
- * Walk down a sorted list until per_axis of its cards are sound and settled, and settle cards on
- * the way, which can lower their scores. Returns true if none had to be settled, so that the list
- * is still sorted.
+ * Walk down a sorted list until `per_axis` of its cards are sound and settled. Settle cards on the
+ * way; this can lower their scores. Return true if no card had to be settled, so that the list is
+ * still sorted.
  */
 static bool walk_down(size_t *taken, struct kl_retrieve_query *query, const uint32_t *list,
 		      size_t n)
@@ -235,8 +242,8 @@ static bool walk_down(size_t *taken, struct kl_retrieve_query *query, const uint
 }
 
 /*
- * Sort the list and drop cards whose score became 0. Returns the number of cards left. Insertion
- * sort is used, since the list is short and nearly sorted.
+ * Sort the list and drop cards whose score is now 0. Return the number of cards left. Insertion
+ * sort is fast here, because the list is short and nearly sorted.
  */
 static size_t put_in_order(const struct kl_retrieve_query *query, int axis, uint32_t *list,
 			   size_t n)
@@ -258,7 +265,8 @@ static size_t put_in_order(const struct kl_retrieve_query *query, int axis, uint
 }
 
 /*
- * Rank of the worst selected card when it was selected: all cards outside the list rank below it.
+ * The rank that the worst selected card had when it was selected. All cards outside the list rank
+ * below it.
  */
 struct limit {
 	int32_t best, score;
@@ -272,8 +280,8 @@ static struct limit limit_of(const struct kl_retrieve_query *query, int axis, ui
 }
 
 /*
- * Count the cards at the front of the list that still rank before all cards outside. Settling can
- * only lower a rank, and all cards outside ranked below the limit.
+ * Count the cards at the front of the list that rank before every card outside the list. A card
+ * outside cannot rank above the limit, because settling only lowers ranks.
  */
 static size_t count_ahead(const struct kl_retrieve_query *query, int axis, const uint32_t *list,
 			  size_t n, const struct limit *limit)
@@ -295,9 +303,9 @@ static size_t count_ahead(const struct kl_retrieve_query *query, int axis, const
 }
 
 /*
- * Settle cards down the list and sort it again, until the best ones are settled. Returns false if
- * the list no longer determines the best cards, so that cards must be selected again. `whole`: the
- * list has all cards whose score is not 0.
+ * Settle cards from the top of the list and sort it again, until its best cards are settled. Return
+ * false if cards outside the list may now be better, so that cards must be selected again. `whole`:
+ * the list has all cards whose score is not 0.
  */
 static bool settle_down(size_t *taken, struct kl_retrieve_query *query, int axis, uint32_t *list,
 			size_t *n, bool whole)
@@ -312,7 +320,7 @@ static bool settle_down(size_t *taken, struct kl_retrieve_query *query, int axis
 	return first || whole || *taken == query->o->per_axis;
 }
 
-/* Mark the best sound cards of an axis. If the selected cards have too few, select more. */
+/* Mark the best sound cards of an axis. If too few of the selected cards are sound, select more. */
 static void mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top)
 {
 	size_t pool = FIRST_POOL;
@@ -403,7 +411,7 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 	return false;
 }
 
-/* Append a card after the cards that it requires. */
+/* Append a card, preceded by the cards that it requires. */
 static void list_card(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top,
 		      size_t card)
 {
@@ -432,7 +440,7 @@ static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query,
 	for (size_t i = 0; i < query->n; i++)
 		if (top[i])
 			all[n++] = (uint32_t)i;
-	/* insertion sort, since there are few cards */
+	/* insertion sort is enough for a few cards */
 	for (size_t i = 1; i < n; i++)
 		for (size_t k = i; k > 0 && is_better(query, KL_AXES, all[k], all[k - 1]); k--) {
 			uint32_t swap = all[k];
@@ -529,7 +537,7 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	return NULL;
 }
 
-/* Rank ruled-out cards: return the product of the axes, with 0.01 in place of 0. */
+/* Return a rank for ruled-out cards: the product of the axes, with 0.01 in place of 0. */
 static double fit_nearness(const struct kl_fit *fit)
 {
 	double product = 1;
@@ -556,7 +564,10 @@ static void add_dropped(struct kl_retrieval *out, struct kl_retrieve_query *quer
 	for (size_t i = 0; i < query->n; i++) {
 		size_t k = n;
 
-		/* the card is not ruled out: it has a score and is not known to be unsound */
+		/*
+		 * skip a card that is not ruled out: it has a score, and no sound predicate is
+		 * known to be false
+		 */
 		if (!query->fit[i].wanted || (query->fit[i].score && query->fit[i].sound != 2))
 			continue;
 		if (n == MAX_DROPPED && !is_nearer(query, (uint32_t)i, best[n - 1]))
@@ -588,7 +599,7 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 	kl_measure(&query);
 	for (size_t i = 0; i < query.n; i++)
 		out->cards += query.fit[i].wanted;
-	/* whether a card is ruled out, and why, is known only once it is settled */
+	/* only settling a card shows whether it is ruled out, and why */
 	for (size_t i = 0; opts->explain && i < query.n; i++)
 		if (query.fit[i].wanted)
 			settle_card(&query, i);

@@ -6,15 +6,15 @@
 #include "retrieve/target.h"
 
 /*
- * retrieve - finds the cards of a library that fit a target, and explains why.
+ * retrieve - finds the cards of a library that fit a target, and explains why they fit.
  *
  * docs/formats.md ("Retrieval") defines the result. On each of four axes (case, language, platform,
- * prior) a card has the similarity of its best verified row. Cards with an axis of 0 or a false
- * `sound` predicate are ruled out; of the other cards, the best 8 of each axis are taken. For a
- * hypothesis, which has no verified rows, all rows count. The cards are ordered by score: the
- * geometric mean of one row's axes, times (passed + 1) / (trials + 2); ties by id. Each card is
- * preceded by the cards that it requires and the target lacks, at most 3. The same inputs always
- * give the same list.
+ * prior) a card has the similarity of its best verified row. For a hypothesis, which has no
+ * verified rows, all rows count. Cards that are 0 on an axis or have a false `sound` predicate are
+ * ruled out; of the other cards, the best 8 on each axis are taken. These are ordered by score: the
+ * geometric mean of the axes of one row, times (passed + 1) / (trials + 2); cards of equal score by
+ * id. Each card is preceded by the cards that it requires and the target lacks, at most 3. The same
+ * inputs always give the same list.
  *
  *	kl_index_open(&ix, repo, tax);
  *	kl_retrieve(&r, ix, &target, &(struct kl_retrieve_opts)KL_RETRIEVE_OPTS_INIT);
@@ -23,15 +23,18 @@
 enum kl_axis { KL_AXIS_CASE, KL_AXIS_LANGUAGE, KL_AXIS_PLATFORM, KL_AXIS_PRIOR, KL_AXES };
 const char *kl_axis_name(enum kl_axis axis);
 
-/* most cards that may have to be applied before a card */
+/* most cards that may have to be applied before another card */
 #define KL_CLOSURE_MAX 3
 
 struct kl_retrieve_opts {
 	unsigned statuses; /* bit i: consider cards whose status is enum kl_card_status i */
 	size_t per_axis;   /* number of cards to take on each axis, at least 1 */
-	size_t limit;      /* most cards, without those that others require; 0: no limit */
-	bool repair;       /* keep cards that the target has, or all of whose facts it has */
-	bool explain;      /* fill `dropped` */
+	size_t limit; /* most cards to list, not counting cards that others require; 0: no limit */
+	/*
+	 * keep a card even if the target already has the card or everything that the card provides
+	 */
+	bool repair;
+	bool explain; /* fill `dropped` */
 };
 #define KL_RETRIEVE_OPTS_INIT                                                                 \
 	{                                                                                     \
@@ -40,7 +43,7 @@ struct kl_retrieve_opts {
 
 /** A condition of a card, and its truth for the target. */
 struct kl_retrieved_pre {
-	char *id, *test; /* test "": the condition has no predicate, so its truth is unknown */
+	char *id, *test; /* test "": the condition has no predicate, and its truth is unknown */
 	enum kl_truth truth;
 	char *why; /* the facts that the predicate uses: "K = 4096, cap(cp.async) is true" */
 };
@@ -54,20 +57,22 @@ struct kl_retrieved {
 	char *id;
 	enum kl_card_status status;
 	int64_t best[KL_AXES]; /* millionths: the best value on each axis, over all rows */
-	/* millionths: the values on each axis for one row, from which the score is computed */
+	/* millionths: the values of one row on each axis; the score is computed from these */
 	int64_t axis[KL_AXES];
 	int64_t score; /* millionths */
-	unsigned top;  /* bit i: the card is among the best on axis i */
+	unsigned top;  /* bit i: the card is among the best cards on axis i */
 	size_t passed, trials;
-	/* index, among the card's rows, of the row that `axis` is from; -1: no row counts */
+	/* index, among the card's rows, of the row with the values `axis`; -1: no row counts */
 	int row;
 	struct kl_retrieved_pres sound;
 	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
-	char *needed_by;        /* id of the listed card that requires this one, or NULL */
-	char *why;              /* for a dropped card: why it was ruled out */
+	char *needed_by;        /* id of the listed card that requires this card, or NULL */
+	char *why;              /* for a dropped card: why it was ruled out; otherwise NULL */
 };
 
-/** A lineage that retrieved cards were learned from, and the steps that they were learned from. */
+/**
+ * A lineage that retrieved cards were learned from, and which of its steps they were learned from.
+ */
 struct kl_retrieved_path {
 	char *lineage; /* "<workload>/<name>" */
 	struct {
@@ -78,25 +83,25 @@ struct kl_retrieved_path {
 };
 
 struct kl_retrieval {
-	struct kl_retrieved *v; /* in the order in which to try them */
+	struct kl_retrieved *v; /* in the order in which to try the cards */
 	size_t n, alloc;
-	/* with `explain`: the cards that were ruled out but come nearest, at most 32 */
+	/* with `explain`: of the cards that were ruled out, those that come nearest; at most 32 */
 	struct kl_retrieved *dropped;
 	size_t ndropped, dropped_alloc;
 	struct kl_retrieved_path *path; /* sorted by lineage */
 	size_t npath, path_alloc;
-	size_t cards; /* number of cards whose status was asked for */
+	size_t cards; /* number of cards in the library with a status in `statuses` */
 };
 
 /**
- * Fill `out`; the caller releases it. The target is moved to its points for evaluation, but is
- * unchanged afterwards. KL_EINVALID: opts->per_axis is 0.
+ * Fill `out`; the caller releases it. The target is moved from point to point for the evaluation,
+ * but is back at its case afterwards. KL_EINVALID: opts->per_axis is 0.
  */
 int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *target,
 		const struct kl_retrieve_opts *opts);
 void kl_retrieval_release(struct kl_retrieval *retrieval);
 
-/** Append the `useful` conditions of a card, evaluated at the target's case. */
+/** Append the `useful` conditions of a card, each evaluated at the target's case. */
 void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *card,
 			struct kl_target *target);
 void kl_retrieved_pres_release(struct kl_retrieved_pres *pres);

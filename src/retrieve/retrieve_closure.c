@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retrieve_closure - finds the further cards that meet a card's requirements */
+/* retrieve_closure - finds the other cards that meet a card's requirements */
 #include <stdlib.h>
 #include <string.h>
 
 #include "retrieve/retrieve_parts.h"
 
 #define MAX_OPEN 32   /* most unmet requirements at a time */
-#define MAX_GIVERS 16 /* most providers to try for a requirement, the best first */
+#define MAX_GIVERS 16 /* most providers to try for one requirement, the best first */
 
 /* --- who provides a string -------------------------------------------------------------------- */
 
@@ -86,7 +86,8 @@ struct kl_givers {
 }; /* best first */
 
 /*
- * Rank as the score does, but without a root and without the prior axis, which is being computed.
+ * Return the rank of a card. Its order is that of the score, but without taking a root, and without
+ * the prior axis, which is still being computed.
  */
 static double rank_of(const struct kl_retrieve_query *query, size_t card)
 {
@@ -106,7 +107,10 @@ static bool any_there(struct kl_retrieve_query *query, struct kl_index_list list
 	return false;
 }
 
-/* Check that neither an axis of 0 nor a conflict with the target rules out the card. */
+/*
+ * Check that the card is not ruled out: no axis but the prior is 0, and it does not conflict with
+ * the target.
+ */
 static bool may_give(struct kl_retrieve_query *query, size_t card)
 {
 	return query->fit[card].product > 0 &&
@@ -115,7 +119,9 @@ static bool may_give(struct kl_retrieve_query *query, size_t card)
 		       kl_index_prior(query->ix, kl_index_card(query->ix, card)->prior)->conflicts);
 }
 
-/* Compare by rank, the greater first, then by id. */
+/*
+ * Compare two providers: the one with the greater rank comes first; of equal ranks, the lesser id.
+ */
 static bool is_before(const struct kl_retrieve_query *query, const struct giver *x,
 		      const struct giver *y)
 {
@@ -142,8 +148,8 @@ static size_t insert_giver(const struct kl_retrieve_query *query, struct giver *
 }
 
 /*
- * Drop cards with a false sound predicate. Only the best providers come here, so that the
- * predicates of most cards are never evaluated.
+ * Drop cards with a false `sound` predicate. Only the best providers of a requirement are checked,
+ * so that the predicates of most cards are never evaluated.
  */
 static size_t drop_unsound(struct kl_retrieve_query *query, struct giver *list, size_t n)
 {
@@ -155,7 +161,7 @@ static size_t drop_unsound(struct kl_retrieve_query *query, struct giver *list, 
 	return kept;
 }
 
-/* Find the best providers of a string. They are stored for all cards that require the string. */
+/* Find the best providers of a string, and store them for all cards that require this string. */
 static const struct kl_givers *find_givers(struct kl_retrieve_query *query, uint32_t string)
 {
 	struct giver givers[MAX_GIVERS];
@@ -220,8 +226,8 @@ static bool gives_fact(const struct kl_retrieve_query *query, size_t card, uint3
 }
 
 /*
- * Add to `open` the requirements of a prior that neither the target nor a chosen card meets.
- * Returns false if there are too many.
+ * Add to `open` the requirements of a prior that neither the target nor a chosen card meets. Return
+ * false if `open` would get too many.
  */
 static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uint32_t prior,
 		     const size_t *chosen, size_t n)
@@ -245,7 +251,10 @@ static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uin
 	return true;
 }
 
-/* Return the first requirement by name, since string numbers depend on how the index was built. */
+/*
+ * Return the requirement whose name comes first. String numbers cannot be compared instead, since
+ * they depend on how the index was built.
+ */
 static uint32_t first_of(const struct kl_retrieve_query *query, const struct open_set *open)
 {
 	uint32_t best = open->v[0];
@@ -268,7 +277,7 @@ static bool any_listed(const struct kl_retrieve_query *query, struct kl_index_li
 	return false;
 }
 
-/* Check whether one of two priors provides something that the other conflicts with. */
+/* Check whether one of the two priors provides something that the other conflicts with. */
 static bool cards_clash(const struct kl_retrieve_query *query, uint32_t x, uint32_t y)
 {
 	const struct kl_index_prior *prior_x = kl_index_prior(query->ix, x),
@@ -300,7 +309,8 @@ static bool is_ready(struct kl_retrieve_query *query, size_t card, const size_t 
 }
 
 /*
- * Order the cards so that each follows those it requires. Returns false if requirements are cyclic.
+ * Order the cards so that each comes after the cards it requires. Return false if requirements are
+ * cyclic.
  */
 static bool order_cards(struct kl_retrieve_query *query, size_t *card, const size_t *chosen,
 			size_t n)
@@ -322,14 +332,17 @@ static bool order_cards(struct kl_retrieve_query *query, size_t *card, const siz
 }
 
 /*
- * The search for one prior: the cards chosen so far, and the result in the order in which to apply.
+ * The search for one prior: the cards chosen so far, and the resulting cards in the order in which
+ * to apply them.
  */
 struct closing {
 	uint32_t prior;
 	size_t chosen[KL_CLOSURE_MAX], ordered[KL_CLOSURE_MAX];
 };
 
-/* Choose at most `more` further cards so that all requirements are met. */
+/*
+ * Choose at most `more` cards in addition to the `n` chosen ones, so that all requirements are met.
+ */
 static bool search_closure(struct kl_retrieve_query *query, struct closing *closing,
 			   const struct open_set *open, size_t n, size_t more)
 {

@@ -13,8 +13,8 @@ static const char *text_of(const struct kl_retrieve_query *query, uint32_t strin
 }
 
 /*
- * The functions below compute and store an entry of the query. Similarities are stored plus 1,
- * since 0 means "not computed".
+ * The functions below compute an entry of the query and store it. Similarities are stored plus 1,
+ * because 0 means "not computed".
  */
 
 static int32_t new_language(struct kl_retrieve_query *query, uint32_t string)
@@ -167,7 +167,10 @@ bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_
 	return prior->provides.n && kl_retrieve_query_first(query, prior->provides, false) < 0;
 }
 
-/* Check that nothing of the target conflicts and, unless `repair`, that the card adds something. */
+/*
+ * Check that the card conflicts with nothing in the target and, unless `repair` is set, provides
+ * something that the target lacks.
+ */
 static bool has_room(struct kl_retrieve_query *query, const struct kl_index_card *card)
 {
 	if (kl_retrieve_query_first(query, kl_index_prior(query->ix, card->prior)->conflicts,
@@ -186,7 +189,10 @@ void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prio
 		(double)fit->product / 1e18 * (double)prior / KL_ONE, entry->passed, entry->trials);
 }
 
-/* Set the prior axis from the card alone; with unmet requirements, to its upper bound of 1/2. */
+/*
+ * Set the prior axis from this card alone. If a requirement is not met, set it to its upper bound
+ * of 1/2.
+ */
 static void bound_card(struct kl_retrieve_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);

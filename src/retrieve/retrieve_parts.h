@@ -8,8 +8,9 @@
  * retrieve_parts - the data of one retrieval, shared by the files retrieve*.c.
  *
  * A library can have very many cards, so a query does little work per card: results for strings,
- * points and priors, which many cards share, are computed once and stored. Only for cards that can
- * be among the best, best first, are sound predicates evaluated and required cards sought.
+ * points and priors, which many cards share, are computed once and stored. Only cards that can be
+ * among the best, the best first, have their sound predicates evaluated and their required cards
+ * sought.
  */
 struct kl_fit {
 	int32_t best[KL_AXES]; /* millionths: the best value on each axis, over all rows */
@@ -17,10 +18,12 @@ struct kl_fit {
 	int32_t row;           /* index of the best row among the card's rows; -1: no row counts */
 	/* product of that row's case, language and platform similarities, in units of 10^-18 */
 	int64_t product;
-	/* sound predicates: 0 not evaluated, 1 none is false, 2 at least one is false */
+	/*
+	 * the card's sound predicates: 0: not evaluated; 1: none is false; 2: at least one is false
+	 */
 	int8_t sound;
-	bool settled; /* the prior axis is exact; false: an upper bound */
-	bool wanted;  /* the card's status was asked for */
+	bool settled; /* the prior axis is exact; false: it is an upper bound */
+	bool wanted;  /* the card's status is in `statuses` */
 };
 
 struct kl_givers;
@@ -32,18 +35,21 @@ struct kl_retrieve_query {
 	size_t n;           /* number of cards */
 	struct kl_fit *fit; /* results per card */
 	/*
-	 * Results that are computed when first needed; 0: not yet. Most entries are never needed,
-	 * and calloc() leaves their pages untouched.
+	 * Results that are computed when they are first needed; 0: not computed yet. Most entries
+	 * are never needed, and calloc() does not touch their memory pages.
 	 */
 	int32_t *point;               /* by number of a point: similarity + 1 */
 	int32_t *language, *platform; /* by number of a string: similarity + 1 */
 	/* by number of a string that is a predicate: truth + 1 */
 	int8_t *test;
-	int8_t *has; /* by number of a string: 1 the target lacks it, 2 the target has it */
-	/* by number of a string that is a capability: 1 the platform lacks it, 2 it has it */
+	int8_t *has; /* by number of a string: 1: the target lacks it; 2: the target has it */
+	/*
+	 * by number of a string that is a capability: 1: the platform lacks it; 2: the platform has
+	 * it
+	 */
 	int8_t *able;
-	int8_t *closure; /* by number of a prior: result of kl_close; -2: not computed */
-	/* who provides a string; built on first use */
+	int8_t *closure; /* by number of a prior: result of kl_close(); -2: not computed */
+	/* the cards that provide each string; these tables are built on first use: */
 	/* cards of prior p: entries cards_at[p] to cards_at[p + 1] - 1 of `cards_of` */
 	uint32_t *cards_of, *cards_at;
 	/* priors that provide string s: entries givers_at[s] to givers_at[s + 1] - 1 of `givers` */
@@ -51,12 +57,12 @@ struct kl_retrieve_query {
 	int32_t *card_by_id; /* by number of a string: the card with that id, or -1 */
 	/* by number of a string: its best providers; NULL: not computed */
 	struct kl_givers **best;
-	uint32_t *asked; /* numbers of the strings for which `best` was computed */
+	uint32_t *asked; /* numbers of the strings for which `best` is computed */
 	size_t nasked, asked_alloc;
 };
 
 /**
- * Compute the similarities of all cards whose status was asked for, in several threads. If a card
+ * Compute the similarities of all cards with a status in `statuses`, in several threads. If a card
  * has unmet requirements, its prior axis is only an upper bound.
  */
 void kl_measure(struct kl_retrieve_query *query);
@@ -67,11 +73,17 @@ void kl_measure_row(int64_t axis[3], struct kl_retrieve_query *query, size_t car
 /** Return the string number of a needed capability that the target's platform lacks; -1: none. */
 int64_t kl_measure_lacking(struct kl_retrieve_query *query, uint32_t prior);
 
-/* Relaxed order is enough: threads that compute the same entry at once store the same value. */
+/*
+ * Relaxed memory order is enough: if several threads compute the same entry at once, all store the
+ * same value.
+ */
 #define KL_KEEP(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 #define KL_KEPT(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
 
-/** Compute and store query->has[string]: 1 the target lacks it, 2 the target has it. */
+/**
+ * Compute and store query->has[string] and return it: 1: the target lacks the string; 2: the target
+ * has it.
+ */
 int8_t kl_retrieve_query_has_new(struct kl_retrieve_query *query, uint32_t string);
 
 /** Check that the target has the fact, trait or card that the string names. */
@@ -83,19 +95,21 @@ static inline bool kl_retrieve_query_has(struct kl_retrieve_query *query, uint32
 }
 
 /**
- * Return the first string of a list that the target has or, if `there` is false, lacks; -1: none.
+ * Return the first string of a list that the target has; if `there` is false, the first that it
+ * lacks; -1: there is none.
  */
 int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index_list list,
 				bool there);
-/** Check whether the target already has the card itself, or everything that it provides. */
+/** Check whether the target already has the card itself, or everything that the card provides. */
 bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_index_card *card);
 /** Check that no sound predicate of the card is false. */
 bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
 
 /**
- * Find the fewest further cards that meet all requirements of a prior; of each requirement, the
- * best 16 providers are tried. Returns the number of cards, at most KL_CLOSURE_MAX, or -1 if no set
- * was found. `card` (may be NULL) is set to the cards in the order in which to apply them.
+ * Find the fewest cards that, applied before, meet all requirements of a prior. For each
+ * requirement, only the best 16 providers are tried. Return the number of cards, at most
+ * KL_CLOSURE_MAX; -1: no such set was found. `card` (may be NULL) gets the cards in the order in
+ * which to apply them.
  */
 int kl_close(struct kl_retrieve_query *query, uint32_t prior, size_t card[KL_CLOSURE_MAX]);
 void kl_close_release(struct kl_retrieve_query *query);

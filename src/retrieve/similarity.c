@@ -6,7 +6,10 @@
 
 #include "contract/contract.h"
 
-/* Hash a name by FNV-1a. Names that collide only look the same; security does not depend on it. */
+/*
+ * Hash a name by FNV-1a. If two names collide, they only look the same to a comparison; security
+ * does not depend on this hash.
+ */
 static uint64_t name_digest(const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -134,6 +137,9 @@ int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *a
 
 int64_t kl_similarity_score(double product, size_t passed, size_t trials)
 {
-	/* sqrt() is correctly rounded, so the result is the same on every machine; pow() is not */
+	/*
+	 * the result of sqrt() is correctly rounded, and so the same on every machine; that of
+	 * pow() is not
+	 */
 	return to_ppm(sqrt(sqrt(product)) * (double)(passed + 1) / (double)(trials + 2));
 }

@@ -20,12 +20,16 @@
 
 /** An operator with its extents, ready to compare. Equal cases have equal bytes. */
 struct kl_case {
-	/* digest of the operator's name in the tree or, if the tree lacks it, as given */
+	/*
+	 * digest of the operator's name in the tree; if the tree lacks the operator, of the name as
+	 * given
+	 */
 	uint64_t name;
-	uint64_t dtype;            /* digest of the dtype's name */
-	double log2[KL_TAX_ROLES]; /* by role: log2 of the product of the extents of its dims */
-	int32_t op;                /* index in the tree of operators; -1: not in the tree */
-	uint32_t width;            /* bytes per element; 0: unknown dtype */
+	uint64_t dtype; /* digest of the dtype's name */
+	/* by role: log2 of the product of the extents of the dims with this role */
+	double log2[KL_TAX_ROLES];
+	int32_t op;     /* index in the tree of operators; -1: not in the tree */
+	uint32_t width; /* bytes per element; 0: unknown dtype */
 };
 
 void kl_case_init(struct kl_case *point, const struct kl_taxonomy *taxonomy, const char *op,
@@ -38,35 +42,37 @@ void kl_case_dim(struct kl_case *point, const struct kl_taxonomy *taxonomy, cons
 		 int64_t extent);
 
 /**
- * Wu-Palmer similarity: 2 depth(common ancestor) / (depth(a) + depth(b)); 1 for the same operator.
+ * Return the Wu-Palmer similarity of the operators: 2 depth(common ancestor) / (depth(a) +
+ * depth(b)); 1 for the same operator.
  */
 int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
 			       const struct kl_case *b);
 /**
- * Compare extents: exp(-mean |difference of log2 extents| / 2) over the roles that either case has.
- * A missing role has extent 1.
+ * Compare extents: exp(-mean |difference of log2 extents| / 2) over the roles that at least one of
+ * the cases has. A role that the other case lacks has extent 1 there.
  */
 int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b);
 /** Compare dtypes: 1 if equal, 1/2 if only the width is equal, otherwise 0. */
 int64_t kl_similarity_dtype(const struct kl_case *a, const struct kl_case *b);
-/** Return 0.5 operator + 0.3 extents + 0.2 dtype. */
+/** Return 0.5 x operator + 0.3 x extents + 0.2 x dtype, the similarities of these three. */
 int64_t kl_similarity_case(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
 			   const struct kl_case *b);
 
 /**
- * Compare languages: 1 if equal, otherwise as in templates/languages.yaml; 0 if not listed there.
+ * Compare languages: 1 if equal; otherwise the value in templates/languages.yaml; 0 if that file
+ * has none.
  */
 int64_t kl_similarity_language(const struct kl_taxonomy *taxonomy, const char *a, const char *b);
 
 /**
- * Compare platforms by the Jaccard index of their capabilities: 1 for the same platform, 0 if one
- * of two different platforms is not listed.
+ * Compare platforms by the Jaccard index of their capabilities: 1 if the platforms are equal; 0 if
+ * they differ and one of them is not in the tables.
  */
 int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *a, const char *b);
 
 /**
- * Return the score: the fourth root of `product`, the product of the four axes (each 0 to 1), times
- * (passed + 1) / (trials + 2).
+ * Return the score: the fourth root of `product`, which is the product of the four axes (each 0 to
+ * 1), times (passed + 1) / (trials + 2).
  */
 int64_t kl_similarity_score(double product, size_t passed, size_t trials);
 

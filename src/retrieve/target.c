@@ -100,9 +100,9 @@ static void put_value(struct kl_target_point *point, int64_t value, const char *
 }
 
 /*
- * Return the dim that is the whole extent of an axis, so that the stride can be named after it; -1
- * if the extent is anything else. Two values are tried, since different expressions can agree at
- * one value.
+ * Return the dim that is the whole extent of an axis, so that the stride can be named after the
+ * dim; -1: the extent is another expression. The extent is evaluated for two values of the dim,
+ * because at one value an expression can agree by chance.
  */
 static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr)
 {
@@ -138,7 +138,7 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 		return;
 	}
 	/*
-	 * tensors are row-major and dense in the gate; parsing a contract has bounded the product
+	 * the gate makes tensors row-major and dense; parsing the contract has limited the product
 	 */
 	for (size_t i = arg->naxes; i-- > 0; stride *= extent[i]) {
 		int dim = dim_of(contract, arg->shape[i]);
@@ -150,7 +150,10 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 	put_value(point, stride, "bytes(%s)", arg->name);
 }
 
-/* Put "extent(reduction)" etc.: for each role, the product of its dims. */
+/*
+ * Put the facts "extent(reduction)" and so on: for each role, the product of the extents of its
+ * dims.
+ */
 static void put_extents(struct kl_target_point *point, const struct kl_target *target,
 			const struct kl_contract *contract, const struct kl_dims *dims)
 {
@@ -223,7 +226,10 @@ enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool ev
 		if (i)
 			kl_target_stand(target, i);
 		here = kl_predicate_eval(predicate, &target->known);
-		/* keep the first point where it is false, else the first where it is unknown */
+		/*
+		 * remember the first point where it is false; if there is none, the first where it
+		 * is unknown
+		 */
 		if ((here == KL_FALSE && all != KL_FALSE) ||
 		    (here == KL_UNKNOWN && all == KL_TRUE)) {
 			all = here;
@@ -289,7 +295,7 @@ const char *kl_target_dtype(const struct kl_contract *contract)
 
 static void put_constant(struct kl_target *target, const char *name, int64_t value)
 {
-	/* a dim of the same name takes precedence */
+	/* if a dim has the same name, the dim's value stays */
 	if (!kl_map_get(&target->known.facts, name))
 		kl_known_int(&target->known, name, value);
 }
@@ -377,7 +383,7 @@ static void add_trait(struct kl_target *target, const char *name, const char *va
 	}
 }
 
-/* Add the utilization from hardware counters, unless there are several launches. */
+/* Add the utilization from the hardware counters. Add nothing if the event has several launches. */
 static void add_counters(struct kl_target *target, const json_t *list)
 {
 	static const struct {
@@ -395,7 +401,7 @@ static void add_counters(struct kl_target *target, const json_t *list)
 	}
 }
 
-/* Add static figures of the kernel, unless there are several kernels. */
+/* Add static figures of the kernel. Add nothing if the event has several kernels. */
 static void add_figures(struct kl_target *target, const json_t *list)
 {
 	static const char *const name[] = { "registers",   "smem_static",  "smem",

@@ -10,7 +10,7 @@
 #include "text/json.h"
 
 /*
- * target - what cards are sought for: case, language, platform, earlier work, known facts.
+ * target - what cards are sought for: a case, language, platform, earlier work and known facts.
  *
  *	kl_target_init(&t, tax, surface, "cpu/x86-64-v3");
  *	kl_target_add_event(&t, event);		what the gate measured for that surface
@@ -29,15 +29,17 @@ struct kl_target {
 	struct kl_card_dims dims;
 	struct kl_case point;
 	struct kl_capset caps;
-	/* the platform is in the taxonomy, so that `caps` is complete */
+	/*
+	 * the platform is in the taxonomy, so `caps` is complete; false: capabilities are not known
+	 */
 	bool listed;
 	bool measured;             /* the features are known, from an event or a compiler */
 	char event[KL_DIGEST_HEX]; /* id of the event, or "" */
 	/* earlier work, sorted: "cp.async", "trait:tiled", ids of cards */
 	struct kl_strvec prior;
-	/* known facts, at the point that kl_target_stand set; at first at the case */
+	/* known facts at the point that kl_target_stand() set last; at first, at the case */
 	struct kl_known known;
-	/* facts that depend on the point: of the case, then of the contract's points */
+	/* facts that depend on the point: [0] at the case, then at each point of the contract */
 	struct kl_target_point *at;
 	size_t nat;
 };
@@ -51,11 +53,11 @@ void kl_target_release(struct kl_target *target);
 int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax,
 		   const struct kl_surface *surface, const char *platform);
 /**
- * Move to a point: set `known` to the facts there. i = 0 is the case, where a target is at first; i
- * > 0 is kl_contract_point(contract, i - 1).
+ * Move the target to a point: set `known` to the facts there. i = 0 is the case, where a target is
+ * at first; i > 0 is the point kl_contract_point(contract, i - 1).
  */
 void kl_target_stand(struct kl_target *target, size_t i);
-/** Add features, traits and figures of a gate event for the same surface on the same platform. */
+/** Add features, traits and figures from a gate event for the same surface on the same platform. */
 void kl_target_add_event(struct kl_target *target, const struct kl_event *event);
 /** Add features that were read from compiled code. */
 void kl_target_add_features(struct kl_target *target, const struct kl_strvec *features);
@@ -67,34 +69,36 @@ void kl_target_drop_prior(struct kl_target *target, const char *what);
 bool kl_target_has(const struct kl_target *target, const char *what);
 
 /**
- * Evaluate a predicate at the point that kl_target_stand set, by default the case. With
- * `everywhere` (for soundness), also evaluate it at every point of the contract: the result is
- * false if it is false at one of them, else unknown if it is unknown at one. `why` (may be NULL)
- * gets the facts that decided. Afterwards the target is at the case. The result is KL_UNKNOWN, and
- * the target stays where it is, if `test` does not parse.
+ * Evaluate a predicate at the point that kl_target_stand() set last (at first, the case). If
+ * `everywhere` is set (for soundness), also evaluate it at every point of the contract: the result
+ * is false if it is false at one of the points; otherwise unknown if it is unknown at one of them.
+ * `why` (may be NULL) gets the facts that decided. Afterwards the target is at the case. If `test`
+ * does not parse, the result is KL_UNKNOWN.
  */
 enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool everywhere,
 			     struct kl_buf *why);
 
 /**
  * Evaluate a predicate at any dims, which need not be a point of the contract. Afterwards the
- * target is at the case, unless `test` does not parse.
+ * target is at the case; if `test` does not parse, the target is not moved.
  */
 enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 				const struct kl_contract *contract, const struct kl_dims *dims);
 
 /**
  * Fill `out` from a committed state: its surface, its newest passing event on `platform`, and the
- * trailers of its history. If `platform` is NULL, the event's platform is used or, without an
- * event, the platform on which this machine judges the contract. Implemented in target_commit.c.
+ * trailers of its history. `platform` NULL: use the platform of the newest passing event or, if
+ * there is no event, the platform on which this machine judges the contract. Implemented in
+ * target_commit.c.
  */
 int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *repo,
 			const struct kl_surface *surface, const git_oid *commit,
 			const char *platform);
 
 /**
- * Return the dtype that stands for a contract: that of its largest float tensor at the case,
- * otherwise of its first tensor, otherwise "". Borrowed from the contract.
+ * Return the dtype that stands for a contract: that of its largest float tensor at the case; if it
+ * has no float tensor, that of its first tensor; "" if it has no tensor. Borrowed from the
+ * contract.
  */
 const char *kl_target_dtype(const struct kl_contract *contract);
 

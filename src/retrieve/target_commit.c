@@ -21,7 +21,7 @@ static void take_trailers(struct kl_target *target, const char *message)
 	char *value[3] = { NULL, NULL, NULL };
 	bool back;
 
-	/* a new kernel starts here: forget the earlier work */
+	/* a new kernel starts at this commit: forget the work on the earlier kernel */
 	if (kl_step_is_oracle_root(message)) {
 		kl_strvec_release(&target->prior);
 		target->prior = (struct kl_strvec)KL_STRVEC_INIT;
@@ -77,7 +77,9 @@ static bool fits_platform(const struct kl_event *event, const char *platform)
 	       (!platform || !strcmp(event->place.id, platform));
 }
 
-/* Set *out to the newest passing event of the surface in the note of a commit, or NULL. */
+/*
+ * Set *out to the newest passing event of the surface in the note of a commit; NULL: there is none.
+ */
 static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
 		    const git_oid *commit, const char *platform)
 {
@@ -99,7 +101,10 @@ static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl
 	return 0;
 }
 
-/* Get an event of any other commit with the same surface: a verdict is about files, not commits. */
+/*
+ * Get an event of the same surface from any other commit, because a verdict is about files, not
+ * about a commit.
+ */
 static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
 			   const struct kl_surface *surface, const char *platform)
 {

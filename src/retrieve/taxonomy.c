@@ -87,7 +87,7 @@ const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *tax
 
 /* --- shared by the three files ---------------------------------------------------------------- */
 
-/* Return the node of a key's value, or of its i-th item, to report an error at. */
+/* Return the node at which to report an error: the value of a key, or item i of a list. */
 static const struct kl_yaml *entry_at(const struct kl_yaml *map, const char *key, size_t i)
 {
 	const struct kl_yaml *value = kl_yaml_get(map, key);
@@ -103,7 +103,7 @@ static void copy_names(struct kl_strvec *out, const struct kl_texts *texts)
 
 /* --- operators ------------------------------------------------------------------- */
 
-/* Roles of each dim, in the order of the file. */
+/* The roles of each dim of an operator, in the order of the file. */
 struct dim_rows {
 	struct dim_row {
 		char *name;
@@ -162,7 +162,7 @@ static void release_dims(void *at)
 	free(dims->v);
 }
 
-/* a taxonomy is never written or copied, so only `read` and `release` are needed */
+/* a taxonomy is never written or copied, so the callbacks `read` and `release` are enough */
 static const struct kl_value_type dims_value = { .read = read_dims, .release = release_dims };
 
 static const struct kl_field op_fields[] = {
@@ -389,7 +389,10 @@ static const struct kl_schema capabilities_schema = {
 	"the file", sizeof(struct capabilities), capabilities_fields, NULL, NULL, NULL,
 };
 
-/* Set or clear the capabilities of a list. It is an error if one is set or cleared already. */
+/*
+ * Set or clear the capabilities in a list. It is an error if a capability already has the new
+ * state.
+ */
 static int apply_caps(struct kl_capset *set, const struct kl_taxonomy *taxonomy,
 		      const struct kl_strvec *caps, bool on, const char *file,
 		      const struct kl_yaml *node)

@@ -16,8 +16,8 @@
  * taxonomy - loads the tables by which similarity.h compares operators, languages and platforms.
  *
  * The tables are templates/operators.yaml (the tree of operators and the roles of their dims),
- * templates/languages.yaml (similarities) and templates/capabilities.yaml (of platforms). The files
- * cite their sources.
+ * templates/languages.yaml (similarities of languages) and templates/capabilities.yaml
+ * (capabilities of platforms). The files cite their sources.
  *
  *	err = kl_taxonomy_load(&tax);		the shipped files
  *	op = kl_taxonomy_op(tax, "sgemm");	the operator gemm, by an alias
@@ -68,20 +68,23 @@ struct kl_taxonomy {
  * "<file>:<line>:<column>: ...".
  */
 int kl_taxonomy_load(struct kl_taxonomy **out);
-/** As kl_taxonomy_load, from the files in a directory. */
+/** Load the files in the directory `dir`, otherwise as kl_taxonomy_load(). */
 int kl_taxonomy_load_dir(struct kl_taxonomy **out, const char *dir);
 void kl_taxonomy_free(struct kl_taxonomy *taxonomy);
 KL_DEFINE_CLEANUP(struct kl_taxonomy *, kl_taxonomy_free)
 
-/** Return the index of an operator by its name or an alias; -1: not in the tree. */
+/** Return the index of an operator by its name or by an alias; -1: it is not in the tree. */
 int kl_taxonomy_op(const struct kl_taxonomy *taxonomy, const char *name);
-/** Return the roles of an operator's dim as bits; dims are inherited from ancestors. 0: no role. */
+/**
+ * Return the roles of a dim of an operator, as bits; operators inherit dims from their ancestors.
+ * 0: the dim has no role.
+ */
 unsigned kl_taxonomy_roles(const struct kl_taxonomy *taxonomy, int op, const char *dim);
-/** Return the index of a name; -1: not in the tables. */
+/** Return the index of a role, language or capability by its name; -1: it is not in the tables. */
 int kl_taxonomy_role(const struct kl_taxonomy *taxonomy, const char *role);
 int kl_taxonomy_language(const struct kl_taxonomy *taxonomy, const char *name);
 int kl_taxonomy_cap(const struct kl_taxonomy *taxonomy, const char *name);
-/** Find a platform by its name; NULL: not listed. */
+/** Find a platform by its name; NULL: it is not in the tables. */
 const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *taxonomy,
 						   const char *name);
 
