@@ -12,7 +12,7 @@ enum { RULE_NOISE, RULE_EXACT, RULE_ELEMENTWISE, RULE_REL_L2, RULE_MULTISET };
 static const char *const rule_names[] = { "noise",  "exact",    "elementwise",
 					  "rel-l2", "multiset", NULL };
 
-/* A rule as the contract has it. */
+/* A rule as written in the contract. */
 struct rule {
 	char *out, *values, *indices, *of; /* names of arguments */
 	double max, rms, ulps, acc, tol;
@@ -116,7 +116,7 @@ struct judging {
 	const struct kl_yaml *node; /* the rule's node */
 };
 
-/* Read {axis: n}: each group has n neighbouring coordinates of this axis. */
+/* Read an entry {axis: n} of `per`: each group has n neighbouring coordinates of this axis. */
 static int read_cut(int64_t *axis, json_t **piece, const char *file, const struct kl_yaml *node)
 {
 	static const struct kl_field one = KL_VALUES_FIELD("per", 0, 0, NULL, 1, 1);
@@ -136,7 +136,10 @@ static int read_cut(int64_t *axis, json_t **piece, const char *file, const struc
 	return 0;
 }
 
-/* Read an entry of `per`: an axis or {axis: n}. The axis must be at least `*next`, to ascend. */
+/*
+ * Read an entry of `per`: an axis or {axis: n}. The axis must be at least `*next`, so that the axes
+ * ascend.
+ */
 static int read_axis(json_t *per, int64_t *next, const char *file, const struct kl_arg *arg,
 		     const struct kl_yaml *node)
 {
@@ -193,7 +196,9 @@ static int find_arg(int *out, const struct judging *judging, const char *key, co
 					 "'%s' names '%.64s', which is not an argument", key, name);
 }
 
-/* Find the output called `name`, and mark it as judged. KL_EINVALID: it already has a rule. */
+/*
+ * Find the output called `name`, and mark it as judged. KL_EINVALID: the output already has a rule.
+ */
 static int claim_output(int *out, struct judging *judging, const char *key, const char *name)
 {
 	const struct kl_contract *contract = judging->contract;
@@ -247,7 +252,8 @@ static int add_rule(struct judging *judging, int output)
 }
 
 /*
- * Apply the rule to the output that it names; if it is the only rule (`alone`), to all by default.
+ * Apply the rule to the output that it names. A rule that names no output is applied to all
+ * outputs; this is allowed only if it is the only rule (`alone`).
  */
 static int apply_rule(struct judging *judging, bool alone)
 {

@@ -10,7 +10,7 @@
 
 /* --- reading a fill --------------------------------------------------------------- */
 
-/* Check that there is an axis before the last one if `lower` or `running` needs it. */
+/* Check that `lower` names an axis before the last one, and that `running` has such an axis. */
 static int check_axes(const struct kl_contract *contract, const struct kl_arg *arg,
 		      const json_t *fill, const struct kl_yaml *node)
 {
@@ -105,7 +105,7 @@ static int read_dtype(void *at, const char *file, const struct kl_field *field,
 	return err;
 }
 
-/* Does the text name a tensor? A shape must not depend on tensors. */
+/* Return true if the text names a tensor, on which a shape must not depend. */
 static bool names_tensor(const struct reading *reading, const char *text)
 {
 	int other = kl_contract_arg(reading->contract, text);
@@ -297,7 +297,10 @@ static int read_arg(struct kl_contract *contract, const struct kl_yaml *node)
 	return err;
 }
 
-/* Check that no argument has the name of a key that bands have beside the names of arguments. */
+/*
+ * Check that no argument is called `at` or `must_exceed`: a band has these keys beside the names of
+ * arguments.
+ */
 static int check_words(const struct kl_contract *contract, const struct kl_yaml *node)
 {
 	static const char *const words[] = { "at", "must_exceed" };
@@ -312,7 +315,10 @@ static int check_words(const struct kl_contract *contract, const struct kl_yaml 
 	return 0;
 }
 
-/* Check that the tensors of each point are within the total limit, the same on all machines. */
+/*
+ * Check that the tensors of each point have at most KL_TENSOR_MAX_BYTES in total. Unlike the
+ * memory, this limit is the same on all machines.
+ */
 static int check_total(const struct kl_contract *contract, const struct kl_yaml *node)
 {
 	const struct kl_dims *dims;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bands - reads further fills of a contract's inputs: `exact` and `bands` */
+/* bands - reads a contract's bands, which fill inputs with other values: `exact` and `bands` */
 #include "contract/parts.h"
 
 static const char *const places[] = { "cases", "also", NULL };
 enum { PLACE_NONE = -1, PLACE_CASES, PLACE_ALSO };
 
-/* A band as the contract has it. */
+/* A band as written in the contract. */
 struct band {
 	const struct kl_contract *contract;
 	json_t *json;

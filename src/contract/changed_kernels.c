@@ -66,9 +66,9 @@ static int look_around(struct looking *looking, const char *path)
 }
 
 /*
- * Read the surface in a tree; `*out` NULL: there is no contract, or it cannot be read. The latter
- * is not an error, but `*why` is set to the reason. Only KL_EINTR and failures of the repository
- * are returned.
+ * Read the surface of the contract in `dir` of a tree. `*out` is NULL if there is no contract, or
+ * if the surface cannot be read; in the latter case `*why` is set to the reason. Only KL_EINTR and
+ * failures of the repository are returned as errors.
  */
 static int read_side(struct kl_surface **out, char **why, struct looking *looking,
 		     const git_oid *tree, const char *dir)

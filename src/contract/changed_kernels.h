@@ -12,10 +12,12 @@
 struct kl_changed_one {
 	char *dir;              /* the contract's directory */
 	char *workload;         /* the contract's workload; `dir` if neither contract can be read */
-	struct kl_surface *now; /* the kernel in `to`; NULL: removed, or it cannot be read */
-	/** The kernel in `from`; NULL: absent, it cannot be read, or it has another contract. */
+	struct kl_surface *now; /* the kernel in `to`; NULL: it was removed or cannot be read */
+	/**
+	 * The kernel in `from`; NULL: it is absent there, cannot be read, or has another contract.
+	 */
 	struct kl_surface *before;
-	char *why; /* why the kernel cannot be read in `to`; NULL: it was read, or removed */
+	char *why; /* why the kernel cannot be read in `to`; NULL: it was read or removed */
 };
 
 struct kl_changed {

@@ -32,7 +32,7 @@ static bool is(const struct subject *subject, int name, const char *value)
 	return !strcmp(subject->value[name], value);
 }
 
-/* Is the attribute unspecified or unset? */
+/* Return true if the attribute is unspecified or unset. */
 static bool is_off(const struct subject *subject, int name)
 {
 	return is(subject, name, "unspecified") || is(subject, name, "unset");
@@ -70,7 +70,10 @@ static struct line_ends line_ends_of(const struct kl_file *file)
 /* When git converts line ends: never, always, or if the file looks like text. */
 enum conversion { CONVERT_NOT, CONVERT_TEXT, CONVERT_AUTO };
 
-/* Read the attributes. The older crlf means text, -crlf means -text, crlf=input means eol=lf. */
+/*
+ * Decide by attributes and configuration when git converts the file's line ends. The older
+ * attribute crlf means text, -crlf means -text, and crlf=input means eol=lf.
+ */
 static enum conversion conversion_of(const struct subject *subject)
 {
 	int name = is(subject, TEXT, "unspecified") ? CRLF : TEXT;
@@ -90,7 +93,7 @@ static enum conversion conversion_of(const struct subject *subject)
 	return on ? CONVERT_AUTO : CONVERT_NOT;
 }
 
-/* Does a checkout write CRLF at the ends of lines? */
+/* Return true if a checkout writes CRLF at the ends of lines. */
 static bool writes_crlf(const struct subject *subject)
 {
 	const char *crlf = kl_repo_config(subject->repo, "core.autocrlf");
@@ -116,16 +119,13 @@ static bool changes_line_ends(const struct subject *subject)
 	if (conversion == CONVERT_NOT || (conversion == CONVERT_AUTO && ends.nul))
 		return false;
 	if (subject->worktree)
-		return ends.crlf; /* git would commit LF instead */
+		return ends.crlf; /* git would commit LF instead of CRLF */
 	if (conversion == CONVERT_AUTO && (ends.crlf || ends.lone_cr))
 		return false;
 	return ends.lone_lf && writes_crlf(subject);
 }
 
-/*
- * --- checking the files of a surface
- * ---------------------------------------------------------------
- */
+/* --- checking the files of a surface ------------------------------------------------------- */
 
 static int refuse(const struct subject *subject, int name, const char *value)
 {

@@ -15,8 +15,8 @@
 
 /*
  * contract - a contract states what a kernel promises: klineage.yaml, parsed and checked
- * (docs/formats.md, "The contract"). The gate believes its requirements, but treats the file as
- * hostile input.
+ * (docs/formats.md, "The contract"). The gate believes the requirements in it, but treats the file
+ * as hostile input.
  *
  * A contract that was read without error is complete: every expression is parsed and has a value at
  * the case and at all points, every point is inside the domain, every name is resolved, and every
@@ -26,8 +26,8 @@
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
-#define KL_MAX_BANDS 16  /* in `exact`, and as many in `bands` */
-#define KL_HEADERS_MAX 4 /* sets of headers in one contract */
+#define KL_MAX_BANDS 16  /* most bands in `exact`, and most in `bands` */
+#define KL_HEADERS_MAX 4 /* most sets of headers in one contract */
 
 struct kl_expr; /* plan/expr.h */
 struct kl_expr_names;
@@ -58,7 +58,7 @@ struct kl_perf_case {
 };
 
 struct kl_floor {
-	bool bytes_auto;               /* `bytes` is kl_contract_bytes() */
+	bool bytes_auto;               /* use kl_contract_bytes() instead of `bytes` */
 	struct kl_expr *bytes, *flops; /* NULL: none */
 };
 
@@ -114,8 +114,8 @@ size_t kl_contract_npoints(const struct kl_contract *contract);
 const struct kl_dims *kl_contract_point(const struct kl_contract *contract, size_t i, char *id);
 
 /**
- * Check that a point lies in the domain. KL_ENO: it does not; the message has the condition that
- * fails. Other errors: a condition cannot be evaluated.
+ * Check that a point lies in the domain. KL_ENO: the point is outside; the message has the
+ * condition that fails. Other errors: a condition cannot be evaluated.
  */
 int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_dims *dims);
 /**
@@ -131,15 +131,15 @@ int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_
 int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
 			     const struct kl_dims *dims);
 /**
- * Compute the least number of bytes that a call must move: it reads every input once and writes
+ * Compute the least number of bytes that a call must move: a call reads every input once and writes
  * every output once, so an inout counts twice.
  */
 int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims);
 
 /**
  * Check that the tensors of each point, on their own, fit into half of this machine's memory.
- * KL_ECANNOT: those of a point do not; the message names the point. Parsing does not check this,
- * since a contract that is too large for this machine is still valid.
+ * KL_ECANNOT: the tensors of a point do not fit; the message names the point. Parsing does not
+ * check this, since a contract that is too large for this machine is still valid.
  */
 int kl_contract_fits(const struct kl_contract *contract);
 

@@ -22,7 +22,10 @@ static int read_any(json_t **out, const char *file, const struct kl_field *field
 
 /* --- reading numbers ---------------------------------------------------------------- */
 
-/* Use strings for NaN and infinities, which JSON lacks, and -0.0, which jansson can lose. */
+/*
+ * Return a number as JSON. NaN and infinities, which JSON lacks, and -0.0, which jansson can lose,
+ * become strings.
+ */
 static json_t *fill_number(double value)
 {
 	if (isnan(value))
@@ -87,7 +90,10 @@ static int read_pair(double values[2], const struct reading *reading, const char
 
 /* --- reading generators -------------------------------------------------------------- */
 
-/* Set the generator of a fill. KL_EINVALID: it has one already. Takes the reference to `value`. */
+/*
+ * Set the generator of a fill. KL_EINVALID: the fill already has one. Takes the reference to
+ * `value`.
+ */
 static int add_generator(struct reading *reading, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node, json_t *value)
 {
@@ -290,7 +296,7 @@ static const struct kl_schema fill_schema = {
 	"a fill", sizeof(struct reading), fill_fields, NULL, NULL, NULL,
 };
 
-/* Add the keys that change the generated values. */
+/* Add the keys that change the generated values, such as `map`, to the canonical fill. */
 static int add_shaping(struct reading *reading, const char *file, const struct kl_yaml *node)
 {
 	static const char *const keys[] = { "map", "scale", "unit", "lower", "running" };

@@ -8,8 +8,9 @@
 #include "text/schema.h"
 
 /*
- * fill - reads how an input's values are drawn, and converts it to canonical form. An example of
- * that is {"normal":[0.0,1.0],"map":"exp","scale":0.5} (docs/formats.md, "Job and result").
+ * fill - reads how an input's values are drawn, and converts this to canonical form. An example of
+ * the canonical form is {"normal":[0.0,1.0],"map":"exp","scale":0.5} (docs/formats.md, "Job and
+ * result").
  *
  * In a contract, the value of `index` is an expression, which is kept as text. kl_fill_resolve()
  * replaces the expression by a value when a job is built.
@@ -26,15 +27,18 @@ int kl_fill_read(json_t **out, const char *file, const struct kl_field *field,
 json_t *kl_fill_default(enum kl_dtype dtype);
 
 /**
- * Does the fill have `map`, `unit`, `lower` or `running`? Scaling its values would change what they
- * mean.
+ * Return true if the fill has `map`, `unit`, `lower` or `running`. Scaling the values of such a
+ * fill would change what they mean.
  */
 bool kl_fill_is_shaped(const json_t *fill);
 
 /** Return the text of the fill's `index` expression, also inside `repeat`; NULL: there is none. */
 const char *kl_fill_index(const json_t *fill);
 
-/** Return a copy with `value` in place of the `index` expression. Takes no reference to `value`. */
+/**
+ * Return a copy with `value` in place of the `index` expression. The caller keeps its reference to
+ * `value`.
+ */
 json_t *kl_fill_resolve(const json_t *fill, json_t *value);
 
 #endif

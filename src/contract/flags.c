@@ -137,7 +137,7 @@ static bool in_list(const char *const *list, size_t n, const char *text)
 }
 #define IN(list, s) in_list(list, KL_ARRAY_SIZE(list), s)
 
-/* Is the flag "-<letter><name>" or "-<letter>no-<name>", with a name in the list? */
+/* Return true if the flag is "-<letter><name>" or "-<letter>no-<name>", with a name in the list. */
 static bool is_switch(const char *flag, char letter, const char *const *list, size_t n)
 {
 	if (flag[0] != '-' || flag[1] != letter)
@@ -167,7 +167,7 @@ static bool is_define(const char *flag)
 
 	if (strncmp(flag, "-D", 2) || !(isalpha((unsigned char)*text) || *text == '_'))
 		return false;
-	/* names that are reserved for the compiler and our runtime */
+	/* refuse names that are reserved for the compiler and our runtime */
 	if (text[0] == '_' || !strncmp(text, "kl_", 3) || !strncmp(text, "KL_", 3))
 		return false;
 	while (isalnum((unsigned char)*text) || *text == '_')
@@ -180,7 +180,8 @@ static bool is_define(const char *flag)
 }
 
 /*
- * Warnings do not change the code, but -Wa,... -Wl,... and -Wp,... pass options to other programs.
+ * Accept flags for warnings, which do not change the code. Refuse -Wa,... -Wl,... and -Wp,...,
+ * which pass options to other programs.
  */
 static bool is_warning(const char *flag)
 {
@@ -188,7 +189,8 @@ static bool is_warning(const char *flag)
 		return false;
 	if (strlen(flag) < 4)
 		return false;
-	if (!strncmp(flag, "-Werror", 7)) /* newer compilers warn of more */
+	/* a newer compiler has more warnings, and could refuse the code */
+	if (!strncmp(flag, "-Werror", 7))
 		return false;
 	return !flag[2 + strspn(flag + 2, "abcdefghijklmnopqrstuvwxyz0123456789-=")];
 }
@@ -216,8 +218,8 @@ int kl_compile_flag_ok(const char *flag)
 
 /*
  * Flags that set the language standard or the architecture are left out: the launch plan, or the
- * contract of host code, sets these. Options of ptxas are listed in full, since it has others that
- * read and write files.
+ * contract of host code, sets these. Options of ptxas are listed with their values, since ptxas has
+ * other options, which read and write files.
  */
 static const char *const nvcc[] = {
 	"-O0",

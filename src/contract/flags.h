@@ -6,7 +6,10 @@
  * flags - checks a contract's compiler flags against an allow-list (docs/formats.md, "flags").
  */
 
-/** Check that `flag` is allowed for language c. KL_EINVALID: it is not; the message says why. */
+/**
+ * Check that `flag` is allowed for language c. KL_EINVALID: the flag is not allowed; the message
+ * says why.
+ */
 int kl_compile_flag_ok(const char *flag);
 /** As kl_compile_flag_ok, for language cuda; nvcc gets these flags unchanged. */
 int kl_compile_flag_ok_cuda(const char *flag);

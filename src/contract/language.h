@@ -12,7 +12,7 @@
  * rows in backend/backend.h point to these rows, and describe how kernels are compiled and judged.
  *
  *	c->language->name			language of a contract that was read
- *	kl_suffix_in(path, c->language->mains)	is this file compiled by itself?
+ *	kl_suffix_in(path, c->language->mains)	whether this file is compiled by itself
  *
  * Lists of suffixes (with their dot) and of names end with NULL.
  */
@@ -46,7 +46,7 @@ struct kl_language {
 	const char *const *mains;    /* of sources that are compiled; the usual suffix is first */
 	const char *const *texts;    /* of sources made of C tokens, which rewriters read */
 	const char *const *spatch;   /* of sources that Coccinelle reads; NULL: none */
-	const char *unit; /* if only one main source is allowed: its name in messages; or NULL */
+	const char *unit; /* name in messages of the only main source; NULL: several are allowed */
 	/**
 	 * If dims are not arguments: a message's text on how the kernel gets a dim, before and
 	 * after the dim's name. NULL: dims are arguments.
@@ -71,7 +71,7 @@ extern const struct kl_language kl_language_c, kl_language_cuda, kl_language_cud
 const struct kl_language *kl_language_find(const struct kl_languages *known, const char *name);
 /** List the names of the languages, each once, in the table's order and with NULL at the end. */
 void kl_language_names(const char *out[KL_LANGUAGES_MAX + 1], const struct kl_languages *known);
-/** Does the path end in one of the suffixes? False if `suffixes` is NULL. */
+/** Return true if the path ends in one of the suffixes; false if `suffixes` is NULL. */
 bool kl_suffix_in(const char *path, const char *const *suffixes);
 
 /*

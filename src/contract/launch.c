@@ -176,7 +176,10 @@ static int refuse_arch(const struct reading *reading, const struct kl_plan *plan
 			     kl_plan_compile(plan)->arch, arch);
 }
 
-/* Use the architecture that the plan names, if its code runs on `arch` (NULL: any), or `arch`. */
+/*
+ * Set the architecture to the one that the plan names, or to `arch` if the plan names none. Fail if
+ * code for the plan's architecture does not run on `arch` (NULL: any architecture is allowed).
+ */
 static int choose_arch(struct kl_launch *launch, const struct reading *reading, const char *arch)
 {
 	const char *own = kl_plan_compile(launch->plan)->arch;

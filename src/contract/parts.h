@@ -8,8 +8,8 @@
 
 /*
  * parts - declares the readers of a contract's sections, which the table in contract.c uses. Each
- * reads its section into struct kl_contract, and releases what it has read. Sections are read in
- * the order of the table, since readers use what earlier readers have set.
+ * reader reads its section into struct kl_contract, and releases what it has read. Sections are
+ * read in the order of the table, since readers use what earlier readers have set.
  */
 
 /* --- sections that points.c reads ---------------------------------------------- */
@@ -57,7 +57,8 @@ int kl_contract_expr_read(struct kl_expr **out, const struct kl_contract *contra
 			  const struct kl_field *field, const struct kl_yaml *node,
 			  enum kl_expr_type type);
 /**
- * Check that the value is in [min, max] at the case and all points; `what` names it in messages.
+ * Check that the value is in [min, max] at the case and all points; `what` names the value in
+ * messages.
  */
 int kl_contract_expr_check(const struct kl_expr *expr, const struct kl_contract *contract,
 			   const struct kl_yaml *node, const char *what, int64_t min, int64_t max);

@@ -169,7 +169,7 @@ static int read_point(struct kl_dims *out, const struct kl_contract *contract,
 	return 0;
 }
 
-/* A performance case as the contract has it. */
+/* A performance case as written in the contract. */
 struct timed {
 	const struct kl_contract *contract;
 	struct kl_dims dims;

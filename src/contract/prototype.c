@@ -300,8 +300,9 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 /* --- guessing how the body uses a parameter ------------------------------------ */
 
 /*
- * Guess if the first use of p[...] reads it. "p[i] = x" does not, unless x contains p[...]; "&p[i]"
- * is skipped; any other use (p[i] += x, y = p[i]) does. The skeleton says that this is a guess.
+ * Guess whether the first use of p[...] reads from p. "p[i] = x" does not, unless x contains
+ * p[...]; "&p[i]" is skipped; any other use (p[i] += x, y = p[i]) does. The skeleton says that this
+ * is a guess.
  */
 static bool reads_first(const struct kl_tokens *tokens, const struct found *found, const char *name)
 {

@@ -11,14 +11,14 @@
 /*
  * prototype - reads a kernel's prototype from its C source, without a compiler. It splits the
  * source into tokens and parses as much of C's declarations as it needs to find a function
- * definition and its parameters. Macros are not expanded. A type that it does not know has no
+ * definition and its parameters. Macros are not expanded. A parameter of an unknown type has no
  * `dtype`.
  */
 struct kl_param {
 	char *name;
 	char *type;              /* as written, without qualifiers: "unsigned char" */
 	const char *dtype;       /* name of the type in contracts; NULL: the type is unknown */
-	bool pointer;            /* *p or p[] */
+	bool pointer;            /* the parameter is written as *p or p[] */
 	bool is_const;           /* a pointer to const */
 	bool read_first;         /* a guess: the body reads p[...] before it writes there */
 	struct kl_strvec extent; /* of p[M][N]: "M", "N"; "": neither a name nor a number */

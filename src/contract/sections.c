@@ -113,7 +113,10 @@ const struct kl_value_type kl_language_flags = { .read = read_flags };
 
 /* --- choosing the language ---------------------------------------------------------------- */
 
-/* Read `language` of a section before its other keys, since it decides which keys are allowed. */
+/*
+ * Read `language` of a section before its other keys, since the language decides which keys are
+ * allowed.
+ */
 static int read_language(const struct kl_language **out, const struct kl_contract *contract,
 			 const struct kl_field *section, const struct kl_yaml *node)
 {
@@ -128,7 +131,10 @@ static int read_language(const struct kl_language **out, const struct kl_contrac
 	return err;
 }
 
-/* Choose the row with the language's name whose `variant` key is true; keep the default if none. */
+/*
+ * Choose the row with the language's name whose `variant` key is true; keep the default row if
+ * there is none.
+ */
 static int choose_variant(struct kl_contract *contract, const struct kl_yaml *node)
 {
 	for (size_t i = 0; contract->known->row[i]; i++) {

@@ -13,7 +13,7 @@ void kl_selection_release(struct kl_selection *selection)
 	*selection = (struct kl_selection){ 0 };
 }
 
-/* Is `prefix` ("a/b/") the directory `dir` or one below it? */
+/* Return true if `prefix` ("a/b/") is the directory `dir` or a directory below it. */
 static bool is_below(const char *dir, const char *prefix)
 {
 	size_t n = strlen(dir);

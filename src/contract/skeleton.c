@@ -106,8 +106,8 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 }
 
 /*
- * List the dims: "n: TODO, m: TODO". If no parameter is a dim, use "size", since a contract needs
- * at least one dim.
+ * Return a list of the dims, each with `sep` and the next of `values`: "n: TODO, m: TODO". If no
+ * parameter is a dim, use "size", since a contract needs at least one dim.
  */
 static char *dims_with(const struct kl_proto *proto, const char *sep, const char *const *values,
 		       size_t nvalues)
@@ -155,7 +155,7 @@ static char *accept_of(const struct kl_proto *proto)
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
 
-/* Can a contract name this file as a source? */
+/* Return true if a contract can name this file as a source. */
 static bool is_source(const struct kl_language *language, const char *path)
 {
 	return kl_suffix_in(path, language->suffixes) && kl_fs_path_ok(path) &&
@@ -219,7 +219,10 @@ static char *slug_of(const char *name)
 	return text;
 }
 
-/* Find the language by the file's suffix. KL_EINVALID: `init` supports no language with it. */
+/*
+ * Find the language by the file's suffix. KL_EINVALID: `init` supports no language with this
+ * suffix.
+ */
 static int find_language(const struct kl_language **out, const char *leaf)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
@@ -238,7 +241,7 @@ static int find_language(const struct kl_language **out, const char *leaf)
 	return kl_error(KL_EINVALID, "'%s' is not a %s", leaf, known.ptr);
 }
 
-/* Names are written into YAML and code without quotes, so they must be plain. */
+/* Check that all names are plain, since they are written into YAML and code without quotes. */
 static int check_names(const struct kl_language *language, const struct kl_proto *proto,
 		       const char *leaf)
 {
@@ -300,7 +303,7 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
 	/*
-	 * the first is not below 61: the noise rule compares root mean squares, which differ by
+	 * the first value is 61: the rule `noise` compares root mean squares, which differ by
 	 * chance if there are only a few elements
 	 */
 	static const char *const odds[] = { "61", "13", "5", "31", "3", "11" };
@@ -320,7 +323,7 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
 }
 
-/* Count the TODOs outside comments, which explain the word. */
+/* Count the TODOs, except those in comments, which explain the word. */
 static size_t count_todo(const char *text)
 {
 	size_t n = 0;

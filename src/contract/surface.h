@@ -14,9 +14,9 @@
  *
  * There are two digests (docs/formats.md): `digest` of the sources, and `contract_digest` of
  * klineage.yaml and the oracle's files. Each covers the mode, the path relative to the contract,
- * the length and the bytes of every file, in the order of the paths. Symlinks and paths that leave
- * the directory are KL_EINVALID. So are a source or oracle file above 4 MiB, a contract above 256
- * KiB, and sources, or oracle files, that together exceed 16 MiB.
+ * the length and the bytes of every file, in the order of the paths. These are KL_EINVALID: a
+ * symlink, a path that leaves the directory, a source or oracle file above 4 MiB, a contract above
+ * 256 KiB, and sources, or oracle files, that together exceed 16 MiB.
  */
 struct kl_file {
 	char *path; /* relative to the contract's directory */
@@ -41,13 +41,19 @@ struct kl_surface {
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *dir);
 /**
- * As kl_surface_from_tree, but without reading sources: each is empty, even if the tree lacks it.
+ * As kl_surface_from_tree, but without reading sources: every source is empty, even one that the
+ * tree lacks.
  */
 int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		    const char *dir);
-/** Read a surface from the directory `dir` below `path` (a worktree); errors as above. */
+/**
+ * Read a surface from the directory `dir` below `path` (a worktree). Errors as
+ * kl_surface_from_tree.
+ */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
-/** As kl_surface_from_dir, with the languages in `known`, also for copies of the surface. */
+/**
+ * As kl_surface_from_dir, but with the languages in `known`, which copies of the surface use too.
+ */
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
 			   const char *path, const char *dir);
 /**

@@ -13,7 +13,7 @@
 
 /**
  * Read the file at `path`, which is relative to the contract's directory, and set data, len and
- * mode of `file`. KL_EINVALID: it has more than `max` bytes, or is a symlink.
+ * mode of `file`. KL_EINVALID: the file has more than `max` bytes, or is a symlink.
  */
 typedef int (*kl_surface_reader)(struct kl_file *file, const char *path, size_t max, void *payload);
 

@@ -85,7 +85,10 @@ static char *contract_dir(const char *path)
 	return slash ? kl_strndup(path, (size_t)(slash - path)) : kl_strdup("");
 }
 
-/* Read the workload of a contract; "" if it does not parse, as it is listed in any case. */
+/*
+ * Read the workload of a contract. A contract that does not parse is listed as well, with the
+ * workload "".
+ */
 static int read_workload(char **out, struct kl_repo *repo, const struct kl_blob *blob)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
