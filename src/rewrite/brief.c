@@ -13,7 +13,7 @@
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 
-/* a list has the last MOST_LISTED records at most, each with at most MOST_REASON bytes of reason */
+/* most records in a list, which keeps the last ones; most bytes of the reason in each */
 #define MOST_LISTED 48
 #define MOST_REASON 160
 
@@ -250,7 +250,10 @@ static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const js
 	kl_buf_addch(out, '\n');
 }
 
-/* List the last of the first `n` rejections, those on this state before those on earlier ones. */
+/*
+ * List the last MOST_LISTED of the first `n` rejections: those on this state, then those on earlier
+ * states.
+ */
 static char *list_refused(const struct kl_rewrite *rw, size_t n)
 {
 	struct kl_buf list = KL_BUF_INIT, before = KL_BUF_INIT;
@@ -362,7 +365,7 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 
 /* --- a turn ------------------------------------------------------------------------------- */
 
-/* List the places that are closed since too many steps there were refused. */
+/* List the places where no more steps are accepted, since too many steps there were refused. */
 static char *list_closed(const struct kl_dialogue *dialogue)
 {
 	struct kl_buf list = KL_BUF_INIT, buf = KL_BUF_INIT;
@@ -389,7 +392,7 @@ static char *quote_text(const char *text)
 	return kl_buf_detach(&buf);
 }
 
-/* Read the features of the facts into `out` and return it; NULL: they are unknown. */
+/* Read the features in `facts` into `out` and return `out`; return NULL if they are unknown. */
 static const struct kl_strvec *read_features(struct kl_strvec *out, const json_t *facts)
 {
 	const json_t *list = json_object_get(facts, "features");

@@ -19,7 +19,7 @@
 /** Why a turn is made; a member that does not apply to the turn's kind is NULL. */
 struct kl_brief_of {
 	const json_t *refused; /* record of the step that was refused in the previous turn */
-	const char *foreign;   /* why the step to split is compound */
+	const char *foreign;   /* facts that made the step to split compound */
 };
 
 /**

@@ -8,10 +8,10 @@
 #include "rewrite/envelope.h"
 
 /*
- * Each state has one conversation, back-<number of accepted steps>. Every call goes through it from
- * its first turn: stored replies cost nothing and contain the proposed steps, the walk's records
- * have the verdicts on these, and dialogue.h decides which turn follows. The first step that is not
- * judged yet becomes the proposal.
+ * Each state has one conversation, back-<number of accepted steps>. Every call goes through this
+ * conversation from its first turn. Stored replies cost nothing and contain the steps proposed so
+ * far, the walk's records have the verdicts on these steps, and dialogue.h decides which turn
+ * follows. The first step that is not judged yet becomes the proposal.
  *
  * The rewriter exec has the same conversation with a command, which finds the state in a directory.
  */
@@ -69,7 +69,10 @@ static int check_place(const struct proposer *proposer, const struct kl_envelope
 	return 0;
 }
 
-/* Make a proposal from a step. KL_EINVALID, KL_ENO: unusable; the message tells its author why. */
+/*
+ * Make a proposal from a step. KL_EINVALID, KL_ENO: the step is unusable; the message tells its
+ * author why.
+ */
 static int take_step(struct kl_proposal **out, struct proposer *proposer,
 		     const struct kl_envelope *envelope)
 {
@@ -129,7 +132,10 @@ static void refuse_step(struct proposer *proposer, const json_t *rec)
 	kl_dialogue_refused(&proposer->driver.dialogue, kl_json_str_or(rec, "class", ""), place);
 }
 
-/* Choose the turn after one whose step was refused (`rec`) or, if `rec` is NULL, is compound. */
+/*
+ * Choose the next turn: after a refused step, by its record `rec`; after a compound step (`rec` is
+ * NULL), a turn that asks to split it.
+ */
 static void take_verdict(struct proposer *proposer, const json_t *rec)
 {
 	if (rec) {
@@ -183,7 +189,7 @@ static int propose_step(struct kl_proposal **out, struct kl_rewrite *rw, const c
 	KL_AUTO(proposer_release) struct proposer proposer = { 0 };
 	int err;
 
-	/* the second round (rw->again) would repeat the first */
+	/* in the second round (rw->again) the conversation would end just as in the first */
 	if (!rw->session || rw->again)
 		return 0;
 	err = proposer_open(&proposer, rw, rewriter);
@@ -205,8 +211,8 @@ int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 
 /*
  * Ask the author of a compound step once to split it. Taking a model's edit apart mechanically, one
- * changed function at a time, would rarely give code that compiles, and each part counts as a
- * rejection.
+ * changed function at a time, would rarely give code that compiles, and each part that fails would
+ * count as a rejection.
  */
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole)
 {

@@ -154,7 +154,10 @@ static long name_of_body(const struct kl_ctokens *tokens, size_t brace)
 	return -1;
 }
 
-/* Does `brace` open an extern "C" or a namespace, which contains functions but is none's body? */
+/*
+ * Check whether `brace` opens an extern "C" block or a namespace, which contains functions but is
+ * not the body of one.
+ */
 static bool opens_scope(const struct kl_ctokens *tokens, size_t brace)
 {
 	if (brace && kl_ctoken_is(tokens, brace - 1, "namespace"))

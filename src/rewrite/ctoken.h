@@ -47,7 +47,7 @@ struct kl_ctokens {
 void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len);
 void kl_ctokens_release(struct kl_ctokens *tokens);
 
-/** True if token `i` is exactly `text`; false beyond the end. */
+/** Check that token `i` is exactly `text`. Return false if there is no token `i`. */
 bool kl_ctoken_is(const struct kl_ctokens *tokens, size_t i, const char *text);
 /** Return the name of the function that contains token `i`, or "". Caller frees. */
 char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i);
@@ -55,8 +55,8 @@ char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i);
 char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line);
 
 /*
- * The replacement of a range of bytes. Edits with the same `site` belong together and are applied
- * together; those of other sites can be left out.
+ * The replacement of a range of bytes. Edits with the same `site` must be applied together; each
+ * site can be applied without the others.
  */
 struct kl_cedit {
 	size_t off, len;

@@ -64,7 +64,7 @@ void kl_dialogue_end(struct kl_dialogue *dialogue);
 /** Advance to a turn that asks the model to split the step of the current turn. */
 void kl_dialogue_split(struct kl_dialogue *dialogue);
 
-/** True if at least KL_DIALOGUE_PLACE steps at this place were refused. */
+/** Check whether at least KL_DIALOGUE_PLACE steps at this place were refused. */
 bool kl_dialogue_closed(const struct kl_dialogue *dialogue, const char *place);
 
 /** Return the name that a kind has in the first line of a turn. */

@@ -51,8 +51,9 @@ struct kl_driver_turn {
 	const struct kl_surface *layout;
 	struct kl_feedback feedback; /* on the previous edit, for @EVIDENCE@ and @MEANING@ */
 	struct kl_strvec features;   /* of the state; feedback.before can point here */
-	struct kl_map values;        /* values of other placeholders, set by kl_prompt_set() */
-	struct kl_buf key;           /* `key` of struct kl_request */
+	/* values of the prompt's other placeholders, set by kl_prompt_set() */
+	struct kl_map values;
+	struct kl_buf key; /* `key` of struct kl_request */
 };
 #define KL_DRIVER_TURN_INIT                                                                      \
 	{                                                                                        \
@@ -73,7 +74,7 @@ struct kl_driver {
 	struct kl_conversation conversation;
 	struct kl_dialogue dialogue;
 	bool fresh;     /* the turn is not stored */
-	char state[13]; /* of a stored turn: first digits of its kernel's digest; "": unknown */
+	char state[13]; /* first digits of the digest of a stored turn's kernel; "": unknown */
 	char *why;      /* why the previous reply was unusable, or NULL */
 };
 
@@ -85,8 +86,8 @@ void kl_driver_release(struct kl_driver *driver);
 int kl_driver_skip(struct kl_driver *driver, size_t turn);
 
 /**
- * Start the next turn; false: the dialogue has ended. For a stored turn `dialogue.kind` becomes the
- * stored kind.
+ * Start the next turn. Returns false if the dialogue has ended. If the turn is stored,
+ * `dialogue.kind` becomes its stored kind.
  */
 bool kl_driver_next(struct kl_driver *driver);
 
@@ -105,11 +106,11 @@ int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver
  */
 int kl_driver_accept(struct kl_driver *driver, int err);
 /**
- * Append why the reply of a stored turn is unusable for any reader: its provider cut, refused or
+ * Append why no caller can use the reply of the stored turn `turn`: its provider cut, refused or
  * did not write it. Return false if the reply has no such flaw.
  */
 bool kl_driver_flaw(struct kl_buf *why, const struct kl_driver *driver, size_t turn);
-/** True if the dialogue ended because of too many unusable replies in a row. */
+/** Check whether the dialogue ended because of too many unusable replies in a row. */
 bool kl_driver_gave_up(const struct kl_driver *driver);
 
 /** Append the user text of the current turn. */

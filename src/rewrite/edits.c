@@ -97,7 +97,7 @@ static int refuse_edit(const struct kl_envelope_edit *edit, const char *fmt, ...
 			edit->line, buf.ptr);
 }
 
-/* Convert the line ends of `text` to "\r\n" if the file has these. */
+/* Return `text`, with its line ends converted to "\r\n" if the file `like` uses them. */
 static char *with_ends(const char *text, const struct kl_buf *like)
 {
 	const char *nl = memchr(like->ptr, '\n', like->len);
@@ -213,8 +213,9 @@ static int put_function(struct target *target, const struct kl_envelope_edit *ed
 }
 
 /*
- * Count the occurrences of `what` as whole lines: 0, 1, or 2 for more than one. A newline is put
- * before both texts so that only starts of lines match, and after a last line that lacks one.
+ * Count the occurrences of `what` as whole lines: 0, 1, or 2 for more than one. Both texts get a
+ * newline in front, so that `what` matches only at the start of a line. If the file's last line has
+ * no newline, it gets one.
  */
 static size_t find_lines(size_t *off, size_t *len, const struct kl_buf *in, const char *what)
 {

@@ -9,7 +9,7 @@
  * envelope - strictly parses a model's reply: one step with its edits, or <nothing-left>.
  *
  * docs/formats.md ("Replies") describes the form. Tags stand alone on their lines; text outside of
- * them is ignored.
+ * tags is ignored.
  *
  *	err = kl_envelope_parse(&reply, text, len);
  *	if (err == KL_EINVALID)
@@ -17,7 +17,7 @@
  *	err = kl_edits_apply(&file, &n, surface, &reply);	edits.h
  *	kl_envelope_release(&reply);
  *
- * Only the form of names is checked here, not that what they name exists.
+ * Only the form of names is checked here, not whether something with the name exists.
  */
 #define KL_ENVELOPE_MAX ((size_t)2 << 20)
 #define KL_ENVELOPE_EDITS 64
@@ -32,9 +32,13 @@ enum kl_edit_kind {
 
 struct kl_envelope_edit {
 	enum kl_edit_kind kind;
-	int line;   /* line of its tag in the reply; of the edits of a JSON document -1, -2, ... */
-	char *path; /* as the reply has it, not yet checked */
-	char *name; /* KL_EDIT_FUNCTION, else NULL */
+	/*
+	 * line of its tag in the reply; in a JSON document the negated number of the edit: -1, -2,
+	 * ...
+	 */
+	int line;
+	char *path;   /* copied from the reply, not yet checked */
+	char *name;   /* KL_EDIT_FUNCTION, else NULL */
 	char *search; /* KL_EDIT_SEARCH, else NULL */
 	char *text;   /* whole lines */
 };
@@ -44,7 +48,7 @@ struct kl_envelope {
 	char *action;                  /* slug */
 	char *mechanism;               /* slug, or "" if none was named */
 	char *locus;                   /* "path", "path:symbol", "path:symbol:lines" */
-	char *why;                     /* the author's reason, one line; for both kinds */
+	char *why;                     /* the author's reason, one line; set for both kinds */
 	char *card;                    /* id of the card that the step applies, or NULL */
 	json_t *traits;                /* claims about the traits of the result: {"tiled":"no"} */
 	struct kl_envelope_edit *edit; /* in the order of the reply */
@@ -53,7 +57,7 @@ struct kl_envelope {
 
 /**
  * Parse a reply. The caller releases `out`; on failure it is already released. KL_EINVALID: the
- * reply is malformed; the message tells its author how.
+ * reply is malformed; the message tells its author what is wrong.
  */
 int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len);
 /** Parse a step as a JSON document (docs/formats.md, "Replies"), just as strictly. */
@@ -63,15 +67,15 @@ void kl_envelope_release(struct kl_envelope *envelope);
 /**
  * Parse the reply of a trait audit into {"tiled":{"value":"yes","path":"a.c","lines":[3,9]}}, owned
  * by the caller; path and lines are absent if the value is "unknown". KL_EINVALID: the reply is
- * malformed; the message tells its author how.
+ * malformed; the message tells its author what is wrong.
  */
 int kl_envelope_traits(json_t **out, const char *text, size_t len);
 
 /** Return the locus without its lines: "topk.c:scan" for "topk.c:scan:12-30". Caller frees. */
 char *kl_envelope_place(const char *locus);
-/** True if the text has the form of a locus. */
+/** Check that the text has the form of a locus. */
 bool kl_envelope_locus_ok(const char *text);
-/** True for lower-case words joined by '-', at most 40 bytes. */
+/** Check that the text is lower-case words joined by '-', of at most 40 bytes. */
 bool kl_envelope_slug(const char *text);
 
 #endif

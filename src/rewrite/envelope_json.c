@@ -5,7 +5,10 @@
 #include "base/error.h"
 #include "rewrite/envelope.h"
 
-/* Edits are numbered from 1. The member `line` of an edit has its number negated, for messages. */
+/*
+ * Edits have no lines, so messages give their numbers, from 1: the member `line` of an edit is its
+ * number, negated.
+ */
 static const char *const step_keys[] = { "action", "mechanism", "locus", "why",
 					 "traits", "edits",     NULL };
 static const char *const edit_keys[] = { "path", "text", "function", "search", NULL };
@@ -29,7 +32,7 @@ static int check_keys(const json_t *item, const char *const *known, const char *
 	return 0;
 }
 
-/* Copy a string member. If it is absent, *out stays NULL, or it is an error if `must`. */
+/* Copy a string member. If it is absent, *out stays NULL, unless `must`: then this is an error. */
 static int take_string(char **out, const json_t *item, const char *key, bool must,
 		       const char *where)
 {

@@ -86,8 +86,8 @@ bool kl_feedback_repairs(const char *class_)
 }
 
 /*
- * Append untrusted text: cleaned, cut in the middle if it is too long, with backticks replaced so
- * that it cannot lengthen the fence.
+ * Append untrusted text: cleaned, with its middle left out if it is too long, and with backticks
+ * replaced, so that it cannot lengthen the fence.
  */
 static void add_bytes(struct kl_buf *out, const char *text, size_t len, size_t max)
 {

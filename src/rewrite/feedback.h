@@ -30,11 +30,11 @@ void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *feedback);
 /** Append what the class means for a repair, a sentence or two; nothing for an unknown class. */
 void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *feedback);
 /**
- * Return the class as the key of a request has it: "wrong" for every class "wrong-*", since it
- * depends on random inputs which of these a candidate gets.
+ * Return a class as it is written into the keys of requests: "wrong" for every class "wrong-*",
+ * since random inputs decide which of these a candidate gets; any other class unchanged.
  */
 const char *kl_feedback_key(const char *class_);
-/** True if a candidate of this class is worth a repair. */
+/** Check whether a candidate of this class is worth a repair. */
 bool kl_feedback_repairs(const char *class_);
 
 #endif

@@ -6,9 +6,9 @@
 #include "rewrite/rewriter.h"
 
 /*
- * The surface before a commit is often simpler than the surface after it. First earlier states are
- * proposed as a whole, the newest first, each older than the last accepted one; then the current
- * state with a single commit reverted.
+ * The surface before a commit is often simpler than the surface after it. First, whole states from
+ * before the last accepted one are proposed, from the newest to the oldest. Then the current state
+ * is proposed with a single commit reverted.
  *
  * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
  * states they led to are skipped.
@@ -74,8 +74,8 @@ static int load_history(struct kl_rewrite *rw)
 }
 
 /*
- * Return the index of the oldest commit whose state was accepted as a step; without such a commit,
- * of the newest one that is not a backward step of an earlier walk.
+ * Return the index of the oldest commit whose state was accepted as a step; if there is none, of
+ * the newest commit that is not a backward step of an earlier walk.
  */
 static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *history)
 {
@@ -116,8 +116,9 @@ static void words_release(struct words *words)
 }
 
 /*
- * Describe a step by the commits that it undoes, newest first. If there is only one, its trailers
- * also give the action and mechanism; of several only the subjects and traits are used.
+ * Describe a step by the commits that it undoes, newest first. If there is only one commit, its
+ * trailers also give the action, mechanism and locus; of several commits only the subjects and
+ * traits are used.
  */
 static int describe_step(struct words *words, struct kl_rewrite *rw, const struct past *undone,
 			 size_t n)

@@ -50,7 +50,7 @@ static bool has_edits(const struct kl_buf *reply)
 	return false;
 }
 
-/* Say what is wrong with an edited file, or return NULL. No part of `path` may be a symlink. */
+/* Return what is wrong with an edited file, or NULL. No part of `path` may be a symlink. */
 static const char *find_trouble(const char *dir, const char *path)
 {
 	KL_AUTO(kl_freep) char *whole = kl_fs_join(dir, path);

@@ -15,8 +15,9 @@ int kl_layout_write(const char *dir, const struct kl_surface *surface);
 
 /**
  * Append the changed files to a command's reply as <file> blocks, unless the reply has edits of its
- * own or says that nothing is left. Changed files that cannot be taken are appended as <refused>,
- * new files are ignored. This is kl_request.collect for exec; `payload` is the surface.
+ * own or says that nothing is left. A changed file that cannot be taken (a symlink, for example) is
+ * appended as <refused>; new files are ignored. This is the function `collect` of struct kl_request
+ * for exec; `payload` is the surface.
  */
 int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload);
 

@@ -171,7 +171,7 @@ struct run {
 	struct kl_claim claim;
 };
 
-/* What replaces KL_NAME, KL_FROM and KL_TO in a semantic patch that changes a constant. */
+/* Values of KL_NAME, KL_FROM and KL_TO in a semantic patch that changes a constant. */
 struct subst {
 	const char *name;
 	long from, to;

@@ -32,8 +32,8 @@
 /** Set the value of placeholder @name@; takes ownership of `value`. */
 void kl_prompt_set(struct kl_map *values, const char *name, char *value);
 /**
- * Append the filled prompt. KL_EINVALID: a placeholder without a value, or a file that is not UTF-8
- * text; the message names the file (and the line of the placeholder).
+ * Append the filled prompt. KL_EINVALID: a placeholder has no value, or a file is not UTF-8 text;
+ * the message names the file (and the line of the placeholder).
  */
 int kl_prompt_fill(struct kl_buf *out, struct kl_repo *repo, const char *name,
 		   const struct kl_map *values);
@@ -44,7 +44,10 @@ int kl_prompt_fill(struct kl_buf *out, struct kl_repo *repo, const char *name,
  * opening fence.
  */
 void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, size_t len);
-/** Append `text` fenced in the same way; of a text longer than `max` bytes only start and end. */
+/**
+ * Append `text` like kl_prompt_fence(), but only its start and end if it is longer than `max`
+ * bytes.
+ */
 void kl_prompt_excerpt(struct kl_buf *out, const char *info, const char *text, size_t max);
 /** Append fenced files, each after its path; with `numbered` every line starts with its number. */
 void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, bool numbered);

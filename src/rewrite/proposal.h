@@ -14,15 +14,17 @@
  * proposal is not made again.
  *
  * Its `edit` is a digest of the changed lines only. An edit that was rejected on one state is
- * likely to be rejected on the next, so it is proposed there only if there is no other proposal.
+ * likely to be rejected on the next state, too, so it is made again only if no rewriter has another
+ * proposal.
  */
 struct kl_proposal {
 	char id[KL_DIGEST_HEX];
 	char edit[KL_DIGEST_HEX];
-	char *rewriter;     /* "history", "passes", ... */
-	char *source;       /* what it was made from: a commit, "pass@site", a file */
-	char *action;       /* slug; "": to be found from the facts that are lost */
-	char *mechanism;    /* name in templates/mechanisms.yaml; "": to be found in the same way */
+	char *rewriter; /* "history", "passes", ... */
+	char *source;   /* what it was made from: a commit, "pass@site", a file */
+	char *action;   /* slug; "": to be found from the facts that are lost */
+	/* name in templates/mechanisms.yaml; "": to be found from the lost facts, too */
+	char *mechanism;
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */
 	char *text;         /* reason for the change; one or more lines, or "" */
 	const char *origin; /* "induced", "authored" or "historical" */
@@ -46,7 +48,7 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 json_t *kl_proposal_to_json(const struct kl_proposal *proposal);
 /**
  * Read a stored proposal with its files `candidate`, which it takes over on success. KL_EINVALID:
- * the proposal is malformed, or the files are not those that it was stored with.
+ * the proposal is malformed, or the digest of the files is not the stored one.
  */
 int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 			  struct kl_surface *candidate);

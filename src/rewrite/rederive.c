@@ -30,7 +30,7 @@ static void deriver_release(struct deriver *deriver)
 	kl_mechanisms_release(&deriver->mechanisms);
 }
 
-/* True for an attempt without a reply. */
+/* Check whether an attempt had no reply. */
 static bool is_silent(const json_t *attempt)
 {
 	return !strcmp(kl_json_str_or(attempt, "class", ""), "timeout");
@@ -151,7 +151,7 @@ static int offer_edit(struct kl_proposal **out, const struct deriver *deriver,
 	return err;
 }
 
-/* Read a reply; *out stays NULL if it says that nothing is left to do. */
+/* Make a proposal from a reply; *out stays NULL if the reply says that nothing is left to do. */
 static int read_reply(struct kl_proposal **out, const struct deriver *deriver, const char *reply)
 {
 	KL_AUTO(kl_envelope_release) struct kl_envelope envelope = { 0 };

@@ -24,7 +24,7 @@ struct kl_rederive {
 	struct kl_repo *repo;
 	struct kl_session *session;
 	const char *name; /* of the walk */
-	/* number of the backward step that led to K_{i-1}: its distance from K* on the walk */
+	/* number of the backward step that led to K_{i-1}, counted from K* */
 	int step;
 	const char *rewriter;            /* "chat" or "exec" */
 	const struct kl_surface *before; /* K_{i-1} */

@@ -34,7 +34,7 @@ static bool is_constant(const struct kl_ctokens *tokens, size_t i)
 	return false;
 }
 
-/* Collect the name of "#define NAME 0". */
+/* Add NAME to `names` if directive `i` is "#define NAME 0" (or 1, true, ...). */
 static void note_define(struct kl_map *names, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };
@@ -48,7 +48,7 @@ static void note_define(struct kl_map *names, const struct kl_ctokens *tokens, s
 	}
 }
 
-/* Collect the name of "const ... NAME = 0;". */
+/* Add NAME to `names` if token `i` begins "const ... NAME = 0;" (or 1, true, ...). */
 static void note_const(struct kl_map *names, const struct kl_ctokens *tokens, size_t i)
 {
 	for (size_t k = i + 1; k + 3 < tokens->n && k < i + 8; k++) {
@@ -115,7 +115,7 @@ static size_t constant_of_if(const struct kl_ctokens *tokens, size_t i, const st
 /* --- functions that are reachable by name ----------------------------------------- */
 
 struct seen {
-	struct kl_map constants; /* names whose value is the constant 0 or 1 */
+	struct kl_map constants; /* names that stand for a constant 0 or 1 */
 	struct kl_map defined;   /* function -> "" */
 	struct kl_map calls;     /* "caller\ncallee" -> ""; caller "" outside of functions */
 	struct kl_map live;      /* functions reachable from the entry -> "" */

@@ -34,7 +34,7 @@ void kl_rewrite_release(struct kl_rewrite *rw)
 	kl_map_release(&rw->cache);
 }
 
-/* Split "patches:dir" into the row of the table and the argument "dir". */
+/* Split a word such as "patches:dir" and find its row of the table; *arg is "dir". */
 static int find_rewriter(const struct rewriter **out, const char **arg, char *word)
 {
 	char *colon = strchr(word, ':');
@@ -92,7 +92,10 @@ const char *kl_rewriters_model(const char *list)
 	return NULL;
 }
 
-/* Ask the rewriters in order; stepwise, which waits for the user, only in the second round. */
+/*
+ * Ask the rewriters in order for a proposal; ask stepwise, which waits for the user, only in the
+ * second round.
+ */
 static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -180,7 +183,7 @@ int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewri
 		}
 		list[have].path = kl_strdup(surface->file[i].path);
 		list[have].mode =
-			surface->file[i].mode; /* a change of mode is not a simplification */
+			surface->file[i].mode; /* keep the mode: changing it is no simplification */
 		list[have].len = text.len;
 		list[have++].data = kl_buf_detach(&text);
 	}
@@ -241,7 +244,7 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const stru
 struct split {
 	struct kl_rewrite *rw;
 	struct kl_claim claim;
-	int tried; /* number of parts so far, including those that an earlier call tried */
+	int tried; /* number of parts so far, including those that earlier calls offered */
 };
 
 static bool same_files(const struct kl_file *a, const struct kl_file *b)
@@ -277,7 +280,7 @@ static int offer_part(struct kl_proposal **out, struct split *split, const struc
 	return kl_rewrite_offer(out, split->rw, edit, 1, &claim);
 }
 
-/* Offer the changes between two versions of a file, those of one function at a time. */
+/* Offer the changes between two versions of a file, one changed function at a time. */
 static int split_file(struct kl_proposal **out, struct split *split, const struct kl_file *before,
 		      const struct kl_file *after)
 {
@@ -309,7 +312,8 @@ static int split_file(struct kl_proposal **out, struct split *split, const struc
 		kl_buf_add(&text, before->data + old_off + old_len,
 			   before->len - old_off - old_len);
 		if (text.len == after->len && !memcmp(text.ptr, after->data, after->len))
-			continue; /* the function is all that changes, so this is no smaller part */
+			/* only this function changes, so the part would be the whole change */
+			continue;
 		edit.data = text.ptr;
 		edit.len = text.len;
 		if ((err = offer_part(out, split, &edit, where)) < 0 || *out)

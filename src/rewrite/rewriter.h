@@ -36,9 +36,9 @@ struct kl_rewrite {
 	const json_t *steps;      /* accepted steps: objects with "rewriter" and "source" */
 	const json_t *rejections; /* rejected steps, in the same form */
 	/**
-	 * True if the proposal was judged before, if the state that it leads to was visited or is
-	 * known to fail, or, unless `again`, if its edit was rejected on another state. NULL:
-	 * nothing was tried.
+	 * Returns true if a proposal must not be made: it was judged before, its resulting state
+	 * was visited or is known to fail, or (unless `again`) its edit was rejected on another
+	 * state. NULL: nothing was tried yet.
 	 */
 	bool (*tried)(const char *id, const char *surface, const char *edit, bool again,
 		      void *payload);
@@ -53,8 +53,12 @@ struct kl_rewrite {
 	const struct kl_mechanisms *mechanisms; /* NULL: no mechanism is known */
 	const json_t *facts; /* of the state: {"features", "traits", "code"}, or NULL */
 	int64_t ns;          /* time of the state; 0: unknown */
-	const char *foreign; /* why the proposal to split is compound, or NULL */
-	/* set by kl_rewrite_next(): a conversation ended at a limit, so something may be left */
+	/* when splitting: the facts that made the whole proposal compound, or NULL */
+	const char *foreign;
+	/*
+	 * set by kl_rewrite_next(): a conversation ended at a limit, so the model may have more
+	 * steps
+	 */
 	bool limited;
 	/** Returns the event of a record ("event" of a step or a rejection), borrowed, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);
@@ -111,7 +115,7 @@ int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struc
 		    const struct kl_claim *claim);
 /**
  * Check that the locus of a step is in a source of the state and that its mechanism is known.
- * KL_EINVALID: it is not; the message tells the author of the step.
+ * KL_EINVALID: the locus or the mechanism is wrong; the message tells the author of the step.
  */
 int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope);
 /**
@@ -146,8 +150,8 @@ int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite 
 			const char *arg);
 int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 /**
- * Check that no other walk of this name has begun. KL_EEXISTS: the first conversation of such a
- * walk is stored, and it is about another state than `expert`.
+ * Check that no walk of this name from another kernel than `expert` has begun. KL_EEXISTS: the
+ * stored first conversation of this name is about another state.
  */
 int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert);
 int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);

@@ -47,7 +47,9 @@ int kl_scan_bad(const struct kl_scan *scan, const char *fmt, ...)
 /** Check that only '>' follows the name: for closing tags and tags without attributes. */
 int kl_scan_alone(const struct kl_scan *scan, const struct kl_scan_tag *tag);
 
-/** A value to read; a second value is an error. *value must be NULL before; the caller frees it. */
+/**
+ * A value to read, which can occur only once. *value must be NULL at first; the caller frees it.
+ */
 struct kl_scan_field {
 	const char *key; /* "?key" is optional in kl_scan_keys(): *value stays NULL if absent */
 	char **value;

@@ -76,7 +76,10 @@ static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *tokens)
 	drop_pragmas(out, tokens, pragma, quoted);
 }
 
-/* Drop restrict; those of one function are one site, so that they are dropped together. */
+/*
+ * Drop the `restrict` qualifiers. All of one function are one site, so that they are dropped
+ * together.
+ */
 static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	static const char *const word[] = { "restrict", "__restrict", "__restrict__", NULL };
@@ -174,7 +177,10 @@ static bool is_intrinsic(const struct kl_ctokens *tokens, size_t i)
 	       !strncmp(tokens->text + tokens->t[i].off, "_mm", 3);
 }
 
-/* Rename intrinsics: from "stream" to "storeu", _mm256_stream_ps becomes _mm256_storeu_ps. */
+/*
+ * Rename intrinsics: if `from` is "stream" and `to` is "storeu", _mm256_stream_ps becomes
+ * _mm256_storeu_ps.
+ */
 static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			      const char *from, const char *to, const char *const *suffix)
 {
@@ -206,7 +212,7 @@ static void plain_store(struct kl_cedits *out, const struct kl_ctokens *tokens)
 	rename_intrinsics(out, tokens, "stream", "storeu", suffix);
 	if (out->nsite == first)
 		return;
-	/* without streaming stores the fence is not needed */
+	/* the fences were only needed for the streaming stores */
 	for (size_t i = 0; i + 3 < tokens->n; i++)
 		if (kl_ctoken_is(tokens, i, "_mm_sfence") && kl_ctoken_is(tokens, i + 3, ";"))
 			kl_cedits_tokens(out, tokens, i, i + 3, "", out->nsite);
@@ -240,7 +246,10 @@ static char *unfused_name(const char *word)
 	return NULL;
 }
 
-/* Return the index of the second comma if the parentheses at `open` have exactly two, else -1. */
+/*
+ * Return the index of the second comma in the parentheses at `open`, or -1 if they do not have
+ * exactly two commas.
+ */
 static int second_comma(const struct kl_ctokens *tokens, size_t open)
 {
 	int commas = 0, second = -1;
@@ -254,7 +263,7 @@ static int second_comma(const struct kl_ctokens *tokens, size_t open)
 	return commas == 2 ? second : -1;
 }
 
-/* _mm256_fmadd_ps(a, b, c) -> _mm256_add_ps(_mm256_mul_ps(a, b), c) */
+/* Replace "_mm256_fmadd_ps(a, b, c)" by "_mm256_add_ps(_mm256_mul_ps(a, b), c)". */
 static void split_fma(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	for (size_t i = 0; i + 2 < tokens->n; i++) {

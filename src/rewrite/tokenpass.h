@@ -7,8 +7,8 @@
 /*
  * tokenpass - simplifies C source by its tokens, where Coccinelle cannot.
  *
- * Coccinelle cannot parse pragmas, restrict and attributes, and cannot calculate. Each pass finds
- * the places to change; passes.c decides which of these changes form a proposal.
+ * Coccinelle cannot parse pragmas, `restrict` and attributes, and cannot calculate with constants.
+ * Each pass finds the places to change; passes.c decides which of these changes form a proposal.
  */
 struct kl_tokenpass {
 	const char *name; /* its name in templates/passes/passes.yaml */

@@ -46,7 +46,10 @@ static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens, si
 	kl_cedits_tokens(out, tokens, i, i, with, out->nsite);
 }
 
-/* Skip loops within parentheses: they are macro arguments, which cannot contain directives. */
+/*
+ * Loops within parentheses are left alone: they are macro arguments, which cannot contain
+ * directives.
+ */
 void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	size_t i = 0;
@@ -83,7 +86,7 @@ static const struct vector *vector_at(const struct kl_ctokens *tokens, size_t i)
 	return NULL;
 }
 
-/* Does '*' at token `i` dereference a pointer? After a value it multiplies instead. */
+/* Check whether '*' at token `i` dereferences a pointer. After a value it multiplies. */
 static bool is_unary(const struct kl_ctokens *tokens, size_t i)
 {
 	if (i == 0)
@@ -95,7 +98,10 @@ static bool is_unary(const struct kl_ctokens *tokens, size_t i)
 		!strchr(")]", tokens->text[tokens->t[i - 1].off]));
 }
 
-/* Are the parentheses a cast, as in "(char *)p"? An operand follows a cast, not an operator. */
+/*
+ * Check whether the parentheses from `open` to `end` are a cast, as in "(char *)p": an operand
+ * follows them, not a binary operator.
+ */
 static bool is_cast(const struct kl_ctokens *tokens, size_t open, long end)
 {
 	if (!kl_ctoken_is(tokens, open, "(") || end != tokens->t[open].match ||
@@ -178,7 +184,7 @@ static void split_load(struct kl_cedits *out, const struct kl_ctokens *tokens, s
 	kl_cedits_tokens(out, tokens, star, last, buf.ptr, out->nsite);
 }
 
-/* True if a statement begins at `i`. */
+/* Check whether a statement begins at token `i`. */
 static bool begins_statement(const struct kl_ctokens *tokens, size_t i)
 {
 	if (i == 0 || kl_ctoken_is(tokens, i - 1, "else") ||
@@ -188,7 +194,7 @@ static bool begins_statement(const struct kl_ctokens *tokens, size_t i)
 	       kl_ctoken_is(tokens, i - 1, "}");
 }
 
-/* Are the parentheses that end before `i` those of an if, for or while? */
+/* Check whether the parentheses that end before `i` belong to an if, for or while. */
 static bool after_head(const struct kl_ctokens *tokens, size_t i)
 {
 	static const char *const word[] = { "if", "for", "while" };

@@ -27,7 +27,10 @@ static void reader_release(struct reader *reader)
 	kl_mechanisms_release(&reader->mechanisms);
 }
 
-/* Return the claim, "yes" or "no", also if it is marked ("yes unaudited"); "": no such claim. */
+/*
+ * Return the claim about a trait, "yes" or "no", without a mark such as in "yes unaudited"; "":
+ * there is no claim.
+ */
 static const char *claim_of(const json_t *claims, const char *name)
 {
 	const char *value = kl_json_str_or(claims, name, "");
@@ -37,7 +40,7 @@ static const char *claim_of(const json_t *claims, const char *name)
 
 /* --- a turn ------------------------------------------------------------------------ */
 
-/* Describe a trait by the texts of the mechanisms that have it. */
+/* Append a line that describes a trait by the texts of the mechanisms with this trait. */
 static void describe_trait(struct kl_buf *out, const struct reader *reader, const char *name)
 {
 	KL_AUTO(kl_freep) char *fact = kl_asprintf("trait:%s", name);
