@@ -68,7 +68,7 @@ static int put_root(struct exporter *exporter, const git_oid *tree)
 	return err;
 }
 
-/* Append the events in the note of a commit as they are. */
+/* Append the events in the note of a commit, unchanged. */
 static int put_events(struct exporter *exporter, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -91,8 +91,8 @@ static int put_events(struct exporter *exporter, const git_oid *commit)
 }
 
 /*
- * Return the file name of a patch, "<folder>0003-untile.patch". It is safe whatever the action is
- * called. The caller frees it.
+ * Return the file name of a patch, "<folder>0003-untile.patch". The name is safe even if the action
+ * is not. The caller frees it.
  */
 static char *patch_name(const char *folder, size_t number, const char *action)
 {
@@ -148,7 +148,7 @@ static int export_root(struct exporter *exporter)
 	return err < 0 ? err : put_events(exporter, &exporter->view.step[0].commit);
 }
 
-/* Export K_i' as a patch on K_{i-1}, as K_i is exported. */
+/* Export K_i' as a patch on K_{i-1}, in the same form as K_i. */
 static int export_rederived(struct exporter *exporter, size_t i, const git_oid *second,
 			    const git_oid *before, json_t *entry)
 {
@@ -189,8 +189,8 @@ static int export_step(struct exporter *exporter, size_t i)
 }
 
 /*
- * Find the number i of the state K_i that a commit contains, and its tree in the lineage. The
- * commit belongs to the walk or, after an import, to the lineage.
+ * Find the number i of the state K_i that a commit contains, and the tree of K_i in the lineage.
+ * The commit is one of the walk or, after an import, of the lineage.
  */
 static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 		       const struct kl_map *trees, const git_oid *commit, const char *dir)
@@ -219,8 +219,8 @@ static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 }
 
 /*
- * Find the directory of the contract in the tree of a rejected step. It is the top if that tree is
- * from a lineage instead of a walk.
+ * Find the directory of the contract in the tree of a rejected step. If that tree is from a
+ * lineage, not from a walk, the directory is its top.
  */
 static int contract_dir(char **out, struct exporter *exporter, const git_oid *rejected)
 {
@@ -254,7 +254,8 @@ static int export_rejection(struct exporter *exporter, const struct kl_view_reje
 	if ((err = contract_dir(&dir, exporter, &rejection->commit)) < 0)
 		return err;
 	err = state_index(&on, &on_tree, exporter, trees, &rejection->on, dir);
-	if (err == KL_ENOTFOUND) { /* the step was rejected in an earlier walk of the same name */
+	/* the step was rejected in an earlier walk of the same name, which has other states */
+	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}

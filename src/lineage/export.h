@@ -18,7 +18,7 @@
 #define KL_EXPORT_SCHEMA "klineage.export/1"
 
 /**
- * Export a lineage to `dir`. KL_EEXISTS: `dir` exists and is not an empty directory. `*files` is
+ * Export a lineage to `dir`. KL_EEXISTS: `dir` exists and is not an empty directory. `*files` gets
  * the number of files written.
  */
 int kl_export_write(struct kl_repo *repo, const char *workload, const char *name, const char *dir,

@@ -8,7 +8,7 @@
 #include "text/html.h"
 
 #define WIDTH 860
-#define MAX_POINTS 400 /* if there are more states, figures show only some; the table shows all */
+#define MAX_POINTS 400 /* most states that a figure shows; the table on the page shows all states */
 
 /* --- drawing lines, text and axes -------------------------------------------- */
 
@@ -61,7 +61,7 @@ static void format_number(char out[32], double value)
 	snprintf(out, 32, "%s×", factor);
 }
 
-/* A logarithmic axis for factors from `lo` to `hi`, which it draws at pixels `from` to `to`. */
+/* A logarithmic axis for factors from `lo` to `hi`, drawn from pixel `from` to pixel `to`. */
 struct axis {
 	double lo, hi, from, to;
 };
@@ -73,7 +73,7 @@ static double axis_position(const struct axis *axis, double value)
 				    (axis->to - axis->from);
 }
 
-/* Add a margin to the range of an axis, and widen a range that is too small to draw. */
+/* Add a margin to the range of an axis, and widen a range that would be too small to draw. */
 static void widen_axis(struct axis *axis)
 {
 	axis->lo /= 1.06;
@@ -85,8 +85,8 @@ static void widen_axis(struct axis *axis)
 }
 
 /*
- * Choose round factors as ticks: 1, 2 and 5 times each power of ten, or fewer of these on an axis
- * of several decades. Returns their number.
+ * Choose round factors as ticks: 1, 2 and 5 times each power of ten, or fewer of these if the axis
+ * spans several decades. Return the number of ticks.
  */
 static size_t axis_ticks(double out[64], const struct axis *axis)
 {
@@ -104,7 +104,7 @@ static size_t axis_ticks(double out[64], const struct axis *axis)
 		}
 	if (n >= 2)
 		return n;
-	/* these are fewer than two ticks: use multiples of 0.05 */
+	/* there are fewer than two of these ticks: use multiples of 0.05 */
 	n = 0;
 	for (double value = ceil(axis->lo * 20) / 20; value <= axis->hi && n < 60; value += 0.05)
 		out[n++] = value;
@@ -133,8 +133,8 @@ static bool has_speed(const struct kl_view_step *step, size_t i)
 }
 
 /*
- * Return the speed of the baseline against K_0, from the last state that was compared with it; 0:
- * no state was.
+ * Return the speed of the baseline compared with K_0, computed from the last state that was
+ * compared with the baseline; 0: there is no such state.
  */
 static double expert_baseline(const struct kl_view *view, const char **name)
 {
@@ -290,7 +290,7 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
 
 /*
  * Return the number of the state that a phase of the ledger is about, such as 3 for "forward-3"; 0:
- * another phase.
+ * the phase is not about a state.
  */
 static size_t phase_step(const struct kl_view *view, const char *phase)
 {

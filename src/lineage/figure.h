@@ -6,21 +6,21 @@
 #include "model/ledger.h"
 
 /*
- * figure - figures of a lineage as SVG, for use as files and inside a page. They need no network
- * and no script, and take their color from the surrounding text (currentColor). Axes of speed are
- * logarithmic: equal distances are equal factors.
+ * figure - draws figures of a lineage as SVG, for use as files and inside a page. They need no
+ * network and no script, and take their color from the surrounding text (currentColor). Axes of
+ * speed are logarithmic: equal distances mean equal factors.
  */
 
 /**
- * Draw the speed of each state against K_0 with its interval, and the vendor's baseline if it was
- * timed.
+ * Draw the speed of each state compared with K_0, with its interval. If the vendor's baseline was
+ * timed, draw its speed as well.
  */
 void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view);
-/** Draw the speed of each state against the previous state. */
+/** Draw the speed of each state compared with the previous state. */
 void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view);
 /**
- * Draw the speed of the best re-derived state against the money that was spent up to then. Returns
- * false and draws nothing if no money was spent on this lineage.
+ * Draw the speed of the best re-derived state so far over the money spent so far. If no money was
+ * spent on this lineage, draw nothing and return false.
  */
 bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct kl_ledger *ledger);
 

@@ -27,9 +27,9 @@ struct importer {
 	struct kl_repo *repo;
 	const char *dir;
 	json_t *index;
-	git_oid *commit, *tree; /* of each state from K_0 on */
+	git_oid *commit, *tree; /* commit and tree of each state, from K_0 on */
 	size_t n;               /* number of states */
-	git_oid rejected;       /* the last rejected step */
+	git_oid rejected;       /* commit of the last rejected step */
 	size_t nrejected;       /* number of rejected steps */
 	struct kl_map commits;  /* id in the export -> id in this repository; values owned */
 	struct kl_note_line *note;
@@ -79,8 +79,8 @@ static int read_file(struct kl_buf *out, struct importer *importer, const char *
 }
 
 /*
- * Record which commit was built here for the commit id of an entry. Both must be equal, unless
- * `anew` is set.
+ * Record which commit was built here for the commit id that an entry gives. The two ids must be
+ * equal, unless `anew` is set.
  */
 static int register_commit(struct importer *importer, const json_t *entry, const char *key,
 			   const git_oid *here, bool anew)
@@ -194,7 +194,9 @@ static int build_root(struct importer *importer)
 
 /* --- building commits from patches ----------------------------------------------- */
 
-/* Apply a patch in mail format to the tree `before`, and commit the result with these parents. */
+/*
+ * Apply a patch in mail format to the tree `before`, and commit the result with the given parents.
+ */
 static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer, const char *file,
 		       const git_oid *before, const git_oid *parent, size_t nparent)
 {
@@ -299,7 +301,7 @@ static int build_commits(struct importer *importer)
 
 /* --- reading events --------------------------------------------------------------- */
 
-/* Check that the surface of an event is that of its commit. */
+/* Check that the surface of an event is that of the commit it was noted on. */
 static int check_event(struct importer *importer, const struct kl_event *event,
 		       const git_oid *commit)
 {
@@ -363,8 +365,8 @@ static int read_events(struct importer *importer)
 /* --- moving refs ------------------------------------------------------------------ */
 
 /*
- * Check if a ref can be set to `oid`. `*have` is true if it already has this value. KL_EEXISTS: it
- * has another value.
+ * Check that a ref can be set to `oid`. Set *have to whether the ref already has this value.
+ * KL_EEXISTS: the ref has another value.
  */
 static int check_ref(bool *have, struct importer *importer, const char *ref, const git_oid *oid)
 {
@@ -396,7 +398,8 @@ static int write_refs(struct importer *importer, struct kl_import_result *out)
 	    0)
 		return err;
 	out->already = have;
-	if (have) /* its notes and rejected steps were written in the same transaction */
+	/* the notes and rejected steps of the lineage were written in the same transaction */
+	if (have)
 		return 0;
 	if (importer->nrejected &&
 	    (err = check_ref(&have_rejected, importer, rejected, &importer->rejected)) < 0)

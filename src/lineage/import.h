@@ -10,18 +10,20 @@
 
 /*
  * import - rebuilds a lineage from an exported directory. The directory is not trusted: every
- * rebuilt commit must have the id that lineage.json gives, the id of every event must be the digest
- * of its content, and its surface must be that of its commit. Then the lineage, the rejected steps
- * and the notes are written in one transaction. If anything is wrong, nothing is written.
+ * rebuilt commit must have the id that lineage.json gives; the id of every event must be the digest
+ * of the event's content, and the event's surface must be that of its commit. Then the lineage, the
+ * rejected steps and the notes are written in one transaction. If any check fails, nothing is
+ * written.
  *
  * Rejected steps are rebuilt on the states of the lineage, because the walk that they were tried on
- * exists only in the original repository. Their ids therefore differ from those there, but every
- * import gives the same ids.
+ * exists only in the original repository. Their ids therefore differ from the ids in the original
+ * repository, but every import gives the same ids.
  */
 struct kl_import_result {
-	char lineage[256];              /* the ref of the lineage */
-	size_t steps, rejected, events; /* how many there are in the export */
-	bool already; /* the same lineage already existed, and nothing was written */
+	char lineage[256]; /* the ref of the lineage */
+	/* numbers of steps, rejected steps and events in the export */
+	size_t steps, rejected, events;
+	bool already; /* the same lineage already existed, so nothing was written */
 };
 
 /**
@@ -33,26 +35,26 @@ int kl_import_read(struct kl_import_result *out, struct kl_repo *repo, const cha
 
 /**
  * An exported lineage as it would be imported. Its commits are written, so that they can be read,
- * and its events are checked, but no ref or note refers to them.
+ * and its events are checked, but no ref reaches the commits and no note has the events.
  */
 struct kl_import_view {
 	char *workload, *name;
-	git_oid *commit; /* the commits of K_0 to K_{n-1} */
+	git_oid *commit; /* commits of K_0 to K_{n-1} */
 	size_t n;
 	/*
-	 * the last rejected step; its parents are the state that it was tried on and, unless it is
-	 * the only one, the previous rejected step
+	 * commit of the last rejected step. Its parents are the state that it was tried on and, if
+	 * there is one, the previous rejected step.
 	 */
 	git_oid rejected;
 	bool has_rejected;
-	struct kl_map notes; /* commit in hex -> its events, one per line; values owned */
+	struct kl_map notes; /* commit in hex -> events of the commit, one per line; values owned */
 };
 int kl_import_view(struct kl_import_view *out, struct kl_repo *repo, const char *dir);
 void kl_import_view_release(struct kl_import_view *view);
 
 /**
  * Parse a date as git writes it in mails, "Thu, 1 Jan 2026 00:00:00 +0000". `time` is in seconds
- * since the epoch, `offset` in minutes east of UTC. KL_EINVALID: not such a date.
+ * since the epoch, `offset` in minutes east of UTC. KL_EINVALID: `text` is not such a date.
  */
 int kl_import_date(int64_t *time, int *offset, const char *text);
 

@@ -9,7 +9,7 @@
 #include "text/json.h"
 
 #define MAX_DIFF ((size_t)256 << 10)
-/* bytes; edits and evidence beyond this are replaced by a note that they are omitted */
+/* most bytes of a page; edits and evidence beyond this are left out, and a note says so */
 #define MAX_PAGE ((size_t)32 << 20)
 
 static const char head[] =
@@ -148,7 +148,7 @@ static void add_comparisons(struct kl_buf *buf, const struct kl_comparisons *vs)
 	}
 }
 
-/* Write the results of the gate and the complete event. */
+/* Write the results of the gate, and the complete event. */
 static void add_evidence(struct kl_buf *buf, const struct kl_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf raw = KL_BUF_INIT;
@@ -301,7 +301,7 @@ static int write_figures(struct kl_buf *buf, struct kl_repo *repo, const struct 
 	kl_figure_steps(buf, view);
 	kl_buf_adds(buf, "<figcaption>Speed of each state against the previous one.</figcaption>"
 			 "</figure>\n");
-	if (err < 0) { /* leave out this figure; fsck reports a ledger that cannot be read */
+	if (err < 0) { /* leave this figure out; fsck reports a ledger that cannot be read */
 		kl_error_clear();
 		return err == KL_EINTR ? err : 0;
 	}

@@ -59,7 +59,7 @@ static void add_event(struct gated *gated, const struct kl_event *event)
 	gated->m[gated->n++].ns = event->profile.ns;
 }
 
-/* Add the events in a note. Lines that are not events are skipped; fsck reports them. */
+/* Add the events in a note. Skip lines that are not events, because fsck reports them. */
 static int add_lines(const git_oid *commit, const char *text, size_t len, void *payload)
 {
 	for (const char *at = text, *end = text + len; at < end;) {
@@ -82,7 +82,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(first->time, second->time);
 }
 
-/* Load the events in notes and those of a walk in progress, and sort them by time. */
+/* Load the events in the notes and those of a walk in progress, and sort them by time. */
 static int load_gated(struct gated *gated, struct kl_repo *repo)
 {
 	struct kl_opstate op;
@@ -141,7 +141,7 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 
 /*
  * Add a point: the money settled up to and including a ledger entry, and the best time up to then.
- * `*next` is the index of the first measurement that is later.
+ * `*next` is the index of the first measurement that is not yet included.
  */
 static void add_point(struct kl_spend *spend, const struct kl_ledger_entry *entry,
 		      const struct gated *gated, size_t *next)
@@ -163,7 +163,7 @@ static void add_point(struct kl_spend *spend, const struct kl_ledger_entry *entr
 	spend->point[spend->npoint++] = point;
 }
 
-/* Count measurements after the last settlement for the last point. */
+/* Include the measurements after the last settlement in the last point. */
 static void finish_points(struct kl_spend *spend, const struct gated *gated, size_t next)
 {
 	struct kl_spend_point *last = spend->npoint ? &spend->point[spend->npoint - 1] : NULL;

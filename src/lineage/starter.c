@@ -116,7 +116,7 @@ int kl_starter_open(struct kl_starter **out, const char *name)
 	return 0;
 }
 
-/* Add the files of the first commit, other than the source of the kernel, to the tree. */
+/* Add the files of the first commit to the tree, except the source of the kernel. */
 static int base_tree(git_oid *tree, struct kl_repo *repo, const struct kl_starter *starter,
 		     const char *prefix)
 {

@@ -19,15 +19,20 @@
 struct kl_starter {
 	char *name, *summary;
 	char *author; /* "Name <mail>" */
-	/* of the first commit, in seconds since the epoch; each further commit is a minute later */
+	/*
+	 * time of the first commit, in seconds since the epoch; each later commit is one minute
+	 * later
+	 */
 	int64_t time;
-	size_t portable; /* number of patches, from the first on, whose kernel needs no AVX2 */
+	size_t portable; /* number of patches whose kernel needs no AVX2; they are the first ones */
 	char *dir;       /* directory of the template */
-	struct kl_strvec files;   /* all except template.yaml, history/ and rejected/ */
+	struct kl_strvec files;   /* all files except template.yaml, history/ and rejected/ */
 	struct kl_strvec patches; /* file names in history/, in order */
 };
 
-/** Open a template. KL_ENOTFOUND: there is none of that name; a hint lists the available ones. */
+/**
+ * Open a template. KL_ENOTFOUND: there is no template of that name; a hint lists those there are.
+ */
 int kl_starter_open(struct kl_starter **out, const char *name);
 void kl_starter_free(struct kl_starter *starter);
 KL_DEFINE_CLEANUP(struct kl_starter *, kl_starter_free)
@@ -35,8 +40,9 @@ KL_DEFINE_CLEANUP(struct kl_starter *, kl_starter_free)
 int kl_starter_list(struct kl_strvec *out);
 
 /**
- * Write the commits of the history, with their files below `prefix` ("" or "a/b"). The first has
- * the parent `parent` (NULL: none). At most `limit` commits are written (0: all). Moves no ref.
+ * Write the commits of the history, with their files below `prefix` ("" or "a/b"). The parent of
+ * the first commit is `parent` (NULL: it has none). `limit` is the most commits to write (0: all).
+ * Moves no ref.
  */
 int kl_starter_replay(git_oid *tip, struct kl_repo *repo, const struct kl_starter *starter,
 		      const git_oid *parent, const char *prefix, size_t limit);

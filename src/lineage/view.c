@@ -63,7 +63,10 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what)
 	for (size_t i = 0; !err && i < list.n; i++) {
 		const char *ref = list.ref[i].name;
 
-		/* `want` must end at the end of a component: "sgemm" does not match "sgemm2" */
+		/*
+		 * `want` must end where a component of the path ends: "sgemm" does not match
+		 * "sgemm2"
+		 */
 		if (!strncmp(ref, want, n) && (!ref[n] || ref[n] == '/' || want[n - 1] == '/'))
 			kl_strvec_push(out, ref);
 	}
@@ -180,7 +183,7 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 		step->baseline_ppm = baseline->ratio.ppm;
 		copy_text(step->baseline, sizeof(step->baseline), baseline->what);
 	}
-	/* only a forward event compares the state with its predecessor in the lineage */
+	/* only a forward event compares the state with the state before it in the lineage */
 	if (!event->inverse.there || !parent)
 		return;
 	step->prev = ratio_of(parent);
@@ -205,8 +208,8 @@ static bool is_check(const char *line, size_t n)
 }
 
 /*
- * Read an event from a line of a note without verifying it; fsck does that. Returns NULL if it is
- * no event.
+ * Read an event from a line of a note, without verifying it, because fsck does that. Return NULL if
+ * the line is not an event.
  */
 static struct kl_event *read_line(const char *line, size_t n)
 {
@@ -218,8 +221,8 @@ static struct kl_event *read_line(const char *line, size_t n)
 }
 
 /*
- * Return the newest forward event in a note or, if it has none, the newest event that is not a
- * check. NULL: there is none.
+ * Return the newest forward event in a note; if there is none, the newest event that is not a
+ * check. NULL: the note has neither.
  */
 static struct kl_event *pick_event(const char *text, size_t len)
 {
@@ -256,7 +259,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	step = kl_map_get(&noting->index, hex);
 	if (step && !*step->event) {
 		/*
-		 * read the results at once: keeping thousands of parsed events would need too much
+		 * read the results now: keeping thousands of parsed events would need too much
 		 * memory
 		 */
 		KL_AUTO(kl_event_freep) struct kl_event *event = pick_event(text, len);
@@ -299,7 +302,10 @@ static void accumulate_steps(struct kl_view *view)
 		}, whole;
 
 		if (!kl_chain_add(&chain, &link, 0))
-			/* a ratio is missing, so the speed against K_0 is unknown from here on */
+			/*
+			 * a ratio is missing, so the speed compared with K_0 is unknown from here
+			 * on
+			 */
 			return;
 		whole = kl_chain_ratio(&chain);
 		view->step[i].root = ratio_of(&whole);
