@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_mcp - git klineage mcp: reads and writes the streams of the server */
+/* cmd_mcp - git klineage mcp: connects an MCP server (mcp_server.h) to stdin and stdout */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 static const char synopsis[] = "mcp [--read-only]";
 
 #define MAX_BACKLOG \
-	((size_t)16 << 20) /* while more bytes of answers wait to be sent, read no requests */
+	((size_t)16 << 20) /* read no requests while more bytes of answers wait to be sent */
 #define PIECE 4096         /* a writable pipe takes this many bytes without blocking */
 
 struct streams {
@@ -67,7 +67,10 @@ static size_t bytes_left(const struct streams *streams)
 	return streams->server.out.len - streams->sent;
 }
 
-/* Write without blocking: a client that does not read its answers can still send requests. */
+/*
+ * Write without blocking, so that the server still reads requests of a client that is slow to read
+ * answers.
+ */
 static void write_some(struct streams *streams)
 {
 	const char *start = streams->server.out.ptr + streams->sent;
@@ -89,8 +92,8 @@ static void write_some(struct streams *streams)
 /* --- waiting -------------------------------------------------------------------------- */
 
 /*
- * Return the timeout of poll() in ms; -1: none. The timeout is short while a process runs that has
- * closed its pipes, because then no descriptor signals the end of the process.
+ * Return the timeout of poll() in ms; -1: wait without limit. The timeout is short while a process
+ * runs that has closed its pipes, because then no descriptor signals the end of the process.
  */
 static int poll_timeout(const struct kl_mcp_server *server)
 {
@@ -142,8 +145,8 @@ static int serve_streams(struct streams *streams)
 }
 
 /*
- * Stop all calls, write the remaining answers if the client reads them promptly, and wait for the
- * processes.
+ * Stop all calls, write the remaining answers if the client reads them promptly, and wait until the
+ * processes of the calls have ended.
  */
 static void finish_streams(struct streams *streams)
 {

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define MAX_OUT ((size_t)2 << 20) /* bytes of stdout; an agent cannot read more */
+#define MAX_OUT ((size_t)2 << 20) /* most bytes of stdout to keep; an agent cannot read more */
 #define MAX_ERR ((size_t)64 << 10)
-#define BEAT_NS 2000000000LL /* report progress at least this often */
+#define BEAT_NS 2000000000LL /* longest time between two progress reports */
 
 struct kl_mcp_call *kl_mcp_call_new(const struct kl_mcp_tool *tool, const json_t *id)
 {
@@ -43,7 +43,7 @@ void kl_mcp_call_free(struct kl_mcp_call *call)
 int kl_mcp_call_start(struct kl_mcp_call *call)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
-	/* pass the whole environment: verbs need the API keys in it */
+	/* pass the whole environment, because verbs need the API keys in it */
 	struct kl_proc_opts opts = { .out = &call->out,
 				     .err = &call->err,
 				     .in = call->input,
@@ -68,7 +68,7 @@ int kl_mcp_call_start(struct kl_mcp_call *call)
 }
 
 /*
- * Read once from a pipe and append to `to`, which gets at most `max` bytes in total. Returns false
+ * Read once from a pipe and append to `to`, which gets at most `max` bytes in total. Return false
  * if nothing is left to read now.
  */
 static bool drain_pipe(struct kl_mcp_call *call, int *fd, struct kl_buf *to, size_t max)
@@ -120,7 +120,7 @@ bool kl_mcp_call_ended(struct kl_mcp_call *call)
 
 /* --- progress ------------------------------------------------------------------ */
 
-/* True if a line of stderr is a message, not a progress line. */
+/* Return true if a line of stderr is a message, not a progress line. */
 static bool is_message(const char *line)
 {
 	static const char *const head[] = {
@@ -133,7 +133,7 @@ static bool is_message(const char *line)
 	return false;
 }
 
-/* Store the last complete line of progress. Returns false if there is no new line. */
+/* Store the last complete progress line in `doing`. Return false if there is no new line. */
 static bool update_progress(struct kl_mcp_call *call)
 {
 	bool found = false;
@@ -171,7 +171,7 @@ json_t *kl_mcp_call_progress(struct kl_mcp_call *call)
 
 /* --- the result ---------------------------------------------------------------------- */
 
-/* List the lines of stderr: all, or only the messages. */
+/* List the lines of stderr: all of them, or only the messages. */
 static json_t *call_messages(const struct kl_mcp_call *call, bool all)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
@@ -242,7 +242,7 @@ static json_t *failed_result(const struct kl_mcp_call *call)
 	return kl_mcp_call_refused(buf.ptr);
 }
 
-/* Make the result of a tool that prints text: stdout, then the messages. */
+/* Return the result of a call whose tool prints text: stdout, then the messages of stderr. */
 static json_t *text_result(const struct kl_mcp_call *call)
 {
 	KL_AUTO(json_decrefp) json_t *messages = call_messages(call, false);

@@ -18,7 +18,7 @@
  *	kl_mcp_call_result(c)
  *	kl_mcp_call_free(c)
  */
-#define KL_MCP_GRACE_MS 3000 /* between SIGTERM and SIGKILL */
+#define KL_MCP_GRACE_MS 3000 /* time between SIGTERM and SIGKILL */
 
 struct kl_mcp_batch;
 
@@ -37,7 +37,7 @@ struct kl_mcp_call {
 	struct kl_proc_result end;
 	struct kl_buf out, err;
 	bool truncated, running, told_any;
-	size_t told; /* bytes of `err` already scanned for progress */
+	size_t told; /* bytes of `err` already searched for progress lines */
 	int64_t stop_ns, told_ns, count;
 	char *doing; /* the last progress line; owned */
 };
@@ -50,19 +50,19 @@ int kl_mcp_call_start(struct kl_mcp_call *call);
 /** Read the available output of the process, without blocking. */
 void kl_mcp_call_read(struct kl_mcp_call *call);
 /**
- * Check whether the process has ended: true in one call only. If kl_mcp_call_stop() was called,
- * kill the process after KL_MCP_GRACE_MS.
+ * Return true if the process has ended; only the first call after the end returns true. If
+ * kl_mcp_call_stop() was called, kill the process after KL_MCP_GRACE_MS.
  */
 bool kl_mcp_call_ended(struct kl_mcp_call *call);
 void kl_mcp_call_stop(struct kl_mcp_call *call);
 /**
- * Make the parameters of notifications/progress, which the caller owns. NULL: the client wants no
- * progress, or there is none to report now.
+ * Return the parameters of a notifications/progress message, which the caller owns. NULL: the
+ * client wants no progress, or there is none to report now.
  */
 json_t *kl_mcp_call_progress(struct kl_mcp_call *call);
-/** Make the result of tools/call, which the caller owns. */
+/** Return the result of tools/call, which the caller owns. */
 json_t *kl_mcp_call_result(const struct kl_mcp_call *call);
-/** Make a result that reports the error `why`; the caller owns it. */
+/** Return a result that reports the error `why`; the caller owns it. */
 json_t *kl_mcp_call_refused(const char *why);
 
 #endif

@@ -54,7 +54,10 @@ struct request {
 
 /* --- answers ---------------------------------------------------------------------- */
 
-/* Send a message, or add it to the batch if there is one. Takes ownership of the message. */
+/*
+ * Send a message; if there is a batch, add the message to the batch instead. Takes ownership of the
+ * message.
+ */
 static void send_message(struct kl_mcp_server *server, struct kl_mcp_batch *batch, json_t *message)
 {
 	if (batch) {
@@ -84,7 +87,7 @@ static json_t *server_info(void)
 	return value;
 }
 
-/* Add the members that every result of a revision without handshake has. */
+/* Add the members that each result has in protocol revisions without a handshake. */
 static json_t *dress_result(json_t *result, bool modern)
 {
 	json_t *meta;
@@ -143,7 +146,7 @@ static void refuse_version(struct kl_mcp_server *server, const struct request *r
 	send_message(server, request->batch, message);
 }
 
-/* Find the revision of a request. Returns false if the request was refused and answered. */
+/* Find the protocol revision of a request. Return false if the request was refused and answered. */
 static bool place_request(struct kl_mcp_server *server, struct request *request)
 {
 	const json_t *meta = json_object_get(request->m.params, "_meta");
@@ -200,7 +203,10 @@ static void do_initialize(struct kl_mcp_server *server, const struct request *re
 	send_answer(server, request, value);
 }
 
-/* Let clients cache a list: it is the same for all users and never changes during a run. */
+/*
+ * Let clients cache a list for an hour: it is the same for all users and never changes while the
+ * server runs.
+ */
 static void set_cache(json_t *value)
 {
 	kl_json_set_int(value, "ttlMs", 3600000);
@@ -247,8 +253,8 @@ static void list_tools(struct kl_mcp_server *server, const struct request *reque
 /* --- calls -------------------------------------------------------------------------- */
 
 /*
- * Check that an agent may continue the walk in progress: its steps must come from edits only. A
- * model would cost the user money, and a command of the user's would run.
+ * Check that an agent may continue the walk in progress: its steps must come from edits only. If a
+ * model proposed steps, they would cost the user money; if a command did, it would run as the user.
  */
 static int check_walk(struct kl_mcp_server *server)
 {
@@ -279,7 +285,10 @@ static char *named_document(const json_t *args)
 	return kl_buf_detach(&buf);
 }
 
-/* Make the command line and the input of a call. The message of an error goes to the client. */
+/*
+ * Make the command line and the input of a call. If this fails, the error message goes to the
+ * client.
+ */
 static int prepare_call(struct kl_mcp_server *server, struct kl_mcp_call *call, const json_t *args)
 {
 	int err = kl_mcp_tool_argv(&call->argv, call->tool, args, server->read_only);
@@ -343,7 +352,7 @@ static void call_tool(struct kl_mcp_server *server, const struct request *reques
 	server->call[server->n++] = kl_steal(&call);
 }
 
-/* Remove a call from the list and free it, whether or not it was answered. */
+/* Remove a call from the list and free it, even if it was not answered. */
 static void drop_call(struct kl_mcp_server *server, size_t i)
 {
 	struct kl_mcp_call *call = server->call[i];

@@ -7,9 +7,9 @@
 #include "text/rpc.h"
 
 /*
- * mcp_server - the server side of the Model Context Protocol: handles messages and runs calls.
- * Messages are passed in as lines; answers are appended to `out`. The caller reads and writes the
- * streams and waits for them (cmd_mcp.c).
+ * mcp_server - the server side of the Model Context Protocol: handles messages and runs calls of
+ * tools. The caller passes in messages as lines; the server appends answers to `out`. The caller
+ * reads and writes the streams and waits for them (cmd_mcp.c).
  *
  * Two kinds of client are supported, even on the same connection: one that starts with `initialize`
  * and agrees on a revision for the connection (2024-11-05 to 2025-11-25), and one that sends its
@@ -21,8 +21,8 @@
  *	kl_mcp_server_stop(&s)			the client is gone: stop all calls
  *	kl_mcp_server_release(&s)
  */
-#define KL_MCP_RUNNING 4  /* maximum number of calls that run at once; further calls wait */
-#define KL_MCP_WAITING 64 /* maximum number of calls that wait; further calls are refused */
+#define KL_MCP_RUNNING 4  /* most calls that run at once; any more wait */
+#define KL_MCP_WAITING 64 /* most calls that wait; any more are refused */
 
 struct kl_mcp_server {
 	struct kl_repo *repo; /* borrowed */

@@ -16,7 +16,7 @@ struct kl_mcp_param {
 	/* for TEXT: a regular expression that means the same in POSIX ERE and in ECMA-262 */
 	const char *pattern;
 	const char *words; /* for WORD and WORDS: the allowed words, "a|b" */
-	int64_t min, max;  /* range of an INT; `max`: also the maximum length of a TEXT in bytes */
+	int64_t min, max;  /* range of an INT; `max` is also the most bytes of a TEXT */
 	bool required;
 };
 
@@ -120,8 +120,8 @@ static const char *const status_argv[] = { "deopt", "--status", "--json", NULL }
 static const struct kl_mcp_param no_params[] = { LIST_END };
 
 /*
- * The options override the configuration: the walk uses no model, so the tool spends no money and
- * runs no command of the user.
+ * The options override the configuration, so that the walk uses no model: the tool spends no money
+ * and runs no command of the user.
  */
 static const char *const start_argv[] = { "deopt", "--json", "--rewriter=stepwise", "--no-rederive",
 					  NULL };
@@ -165,7 +165,7 @@ static const struct kl_mcp_param end_params[] = {
 	LIST_END
 };
 
-/* as in start_argv, use no model even if the configuration names one */
+/* like start_argv, use no model even if the configuration names one */
 static const char *const materialize_argv[] = { "materialize", "--json", "--quiet",
 						"--rewriter=none", NULL };
 static const struct kl_mcp_param materialize_params[] = {

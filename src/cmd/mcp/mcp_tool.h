@@ -6,21 +6,21 @@
 #include "text/json.h"
 
 /*
- * mcp_tool - the table of tools offered to agents: each is a verb, with the options that an agent
- * may set. The JSON Schema shown to clients and the check of their arguments are made from the same
- * table, so every accepted value matches the pattern shown.
+ * mcp_tool - the table of tools offered to agents. Each tool runs a verb with the options that an
+ * agent may set. The JSON Schema that clients see and the check of the arguments that they send are
+ * made from the same table, so every accepted value matches the pattern shown.
  *
  * No value can become an option or a command: each is passed as `--option=<value>` or after "--",
- * and no shell sees it. No tool takes a path, except those of sources in a contract (deopt_step),
+ * and no shell sees it. No tool takes a path, except paths of sources in a contract (deopt_step),
  * which the verb checks.
  */
 
 enum kl_mcp_flags {
-	KL_MCP_READS = 1 << 0,    /* writes nothing but caches */
-	KL_MCP_FORGETS = 1 << 1,  /* can discard the work of an operation */
-	KL_MCP_JSON = 1 << 2,     /* the verb prints JSON */
-	KL_MCP_LONG = 1 << 3,     /* the verb takes --progress and --quiet */
-	KL_MCP_WALK = 1 << 4,     /* continues a walk that has neither a model nor a command */
+	KL_MCP_READS = 1 << 0,   /* writes nothing but caches */
+	KL_MCP_FORGETS = 1 << 1, /* can discard the work of an operation */
+	KL_MCP_JSON = 1 << 2,    /* the verb prints JSON */
+	KL_MCP_LONG = 1 << 3,    /* the verb takes --progress and --quiet */
+	KL_MCP_WALK = 1 << 4, /* the verb continues a walk that has neither a model nor a command */
 	KL_MCP_DOCUMENT = 1 << 5, /* the arguments, as JSON, are the verb's standard input */
 };
 
@@ -43,10 +43,10 @@ const struct kl_mcp_tool *kl_mcp_tool_find(const char *name, bool read_only);
 
 enum kl_mcp_wants {
 	KL_MCP_WANTS_ANNOTATIONS = 1 << 0, /* revisions since 2025-03-26 */
-	KL_MCP_WANTS_OUTPUT = 1 << 1,      /* since 2025-06-18: title, outputSchema */
+	KL_MCP_WANTS_OUTPUT = 1 << 1,      /* revisions since 2025-06-18: title, outputSchema */
 };
 
-/** Make the "tools" array of tools/list, which the caller owns. `wants`: enum kl_mcp_wants. */
+/** Return the "tools" array of tools/list, which the caller owns. `wants`: enum kl_mcp_wants. */
 json_t *kl_mcp_tool_list(int wants, bool read_only);
 
 /**
