@@ -71,7 +71,7 @@ static void add_value(struct kl_buf *buf, const json_t *value)
 	}
 }
 
-/* Print a field, quoted as git quotes a path if it must be quoted. */
+/* Print a field; if it must be quoted, quote it as git quotes paths. */
 static void print_field(const struct kl_buf *field)
 {
 	static const char plain[] = "\a\b\t\n\v\f\r\"\\", letter[] = "abtnvfr\"\\";

@@ -40,12 +40,12 @@ void kl_listing_line(const struct kl_buf *json);
 
 /** Check the options. KL_EUSAGE: --json together with --porcelain or -z. */
 int kl_listing_check(const struct kl_listing *listing, const char *synopsis);
-/** True if output for programs was requested. */
+/** Return true if the user asked for output for programs (--json, --porcelain or -z). */
 bool kl_listing_asked(const struct kl_listing *listing);
 /**
- * Print the document on stdout in the requested form. `list` names the member of `document` that
- * has the rows; NULL: the document is the only row. `fields` are keys of a row, or paths of keys
- * separated by dots; NULL-terminated.
+ * Print the document on stdout in the form that the options name. `list` names the member of
+ * `document` that holds the array of rows; NULL: the document is the only row. `fields` are keys of
+ * a row, or paths of keys separated by dots; NULL-terminated.
  */
 void kl_listing_print(const struct kl_listing *listing, const json_t *document, const char *list,
 		      const char *const *fields);

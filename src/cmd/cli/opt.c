@@ -13,7 +13,10 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-/* The `val` that getopt_long returns for option i: 256 + 2i, plus 1 for its --no- form. */
+/*
+ * The `val` that getopt_long() returns is FIRST + 2i for option i, and FIRST + 2i + 1 for its --no-
+ * form.
+ */
 #define FIRST 256
 
 static void add_synopsis(struct kl_buf *buf, const char *synopsis)
@@ -56,8 +59,8 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 }
 
 /*
- * Find the subverb in a line of the synopsis: "install" in "hooks install [--chain]". Returns its
- * length; 0: there is none.
+ * Find the subverb in a line of the synopsis: "install" in "hooks install [--chain]". Return its
+ * length, or 0 if the line has no subverb.
  */
 static size_t next_subverb(const char **word, const char *line)
 {

@@ -39,7 +39,10 @@ static int write_all(int fd, const char *data, size_t n)
 	return 0;
 }
 
-/* Return the colour of the mark at `text`; KL_PAINTS: no mark; -1: too few bytes to decide. */
+/*
+ * Return the colour of the mark at `text`; KL_PAINTS if there is no mark; -1 if `len` bytes are too
+ * few to decide.
+ */
 static int read_mark(const struct kl_out *out, const char *text, size_t len)
 {
 	size_t n = len < MARK_BYTES ? len : MARK_BYTES - 1;
@@ -54,8 +57,8 @@ static int read_mark(const struct kl_out *out, const char *text, size_t len)
 }
 
 /*
- * Append the filtered text to `ready`, up to an unfinished character or mark. Returns the number of
- * bytes used.
+ * Append the filtered text to `ready`. Stop before an unfinished character or mark at the end.
+ * Return the number of bytes of `text` that were used.
  */
 static size_t filter_text(struct kl_out *out, const char *text, size_t len)
 {
@@ -91,7 +94,7 @@ static bool write_ready(struct kl_out *out)
 	return done;
 }
 
-/* Write function of our stream, see fopencookie(3). Returns `n`; 0: an error. */
+/* Write function of our stream, see fopencookie(3). Return `n`, or 0 if writing failed. */
 static ssize_t write_stream(void *cookie, const char *data, size_t n)
 {
 	struct kl_out *out = cookie;
@@ -149,7 +152,7 @@ void kl_out_end(struct kl_out *out)
 	free(out);
 }
 
-/* Make a mark with a random key. Returns false if the system gives no random bytes. */
+/* Make a mark with a random key. Return false if the system gives no random bytes. */
 static bool make_mark(char mark[MARK_BYTES])
 {
 	unsigned char random[KEY_BYTES];
@@ -191,7 +194,7 @@ int kl_out_finish(struct kl_out *out)
 	return 0;
 }
 
-/* True if stdout is a terminal or a pager. */
+/* Return true if stdout is a terminal or a pager. */
 static bool is_watched(void)
 {
 	const char *pager = getenv("GIT_PAGER_IN_USE");
@@ -206,7 +209,7 @@ void kl_out_exact(const void *data, size_t n)
 		return;
 	}
 	fflush(stdout);
-	/* main() checks errors of the stream only, so make the stream fail as well */
+	/* main() checks only the stream for errors, so make a write to the stream fail as well */
 	if (write_all(STDOUT_FILENO, data, n) < 0)
 		putchar('\n');
 }

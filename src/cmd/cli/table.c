@@ -12,7 +12,10 @@ void kl_table_row(struct kl_table *table, const char *const *cell)
 	for (size_t i = 0; i < table->columns; i++) {
 		struct kl_buf text = KL_BUF_INIT;
 
-		/* replace control characters now, because the printed width must be known */
+		/*
+		 * replace control characters now, because column widths are measured on the text as
+		 * printed
+		 */
 		kl_printable_line(&text, cell[i], strlen(cell[i]));
 		kl_strvec_take(&table->cells, kl_buf_detach(&text));
 	}

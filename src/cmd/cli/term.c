@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-/* The default colours are those that git uses for similar output. */
+/* The default colours are the ones that git uses for similar output. */
 static const struct {
 	const char *slot, *dflt;
 } paints[KL_PAINTS] = {
@@ -51,7 +51,7 @@ static bool is_dumb(void)
 	return !term || !*term || !strcmp(term, "dumb");
 }
 
-/* Decide about colours like git's want_color_auto(), but also honour NO_COLOR. */
+/* Decide whether to use colours, as git's want_color_auto() does, but also honour NO_COLOR. */
 static bool auto_color(struct kl_repo *repo)
 {
 	const char *no = getenv("NO_COLOR");
@@ -68,7 +68,7 @@ static bool auto_color(struct kl_repo *repo)
 	return pager && env_true("GIT_PAGER_IN_USE");
 }
 
-/* Parse `when`: "always", "never" or "auto"; the boolean true means auto, and false means never. */
+/* Parse `when`: "always", "never", "auto" or a boolean; true means "auto", false means "never". */
 static int decide_color(bool *out, struct kl_repo *repo, const char *when, const char *who)
 {
 	static const char *const no[] = { "never", "false", "no", "off", "0" };
@@ -101,7 +101,7 @@ static int want_color(bool *out, struct kl_repo *repo, const char *when)
 		return decide_color(out, repo, when, who);
 	ui = kl_repo_config(repo, "color.ui");
 	if (decide_color(out, repo, ui ? ui : "auto", "config color.ui") < 0)
-		kl_error_clear(); /* git itself reports a bad color.ui */
+		kl_error_clear(); /* no error: git itself reports a bad color.ui */
 	return 0;
 }
 
@@ -150,8 +150,9 @@ static int terminal_width(void)
 /* --- pager ------------------------------------------------------------------------- */
 
 /*
- * Run the pager in the child. $LESS makes less(1) quit if the text fits on one screen, show
- * colours, and leave the text on the screen. $LV makes lv(1) show colours.
+ * Run the pager in the child process. The default of $LESS makes less(1) quit if the text fits on
+ * one screen, show colours, and leave the text on the screen. The default of $LV makes lv(1) show
+ * colours.
  */
 static void run_pager(const char *command, int in)
 {

@@ -10,8 +10,8 @@
 
 /*
  * term - sets up terminal colours, pager and width like git's own commands. Colours follow
- * color.klineage, else color.ui. Verbs with KL_PAGES get a pager, unless git has already started
- * one (`git -p klineage`, pager.klineage).
+ * color.klineage; if it is not set, color.ui. Verbs with KL_PAGES get a pager, unless git has
+ * already started one (`git -p klineage`, pager.klineage).
  *
  *	printf("%s%s%s\n", kl_paint(t, KL_PAINT_FAIL), word, kl_paint(t, KL_PAINT_RESET));
  */
@@ -20,7 +20,7 @@ enum kl_paint {
 	KL_PAINT_HEAD, /* color.klineage.head: headings */
 	KL_PAINT_PASS, /* color.klineage.pass */
 	KL_PAINT_FAIL, /* color.klineage.fail */
-	KL_PAINT_WARN, /* color.klineage.warn: other verdicts */
+	KL_PAINT_WARN, /* color.klineage.warn: verdicts other than pass and fail */
 	KL_PAINT_OLD,  /* color.klineage.old: removed lines of a diff */
 	KL_PAINT_NEW,  /* color.klineage.new: added lines of a diff */
 	KL_PAINT_FRAG, /* color.klineage.frag: "@@" lines of a diff */
@@ -47,7 +47,9 @@ void kl_term_close(struct kl_term *term);
 
 /** Return the escape sequence of a colour; "" without colours. */
 const char *kl_paint(const struct kl_term *term, enum kl_paint what);
-/** Return the colour for a verdict: KL_PAINT_PASS, KL_PAINT_FAIL, or KL_PAINT_WARN for others. */
+/**
+ * Return the colour for a verdict: KL_PAINT_PASS, KL_PAINT_FAIL, or KL_PAINT_WARN for any other.
+ */
 enum kl_paint kl_paint_verdict(enum kl_verdict verdict);
 
 #endif
