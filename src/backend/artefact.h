@@ -11,10 +11,11 @@
  */
 struct kl_artefact {
 	char *object;               /* path of the image or cubin in the session's directory */
-	char digest[KL_DIGEST_HEX]; /* SHA-256 of that file's bytes */
+	char digest[KL_DIGEST_HEX]; /* SHA-256 of the bytes of the file `object` */
 	struct kl_facts facts;
-	char *log;                /* the compiler's messages, cut at 16 KiB */
-	struct kl_strvec kernels; /* names of kernels that host code in the object launches */
+	char *log; /* the compiler's messages, cut at 16 KiB */
+	/* names of the kernels in the object that its host code can launch */
+	struct kl_strvec kernels;
 	/* figures of each kernel that are known without running it; NULL: none */
 	json_t *statics;
 	struct kl_launch *launch; /* the launch plan; NULL: the kernel needs none */

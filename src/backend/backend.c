@@ -41,7 +41,9 @@ bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, e
 	return false;
 }
 
-/* Does an earlier row name the same platforms? Then the message lists them only once. */
+/*
+ * Return true if an earlier row has the same `platforms`, so that the message lists them only once.
+ */
 static bool is_named(const struct kl_backends *all, size_t upto)
 {
 	for (size_t i = 0; i < upto; i++)

@@ -12,8 +12,8 @@
 
 /*
  * backend - how the kernels of one language are compiled and judged: a table with one row for each
- * row of contract/language.h. A caller looks up the row of its kernel and uses the row's functions;
- * it never tests for a particular language.
+ * row of contract/language.h. A caller looks up the row of its kernel and uses the row's functions,
+ * instead of testing for a particular language.
  *
  *	row = kl_backend_of(surface->contract);
  *	row->open(&state, &session);			once per session
@@ -69,8 +69,8 @@ struct kl_backend {
 	bool counters;
 	const struct kl_backend_device *device; /* NULL: kernels run on the CPU */
 	/**
-	 * Rates that no machine of this kind reaches. They imply a shortest possible time of a
-	 * call; a measured time below it is invalid.
+	 * Rates that no machine of this kind reaches. They give the shortest possible time of a
+	 * call; a measured time below that is invalid.
 	 */
 	struct {
 		int64_t bytes_per_ns, flops_per_ns;
@@ -81,10 +81,10 @@ struct kl_backend {
 	/* --- the platforms of the backend */
 	/* the names of its platforms, for messages: "cuda/sm_<number>" */
 	const char *platforms;
-	bool (*owns)(const char *platform); /* is this the name of a platform of this backend? */
+	bool (*owns)(const char *platform); /* true: this backend has a platform of that name */
 	/**
-	 * True: each kernel names its platform. False: all kernels have the platform of this
-	 * machine.
+	 * True: each kernel names its platform. False: kernels name none, and all kernels of a
+	 * session have the same platform.
 	 */
 	bool own_platform;
 	/**
@@ -128,9 +128,9 @@ struct kl_backend {
 	int (*compile)(struct kl_artefact **out, const char **class_, const void *state,
 		       const struct kl_surface *surface, const char *dir);
 	/**
-	 * Compile an oracle in one arithmetic to `dir`/<kl_oracle_name>.<object>. `launch`: its
-	 * launch plan, NULL if it has none. KL_ECANNOT: the oracle is not written yet; KL_EINVALID:
-	 * it does not compile, or the audit refuses it.
+	 * Compile an oracle in one arithmetic to `dir`/<kl_oracle_name>.<object>. `launch`: the
+	 * oracle's launch plan; NULL: it has none. KL_ECANNOT: the oracle is not written yet;
+	 * KL_EINVALID: it does not compile, or the audit refuses it.
 	 */
 	int (*oracle)(const void *state, const struct kl_surface *surface,
 		      const struct kl_launch *launch, enum kl_oracle which, const char *dir);
@@ -140,9 +140,9 @@ struct kl_backend {
 	 */
 	int (*recipe)(struct kl_digest *key, const void *state);
 	/**
-	 * Compile the contract's baseline for machine code `march`, if we ship its source.
-	 * KL_ENOTFOUND (no message set): we do not ship it; KL_ECANNOT: it cannot be compiled here.
-	 * NULL: we ship no baselines for this backend.
+	 * Compile the contract's baseline for machine code `march`, if its source is shipped with
+	 * this program. KL_ENOTFOUND (no message set): it is not shipped; KL_ECANNOT: it cannot be
+	 * compiled here. A backend without shipped baselines has NULL here.
 	 */
 	int (*baseline)(struct kl_artefact **out, const void *state,
 			const struct kl_surface *surface, const char *march, const char *dir);
@@ -162,8 +162,8 @@ const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
 /**
- * Did the kernel of an event with this platform and tier have host code, which ran behind the
- * worker's wall?
+ * Return true if the kernel of an event with this platform and tier had host code, which ran behind
+ * the worker's wall (worker/gpu/wall.h).
  */
 bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier);
 /**

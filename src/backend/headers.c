@@ -78,8 +78,8 @@ static int read_entry(struct reading *reading, const char *path, const char *ins
 	if (S_ISREG(st.st_mode))
 		return read_file(reading, path);
 	/*
-	 * of a symlink, only the target path is added: a target inside is read in its own place,
-	 * and the jail hides a target outside
+	 * of a symlink, add only the path of its target: a target inside the directory is read in
+	 * its own place, and the jail hides a target outside
 	 */
 	n = S_ISLNK(st.st_mode) ? readlink(path, target, sizeof(target)) : 0;
 	kl_digest_add(reading->digest, target, n > 0 ? (size_t)n : 0);

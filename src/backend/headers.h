@@ -8,7 +8,7 @@
 #include "repo/repo.h"
 
 /*
- * headers - header-only libraries (CUTLASS and its CuTe) that device code can include. The contract
+ * headers - header-only libraries (such as CUTLASS) that device code can include. The contract
  * names them (`surface.headers: [cutlass]`); each user configures their location
  * (klineage.cutlass.headers = <directory>), because a tracked file must not name a path outside its
  * repository.
@@ -28,9 +28,9 @@ struct kl_headers {
 void kl_headers_init(struct kl_map *known);
 
 /**
- * Add the libraries `names` to `known`, except those that it has already. The settings are read
- * from `repo`; NULL: there are none. KL_ECANNOT: the setting of a library is missing (a hint says
- * how to set it), does not name a directory, or names a directory that is too large.
+ * Add the libraries `names` to `known`, except those that `known` already has. The settings are
+ * read from `repo`; NULL: there are none. KL_ECANNOT: the setting of a library is missing (a hint
+ * says how to set it), does not name a directory, or names a directory that is too large.
  */
 int kl_headers_find(struct kl_map *known, struct kl_repo *repo, const struct kl_strvec *names);
 

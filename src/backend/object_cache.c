@@ -31,7 +31,9 @@ static void head_of(char out[HEAD + 1], const char *hex, const char *object, siz
 	snprintf(out, HEAD + 1, MAGIC "%s %s\n", hex, own);
 }
 
-/* Does only our own user have write access to the file? Anyone else could have forged an oracle. */
+/*
+ * Return true if only our own user can write to the file; anyone else could have forged an oracle.
+ */
 static bool is_ours(int fd)
 {
 	struct stat st;

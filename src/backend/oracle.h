@@ -18,7 +18,8 @@ const char *kl_oracle_name(enum kl_oracle which);
 int kl_oracle_filled(const struct kl_surface *surface);
 
 /*
- * What replaces an oracle's macros when the oracle is made into a kernel (apply/oracle_kernel.h).
+ * The words that replace an oracle's macros when the oracle is made into a kernel
+ * (apply/oracle_kernel.h).
  */
 struct kl_oracle_words {
 	const char *header; /* header that defines the macros of oracles: "kl_oracle.h" */

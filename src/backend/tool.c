@@ -74,8 +74,8 @@ static void strip_prefix(const char *prefix, struct kl_buf *text)
 }
 
 /*
- * Return the limit of processor time. A source is judged only by this limit. The limit of
- * wall-clock time only ensures that a run ends, because a run can also be slow on a busy machine.
+ * Return the limit of processor time. Only this limit can refuse a source. The limit of wall-clock
+ * time only ensures that a run ends, because a run can also be slow on a busy machine.
  */
 static int64_t cpu_ms(const struct kl_tool *tool)
 {

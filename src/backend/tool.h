@@ -16,7 +16,7 @@
  *	kl_tool_run(&t, &argv, NULL, "compiling 'a.c'");
  */
 #define KL_TOOL_MS 30000 /* limit of the processor time of one process */
-/* the limit of wall-clock time is so many times that of processor time */
+/* the limit of wall-clock time is this many times the limit of processor time */
 #define KL_TOOL_PATIENCE 20
 #define KL_TOOL_MIB 4096 /* limit of the address space of one process */
 #define KL_TOOL_OUTPUT_MIB 64
@@ -48,7 +48,7 @@ int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_bu
 
 /** Write the file `dir`/`sub`/`path`, and create the directories above it. */
 int kl_tool_put(const char *dir, const char *sub, const char *path, const void *data, size_t len);
-/** Copy the file `name` of templates/runtime to `dir`/rt/`name`, unless that exists. */
+/** Copy the file `name` of templates/runtime to `dir`/rt/`name`, unless that file exists. */
 int kl_tool_put_runtime(const char *dir, const char *name);
 /** Add the bytes of the file `name` of templates/runtime to a digest. */
 int kl_tool_digest_runtime(struct kl_digest *digest, const char *name);

@@ -42,7 +42,10 @@ static bool ends_with(const struct line *line, const char *what)
 	return end >= n && !memcmp(line->text + end - n, what, n);
 }
 
-/* Does the line name a place in the input: "a.c:3:5:", "{standard input}:3:", "a.cu(3):"? */
+/*
+ * Return true if the line names a place in the input: "a.c:3:5:", "{standard input}:3:",
+ * "a.cu(3):".
+ */
 static bool has_place(const struct line *line)
 {
 	for (size_t i = 1; i + 1 < line->n; i++) {
@@ -78,7 +81,10 @@ static bool is_shortage(const struct line *line)
 	return false;
 }
 
-/* Is a standard header missing? Then the compiler is not completely installed. */
+/*
+ * Return true if the line says that a standard header is missing: the compiler is then not
+ * completely installed.
+ */
 static bool lacks_header(const struct line *line)
 {
 	static const char *const names[] = {
@@ -98,7 +104,7 @@ static bool lacks_header(const struct line *line)
 	return false;
 }
 
-/* Does the line say that the machine is in trouble? */
+/* Return true if the line says that the machine is in trouble. */
 static bool is_trouble(const struct line *line)
 {
 	static const char *const words[] = {
@@ -116,8 +122,8 @@ static bool is_trouble(const struct line *line)
 	if (lacks_header(line))
 		return true;
 	/*
-	 * text after a place can quote the input, except in fatal and internal errors of the
-	 * compiler
+	 * after the name of a place, only fatal and internal errors of the compiler count: other
+	 * text there can quote the input
 	 */
 	if (has_place(line))
 		return has(line, "atal error: ") ? is_shortage(line) :
@@ -128,7 +134,7 @@ static bool is_trouble(const struct line *line)
 	return is_shortage(line);
 }
 
-/* Does the line say that the input is wrong? */
+/* Return true if the line says that the input is wrong. */
 static bool is_complaint(const struct line *line)
 {
 	static const char *const linker[] = { "undefined reference to ", "multiple definition of ",
@@ -137,7 +143,7 @@ static bool is_complaint(const struct line *line)
 	static const char *const device[] = { "ptxas ", "nvlink ", "nvdisasm ",
 					      "nvcc ",  "Error: ", "error: " };
 
-	/* for errors of the whole text, the assembler gives no line number */
+	/* the assembler gives no line number for an error that concerns its whole input */
 	if (has_place(line) || !strncmp(line->text, "{standard input}: Error: ", 25))
 		return has(line, "error") || has(line, "Error");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(linker); i++)
@@ -189,7 +195,10 @@ static char *plain_place(const struct line *line)
 			   open + digits + 2);
 }
 
-/* Was our hard limit already lower than the gate's limit `ours`, which then had no effect? */
+/*
+ * Return true if this process already had a hard limit below the gate's limit `ours`, so that the
+ * gate's limit had no effect.
+ */
 static bool is_starved(int resource, int64_t ours)
 {
 	struct rlimit limit;
@@ -198,7 +207,7 @@ static bool is_starved(int resource, int64_t ours)
 	       (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < (rlim_t)ours);
 }
 
-/* Are the words in a line that does not name a place in the input? */
+/* Return true if a line that names no place in the input contains the words. */
 static bool log_has(const struct kl_tool_failure *failure, const char *words)
 {
 	struct line line = { failure->log, 0 };
@@ -210,9 +219,8 @@ static bool log_has(const struct kl_tool_failure *failure, const char *words)
 }
 
 /*
- * Did the tool exceed the limit of processor time? A program that ignores SIGXCPU, as one of nvcc's
- * programs does, is killed a second later; then the shell that nvcc started it with reports
- * "Killed".
+ * Return true if the tool exceeded the limit of processor time. A tool that ignores SIGXCPU, as one
+ * of nvcc's programs does, is killed a second later; nvcc's shell then reports "Killed".
  */
 static bool ran_too_long(const struct kl_tool_failure *failure)
 {
@@ -225,7 +233,7 @@ static bool ran_too_long(const struct kl_tool_failure *failure)
 	       (killed && !res->timed_out && res->wall_ns >= failure->cpu_ms * 1000000);
 }
 
-/* Does the machine have at least `mib` MiB of memory available? */
+/* Return true if the machine has at least `mib` MiB of memory available. */
 static bool has_memory(int64_t mib)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -15,7 +15,8 @@
  * Everything else is trouble of the machine: a signal, a compiler that crashed or lacks a part, a
  * full disk, no memory, no file descriptors, or a resource limit that was lower than the gate's
  * before the tool started. Messages can quote the input, so a hostile input can make its failure
- * look like trouble of the machine; it gains nothing, because that gives no verdict.
+ * look like trouble of the machine. That gains nothing, because trouble of the machine gives no
+ * verdict.
  */
 struct kl_tool_failure {
 	const struct kl_proc_result *res;
