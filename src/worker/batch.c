@@ -24,7 +24,7 @@ struct batch {
 	struct kl_scratch scratch;
 	struct kl_unpacked unpacked;
 	struct kl_report report;
-	json_t *audits;   /* contract digest -> result of its audit, if that passed in this run */
+	json_t *audits;   /* contract digest -> result of its audit, if the audit passed here */
 	char device[128]; /* name of the processor */
 };
 
@@ -53,7 +53,7 @@ static void find_processor(struct batch *batch)
 		 at ? at : "");
 }
 
-/* True if this processor supports the ISA level that the objects were compiled for. */
+/* Return true if this processor supports `isa`, the level that the objects were compiled for. */
 static bool level_ok(const char *isa)
 {
 #ifdef __x86_64__
@@ -102,9 +102,9 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 }
 
 /*
- * Run the job in a separate process, so that the batch continues whatever happens to it. The
- * process of a job in C confines itself to `dir`; that of a GPU job cannot, because the driver
- * needs access to more of the system.
+ * Run the job in a separate process, so that the batch continues whatever happens to that process.
+ * The process of a job in C confines itself to `dir`. The process of a GPU job cannot, because the
+ * driver needs access to more of the system.
  */
 static int run_worker(json_t **result, const json_t *job, const char *dir)
 {
@@ -155,8 +155,9 @@ static void drop_audit(json_t *job)
 }
 
 /*
- * Take the machine's lock for profiling on the CPU, if the job does so; wait for it if needed. For
- * device code the worker process takes the lock of the GPU itself.
+ * If the job profiles a kernel in C, take the machine's lock for profiling on the CPU, and wait
+ * while another process holds the lock. For device code the worker process of the job takes the
+ * lock of the GPU itself.
  */
 static int take_turn(struct kl_lock *lock, const json_t *job)
 {
@@ -175,7 +176,10 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 	return err;
 }
 
-/* Judge one job. An audit that passed holds for all jobs of the bundle with the same contract. */
+/*
+ * Judge one job. An audit that passed is not repeated for other jobs with the same contract: its
+ * result is copied to theirs.
+ */
 static int judge_entry(json_t **result, struct batch *batch, const json_t *entry)
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL;
@@ -225,7 +229,7 @@ static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *
 	return line;
 }
 
-/* Print to stderr. The text can quote a bundle or a kernel: replace what a terminal obeys. */
+/* Print to stderr, made printable (base/printable.h): the text can quote a bundle or a kernel. */
 __attribute__((format(printf, 1, 2))) static void print_line(const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;

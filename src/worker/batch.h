@@ -4,18 +4,18 @@
 
 /*
  * batch - runs the jobs of a bundle one after the other (`klineage-worker --bundle`). Each job gets
- * a worker process of its own, so that a crash does not affect the next. Jobs with the same
- * contract share the pool of inputs, and the contract is audited once.
+ * a worker process of its own, so that a crash does not affect the next job. Jobs with the same
+ * contract share one pool of inputs and one audit of the contract.
  */
 struct kl_batch {
 	const char *bundle;   /* a file, or "-" for stdin */
-	const char *output;   /* NULL: stdout */
-	const char *sign_key; /* NULL: the results are not signed */
+	const char *output;   /* file for the results; NULL: stdout */
+	const char *sign_key; /* file of an SSH key; NULL: the results are not signed */
 };
 
 /**
  * Run all jobs and write their results. Results that were written before an error are kept; call
- * again with the same output to do the other jobs.
+ * again with the same output to do the remaining jobs.
  */
 int kl_batch_run(const struct kl_batch *opts);
 

@@ -44,8 +44,9 @@ static const char usage[] =
 	"reason.\n";
 
 /*
- * Forbid other processes of the same user to read or trace this one: it knows the truth, and
- * kernels run under the same user id. Not with LeakSanitizer, which traces its own process.
+ * Forbid other processes of the same user to read or trace this process: it knows the right
+ * answers, and kernels run under the same user id. A build with AddressSanitizer does not forbid
+ * it, because its leak check traces the process.
  */
 static void hide_memory(void)
 {
@@ -97,7 +98,7 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 	int64_t from = kl_clock_ns();
 	int err;
 
-	/* check all code of the job before any of it runs, whoever compiled it */
+	/* check all code of the job, whoever compiled it, before any of this code runs */
 	if ((err = kl_image_file_check(job)) < 0 || (err = kl_pool_open(&pool, job)) < 0)
 		return err;
 	if (job->do_launch)
@@ -117,7 +118,10 @@ static int run_stages(json_t *result, const struct kl_job *job, const json_t *do
 	return err;
 }
 
-/* Set result.jail to the names of the KL_JOB_CLOSED_* bits (docs/formats.md, "Bundles"). */
+/*
+ * Set result.jail to the names of the bits KL_JOB_CLOSED_* in `closed` (docs/formats.md,
+ * "Bundles").
+ */
 static void describe_jail(json_t *result, unsigned closed)
 {
 	static const struct {
@@ -138,8 +142,8 @@ static void describe_jail(json_t *result, unsigned closed)
 }
 
 /*
- * Judge the job in the file `path` (NULL: stdin) and print its result. `dir` is the directory that
- * this process first confines itself to; NULL: do not.
+ * Judge the job in the file `path` (NULL: stdin) and print its result. First confine this process
+ * to the directory `dir`; NULL: do not confine it.
  */
 static int work_job(const char *path, const char *dir)
 {
@@ -177,7 +181,10 @@ static int work_job(const char *path, const char *dir)
 	return 0;
 }
 
-/* Parse the bundle options: each at most once and with a value. False on a usage error. */
+/*
+ * Parse the options of --bundle, each given at most once and with a value. Return false on a usage
+ * error.
+ */
 static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 {
 	const struct {
@@ -202,7 +209,7 @@ static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 	return out->bundle != NULL;
 }
 
-/* Print the error to stderr. It can quote an untrusted bundle: replace what a terminal obeys. */
+/* Print the last error to stderr, made printable, because it can quote an untrusted bundle. */
 static void print_error(void)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -231,7 +238,8 @@ int main(int argc, char **argv)
 		return 129;
 	}
 	/*
-	 * in ns: the default timer slack would lengthen the short sleeps between polls of a child
+	 * set the timer slack to 1000 ns: the default would lengthen the short sleeps between polls
+	 * of a child
 	 */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	err = batch.bundle ? kl_batch_run(&batch) : work_job(job, dir);

@@ -71,7 +71,7 @@ static void line_digest(char hex[KL_SHA256_HEX], const json_t *line)
 
 static char mark[] = ""; /* value of every key in `done` */
 
-/* Record the job of a complete result line; false if the line is damaged. */
+/* Record the job of a result line as finished. Return false if the line is damaged. */
 static bool take_line(struct kl_report *report, const char *text, size_t n)
 {
 	KL_AUTO(json_decrefp) json_t *line = NULL;
@@ -100,7 +100,10 @@ static int check_head(const char *text, size_t n, const char *bundle)
 	return 0;
 }
 
-/* Keep the file up to the first incomplete or damaged line and cut off the rest. */
+/*
+ * Resume the report whose bytes are `old`: keep the file up to the first incomplete or damaged
+ * line, and cut off the rest.
+ */
 static int resume_report(struct kl_report *report, const struct kl_buf *old, const char *bundle)
 {
 	size_t good = 0;

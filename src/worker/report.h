@@ -9,9 +9,9 @@
 
 /*
  * report - writes the results of a bundle as JSON Lines (klineage.results/1): a header that names
- * the bundle, a line for each job with its own digest, a final line with the digest of everything
- * before it, and a signature. A line written to a file is on disk before the next job begins, so
- * that a worker that was killed can resume after it.
+ * the bundle, a line for each job with a digest of the line, a final line with a digest of
+ * everything before it, and a line with a signature, if a key is given. A line written to a file is
+ * on disk before the next job begins, so that a worker that was killed can resume after that line.
  *
  *	kl_report_open(&r, path, digest)	keeps the results that the file already has
  *	kl_report_has(&r, job) || kl_report_add(&r, line)	for each job
@@ -19,7 +19,7 @@
  */
 struct kl_report {
 	int fd;
-	bool is_file, ended; /* is_file: not stdout; ended: the file was complete when opened */
+	bool is_file, ended; /* is_file: not stdout; ended: had its final line when opened */
 	struct kl_buf text;  /* everything written so far */
 	struct kl_map done;  /* digests of the finished jobs */
 	struct kl_lock lock;
@@ -30,15 +30,19 @@ struct kl_report {
 	}
 
 /**
- * Open the report, or resume one; `path` NULL: write to stdout. KL_EINVALID: the file is not a
- * report of this bundle, and is left unchanged; KL_EBUSY: another worker is writing it.
+ * Open a report in the file `path`, or resume the report that the file has; NULL: write to stdout.
+ * `bundle` is the digest of the bundle. KL_EINVALID: the file is not a report of this bundle, and
+ * is left unchanged; KL_EBUSY: another worker is writing it.
  */
 int kl_report_open(struct kl_report *report, const char *path, const char *bundle);
 /** True if the report has the result of the job with this digest. */
 bool kl_report_has(const struct kl_report *report, const char *job);
-/** Append a result line, which must have "job"; sets its "sha256". */
+/** Append the line of a job, which must have "job", the digest of the job; set its "sha256". */
 int kl_report_add(struct kl_report *report, json_t *line);
-/** Write the final line and a signature with `key`, a file for ssh-keygen; NULL: do not sign. */
+/**
+ * Write the final line, and sign the report with `key`, a key file for ssh-keygen; NULL: do not
+ * sign. A line that a resumed report already has is not written again.
+ */
 int kl_report_end(struct kl_report *report, const char *key);
 void kl_report_release(struct kl_report *report);
 

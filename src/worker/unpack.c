@@ -26,7 +26,10 @@ static bool hex_ok(const char *text, size_t digits)
 	return strspn(text, "0123456789abcdef") >= digits;
 }
 
-/* True for "files/<64 digits>" or "jobs/<64 digits>.json"; *digest then points at the digits. */
+/*
+ * Return true for "files/<64 digits>" and "jobs/<64 digits>.json"; *digest then points at the
+ * digits.
+ */
 static bool name_ok(const char *name, const char **digest)
 {
 	bool job = !strncmp(name, "jobs/", 5), file = !strncmp(name, "files/", 6);
@@ -37,11 +40,11 @@ static bool name_ok(const char *name, const char **digest)
 
 /* --- unpacking files ------------------------------------------------------------ */
 
-/* Files unpacked so far, to be compared with the manifest. */
+/* The files unpacked so far, to be compared with the manifest. */
 struct files {
 	json_t *list;         /* [{name, sha256, size}], as in a manifest */
 	const char *manifest; /* points into the bundle; NULL: not found yet */
-	size_t len;
+	size_t len;           /* bytes of the manifest */
 };
 
 static int put_entry(struct files *files, const struct kl_tar_entry *entry, const char *dir)

@@ -8,11 +8,11 @@
 /*
  * unpack - unpacks a bundle into a directory and verifies it. The format is in docs/formats.md,
  * "Bundles and results". A bundle is untrusted: every file must match the digest in its name, jobs
- * may refer only to such files, and the manifest must list exactly the files of the bundle. A
- * bundle with any error is refused as a whole.
+ * may refer only to files of the bundle, and the manifest must list exactly these files. A bundle
+ * with any error is refused as a whole.
  */
 struct kl_unpacked {
-	json_t *jobs;               /* entries of the manifest, in order */
+	json_t *jobs;               /* entries of jobs in the manifest, in order */
 	char digest[KL_SHA256_HEX]; /* SHA-256 of the manifest */
 };
 void kl_unpacked_release(struct kl_unpacked *unpacked);
@@ -23,7 +23,10 @@ void kl_unpacked_release(struct kl_unpacked *unpacked);
  */
 int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char *dir);
 
-/** Read the job of an entry and put `dir` before its paths; the caller frees *job. */
+/**
+ * Read the job of `entry`, an entry of kl_unpacked.jobs, and put `dir` before the paths in the job.
+ * The caller releases *job with json_decref().
+ */
 int kl_unpack_job(json_t **job, const json_t *entry, const char *dir);
 
 #endif
