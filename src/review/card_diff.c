@@ -111,8 +111,8 @@ static void diff_carriers(struct kl_card_pair *pair)
 /* --- the card ------------------------------------------------------------------------------ */
 
 /*
- * Report a change of status. A higher status needs no answer: it is computed from trials, and the
- * new trials are reported and checked themselves.
+ * Report a change of status. A higher status needs no answer, because it is computed from trials,
+ * and new trials are reported and checked elsewhere.
  */
 static void diff_status(struct kl_card_pair *pair)
 {
@@ -133,8 +133,8 @@ static void diff_status(struct kl_card_pair *pair)
 }
 
 /*
- * Report a new card and, if it is provisional or admitted, the parts of its scope that neither
- * 'ver' nor 'effect' verifies.
+ * Report a new card. If the card is provisional or admitted, also report the parts of its scope
+ * that neither `ver` nor `effect` verifies.
  */
 static void new_card(struct kl_card_pair *pair)
 {

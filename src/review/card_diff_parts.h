@@ -10,20 +10,21 @@
 /*
  * card_diff_parts - the functions of card_diff*.c, each of which compares some fields of a card.
  *
- * They append findings, with formats of review/finding.h: %s is quoted text of the card, %w a word
- * of our own, %r a ratio.
+ * They append findings. The formats of findings are those of review/finding.h: %s is quoted text of
+ * the card, %w a word of our own, %r a ratio.
  */
 
 /* Two versions of a card. */
 struct kl_card_pair {
 	struct kl_findings *out;
 	const struct kl_card *old, *now;
-	bool trusted; /* the old version is provisional or admitted: trials passed with it */
+	/* the old version is provisional or admitted, so trials passed with its text */
+	bool trusted;
 };
 
 #define ANSWER(p, ...) kl_findings_add((p)->out, KL_ANSWER, __VA_ARGS__)
 #define NOTE(p, ...) kl_findings_add((p)->out, KL_NOTE, __VA_ARGS__)
-#define SHORT 12 /* digits of an abbreviated id */
+#define SHORT 12 /* most digits of an id that a finding shows */
 
 static inline const char *brief_id(char out[SHORT + 1], const char *hex)
 {
@@ -42,11 +43,14 @@ void kl_card_diff_pre(struct kl_card_pair *pair);
 
 /* -- card_diff_scope.c: scope and effect -------------------------------------------- */
 
-/** True if 'ver' or 'effect' has a verified row for the case, or for the language, `what`. */
+/**
+ * Return true if `ver` or `effect` has a verified row for `what`, a case or (the second function) a
+ * language.
+ */
 bool kl_card_diff_case_verified(const struct kl_card *card, const char *what);
 bool kl_card_diff_language_verified(const struct kl_card *card, const char *what);
 void kl_card_diff_scope(struct kl_card_pair *pair);
-/** `old_events`: all events that the old version cites, sorted. */
+/** `old_events` has the ids of all events that the old version cites, sorted. */
 void kl_card_diff_effect(struct kl_card_pair *pair, const struct kl_strvec *old_events);
 
 /* -- card_diff_ver.c: evidence, risks, trials --------------------------------------------- */

@@ -24,7 +24,7 @@ static void diff_test(struct kl_card_pair *pair, const struct kl_card_pre *befor
 		     after->id, after->test);
 		return;
 	}
-	/* both predicates parsed when the cards were read, so this does not fail */
+	/* this cannot fail: both predicates were parsed when the cards were read */
 	if (kl_predicate_parse(&old, before->test, NULL) < 0 ||
 	    kl_predicate_parse(&now, after->test, NULL) < 0)
 		return;
@@ -96,7 +96,7 @@ static void diff_pre(struct kl_card_pair *pair, const struct kl_card_pre *before
 	diff_witness(pair, before, after);
 	if (same_text(before->text, after->text))
 		return;
-	/* without a test the text itself is the precondition */
+	/* if there is no test, the text itself is the precondition */
 	if (before->test || after->test)
 		NOTE(pair, "pre-reworded", "the precondition %s was reworded: %s (was %s)",
 		     before->id, after->text, before->text);

@@ -51,7 +51,7 @@ static void diff_declared(struct kl_card_pair *pair, const struct kl_strvec *bef
 			     before->v[i]);
 }
 
-/* Compare requirements on a target. A requirement that was dropped widens the scope. */
+/* Report changes of requirements on a target. A dropped requirement widens the scope. */
 static void diff_required(struct kl_card_pair *pair, const struct kl_strvec *before,
 			  const struct kl_strvec *after, const char *fewer, const char *more)
 {

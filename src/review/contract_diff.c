@@ -33,7 +33,10 @@ static const char *dims_text(struct kl_buf *buf, const struct kl_contract *contr
 	return buf->ptr;
 }
 
-/* Compare dims by name: `before` are dims of the old contract, `after` dims of the new one. */
+/*
+ * Check that two points have the same dims by name: `before` is a point of the old contract,
+ * `after` one of the new contract.
+ */
 static bool same_point(const struct pair *pair, const struct kl_dims *before,
 		       const struct kl_dims *after)
 {
@@ -138,7 +141,10 @@ static void diff_also(struct pair *pair)
 
 /* --- domain ---------------------------------------------------------------------- */
 
-/* Parse the whole domain as one predicate; NULL: it is empty (no restriction) or too long. */
+/*
+ * Parse the whole domain as one predicate; NULL: the domain is empty (no restriction), or its text
+ * is too long.
+ */
 static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -152,8 +158,9 @@ static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 }
 
 /*
- * True if a condition follows from the domain of `from`, whose predicate is `whole`. If `whole` is
- * NULL or cannot be compared, true only for a condition with the same text as one of the domain's.
+ * Return true if a condition follows from the domain of `from`, whose predicate is `whole`. If
+ * `whole` is NULL or cannot be compared, only a condition with the same text as one in the domain
+ * follows.
  */
 static bool follows_from(const struct kl_contract *from, const struct kl_predicate *whole,
 			 const char *text)
@@ -214,7 +221,7 @@ static bool fill_range(double *lo, double *hi, const json_t *fill, const char *k
 	return true;
 }
 
-/* True if the new fill can give every input that the old fill can give. */
+/* Return true if the new fill can give every input that the old fill can give. */
 static bool is_wider(const json_t *before, const json_t *after)
 {
 	static const char *const kinds[] = { "ints", "uniform" };
@@ -264,7 +271,7 @@ static void diff_arg(struct pair *pair, const struct kl_arg *before, const struc
 		     before->name);
 }
 
-/* Compare the shapes of an argument by their extents at all points of the old contract. */
+/* Compare the shapes of an argument by their extents at each point of the old contract. */
 static void diff_shape(struct pair *pair, size_t i, size_t k)
 {
 	const struct kl_arg *before = &pair->old->arg[i], *after = &pair->now->arg[k];
@@ -311,7 +318,7 @@ static void diff_args(struct pair *pair)
 		ANSWER(pair, "arg-order", "the order of the arguments has changed");
 }
 
-/* Compare for which special values of inputs, such as nan, the result is undefined. */
+/* Compare the special values of inputs, such as nan, for which the result is undefined. */
 static void diff_values(struct pair *pair)
 {
 	for (size_t i = 0; i < KL_VALUES; i++) {
@@ -479,7 +486,7 @@ static void diff_oracle(struct pair *pair, const struct kl_surface *old,
 			       now->oracle[i].path);
 }
 
-/* Compute the floor at the case, in bytes or operations; 0: there is none. */
+/* Return the floor at the case, in bytes or operations; 0: the contract has no floor. */
 static int64_t floor_at(const struct kl_contract *contract, const struct kl_expr *expr,
 			bool automatic)
 {

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define MAX_QUOTE 200 /* maximum bytes of a quoted text */
+#define MAX_QUOTE 200 /* most bytes of a quoted text */
 #define OPEN '\001'
 #define CLOSE '\002'
 
@@ -24,8 +24,8 @@ void kl_findings_release(struct kl_findings *findings)
 /* --- making texts ------------------------------------------------------------- */
 
 /*
- * True for characters that can disguise a text: C1 controls, invisible characters and marks of
- * direction (U+0080-9F, U+00AD, U+200B-F, U+2028-E, U+2060-F, U+FEFF).
+ * Return true for characters that can disguise a text: C1 controls, invisible characters and
+ * direction marks (U+0080-9F, U+00AD, U+200B-F, U+2028-E, U+2060-F, U+FEFF).
  */
 static bool is_trick(const unsigned char *bytes, size_t n)
 {
@@ -42,8 +42,9 @@ static bool is_trick(const unsigned char *bytes, size_t n)
 }
 
 /*
- * Append at most `max` bytes as one line, and "..." if there are more. White space and controls in
- * a row become one blank, invalid bytes and DEL become "?", and is_trick() characters are dropped.
+ * Append a text as one line of at most `max` bytes, then "..." if it has more. Each run of white
+ * space and control characters becomes one blank, invalid bytes and DEL become "?", and the
+ * characters of is_trick() are dropped.
  */
 static void add_clean(struct kl_buf *out, const char *text, size_t max)
 {
@@ -111,7 +112,7 @@ void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap)
 			kl_buf_addch(out, '%');
 			break;
 		default:
-			abort(); /* a bug: formats are our own */
+			abort(); /* this is a bug, because no format is untrusted */
 		}
 	}
 }
@@ -148,8 +149,8 @@ void kl_finding_plain(struct kl_buf *out, const char *text)
 }
 
 /*
- * Append a code span. Its fence is longer than any run of backticks in the text; if the text begins
- * or ends with a backtick, a blank separates the two.
+ * Append a code span. Its fence is longer than any run of backticks in the text. If the text begins
+ * or ends with a backtick, a blank separates the text from the fence.
  */
 static void add_span(struct kl_buf *out, const char *text, size_t n)
 {

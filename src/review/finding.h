@@ -9,7 +9,7 @@
 #include "base/buf.h"
 
 /*
- * finding - a finding of a review, with untrusted text quoted safely.
+ * finding - a finding of a review, in which untrusted text is quoted safely.
  *
  * Text that others wrote (cards, paths, messages) is untrusted: it could contain a mention, an
  * image or a control sequence. So a finding marks which of its parts are quoted, and each output
@@ -32,7 +32,7 @@ enum kl_weight {
 
 struct kl_finding {
 	enum kl_weight weight;
-	const char *code; /* the kind of finding, for programs; a string constant */
+	const char *code; /* the kind of the finding, for programs; a string constant */
 	char *text;
 };
 
@@ -46,15 +46,18 @@ void kl_findings_add(struct kl_findings *findings, enum kl_weight weight, const 
 		     const char *fmt, ...);
 void kl_findings_release(struct kl_findings *findings);
 
-/** Append a text made from a format as described above. */
+/** Append a text made from a format with the conversions above. */
 void kl_finding_addf(struct kl_buf *out, const char *fmt, ...);
 void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap);
 
-/** Append a text for terminals and JSON, with quotes. It contains no control sequences. */
+/**
+ * Append the text of a finding for terminals and JSON, with '...' as quotes. The result has no
+ * control sequences.
+ */
 void kl_finding_plain(struct kl_buf *out, const char *text);
 /**
- * Append a text as Markdown: quoted parts become code spans, the rest is escaped. No part of the
- * text becomes a link, a mention, an image or HTML.
+ * Append the text of a finding as Markdown: quoted parts become code spans, and the rest is
+ * escaped. No part of the text becomes a link, a mention, an image or HTML.
  */
 void kl_finding_markdown(struct kl_buf *out, const char *text);
 

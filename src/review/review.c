@@ -93,8 +93,8 @@ static int resolve_tip(struct kl_review *review, git_oid *tip, struct kl_repo *r
 }
 
 /*
- * Set the start of the range to the merge base of `tip` and the head. A shallow clone may lack the
- * merge base: then start at `tip`, and add a note.
+ * Let the range begin at the merge base of `tip` and the head. In a shallow clone the merge base
+ * can be missing: then let it begin at `tip`, and add a note.
  */
 static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_repo *repo)
 {
@@ -157,8 +157,8 @@ static void count_findings(struct kl_review *review, const struct kl_findings *f
 }
 
 /*
- * Does the branch that names the allowed signers have commits of the range? Then its tip has the
- * list as the range changed it.
+ * Set *out if the branch that names the allowed signers (klineage.signers) has commits of the
+ * range. In that case the list at its tip may have been changed by the range itself.
  */
 static int is_own_judge(bool *out, const struct kl_review_work *work)
 {
@@ -184,7 +184,10 @@ static int is_own_judge(bool *out, const struct kl_review_work *work)
 	return err;
 }
 
-/* Nobody can add a key for the range within the range. */
+/*
+ * Open the belief in verdicts. If the branch of the allowed signers has commits of the range, use
+ * the list at the tip of the base, so that nobody can add a key for a range within that range.
+ */
 static int open_belief(struct kl_review_work *work)
 {
 	bool own = false;
@@ -193,7 +196,10 @@ static int open_belief(struct kl_review_work *work)
 	return err < 0 ? err : kl_belief_open(&work->belief, work->r, own ? &work->tip : NULL);
 }
 
-/* Report changes of what the review of later changes rests on: the signers, and the CI recipes. */
+/*
+ * Report changes to the signers and the CI recipes, because the review of later changes depends on
+ * them.
+ */
 static void say_safeguards(struct kl_review_work *work)
 {
 	static const char *const recipes[] = { ".github/workflows/klineage.yml",

@@ -10,28 +10,30 @@
 #include "review/card_diff.h"
 #include "review/review_parts.h"
 
-#define MAX_FILES 20 /* most removed evidence files that are listed; the others are counted */
+/* most removed evidence files that are listed; those beyond it are only counted */
+#define MAX_FILES 20
 
 /* One version of a card. */
 struct side {
 	struct kl_buf text;
 	bool there;           /* this version exists */
 	struct kl_card *card; /* NULL: the card does not exist or is invalid */
-	char *error;          /* why the text is not a valid card, or NULL */
+	/* why the text is not a valid card; NULL: the card is valid or does not exist */
+	char *error;
 };
 
 struct changed {
 	char *id, *path;
 	struct side old, now;
 	struct kl_strvec events; /* ids of events that only the new version cites, sorted */
-	size_t item;             /* index of its item in the review */
+	size_t item;             /* index of the card's item in the review */
 };
 
 struct cards {
 	struct changed *v;
 	size_t n, alloc;
 	struct kl_trust
-		trust; /* the newly cited events; an event's tag is its card's index in `v` */
+		trust; /* events cited only by new versions; the tag is a card's index in `v` */
 };
 
 static void side_release(struct side *side)
@@ -70,8 +72,8 @@ static bool part_is(const char *path, size_t from, size_t end, const char *what)
 }
 
 /*
- * Recognize "a/b/cards/x.yaml" and "a/b/evidence/4f/4fd2.json"; *n is the length of "a/b/". Returns
- * false for other paths.
+ * Recognize paths such as "a/b/cards/x.yaml" and "a/b/evidence/4f/4fd2.json", and set *n to the
+ * length of "a/b/". Return false for other paths.
  */
 static bool library_path(size_t *n, bool *evidence, const char *path)
 {
@@ -88,8 +90,8 @@ static bool library_path(size_t *n, bool *evidence, const char *path)
 }
 
 /*
- * Open the library in a directory of a tree, if it looks like one. *sure becomes true if it is
- * certainly a library: it has evidence, or .gitattributes names the merge driver of cards.
+ * Open the library in a directory of a tree, if the directory looks like a library. *sure becomes
+ * true if it certainly is one: it has evidence, or .gitattributes names the merge driver of cards.
  */
 static int open_side(struct kl_library **out, bool *sure, struct kl_repo *repo, const git_oid *tree,
 		     const char *prefix)
@@ -147,7 +149,7 @@ static int add_pair(struct cards *all, const char *prefix, struct kl_library *ol
 	return err;
 }
 
-/* Collect the cards that differ between two libraries, both of which are sorted by file name. */
+/* Collect the cards that differ between two libraries. Both libraries are sorted by file name. */
 static int pair_up(struct cards *all, const char *prefix, struct kl_library *old,
 		   struct kl_library *now)
 {
@@ -237,7 +239,7 @@ static void on_finding(const struct kl_library_finding *finding, void *payload)
 			finding->what);
 }
 
-/* Record how many commits the card cites, and how many of them are in this clone. */
+/* Record how many commits the card cites, and how many of these are in this clone. */
 static void say_commits(struct kl_review_item *item, struct kl_repo *repo,
 			const struct kl_card *card)
 {
@@ -318,11 +320,12 @@ static void review_card(struct kl_review_work *work, struct cards *all, size_t a
 
 struct tally {
 	int64_t n, of[KL_SIGN_STATES], refused;
-	int64_t nobodys; /* without a signature, and neither of this clone nor shipped */
+	/* number of events without a signature that are neither of this clone nor shipped */
+	int64_t nobodys;
 	const char *who;
 };
 
-/* Report the signatures of a card's new events. */
+/* Report what the signatures of a card's new events are worth. */
 static void say_tally(struct kl_review_item *item, const struct tally *tally, bool required)
 {
 	int64_t unsigned_ = tally->of[KL_SIGN_NONE], unknown = tally->of[KL_SIGN_UNKNOWN];
@@ -386,7 +389,7 @@ static void say_signatures(struct kl_review_work *work, struct cards *all)
 
 /* --- review a library ------------------------------------------------------------------- */
 
-/* Report evidence files that were removed, whether or not a card cites them. */
+/* Report removed evidence files, even those that no card cites. */
 static void say_lost_evidence(struct kl_review_work *work, const char *prefix)
 {
 	int64_t lost = 0;

@@ -10,15 +10,18 @@
 #include "review/contract_diff.h"
 #include "review/review_parts.h"
 
-#define MAX_BAD 20 /* most wrong signatures that are listed; the others are counted */
+#define MAX_BAD 20 /* most wrong signatures that are listed; those beyond it are only counted */
 
-/* A kernel in the base and in the head. If its contract was moved, the directories differ. */
+/*
+ * A kernel in the base and in the head. If its contract was moved, its directories in the two
+ * differ.
+ */
 struct change {
-	const char *dir, *workload;   /* in the head; of a removed kernel in the base */
-	struct kl_surface *old, *now; /* NULL: absent; `old` is owned */
+	const char *dir, *workload;   /* as in the head; of a removed kernel, as in the base */
+	struct kl_surface *old, *now; /* NULL: the kernel does not exist there; `old` is owned */
 	const char *why, *old_why;    /* why `now` and `old` cannot be read, or NULL */
-	size_t at_old, at_now;        /* their indices in `lookup` */
-	bool moved;                   /* moved away: another change now owns `old` */
+	size_t at_old, at_now;        /* indices of `old` and `now` in `lookup` */
+	bool moved; /* the contract was moved to another directory, whose change now owns `old` */
 };
 
 struct changes {
@@ -55,7 +58,9 @@ static int read_old(struct change *change, struct changes *all, struct kl_review
 	return 0;
 }
 
-/* Find moved contracts: one directory lost it, another gained a contract of the same workload. */
+/*
+ * Find moved contracts: one directory lost a contract, and another gained one of the same workload.
+ */
 static void find_moved(struct changes *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -152,13 +157,13 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 
 /* --- ratios ------------------------------------------------------------------------------- */
 
-/* The ratio of a kernel to the base's kernel. */
+/* The ratio of a kernel's speed to that of the kernel in the base. */
 struct ratio {
 	struct kl_comparison is;
-	bool direct; /* measured directly, not chained over the commits between */
+	bool direct; /* measured directly; false: chained over the commits in between */
 };
 
-/* Find the comparison of an event's kernel with its parent; NULL: there is none. */
+/* Find the comparison of an event's kernel with its parent; NULL: they were not compared. */
 static const struct kl_comparison *against_parent(const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
@@ -183,8 +188,8 @@ static const struct kl_event *judged_surface(const struct kl_verdict_lookup *loo
 }
 
 /*
- * Find the ratio of an event's kernel to the base: measured directly, else chained from parent to
- * parent. Return false if a comparison on the way is missing.
+ * Find the ratio of an event's kernel to the base: the one measured directly; without one, the
+ * ratio chained from parent to parent. Return false if a comparison in the chain is missing.
  */
 static bool ratio_to(struct ratio *out, const struct kl_verdict_lookup *lookup,
 		     const struct kl_event *event, const char *base)
@@ -247,7 +252,7 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-/* Find the line with the best signature among the lines of git notes that contain this event. */
+/* Among the lines of git notes that contain this event, find the one with the best signature. */
 static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *lookup,
 					   const struct kl_event *event)
 {
@@ -266,7 +271,10 @@ static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *looku
 	return found;
 }
 
-/* "pass" or the like, followed by whose word the verdict is if it is not trusted. */
+/*
+ * Return a title such as "pass". If the verdict is not trusted, it is followed by whose word the
+ * verdict is. The caller frees it.
+ */
 static char *fate_title(const char *fate, const struct kl_verdict_lookup *lookup,
 			const struct kl_event *event)
 {
@@ -276,7 +284,7 @@ static char *fate_title(const char *fate, const struct kl_verdict_lookup *lookup
 	return kl_asprintf("%s%s%s", fate, *doubt ? ", " : "", doubt);
 }
 
-/* Set the JSON members that describe a verdict; sets none if there is no event. */
+/* Set the JSON members that describe a verdict. If there is no event, set none. */
 static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 			  const struct kl_event *event)
 {
@@ -414,7 +422,10 @@ static void review_commit(struct kl_review_work *work, const struct kl_verdict_l
 	kl_json_set_str(item->facts, "workload", one->workload);
 	kl_json_set_str(item->facts, "verdict", fate);
 	verdict_facts(item->facts, lookup, event);
-	/* only a note: a later commit may have fixed it, and the head's verdict must be answered */
+	/*
+	 * only a note: a later commit may have mended the kernel, and a failure of the head must be
+	 * answered anyway
+	 */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
 	else if (parent)
@@ -447,7 +458,7 @@ static void say_bad_signatures(struct kl_review_work *work, const struct kl_verd
 				"and %d more events have wrong signatures", more);
 }
 
-/* Report retractions that are not applied, since they can come from anybody. */
+/* Report retractions in notes that have no effect, because anybody can write such a retraction. */
 static void say_ineffective(struct kl_review_work *work, const struct kl_verdict_lookup *lookup)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;

@@ -5,12 +5,13 @@
 #include "base/mem.h"
 #include "review/review.h"
 
-/* Space reserved for closing tags and for the message that lines were omitted. */
+/* bytes reserved for closing tags and for the message that lines were left out */
 #define RESERVE 600
 #define ROOM (KL_REVIEW_COMMENT_MAX - 1 - RESERVE)
-#define FIRST_ROOM 8192 /* most bytes up to the end of the list of findings to answer */
+/* most bytes of the comment up to the end of the list of findings to answer */
+#define FIRST_ROOM 8192
 
-/* A comment being written. A line that does not fit is omitted as a whole and counted. */
+/* A comment that is being written. A line that does not fit is left out as a whole and counted. */
 struct comment {
 	struct kl_buf *out;
 	size_t room;
@@ -50,7 +51,7 @@ static void add_answers(struct comment *comment, const char *title,
 	}
 }
 
-/* Append a title up to the first comma or colon; the details have the whole title. */
+/* Append the title up to its first comma or colon. The details have the whole title. */
 static void add_short(struct kl_buf *out, const char *title)
 {
 	kl_buf_add(out, title, strcspn(title, ",:"));
@@ -116,7 +117,7 @@ static void add_notes(struct comment *comment, const char *before,
 
 /*
  * Write the folded details of a part. The <summary> has no quoted text, because code spans do not
- * work inside it.
+ * work in it.
  */
 static void write_details(struct comment *comment, const struct kl_review *review,
 			  enum kl_review_part part)

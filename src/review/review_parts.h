@@ -13,11 +13,14 @@ struct kl_review_work {
 	git_oid *commit; /* the commits of the range, oldest first */
 	size_t ncommit;
 	struct kl_strvec paths;   /* paths that differ between the two trees, sorted */
-	git_oid tip;              /* of the base; the range can begin at an earlier commit */
+	git_oid tip;              /* commit of the base; the range can begin at an earlier commit */
 	struct kl_belief *belief; /* decides whose verdicts in the notes are believed */
 };
 
-/** Resolve the range `text`; fill the range of the review and all of `work` except `v`, `r` and `belief`. */
+/**
+ * Resolve the range `text`. Fill in the range of the review, and all of `work` but `v`, `r` and
+ * `belief`.
+ */
 int kl_review_range(struct kl_review_work *work, const char *text);
 /** Review contracts, kernels and commits. */
 int kl_review_kernels(struct kl_review_work *work);
@@ -31,8 +34,8 @@ int kl_review_violations(struct kl_findings *out, struct kl_review_work *work,
 int kl_review_cards(struct kl_review_work *work);
 
 /**
- * Append an item to a part; `title` is a format of kl_finding_addf(). The result is valid until
- * the next item of that part is added.
+ * Append an item to a part. `title` is a format of kl_finding_addf(). The item is valid until the
+ * next item is added to that part.
  */
 struct kl_review_item *kl_review_add(struct kl_review_work *work, enum kl_review_part part,
 				     const char *title, ...);

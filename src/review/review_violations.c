@@ -19,7 +19,10 @@ static void release_violating(struct violating *violating)
 	kl_target_release(&violating->now);
 }
 
-/* Is the card in use: does a commit name it, or does the kernel have all facts that it provides? */
+/*
+ * Return true if the card is in use: a commit names it, or the kernel has all facts that it
+ * provides.
+ */
 static bool is_used(const struct violating *violating, const struct kl_index_card *card)
 {
 	const struct kl_index_list provides = kl_index_prior(violating->ix, card->prior)->provides;
@@ -51,7 +54,10 @@ static void check_card(struct violating *violating, const struct kl_index_card *
 	}
 }
 
-/* Open the index of this clone's library, or if it is empty, of the one fetched from origin. */
+/*
+ * Open the index of this clone's library. If that library is empty, open the index of the library
+ * fetched from origin.
+ */
 static int open_cards(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax)
 {
 	static const char *const refs[] = {
