@@ -47,7 +47,7 @@ char *kl_bill_model(const char *name)
 
 /* --- days ---------------------------------------------------------------------------- */
 
-/* Does `text` begin with `form`, in which '0' stands for any digit? */
+/* Check whether `text` begins with `form`, in which '0' stands for any digit. */
 static bool begins_as(const char *text, const char *form)
 {
 	for (; *form; form++, text++)
@@ -66,7 +66,7 @@ static bool is_utc(const char *zone)
 	return false;
 }
 
-/* Is `text`, what follows the day, empty or a time of day in UTC? */
+/* Check that `text`, which follows the day, is empty or a time of day in UTC. */
 static bool is_time_of_day(const char *text)
 {
 	if (!*text)
@@ -102,7 +102,10 @@ bool kl_bill_day(char out[KL_BILL_DAY], const char *time)
 
 /* --- amounts ------------------------------------------------------------------------- */
 
-/* Add a digit whose weight is 10^`place` nano-dollars; the first one below 10^0 rounds. */
+/*
+ * Add a digit whose weight is 10^`place` nano-dollars. The digit at place -1 rounds the sum; those
+ * after it are ignored. Return false if the sum is above KL_MONEY_MAX.
+ */
 static bool add_digit(int64_t *nano, int digit, int place)
 {
 	int64_t weight = 1;
@@ -121,7 +124,7 @@ static bool add_digit(int64_t *nano, int digit, int place)
 	return *nano <= KL_MONEY_MAX;
 }
 
-/* The number after 'e'; false if malformed. */
+/* Read the number after the 'e' of an amount. Return false if it is malformed. */
 static bool read_exponent(int *out, const char *text)
 {
 	size_t sign = *text == '-' || *text == '+', n = strspn(text + sign, "0123456789");

@@ -19,16 +19,16 @@
 
 struct kl_bill_line {
 	char day[KL_BILL_DAY]; /* in UTC */
-	char *model;           /* as kl_bill_model() writes it; "": the rows name none */
+	char *model;           /* as kl_bill_model() writes it; "": the rows name no model */
 	int64_t nano;          /* charged, nano-dollars; a refund is negative */
-	size_t rows;           /* of the file with an amount */
-	struct kl_usage usage; /* tokens; known if all rows have them */
+	size_t rows;           /* number of rows of the file with an amount */
+	struct kl_usage usage; /* tokens; known if all rows have token counts */
 };
 
 struct kl_bill {
 	const char *form;        /* "openai-csv"; static */
 	bool has_models;         /* some row names a model */
-	bool whole_cents;        /* the amount of each row is rounded to a cent */
+	bool whole_cents;        /* the provider rounds the amount of each row to a cent */
 	char first[KL_BILL_DAY]; /* the days that the file covers */
 	char last[KL_BILL_DAY];
 	struct kl_bill_line *line;
@@ -37,28 +37,33 @@ struct kl_bill {
 	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
 };
 
-/** KL_EINVALID: no known form, malformed or too large; the message names the file and the line. */
+/**
+ * Read the bill in the file `path`; `out` must be empty. KL_EINVALID: the form is unknown, or the
+ * file is malformed or too large; the message names the file and, if known, the line.
+ */
 int kl_bill_load(struct kl_bill *out, const char *path);
 /** Parse the text of a file; `name` is used in messages. `out` must be empty. */
 int kl_bill_parse(struct kl_bill *out, const char *name, const char *text, size_t len);
 void kl_bill_release(struct kl_bill *bill);
 
 /**
- * The name under which a model is compared, owned by the caller: in lower case, without a vendor
- * before the last slash and without a snapshot suffix, with '-' for blanks, dots and underscores.
- * So "Claude Opus 4.5", "anthropic/claude-opus-4.5" and "claude-opus-4-5-20251101" are the same.
+ * Return the name under which a model is compared, owned by the caller: in lower case, without the
+ * vendor before the last slash, without a snapshot suffix, and with '-' in place of blanks, dots
+ * and underscores. For example, "Claude Opus 4.5", "anthropic/claude-opus-4.5" and
+ * "claude-opus-4-5-20251101" have the same name.
  */
 char *kl_bill_model(const char *name);
 
 /**
- * Read the day of a time like "2026-11-20" or "2026-11-20T10:00:00.5Z". False: it is malformed, or
- * its time zone is not UTC.
+ * Read the day of a time like "2026-11-20" or "2026-11-20T10:00:00.5Z". Return false if the time is
+ * malformed or its time zone is not UTC.
  */
 bool kl_bill_day(char out[KL_BILL_DAY], const char *time);
 
 /**
- * Read an amount like "-1.25e-3" of a unit of 10^`unit` dollars (0: dollars, -2: cents), rounded to
- * nano-dollars. False: it is malformed, or more than KL_MONEY_MAX.
+ * Read an amount like "-1.25e-3" in units of 10^`unit` dollars (0: dollars, -2: cents), and round
+ * it to nano-dollars. Return false if it is malformed, or larger than KL_MONEY_MAX without its
+ * sign.
  */
 bool kl_bill_amount(int64_t *nano, const char *text, int unit);
 

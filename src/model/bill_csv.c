@@ -11,7 +11,7 @@
 #define NO_COLUMN SIZE_MAX
 #define MAX_TOKENS_OF_ROW INT64_C(1000000000000)
 
-/* What each form calls the columns that are read; NULL: it has none. */
+/* The names that each form gives to the columns that are read; NULL: the form lacks the column. */
 static const struct form {
 	const char *name, *time, *model, *cost, *currency;
 	bool whole_cents;  /* see struct kl_bill */
@@ -62,7 +62,7 @@ static size_t find_column(const struct kl_csv *csv, const char *name)
 	return NO_COLUMN;
 }
 
-/* Recognize the form by the heading. */
+/* Recognize the form by the names in the heading. */
 static int read_heading(struct columns *columns, const struct kl_csv *csv)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(forms); i++) {

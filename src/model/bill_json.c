@@ -12,7 +12,7 @@
 
 #define LAST_SECOND INT64_C(253402300799) /* of the year 9999 */
 
-/* Read an amount, a number or a string, of a unit of 10^`unit` dollars. */
+/* Read an amount in units of 10^`unit` dollars: a JSON number or a string. */
 static int read_amount(struct kl_bill_row *row, const json_t *value, int unit)
 {
 	double dollars = json_number_value(value) * pow(10, unit);
@@ -98,8 +98,9 @@ static int read_openrouter(struct kl_bill *bill, struct kl_bill_row *row, const 
 
 static const struct form {
 	const char *name;
-	const char *time;    /* member of an element of `data` */
-	const char *results; /* its list of charges; NULL: the element is the charge */
+	const char *time; /* member of an element of `data` */
+	/* member of the element that lists charges; NULL: the element is one charge */
+	const char *results;
 	int (*read)(struct kl_bill *bill, struct kl_bill_row *row, const json_t *result);
 } forms[] = {
 	{ "openai-json", "start_time", "results", read_openai },

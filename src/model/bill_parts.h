@@ -7,16 +7,19 @@
 /* bill_parts - functions shared by the files bill*.c. */
 struct kl_bill_row {
 	char day[KL_BILL_DAY];
-	const char *model; /* as the file has it; NULL or "": none */
+	const char *model; /* name of the model in the file; NULL or "": the row names none */
 	bool has_amount;   /* false: the row only says that the bill covers its day */
 	int64_t nano;
 	struct kl_usage usage;
 };
 
-/** Add a row to its line. KL_EINVALID: there are too many lines, or the sum is too large. */
+/**
+ * Add a row to the line of its day and model, which is added if it is missing. KL_EINVALID: there
+ * are too many lines, or the sum is too large.
+ */
 int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row);
 
-/** Parse one kind of file. Messages begin with `name`. */
+/** Parse a bill in CSV, or in JSON. Error messages begin with `name`. */
 int kl_bill_parse_csv(struct kl_bill *bill, const char *name, const char *text, size_t len);
 int kl_bill_parse_json(struct kl_bill *bill, const char *name, const char *text, size_t len);
 

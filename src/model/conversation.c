@@ -223,7 +223,7 @@ static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_
 	return 0;
 }
 
-/* The digests of the last turn cover everything but its reply, so checking those is enough. */
+/* Check the digests of the last turn only: they cover everything but its reply. */
 static int check_digests(const struct kl_conversation *conversation)
 {
 	const struct kl_turn *last = &conversation->turn[conversation->n - 1];
@@ -296,7 +296,7 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 	return 0;
 }
 
-/* Split "<workload>/<name>/<phase>" in place; false if malformed. */
+/* Split "<workload>/<name>/<phase>" in place. Return false if `text` is malformed. */
 static bool split_ref(char *text, const char *part[3])
 {
 	for (int i = 0; i < 3; i++) {

@@ -24,20 +24,20 @@ struct kl_turn {
 	char *user, *reply;
 	char *key; /* see struct kl_request_context; never NULL */
 	char *provider, *model;
-	char *answered;   /* name of the model as reported by the provider, or NULL */
+	char *answered;   /* the model's name as the provider reports it, or NULL */
 	char *request_id; /* or NULL */
 	char *time;
-	char *reservation; /* its id in the ledger; NULL: not metered */
+	char *reservation; /* id of its reservation in the ledger; NULL: not metered */
 	enum kl_budget budget;
 	enum kl_cache_ttl cache;
 	enum kl_stop stop;
-	char *options;     /* asked for besides the texts, as canonical JSON (options.h); or NULL */
-	enum kl_flaw flaw; /* why the reply cannot be used */
+	char *options;     /* options of the request, as canonical JSON (options.h); or NULL */
+	enum kl_flaw flaw; /* why the reply cannot be used, or KL_FLAW_NONE */
 	int64_t max_tokens;
 	struct kl_usage usage;
-	bool implausible; /* the provider's counts cannot be right and were dropped */
+	bool implausible; /* the provider's token counts cannot be right and were dropped */
 	int64_t nano;     /* actual cost, nano-dollars */
-	/* source of the price of its tokens; NULL: not metered */
+	/* source of the price (struct kl_price, `from`); NULL: not metered */
 	char *price;
 	struct kl_rates rates;      /* the rates of that price */
 	char prompt[KL_DIGEST_HEX]; /* digest of everything sent */
@@ -55,7 +55,10 @@ struct kl_conversation {
 	struct kl_turn *turn;
 	size_t n, alloc;
 	git_oid tip; /* zero: nothing stored yet */
-	/* only for a conversation to be continued, by kl_session_conversation() */
+	/*
+	 * the rest is set only in a conversation from kl_session_conversation(), which can be
+	 * continued
+	 */
 	struct kl_session *session; /* borrowed; NULL: only read */
 	int64_t stored_ns;          /* when this process stored its last turn; 0: never */
 	bool settled;               /* this process has tried to settle the stored replies */
@@ -64,16 +67,21 @@ struct kl_conversation {
 /** Load a conversation; an absent one is empty. KL_EINVALID: invalid name or malformed content. */
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);
-/** The same by the full name of the ref. KL_EINVALID also if it is not named as above. */
+/**
+ * Load a conversation by the full name of its ref. KL_EINVALID also if the name does not have the
+ * form given at the top.
+ */
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
 void kl_conversation_release(struct kl_conversation *conversation);
 
 /**
- * Cost of all turns in nano-dollars; -1: not metered. Sets `*model` to the model of the last turn,
- * borrowed, or NULL.
+ * Return the cost of all turns in nano-dollars; -1: not metered. Sets `*model` to the model of the
+ * last turn, borrowed, or NULL.
  */
 int64_t kl_conversation_cost(const char **model, const struct kl_conversation *conversation);
-/** Check that every reply up to this turn came from a model that had no access to a repository. */
+/**
+ * Check that every reply up to turn `turn` came from a model that had no access to a repository.
+ */
 bool kl_conversation_alone(const struct kl_conversation *conversation, size_t turn);
 
 /** Copy the system blocks, unless the conversation has turns or system blocks already. */
@@ -84,7 +92,10 @@ void kl_conversation_system(struct kl_conversation *conversation, const char *co
 void kl_conversation_take_system(struct kl_conversation *conversation,
 				 struct kl_conversation *from);
 
-/** Digests of turn `n` of the conversation, given its user text, key and options. */
+/**
+ * Compute the digests `prompt` and `chain` of turn `n` of the conversation; of `turn` only the user
+ * text, the key and the options are read.
+ */
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
 			     const struct kl_conversation *conversation, size_t n,
 			     const struct kl_turn *turn);
@@ -97,7 +108,8 @@ void kl_conversation_push(struct kl_conversation *conversation, struct kl_turn *
 			  const git_oid *oid);
 
 /**
- * All conversations, those of a workload, or those of a name of it (NULL: any), in order of refs.
+ * The conversations of a workload and a name, sorted by ref. If `name` is NULL: all of the
+ * workload; if both are NULL: all of the repository.
  */
 struct kl_conversations {
 	struct kl_conversation *c;

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "model/provider/usage.h"
 
-/* Are the counts possible for this request? `text`: the reply has text. */
+/* Check that the counts are possible for this request. `text`: the reply has text. */
 static bool are_possible(const struct kl_cost_of *of, const struct kl_usage *usage, bool text)
 {
 	struct kl_usage_bounds bounds = { 4 * KL_USAGE_MAX, KL_USAGE_MAX, of->price && text };
@@ -16,7 +16,10 @@ static bool are_possible(const struct kl_cost_of *of, const struct kl_usage *usa
 	return kl_usage_is_possible(usage, &bounds);
 }
 
-/* Apply the factor of tier and region to the listed price; take a higher cost that is stated. */
+/*
+ * Compute the cost at the listed price times the factor of tier and region, or take the cost that
+ * the provider states if it is higher.
+ */
 static int price_reply(int64_t *nano, const struct kl_cost_of *of, const struct kl_reply *reply)
 {
 	int64_t permille = reply->permille ? reply->permille : 1000;

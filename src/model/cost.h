@@ -7,29 +7,30 @@
 /*
  * cost - computes what an attempt cost from what its provider reports.
  *
- * Providers, gateways and local servers report tokens in many ways, and some of it is nonsense. A
- * count is believed only if it is possible for the request (model/provider/usage.h): a token of the
- * prompt has at least one byte of the request, apart from KL_PRICE_ALLOWANCE tokens that a provider
- * can add, and a reply has no more tokens than it was allowed. A reply whose counts are not possible
- * costs what was reserved for it.
+ * Some providers, gateways and local servers report token counts that cannot be right. A count is
+ * believed only if it is possible for the request (model/provider/usage.h): the prompt has at most
+ * one token per byte of the request, plus KL_PRICE_ALLOWANCE tokens that a provider can add, and
+ * the reply has at most the tokens that it was allowed. A reply whose counts are not possible costs
+ * what was reserved for it.
  *
- * The price of the list is multiplied by the factor of the service tier and region that the provider
- * reports, and a higher cost that it states itself is taken instead.
+ * The price in the price list is multiplied by the factor of the service tier and region that the
+ * provider reports. If the provider itself states a higher cost, that cost is taken.
  *
- * A reply that broke off is estimated from above: by the prompt as reported or as reserved, and by
- * the bytes that arrived, the tokens that a fast model can have spent on hidden reasoning before
- * its first word, and KL_COST_UNSEEN tokens that were on their way.
+ * The cost of a reply that broke off is an upper bound. It counts the tokens of the prompt, as
+ * reported or as reserved; one token for each byte that arrived, or the reported output if it is
+ * larger; the tokens that a fast model can have spent on hidden reasoning before its first word;
+ * and KL_COST_UNSEEN tokens that can have been on their way.
  */
 #define KL_COST_UNSEEN 256
 #define KL_COST_TOKENS_PER_SECOND 500
-#define KL_COST_SLACK 16 /* tokens by which a limit can be exceeded: end marks */
+#define KL_COST_SLACK 16 /* tokens that a reply can have above its limit: end marks */
 
 enum kl_cost_by {
-	KL_COST_COUNTED,     /* the tokens that the provider reports */
-	KL_COST_ESTIMATED,   /* bounds, after a reply broke off */
-	KL_COST_RESERVED,    /* nothing is reported: the reservation */
-	KL_COST_IMPLAUSIBLE, /* what is reported cannot be right: the reservation */
-	KL_COST_OPEN         /* nothing is known: the reservation stays open */
+	KL_COST_COUNTED,     /* from the tokens that the provider reports */
+	KL_COST_ESTIMATED,   /* an upper bound: the reply broke off */
+	KL_COST_RESERVED,    /* the whole reservation: no tokens were reported */
+	KL_COST_IMPLAUSIBLE, /* the whole reservation: the reported tokens cannot be right */
+	KL_COST_OPEN         /* unknown: the reservation stays open */
 };
 
 struct kl_cost_of {
@@ -38,14 +39,24 @@ struct kl_cost_of {
 	int64_t request_bytes;
 	int64_t max_tokens;
 	int64_t reserved; /* nano-dollars */
-	bool blind;       /* the provider sees only the request, so its size bounds the prompt */
+	/*
+	 * the provider sees only the request, so the size of the request bounds the tokens of the
+	 * prompt
+	 */
+	bool blind;
 };
 
-/** Cost of a complete reply. Counts that are not possible become unknown. */
+/**
+ * Compute the cost of a complete reply. Sets `reply->usage` to unknown if its counts are not
+ * possible.
+ */
 enum kl_cost_by kl_cost_of_reply(int64_t *nano, const struct kl_cost_of *of,
 				 struct kl_reply *reply);
 
-/** Cost of a failed attempt. The usage becomes the one that is counted, or unknown. */
+/**
+ * Compute the cost of a failed attempt. Sets `reply->usage` to the tokens that the cost was
+ * computed from, or to unknown.
+ */
 enum kl_cost_by kl_cost_of_failure(int64_t *nano, const struct kl_cost_of *of,
 				   struct kl_reply *reply);
 

@@ -72,7 +72,10 @@ int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 	return 0;
 }
 
-/* Bound the sum of all amounts, so that no sum over entries can overflow. */
+/*
+ * Add the amounts of an entry to `*sum`, and refuse a sum above KL_LEDGER_MAX_SUM, so that no later
+ * sum over entries can overflow.
+ */
 static int add_sum(int64_t *sum, const struct kl_ledger_entry *entry, const char *ref)
 {
 	int64_t other = entry->released + entry->before; /* one of them is 0 */

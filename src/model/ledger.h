@@ -8,19 +8,19 @@
 #include "repo/repo.h"
 
 /*
- * ledger - the costs of a workload against its budgets, on refs/klineage/ledger/<workload>: a commit
- * for each reservation, settlement or correction of a settlement. Each has the totals after it, so
- * that reading the tip is enough.
+ * ledger - keeps the costs of a workload within its budgets. The ref
+ * refs/klineage/ledger/<workload> has a commit for each reservation, each settlement and each
+ * correction of a settlement. Each commit also has the totals after it, so that reading the tip is
+ * enough.
  *
  *	err = kl_ledger_reserve(&r, repo, "c-topk", &ask);	(KL_ENO: it would pass the cap)
  *	... send; ask for no more than r.tokens ...
  *	err = kl_ledger_settle(repo, "c-topk", &bill, &also);
  *
- * Settled amounts and open reservations count as spent. A process that dies between the two leaves
- * its reservation, which counts until it is settled by open_reservation.h. The ref moves by
- * compare-and-swap: of two processes that each fit under the cap alone, the second sees the
- * reservation of the first.
- * docs/formats.md, "Ledger and prices".
+ * Settled amounts and open reservations count as spent. A process that dies after it has reserved
+ * leaves an open reservation, which counts until open_reservation.h settles it. The ref moves by
+ * compare-and-swap: if two processes reserve at once, the second sees the reservation of the first
+ * and cannot pass the cap. docs/formats.md, "Ledger and prices".
  */
 #define KL_LEDGER_REFS "refs/klineage/ledger/"
 #define KL_LEDGER_ID 33 /* 32 hex digits and the NUL */
@@ -34,10 +34,10 @@ struct kl_ledger_totals {
 };
 
 const char *kl_budget_name(enum kl_budget budget); /* "induce" */
-/** The cap from the configuration, klineage.budget.<name>, in nano-dollars. */
+/** Read the cap, in nano-dollars, from the configuration klineage.budget.<name>. */
 int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget budget);
 
-/** Totals at the tip; all zero if there is no ledger yet. */
+/** Read the totals at the tip; all zero if there is no ledger yet. */
 int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *workload);
 
 struct kl_ledger_ask {
@@ -46,13 +46,13 @@ struct kl_ledger_ask {
 	const char *name, *phase, *model;
 	int64_t turn;
 	int64_t fixed, per_token;     /* from kl_price_worst() */
-	int64_t tokens, least_tokens; /* of the reply: wanted; smallest useful number */
+	int64_t tokens, least_tokens; /* of the reply: the number wanted; the smallest useful one */
 };
 
 struct kl_reservation {
 	char id[KL_LEDGER_ID];
 	int64_t nano;
-	int64_t tokens; /* as wanted, or as many as the cap allows */
+	int64_t tokens; /* the number wanted, or as many as the cap allows */
 };
 
 /** Reserve the worst-case cost of a request. KL_ENO: over the cap; the message has the amounts. */
@@ -65,7 +65,7 @@ struct kl_ledger_bill {
 	int64_t turn;
 	const struct kl_reservation *reservation;
 	int64_t nano;                 /* actual cost */
-	const struct kl_usage *usage; /* NULL: unknown */
+	const struct kl_usage *usage; /* NULL: the tokens are unknown */
 	bool stated;                  /* the user stated the cost, not the provider */
 	bool implausible;             /* the provider's counts cannot be right */
 	bool estimated;               /* an upper bound, of a reply that broke off */
@@ -74,22 +74,21 @@ struct kl_ledger_bill {
 /** A ref that moves together with the ledger, in one transaction. */
 struct kl_ledger_also {
 	const char *ref;
-	git_oid to, from; /* new and expected value; `from` zero: must not exist */
+	git_oid to, from; /* new value; expected value (zero: the ref must not exist) */
 };
 
 /**
- * Replace a reservation by the actual cost. Retries for longer than kl_ledger_reserve(), for
- * minutes and also after an interrupt. `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at
- * `from`; nothing was written.
+ * Replace a reservation by the actual cost. If other processes hold the ref, tries again for
+ * minutes, also after an interrupt (kl_ledger_reserve(): for half a minute, until an interrupt).
+ * `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at `from`; nothing was written.
  */
 int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also);
 
 /**
- * Replace the settled amount of a reservation, named by its id, by what the provider charged.
- * Reserved amounts are settled by open_reservation.h. `*before` is the amount until now.
- * KL_ENOTFOUND: no such reservation; KL_EINVALID: it is not settled yet. Other errors as
- * kl_ledger_settle().
+ * Replace the settled amount of the reservation `id` by `nano`, which the provider charged. Sets
+ * `*before` to the amount until now. KL_ENOTFOUND: no such reservation; KL_EINVALID: the
+ * reservation is still open (open_reservation.h settles it). Other errors as kl_ledger_settle().
  */
 int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,
 		      int64_t nano);
@@ -124,7 +123,7 @@ struct kl_ledger {
 	size_t n, alloc;
 };
 
-/** By how much an entry changes the settled amount of its budget. */
+/** Return by how much an entry changes the settled amount of its budget, in nano-dollars. */
 int64_t kl_ledger_settled_by(const struct kl_ledger_entry *entry);
 
 /** Parse the file of an entry; leaves `commit` unset. KL_EINVALID if malformed. */

@@ -9,7 +9,7 @@
 #include "model/provider/usage.h"
 #include "text/json.h"
 
-/* corrections have version 2, since a reader that knows only version 1 refuses their kind */
+/* corrections were added later and have version 2, since older versions refuse their kind */
 static const char *const schemas[] = {
 	[KL_LEDGER_RESERVE] = "klineage.ledger/1",
 	[KL_LEDGER_SETTLE] = "klineage.ledger/1",
@@ -111,7 +111,7 @@ static int read_text(char **out, const json_t *obj, const char *key)
 	return err;
 }
 
-/* The kind, and the schema that belongs to it. */
+/* Read the kind of an entry, and check that its schema is the one of this kind. */
 static int read_kind(struct kl_ledger_entry *entry, const json_t *obj)
 {
 	const char *kind = kl_json_str_or(obj, "kind", "");
@@ -127,7 +127,7 @@ static int read_kind(struct kl_ledger_entry *entry, const json_t *obj)
 	return 0;
 }
 
-/* Workload, id and budget: words of a fixed set or form. */
+/* Read the members `workload`, `id` and `budget`, which are words of a fixed set or form. */
 static int read_words(struct kl_ledger_entry *entry, const json_t *obj, const char *workload)
 {
 	const char *of = kl_json_str_or(obj, "workload", ""), *id = kl_json_str_or(obj, "id", "");

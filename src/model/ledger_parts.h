@@ -8,12 +8,12 @@
 #define KL_LEDGER_FILE "ledger.json"
 #define KL_LEDGER_MAX_SUM (INT64_MAX / 4) /* of all amounts: no sum over entries overflows */
 
-/** The commit of a ref; zero if there is none. */
+/** Get the commit of a ref; zero if the ref does not exist. */
 int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref);
-/** Read the entry of a commit, and its parent (zero: it is the first). */
+/** Read the entry of the commit `at`, and get the commit's parent (zero: it has none). */
 int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
 			 const git_oid *at, const char *workload);
-/** Read the totals at the tip of the ledger; `tip` is zero if there is none. */
+/** Read the totals at the tip of the ledger; `*tip` is zero if there is no ledger. */
 int kl_ledger_read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_repo *repo,
 		       const char *ref, const char *workload);
 

@@ -42,7 +42,10 @@ static char *entry_subject(const struct kl_ledger_entry *entry)
 			   entry->phase, entry->name, (long long)entry->turn);
 }
 
-/* Not signed: signing would ask for a passphrase at every turn. */
+/*
+ * Write the commit of the entry. It is not signed, since signing would ask for a passphrase at
+ * every turn.
+ */
 static int write_commit(struct writer *writer)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -82,8 +85,8 @@ static int move_ref(struct writer *writer)
 }
 
 /*
- * A transaction that failed late can have moved the ref nevertheless, or be completed by another
- * process. Has our entry been added since the first try?
+ * Check whether our entry has been added since the first try: a transaction that failed late can
+ * have moved the ref nevertheless, or another process can have completed it.
  */
 static bool is_there(struct writer *writer)
 {
@@ -106,7 +109,10 @@ static bool is_there(struct writer *writer)
 	return found;
 }
 
-/* KL_ECHANGED if another process has moved the ref that moves with ours. */
+/*
+ * Check that no other process has moved the ref that is to move together with the ledger (else
+ * KL_ECHANGED).
+ */
 static int check_also(struct writer *writer)
 {
 	git_oid now;
@@ -129,13 +135,19 @@ static void sleep_longer(int64_t *ms)
 		*ms *= 2;
 }
 
-/* A settlement books money that was spent, so an interrupt must not prevent it. */
+/*
+ * Check whether a failed try can be repeated. A settlement books money that was spent, so an
+ * interrupt must not prevent it.
+ */
 static bool may_retry(int err, bool reserves)
 {
 	return err == KL_ECHANGED || err == KL_EBUSY || (!reserves && err == KL_EINTR);
 }
 
-/* Complete the entry for these totals (sets w->e.after), or fail if they do not allow it. */
+/*
+ * Complete the entry, given the totals before it, and set w->e.after; or fail if the totals do not
+ * allow the entry.
+ */
 typedef int fit_fn(struct writer *w, const struct kl_ledger_totals *now, const void *payload);
 
 static int try_entry(struct writer *writer, fit_fn *fit, const void *payload, bool again)
@@ -167,7 +179,7 @@ static int write_entry(struct writer *writer, fit_fn *fit, const void *payload)
 			return kl_error_in(err, "'%s'", writer->ref);
 		if (reserves && kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
-		/* an earlier try can have succeeded after all */
+		/* the try that failed can have added the entry nevertheless */
 		if (is_there(writer))
 			break;
 		if ((err = check_also(writer)) < 0)

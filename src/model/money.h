@@ -17,7 +17,7 @@
 
 /**
  * Parse "40" or "0.25" dollars: digits, at most 9 after the point, up to KL_MONEY_MAX; no sign,
- * white space or exponent. False if malformed.
+ * white space or exponent. Return false if it is malformed.
  */
 bool kl_money_parse(int64_t *nano, const char *text);
 

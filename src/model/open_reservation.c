@@ -13,7 +13,7 @@
 
 struct settler {
 	struct kl_open_reservations *u;
-	int64_t left;          /* of the cost stated by the user */
+	int64_t left;          /* rest of the cost that the user stated, nano-dollars */
 	struct kl_strvec open; /* "<name>/<phase>" of conversations with open reservations */
 };
 
@@ -24,7 +24,7 @@ static void settler_release(struct settler *settler)
 
 /* --- open reservations ----------------------------------------------------------- */
 
-/* Collect the ids of all settled reservations. */
+/* Add the ids of all settled reservations to `ids`. */
 static void note_settled(struct kl_map *ids, const struct kl_ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->n; i++)
@@ -39,7 +39,7 @@ static bool is_meant(const struct kl_open_reservations *reservations,
 	       (!reservations->phase || !strcmp(reservations->phase, entry->phase));
 }
 
-/* The ledger can be untrusted, and the names become a path. */
+/* Check the names of an entry: the ledger can be untrusted, and the names become a path. */
 static bool is_name(const struct kl_ledger_entry *entry)
 {
 	return kl_name_is_slug(entry->name) && kl_name_is_slug(entry->phase);
@@ -76,7 +76,10 @@ static const struct kl_turn *turn_of(const struct kl_conversation *conversation,
 	return NULL;
 }
 
-/* The stated cost is the total of those without a reply: book it on the first, 0 on the rest. */
+/*
+ * Return the cost to book on a reservation without a reply. The user states the total of all such
+ * reservations, so the first one gets it and the others get 0.
+ */
 static int64_t take_stated(struct settler *settler)
 {
 	int64_t nano = settler->left;

@@ -5,11 +5,11 @@
 #include "model/ledger.h"
 
 /*
- * open_reservation - finds and settles abandoned reservations. The process that made one was
- * killed, or its request ended with an unknown cost. Each counts as spent until it is settled here:
- * at the cost of its stored reply; without one, at what the user states that the provider charged,
- * or at the full reservation. If the conversation is locked, the request is in progress and the
- * reservation is left alone.
+ * open_reservation - finds and settles abandoned reservations. A reservation is abandoned if its
+ * process was killed, or if its request ended with an unknown cost. It counts as spent until it is
+ * settled here. If its reply is stored, it is settled at the cost of the reply; otherwise at the
+ * cost that the user states, or at the full reserved amount. If the conversation is locked, its
+ * request is in progress and the reservation is left open.
  *
  *	struct kl_open_reservations u = { .repo = r, .workload = "c-topk", .tell = tell };
  *	err = kl_open_reservations_settle(&u);
@@ -24,17 +24,24 @@ enum kl_settled_by {
 struct kl_open_reservations {
 	struct kl_repo *repo;
 	const char *workload;
-	const char *name, *phase; /* NULL: all */
+	const char *name, *phase; /* NULL: any */
 	bool stored_only;         /* only those whose reply is stored */
-	const int64_t *cost;      /* total of those without a stored reply; NULL: as reserved */
-	/** Called for each reservation with the settled amount and the reason. Can be NULL. */
+	/* total cost of the reservations without a stored reply; NULL: as reserved */
+	const int64_t *cost;
+	/**
+	 * Called for each reservation with the amount at which it was settled (0: it was not) and
+	 * by what. Can be NULL.
+	 */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);
 	void *payload;
 	bool locked; /* the caller holds the lock of the conversation */
 };
 
-/** KL_EINVALID: the ledger is malformed. Reservations settled before an error stay settled. */
+/**
+ * Settle the abandoned reservations that the members of `reservations` select. KL_EINVALID: the
+ * ledger is malformed. Reservations settled before an error stay settled.
+ */
 int kl_open_reservations_settle(struct kl_open_reservations *reservations);
 
 #endif

@@ -19,7 +19,10 @@ void kl_model_options_release(struct kl_model_options *options)
 	*options = (struct kl_model_options){ 0 };
 }
 
-/* Return the value for the role of this phase, else for all; NULL: none. Sets *key to its key. */
+/*
+ * Return the value of an option for the role of this phase, otherwise its value for all roles, or
+ * NULL. Sets *key to the key that has the value.
+ */
 static const char *find_option(char **key, struct kl_repo *repo, const char *phase,
 			       const char *option)
 {
@@ -49,7 +52,10 @@ static int read_word(char **out, struct kl_repo *repo, const char *phase, const 
 	return 0;
 }
 
-/* The members that every request has; those of the limit depend on the provider. */
+/*
+ * Refuse an `extra` that has a member of every request. The member that limits the tokens of a
+ * reply is not refused, since its name depends on the provider.
+ */
 static int check_members(const char *key, const json_t *extra)
 {
 	static const char *const ours[] = { "model",  "messages",     "input",

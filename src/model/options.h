@@ -6,20 +6,25 @@
 #include "repo/repo.h"
 
 /*
- * options - how a model is asked to work: effort, service tier, temperature and further members of
- * a request. Each is read from klineage.chat.<role>.<option>, else from klineage.chat.<option>. The
- * role is the first word of a conversation's phase: "back", "forward", "traits", "lift" ...
+ * options - how a model is asked to work: effort, service tier, temperature, and the members that
+ * the user adds to requests (option `extra`). Each is read from klineage.chat.<role>.<option>, else
+ * from klineage.chat.<option>. The role is the first word of a conversation's phase: "back",
+ * "forward", "traits", "lift" ...
  */
 struct kl_model_options {
 	char *effort, *tier; /* or NULL */
-	json_t *extra;       /* an object with the temperature and the further members, or NULL */
+	/* an object with the temperature and the members that the user adds, or NULL */
+	json_t *extra;
 };
 
-/** KL_EINVALID: a value is malformed, or a member is one that the request has anyway. */
+/**
+ * Read the options for conversations of this phase. KL_EINVALID: a value is malformed, or the user
+ * adds a member that every request has.
+ */
 int kl_model_options_read(struct kl_model_options *out, struct kl_repo *repo, const char *phase);
 void kl_model_options_release(struct kl_model_options *options);
 
-/** The options that are set, as canonical JSON, owned by the caller; NULL if none is set. */
+/** Return the options that are set as canonical JSON, owned by the caller; NULL if none is set. */
 char *kl_model_options_text(const struct kl_model_options *options);
 
 #endif

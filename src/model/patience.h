@@ -8,25 +8,25 @@
 /*
  * patience - decides how long a provider that fails is asked again, without waiting itself.
  *
- * The patience of a session (klineage.chat.patience) is the longest time that its provider can go
- * on failing: it begins with the first failure after a reply and ends with the next reply. Within
- * it a request is repeated after a pause (provider/retry.h). Once it has ended, each further turn
- * has a single attempt until a reply comes, so that one outage is waited for only once.
+ * The patience of a session (klineage.chat.patience) is a time limit for an outage of its provider,
+ * which begins with the first failure after a reply and ends with the next reply. Until the limit a
+ * failed request is repeated after a pause (provider/retry.h). After the limit each turn has a
+ * single attempt until a reply comes, so that one outage is waited for only once.
  */
 struct kl_patience {
 	int64_t limit_ms;
 	int64_t since_ns;  /* time of the first failure since the last reply; 0: none */
-	unsigned failures; /* since then */
+	unsigned failures; /* failures since the last reply */
 	struct kl_rng rng;
 };
 
-/** Read the configuration. KL_EINVALID: it is malformed. */
+/** Read the limit from the configuration. KL_EINVALID: the setting is malformed. */
 int kl_patience_read(struct kl_patience *out, struct kl_repo *repo);
 
 /**
  * Record a failure at `now_ns`, after which the server asks for a pause of `wish_ms` (-1: for none).
- * Returns the pause before the next attempt, in milliseconds. -1: there is no next attempt; `*why`
- * is the reason, static.
+ * Returns the pause before the next attempt, in milliseconds; or -1 if there must be no next
+ * attempt, and sets `*why` to the reason, static.
  */
 int64_t kl_patience_failed(struct kl_patience *patience, const char **why, int64_t wish_ms,
 			   int64_t now_ns);

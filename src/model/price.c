@@ -42,7 +42,7 @@ int64_t *kl_rate_at(struct kl_rates *rates, size_t i)
 	return at[i];
 }
 
-/* Index of a rate, or KL_RATES if the name is unknown. */
+/* Return the index of the rate `name`, or KL_RATES if the name is unknown. */
 static size_t rate_of(const char *name)
 {
 	size_t i = 0;
@@ -186,7 +186,10 @@ static int read_model(struct kl_price **out, const struct file *file, size_t at)
 	return 0;
 }
 
-/* The file must state its unit: a price per thousand tokens looks like one per million. */
+/*
+ * Parse a price file. It must state its unit, since a price per thousand tokens cannot be told from
+ * one per million.
+ */
 static int parse_file(struct file *file, const char *name, const char *text, size_t len)
 {
 	const struct kl_yaml *unit;
@@ -242,7 +245,7 @@ bool kl_price_is_snapshot(const char *text)
 	return false;
 }
 
-/* Find the entry of that name, otherwise the entry of which it is a snapshot. */
+/* Find the entry with the name `model`, otherwise an entry of which `model` is a snapshot. */
 static int find_in(struct kl_price **out, const struct file *file, const char *model)
 {
 	size_t best = file->models->n;
@@ -304,7 +307,7 @@ int kl_price_parse(struct kl_price **out, const char *name, const char *text, si
 
 /* --- the configuration -------------------------------------------------------- */
 
-/* Read a rate like "input=3" into the price, and set the bit of the rate in `*seen`. */
+/* Read a word of a configured price, such as "input=3", and set the bit of its rate in `*seen`. */
 static int config_word(struct kl_price *price, unsigned *seen, const char *key, char *word)
 {
 	char *eq = strchr(word, '=');
@@ -332,7 +335,7 @@ static int config_word(struct kl_price *price, unsigned *seen, const char *key, 
 	return 0;
 }
 
-/* Set missing cache rates to the highest that any provider charges. */
+/* Set each missing cache rate to the highest that any known provider charges. */
 static void fill_caches(struct kl_rates *rates, unsigned seen)
 {
 	if (!(seen & 1u << 2))
@@ -374,7 +377,7 @@ static int from_config(struct kl_price **out, struct kl_repo *repo, const char *
 	return 0;
 }
 
-/* The configured price file: an absolute path, or one that starts with ~/. */
+/* Get the path of the configured price file, which is absolute or starts with ~/. */
 static int user_file(char **out, struct kl_repo *repo)
 {
 	const char *value = kl_repo_config(repo, "klineage.chat.prices"), *home = getenv("HOME");
@@ -458,7 +461,10 @@ static int64_t larger_of(int64_t left, int64_t right)
 	return left > right ? left : right;
 }
 
-/* Some providers write to a 5-minute cache unasked, but none to a 1-hour cache. */
+/*
+ * Return the highest price of an input token. Some providers write to a 5-minute cache unasked, but
+ * no provider to a 1-hour cache.
+ */
 static int64_t dearest_input(const struct kl_rates *rates, enum kl_cache_ttl cache)
 {
 	int64_t n = larger_of(larger_of(rates->input, rates->cache_read), rates->cache_write_5m);

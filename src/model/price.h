@@ -9,11 +9,11 @@
 /*
  * price - finds the price of a model's tokens and computes costs, in nano-dollars per token.
  *
- * Sources, the first match wins: klineage.<model>.price of the configuration; the file named by
- * klineage.chat.prices; templates/prices.yaml; klineage.chat.price, the price of any other model.
- * An entry of a file matches its own name and that name with a snapshot suffix ("-20251101",
- * "-2026-09-29", "-latest"). No other suffix matches, since another model of a family can have
- * another price. docs/formats.md, "Ledger and prices".
+ * The first of these sources that has a price wins: klineage.<model>.price in the configuration;
+ * the file that klineage.chat.prices names; templates/prices.yaml; klineage.chat.price, the price
+ * of any other model. An entry of a price file is for the model of its name, also with a snapshot
+ * suffix ("-20251101", "-2026-09-29", "-latest"). A name with any other suffix can be a model with
+ * another price, so it does not match. docs/formats.md, "Ledger and prices".
  */
 struct kl_rates { /* nano-dollars per token: $1 per million tokens is 1000 */
 	int64_t input, output, cache_read, cache_write_5m, cache_write_1h;
@@ -23,7 +23,8 @@ struct kl_price {
 	char *model; /* name in the file or the configuration */
 	char *from;  /* source, "templates/prices.yaml:12, 2026-10-24" */
 	struct kl_rates rates;
-	int64_t long_tokens; /* if the prompt has more tokens, `long_rates` apply to all; 0: none */
+	/* `long_rates` apply to all tokens if the prompt has more than this; 0: no such rates */
+	int64_t long_tokens;
 	struct kl_rates long_rates;
 };
 
@@ -33,12 +34,15 @@ extern const char *const kl_rate_name[KL_RATES];
 int64_t *kl_rate_at(struct kl_rates *rates, size_t i);
 
 /**
- * KL_EINVALID: the price table is malformed (message gives the line) or has no entry (hint says how
- * to add one).
+ * Find the price of a model. KL_EINVALID: a price file is malformed (the message gives the line),
+ * or no source has a price (the hint says how to add one).
  */
 int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model);
 void kl_price_free(struct kl_price *price);
-/** Is it the snapshot suffix of a model's name: "-20251101", "-2026-09-29", "-latest"? */
+/**
+ * Check whether `text` is the snapshot suffix of a model's name: "-20251101", "-2026-09-29",
+ * "-latest".
+ */
 bool kl_price_is_snapshot(const char *text);
 KL_DEFINE_CLEANUP(struct kl_price *, kl_price_free)
 
@@ -48,18 +52,21 @@ int kl_price_check_file(const char *path);
 int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len,
 		   const char *model);
 
-/** The rates that apply to these tokens: those of long prompts or the normal ones; borrowed. */
+/** Return the rates that apply to these tokens, `long_rates` or `rates` of the price; borrowed. */
 const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct kl_usage *usage);
-/** Cost at these rates, nano-dollars; the counts must have been checked. */
+/**
+ * Return the cost at these rates in nano-dollars. The counts must have been checked: from 0 to
+ * KL_USAGE_MAX.
+ */
 int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage);
 
-/** Cost of the tokens used. KL_EINVALID: impossible counts (negative or above 10^9). */
+/** Compute the cost of the tokens used. KL_EINVALID: impossible counts (negative or above 10^9). */
 int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_usage *usage);
 
 /**
- * Worst-case cost of a request. `*fixed`: one token per byte of the request plus KL_PRICE_ALLOWANCE
- * tokens that a provider can add, all at the highest price of an input token with this cache.
- * `*per_token`: price of each token of the reply.
+ * Compute the worst-case cost of a request, in nano-dollars. `*fixed` is for the prompt: one token
+ * per byte of the request plus KL_PRICE_ALLOWANCE tokens that a provider can add, all at the
+ * highest price of an input token with this cache. `*per_token` is for each token of the reply.
  */
 #define KL_PRICE_ALLOWANCE 1024
 void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *price,

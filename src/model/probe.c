@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "model/sending.h"
 
-#define LINES 80 /* of some 17 tokens each */
+#define LINES 80 /* lines of the prompt, some 17 tokens each */
 #define LOCK_MS 1000
 
 void kl_probe_release(struct kl_probe *probe)
@@ -59,7 +59,10 @@ static int send_probe(struct kl_probe *out, struct kl_session *session,
 	return 0;
 }
 
-/* Hold the lock of a conversation, so that `chat settle` does not settle the reservation. */
+/*
+ * Send the probe. Holds the lock of a conversation meanwhile, so that `chat settle` does not settle
+ * the reservation.
+ */
 static int probe_session(struct kl_probe *out, struct kl_session *session)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };

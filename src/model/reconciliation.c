@@ -47,7 +47,7 @@ bool kl_reconciliation_is_equal(const struct kl_reconciliation *reconciliation)
 
 /* --- requests of a ledger --------------------------------------------------------------- */
 
-/* A request as its latest entry has it. */
+/* A request as the latest entry of the ledger has it. */
 struct charge {
 	char day[KL_BILL_DAY];
 	char *model;
@@ -70,7 +70,7 @@ static void charges_release(struct charges *charges)
 	kl_map_release(&charges->at);
 }
 
-/* Add the charge of a request of which there was no entry yet. */
+/* Add the charge of a request, at its first entry. */
 static int add_request(struct charges *charges, const struct kl_ledger_entry *entry)
 {
 	struct charge *charge;
@@ -148,7 +148,10 @@ static void add_part(struct kl_reconciled_part *part, size_t n, int64_t nano)
 	part->nano += nano;
 }
 
-/* Sum tokens that are known for each request so far; once some are unknown, the sum is. */
+/*
+ * Add tokens to a sum, which becomes unknown, and stays so, if the tokens of one request are
+ * unknown.
+ */
 static void add_tokens(struct kl_usage *sum, const struct kl_usage *usage)
 {
 	if (!usage->known)
@@ -186,7 +189,7 @@ static void add_charge(struct comparison *comparison, const struct charge *charg
 		add_part(&line->uncounted, 1, charge->nano);
 }
 
-/* Bound the sum of all ledgers, each of which is bounded by kl_ledger_load(). */
+/* Add the charges of a ledger to `*sum`, and refuse a sum that could overflow. */
 static int check_sum(int64_t *sum, const struct charges *charges)
 {
 	for (size_t i = 0; i < charges->n; i++)

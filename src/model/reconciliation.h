@@ -9,7 +9,8 @@
  * reconciliation - compares the ledgers with a provider's bill, per day and model.
  *
  * A request counts on the day of its reservation, whenever it was settled or corrected. Only the
- * days that the bill covers are compared. If the bill names no models, whole days are.
+ * days that the bill covers are compared. If the bill names no models, the sums of whole days are
+ * compared.
  *
  *	struct kl_reconciliation_opts opts = { .workload = "c-topk" };
  *	err = kl_reconciliation_make(&out, repo, &bill, &opts);
@@ -29,41 +30,48 @@ struct kl_reconciled {
 	char day[KL_BILL_DAY]; /* "": the total */
 	char *model;           /* as kl_bill_model() writes it; "": none, or the total */
 	size_t requests;
-	int64_t settled; /* of the ledger, nano-dollars */
+	int64_t settled; /* sum of the ledger, nano-dollars */
 	int64_t billed;  /* nano-dollars */
-	/* what the ledger knows only roughly; the last three are parts of `settled` */
-	struct kl_reconciled_part open;        /* reserved, not settled: can have been charged */
-	struct kl_reconciled_part estimated;   /* settled at an upper bound */
-	struct kl_reconciled_part implausible; /* settled as reserved: the counts were wrong */
-	struct kl_reconciled_part uncounted;   /* settled as reserved: there were no counts */
-	/* tokens of the ledger and of the bill; each known if all its requests have them */
+	/* amounts that the ledger knows only roughly; the last three are parts of `settled` */
+	struct kl_reconciled_part open;      /* still reserved: can have been charged */
+	struct kl_reconciled_part estimated; /* settled at an upper bound */
+	/* settled as reserved: the token counts could not be right */
+	struct kl_reconciled_part implausible;
+	struct kl_reconciled_part uncounted; /* settled as reserved: there were no token counts */
+	/*
+	 * tokens of the ledger and of the bill; each known if all of its requests or rows have
+	 * counts
+	 */
 	struct kl_usage counted, charged;
-	int64_t tolerance; /* the sums are equal if they differ by less, nano-dollars */
+	int64_t tolerance; /* nano-dollars; sums that differ by less count as equal */
 };
 
 struct kl_reconciliation {
 	struct kl_reconciled *line; /* by day and model */
 	size_t n, alloc;
 	struct kl_reconciled total;
-	size_t unequal;                    /* number of lines that are not equal */
+	size_t unequal;                    /* number of lines whose sums are not equal */
 	size_t workloads;                  /* number of ledgers read */
 	struct kl_reconciled_part outside; /* requests on days that the bill does not cover */
 	struct kl_map at;                  /* "<day> <model>" -> the number of its line, from 1 */
 };
 
 /**
- * KL_EINVALID: a ledger is malformed, or `opts->model` is given for a bill without models.
- * KL_ENOTFOUND: the workload has no ledger.
+ * Compare the ledgers with a bill. KL_EINVALID: a ledger is malformed, or `opts->model` is given
+ * for a bill without models. KL_ENOTFOUND: the workload has no ledger.
  */
 int kl_reconciliation_make(struct kl_reconciliation *out, struct kl_repo *repo,
 			   const struct kl_bill *bill, const struct kl_reconciliation_opts *opts);
 void kl_reconciliation_release(struct kl_reconciliation *reconciliation);
 
-/** Are the two sums equal to the cent? */
+/** Check whether the sums of the ledger and of the bill differ by less than `tolerance`. */
 bool kl_reconciled_is_equal(const struct kl_reconciled *line);
-/** Are they equal, or can what the ledger knows only roughly explain the whole difference? */
+/**
+ * Check whether the sums are equal, or differ by no more than the amounts that the ledger knows
+ * only roughly can explain.
+ */
 bool kl_reconciled_is_explained(const struct kl_reconciled *line);
-/** Are all lines and the total equal? */
+/** Check that the sums of every line and of the total are equal. */
 bool kl_reconciliation_is_equal(const struct kl_reconciliation *reconciliation);
 
 #endif

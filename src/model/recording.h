@@ -10,7 +10,10 @@
  * (docs/formats.md, "Recordings").
  */
 
-/** KL_ENOTFOUND: no conversations; KL_EINVALID: a reply is not UTF-8, so JSON cannot hold it. */
+/**
+ * Append the recording of the conversations of the walk `name`. KL_ENOTFOUND: there are none;
+ * KL_EINVALID: a reply is not UTF-8, so JSON cannot hold it.
+ */
 int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *workload,
 			const char *name);
 

@@ -18,7 +18,10 @@
 
 /* --- storing ------------------------------------------------------------------------- */
 
-/* Sanitize a text of the server for storage and display; the caller frees. NULL gives NULL. */
+/*
+ * Return a text of the server without control characters, for storage and display; the caller
+ * frees. NULL gives NULL.
+ */
 static char *quote_plain(const char *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -61,7 +64,10 @@ static void fill_turn(struct kl_turn *turn, const struct kl_sending *sending)
 				sending->conversation->n, turn);
 }
 
-/* Move only the ref of the conversation: it is unmetered, or the ledger cannot be written. */
+/*
+ * Move only the ref of the conversation: the session is not metered, or the ledger cannot be
+ * written.
+ */
 static int move_alone(struct kl_session *session, const struct kl_ledger_also *also)
 {
 	int64_t start = kl_clock_ns();
@@ -83,7 +89,10 @@ static int move_alone(struct kl_session *session, const struct kl_ledger_also *a
 	}
 }
 
-/* Store reply and settlement, or only the reply, which is paid for, if the ledger is stuck. */
+/*
+ * Store reply and settlement. If the ledger cannot be written, store at least the reply, which is
+ * paid for.
+ */
 static int store_reply(struct kl_sending *sending)
 {
 	struct kl_conversation *conversation = sending->conversation;
@@ -152,9 +161,9 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
 }
 
 /*
- * Settle the reservations of replies that were stored without the ledger. We hold the lock of the
- * conversation, so its other open reservations belong to interrupted requests. Their cost is
- * unknown, so they stay open.
+ * Settle the reservations of replies that were stored without the ledger. The other open
+ * reservations of the conversation, whose lock we hold, belong to interrupted requests. Their cost
+ * is unknown, so they stay open.
  */
 static int settle_stored(struct kl_conversation *conversation)
 {
@@ -180,7 +189,7 @@ static int settle_stored(struct kl_conversation *conversation)
 	return reserved ? kl_open_reservations_settle(&reservations) : 0;
 }
 
-/* Append the turns that other processes stored after we loaded; loaded ones are not moved. */
+/* Append the turns that other processes have stored since we loaded the conversation. */
 static int load_others(struct kl_conversation *conversation)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation now = { 0 };

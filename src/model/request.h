@@ -5,16 +5,17 @@
 #include "model/conversation.h"
 
 /*
- * request - sends a turn of a conversation, or returns its stored reply. A stored turn keeps its
- * own text, whatever the request says, so that its request can be rebuilt byte for byte. For a new
- * turn the worst-case cost is reserved in the ledger, the request is sent, and reply and settlement
- * are stored in one transaction of both refs. If the ledger cannot be written, the reply is stored
- * alone and its reservation is settled later. An unmetered request is not in the ledger.
+ * request - sends a turn of a conversation, or returns its stored reply. A stored turn keeps the
+ * user text that it was sent with, whatever the request says now, so that what was sent can be
+ * rebuilt byte for byte. For a new turn the worst-case cost is reserved in the ledger, the request
+ * is sent, and reply and settlement are stored in one transaction of both refs. If the ledger
+ * cannot be written, only the reply is stored, and its reservation is settled later. An unmetered
+ * request is not in the ledger.
  */
 struct kl_request {
 	const char *user; /* the user's text */
 	const char *key;  /* provider.h, struct kl_request_context; NULL: `user` */
-	/* of the reply; 0: klineage.chat.maxTokens. Reduced if the budget is nearly spent */
+	/* limit of the reply; 0: klineage.chat.maxTokens. Reduced if the budget is nearly spent */
 	int64_t max_tokens;
 	const char *dir; /* exec: working directory */
 	bool alone;      /* exec: hide our repository from the command (exec_sandbox.h) */
@@ -28,11 +29,11 @@ struct kl_request {
 };
 
 /**
- * Get the reply to turn `turn`, which must be stored or the next one; borrowed from the
- * conversation. KL_ENO: the budget does not allow it (the message has the amounts); nothing was
- * sent. KL_ECHANGED: another process has rewritten the conversation. Other errors as
- * kl_provider_send(): no turn is stored, and the reservation counts as spent unless the provider
- * reported the cost.
+ * Get the reply of turn `turn`, which must be a stored turn or the next one. The reply is borrowed
+ * from the conversation. KL_ENO: the budget does not allow it (the message has the amounts);
+ * nothing was sent. KL_ECHANGED: another process has rewritten the conversation. Other errors as
+ * kl_provider_send(): no turn is stored, and the reserved amount counts as spent unless the
+ * provider reported the cost.
  */
 int kl_request_send(const char **reply, struct kl_conversation *conversation, size_t turn,
 		    const struct kl_request *request);

@@ -12,10 +12,10 @@
 
 #define LONG_PAUSE_MS (4 * 60 * 1000) /* after a longer pause a 5-minute cache can have expired */
 #define NAP_MS 50
-#define CACHE_KEY 32 /* hex digits; providers take 64 characters or more */
+#define CACHE_KEY 32 /* hex digits of a cache key; every provider allows 64 characters */
 /*
- * attempts of a turn that can have cost money: a request that makes its provider fail each time
- * must not be paid for without end
+ * most attempts of a turn that can have cost money, since a request that makes its provider fail
+ * each time must not be paid for without end
  */
 #define MOST_PAID 8
 
@@ -41,7 +41,10 @@ static enum kl_cache_ttl pick_cache(const struct kl_conversation *conversation)
 	return pause > LONG_PAUSE_MS ? KL_CACHE_1H : KL_CACHE_5M;
 }
 
-/* The key is equal for conversations with the same model and system texts, and hides both. */
+/*
+ * Make the cache key: a digest that is the same for all conversations with this model and these
+ * system texts.
+ */
 static void make_cache_key(struct kl_sending *sending)
 {
 	struct kl_digest *digest = kl_digest_new();
@@ -132,7 +135,7 @@ static void show_progress(struct kl_sending *sending, int64_t bytes, const struc
 {
 	const struct kl_price *price = sending->session->price;
 	char money[KL_MONEY_TEXT] = "unmetered";
-	/* some providers report input tokens at the start; this count need not be final */
+	/* some providers report input tokens at the start, but this count can still change */
 	struct kl_usage so_far = usage ? *usage : (struct kl_usage){ 0 };
 	int64_t in = kl_usage_prompt(&so_far), out = so_far.output, nano = 0;
 
@@ -189,7 +192,10 @@ static struct kl_cost_of cost_of(const struct kl_sending *sending)
 	};
 }
 
-/* The cost is unknown and counts as the worst case. Tell the user how to settle it. */
+/*
+ * Tell the user that the cost of the attempt is unknown, that the reserved amount counts as spent,
+ * and how to settle it.
+ */
 static int explain_open(const struct kl_sending *sending, int err)
 {
 	char money[KL_MONEY_TEXT];
@@ -203,8 +209,8 @@ static int explain_open(const struct kl_sending *sending, int err)
 }
 
 /*
- * The attempt failed. Settle what is known of its cost; if nothing is, its reservation stays. Returns
- * `err`, with its message.
+ * Settle the reservation of a failed attempt at what is known of its cost; if nothing is known, the
+ * reservation stays open. Returns `err`, with its message.
  */
 static int settle_failed(struct kl_sending *sending, int err)
 {
@@ -233,7 +239,10 @@ static int settle_failed(struct kl_sending *sending, int err)
 
 /* --- one attempt ------------------------------------------------------------------------- */
 
-/* Files that the command edited count as its reply even if it printed no text. */
+/*
+ * Append the files that the command edited to its reply. They make a reply even if it printed no
+ * text.
+ */
 static int collect_files(struct kl_sending *sending)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -310,7 +319,10 @@ static int wait_ms(const struct kl_sending *sending, int64_t ms)
 	return 0;
 }
 
-/* Called after the pause, so that an interrupt during the pause leaves no reservation. */
+/*
+ * Reserve for another attempt. Called after the pause, so that an interrupt during the pause leaves
+ * no reservation.
+ */
 static int reserve_again(struct kl_sending *sending)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
@@ -321,7 +333,9 @@ static int reserve_again(struct kl_sending *sending)
 	return kl_error_reword(err, "%s (no further attempt after: %s)", kl_error_last(), message);
 }
 
-/* Wait and reserve for another attempt if the failure can pass; else return the final error. */
+/*
+ * If the failure can pass, wait and reserve for another attempt; otherwise return the final error.
+ */
 static int after_failure(struct kl_sending *sending, int err)
 {
 	const struct kl_send_failure *failure = &sending->reply.failure;

@@ -9,10 +9,10 @@
 #include "text/digest.h"
 
 /*
- * sending - a turn on its way to the provider: its request is built, its cost reserved, and it is
- * sent until there is a reply. An attempt that fails for a reason that can pass is repeated with
- * patience (patience.h). Each attempt has a reservation of its own; a failed one is settled at what
- * is known of its cost before the pause, or stays open if nothing is known.
+ * sending - sends a turn to the provider: builds the request, reserves its cost, and sends it until
+ * there is a reply. An attempt that fails for a reason that can pass is repeated with patience
+ * (patience.h). Each attempt has a reservation of its own; the reservation of a failed attempt is
+ * settled before the pause, or stays open if nothing is known of its cost.
  *
  *	KL_AUTO(kl_sending_release) struct kl_sending sending = { 0 };
  *
@@ -30,25 +30,27 @@ struct kl_sending {
 	struct kl_message *message;
 	const char **keys;
 	int64_t request_bytes;
-	int64_t wanted;                 /* tokens of the reply, if the budget allows them */
+	int64_t wanted;                 /* tokens of the reply to ask for, if the budget allows */
 	struct kl_reservation reserved; /* of the current attempt; none without a price */
-	unsigned attempts, paid;        /* so far; those that can have cost money */
+	/* attempts so far; those of them that can have cost money */
+	unsigned attempts, paid;
 	struct kl_reply reply;
 	int64_t nano;       /* cost of the attempt, nano-dollars */
-	enum kl_cost_by by; /* where that comes from */
+	enum kl_cost_by by; /* where `nano` comes from */
 	bool heard;         /* part of the reply has arrived */
 };
 
 /**
  * Send the next turn of the conversation. On success the reply is complete, although its text can
- * have a flaw, and its reservation is open. KL_ETIMEOUT: no reply within the session's patience.
- * KL_ENO: the budget does not allow a further attempt. Other errors: no attempt would succeed.
+ * have a flaw, and its reservation is still open. KL_ETIMEOUT: no reply within the session's
+ * patience. KL_ENO: the budget does not allow a further attempt. Other errors: another attempt
+ * would fail, too.
  */
 int kl_sending_run(struct kl_sending *out, struct kl_conversation *conversation,
 		   const struct kl_request *spec);
 void kl_sending_release(struct kl_sending *sending);
 
-/** The settlement of the current attempt. */
+/** Return the settlement of the current attempt; it borrows from `sending`. */
 struct kl_ledger_bill kl_sending_bill(const struct kl_sending *sending);
 
 #endif

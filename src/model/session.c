@@ -88,8 +88,8 @@ static int open_provider(struct kl_session *session, const struct kl_session_opt
 }
 
 /*
- * Find the model and its price. A command is metered only if the user asks for it; a session
- * that is not metered needs no model.
+ * Find the model and its price. Provider `exec` is metered only if the user sets
+ * klineage.chat.metered. A session that is not metered needs no model.
  */
 static int find_price(struct kl_session *session, const struct kl_session_opts *opts)
 {
@@ -165,8 +165,8 @@ int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session)
 }
 
 /*
- * The least cost assumes 5 bytes per token and all but the last tenth read from a cache. That is
- * low but possible: the text of kernels has 3 to 4 bytes per token.
+ * The least cost assumes that the prompt has one token per 5 bytes, and that all but its last tenth
+ * is read from a cache. This is low but possible: the text of kernels has 3 to 4 bytes per token.
  */
 void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *session,
 		     int64_t request_bytes, int64_t reply_tokens)

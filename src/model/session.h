@@ -21,7 +21,7 @@
  *	session		as above
  *	conversation	stored system texts and turns. It can be continued after a crash:
  *			conversation.h
- *	turn		a user text and the reply to it: one commit
+ *	turn		a user text and the reply to it, stored as one commit
  *	request		a turn in progress: its worst-case cost is reserved, it is sent, and reply
  *			and settlement are stored in one transaction: request.h
  *	dialogue	the rule for which turn follows which: rewrite/dialogue.h
@@ -41,14 +41,16 @@ struct kl_session_opts {
 	const char *model;    /* NULL: klineage.chat.model */
 	const char *workload; /* the workload whose ledger is used */
 	enum kl_budget budget;
-	const int64_t *cap; /* of the budget, nano-dollars; NULL: as configured */
-	int64_t pause_ms;   /* expected pause between two turns (gating), ms; 0: unknown */
+	const int64_t *cap; /* cap of `budget`, nano-dollars; NULL: as configured */
+	/* expected pause between two turns (while a candidate is gated); 0: unknown */
+	int64_t pause_ms;
 	struct kl_progress *progress; /* shows tokens and cost while a reply arrives; or NULL */
 };
 
 /**
- * KL_EINVALID, KL_EUSAGE: the provider or one of its options is missing or invalid, or a metered
- * session has no model or no price for it; message or hint says what to configure.
+ * Open a session. KL_EINVALID, KL_EUSAGE: the provider or one of its options is missing or invalid,
+ * or the session is metered and has no model, or its model has no price; the message or the hint
+ * says what to configure.
  */
 int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 		    const struct kl_session_opts *opts);
@@ -62,8 +64,9 @@ void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *ses
 		     int64_t request_bytes, int64_t reply_tokens);
 
 /**
- * Load a conversation of the session's workload. If nothing is stored yet, `text` is copied as its
- * system texts; stored ones are kept. The caller releases it. Errors as kl_conversation_load().
+ * Load a conversation of the session's workload. If nothing is stored yet, the texts in `text` are
+ * copied as its system texts; otherwise its stored system texts are kept. The caller releases it.
+ * Errors as kl_conversation_load().
  */
 int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
 			    const char *name, const char *phase, const char *const *text,

@@ -8,7 +8,7 @@
 #include "model/provider/usage.h"
 
 #define SCHEMA "klineage.turn/1"
-#define MAX_NANO (INT64_MAX / 1024) /* the sum over a conversation does not overflow */
+#define MAX_NANO (INT64_MAX / 1024) /* so that the sum over a conversation cannot overflow */
 #define MAX_RATE 10000000           /* $10000 per million tokens */
 
 static const char *const stops[] = { "end", "length", "refusal", "other" };
@@ -24,7 +24,10 @@ const char *kl_cache_name(enum kl_cache_ttl ttl)
 	return caches[ttl];
 }
 
-/* Write the rates, in nano-dollars per token, and the source of the price; null: unmetered. */
+/*
+ * Return the rates, in nano-dollars per token, and the source of the price; JSON null if the turn
+ * is not metered.
+ */
 static json_t *price_json(const struct kl_turn *turn)
 {
 	struct kl_rates rates = turn->rates;
@@ -72,7 +75,7 @@ void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t numbe
 	kl_buf_addch(out, '\n');
 }
 
-/* Read a member that must be one of the `n` words, and set *out to the index of its word. */
+/* Read a member that must be one of `n` words, and set *out to the index of the word. */
 static int read_word(int *out, const json_t *obj, const char *key, const char *const *words,
 		     size_t n)
 {

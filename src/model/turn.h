@@ -8,12 +8,15 @@
 /* turn - the metadata of a turn as JSON: `meta.json` of its commit. */
 void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t number);
 
-/** Fill everything but the user text, reply and key. KL_EINVALID: malformed, or of another turn. */
+/**
+ * Read all members of a turn but the user text, reply and key. KL_EINVALID: the JSON is malformed,
+ * or of another turn than `number`.
+ */
 int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number);
 
 /**
- * Maximum bytes of any other text of a turn (model, request id ...), which must have no control
- * characters.
+ * Maximum bytes of each text in the metadata of a turn (model, request id ...). Such a text must
+ * have no control characters.
  */
 #define KL_TURN_TEXT 512
 
