@@ -71,7 +71,8 @@ static int can_try(const struct kl_admit *work)
 }
 
 /*
- * For an enabler, find the first enabled card that is in the library and can be tried like `old`.
+ * If `old` enables other cards, find the first of them that is in the library, is not retracted and
+ * can be tried with the same tools. KL_ECANNOT: none of them can.
  */
 static int find_partner(struct kl_admit *work)
 {

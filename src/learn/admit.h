@@ -15,16 +15,18 @@
  * neither from its commit nor from the same files in another commit. A held-out state is eligible
  * if it can be judged here, its facts allow the card and, without a model, the card's mechanical
  * carrier can edit it. The trial uses the first eligible state in this order: states on which a
- * pass would admit the card; then those that have more of the anchor; then those farther from the
- * evidence; then those whose own next step has the card's mechanism; then by lineage and step.
+ * pass would admit the card; then states that have more of the facts of the card's anchor; then
+ * states farther from the evidence; then states whose own next step has the card's mechanism; then
+ * by lineage and step.
  *
- * The card is reproduced if the gate finds the edit correct, the edit adds what the card provides,
- * and the edited state is fast compared with S. If S's own next step had the card's mechanism and
- * was faster, the edit must also reach at least half of that gain's logarithm. An enabler is
- * reproduced if one of the cards that it enables is reproduced on top of it, but fails on S alone.
- * A model gets only the card, the contract and S, and may repair its edit three times; then, as a
- * control, it gets the intent without the card. The trial is added to `ver` with its event, passed
- * or not. Commits, notes and library are updated in one transaction, so that a killed trial leaves
+ * The card is reproduced if the gate finds the edit correct, the edit adds the facts that the card
+ * provides, and the edited state is fast compared with S. If S's own next step has the card's
+ * mechanism and was faster, the logarithm of the edit's gain must also be at least half of the
+ * logarithm of that step's gain. An enabler (a card with `enables`) is reproduced if one of the
+ * cards that it enables is reproduced on top of it, but not on S alone. A model gets only the card,
+ * the contract and S, and may repair its edit three times; then, as a control, a model gets the
+ * card's intent without the card. The trial, whether it passed or not, is added to `ver` with its
+ * event. Commits, notes and library are updated in one transaction, so that a killed trial leaves
  * nothing but the model's replies, which are stored and not paid for again.
  */
 struct kl_admit_state {
@@ -32,8 +34,9 @@ struct kl_admit_state {
 	int step;            /* the state is K_step of the lineage */
 	git_oid commit;
 	const struct kl_surface *state; /* borrowed */
-	struct kl_surface *own;         /* owned; set if `state` points to it, else NULL */
-	/* the step that follows the state in its lineage, or NULL */
+	/* owned surface of the state, if `state` points to it; otherwise NULL */
+	struct kl_surface *own;
+	/* the step that follows the state in its lineage; NULL: the state is K* */
 	const struct kl_transition *next;
 	enum kl_level level;
 	bool like; /* `next` has the card's mechanism */
@@ -43,15 +46,15 @@ struct kl_admit_state {
 	 */
 	int64_t found;
 	int64_t trials; /* number of earlier trials of this card on this state */
-	char *why;      /* why the card cannot be tried on this state, or NULL */
+	char *why;      /* why the card cannot be tried on this state; NULL: it can be tried */
 };
 
 struct kl_admission {
-	struct kl_card *card; /* the new version, with the trial added */
+	struct kl_card *card; /* the new version of the card, with the trial added */
 	enum kl_card_status before;
 	struct kl_admit_state *v; /* states in the order in which they are tried */
 	size_t n, alloc;
-	/* index of the chosen state; n if the card cannot be tried on any */
+	/* index of the chosen state in `v`; `n`: the card cannot be tried on any */
 	size_t chosen;
 	const struct kl_card_trial *trial; /* row in the card's `ver`; NULL if no trial was run */
 	/* id of the enabled card that is tried with this card, or NULL */
@@ -65,12 +68,10 @@ struct kl_admit_opts {
 	const struct kl_taxonomy *tax;
 	struct kl_gate *gate;
 	const char *card; /* id, or a unique prefix */
-	/*
-	 * name of a lineage, a workload or a commit whose states are considered; NULL: all states
-	 */
+	/* restricts the states: name of a lineage or workload, or a commit; NULL: all states */
 	const char *on;
 	bool dry;             /* choose a state, but run no trial */
-	const char *rewriter; /* "chat", "exec"; NULL: mechanical carriers only */
+	const char *rewriter; /* "chat" or "exec"; NULL: use mechanical carriers only */
 	/** Open a session that charges the workload's ledger; borrowed. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
@@ -79,11 +80,12 @@ struct kl_admit_opts {
 };
 
 /**
- * Run a trial. Returns 0 if the trial passed, failed, or if the card cannot be tried on any state.
- * KL_ECANNOT: the card cannot be tried without a model (it has no mechanical carrier, or it
- * provides a trait, which only a model can confirm); it provides no facts; it is an enabler and
- * none of the cards it enables can be tried; the gate cannot judge here; the result is too noisy;
- * or the budget is spent. KL_EINVALID: the card is retracted. KL_ENOTFOUND: no state matches `on`.
+ * Run a trial. Return 0 if the trial passed, if it failed, or if the card cannot be tried on any
+ * state. KL_ECANNOT: the card cannot be tried without a model (it has no mechanical carrier, or it
+ * provides a trait, which only a model can confirm); the card provides no facts; the card is an
+ * enabler and none of the cards it enables can be tried; the gate cannot judge here; the result is
+ * too noisy; or the budget is spent. KL_EINVALID: the card is retracted. KL_ENOTFOUND: no state
+ * matches `on`.
  */
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts);
 void kl_admission_release(struct kl_admission *admission);

@@ -15,7 +15,8 @@
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
 
-#define HALF 500000 /* share of the known gain's logarithm that an edit must reach, in millionths */
+/* least share of the known gain's logarithm that an edit must reach, in millionths */
+#define HALF 500000
 
 void kl_attempt_release(struct kl_attempt *attempt)
 {
@@ -34,8 +35,8 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 /* --- judging an edit -------------------------------------------------------------------------- */
 
 /*
- * Return the share of the gain of the state's next step that `ratio` reaches, as a quotient of
- * logarithms in millionths. -1: that step has another mechanism or platform, or no gain.
+ * Return which part of the gain of the state's own next step `ratio` reaches: the quotient of the
+ * two logarithms, in millionths. -1: the next step has another mechanism or platform, or no gain.
  */
 static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio *ratio,
 		       const char *platform)
@@ -53,8 +54,8 @@ static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio
 }
 
 /*
- * Let a model read, in a separate conversation, whether the source has the traits that the card
- * provides, and add the traits that it does not confirm to `missing`.
+ * Let a model find out, in a separate conversation, which of the traits that the card provides the
+ * source has. Add the traits that the model does not confirm to `missing`.
  */
 static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const struct kl_card *card,
 		       const struct kl_surface *surface)
@@ -79,7 +80,8 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 	if (!json_object_size(claims))
 		return 0;
 	/*
-	 * the number depends on the state only, so that a repeated run finds the same conversation
+	 * the step number depends only on the state, so that a repeated run finds the same
+	 * conversation
 	 */
 	snprintf(prefix, sizeof(prefix), "%.6s", surface->digest);
 	reading.step = (int)strtol(prefix, NULL, 16);
@@ -91,8 +93,8 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 }
 
 /*
- * List the facts that the card provides and the edit lacks. Traits are checked only if no feature
- * is missing, since a model has to read them.
+ * List the facts that the card provides and the edited kernel lacks. Traits are checked only if no
+ * feature is missing, since reading traits takes a model.
  */
 static int find_missing(struct kl_strvec *missing, struct kl_admit *work,
 			const struct kl_card *card, const struct kl_surface *surface,
@@ -114,7 +116,7 @@ static char *join_words(const struct kl_strvec *list)
 	return kl_buf_detach(&buf);
 }
 
-/* Report a result that is too noisy; it is not recorded as a trial. */
+/* Set the error for a result that is too noisy; such a result is not recorded as a trial. */
 static int noisy_result(const struct kl_attempt *attempt)
 {
 	return kl_error_hint(
@@ -143,7 +145,10 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	if (of->against &&
 	    (err = kl_card_commit_same_code(&same, work->o->gate, judgement, of->against)) < 0)
 		return err;
-	/* the compiled code did not change, so a measurement or a model would tell nothing */
+	/*
+	 * the compiled code did not change, so neither a measurement nor a model could find an
+	 * effect
+	 */
 	if (same) {
 		set_class(attempt, "no-change");
 		return 0;
@@ -175,7 +180,7 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	/* measure again if the state was tried before */
+	/* if the state was tried before, measure again instead of using a cached verdict */
 	bool anew = work->a->v[work->a->chosen].trials > 0;
 	int err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
 				       of->against ? of->against : of->on, anew);
@@ -263,7 +268,10 @@ static int open_conversation(struct kl_driver *driver, const struct kl_attempt_o
 	return err;
 }
 
-/* Turn a missing answer into KL_ECANNOT. The next `admit` continues from the stored replies. */
+/*
+ * If the model gave no answer, return KL_ECANNOT; other errors stay. The next `admit` continues
+ * from the stored replies.
+ */
 static int no_answer(int err)
 {
 	return err == KL_ENO || err == KL_ETIMEOUT ?
@@ -277,7 +285,7 @@ static bool may_repair(const struct kl_attempt *attempt)
 	       kl_feedback_repairs(attempt->class_);
 }
 
-/* Judge an edit and keep it as a commit. It replaces the previous edit. */
+/* Judge an edit and keep it as a commit. The edit replaces the previous one in `attempt`. */
 static int take_edit(struct kl_attempt *attempt, struct kl_admit *work,
 		     const struct kl_attempt_of *of, struct kl_agent_answer *answer)
 {

@@ -11,13 +11,13 @@
 struct kl_admit {
 	const struct kl_admit_opts *o;
 	struct kl_admission *a;
-	struct kl_strvec seen; /* digests of the surfaces that the evidence judged */
+	struct kl_strvec seen; /* digests of the surfaces that the card was learned from */
 	struct kl_card *old;   /* the library's version of the card */
-	git_oid on;            /* the commit named by the option `on` */
+	git_oid on;            /* commit that `o->on` names; unused unless has_on */
 	bool has_on;
 	struct kl_card *partner; /* the enabled card that is tried with `old`, or NULL */
 	struct kl_event *facts;  /* compiled facts of the chosen state */
-	/* the rest belongs to one trial */
+	/* the members below belong to one trial */
 	struct kl_session *session; /* NULL without a model */
 	char *conversation;         /* name shared by the trial's conversations */
 	char *chain;
@@ -25,10 +25,14 @@ struct kl_admit {
 };
 
 /**
- * List the states that match the option `on`, best first. `why` is set if a state cannot be used.
+ * List the states that match the option `on`, best first. For a state that cannot be used, `why`
+ * has the reason.
  */
 int kl_admit_states(struct kl_admit *work);
-/** Get the facts of the compiled state, or *why (owned) if they forbid trying the card on it. */
+/**
+ * Get the facts of the compiled state. If the facts forbid trying the card on the state, set *why
+ * (owned) to the reason.
+ */
 int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
 		   const struct kl_admit_state *state);
 
@@ -40,7 +44,7 @@ struct kl_attempt_of {
 	const git_oid *commit; /* commit of `on` */
 	/* surface that the edit must be faster than; NULL: speed is not required */
 	const struct kl_surface *against;
-	/* state whose next step gives the gain to compare with, or NULL */
+	/* state whose own next step has the gain to compare with; NULL: no such comparison */
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
 	bool control;      /* give the model only the card's intent */
@@ -51,7 +55,8 @@ struct kl_attempt {
 	struct kl_surface *to; /* the edited surface; NULL if no edit was made */
 	git_oid commit;
 	struct kl_event *event; /* NULL if no edit was judged */
-	char class_[24];        /* class of the failure; "" if the card was reproduced */
+	/* class of the failure, such as "wrong-all"; "" if the card was reproduced */
+	char class_[24];
 	/* the facts that the edit lacks, if class_ is "not-there"; otherwise NULL */
 	char *missing;
 	struct kl_ratio ratio;
@@ -64,13 +69,13 @@ struct kl_attempt {
 	char *model; /* NULL if a tool made the edit */
 };
 /**
- * Apply the card by the model or, without a model, by its mechanical carrier. Each judged edit
- * becomes a commit in work->keep. KL_ECANNOT: the result is too noisy, or the budget was spent
- * before the end.
+ * Let the model apply the card or, without a model, use the card's mechanical carrier. Each judged
+ * edit becomes a commit in work->keep. KL_ECANNOT: the result is too noisy, or the budget was spent
+ * before the conversation ended.
  */
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
 void kl_attempt_release(struct kl_attempt *attempt);
-/** Judge attempt->to as `of` asks; sets event, class_, missing, ratio and recovered. */
+/** Judge attempt->to as `of` says; sets event, class_, missing, ratio and recovered. */
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
 

@@ -79,7 +79,7 @@ static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 	return NULL;
 }
 
-/* Return the share of the anchor's facts that `features` satisfy, 0 to KL_ONE. */
+/* Return the share of the anchor's facts that `features` have, 0 to KL_ONE. */
 static int64_t found_in(const struct kl_card *card, const char *language,
 			const struct kl_strvec *features)
 {
@@ -99,7 +99,9 @@ static int64_t found_in(const struct kl_card *card, const char *language,
 	return KL_ONE / 2;
 }
 
-/* List the features of the state before the transition; with `last`, of the state after it (K*). */
+/*
+ * List the features of the state before the transition or, if `last`, of the state after it (K*).
+ */
 static void features_of(struct kl_strvec *out, const struct kl_transition *transition, bool last)
 {
 	for (size_t i = 0; i < transition->had.n; i++)
@@ -141,7 +143,7 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 
 	if (!is_on(work, transition, &state.commit))
 		return 0;
-	/* `to` can be the re-derived step, but the state is the surface in the commit K* */
+	/* `to` can be the re-derived state, but the trial must use the surface in the commit K* */
 	if (last && (err = kl_repo_tree_of(&tree, work->o->repo, &transition->after)) == 0)
 		err = kl_surface_from_tree(&state.own, work->o->repo, &tree, "");
 	if (err)
@@ -170,16 +172,16 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 	return 0;
 }
 
-/* Check whether a pass on the state would admit the card. */
+/* Return true if a trial that passes on the state admits the card. */
 static bool state_admits(const struct kl_admit_state *state)
 {
 	return kl_level_rank(state->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
 }
 
 /*
- * Order states: those on which the card can be tried first, and of these the ones on which a pass
- * admits it. The anchor counts more than the distance, because a state without the code that the
- * card is about tells nothing about the card.
+ * Order states: first those on which the card can be tried, and among these first those on which a
+ * pass admits the card. The share of the anchor counts more than the distance from the evidence,
+ * because a state without the code that the card is about tells nothing about the card.
  */
 static int by_order(const void *a, const void *b)
 {
@@ -240,7 +242,7 @@ static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 	return NULL;
 }
 
-/* Check whether the error concerns one state only, so that another state can be tried. */
+/* Return true if the error concerns only this state, so that another state can be tried. */
 static bool is_answer(int err)
 {
 	return err == KL_ENO || err == KL_ECANNOT;

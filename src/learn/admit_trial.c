@@ -10,16 +10,16 @@
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
 
-/* The attempts of one trial; S is the chosen state. */
+/* The attempts of one trial. S is the chosen state. */
 struct trial {
 	struct kl_attempt first;   /* the card applied to S */
 	struct kl_attempt pair;    /* the enabled card applied to the result of `first` */
 	struct kl_attempt alone;   /* the enabled card applied to S */
 	struct kl_attempt control; /* the intent without the card, applied to S */
-	/* the result of `pair` compared with that of `first`: a trial of the enabled card */
+	/* `pair` judged against the result of `first`; it is also a trial of the enabled card */
 	struct kl_attempt step;
 	bool paired, controlled, admits_partner;
-	const struct kl_attempt *counts; /* the attempt whose event the row cites */
+	const struct kl_attempt *counts; /* the attempt whose event the trial's row cites */
 	char class_[24];
 };
 
@@ -79,7 +79,7 @@ static int try_pair(struct trial *trial, struct kl_admit *work)
 	return 0;
 }
 
-/* Judge the pair as a trial of the enabled card on the state that the enabler made. */
+/* Judge the result of `pair` against the result of `first`, as a trial of the enabled card. */
 static int judge_step(struct trial *trial, struct kl_admit *work)
 {
 	struct kl_attempt_of of = {
@@ -100,7 +100,8 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 	if ((err = kl_surface_with(&trial->step.to, trial->pair.to, NULL, 0)) < 0)
 		return err;
 	err = kl_admit_judge(&trial->step, work, &of);
-	if (err == KL_ECANNOT) { /* the enabled card can still be admitted by a trial of its own */
+	/* no error: the enabled card can still be admitted by a separate trial */
+	if (err == KL_ECANNOT) {
 		kl_error_clear();
 		return 0;
 	}
@@ -226,7 +227,10 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 		fill_control(&card_trial->control, &trial->control);
 }
 
-/* Fill the row of the enabled card. Its state is the commit that the enabler's edit made. */
+/*
+ * Fill the trial's row for the enabled card. The state in that row is the commit that the enabler's
+ * edit made.
+ */
 static void fill_partner(struct kl_card_trial *card_trial, const struct trial *trial,
 			 const struct kl_admit *work, const char *platform)
 {
@@ -277,7 +281,10 @@ static char *subject_of(const struct kl_card *card, const struct kl_card_trial *
 			   kl_level_name(trial->level));
 }
 
-/* Add the trial and, if it passed, rows of `effect`; takes ownership of the strings of `trial`. */
+/*
+ * Add the trial to the card; if it passed, also add rows of `effect`. Takes ownership of the
+ * strings of `trial`.
+ */
 static void add_trial(struct kl_card *card, struct kl_card_trial *trial,
 		      const struct kl_contract *contract, const struct kl_event *event)
 {
@@ -362,7 +369,9 @@ static int open_session(struct kl_admit *work)
 	return work->o->open(&work->session, state->state->contract->workload, work->o->payload);
 }
 
-/* If the state has a gate event, use it for the prompt: it also has measured times. */
+/*
+ * If the state has a gate event, use that event for the prompt, because it also has measured times.
+ */
 static int find_facts(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);

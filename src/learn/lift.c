@@ -32,7 +32,10 @@ int64_t kl_lift_ratio_of(const struct kl_transition *transition)
 	return before ? before->ratio.ppm : 0;
 }
 
-/* Check whether the step may be a win: it is fast, or ambiguous with a possible gain. */
+/*
+ * Check whether the step may be faster: it is fast, or ambiguous with an upper bound above
+ * KL_LIFT_GAIN.
+ */
 static bool may_be_win(const struct kl_transition *transition)
 {
 	enum kl_speed speed = kl_lift_speed_of(transition);
@@ -101,7 +104,10 @@ static bool is_plan_only(const struct kl_transition *transition)
 	return some;
 }
 
-/* Order verified transitions first, then by gain and name, so that the order is always the same. */
+/*
+ * Order transitions: verified ones first, then greater gains, then by name, so that the order is
+ * the same in every run.
+ */
 static int by_worth(const void *a, const void *b)
 {
 	const struct kl_transition *left = *(const struct kl_transition *const *)a;
@@ -135,7 +141,8 @@ static void leave_out(struct kl_lifter *lifter, const struct kl_transition *tran
 }
 
 /*
- * Replace an unknown action by the mechanism's, so that steps of several lineages can be grouped.
+ * Return the step's action or, if the vocabulary does not have it, the mechanism's action, so that
+ * steps of several lineages can be grouped.
  */
 static const char *action_of(const struct kl_lifter *lifter, const struct kl_transition *transition,
 			     const struct kl_mechanism *mechanism)
@@ -207,7 +214,10 @@ static bool same_text(const char *left, const char *right)
 	return left && right && !strcmp(left, right);
 }
 
-/* Check that mechanism and action agree, and that both or neither concern only the launch plan. */
+/*
+ * Check that the card has the group's mechanism and action, and that both or neither concern only
+ * the launch plan.
+ */
 static bool fits_group(const struct kl_card *card, const struct kl_lift_group *group)
 {
 	return same_text(card->mechanism, group->m->name) &&
@@ -245,8 +255,8 @@ static int read_shelf(struct shelf *out, struct kl_lifter *lifter, struct kl_lib
 }
 
 /*
- * Find the card of a group: one that has some of its evidence, preferably not retracted; otherwise
- * the first unretracted card of the same mechanism and action.
+ * Find the card of a group: a card that has some of the group's evidence, preferably one that is
+ * not retracted; otherwise the first card of the same mechanism and action that is not retracted.
  */
 static struct kl_card *find_card(const struct shelf *shelf, const struct kl_lift_group *group)
 {
@@ -266,7 +276,7 @@ static struct kl_card *find_card(const struct shelf *shelf, const struct kl_lift
 	return has ? has : gone ? gone : like;
 }
 
-/* Return the first transition by lineage name and step number. */
+/* Return the transition that comes first by lineage name and step number. */
 static const struct kl_transition *first_of(const struct kl_lift_group *group)
 {
 	const struct kl_transition *first = group->t[0];
@@ -290,7 +300,10 @@ static void result_release(struct kl_lift_result *result)
 
 /* --- results, one per card -------------------------------------------------------------------- */
 
-/* Check that the card can be read back; if not, leave it out with a note. */
+/*
+ * Check that the written card can be parsed again. If not, return false and add a note that the
+ * card was not lifted.
+ */
 static bool is_sound(struct kl_lifter *lifter, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -311,7 +324,7 @@ static bool is_twin(struct kl_lifter *lifter, const struct kl_card *card,
 	if (card == keep || !fits_group(card, group) || !fits_group(keep, group) ||
 	    !kl_lift_is_lifted(keep) || !kl_lift_is_twin(card, group))
 		return false;
-	if (card->ver.n) /* its trials were made with the card's own wording, so it stays */
+	if (card->ver.n) /* keep it: its trials were made with its own wording */
 		kl_strvec_pushf(lifter->notes,
 				"%s and %s were learned from the same steps; both have trials, so "
 				"both are kept",
@@ -331,7 +344,10 @@ static void unite_twins(struct kl_card **cards, struct kl_lifter *lifter,
 		}
 }
 
-/* Append retractions last: if lift is killed before, the next lift retracts. */
+/*
+ * Append results that retract the cards united with `keep`. They come last, so that if lift is
+ * killed before them, the next lift retracts these cards.
+ */
 static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const struct shelf *shelf,
 			  const struct kl_card *keep)
@@ -339,7 +355,7 @@ static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 	KL_AUTO(kl_strvec_release) struct kl_strvec ignored = KL_STRVEC_INIT;
 	struct kl_strvec *notes = lifter->notes;
 
-	lifter->notes = &ignored; /* unite_twins already added the notes of is_twin */
+	lifter->notes = &ignored; /* unite_twins() already added the notes that is_twin() makes */
 	for (size_t i = 0; keep && i < shelf->n; i++)
 		if (is_twin(lifter, shelf->v[i], keep, group)) {
 			KL_GROW(out->v, out->n + 1, out->alloc);
@@ -362,7 +378,7 @@ static void add_result(struct kl_lift *out, struct kl_lifter *lifter, struct kl_
 		kl_strvec_pushf(lifter->notes, "%s is retracted and is not updated", old->id);
 		return;
 	}
-	/* a card can have evidence of two groups: continue its first result */
+	/* two groups can belong to one card: continue the result of the first group */
 	for (size_t i = 0; old && i < out->n && !result; i++)
 		if (!strcmp(out->v[i].card->id, old->id))
 			result = &out->v[i];
@@ -400,7 +416,7 @@ static const struct kl_lift_result *result_of(const struct kl_lift *out,
 	return NULL;
 }
 
-/* Find the result for the next fast step in the lineage that belongs to another card. */
+/* Find the result of the next fast step in the lineage whose card is another one. */
 static const struct kl_lift_result *next_win(const struct kl_lift *out,
 					     const struct kl_transition *transition)
 {
@@ -419,7 +435,7 @@ static const struct kl_lift_result *next_win(const struct kl_lift *out,
 	return NULL;
 }
 
-/* If no step of the card can be a win, let it enable the cards of the next fast steps. */
+/* If no step of the card can be faster, let the card enable the cards of the next fast steps. */
 static void name_enabled(struct kl_lift *out, struct kl_lift_result *result)
 {
 	for (size_t i = 0; i < result->n; i++)
@@ -455,7 +471,9 @@ static int load_tables(struct kl_lifter *lifter)
 	return err < 0 ? err : kl_taxonomy_load(&lifter->tax);
 }
 
-/* Drop results that leave their card as it is. */
+/*
+ * Drop results that would change nothing: the card is as in the library and is not to be retracted.
+ */
 static void drop_same(struct kl_lift *out)
 {
 	size_t n = 0;

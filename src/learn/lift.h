@@ -9,13 +9,13 @@
  * lift - makes cards from transitions, from measured data only.
  *
  * Clean transitions of one mechanism and action that change the same kind of file (code, or only
- * the launch plan) form a group, across lineages, languages and platforms. If some transitions
- * of a group are faster, the slower ones become risks of the card; if none is faster, the card
- * enables the cards of the next faster steps in the lineages. A group is added to the card that has
- * some of its evidence, otherwise to a card of the same mechanism and action, otherwise to a new
- * card. If several cards have its evidence, because they were lifted in different repositories, one
- * card gets all of the evidence, and the others are retracted unless they have trials. Refused
- * steps of the mechanism become risks and witnessed preconditions.
+ * the launch plan) form a group, across lineages, languages and platforms. If some transitions of a
+ * group are faster, the slower ones become risks of the card. If none is faster, the card enables
+ * the cards of the next faster steps in the lineages. A group is added to the card that has some of
+ * the group's evidence; if there is no such card, to a card of the same mechanism and action;
+ * otherwise a new card is made. If several cards have the group's evidence, because they were
+ * lifted in different repositories, one card gets all of the evidence, and the others are retracted
+ * unless they have trials. Refused steps of the mechanism become risks and witnessed preconditions.
  *
  * The texts of a card state measurements or come from templates/mechanisms.yaml. With a model,
  * wording.h rewords new cards (those without `old`) before they are put into the library.
@@ -27,11 +27,12 @@
  */
 struct kl_lift_result {
 	struct kl_card *card; /* owned; the new version */
-	struct kl_card *old;  /* owned; the version in the library, NULL for a new card */
+	struct kl_card *old;  /* the version in the library; owned; NULL: the card is new */
 	size_t gained;        /* number of new rows of evidence */
-	/* id of the card that replaces this one, if this one is to be retracted; otherwise NULL */
+	/* id of the card that replaces this one; NULL: this card is not to be retracted */
 	char *same_as;
-	const char *worded; /* rewriter that reworded the card, "chat" or "exec"; NULL: none */
+	/* the rewriter that reworded the card, "chat" or "exec"; NULL: the card was not reworded */
+	const char *worded;
 	const struct kl_transition **t; /* transitions of the card's groups; borrowed */
 	size_t n, alloc;
 };
@@ -41,11 +42,12 @@ struct kl_lift {
 	size_t n, alloc;
 	size_t used; /* number of transitions that are in groups */
 	const struct kl_transitions *t;
-	struct kl_strvec notes; /* what was left out, and why */
+	struct kl_strvec notes; /* what was left out of the cards, and why */
 };
 
 /**
- * Make cards from transitions, given the library's cards. Writes nothing. Borrows `transitions`.
+ * Make new versions of cards from transitions and the library's cards. Writes nothing. Borrows
+ * `transitions`.
  */
 int kl_lift_run(struct kl_lift *out, const struct kl_transitions *transitions,
 		struct kl_library *lib);

@@ -8,8 +8,8 @@
 #include "learn/lift_parts.h"
 #include "retrieve/constants.h"
 
-#define MAX_PLACES 4 /* most places named in the construct */
-#define MAX_CALLS 6  /* most entries of loop_has */
+#define MAX_PLACES 4 /* most places that `construct` names */
+#define MAX_CALLS 6  /* most entries of `loop_has` */
 #define MAX_CONSTANTS 6
 
 /* Name the place of a locus: "consume in gemm.cu" for "gemm.cu:consume:12-30 +1". */
@@ -77,8 +77,8 @@ static bool matches_any(const struct kl_strvec *patterns, const char *fact)
 }
 
 /*
- * List facts of K_{i-1} by which the anchor is found: it has the mechanism's fallbacks and lacks
- * the signs of the mechanism.
+ * List the facts of K_{i-1} by which the anchor is found: the fallbacks of the mechanism that
+ * K_{i-1} has, and "!" with each sign of the mechanism, which K_{i-1} lacks.
  */
 static void find_facts(struct kl_strvec *out, const struct kl_transition *transition,
 		       const struct kl_mechanism *mechanism)
@@ -94,7 +94,7 @@ static void find_facts(struct kl_strvec *out, const struct kl_transition *transi
 		kl_strvec_pushf(out, "!%s", signs.v[i]);
 }
 
-/* List the functions that are called in removed lines. */
+/* List the functions that the removed lines call. */
 static void calls_that_go(struct kl_strvec *out, const struct kl_transition *transition,
 			  const struct kl_mechanism *mechanism)
 {
@@ -135,7 +135,7 @@ static bool is_word(char ch)
 	return isalnum((unsigned char)ch) || ch == '_';
 }
 
-/* Check that a removed line contains the name as a word. */
+/* Check that a removed line of the diff contains the name as a whole word. */
 static bool stands_in(const char *diff, const char *name)
 {
 	size_t len = strlen(name);

@@ -65,7 +65,7 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 {
 	if (kl_card_carrier(card, language))
 		return;
-	for (size_t i = 0; i < group->n; i++) { /* transitions are sorted, the best first */
+	for (size_t i = 0; i < group->n; i++) { /* transitions are sorted, best first */
 		const struct kl_transition *transition = group->t[i];
 
 		if (!kl_lift_is_in(transition, language) || !*transition->diff ||
@@ -84,14 +84,17 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-/* Add a precondition; takes ownership of its strings. */
+/* Append a condition to the card's `sound` list; takes ownership of its strings. */
 static void add_sound(struct kl_card *card, struct kl_card_pre pre)
 {
 	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
 	card->sound.v[card->sound.n++] = pre;
 }
 
-/* List the facts common to the group that are capabilities of a platform. */
+/*
+ * List the platform capabilities among the facts that all transitions of the group in `language`
+ * add.
+ */
 static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
 		     const struct kl_lift_group *group, const char *language)
 {
@@ -104,8 +107,8 @@ static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
 }
 
 /*
- * Require the platform's capabilities. The condition names the language, because in another
- * language the card can do without them.
+ * Add a condition that requires the platform's capabilities. The condition applies only to
+ * `language`, because in another language the card may not need these capabilities.
  */
 static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const char *language)
@@ -133,13 +136,19 @@ static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 			});
 }
 
-/* Check for divisibility or equality, which constrain the step; bounds are the kernel's own. */
+/*
+ * Check for a divisibility or an equality. Such a condition limits where the step is valid, but a
+ * bound only limits the sizes of one kernel.
+ */
 static bool is_structural(const char *domain)
 {
 	return strchr(domain, '%') || strstr(domain, "==");
 }
 
-/* List structural conditions that are in the domain of every contract with the operator. */
+/*
+ * List the structural conditions that the contracts of all transitions with the operator `op` have
+ * in common.
+ */
 static void domain_of(struct kl_strvec *out, const struct kl_lift_group *group, const char *op)
 {
 	bool first = true;
@@ -194,7 +203,10 @@ static void add_traits(struct kl_strvec *out, const struct kl_step *step)
 		kl_strvec_pushf(out, "trait:%s", traits.v[i]);
 }
 
-/* List the traits of earlier steps, and those of their features that K_{i-1} still has. */
+/*
+ * List the traits that earlier steps of the lineage claim, and the features from these steps that
+ * K_{i-1} still has.
+ */
 static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
 			const struct kl_transition *transition)
 {
@@ -217,8 +229,8 @@ static void came_before(struct kl_strvec *out, const struct kl_lifter *lifter,
 }
 
 /*
- * Require the facts that precede every step of the group. With a single lineage, require none: the
- * order of its steps can be chance.
+ * Set `requires` to the facts that precede every step of the group. If all steps are from one
+ * lineage, require none, because the order of its steps can be chance.
  */
 static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 			 const struct kl_lift_group *group)
@@ -242,7 +254,10 @@ static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 	card->scope.requires = (struct kl_strvec)KL_STRVEC_INIT;
 }
 
-/* Record as conflicts the signs of later steps that removed what the card provides. */
+/*
+ * If a later step of the lineage removed a fact that the card provides, add the signs of that step
+ * as conflicts.
+ */
 static void add_conflicts(struct kl_card *card, const struct kl_lifter *lifter,
 			  const struct kl_transition *transition)
 {
@@ -273,7 +288,7 @@ static void add_provided(struct kl_card *card, const struct kl_lift_group *group
 {
 	kl_lift_common(&card->provides, group, NULL, kl_lift_delta);
 	for (size_t i = 0; !card->provides.n && i < group->n; i++)
-		/* no fact is common to all: take those of the first transition that has some */
+		/* no fact is common to all transitions: use the facts of the first that has any */
 		kl_lift_delta(&card->provides, group->t[i], group->m);
 	kl_strvec_uniq(&card->provides);
 	kl_strvec_copy(&card->scope.provides, &card->provides);
@@ -363,7 +378,7 @@ static void add_slower(struct kl_card *card, const struct kl_transition *transit
 	kl_card_add_risk(card, &risk);
 }
 
-/* Copy at most MAX_SAID bytes, and replace control bytes, which a card must not contain. */
+/* Copy at most MAX_SAID bytes of a reason. Replace control bytes, which a card must not contain. */
 static char *quote_reason(const char *text)
 {
 	char *out = kl_strndup(text, kl_utf8_cut(text, strlen(text), MAX_SAID));
@@ -374,7 +389,7 @@ static char *quote_reason(const char *text)
 	return out;
 }
 
-/* Add a witnessed precondition and a risk for a refused step of the mechanism. */
+/* Add a witnessed precondition and a risk that a refused step of the mechanism shows. */
 static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 {
 	const char *words = *refusal->said     ? refusal->said :

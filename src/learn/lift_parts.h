@@ -9,14 +9,14 @@
 #include "rewrite/actions.h"
 
 /* lift_parts - structures and functions shared by the lift files. Inside src/learn only. */
-/* an ambiguous speed-up whose upper bound is at most this, in millionths, counts as no gain */
+/* in millionths: an ambiguous speed-up counts as no gain if its upper bound is at most this */
 #define KL_LIFT_GAIN 1100000
 
 struct kl_lift_group {
 	const struct kl_mechanism *m;
 	const char *action;
 	bool plan_only;                 /* the transitions change nothing but the launch plan */
-	const struct kl_transition **t; /* best first: verified ones, then by ratio */
+	const struct kl_transition **t; /* best first: verified transitions, then by ratio */
 	size_t n, alloc;
 	bool wins; /* at least one transition is fast */
 };
@@ -29,36 +29,41 @@ struct kl_lifter {
 	struct kl_strvec *notes;
 };
 
-/** Return the speed of K_i compared with K_{i-1}; KL_SPEED_NONE if they were not compared. */
+/** Return how the speed of K_i compares with that of K_{i-1}; KL_SPEED_NONE: not compared. */
 enum kl_speed kl_lift_speed_of(const struct kl_transition *transition);
-/** Return the ratio of K_i to K_{i-1} in speed, in millionths; 0 if they were not compared. */
+/** Return the speed of K_i divided by that of K_{i-1}, in millionths; 0: not compared. */
 int64_t kl_lift_ratio_of(const struct kl_transition *transition);
-/** Check that the step was derived anew, in isolation, and confirmed by the gate. */
+/** Check that the step was derived anew in isolation, and that the gate confirmed the result. */
 bool kl_lift_is_verified(const struct kl_transition *transition);
 
 /** Fill a new card's intent, mechanism, action, anchor, provided facts and prior facts. */
 void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 		  const struct kl_lift_group *group);
-/**
- * Add to the card what the group shows: evidence, rows, risks, witnesses, carriers and conditions.
- */
+/** Add to the card the evidence, rows, risks, witnesses, carriers and conditions of the group. */
 void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
 		   const struct kl_lift_group *group);
 
 /**
- * Append the gained features that identify the mechanism; incidental ones if there are no others.
+ * Append the gained features that identify the mechanism; if there are none, the incidental
+ * features that were gained.
  */
 void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *transition,
 		   const struct kl_mechanism *mechanism);
-/** As kl_lift_signs, and append the traits that the step claims as "trait:<name>". */
+/**
+ * Append the same features as kl_lift_signs(), and the traits that the step claims as
+ * "trait:<name>".
+ */
 void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *transition,
 		   const struct kl_mechanism *mechanism);
 
 bool kl_lift_is_in(const struct kl_transition *transition, const char *language);
-/** Function that appends facts of one transition. */
+/** A function that appends facts of one transition. */
 typedef void kl_lift_facts_fn(struct kl_strvec *out, const struct kl_transition *t,
 			      const struct kl_mechanism *m);
-/** Get the facts that `of` appends for every transition of the group in `language` (NULL: any). */
+/**
+ * Get the facts that `of` appends for every transition of the group in `language` (NULL: in any
+ * language).
+ */
 void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, const char *language,
 		    kl_lift_facts_fn *of);
 /** Remove the entries of `list` that are not in `other`. */
@@ -66,13 +71,13 @@ void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other);
 
 /* --- the anchor of a card (lift_anchor.c) ----------------------------------------------------- */
 
-/** Set construct and acts_on of a new card. */
+/** Set `construct` and `acts_on` of a new card. */
 void kl_lift_anchor(struct kl_card *card, const struct kl_lift_group *group);
-/** Add an entry for `language` to the anchor; the card must not have one. */
+/** Add an entry for `language` to the anchor, which must not have an entry for it. */
 void kl_lift_find(struct kl_card *card, const struct kl_lift_group *group, const char *language);
 /**
- * Add constants to the anchor's entry for `language`, if the entry has none and all of the card's
- * evidence in that language is in the group.
+ * Add constants to the anchor's entry for `language`. Add none if the entry has some, or if some of
+ * the card's evidence in that language is not in the group.
  */
 void kl_lift_constants(struct kl_card *card, const struct kl_lift_group *group,
 		       const char *language);
@@ -84,8 +89,8 @@ enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_
 /** One measured point of a transition. */
 struct kl_lift_point {
 	const struct kl_transition *t;
-	size_t at;                /* index into kl_lift_points.before: the target of K_{i-1} */
-	size_t point;             /* number in the contract, from 1 (kl_target_stand) */
+	size_t at;    /* index into kl_lift_points.before: the target of K_{i-1} */
+	size_t point; /* number of the point in the contract, from 1 (kl_target_stand) */
 	enum kl_lift_speed speed; /* speed of K_i compared with K_{i-1} at this point */
 	int64_t ppm;
 };
@@ -103,34 +108,40 @@ struct kl_lift_points {
 int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *lifter,
 		   const struct kl_card *card);
 void kl_lift_points_release(struct kl_lift_points *points);
-/** Set the target of the state before the step to point i, and return it; borrowed. */
+/** Move the target of the state before the step to point i, and return the target; borrowed. */
 struct kl_target *kl_lift_stand(const struct kl_lift_points *points, size_t i);
 /** Evaluate a predicate for the state before the step, at point i. */
 enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const char *test);
 
-/** Fill a target for K_{i-1} from its newest passing event, else from the transition's features. */
+/**
+ * Fill a target for K_{i-1} from its newest passing event; without such an event, from the features
+ * in the transition.
+ */
 int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
 		   const struct kl_map *events, const struct kl_transition *transition);
 
 /* --- useful conditions (lift_useful.c) -------------------------------------------------------- */
 
-/** Derive `useful` conditions from the card's measured points (docs/formats.md, "Lifting"). */
+/** Derive conditions in `useful` from the card's measured points (docs/formats.md, "Lifting"). */
 void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter);
 
 /* --- cards lifted from the same steps (lift_twins.c) ------------------------------------------ */
 
 /**
- * Check that the card's id is one that lift makes from the mechanism and an event of the evidence.
+ * Check that lift made the card: the id is the one that lift makes from the card's mechanism and an
+ * event of its evidence.
  */
 bool kl_lift_is_lifted(const struct kl_card *card);
-/** Check that the card was lifted from transitions of this group only, and is not retracted. */
+/** Check that the card was lifted only from transitions of this group and is not retracted. */
 bool kl_lift_is_twin(const struct kl_card *card, const struct kl_lift_group *group);
 /**
- * Check whether `left` is preferred to `right` as the card of a group: by higher status, then by
- * having trials, then by the lesser id.
+ * Return true if `left` is preferred to `right` as the card of a group: first by higher status,
+ * then by having trials, then by lesser id.
  */
 bool kl_lift_outranks(const struct kl_card *left, const struct kl_card *right);
-/** Merge `twin` into *card. The texts, `enables`, provided facts and order of *card stay. */
+/**
+ * Merge `twin` into *card. The texts, `enables`, provided facts and order of *card do not change.
+ */
 int kl_lift_unite(struct kl_card **card, const struct kl_card *twin);
 
 #endif

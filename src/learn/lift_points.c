@@ -64,7 +64,8 @@ static enum kl_speed speed_at(const struct kl_transition *transition, const stru
 }
 
 /*
- * Classify the speed. An ambiguous ratio is unsure, unless its upper bound is within KL_LIFT_GAIN.
+ * Classify the speed. An ambiguous ratio is KL_LIFT_UNSURE, unless its upper bound is at most
+ * KL_LIFT_GAIN.
  */
 static enum kl_lift_speed speed_of(enum kl_speed speed, const struct kl_ratio *ratio)
 {

@@ -7,9 +7,9 @@
 #include "learn/lift_parts.h"
 
 /*
- * Two repositories that lifted the same mechanism each have a card for it. When their lineages come
- * together in one repository, one card gets all evidence and the other is retracted. The choice
- * does not depend on the repository.
+ * Two repositories that lift the same mechanism each make a card for it. When their lineages come
+ * together in one repository, one card gets all of the evidence and the other is retracted. Which
+ * card stays does not depend on the repository.
  */
 
 bool kl_lift_is_lifted(const struct kl_card *card)
@@ -77,7 +77,7 @@ int kl_lift_unite(struct kl_card **card, const struct kl_card *twin)
 	theirs->id = kl_strdup((*card)->id);
 	if ((err = kl_card_merge(&all, NULL, NULL, *card, theirs)) < 0)
 		return err;
-	/* keep the texts and facts of *card; take the merged rows, conditions and carriers */
+	/* keep the texts and facts of *card; use the merged rows, conditions and carriers */
 	own = kl_steal(card);
 	swap_text(&all->intent, &own->intent);
 	swap_text(&all->action, &own->action);

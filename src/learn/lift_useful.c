@@ -8,15 +8,15 @@
 
 /*
  * A condition must be true at every point where the step was faster. It also needs support: a point
- * without a gain where it is false, a fact that the step replaced, or an order of steps that
- * several lineages share. A property of a single lineage is no condition.
+ * without a gain where the condition is false, a fact that the step replaced, or an order of steps
+ * that several lineages share. A property that only one lineage shows is not made a condition.
  */
-/* prefix of texts written here; conditions with other texts are left alone */
+/* prefix of the texts that this file writes; conditions with other texts are not changed */
 #define AS_MEASURED "as measured: "
 #define MAX_FACTS 3 /* most facts in one condition */
 #define MAX_SIZES 4
 #define LEAST_POINTS 3 /* fewest points from which a bound of a profile figure is derived */
-/* least factor between the values of extents or figures with and without a gain */
+/* least factor between the value nearest to the bound with a gain and the one without */
 #define WIDE 2
 
 struct finder {
@@ -59,7 +59,7 @@ static bool test_holds(const struct kl_lift_points *points, const char *test)
 	return true;
 }
 
-/* Return the transition of the slowest of the slower points where the test is false, or NULL. */
+/* Return the transition of the slowest of those slower points where the test is false, or NULL. */
 static const struct kl_transition *test_witness(const struct kl_lift_points *points,
 						const char *test)
 {
@@ -77,7 +77,7 @@ static const struct kl_transition *test_witness(const struct kl_lift_points *poi
 	return best ? best->t : NULL;
 }
 
-/* Add a condition for finder->language; it is true in the card's other languages. */
+/* Add a condition for finder->language; the condition is true in the card's other languages. */
 static bool add_clause(const struct finder *finder, const char *id, const char *of,
 		       const char *test, const char *text)
 {
@@ -110,7 +110,10 @@ static void join_words(struct kl_buf *out, const struct kl_strvec *list, const c
 		kl_buf_addf(out, "%s%s", i ? between : "", list->v[i]);
 }
 
-/* Write the predicate that tests for a fact: "has('ldg.128')", "trait('tiled')". */
+/*
+ * Return the predicate that tests for a fact: "has('ldg.128')", "trait('tiled')"; the caller frees
+ * it.
+ */
 static char *test_of(const char *fact)
 {
 	return strncmp(fact, "trait:", 6) ? kl_asprintf("has('%s')", fact) :
@@ -120,7 +123,8 @@ static char *test_of(const char *fact)
 /* --- facts that the step replaces ------------------------------------------------------------- */
 
 /*
- * List the facts that the step removes, except companions of the mechanism, which change by chance.
+ * List the facts that the step removes, except companions of the mechanism, which can change by
+ * chance.
  */
 static void replaced_by(struct kl_strvec *out, const struct kl_transition *transition,
 			const struct kl_mechanism *mechanism)
@@ -136,8 +140,8 @@ static void replaced_by(struct kl_strvec *out, const struct kl_transition *trans
 }
 
 /*
- * Check that the fact was absent at every point without a gain. If `all` has a prefix of the fact,
- * such as "mma" of "mma.bf16", the fact adds nothing: return false.
+ * Check that the fact was absent at every point without a gain. Return false if `all` has a prefix
+ * of the fact, such as "mma" of "mma.bf16", because the fact then adds nothing.
  */
 static bool tells_apart(const struct finder *finder, const struct kl_strvec *all, const char *fact)
 {
@@ -222,7 +226,7 @@ static bool same_case(const struct finder *finder, size_t left_point, size_t rig
 	       !memcmp(left_dims->v, right_dims->v, left_dims->n * sizeof(*left_dims->v));
 }
 
-/* Check for a point without the fact and without a gain, and a faster point of the same case. */
+/* Check for two points of one case: one without the fact and without a gain, the other faster. */
 static bool has_contrast(const struct finder *finder, const char *test)
 {
 	for (size_t i = 0; i < finder->points->n; i++) {
@@ -237,7 +241,8 @@ static bool has_contrast(const struct finder *finder, const char *test)
 }
 
 /*
- * Check that several lineages had a gain, and that the fact was absent at every point without one.
+ * Check that steps of several lineages had a gain, and that the fact was absent at every point
+ * without a gain.
  */
 static bool has_order(const struct finder *finder, const char *fact, const char *test)
 {
@@ -260,8 +265,8 @@ static bool has_order(const struct finder *finder, const char *fact, const char 
 }
 
 /*
- * Return the mechanism's first primary fact that was present at every faster point. NULL: no such
- * fact, or the mechanism had not come before at one of these points.
+ * Return the mechanism's first primary fact that was present at every faster point. NULL: there is
+ * no such fact, or at one of these points no earlier step had the mechanism.
  */
 static const char *fact_before(const struct finder *finder, const struct kl_mechanism *mechanism)
 {
@@ -309,16 +314,17 @@ static bool find_before(const struct finder *finder)
 
 /* --- bounds of sizes and profile figures ------------------------------------------------------ */
 
-/* The points to compare: those with these values; NULL: any value. */
+/* Restricts the points to compare to those with these values; NULL: any value. */
 struct frame {
 	const char *op, *dtype, *platform;
 };
 
-/* A bound that separates points with a gain from those without; values of `key` in millionths. */
+/* A bound of `key` that separates points with a gain from points without one. */
 struct parting {
 	const char *key;
-	bool above;         /* points with a gain have the greater values */
-	int64_t gain, none; /* values nearest to the bound, with and without a gain */
+	bool above; /* points with a gain have the greater values */
+	/* in millionths: the values nearest to the bound, with a gain and without one */
+	int64_t gain, none;
 };
 
 static bool is_in(const struct finder *finder, const struct frame *frame, size_t i)
@@ -332,8 +338,8 @@ static bool is_in(const struct finder *finder, const struct frame *frame, size_t
 }
 
 /*
- * Check that the key separates the points of a frame: it has a value at each point, and all points
- * with a gain lie on one side of all others. Sets *out to the bound.
+ * Check that the values of `key` separate the points of a frame: `key` has a value at each point,
+ * and the values of all points with a gain lie on one side of all others. Sets *out to the bound.
  */
 static bool parts_points(struct parting *out, const struct finder *finder,
 			 const struct frame *frame, const char *key)
@@ -366,7 +372,10 @@ static bool is_wide(const struct parting *parting)
 	return small <= large / WIDE;
 }
 
-/* Write a condition such as "K > 64 || N > 64": true if any value is beyond its bound `none`. */
+/*
+ * Write a condition such as "K > 64 || N > 64", which is true if any value is beyond its bound
+ * `none`.
+ */
 static void write_test(struct kl_buf *out, const struct parting *parting, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -402,7 +411,10 @@ static bool add_parting(const struct finder *finder, const char *id, const char 
 	return add_clause(finder, id, of, test.ptr, text.ptr);
 }
 
-/* Derive bounds of dims within one operator: other operators' kernels differ in more than size. */
+/*
+ * Derive bounds of dims within one operator, because kernels of different operators differ in more
+ * than size.
+ */
 static bool find_dims(const struct finder *finder, size_t at)
 {
 	const struct kl_contract *contract = contract_at(finder, at);
@@ -435,7 +447,8 @@ static bool has_several_ops(const struct finder *finder, const struct frame *fra
 }
 
 /*
- * Derive a bound of an extent across operators, if exactly one role separates the points clearly.
+ * Derive a bound of an extent across operators, if exactly one role of dims separates the points
+ * clearly.
  */
 static bool find_extent(const struct finder *finder, size_t at)
 {
@@ -463,7 +476,7 @@ static bool find_extent(const struct finder *finder, size_t at)
 	       add_parting(finder, "extent", finder->language, NULL, &best, 1);
 }
 
-/* Derive a bound of a profile figure of K_{i-1}, which tells how busy the device was. */
+/* Derive a bound of a profile figure of K_{i-1}. Such a figure tells how busy the device was. */
 static bool find_figure(const struct finder *finder, size_t at)
 {
 	static const char *const figure[] = { "sol.dram", "sol.compute", "occupancy" };
@@ -514,8 +527,8 @@ static void find_in_language(const struct finder *finder)
 }
 
 /*
- * Drop the measured conditions of an earlier lift: all of them if all evidence is loaded, because
- * they are derived again; otherwise those that a point contradicts.
+ * Drop the measured conditions of an earlier lift. If all evidence is loaded, drop all of them,
+ * because they are derived again; otherwise drop those that a point contradicts.
  */
 static void drop_measured(struct kl_card *card, const struct kl_lift_points *points)
 {

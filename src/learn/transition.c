@@ -63,7 +63,10 @@ struct source {
 	char before_surface[KL_DIGEST_HEX];
 };
 
-/* Add the trusted events of a commit to the map of all events, and their ids in order to `ids`. */
+/*
+ * Add the trusted events of a commit to the map of all events, and append their ids in order to
+ * `ids`.
+ */
 static int events_of(struct kl_strvec *ids, struct source *source, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
@@ -104,7 +107,7 @@ static bool is_gate(const struct kl_event *event, enum kl_verdict verdict)
 
 /*
  * Return the newest passing event of a surface among `ids`, or NULL. If `vs` is not NULL, the event
- * must compare with that surface.
+ * must compare the surface with `vs`.
  */
 static const struct kl_event *pick_event(const struct source *source, const struct kl_strvec *ids,
 					 const char *surface, const char *vs)
@@ -135,7 +138,7 @@ static void note_left_out(struct source *source, const struct kl_step *step, con
 			step->action ? step->action : "-", why);
 }
 
-/* Copy the first line of the message's body; "" if it is a trailer. */
+/* Copy the first line of the message's body; "" if that line is a trailer. */
 static char *first_line(const char *message)
 {
 	const char *text = strstr(message, "\n\n");
@@ -155,7 +158,7 @@ static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s
 	return err < 0 ? err : kl_surface_from_tree(out, source->repo, tree, "");
 }
 
-/* Read K_i' and its event. If it was derived in isolation and confirmed, it becomes `to`. */
+/* Read K_i' and its event. If K_i' was derived in isolation and confirmed, it becomes `to`. */
 static int read_rederived(struct kl_transition *transition, git_oid *tree, struct source *source,
 			  const git_oid *commit)
 {
@@ -188,7 +191,10 @@ static int diff_states(struct kl_transition *transition, struct source *source, 
 	return err;
 }
 
-/* Keep the state read last as the `before` of the next transition. Takes ownership of `at`. */
+/*
+ * Keep the state that was read last as the `before` of the next transition. Takes ownership of
+ * `at`.
+ */
 static void move_on(struct source *source, struct kl_surface *at, const struct kl_event *event)
 {
 	kl_surface_free(source->before);
@@ -204,7 +210,7 @@ static void add_transition(struct source *source, struct kl_transition *transiti
 	*transition = (struct kl_transition){ 0 };
 }
 
-/* Fill the transition to K_i, whose surface and events were read. */
+/* Fill the transition to K_i, whose surface and events have been read. */
 static int make_transition(struct kl_transition *transition, struct source *source, size_t i,
 			   const struct kl_commit *commit, const struct kl_strvec *ids,
 			   const struct kl_surface *at, const struct kl_event *state)

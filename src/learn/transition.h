@@ -23,20 +23,20 @@ struct kl_transition {
 	char *said; /* first line of the commit's body, or "" */
 	git_oid before, after;
 	git_oid rederived; /* commit of K_i'; zero if the step was not derived anew */
-	/* K_{i-1} and K_i; `to` is K_i' instead if that was derived in isolation and confirmed */
+	/* K_{i-1} and K_i; if K_i' was derived in isolation and confirmed, `to` is K_i' */
 	struct kl_surface *from, *to;
-	/* unified diff, from `from` to `to`, of the contract's directory */
+	/* unified diff of the contract's directory, from `from` to `to` */
 	char *diff;
 	struct kl_event *event;     /* forward event: K_i compared with K_{i-1} */
 	struct kl_event *confirmed; /* event of K_i', or NULL */
-	/* features that K_i has but K_{i-1} lacks, and the reverse */
+	/* features that K_i has but K_{i-1} lacks; features that K_{i-1} has but K_i lacks */
 	struct kl_strvec gained, lost;
 	struct kl_strvec had; /* features of K_{i-1} */
 	char *platform;       /* "cuda/sm_90" */
-	const char *dtype;    /* borrowed; as kl_target_dtype, or "none" */
+	const char *dtype;    /* borrowed; as from kl_target_dtype(), or "none" */
 };
 
-/** A refused step, or a failed attempt to derive one anew: an edit that breaks the kernel. */
+/** A refused step, or a failed attempt to derive a step anew: an edit that breaks the kernel. */
 struct kl_refusal {
 	char *lineage;
 	struct kl_step step;
@@ -46,7 +46,7 @@ struct kl_refusal {
 };
 
 struct kl_transitions {
-	struct kl_transition *v; /* by lineage, in forward order */
+	struct kl_transition *v; /* sorted by lineage, then in forward order */
 	size_t n, alloc;
 	struct kl_refusal *r;
 	size_t nr, nr_alloc;
@@ -66,15 +66,16 @@ void kl_transitions_release(struct kl_transitions *transitions);
 /** Return the number of timed points; each can become a row of `effect`. */
 size_t kl_transition_points(const struct kl_transition *transition);
 /**
- * Get ratio and dims (borrowed) of point i. Returns false if the states were not compared there.
+ * Get the ratio and the dims (borrowed) of point i. Return false if the states were not compared
+ * there.
  */
 bool kl_transition_point(struct kl_ratio *ratio, const struct kl_dims **dims,
 			 const struct kl_transition *transition, const struct kl_map *events,
 			 size_t i);
 
 /**
- * Get the ratio of point i from an event. If the event is an inverse one, invert the ratio of
- * `pair`, the event that it was made from.
+ * Get the ratio of point i from an event. If the event is an inverse one, get the ratio from
+ * `pair`, the event that it was made from, and invert it. Return false if there is no ratio.
  */
 bool kl_transition_ratio(struct kl_ratio *out, const struct kl_event *event,
 			 const struct kl_event *pair, size_t i);

@@ -32,7 +32,7 @@ void kl_witness_release(struct kl_witness *witness)
 	free(witness->cannot);
 }
 
-/* Release what belongs to one condition. */
+/* Release everything that belongs to one condition. */
 static void forget_results(struct kl_witness_search *search)
 {
 	kl_clauses_release(&search->clauses);
@@ -110,7 +110,10 @@ static bool is_evidence(const struct kl_card *card, const struct kl_transition *
 	return false;
 }
 
-/* Check that all kernels of the card are loaded: a missing kernel could need the clause. */
+/*
+ * Check that all kernels that the card was learned from are loaded: a missing one could need the
+ * clause.
+ */
 static bool all_here(const struct kl_witness_search *search)
 {
 	size_t n = 0;
@@ -138,7 +141,7 @@ static int ask_clause(struct kl_witness_search *search, size_t i)
 			"kernels pass without the clause, but not all kernels that the card was "
 			"learned from are here");
 	}
-	/* with `unsure`, a kernel that could not be judged may need the clause */
+	/* if `unsure`, a kernel that could not be judged may need the clause */
 	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !clause->unsure)
 		clause->end = KL_WITNESS_PASSES;
 	if (!clause->why && clause->end == KL_WITNESS_OPEN && !search->o->dry)

@@ -15,9 +15,9 @@
  * (docs/formats.md, "Witnesses").
  *
  * Each clause of a condition is tested by itself: first by existing events; then by the kernels K_i
- * that the card was learned from, at further points that a relaxed contract allows, or on a
- * platform that lacks a capability; then by the card's carrier, applied to states where the clause
- * is false. The state before, K_{i-1}, is the control: if it fails as well, the step is not the
+ * that the card was learned from, at new points that a relaxed contract allows, or on a platform
+ * that lacks a capability; then by the card's carrier, applied to states where the clause is false.
+ * The state before the step, K_{i-1}, is the control: if it fails as well, the step is not the
  * cause; if it passes, contract and oracle are valid there.
  *
  *	kl_transitions_load(&t, repo, NULL);
@@ -27,25 +27,26 @@
  * are updated in one transaction, so that a killed run loses at most one condition. The gate caches
  * verdicts, so that the next run can use them.
  */
-#define KL_WITNESS_RUNS 64 /* default limit of gate runs */
+#define KL_WITNESS_RUNS 64 /* most gate runs by default */
 
 enum kl_witness_end {
-	KL_WITNESS_OPEN, /* undecided: the clause stays assumed */
-	/* witnessed: where the clause is false, the kernel fails and the state before does not */
+	KL_WITNESS_OPEN, /* undecided: the clause stays an assumption */
+	/* the clause has a witness: where it is false, K_i fails and K_{i-1} does not */
 	KL_WITNESS_FAILS,
-	KL_WITNESS_PASSES, /* not needed: the kernel also passes where the clause is false */
+	KL_WITNESS_PASSES, /* the clause is not needed: the kernel also passes where it is false */
 };
 
 struct kl_witness_clause {
 	char *text;
 	enum kl_witness_end end;
-	char class_[24];       /* class of the failure */
-	char *event;           /* id of the event that decided; NULL if open */
-	char *at;              /* where the clause was tested: "topk/x K_3: rows = 1, cols = 5" */
-	char *why;             /* if open: the reason, or NULL */
-	struct kl_strvec plan; /* kernels that were judged or, with `dry`, would be */
-	size_t passes;         /* number of kernels that pass where the clause is false */
-	/* at least one kernel could not be judged, so that passes do not decide */
+	char class_[24]; /* class of the failure */
+	char *event;     /* id of the event that decided; NULL if open */
+	char *at;        /* where the clause was tested: "topk/x K_3: rows = 1, cols = 5" */
+	char *why;       /* if open: the reason, or NULL */
+	/* kernels that were judged; with `dry`, those that would be judged */
+	struct kl_strvec plan;
+	size_t passes; /* number of kernels that pass where the clause is false */
+	/* a kernel could not be judged, so a pass of other kernels does not decide the clause */
 	bool unsure;
 };
 
@@ -59,8 +60,8 @@ struct kl_witness_result {
 struct kl_witness {
 	struct kl_witness_result *v;
 	size_t n, alloc;
-	size_t runs;            /* gate runs, without cached verdicts */
-	size_t verdicts;        /* verdicts received, with cached ones */
+	size_t runs;            /* number of gate runs; cached verdicts are not counted */
+	size_t verdicts;        /* number of verdicts received, cached ones included */
 	bool limited;           /* the limit of runs was reached */
 	struct kl_strvec notes; /* errors of cards that could not be read */
 	char *cannot;           /* the last reason why the gate could not judge, or NULL */
@@ -73,12 +74,13 @@ struct kl_witness_opts {
 	const struct kl_transitions *t;
 	const struct kl_strvec *cards; /* ids or unique prefixes; empty: all cards */
 	bool dry;                      /* list what would be judged, but judge nothing */
-	size_t limit;                  /* maximum number of gate runs */
+	size_t limit;                  /* most gate runs */
 	struct kl_progress *progress;
 };
 
 /**
- * Seek witnesses. Returns 0 whatever the outcome; out->cannot says why the gate could not judge.
+ * Seek witnesses. Return 0 even if no witness was found; if the gate could not judge, out->cannot
+ * says why.
  */
 int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *opts);
 void kl_witness_release(struct kl_witness *witness);

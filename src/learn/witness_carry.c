@@ -40,7 +40,7 @@ static int apply_carrier(struct kl_surface **out, struct kl_witness_search *sear
 				});
 }
 
-/* The first edited state that passed and the first that failed. */
+/* The first edited state that passed, and the first that failed. */
 struct carried {
 	struct kl_judgement *right, *wrong;
 	char *right_at, *wrong_at;
@@ -54,7 +54,7 @@ static void carried_release(struct carried *carried)
 	free(carried->wrong_at);
 }
 
-/* Record a verdict. Takes *judgements if it is the first pass or the first failure. */
+/* Record a verdict. If it is the first pass or the first failure, take *judgements over. */
 static int take_verdict(struct carried *carried, struct kl_witness_search *search,
 			struct kl_witness_clause *clause, const struct kl_transition *transition,
 			const struct kl_surface *made, struct kl_judgement **judgements)
@@ -104,11 +104,14 @@ static int try_on(struct carried *carried, struct kl_witness_search *search,
 	return take_verdict(carried, search, clause, transition, made, &judgement);
 }
 
-/* Decide the clause only if all states agree, since they differ in more than the clause. */
+/*
+ * Decide the clause only if the verdicts of all tried states agree: the states differ in more than
+ * this clause.
+ */
 static void conclude_clause(struct carried *carried, struct kl_witness_search *search,
 			    struct kl_witness_clause *clause)
 {
-	if (carried->right && carried->wrong) { /* overrides a reason set by other tests */
+	if (carried->right && carried->wrong) { /* replaces a reason that another test set */
 		free(clause->why);
 		clause->why = kl_strdup(
 			"the carrier's edit passes on one state where the clause is false, and "

@@ -5,7 +5,10 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-/* Return the index of the new point where the kernel failed, 0 for a failed launch, or -1. */
+/*
+ * Return the index of the new point where the kernel failed; 0: the launch failed; -1: not at a new
+ * point.
+ */
 static int failed_where(const struct kl_widening *widening, const struct kl_judgement *judgement)
 {
 	const json_t *failure = json_object_get(judgement->event->correct, "failure");
@@ -34,8 +37,8 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 }
 
 /*
- * Run the control. The state before must pass at the point where K_i failed; it has the same oracle
- * and differs from K_i only by the step.
+ * Run the control: judge the state before the step. It must pass at the point where K_i failed; it
+ * has the same oracle as K_i and differs from it only by the step.
  */
 static int run_control(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       struct kl_gate *gate, const struct kl_transition *transition,
@@ -79,7 +82,7 @@ int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_cla
 					      .i = i,
 				      });
 
-	if (err == KL_ENO) { /* this kernel cannot test the clause */
+	if (err == KL_ENO) { /* this kernel cannot be used to test the clause */
 		kl_witness_leave_open(clause, kl_error_last());
 		kl_error_clear();
 		return 0;

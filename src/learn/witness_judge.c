@@ -45,15 +45,15 @@ int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, cons
 }
 
 /*
- * Check for an error that means that no verdict can be had here and now. It leaves the clause open
- * even if another kernel passes.
+ * Return true if the error means that no verdict can be had here and now. Such an error leaves the
+ * clause open even if another kernel passes.
  */
 static bool is_open(int err)
 {
 	return err == KL_ECANNOT || err == KL_ENO || err == KL_EINVALID;
 }
 
-/* Keep the first reason: it concerns the nearest kernel and platform. */
+/* Keep only the first reason, because it concerns the nearest kernel and platform. */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 {
 	size_t n = strcspn(why, "\n");
@@ -119,7 +119,7 @@ bool kl_witness_passed(const struct kl_judgement *judgement)
 	return judgement->event->verdict == KL_VERDICT_PASS;
 }
 
-/* Check features only: a trait cannot be read from machine code. */
+/* Check features only, because a trait cannot be read from machine code. */
 bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features)
 {
 	size_t n = 0;
@@ -160,7 +160,7 @@ void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause
 	kl_map_put(&search->events, clause->event, kl_event_ref(judgement->event));
 }
 
-/* Record the event of the first passing kernel; count the others. */
+/* Record the event of the first passing kernel; only count the later ones. */
 void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       const struct kl_judgement *judgement, char *at)
 {

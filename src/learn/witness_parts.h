@@ -12,13 +12,13 @@
 
 /* --- points where a clause is false (witness_widen.c) ----------------------------------------- */
 
-/** The two states of a step, under a contract with new points at which the clause is false. */
+/** The two states of a step under a contract with new points, at which the clause is false. */
 struct kl_widening {
 	struct kl_surface *to, *from; /* K_i and K_{i-1}; owned */
 	struct kl_dims point[KL_WITNESS_POINTS];
 	size_t n;
-	size_t first;             /* index of the first new point in the contract */
-	char *words;              /* the new points: "rows = 1, cols = 5; ..." */
+	size_t first; /* index of the first new point among the contract's `also` points */
+	char *words;  /* the new points: "rows = 1, cols = 5; ..." */
 	struct kl_strvec dropped; /* conditions that were removed from the contract's domain */
 };
 
@@ -31,19 +31,21 @@ struct kl_widen_of {
 };
 
 /**
- * Find new points and write contracts that allow them. KL_ENO: there are no such points or
- * contract; the message has the reason.
+ * Find new points, and write contracts that allow them. KL_ENO: there are no such points, or no
+ * such contract can be written; the message has the reason.
  */
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
 void kl_widening_release(struct kl_widening *widening);
-/** Return the index of the new point that a result names ("also8"), or -1. */
+/**
+ * Return the index of the new point that a result names ("also8"), or -1 if it names no new point.
+ */
 int kl_widening_which(const struct kl_widening *widening, const char *id);
 /** Describe a point: "rows = 1, cols = 5". The caller frees it. */
 char *kl_witness_point_words(const struct kl_contract *contract, const struct kl_dims *dims);
 
 /* --- one condition of one card ---------------------------------------------------------------- */
 
-/* A gate session; platform "" is the machine's own. */
+/* A gate session. `platform` is "" for the machine's own platform. */
 struct kl_witness_session {
 	char *platform;
 	struct kl_gate *gate;
@@ -54,7 +56,10 @@ struct kl_witness_search {
 	struct kl_witness *out;
 	struct kl_witness_session *gate;
 	size_t ngate, gate_alloc;
-	/* the worker's error if it found no GPU, or NULL; device code is then no longer judged */
+	/*
+	 * the worker's error when it found no GPU; NULL: no such error. If set, device code is not
+	 * judged
+	 */
 	char *no_device;
 	struct kl_card *card;        /* the library's version of the card */
 	struct kl_witness_result *r; /* result for the current condition */
@@ -63,7 +68,7 @@ struct kl_witness_search {
 	struct kl_map events; /* events that decided its clauses: id -> struct kl_event *, owned */
 };
 
-/* Test one clause by a kernel K_i or by the carrier, and record the outcome in it. */
+/* Test one clause by a kernel K_i or by the carrier, and record the outcome in the clause. */
 int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			 const struct kl_transition *transition, struct kl_target *at,
 			 size_t i); /* witness_dims.c */
@@ -74,31 +79,38 @@ int kl_witness_by_carrier(struct kl_witness_search *search, size_t i); /* witnes
 /** Decide clauses of the current condition by existing events (witness_past.c). */
 int kl_witness_at_hand(struct kl_witness_search *search);
 /**
- * Return the only clause that is false for a target while all others are true; clauses.v.n: none.
+ * Return the index of the only clause that is false for a target while all others are true;
+ * clauses.v.n: there is no such clause.
  */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target);
 
 /* --- the gate and its verdicts (witness_judge.c) ---------------------------------------------- */
 
 /**
- * Get the session for a platform ("": the machine's own), which is opened once. KL_ECANNOT: the
- * gate cannot run here, or its runner is remote.
+ * Get the gate session for a platform ("": the machine's own), and open it if it is not open yet.
+ * KL_ECANNOT: the gate cannot run here, or its runner is remote.
  */
 int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform);
 /**
- * Judge a surface. *judgements is set to NULL if the verdict is neither pass nor fail; the clause
- * then has the reason. `runs`: the surface is known to compile, so judging it needs a device.
+ * Judge a surface. If the verdict is neither pass nor fail, set *judgements to NULL and give the
+ * clause the reason. `runs`: the surface is known to compile, so that judging it needs a device.
  */
 int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
 		     const struct kl_surface *surface, bool runs);
 /**
- * If the error means no verdict, leave the clause open and return 0; otherwise return the error.
+ * If the error means that there is no verdict, leave the clause open and return 0; otherwise return
+ * the error.
  */
 int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err);
-/** Set why the clause is open, unless it is set: the first line only, as printable ASCII. */
+/**
+ * Set the reason why the clause is open, unless it has one: the first line of `why`, as printable
+ * ASCII.
+ */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why);
-/** Record a failure or a pass in the clause. Both functions take ownership of `at`. */
+/**
+ * Record a failure in the clause. Takes ownership of `at`, as does kl_witness_passes() for a pass.
+ */
 void kl_witness_fails(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		      const struct kl_judgement *judgement, char *at);
 void kl_witness_passes(struct kl_witness_search *search, struct kl_witness_clause *clause,
@@ -109,20 +121,21 @@ bool kl_witness_ran(enum kl_failure failure);
 /** Return the commit whose surface is transition->to. */
 const git_oid *kl_witness_commit(const struct kl_transition *transition);
 /**
- * Check that `features` has each feature that the card provides; false if it provides only traits.
+ * Check that `features` has each feature that the card provides. Return false if the card provides
+ * only traits.
  */
 bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features);
 
 /* --- recording the outcome (witness_record.c) ----------------------------------------------- */
 
 /**
- * Write the judged surface as a commit on `parent`; the commit is kept when the card is put. `what`
- * says in the message where the condition is false.
+ * Write the judged surface as a commit on `parent`; the commit is kept when the card is put into
+ * the library. `what` says in the commit's message where the condition is false.
  */
 int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition *transition,
 		    const git_oid *parent, const struct kl_surface *surface,
 		    const struct kl_judgement *judgement, const char *what);
-/** Write the outcome into condition `pre` of `sound`, and commit the card to the library. */
+/** Write the outcome into condition number `pre` of `sound`, and commit the card to the library. */
 int kl_witness_put(struct kl_witness_search *search, size_t pre);
 
 #endif

@@ -10,15 +10,17 @@
 
 #define MAX_LINKS 10000
 
-/* An edit that the gate refused, its event, and the state to which it was applied. */
+/*
+ * An edit that the gate refused, the event that refused it, and the state to which it was applied.
+ */
 struct tried {
 	git_oid commit, on;
 	const struct kl_event *event;
 };
 
 /*
- * Check that the event can be a witness. Failures to compile or launch do not count: they can have
- * other causes than the condition.
+ * Check that the event can be a witness. A failure to compile or launch cannot: it can have other
+ * causes than the condition.
  */
 static bool may_count(const struct kl_witness_search *search, const struct kl_event *event)
 {
@@ -26,7 +28,7 @@ static bool may_count(const struct kl_witness_search *search, const struct kl_ev
 	       kl_witness_is_there(search->card, &event->facts.features);
 }
 
-/* Returns clauses.v.n if no clause is false, or several are, or one is unknown. */
+/* Return clauses.v.n if no clause is false, several are false, or the truth of one is unknown. */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target)
 {
 	size_t at = search->clauses.v.n;
@@ -81,7 +83,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
-	if (!err) /* edits are made on states that passed and so have an event with features */
+	if (!err) /* an edited state has passed before, so its commit has an event with features */
 		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
@@ -124,7 +126,7 @@ static int look_at_refusals(struct kl_witness_search *search)
 
 /* --- trials and materialized cards ------------------------------------------------------------ */
 
-/* Check that the commit applies this card, and was not made by an earlier search for witnesses. */
+/* Check that the commit applies this card and was not made by an earlier search for witnesses. */
 static bool is_of_card(const struct kl_witness_search *search, const char *message)
 {
 	KL_AUTO(kl_freep) char *skill = kl_trailer_get(message, "Klineage-Skill");
@@ -176,7 +178,7 @@ static int look_at_chain(struct kl_witness_search *search, const git_oid *tip)
 		if (more)
 			at = link.parent[1];
 	}
-	if (err == KL_ENOTFOUND) { /* a commit is missing, which fsck reports */
+	if (err == KL_ENOTFOUND) { /* no error: a commit is missing, which fsck reports */
 		kl_error_clear();
 		err = 0;
 	}

@@ -39,7 +39,7 @@ static bool is_false_on(struct kl_witness_search *search, const struct kl_transi
 
 /*
  * List platforms of the same kind for which the clause is false, nearest first: on a distant
- * platform, the kernel could fail for lack of other capabilities.
+ * platform, the kernel could fail because of other missing capabilities.
  */
 static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS],
 				struct kl_witness_search *search,
@@ -67,15 +67,15 @@ static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS]
 }
 
 /*
- * Check whether this machine can run a kernel built for another platform. If a backend's kernels
- * name their platform, they need such a device, and here they can only be compiled.
+ * Return true if this machine can run a kernel that was ported to another platform. If a backend's
+ * kernels name their platform, they need such a device to run, and here can only be compiled.
  */
 static bool runs_elsewhere(const struct kl_transition *transition)
 {
 	return !kl_backend_of(transition->to->contract)->own_platform;
 }
 
-/* Both states ported to one platform, and the gate session that judges them. */
+/* Both states of a step, ported to one platform, and the gate session that judges them. */
 struct ported {
 	struct kl_surface *to, *from;
 	struct kl_gate *gate;
@@ -87,7 +87,10 @@ static void ported_release(struct ported *ported)
 	kl_surface_free(ported->from);
 }
 
-/* Compile the surface. *why (owned) is the first line of the compiler's error; NULL: no error. */
+/*
+ * Compile the surface. If the compiler reports an error, *why (owned) is the first line of it;
+ * otherwise NULL.
+ */
 static int does_compile(char **why, struct kl_gate *gate, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts facts = { 0 };
@@ -134,7 +137,7 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int err;
 
-	/* port_state has compiled the state before, and it cannot be run here */
+	/* the state before cannot be run here, but port_state() has compiled it */
 	if (!runs_elsewhere(transition))
 		return kl_witness_keep(search, transition, kl_witness_commit(transition),
 				       ported->to, judgement, platform);
@@ -156,7 +159,7 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 
 /*
  * Check that the failure can witness the clause. A failed launch cannot: device code can be too
- * large for the other device, whatever the capability.
+ * large for the other device, even if the capability is not the cause.
  */
 static bool may_count(const struct kl_transition *transition, enum kl_failure failure)
 {

@@ -40,7 +40,7 @@ static int tree_of(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 {
 	int err = kl_repo_tree_of(out, repo, parent);
 
-	/* a file can be both source and oracle: edit the two sets one after the other */
+	/* a file can be both source and oracle, so edit the two sets one after the other */
 	if (!err)
 		err = edit_tree(out, repo, surface->dir, surface->file, surface->nfile);
 	if (!err)
@@ -109,7 +109,7 @@ static char *new_id(const struct kl_card *card, const char *id)
 	}
 }
 
-/* Add a precondition; takes ownership of its strings. */
+/* Append a condition to the card's `sound` list; takes ownership of its strings. */
 static void add_pre(struct kl_card *card, struct kl_card_pre pre)
 {
 	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
@@ -126,7 +126,8 @@ static struct kl_card_pre take_pre(struct kl_card *card, size_t at)
 }
 
 /*
- * Join the clauses whose outcome is `end`. Returns the old text if all have it, NULL if none has.
+ * Join the clauses whose outcome is `end`. Return `test` unchanged if all clauses have this
+ * outcome, NULL if none has it.
  */
 static char *test_of(const struct kl_witness_search *search, const char *test,
 		     enum kl_witness_end end)
@@ -169,7 +170,7 @@ static void add_witnessed(struct kl_card *card, const struct kl_witness_search *
 	add_risk(card, clause, id);
 }
 
-/* Drop the references that risks have to a removed condition. */
+/* Remove the references of risks to a condition that is removed. */
 static void forget_pre(struct kl_card *card, const char *id)
 {
 	for (size_t i = 0; i < card->risk.n; i++)
@@ -180,8 +181,9 @@ static void forget_pre(struct kl_card *card, const char *id)
 }
 
 /*
- * Split the condition by outcome: open clauses stay together, each witnessed clause becomes a
- * condition with its event, and clauses that are not needed are removed.
+ * Split the condition by the outcomes of its clauses: open clauses stay together in one condition,
+ * each witnessed clause becomes a condition with its event, and clauses that are not needed are
+ * removed.
  */
 static void change_card(struct kl_card *card, const struct kl_witness_search *search, size_t pre)
 {

@@ -12,8 +12,8 @@
 #include "text/yaml_write.h"
 
 /*
- * Offsets from a judged point, the smallest first. Larger ones are not tried, since no known kernel
- * depends on a larger power of two.
+ * Offsets from a judged point, the smallest first. Larger offsets are not tried, since no known
+ * kernel depends on a power of two above 256.
  */
 static const int64_t offset[] = {
 	1, -1, 2,  -2,  3,  -3,  4,  -4,  5,   -5,   7,   -7,
@@ -66,7 +66,7 @@ static struct kl_predicate *parse_predicate(const char *text)
 
 /*
  * If the clause follows from a condition of the domain, replace the condition by those of its
- * conjuncts that the clause does not imply.
+ * conjuncts that do not follow from the clause.
  */
 static void relax_clause(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item,
 			 const char *clause)
@@ -121,7 +121,7 @@ static struct kl_yaml *points_value(const struct kl_contract *contract, const st
 	return seq;
 }
 
-/* Write the contract with another `domain`, and points added to `also`. */
+/* Write the contract with another `domain`, and with new points added to `also`. */
 static int write_contract(struct kl_buf *out, const struct kl_surface *surface,
 			  const struct kl_strvec *domain, const struct kl_dims *more, size_t n)
 {
@@ -154,7 +154,10 @@ static int rewrite_contract(struct kl_surface **out, const struct kl_surface *su
 
 /* --- requirements of a launch plan ------------------------------------------------------------ */
 
-/* Check that a requirement uses a key and is a divisibility or equality, such as "N % BN == 0". */
+/*
+ * Check that a requirement uses one of the keys and is a divisibility or an equality, such as "N %
+ * BN == 0".
+ */
 static bool is_promise(const char *item, const struct kl_strvec *keys)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = parse_predicate(item);
@@ -185,7 +188,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *file, const stru
 
 		if (item->kind != KL_YAML_SCALAR || !is_promise(item->text, keys))
 			continue;
-		free(item->text); /* replace it by a condition that always holds */
+		free(item->text); /* replace the requirement by one that always holds */
 		item->text = kl_strdup("1 == 1");
 		item->len = strlen(item->text);
 	}
@@ -193,7 +196,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *file, const stru
 	return 0;
 }
 
-/* Copy the surface, without the requirements of its launch plan that use keys of the clause. */
+/* Copy the surface, but drop the requirements of its launch plan that use keys of the clause. */
 static int relax_plan(struct kl_surface **out, const struct kl_surface *surface, const char *clause)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = parse_predicate(clause);
@@ -217,16 +220,16 @@ static int relax_plan(struct kl_surface **out, const struct kl_surface *surface,
 struct search {
 	const struct kl_widen_of *of;
 	const struct kl_contract *contract;
-	struct kl_strvec domain; /* conditions of the domain that remain */
-	/* K_i with the remaining domain, but without new points */
+	struct kl_strvec domain; /* conditions of the domain that are kept */
+	/* K_i with the kept domain, but without new points */
 	struct kl_surface *wide;
 	const struct kl_surface *to, *from; /* the step's states, or their copies in `relaxed` */
 	struct kl_surface *relaxed[2];
-	int64_t most;  /* largest size of a judged point, in bytes */
-	size_t *order; /* indices of the judged points, by size, smallest first */
-	/* whether the launch plan of K_i, and of K_{i-1}, must accept a point */
+	int64_t most;  /* size of the largest judged point, in bytes */
+	size_t *order; /* indices of the judged points, the smallest first */
+	/* whether the launch plan of K_i must accept a point; whether that of K_{i-1} must */
 	bool to_stands, from_stands;
-	/* the plan of K_i refused a point because of one of its requirements */
+	/* the plan of K_i refused a point because one of its requirements is false there */
 	bool required;
 };
 
@@ -271,8 +274,8 @@ static void order_points(struct search *search)
 }
 
 /*
- * Check that the clause is false at the point, that all other clauses and the remaining domain
- * hold, and that the point has at most twice the bytes of the largest judged point.
+ * Check that the clause is false at the point, that all other clauses and the kept domain hold, and
+ * that the point has at most twice the bytes of the largest judged point.
  */
 static bool is_alone(const struct search *search, const struct kl_dims *dims)
 {
@@ -337,7 +340,10 @@ static void look_around(struct kl_widening *out, struct search *search, size_t m
 			}
 }
 
-/* Look for points that both launch plans accept, or else for points that K_i's plan accepts. */
+/*
+ * Look for points that both launch plans accept; if there are none, for points that K_i's plan
+ * accepts.
+ */
 static void look_wider(struct kl_widening *out, struct search *search)
 {
 	search->to_stands = search->from_stands = kl_backend_of(search->contract)->device != NULL;
@@ -366,7 +372,8 @@ static int find_points(struct kl_widening *out, struct search *search)
 		return kl_error(KL_ENO,
 				"the launch plan accepts no point where the clause is false");
 	search->to_stands = false;
-	if (!out->n) /* without an accepted point, a failed launch can still be judged */
+	/* a failed launch can still be judged, so try one point that no plan accepts */
+	if (!out->n)
 		look_around(out, search, 1);
 	return out->n ? 0 :
 			kl_error(KL_ENO,

@@ -8,7 +8,7 @@
 #include "learn/wording_parts.h"
 #include "rewrite/brief.h"
 
-/* tokens of a reply, at least (the texts only) and at most (with reasoning and code) */
+/* tokens of a reply: the least (only texts), and the most (with reasoning and code) */
 #define SHORT_REPLY 500
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
@@ -49,8 +49,9 @@ void kl_wording_group_release(struct kl_wording_group *group)
 }
 
 /*
- * Fill the target at which a condition must be false for the refused step to witness it: the state
- * that a backward step made, or the state that a forward step was applied to.
+ * Fill the target at which a condition must be false so that the refused step witnesses it. For a
+ * backward step, this is the state that the step made; for a forward step, the state to which it
+ * was applied.
  */
 static int know_refused(struct kl_target *out, const struct kl_wording *wording,
 			const struct kl_refusal *refusal)
@@ -119,7 +120,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 		out->refused[n] = &transitions->r[k];
 		out->at[n] = (struct kl_target){ .known = KL_KNOWN_INIT };
 		out->known[n] = know_refused(&out->at[n], wording, &transitions->r[k]) == 0;
-		/* if the commit of a step is missing, the step cannot witness a test */
+		/* no error: if the commit of a step is missing, the step cannot witness a test */
 		kl_error_clear();
 		out->nrefused++;
 	}
@@ -156,7 +157,7 @@ static int open_session(struct kl_session **out, const struct kl_wording *wordin
 	return wording->o.open(out, workload, wording->o.payload);
 }
 
-/* Return 1 if the card was reworded, 0 if there was no usable answer. */
+/* Return 1 if the card was reworded, 0 if there was no usable answer, or an error. */
 static int run_conversation(struct kl_driver *driver, struct kl_wording_group *group)
 {
 	const char *reply;
@@ -189,7 +190,8 @@ int kl_wording_do(struct kl_wording *wording, size_t i)
 		return err;
 	wording->asked++;
 	err = run_conversation(&driver, &group);
-	if (err == KL_ENO || err == KL_ETIMEOUT) { /* the budget is spent, or there was no reply */
+	/* the budget is spent, or the model did not reply */
+	if (err == KL_ENO || err == KL_ETIMEOUT) {
 		give_up(wording, group.r->card, kl_error_last());
 		kl_error_clear();
 		return 0;

@@ -40,7 +40,7 @@ struct kl_wording {
 	struct kl_wording_opts o;
 	struct kl_mechanisms mechanisms;
 	struct kl_taxonomy *tax;
-	/* number of cards for which a model was asked, and that were reworded */
+	/* number of cards for which a model was asked; number of those that were reworded */
 	size_t asked, worded;
 };
 
@@ -48,16 +48,16 @@ int kl_wording_open(struct kl_wording *out, struct kl_lift *lift,
 		    const struct kl_wording_opts *opts);
 void kl_wording_release(struct kl_wording *wording);
 
-/** Check that result i is a new card: only new cards are reworded. */
+/** Check that result i is a new card, because only new cards are reworded. */
 bool kl_wording_wants(const struct kl_wording *wording, size_t i);
 /**
- * Reword the card of result i. Returns 0 also if there was no usable answer or the budget is spent;
- * a note of the lift then has the reason. Other errors are those of the provider and the
+ * Reword the card of result i. If there was no usable answer or the budget is spent, return 0 and
+ * add the reason to the notes of the lift. Other errors are those of the provider and the
  * repository.
  */
 int kl_wording_do(struct kl_wording *wording, size_t i);
 
-/** Estimated numbers of requests and nano-dollars: [0] at least, [1] at most. */
+/** Estimated numbers of requests and nano-dollars: [0] is the least, [1] the most. */
 struct kl_wording_estimate {
 	int64_t cards, requests[2], nano[2];
 };

@@ -24,7 +24,9 @@ const struct kl_transition *kl_wording_first(const struct kl_wording_group *grou
 	return first;
 }
 
-/* Append a key that identifies the group in any repository, whatever was measured. */
+/*
+ * Append a key of the group's steps that is the same in every repository and for all measurements.
+ */
 static void group_key(struct kl_buf *out, const struct kl_wording_group *group)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec steps = KL_STRVEC_INIT;
@@ -126,7 +128,7 @@ static void add_step(struct kl_buf *out, const struct kl_wording_group *group, s
 	kl_buf_addch(out, '\n');
 }
 
-/* Check that the step is the best of its language: only the code of such steps is shown. */
+/* Check that the step is the best in its language: the prompt shows only the code of such steps. */
 static bool is_first(const struct kl_wording_group *group, size_t i)
 {
 	for (size_t k = 0; k < i; k++)

@@ -9,7 +9,7 @@
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
 
-/* construct of a card that is about the launch plan only (lift_anchor.c) */
+/* text of `construct` in a card that is about the launch plan only (lift_anchor.c) */
 #define PLAN "the launch plan"
 
 static int refuse_wording(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -27,7 +27,10 @@ static int refuse_wording(const char *fmt, ...)
 
 /* --- texts -------------------------------------------------------------------------- */
 
-/* Check for a number with a unit of speed: only measurements may state a speed. */
+/*
+ * Check for a number with a unit of speed: only measurements, not a model's texts, may state a
+ * speed.
+ */
 static bool tells_speed(const char *text)
 {
 	static const char *const unit[] = {
@@ -46,7 +49,7 @@ static bool tells_speed(const char *text)
 		for (size_t i = 0; i < KL_ARRAY_SIZE(unit); i++) {
 			size_t n = strlen(unit[i]);
 
-			/* "32 x 8" is a shape */
+			/* not a speed: "32 x 8" is a shape */
 			if (!strncmp(at, unit[i], n) && !isalnum((unsigned char)at[n]) &&
 			    !(n == 1 && at[n] == ' ' && isdigit((unsigned char)at[n + 1])))
 				return true;
@@ -65,7 +68,10 @@ static int check_text(const char *text, const char *what)
 	return 0;
 }
 
-/* Refuse a text that names a file of one of the group's kernels: it would not apply to others. */
+/*
+ * Refuse a text that names a file of one of the group's kernels, because the text would not apply
+ * to other kernels.
+ */
 static int check_portable(const struct kl_wording_group *group, const char *text, const char *what)
 {
 	for (size_t i = 0; i < group->n; i++)
@@ -80,7 +86,10 @@ static int check_portable(const struct kl_wording_group *group, const char *text
 
 /* --- predicates ------------------------------------------------------------------------ */
 
-/* Copy the argument of a call: "ldg.128" of "has(ldg.128)"; NULL: not a call of `function`. */
+/*
+ * Copy the argument of a call: "ldg.128" of "has(ldg.128)". NULL: `key` is not a call of
+ * `function`.
+ */
 static char *member_of(const char *key, const char *function)
 {
 	size_t n = strlen(function), len = strlen(key);
@@ -99,8 +108,8 @@ static bool known_somewhere(const struct kl_wording_group *group, const char *ke
 }
 
 /*
- * Check that the key is a known fact. Members of "has" and "cap" are checked first, since for
- * closed functions any member counts as known.
+ * Check that the key is a known fact. Check the argument of "has" and "cap" first, because the key
+ * test accepts any argument of these functions.
  */
 static int check_key(const struct kl_wording_group *group, const char *id, const char *key)
 {
@@ -142,9 +151,9 @@ static int check_names(const struct kl_wording_group *group, const struct kl_wor
 }
 
 /*
- * Check a test against the steps. All steps were accepted, so a sound test must be false for none
- * of them. Any test must be true for at least one step; a useful test for a fast one, unless the
- * group has a single step.
+ * Check a test against the steps. A `sound` test must not be false for any step, since all steps
+ * were accepted. Any test must be true for at least one step. A `useful` test must be true for at
+ * least one fast step, unless the group has a single step.
  */
 static int check_steps(struct kl_wording_group *group, const struct kl_words_pre *pre)
 {
@@ -172,7 +181,10 @@ static int check_steps(struct kl_wording_group *group, const struct kl_words_pre
 
 /* --- labels ------------------------------------------------------------------------------- */
 
-/* Return the index of a label (1 for "R2"), or -1 if it is none of the n labels of that kind. */
+/*
+ * Return the index that a label names (1 for "R2"); -1 if the text is not one of the `n` labels of
+ * that kind.
+ */
 static long label_number(const char *text, char kind, size_t n)
 {
 	char rest;
@@ -247,7 +259,10 @@ static int add_pre(struct kl_card *card, struct kl_wording_group *group,
 	return 0;
 }
 
-/* Add the event of a cited step, which must have failed with the risk's class or been slower. */
+/*
+ * Add the event of a cited step. It must be a refused step of the risk's class or, for the class
+ * "slower", a slower step.
+ */
 static int cite_events(struct kl_strvec *events, const struct kl_wording_group *group,
 		       const char *word, const char *class_)
 {
@@ -320,7 +335,7 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 		word);
 }
 
-/* Return the best step in the language; the carrier cites it as its `of`. */
+/* Return the best step in the language; the carrier cites this step in `of`. */
 static const struct kl_transition *step_in(const struct kl_wording_group *group,
 					   const char *language)
 {
@@ -369,7 +384,7 @@ static void replace_text(char **field, const char *text)
 	*field = kl_strdup(text);
 }
 
-/* Write the card and parse it, so that it is checked like any card. */
+/* Write the card and parse it again, so that it is checked like a card read from a file. */
 static int read_again(struct kl_card **out, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -401,7 +416,7 @@ int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
 	if (err < 0)
 		return err;
 	replace_text(&card->intent, words->intent);
-	/* keep PLAN: it marks cards that are about the launch plan only */
+	/* keep PLAN: this text marks cards that are about the launch plan only */
 	if (strcmp(card->anchor.construct, PLAN))
 		replace_text(&card->anchor.construct, words->construct);
 	replace_text(&card->anchor.acts_on, words->acts_on);

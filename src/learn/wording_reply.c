@@ -32,7 +32,7 @@ void kl_words_release(struct kl_words *words)
 	*words = (struct kl_words){ 0 };
 }
 
-/* Set to NULL if the text is empty or "-", which mean that there is none. */
+/* Set *text to NULL if it is empty or "-", which both mean that the model gives no text. */
 static void or_null(char **text)
 {
 	if (!strcmp(*text, "-") || !**text) {

@@ -17,7 +17,7 @@
  * The reply refers to steps by the labels of the prompt: T1, T2 for transitions, R1, R2 for refused
  * steps.
  */
-#define KL_WORDS_MOST 16 /* most carriers, most conditions and most risks of a reply */
+#define KL_WORDS_MOST 16 /* most carriers, most conditions, and most risks of one reply */
 
 struct kl_words_carrier {
 	char *language, *form, *text;
@@ -26,8 +26,8 @@ struct kl_words_carrier {
 struct kl_words_pre {
 	bool sound; /* false: useful */
 	char *id, *text;
-	char *test;    /* predicate; NULL: none */
-	char *witness; /* label of a refused step; NULL: none */
+	char *test;    /* predicate; NULL: the condition has no test */
+	char *witness; /* label of a refused step; NULL: the condition has no witness */
 };
 
 struct kl_words_risk {
