@@ -5,15 +5,17 @@
 #include "image/image.h"
 
 /*
- * code_check - checks the instructions of an image without a disassembler. The gate checks every
- * image that it links, and the worker checks every image that it receives before it runs it.
+ * code_check - checks the instructions of an image, with the small decoder of x86.h. The gate
+ * checks every image that it links. The worker checks every image that it receives, before any code
+ * of it runs.
  */
 
 /**
  * Check that the text decodes as instructions from its first to its last byte, that a kernel may
- * contain each of them (x86.h), and that every direct branch leads to the start of an instruction.
- * Only code of the libraries may use thread-local data (errno). KL_ENO: a check failed; the message
- * says where.
+ * contain each of these instructions (x86.h), and that the entry, the start function and the target
+ * of every direct branch are starts of instructions. Check also that the kernel's own code, unlike
+ * the code of the libraries, does not use thread-local data (such as errno). KL_ENO: a check
+ * failed; the message says where.
  */
 int kl_code_check(const struct kl_image *image);
 

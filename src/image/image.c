@@ -59,7 +59,7 @@ static bool all_zero(const unsigned char *bytes, uint64_t n)
 	return true;
 }
 
-/* Return the bytes of the lists and names that follow the segments in the file. */
+/* Return the size in bytes of the lists and names that follow the segments in the file. */
 static uint64_t list_bytes(const struct kl_image *image)
 {
 	return (image->naddress + image->nthread) * sizeof(struct kl_image_slot) +
@@ -72,7 +72,8 @@ static uint64_t segment_bytes(const struct kl_image *image)
 }
 
 /*
- * Check sizes first, so that later sums cannot overflow. `claimed`: size of the file by its head.
+ * Check the sizes in the head before anything else, so that later sums cannot overflow. `claimed`
+ * is the size of the file by its head, `len` the real size.
  */
 static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t len)
 {
@@ -94,7 +95,7 @@ static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t le
 	return 0;
 }
 
-/* Are the bytes [at, at + n) in data or bss? */
+/* Return true if the bytes [at, at + n) lie in data and bss. */
 static bool in_data(const struct kl_image *image, uint64_t at, uint64_t n)
 {
 	uint64_t from = kl_image_offset(image, 2), size = image->data + image->bss;
@@ -102,7 +103,10 @@ static bool in_data(const struct kl_image *image, uint64_t at, uint64_t n)
 	return at >= from && size >= n && at - from <= size - n;
 }
 
-/* Are the exception tables at `at` in rodata, and is the last word of rodata zero? */
+/*
+ * Return true if the exception tables, which start at `at`, are in rodata, and the last word of
+ * rodata is zero.
+ */
 static bool ends_in_rodata(const struct kl_image *image, uint64_t at)
 {
 	uint64_t from = kl_image_offset(image, 1);
@@ -131,7 +135,7 @@ static int check_offsets(const struct kl_image *image)
 	return 0;
 }
 
-/* Is the word at `at` in rodata or data, but not in bss? */
+/* Return true if the 8 bytes at `at` are in rodata or data, and not in bss. */
 static bool is_slot(const struct kl_image *image, uint64_t at)
 {
 	uint64_t rodata = kl_image_offset(image, 1), data = kl_image_offset(image, 2);
@@ -141,7 +145,10 @@ static bool is_slot(const struct kl_image *image, uint64_t at)
 	return at >= rodata && image->rodata >= 8 && at - rodata <= image->rodata - 8;
 }
 
-/* Check a slot: slots must be in ascending order and must not overlap. */
+/*
+ * Check the slot at offset `at`. It must not begin before *next, the end of the slot before it; set
+ * *next to its own end.
+ */
 static int check_slot(const struct kl_image *image, uint64_t at, uint64_t *next)
 {
 	if (!is_slot(image, at) || at < *next)
@@ -182,8 +189,8 @@ static int check_imports(const struct kl_image *image)
 }
 
 /*
- * Check that the padding which the loader maps with the segments is zero, so that nothing can be
- * hidden there.
+ * Check that the padding after the head and after each segment is zero, so that nothing can be
+ * hidden there. The loader maps the padding of a segment with the segment.
  */
 static int check_padding(const struct kl_image *image, const unsigned char *file)
 {

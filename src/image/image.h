@@ -6,7 +6,7 @@
 
 /*
  * image - reads and writes images of machine code. The gate links an audited kernel to an image;
- * the worker maps the image and calls it (docs/formats.md, "Image").
+ * the worker maps the image and calls the kernel in it (docs/formats.md, "Image").
  *
  * An image has four segments, one after the other in memory: text, which is never writable, then
  * rodata, data and bss, which are never executable. Text, rodata and data start on pages of their
@@ -27,32 +27,33 @@
 #define KL_IMAGE_MAX_ITEMS ((uint64_t)4 << 20) /* limit of the items of each list */
 #define KL_IMAGE_MAX_NAMES ((uint64_t)1 << 20) /* limit of the bytes of `names` */
 #define KL_IMAGE_NONE UINT64_MAX               /* stands for a missing offset */
-/* limit of the distance of a target from the image */
+/* limit of the distance in bytes from the start of the image to a target */
 #define KL_IMAGE_REACH ((int64_t)1 << 40)
 
 /*
- * A word of rodata or data at offset `at` that the loader fills in; its target has offset `to`.
- * Offsets are relative to the start of the image.
+ * A word of rodata or data, at offset `at`, that the loader fills in to refer to the byte at offset
+ * `to`. Offsets are relative to the start of the image.
  */
 struct kl_image_slot {
 	uint64_t at;
 	int64_t to;
 };
 
+/* A word, at offset `at`, that receives the address of an imported symbol plus `add`. */
 struct kl_image_import {
 	uint64_t at;
 	uint32_t name; /* offset in `names` of the symbol's name */
 	int32_t add;
 };
 
-/* The contents of an image. Pointers point into the bytes that it was read from. */
+/* The contents of an image. Its pointers point into the bytes that kl_image_read() was given. */
 struct kl_image {
 	uint64_t text, rodata, data, bss; /* bytes of each segment; data does not include bss */
 	uint64_t align;                   /* alignment of the image in memory: a power of two */
 	uint64_t own;                     /* bytes of the kernel's own code, at the start of text */
 	/* offset of the function to call, in the kernel's own code */
 	uint64_t entry;
-	uint64_t arena;  /* offset of the base and size of the arena (16 bytes); or NONE */
+	uint64_t arena;  /* offset of the arena's base and size (16 bytes); or KL_IMAGE_NONE */
 	uint64_t dims;   /* offset of the dims that host code reads (128 bytes); or NONE */
 	uint64_t start;  /* offset of the function to call before the entry; or NONE */
 	uint64_t frames; /* offset of the exception tables, which end with rodata; or NONE */
@@ -72,16 +73,17 @@ struct kl_image {
 };
 
 /**
- * Return the offset of a segment in memory, in whole pages: 0: text, 1: rodata, 2: data and bss, 3:
- * the end of the image.
+ * Return the offset in memory of a segment: 0 for text, 1 for rodata, 2 for data and bss; 3 for the
+ * end of the image. The offset is a multiple of KL_IMAGE_PAGE.
  */
 uint64_t kl_image_offset(const struct kl_image *image, int segment);
 /** Return the offset in the file of the byte at `offset` in memory, which must not be in bss. */
 uint64_t kl_image_file_offset(uint64_t offset);
 
 /**
- * Read and check an image. *out borrows `bytes`, which must be aligned to 8 bytes. KL_EINVALID: the
- * bytes are not an image, or a part of it is out of bounds; the message says which.
+ * Read and check an image of `len` bytes. *out borrows `bytes`, which must be aligned to 8 bytes.
+ * KL_EINVALID: the bytes are not an image, or a part of it is out of bounds; the message says
+ * which.
  */
 int kl_image_read(struct kl_image *out, const void *bytes, size_t len);
 /**

@@ -47,7 +47,8 @@ static int map_segment(const struct loader *loader, int segment, uint64_t bytes,
 }
 
 /*
- * Map the pages of bss after the last page of data. On that page the file has zeros after the data.
+ * Map the pages of bss that follow the last page of data. The part of bss on that page is mapped
+ * with the data: the file has zeros there.
  */
 static int map_bss(const struct loader *loader)
 {
@@ -74,7 +75,7 @@ static int map_segments(const struct loader *loader)
 	return err ? err : map_bss(loader);
 }
 
-/* Store a word. It need not be aligned: it can be in a packed structure. */
+/* Store `value` in the word at offset `at`, which can be unaligned, as in a packed structure. */
 static void fill_slot(const struct loader *loader, uint64_t at, uint64_t value)
 {
 	memcpy(loader->base + at, &value, sizeof(value));

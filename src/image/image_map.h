@@ -5,34 +5,38 @@
 #include "image/image.h"
 
 /*
- * image_map - maps an image into this process and fills in its addresses. Text is never writable,
- * all other segments are never executable, and no code of the image runs.
+ * image_map - maps an image into this process and fills in the addresses that it contains. Text is
+ * never writable, all other segments are never executable, and no code of the image runs.
  *
- * The only system calls are mmap, mprotect and munmap, so that a process can confine itself before
- * it maps an image. The file must not change while it is mapped; base/sealed.h makes files that
- * cannot change.
+ * The only system calls that it makes are mmap, mprotect and munmap, so that a process can confine
+ * itself before it maps an image. The file must not change while it is mapped; base/sealed.h makes
+ * files that cannot change.
  */
 struct kl_image_mapped {
 	unsigned char *base; /* address of the image, where the text starts; NULL: not mapped */
 	uint64_t size;       /* bytes of all segments */
 	void *range;         /* all reserved addresses, with the guards */
 	uint64_t range_bytes;
-	/* the offsets in struct kl_image as addresses; NULL: the image has none */
+	/*
+	 * addresses of the parts whose offsets are in struct kl_image under the same names; NULL:
+	 * the image has no such part
+	 */
 	unsigned char *entry, *arena, *dims, *start, *frames;
 	unsigned char *data; /* data and bss, which are all that the code can change */
 	uint64_t data_bytes;
 };
 
 /**
- * Return the address of a function or variable of this process; NULL: there is none of this name.
+ * Return the address of the function or variable `name` of this process; NULL: it has none of this
+ * name.
  */
 typedef void *(*kl_image_find)(const char *name, void *payload);
 
 /**
  * Map the image of `len` bytes in the file `fd`, with KL_IMAGE_GUARD inaccessible bytes on both
- * sides. `find` is called for each name that the image imports; NULL: it must not import any.
- * KL_EINVALID: the file is not a valid image, or `find` does not find a name; KL_EIO: the system
- * cannot map it.
+ * sides. `find` is called with `payload` for each name that the image imports; if `find` is NULL,
+ * the image must not import any. KL_EINVALID: the file is not a valid image, or `find` does not
+ * find a name; KL_EIO: the system cannot map it.
  */
 int kl_image_map(struct kl_image_mapped *out, int fd, size_t len, kl_image_find find,
 		 void *payload);

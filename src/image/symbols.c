@@ -35,7 +35,10 @@ static const char helper[] =
 	" __extendhfsf2 __extendhfdf2 __extendhfxf2 __extendhftf2 __truncsfhf2 __truncdfhf2"
 	" __truncxfhf2 __trunctfhf2 __extendbfsf2 __truncsfbf2 __truncdfbf2 ";
 
-/* Names that cheats interpose: clocks, exits, the loader, other allocators, output. */
+/*
+ * Names of library functions that cheats define themselves, so that other code calls the cheat:
+ * clocks, exits, the loader, other allocators, output.
+ */
 static const char interposed[] =
 	" clock clock_gettime gettimeofday time times getrusage usleep nanosleep exit _exit _Exit"
 	" abort atexit __cxa_atexit __cxa_finalize raise kill signal sigaction dlopen dlsym"
@@ -58,8 +61,8 @@ bool kl_symbol_listed(const char *list, const char *name, size_t len)
 }
 
 /*
- * Is it a vector form, _ZGV<isa>N<lanes>v..._<math name>? With -ffast-math, compilers call it for
- * exp in a loop, for example.
+ * Return true for the vector form of a math function, _ZGV<isa>N<lanes>v..._<math name>. With
+ * -ffast-math, compilers call the vector form of exp for an exp in a loop, for example.
  */
 static bool is_vector_math(const char *name)
 {

@@ -19,16 +19,25 @@ enum kl_symbol_kind {
 	KL_SYMBOL_ALLOC,   /* the runtime's allocator */
 	KL_SYMBOL_HELPER,  /* functions of libgcc, which compilers call implicitly */
 };
-/** Return the kind of an undefined symbol of a kernel. docs/formats.md lists the symbols. */
+/**
+ * Return the kind of a symbol that a kernel uses but does not define. docs/formats.md lists the
+ * allowed symbols.
+ */
 enum kl_symbol_kind kl_symbol_kind(const char *name);
-/** Add the names of all allowed symbols except vector forms: "memcpy", "exp", "expf", "expl" ... */
+/**
+ * Append the names of all symbols that a kernel may use, except vector forms: "memcpy", "exp",
+ * "expf", "expl" ...
+ */
 void kl_symbol_names(struct kl_strvec *out);
 /**
- * Must a kernel not define `name`? True for the symbols that a kernel may use, names of the gate,
- * and names that known cheats interpose.
+ * Return true if a kernel must not define `name`: a symbol that a kernel may use, a name of the
+ * gate, or a library function that known cheats define themselves.
  */
 bool kl_symbol_reserved(const char *name);
-/** Is `name`, of `len` bytes, a word in `list`? Each word of `list` has a space on both sides. */
+/**
+ * Return true if `name`, of `len` bytes, is a word of `list`. Each word of `list` has a space on
+ * both sides.
+ */
 bool kl_symbol_listed(const char *list, const char *name, size_t len);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "image/x86_parts.h"
 
-#define MOST_BYTES 15
+#define MOST_BYTES 15 /* limit of the length of an instruction */
 
 /*
  * The bytes that follow each opcode, as a letter:
@@ -15,8 +15,8 @@
  *	v	imm16, imm32, imm64	w	imm16
  *	e	imm16 and imm8		o	absolute address
  *	j	rel8			k	rel32
- *	u	ModRM, and an immediate like `n` if its field is 0 or 1
- *	U	ModRM, and an immediate like `y` if its field is 0 or 1
+ *	u	ModRM, and imm8 if the reg field of ModRM is 0 or 1
+ *	U	ModRM, and imm16 or imm32 if the reg field of ModRM is 0 or 1
  *	r	ModRM that always names a register
  *	-	no instruction, or a prefix
  */
@@ -33,7 +33,10 @@ static const char two_byte[] =
 	"mmnmnnnm........mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm";
 /* clang-format on */
 
-/* Opcodes of map 1 that have an imm8 with VEX and EVEX, which do not use the table above. */
+/*
+ * Opcodes of map 1 that, encoded with VEX or EVEX, are followed by an imm8. The tables above are
+ * not for these encodings.
+ */
 static const char with_imm8[] = "\x70\x71\x72\x73\xc2\xc4\xc5\xc6";
 
 static bool read_byte(struct kl_x86_reader *reader, unsigned *out)
@@ -170,14 +173,17 @@ static bool read_operands(struct kl_x86_reader *reader, struct kl_x86_insn *out,
 }
 
 /*
- * Read the rest of a VEX or EVEX instruction. Its maps are 1 (0f), 2 (0f 38) and 3 (0f 3a); EVEX
- * also has 5 and 6.
+ * Read the opcode and operands of a VEX or EVEX instruction. The opcode maps are 1 (0f), 2 (0f 38)
+ * and 3 (0f 3a); EVEX also has 5 and 6.
  */
 static bool read_vector(struct kl_x86_reader *reader, struct kl_x86_insn *out, bool evex)
 {
 	char kind = 'm';
 
-	/* these encodings contain their prefixes, so none may come before them */
+	/*
+	 * VEX and EVEX replace the prefixes 66, f2, f3 and REX, so these may not come before them;
+	 * f0 (lock) may not either
+	 */
 	if (reader->size || reader->repeat || reader->rex || reader->lock ||
 	    !read_byte(reader, &reader->opcode))
 		return false;

@@ -6,23 +6,24 @@
 #include <stddef.h>
 
 /*
- * x86_parts - the state of the decoder, shared by x86.c and x86_refuse.c. The first finds the
- * length of an instruction; the second refuses instructions by what they do.
+ * x86_parts - the state of the decoder, shared by x86.c and x86_refuse.c. x86.c finds the length of
+ * an instruction; x86_refuse.c refuses instructions by what they do.
  */
 struct kl_x86_reader {
 	const unsigned char *code;
-	size_t n, at;
-	bool size, address, lock, segment; /* it has the prefix 66; 67; f0; 64 or 65 */
-	unsigned repeat, rex;              /* prefix f2 or f3; REX prefix 40 to 4f; 0: none */
-	bool vector;                       /* it is encoded with VEX, EVEX or XOP */
+	size_t n, at; /* bytes of `code`; how many of them have been read */
+	/* true after prefix 66 (size), 67 (address), f0 (lock), 64 or 65 (segment) */
+	bool size, address, lock, segment;
+	unsigned repeat, rex; /* `repeat`: prefix f2 or f3; `rex`: prefix 40 to 4f; 0: none */
+	bool vector;          /* it is encoded with VEX, EVEX or XOP */
 	/* opcode map: 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a; for EVEX and XOP also others */
 	unsigned map;
 	unsigned opcode, modrm;
 };
 
-/** Return why a kernel must not contain the instruction; NULL: it may. */
+/** Return why a kernel must not contain the instruction; NULL: a kernel may contain it. */
 const char *kl_x86_refusal(const struct kl_x86_reader *reader);
-/** Does the instruction read or write the segment register %fs or %gs as an operand? */
+/** Return true if the instruction reads or writes the segment register %fs or %gs as an operand. */
 bool kl_x86_names_segment(const struct kl_x86_reader *reader);
 
 #endif

@@ -18,8 +18,8 @@ static const char system_call[] = "calls the system", clock_read[] = "reads a cl
 
 struct rule {
 	uint8_t map, opcode;
-	uint8_t how;    /* ANY; or the value of ModRM's reg field, with REG or MEM */
-	uint8_t prefix; /* ANY; the required prefix 0xf2, 0xf3 or 0x66; 0: none of these */
+	uint8_t how;    /* ANY; or the value of ModRM's reg field, alone or with REG or MEM */
+	uint8_t prefix; /* ANY; the required prefix 0xf2, 0xf3 or 0x66; 0: none of these three */
 	const char *why;
 };
 
@@ -48,7 +48,8 @@ static const struct rule rules[] = {
 	{ 0, 0xe7, ANY, ANY, port }, { 0, 0xec, ANY, ANY, port }, { 0, 0xed, ANY, ANY, port },
 	{ 0, 0xee, ANY, ANY, port }, { 0, 0xef, ANY, ANY, port },
 	/*
-	 * xsave and its variants show what the processor has; xrstor also restores protection keys
+	 * xsave and its variants show which features the processor has; xrstor also restores
+	 * protection keys
 	 */
 	{ 1, 0xae, MEM | 4, 0, identify }, { 1, 0xae, MEM | 6, 0, identify },
 	{ 1, 0xc7, MEM | 4, ANY, identify }, { 1, 0xc7, MEM | 5, ANY, identify },
@@ -73,7 +74,10 @@ static const struct rule rules[] = {
 	{ 1, 0x79, ANY, 0, privileged },
 };
 
-/* Reasons for instructions 0f 01 with a register, which the whole ModRM byte selects. */
+/*
+ * Why instructions 0f 01 with a register operand are refused; NULL: allowed. The whole ModRM byte
+ * tells these instructions apart.
+ */
 static const struct { uint8_t modrm; const char *why; } system_group[] = {
 	{ 0xd0, identify }, { 0xf9, clock_read }, { 0xfd, clock_read }, { 0xee, protect },
 	{ 0xef, protect }, { 0xf8, protect }, { 0xd5, transaction }, { 0xd6, transaction },
@@ -108,7 +112,7 @@ static const char *refuse_system_group(unsigned modrm)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(system_group); i++)
 		if (system_group[i].modrm == modrm)
 			return system_group[i].why;
-	/* others are for virtual machines, enclaves, monitors and user interrupts */
+	/* all others are for virtual machines, enclaves, monitors and user interrupts */
 	return privileged;
 }
 
