@@ -135,8 +135,8 @@ static enum kl_word_of word_of(const struct kl_belief *belief, const char *id,
 }
 
 /*
- * Is the event in this clone's cache? Earlier versions of the program recorded the events that a
- * clone made nowhere else.
+ * Return true if the event is in this clone's cache. Earlier versions of the program kept no other
+ * record of the events that the clone made.
  */
 static bool is_in_cache(struct kl_belief *belief, const struct kl_event *event)
 {

@@ -6,12 +6,12 @@
 #include "event/signature.h"
 
 /*
- * belief - decides whether this clone trusts an event, by who made it. It trusts what it made
- * itself (own.h), what an allowed signer signed (signers.h), and what came with the installed
- * program (skills/digests in its share directory). Anybody could have written the rest into a note
- * or a library. A trial of a card is trusted if the event that it cites is. The results of a runner
- * are not decided here: they are checked on import, before they become events
- * (gate/runner/results.h).
+ * belief - decides whether this clone trusts an event, by who made it. The clone trusts what it
+ * made itself (own.h), what an allowed signer signed (signers.h), and what came with the installed
+ * program (skills/digests in its share directory). It does not trust other events, because anybody
+ * could have written them into a note or a library. A trial of a card is trusted if the event that
+ * it cites is. The results of a runner are not decided here: they are checked on import, before
+ * they become events (gate/runner/results.h).
  *
  *	kl_belief_open(&belief, repo, NULL);
  *	kl_belief_events(word, belief, events, n);
@@ -27,7 +27,7 @@ enum kl_word_of {
 	KL_WORD_UNCHECKED, /* signed, but ssh-keygen is not available */
 	KL_WORDS
 };
-/** "unsigned", "own", "signed", "shipped", "unknown key", "bad", "unchecked" */
+/** Return "unsigned", "own", "signed", "shipped", "unknown key", "bad" or "unchecked". */
 const char *kl_word_name(enum kl_word_of word);
 /** Return true for own, signed and shipped. */
 bool kl_word_is_trusted(enum kl_word_of word);
@@ -44,7 +44,8 @@ struct kl_belief;
 
 /**
  * Load the ids of this clone's own events and of shipped events, and the lists of signers. `base`:
- * the commit that has the repository's list; NULL: the one that klineage.signers names (signers.h).
+ * the commit to read the repository's list from; NULL: the commit that klineage.signers names
+ * (signers.h).
  */
 int kl_belief_open(struct kl_belief **out, struct kl_repo *repo, const git_oid *base);
 void kl_belief_free(struct kl_belief *belief);

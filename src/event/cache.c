@@ -126,10 +126,16 @@ int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key, const str
 
 /* --- all entries for a surface and contract ------------------------------------ */
 
-/* Called for each entry of a directory. A function that keeps the event takes its own reference. */
+/*
+ * A function that is called for each entry of a directory. To keep the event, it takes a reference
+ * of its own.
+ */
 typedef int entry_fn(void *payload, const char *path, struct kl_event *event);
 
-/* Call `fn` for each entry in `dir`, except for damaged ones and other surfaces or contracts. */
+/*
+ * Call `fn` for each entry in `dir`; skip damaged entries and those for another surface or
+ * contract.
+ */
 static int each_entry(const char *dir, const char *surface, const char *contract, entry_fn *fn,
 		      void *payload)
 {
@@ -187,8 +193,8 @@ static bool same_flags(const struct kl_strvec *left, const struct kl_strvec *rig
 }
 
 /*
- * Is the event from the key's device? A runner's device is the one that it reported last; if it has
- * reported none, any device matches.
+ * Return true if the event is from the key's device. A runner's device is the one that the runner
+ * reported last; if it has reported none, any device matches.
  */
 static bool same_device(const struct kl_place *place, const struct kl_cache_key *key)
 {
@@ -219,7 +225,7 @@ static int keep_best(void *payload, const char *path, struct kl_event *event)
 	struct finding *finding = payload;
 	int order;
 
-	/* skip no-change, which judges a step, and inconclusive, which the machine caused */
+	/* skip `no-change`, which judges a step, and `inconclusive`, which the machine caused */
 	if (!kl_cache_same_place(event, finding->key) || event->failure == KL_FAILURE_NO_CHANGE ||
 	    event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return 0;

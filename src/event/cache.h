@@ -11,9 +11,10 @@
  *
  * An entry is one event in the file
  * $GIT_COMMON_DIR/klineage/cache/<digest of surface and contract>/<digest of the key>.json, so all
- * entries for a surface and contract are in one directory. Verdicts from elsewhere are never stored
- * here, so that a hit can replace a run. Results of jobs that this clone sent to a runner count as
- * its own. Entries are validated when they are read; damaged ones are ignored.
+ * entries for a surface and contract are in one directory. Verdicts of other clones are never
+ * stored here, so a hit is as reliable as a run and can replace it. Results of jobs that this clone
+ * sent to a runner count as its own verdicts. Entries are validated when they are read; damaged
+ * ones are ignored.
  */
 struct kl_cache_key {
 	const char *surface, *contract; /* digests */
@@ -36,20 +37,21 @@ struct kl_cache_key {
 int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**
  * Find the best entry for the key's surface and contract with the same platform, flags, tier and
- * policy; its parent and stages can differ from the key's. Prefers a correctness failure, then a
- * result of the whole gate, then the newest. The caller owns `*event`. KL_ENOTFOUND: there is none.
+ * policy; the entry's parent and stages can differ from the key's. Prefers a correctness failure,
+ * then a result of the whole gate, then the newest. The caller owns `*event`. KL_ENOTFOUND: there
+ * is none.
  */
 int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
-/** Does the event match the key's platform, device, compiler, flags, tier and policy? */
+/** Return true if the event has the key's platform, device, compiler, flags, tier and policy. */
 bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *key);
 /** Store an event. It is on disk when this returns. */
 int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key,
 		 const struct kl_event *event);
 
 /**
- * Compute the digest of a key without `runner_device`, which kl_runner_device_key() adds. The other
- * two functions read and store an entry by its digest, for verdicts that arrive later from a
- * runner.
+ * Compute the digest of a key without `runner_device`, which kl_runner_device_key() adds.
+ * kl_cache_get_at() and kl_cache_put_at() read and store an entry by this digest, for verdicts that
+ * arrive later from a runner.
  */
 void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key);
 int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *surface,

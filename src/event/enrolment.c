@@ -30,7 +30,10 @@ bool kl_enrolment_is_open(struct kl_repo *repo)
 
 /* --- the user's public key ----------------------------------------------------------- */
 
-/* Read the public key: user.signingKey itself if literal, or the file beside the private key. */
+/*
+ * Read the public key: the value of user.signingKey if that is a literal key, otherwise the .pub
+ * file of the key file that it names.
+ */
 static int read_public(struct kl_buf *out, struct kl_repo *repo)
 {
 	const char *value = kl_repo_config(repo, "user.signingKey");
@@ -67,7 +70,7 @@ static bool is_word(const char *word, size_t n, const char *others)
 
 /*
  * Set `*key` to the public key without its comment, such as "ssh-ed25519 AAAA...", and `*blob` to
- * the second word of it.
+ * its second word, the key's data in base64.
  */
 static int public_key(char **key, char **blob, struct kl_repo *repo)
 {
@@ -109,7 +112,10 @@ static int read_principal(char **who, struct kl_repo *repo)
 
 /* --- the list of signers in the worktree --------------------------------------------- */
 
-/* Refuse a path that exists but is not plain: a symbolic link could lead out of the repository. */
+/*
+ * Fail if the path exists but is not a directory (`dir` true) or not a regular file (`dir` false):
+ * a symbolic link could lead out of the repository.
+ */
 static int check_plain(const char *path, bool dir)
 {
 	struct stat st;
@@ -159,7 +165,10 @@ static char *target_of(struct kl_repo *repo, const char *symref)
 	return name.len ? kl_buf_detach(&name) : NULL;
 }
 
-/* Return the default branch of origin, or else the branch that is checked out; NULL: neither. */
+/*
+ * Return the default branch of origin, or else the branch that is checked out, or NULL if there is
+ * neither.
+ */
 static char *base_branch(struct kl_repo *repo)
 {
 	char *name = target_of(repo, "refs/remotes/origin/HEAD");

@@ -238,8 +238,8 @@ bool kl_event_is_against(const struct kl_event *event, const char *surface)
 /* --- the forward event ---------------------------------------------------------------- */
 
 /*
- * Replace the event's comparison with its parent by the inverse of the one in `pair`. Comparisons
- * with baselines are kept.
+ * Replace the event's comparison with its parent by the inverse of the comparison in `pair`.
+ * Comparisons with baselines are kept.
  */
 static void turn_comparisons(struct kl_event *event, const struct kl_event *pair)
 {

@@ -51,7 +51,7 @@ struct kl_event {
 	const char *commit, *tree; /* commit that has the note, and its tree; not part of the id */
 	const char *message;       /* reason, for the user */
 	const char *by, *job, *signer, *sig;
-	const char *of; /* of a retraction: id of the event that it retracts */
+	const char *of; /* in a retraction: id of the retracted event */
 	struct kl_place place;
 	bool compiled;         /* the kernel compiled, so `facts` has features */
 	struct kl_facts facts; /* features, traits, code */
@@ -111,18 +111,21 @@ void kl_event_set_class(struct kl_event *event, const char *word);
 const char *kl_event_class(const struct kl_event *event);
 /** Return true for a correctness failure: a fail of any class except slower and no-change. */
 bool kl_event_is_fail(const struct kl_event *event);
-/** Is the event about this surface and contract (NULL: any)? */
+/** Return true if the event is about this surface and contract (NULL: any). */
 bool kl_event_is_for(const struct kl_event *event, const char *surface, const char *contract);
-/** Is `event` newer than `than`? Compares time, then id. Every event is newer than NULL. */
+/**
+ * Return true if `event` is newer than `than`. Times are compared first, then ids. Every event is
+ * newer than NULL.
+ */
 bool kl_event_is_newer(const struct kl_event *event, const struct kl_event *than);
-/** Was the kernel timed against this surface as its parent? */
+/** Return true if the kernel was timed against this surface as its parent. */
 bool kl_event_is_against(const struct kl_event *event, const char *surface);
 
 /**
- * Return the forward event of a lineage state: a sealed copy of `state`, the state's own event,
- * with a comparison with the preceding state in place of the one with the parent. The new
- * comparison is the inverse of the one in `pair`: the event of the preceding state, which was timed
- * against this state. `time` is in seconds since the epoch. The caller frees the event.
+ * Return the forward event of a lineage state: a sealed copy of `state`, the state's own event, in
+ * which a comparison with the preceding state replaces the comparison with the parent. The new
+ * comparison is the inverse of the one in `pair`, which is the event of the preceding state, timed
+ * with this state as its parent. `time` is in seconds since the epoch. The caller frees the event.
  */
 struct kl_event *kl_event_inverse(const struct kl_event *state, const struct kl_event *pair,
 				  int64_t time);

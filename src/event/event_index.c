@@ -143,7 +143,9 @@ static bool event_ok(const struct kl_event_index_entry *entry)
 	return !entry->time[sizeof(entry->time) - 1];
 }
 
-/* Set the pointers into the file; returns false if its sizes or indices are out of range. */
+/*
+ * Set the pointers into the file; returns false if sizes or indices in the file are out of range.
+ */
 static bool is_good(struct kl_event_index *event_index)
 {
 	size_t at = sizeof(struct kl_mapfile_head), nevents, nnotes;

@@ -191,7 +191,10 @@ static int fill_groups(size_t *count, size_t *next, struct making *making)
 		making->old[n] = old != NULL;
 		if (old)
 			copy_old(&making->made[n], making->base, old);
-		/* a commit can have notes at several depths (rare): each blob counts as a note */
+		/*
+		 * a commit can have notes at several depths of the notes tree (rare): each blob
+		 * counts as a note
+		 */
 		else if (!(err = kl_repo_blob_read(&making->text[n], making->r, &at->blob,
 						   KL_EVENT_INDEX_MAX_NOTE)))
 			making->head.read++;

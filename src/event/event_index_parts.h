@@ -21,7 +21,7 @@ struct kl_event_index_head {
 
 /*
  * A note in the index: one blob of one commit. If a commit has notes at several depths of the notes
- * tree, they are never copied from an older index.
+ * tree, these notes are never copied from an older index.
  */
 struct kl_event_index_note {
 	git_oid commit, blob;

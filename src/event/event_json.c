@@ -119,7 +119,7 @@ static void put_json(json_t *obj, const char *key, json_t *value)
 		json_object_del(obj, key);
 }
 
-/* Does the JSON array have exactly these strings, apart from elements of other types? */
+/* Return true if the JSON array has exactly these strings; elements of other types are ignored. */
 static bool has_strings(const json_t *list, const struct kl_strvec *words)
 {
 	size_t i, n = 0;
@@ -141,7 +141,10 @@ static void set_strings(json_t *obj, const char *key, const struct kl_strvec *wo
 	kl_json_set(obj, key, list);
 }
 
-/* Set the member "platform"; `made`: the event is new, so all members are written. */
+/*
+ * Set the member "platform"; `made`: the event is new, so that its device and flags are written
+ * even if they are empty.
+ */
 static void put_place(json_t *doc, const struct kl_place *place, bool made)
 {
 	json_t *old = json_object_get(doc, "platform");
@@ -185,7 +188,7 @@ static void put_features(json_t *doc, const struct kl_event *event)
 	kl_json_set_str(doc, "code", event->facts.code_digest);
 }
 
-/* Does the JSON object have exactly these traits, apart from members of other types? */
+/* Return true if the JSON object has exactly these traits; members of other types are ignored. */
 static bool has_traits(const json_t *obj, const struct kl_map *traits)
 {
 	const char *name;

@@ -47,7 +47,7 @@ static void add_reason(struct kl_buf *why, const char *what, const char *fact)
 	kl_buf_addf(why, "%s%s %s", why->len ? ", " : "", what, fact);
 }
 
-/* Count the facts in `delta` that no allowed pattern matches, and add them to `why`. */
+/* Count the facts in `delta` that match neither `allow` nor `allow2`, and add them to `why`. */
 static size_t count_foreign(struct kl_buf *why, const char *what, const struct kl_strvec *delta,
 			    const struct kl_strvec *allow, const struct kl_strvec *allow2)
 {

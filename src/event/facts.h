@@ -27,18 +27,21 @@ void kl_facts_release(struct kl_facts *facts);
 
 /*
  * mechanisms - reads templates/mechanisms.yaml, which lists for each mechanism its primary facts,
- * the companion facts that can disappear with it, and the fallback facts that can appear when it is
- * removed.
+ * the companion facts that can disappear with the mechanism, and the fallback facts that can appear
+ * when the mechanism is removed.
  */
 struct kl_mechanism {
 	char *name;
-	char *text;               /* description in one line */
-	char *action;             /* the usual backward action */
-	struct kl_strvec primary; /* facts that disappear with it ("vec.256", "trait:tiled") */
+	char *text;   /* description in one line */
+	char *action; /* the usual backward action */
+	/* facts that disappear with the mechanism ("vec.256", "trait:tiled") */
+	struct kl_strvec primary;
 	/* the facts in `primary` that many kernels with the mechanism lack */
 	struct kl_strvec incidental;
-	struct kl_strvec companions; /* glob patterns of facts that can disappear with it */
-	struct kl_strvec fallbacks;  /* glob patterns of facts that can appear when it is removed */
+	/* glob patterns of facts that can disappear with the mechanism */
+	struct kl_strvec companions;
+	/* glob patterns of facts that can appear when the mechanism is removed */
+	struct kl_strvec fallbacks;
 };
 struct kl_mechanisms {
 	struct kl_mechanism *m;
@@ -57,10 +60,11 @@ enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
 /**
  * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine
  * code is the same. Clean: all facts that disappeared are primary or companions, and all that
- * appeared are fallbacks. Compound: some changed facts are foreign, that is, none of these; without
- * a mechanism (NULL) every changed fact is foreign. A trait disappears if it was "yes" and has
- * another value afterwards, and appears in the opposite case. `why` lists the foreign facts, or for
- * a clean step the primary facts that disappeared or remain.
+ * appeared are fallbacks. Compound: some changed facts are foreign, that is, they disappeared but
+ * are neither primary nor companions, or appeared but are no fallbacks. Without a mechanism (NULL)
+ * every changed fact is foreign. A trait disappears if it was "yes" and has another value
+ * afterwards, and appears in the opposite case. `why` lists the foreign facts, or for a clean step
+ * the primary facts that disappeared or remain.
  */
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after);

@@ -30,7 +30,10 @@ static void add_flags(struct kl_buf *out, const struct kl_strvec *flags)
 	kl_buf_adds(out, "]\n");
 }
 
-/* Return the tier's name; a tier of a later version keeps its own, so that such tiers differ. */
+/*
+ * Return the name of the tier. A tier that only a later version knows keeps the name in the
+ * document, so that two such tiers differ.
+ */
 static const char *tier_word(const struct kl_event *event)
 {
 	return event->tier == KL_TIER_OTHER ? kl_json_str_or(event->doc, "tier", "") :
@@ -55,7 +58,10 @@ static char *key_of(const struct kl_event *event)
 
 /* --- choosing one of two events -------------------------------------------------------- */
 
-/* Of two events with the same key, a correctness failure is preferred, then the newer one. */
+/*
+ * Return true if `event` is preferred to `old`, which has the same key: if only one of them is a
+ * correctness failure, that one is preferred, otherwise the newer one.
+ */
 static bool is_newer(const struct kl_event *event, const struct kl_event *old)
 {
 	bool fails = kl_event_is_fail(event);
@@ -64,9 +70,10 @@ static bool is_newer(const struct kl_event *event, const struct kl_event *old)
 }
 
 /*
- * Of two events with the same id the signed one is preferred. Otherwise take the greater line, so
- * that the result does not depend on the order of lines: the id does not cover `commit`, `tree` and
- * the signature, so the lines can differ.
+ * Return true if `event` is preferred to `old`, a copy with the same id. A signed copy is preferred
+ * to an unsigned one. Otherwise take the greater line, so that the result does not depend on the
+ * order of lines: the id does not cover `commit`, `tree` and the signature, so the lines can
+ * differ.
  */
 static bool is_better_copy(const struct kl_event *event, const struct kl_event *old)
 {

@@ -6,9 +6,9 @@
 
 /*
  * fold - reduces a set of events to those that count (docs/formats.md, "The gate event"). The
- * result does not depend on their order. Folding drops lines that do not parse (counted in
- * `skipped`), copies of an event (a signed copy is kept), events for other surfaces, and retracted
- * events.
+ * result does not depend on the order of the events. Folding drops lines that do not parse (counted
+ * in `skipped`), copies of an event (a signed copy is kept), events for other surfaces, and
+ * retracted events.
  */
 struct kl_event_list {
 	struct kl_event **v;
@@ -30,7 +30,8 @@ struct kl_fold {
 
 /**
  * Fold lines of JSON, or events; `surface` or `contract` NULL: any. kl_fold_events() applies the
- * retractions among the events. kl_fold_lines() ignores them, since only trust.h knows which count.
+ * retractions among the events. kl_fold_lines() ignores them, since only trust.h knows which
+ * retractions count.
  */
 void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char *surface,
 		   const char *contract);
@@ -39,8 +40,8 @@ void kl_fold_events(struct kl_fold *out, struct kl_event *const *event, size_t n
 void kl_fold_release(struct kl_fold *fold);
 
 /**
- * Would folding keep `event` and drop `pass`? True if both have the same key, and `event` is a
- * correctness failure, or a newer result of the whole gate other than a pass.
+ * Return true if folding would keep `event` and drop `pass`: both have the same key, and `event` is
+ * a correctness failure, or a newer result of the whole gate other than a pass.
  */
 bool kl_fold_outweighs(const struct kl_event *event, const struct kl_event *pass);
 

@@ -51,7 +51,10 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 	snprintf(own->code_digest, sizeof(own->code_digest), "%s", facts->code_digest);
 }
 
-/* A result is untrusted, and users copy the command with the seed: allow only digits. */
+/*
+ * Return true if the seed is a number. Nothing else is allowed, because a result is untrusted and
+ * users copy the command that contains the seed.
+ */
 static bool is_seed(const char *text)
 {
 	size_t n = strspn(text, "0123456789");
@@ -81,7 +84,7 @@ static bool add_dims(struct kl_buf *out, const json_t *dims)
 	return true;
 }
 
-/* Return the result's message, plus the command that replays a failure if it has a seed. */
+/* Return the result's message, plus the command that replays a failure if the result has a seed. */
 static char *with_replay(const json_t *result, const char *workload, bool check)
 {
 	const json_t *failure = json_object_get(json_object_get(result, "correct"), "failure");

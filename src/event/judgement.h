@@ -11,12 +11,12 @@
  */
 struct kl_judgement {
 	struct kl_event *event; /* owned and sealed; commit, tree and sig are set for a note */
-	bool cached;            /* the verdict was found, and nothing was run */
+	bool cached;            /* the verdict was reached earlier; nothing was run */
 	/* if cached: the allowed signer of the verdict; NULL: this clone reached the verdict */
 	char *voucher;
 	/**
-	 * The verdict is NOT_RUN because the job still has to be sent (kl_gate_send). Facts are
-	 * set.
+	 * The verdict is NOT_RUN because the job still has to be sent (kl_gate_send). The event's
+	 * facts are set.
 	 */
 	bool deferred;
 };
@@ -46,8 +46,9 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 void kl_judgement_take(struct kl_judgement *judged, const json_t *result,
 		       const struct kl_judgement_of *of);
 /**
- * Return the length of a message without the command at its end, if any, that replays a failure.
- * That command is for people: it contains the seed, which a model must not get.
+ * Return the length of a message up to the command that replays a failure, or of the whole message
+ * if it has no such command. The command is for people: it contains the seed, which a model must
+ * not get.
  */
 size_t kl_judgement_reason(const char *message);
 

@@ -6,7 +6,10 @@
 #include "base/vec.h"
 #include "repo/repo.h"
 
-/* keygen - runs ssh-keygen, which makes and checks SSH signatures (gpg.ssh.program). */
+/*
+ * keygen - runs ssh-keygen, or the program in gpg.ssh.program, which makes and checks SSH
+ * signatures.
+ */
 struct kl_keygen {
 	const char *program;
 	struct kl_strvec env; /* our environment with UTC and the C locale, without API keys */
@@ -16,9 +19,9 @@ void kl_keygen_init(struct kl_keygen *keygen, struct kl_repo *repo);
 void kl_keygen_release(struct kl_keygen *keygen);
 
 /**
- * Run ssh-keygen with these arguments (ending with NULL) and this input. KL_ENO: it failed; the
- * message is the first line that it wrote to standard error. KL_ECANNOT: it is not installed, or
- * did not answer within a minute.
+ * Run ssh-keygen with these arguments (ending with NULL) and this input. KL_ENO: ssh-keygen failed;
+ * the message is the first line that it wrote to standard error. KL_ECANNOT: ssh-keygen is not
+ * installed, or did not answer within a minute.
  */
 int kl_keygen_run(struct kl_buf *out, const struct kl_keygen *keygen, const char *const *args,
 		  const void *in, size_t len);

@@ -26,7 +26,10 @@ int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_eve
 	if (err < 0)
 		return err;
 	kl_event_set_commit(event, commit, &tree);
-	/* a signed event was made by its signer and is kept as it is; this clone made any other */
+	/*
+	 * a signed event is kept unchanged, since its signer made it; this clone made an unsigned
+	 * event
+	 */
 	if (!*event->sig && (err = kl_own_add_one(noting->repo, event->id)) < 0)
 		return err;
 	if (!*event->sig)
@@ -64,7 +67,10 @@ static bool compares_with_other(const struct kl_event *event, const struct kl_su
 	       !(before && kl_event_is_against(event, before->digest));
 }
 
-/* Exclude results of other gate versions, verdicts on a step (no-change), and inconclusive ones. */
+/*
+ * Return true for a result of this version of the gate, unless it is `no-change`, which judges a
+ * step, or `inconclusive`.
+ */
 static bool is_worth_noting(const struct kl_event *event)
 {
 	return event->policy == KL_GATE_POLICY && event->failure != KL_FAILURE_NO_CHANGE &&

@@ -146,7 +146,10 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison)
 	return out;
 }
 
-/* Are these the comparisons that were read from `list`, apart from elements of other types? */
+/*
+ * Return true if these are the comparisons that were read from `list`; elements of other types are
+ * ignored.
+ */
 static bool is_as_read(const struct kl_comparisons *vs, const json_t *list)
 {
 	size_t i, n = 0;

@@ -55,7 +55,8 @@ struct kl_profile {
 void kl_profile_release(struct kl_profile *profile);
 
 /**
- * Read an event's member "profile"; borrows from `doc`. If it is not an object, `there` is false.
+ * Read an event's member "profile"; borrows from `doc`. If `doc` is not an object, `there` is
+ * false.
  */
 void kl_profile_read(struct kl_profile *out, const json_t *doc);
 /**

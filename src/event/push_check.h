@@ -8,8 +8,8 @@
 /*
  * push_check - checks the verdicts of commits about to be pushed. Reports which commits have notes,
  * and which add a kernel that was not judged or has failed. Verdicts are looked up by surface, in
- * all notes and in this clone's cache, so commits that a merge or rebase makes need no new
- * verdicts.
+ * all notes and in this clone's cache, so a commit that a merge or rebase makes needs no new
+ * verdicts if its kernels were judged before.
  */
 enum kl_push_need {
 	KL_PUSH_NEEDS_NOTHING,

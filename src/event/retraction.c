@@ -36,7 +36,7 @@ bool kl_retraction_is_followed(const struct kl_retraction *retraction)
 
 struct finding {
 	const char *prefix;
-	struct kl_event *event; /* the signed copy, if there is one */
+	struct kl_event *event; /* the signed copy if there is one, otherwise any */
 	struct kl_trust lines;  /* the event's copies and its retractions */
 	git_oid *commit;        /* commits whose notes have the event */
 	size_t n, alloc;
@@ -247,7 +247,10 @@ int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 		    (err = kl_belief_events(&out->own, belief, &out->retraction, 1)) < 0)
 			return err;
 	}
-	/* also if retracted before: a process that was killed here left the entries in the cache */
+	/*
+	 * even if the event was retracted before: a process that was killed here left it in the
+	 * cache
+	 */
 	err = kl_cache_drop(&out->cached, repo, finding.event);
 	if (!err && again && !out->cached)
 		return kl_error(KL_EEXISTS, "event %.12s is already retracted", finding.event->id);

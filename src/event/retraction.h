@@ -8,13 +8,15 @@
 /*
  * retraction - withdraws an event of the gate, such as a fail that the machine caused. The event
  * stays in its notes, and an event of kind "retract" is added to each of them. The retraction
- * counts for this clone, and for clones that trust its signer if the same signer signed the
- * retracted event (trust.h). Copies of the event in this clone's cache are removed.
+ * counts for this clone, and, if the same signer signed it and the retracted event, for all clones
+ * that trust this signer (trust.h). Copies of the event in this clone's cache are removed.
  */
 struct kl_retraction_opts {
-	const char *event;  /* its id, or a prefix of at least KL_RETRACTION_PREFIX digits */
+	/* id of the event, or a prefix of at least KL_RETRACTION_PREFIX digits */
+	const char *event;
 	const char *reason; /* for people; NULL: none */
-	int sign; /* 1: fail if it cannot be signed; 0: sign if possible; -1: do not sign */
+	/* 1: fail if the retraction cannot be signed; 0: sign if possible; -1: do not sign */
+	int sign;
 };
 #define KL_RETRACTION_PREFIX 7
 

@@ -7,9 +7,9 @@
 
 /*
  * runner_device - remembers the device that each runner last reported. A verdict is valid only for
- * the GPU that it was reached on, and a runner's GPU is not known in advance. Stored in
- * $GIT_COMMON_DIR/klineage/runners/<digest of runner and platform>.json (docs/formats.md, "Bundles
- * and results").
+ * the GPU that it was reached on, and a runner's GPU is not known in advance. The device is stored
+ * in $GIT_COMMON_DIR/klineage/runners/<digest of runner and platform>.json (docs/formats.md,
+ * "Bundles and results").
  *
  *	kl_runner_device_get(&device, repo, "bundle", "cuda/sm_90");
  *	kl_runner_device_key(hex, &device);		before a run: key to look up a verdict

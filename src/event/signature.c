@@ -35,7 +35,7 @@ struct question {
 	const char *allowed, *revoked; /* files with keys; NULL: none */
 	const char *sig;               /* file with the signature */
 	const char *guess;             /* signer of the previous claim, tried first; NULL: none */
-	char when[48];                 /* option -Overify-time=...; "": verify for now */
+	char when[48];                 /* option -Overify-time=...; "": the key must be valid now */
 };
 
 static int run_keygen(struct kl_buf *out, const struct question *question, const char *command,
@@ -78,7 +78,7 @@ static int not_good(struct kl_signed *out, int err, const char *output)
 	return 0;
 }
 
-/* Check if a signature that no listed signer made is at least valid, and so by an unknown key. */
+/* Check a signature that no listed signer made: if it is valid, an unknown key made it. */
 static int check_unlisted(struct kl_signed *out, const struct question *question)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf output = KL_BUF_INIT;
@@ -89,7 +89,8 @@ static int check_unlisted(struct kl_signed *out, const struct question *question
 
 /*
  * Check whether this signer made the signature. ssh-keygen does not report that a key is revoked,
- * so if it fails, verify again without the revocation list. KL_ENO: the signer did not make it.
+ * so if verification fails, verify again without the revocation list: success means that the key is
+ * revoked. KL_ENO: the signer did not make the signature.
  */
 static int check_signer(struct kl_signed *out, const struct question *question,
 			const char *principal)
@@ -114,7 +115,7 @@ static int check_signer(struct kl_signed *out, const struct question *question,
 }
 
 /*
- * As git does: find the possible signers, then verify against each. If no signer matches, check
+ * Find the possible signers, then verify against each, as git does. If no signer matches, check
  * whether the signature is valid at all.
  */
 static int answer_question(struct kl_signed *out, const struct question *question)
@@ -202,7 +203,7 @@ static int check_claim(struct kl_signed *out, const struct checking *checking, c
 	return 0;
 }
 
-/* The claims of one task: every `step`-th, starting at `from`. */
+/* The claims of one task: every `step`-th claim, starting with claim[from]. */
 struct share {
 	const struct checking *checking;
 	struct kl_signed *const *out;
@@ -244,7 +245,7 @@ static int check_all(const struct checking *checking, struct kl_signed *const *o
 	return err;
 }
 
-/* Check the claims that the cache does not know, and add them to it. */
+/* Check claims that the cache does not have, and add the results to the cache. */
 static int check_new(struct kl_signature_cache *cache, struct kl_signers *signers,
 		     struct kl_signed *const *out, const struct kl_sign_claim *const *claim,
 		     size_t n)

@@ -26,7 +26,7 @@ enum kl_sign_state {
 	KL_SIGN_UNCHECKED, /* ssh-keygen is not available */
 	KL_SIGN_STATES
 };
-/** "unsigned", "good", "unknown key", "bad", "unchecked" */
+/** Return "unsigned", "good", "unknown key", "bad" or "unchecked". */
 const char *kl_sign_state_name(enum kl_sign_state state);
 
 struct kl_signed {
@@ -46,9 +46,9 @@ struct kl_sign_claim {
 };
 
 /**
- * Check claims: `out[i]` is the result for `claim[i]`. Runs in parallel, because each takes one or
- * two calls of ssh-keygen; results of earlier checks are taken from a cache. A bad signature is a
- * state, not an error. KL_EIO: the check itself failed.
+ * Check claims: `out[i]` is the result for `claim[i]`. Checks run in parallel, because each takes
+ * one or two calls of ssh-keygen; results of earlier checks are taken from a cache. A bad signature
+ * is a state, not an error. KL_EIO: the check itself failed.
  */
 int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
 		  const struct kl_sign_claim *claim, size_t n);
@@ -74,7 +74,7 @@ const char *kl_sign_literal_key(const char *value);
  * no key, or ssh-keygen cannot sign with it.
  */
 int kl_sign_text(char **sig, struct kl_repo *repo, const void *text, size_t len);
-/** Set `*out` to the boolean klineage.sign. KL_EINVALID: it is not a boolean. */
+/** Set `*out` to the boolean klineage.sign. KL_EINVALID: the value is not a boolean. */
 int kl_sign_wanted(bool *out, struct kl_repo *repo);
 /** Sign the id of a sealed event and set its `sig`. Errors as kl_sign_text. */
 int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event);

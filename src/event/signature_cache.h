@@ -6,10 +6,10 @@
 #include "event/signature.h"
 
 /*
- * signature_cache - stores the results of signature checks, since each takes ssh-keygen
- * milliseconds. $GIT_COMMON_DIR/klineage/cache/signatures has lines "<digest> <state> <who>"; the
- * digest covers everything that the result depends on: the lists of signers and revoked keys, the
- * program, text, signature and time. Only the states good ("g") and unknown ("u") are stored.
+ * signature_cache - stores the results of signature checks, since ssh-keygen takes milliseconds for
+ * each. $GIT_COMMON_DIR/klineage/cache/signatures has lines "<digest> <state> <who>"; the digest
+ * covers everything that the result depends on: the lists of signers and revoked keys, the program,
+ * text, signature and time. Only the states good ("g") and unknown ("u") are stored.
  */
 struct kl_signature_cache {
 	struct kl_signers *signers; /* borrowed */

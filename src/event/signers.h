@@ -7,12 +7,13 @@
 #include "text/digest.h"
 
 /*
- * signers - who is allowed to sign: the lists that decide which signatures count.
+ * signers - reads the lists of allowed signers, which decide which signatures count.
  *
  * There are two lists: the user's own file, gpg.ssh.allowedSignersFile, and the repository's file,
  * .klineage/allowed_signers. The latter is read at the commit that klineage.signers names, normally
  * the base branch, such as origin/main. It is never read from the worktree or a branch under
- * review, since their author could add a key. gpg.ssh.revocationFile revokes keys of both lists.
+ * review, since whoever wrote these could have added a key. gpg.ssh.revocationFile revokes keys of
+ * both lists.
  *
  *	kl_signers_open(&s, repo, NULL);	read the list at klineage.signers
  *	kl_signers_open(&s, repo, &base);	read the list at `base`, if klineage.signers is set
@@ -23,16 +24,20 @@
 struct kl_signers;
 
 /**
- * Load the lists. A list that does not exist is empty. KL_EINVALID: a list is too long, or that of
- * the repository is not a regular file.
+ * Load the lists. A list that does not exist is empty. KL_EINVALID: a list is too long, or the
+ * repository's list is not a regular file.
  */
 int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base);
 void kl_signers_free(struct kl_signers *signers);
 KL_DEFINE_CLEANUP(struct kl_signers *, kl_signers_free)
 
-/** True if neither gpg.ssh.allowedSignersFile nor klineage.signers is set: nobody is allowed. */
+/**
+ * Return true if neither gpg.ssh.allowedSignersFile nor klineage.signers is set: nobody is allowed.
+ */
 bool kl_signers_none(const struct kl_signers *signers);
-/** Digest of the lists and of the program that checks signatures, for the keys of caches. */
+/**
+ * Return the digest of the lists and of the program that checks signatures, for the keys of caches.
+ */
 const char *kl_signers_digest(const struct kl_signers *signers);
 /** Write both lists to a file for ssh-keygen, once, and set `*path`; NULL: there is no list. */
 int kl_signers_path(const char **path, struct kl_signers *signers);

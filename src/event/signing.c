@@ -19,8 +19,8 @@ const char *kl_sign_literal_key(const char *value)
 }
 
 /*
- * Set `*file` to the file of the signing key. A literal key (`*agent`: an SSH agent signs) is
- * written to a file in a new temporary directory, `*dir`.
+ * Set `*file` to the file of the signing key. A literal key is written to a file in a new temporary
+ * directory, `*dir`, and `*agent` is set to true, because an SSH agent has the private key.
  */
 static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *repo)
 {

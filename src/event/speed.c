@@ -32,7 +32,7 @@ enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm,
 	return one_is_slow && speed != KL_SPEED_SLOW ? KL_SPEED_AMBIGUOUS : speed;
 }
 
-/* Does a ratio of `bound_ppm` mean that the kernel is slower by at most the slack? */
+/* Return true if a ratio of `bound_ppm` means that the kernel is slower by at most the slack. */
 static bool is_within_slack(int64_t bound_ppm, int64_t aa_ppm)
 {
 	return ONE / (double)bound_ppm <= 1 + fmax(SLACK, noise_of(aa_ppm));

@@ -13,18 +13,19 @@
  */
 
 /**
- * FAST or SLOW: the whole interval is beyond the margin max(1 %, 3 A/A). SAME: the whole interval
- * is within the margin, and 3 A/A is at most 10 %. AMBIGUOUS: otherwise.
+ * Classify a comparison. FAST or SLOW: the whole interval is beyond the margin max(1 %, 3 A/A).
+ * SAME: the whole interval is within the margin, and 3 A/A is at most 10 %. AMBIGUOUS: otherwise.
  */
 enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm);
 /** As kl_speed_of for a mean over several cases; never FAST or SAME if one of the cases is slow. */
 enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm, bool one_is_slow);
 
 /**
- * Not slower: the upper bound of the kernel's time is at most 1 + max(2 %, 3 A/A) times the
- * parent's, and no case is slower. If 3 A/A is above 10 %, the kernel must be FAST, otherwise noise
- * would count as proof. Slower: the whole interval, or that of a single case, is beyond that bound.
- * Both return false if the interval is inconclusive, or if there is no comparison with the parent.
+ * kl_speed_is_not_slower() returns true if the upper bound of the kernel's time is at most 1 +
+ * max(2 %, 3 A/A) times the parent's, and no case is slower. If 3 A/A is above 10 %, the kernel
+ * must be FAST, otherwise noise would count as proof. kl_speed_is_slower() returns true if the
+ * whole interval, or that of a single case, is beyond that bound. Both return false if the interval
+ * is inconclusive, or if there is no comparison with the parent.
  */
 bool kl_speed_is_not_slower(const struct kl_profile *profile);
 bool kl_speed_is_slower(const struct kl_profile *profile);

@@ -74,7 +74,7 @@ static bool line_counts(const struct kl_trust_line *line, bool required)
 	       kl_event_is_fail(line->event);
 }
 
-/* Did the signer of the retraction also sign the event that it retracts? */
+/* Return true if the signer of the retraction also signed the event that it retracts. */
 static bool has_its_signer(const struct kl_trust *trust, const struct kl_trust_line *retraction)
 {
 	if (retraction->sig.state != KL_SIGN_GOOD)

@@ -15,7 +15,8 @@
  *	else counts	unless klineage.requireSigned is set: then it must be trusted (belief.h).
  *
  * The rule for retractions is stricter, since they can hide failures: a retraction counts only if
- * this clone made it, or if the same allowed signer signed it and the event that it retracts.
+ * this clone made it, or if the same allowed signer signed both the retraction and the retracted
+ * event.
  *
  *	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
  *	kl_trust_add(&t, tag, text, len, false);	a note's lines; the caller chooses `tag`
@@ -40,7 +41,7 @@ struct kl_trust {
 	struct kl_belief *belief;
 };
 
-/** Add lines, ignoring those that are not events. `own`: they are from this clone's cache. */
+/** Add lines, ignoring those that are not events. `own`: the lines are from this clone's cache. */
 void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own);
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
@@ -52,7 +53,7 @@ int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const cha
 			 const char *contract);
 /** Check the signatures of all lines, and decide which lines count. */
 int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
-/** True if a retraction that counts retracts the event with this id. */
+/** Return true if a retraction that counts retracts the event with this id. */
 bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
 /**
  * Return true if the line is a retraction that does not count, and no other retraction of the same
@@ -60,8 +61,8 @@ bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
  */
 bool kl_trust_is_ineffective(const struct kl_trust *trust, const struct kl_trust_line *line);
 /**
- * Does a line that counts and is not retracted outweigh this pass (fold.h)? For callers that choose
- * a pass themselves instead of folding.
+ * Return true if a line that counts and is not retracted outweighs this pass (fold.h). For callers
+ * that choose a pass themselves instead of folding.
  */
 bool kl_trust_is_outweighed(const struct kl_trust *trust, const struct kl_event *pass);
 /** Fold the lines with this tag that count and are for this surface and contract (fold.h). */

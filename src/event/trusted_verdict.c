@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "event/trust.h"
 
-/* Was it timed against the parent of the key, if the key needs a profile? */
+/* Return true if the event was timed against the key's parent, or if the key needs no profile. */
 static bool is_compared(const struct kl_event *event, const struct kl_cache_key *key)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);

@@ -134,8 +134,8 @@ static void index_wanted(struct finding *finding)
 }
 
 /*
- * Add a line to the entries of every surface that it mentions, without parsing it. drop_others()
- * removes it from entries that the event is not about.
+ * Add a line to the entries of every surface whose digest its text contains. drop_others() removes
+ * it from entries that the event is not about.
  */
 static void take_line(struct finding *finding, const char *line, size_t len)
 {

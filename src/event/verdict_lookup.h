@@ -8,8 +8,9 @@
 
 /*
  * verdict_lookup - looks up the verdicts on the kernels that commits change. Verdicts are found by
- * surface and contract, in all notes of the clone and in its cache, so commits that a merge or
- * rebase makes need no new verdicts. Only lines that count (event/trust.h) are folded.
+ * surface and contract, in all notes of the clone and in its cache, so a commit that a merge or
+ * rebase makes needs no new verdicts if its kernels were judged before. Only lines that count
+ * (event/trust.h) are folded.
  *
  *	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup j = { 0 };
  *	kl_verdict_lookup_commit(&j, repo, &oid);	add the kernels that the commit changes
@@ -38,7 +39,7 @@ struct kl_verdict_lookup {
 /** Add the kernels that a commit changes relative to its first parent. */
 int kl_verdict_lookup_commit(struct kl_verdict_lookup *lookup, struct kl_repo *repo,
 			     const git_oid *commit);
-/** Add a kernel by its surface; `commit` is recorded in its entry; NULL: none. */
+/** Add a kernel by its surface; `commit` is recorded in the kernel's entry; NULL: none. */
 void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_surface *surface,
 			     const git_oid *commit);
 /** Look up the verdicts on all kernels that were added. */
@@ -49,7 +50,7 @@ void kl_verdict_lookup_release(struct kl_verdict_lookup *lookup);
 const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *entry);
 /** Return the newest pass of the whole gate, or NULL; borrowed. */
 const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *entry);
-/** Is there a pass of the quick stages alone? */
+/** Return true if there is a pass of the quick stages alone. */
 bool kl_verdict_entry_checked(const struct kl_verdict_entry *entry);
 
 #endif
