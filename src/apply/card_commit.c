@@ -113,7 +113,7 @@ static int write_commit(git_oid *out, struct kl_repo *repo, const git_oid *tree,
 				    });
 }
 
-/* Write the commit with the parent's time, so that a later run gets the same commit id. */
+/* Write the commit with the parent's time, so that a later run writes the same commit id. */
 int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 			const struct kl_surface *surface, bool reference)
 {
@@ -130,7 +130,7 @@ int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *paren
 	spec.offset = commit.author_offset;
 	spec.tree = commit.tree;
 	kl_commit_release(&commit);
-	/* a file can be both source and oracle: edit the tree once for each set */
+	/* a file can be both source and oracle, so edit the tree once for each of the two sets */
 	if ((err = edit_tree(&spec.tree, repo, &spec.tree, surface->dir, surface->file,
 			     surface->nfile)) < 0 ||
 	    (err = edit_tree(&spec.tree, repo, &spec.tree, surface->dir, surface->oracle,
@@ -179,7 +179,7 @@ static void commit_message(struct kl_buf *out, const struct kl_card_commit *card
 		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", card->id, card_commit->blob);
 }
 
-/* Copy the parent's tree and edit only the sources that changed. */
+/* Copy the parent's tree, and replace only the sources that changed. */
 int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit)
 {
 	int err = kl_repo_tree_of(out, card_commit->repo, &card_commit->parent);
@@ -311,7 +311,10 @@ int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, co
 		err = kl_refs_txn_commit(txn, "klineage: a card was tried");
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err < 0 ? err : KL_FAULT("made-moved");
-		/* a retry adds to changed notes and chain, but a moved branch is an error */
+		/*
+		 * a retry adds to the changed notes and chain, but if the branch has moved, it is
+		 * an error
+		 */
 		if (branch &&
 		    (read_ref(&at, keep->repo, branch) < 0 || memcmp(&at, was, sizeof(at))))
 			return kl_error(KL_ECHANGED, "'%s' was changed by another process", branch);

@@ -9,15 +9,16 @@
 #include "repo/refs.h"
 
 /*
- * card_commit - commits the kernel that a card's edit made of a state, even if the gate refused it.
- * The parent is the state to which the card was applied; the tree is that state's tree with the
- * changed sources. The trailers name the card, and the note has the gate's event.
+ * card_commit - commits the kernel that an edit by a card makes of a state, even if the gate
+ * refuses the kernel. The parent is the state to which the card was applied; the tree is that
+ * state's tree with the changed sources. The trailers name the card, and the note has the gate's
+ * event.
  *
- * A chain keeps these commits reachable: a ref whose links each have the commit as first parent and
- * the previous link as second parent. A log without `--first-parent` lists all commits, failed ones
- * included. Commit, link, note and branch become visible in one transaction; a run that is killed
- * before it changes no ref. A link's message records the outcome, so that a killed run can be
- * resumed (materialize_log.h).
+ * A chain keeps these commits reachable. It is a ref; each link of it has such a commit as first
+ * parent and the previous link as second parent. A log without `--first-parent` lists all commits,
+ * failed ones included. Commit, link, note and branch become visible in one transaction; a run that
+ * is killed before that transaction changes no ref. A link's message records the outcome, so that a
+ * killed run can be resumed (materialize_log.h).
  */
 struct kl_card_commit {
 	struct kl_repo *repo;
@@ -25,21 +26,21 @@ struct kl_card_commit {
 	const struct kl_surface *from, *to;
 	const struct kl_card *card; /* NULL: the edit was made without a card */
 	const char *blob;           /* id of the card's blob, 40 hex digits */
-	/* how the edit was made: from carrier.h, or a model's explanation */
+	/* how the edit was made: a text from carrier.h, or the model's explanation */
 	const char *how;
-	/* "card" for a mechanical carrier; otherwise "chat" or "exec" */
+	/* "card" for a mechanical carrier; "chat" or "exec" for a model */
 	const char *rewriter;
-	/* the turn that made the edit: "materialize.3"; NULL: none */
+	/* the turn that made the edit: "materialize.3"; NULL: no turn did */
 	const char *source;
-	const char *action, *mechanism; /* NULL: as in the card */
+	const char *action, *mechanism; /* NULL: use those of the card */
 	int number;                     /* number of steps from the root */
-	const char *class_;             /* class of the failure; "": correct */
-	const char *outcome;            /* outcome for the link's message: "best"; NULL: none */
+	const char *class_;             /* class of the failure; "": the kernel is correct */
+	const char *outcome; /* outcome for the link's message, such as "best"; NULL: write none */
 	/* the gate's event; its commit and tree are filled in (event/note_writer.h) */
 	struct kl_event *event;
 };
 
-/** Write the commit, which no ref reaches yet. `*tree` (may be NULL) is set to its tree. */
+/** Write the commit; no ref reaches it yet. `*tree` (may be NULL) is set to its tree. */
 int kl_card_commit_write(git_oid *out, git_oid *tree, const struct kl_card_commit *card_commit);
 /** Write only the tree of the commit. */
 int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit);
@@ -67,53 +68,56 @@ void kl_keep_release(struct kl_keep *keep);
  */
 int kl_keep_add(struct kl_keep *keep, const git_oid *commit,
 		const struct kl_card_commit *card_commit);
-/** Add the root of a run, which no card made, with `text` as the message of its link. */
+/** Add the root of a run, which was not made by a card, with `text` as the message of its link. */
 int kl_keep_root(struct kl_keep *keep, const git_oid *commit, const char *text,
 		 struct kl_event *event);
 /**
- * Add the updates of chain and notes of `payload`, a struct kl_keep, to a transaction. Call it
- * again after KL_ECHANGED.
+ * Add the updates of the chain and the notes of `payload`, a struct kl_keep, to a transaction.
+ * After KL_ECHANGED, call it again for the new transaction.
  */
 int kl_keep_into(struct kl_refs_txn *txn, void *payload);
 /**
- * Write links and notes in a transaction that also moves `branch` (NULL: none) from `was` (zero:
- * create it) to `to`. KL_ECHANGED: another process moved the branch, or changed chain or notes at
- * each of the retries; no ref was changed.
+ * Write links and notes in a transaction that also moves `branch` (NULL: no branch) from `was`
+ * (zero: create the branch) to `to`. KL_ECHANGED: another process moved the branch, or changed
+ * chain or notes before each retry; no ref was changed.
  */
 int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, const git_oid *was);
 
 /**
- * Commit a state that has no commit, on `parent`: the tree of the parent with the state's sources,
- * contract and oracle. The same state on the same parent gives the same commit id. The message
- * records whether the state is the oracle as a kernel (`reference`, see oracle_kernel.h) or the
- * worktree. Changes no ref.
+ * Commit a state that has no commit yet, on `parent`: the tree of the parent with the state's
+ * sources, contract and oracle. The same state on the same parent gives the same commit id. The
+ * message says whether the state is the oracle as a kernel (`reference`, see oracle_kernel.h) or
+ * the worktree. Changes no ref.
  */
 int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 			const struct kl_surface *surface, bool reference);
 
 /**
- * Judge `surface`, compared with `parent` (NULL: no comparison). A correct kernel whose speed is
- * ambiguous is measured again, at most twice. `anew`: ignore cached verdicts. KL_ECANNOT: no
- * verdict, because the gate cannot run here or its runner does not answer at once.
+ * Judge `surface` and compare it with `parent` (NULL: no comparison). A correct kernel whose speed
+ * is ambiguous is measured again, at most twice. `anew`: ignore cached verdicts. KL_ECANNOT: there
+ * is no verdict, because the gate cannot run here or its runner does not answer at once.
  */
 int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_surface *surface, const struct kl_surface *parent,
 			 bool anew);
 
 /**
- * Check for the class of a kernel that is correct but refused: "slower", "no-change", "not-there",
- * "not-faster" ... The verdict of such a kernel's event is "pass".
+ * Return true for the class of a kernel that is correct but refused for another reason: "slower",
+ * "no-change", "not-there", "not-faster" ... The verdict in such a kernel's event is "pass".
  */
 bool kl_card_commit_is_correct(const char *class_);
 
 /**
- * Set *same if the judged kernel has the same machine code as `surface`; both then have the same
- * speed, whatever was measured.
+ * Set *same if the judged kernel has the same machine code as `surface`. The two then have the same
+ * speed, even if measurements differ.
  */
 int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
 			     const struct kl_surface *surface);
 
-/** Get the speed of the kernel compared with the event's parent; KL_SPEED_NONE: not compared. */
+/**
+ * Return how the kernel's speed compares with that of the event's parent; KL_SPEED_NONE: not
+ * compared. `ratio` gets the ratio of the two.
+ */
 enum kl_speed kl_card_commit_speed(struct kl_ratio *ratio, const struct kl_event *event);
 
 #endif

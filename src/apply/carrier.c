@@ -44,7 +44,9 @@ static bool same_text(const struct kl_file *file, const struct kl_buf *text)
 
 /* --- diffs: matching files ----------------------------------------------------------- */
 
-/* Collect the paths of the "diff --git a/x b/x" lines. No line of a hunk begins like that. */
+/*
+ * Collect the paths of the "diff --git a/x b/x" lines. A line within a hunk cannot begin like that.
+ */
 static int diff_paths(struct kl_strvec *out, const char *diff)
 {
 	static const char head[] = "diff --git a/";
@@ -82,7 +84,10 @@ static const char *file_kind(const char *path)
 	return dot ? dot : "";
 }
 
-/* Find the only source with the same `part` (name or suffix) as `path`; NULL: none or several. */
+/*
+ * Find the only source whose `part` (name or suffix) is the same as that of `path`; NULL: there is
+ * none, or there are several.
+ */
 static const struct kl_file *only_file(const struct kl_surface *surface, const char *path,
 				       const char *(*part)(const char *path))
 {
@@ -112,7 +117,7 @@ static const struct kl_file *source_for(const struct kl_surface *surface, const 
 
 /* --- diffs: applying --------------------------------------------------------------------- */
 
-/* Apply the diff to a tree, and read the file `path` of the patched tree. */
+/* Apply the diff to a tree, and read the file `path` from the patched tree. */
 static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *tree,
 		      const char *path, const char *diff)
 {
@@ -126,7 +131,10 @@ static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *t
 	return err ? err : kl_repo_blob_read(out, repo, &blob, MAX_FILE);
 }
 
-/* Get the tree that the carrier's diff was made from. KL_ENOTFOUND: unknown or missing. */
+/*
+ * Get the tree that the carrier's diff was made from. KL_ENOTFOUND: the tree is not recorded or is
+ * missing here.
+ */
 static int base_tree(git_oid *out, const struct kl_carrier_try *try,
 		     const struct kl_card_carrier *carrier)
 {
@@ -161,7 +169,7 @@ static int merge_file(struct kl_buf *out, const struct kl_carrier_try *try, cons
 	return kl_repo_merge_text(out, try->repo, &base_text, &current, &patched);
 }
 
-/* The files of a diff, and the source that each is matched to. */
+/* The files of a diff, and the source that matches each of them. */
 struct mapped {
 	struct kl_strvec paths;
 	const struct kl_file **file;
@@ -248,7 +256,8 @@ static int apply_diff(struct edits *out, const char **how, const struct kl_carri
 		err = merge_all(out, try, &mapped, &base, carrier->text);
 	if (!err || err == KL_EINTR || err == KL_EIO)
 		return err;
-	kl_error_clear(); /* there is no base, or the merge conflicts: apply the diff as a patch */
+	/* there is no base tree, or the merge conflicts: apply the diff as a patch instead */
+	kl_error_clear();
 	edits_release(out);
 	*out = (struct edits){ 0 };
 	*how = "applied as a patch";

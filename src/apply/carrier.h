@@ -28,9 +28,9 @@ struct kl_carrier_try {
 };
 
 /**
- * Apply the card's carrier to `state`. `*how` is set to a constant that says how it was applied.
- * KL_ENO, with the reason: the card has no mechanical carrier for the language, or its carrier
- * cannot be run here, does not apply, or changes nothing.
+ * Apply the card's carrier to `state`. `*how` is set to a constant text that says how it was
+ * applied. KL_ENO, with the reason: the card has no mechanical carrier for the language, or the
+ * carrier cannot be run here, does not apply, or changes nothing.
  */
 int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try);
 

@@ -154,7 +154,10 @@ static bool is_known(const struct kl_materialize_run *run, const struct kl_surfa
 
 /* --- an edit of a node ------------------------------------------------------------------------ */
 
-/* Compare the edit with the best node. If that is `on`, the gate has compared them already. */
+/*
+ * Set *out if the edit is faster than the best node. If the best node is `on`, the gate has already
+ * compared the two.
+ */
 static int beats_best(bool *out, const struct kl_materialize_run *run,
 		      const struct kl_surface *surface, size_t on)
 {
@@ -201,7 +204,7 @@ static int weigh_edit(struct kl_materialize_attempt *attempt, const struct kl_ma
 	return err;
 }
 
-/* Make a node of the edit. A failed edit becomes a node as well, so that it is judged only once. */
+/* Make a node of the edit. A failed edit also becomes a node, so that it is not judged again. */
 static void make_node(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 		      const git_oid *commit, struct kl_surface *to, struct kl_event *event)
 {
@@ -242,7 +245,8 @@ static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materiali
 	git_oid oid;
 	int err = 0;
 
-	if (commit) /* an earlier run committed the edit, but its speed was ambiguous */
+	/* an earlier run committed the edit, but its speed was ambiguous: use that commit again */
+	if (commit)
 		oid = *commit;
 	else
 		err = kl_card_commit_write(&oid, NULL, &card_commit);
@@ -256,8 +260,8 @@ static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materiali
 }
 
 /*
- * Use the result of an earlier run. *done is false if there is none, or if its speed was ambiguous.
- * *commit is the earlier run's commit of the edit, or NULL.
+ * Use the result of an earlier run for this edit. *done is false if there is no result, or if its
+ * speed was ambiguous. *commit is the earlier run's commit of the edit, or NULL.
  */
 static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize_attempt *attempt,
 		       struct kl_materialize_run *run, const struct kl_materialize_edit *edit)
@@ -356,7 +360,7 @@ static int apply_card(struct kl_materialize_attempt *attempt, struct kl_material
 		&(struct kl_materialize_edit){ .card = card, .how = attempt->how, .to = &to });
 }
 
-/* Load a card and try it; *tried is set to the index of the attempt. */
+/* Load a card and try it on the node `on`; *tried is set to the index of the attempt. */
 static int try_card(size_t *tried, struct kl_card **card, struct kl_materialize_run *run, size_t on,
 		    const struct kl_retrieved *retrieved)
 {
@@ -380,9 +384,9 @@ static bool is_enough(const struct kl_materialize_run *run)
 }
 
 /*
- * Try every card that fits the node and that `only` names (NULL: all), until there is a new best.
- * If an edit is correct but not faster, go on from it with the cards that its card enables, up to
- * `left` further steps.
+ * Try every card that fits the node and that is in `only` (NULL: all), until there is a new best.
+ * If an edit is correct but not faster, go on from it with the cards that its card enables, for at
+ * most `left` more steps.
  */
 static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
 		    int left)
@@ -424,7 +428,10 @@ int kl_materialize_climb(struct kl_materialize_run *run)
 
 /* --- beginning a run -------------------------------------------------------------------------- */
 
-/* Make the root the first link of the chain, so that the commit with its note stays reachable. */
+/*
+ * Make the root the first link of the chain, so that its commit, which has the note, stays
+ * reachable.
+ */
 static int begin_run(struct kl_materialize_run *run, struct kl_event *event)
 {
 	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo,
@@ -530,7 +537,7 @@ int kl_materialize_check(const struct kl_materialize_opts *opts)
 	return err < 0 ? err : can_begin(&run);
 }
 
-/* Try the mechanical carriers, unless the model does not see complete cards. */
+/* Try the mechanical carriers, unless the model is not shown complete cards. */
 static int climb_all(struct kl_materialize_run *run)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };

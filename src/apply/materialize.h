@@ -13,15 +13,15 @@
  * "Materialized work").
  *
  * A node is a state of the run: the root, or the result of a judged edit. The cards that fit a node
- * (retrieve.h) are tried in order: first those with a mechanical carrier (carrier.h), which costs
+ * (retrieve.h) are tried in order: first those with a mechanical carrier (carrier.h), which cost
  * nothing; then a model, if there is one, is offered the rest (materialize_agent.c). A node becomes
- * the `best` only if it is correct, and fast compared with its parent and with the best so far; the
- * run then continues with the cards that fit the new best. On a node that is not faster, up to
- * three further steps are tried with cards that its own card enables.
+ * the `best` only if it is correct, and is fast compared both with its parent and with the best so
+ * far. The run then continues with the cards that fit the new best. If a node is correct but not
+ * faster, cards that its own card enables are tried on it, up to three steps beyond the node.
  *
  * A killed run can be repeated at no cost: its chain has the outcome of each edit
- * (materialize_log.h) and its conversation the replies, so that no edit is judged or committed, and
- * no reply paid for, twice.
+ * (materialize_log.h) and its conversation has the replies, so that no edit is judged or committed
+ * twice, and no reply is paid for twice.
  *
  *	kl_materialize(&m, &opts);
  *	for (i = 0; i < m.n; i++) ... m.v[i]
@@ -33,7 +33,7 @@ enum kl_materialize_outcome {
 	KL_MATERIALIZE_LEFT,    /* the carrier made no edit: `why` has the reason */
 	KL_MATERIALIZE_APPLIES, /* in a dry run: the carrier made an edit, which would be judged */
 	KL_MATERIALIZE_KNOWN,   /* the edit makes the state of an existing node */
-	/* the reply was unusable, or the model gave up: `why` has the reason */
+	/* the model gave up, or its reply was unusable: `why` has the reason */
 	KL_MATERIALIZE_UNUSED,
 	KL_MATERIALIZE_FAIL, /* the gate refused the edit: `why` is the class */
 	KL_MATERIALIZE_NODE, /* correct, but not a new best */
@@ -44,14 +44,14 @@ const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome);
 struct kl_materialize_attempt {
 	char *card; /* id of the card; "": no card */
 	char blob[KL_OID_HEX];
-	const char *by; /* "card" for a mechanical carrier; otherwise "chat" or "exec" */
+	const char *by; /* "card" for a mechanical carrier; "chat" or "exec" for a model */
 	char *source;   /* the turn that made the edit; "": no turn */
 	enum kl_card_status status;
-	size_t on;   /* node to which the card was applied */
-	size_t node; /* resulting node; 0: none */
+	size_t on;   /* index of the node to which the card was applied */
+	size_t node; /* index of the resulting node; 0: the attempt made no node */
 	enum kl_materialize_outcome outcome;
 	const char *how;     /* how the carrier was applied (carrier.h), or "" */
-	char *why;           /* reason or class, see the outcomes; "": none */
+	char *why;           /* reason or class of the failure, as the outcome says; "": none */
 	enum kl_speed speed; /* speed compared with the node `on` */
 	struct kl_ratio ratio;
 	char event[KL_DIGEST_HEX];
@@ -60,7 +60,7 @@ struct kl_materialize_attempt {
 struct kl_materialize_node {
 	git_oid commit;
 	struct kl_surface *state;
-	struct kl_event *event; /* event that judged the state, or NULL */
+	struct kl_event *event; /* the event that judged the state, or NULL */
 	int depth;              /* number of steps from the root */
 	bool correct;
 };
@@ -71,13 +71,13 @@ struct kl_materialization {
 	struct kl_materialize_node *node; /* [0] is the root */
 	size_t nnode, node_alloc;
 	size_t best;
-	/* refs of the run; `branch` exists if best is not 0, or if it existed before */
+	/* refs of the run; `branch` exists if `best` is not 0, or if it existed before the run */
 	char branch[256], chain[256];
 	size_t offered; /* number of cards that fit the root */
-	/* the run ended because of `one`: there may be more cards to try */
+	/* the run ended because of the option `one`, so cards may be left to try */
 	bool stopped;
 	struct kl_strvec left_out; /* ids of the cards that did not fit into the prompt */
-	/* why the conversation ended; NULL: the model was not asked */
+	/* why the conversation ended; NULL: no model was asked */
 	char *ended;
 	int64_t nano; /* cost of the conversation in nano-dollars; -1: not metered */
 };
@@ -93,24 +93,26 @@ struct kl_materialize_opts {
 	const char *name;
 	unsigned statuses;    /* bit i: use cards whose status is enum kl_card_status i */
 	const char *platform; /* NULL: the gate's platform */
-	bool go_on;           /* continue the existing branch, whose tip is the root */
-	bool again;           /* resume a run: the root is where that run began */
+	bool go_on;           /* continue the existing branch; the root is its tip */
+	bool again;           /* resume an existing run, which began at the root */
 	bool dry;
-	/* stop after one edit was judged; `again` continues from there */
+	/* stop after one judged edit; a later run with `again` continues from there */
 	bool one;
 	/* session of the model; NULL: use no model */
 	struct kl_session *session;
 	const char *rewriter; /* "chat" or "exec" */
 	/*
-	 * how cards are shown to the model; mechanical carriers are tried only with KL_CARDS_FULL
+	 * how cards are shown to the model; with another value than KL_CARDS_FULL, no mechanical
+	 * carrier is tried
 	 */
 	enum kl_cards_arm arm;
-	const char *without; /* lineage; cards learned from it are left out; or NULL */
+	/* a lineage; cards learned from it are not used; NULL: use all cards */
+	const char *without;
 	struct kl_progress *progress;
 };
 
 /**
- * Run. Returns 0 also if nothing was faster; `best` is then 0. KL_EEXISTS: the branch exists, or a
+ * Run. Return 0 even if no node was faster; `best` is then 0. KL_EEXISTS: the branch exists, or a
  * run from another root has the name. KL_ENO: the root itself fails the gate. KL_ECANNOT: a kernel
  * cannot be judged here. KL_ECHANGED: the branch is not at a commit of this run. Commits made
  * before an error are kept.
@@ -118,16 +120,22 @@ struct kl_materialize_opts {
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *opts);
 void kl_materialize_release(struct kl_materialization *materialization);
 
-/** Check whether a run can begin under the name; fails like kl_materialize, but judges nothing. */
+/**
+ * Check that a run can begin under the name. Errors are those of kl_materialize(), but nothing is
+ * judged.
+ */
 int kl_materialize_check(const struct kl_materialize_opts *opts);
 
-/** Get the root of the run with that name. KL_ENOTFOUND: there is no such run. */
+/** Get the root of the run with the name `name`. KL_ENOTFOUND: there is no such run. */
 int kl_materialize_begun(git_oid *root, struct kl_repo *repo, const char *workload,
 			 const char *name);
 
-/** Make the default name, "<platform leaf>-<first 7 digits of the commit>". The caller frees it. */
+/**
+ * Return the default name of a run, "<last part of the platform>-<first 7 digits of the commit>".
+ * The caller frees it.
+ */
 char *kl_materialize_name(const char *platform, const git_oid *commit);
-/** Write the names of a run's refs. */
+/** Get the names of the refs of a run. */
 void kl_materialize_refs(char branch[256], char chain[256], const char *workload, const char *name);
 
 #endif

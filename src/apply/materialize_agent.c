@@ -10,10 +10,10 @@
 #include "rewrite/prompt.h"
 
 /*
- * The whole run is one conversation. Its system texts contain the complete cards that fit the root;
- * each turn shows a node or the result of the last edit, and offers cards. Results decide which
- * node is asked about next. A stored turn records its node, so that a resumed run goes through the
- * same nodes again.
+ * The whole run is one conversation. Its system texts contain the complete cards that fit the root.
+ * Each turn shows a node or the result of the last edit, and offers cards; the result of the turn
+ * decides which node the next turn is about. A stored turn records its node, so that a resumed run
+ * goes through the same nodes again.
  */
 struct climber {
 	struct kl_driver driver;
@@ -22,14 +22,16 @@ struct climber {
 	size_t told_bytes;
 	/* keys "<node> <card>" of cards that are no longer offered at the node */
 	struct kl_map closed;
-	/* where the run is */
-	size_t at, shown;      /* the current node, and the node last shown to the model */
-	struct kl_strvec only; /* cards that may be offered when building on a node; empty: all */
-	int left;              /* further steps allowed on nodes that are not faster */
+	/* where the run is: */
+	size_t at, shown; /* the current node, and the node that was last shown to the model */
+	/* the cards that may be offered on a node that is not faster; empty: all cards */
+	struct kl_strvec only;
+	int left; /* steps that may still be made beyond nodes that are not faster */
 	struct kl_retrieval pool;
 	bool pooled; /* `pool` was filled for the node `at` */
-	/* the last turn and the next */
-	char *class_, *outcome; /* class of the last edit, and a sentence about it */
+	/* the last turn, and the next: */
+	/* class of the last edit, and a sentence that describes its result */
+	char *class_, *outcome;
 	struct kl_event *event;
 	struct kl_buf offer, offered;
 	size_t noffer;
@@ -68,8 +70,8 @@ static int load_card(struct kl_card **out, const struct climber *climber, size_t
 }
 
 /*
- * Append the complete card, unless the model has seen it or the prompt is full. *ok is set to
- * whether the model now knows the card.
+ * Append the complete card, unless the model has already seen it or the prompt is full. Set *ok to
+ * whether the model has seen the card or will see it in `out`.
  */
 static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 		     const struct kl_retrieved *retrieved)
@@ -95,7 +97,10 @@ static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
 	return 0;
 }
 
-/* Check that the conversation's system texts have the card; stored ones can have other cards. */
+/*
+ * Check that the conversation's system texts have the card. A stored conversation can have other
+ * cards than this run.
+ */
 static bool is_told(const struct climber *climber, const char *card)
 {
 	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);
@@ -109,7 +114,10 @@ static bool is_told(const struct climber *climber, const char *card)
 	return false;
 }
 
-/* Forget told cards that a resumed conversation's system texts lack, so that a turn shows them. */
+/*
+ * Remove from `told` the cards that a resumed conversation's system texts lack, so that a turn
+ * shows them.
+ */
 static void forget_untold(struct climber *climber)
 {
 	struct kl_strvec told = climber->told;
@@ -174,7 +182,10 @@ static void offer_card(struct climber *climber, const struct kl_retrieved *retri
 	kl_buf_addf(&climber->offered, "%s%s", climber->offered.len ? " " : "", retrieved->id);
 }
 
-/* Compose the offer of cards for the current node, with the full text of cards not seen yet. */
+/*
+ * Compose the offer of cards for the current node. Cards that the model has not seen are given in
+ * full.
+ */
 static int make_offer(struct climber *climber)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
@@ -227,7 +238,10 @@ static void move_to(struct climber *climber, size_t at, const struct kl_strvec *
 	climber->driver.dialogue.kind = KL_DIALOGUE_STEP;
 }
 
-/* Ask for another card. If the model last saw another node, show the current node first. */
+/*
+ * Ask for another card. If the node last shown to the model is another one, show the current node
+ * first.
+ */
 static void ask_another(struct climber *climber)
 {
 	climber->driver.dialogue.repair = 0;
@@ -244,7 +258,9 @@ static void note_outcome(struct climber *climber, const char *class_, struct kl_
 	climber->event = kl_event_ref(event);
 }
 
-/* Choose the node and the offer of the next turn; *more is false if no card is left to offer. */
+/*
+ * Choose the node and the offer of the next turn. Set *more to false if no card is left to offer.
+ */
 static int find_next(bool *more, struct climber *climber)
 {
 	bool none = climber->run->o->arm == KL_CARDS_NONE;
@@ -277,8 +293,8 @@ static size_t index_find(const struct kl_index *ix, const char *id)
 }
 
 /*
- * Load the card that a reply names. It must be one of the offered cards; for a stored reply, it may
- * be any card of the index, since the offer may have been different.
+ * Load the card that a reply names. The card must be among those offered. In a stored reply it may
+ * be any card of the index, since another offer may have been made then.
  */
 static int named_card(struct kl_card **out, struct kl_materialize_attempt *attempt,
 		      const struct climber *climber, const char *id, bool stored)
@@ -316,7 +332,10 @@ static char *outcome_sentence(const struct kl_materialize_attempt *attempt)
 	return kl_strdup("That is right, and was not timed.");
 }
 
-/* Handle a correct edit that is no new best: go on from it if its card enables others that fit. */
+/*
+ * Handle a correct edit that is not a new best. If its card enables cards that fit the edited
+ * state, go on from there.
+ */
 static int handle_node(struct climber *climber, const struct kl_materialize_attempt *attempt,
 		       const struct kl_card *card)
 {
@@ -338,7 +357,7 @@ static int handle_node(struct climber *climber, const struct kl_materialize_atte
 	return err;
 }
 
-/* Handle a new best: first try the mechanical carriers on it, since they cost nothing. */
+/* Handle a new best: first try the mechanical carriers on it, because they cost nothing. */
 static int handle_best(struct climber *climber, const struct kl_materialize_attempt *attempt)
 {
 	KL_AUTO(kl_freep) char *sentence = outcome_sentence(attempt);
@@ -425,7 +444,7 @@ static bool is_node(const struct climber *climber, size_t i, const char *digest)
 	       !strncmp(node_at(climber, i)->state->digest, digest, strlen(digest));
 }
 
-/* Move to the node that a stored turn is about, which can differ from the current node. */
+/* Move to the node that a stored turn is about. It can differ from the current node. */
 static int follow_stored(struct climber *climber)
 {
 	enum kl_dialogue_kind kind = climber->driver.dialogue.kind;
@@ -503,7 +522,9 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 	return err < 0 ? err : 0;
 }
 
-/* Stop offering cards that a mechanical carrier already applied to the node without a gain. */
+/*
+ * Stop offering a card at a node if a mechanical carrier already applied it there without a gain.
+ */
 static void close_tried(struct climber *climber)
 {
 	for (size_t i = 0; i < climber->run->m->n; i++) {
@@ -545,7 +566,10 @@ static int one_turn(struct climber *climber)
 				   .outcome = climber->outcome,
 				   .event = climber->event,
 			   });
-	/* a spent budget, an ended recording or a missing reply ends only the conversation */
+	/*
+	 * if the budget is spent, the recording has ended or the reply is missing, only the
+	 * conversation ends
+	 */
 	if (err == KL_ENO || err == KL_ENOTFOUND || err == KL_ETIMEOUT)
 		return end_run(climber, kl_strdup(kl_error_last()));
 	return err < 0 ? err : use_answer(climber, &answer, !err);

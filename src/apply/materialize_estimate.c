@@ -6,12 +6,12 @@
 #include "apply/materialize_parts.h"
 #include "rewrite/brief.h"
 
-/* tokens of a reply besides repeated code: only a description, or long reasoning */
+/* tokens of a reply in addition to repeated code: only a description, or long reasoning */
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
-#define EVIDENCE 3000 /* bytes that the gate's answer adds to each turn */
-#define FEWEST 2      /* fewest requests: one for a step, and one that is answered by giving up */
+#define EVIDENCE 3000 /* bytes that the gate's result adds to each turn */
+#define FEWEST 2      /* fewest requests: one for a step, and one in which the model gives up */
 
 static int add_cards(struct kl_buf *out, struct kl_materialize_estimate *estimate,
 		     const struct kl_materialize_opts *opts)

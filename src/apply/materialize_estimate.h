@@ -6,14 +6,15 @@
 
 /*
  * materialize_estimate - estimates the cost of a run's conversation before anything is sent. The
- * result also has the assumptions. The lower and upper bounds are sums over the requests; each
- * request includes all earlier turns (session.h, kl_session_cost).
+ * result also has the assumptions of the estimate. The lower and upper bounds are sums over all
+ * requests; each request includes all earlier turns (session.h, kl_session_cost).
  */
 struct kl_materialize_estimate {
 	int64_t cards;        /* number of cards that fit the root and are shown in the prompt */
 	int64_t prefix_bytes; /* size of the system texts: rules, cards, contract */
 	int64_t state_bytes;  /* size of the root's sources */
-	int64_t requests[2];  /* number of requests; here and below: { lower bound, upper bound } */
+	/* number of requests; [0] is the lower bound, [1] the upper, here and below */
+	int64_t requests[2];
 	int64_t reply_tokens[2];
 	int64_t nano[2]; /* cost in nano-dollars; 0: not metered */
 };

@@ -52,7 +52,9 @@ static int add_logged(struct kl_materialize_log *log, struct kl_repo *repo, cons
 	return err;
 }
 
-/* Read the link `*at` and set `*at` to the previous link; *more is false if there is none. */
+/*
+ * Read the link `*at`, then set `*at` to the previous link; if there is none, set *more to false.
+ */
 static int read_link(struct kl_materialize_log *log, git_oid *at, bool *more, struct kl_repo *repo)
 {
 	struct kl_commit commit = { 0 };
@@ -117,7 +119,7 @@ const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_mate
 	return NULL;
 }
 
-/* Take the last event, but prefer events that compare with `on`. */
+/* Take the last event that compares with `on`; if there is none, the last event. */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on)
 {

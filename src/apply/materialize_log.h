@@ -12,7 +12,7 @@
 struct kl_materialize_logged {
 	git_oid commit, parent, tree;
 	enum kl_materialize_outcome outcome;
-	char *class_; /* class of the failure; "": none */
+	char *class_; /* class of the failure; "": the edit did not fail */
 };
 
 struct kl_materialize_log {
@@ -23,19 +23,22 @@ struct kl_materialize_log {
 };
 
 /**
- * Read the chain; `there` is false if it does not exist. KL_EINVALID: not a chain of materialize.
+ * Read the chain; if it does not exist, `there` is false. KL_EINVALID: the ref is not a chain of a
+ * materialize run.
  */
 int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo,
 			    const char *chain);
 void kl_materialize_log_release(struct kl_materialize_log *log);
 
-/** Find the last attempt that made `tree` from `parent`; borrowed; NULL if there is none. */
+/**
+ * Find the last attempt that made `tree` from `parent`; borrowed; NULL: there is no such attempt.
+ */
 const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_materialize_log *log,
 							    const git_oid *parent,
 							    const git_oid *tree);
 /**
- * Get from a commit's note the last event that judged `surface`, preferably an event that compares
- * it with `on` (may be NULL). `*out` is NULL if there is no such event.
+ * Get the last event in a commit's note that judged `surface`. An event that compares it with `on`
+ * (may be NULL) is preferred. `*out` is NULL if there is no event of `surface`.
  */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on);

@@ -15,7 +15,10 @@
 
 struct maker {
 	const struct kl_surface *surface;
-	/* names that the language has for those of the oracle's header; NULL: not supported */
+	/*
+	 * names in the language for those of the oracle's header; NULL: the language is not
+	 * supported
+	 */
 	const struct kl_oracle_words *words;
 	const char *real; /* type that replaces kl_real: "float" or "double" */
 	struct kl_buf text;
@@ -28,7 +31,7 @@ static int refuse_oracle(const struct maker *maker, const char *why)
 			maker->surface->contract->workload, why);
 }
 
-/* Check that the file is text that the language's compiler accepts as a source file. */
+/* Check that the file has the suffix of a source file in text form in the contract's language. */
 static bool is_main(const struct maker *maker, const char *path)
 {
 	const struct kl_language *language = maker->surface->contract->language;
@@ -38,7 +41,10 @@ static bool is_main(const struct maker *maker, const char *path)
 
 /* --- names that are replaced ------------------------------------------------------------------ */
 
-/* Translate a word of the oracle's header to the kernel's. Returns false if it stays the same. */
+/*
+ * Translate a word of the oracle's header to the word of the kernel. Return false if it does not
+ * change.
+ */
 static bool rename_word(char to[32], const struct maker *maker, const char *word, size_t n)
 {
 	static const char *const math[] = { "exp", "log",  "sqrt", "fabs",
@@ -100,7 +106,10 @@ static void add_header(struct maker *maker)
 	}
 }
 
-/* Find an included file as the compiler does: next to its includer, then in the oracle's root. */
+/*
+ * Find an included file as the compiler does: first beside the file that includes it, then in the
+ * oracle's root.
+ */
 static const struct kl_file *find_included(const struct maker *maker, const char *from,
 					   const char *name)
 {
@@ -137,7 +146,7 @@ static int add_included(struct maker *maker, const char *from, const char *name)
 	return err;
 }
 
-/* Copy "x.h" of `# include "x.h"`; NULL for other directives. The caller frees it. */
+/* Copy "x.h" of `# include "x.h"`; NULL: another directive. The caller frees it. */
 static char *included_name(const struct kl_ctokens *tokens)
 {
 	if (tokens->n < 2 || !kl_ctoken_is(tokens, 0, "include") ||

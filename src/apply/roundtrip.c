@@ -101,7 +101,8 @@ static int weigh_trial(struct kl_roundtrip_trial *trial, const struct kl_judgeme
 	int err;
 
 	if (judgement->event->verdict == KL_VERDICT_FAIL)
-		return 0; /* the kernel passed before but fails now: nothing is recovered */
+		/* the kernel passed in the run but fails now: count nothing as recovered */
+		return 0;
 	if (judgement->event->verdict != KL_VERDICT_PASS)
 		return kl_error(KL_ECANNOT, "the gate reached no verdict: %s",
 				*judgement->event->message ?
@@ -139,8 +140,8 @@ static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_round
 }
 
 /*
- * Check whether noise could hide a success: the interval contains the limit, or the trial failed
- * and has a node of ambiguous speed.
+ * Check whether noise could hide a success: the interval of `recovered` contains the limit, or the
+ * trial was no success and a node in it had an ambiguous speed.
  */
 static bool is_noisy(const struct kl_roundtrip_trial *trial)
 {
@@ -158,7 +159,7 @@ static void set_trial_name(char name[65], const struct kl_materialize_opts *opts
 	snprintf(name, 65, "%.60s-%zu", opts->name, trial);
 }
 
-/* Get the options of a trial: those of the caller, with K_0 as the root. */
+/* Return the options of a trial: those of the caller, with K_0 as the root. */
 static struct kl_materialize_opts trial_opts(const struct kl_roundtrip *rt,
 					     const struct kl_materialize_opts *opts)
 {

@@ -5,22 +5,26 @@
 #include "apply/materialize.h"
 
 /*
- * roundtrip - measures how much of an expert's performance cards recover. A run (materialize.h)
- * starts from K_0 of a lineage, and its best result is compared with K*. Each trial is a separate
- * run, `<name>-<i>`, with its own conversation.
+ * roundtrip - measures how much of an expert kernel's performance cards recover. A run
+ * (materialize.h) starts from K_0 of a lineage, and its best result is compared with K*. Each trial
+ * is a separate run, `<name>-<i>`, with its own conversation.
  */
 #define KL_ROUNDTRIP_TRIALS 5
-/* share of K*'s performance that a successful trial reaches, in millionths */
+/* least share of K*'s performance that a successful trial reaches, in millionths */
 #define KL_ROUNDTRIP_SUCCESS 900000
 
 struct kl_roundtrip_trial {
 	struct kl_materialization m;
 	char name[65];
-	struct kl_ratio recovered; /* K*'s time divided by the best's; 1000000: equally fast */
-	/* id of the event that compares them, in the note of the best commit; "": no event */
+	/* K*'s time divided by the time of the best state; 1000000: equally fast */
+	struct kl_ratio recovered;
+	/*
+	 * id of the event that compares the best state with K*, in the note of the best commit; "":
+	 * no event
+	 */
 	char event[KL_DIGEST_HEX];
 	bool success;
-	bool noisy; /* too noisy to tell whether the trial is a success */
+	bool noisy; /* noise may hide whether the trial is a success */
 };
 
 struct kl_roundtrip {
@@ -39,12 +43,12 @@ struct kl_roundtrip {
  * is no such lineage. KL_EUSAGE: the workload has several lineages.
  */
 int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const char *lineage);
-/** Check with kl_materialize_check that a run can begin under the name of each trial. */
+/** Check with kl_materialize_check() that a run can begin under the name of each trial. */
 int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *opts,
 		       size_t trials);
 /**
- * Run one more trial. `opts` has everything except root and commit; its name is the prefix of the
- * trials' names. KL_ECANNOT: the speed of the result cannot be measured here.
+ * Run one more trial. `opts` has everything but root and commit; its name is the prefix of the
+ * names of the trials' runs. KL_ECANNOT: the speed of the result cannot be measured here.
  */
 int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *opts);
 void kl_roundtrip_release(struct kl_roundtrip *rt);
