@@ -93,7 +93,7 @@ static int give_up(struct kl_sequencer *sequencer, const char *class_, const cha
 	return save_walk(sequencer, class_);
 }
 
-/* Count a reply that contains no usable edit as a failed attempt. */
+/* Count a reply without a usable edit as a failed attempt. */
 static int refuse_unusable(struct kl_sequencer *sequencer, const char *why)
 {
 	static const struct kl_walk_seen nothing = { .class_ = "unusable" };
@@ -120,13 +120,13 @@ int kl_derive_ask(struct kl_sequencer *sequencer)
 		kl_error_clear();
 		return give_up(sequencer, "budget", text);
 	}
-	if (err == KL_ENOTFOUND) { /* replay: the recording has no such reply */
+	if (err == KL_ENOTFOUND) { /* with the provider `replay`: the recording has no such reply */
 		KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived: %s", kl_error_last());
 
 		kl_error_clear();
 		return give_up(sequencer, "gave-up", text);
 	}
-	if (err == KL_ETIMEOUT) { /* the sequencer counts it and asks again */
+	if (err == KL_ETIMEOUT) { /* the sequencer counts the timeout and asks again */
 		static const struct kl_walk_seen nothing = { .class_ = "timeout" };
 
 		kl_walk_attempted(&sequencer->op.walk, &nothing, NULL);
@@ -150,12 +150,12 @@ int kl_derive_skip(struct kl_sequencer *sequencer)
 
 /* --- judging ----------------------------------------------------------------- */
 
-/* the attempt that is judged */
+/* The attempt that is being judged. */
 struct trial {
 	struct kl_sequencer *sequencer;
 	struct kl_surface *goal; /* K_i */
 	struct kl_judgement *judgement;
-	const struct kl_event *event; /* borrowed: from the judgement, or K_i's own */
+	const struct kl_event *event; /* borrowed: event of `judgement`, or K_i's own event */
 	struct kl_walk_derived_ruling ruling;
 };
 
@@ -184,7 +184,9 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	kl_judgement_free(kl_steal(&trial->judgement));
 	err = sequencer->judge(&trial->judgement, sequencer->op.pending, parent,
 			       sequencer->payload);
-	/* the gate may return a known event: measure again if it is already recorded */
+	/*
+	 * the gate may return a known event: if the attempt has already recorded it, measure again
+	 */
 	if (!err && !trial->judgement->deferred && sequencer->judge_anew &&
 	    is_counted(&sequencer->op.walk, trial->judgement->event)) {
 		kl_judgement_free(kl_steal(&trial->judgement));
@@ -203,8 +205,8 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 }
 
 /*
- * Judge the attempt against K_i. If its machine code is that of K_i, it cannot be compared and is
- * judged alone; if its files are those of K_i, the event of K_i is used.
+ * Judge the attempt against K_i. If it has the machine code of K_i, the two cannot be compared, and
+ * the attempt is judged alone. If it has the files of K_i, the event of K_i is used.
  */
 static int judge_trial(struct trial *trial)
 {
@@ -239,7 +241,10 @@ static int judge_trial(struct trial *trial)
 	return 0;
 }
 
-/* Commit the attempt, as a failure of `class_` or (NULL) as a success, and add all its events. */
+/*
+ * Commit the attempt and add all its events. `class_` is the class of its failure; NULL: it is a
+ * success.
+ */
 static int keep_trial(char hex[KL_OID_HEX], struct trial *trial, const char *class_)
 {
 	struct kl_opstate *op = &trial->sequencer->op;

@@ -6,10 +6,10 @@
 #include "rewrite/brief.h"
 #include "walk/walk.h"
 
-/* assumed lower and upper bound on the steps of a lineage */
+/* assumed number of steps of a lineage: lower and upper bound */
 #define FEW_STEPS 3
 #define MANY_STEPS 12
-/* tokens of a reply that names a step, and of one that also reasons; the code comes on top */
+/* tokens of a reply: of one that only names a step, and of one that also reasons; code is extra */
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
@@ -61,7 +61,7 @@ int kl_estimate_assume(struct kl_estimate *estimate, const struct kl_estimate_of
 
 /* --- sums ------------------------------------------------------------------------- */
 
-/* Add `n` conversations of `turns` requests, each of which includes the turns before it. */
+/* Add `n` conversations of `turns` requests each. A request includes all turns before it. */
 static void add_conversations(struct kl_estimate *estimate, int bound,
 			      const struct kl_session *session, int64_t n, int64_t turns,
 			      int64_t bytes)
@@ -72,8 +72,9 @@ static void add_conversations(struct kl_estimate *estimate, int bound,
 		int64_t cost[2], spare;
 
 		/*
-		 * For the worst case kl_session_cost() counts each byte as a token, as reservations
-		 * do. That exceeds any real cost, so pass the estimated number of tokens as bytes.
+		 * For the upper bound kl_session_cost() counts each byte as a token, as
+		 * reservations do. That exceeds any real cost, so pass the estimated number of
+		 * tokens in place of the bytes.
 		 */
 		kl_session_cost(&cost[0], &spare, session, all, estimate->reply_tokens[bound]);
 		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN,
@@ -91,7 +92,8 @@ void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *ses
 		int64_t turns = 1 + estimate->rejections[bound] / states;
 
 		estimate->nano[bound] = estimate->requests[bound] = 0;
-		if (estimate->proposes) { /* the model is asked at the last state too */
+		/* the model is also asked at the last state, where it finds no more steps */
+		if (estimate->proposes) {
 			int64_t bytes = estimate->prompt_bytes[0] + estimate->state_bytes;
 
 			add_conversations(estimate, bound, session, states - spare, turns, bytes);
@@ -101,7 +103,8 @@ void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *ses
 			add_conversations(estimate, bound, session, steps,
 					  estimate->attempts[bound],
 					  estimate->prompt_bytes[1] + estimate->state_bytes);
-		if (bound) /* upper bound: every step claims a trait */
+		/* upper bound: assume that every step claims a trait, which must be audited */
+		if (bound)
 			add_conversations(estimate, bound, session, steps, 1,
 					  estimate->prompt_bytes[2] + estimate->state_bytes);
 	}

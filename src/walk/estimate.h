@@ -7,26 +7,29 @@
 #include "model/session.h"
 
 /*
- * estimate - bounds on the cost of a walk with a model, before anything is sent. They are sums over
- * the conversations to expect, of which each request includes all turns before it (session.h,
- * kl_session_cost). The assumptions that they follow from are kept, to be printed with them.
+ * estimate - estimates lower and upper bounds on the cost of a walk with a model, before anything
+ * is sent. The bounds are sums over the expected conversations; each request of a conversation
+ * includes all turns before it (session.h, kl_session_cost). The assumptions of the estimate are
+ * kept, to be printed with the bounds.
  *
  *	kl_estimate_assume(&e, &of);
  *	kl_estimate_walk(&e, session);
  */
 struct kl_estimate {
-	/* assumed; arrays of two are { lower bound, upper bound } */
-	bool proposes, derives; /* does the model propose steps, does it re-derive them */
+	/* assumptions; arrays of two are { lower bound, upper bound } */
+	bool proposes, derives; /* the model proposes steps; the model re-derives steps */
 	int64_t steps[2];       /* accepted steps */
 	int64_t rejections[2];  /* rejected proposals of the model */
 	int64_t attempts[2];    /* attempts to re-derive one step */
 	int64_t reply_tokens[2];
 	int64_t state_bytes; /* size of the sources */
-	/* sizes of the prompts to propose, to re-derive and to audit traits, without the sources */
+	/*
+	 * sizes of the prompts to propose, to re-derive, and to audit traits, without the sources
+	 */
 	int64_t prompt_bytes[3];
-	/* computed */
+	/* results */
 	int64_t requests[2];
-	int64_t nano[2]; /* nano-dollars; 0 if the provider is not metered */
+	int64_t nano[2]; /* nano-dollars; 0: the provider is not metered */
 };
 
 /** The walk to estimate; all pointers are borrowed. */
@@ -34,13 +37,16 @@ struct kl_estimate_of {
 	struct kl_repo *repo;
 	const struct kl_surface *expert;
 	const struct kl_mechanisms *mechanisms;
-	const char *rewriters, *rederive; /* rederive NULL: no step is re-derived */
+	const char *rewriters, *rederive; /* `rederive` NULL: no step is re-derived */
 	int64_t step_limit, rejection_limit;
 };
 
-/** Set the assumptions. Builds the prompts to learn their sizes; fails if one cannot be built. */
+/**
+ * Set the assumptions. To learn the sizes of the prompts, it builds them; fails if one cannot be
+ * built.
+ */
 int kl_estimate_assume(struct kl_estimate *estimate, const struct kl_estimate_of *of);
-/** Compute requests and cost from the assumptions. */
+/** Compute the number of requests and the cost from the assumptions. */
 void kl_estimate_walk(struct kl_estimate *estimate, const struct kl_session *session);
 
 #endif

@@ -27,8 +27,8 @@ static void finish_release(struct finish *finish)
 }
 
 /*
- * Is this commit a K_i' of the walk? Such a commit is dropped with the operation; its events are
- * noted on the K_i' of the lineage.
+ * Return true if this commit is a K_i' of the walk. Such a commit is dropped with the operation;
+ * its events are noted on the K_i' of the lineage instead.
  */
 static bool is_rederived(const struct finish *finish, const char *commit)
 {
@@ -71,8 +71,8 @@ static int collect_notes(struct finish *finish)
 }
 
 /*
- * Add the change of `ref` from `before` ("": absent) to `oid` to the transaction. If `ref` is
- * already at `oid`, have the transaction only check that.
+ * Add to the transaction that `ref` changes from `before` ("": the ref does not exist) to `oid`. If
+ * `ref` is already at `oid`, the transaction only checks that it stays there.
  */
 static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,
 		   const git_oid *oid, const char *before)
@@ -164,7 +164,10 @@ int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out)
 		err = try_once(&finish, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err;
-		/* another process moved a ref: fail if it is the operation's own, else try again */
+		/*
+		 * another process moved a ref: fail if it is the ref of this operation, otherwise
+		 * try again
+		 */
 		if (kl_refs_get(&at, op->repo, op->ref) < 0 || memcmp(&at, &op->at, sizeof(at)))
 			return kl_error(KL_EBUSY, "the operation was changed by another process");
 		kl_clock_sleep_ms(20 * (i + 1));

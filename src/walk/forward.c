@@ -43,7 +43,7 @@ struct builder {
 	const struct kl_opstate *op;
 	struct kl_map events; /* id -> struct kl_event * */
 	struct kl_forward *out;
-	struct kl_strvec made; /* ids of the events made here for forward steps */
+	struct kl_strvec made; /* ids of the events that this file makes for forward steps */
 };
 
 static void add_note(struct kl_forward *forward, const git_oid *commit, const git_oid *tree,
@@ -93,7 +93,10 @@ static int write_root(struct builder *builder, const git_oid *tree)
 	return write_one(&builder->out->commit[0], builder, &root, tree, NULL, 0);
 }
 
-/* List the classes of the failed attempts in order, separated by commas. */
+/*
+ * Return the classes of the failed attempts in order, separated by commas; the caller frees the
+ * text.
+ */
 static char *list_failures(const json_t *record)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -107,7 +110,7 @@ static char *list_failures(const json_t *record)
 
 /*
  * Note the events of K_i' on `commit`: first those of measurements that were too noisy, then the
- * event that decided. Skip events that the operation does not have.
+ * event that decided. Skip events that are not in the operation.
  */
 static void add_events(struct builder *builder, const json_t *rederived, const git_oid *commit,
 		       const git_oid *tree)
@@ -166,7 +169,10 @@ static int write_step(struct builder *builder, size_t i, const json_t *record, c
 	return write_one(&builder->out->commit[i], builder, &step, tree, parent, second ? 2 : 1);
 }
 
-/* Find the event of the walk's state that is `back` steps away from K*; NULL: unknown. */
+/*
+ * Find the event of the walk's state that is `back` steps away from K*; NULL: the event is not
+ * known.
+ */
 static const struct kl_event *event_of(struct builder *builder, size_t back)
 {
 	const struct kl_walk *walk = &builder->op->walk;

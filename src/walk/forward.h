@@ -7,17 +7,17 @@
 #include "walk/step.h"
 
 /*
- * forward - the lineage of a finished walk: commits K_0, K_1 ... K* without other history, whose
- * trees contain only the contract's directory. For a re-derived step, K_i has K_i' (committed on
- * K_{i-1}) as its second parent, and the events of K_i' are noted on K_i'.
+ * forward - writes the lineage of a finished walk: commits K_0, K_1 ... K* without other history,
+ * whose trees contain only the contract's directory. For a re-derived step, K_i has K_i' as its
+ * second parent, which is a commit on K_{i-1} and has the events of K_i' in its note.
  *
- * The commits depend only on the stored operation, which includes the author and time of its end:
- * writing them twice, or importing an export of them elsewhere, gives the same ids.
+ * The commits depend only on the stored operation, which includes the author and the time of its
+ * end. So writing them twice, or importing an export of them elsewhere, gives the same ids.
  */
 struct kl_forward {
 	git_oid tip;               /* K* */
 	size_t n;                  /* number of commits */
-	git_oid *commit;           /* K_0 ... K*, the first parents */
+	git_oid *commit;           /* K_0 ... K*, each the first parent of the next */
 	struct kl_note_line *note; /* events to be noted on the lineage's commits */
 	size_t nnote, note_alloc;
 	struct kl_strvec lines; /* owns the lines of the notes */

@@ -40,7 +40,10 @@ void kl_judge_facts_read(struct kl_facts *out, const json_t *value)
 		 kl_json_str_or(value, "code", ""));
 }
 
-/* A proposal that claims to remove a mechanism also claims to remove its primary traits. */
+/*
+ * Complete the claims of a proposal: if it claims to remove a mechanism, it also claims to remove
+ * the primary traits of that mechanism.
+ */
 static void complete_claims(json_t *pending, const struct kl_mechanism *mechanism)
 {
 	json_t *traits = json_object_get(pending, "traits");
@@ -53,8 +56,8 @@ static void complete_claims(json_t *pending, const struct kl_mechanism *mechanis
 
 /*
  * Add the traits that the proposal claims to `after`, marked "unaudited" until a model has read the
- * source for them (kl_model_audit). The claim that a trait is removed ("no") also sets it to "yes"
- * in `before`. A trait of `before` also holds after, unless a claim says otherwise.
+ * source for them (kl_model_audit). A claim that a trait is removed ("no") also sets the trait to
+ * "yes" in `before`. Without a claim, a trait of `before` is also one of `after`.
  */
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
@@ -75,7 +78,7 @@ static void claim_traits(struct kl_facts *before, struct kl_facts *after, const 
 	}
 }
 
-/* Turn claims that the audit confirms into facts, and set the others to "unknown". */
+/* Turn the claims that the audit confirms into facts, and set all others to "unknown". */
 static void audit_traits(struct kl_facts *after, const json_t *pending, const json_t *audited)
 {
 	const char *key;
@@ -90,7 +93,10 @@ static void audit_traits(struct kl_facts *after, const json_t *pending, const js
 	}
 }
 
-/* Is the mechanism's removal supported only by a claimed trait that the audit did not confirm? */
+/*
+ * Return true if only a claimed trait that the audit did not confirm shows that the mechanism was
+ * removed.
+ */
 static bool is_unconfirmed(const struct kl_mechanism *mechanism, const struct kl_facts *before,
 			   const struct kl_facts *after)
 {
@@ -111,7 +117,7 @@ static bool is_unconfirmed(const struct kl_mechanism *mechanism, const struct kl
 	return doubt;
 }
 
-/* Put the claims and their audit into the event; its id covers them, so it is sealed again. */
+/* Put the claims and their audit into the event, and seal it again, because its id covers them. */
 static void put_traits(struct kl_event *event, const struct kl_facts *facts, json_t *audited)
 {
 	struct kl_map *traits = &event->facts.traits;
@@ -143,8 +149,8 @@ static bool is_primary_gone(const struct kl_mechanism *mechanism, const struct k
 }
 
 /*
- * Find a mechanism of which a primary fact is gone; prefer one that explains the whole difference
- * (KL_DELTA_CLEAN).
+ * Find a mechanism of which a primary fact is gone. Prefer a mechanism that explains the whole
+ * difference (KL_DELTA_CLEAN).
  */
 static void find_mechanism(struct named *out, const struct kl_sequencer *sequencer,
 			   const struct kl_facts *before, const struct kl_facts *after)
@@ -169,7 +175,10 @@ static void find_mechanism(struct named *out, const struct kl_sequencer *sequenc
 	}
 }
 
-/* Make an action of the proposal's text; of "undo 1234567: subject" use only the subject. */
+/*
+ * Make an action of the proposal's text. If the text is "undo 1234567: subject", use only the
+ * subject.
+ */
 static char *action_from_text(const json_t *pending)
 {
 	const char *text = kl_json_str_or(pending, "text", ""), *colon = strstr(text, ": ");
@@ -204,7 +213,7 @@ static void settle_name(struct named *out, const struct kl_sequencer *sequencer,
 
 /* --- accepting and rejecting ------------------------------------------------- */
 
-/* Append ", 1.42x slower", or nothing if no speed was measured. */
+/* Append ", 1.42x slower", or nothing if the speed was not measured. */
 static void add_speed(struct kl_buf *out, const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
@@ -360,7 +369,7 @@ static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
 	ruling->compound = judged->named.mechanism && judged->named.delta == KL_DELTA_COMPOUND;
 }
 
-/* Accept a step after auditing its claims, if the walk has a model for that. */
+/* Accept a step. If the walk has a model to audit claims, let it audit those of the step first. */
 static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged, const char *delta)
 {
 	KL_AUTO(json_decrefp) json_t *audited = NULL;
@@ -432,7 +441,7 @@ int kl_judge_skip(struct kl_sequencer *sequencer)
 	return reject_step(sequencer, NULL, "skipped");
 }
 
-/* The expert did not pass: note its event and end the operation. */
+/* End the operation because the expert did not pass, and note the expert's event. */
 static int expert_failed(struct kl_sequencer *sequencer, const struct kl_judgement *judgement)
 {
 	struct kl_opstate *op = &sequencer->op;

@@ -8,19 +8,20 @@
  * judge - judges proposals for the sequencer and commits them as steps or as rejections.
  */
 
-#define KL_JUDGE_LATER 1 /* no verdict yet: the job is still to be sent to a worker */
+#define KL_JUDGE_LATER 1 /* there is no verdict yet: the job must still be sent to a worker */
 
 /**
- * Judge K* itself. Return 0, KL_JUDGE_LATER or an error. KL_ENO: its verdict is fail or
- * inconclusive; its event is noted and the operation has ended. KL_ECANNOT: its verdict is not run.
+ * Judge K* itself. Return 0, KL_JUDGE_LATER or an error. KL_ENO: the verdict on K* is fail or
+ * inconclusive; its event is noted and the operation has ended. KL_ECANNOT: the verdict is "not
+ * run".
  */
 int kl_judge_expert(struct kl_sequencer *sequencer);
 /**
- * Judge the pending proposal. Return 0, KL_JUDGE_LATER or an error. KL_ECANNOT: its verdict is not
- * run.
+ * Judge the pending proposal. Return 0, KL_JUDGE_LATER or an error. KL_ECANNOT: the verdict is "not
+ * run".
  */
 int kl_judge_pending(struct kl_sequencer *sequencer);
-/** Reject the pending proposal without judging it, with class "skipped". */
+/** Reject the pending proposal with class "skipped", without judging it. */
 int kl_judge_skip(struct kl_sequencer *sequencer);
 
 /** Convert facts to and from {"features":[...],"traits":{...},"code":"..."}. */

@@ -40,7 +40,10 @@ static int read_entry(struct kl_buf *out, struct kl_repo *repo, const git_oid *t
 	return err < 0 ? err : kl_repo_blob_read(out, repo, &blob, max);
 }
 
-/* Load the state with the files in `folder` instead of its own. *out stays NULL: no such folder. */
+/*
+ * Load the current state, but with the files in `folder` in place of its own. If there is no such
+ * folder, *out stays NULL.
+ */
 static int load_candidate(struct kl_surface **out, struct kl_opstate *op, const git_oid *tree,
 			  const char *folder)
 {
@@ -222,7 +225,10 @@ static int candidate_tree(git_oid *out, const struct kl_opstate *op)
 	return kl_repo_tree_edit(out, op->repo, &op->tree, edit, n);
 }
 
-/* Return the last commit of this kind, or "". As a parent it keeps all earlier ones reachable. */
+/*
+ * Return the last commit of this kind, or "". As a parent it keeps all earlier commits of the kind
+ * reachable.
+ */
 static const char *last_of_kind(const struct kl_walk *walk, enum kl_step_kind kind)
 {
 	if (kind == KL_STEP_REJECTED)
@@ -239,7 +245,7 @@ int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	int err;
 
-	if (op->dry) { /* a dry walk needs some id for the commit: use the tree's */
+	if (op->dry) { /* a dry walk needs an id for the commit: use the id of the tree */
 		err = candidate_tree(tree, op);
 		*out = *tree;
 		return err;
@@ -274,7 +280,8 @@ const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id)
 		kl_map_release(&op->known);
 		op->known = (struct kl_map)KL_MAP_INIT;
 		if (kl_event_load(&op->known, "gate.jsonl", op->events.ptr, op->events.len) < 0)
-			kl_error_clear(); /* the events before the malformed line are loaded */
+			/* no error: the events before the malformed line are loaded */
+			kl_error_clear();
 		op->known_to = op->events.len;
 	}
 	return kl_map_get(&op->known, id);
@@ -291,7 +298,10 @@ int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *
 	    (err = kl_repo_tree_of(&tree, op->repo, &oid)) < 0)
 		return err;
 	kl_event_set_commit(event, &oid, &tree);
-	/* an event with a signature is its signer's; any other was made by this clone: sign it */
+	/*
+	 * sign an event without a signature, because this clone made it; another signature is its
+	 * signer's
+	 */
 	if (!*event->sig && ((err = kl_own_add_one(op->repo, event->id)) < 0 ||
 			     (err = kl_sign_event(op->repo, event)) < 0))
 		return err;

@@ -12,7 +12,7 @@
  * opstate - an operation in progress, stored as a commit on refs/klineage/op/<worktree id>. Its
  * tree has the files below (docs/formats.md, "operation"); its parents keep all commits that the
  * operation needs reachable. A save moves the ref by compare-and-swap, so that even after kill -9
- * the operation is as one save left it.
+ * the stored operation is that of the last save.
  *
  *	state.json	 struct kl_walk
  *	gate.jsonl	 events to be noted at the end, one per line, with their "commit"
@@ -22,47 +22,50 @@
 struct kl_opstate {
 	struct kl_repo *repo; /* borrowed */
 	char ref[128];
-	git_oid at; /* value of the ref; zero: the ref is not yet created */
+	git_oid at; /* value of the ref; zero: the ref does not exist yet */
 	struct kl_walk walk;
 	struct kl_buf events;
 	struct kl_surface *state;   /* K_i */
-	git_oid tree;               /* complete tree of K_i's commit */
-	struct kl_surface *pending; /* NULL: none */
-	struct kl_surface *held;    /* NULL: none */
+	git_oid tree;               /* tree of K_i's commit, with all directories */
+	struct kl_surface *pending; /* candidate of the pending proposal; NULL: there is none */
+	struct kl_surface *held;    /* candidate of the held proposal; NULL: there is none */
 	struct kl_map known;        /* events in the first `known_to` bytes of `events`, by id */
 	size_t known_to;
-	/** A speculative walk (speculate.h): never saved. */
+	/** The walk is speculative (speculate.h): it is never saved. */
 	bool dry;
 };
 
-/** Write the name of the ref of this worktree's operation. */
+/** Get the name of the ref of this worktree's operation. */
 void kl_opstate_ref(char ref[128], const struct kl_repo *repo);
-/** Load this worktree's operation. KL_ENOTFOUND: there is none. */
+/** Load this worktree's operation. KL_ENOTFOUND: no operation is in progress. */
 int kl_opstate_load(struct kl_opstate *op, struct kl_repo *repo);
-/** Save the operation; does nothing in a dry walk. KL_EBUSY: another process has moved the ref. */
+/** Save the operation; in a dry walk, do nothing. KL_EBUSY: another process has moved the ref. */
 int kl_opstate_save(struct kl_opstate *op, const char *reflog);
 void kl_opstate_release(struct kl_opstate *op);
 
-/** Copy the operation without its events, for a speculative walk: `dry` is set. */
+/** Copy the operation without its events, for a speculative walk. `dry` is set in the copy. */
 int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op);
 
 /**
- * Commit the pending files on the tip of the walk with the message of `step`, whose number is set
- * here. The second parent is the previous commit of the same kind, if there is one: of a rejection
- * the last rejection, of a K_i' (KL_STEP_FORWARD) the last re-derived state. Moves no ref. In a dry
- * walk writes no commit and sets `out` to the tree's id.
+ * Commit the pending files on the tip of the walk, with the message of `step`, whose number is set
+ * here. The second parent, if any, is the previous commit of the same kind: for a rejection the
+ * last rejection, for a K_i' (KL_STEP_FORWARD) the last re-derived state. Moves no ref. A dry walk
+ * writes no commit and sets `out` to the id of the tree.
  */
 int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct kl_step *step);
 
-/** Load K_i of the step to re-derive (walk.h), which is the walk's state before its last step. */
+/** Load K_i of the step to re-derive (walk.h): the state of the walk before its last step. */
 int kl_opstate_goal(struct kl_surface **out, const struct kl_opstate *op);
 
-/** Find an event of this operation by its id, or NULL; borrowed until the next is appended. */
+/**
+ * Find an event of this operation by its id; NULL: there is none. Borrowed until the next event is
+ * appended.
+ */
 const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id);
 
 /**
- * Append an event for `commit` (40 digits). Sets its `commit`, `tree` and, if klineage.sign is set,
- * `sig`. Does nothing in a dry walk.
+ * Append an event for `commit` (40 digits). Sets the event's `commit` and `tree` and, if
+ * klineage.sign is set, its `sig`. In a dry walk, do nothing.
  */
 int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *commit);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome - the report of a run of the sequencer to its caller */
+/* outcome - fills in the report that a run of the sequencer gives to its caller */
 #include <stdio.h>
 #include <string.h>
 

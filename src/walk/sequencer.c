@@ -46,7 +46,7 @@ int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination)
 	git_oid probe;
 	char *author = NULL;
 	int err;
-	/* write a commit to obtain the author and time by git's own rules */
+	/* write a commit, so that git's own rules give the author and the time */
 	struct kl_commit_spec spec = { .tree = sequencer->op.tree,
 				       .message = "klineage deopt: end\n" };
 
@@ -100,7 +100,10 @@ static json_t *awaited_json(const struct kl_transfer *sent, json_t *candidates)
 	return value;
 }
 
-/* Fail if the current job was already sent: it got no result, and would be sent again forever. */
+/*
+ * Fail if this run already sent the current job: no result came back, and the job would be sent
+ * without end.
+ */
 static int check_sent(struct kl_sequencer *sequencer)
 {
 	const struct kl_surface *surface = sequencer->op.pending ? sequencer->op.pending :
@@ -115,8 +118,8 @@ static int check_sent(struct kl_sequencer *sequencer)
 }
 
 /*
- * Send the current job together with the speculative ones. Returns 0 when their results have
- * arrived, 1 when a user must import them.
+ * Send the current job together with the speculative ones. Return 0 if the runner has answered, 1
+ * if a user must import the results, or an error.
  */
 static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, const char *before)
 {
@@ -143,8 +146,8 @@ static int send_away(struct kl_sequencer *sequencer, struct kl_outcome *out, con
 }
 
 /*
- * A timeout of the model counts as a rejection, and the model is asked again. After
- * KL_DIALOGUE_UNUSABLE timeouts in a row the run fails, and the user must act.
+ * Count a timeout of the model as a rejection; the model is then asked again. After
+ * KL_DIALOGUE_UNUSABLE timeouts in a row, fail, so that the user can act.
  */
 static int count_timeout(struct kl_sequencer *sequencer)
 {

@@ -11,8 +11,9 @@
 
 /*
  * sequencer - carries out a walk durably: each change to the walk (walk.h) is saved (opstate.h)
- * before the next begins. Until the end it adds git objects and moves only the operation's own ref;
- * the refs of the result move once, in one transaction that also deletes the operation.
+ * before the next begins. Until the walk ends, the sequencer adds git objects but moves only the
+ * ref of the operation. The refs of the result move once, in a transaction that also deletes the
+ * operation.
  *
  *	struct kl_sequencer s = { .repo = r, .judge = ..., ... };
  *	kl_sequencer_start(&s, &opts)		or kl_sequencer_resume(&s)
@@ -25,9 +26,11 @@
  * already in progress.
  */
 
-/** Callbacks for the model of a walk, or a test's substitute. All NULL: the walk has no model. */
+/**
+ * Callbacks for the model of a walk, or for a test's substitute. All NULL: the walk has no model.
+ */
 struct kl_sequencer_model {
-	/** Called when the session is first needed; the callback keeps ownership of it. */
+	/** Called when the session is first needed; the sequencer borrows the session. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	int (*rederive)(struct kl_proposal **out, char **why, const struct kl_rederive *r);
 	int (*audit)(json_t **audited, const struct kl_trait_reading *r);
@@ -35,33 +38,33 @@ struct kl_sequencer_model {
 
 struct kl_sequencer {
 	struct kl_repo *repo;
-	/** kl_gate_judge, or a substitute. `parent` may be NULL. */
+	/** kl_gate_judge(), or a substitute. `parent` may be NULL. */
 	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
 	/**
-	 * For a judge that defers (gate.h): `send` sends the collected jobs, `collected` returns
-	 * how many there are. NULL: the judge never defers.
+	 * For a judge that defers verdicts (gate.h): `send` sends the collected jobs, `collected`
+	 * returns their number. NULL: the judge never defers.
 	 */
 	int (*send)(struct kl_transfer *out, void *payload);
 	size_t (*collected)(void *payload);
-	size_t most_jobs; /* most jobs in a bundle; 0: 64 */
+	size_t most_jobs; /* most jobs in a bundle; 0: use 64 */
 	/** Like `judge`, but measures again and ignores known verdicts. NULL: not supported. */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
 	struct kl_sequencer_model model;
 	void *payload;
 	const struct kl_jail *jail;             /* for semantic patches; NULL: skip them */
-	const struct kl_mechanisms *mechanisms; /* NULL: no mechanism is known */
+	const struct kl_mechanisms *mechanisms; /* NULL: no mechanism is known by name */
 	struct kl_progress *progress;           /* NULL: report nothing */
 	/* private */
 	struct kl_opstate op;
 	struct kl_rewrite rw;
-	struct kl_session *session; /* NULL until it is needed; borrowed */
+	struct kl_session *session; /* NULL until a session is needed; borrowed */
 	struct kl_lock lock;
 	char *edit_dir;
-	char sent_for[KL_DIGEST_HEX];     /* surface for which a bundle was last sent */
-	char *why_not;                    /* why the runner could not judge that surface, or NULL */
-	int timeouts;                     /* number of consecutive timeouts of the model */
+	char sent_for[KL_DIGEST_HEX]; /* digest of the surface for which a bundle was last sent */
+	char *why_not; /* why the runner could not judge the surface `sent_for`, or NULL */
+	int timeouts;  /* number of consecutive timeouts of the model */
 	size_t had_steps, had_rejections; /* numbers of steps and rejections when this run began */
 };
 
@@ -76,22 +79,28 @@ struct kl_sequencer_opts {
 	const char *name;     /* NULL: <last part of the platform>-<first 7 digits of the expert> */
 	const char *platform; /* "cpu/x86-64-v3" */
 	const char *rewriters;
-	const char *runner;   /* NULL: read from the config at the start and at each --continue */
+	/* NULL: read from the config when the walk starts and at each --continue */
+	const char *runner;
 	const char *rederive; /* "chat" or "exec"; NULL: no step is re-derived */
 	int64_t step_limit, rejection_limit;
 };
 
 struct kl_outcome {
-	bool waiting;     /* stepwise: stopped for an edit in `edit_dir` */
-	char *edit_dir;   /* NULL unless waiting for an edit */
-	json_t *awaiting; /* NULL unless waiting for results (docs/formats.md, "operation") */
-	bool still;       /* the run waits for the same results as the run before it */
+	bool waiting;   /* stepwise: stopped for an edit in `edit_dir` */
+	char *edit_dir; /* edit directory; NULL: the walk does not wait for an edit */
+	/* NULL: the walk does not wait for results (docs/formats.md, "operation") */
+	json_t *awaiting;
+	bool still; /* the run waits for the same results as the run before */
 	char workload[72], name[72];
-	char lineage[256], walk[256], rejected[256]; /* names of refs; "": not written */
+	/* names of refs; "": that ref was not written */
+	char lineage[256], walk[256], rejected[256];
 	char termination[24];
 	size_t steps, rejections, rederived;
-	size_t unisolated; /* steps re-derived by a command that could see the repository */
-	/* the proposals that this run judged: accepted, then rejected; docs/formats.md, "--json" */
+	/* steps that were re-derived by a command which could see the repository */
+	size_t unisolated;
+	/*
+	 * the proposals that this run judged, first the accepted ones (docs/formats.md, "--json")
+	 */
 	json_t *judged;
 };
 
@@ -99,13 +108,13 @@ void kl_outcome_release(struct kl_outcome *outcome);
 
 /**
  * Check everything that can be checked early, then create the operation. KL_EBUSY: another process
- * holds the lock, or an operation is already in progress; KL_EEXISTS: the name is taken; KL_EUSAGE:
- * an invalid name or list of rewriters.
+ * holds the lock, or an operation is already in progress. KL_EEXISTS: the name is taken. KL_EUSAGE:
+ * the name or the list of rewriters is invalid.
  */
 int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts);
 /**
- * Resume the operation of this worktree; removes lock files left by a dead process. KL_ENOTFOUND:
- * there is no operation.
+ * Resume the operation of this worktree, and remove lock files that a dead process left.
+ * KL_ENOTFOUND: no operation is in progress.
  */
 int kl_sequencer_resume(struct kl_sequencer *sequencer);
 
@@ -116,39 +125,39 @@ int kl_sequencer_resume(struct kl_sequencer *sequencer);
 int kl_sequencer_run(struct kl_sequencer *sequencer, struct kl_outcome *out);
 
 /**
- * stepwise: make the files in the edit directory the next proposal. `claim` is what its author says
- * of it. Does nothing if the walk does not wait for an edit. KL_EINVALID: the files are unchanged
- * or were judged already.
+ * For `stepwise`: make the files in the edit directory the next proposal. `claim` has what the
+ * author of the edit says about it. If the walk does not wait for an edit, do nothing. KL_EINVALID:
+ * the files are unchanged or were already judged.
  */
 int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *claim);
 /**
- * stepwise: propose `step` instead of the files in the edit directory. KL_EINVALID, KL_ENO: the
+ * For `stepwise`: propose `step`, not the files in the edit directory. KL_EINVALID, KL_ENO: the
  * step is unusable (the message tells its author why), or the walk does not wait for an edit.
  */
 int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *step);
 /** Ask the rewriters for the next proposal; used by kl_sequencer_run() and kl_speculate(). */
 int kl_sequencer_ask(struct kl_sequencer *sequencer);
 /**
- * Skip what is pending: reject the proposal with class "skipped", give up re-deriving the step, or
- * stop waiting for an edit. KL_EUSAGE: nothing is pending.
+ * Skip what is pending: reject a pending proposal with class "skipped", give up re-deriving a step,
+ * or stop waiting for an edit. KL_EUSAGE: nothing is pending.
  */
 int kl_sequencer_skip(struct kl_sequencer *sequencer);
 /**
- * End the walk with termination "stopped"; the next kl_sequencer_run() writes the lineage.
- * KL_EUSAGE: the expert was not judged yet.
+ * End the walk with termination "stopped". The next kl_sequencer_run() writes the lineage.
+ * KL_EUSAGE: the expert has not been judged yet.
  */
 int kl_sequencer_stop(struct kl_sequencer *sequencer);
 /**
- * Delete the operation and its edit directory. No ref of a result has moved yet, so none has to be
- * restored. KL_ENOTFOUND: there is no operation.
+ * Delete the operation and its edit directory. No ref of a result has moved before the end, so
+ * there is none to restore. KL_ENOTFOUND: no operation is in progress.
  */
 int kl_sequencer_abort(struct kl_sequencer *sequencer);
 
 void kl_sequencer_release(struct kl_sequencer *sequencer);
 
 /**
- * Write the name of a ref of a lineage: refs/heads/klineage/<kind>/<workload>/<name> for `kind`
- * "walk" and "lineage", refs/klineage/rejected/<workload>/<name> for "rejected".
+ * Get the name of a ref of a lineage: refs/heads/klineage/<kind>/<workload>/<name> if `kind` is
+ * "walk" or "lineage", refs/klineage/rejected/<workload>/<name> if it is "rejected".
  */
 void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const char *name);
 

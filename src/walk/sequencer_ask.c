@@ -61,7 +61,10 @@ int kl_sequencer_propose(struct kl_sequencer *sequencer, struct kl_proposal *pro
 	return kl_sequencer_save(sequencer, "proposal");
 }
 
-/* List the walk's rewriters. Leave "stepwise" out of a speculative walk, which asks no user. */
+/*
+ * Return the list of the walk's rewriters, without "stepwise" in a speculative walk, which asks no
+ * user. The caller frees it.
+ */
 static char *list_rewriters(const struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -74,7 +77,7 @@ static char *list_rewriters(const struct kl_sequencer *sequencer)
 	return kl_buf_detach(&list);
 }
 
-/* Propose a part of the held proposal; if there is none left, propose the whole as compound. */
+/* Propose a part of the held proposal. If no part is left, propose the whole as compound. */
 static int ask_for_part(struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *whole = NULL, *proposal = NULL;
@@ -82,7 +85,8 @@ static int ask_for_part(struct kl_sequencer *sequencer)
 
 	if (!err)
 		err = kl_rewrite_split(&proposal, &sequencer->rw, whole);
-	if (err == KL_ENO) { /* no money left to ask a model to split the proposal */
+	/* no error: there is no money left to ask a model to split the proposal */
+	if (err == KL_ENO) {
 		kl_error_clear();
 		err = 0;
 	}
@@ -135,7 +139,7 @@ int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *
 	int err;
 
 	if (kl_walk_next(&sequencer->op.walk) != KL_WALK_WAIT)
-		return 0; /* not waiting: just resume */
+		return 0; /* the walk does not wait for an edit, so there is none to collect */
 	if ((err = kl_sequencer_aim(sequencer)) < 0 ||
 	    (err = kl_stepwise_collect(&proposal, &sequencer->rw, claim)) < 0)
 		return err;

@@ -10,16 +10,18 @@
  * (outcome.c).
  */
 
-/** Lock the operation of the worktree for this process. KL_EBUSY: another process holds it. */
+/**
+ * Lock the operation of the worktree for this process. KL_EBUSY: another process holds the lock.
+ */
 int kl_sequencer_enter(struct kl_sequencer *sequencer);
 /** Save the operation; `what` describes the change in the reflog. */
 int kl_sequencer_save(struct kl_sequencer *sequencer, const char *what);
-/** End the walk with this termination and save it. Does not write the refs yet (finish.h). */
+/** End the walk with this termination and save it. The refs are written later (finish.h). */
 int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination);
 
-/** Fill in `sequencer->rw`, from which the rewriters read the current state. */
+/** Fill in `sequencer->rw`, by which the rewriters read the current state. */
 int kl_sequencer_aim(struct kl_sequencer *sequencer);
-/** Make the proposal the pending one, to be judged next; takes over its candidate. */
+/** Make the proposal the pending one, to be judged next. Takes over its candidate. */
 int kl_sequencer_propose(struct kl_sequencer *sequencer, struct kl_proposal *proposal);
 
 /** Fill in the verdicts of this run, and the names, termination and counts of the walk. */

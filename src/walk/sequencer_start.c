@@ -56,7 +56,10 @@ static int check_names(struct kl_sequencer *sequencer, const char *workload, con
 		int err;
 
 		kl_lineage_ref(ref, kind[i], workload, name);
-		/* an earlier walk that accepted no step leaves only this ref: append to it */
+		/*
+		 * this ref may exist: an earlier walk that accepted no step leaves only it; append
+		 * to it
+		 */
 		if (i == 2 && !kl_refs_get(&old, sequencer->repo, ref))
 			continue;
 		err = kl_refs_can_create(sequencer->repo, ref);

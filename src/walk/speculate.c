@@ -11,33 +11,38 @@
 #define DEFAULT_JOBS 64
 
 /*
- * Negative logarithms of rough probabilities: about eight of ten proposals pass, so seven
- * acceptances in a row are about as likely as one rejection.
+ * Negative logarithms of rough probabilities: about eight of ten proposals pass, so that seven
+ * passes in a row are about as likely as one fail.
  */
 #define COST_PASS 2
 #define COST_FAIL 14
 
 /*
- * Iterations of the search allowed per job. Known verdicts and proposals that do not compile take
- * an iteration but need no job.
+ * Most iterations of the search per job. A known verdict, or a proposal that does not compile,
+ * takes an iteration but no job.
  */
 #define STEPS_PER_JOB 16
 
 /* One possible continuation of the walk. */
 struct node {
 	struct kl_opstate op;
-	int cost, fails; /* of all verdicts assumed so far; how many of these were fails */
-	size_t order;    /* of nodes with the same cost, the one made first is taken first */
+	/*
+	 * cost: sum of the costs of all verdicts assumed so far; fails: how many of them are fails
+	 */
+	int cost, fails;
+	/* of several nodes with the same cost, the one with the least `order` is taken first */
+	size_t order;
 };
 
 struct search {
 	struct kl_sequencer *real;
-	struct kl_sequencer dry; /* runs on one node at a time */
+	/* the dry copy of the sequencer, which runs on one node at a time */
+	struct kl_sequencer dry;
 	struct node *queue;
 	size_t n, alloc, made;
 	json_t *candidates;
 	enum kl_verdict verdict; /* the verdict to assume if the gate has none */
-	bool assumed;            /* the last judgement used `verdict` */
+	bool assumed; /* the last judgement had no verdict of the gate, so `verdict` was assumed */
 };
 
 static void search_release(struct search *search)
@@ -77,7 +82,7 @@ static struct node pop_node(struct search *search)
 	return best;
 }
 
-/* Return the gate's judgement; if that is deferred, with the verdict to assume. */
+/* Get the gate's judgement. If it is deferred, give it the verdict to assume. */
 static int judge_dry(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload)
 {
@@ -94,7 +99,10 @@ static int judge_dry(struct kl_judgement **out, const struct kl_surface *candida
 	return 0;
 }
 
-/* Append the candidate of `node`, for which no verdict may have been assumed yet. */
+/*
+ * Append the candidate of `node` to the list. No verdict on it may have been assumed yet, because
+ * that moves the node on to its next candidate.
+ */
 static void add_candidate(struct search *search, const struct node *node, bool alternative)
 {
 	const json_t *pending = kl_walk_pending(&node->op.walk);
@@ -113,7 +121,9 @@ static void add_candidate(struct search *search, const struct node *node, bool a
 	json_array_append_new(search->candidates, candidate);
 }
 
-/* Run one of the sequencer's functions on this node; `verdict` is assumed if one is missing. */
+/*
+ * Run a function of the sequencer on this node. If the gate has no verdict, `verdict` is assumed.
+ */
 static int step_dry(struct search *search, struct node *node, enum kl_verdict verdict,
 		    int (*fn)(struct kl_sequencer *sequencer))
 {
@@ -129,8 +139,8 @@ static int step_dry(struct search *search, struct node *node, enum kl_verdict ve
 }
 
 /*
- * Judge the candidate of `node`. If the gate has no verdict, continue once with a pass and once
- * with a fail; for the expert only with a pass, since its fail ends the walk.
+ * Judge the candidate of `node`. If the gate has no verdict, go on once with a pass and once with a
+ * fail. For the expert go on only with a pass, since a fail of the expert ends the walk.
  */
 static int fork_verdict(struct search *search, struct node *node)
 {
@@ -165,7 +175,7 @@ static int expand_node(struct search *search, struct node *node)
 		return fork_verdict(search, node);
 	case KL_WALK_DERIVE:
 	case KL_WALK_JUDGE_DERIVED:
-		/* a re-derivation does not change the walk, whatever its outcome: leave it out */
+		/* leave re-derivations out: whatever their outcome, they do not change the walk */
 		kl_json_set_str(node->op.walk.state, "phase", "ask");
 		json_object_del(node->op.walk.state, "pending");
 		kl_surface_free(node->op.pending);
@@ -181,7 +191,9 @@ static int expand_node(struct search *search, struct node *node)
 	}
 }
 
-/* Errors while speculating do not stop the walk, except interrupts and I/O errors. */
+/*
+ * Return true for errors that end the search; after any other error it goes on with the next node.
+ */
 static bool is_fatal(int err)
 {
 	return err == KL_EINTR || err == KL_EIO;
@@ -203,7 +215,8 @@ int kl_speculate(json_t *candidates, struct kl_sequencer *sequencer)
 	search.dry.progress = NULL;
 	if ((err = kl_opstate_copy(&first.op, &sequencer->op)) < 0)
 		return err;
-	add_candidate(&search, &first, false); /* its job is already collected */
+	/* the job of this candidate has already been collected */
+	add_candidate(&search, &first, false);
 	push_node(&search, &first);
 	for (size_t i = 0; search.n && count_collected(&search) < most && i < most * STEPS_PER_JOB;
 	     i++) {

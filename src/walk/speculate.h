@@ -5,17 +5,18 @@
 #include "walk/sequencer.h"
 
 /*
- * speculate - finds the jobs that a walk will need next. A dry copy of the walk continues with the
- * sequencer's own functions, once as if the missing verdict were a pass and once as if it were a
- * fail, the likelier case first. Each verdict missing on the way adds a job to the bundle, so that
- * a walk with a remote gate stops once for many candidates, not once for each.
+ * speculate - finds the jobs that a walk will need next. A dry copy of the walk goes on with the
+ * sequencer's own functions. Where a verdict is missing, it goes on once as if the verdict were a
+ * pass and once as if it were a fail, the likelier case first. Each missing verdict adds a job to
+ * the bundle, so that a walk with a remote gate stops once for many candidates, not once for each.
  *
  * Moves no refs and leaves only unreachable git objects. Does not ask the user.
  */
 
 /**
  * Collect up to `sequencer->most_jobs` jobs. For each, append {surface, action, locus, rewriter,
- * alternative} to `candidates`. "alternative": needed only if another candidate is rejected.
+ * alternative} to `candidates`. `alternative` is true if the candidate is needed only if another
+ * one is rejected.
  */
 int kl_speculate(json_t *candidates, struct kl_sequencer *sequencer);
 

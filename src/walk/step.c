@@ -26,7 +26,7 @@ static bool is_set(const char *text)
 	return text && *text;
 }
 
-/* Append `text` as one line, with runs of blanks and control bytes replaced by single spaces. */
+/* Append `text` as one line; each run of blanks and control bytes becomes one space. */
 static void add_line(struct kl_buf *out, const char *text)
 {
 	size_t start = out->len;
@@ -53,8 +53,8 @@ static void add_trailer(struct kl_buf *out, const char *key, const char *value)
 }
 
 /*
- * Append untrusted text. Prefix lines that look like the start of a diff, a mail or a trailer with
- * "| ", and leave out blanks and empty lines that `git am` would drop.
+ * Append untrusted text. Put "| " before lines that look like the start of a diff, a mail or a
+ * trailer. Leave out blanks and empty lines that `git am` would drop.
  */
 static void add_text(struct kl_buf *out, const char *text)
 {
@@ -155,7 +155,7 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *step)
 	add_trailer(out, "Source", step->source);
 }
 
-/* Read all trailers in one pass, as a lineage can have thousands of messages. */
+/* Read all trailers in one pass, because a lineage can have thousands of messages. */
 static void read_trailers(struct kl_step *step, char **direction, char **number,
 			  const char *message)
 {
@@ -225,7 +225,10 @@ static char *member_text(const json_t *value, const char *key)
 	return kl_strdup(kl_json_str_or(value, key, ""));
 }
 
-/* List the traits that a record claims to be removed, separated by commas. */
+/*
+ * Return the traits that a record claims to be removed, separated by commas; the caller frees the
+ * text.
+ */
 static char *claimed_traits(const json_t *record)
 {
 	struct kl_buf buf = KL_BUF_INIT;

@@ -7,8 +7,9 @@
 #include "text/json.h"
 
 /*
- * step - a step as a commit message: a subject and text for people, then trailers, by which plain
- * git can filter. Sending it by mail and applying it with `git am` does not change a byte of it.
+ * step - a step of a walk or lineage as a commit message: a subject and text for people, then
+ * trailers, by which plain git can filter. If the message is sent by mail and applied with `git
+ * am`, no byte of it changes.
  *
  *	back	 on a walk: K_i -> K_{i-1}; Klineage-Step is the distance from K*
  *	forward	 on a lineage: K_{i-1} -> K_i; Klineage-Step is i
@@ -23,15 +24,16 @@ struct kl_step {
 	enum kl_step_kind kind;
 	int number;
 	char *action, *mechanism, *locus, *text;
-	char *origin; /* induced, authored, historical */
+	char *origin; /* "induced", "authored" or "historical" */
 	char *rewriter, *source;
 	char *trait;      /* traits that the step claims to remove: "tiled, packed" */
-	char *delta;      /* clean, compound, unknown */
-	char *derivation; /* forward: rederived, inverse, unisolated */
-	char *attempts;   /* forward: classes of the failed attempts: "wrong-edge, slower" */
-	char *class_;     /* rejected only */
-	bool forward;     /* rejected only: an attempt to re-derive failed */
-	/* root only */
+	char *delta;      /* "clean", "compound" or "unknown" */
+	char *derivation; /* only for forward steps: "rederived", "inverse" or "unisolated" */
+	/* only for forward steps: classes of the failed attempts: "wrong-edge, slower" */
+	char *attempts;
+	char *class_; /* only for rejected steps: class of the failure */
+	bool forward; /* only for rejected steps: the step is a failed attempt to re-derive */
+	/* only for roots */
 	char *workload, *platform, *expert, *termination;
 };
 
@@ -40,28 +42,28 @@ void kl_step_release(struct kl_step *step);
 /** Append the commit message of a step. */
 void kl_step_message(struct kl_buf *out, const struct kl_step *step);
 /**
- * Parse a message; `text` becomes only its subject. KL_EINVALID: the trailers are not those of a
- * step. Error messages start with `name`.
+ * Parse a message. `text` gets only the subject. KL_EINVALID: the trailers are not those of a step;
+ * the error message starts with `name`.
  */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
 /**
- * True for the message of a commit that replaces the kernel by its oracle ("Klineage-Root:
- * baseline"). Steps before such a commit are not earlier work on the kernel.
+ * Return true for the message of a commit that replaces the kernel by its oracle ("Klineage-Root:
+ * baseline"). Steps before such a commit do not count as earlier work on the kernel.
  */
 bool kl_step_is_oracle_root(const char *message);
 
 /** Fill a step from its record in the operation (docs/formats.md, "operation"). */
 void kl_step_from_json(struct kl_step *out, const json_t *record);
 /**
- * Fill the step of an attempt to re-derive, successful or not: action, mechanism, locus and traits
- * from the backward step's record; text, rewriter and source from the attempt.
+ * Fill the step of an attempt to re-derive, successful or not. Action, mechanism, locus and traits
+ * are taken from the record of the backward step; text, rewriter and source from the attempt.
  */
 void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt);
 
 /**
- * True if `text` matches "[a-z0-9][a-z0-9._-]*", has at most 64 bytes, does not contain ".." and
- * does not end in ".lock" or ".".
+ * Return true if `text` matches "[a-z0-9][a-z0-9._-]*", has at most 64 bytes, does not contain
+ * "..", and ends neither in ".lock" nor in ".".
  */
 bool kl_slug_ok(const char *text);
 

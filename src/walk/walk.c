@@ -189,7 +189,10 @@ json_t *kl_walk_facts(const struct kl_walk *walk)
 	return json_object_get(walk->state, "facts");
 }
 
-/* Does this class reject only a step, so that another proposal may lead to the same state? */
+/*
+ * Return true if this class rejects only the step, not the state: another proposal may lead to the
+ * same state.
+ */
 static bool is_step_class(const char *class_)
 {
 	static const char *const list[] = { "no-change", "slower", "skipped", "inconclusive",
@@ -237,7 +240,10 @@ static int64_t read_limit(const struct kl_walk *walk, const char *key)
 	return kl_json_int_or(json_object_get(walk->state, "limits"), key, 0);
 }
 
-/* Count a model's rejected proposals, which cost money, and its timeouts, which may have. */
+/*
+ * Count the rejected proposals of a model, which cost money, and its timeouts, which may have cost
+ * money.
+ */
 static int64_t count_model_rejections(const struct kl_walk *walk)
 {
 	int64_t n = kl_json_int_or(walk->state, "timeouts", 0);
@@ -317,7 +323,7 @@ json_t *kl_walk_awaited(const struct kl_walk *walk)
 	return json_is_object(awaited) ? awaited : NULL;
 }
 
-/* Turn the pending proposal into the record of a step or rejection, with its verdict. */
+/* Make the record of a step or rejection from the pending proposal and its verdict. */
 static json_t *seen_record(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
 	json_t *rec = json_deep_copy(kl_walk_pending(walk));
@@ -407,7 +413,7 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 		*delta = "compound";
 		return KL_CHOICE_ACCEPT;
 	}
-	/* a compound part of the held proposal is no better than the whole proposal */
+	/* a compound part of the held proposal is not better than the whole */
 	if (kl_walk_held_proposal(walk)) {
 		*class_ = "compound";
 		return KL_CHOICE_REJECT;

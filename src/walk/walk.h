@@ -52,7 +52,8 @@ enum kl_walk_do {
 	KL_WALK_FINISH,
 	KL_WALK_DERIVE,
 	KL_WALK_JUDGE_DERIVED,
-	KL_WALK_AWAIT /* wait for a runner's results; the stored "phase" says what needs them */
+	/* wait for a runner's results; the stored "phase" says which phase needs them */
+	KL_WALK_AWAIT
 };
 
 struct kl_walk_init {
@@ -61,14 +62,15 @@ struct kl_walk_init {
 	const char *expert;    /* commit, 40 digits */
 	const char *surface;   /* digest of K* */
 	const char *rewriters; /* their names, separated by commas: "history,passes" */
-	const char *runner;    /* NULL: read from the config each time it is needed */
-	const char *rederive;  /* rewriter that re-derives steps: "chat", "exec"; NULL: none */
+	const char *runner;    /* NULL: read from the config each time a runner is needed */
+	/* rewriter that re-derives steps, "chat" or "exec"; NULL: no step is re-derived */
+	const char *rederive;
 	int64_t step_limit, rejection_limit;
 };
 
 /** Start a walk whose first phase is to judge the expert. */
 void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init);
-/** Read the stored document. KL_EINVALID: it is malformed; the message says how. */
+/** Parse the stored document. KL_EINVALID: the document is malformed; the message says how. */
 int kl_walk_parse(struct kl_walk *walk, const char *text, size_t len);
 void kl_walk_release(struct kl_walk *walk);
 
@@ -77,65 +79,72 @@ enum kl_walk_do kl_walk_next(const struct kl_walk *walk);
 
 /* --- reading -------------------------------------------------------------- */
 
-/** Return a string member of the document; "" if it is absent. Borrowed. */
+/** Return a string member of the document; "" if the member is absent. Borrowed. */
 const char *kl_walk_str(const struct kl_walk *walk, const char *key);
 /** Return the commit of the current state K_i. */
 const char *kl_walk_tip(const struct kl_walk *walk);
 /**
- * Return the commit of the last rejection or failed attempt to re-derive. If this walk has neither
- * yet: the tip of the "rejected" ref that an earlier walk of this name left, or "".
+ * Return the commit of the last rejection or failed attempt to re-derive. If this walk has none
+ * yet, return the tip of the "rejected" ref that an earlier walk of this name left, or "".
  */
 const char *kl_walk_rejected_tip(const struct kl_walk *walk);
-/** Return the records of accepted steps or of rejections, the oldest first; borrowed arrays. */
+/**
+ * Return the records of the accepted steps, or of the rejections, oldest first; borrowed arrays.
+ */
 json_t *kl_walk_steps(const struct kl_walk *walk);
 json_t *kl_walk_rejections(const struct kl_walk *walk);
-/** Return the record of the pending or of the held proposal; borrowed. */
-json_t *kl_walk_pending(const struct kl_walk *walk);       /* NULL: none */
-json_t *kl_walk_held_proposal(const struct kl_walk *walk); /* NULL: none */
+/** Return the record of the pending proposal, or of the held one; borrowed. NULL: there is none. */
+json_t *kl_walk_pending(const struct kl_walk *walk);
+json_t *kl_walk_held_proposal(const struct kl_walk *walk);
 /**
  * Return the facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL until the
  * expert passes. Borrowed.
  */
 json_t *kl_walk_facts(const struct kl_walk *walk);
 /**
- * True if the proposal `id` was rejected or is held, if `surface`, the state that it leads to, is a
- * state of this walk or is known to fail, or if its `edit` was already rejected on any state. With
- * `again`, an earlier rejection of `edit` counts only if the machine code was unchanged.
+ * Return true if a proposal need not be judged: the proposal `id` was rejected or is held;
+ * `surface`, the state that it leads to, is a state of this walk or is known to fail; or its edit
+ * `edit` was already rejected, on whatever state. If `again` is set, an earlier rejection of `edit`
+ * counts only if the edit did not change the machine code.
  */
 bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surface,
 		   const char *edit, bool again);
 
 /* --- changes --------------------------------------------------------------- */
 
-/** What a walk records of a judged state. The functions below take over the reference `facts`. */
+/**
+ * What a walk records about a judged state. The functions below take over the reference `facts`.
+ */
 struct kl_walk_seen {
-	const char *commit; /* of the judged state */
+	const char *commit; /* commit of the judged state */
 	const char *surface;
-	const char *event;  /* id of its event; "": it was not judged */
-	const char *class_; /* of a rejection or a failed attempt */
-	const char *delta;  /* of an accepted step: "clean", "compound" or "unknown" */
+	const char *event;  /* id of the state's event; "": the state was not judged */
+	const char *class_; /* class of a rejection or of a failed attempt */
+	const char *delta;  /* only for an accepted step: "clean", "compound" or "unknown" */
 	int64_t ns;         /* time of one call; 0: not measured */
 	json_t *facts;      /* NULL for a rejection */
 };
 
 void kl_walk_expert_passed(struct kl_walk *walk, const struct kl_walk_seen *seen);
-/** Make a proposal the pending one, to be judged next. Takes the reference. */
+/** Make a proposal the pending one, to be judged next. Takes over the reference. */
 void kl_walk_proposed(struct kl_walk *walk, json_t *proposal);
 void kl_walk_waiting(struct kl_walk *walk);
 /**
- * Make the held proposal the pending one, marked final since none of its parts was accepted. Return
- * false if none is held.
+ * Make the held proposal the pending one, marked as final because none of its parts was accepted.
+ * Return false if no proposal is held.
  */
 bool kl_walk_exhausted(struct kl_walk *walk);
 void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
-/** Start to wait for the results in `what` (docs/formats.md, "operation"); takes the reference. */
+/**
+ * Start to wait for the results in `what` (docs/formats.md, "operation"). Takes over the reference.
+ */
 void kl_walk_await(struct kl_walk *walk, json_t *what);
 /** Stop waiting, since the results may have arrived. */
 void kl_walk_go_on(struct kl_walk *walk);
-/** Return what was given to kl_walk_await(); NULL: the walk does not wait. Borrowed. */
+/** Return what kl_walk_await() was given; NULL: the walk does not wait. Borrowed. */
 json_t *kl_walk_awaited(const struct kl_walk *walk);
-/** Count a timeout of the model like a rejected proposal of it. */
+/** Count a timeout of the model like the rejection of a proposal. */
 void kl_walk_timed_out(struct kl_walk *walk);
 /** Set the pending proposal aside and ask for its parts. */
 void kl_walk_held(struct kl_walk *walk);
@@ -147,92 +156,106 @@ void kl_walk_held(struct kl_walk *walk);
 void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, const char *author,
 		 int offset);
 /**
- * Return the termination if a limit is reached, or NULL. The limit on rejections is reached by that
- * many rejections since the last accepted step, or in the whole walk by that many rejected
- * proposals and timeouts of a model.
+ * Return the termination if a limit is reached, or NULL. The limit on rejections is reached in two
+ * ways: by that many rejections since the last accepted step, or by that many rejected proposals
+ * and timeouts of a model in the whole walk.
  */
 const char *kl_walk_limit(const struct kl_walk *walk);
 
 enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
 
-/** What the gate and the facts say of the pending proposal. */
+/** What the gate and the facts say about the pending proposal. */
 struct kl_walk_ruling {
 	enum kl_verdict verdict;
-	const char *class_; /* from the gate; "": none */
+	const char *class_; /* class that the gate gives; "": none */
 	/* from the facts: is the machine code the same as before, was more than the mechanism
 	 * removed, does no mechanism explain the difference */
 	bool same_code, compound, unknown;
 };
 /**
- * Accept, reject or hold the pending proposal. Only a pass with changed machine code is accepted. A
- * compound proposal is held the first time and accepted the second; a compound part of a held
- * proposal is rejected. Sets `class_` for a rejection, `delta` for an accepted step.
+ * Decide whether to accept, reject or hold the pending proposal. Only a pass with changed machine
+ * code is accepted. A compound proposal is held the first time and accepted the second time, but a
+ * compound part of a held proposal is rejected. Sets `class_` for a rejection, `delta` for an
+ * accepted step.
  */
 enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 				   const struct kl_walk *walk, const struct kl_walk_ruling *ruling);
 
 /* --- re-derivation (walk_derive.c) ------------------------------------------ */
 
-#define KL_WALK_REPAIRS 3      /* most attempts to re-derive a step after the first attempt */
-#define KL_WALK_MEASUREMENTS 3 /* most times that one K_i' is measured if noise hides the answer */
+#define KL_WALK_REPAIRS 3      /* most attempts to re-derive a step, not counting the first */
+#define KL_WALK_MEASUREMENTS 3 /* most measurements of one K_i' if noise hides which is faster */
 
-/** Return the name of the rewriter that re-derives steps; "": none, or the budget is spent. */
+/**
+ * Return the name of the rewriter that re-derives steps; "": no step is re-derived, or the budget
+ * is spent.
+ */
 const char *kl_walk_rederiver(const struct kl_walk *walk);
-/** Return the record of the last step, the one to re-derive; NULL: no steps yet. Borrowed. */
+/**
+ * Return the record of the last step, which is the one to re-derive; NULL: there are no steps yet.
+ * Borrowed.
+ */
 json_t *kl_walk_step(const struct kl_walk *walk);
-/** Return the array "attempts" of that record, which is created if missing; borrowed. */
+/**
+ * Return the array "attempts" of the record kl_walk_step(), which is created if missing; borrowed.
+ */
 json_t *kl_walk_attempts(const struct kl_walk *walk);
 /** Return the commit of K_i, the state before the last step. */
 const char *kl_walk_goal(const struct kl_walk *walk);
 /** Return the id of the event of K_i. */
 const char *kl_walk_goal_event(const struct kl_walk *walk);
-/** Return the last commit of a K_i', whose second parent is the previous one; "": none yet. */
+/**
+ * Return the last commit of a K_i'; its second parent is the previous such commit. "": there is
+ * none yet.
+ */
 const char *kl_walk_derived_tip(const struct kl_walk *walk);
 
-/** Make an attempt the pending proposal, to be judged next. Takes the reference. */
+/** Make an attempt the pending proposal, to be judged next. Takes over the reference. */
 void kl_walk_derived(struct kl_walk *walk, json_t *proposal);
-/** Record a measurement whose interval was too wide to decide; takes the reference. */
+/** Record a measurement whose interval was too wide to decide. Takes over the reference. */
 void kl_walk_measured(struct kl_walk *walk, json_t *event);
 /** Return the events recorded by kl_walk_measured() for the pending attempt, or NULL; borrowed. */
 json_t *kl_walk_measurements(const struct kl_walk *walk);
 /**
- * Return how a step was derived, by its member "rederived", `outcome`: "rederived"; "unisolated" if
- * its rewriter could see K_i; "inverse" if `outcome` is NULL.
+ * Return how a step was derived, according to `outcome`, the member "rederived" of its record:
+ * "rederived"; "unisolated" if its rewriter could see K_i; "inverse" if `outcome` is NULL.
  */
 const char *kl_walk_derivation(const json_t *outcome);
-/** Record that the attempt passed, and the step as re-derived. */
+/** Record that the attempt passed and that the step is re-derived. */
 void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /**
- * Record that the attempt failed: ask for a repair next, or after the last repair record the step
- * as inverse. `seen` may lack commit, surface and event if there was nothing to judge. `why`: why
- * the reply was unusable, or NULL.
+ * Record that the attempt failed. Next, a repair is asked for; after the last repair, the step is
+ * recorded as inverse. `seen` may lack commit, surface and event if there was nothing to judge.
+ * `why`: why the reply was unusable, or NULL.
  */
 void kl_walk_attempted(struct kl_walk *walk, const struct kl_walk_seen *seen, const char *why);
 /**
  * Give up re-deriving the step and record it as inverse. `class_` is the reason: "gave-up",
- * "not-shown", "budget" or "skipped"; after "budget" no later step is re-derived either. `seen`
+ * "not-shown", "budget" or "skipped". After "budget", no later step is re-derived either. `seen`
  * NULL: nothing was judged.
  */
 void kl_walk_underived(struct kl_walk *walk, const char *class_, const struct kl_walk_seen *seen);
 
 enum kl_walk_derivation {
 	KL_DERIVED_TAKE,
-	KL_DERIVED_FAIL,    /* with the reason in class_ */
-	KL_DERIVED_MEASURE, /* too noisy: measure again */
-	KL_DERIVED_UNSHOWN  /* all measurements were too noisy; not the model's fault */
+	KL_DERIVED_FAIL,    /* the attempt failed; class_ has the reason */
+	KL_DERIVED_MEASURE, /* the measurement was too noisy: measure again */
+	KL_DERIVED_UNSHOWN  /* all measurements were too noisy, which is not the model's fault */
 };
 
-/** What the gate says of K_i', the attempt to re-derive a step. */
+/** What the gate says about K_i', the attempt to re-derive a step. */
 struct kl_walk_derived_ruling {
 	enum kl_verdict verdict;
-	const char *class_;      /* from the gate; "": none */
-	bool same_code;          /* K_i' has the machine code of K_i */
-	bool unchanged;          /* K_i' has the machine code of K_{i-1} */
-	bool not_slower, slower; /* than K_i (event/speed.h); both false: too noisy to decide */
+	const char *class_; /* class that the gate gives; "": none */
+	bool same_code;     /* K_i' has the machine code of K_i */
+	bool unchanged;     /* K_i' has the machine code of K_{i-1} */
+	/* K_i' compared with K_i (event/speed.h); both false: too noisy to decide */
+	bool not_slower, slower;
 };
 /**
- * Decide whether the step is re-derived: K_i' must be correct and not slower than K_i. The machine
- * code of K_i counts as not slower, that of K_{i-1} as a failure ("no-change").
+ * Decide whether the step is re-derived: K_i' must be correct and not slower than K_i. If K_i' has
+ * the machine code of K_i, it counts as not slower. If it has the machine code of K_{i-1}, it is a
+ * failure of class "no-change".
  */
 enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *walk,
 					       const struct kl_walk_derived_ruling *ruling);

@@ -28,7 +28,10 @@ json_t *kl_walk_attempts(const struct kl_walk *walk)
 	return list;
 }
 
-/* Return member `key` of the step before the last; without such a step, the walk's `of_expert`. */
+/*
+ * Return member `key` of the step before the last. If the walk has no such step, return its member
+ * `of_expert`.
+ */
 static const char *goal_member(const struct kl_walk *walk, const char *key, const char *of_expert)
 {
 	json_t *steps = kl_walk_steps(walk);
@@ -76,7 +79,7 @@ void kl_walk_measured(struct kl_walk *walk, json_t *event)
 	json_array_append_new(kl_walk_measurements(walk), event);
 }
 
-/* Describe the pending attempt: its rewriter, source and text, and its verdict if there is one. */
+/* Describe the pending attempt: its rewriter, source and text, and its verdict if it has one. */
 static json_t *seen_outcome(const struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
 	static const char *const keys[] = { "rewriter", "source", "text" };
@@ -175,7 +178,7 @@ enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct
 		*class_ = "slower";
 		return KL_DERIVED_FAIL;
 	}
-	/* + 1: this measurement is not recorded yet */
+	/* + 1 because this measurement is not recorded yet */
 	if (json_array_size(kl_walk_measurements(walk)) + 1 < KL_WALK_MEASUREMENTS)
 		return KL_DERIVED_MEASURE;
 	*class_ = "not-shown";

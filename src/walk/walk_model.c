@@ -74,7 +74,10 @@ int kl_model_audit(json_t **audited, struct kl_sequencer *sequencer)
 	if ((err = kl_model_session(&reading.session, sequencer)) < 0)
 		return err;
 	err = sequencer->model.audit(audited, &reading);
-	/* no money left, or a recording without this audit: the claims stay unaudited */
+	/*
+	 * no error: if no money is left or the recording lacks this audit, the claims stay
+	 * unaudited
+	 */
 	if (err == KL_ENO || err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
