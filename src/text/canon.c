@@ -5,7 +5,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_KEY 128
-#define MAX_DIGITS 18 /* a number of so many digits fits into 64 bits */
+#define MAX_DIGITS 18 /* most digits of a number, so that it fits into 64 bits */
 
 struct reader {
 	const char *p, *end;
@@ -97,8 +97,8 @@ static bool note_member(struct reader *reader, const char *key, size_t nkey)
 }
 
 /*
- * Read a member of an object. `before` is the previous key, which must sort before this one; it is
- * set to this key.
+ * Read a member of an object. `before` is the key of the previous member, which must sort before
+ * the key of this one. Sets `before` to the key of this member.
  */
 static bool read_member(struct reader *reader, json_t *object, char before[MAX_KEY])
 {

@@ -7,8 +7,8 @@
 /*
  * canon - a fast reader of canonical JSON.
  *
- * It reads the form that kl_json_canonical() writes, but rejects strings with escapes and real
- * numbers, which events and our other lines of JSON rarely contain. A text is accepted only if
+ * It reads the form that kl_json_canonical() writes, but rejects real numbers and strings with
+ * escapes, which are rare in events and in our other lines of JSON. A text is accepted only if
  * kl_json_canonical() would write the same bytes, so a digest of the canonical form can be computed
  * from the text itself.
  *

@@ -50,7 +50,7 @@ static int add_byte(struct kl_csv *csv)
 	return 0;
 }
 
-/* Read from the opening quote to behind the closing one. */
+/* Read a quoted field, from its opening quote to its closing quote. */
 static int read_quoted(struct kl_csv *csv)
 {
 	bool closed = false;

@@ -10,7 +10,7 @@
 /*
  * csv - reads comma-separated values (RFC 4180) of an untrusted file, one row at a time.
  *
- * A field can be quoted, a quote within it is doubled, and a quoted field can have newlines. Lines
+ * A field can be quoted. A quoted field can have newlines, and a quote within it is doubled. Lines
  * can end with CR LF. A byte order mark at the start and blank lines are skipped.
  *
  *	KL_AUTO(kl_csv_release) struct kl_csv csv;
@@ -19,13 +19,13 @@
  *	while ((more = kl_csv_next(&csv)) > 0)
  *		... kl_csv_field(&csv, 2) ...
  */
-#define KL_CSV_FIELDS 256             /* of a row, at most */
-#define KL_CSV_ROW ((size_t)64 << 10) /* bytes of a row, at most */
+#define KL_CSV_FIELDS 256             /* most fields of a row */
+#define KL_CSV_ROW ((size_t)64 << 10) /* most bytes of a row */
 
 struct kl_csv {
-	const char *name; /* of the file, for messages; borrowed, as is the text */
+	const char *name; /* name of the file, for messages; borrowed, as is the text */
 	const char *at, *end;
-	int64_t line, next_line; /* where this row begins, and the next one; from 1 */
+	int64_t line, next_line; /* lines on which this row and the next one begin, from 1 */
 	struct kl_buf text;      /* the fields of this row, each ended by NUL */
 	size_t field[KL_CSV_FIELDS];
 	size_t n; /* number of fields of this row */
@@ -40,7 +40,10 @@ void kl_csv_release(struct kl_csv *csv);
  */
 int kl_csv_next(struct kl_csv *csv);
 
-/** The field with index `i` of this row, valid until the next one is read; "" if there is none. */
+/**
+ * Return the field with index `i` (from 0) of this row, or "" if there is none. It is valid until
+ * the next row is read.
+ */
 const char *kl_csv_field(const struct kl_csv *csv, size_t i);
 
 #endif

@@ -7,7 +7,10 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Do the bytes start a character that changes the text direction (U+202A-E, U+2066-9)? */
+/*
+ * Check whether the bytes begin with a character that changes the text direction (U+202A-E,
+ * U+2066-9).
+ */
 static bool turns_text(const unsigned char *bytes)
 {
 	return *bytes == 0xe2 && ((bytes[1] == 0x80 && bytes[2] >= 0xaa && bytes[2] <= 0xae) ||
@@ -15,8 +18,8 @@ static bool turns_text(const unsigned char *bytes)
 }
 
 /*
- * Return the length of the UTF-8 sequence at `bytes`. 0: it is malformed, overlong, a surrogate or
- * a character that XML forbids.
+ * Return the length of the UTF-8 sequence at `bytes`, or 0 if it is malformed, overlong, a
+ * surrogate or a character that XML forbids.
  */
 static size_t utf8_sequence(const unsigned char *bytes, size_t n)
 {

@@ -43,12 +43,12 @@ void kl_json_pretty(struct kl_buf *out, const json_t *value);
 void kl_json_decimal(struct kl_buf *out, const json_t *value, bool pretty);
 
 /*
- * Get a member of a given type. KL_EINVALID: it is absent or of another type; the message names the
- * key, and `out` is unchanged. A string, object or array is borrowed.
+ * Get a member of a given type. KL_EINVALID: the member is absent or of another type; the message
+ * names the key, and `*out` is unchanged. A string, object or array is borrowed.
  */
 int kl_json_str(const char **out, const json_t *obj, const char *key);
 int kl_json_int(int64_t *out, const json_t *obj, const char *key);
-/** An integer from 0 to `most`. */
+/** Get an integer from 0 to `most`. */
 int kl_json_count(int64_t *out, const json_t *obj, const char *key, int64_t most);
 int kl_json_obj(json_t **out, const json_t *obj, const char *key); /* borrowed */
 int kl_json_arr(json_t **out, const json_t *obj, const char *key); /* borrowed */

@@ -89,7 +89,7 @@ static int read_headers(struct reader *reader, struct kl_mail *mail, struct kl_b
 			return 0;
 		if (!strncmp(line, "From ", 5) && reader->line == 1)
 			continue;
-		if (*line == ' ' || *line == '\t') { /* continues the header of the line before */
+		if (*line == ' ' || *line == '\t') { /* this line continues the header above */
 			if (in_subject)
 				kl_buf_addf(subject, " %s", line + strspn(line, " \t"));
 			continue;
@@ -173,7 +173,7 @@ void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t
 	gmtime_r(&local, &tm);
 	if (!strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S", &tm))
 		date[0] = '\0';
-	/* every mail of git format-patch has this date; git recognizes its patches by it */
+	/* every mail of git format-patch has this date, by which git recognizes a patch */
 	kl_buf_addf(out, "From %s Mon Sep 17 00:00:00 2001\n",
 		    id ? id : "0000000000000000000000000000000000000000");
 	kl_buf_addf(out, "From: %s\nDate: %s %c%02d%02d\nSubject: [PATCH] %.*s\n\n", from, date,

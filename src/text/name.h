@@ -7,11 +7,11 @@
 /* name - checks the form of names. */
 
 /**
- * Does `text` match [a-z0-9][a-z0-9._-]*, have at most 64 bytes, and form a valid part of a ref's
- * name?
+ * Check that `text` matches [a-z0-9][a-z0-9._-]*, has at most 64 bytes, and is a valid part of a
+ * ref's name.
  */
 bool kl_name_is_slug(const char *text);
-/** Is `text` a C identifier of at most 63 bytes? Keywords of C are accepted. */
+/** Check that `text` is a C identifier of at most 63 bytes. Keywords of C are accepted. */
 bool kl_name_is_ident(const char *text);
 
 #endif

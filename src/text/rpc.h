@@ -81,10 +81,11 @@ struct kl_rpc_message {
 int kl_rpc_parse(json_t **out, const char *line, size_t len);
 /**
  * Check a message and fill in `out`, which borrows from `value`. Returns 0 or one of enum
- * kl_rpc_code; in the second case `out` still has the members that could be read, such as the id.
+ * kl_rpc_code. If the message is invalid, `out` still has the members that could be read, such as
+ * the id.
  */
 int kl_rpc_check(struct kl_rpc_message *out, const json_t *value);
-/** Are both ids present and equal? */
+/** Check that both ids are present and equal. */
 bool kl_rpc_same_id(const json_t *a, const json_t *b);
 
 /*

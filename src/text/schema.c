@@ -25,7 +25,7 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 {
 	const struct kl_field *field = schema->other ? schema->other->field : NULL;
 
-	/* the first field of the other table is set only in rows that the other table describes */
+	/* the first field of schema->other is set only in rows that this table describes */
 	return field && *(char *const *)field_in(obj, field) ? schema->other : schema;
 }
 
@@ -151,8 +151,8 @@ static int compare_field(const void *left, const void *right, const struct kl_fi
 }
 
 /*
- * Compare the fields that have `flag`: numbers after all others, each group in the order of the
- * table.
+ * Compare the fields that have `flag`: first all that are not numbers, then the numbers, each in
+ * the order of the table.
  */
 static int compare_by(const void *left, const void *right, const struct kl_schema *schema, int flag)
 {
@@ -186,8 +186,8 @@ static int compare_whole(const void *left, const void *right, const struct kl_sc
 }
 
 /*
- * Does the row have a key? A trial that made no edit has none; it is identified by its whole
- * content.
+ * Check whether the row has a key. A trial that made no edit has no key; its whole content
+ * identifies it.
  */
 static bool has_key(const void *obj, const struct kl_schema *schema)
 {
@@ -262,7 +262,7 @@ static int by_schema(const void *left, const void *right, void *data)
 	return kl_schema_compare(left, right, data);
 }
 
-/* Merge rows that have the same key. */
+/* Merge the rows of a list that have the same key. */
 static void drop_doubles(struct kl_list *list, const struct kl_schema *schema)
 {
 	size_t n = 0;

@@ -32,7 +32,7 @@
  * of a field can use the fields before it.
  *
  * A list is any structure { T *v; size_t n, alloc; }; its elements are called rows. Other
- * directories of src define further string types, and value types for what is not a string.
+ * directories of src define more string types, and value types for values that are not strings.
  */
 struct kl_field;
 
@@ -53,7 +53,7 @@ extern const struct kl_string_type kl_string_text;
 extern const struct kl_string_type kl_string_slug;  /* [a-z0-9][a-z0-9._-]*, at most 64 bytes */
 extern const struct kl_string_type kl_string_ident; /* a C identifier of at most 63 bytes */
 extern const struct kl_string_type kl_string_path;  /* slugs joined by '/', at most 200 bytes */
-extern const struct kl_string_type kl_string_time;  /* a time like 2026-11-20T10:00:00Z */
+extern const struct kl_string_type kl_string_time;  /* a time in UTC such as 2026-11-20T10:00:00Z */
 
 /** A type of value that has no kind of field of its own, as the functions that handle it. */
 struct kl_value_type {
@@ -74,8 +74,8 @@ struct kl_value_type {
 };
 
 /**
- * The type of a key that kl_schema_peek() has already read to choose this table. Reading it again
- * does nothing.
+ * The type of a key whose value chooses the table: kl_schema_peek() has read the value before, so
+ * reading does nothing.
  */
 extern const struct kl_value_type kl_value_known;
 
@@ -100,16 +100,18 @@ enum kl_field_kind {
 	KL_FIELD_BOOL,    /* bool; false is written only if KL_NEEDED is set */
 	KL_FIELD_WORD,    /* enum (int): index into `words` */
 	KL_FIELD_LIST,    /* list of rows that `sub` describes */
-	KL_FIELD_MAP,     /* the same; in YAML a map, whose keys are the first field of the rows */
-	KL_FIELD_GROUP,   /* fields of the same structure that are in a nested map in YAML */
-	KL_FIELD_PART,    /* optional nested structure; its first member is a bool: is it there? */
-	KL_FIELD_VALUE,   /* a value that `value` handles */
+	/* list of rows that `sub` describes; in YAML a map, whose keys are the rows' first field */
+	KL_FIELD_MAP,
+	KL_FIELD_GROUP, /* fields of the same structure that are in a nested map in YAML */
+	/* optional nested structure; its first member is a bool, true if the part is there */
+	KL_FIELD_PART,
+	KL_FIELD_VALUE, /* a value that `value` handles */
 };
 
 enum kl_field_flags {
 	KL_NEEDED = 1 << 0, /* it is an error if the field is missing */
 	KL_NULL = 1 << 1,   /* an absent value is written as null; null is read as absent */
-	KL_KEY = 1 << 2,    /* part of the key that identifies a row */
+	KL_KEY = 1 << 2,    /* the field is part of the key that identifies a row */
 	KL_UNION = 1 << 3,  /* list, set: a merge keeps the entries of both sides; without this flag
 			       the merge is three-way */
 	KL_ORDER = 1 << 4,  /* rows are sorted by these fields first, then by their keys */
@@ -173,7 +175,7 @@ struct kl_field {
 
 struct kl_schema {
 	const char *what;             /* what a structure is called in messages: "a pass" */
-	size_t size;                  /* of the structure, in bytes */
+	size_t size;                  /* size of the structure in bytes */
 	const struct kl_field *field; /* ends with KL_FIELDS_END */
 	/**
 	 * Called after all fields were read, for further checks; sets errors by kl_yaml_error().
@@ -195,9 +197,9 @@ struct kl_list {
 };
 
 /**
- * Read `obj`, which kl_schema_clear() prepared. KL_EINVALID: the message is
- * "<file>:<line>:<column>: ...". The fields that were read remain in `obj`, and the caller must
- * release it in any case.
+ * Read `obj` from `node`; kl_schema_clear() must have prepared `obj`. KL_EINVALID: the message is
+ * "<file>:<line>:<column>: ...". Fields that were read before the error remain in `obj`; the caller
+ * must release `obj` in any case.
  */
 int kl_schema_read(void *obj, const struct kl_schema *schema, const char *file,
 		   const struct kl_yaml *node);
@@ -210,8 +212,9 @@ int kl_schema_parse(void *obj, const struct kl_schema *schema, const char *file,
 /** Like kl_schema_parse(), but for the content of the file `path`. */
 int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, size_t max_bytes);
 /**
- * Read one key of a map first, because its value chooses the table for the map. In that table the
- * key has the type kl_value_known. `what` names the map in messages.
+ * Read the value of one key of a map before the others, because this value chooses the table for
+ * the map. In this table the key must have the type kl_value_known. `what` names the map in
+ * messages.
  */
 int kl_schema_peek(void *obj, const char *what, const char *file, const struct kl_field *field,
 		   const struct kl_yaml *node);
@@ -234,15 +237,15 @@ void kl_schema_normalize(void *obj, const struct kl_schema *schema);
  * a number below, equal to or above 0.
  */
 int kl_schema_compare(const void *left, const void *right, const struct kl_schema *schema);
-/** Do two rows have the same key? Rows without a key must be equal. */
+/** Check whether two rows have the same key, or are equal if they have no key. */
 bool kl_schema_same_key(const void *left, const void *right, const struct kl_schema *schema);
 /**
- * Merge two versions of a row. `into` becomes the version whose written form is longer or, if both
- * are equally long, the one that sorts last. Its KL_UNION sets get the entries of both. `from` is
- * released.
+ * Merge two versions of a row. `into` becomes the version with the longer written form; if both are
+ * equally long, the version whose form sorts last. KL_UNION sets get the entries of both versions,
+ * and KL_WEAK members stay true only if they are true in both. `from` is released.
  */
 void kl_schema_unite(void *into, void *from, const struct kl_schema *schema);
-/** Is the written form of both the same? */
+/** Check whether two rows have the same written form. */
 bool kl_schema_equal(const void *left, const void *right, const struct kl_schema *schema);
 /** Append the bytes of a row to a list, which then owns what they point to. Returns the new row. */
 void *kl_schema_push(void *list, const void *row, const struct kl_schema *schema);

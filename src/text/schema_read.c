@@ -106,7 +106,8 @@ static void add_bound(struct kl_buf *out, const char *before, const struct kl_fi
 }
 
 /*
- * Append the range as " from 1 to 64" or " from 1 on", or nothing if the field accepts any number.
+ * Append the range of a number, such as " from 1 to 64" or " from 1 on"; append nothing if the
+ * field accepts any number.
  */
 static void add_range(struct kl_buf *out, const struct kl_field *field)
 {
@@ -244,9 +245,7 @@ static int read_word(int *out, struct reader *reader, const struct kl_field *fie
 
 /* --- reading sets, lists and maps ----------------------------------------------------- */
 
-/*
- * Check the number of entries. `one` is the singular noun for them in messages: "entry" or "key".
- */
+/* Check the number of entries. `one` is the noun for one of them in messages: "entry" or "key". */
 static int check_count(struct reader *reader, const struct kl_field *field,
 		       const struct kl_yaml *node, const char *one, size_t dflt)
 {
@@ -323,8 +322,8 @@ static int read_list(struct kl_list *out, struct reader *reader, const struct kl
 }
 
 /*
- * Is `key` valid? For a type without is_valid(), any key is accepted here, and check() of the
- * schema must check it.
+ * Check that `key` is valid. If the type has no is_valid(), any key is accepted here, and check()
+ * of the schema must check the key.
  */
 static bool is_name(const struct kl_string_type *type, const char *key)
 {

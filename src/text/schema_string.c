@@ -62,9 +62,9 @@ const struct kl_string_type kl_string_path = { "names joined by '/'", is_path, N
 const struct kl_string_type kl_string_time = { "a time (2026-11-20T10:00:00Z)", is_time, NULL };
 
 /*
- * Does the text contain no character that could mislead a reader? Texts are printed on terminals
- * and put into prompts, so control characters except newline and tab are rejected, and characters
- * that change the text direction (U+202A-E, U+2066-9).
+ * Check that the text contains no character that could mislead a reader. Texts are printed on
+ * terminals and put into prompts, so control characters except newline and tab are rejected, and
+ * characters that change the text direction (U+202A-E, U+2066-9).
  */
 static bool is_harmless(const char *text, bool lines)
 {

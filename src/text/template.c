@@ -8,7 +8,7 @@
 
 /*
  * Return the length of the placeholder "@NAME@" at `text`, where NAME consists of A-Z, 0-9 and '_';
- * 0: there is none.
+ * return 0 if there is none.
  */
 static size_t place_length(const char *text)
 {

@@ -21,12 +21,12 @@ struct kl_yaml {
 	int line, col;         /* position in the text, from 1; 0: not parsed from text */
 	char *text;            /* scalar: its bytes, NUL-terminated, no NUL inside */
 	size_t len;            /* scalar: bytes of `text` */
-	int plain;             /* scalar: written without quotes */
-	int flow;              /* list or map: write it in flow style, {...} or [...] */
+	int plain;             /* scalar: true if it is written without quotes */
+	int flow;              /* list or map: true to write it in flow style, {...} or [...] */
 	struct kl_yaml **item; /* list: elements; map: values */
 	char **key;            /* map: key of each value */
 	struct kl_yaml *up;    /* parent list or map; NULL for the root */
-	/* set in the root: errors also give a path ("launch[0].grid[1]: ...") */
+	/* in the root: true if errors also give a path ("launch[0].grid[1]: ...") */
 	bool paths;
 	int *key_line, *key_col; /* map: position of each key; NULL if not parsed from text */
 	size_t n;                /* list, map: number of values */
@@ -44,7 +44,7 @@ const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
 /**
  * Set the error "<name>:<line>:<column>: ..." for a node and return KL_EINVALID. The position is
- * omitted if the tree was not parsed from text, the name if `name` is NULL.
+ * omitted if the tree was not parsed from text, and the name is omitted if `name` is NULL.
  */
 int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

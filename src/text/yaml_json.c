@@ -56,7 +56,7 @@ json_t *kl_yaml_to_json(const struct kl_yaml *node)
 
 /* --- converting from JSON ---------------------------------------------------------- */
 
-/* Make the scalar for a real number. */
+/* A function that makes the scalar for a real number. */
 typedef struct kl_yaml *write_real(double real);
 
 static struct kl_yaml *rounded_real(double real)

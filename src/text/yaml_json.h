@@ -9,7 +9,7 @@
 
 /**
  * Convert a tree to JSON, owned by the caller. A plain scalar that is written like a number, true,
- * false or null becomes one; every other scalar becomes a string.
+ * false or null becomes this value; every other scalar becomes a string.
  */
 json_t *kl_yaml_to_json(const struct kl_yaml *node);
 /**

@@ -78,10 +78,10 @@ void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value)
 /* --- choosing the style of a text ------------------------------------------------- */
 
 /*
- * Does the text contain a character that must be escaped? These are control characters, characters
- * at which some readers break lines or which change the text direction (U+0085, U+2028 to U+202F),
- * a byte order mark (U+FEFF) and characters of four bytes. Other non-ASCII text is written as it
- * is.
+ * Check whether the text contains a character that must be escaped. These are control characters,
+ * characters at which some readers break lines or which change the text direction (U+0085, U+2028
+ * to U+202F), a byte order mark (U+FEFF) and characters of four bytes. Other non-ASCII text is
+ * written as it is.
  */
 static bool needs_escape(const char *text)
 {
@@ -114,7 +114,7 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Of a text that begins with a digit: can no YAML reader take it for a number or a date? */
+/* Check that no YAML reader can take a text, which begins with a digit, for a number or a date. */
 static bool is_no_number(const char *text)
 {
 	if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1]))
@@ -145,7 +145,10 @@ static bool can_be_plain(const char *text, bool flow)
 	return true;
 }
 
-/* Is all white space in the text single blanks between words? Then lines can be broken at each. */
+/*
+ * Check that the only white space in the text is single blanks between words, so that a line can be
+ * broken at each of them.
+ */
 static bool can_be_folded(const char *text)
 {
 	if (isspace((unsigned char)*text))
@@ -203,8 +206,8 @@ static unsigned decode_utf8(const unsigned char *bytes, int *len)
 }
 
 /*
- * Write a text in double quotes. It is valid UTF-8: the parser or the creator of the node has
- * checked that.
+ * Write a text in double quotes. The text is valid UTF-8: the parser or the creator of the node has
+ * checked it.
  */
 static void write_quoted(struct kl_buf *out, const char *text)
 {
@@ -331,7 +334,7 @@ static void write_flow(struct kl_buf *out, const struct kl_yaml *node, int inden
 
 static void write_block(struct kl_buf *out, const struct kl_yaml *node, int indent);
 
-/* Write a value after "key:" or "-". If it takes more lines, they are indented by `indent`. */
+/* Write a value after "key:" or "-". Further lines of the value are indented by `indent`. */
 static void write_value(struct kl_buf *out, const struct kl_yaml *node, int indent, bool in_seq)
 {
 	const char *line = memrchr(out->ptr, '\n', out->len);
