@@ -16,7 +16,7 @@ static const git_oid zero;
 struct merge {
 	struct kl_repo *r;
 	struct kl_library *base, *ours, *theirs;
-	struct kl_map seen; /* ids of the events of theirs that were checked */
+	struct kl_map seen; /* ids of the events in `theirs` that have been checked */
 	struct kl_tree_edit *edit;
 	size_t n, alloc;
 	struct kl_strvec keep; /* owns the paths and texts of the edits */
@@ -39,7 +39,7 @@ void kl_library_merged_release(struct kl_library_merged *merged)
 	*merged = (struct kl_library_merged){ 0 };
 }
 
-/* Add an edit; takes ownership of `path` and `text`. */
+/* Add a file to the edits; takes ownership of `path` and `text`. */
 static void put_file(struct merge *merge, char *path, char *text, size_t len)
 {
 	kl_strvec_take(&merge->keep, path);
@@ -53,8 +53,8 @@ static void put_file(struct merge *merge, char *path, char *text, size_t len)
 /* --- checking and merging events -------------------------------------------------- */
 
 /*
- * Check an event of theirs, once. The ids of the events that it was computed from are added to
- * `ids`.
+ * Check an event of theirs, unless it has been checked already. Append the ids of the events from
+ * which it was computed to `ids`.
  */
 static int check_event(struct kl_strvec *ids, struct merge *merge, const char *id)
 {
@@ -76,7 +76,7 @@ static int check_event(struct kl_strvec *ids, struct merge *merge, const char *i
 
 /*
  * Check that every event that a card of theirs cites is present and valid, and so are the events
- * that it was computed from.
+ * from which it was computed.
  */
 static int check_events(struct merge *merge, const struct kl_card *card)
 {
@@ -103,7 +103,7 @@ static int list_events(struct kl_blobs *out, struct kl_library *library)
 	return err < 0 ? err : kl_repo_tree_list(out, library->repo, &tree, MAX_EVENTS);
 }
 
-/* Is this the path of an event relative to evidence/, "<xx>/<id>.json"? */
+/* Return true if the path, relative to evidence/, is that of an event: "<xx>/<id>.json". */
 static bool is_event_path(const char *path)
 {
 	return strlen(path) == 72 && strspn(path, "0123456789abcdef") == 2 && path[2] == '/' &&
@@ -112,8 +112,8 @@ static bool is_event_path(const char *path)
 }
 
 /*
- * Take an event that only they have, or merge it if they have another version of it, for example a
- * signed one.
+ * Take an event that only they have. If both sides have it and the copies differ, for example
+ * because one is signed, merge the two.
  */
 static int take_event(struct merge *merge, const struct kl_blob *theirs, const struct kl_blob *ours)
 {
@@ -124,7 +124,7 @@ static int take_event(struct merge *merge, const struct kl_blob *theirs, const s
 	int err;
 
 	if (!is_event_path(theirs->path))
-		return 0; /* this is not the path of an event, so readers ignore it */
+		return 0; /* not the path of an event, so readers ignore the file */
 	snprintf(id, sizeof(id), "%.64s", theirs->path + 3);
 	if ((err = kl_library_event(&event, merge->theirs, id)) < 0)
 		return err;
@@ -170,7 +170,9 @@ static int take_events(struct merge *merge)
 
 /* --- merging cards ---------------------------------------------------------------------- */
 
-/* Return the index of the card with this path, by binary search; -1: there is none. */
+/*
+ * Return the index of the card with this path, found by binary search; -1: there is no such card.
+ */
 static int64_t card_index(const struct kl_library *library, const char *path)
 {
 	size_t lo = 0, hi = library->cards.n;
@@ -200,7 +202,7 @@ static int read_theirs(struct kl_card **out, struct merge *merge, size_t i)
 	return 0;
 }
 
-/* Record the fields of a card that both sides changed differently. */
+/* Record which fields of a card both sides changed in different ways. */
 static void note_both(struct merge *merge, const char *id, const struct kl_strvec *fields)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
@@ -211,7 +213,7 @@ static void note_both(struct merge *merge, const char *id, const struct kl_strve
 		kl_strvec_pushf(&merge->done->both, "%s: %s", id, names.ptr);
 }
 
-/* Merge a card of which the two sides have different versions. */
+/* Merge a card that both sides have in different versions. */
 static int unite_card(struct merge *merge, const struct kl_card *theirs, const char *path,
 		      size_t at)
 {
@@ -224,7 +226,8 @@ static int unite_card(struct merge *merge, const struct kl_card *theirs, const c
 	if ((err = kl_library_card_at(&ours, merge->ours, at)) < 0)
 		return kl_error_in(err, "our library");
 	if (in_base >= 0 && kl_library_card_at(&base, merge->base, (size_t)in_base) < 0)
-		kl_error_clear(); /* treat a common version that cannot be read as absent */
+		/* if the common version cannot be read, merge as if there were none */
+		kl_error_clear();
 	if ((err = kl_card_merge(&merged, &fields, base, ours, theirs)) < 0 ||
 	    (err = kl_library_text(&our_text, merge->ours, at)) < 0)
 		return err;
@@ -251,7 +254,7 @@ static int take_card(struct merge *merge, size_t i)
 
 	if (at >= 0 && !memcmp(&merge->ours->cards.b[at].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
-	/* they did not change the card, so keep our version */
+	/* they did not change the card since the common version, so keep our version */
 	if (at >= 0 && in_base >= 0 &&
 	    !memcmp(&merge->base->cards.b[in_base].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
@@ -319,7 +322,7 @@ static int commit_merge(git_oid *tip, struct merge *merge, const git_oid *ours,
 	return kl_repo_commit_write(tip, merge->r, &spec);
 }
 
-/* If we have no library yet, take their .gitattributes. */
+/* Take their .gitattributes if there is no library here yet. */
 static int take_attributes(struct merge *merge)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -8,11 +8,12 @@
  * library_merge - merges two tips of a library, card by card, in memory (card_merge.h). The result
  * is that of `git merge` with the merge driver, but the remote's side ("theirs") is not trusted.
  *
- * All cards that they changed must be valid, and every event that these cards cite must be present
- * and match its id; otherwise nothing of theirs is taken. KL_EINVALID: a card (named in the
- * message) or an event is invalid, an event is missing, or their history does not start at the
- * common root of all libraries. KL_ECANNOT: a card has a newer schema. Cards and events that they
- * deleted are kept. So are the measured values in our cards, even if they changed them.
+ * All cards that the remote's side changed must be valid, and every event that these cards cite
+ * must be present and match its id; otherwise nothing of theirs is taken. KL_EINVALID: a card
+ * (named in the message) or an event is invalid, an event is missing, or their history does not
+ * start at the common root of all libraries. KL_ECANNOT: a card has a newer schema. Cards and
+ * events that they deleted are kept. The measured values in our cards are kept as well, even if
+ * they changed them.
  */
 struct kl_library_merged {
 	size_t added, changed; /* number of cards that were added or changed */
@@ -20,9 +21,10 @@ struct kl_library_merged {
 };
 
 /**
- * Merge `theirs` into `ours` (zero: no library here yet). `*tip` becomes `ours` if it contains
- * `theirs`; `theirs` if it contains `ours` and has the merged tree; otherwise a new commit with
- * both as parents (only `theirs` if `ours` is zero). Does not move a ref.
+ * Merge `theirs` into `ours` (zero: there is no library here yet). `*tip` becomes `ours` if `ours`
+ * contains `theirs`. It becomes `theirs` if `theirs` contains `ours` and has the merged tree.
+ * Otherwise it becomes a new commit with both as parents (only with `theirs` if `ours` is zero).
+ * Moves no ref.
  */
 int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *repo,
 		     const git_oid *ours, const git_oid *theirs);

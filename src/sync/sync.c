@@ -20,7 +20,8 @@
 #define MAX_MIB 2048
 #define GIVE_UP_MS (5 * 60 * 1000)
 #define LOCK_MS (60 * 1000)
-#define SAME_ANSWERS 4 /* give up after so many further rounds in which the remote did not change */
+/* most rounds, after the first, in which the remote did not change; then give up */
+#define SAME_ANSWERS 4
 
 /* clang-format off */
 static const char *const prefixes[] = {
@@ -79,8 +80,8 @@ void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const cha
 
 /*
  * Move the items of the round to the result. If the round failed and will be repeated (`done` is
- * false), items that were given or left are skipped, because the next round reports them again.
- * Changes of our refs stay, so only this round can report them.
+ * false), skip the items of refs that were given or left, because the next round reports these
+ * again. Changes to our refs stay made, so they are reported only by this round.
  */
 static void keep_items(struct kl_sync_round *round, bool done)
 {
@@ -206,8 +207,8 @@ static int list_theirs(struct kl_sync_round *round)
 /* --- fetching ------------------------------------------------------------------------ */
 
 /*
- * Delete the tracking refs of lineages and rejected steps that the remote no longer has. Other
- * tracking refs can come from a plain fetch and are kept.
+ * Delete the tracking refs of lineages and rejected steps that the remote no longer has. Keep other
+ * tracking refs, because they can come from a plain fetch.
  */
 static int drop_gone(struct kl_sync_round *round)
 {
@@ -250,12 +251,15 @@ static int fetch_refs(struct kl_sync_round *round)
 			kl_strvec_pushf(&spec, "+%s:%s", round->v[i].ref, round->v[i].tracking);
 	}
 	kl_error_clear();
-	/* before the fetch, because the name of an old ref can conflict with that of a new one */
+	/*
+	 * drop refs before the fetch, because the name of an old ref can conflict with that of a
+	 * new one
+	 */
 	if (!err && !round->s->notes_only)
 		err = drop_gone(round);
 	if (!err)
 		err = kl_remote_fetch(round->r, round->s->remote, &spec, (uint64_t)mib << 20);
-	/* a ref can have moved between the listing and the fetch; use the fetched value */
+	/* a ref can move between the listing and the fetch, so use the fetched value */
 	for (size_t i = 0; !err && i < round->n; i++)
 		err = kl_refs_get(&round->v[i].oid, round->r, round->v[i].tracking);
 	return err;
@@ -287,7 +291,7 @@ static void plan_ref(struct kl_sync_round *round, const char *ref, const git_oid
 			       "differs from the remote");
 }
 
-/* Report what would be done, as far as this is known without fetching. */
+/* Report what a sync would do, as far as this can be known without fetching. */
 static int show_plan(struct kl_sync_round *round)
 {
 	int err = 0;
@@ -314,7 +318,7 @@ static int show_plan(struct kl_sync_round *round)
 
 /* --- running the rounds of a sync -------------------------------------------------------- */
 
-/* Write the remote's refs as text, to detect if the remote changes between rounds. */
+/* Write the remote's refs as text, to detect whether the remote changes between rounds. */
 static void describe_refs(struct kl_buf *out, const struct kl_sync_round *round)
 {
 	char hex[KL_OID_HEX];
@@ -325,7 +329,7 @@ static void describe_refs(struct kl_buf *out, const struct kl_sync_round *round)
 	}
 }
 
-/* The part of a round that failed. The hints for the user depend on it. */
+/* The part of a round that failed; it decides which hints the user gets. */
 enum failed_part { WHILE_FETCHING, WHILE_TAKING, WHILE_GIVING };
 
 static int one_round(struct kl_sync *sync, struct kl_buf *refs, enum failed_part *part)
@@ -362,9 +366,9 @@ static int one_round(struct kl_sync *sync, struct kl_buf *refs, enum failed_part
 }
 
 /*
- * Report that all rounds failed. KL_EBUSY is kept; KL_ECHANGED becomes KL_EIO with hints. While our
- * refs are updated, only another process here can have moved them; a refusal by the remote comes
- * only from the push.
+ * Report that all rounds failed. KL_EBUSY stays; KL_ECHANGED becomes KL_EIO with hints for the part
+ * that failed. If our refs were being updated, only another process here can have moved them; a
+ * refusal by the remote comes only from the push.
  */
 static int give_up(int err, enum failed_part part, const char *remote)
 {

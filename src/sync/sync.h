@@ -10,10 +10,10 @@
  *
  * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
  * updates our refs. Notes are merged by event, and the skills branch by card. Lineages and rejected
- * steps are created under the names that they have at the remote; if a different ref here has that
- * name, the remote's name is appended. Then what the remote lacks is pushed in one atomic push with
- * the expected old values. If a ref changes meanwhile, here or at the remote, everything is
- * repeated for at most five minutes.
+ * steps are created under the names that they have at the remote; if our ref of such a name is a
+ * different one, the remote's name is appended to the new ref's name. Then everything that the
+ * remote lacks is pushed in one atomic push with the expected old values. If a ref changes
+ * meanwhile, here or at the remote, everything is repeated, for at most five minutes.
  *
  *	struct kl_sync s = { .repo = repo, .remote = "origin", .fetch = true, .push = true };
  *	err = kl_sync_run(&s);
@@ -21,20 +21,24 @@
  *	kl_sync_release(&s);
  */
 enum kl_sync_how {
-	KL_SYNC_TAKEN,  /* new here */
-	KL_SYNC_MOVED,  /* our ref was fast-forwarded to theirs */
-	KL_SYNC_UNITED, /* merged: each side had something that the other lacked */
-	/* new here under another name, because our ref of that name is different */
+	KL_SYNC_TAKEN, /* the remote's ref is new here */
+	KL_SYNC_MOVED, /* our ref was fast-forwarded to theirs */
+	/* our ref was merged with theirs: each had something that the other lacked */
+	KL_SYNC_UNITED,
+	/*
+	 * the remote's ref is new here, and got another name because our ref of its name is a
+	 * different one
+	 */
 	KL_SYNC_RENAMED,
-	KL_SYNC_GIVEN, /* pushed */
-	KL_SYNC_LEFT,  /* not exchanged; `what` gives the reason and what to do */
+	KL_SYNC_GIVEN, /* our ref was pushed */
+	KL_SYNC_LEFT,  /* the ref was not exchanged; `what` gives the reason and what to do */
 };
 const char *kl_sync_how_name(enum kl_sync_how how);
 
 struct kl_sync_item {
 	enum kl_sync_how how;
 	char *ref;
-	char *what; /* details for the user; "": none */
+	char *what; /* details for the user; "": there are none */
 };
 
 struct kl_sync {
@@ -42,31 +46,32 @@ struct kl_sync {
 	const char *remote;
 	bool fetch, push;
 	/*
-	 * exchange only gate events, and do not run the user's hooks, for a sync from inside a push
+	 * exchange only gate events, and do not run the user's hooks: for a sync from inside a push
 	 */
 	bool notes_only;
-	/* change nothing: only list the remote's refs, and report what would be done */
+	/* change nothing: only list the remote's refs and report what a sync would do */
 	bool dry_run;
-	struct kl_sync_item *v; /* result: what was done with each ref, in that order */
+	/* result: what was done with each ref, in the order in which it was done */
+	struct kl_sync_item *v;
 	size_t n, alloc;
 	size_t rounds; /* result: number of rounds that were run */
 };
 
 /**
- * Sync with the remote. Returns 0 if the sync ended, even if some refs were left. KL_ENOTFOUND: no
- * such remote. KL_EIO: the remote cannot be reached or rejects the push; what was fetched before is
- * kept. KL_EBUSY: another sync is running, or a ref here stays locked.
+ * Sync with the remote. Return 0 if the sync has ended, even if some refs were left. KL_ENOTFOUND:
+ * there is no such remote. KL_EIO: the remote cannot be reached or rejects the push; what was
+ * fetched before that is kept. KL_EBUSY: another sync is running, or a ref here stays locked.
  */
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);
 
 /** Append the refspecs with which a plain `git fetch` also updates our tracking refs. */
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote);
-/** Append those of the refspecs of kl_sync_refspecs() that are configured for the remote. */
+/** Append the refspecs of kl_sync_refspecs() that are configured for the remote. */
 int kl_sync_configured(struct kl_strvec *out, struct kl_repo *repo, const char *remote);
 /**
- * Add the refspecs of kl_sync_refspecs() to remote.<remote>.fetch or, if `on` is false, remove
- * them. Those that were added or removed are appended to `changed`.
+ * Add the refspecs of kl_sync_refspecs() to remote.<remote>.fetch or, if `on` is false, remove them
+ * from it. The refspecs that were added or removed are appended to `changed`.
  */
 int kl_sync_setup(struct kl_strvec *changed, struct kl_repo *repo, const char *remote, bool on);
 

@@ -13,7 +13,7 @@
 
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_SLUG 64
-#define MAX_RENAMED 100 /* number of names that are tried for one ref of the remote */
+#define MAX_RENAMED 100 /* most names that are tried for one ref of the remote */
 
 /* --- merging events ----------------------------------------------------------- */
 
@@ -23,8 +23,8 @@ static bool is_hex64(const char *text)
 }
 
 /*
- * Accept a valid event, or one of a later format: this version ignores it, but later versions of
- * git-klineage can read it.
+ * Accept a line with a valid event, or with an event of a later format, which this version ignores
+ * but later versions of git-klineage can read.
  */
 static bool accept_line(const char *line, size_t len, void *payload)
 {
@@ -54,7 +54,7 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 		return err;
 	kl_error_clear();
 	err = kl_notes_merge(&tip, &done, round->r, &ours, &ref->oid, accept_line, NULL);
-	/* the notes tree is invalid: leave it and go on with the other refs */
+	/* the notes tree is invalid: leave the notes and go on with the other refs */
 	if (err == KL_EINVALID) {
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
@@ -80,7 +80,7 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 
 /* --- taking lineages and rejected steps ----------------------------------------- */
 
-/* The first error that a check reported, and how many it reported. */
+/* The first error that a check reported, and the number of errors. */
 struct first {
 	char *what;
 	size_t n;
@@ -95,7 +95,7 @@ static void keep_first(enum kl_check_severity severity, const char *where, const
 		first->what = kl_strdup(what);
 }
 
-/* Check a ref of a lineage or of rejected steps. If it is invalid, report it as left. */
+/* Check a lineage or a ref of rejected steps. If it is invalid, report that it was left. */
 static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_ref *ref)
 {
 	struct first first = { 0 };
@@ -114,8 +114,8 @@ static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_
 }
 
 /*
- * Return another name for a ref of the remote, "<workload>/<name>-<remote>[-<i>]", that is valid
- * whatever the remote is called. The caller frees it.
+ * Return another name for a ref of the remote, "<workload>/<name>-<remote>[-<i>]". The result is a
+ * valid name even if the name of the remote is not. The caller frees it.
  */
 static char *other_leaf(const char *leaf, const char *remote, int i)
 {
@@ -134,9 +134,10 @@ static char *other_leaf(const char *leaf, const char *remote, int i)
 }
 
 struct place {
-	char *ref;         /* name for the ref here */
-	git_oid old;       /* its current value, if it exists */
-	bool is_new, have; /* is_new: it does not exist yet; have: it already contains theirs */
+	char *ref;   /* name of the ref here */
+	git_oid old; /* its value before the sync, if the ref exists */
+	/* is_new: the ref does not exist yet; have: the ref already contains theirs */
+	bool is_new, have;
 };
 
 static void place_release(struct place *place)
@@ -145,9 +146,9 @@ static void place_release(struct place *place)
 }
 
 /*
- * Try to use the name `leaf` for a ref of the remote, and fill in `place`. Returns 1 if the name is
- * free or the ref here can take theirs. Returns 0 if a different lineage, or rejected steps that
- * have diverged, have the name.
+ * Try to use the name `leaf` for a ref of the remote, and fill in `place`. Return 1 if the name is
+ * free, or if the ref here with this name can take theirs. Return 0 if the name belongs to a
+ * different lineage, or to rejected steps that have diverged.
  */
 static int try_place(struct place *place, struct kl_sync_round *round,
 		     const struct kl_sync_ref *ref, const char *leaf)
@@ -166,7 +167,7 @@ static int try_place(struct place *place, struct kl_sync_round *round,
 	if (err < 0)
 		return err;
 	place->have = !memcmp(&place->old, &ref->oid, sizeof(place->old));
-	/* a lineage never changes, but a ref of rejected steps can get more steps */
+	/* a lineage never changes, but rejected steps can be appended to their ref */
 	if (place->have || ref->kind == KL_SYNC_LINEAGE)
 		return place->have;
 	if ((err = kl_repo_is_ancestor(&behind, round->r, &ref->oid, &place->old)) < 0 ||
@@ -198,7 +199,7 @@ static int find_place(struct place *place, struct kl_sync_round *round,
 	return fits < 0 ? fits : 0;
 }
 
-/* Do we already have this lineage of the remote, possibly under another name? */
+/* Set *have to whether we already have this lineage of the remote, maybe under another name. */
 static int have_lineage(bool *have, struct kl_sync_round *round, const struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
@@ -296,7 +297,10 @@ int kl_sync_take(struct kl_sync_round *round)
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
 	int err = 0;
 
-	/* in the order of kinds, because rejected steps need the new name of their lineage */
+	/*
+	 * take the refs in the order of kinds, because rejected steps need the new name of their
+	 * lineage
+	 */
 	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {
 		for (size_t i = 0; !err && i < round->n; i++) {
 			if ((int)round->v[i].kind != kind)

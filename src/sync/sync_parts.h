@@ -12,12 +12,12 @@ enum kl_sync_kind { KL_SYNC_NOTES, KL_SYNC_LINEAGE, KL_SYNC_REJECTED, KL_SYNC_CA
 /* A ref of the remote. */
 struct kl_sync_ref {
 	enum kl_sync_kind kind;
-	char *ref;      /* its name at the remote, and here unless it is renamed */
-	char *tracking; /* the name of its tracking ref */
-	/* "<workload>/<name>" of a lineage or of rejected steps; "": another kind */
+	char *ref;      /* name of the ref at the remote, and here unless it is renamed */
+	char *tracking; /* name of its tracking ref */
+	/* "<workload>/<name>" of a lineage or of rejected steps; "": the ref is of another kind */
 	char *leaf;
-	git_oid oid; /* its value at the remote */
-	/* it is invalid, so it was not merged and must not be overwritten by a push */
+	git_oid oid; /* value of the ref at the remote */
+	/* the ref is invalid, so it was not merged and must not be overwritten by a push */
 	bool left;
 };
 
@@ -27,40 +27,42 @@ struct kl_sync_round {
 	const char *cards;     /* name of the library's ref */
 	struct kl_sync_ref *v; /* the refs of the remote */
 	size_t n, alloc;
-	struct kl_sync_item *item; /* what this round did; keep_items() moves it to the result */
+	/* what this round did with each ref; keep_items() moves it to the result */
+	struct kl_sync_item *item;
 	size_t nitem, item_alloc;
-	struct kl_map renamed; /* leaf at the remote -> its leaf here; values owned */
+	struct kl_map renamed; /* leaf at the remote -> leaf here; values owned */
 };
 
-/** Record what was done with a ref in this round. The format gives the details. */
+/** Record what was done with a ref in this round. `fmt` and its arguments give the details. */
 void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/** Return the remote's ref of that name, or NULL; borrowed. */
+/** Return the remote's ref with the name `ref`, or NULL; borrowed. */
 struct kl_sync_ref *kl_sync_find(struct kl_sync_round *round, const char *ref);
 /**
- * Return the remote's ref of this kind and of the workload in `leaf` whose value is `oid`, or NULL;
- * borrowed.
+ * Return the remote's ref of this kind whose value is `oid` and whose workload is that in `leaf`,
+ * or NULL; borrowed.
  */
 struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *round, enum kl_sync_kind kind,
 				     const char *leaf, const git_oid *oid);
 
 /**
- * Return the name of the tracking ref of a ref, such as refs/klineage-remotes/<remote>/heads/x for
- * refs/heads/klineage/x. The caller frees it.
+ * Return the name of the tracking ref for a ref of the remote, such as
+ * refs/klineage-remotes/<remote>/heads/x for refs/heads/klineage/x. The caller frees it.
  */
 char *kl_sync_tracking(const char *remote, const char *ref);
 
 /** List our refs of one kind. */
 int kl_sync_ours(struct kl_ref_list *out, struct kl_sync_round *round, enum kl_sync_kind kind);
-const char *kl_sync_prefix(enum kl_sync_kind kind); /* such as "refs/heads/klineage/lineage/" */
+/* Return the prefix of the refs of one kind, such as "refs/heads/klineage/lineage/". */
+const char *kl_sync_prefix(enum kl_sync_kind kind);
 
 /**
- * Verify the tracking refs and merge them into ours, in one transaction. KL_ECHANGED: one of our
- * refs changed meanwhile.
+ * Verify the tracking refs and merge them into our refs, in one transaction. KL_ECHANGED: one of
+ * our refs changed meanwhile.
  */
 int kl_sync_take(struct kl_sync_round *round);
-/** Push what the remote lacks. KL_ECHANGED: the remote rejected the push. */
+/** Push everything that the remote lacks. KL_ECHANGED: the remote rejected the push. */
 int kl_sync_give(struct kl_sync_round *round);
 
 #endif

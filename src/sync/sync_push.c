@@ -13,8 +13,9 @@
 static const git_oid none;
 
 /*
- * Check a ref that can only be fast-forwarded: notes, cards or rejected steps. `*give` is true if
- * our ref is ahead of theirs or the remote has none. If both have diverged, report the ref as left.
+ * Check a ref that can only be fast-forwarded: notes, cards or rejected steps. Set *give if our ref
+ * is ahead of theirs, or if the remote has no such ref. If the two have diverged, report the ref as
+ * left.
  */
 static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_ref *ours,
 		     const struct kl_sync_ref *theirs)
@@ -47,7 +48,7 @@ static int give_one(struct kl_sync_round *round, struct kl_pushes *pushes, const
 		kl_error_clear();
 		return 0;
 	}
-	/* a ref that is invalid at the remote was not merged, so do not overwrite it */
+	/* a ref that is invalid at the remote was not merged, so it must not be overwritten */
 	if (!err && !(theirs && theirs->left))
 		err = has_grown(&give, round, &ours, theirs);
 	if (!err && give)
@@ -85,9 +86,9 @@ static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 /* --- pushing rejected steps ------------------------------------------------------------- */
 
 /*
- * Count the commits that a push of rejected steps would publish although they are not steps and the
- * remote lacks them. Rejected steps are based on the walk, and so on the user's own history, which
- * a sync must not publish.
+ * Count the commits that a push of rejected steps would publish, although they are not steps and
+ * the remote does not have them. Rejected steps are based on the walk, and so on the user's own
+ * history, which a sync must not publish.
  */
 static int count_unpublished(size_t *unpublished, struct kl_sync_round *round, const git_oid *tip)
 {
@@ -142,7 +143,7 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 	return err;
 }
 
-/* Report what was pushed, and update the tracking refs to it as a fetch would. */
+/* Report what was pushed, and update the tracking refs of the pushed refs as a fetch would. */
 static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
@@ -158,7 +159,9 @@ static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushe
 			round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
 			memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new at the remote");
 	}
-	/* ignore a failure: a plain fetch can have updated the tracking refs at the same time */
+	/*
+	 * ignore a failure: a plain fetch can have updated the same tracking refs at the same time
+	 */
 	if (kl_refs_txn_commit(txn, "klineage sync: given") < 0 && kl_proc_interrupted())
 		return kl_error(KL_EINTR, "interrupted");
 	kl_error_clear();
