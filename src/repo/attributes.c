@@ -13,8 +13,8 @@
 /* --- finding attribute files ----------------------------------------------------------------- */
 
 /*
- * Is there an attribute file outside the tracked files: info/attributes, a file of the user or one
- * of the system?
+ * Return true if there is an attribute file outside the tracked files: info/attributes, a file of
+ * the user or a file of the system.
  */
 static bool has_outer_files(struct kl_repo *repo)
 {
@@ -53,9 +53,7 @@ static void say_unspecified(struct kl_strvec *out, const struct kl_attributes_qu
 		kl_strvec_push(out, "unspecified");
 }
 
-/*
- * --- running git check-attr ---------------------------------------------------------------------
- */
+/* --- running git check-attr ------------------------------------------------------------- */
 
 /* Parse "<path> NUL <attribute> NUL <value> NUL" for each value, in the order of the query. */
 static int parse_values(struct kl_strvec *out, const struct kl_buf *text,
@@ -82,7 +80,7 @@ static int parse_values(struct kl_strvec *out, const struct kl_buf *text,
 }
 
 /*
- * Run git check-attr. With KL_ATTRIBUTES_WORKTREE it reads attribute files from the worktree,
+ * Run git check-attr. With KL_ATTRIBUTES_WORKTREE git reads attribute files from the worktree,
  * otherwise from the index file `index`.
  */
 static int ask_git(struct kl_strvec *out, struct kl_repo *repo,
@@ -139,8 +137,8 @@ static int list_entries(struct kl_buf *out, struct kl_repo *repo, const git_oid 
 }
 
 /*
- * Ask about a tree. Since git can read attribute files from an index but not from a tree, make an
- * index that contains only these files.
+ * Ask git for the attributes in a tree. Since git can read attribute files from an index but not
+ * from a tree, make an index that contains only these files.
  */
 static int ask_about_tree(struct kl_strvec *out, struct kl_repo *repo,
 			  const struct kl_attributes_query *query, const struct kl_buf *entries)

@@ -5,9 +5,9 @@
 #include "repo/repo.h"
 
 /*
- * attributes - gets the gitattributes(5) of paths. They come from the .gitattributes files of a
- * tree, the index or the worktree, and always also from info/attributes and the files of the user
- * and the system. git itself evaluates them.
+ * attributes - gets the gitattributes(5) of paths. Attributes come from the .gitattributes files of
+ * a tree, the index or the worktree, and always also from info/attributes and the files of the user
+ * and the system. git itself evaluates these files.
  */
 enum kl_attributes_of { KL_ATTRIBUTES_TREE, KL_ATTRIBUTES_INDEX, KL_ATTRIBUTES_WORKTREE };
 
@@ -22,8 +22,8 @@ struct kl_attributes_query {
 
 /**
  * Append the value of each attribute of each path, path by path: "set", "unset", "unspecified" or
- * the value that an attribute file gives. For a tree without attribute files, git is not started
- * unless there are attribute files outside the tree.
+ * the value that an attribute file gives. For a tree, git is started only if there is an attribute
+ * file in or outside the tree; otherwise all values are "unspecified".
  */
 int kl_attributes_get(struct kl_strvec *out, struct kl_repo *repo,
 		      const struct kl_attributes_query *query);

@@ -36,9 +36,9 @@ static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, c
 }
 
 /*
- * Parse the output of `git blame --porcelain`. For each line of the file it has a header "<id> <old
- * line> <new line> [<lines>]", details of the commit if it appears for the first time, and
- * "\t<text>".
+ * Parse the output of `git blame --porcelain`. For each line of the file the output has a header
+ * "<id> <old line> <new line> [<lines>]", details of the commit if it appears for the first time,
+ * and "\t<text>".
  */
 static int parse_porcelain(struct kl_blame *out, const char *porcelain, const git_oid *outside)
 {

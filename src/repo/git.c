@@ -13,7 +13,10 @@
 #include "base/environment.h"
 #include "base/proc.h"
 
-/* The variables that `git rev-parse --local-env-vars` lists, and GIT_QUARANTINE_PATH. */
+/*
+ * The variables that `git rev-parse --local-env-vars` lists, and GIT_QUARANTINE_PATH. An isolated
+ * repository ignores them.
+ */
 static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  "GIT_CONFIG",
 					  "GIT_CONFIG_PARAMETERS",
@@ -35,15 +38,15 @@ static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  NULL };
 
 /*
- * Variables whose paths can be relative to the user's directory. They would be wrong in the git
- * directory, where git usually runs.
+ * Variables whose paths can be relative to the user's directory. They are dropped when git runs in
+ * the git directory, where such a path would be wrong.
  */
 static const char *const standing_vars[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX",
 					     "GIT_INDEX_FILE", NULL };
 
 /*
- * Variables that would make git read another config file or change how it matches our literal
- * pathspecs.
+ * Variables that are always dropped, because they would make git read another config file or change
+ * how it matches our literal pathspecs.
  */
 static const char *const unwanted_vars[] = { "GIT_CONFIG", "GIT_GLOB_PATHSPECS",
 					     "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL };
@@ -119,9 +122,9 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
 }
 
 /*
- * In the child: make the file stdin, and take a record lock on it. Unlike a flock, a record lock is
- * kept over exec but is not inherited by the hooks that git starts. Closing any descriptor of the
- * file releases the lock, so the original descriptor is closed first.
+ * Make the file the stdin of this child process, and take a record lock on the file. Unlike a
+ * flock, a record lock is kept over exec but is not inherited by the hooks that git starts. Closing
+ * any descriptor of the file releases the lock, so the original descriptor is closed first.
  */
 static int stdin_from(void *payload)
 {
@@ -133,7 +136,9 @@ static int stdin_from(void *payload)
 	return 0;
 }
 
-/* In the child: limit the size of each file that it writes to `*max` bytes (0: no limit). */
+/*
+ * Limit the size of each file that this child process writes: at most `*max` bytes (0: no limit).
+ */
 static int limit_files(const uint64_t *max)
 {
 	struct rlimit rlimit;
@@ -145,7 +150,7 @@ static int limit_files(const uint64_t *max)
 	return setrlimit(RLIMIT_FSIZE, &rlimit) < 0 ? errno : 0;
 }
 
-/* Is this process group the foreground process group of the terminal? */
+/* Return true if this process group is the foreground process group of the terminal. */
 static bool has_terminal(void)
 {
 	KL_AUTO(kl_closep) int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);

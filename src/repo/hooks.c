@@ -53,7 +53,7 @@ static void add_quoted(struct kl_buf *out, const char *text)
 
 /*
  * Make the content of our hook file: the template with the path of the program, and a last line
- * with the digest of what is before.
+ * with the digest of all lines before it.
  */
 static int make_file(struct kl_buf *out)
 {
@@ -131,7 +131,10 @@ static enum kl_hook_state state_of(const char *path, const char *event)
 
 /* --- reading the state of hooks of the user and of other tools ------------------- */
 
-/* Does the installed git run hooks from its configuration? git 2.54 and later do. */
+/*
+ * Set *out to true if the installed git runs hooks from its configuration, as git 2.54 and later
+ * do.
+ */
 static int git_has_config_hooks(bool *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -173,7 +176,7 @@ static bool is_below(const char *path, const char *dir)
 
 /*
  * Read core.hooksPath as git does: "~" is expanded, and a relative path starts at the top of the
- * worktree. `*out` is NULL if it is not set.
+ * worktree. `*out` is NULL if core.hooksPath is not set.
  */
 static int hooks_path(char **out, struct kl_repo *repo)
 {
@@ -218,8 +221,8 @@ static const char *const framework_files[] = { ".pre-commit-config.yaml", ".pre-
 					       NULL };
 
 /*
- * Does the configuration file of a tool call us for this event? A file of the pre-commit framework
- * refers to us by hook ids, some of which serve two events.
+ * Return true if the configuration file of a tool calls git-klineage for this event. A file of the
+ * pre-commit framework refers to us by hook ids, some of which serve two events.
  */
 static bool calls_us(const char *text, const char *owner, const char *event)
 {
@@ -239,8 +242,8 @@ static void set_hook(struct kl_hook *hook, char *path, enum kl_hook_state state)
 }
 
 /*
- * Read the state of all hooks from the configuration file of a tool: does it call us for each
- * event?
+ * Read the state of all hooks from the configuration file of a tool: KL_HOOK_CALLED for each event
+ * for which the tool calls git-klineage, otherwise KL_HOOK_ABSENT.
  */
 static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 {
@@ -261,8 +264,8 @@ static int by_tool(struct kl_hooks *hooks, const char *owner, const char *file)
 }
 
 /*
- * Return the directory where the user writes hooks. It is not husky's `.husky/_`, whose hooks only
- * call those in `.husky`. The caller frees it.
+ * Return the directory where the user writes hooks. For husky this is `.husky` and not `.husky/_`,
+ * whose hooks only call those in `.husky`. The caller frees it.
  */
 static char *written_dir(const char *dir)
 {
@@ -287,7 +290,7 @@ static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 	}
 }
 
-/* Read the state of the hook files in `hooks->ours`. Returns whether one of them is ours. */
+/* Read the state of the hook files in `hooks->ours`. Returns true if any of them is ours. */
 static bool by_files(struct kl_hooks *hooks)
 {
 	bool ours = false;
@@ -562,7 +565,10 @@ int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain)
 
 /* --- uninstalling ---------------------------------------------------------------------- */
 
-/* Remove our hook. If it chained a foreign hook, a single rename(2) puts that in its place. */
+/*
+ * Remove our hook. If it chained a foreign hook, a single rename(2) puts the foreign hook back in
+ * its place.
+ */
 static int take_away(const char *path, enum kl_hook_state state)
 {
 	KL_AUTO(kl_freep) char *before = chained_path(path);
@@ -631,7 +637,7 @@ static int clear_dir(const char *dir, bool remove)
 }
 
 /*
- * Clear every directory that we can have written to, also with another version of git or another
+ * Clear every directory that we may have written to, even with another version of git or another
  * core.hooksPath.
  */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo)

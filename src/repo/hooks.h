@@ -44,7 +44,9 @@ struct kl_hooks {
 	/** With KL_HOOKS_BY_HAND: "husky", "lefthook", "pre-commit" or "core.hooksPath"; static. */
 	const char *owner;
 	char *dir; /* the directory where git looks for hooks */
-	/* directory of our hook files: `dir`, or one of our own if the way is KL_HOOKS_CONFIG */
+	/*
+	 * directory of our hook files: `dir`, or a directory of our own if `way` is KL_HOOKS_CONFIG
+	 */
 	char *ours;
 	/* `dir` is outside the worktree, so that other repositories can use it, too */
 	bool outside;
@@ -52,9 +54,10 @@ struct kl_hooks {
 };
 
 /**
- * Find out how hooks are installed here, and read the state of each. `files`: use hook files in
- * git's own hooks directory even if lefthook or the pre-commit framework is configured, which write
- * there, too. KL_EINVALID: the repository has no worktree, so that nothing is committed in it.
+ * Find out how hooks are installed here, and read the state of each hook. `files`: use hook files
+ * in git's own hooks directory even if lefthook or the pre-commit framework, which also write
+ * there, is configured. KL_EINVALID: the repository has no worktree, so that nothing is committed
+ * in it.
  */
 int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files);
 void kl_hooks_release(struct kl_hooks *hooks);

@@ -39,8 +39,8 @@ struct kl_repo {
 	char *start_dir; /* the user's directory, where a git call with `here` runs */
 	char *git_dir, *common_dir, *worktree, *prefix, *worktree_id;
 	/*
-	 * path of the index that git would use here; GIT_INDEX_FILE, which hooks rely on, can name
-	 * it
+	 * path of the index that git would use here: GIT_INDEX_FILE, which git sets for some hooks,
+	 * or the default
 	 */
 	char *index;
 	bool bare;
@@ -81,9 +81,9 @@ struct kl_git_call {
 	struct kl_buf *err;
 };
 
-/** Run git. `*status` is its exit code, or 128 + n if signal n ended it. */
+/** Run git. `*status` is git's exit code, or 128 + n if signal n ended git. */
 int kl_git_run(int *status, const struct kl_repo *repo, const struct kl_git_call *call);
-/** Run git. KL_EIO, with git's own message: it did not exit with 0. */
+/** Run git. KL_EIO, with git's own message: git did not exit with 0. */
 int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *call);
 /**
  * Return git's message from its stderr: the first "fatal:" or "error:" line without that prefix, or
@@ -102,13 +102,13 @@ int kl_ident_now(const char **out, struct kl_repo *repo, bool author);
 int kl_config_load(struct kl_repo *repo);
 
 /**
- * Set *out to the path `$GIT_COMMON_DIR/klineage/<name>`, and create that directory. The caller
- * frees *out.
+ * Set *out to the path `$GIT_COMMON_DIR/klineage/<name>`, and create the directory `klineage`. The
+ * caller frees *out.
  */
 int kl_repo_private(char **out, const struct kl_repo *repo, const char *name);
 
 /**
- * Like kl_oid_parse(), but for `n` bytes without a NUL. Returns false if they are not 40 hex
+ * Like kl_oid_parse(), but for `n` bytes without a NUL. Returns false if the bytes are not 40 hex
  * digits.
  */
 bool kl_oid_parsen(git_oid *out, const char *hex, size_t n);
@@ -132,8 +132,8 @@ struct kl_refs_txn {
 };
 
 /**
- * Format a transaction as input of `git update-ref --stdin`, and parse that again. `name` is the
- * file name for error messages.
+ * kl_txn_format() writes a transaction as input of `git update-ref --stdin`, and kl_txn_parse()
+ * reads it back. `name` is the file name for error messages.
  */
 void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn);
 int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name);
@@ -143,9 +143,9 @@ int kl_txn_run(int *status, struct kl_repo *repo, const char *journal, const cha
 /** Get the current value of a ref; zero if it does not exist. */
 int kl_txn_now(git_oid *out, struct kl_repo *repo, const char *ref);
 /**
- * Recover from a transaction that was killed. The caller must hold our lock. Removes its stale
- * locks, moves the remaining refs if some have moved, and removes the journal. `*cleared` is the
- * number of locks removed.
+ * Recover from a transaction that was killed. The caller must hold our lock. Removes the stale
+ * locks of the transaction; if some of its refs have moved, moves the others as well; then removes
+ * the journal. `*cleared` is the number of locks removed.
  */
 int kl_txn_recover(struct kl_repo *repo, int *cleared);
 

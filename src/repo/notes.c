@@ -7,7 +7,7 @@
 #include "repo/internal.h"
 
 #define MAX_NOTE ((size_t)64 << 20)
-/* a small pack can hold very many names if it shares subtrees */
+/* limit for untrusted notes: a small pack can hold very many names if it shares subtrees */
 #define MAX_ENTRIES ((size_t)1 << 23)
 #define MAX_FANOUT (GIT_OID_HEXSZ / 2 - 1)
 
@@ -38,8 +38,8 @@ static bool all_hex(const char *text)
 
 /*
  * Collect the notes of a tree. `hex` is the part of the commit id that the names of the directories
- * above form. An entry is a note or a fanout directory; others are ignored. `*seen` counts all
- * entries.
+ * above form. Entries that are neither a note nor a fanout directory are ignored. `*seen` counts
+ * all entries.
  */
 static int collect_notes(struct kl_note_index *index, size_t *seen, struct kl_repo *repo,
 			 const git_oid *tree_oid, const char *hex)

@@ -46,7 +46,9 @@ struct kl_note_at {
 int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *repo,
 		  const char *ref);
 
-/** Should this line from the notes of the other side be kept? `line` has no newline. */
+/**
+ * Return true if this line from the notes of the other side is to be kept. `line` has no newline.
+ */
 typedef bool kl_notes_accept(const char *line, size_t len, void *payload);
 
 struct kl_notes_merged {

@@ -158,7 +158,8 @@ static int merge_one(struct merge *merge, size_t from, size_t to)
 	merge->out.events += added;
 	merge->out.commits += added > 0;
 	/*
-	 * if only the other side has the note, and no line of it was refused, use its blob as it is
+	 * if only the other side has the note, and none of its lines was refused, use that blob
+	 * unchanged
 	 */
 	if (ours_from == ours_to && to - from == 1 && merge->done->refused == refused)
 		kl_notes_emit(&merge->out, &entry->commit, NULL, &entry->blob, entry->depth);

@@ -16,9 +16,9 @@
 #define RETRY_MS 12000
 
 /*
- * A write in preparation. A note that gets new lines keeps its old ones. If a commit has notes at
- * several depths of the tree, they are joined, because a change of the fanout would lose all but
- * one.
+ * A write in preparation. A note that gets new lines keeps its old lines. If a commit has notes at
+ * several depths of the tree, these are joined, because a change of the fanout would lose all of
+ * them but one.
  */
 struct write {
 	struct kl_notes_write out;
@@ -138,8 +138,8 @@ void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 }
 
 /*
- * The `N` command of fast-import chooses the fanout itself, but needs the commit. A note on a
- * commit that is not in this clone is written at its old path or, if it is new, at `depth`.
+ * Use the `N` command of fast-import, which chooses the fanout itself, but needs the commit. A note
+ * on a commit that is not in this clone is written at its old path or, if it is new, at `depth`.
  */
 void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth)
@@ -171,8 +171,8 @@ void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const st
 }
 
 /*
- * Add lines to the note of one commit. With no lines, only join its notes at several depths into
- * one.
+ * Add lines to the note of one commit. With no lines, only join the commit's notes at several
+ * depths into one.
  */
 static int unite_note(struct write *write, const git_oid *commit,
 		      const struct kl_note_line *const *line, size_t n)
@@ -317,7 +317,7 @@ static int import_tree(git_oid *out, struct kl_notes_write *write)
 }
 
 /*
- * If commits are to be signed, commit the same tree again with a signature, because fast-import
+ * Commit the same tree again with a signature if commits are to be signed, because fast-import
  * cannot sign.
  */
 static int sign_tip(git_oid *tip, struct kl_notes_write *write)
@@ -379,9 +379,9 @@ static int move_ref(struct kl_repo *repo, const char *ref, const git_oid *tip, c
 }
 
 /*
- * A lock lets the processes of git-klineage write one after the other, so that they do not repeat
- * work. It is only an optimization: correctness comes from moving the ref only if it still has the
- * old value.
+ * Take a lock, so that the processes of git-klineage write one after the other and do not repeat
+ * work. The lock is only an optimization: correctness comes from moving the ref only if the ref
+ * still has the old value.
  */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n)
 {

@@ -12,8 +12,9 @@
 
 #ifdef __SANITIZE_ADDRESS__
 /*
- * libgit2 1.5 leaks match data of PCRE if a pattern does not match, for example when it looks for
- * extensions in the config of a repository with format version 1.
+ * Hide a leak from the leak checker: libgit2 1.5 leaks match data of PCRE if a pattern does not
+ * match, for example when it looks for extensions in the config of a repository with format version
+ * 1.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)

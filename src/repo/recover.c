@@ -33,7 +33,7 @@ static int64_t ns_of(struct timespec ts)
 }
 
 /*
- * Wait until the lock file is EMPTY_AGE_NS old. Returns false if it changed or disappeared
+ * Wait until the lock file is EMPTY_AGE_NS old. Returns false if the file changed or disappeared
  * meanwhile, or if its time is in the future.
  */
 static bool lies_still(const char *path, const struct stat *before)
@@ -54,7 +54,10 @@ static bool lies_still(const char *path, const struct stat *before)
 	}
 }
 
-/* Did our transaction leave this lock? `hex` is the value that it wrote into the lock; "": none. */
+/*
+ * Return true if our transaction left this lock. `hex` is the value that it wrote into the lock;
+ * "": none.
+ */
 static bool is_ours(const struct recovery *recovery, const char *path, const char *hex)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -146,8 +149,9 @@ static int clear_locks(struct recovery *recovery, const struct kl_refs_txn *txn)
 
 /*
  * Find out which refs must still move. git prepares all refs and then moves them one by one. If it
- * was killed in between, some refs have the new value: the others are added to `rest`, so that all
- * refs get it. If no ref has moved, `rest` stays empty and all refs keep the old value.
+ * was killed in between, some refs have the new value. Then the other refs are added to `rest`, so
+ * that all refs get their new value. If no ref has moved, `rest` stays empty and all refs keep the
+ * old value.
  */
 static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
 			const struct kl_refs_txn *txn)
@@ -168,7 +172,7 @@ static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
 			continue;
 		}
 		if (!cmd->any && !git_oid_equal(&now, &cmd->from))
-			continue; /* another process has moved the ref since */
+			continue; /* another process has moved the ref since then */
 		if (cmd->verb == KL_REFS_UPDATE)
 			kl_refs_txn_update(rest, cmd->ref, &cmd->to, &cmd->from);
 		else

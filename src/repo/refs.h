@@ -16,7 +16,7 @@
  * KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git process held
  * the lock of a ref during all retries. Every ref gets a reflog.
  */
-/** Get the value of a ref. KL_ENOTFOUND: it does not exist. */
+/** Get the value of a ref. KL_ENOTFOUND: the ref does not exist. */
 int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref);
 
 struct kl_ref {
@@ -32,13 +32,13 @@ int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *pref
 void kl_ref_list_release(struct kl_ref_list *list);
 
 /**
- * Is this branch checked out in a worktree? If so, moving it would make that worktree look
- * modified.
+ * Set *out to true if this branch is checked out in a worktree. Moving such a branch would make the
+ * worktree look modified.
  */
 int kl_refs_is_checked_out(bool *out, struct kl_repo *repo, const char *ref);
 
 /**
- * Check that `ref` can be created. KL_EEXISTS: it exists. KL_EINVALID: the name is invalid, or
+ * Check that `ref` can be created. KL_EEXISTS: the ref exists. KL_EINVALID: the name is invalid, or
  * there is a directory/file conflict (for example with a branch called "klineage"); a hint says how
  * to resolve it.
  */
@@ -50,10 +50,10 @@ void kl_refs_txn_free(struct kl_refs_txn *txn);
 KL_DEFINE_CLEANUP(struct kl_refs_txn *, kl_refs_txn_free)
 /** Create a ref, which must not exist. */
 void kl_refs_txn_create(struct kl_refs_txn *txn, const char *ref, const git_oid *oid);
-/** Update a ref whose value must be `old`; NULL or zero: it must not exist. */
+/** Update a ref whose value must be `old`; NULL or zero: the ref must not exist. */
 void kl_refs_txn_update(struct kl_refs_txn *txn, const char *ref, const git_oid *oid,
 			const git_oid *old);
-/** Delete a ref whose value must be `old`; NULL: it can have any value. */
+/** Delete a ref whose value must be `old`; NULL: the ref can have any value. */
 void kl_refs_txn_delete(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
 /** Require that a ref has the value `old`; NULL or zero: that the ref does not exist. */
 void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
@@ -61,11 +61,11 @@ int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog);
 
 /**
  * Recover from a crash with the journal ($GIT_COMMON_DIR/klineage/txn): remove the lock files that
- * the killed transaction left, and if some refs had moved, move the rest. A lock file is removed
- * only while we hold our flock and no update-ref of ours is running, and only if it contains the
- * value that the journal records for that ref, or is empty, not older than the journal, and
- * unmodified for two seconds. `*cleared` is the number of lock files removed. kl_refs_txn_commit()
- * does this first. See docs/formats.md, "Refs".
+ * the killed transaction left, and if some refs had moved, move the other refs as well. A lock file
+ * is removed only while we hold our flock and no update-ref of ours is running, and only if it
+ * contains the value that the journal records for that ref, or is empty, not older than the
+ * journal, and unmodified for two seconds. `*cleared` is the number of lock files removed.
+ * kl_refs_txn_commit() does this first. See docs/formats.md, "Refs".
  */
 int kl_refs_recover(struct kl_repo *repo, int *cleared);
 

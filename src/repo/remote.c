@@ -68,9 +68,8 @@ static int by_name(const void *left, const void *right)
 }
 
 /*
- * Parse lines "<oid>\t<ref>
- *
- * ". Names that are not valid in git are skipped.
+ * Parse lines that consist of an object id, a tab and a ref name. Names that are not valid in git
+ * are skipped.
  */
 static int take_refs(struct kl_ref_list *out, char *text, const char *const *prefix, size_t max)
 {
@@ -124,8 +123,8 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *re
 /* --- fetching -------------------------------------------------------------------- */
 
 /*
- * Did git index-pack exceed our limit of file sizes? Its error message does not always arrive, so
- * look for a temporary pack that has reached the limit.
+ * Return true if git index-pack exceeded our limit of file sizes. Its error message does not always
+ * arrive, so look for a temporary pack that has reached the limit.
  */
 static bool hit_limit(const struct kl_repo *repo, const char *text, uint64_t max_bytes)
 {

@@ -12,8 +12,8 @@
  */
 
 /**
- * Check that a remote of that name is configured. KL_ENOTFOUND: none is; hints list the configured
- * remotes.
+ * Check that a remote of that name is configured. KL_ENOTFOUND: there is no such remote; hints list
+ * the configured remotes.
  */
 int kl_remote_check(struct kl_repo *repo, const char *remote);
 /** Append the names of the configured remotes, sorted. */
@@ -21,25 +21,24 @@ void kl_remote_names(struct kl_strvec *out, struct kl_repo *repo);
 
 /**
  * List the refs of the remote whose names start with one of the prefixes ("refs/notes/klineage/";
- * NULL-terminated), sorted. KL_EINVALID: there are more than `max`.
+ * NULL-terminated), sorted. KL_EINVALID: there are more than `max` such refs.
  */
 int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *remote,
 		   const char *const *prefix, size_t max);
 
 /**
- * Fetch by refspecs such as "+refs/notes/x:refs/notes/remotes/origin/x". Only the refs that they
- * name are updated. Objects are checked (fetch.fsckObjects is on, unless the user has set it or
- * transfer.fsckObjects). KL_EINVALID: the remote sends more than `max_bytes` (0: no limit).
- * KL_ECHANGED: the remote deleted a ref during the fetch.
+ * Fetch by refspecs such as "+refs/notes/x:refs/notes/remotes/origin/x". Only the refs that the
+ * refspecs name are updated. Objects are checked (fetch.fsckObjects is on, unless the user has set
+ * this option or transfer.fsckObjects). KL_EINVALID: the remote sends more than `max_bytes` (0: no
+ * limit). KL_ECHANGED: the remote deleted a ref during the fetch.
  */
 int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_strvec *refspec,
 		    uint64_t max_bytes);
 
 struct kl_push {
 	char *ref;
-	git_oid to,
-		from; /* new value, and current value at the remote; from zero: does not exist */
-	/* set by kl_remote_push(): why the remote rejected the ref; NULL: it did not */
+	git_oid to, from; /* new value, and the remote's current value (zero: no such ref) */
+	/* set by kl_remote_push(): why the remote rejected the ref; NULL: not rejected */
 	char *why;
 };
 struct kl_pushes {
@@ -54,7 +53,7 @@ void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
 /**
  * Push all refs or none, and only if each ref of the remote still has its `from` value.
  * KL_ECHANGED: the remote rejected the push; `why` is set for the rejected refs, and the message
- * includes the remote's own.
+ * includes the remote's own message.
  */
 int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *pushes);
 
@@ -79,7 +78,7 @@ int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *repo,
 int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *repo, const char *key);
 /** Add a value to a key in the repository's own config file. */
 int kl_remote_config_add(struct kl_repo *repo, const char *key, const char *value);
-/** Remove one value of a key. It is no error if the key does not have it. */
+/** Remove one value of a key. It is no error if the key does not have this value. */
 int kl_remote_config_remove(struct kl_repo *repo, const char *key, const char *value);
 
 #endif

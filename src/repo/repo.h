@@ -22,9 +22,10 @@
 struct kl_repo;
 
 /**
- * Open the repository that git would use in the current directory; GIT_DIR etc. can name another.
- * It can be bare. KL_ENOTFOUND: not in a repository. KL_ECANNOT: libgit2 cannot read the repository
- * (sha256, reftable, ...); the message says why. KL_EINVALID: git refuses to open it.
+ * Open the repository that git would use in the current directory; GIT_DIR etc. can name another
+ * repository. The repository can be bare. KL_ENOTFOUND: not in a repository. KL_ECANNOT: libgit2
+ * cannot read the repository (sha256, reftable, ...); the message says why. KL_EINVALID: git
+ * refuses to open it.
  */
 int kl_repo_open(struct kl_repo **out);
 /**
@@ -47,8 +48,8 @@ const char *kl_repo_worktree(const struct kl_repo *repo);
 const char *kl_repo_prefix(const struct kl_repo *repo);
 /**
  * Return the id of this worktree: "main" for the main worktree, otherwise its name under
- * .git/worktrees (with ".linked" appended if that name is "main"). It is the last component of
- * refs/klineage/op/.
+ * .git/worktrees (with ".linked" appended if that name is "main"). The id is the last component of
+ * the worktree's ref below refs/klineage/op/.
  */
 const char *kl_repo_worktree_id(const struct kl_repo *repo);
 bool kl_repo_is_bare(const struct kl_repo *repo);
@@ -58,11 +59,14 @@ bool kl_repo_is_bare(const struct kl_repo *repo);
  */
 int kl_repo_need_history(struct kl_repo *repo);
 
-/** Return a config value as git sees it (the last one wins), or NULL if it is not set; borrowed. */
+/**
+ * Return a config value as git sees it (the last value wins), or NULL if the key is not set;
+ * borrowed.
+ */
 const char *kl_repo_config(struct kl_repo *repo, const char *key);
 /**
- * Read an integer, with an optional suffix k, m or g; `dflt` if it is not set. KL_EINVALID: not a
- * number.
+ * Read an integer, with an optional suffix k, m or g; `dflt` if the key is not set. KL_EINVALID:
+ * not a number.
  */
 int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt);
 /**
@@ -83,13 +87,14 @@ int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 
 /**
  * Get the committer, "Name <mail>"; borrowed. KL_EINVALID, with git's own advice: no author or
- * committer identity is set. Call this before long work, so that it is not done in vain.
+ * committer identity is set. Call this before long work, so that the work is not done in vain.
  */
 int kl_repo_identity(const char **out, struct kl_repo *repo);
 
 /**
  * Set whether every new object is synced to disk before its id is known. This is for data that cost
- * money and must survive a power failure. It applies to the whole process and is slow.
+ * money and must survive a power failure. The setting applies to the whole process and makes
+ * writing slow.
  */
 void kl_repo_sync_objects(bool on);
 
@@ -134,20 +139,21 @@ struct kl_blobs {
 };
 void kl_blobs_release(struct kl_blobs *blobs);
 /**
- * List all blobs of a tree recursively, without submodules. KL_EINVALID: there are more than `max`,
- * or a path is longer than 4096 bytes.
+ * List all blobs of a tree recursively, without submodules. KL_EINVALID: there are more than `max`
+ * blobs, or a path is longer than 4096 bytes.
  */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
 /**
- * Check that the tree contains only directories and regular files, at any depth. KL_EINVALID: it
- * does not.
+ * Check that the tree contains only directories and regular files, at any depth. KL_EINVALID: the
+ * tree contains something else.
  */
 int kl_repo_tree_check_plain(struct kl_repo *repo, const git_oid *tree);
 /** Find one entry of a tree by its path; `mode` can be NULL. KL_ENOTFOUND: no such path. */
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);
 /**
- * Append the bytes of a blob to `out`. KL_EINVALID: it is not a blob, or has more than `max` bytes.
+ * Append the bytes of a blob to `out`. KL_EINVALID: the object is not a blob, or has more than
+ * `max` bytes.
  */
 int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob, size_t max);
 int kl_repo_blob_write(git_oid *out, struct kl_repo *repo, const void *data, size_t n);
@@ -173,14 +179,14 @@ int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
  * another index. KL_EINVALID: the index has conflicts, or the repository is bare.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
-/** Do tracked files differ from HEAD, in the index or in the worktree? */
+/** Set *out to true if tracked files differ from HEAD, in the index or in the worktree. */
 int kl_repo_is_dirty(bool *out, struct kl_repo *repo);
 
 /**
- * Write a commit object; no ref moves. Identity and time come from git (`git var`), and the commit
- * is signed if commit.gpgSign is set. But if `author` is set, author and committer are both
- * `author` at `time`, and the commit is not signed, so that it is reproducible (signatures differ
- * each time).
+ * A commit for kl_repo_commit_write(), which writes the object and moves no ref. Identity and time
+ * come from git (`git var`), and the commit is signed if commit.gpgSign is set. But if `author` is
+ * set, author and committer are both `author` at `time`, and the commit is not signed, so that it
+ * is reproducible (signatures differ each time).
  */
 struct kl_commit_spec {
 	git_oid tree;
@@ -195,7 +201,7 @@ int kl_repo_commit_write(git_oid *out, struct kl_repo *repo, const struct kl_com
 
 /**
  * Append the unified diff between two trees, in the format of `git diff` with the prefixes a/ and
- * b/. If `path` is neither NULL nor "", only changes at or below it.
+ * b/. If `path` is neither NULL nor "", only changes at or below `path` are appended.
  */
 int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path);
@@ -207,22 +213,22 @@ int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oi
 		       const git_oid *to);
 /**
  * Apply a unified patch, whose paths are relative to `prefix`, to a tree. Does not change the
- * user's index or worktree. KL_ENO: the patch does not apply. KL_EINVALID: it is not a patch.
+ * user's index or worktree. KL_ENO: the patch does not apply. KL_EINVALID: the text is not a patch.
  */
 int kl_repo_apply(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len);
 
 /**
  * Merge the changes from `base` to `theirs` into `ours`; all three are versions of one file.
- * KL_ENO: they conflict with the changes from `base` to `ours`, and `out` is unchanged.
+ * KL_ENO: these changes conflict with the changes from `base` to `ours`, and `out` is unchanged.
  */
 int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);
 
 /**
  * Fast-forward the user's branch and worktree to `commit` by `git merge --ff-only`. No other
- * function writes them, and this one is called only if the user asked for it. KL_EINVALID, with
- * git's own message: a fast-forward is not possible.
+ * function writes the user's branch or worktree, and this function is called only if the user asked
+ * for it. KL_EINVALID, with git's own message: a fast-forward is not possible.
  */
 int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit);
 
@@ -242,12 +248,12 @@ int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oi
 		    const git_oid *to, size_t max);
 
 /**
- * Is `ancestor` reachable from `descendant`? False if they differ and one of them is not in this
- * clone.
+ * Set *out to true if `ancestor` is reachable from `descendant`, or to false if they differ and one
+ * of them is not in this clone.
  */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *ancestor,
 			const git_oid *descendant);
-/** Find the best common ancestor of two commits. KL_ENOTFOUND: they have none. */
+/** Find the best common ancestor of two commits. KL_ENOTFOUND: they have no common ancestor. */
 int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 		       const git_oid *right);
 

@@ -8,8 +8,8 @@
 
 /*
  * The rules are those of git interpret-trailers, as documented and as observed. Trailers are in the
- * last paragraph, if that is not also the first one; only comments can follow it. Either all of its
- * lines are trailers, or git itself wrote one of its lines and at least a quarter of them are
+ * last paragraph, unless this is also the first; only comments can follow them. Either all lines of
+ * this paragraph are trailers, or git itself wrote one of them and at least a quarter of them are
  * trailers.
  */
 static const char scissors[] = "# ------------------------ >8 ------------------------\n";
@@ -30,8 +30,8 @@ static void lines_release(struct lines *lines)
 }
 
 /*
- * Is this a space for git? Unlike C's isspace(), git's does not include \v and \f, and ignores the
- * locale.
+ * Return true if git treats this character as a space. Unlike C's isspace(), git's does not include
+ * \v and \f, and ignores the locale.
  */
 static bool is_space(char ch)
 {

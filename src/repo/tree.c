@@ -224,7 +224,7 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 					KL_EINVALID,
 					"'%s' cannot be created: a part of its path is a file",
 					edits->e[i]->path);
-		return 0; /* all edits remove paths, and none of these exists */
+		return 0; /* all edits remove paths, none of which exists */
 	}
 	if (old)
 		base = *git_tree_entry_id(old);

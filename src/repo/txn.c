@@ -176,8 +176,8 @@ static int check_names(const struct kl_refs_txn *txn)
 }
 
 /*
- * Find a ref that does not have its expected old value. Returns KL_ECHANGED with a message if there
- * is one; otherwise 0.
+ * Return 0 if every ref has its expected old value, KL_ECHANGED with a message if one does not, or
+ * another error.
  */
 static int who_moved(const struct kl_refs_txn *txn)
 {

@@ -28,8 +28,8 @@ static int no_conflicts(struct kl_repo *repo)
 }
 
 /*
- * Run `git write-tree` on a copy of the index, because it can refresh the index that it reads, and
- * we must not write the user's index.
+ * Run `git write-tree` on a copy of the index, because git write-tree can refresh the index that it
+ * reads, and we must not write the user's index.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 {
