@@ -11,8 +11,8 @@
 #define LEVEL_VALUE 6
 
 /*
- * In the order of enum kl_expr_op. The first match is taken, so "<=" must come before "<". A higher
- * level binds tighter.
+ * The signs of the operators, in the order of enum kl_expr_op. The first match is taken, so "<="
+ * must come before "<". A higher level binds tighter.
  */
 /* clang-format off */
 static const struct sign { const char *text; enum kl_expr_op op; int level; } signs[] = {
@@ -40,7 +40,7 @@ struct parser {
 	const struct kl_expr_names *names;
 	const char *text;
 	size_t pos;
-	size_t start; /* offset of the last token, to report an error at */
+	size_t start; /* offset of the last token, where an error is reported */
 	int depth;
 };
 
@@ -53,7 +53,10 @@ static void skip_blanks(struct parser *parser)
 	parser->start = parser->pos = (size_t)(text - parser->text);
 }
 
-/* Return how many bytes at the start of `text` are letters, digits, '_' or bytes of `also`. */
+/*
+ * Return the number of bytes at the start of `text` that are letters, digits, '_' or bytes of
+ * `also`.
+ */
 static size_t span_word(const char *text, const char *also)
 {
 	size_t n = 0;
@@ -162,8 +165,8 @@ static int need_type(struct parser *parser, const struct kl_expr *expr, enum kl_
 }
 
 /*
- * Each parser below gets *out as NULL (parse_binary() excepted) and sets it to an expression that
- * the caller frees, even after a failure.
+ * Each parser below except parse_binary() is called with *out set to NULL. It sets *out to an
+ * expression that the caller frees, even after a failure.
  */
 static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost);
 
@@ -173,7 +176,10 @@ static int too_deep(void)
 			KL_EXPR_MAX_DEPTH);
 }
 
-/* Parse an integer, or a decimal such as 0.75, of at most six places, into millionths. */
+/*
+ * Parse an integer, or a decimal such as 0.75. A decimal has at most six places and is stored in
+ * millionths.
+ */
 static int parse_number(struct kl_expr **out, struct parser *parser)
 {
 	const char *text = parser->text + parser->pos;
@@ -200,7 +206,7 @@ static int parse_number(struct kl_expr **out, struct parser *parser)
 	return 0;
 }
 
-/* Parse a quoted text, without the characters that would make the key of a fact ambiguous. */
+/* Parse a quoted text; refuse characters that would make the key of a fact ambiguous. */
 static int parse_quoted(const char **text, size_t *len, struct parser *parser)
 {
 	const char *string = parser->text + parser->pos + 1;
@@ -308,7 +314,7 @@ static int64_t find_name(const struct parser *parser, const char *word, size_t l
 
 /*
  * Parse a name, a fact or a function. In a dialect with a list of names, a name takes precedence
- * over a function. In one with facts, only a word before a bracket can be a function.
+ * over a function. In a dialect with facts, only a word before a bracket can be a function.
  */
 static int parse_word(struct kl_expr **out, struct parser *parser)
 {
@@ -393,14 +399,17 @@ static int check_sides(struct parser *parser, const struct sign *sign, const str
 	return err < 0 ? err : need_type(parser, right, want);
 }
 
-/* Parse an operator and its right side. *out is the left side, and becomes the whole. */
+/* Parse an operator and its right side. *out is the left side, and becomes the whole expression. */
 static int parse_binary(struct kl_expr **out, struct parser *parser, const struct sign *sign)
 {
 	struct kl_expr *left = *out, *expr;
 	int next = sign->level + 1, err;
 	enum kl_expr_type type;
 
-	/* without facts, the type of the left side is already known: report it first */
+	/*
+	 * in a dialect without facts, the type of the left side is already known: check it before
+	 * the right side is parsed
+	 */
 	if (!parser->dialect->fact && (err = need_type(parser, left, taken_by(sign))) < 0)
 		return err;
 	type = sign->level > LEVEL_COMPARE ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;
@@ -417,7 +426,10 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 	return 0;
 }
 
-/* Parse values joined by operators of at least this level (precedence climbing). */
+/*
+ * Parse values joined by operators of at least `level` (precedence climbing). `cost`: levels that
+ * this adds to the depth of the expression.
+ */
 static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost)
 {
 	const struct sign *sign;

@@ -9,9 +9,9 @@
  * expr_tree - a parsed expression, and the dialects of the language. It is for code that evaluates
  * or compares expressions itself; plan/expr.h is enough for other code.
  *
- * All dialects have the operators, functions and precedences of plan/expr.h, but other values. One
- * dialect has a fixed list of names, which are all numbers. Another has facts, whose names are not
- * fixed, and can have decimals and texts:
+ * All dialects have the operators, functions and precedences of plan/expr.h; they differ in the
+ * values. One dialect has a fixed list of names, which are all numbers. Another has facts, whose
+ * names are not fixed, and can have decimals and texts:
  *
  *	fact	K    sol.dram    cap('cp.async')    stride_bytes(A, K)
  *	decimal	0.75		at most six places
@@ -73,12 +73,16 @@ struct kl_expr_dialect {
 	bool decimals, texts;
 	bool lines;     /* a newline counts as a blank */
 	size_t longest; /* the longest expression, in bytes */
-	struct {        /* levels that each of these adds to the depth, and the greatest depth */
+	/*
+	 * levels that a bracket, a sign or an operand adds to the depth; `most`: the limit of the
+	 * depth
+	 */
+	struct {
 		int bracket, sign, operand, most;
 	} depth;
 };
 
-/** The same as kl_expr_parse(), in a dialect; `names` is NULL if the dialect has facts. */
+/** Parse as kl_expr_parse() does, in a dialect; `names` is NULL if the dialect has facts. */
 int kl_expr_read(struct kl_expr **out, const char *text, const struct kl_expr_dialect *dialect,
 		 const struct kl_expr_names *names, enum kl_expr_type want, size_t *at);
 
@@ -88,8 +92,8 @@ static inline bool kl_expr_compares(const struct kl_expr *expr)
 }
 
 /**
- * True if the comparison `op` holds; `order` is below, equal to or above 0 if the left operand is
- * less than, equal to or greater than the right one.
+ * Return true if the comparison `op` holds; `order` is below, equal to or above 0 if the left
+ * operand is less than, equal to or greater than the right one.
  */
 static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 {
@@ -110,7 +114,7 @@ static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 }
 
 /**
- * Compute `left op right`, where `op` is from KL_OP_MIN to KL_OP_MOD. Returns NULL, or the reason
+ * Compute `left op right`, where `op` is from KL_OP_MIN to KL_OP_MOD. Return NULL, or the reason
  * why there is no result: overflow or division by zero.
  */
 const char *kl_expr_calculate(int64_t *out, enum kl_expr_op op, int64_t left, int64_t right);

@@ -31,9 +31,12 @@ struct kl_tokens {
 void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len);
 void kl_tokens_release(struct kl_tokens *tokens);
 
-/** True if the token at `i` is `text`; false if `i` is beyond the last token. */
+/** Return true if the token at `i` is `text`; false if `i` is beyond the last token. */
 bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text);
-/** Return the index after the bracket that closes the one at `i`; tokens->n if none closes it. */
+/**
+ * Return the index after the bracket that closes the bracket at `i`; tokens->n: no bracket closes
+ * it.
+ */
 size_t kl_token_skip(const struct kl_tokens *tokens, size_t i);
 
 #endif

@@ -23,12 +23,12 @@
  *	kl_plan_parse_json(&plan, doc, &names);		in the worker
  *	kl_plan_resolve(&at, plan, dims, bytes, &facts);	the numbers at one point
  */
-#define KL_PLAN_MAX_LAUNCHES 16 /* in each of `launch` and `prepare` */
+#define KL_PLAN_MAX_LAUNCHES 16 /* most launches in each of `launch` and `prepare` */
 #define KL_PLAN_MAX_ARGS 64
 #define KL_PLAN_MAX_MAPS 16
 #define KL_PLAN_MAX_SCRATCH 16
 #define KL_PLAN_MAX_PARAM_BYTES 4096
-#define KL_PLAN_MAX_NAMES 64 /* entries in each of `let`, `define` and `require` */
+#define KL_PLAN_MAX_NAMES 64 /* most entries in each of `let`, `define` and `require` */
 
 struct kl_plan;
 struct kl_string_type;
@@ -67,7 +67,9 @@ struct kl_plan_facts {
  */
 int kl_plan_parse(struct kl_plan **out, struct kl_yaml *tree, const char *file,
 		  const struct kl_plan_names *names);
-/** The same for a plan in a job, as kl_plan_to_json() returns it. */
+/**
+ * Parse a plan in a job, as kl_plan_to_json() returns it; otherwise the same as kl_plan_parse().
+ */
 int kl_plan_parse_json(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names);
 /** Add a reference; a parsed plan is never changed. Not thread-safe. */
 struct kl_plan *kl_plan_ref(struct kl_plan *plan);
@@ -82,7 +84,7 @@ const struct kl_yaml *kl_plan_tree(const struct kl_plan *plan);
 
 /* The section `compile`: how the source is compiled. */
 struct kl_plan_compile {
-	char *arch;      /* "sm_90a"; NULL: use that of the kernel (for an oracle or artefact) */
+	char *arch; /* "sm_90a"; NULL: use the kernel's architecture (for an oracle or artefact) */
 	const char *std; /* "c++17", the default */
 	size_t ndefine;
 	struct {
@@ -101,7 +103,10 @@ struct kl_plan_artefact {
 /** Return the section `artefact`; NULL: the plan has none, the kernel is compiled from source. */
 const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *plan);
 
-/** True for `quirks: auto`: apply the workarounds of CUTLASS for the tensor maps of old drivers. */
+/**
+ * Return true if the plan has `quirks: auto`, which asks for the workarounds of CUTLASS for the
+ * tensor maps of old drivers.
+ */
 bool kl_plan_quirks(const struct kl_plan *plan);
 
 /* -- a resolved plan: expressions became numbers ---------------------------- */
@@ -122,7 +127,7 @@ struct kl_plan_map {
 	enum kl_plan_map_kind kind;
 	bool of_scratch;
 	int of;         /* index of the contract argument or scratch */
-	int64_t offset; /* bytes from its start to the map */
+	int64_t offset; /* bytes from the start of that memory to the map */
 	int dtype;      /* CUtensorMapDataType */
 	int rank;
 	uint64_t dim[5];    /* innermost first */
@@ -132,14 +137,15 @@ struct kl_plan_map {
 	int lower[3], upper[3];           /* im2col; rank - 2 entries */
 	uint32_t channels, pixels;        /* im2col */
 	int interleave, swizzle, l2, oob; /* values of the CUDA enums */
-	int64_t span; /* bytes that the map can access; 0: interleaved, not computed */
+	/* bytes that the map can access; 0: not computed, because the map is interleaved */
+	int64_t span;
 };
 
 enum kl_plan_arg_kind {
-	KL_PLAN_TENSOR,  /* pointer: contract argument `index`, `offset` bytes in */
-	KL_PLAN_SCRATCH, /* pointer: scratch `index`, `offset` bytes in */
+	KL_PLAN_TENSOR,  /* pointer to byte `offset` of contract argument `index` */
+	KL_PLAN_SCRATCH, /* pointer to byte `offset` of scratch `index` */
 	KL_PLAN_MAP,     /* a CUtensorMap by value: map `index` */
-	KL_PLAN_VALUE,   /* `size` bytes at `bits` */
+	KL_PLAN_VALUE,   /* a number: the first `size` bytes of `bits` */
 	KL_PLAN_NULL,    /* a null pointer */
 	KL_PLAN_BYTES,   /* a struct by value: `blob`, into which the `reloc` entries are written */
 };
@@ -195,21 +201,22 @@ void kl_plan_at_free(struct kl_plan_at *at);
 KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
 
 /**
- * Set out[] to the names of the kernels in `launch` and then `prepare`, each once, at most `max`;
- * borrowed from the plan. Returns how many were set.
+ * Set out[] to the names of the kernels in `launch` and then those in `prepare`, each once, at most
+ * `max` names, which are borrowed from the plan. Return the number of names.
  */
 size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max);
 
 /* -- architectures ----------------------------------------------------------- */
 
 /**
- * Get typical facts of a device of this architecture ("sm_90a"); sms and l2 are those of one
- * product. KL_EINVALID: unknown architecture; the message lists the known ones.
+ * Get typical facts of a device of this architecture ("sm_90a"); `sms` and `l2` are the values of
+ * one product of this architecture. KL_EINVALID: unknown architecture; the message lists the known
+ * ones.
  */
 int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
 /** Type of a field that holds the name of an architecture (text/schema.h). */
 extern const struct kl_string_type kl_plan_arch_string;
-/** True if code for `arch` runs on a device of compute capability `cc` (90 for 9.0). */
+/** Return true if code for `arch` runs on a device of compute capability `cc` (90 for 9.0). */
 bool kl_plan_arch_runs(const char *arch, int64_t cc);
 
 #endif

@@ -11,7 +11,8 @@
 
 /*
  * The products of an architecture differ: multiprocessors and L2 cache are those of one product,
- * the memory is that of the product with the most. The shared memory is the same for all products.
+ * the memory is that of the product with the most memory. The shared memory is the same for all
+ * products.
  */
 static const struct arch {
 	const char *name;
@@ -31,8 +32,8 @@ static const struct arch {
 
 /*
  * Find an architecture by its name, which can have a suffix: "sm_90a" also uses features that only
- * sm_90 has, "sm_100f" those of its whole family. *suffix is the letter, or 0. Returns NULL if the
- * name is unknown.
+ * sm_90 has, "sm_100f" features that only its family has. *suffix is the letter, or 0. Return NULL
+ * if the name is unknown.
  */
 static const struct arch *find_arch(const char *name, char *suffix)
 {

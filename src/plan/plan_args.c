@@ -140,7 +140,8 @@ static int read_number(double *out, const char *file, const struct kl_field *fie
 	if (err < 0)
 		return err;
 	/*
-	 * a job holds whole numbers as integers, in which -0 is 0: read them as integers here too
+	 * a job stores a whole number as an integer, where -0 is 0: read a whole number as an
+	 * integer here, too
 	 */
 	if (kl_plan_whole_number(&whole, node)) {
 		*out = (double)whole;
@@ -197,7 +198,7 @@ static int hex_nibble(char ch)
 	return ch <= '9' ? ch - '0' : ch - 'a' + 10;
 }
 
-/* Read {hex: "00ff"}, by which git-klineage has replaced the name of a file. */
+/* Read {hex: "00ff"}, with which git-klineage has replaced the name of a file. */
 static int read_bytes(void *at, const char *file, const struct kl_field *field,
 		      const struct kl_yaml *node)
 {

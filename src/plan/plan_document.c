@@ -184,8 +184,8 @@ static int read_lets(struct kl_plan *plan, const struct kl_field *field, const s
 }
 
 /*
- * Read `let`: a map, or the list of maps that a job has instead, because members of a JSON object
- * are not ordered.
+ * Read `let`. In a file it is a map; in a job it is a list of maps, because members of a JSON
+ * object are not ordered.
  */
 static int read_let(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node)
@@ -246,7 +246,7 @@ static const char *const quirks[] = { "none", "auto", NULL };
 static const struct kl_field version_field = KL_VALUE_FIELD("klineage-launch", 0, 0,
 							    &version_value);
 
-/* sections are read in this order, because a section uses those before it */
+/* sections are read in this order, because a section can use the sections before it */
 static const struct kl_field plan_fields[] = {
 	KL_VALUE_FIELD("klineage-launch", KL_NEEDED, 0, &kl_value_known),
 	KL_WORD_FIELD("quirks", 0, AT(quirks), quirks),

@@ -13,12 +13,18 @@ static json_t *write_scalar(const struct kl_yaml *node)
 		return json_boolean(node->text[0] == 't');
 	if (kl_plan_is_word(node, "null"))
 		return json_null();
-	/* any other plain value of a tree made from JSON (which has no lines) was a real number */
+	/*
+	 * any other plain value of a tree made from JSON (whose nodes have line 0) was a real
+	 * number
+	 */
 	return node->plain && !node->line ? json_real(strtod(node->text, NULL)) :
 					    json_string(node->text);
 }
 
-/* Write a node. A real number of YAML stays a text; the field that reads it expects a number. */
+/*
+ * Write a node. A real number of a YAML file is written as a text, from which its field reads the
+ * number.
+ */
 static json_t *write_node(const struct kl_yaml *node)
 {
 	json_t *out;

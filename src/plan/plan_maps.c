@@ -14,7 +14,7 @@ static const struct { const char *name; int value, size; bool is_float; } dtypes
 };
 /* clang-format on */
 
-/* In the order of the CUDA enums. */
+/* Words of the fields, in the order of the CUDA enums. */
 static const char *const kinds[] = { "tiled", "im2col", NULL };
 static const char *const interleaves[] = { "none", "16B", "32B", NULL };
 static const char *const swizzles[] = { "none",          "32B",
@@ -53,7 +53,10 @@ static int read_dtype(void *at, const char *file, const struct kl_field *field,
 	return kl_schema_read_value(at, file, &word, node);
 }
 
-/* Return how many entries a list must have: as many as the map has dims, or one or two fewer. */
+/*
+ * Return the number of entries that a list must have: the number of dims of the map, one fewer for
+ * `strides`, two fewer for `lower` and `upper`.
+ */
 static size_t count_needed(const struct plan_map *map, const char *key)
 {
 	bool stride = !strcmp(key, "strides"),
@@ -118,7 +121,7 @@ static const struct kl_field im2col_fields[] = {
 };
 #undef AT
 
-/* by enum kl_plan_map_kind */
+/* indexed by enum kl_plan_map_kind */
 static const struct kl_schema schemas[] = {
 	{ "a tiled map", sizeof(struct plan_map), tiled_fields, NULL, NULL, NULL },
 	{ "an im2col map", sizeof(struct plan_map), im2col_fields, NULL, NULL, NULL },
@@ -253,7 +256,7 @@ static int resolve_box(struct resolving *resolving)
 
 static int resolve_corners(struct resolving *resolving)
 {
-	/* coordinates of a corner must be from -reach to reach - 1; indexed by their number */
+	/* with n coordinates, each coordinate of a corner must be from -reach[n] to reach[n] - 1 */
 	static const int64_t reach[] = { 0, 1 << 15, 1 << 7, 1 << 4 };
 	const struct plan_exprs *lower = &resolving->map->lower, *upper = &resolving->map->upper;
 	struct kl_plan_map *out = resolving->out;
@@ -350,8 +353,8 @@ static bool compute_span(struct kl_plan_map *out, int64_t size)
 
 /*
  * Check that the map stays inside its memory. Only elements within the dims count, because the
- * hardware clips accesses beyond them. Interleaved layouts are not computed; the guards around each
- * buffer detect an overrun.
+ * hardware clips accesses beyond the dims. Interleaved layouts are not checked here; the guards
+ * around each buffer detect an overrun.
  */
 static int resolve_reach(struct resolving *resolving)
 {

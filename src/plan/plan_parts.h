@@ -11,8 +11,8 @@
 /*
  * plan_parts - a parsed plan, and the functions that parse and resolve its sections.
  *
- * A plan is read by tables (text/schema.h), each section after those that it uses. Every part keeps
- * the node of the tree from which it was read, to report errors when it is resolved:
+ * A plan is read by tables (text/schema.h), each section after the sections that it uses. Every
+ * part keeps the node of the tree from which it was read, to report errors when it is resolved:
  *
  *	return kl_yaml_error(plan->file, launch->smem.node, "%lld bytes ...");
  *
@@ -23,7 +23,10 @@
 #define KL_PLAN_FACTS 4 /* sms, smem_optin, cc, l2 */
 #define KL_PLAN_MAX_RELOC 8
 
-/* First member of every part below, for the value types of plan_value.c. */
+/*
+ * The first member of each struct below that describes a part of a plan; the value types of
+ * plan_value.c find it there.
+ */
 struct plan_part {
 	const struct kl_plan *plan;
 	const struct kl_yaml *node;
@@ -82,7 +85,7 @@ struct plan_arg {
 	int index;             /* as in struct kl_plan_arg */
 	struct plan_expr expr; /* offset of a pointer in bytes, or the value */
 	enum plan_value value; /* type of a value; VALUE_BITS: it is in `bits`, not in `expr` */
-	int size;              /* of a value, in bytes */
+	int size;              /* bytes of a value */
 	uint64_t bits;
 	uint8_t *blob; /* owned */
 	size_t nblob, nreloc;
@@ -133,7 +136,10 @@ struct kl_plan {
 struct kl_expr_names kl_plan_expr_names(const struct kl_plan *plan);
 void kl_plan_add_name(struct kl_plan *plan, const char *name);
 bool kl_plan_has_name(const struct kl_plan *plan, const char *name);
-/** Find a tensor or scalar of the contract, a scratch or a map by name: its index, or -1. */
+/**
+ * Return the index of the tensor or scalar of the contract, the scratch or the map with this name;
+ * -1: there is none.
+ */
 int kl_plan_find_tensor(const struct kl_plan *plan, const char *name);
 int kl_plan_find_scalar(const struct kl_plan *plan, const char *name);
 int kl_plan_find_scratch(const struct kl_plan *plan, const char *name);
@@ -142,12 +148,12 @@ int kl_plan_find_map(const struct kl_plan *plan, const char *name);
 /* --- plan_value.c: values that several sections have ----------------------------- */
 
 /**
- * Check that the table has every key of the map. A key that asks for a cache policy gets a message
- * of its own.
+ * Check that the table has every key of the map. For a key that asks for a cache policy, the
+ * message says why it is refused.
  */
 int kl_plan_check_keys(const struct kl_schema *schema, const char *file,
 		       const struct kl_yaml *node);
-/** As kl_schema_read(), but reports unknown keys before other errors. */
+/** Read as kl_schema_read() does, but report unknown keys before other errors. */
 int kl_plan_read(void *obj, const struct kl_schema *schema, const char *file,
 		 const struct kl_yaml *node);
 /**
@@ -166,14 +172,15 @@ int kl_plan_read_memory(enum kl_plan_arg_kind *kind, int *index, const struct pl
 /** Read an expression with the names that the plan of `part` has so far. */
 int kl_plan_read_expr(struct plan_expr *out, const struct plan_part *part,
 		      const struct kl_field *field, const struct kl_yaml *node);
-/** Value types of members of a part that are a struct plan_expr and a struct plan_exprs. */
+/** Value types for members of a part: for a struct plan_expr, and for a struct plan_exprs. */
 extern const struct kl_value_type kl_plan_expr_value, kl_plan_exprs_value;
 
 /**
- * True if the value is a whole number without quotes that fits into 64 bits; *out is the number.
+ * Return true if the value is a whole number without quotes that fits into 64 bits; *out is the
+ * number.
  */
 bool kl_plan_whole_number(int64_t *out, const struct kl_yaml *node);
-/** True if the value is this word without quotes. */
+/** Return true if the value is this word without quotes. */
 bool kl_plan_is_word(const struct kl_yaml *node, const char *word);
 
 /* --- sections -------------------------------------------------------------------- */
@@ -196,15 +203,18 @@ extern const struct kl_value_type kl_plan_args_value;
 struct plan_point {
 	const struct kl_plan *p;
 	struct kl_plan_at *at;
-	int64_t *value; /* value[i] is that of p->name[i] */
+	int64_t *value; /* value[i] is the value of p->name[i] */
 	const int64_t *tensor_bytes;
 	const struct kl_plan_facts *facts;
 };
 
-/** Evaluate an expression; *out is `dflt` if it is absent. */
+/** Evaluate an expression; *out is `dflt` if the expression is absent. */
 int kl_plan_eval(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		 int64_t dflt);
-/** The same, and check that the value is from `min` to `max`; `what` names it in the message. */
+/**
+ * Evaluate as kl_plan_eval() does, and check that the value is from `min` to `max`; `what` names
+ * the value in the message.
+ */
 int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		    int64_t min, int64_t max, const char *what);
 /** Return the size of a tensor or scratch in bytes. */
@@ -218,7 +228,7 @@ const struct kl_yaml *kl_plan_key_node(const struct plan_part *part, const char 
 int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int64_t cc,
 		    const char *what);
 
-/* Resolve one section each, in this order: a section uses the results of those before it. */
+/* Resolve one section each, in this order: a section uses the results of the sections before it. */
 int kl_plan_scratch_resolve(struct plan_point *pt);
 int kl_plan_maps_resolve(struct plan_point *pt);
 int kl_plan_launches_resolve(struct plan_point *pt);

@@ -11,7 +11,9 @@
 
 /* --- keys --------------------------------------------------------------------------- */
 
-/* True for keys that look like a request to keep data in the cache from one call to the next. */
+/*
+ * Return true if the key looks like a request to keep data in the cache from one call to the next.
+ */
 static bool names_cache_policy(const char *key)
 {
 	return strcasestr(key, "policy") || strcasestr(key, "persist") ||
@@ -83,8 +85,8 @@ static bool is_keyword(const struct kl_yaml *node)
 }
 
 /*
- * True if the value is a text. All texts of a tree made from JSON (which has no lines) are quoted;
- * most texts of YAML are not.
+ * Return true if the value is a text. All texts of a tree made from JSON (whose nodes have line 0)
+ * are quoted; most texts of YAML are not.
  */
 static bool is_text(const struct kl_yaml *node)
 {
