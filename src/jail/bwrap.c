@@ -25,7 +25,7 @@ static void bind_same(struct kl_strvec *argv, const char *how, const char *path)
 }
 
 /*
- * Mount `path`. Its parents are created first, because those that bwrap creates do not always have
+ * Mount `path`. Create its parents first, because parents that bwrap creates do not always have
  * mode 0755.
  */
 static void show_path(struct kl_strvec *argv, const char *how, const char *path)
@@ -61,8 +61,8 @@ static void add_roots(struct kl_strvec *argv)
 }
 
 /*
- * Add commands that run inside the jail: change from root to `uid`, unless it is 0, and limit the
- * number of processes.
+ * Add commands that run inside the jail: change from root to `uid`, unless `uid` is 0, and limit
+ * the number of processes.
  */
 static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_limits *limits)
 {
@@ -77,7 +77,10 @@ static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_li
 	kl_strvec_pushf(argv, "--nproc=%lld", (long long)limits->nproc);
 }
 
-/* Build the command line of bwrap. `uid` is the user id to change to; 0: use a user namespace. */
+/*
+ * Build the command line of bwrap. `uid` is the user id to change to; 0: keep ours, in a user
+ * namespace.
+ */
 static void make_command(struct kl_strvec *argv, uid_t uid, const struct kl_jail_run *run,
 			 const struct kl_jail_limits *limits, int filter_fd)
 {
@@ -125,7 +128,8 @@ static int before_exec(void *payload)
 
 /*
  * Report an error of bwrap itself, whose message starts with its name. Bwrap reports a program that
- * was killed by a signal as a shell does, by the exit status 128 + signal; translate that.
+ * was killed by a signal as a shell does, by the exit status 128 + signal; translate that status
+ * back to the signal.
  */
 static int translate_result(struct kl_proc_result *res, const char *err_text)
 {
@@ -140,8 +144,8 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 }
 
 /*
- * Can root change to another user id? That is possible only if every user can read the program and
- * the paths of `readable`. Otherwise the jail runs as root, in a user namespace.
+ * Return true if root can change to another user id. Every user must be able to read the program
+ * and the paths of `readable`. Otherwise the jail runs as root, in a user namespace.
  */
 static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)
 {

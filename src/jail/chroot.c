@@ -21,7 +21,7 @@
  * toolchain is too large to copy.
  */
 struct place {
-	char *from, *to; /* path outside, and its place below the new root */
+	char *from, *to; /* path outside the jail, and its place below the new root */
 	char *link;      /* target, if a symlink is made instead of a mount; NULL: a mount */
 	bool dir, writable;
 };
@@ -104,8 +104,8 @@ static void add_places(struct cell *cell, const struct kl_jail_run *run)
 
 /*
  * The functions from here to enter_cell() run in the child between fork and exec, so they make only
- * system calls. Create the directories above `path`, which exist up to offset `from`. Returns 0 or
- * an errno.
+ * system calls. Create the directories above `path`; those in its first `from` bytes exist. Return
+ * 0 or an errno.
  */
 static int make_parents(char *path, size_t from)
 {

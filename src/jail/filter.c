@@ -99,7 +99,10 @@ static int refuse_all(scmp_filter_ctx ctx, const char *const *name, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		int nr = seccomp_syscall_resolve_name(name[i]);
 
-		/* this libseccomp does not know the call, or this architecture does not have it */
+		/*
+		 * skip a call that this libseccomp does not know, or that this architecture does
+		 * not have
+		 */
 		if (nr == __NR_SCMP_ERROR || nr < 0)
 			continue;
 		if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 0) < 0)
@@ -125,7 +128,10 @@ static int refuse_args(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tty); i++)
 		bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 					SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, tty[i]));
-	/* a filter cannot read the flags of clone3, which are in memory; libc then uses clone */
+	/*
+	 * refuse clone3, because a filter cannot read its flags, which are in memory; libc then
+	 * uses clone
+	 */
 	bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return bad ? kl_error(KL_EIO, "cannot build the system call filter") : 0;
 }

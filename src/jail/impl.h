@@ -14,9 +14,11 @@
 struct kl_jail_limits {
 	int64_t as, data, cpu_s, fsize, nofile, nproc; /* as, data, fsize: bytes; cpu_s: seconds */
 };
-/** Compute the limits of a run. Those that the run leaves at 0 get the defaults of its policy. */
+/** Compute the limits of a run. Limits that the run leaves at 0 get the defaults of its policy. */
 void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run);
-/** Set the limits in the child, but raise none. Returns 0 or an errno. Async-signal-safe. */
+/**
+ * Set the limits in the child, but never raise a limit. Return 0 or an errno. Async-signal-safe.
+ */
 int kl_jail_limits_apply(const struct kl_jail_limits *limits);
 
 /**
@@ -39,13 +41,13 @@ struct kl_jail_filter {
 	}
 int kl_jail_filter_make(struct kl_jail_filter *out, enum kl_jail_policy policy, int flags);
 void kl_jail_filter_release(struct kl_jail_filter *filter);
-/** In the child: set no_new_privs and install the filter. Returns 0 or an errno. */
+/** In the child: set no_new_privs and install the filter. Return 0 or an errno. */
 int kl_jail_filter_apply(const struct kl_jail_filter *filter);
 
 /**
  * Return a random user id for one run of a jail that root starts, so that the limit on processes
  * counts only those of this run. Zombies of an earlier run, which remain if process 1 does not reap
- * them, count for the id of that run.
+ * them, count for the user id of that run.
  */
 uid_t kl_jail_uid(void);
 /**
@@ -53,21 +55,21 @@ uid_t kl_jail_uid(void);
  * another user, do nothing.
  */
 int kl_jail_give(const char *workdir, uid_t uid);
-/** Can every user read `path` (and enter it, if it is a directory)? */
+/** Return true if every user can read `path` (and enter it, if it is a directory). */
 bool kl_jail_open_to_all(const char *path);
-/** Can every user search all directories above `path` (mode o+x)? */
+/** Return true if every user can search all directories above `path` (mode o+x). */
 bool kl_jail_way_open(const char *path);
 /** Return the number of threads of this user, as RLIMIT_NPROC counts them. */
 int64_t kl_jail_user_tasks(void);
 /**
  * In the child: drop all groups, change to user id `uid`, and ask for SIGKILL when the parent dies.
- * Returns 0 or an errno.
+ * Return 0 or an errno.
  */
 int kl_jail_drop_uid(uid_t uid);
 
 /** Top-level paths whose content is part of /usr, often as symlinks: "/lib", "/bin" ... */
 extern const char *const kl_jail_roots[];
-/** Further paths that can be read; some exist only on some machines. */
+/** Paths outside /usr that every jail shows; some exist only on some machines. */
 extern const char *const kl_jail_extras[];
 
 int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *jail,

@@ -153,7 +153,10 @@ static int open_level(struct kl_jail *out, enum kl_jail_level level)
 		*out = jail;
 		return 0;
 	}
-	/* as root, try first to mount, then to do without mounts */
+	/*
+	 * as root, try first to mount; if that fails, use a user namespace (bwrap) or no mounts
+	 * (chroot)
+	 */
 	jail.userns = level == KL_JAIL_BWRAP && geteuid() != 0;
 	err = probe_level(&jail);
 	if (err == KL_ECANNOT && level == KL_JAIL_BWRAP && !jail.userns) {

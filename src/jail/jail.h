@@ -19,7 +19,7 @@
  *	none       limits; only with config klineage.jail=none         unsandboxed
  *
  * A level can be requested (config klineage.jail, KLINEAGE_JAIL in tests). If it does not work
- * here, that is an error (KL_ECANNOT); a weaker one is never used instead.
+ * here, that is an error (KL_ECANNOT); a weaker level is never used instead.
  */
 enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHROOT, KL_JAIL_NONE };
 
@@ -78,7 +78,9 @@ struct kl_jail_run {
 	const char *const *argv; /* argv[0]: absolute, or a name in /usr/bin */
 	/* absolute path, the same inside; the only writable directory */
 	const char *workdir;
-	/* further paths that can be read, NULL-terminated; NULL: none */
+	/*
+	 * paths that can be read besides those that every jail shows; NULL-terminated; NULL: none
+	 */
 	const char *const *readable;
 	const char *const *env;   /* the complete environment; NULL: a fixed minimal one */
 	struct kl_buf *out, *err; /* stdout and stderr are appended; NULL: discard */
@@ -92,7 +94,7 @@ struct kl_jail_run {
 };
 
 /**
- * Run a program in the jail. Returns 0 if it ran, however it ended (see kl_proc_run()); KL_ECANNOT:
+ * Run a program in the jail. Return 0 if it ran, however it ended (see kl_proc_run()); KL_ECANNOT:
  * the jail could not be built. As root, this gives the work directory and everything in it to the
  * user id of the jail.
  */

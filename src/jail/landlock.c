@@ -17,7 +17,7 @@
 
 /*
  * Rights and scopes that came after ABI 1, defined here because old versions of linux/landlock.h
- * lack them. The ABI that is found at run time decides which are used.
+ * lack them. The ABI of the running system decides which of them are used.
  */
 #define FS_REFER (1ULL << 13)     /* ABI 2 */
 #define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
@@ -127,8 +127,8 @@ struct cage {
 };
 
 /*
- * Drop all capabilities. Used when we run as root and cannot change to another user id, because
- * only root can reach the paths of the run.
+ * Drop all capabilities. This is for a jail that root starts without changing to another user id,
+ * because only root can reach the paths of the run.
  */
 static int drop_capabilities(void)
 {
@@ -157,8 +157,8 @@ static int enter_ruleset(void *payload)
 }
 
 /*
- * Can root change to another user id? That is possible only if every user can reach all paths of
- * the run.
+ * Return true if root can change to another user id, for which every user must be able to reach all
+ * paths of the run.
  */
 static bool may_drop(const struct kl_jail_run *run)
 {
@@ -194,7 +194,7 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
 	if (err < 0)
 		return err;
 	kl_jail_limits_of(&cage.limits, run);
-	/* RLIMIT_NPROC counts all threads of this user, so allow for those that exist */
+	/* RLIMIT_NPROC counts all threads of this user, so add those that exist already */
 	if (!cage.uid)
 		cage.limits.nproc += kl_jail_user_tasks();
 	kl_jail_proc_opts(&opts, run);

@@ -41,7 +41,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 		out->as = (run->mem_mib ? run->mem_mib : 4096) * MIB;
 	else
 		out->data = run->mem_mib ? run->mem_mib * MIB : physical_memory();
-/* the worker is built with ASan, too, whose shadow memory takes 14 TiB */
+/* if this program is built with ASan, so is the worker, whose shadow memory takes 14 TiB */
 #ifdef __SANITIZE_ADDRESS__
 	if (!compile && !run->mem_mib)
 		out->data = -1;
@@ -53,8 +53,8 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 }
 
 /*
- * Lower a limit to `value`; -1: keep it. A limit is never raised: an unprivileged caller cannot do
- * that, and no caller needs it.
+ * Lower a limit to `value`; -1: keep the limit. A limit is never raised: an unprivileged caller
+ * cannot do that, and no caller needs it.
  */
 static int lower_limit(int what, int64_t value)
 {
@@ -140,7 +140,10 @@ int kl_jail_give(const char *workdir, uid_t uid)
 {
 	int err = geteuid() ? 0 : give_tree(AT_FDCWD, workdir, uid, 0);
 
-	/* change the code: KL_ENOTFOUND tells the caller of a jail that the program is missing */
+	/*
+	 * return another code, because KL_ENOTFOUND tells the caller of a jail that the program is
+	 * missing
+	 */
 	return err == KL_ENOTFOUND ? kl_error_in(KL_ECANNOT, "cannot build the jail") : err;
 }
 
@@ -193,6 +196,6 @@ int kl_jail_drop_uid(uid_t uid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0)
 		return errno;
-	/* ask again, because changing the user id clears the parent-death signal */
+	/* ask for the parent-death signal again, because changing the user id clears it */
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? errno : 0;
 }
