@@ -6,15 +6,16 @@
 #include "gate/runner/runner.h"
 
 /*
- * ahead - compiles the next candidate while a device judges this one.
+ * ahead - compiles the next candidate while a device judges the current one.
  *
- * A kernel that runs on the CPU is timed on it, so nothing is compiled meanwhile.
+ * When the job runs on the CPU, nothing is compiled meanwhile, because this would disturb the
+ * timing.
  */
 
 /* The surfaces to compile for the next judgement; borrowed. */
 struct kl_ahead {
 	const struct kl_surface *candidate; /* NULL: the next candidate is not known */
-	const struct kl_surface *parent;    /* NULL: the candidate has none */
+	const struct kl_surface *parent;    /* NULL: the candidate has no parent */
 	bool baseline;                      /* compile a shipped baseline as well */
 };
 

@@ -50,7 +50,10 @@ static int open_backend(const struct kl_builder_state **out, struct kl_builder *
 	return 0;
 }
 
-/* Check a requested platform: it must belong to the backend, unless its kernels name their own. */
+/*
+ * Check that a requested platform belongs to the backend, unless the backend's kernels name their
+ * own platform.
+ */
 static int check_platform(const struct kl_builder *builder, const struct kl_backend *backend)
 {
 	const char *platform = builder->session.platform;
@@ -154,7 +157,10 @@ static void missing_release(struct missing *missing)
 		oracle_free(missing->made);
 }
 
-/* An artefact also depends on the contract, which sets the entry and the compiler flags. */
+/*
+ * Return the key of an artefact; the caller frees. The key includes the contract, which sets the
+ * entry and the compiler flags.
+ */
 static char *surface_key(const struct kl_surface *surface)
 {
 	return kl_asprintf("%s-%s", surface->digest, surface->contract_digest);
@@ -240,7 +246,10 @@ static void add_baseline(struct missing *missing, struct kl_builder *builder,
 	missing->tasks.item[missing->baseline].march = march;
 }
 
-/* An oracle that does not compile is an error of the contract, not a verdict on the candidate. */
+/*
+ * Report that an oracle does not compile (KL_ECANNOT): this is an error of the contract, not a
+ * verdict on the candidate. KL_EINTR and KL_EIO are returned unchanged.
+ */
 static int blame_oracle(int err, const struct kl_surface *surface)
 {
 	if (err == KL_EINTR || err == KL_EIO)
@@ -275,7 +284,10 @@ static int store_surface(struct missing *missing, struct kl_builder *builder,
 	return err;
 }
 
-/* A baseline that cannot be compiled is left out; the judgement continues. */
+/*
+ * Store the compiled baseline. If there is none (KL_ENOTFOUND), or if it could not be compiled,
+ * which is reported, the judgement continues without a baseline.
+ */
 static void store_baseline(struct missing *missing, struct kl_builder *builder,
 			   const struct kl_surface *surface, const char *march)
 {

@@ -7,9 +7,9 @@
 #include "base/progress.h"
 
 /*
- * build - compiles the surfaces and oracles of a session, each of them once. A surface becomes an
- * audited artefact with its facts; an oracle becomes two objects, the truth and the honest
- * reference. The backend of the surface's language does the work (backend/backend.h).
+ * build - compiles the surfaces and oracles of a session, each surface and each oracle once. A
+ * surface becomes an audited artefact with its facts; an oracle becomes two objects, the truth and
+ * the honest reference. The backend of the surface's language does the work (backend/backend.h).
  *
  *	kl_builder_platform(&p, b, surface);	first: the platform is part of a verdict's key
  *	kl_builder_all(&set, b, &needs);

@@ -120,7 +120,10 @@ size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_ta
 	return tasks->n++;
 }
 
-/* Only this thread uses the repository's cache: it reads the cache before it starts the tasks. */
+/*
+ * Let only this thread use the repository's cache: it reads the cache before it starts the tasks,
+ * and writes it when all tasks have ended.
+ */
 void kl_build_tasks_compile(struct kl_build_tasks *tasks)
 {
 	for (size_t i = 0; i < tasks->n; i++)

@@ -79,7 +79,9 @@ static int machine_trouble(int err)
 	return err;
 }
 
-/* The setting klineage.ncu is the path of ncu, or a boolean that says whether to read counters. */
+/*
+ * Read the setting klineage.ncu: the path of ncu, or a boolean that says whether to read counters.
+ */
 static int read_counters(struct kl_gate *gate)
 {
 	const char *setting = read_setting(gate, NULL, "klineage.ncu");
@@ -314,7 +316,7 @@ static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface 
 	event->tier = tier_of(gate, task->backend);
 	set_place(event, &task->platform, surface);
 	if (gate->repo && kl_repo_identity(&identity, gate->repo) < 0)
-		/* a verdict needs no identity; whoever writes a note reports that it is missing */
+		/* a verdict needs no identity; the code that writes a note reports a missing one */
 		kl_error_clear();
 	event->by = kl_event_keep(event, identity);
 	return event;
@@ -418,8 +420,8 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate, stru
 }
 
 /*
- * Find a cached verdict. Ignore a fail of class no-change in a session without same_code_fails: it
- * comes from a walk, which did not run the kernel.
+ * Find a cached verdict. In a session without `same_code_fails`, ignore a fail of class
+ * `no-change`: it comes from a walk, which did not run the kernel.
  */
 static bool recall_event(struct kl_event **event, struct kl_gate *gate,
 			 const struct kl_cache_key *key)

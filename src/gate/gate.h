@@ -47,7 +47,7 @@ struct kl_gate_opts {
 	 */
 	bool quick;
 	bool no_cache; /* judge again even if a verdict is cached */
-	/** Fail with class no-change if the machine code equals the parent's. Walks set this. */
+	/** Fail with class `no-change` if the machine code equals the parent's. Walks set this. */
 	bool same_code_fails;
 	int64_t profile_ms; /* time limit of the profile in ms; 0: 15 s */
 	/** Runner (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
@@ -72,7 +72,8 @@ int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 		     const struct kl_surface *surface);
 /**
  * Get the platform on which this machine would judge a kernel that was judged on `platform`; see
- * kl_builder_machine(). KL_EINVALID: unknown platform. KL_ECANNOT: this session cannot judge there.
+ * kl_builder_machine(). KL_EINVALID: unknown platform. KL_ECANNOT: this session cannot judge on
+ * that platform.
  */
 int kl_gate_machine(struct kl_platform *out, struct kl_gate *gate, const char *platform);
 const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
@@ -99,9 +100,9 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
 /**
- * Name the candidate to be judged after the next one, with its parent: while a device judges the
- * next candidate, these are compiled. They are borrowed until the next kl_gate_judge() returns.
- * `candidate` NULL: not known.
+ * Name the candidate that will be judged after the next candidate, and its parent. Both are
+ * compiled while a device judges the next candidate, and are borrowed until the next
+ * kl_gate_judge() returns. `candidate` NULL: not known.
  */
 void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
 		    const struct kl_surface *parent);
@@ -112,12 +113,14 @@ void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
  * the results are imported, kl_gate_judge() returns the verdicts.
  */
 int kl_gate_send(struct kl_transfer *out, struct kl_gate *gate, const char *path);
-/** Number of jobs that wait to be sent. */
+/** Return the number of jobs that wait to be sent. */
 size_t kl_gate_waiting(const struct kl_gate *gate);
-/** True if the session's runner judges elsewhere, so that verdicts arrive later. */
+/** Return true if the session's runner judges elsewhere, so that verdicts arrive later. */
 bool kl_gate_is_remote(const struct kl_gate *gate);
 
-/** True if the last judgement failed with KL_ECANNOT because no suitable device was found. */
+/**
+ * Return true if the last judgement failed with KL_ECANNOT because no suitable device was found.
+ */
 bool kl_gate_lacked_device(const struct kl_gate *gate);
 
 /**
@@ -127,7 +130,10 @@ bool kl_gate_lacked_device(const struct kl_gate *gate);
  */
 int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface);
 
-/** Compile a surface and read its facts. KL_ENO: it was refused; the message has the class. */
+/**
+ * Compile a surface and read its facts. KL_ENO: the surface was refused; the message has the class
+ * of the failure.
+ */
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *gate, const struct kl_surface *surface);
 
 #endif
