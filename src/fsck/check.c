@@ -44,7 +44,7 @@ void kl_check_short(char out[KL_OID_HEX], const git_oid *oid)
 
 /*
  * Split the name of a ref, "<prefix><workload>/<name>"; the caller frees both parts. If the name
- * does not have this form, report an error and return false.
+ * has another form, report an error and return false.
  */
 static bool split_ref(char **workload, char **name, struct kl_checker *checker, const char *ref,
 		      const char *prefix)

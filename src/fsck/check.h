@@ -6,14 +6,14 @@
 
 /*
  * check - checks the refs of git-klineage against docs/formats.md. It checks the shape and trailers
- * of walks, lineages and rejected steps; that each lineage agrees with its walk, and gate events
- * with the files that they judged; citations between events; conversations and ledgers
+ * of walks, lineages and rejected steps; that each lineage agrees with its walk; that gate events
+ * are for the files of their commits; that cited events exist; conversations and ledgers
  * (fsck/check_chat.h); and the state of an operation in progress. It changes nothing, and does not
  * repeat what git fsck checks.
  */
 enum kl_check_severity {
 	KL_CHECK_ERROR,   /* data is invalid */
-	KL_CHECK_WARNING, /* data is stale or missing, but not invalid */
+	KL_CHECK_WARNING, /* data is stale or missing, but none is invalid */
 };
 
 struct kl_check {
@@ -22,21 +22,22 @@ struct kl_check {
 	void (*report)(enum kl_check_severity s, const char *where, const char *what,
 		       void *payload);
 	void *payload;
-	size_t errors, warnings; /* number of findings that were reported */
-	/* number of things that were checked */
+	size_t errors, warnings; /* number of findings of each severity */
+	/* numbers of refs, events, conversations and ledgers that were checked */
 	size_t lineages, walks, rejected, events, conversations, ledgers;
 };
 
-/** Run all checks. Returns 0 if all of them ran; findings are no errors. */
+/** Run all checks. Return 0 if all of them ran, even if there are findings. */
 int kl_check_run(struct kl_check *check);
 
-/** Maximum number of steps in a lineage or in rejected steps from a remote. */
+/** Most steps in a lineage, or in a ref of rejected steps, from a remote. */
 #define KL_CHECK_FOREIGN_STEPS 20000
 
 /**
  * Check one lineage or one ref of rejected steps from a remote before it is used. `name` is
- * "lineage/<workload>/<name>" or "rejected/<workload>/<name>"; it does not depend on the tracking
- * ref. Adds to the counts in `check`. Reads only the commits that are reachable from `tip`.
+ * "lineage/<workload>/<name>" or "rejected/<workload>/<name>", however the tracking ref is called.
+ * The findings are added to the counts in `check`. Only commits that are reachable from `tip` are
+ * read.
  */
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);
 

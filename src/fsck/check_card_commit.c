@@ -20,7 +20,8 @@ struct checker {
 	kl_library_report *report;
 	void *payload;
 	const char *where;
-	struct kl_map kept; /* commits (hex) that the chains keep; the values mean nothing */
+	/* commits (hex) that the chains keep reachable; the values mean nothing */
+	struct kl_map kept;
 };
 
 static void checker_release(struct checker *checker)
@@ -47,8 +48,8 @@ static void report_finding(struct checker *checker, bool error, const char *fmt,
 /* --- checking a commit that a chain keeps ----------------------------------------------------- */
 
 /*
- * Look for events for exactly the tree of the commit in its note. Sets `pass` if one has the
- * verdict pass, `fail` if one has another verdict.
+ * Look in the note of the commit for events of exactly the commit's tree. Set `pass` if one of them
+ * has the verdict pass, `fail` if one has another verdict.
  */
 static int find_verdicts(bool *pass, bool *fail, struct checker *checker,
 			 const struct kl_commit *commit)
@@ -107,7 +108,7 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 			skill);
 	if ((err = find_verdicts(&pass, &fail, checker, commit)) < 0)
 		return err;
-	/* a trial can also fail if the gate passes but the expected effect is missing */
+	/* a trial can fail although the gate passes: the expected effect can be missing */
 	refused = outcome ? !strcmp(outcome, "fail") :
 			    step.class_ && !kl_card_commit_is_correct(step.class_);
 	if (refused ? !fail : !pass)
@@ -186,8 +187,8 @@ static int check_chains(size_t *n, struct checker *checker, const char *prefix)
 }
 
 /*
- * Warn about a branch whose tip is not kept by any chain. That is no error, because users can
- * commit to such a branch or fetch it from elsewhere.
+ * Warn about a branch whose tip no chain keeps reachable. This is no error, because users can
+ * commit to such a branch or fetch one from elsewhere.
  */
 static int check_branches(struct checker *checker)
 {

@@ -10,7 +10,7 @@
 #include "model/money.h"
 #include "text/name.h"
 
-/* The state of one reservation in the ledger of a workload. Amounts are in nano-dollars. */
+/* The state of one reservation in a workload's ledger. Amounts are in nano-dollars. */
 struct claim {
 	int64_t reserved, settled;
 	int64_t now; /* the settled amount after all corrections */

@@ -9,7 +9,8 @@
 #include "repo/notes.h"
 
 /*
- * Read the digests of every surface in the tree of a commit, and of the contract of each, in pairs.
+ * Read, for every surface in the tree of a commit, the digest of the surface and that of its
+ * contract. The digests are stored in pairs in `checker->digests`.
  */
 static void read_digests(struct kl_checker *checker, const git_oid *commit)
 {
@@ -33,11 +34,11 @@ static void read_digests(struct kl_checker *checker, const git_oid *commit)
 	}
 }
 
-/* Is the event for one of the surfaces in this commit? */
+/* Return true if the event is for one of the surfaces in this commit. */
 static bool is_for_commit(struct kl_checker *checker, const struct kl_event *event,
 			  const git_oid *commit)
 {
-	/* the digests of one commit are kept, because consecutive events are for the same commit */
+	/* keep the digests of one commit, because consecutive events are for the same commit */
 	if (memcmp(&checker->digests_of, commit, sizeof(*commit)))
 		read_digests(checker, commit);
 	for (size_t i = 0; i + 1 < checker->digests.n; i += 2)
@@ -47,8 +48,8 @@ static bool is_for_commit(struct kl_checker *checker, const struct kl_event *eve
 }
 
 /*
- * Was the line written by a later version of git-klineage? That is no error, because such lines are
- * ignored when notes are read.
+ * Return true if a later version of git-klineage wrote the line. Such a line is no error, because
+ * it is ignored when notes are read.
  */
 static bool is_later(const char *line, size_t len)
 {

@@ -13,9 +13,9 @@ struct kl_library_checker {
 	struct kl_library *l;
 	kl_library_report *report;
 	void *payload;
-	struct kl_map events; /* id -> struct kl_event *, values owned; valid events only */
+	struct kl_map events; /* valid events only: id -> struct kl_event *, values owned */
 	struct kl_map bad;    /* ids of events that were reported as invalid */
-	/* commit -> " <surface>/<contract> ...", values owned; "": no such commit */
+	/* commit -> " <surface>/<contract> ...", values owned; "": the commit is missing here */
 	struct kl_map digests;
 	const char *where; /* path of the card that is being checked */
 };
@@ -46,8 +46,8 @@ static void report_finding(struct kl_library_checker *checker, bool error, const
 /* --- checking cited events ----------------------------------------------------------- */
 
 /*
- * Return the event with this id, or NULL if it is missing or invalid, which is reported once. The
- * events that it cites are checked, too.
+ * Return the event with this id. If it is missing or invalid, report that once and return NULL. The
+ * events that it cites are checked as well.
  */
 static const struct kl_event *find_event(struct kl_library_checker *checker, const char *id)
 {
@@ -76,7 +76,7 @@ static bool has_passed(const struct kl_event *event)
 	return event->verdict == KL_VERDICT_PASS;
 }
 
-/* Check that a ratio in a card is that of the event which the card cites for it. */
+/* Check that a ratio in a card is the ratio in the event that the card cites for it. */
 static void check_ratio(struct kl_library_checker *checker, const struct kl_event *event,
 			const struct kl_ratio *ratio, const char *what)
 {
@@ -84,7 +84,8 @@ static void check_ratio(struct kl_library_checker *checker, const struct kl_even
 	const struct kl_comparison *comparison = kl_comparisons_parent(&event->profile.vs);
 
 	/*
-	 * skip an event of several cases: it has their mean, but the card has a row for each case
+	 * skip an event of several cases: it has the mean ratio, but the card has one row for each
+	 * case
 	 */
 	if (event->profile.npoint || !ratio->ppm)
 		return;
@@ -115,8 +116,8 @@ static void check_failure(struct kl_library_checker *checker, const char *id, co
 /* --- checking cited commits ------------------------------------------------------------- */
 
 /*
- * Return the digests of every surface and contract in the tree of a commit, or "" if there is no
- * such commit.
+ * Return the digests of every surface and contract in the tree of a commit; "" if the commit is
+ * missing here.
  */
 static const char *state_digests(struct kl_library_checker *checker, const char *commit)
 {

@@ -24,7 +24,9 @@ static void events_release(struct events *events)
 	free(events->v);
 }
 
-/* Collect the events for this surface in the note of a commit that have the verdict pass. */
+/*
+ * Collect the events in the note of a commit that are for this surface and have the verdict pass.
+ */
 static int find_passes(struct events *out, struct kl_checker *checker, const git_oid *commit,
 		       const struct kl_surface *surface)
 {
@@ -57,8 +59,8 @@ static bool has_code(const struct events *events, const char *code)
 }
 
 /*
- * Check that a re-derived state is correct and not slower than K_i. A measurement can show that, or
- * it follows because both have the same machine code or the same files.
+ * Check that a re-derived state is correct and not slower than K_i. A measurement can show this; it
+ * also follows if both states have the same machine code or the same files.
  */
 static void check_rederived(struct kl_checker *checker, const char *ref, const git_oid *rederived,
 			    const struct kl_commit *goal, int number)
@@ -128,8 +130,8 @@ static void check_second_parent(struct kl_checker *checker, const char *ref,
 }
 
 /*
- * Check that the tree of each state of the lineage is that of the contract's directory at the same
- * state of its walk.
+ * Check each state of the lineage against its walk: the state's tree must be the contract's
+ * directory in the same state of the walk.
  */
 static void check_against_walk(struct kl_checker *checker, const char *ref,
 			       const struct kl_chain *chain, const char *workload, const char *name)
@@ -142,7 +144,7 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 
 	kl_lineage_ref(walk_ref, "walk", workload, name);
 	if (kl_refs_get(&tip, checker->c->repo, walk_ref) < 0) {
-		kl_error_clear(); /* no walk: the lineage was imported */
+		kl_error_clear(); /* there is no walk, because the lineage was imported */
 		return;
 	}
 	if (kl_chain_read(&walk, checker, &tip, 0, true) < 0 ||
@@ -157,7 +159,7 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 	for (size_t i = 0; i < chain->n; i++) {
 		git_oid tree;
 
-		/* the commits of the walk start with K_0, those of the lineage with K* */
+		/* the commits of the walk begin with K_0, those of the lineage with K* */
 		if (kl_forward_tree(&tree, checker->c->repo, &walk.c[i].tree, dir) < 0)
 			kl_check_report_error(checker, walk_ref);
 		else if (memcmp(&tree, &chain->c[chain->n - 1 - i].tree, sizeof(tree)))
@@ -167,8 +169,8 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 }
 
 /*
- * Check that the trees of a lineage from a remote contain only regular files, and at most
- * MAX_FILES.
+ * Check that the trees of a lineage from a remote contain at most MAX_FILES files, and only regular
+ * files.
  */
 static void check_trees(struct kl_checker *checker, const char *ref, const struct kl_chain *chain)
 {

@@ -6,7 +6,10 @@
 #include "fsck/parts.h"
 
 #define MAX_STEPS 1000000
-/* limit for the total inflated size of the commits of a lineage or of rejected steps */
+/*
+ * most bytes that the commits of a lineage, or of rejected steps, from a remote have in total,
+ * inflated
+ */
 #define MAX_FOREIGN_BYTES (64 << 20)
 
 void kl_chain_release(struct kl_chain *chain)
@@ -55,7 +58,7 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 
 /* --- checking a walk ------------------------------------------------------------ */
 
-/* Check that a step of a walk changes only sources of the contract. */
+/* Check that a step of a walk changes only files that are sources of the contract. */
 static void check_change(struct kl_checker *checker, const char *ref, const struct kl_chain *chain,
 			 size_t i, const char *dir, const struct kl_contract *contract)
 {
@@ -121,7 +124,9 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	}
 	while (back < chain.n && chain.step[back].action && chain.step[back].kind == KL_STEP_BACK)
 		back++;
-	/* if the walk continues an earlier walk, its own steps end at number 1 */
+	/*
+	 * if the walk continues an earlier walk, the last of its own steps in this list is number 1
+	 */
 	for (size_t i = 0; i < back; i++)
 		if (chain.step[i].number == 1)
 			back = i + 1;

@@ -9,19 +9,21 @@
 #include "walk/step.h"
 
 /*
- * parts - declarations shared by check.c and the files with its checks: of walks and rejected steps
- * (check_walk.c), of lineages (check_lineage.c), and of gate events (check_event.c). A check
- * reports its findings and continues.
+ * parts - declarations shared by check.c and the files with its checks: checks of walks and
+ * rejected steps (check_walk.c), of lineages (check_lineage.c), and of gate events (check_event.c).
+ * A check reports its findings and continues.
  */
 struct kl_checker {
 	struct kl_check *c;
-	struct kl_map cited;        /* ids of all events in this clone, which can be cited */
-	struct kl_trust signed_;    /* signed events; their tag is an index into `signed_at` */
-	struct kl_strvec signed_at; /* commit of each signed event */
-	struct kl_strvec citing;    /* "<commit> <id>": an event in the commit's note cites <id> */
-	bool foreign;               /* check a ref of a remote, without the refs of this clone */
-	git_oid digests_of;         /* the commit that `digests` belong to */
-	struct kl_strvec digests;   /* pairs of a surface digest and a contract digest */
+	struct kl_map cited;     /* ids of all events in this clone; only these can be cited */
+	struct kl_trust signed_; /* signed events; the tag of each is an index into `signed_at` */
+	struct kl_strvec signed_at; /* the commit of each signed event */
+	/* "<commit> <id>": an event in the note of <commit> cites the event <id> */
+	struct kl_strvec citing;
+	/* a ref from a remote is checked, without looking at the refs of this clone */
+	bool foreign;
+	git_oid digests_of;       /* commit that `digests` belong to */
+	struct kl_strvec digests; /* pairs of a surface digest and a contract digest */
 };
 
 /** Report a finding and count it. */
@@ -29,28 +31,29 @@ void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /** Report the current error as a finding, and clear the error. */
 void kl_check_report_error(struct kl_checker *checker, const char *where);
-/** Write the abbreviated commit id for messages. */
+/** Write a short form of the commit id, for messages. */
 void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 
 /* --- checks of walks and rejected steps (check_walk.c) -------------------------------- */
 
 struct kl_chain {
-	struct kl_commit *c;  /* newest first */
-	struct kl_step *step; /* trailers of each commit; unset for the last of a walk: no step */
+	struct kl_commit *c; /* newest first */
+	/* trailers of each commit; unset for the last commit of a walk, which is not a step */
+	struct kl_step *step;
 	size_t n, alloc, step_alloc;
 };
 
 void kl_chain_release(struct kl_chain *chain);
 /**
- * Read the commits from `tip` along parent[via], to the root or, if `past_end`, to the first commit
- * that is not a step, which is included. KL_EINVALID: there are too many commits, or they are too
- * large.
+ * Read the commits from `tip` along parent[via], up to the root. If `past_end` is set, stop at the
+ * first commit that is not a step, which is included. KL_EINVALID: there are too many commits, or
+ * they are too large.
  */
 int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);
 /**
- * Find the surface of a workload in a tree, and the directory of its contract. The caller frees
- * both.
+ * Find the surface of a workload in a tree, and the directory of the workload's contract. The
+ * caller frees both.
  */
 int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *checker,
 		      const git_oid *tree, const char *workload);
@@ -63,7 +66,7 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 
 void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid *tip,
 		      const char *workload, const char *name);
-/** Check all events of all notes. An error is returned only if they cannot be read. */
+/** Check all events in all notes. An error is returned only if the notes cannot be read. */
 int kl_check_events(struct kl_checker *checker);
 
 #endif
