@@ -10,7 +10,7 @@
 #include "text/digest.h"
 #include "text/yaml_json.h"
 
-/* longest slug of an intent, in bytes, without '-' and the event's seven digits */
+/* most bytes of an intent's slug, without the '-' and the seven digits of the event */
 #define SLUG_MAX 40
 
 /* --- allocation ------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ struct kl_card *kl_card_copy(const struct kl_card *card)
 
 /* --- reading and writing -------------------------------------------------------------------- */
 
-/* Check the schema first, so that a newer card is not reported as having unknown keys. */
+/* Check the schema before all else, so that a newer card is not reported as having unknown keys. */
 static int check_schema(const char *name, const struct kl_yaml *node)
 {
 	const struct kl_yaml *schema = kl_yaml_get(node, "schema");
@@ -189,7 +189,7 @@ void kl_card_pre_release(struct kl_card_pre *pre)
 	kl_schema_release(pre, &kl_card_pre_schema);
 }
 
-/* Insert at the place that keeps the dims sorted by name. */
+/* Insert a dim where it keeps the dims sorted by name. */
 void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value)
 {
 	size_t i = dims->n;
@@ -295,7 +295,7 @@ bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier)
 }
 
 /*
- * Append as many of the first words of `text` as fit into SLUG_MAX, in lower case, joined by '-'.
+ * Append the first words of `text`, as many as fit into SLUG_MAX, in lower case and joined by '-'.
  */
 static void make_slug(struct kl_buf *out, const char *text)
 {

@@ -17,9 +17,9 @@
  * card - a SkillCard in memory: sigma = (intent, anchor, carrier, pre, effect, evidence, risk,
  * scope, ver), as described in docs/formats.md ("Cards").
  *
- * A card is read from YAML or JSON, and its text is untrusted. kl_card_parse checks ids, paths,
- * patches, predicates and that `ver` supports the status; an error names line and column.
- * kl_library_check (library.h) checks that cited events and commits exist.
+ * A card is read from YAML or JSON, and its text is untrusted. kl_card_parse() checks ids, paths,
+ * patches and predicates, and that the trials in `ver` support the status; an error names line and
+ * column. kl_library_check() (library.h) checks that cited events and commits exist.
  *
  *	err = kl_card_parse(&card, "cards/x.yaml", text, len);
  *	kl_card_add_evidence(card, &row);		takes ownership of the strings of `row`
@@ -34,14 +34,17 @@
 #define KL_CARD_MAX_BYTES (1u << 20)
 
 enum kl_card_status {
-	KL_CARD_HYPOTHESIS,  /* no trial counts as passed (kl_status_counts) */
-	KL_CARD_PROVISIONAL, /* the trials that count are all at other-state */
-	KL_CARD_ADMITTED,    /* a trial that counts is at other-lineage or farther */
-	/* withdrawn for good; the card stays in the library so that it is not learned again */
+	KL_CARD_HYPOTHESIS,  /* no trial of the card counts (kl_status_counts) */
+	KL_CARD_PROVISIONAL, /* all trials that count are at other-state */
+	KL_CARD_ADMITTED,    /* at least one trial that counts is at other-lineage or farther */
+	/* withdrawn for good; the card stays in the library, so that it is not learned again */
 	KL_CARD_RETRACTED,
 };
 
-/** Distance of a trial from the card's evidence. Compare by kl_level_rank, not by enum value. */
+/**
+ * Distance of a trial from the card's evidence. Compare levels by kl_level_rank(), not by enum
+ * value.
+ */
 enum kl_level {
 	KL_LEVEL_OTHER_STATE,
 	KL_LEVEL_OTHER_LINEAGE,
@@ -60,10 +63,10 @@ enum kl_carrier_form {
 	KL_CARRIER_PROSE,      /* "prose" */
 };
 
-/** How a transition's forward edit was obtained (docs/formats.md, "Trailers"). */
+/** How the forward edit of a transition was obtained (docs/formats.md, "Trailers"). */
 enum kl_derivation { KL_DERIVED_ANEW, KL_DERIVED_UNISOLATED, KL_DERIVED_INVERSE };
 
-/** How a row of `effect` was measured. Rows of the first two kinds can be verified points. */
+/** How a row of `effect` was measured. Rows of the first two kinds can be verified. */
 enum kl_row_by {
 	KL_ROW_TRIAL,     /* by a held-out trial of this card that passed */
 	KL_ROW_REDERIVED, /* by a forward step that was derived anew */
@@ -83,9 +86,10 @@ struct kl_card_dims {
 /** How to recognize the anchor in code of one language. */
 struct kl_card_find {
 	char *language;
-	struct kl_strvec facts;    /* features that the code has, or, after a "!", lacks */
+	/* features that the code has; with a "!" before the name, features that it lacks */
+	struct kl_strvec facts;
 	struct kl_strvec loop_has; /* words that occur in the loop's body */
-	/* "const": names with their values in the code: {num_stages: 1} */
+	/* "const": constants by name, with their values in the code: {num_stages: 1} */
 	struct kl_card_dims constant;
 };
 
@@ -112,11 +116,12 @@ struct kl_card_pre {
 	char *text;
 	char *test; /* predicate (predicate.h), or NULL */
 	enum kl_pre_state state;
-	char *by;     /* if witnessed: event of a kernel that failed where `test` was false */
+	/* if `state` is witnessed: event of a kernel that failed where `test` was false */
+	char *by;
 	char *class_; /* class of that event: "fault", "wrong-edge", "slower", ... */
 };
 
-/** The measured ratio of one event; never an average of several. */
+/** The measured ratio of one event; it is never an average over several events. */
 struct kl_card_row {
 	char *case_; /* operator, such as "conv2d" */
 	struct kl_card_dims dims;
@@ -130,19 +135,21 @@ struct kl_card_evidence {
 	char *lineage;        /* "<workload>/<name>" */
 	int64_t step;         /* the transition from K_{step-1} to K_step */
 	char *before, *after; /* commits, 40 hex digits */
-	/* commit of the step derived anew on K_{step-1}; NULL if `derivation` is inverse */
+	/*
+	 * commit of the state that was derived anew on K_{step-1}; NULL if `derivation` is inverse
+	 */
 	char *rederived;
 	enum kl_derivation derivation;
 	char *origin; /* "induced", "authored" or "historical" */
 	char *language, *platform;
 	/* event that compares K_step with K_{step-1} */
 	char *event;
-	char *confirmed; /* event of the re-derived commit, or NULL */
+	char *confirmed; /* event of the commit `rederived`, or NULL */
 };
 
 struct kl_card_risk {
 	char *class_;
-	char *violates; /* id of the precondition that is not met, or NULL */
+	char *violates; /* id of the precondition whose violation has this risk, or NULL */
 	char *text;
 	struct kl_strvec events; /* sorted */
 };
@@ -151,52 +158,63 @@ enum kl_result { KL_RESULT_FAIL, KL_RESULT_PASS };
 enum kl_trial_how { KL_HOW_AGENT, KL_HOW_MECHANICAL };
 
 /**
- * Result of a control: a model was given only the intent, not the card; or the enabled cards were
- * tried without their enabler. `event` is NULL if no edit was made.
+ * Result of a control: either a model was given only the intent, not the card; or the enabled cards
+ * were tried without the card that enables them. `event` is NULL if no edit was made.
  */
 struct kl_card_control {
 	bool there;
 	enum kl_result result;
-	char *class_; /* class of a failure */
+	char *class_; /* class of the failure */
 	struct kl_ratio ratio;
 	char *event;
 	int64_t usd; /* millionths of a dollar; -1: unknown */
 };
 
-/** One held-out trial, passed or failed; or, if `retracted` is set, the retraction of the card. */
+/**
+ * One held-out trial, passed or failed. If `retracted` is set, it is the retraction of the card
+ * instead.
+ */
 struct kl_card_trial {
-	/* the reason for the retraction; then only `by`, `time` and optionally `event` are set */
+	/*
+	 * reason for the retraction; if set, only `by`, `time` and optionally `event` are set too
+	 */
 	char *retracted;
 	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
-	bool foreign;    /* imported from another library: kept, not counted */
-	int64_t trial;   /* which trial of this card on this state: 1, 2, 3 */
+	bool foreign;    /* imported from another library: the trial is kept, but does not count */
+	int64_t trial;   /* number of the trial of this card on this state: 1, 2, 3 */
 	enum kl_level level;
 	char *workload;
-	char *lineage; /* "<workload>/<name>" of the lineage that has the state, or NULL */
+	char *lineage; /* "<workload>/<name>" of the lineage that the state belongs to, or NULL */
 	char *case_;
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
 	char *state; /* commit, 40 hex digits */
-	char *made;  /* the commit that the trial made, or NULL */
+	char *made;  /* commit that the trial made; NULL: no edit was made */
 	enum kl_result result;
-	char *class_;          /* class of a failure; "no-edit" if there was no edit */
-	struct kl_ratio ratio; /* speed-up over the state */
-	/* log of the trial's gain / log of the next step's gain, in millionths; -1: unknown */
+	char *class_;          /* class of the failure; "no-edit" if no edit was made */
+	struct kl_ratio ratio; /* speed of the edited state compared with the state */
+	/*
+	 * logarithm of the trial's gain divided by that of the gain of the lineage's own next step,
+	 * in millionths; -1: unknown
+	 */
 	int64_t recovered;
 	char *event; /* NULL: no edit was made, so nothing was judged */
 	int64_t repairs;
 	enum kl_trial_how how;
-	char *model; /* the model's name; NULL if mechanical */
+	char *model; /* name of the model; NULL: a tool applied the card */
 	int64_t usd; /* millionths of a dollar; -1: unknown */
 	bool isolated;
 	/* enabled cards that were applied together with this card */
 	struct kl_strvec with;
-	/* for an enabler: the cards of `with`, tried without this card */
+	/* for a card with `enables`: the result of the cards `with`, tried without this card */
 	struct kl_card_control alone;
-	struct kl_card_control control; /* the intent without the card */
+	/* the result of a model that got the intent without the card */
+	struct kl_card_control control;
 };
 
-/* scope as declared; kl_card_row_is_verified tells where the effect was measured */
+/*
+ * The scope as the card declares it. kl_card_row_is_verified() tells where the effect was measured.
+ */
 struct kl_card_scope {
 	struct kl_strvec cases, languages;
 	struct kl_strvec needs;                         /* capabilities of the platform */
@@ -206,10 +224,10 @@ struct kl_card_scope {
 struct kl_card {
 	int64_t schema;             /* KL_CARD_SCHEMA */
 	char *id;                   /* slug; the file is named "<id>.yaml" */
-	enum kl_card_status status; /* as computed (status.h) */
+	enum kl_card_status status; /* as kl_status_of() computed it (status.h) */
 	char *intent;
 	char *mechanism; /* entry of templates/mechanisms.yaml, or NULL */
-	char *action;    /* backward action that the card was learned from, or NULL */
+	char *action;    /* action of the backward step that the card was learned from, or NULL */
 	struct kl_card_anchor anchor;
 	struct {
 		struct kl_card_carrier *v;
@@ -219,7 +237,9 @@ struct kl_card {
 		struct kl_card_pre *v;
 		size_t n, alloc;
 	} sound, useful;
-	/* effect.kind: ids of the cards that this card enables; empty: a win by itself */
+	/*
+	 * effect.kind: ids of the cards that this card enables; empty: the card is a win by itself
+	 */
 	struct kl_strvec enables;
 	/* facts that hold after the card is applied: "cp.async", "trait:tiled" */
 	struct kl_strvec provides;
@@ -250,63 +270,70 @@ struct kl_card *kl_card_copy(const struct kl_card *card);
 /* --- reading and writing --------------------------------------------------- */
 
 /**
- * Read one card strictly and put its rows into canonical order. The caller frees *out. KL_EINVALID:
- * the card is malformed (the message is "<name>:<line>:<column>: <what>") or larger than
- * KL_CARD_MAX_BYTES. KL_ECANNOT: the card has a newer schema.
+ * Parse one card strictly and put its rows into canonical order. The caller frees *out.
+ * KL_EINVALID: the card is malformed (the message is "<name>:<line>:<column>: <what>") or larger
+ * than KL_CARD_MAX_BYTES. KL_ECANNOT: the card has a newer schema.
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
-/** As kl_card_parse, from a parsed YAML tree. */
+/** Read one card from a parsed YAML tree, otherwise as kl_card_parse(). */
 int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_yaml *node);
-/** As kl_card_parse, from JSON as kl_card_to_json writes it; error messages give no line. */
+/**
+ * Read one card from JSON as kl_card_to_json() writes it, otherwise as kl_card_parse(); error
+ * messages have no line.
+ */
 int kl_card_from_json(struct kl_card **out, const char *name, const json_t *value);
 
 /** Append canonical YAML, with the status computed from `ver`. `card` must be normalized. */
 void kl_card_write(struct kl_buf *out, const struct kl_card *card);
 json_t *kl_card_to_json(const struct kl_card *card);
-/** Return the first line (from 1) where `text` differs from the canonical YAML; 0: it is equal. */
+/**
+ * Return the first line (from 1) where `text` differs from the canonical YAML; 0: there is no
+ * difference.
+ */
 int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t len);
 
 /* --- changing --------------------------------------------------------------- */
 
 /**
- * Sort the rows of every list, drop duplicates (of two rows with one id keep the one with more
- * fields) and set `status`. Call it only after filling lists directly: reading a card, the
- * kl_card_add functions below and kl_card_retract do so themselves.
+ * Sort the rows of every list, drop duplicates (of two rows with one id, the row with more fields
+ * stays) and set `status`. Call it only after filling lists directly: the functions that parse a
+ * card, the kl_card_add functions below and kl_card_retract() do this themselves.
  */
 void kl_card_normalize(struct kl_card *card);
 /*
  * Add one row. Each function takes ownership of the strings of its argument. Returns false if the
- * card already has a row with that id; the one with more fields is kept.
+ * card already has a row with that id; the row with more fields then stays.
  */
 bool kl_card_add_evidence(struct kl_card *card, struct kl_card_evidence *evidence);
 bool kl_card_add_row(struct kl_card *card, struct kl_card_row *row);
 bool kl_card_add_trial(struct kl_card *card, struct kl_card_trial *trial);
-/* unites the events of equal risks */
+/* add a risk; if the card already has an equal one, unite the events of the two */
 bool kl_card_add_risk(struct kl_card *card, struct kl_card_risk *risk);
 /** Set every field of a trial to absent. */
 void kl_card_trial_init(struct kl_card_trial *trial);
-/** Add a row to `ver` that retracts the card for good. */
+/** Add a row to `ver` that retracts the card for good, for the reason `why`. */
 void kl_card_retract(struct kl_card *card, const char *why, const char *by, const char *time);
 
 void kl_card_pre_release(struct kl_card_pre *pre);
 
 void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value);
 void kl_card_dims_copy(struct kl_card_dims *to, const struct kl_card_dims *from);
-/** Get the value of a dim. Returns false if `dims` lacks it. */
+/** Get the value of a dim. Return false if `dims` lacks the dim. */
 bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *dims, const char *name);
 
 /* --- queries ----------------------------------------------------------------- */
 
-/** Check whether the row is verified: derived anew, or by a trial that counts (status.h). */
+/** Check whether the row is verified: its step was derived anew, or its trial counts (status.h). */
 bool kl_card_row_is_verified(const struct kl_card *card, const struct kl_card_row *row);
-/** Append every event id that the card cites, sorted, without duplicates. */
+/** Append the id of every event that the card cites, sorted, without duplicates. */
 void kl_card_events(struct kl_strvec *out, const struct kl_card *card);
 /** Append every commit that the card names, sorted, without duplicates. */
 void kl_card_commits(struct kl_strvec *out, const struct kl_card *card);
-/** Check whether the card's evidence names the commit as before, after or re-derived. */
+/** Check whether the card's evidence names the commit as `before`, `after` or `rederived`. */
 bool kl_card_has_state(const struct kl_card *card, const char *commit);
 /**
- * Find a precondition by id; NULL: none. *sound (may be NULL) is set to whether it is in `sound`.
+ * Find a precondition by id; NULL: the card has none with this id. If `sound` is not NULL, set
+ * *sound to whether the precondition is in the list `sound`.
  */
 const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const char *id, bool *sound);
 bool kl_card_has_pre(const struct kl_card *card, const char *id);
@@ -316,8 +343,8 @@ const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const 
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier);
 
 /**
- * Make an id: "<slug of the intent's first words>-<first 7 digits of the event>"; without an event,
- * the first 7 digits of the intent's digest. The caller frees it.
+ * Return a new id: "<slug of the intent's first words>-<first 7 digits of the event>"; without an
+ * event, the first 7 digits of the intent's digest. The caller frees it.
  */
 char *kl_card_make_id(const char *intent, const char *event);
 
@@ -326,7 +353,8 @@ char *kl_card_make_id(const char *intent, const char *event);
 const char *kl_card_status_name(enum kl_card_status status);
 const char *kl_level_name(enum kl_level level); /* "other-state", ... */
 /**
- * Rank of a level, 0 to 3, for comparing distances; other-language and other-platform are both 3.
+ * Return the rank of a level, 0 to 3, for comparing distances; other-language and other-platform
+ * are both 3.
  */
 int kl_level_rank(enum kl_level level);
 const char *kl_carrier_form_name(enum kl_carrier_form form);

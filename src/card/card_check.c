@@ -13,7 +13,9 @@
 
 #define MAX_HUNK_LINES 1000000
 
-/* Return the node to report an error at: the value of `key`, or `at` if the map lacks the key. */
+/*
+ * Return the node at which to report an error: the value of `key`; if the map lacks the key, `at`.
+ */
 static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *key)
 {
 	const struct kl_yaml *node = kl_yaml_get(at, key);
@@ -22,8 +24,8 @@ static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *ke
 }
 
 /*
- * Return the node to report an error at: entry i of the list `key` in `group` (NULL: in the card
- * itself), or `at` if the entry is missing.
+ * Return the node at which to report an error: entry i of the list `key` in `group` (NULL: in the
+ * card itself); if there is no such entry, `at`.
  */
 static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *group,
 					const char *key, size_t i)
@@ -38,8 +40,9 @@ static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *gr
 struct diff {
 	const char *name;
 	const struct kl_yaml *at;
-	long from, to; /* lines of the old and new side that the current hunk still needs */
-	bool hunk;     /* the diff has at least one hunk */
+	/* how many more lines of the old and of the new side the current hunk must have */
+	long from, to;
+	bool hunk; /* the diff has at least one hunk */
 };
 
 static int bad_diff(const struct diff *diff, const char *line, const char *why)
@@ -76,7 +79,7 @@ static int git_line(const struct diff *diff, const char *line, size_t n)
 	size_t half = (size_t)(end - paths - 1) / 2;
 	int err;
 
-	/* "a/x b/x": split in the middle, since names can contain blanks */
+	/* "a/x b/x": split the line in the middle, because names can contain blanks */
 	if (end - paths < 5 || paths[half] != ' ' || memcmp(paths + 1, paths + half + 2, half - 1))
 		return bad_diff(diff, line, "the two paths must be the same");
 	if ((err = diff_path(diff, line, paths, half, 'a')) < 0)
@@ -103,7 +106,7 @@ static bool read_range(long *count, const char **at)
 	return *count >= 0 && *count <= MAX_HUNK_LINES;
 }
 
-/* Read a hunk header, "@@ -1,4 +1,5 @@ ...", and set how many lines of each side follow. */
+/* Read a hunk header, "@@ -1,4 +1,5 @@ ...", and set how many lines of each side must follow. */
 static int hunk_line(struct diff *diff, const char *line)
 {
 	const char *at = line + strlen("@@ -");
@@ -234,7 +237,8 @@ int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *a
 }
 
 /*
- * Check the result of a trial or control: a pass has an event and no class, a failure has a class.
+ * Check the result of a trial or control: a pass must have an event and no class, a failure a
+ * class.
  */
 static int check_result(enum kl_result result, const char *class_, const char *event,
 			const char *name, const struct kl_yaml *at)

@@ -9,9 +9,11 @@
 
 struct merger {
 	struct kl_strvec *both; /* output: names of the fields that the sides changed differently */
-	/* name of the list or group being merged: "carriers"; NULL: the card itself */
+	/*
+	 * name of the list or group that is being merged, such as "carriers"; NULL: the card itself
+	 */
 	const char *where;
-	const char *row; /* name of the row being merged, or NULL */
+	const char *row; /* name of the row that is being merged, or NULL */
 };
 
 /* The three versions of one value; `base` is NULL if there is no common version. */
@@ -44,9 +46,9 @@ static void note_conflict(struct merger *merger, const struct kl_field *field)
 /* --- merging single values -------------------------------------------------------------------- */
 
 /*
- * Decide whether to take `theirs`. A changed value wins over an unchanged one. If both sides
- * changed it, the greater value wins, so that both sides of a merge get the same result. An absent
- * value is less than any other, and is not reported as a conflict.
+ * Decide whether to take the value of `theirs`. A changed value wins over an unchanged one. If both
+ * sides changed the value, the greater one wins, so that both sides of a merge get the same result.
+ * An absent value is less than any other, and a difference from it is not reported as a conflict.
  */
 static bool takes_theirs(struct merger *merger, const struct kl_field *field, int order,
 			 bool ours_is_old, bool theirs_is_old, bool one_is_absent)
@@ -116,7 +118,7 @@ static void merge_dims(struct kl_card_dims *out, struct merger *merger,
 
 /* --- merging sets ----------------------------------------------------------------------------- */
 
-/* Keep the entries of either side. Without `keep_all`, drop those that one side removed. */
+/* Keep the entries of both sides. Unless `keep_all`, drop the entries that one side removed. */
 static void merge_set(struct kl_strvec *out, bool keep_all, struct three three)
 {
 	const struct kl_strvec *base = three.base, *side[] = { three.ours, three.theirs };
@@ -149,7 +151,7 @@ static const void *same_row(const struct kl_list *list, const void *row,
 	return NULL;
 }
 
-/* Name a row by its first field, if that is a string; else NULL. */
+/* Return the row's first field as its name, if that field is a string; otherwise NULL. */
 static const char *row_name(const void *row, const struct kl_schema *schema)
 {
 	return schema->field->kind == KL_FIELD_STRING ?
@@ -194,10 +196,17 @@ static void merge_list(struct kl_list *out, struct merger *merger, const struct 
 			struct three rows = { old, row, other };
 
 			if (other && i)
-				continue; /* already merged when our row was visited */
+				/*
+				 * both sides have this row, so it was merged when our row was
+				 * visited
+				 */
+				continue;
 			if (!other && !(field->flags & KL_UNION) && old &&
 			    kl_schema_equal(old, row, schema))
-				continue; /* removed by the other side */
+				/*
+				 * the other side removed this row, and this side did not change it
+				 */
+				continue;
 			if (!other)
 				rows.theirs = row;
 			merge_rows(out, merger, field, rows);
@@ -259,8 +268,9 @@ static void merge_record(void *out, struct merger *merger, const struct kl_schem
 /* --- constraints between fields --------------------------------------------------------------- */
 
 /*
- * Restore what the single fields cannot ensure: a precondition in both lists stays in `sound` only,
- * `state` follows from the witness, and a risk drops its reference to a precondition that is gone.
+ * Restore what merging field by field can break: a precondition in both lists stays only in
+ * `sound`, `state` is set by whether there is a witness, and a risk drops its reference to a
+ * precondition that the card no longer has.
  */
 static void mend_card(struct kl_card *card)
 {
@@ -304,7 +314,7 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	mend_card(card);
 	kl_card_normalize(card);
 	*out = card;
-	if (both) { /* a difference in the status is no conflict, since it is computed */
+	if (both) { /* a difference in the status is no conflict, because the status is computed */
 		size_t n = 0;
 
 		for (size_t i = 0; i < both->n; i++) {
@@ -319,8 +329,8 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 }
 
 /*
- * Merge two copies of one event, which can differ in their signature: prefer a signed copy, then
- * the bytewise greater one.
+ * Merge two copies of one event, which can differ in their signature: take the signed copy; if both
+ * or neither are signed, the bytewise greater one.
  */
 static int merge_events(struct kl_buf *out, const struct kl_buf *ours, const struct kl_buf *theirs)
 {
@@ -351,7 +361,7 @@ int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf
 	if (ours->ptr[0] == '{')
 		return merge_events(out, ours, theirs);
 	if (base && base->len && kl_card_parse(&old, name, base->ptr, base->len) < 0)
-		kl_error_clear(); /* an unreadable base counts as none */
+		kl_error_clear(); /* treat an unreadable base as no base */
 	if ((err = kl_card_parse(&our_card, name, ours->ptr, ours->len)) < 0)
 		return kl_error_in(err, "ours");
 	if ((err = kl_card_parse(&their_card, name, theirs->ptr, theirs->len)) < 0)

@@ -22,8 +22,9 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 
 /**
  * Merge the texts of three files, cards or copies of an event, for git's merge driver. KL_ENO: both
- * sides changed a field (kl_error_last names all such fields); `out` still gets the merge.
- * KL_EINVALID: a side cannot be read, or the two sides have different ids.
+ * sides changed the same field in different ways (kl_error_last() names all such fields); `out`
+ * gets the merge nevertheless. KL_EINVALID: a side cannot be read, or the two sides have different
+ * ids.
  */
 int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);

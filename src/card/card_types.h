@@ -15,13 +15,14 @@ extern const struct kl_string_type kl_card_predicate; /* predicate.h */
 
 extern const struct kl_value_type kl_card_dims_value; /* struct kl_card_dims: {K: 64} */
 /**
- * Value of type struct kl_strvec: ids of the cards that a card enables. "win" in YAML is the empty
- * list, {enabler: [...]} any other.
+ * Value of type struct kl_strvec: ids of the cards that a card enables. The empty list is "win" in
+ * YAML, any other list {enabler: [...]}.
  */
 extern const struct kl_value_type kl_card_kind_value;
 
 /**
- * Compare two struct kl_card_dims: name and value of each pair in turn, then the number of dims.
+ * Compare two struct kl_card_dims: first name and value of each pair in turn, then the number of
+ * dims.
  */
 int kl_card_dims_compare(const void *left, const void *right);
 

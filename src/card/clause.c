@@ -93,7 +93,10 @@ int kl_clauses_split(struct kl_clauses *out, const char *test)
 		return err;
 	*out = (struct kl_clauses){ 0 };
 	list_alternatives(&any, predicate->top, true);
-	/* if no alternative is a conjunction, take the last: lifted guards come first */
+	/*
+	 * if no alternative is a conjunction, split the last: in lifted cards, the guard comes
+	 * first
+	 */
 	at = any.n - 1;
 	for (size_t i = 0; i < any.n; i++)
 		if (has_conjunction(any.v[i]) && !several++)

@@ -19,17 +19,17 @@
  *	kl_clauses_join(&c, keep);		the kept clauses as one predicate
  */
 struct kl_clauses {
-	/* alternatives other than the split one, as text; "" if there are none */
+	/* text of the alternatives that are not split; "" if there are none */
 	char *guard;
 	struct kl_strvec v; /* texts of the clauses, in the order of the predicate; at least one */
 };
 
-/** Split `test`; the caller releases *out. KL_EINVALID: `test` is not a predicate (predicate.h). */
+/** Split `test`; the caller releases *out. KL_EINVALID: `test` is no predicate (predicate.h). */
 int kl_clauses_split(struct kl_clauses *out, const char *test);
 void kl_clauses_release(struct kl_clauses *clauses);
 /**
- * Join the guard with clause `index`, or with every clause whose `keep` is set, to a predicate. The
- * caller frees it; NULL if no clause is kept.
+ * Join the guard with clause `index` (kl_clauses_one), or with every clause whose `keep` is set
+ * (kl_clauses_join), to one predicate. The caller frees it; NULL: no clause is kept.
  */
 char *kl_clauses_one(const struct kl_clauses *clauses, size_t index);
 char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep);

@@ -53,7 +53,8 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const str
 }
 
 /*
- * Add an event of the library to `out`, and the ids of events that it was computed from to `ids`.
+ * Add an event of the library to `out`, and the ids of the events from which it was computed to
+ * `ids`.
  */
 static int add_event(struct kl_map *out, struct kl_strvec *ids, struct kl_library *library,
 		     const char *id)
@@ -167,7 +168,7 @@ struct importer {
 	struct kl_map here; /* events of this clone; read when first needed */
 	bool have_here;
 	const char *path; /* the file being read */
-	/* texts and file names of the cards imported so far, by id; values owned */
+	/* texts and file names of the cards that this import has read, by id; values owned */
 	struct kl_map texts, paths;
 	struct kl_exchange_result *result;
 	void (*refuse)(const char *path, void *payload);
@@ -191,7 +192,7 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
 }
 
-/* Read evidence/<xx>/<id>.json below `root` into `out`. A missing file is no error. */
+/* Read evidence/<xx>/<id>.json below `root` into `out`. It is no error if the file is missing. */
 static int read_event_file(struct kl_map *out, const char *root, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -231,7 +232,7 @@ struct gathering {
 	struct kl_map *events;
 	const char *root;     /* directory in which to look for evidence/, or NULL */
 	struct kl_strvec ids; /* ids of events to find; grows while they are read */
-	struct kl_map seen;   /* ids that were looked up already */
+	struct kl_map seen;   /* ids of events that have been looked up */
 };
 
 static void gathering_release(struct gathering *gathering)
@@ -241,8 +242,8 @@ static void gathering_release(struct gathering *gathering)
 }
 
 /*
- * Find an event beside the card or in this clone, and add the ids of events that it was computed
- * from to `gathering->ids`.
+ * Find an event beside the card or in this clone, and add the ids of the events from which it was
+ * computed to `gathering->ids`.
  */
 static int find_event(struct gathering *gathering, const char *id)
 {
@@ -269,7 +270,7 @@ static int find_event(struct gathering *gathering, const char *id)
 	return 0;
 }
 
-/* Mark trials made elsewhere: they are kept, but do not count. */
+/* Mark all trials as made elsewhere: they are kept, but do not count. */
 static void make_foreign(struct kl_card *card)
 {
 	for (size_t i = 0; i < card->ver.n; i++)
@@ -287,7 +288,7 @@ static int put_card(struct importer *importer, struct kl_card *card, const struc
 	int err = kl_library_find(&i, importer->library, card->id);
 
 	if (!err && !strcmp(kl_library_id(importer->library, i), card->id)) {
-		/* with the imported card as the base, the library's texts are kept */
+		/* use the imported card as the base, so that the library's texts are kept */
 		if ((err = kl_library_card_at(&old, importer->library, i)) < 0 ||
 		    (err = kl_card_merge(&merged, NULL, card, old, card)) < 0)
 			return err;
@@ -305,7 +306,7 @@ static int put_card(struct importer *importer, struct kl_card *card, const struc
 	return 0;
 }
 
-/* Refuse a card if this import already read a different one with the same id. */
+/* Refuse a card if this import has already read a card with the same id and another text. */
 static int check_twice(struct importer *importer, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -320,7 +321,10 @@ static int check_twice(struct importer *importer, const struct kl_card *card)
 	return 0;
 }
 
-/* Import one card, without taking ownership. `root` (may be NULL) can contain evidence/. */
+/*
+ * Import one card, which the caller still owns. `root` (may be NULL) is a directory that can
+ * contain evidence/.
+ */
 static int take_card(struct importer *importer, struct kl_card *card, struct kl_map *events,
 		     const char *root)
 {
@@ -409,7 +413,7 @@ static int import_file(struct importer *importer, const char *path)
 	if (!err)
 		err = has_suffix(path, ".json") ? import_json(importer, path, text.ptr, text.len) :
 						  import_text(importer, path, text.ptr, text.len);
-	/* go on to the next file after a bad card, but not after a failure to write the library */
+	/* an invalid card does not end the import, but a failure to write the library does */
 	if (err == KL_EINVALID || err == KL_ECANNOT || err == KL_ENOTFOUND) {
 		importer->result->refused++;
 		importer->refuse(path, importer->payload);

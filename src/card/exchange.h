@@ -18,18 +18,23 @@
  */
 enum kl_format { KL_FORMAT_YAML, KL_FORMAT_JSON, KL_FORMAT_SKILL_MD };
 
-/** Read the name of a format. KL_EUSAGE: unknown; the message lists the formats. */
+/** Parse the name of a format. KL_EUSAGE: unknown name; the message lists the formats. */
 int kl_format_parse(enum kl_format *out, const char *word);
 
-/** Append one card as text. `events` (id -> struct kl_event *) is written for json only. */
+/**
+ * Append one card as text. `events` (id -> struct kl_event *) is written only in the format json.
+ */
 void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const struct kl_map *events,
 		       enum kl_format format);
 /**
- * Get the events that a card cites, and the events that those were computed from, from the card's
- * library: id -> struct kl_event *, owned.
+ * Get from the card's library the events that the card cites, and the events from which those were
+ * computed: id -> struct kl_event *, owned.
  */
 int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card);
-/** Read the card in a SKILL.md. KL_EINVALID: it contains no card. Other errors as kl_card_parse. */
+/**
+ * Read the card in a SKILL.md. KL_EINVALID: the file contains no card. Other errors are those of
+ * kl_card_parse().
+ */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);
 
 /**
@@ -40,14 +45,17 @@ int kl_exchange_export(size_t *files, struct kl_library *library, const struct k
 		       const char *dir, enum kl_format format);
 
 struct kl_exchange_result {
-	/* numbers of cards: new to the library, merged into its version, unchanged */
+	/*
+	 * number of cards new to the library, of cards merged with the library's version, and of
+	 * unchanged cards
+	 */
 	size_t added, merged, same;
-	size_t refused; /* number of files */
+	size_t refused; /* number of files that were refused */
 };
 /**
  * Import a file or a directory, in any of the formats, with one commit per card. If a file is
- * refused, `refuse` is called (kl_error_last has the reason) and the import continues. The counts
- * are added to *out. KL_ENOTFOUND: the directory `path` has no file with a card.
+ * refused, `refuse` is called (kl_error_last() has the reason) and the import goes on with the next
+ * file. The counts are added to *out. KL_ENOTFOUND: the directory `path` has no file with a card.
  */
 int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *library, const char *path,
 		       void (*refuse)(const char *path, void *payload), void *payload);

@@ -32,7 +32,10 @@ void kl_library_free(struct kl_library *library)
 
 /* --- opening a library ------------------------------------------------------------------------ */
 
-/* Check that `path` is "<id>.yaml" and set *n to the id's length. fsck reports other files. */
+/*
+ * Return true if `path` is "<id>.yaml", and set *n to the id's length. Other files are left to
+ * fsck.
+ */
 static bool is_card_path(const char *path, size_t *n)
 {
 	const char *dot = strrchr(path, '.');
@@ -286,7 +289,9 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 	return 0;
 }
 
-/* Add the event, taking ownership. Of two copies of an event, prefer a signed one. */
+/*
+ * Add the event to `events`, which takes ownership. Of two copies of an event, keep a signed one.
+ */
 static void keep_event(struct kl_map *events, struct kl_event *event)
 {
 	const struct kl_event *old = kl_map_get(events, event->id);

@@ -33,32 +33,36 @@
 
 struct kl_library;
 
-/** Open the library at its branch. Without the branch, the library is empty. */
+/** Open the library at the tip of its branch. If there is no branch, the library is empty. */
 int kl_library_open(struct kl_library **out, struct kl_repo *repo);
-/** Open read-only at a commit, such as a remote's branch or an older commit. */
+/**
+ * Open the library read-only at a commit, such as the tip of a remote's branch or an older commit.
+ */
 int kl_library_open_at(struct kl_library **out, struct kl_repo *repo, const git_oid *commit);
-/** Open read-only at a tree with the layout of a library, such as an exported one. */
+/** Open a tree with the layout of a library, such as an exported one, read-only. */
 int kl_library_open_tree(struct kl_library **out, struct kl_repo *repo, const git_oid *tree);
 void kl_library_free(struct kl_library *library);
 KL_DEFINE_CLEANUP(struct kl_library *, kl_library_free)
 
 const char *kl_library_ref(const struct kl_library *library);
 /**
- * Commit and tree that the library was read at; zero if it is empty. The commit is also zero after
- * kl_library_open_tree. The card index (retrieve/index.h) uses the tree as its key.
+ * Return the commit and the tree at which the library was read; zero if the library is empty. The
+ * commit is also zero after kl_library_open_tree(). The card index (retrieve/index.h) uses the tree
+ * as its key.
  */
 const git_oid *kl_library_tip(const struct kl_library *library);
 const git_oid *kl_library_tree(const struct kl_library *library);
 
 /**
- * Cards in the order of their file names. Ids are borrowed; the blob id can be used as a cache key.
+ * Return the number, ids and blobs of the cards, in the order of their file names. Ids are
+ * borrowed; a blob's id can be used as a cache key.
  */
 size_t kl_library_count(const struct kl_library *library);
 const char *kl_library_id(const struct kl_library *library, size_t i);
 const git_oid *kl_library_blob(const struct kl_library *library, size_t i);
 /**
- * Find the index of a card by its id or a unique prefix. KL_ENOTFOUND: no id begins with `id`
- * (hints list ids that contain it), or several do.
+ * Find the index of a card by its id or a unique prefix of it. KL_ENOTFOUND: no id begins with `id`
+ * (hints list ids that contain it), or several ids do.
  */
 int kl_library_find(size_t *out, const struct kl_library *library, const char *id);
 int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id);
@@ -66,37 +70,40 @@ int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t 
 /** Append the bytes of a card's file. */
 int kl_library_text(struct kl_buf *out, struct kl_library *library, size_t i);
 
-/** Read the library's copy of an event. KL_ENOTFOUND: none. KL_EINVALID: malformed, or other id. */
+/**
+ * Read the library's copy of an event. KL_ENOTFOUND: the library has no copy. KL_EINVALID: the copy
+ * is malformed or has another id.
+ */
 int kl_library_event(struct kl_event **out, struct kl_library *library, const char *id);
 
 struct kl_library_change {
 	const struct kl_card *card; /* the new version; its id names the file */
 	/*
-	 * The version that `card` was made from; the library's current version is then merged in.
-	 * NULL: `card` was made from the library's version as loaded, or, with `is_new`, from no
-	 * version.
+	 * The version that `card` was made from; if the library has another version by now, that is
+	 * merged in. NULL: `card` was made from the version that the library had when it was loaded
+	 * or, with `is_new`, from no version.
 	 */
 	const struct kl_card *base;
 	bool is_new;
-	/* id -> struct kl_event *, borrowed; has the cited events that the library lacks */
+	/* id -> struct kl_event *, borrowed; must have the cited events that the library lacks */
 	const struct kl_map *events;
 	const char *subject; /* subject of the commit: "lift: 2 more transitions" */
 	const char *body;    /* body of the commit, or NULL */
-	/* change to commit on top of this one, in the same ref update; or NULL */
+	/* another change, to be committed on top of this one in the same ref update; or NULL */
 	const struct kl_library_change *then;
 	/*
-	 * Callback that adds ref updates to the transaction, or NULL. Only the first change's
-	 * callback is called, and it is called again on each retry.
+	 * Callback that adds other ref updates to the transaction, or NULL. Only the callback of
+	 * the first change is called, again for each retry.
 	 */
 	int (*also)(struct kl_refs_txn *t, void *payload);
 	void *payload;
 };
 /**
  * Write one commit per change, update the branch, and leave the library at the last commit. If a
- * card is unchanged, no commit is made, which is not an error; `also` is called nevertheless.
- * Events that a cited event was computed from are copied with it. After an error, open the library
+ * card is unchanged, no commit is made for it, which is no error; `also` is called even then. The
+ * events from which a cited event was computed are copied with it. After an error, open the library
  * again. KL_EINVALID: a cited event is neither in the library nor in `events`. KL_EBUSY: the branch
- * is checked out in a worktree. KL_ECHANGED: other processes changed a ref at every retry.
+ * is checked out in a worktree. KL_ECHANGED: other processes changed a ref before each retry.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 
@@ -104,7 +111,8 @@ int kl_library_put(struct kl_library *library, const struct kl_library_change *c
 int kl_library_root(git_oid *out, struct kl_repo *repo);
 
 /**
- * Read all readable events from the clone's notes and the library: id -> struct kl_event *, owned.
+ * Read all events of the clone's notes and the library, except unreadable ones: id -> struct
+ * kl_event *, owned.
  */
 int kl_library_all_events(struct kl_map *out, struct kl_library *library);
 
@@ -118,14 +126,14 @@ struct kl_library_finding {
 typedef void kl_library_report(const struct kl_library_finding *f, void *payload);
 
 /**
- * Check every card and its references: that files are canonical and at their place, that events
- * exist and match their ids, that commits present in this clone have the surface that their events
- * judged, and that cards named by other cards exist. Sets *cards to the number of cards.
+ * Check every card and its references: that files are canonical and in their place, that cited
+ * events exist and match their ids, that the commits in this clone have the surfaces that their
+ * events judged, and that cards named by other cards exist. Sets *cards to the number of cards.
  */
 int kl_library_check(size_t *cards, struct kl_library *library, kl_library_report *report,
 		     void *payload);
 
-/** Checks single cards, from this library or elsewhere, against the evidence in this library. */
+/** Checks single cards, of this library or of another, against the evidence in this library. */
 struct kl_library_checker;
 struct kl_library_checker *kl_library_checker_new(struct kl_library *library,
 						  kl_library_report *report, void *payload);
@@ -133,7 +141,7 @@ void kl_library_checker_free(struct kl_library_checker *checker);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
 void kl_library_checker_card(struct kl_library_checker *checker, const char *where,
 			     const struct kl_card *card);
-/** Get an event, borrowed; NULL if it is missing or its content does not match its id. */
+/** Get an event, borrowed; NULL: the event is missing or its content does not match its id. */
 const struct kl_event *kl_library_checker_event(struct kl_library_checker *checker, const char *id);
 
 #endif

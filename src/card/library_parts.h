@@ -10,12 +10,15 @@ struct kl_library {
 	char *ref;
 	git_oid tip, tree;     /* zero if the library is empty */
 	struct kl_blobs cards; /* files below cards/, by name */
-	/* ids of `cards` in the same order, which is by file name: ".yaml" sorts differently */
+	/*
+	 * ids of `cards` in the same order; that is the order of file names, not of ids, because of
+	 * ".yaml"
+	 */
 	struct kl_strvec ids;
 	bool fixed; /* read-only: opened at a commit or a tree */
 };
 
-/** Load the library at another commit (zero: empty). */
+/** Load the library at another commit (zero: an empty library). */
 int kl_library_read(struct kl_library *library, const git_oid *commit);
 void kl_library_forget(struct kl_library *library);
 /** Write the path of an event in the library: "evidence/<xx>/<id>.json". */

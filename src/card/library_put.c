@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_put - writes cards to the library branch, and retries if another process updated it */
+/*
+ * library_put - writes cards to the library's branch; if another process updates the branch, it
+ * tries again
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +17,10 @@
 
 #define MAX_TRIES 60
 
-/* Without a configured merge driver, `git merge` merges these files as text. */
+/*
+ * The merge driver of each file. If git has no such driver configured, `git merge` merges the file
+ * as text.
+ */
 static const char attributes[] =
 	"cards/*.yaml merge=klineage-card\nevidence/** merge=klineage-card -diff\n";
 
@@ -62,9 +68,9 @@ static void add_file(struct edits *edits, const char *path, char *text)
 }
 
 /*
- * Write an event as it is stored in the library. The commit and tree of its note are left out: they
- * differ between clones and the id does not cover them, but a library must have the same file in
- * every clone.
+ * Return the text of an event as the library stores it; the caller frees it. The commit and the
+ * tree of the event's note are left out: they differ between clones and are not covered by the id,
+ * but a library must have the same file in every clone.
  */
 static char *event_text(const struct kl_event *event)
 {
@@ -91,7 +97,10 @@ static bool has_event(struct kl_library *library, const char *id)
 	return there;
 }
 
-/* Add an event that the library lacks, and the ids of the events it was computed from to `ids`. */
+/*
+ * Add an event that the library lacks to the commit, and the ids of the events from which it was
+ * computed to `ids`.
+ */
 static int add_event(struct edits *edits, struct kl_strvec *ids, struct kl_library *library,
 		     const struct kl_map *events, const char *id)
 {
@@ -206,7 +215,7 @@ static int can_move(struct kl_library *library, const git_oid *was)
 	return 0;
 }
 
-/* Move the branch from `was` to the commit that the library now has loaded. */
+/* Move the branch from `was` to the commit at which the library is now. */
 static int move_branch(struct kl_library *library, const git_oid *was,
 		       const struct kl_library_change *change)
 {
@@ -224,7 +233,7 @@ static int move_branch(struct kl_library *library, const git_oid *was,
 	return kl_refs_txn_commit(txn, "klineage: skills");
 }
 
-/* Get the library's version of a card; *out is NULL if it has none. */
+/* Get the library's version of a card; if the library has none, set *out to NULL. */
 static int present_card(struct kl_card **out, struct kl_library *library, const char *id)
 {
 	size_t i;
@@ -245,7 +254,7 @@ struct put {
 	const struct kl_library_change *first;
 	git_oid was;           /* tip of the branch when the library was loaded */
 	struct kl_card **base; /* base of each change; NULL if the card is new */
-	bool again;            /* at least one attempt failed */
+	bool again;            /* at least one attempt to update the branch failed */
 };
 
 static void put_release(struct put *put)
@@ -257,7 +266,10 @@ static void put_release(struct put *put)
 	free(put->base);
 }
 
-/* Set the base of each change: the caller's base, NULL if `is_new`, else the library's version. */
+/*
+ * Set the base of each change: the base that the caller gave; NULL for a new card; otherwise the
+ * library's version.
+ */
 static int find_bases(struct put *put)
 {
 	size_t n = 0, i = 0;
@@ -276,7 +288,10 @@ static int find_bases(struct put *put)
 	return err;
 }
 
-/* Get the card to write: the change, merged with the library's version unless made from it. */
+/*
+ * Get the card to write: that of the change, merged with the library's version unless it was made
+ * from that version.
+ */
 static int place_card(struct kl_card **out, const struct put *put,
 		      const struct kl_library_change *change, const struct kl_card *base)
 {
@@ -312,7 +327,7 @@ static int write_all(struct put *put)
 	return 0;
 }
 
-/* Wait a moment and load the branch again, since another process updated it. */
+/* Wait a moment, then load the branch again, because another process has updated it. */
 static int read_again(struct put *put, int i)
 {
 	int err;
@@ -320,7 +335,7 @@ static int read_again(struct put *put, int i)
 	put->again = true;
 	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
 	err = kl_refs_get(&put->was, put->library->repo, put->library->ref);
-	/* the branch does not exist yet: another ref of the transaction changed */
+	/* the branch does not exist yet, so it was another ref of the transaction that changed */
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		put->was = zero;

@@ -11,11 +11,11 @@ enum value_kind { VALUE_UNKNOWN, VALUE_INT, VALUE_RATIO, VALUE_TRUTH, VALUE_TEXT
 
 struct value {
 	enum value_kind kind;
-	int64_t n;        /* VALUE_TRUTH: enum kl_truth */
+	int64_t n; /* VALUE_INT: the number; VALUE_RATIO: millionths; VALUE_TRUTH: enum kl_truth */
 	const char *text; /* VALUE_TEXT: borrowed */
 };
 
-/* A stored value in one allocation; `text` holds the value's text, if it has one. */
+/* A fact's value, with its text (if it has one) in the same allocation. */
 struct fact {
 	struct value value;
 	char text[];
@@ -141,7 +141,10 @@ int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
 		{ "trait", 1, KL_EXPR_TRUTH },
 		{ NULL, 0, KL_EXPR_ANY },
 	};
-	/* brackets count as six levels, one per level of operators; a right operand as none */
+	/*
+	 * brackets count as six levels, as many as there are levels of operators; a right operand
+	 * counts as none
+	 */
 	static const struct kl_expr_dialect open = {
 		.fact = sets,
 		.decimals = true,
@@ -200,7 +203,7 @@ static struct value calculate_value(enum kl_expr_op op, struct value left, struc
 	return value;
 }
 
-/* Return <0, 0 or >0; for texts and truth values only equality has a meaning. */
+/* Return a number < 0, 0 or > 0. For texts and truth values only 0 (equal) has a meaning. */
 static int order_of(struct value left, struct value right)
 {
 	__int128 x = left.n, y = right.n;
@@ -214,7 +217,9 @@ static int order_of(struct value left, struct value right)
 	return (x > y) - (x < y);
 }
 
-/* Compare two values. Numbers are ordered; other values of one kind can only be equal or not. */
+/*
+ * Compare two values. Numbers have an order; values of any other kind are only equal or not equal.
+ */
 static struct value compare_values(enum kl_expr_op op, struct value left, struct value right)
 {
 	bool equality = op == KL_OP_EQ || op == KL_OP_NE;
@@ -237,7 +242,10 @@ static struct value deny_truth(enum kl_truth truth)
 
 static struct value eval_tree(const struct kl_expr *expr, const struct kl_known *known);
 
-/* Evaluate Kleene's && or ||: one false operand of && (true operand of ||) decides the result. */
+/*
+ * Evaluate Kleene's && or ||. One false operand of &&, or one true operand of ||, decides the
+ * result.
+ */
 static struct value connect_truths(const struct kl_expr *expr, const struct kl_known *known)
 {
 	enum kl_truth decisive = expr->op == KL_OP_AND ? KL_FALSE : KL_TRUE;

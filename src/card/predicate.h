@@ -44,7 +44,7 @@ const char *kl_truth_name(enum kl_truth truth); /* "false", "true", "unknown" */
  */
 struct kl_known {
 	struct kl_map facts; /* values owned */
-	/* functions whose true facts are all listed; an unlisted fact is false */
+	/* functions whose true facts are all listed; a fact of these that is not listed is false */
 	struct kl_strvec closed;
 };
 #define KL_KNOWN_INIT                          \
@@ -54,21 +54,27 @@ struct kl_known {
 
 void kl_known_release(struct kl_known *known);
 void kl_known_int(struct kl_known *known, const char *key, int64_t value);
-/** Set a ratio, in millionths; predicates compare it with decimals. */
+/** Set a ratio, in millionths. Predicates compare the ratio with decimals. */
 void kl_known_ratio(struct kl_known *known, const char *key, int64_t ppm);
 void kl_known_text(struct kl_known *known, const char *key, const char *value);
 void kl_known_truth(struct kl_known *known, const char *key, enum kl_truth value);
 /** Set `<function>('<member>')` to true: kl_known_member(known, "has", "ldg.128"). */
 void kl_known_member(struct kl_known *known, const char *function, const char *member);
 /**
- * Declare that all true facts of `function` are listed: an unlisted one is then false, not unknown.
+ * Declare that all true facts of `function` are listed. A fact of it that is not listed is then
+ * false, not unknown.
  */
 void kl_known_close(struct kl_known *known, const char *function);
 /** Check whether the key has a known value. */
 bool kl_known_has(const struct kl_known *known, const char *key);
-/** Get a number in millionths. Returns false if the key has no number, or on overflow. */
+/**
+ * Get a number in millionths. Return false if the key has no number, or if the number overflows.
+ */
 bool kl_known_number(int64_t *millionths, const struct kl_known *known, const char *key);
-/** Append all facts in the order they were set, one per line: "K = 4096", "has(fma) is true". */
+/**
+ * Append all facts in the order in which they were set, one per line: "K = 4096", "has(fma) is
+ * true".
+ */
 void kl_known_write(struct kl_buf *out, const struct kl_known *known);
 
 /* --- predicates ----------------------------------------------------------------- */
@@ -78,7 +84,8 @@ struct kl_predicate {
 };
 
 /**
- * Parse `text`; the caller frees *out. KL_EINVALID: syntax error at byte offset *at (may be NULL).
+ * Parse `text`; the caller frees *out. KL_EINVALID: there is a syntax error at byte *at (may be
+ * NULL).
  */
 int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at);
 void kl_predicate_free(struct kl_predicate *predicate);
@@ -94,17 +101,18 @@ void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *predica
 /* --- comparing two predicates (predicate_relate.c) -------------------------------------------- */
 
 enum kl_relation {
-	KL_RELATION_SAME,     /* each implies the other */
-	KL_RELATION_STRONGER, /* the new one implies the old one */
-	KL_RELATION_WEAKER,   /* the old one implies the new one, which holds in more cases */
-	/* no implication was found: the new one may hold where the old one does not */
+	KL_RELATION_SAME,     /* each of the two predicates implies the other */
+	KL_RELATION_STRONGER, /* the new predicate implies the old one, and not the reverse */
+	/* the old predicate implies the new one, which therefore holds in more cases */
+	KL_RELATION_WEAKER,
+	/* no implication was found, so the new predicate may hold where the old one does not */
 	KL_RELATION_OTHER,
 };
 
 /**
- * Relate `now` to `old`. The decision is by syntax only: conjuncts, alternatives, bounds,
- * remainders by constants. `lost` (may be NULL) gets the texts of the conjuncts of `old` that `now`
- * does not imply.
+ * Relate `now`, the new predicate, to `old`. The decision is by syntax only: conjuncts,
+ * alternatives, bounds, remainders by constants. `lost` (may be NULL) gets the texts of the
+ * conjuncts of `old` that `now` does not imply.
  */
 enum kl_relation kl_predicate_relation(const struct kl_predicate *old,
 				       const struct kl_predicate *now, struct kl_strvec *lost);

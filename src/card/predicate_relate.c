@@ -5,7 +5,7 @@
 #include "card/predicate.h"
 #include "plan/expr_tree.h"
 
-/* Both texts are untrusted and their parts make many pairs: give up after this many steps. */
+/* most steps of a comparison: both texts are untrusted, and the pairs of their parts can be many */
 #define MAX_STEPS 20000
 
 typedef __int128 wide; /* holds any 64-bit number in millionths */
@@ -32,12 +32,13 @@ static bool same_tree(const struct kl_expr *one, const struct kl_expr *other, in
 
 /* --- comparisons with a constant ---------------------------------------------------- */
 
-/* Comparison of an expression with a number or a text: `subject` `op` `value`. */
+/* Comparison of an expression with a constant: `subject` `op` `value`. */
 struct atom {
 	const struct kl_expr *subject;
 	enum kl_expr_op op;
 	wide value;
-	const char *text; /* NULL: the constant is the number `value` */
+	/* the constant if it is a text; NULL: the constant is the number `value` */
+	const char *text;
 };
 
 static bool read_constant(wide *out, const struct kl_expr *expr)
@@ -86,7 +87,7 @@ static bool holds_at(wide number, const struct atom *atom)
 	return kl_expr_holds(atom->op, (number > atom->value) - (number < atom->value));
 }
 
-/* Check that every number that satisfies `from` also satisfies `to`, for the same subject. */
+/* Check that every number that satisfies `from` also satisfies `to`. Both have the same subject. */
 static bool bound_implies(const struct atom *from, const struct atom *to)
 {
 	bool from_up = from->op == KL_OP_GT || from->op == KL_OP_GE;
@@ -103,7 +104,7 @@ static bool bound_implies(const struct atom *from, const struct atom *to)
 	return holds_at(from->value, to) || (from_open && from->value == to->value);
 }
 
-/* Return the modulus m if the atom is X % m == 0, else 0. */
+/* Return the modulus m if the atom has the form X % m == 0; otherwise 0. */
 static int64_t modulus_of(const struct atom *atom)
 {
 	const struct kl_expr *expr = atom->subject;

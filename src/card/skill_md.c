@@ -6,9 +6,9 @@
 #include "card/exchange_parts.h"
 
 /*
- * SKILL.md has the form that agents read as a skill: front matter with name and description, then
- * text on when and how to apply the card. At its end is the card as YAML, from which the rest was
- * made; only this part is read back.
+ * SKILL.md has the form in which agents read skills: front matter with name and description, then
+ * text on when and how to apply the card. At the end is the card as YAML, from which all the other
+ * text was made; only this YAML is read back.
  */
 #define HEADING "## The card\n"
 #define MAX_DESCRIPTION 1000
@@ -36,7 +36,10 @@ static void add_name(struct kl_buf *out, const char *id)
 		kl_buf_addch(out, *id == '_' || *id == '.' ? '-' : *id);
 }
 
-/* Write the front matter. The description is a quoted line, since the intent can be any text. */
+/*
+ * Write the front matter. The description is a quoted string on one line, since the intent can be
+ * any text.
+ */
 static void front_matter(struct kl_buf *out, const struct kl_card *card)
 {
 	KL_AUTO(json_decrefp) json_t *text = NULL;
@@ -162,7 +165,7 @@ void kl_skill_md_write(struct kl_buf *out, const struct kl_card *card)
 	write_fence(out, "yaml", yaml.ptr);
 }
 
-/* Find the last heading HEADING, the fence after it, and the line that closes the fence. */
+/* Find the last heading HEADING, the fence that follows it, and the line that closes the fence. */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len)
 {
 	const char *at = NULL, *start, *end;

@@ -17,20 +17,21 @@
  */
 enum kl_card_status kl_status_of(const struct kl_card *card);
 
-/** Check whether the trial counts: not foreign, isolated and passed. */
+/** Check whether the trial counts: it passed, was isolated and is not foreign. */
 bool kl_status_counts(const struct kl_card_trial *trial);
 
 /**
  * Return the distance of a state from the card's evidence: other-language or other-platform if no
- * evidence has the language or platform; else other-workload; else other-lineage if `lineage` is
- * not NULL and no evidence has it; else other-state.
+ * evidence has the language or the platform; otherwise other-workload if no evidence has the
+ * workload; otherwise other-lineage if `lineage` is not NULL and no evidence has that lineage;
+ * otherwise other-state.
  */
 enum kl_level kl_status_level(const struct kl_card *card, const char *workload, const char *lineage,
 			      const char *language, const char *platform);
 
 /**
- * Count the trials that are not foreign, and how many of these passed and are isolated, for the
- * estimate (passed+1)/(trials+2).
+ * Count the trials that are not foreign, and those among them that passed and are isolated, for the
+ * estimate (passed + 1) / (trials + 2).
  */
 void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *card);
 
