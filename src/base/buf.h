@@ -43,7 +43,7 @@ void kl_buf_vaddf(struct kl_buf *buf, const char *fmt, va_list ap);
 /** Remove trailing white space. */
 void kl_buf_rtrim(struct kl_buf *buf);
 
-/** Append everything that can be read from `fd`. KL_EINVALID: that is more than `max` bytes. */
+/** Append everything that can be read from `fd`. KL_EINVALID: there are more than `max` bytes. */
 int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max);
 
 #endif

@@ -5,9 +5,9 @@
 /*
  * fault - fault points before and after every durable step. They are compiled in only with `make
  * FAULT=1` (macro KL_FAULT_POINTS). KLINEAGE_FAULT=<n>:kill kills the process with SIGKILL at the
- * n-th point that it reaches; <n>:fail makes that point return KL_EIO. A line "<n> <name>" for each
- * point reached is appended to the file $KLINEAGE_FAULT_LOG, so that a test that fails each point
- * in turn knows how many there are.
+ * n-th point that it reaches; <n>:fail makes the n-th point return KL_EIO. A line "<n> <name>" for
+ * each point reached is appended to the file $KLINEAGE_FAULT_LOG, so that a test that fails each
+ * point in turn knows how many there are.
  *
  *	if ((err = KL_FAULT("op-ref")) < 0)
  *		return err;

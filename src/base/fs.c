@@ -316,7 +316,7 @@ int kl_fs_share(char **out, const char *relative)
 		path[0] = kl_asprintf("%s/../%s", dir, relative);
 	path[1] = dir ? kl_asprintf("%s/../share/git-klineage/%s", dir, relative) : NULL;
 	path[2] = kl_fs_join(KL_SHARE, relative);
-	/* from build/tests */
+	/* if we run from build/tests */
 	path[3] = dir ? kl_asprintf("%s/../../%s", dir, relative) : NULL;
 	return first_there(out, relative, path, 4);
 }
@@ -327,7 +327,7 @@ int kl_fs_program(char **out, const char *name)
 	char *path[4] = {
 		dir ? kl_fs_join(dir, name) : NULL,
 		dir ? kl_asprintf("%s/../libexec/git-klineage/%s", dir, name) : NULL,
-		dir ? kl_asprintf("%s/../%s", dir, name) : NULL, /* from build/tests */
+		dir ? kl_asprintf("%s/../%s", dir, name) : NULL, /* if we run from build/tests */
 		kl_fs_join(KL_LIBEXEC, name),
 	};
 

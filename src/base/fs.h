@@ -10,8 +10,8 @@
 /* fs - reads bounded files, writes files durably, and creates, lists and removes directories. */
 
 /**
- * Append a regular file of at most `max` bytes to `out`. Follows symlinks. KL_EINVALID: the file is
- * longer, or is not a regular file.
+ * Append the contents of a regular file of at most `max` bytes to `out`. Follows symlinks.
+ * KL_EINVALID: the file is longer, or is not a regular file.
  */
 int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
 
@@ -41,9 +41,9 @@ int kl_fs_mkdir_of(const char *path);
  * does not exist.
  */
 int kl_fs_remove(const char *path);
-/** Does `path` exist? A dangling symlink counts as existing. */
+/** Return true if `path` exists; a dangling symlink counts as existing. */
 bool kl_fs_exists(const char *path);
-/** Is `path` a directory, or a symlink to one? */
+/** Return true if `path` is a directory, or a symlink to a directory. */
 bool kl_fs_is_dir(const char *path);
 
 /**
@@ -51,7 +51,7 @@ bool kl_fs_is_dir(const char *path);
  * caller frees `*out`.
  */
 int kl_fs_tempdir(char **out, const char *prefix);
-/** Cleanup function: remove the directory tree `*dir`, unless it is NULL, and free the string. */
+/** Remove the directory tree `*dir`, unless it is NULL, and free the string; for KL_AUTO. */
 void kl_fs_tempdir_cleanup(char **dir);
 
 /**
@@ -67,21 +67,21 @@ struct kl_strvec;
 int kl_fs_list(struct kl_strvec *out, const char *dir);
 
 /**
- * Can a tracked file have the path `path`? It must be relative, at most 4096 bytes, without
- * backslashes and control characters; no component can be empty, ".", ".." or ".git" (in any case)
- * or longer than 255 bytes.
+ * Return true if a tracked file can have the path `path`. The path must be relative, at most 4096
+ * bytes, without backslashes and control characters; no component can be empty, ".", ".." or ".git"
+ * (in any case) or longer than 255 bytes.
  */
 bool kl_fs_path_ok(const char *path);
 
 /**
  * Set *out, which the caller frees, to the full path of a data file of git-klineage: below
- * $KLINEAGE_SHARE, in the checkout or in the installed share directory. KL_ENOTFOUND: it is in none
- * of them.
+ * $KLINEAGE_SHARE, in the checkout or in the installed share directory. KL_ENOTFOUND: the file is
+ * in none of them.
  */
 int kl_fs_share(char **out, const char *relative);
 /**
  * Set *out, which the caller frees, to the full path of another program of git-klineage, such as
- * klineage-worker: next to this executable or in libexec. KL_ENOTFOUND: it is in neither.
+ * klineage-worker: next to this executable or in libexec. KL_ENOTFOUND: the program is in neither.
  */
 int kl_fs_program(char **out, const char *name);
 

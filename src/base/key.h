@@ -21,9 +21,9 @@ struct kl_key {
 };
 
 /**
- * Make a master key, which is not derived from another key. If `seed` is 0, it is random bytes from
- * the operating system. Otherwise it is computed from `seed`, so that a replay gets the same key
- * again.
+ * Make a master key, which is not derived from another key. If `seed` is 0, the key is random bytes
+ * from the operating system. Otherwise the key is computed from `seed`, so that a replay gets the
+ * same key again.
  */
 void kl_key_master(struct kl_key *key, uint64_t seed);
 struct kl_key kl_key_derive(const struct kl_key *from, const char *label);

@@ -121,7 +121,8 @@ void kl_lock_release(struct kl_lock *lock)
 /* --- locks of a resource of the machine ------------------------------------------------- */
 
 /*
- * Create the directory if it is missing. Return whether it is ours and nobody else can write to it.
+ * Create the directory if it is missing. Return true if it belongs to this user and nobody else can
+ * write to it.
  */
 static bool is_private_dir(const char *dir)
 {

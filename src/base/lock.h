@@ -20,9 +20,9 @@ struct kl_lock {
 	}
 
 /**
- * Take the lock, waiting at most `wait_ms` (0: do not wait, -1: wait for ever). KL_EBUSY if another
- * process holds it: the message names the file and, if known, that process. KL_EINTR: the user
- * interrupted (kl_proc_interrupted()).
+ * Take the lock, waiting at most `wait_ms` (0: do not wait, -1: wait for ever). KL_EBUSY: another
+ * process holds the lock; the message names the file and, if known, that process. KL_EINTR: the
+ * user interrupted (kl_proc_interrupted()).
  */
 int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms);
 void kl_lock_release(struct kl_lock *lock);
@@ -30,8 +30,8 @@ void kl_lock_release(struct kl_lock *lock);
 /**
  * Take the machine-wide lock of a resource ("cpu", "gpu-<uuid>"), shared by all users. It is held
  * while profiling, so that two profiles never overlap. If the lock file in /tmp cannot be used (it
- * is a FIFO, a symlink or a file that we may not open), a lock that only this user shares is taken
- * instead, and `notice` is set.
+ * is a FIFO, a symlink or a file that we may not open), a lock that only the processes of this user
+ * share is taken instead, and `notice` is set.
  */
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 

@@ -84,8 +84,8 @@ static void sum_blocks(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Return the checksum of the header, with its member `checksum` set to 0, xor the checksum of the
- * checksums of all blocks that follow the header.
+ * Return the xor of two checksums: that of the header, with its member `checksum` set to 0, and
+ * that of the list of checksums of all blocks after the header.
  */
 static uint64_t sum_of(const char *base, size_t len)
 {
@@ -241,7 +241,7 @@ void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefi
 		kl_strvec_take(out, file[i].path);
 }
 
-/* Is `name` an old temporary file of a writer that was killed? */
+/* Return true if `name` is an old temporary file of a writer that was killed. */
 static bool is_left_over(const char *dir, const char *name, const char *prefix, const char *suffix)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);

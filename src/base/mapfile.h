@@ -67,8 +67,8 @@ void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *buf, const char *pat
 
 /**
  * Append the full paths of the files in a directory that are named <prefix>...<suffix> to `out`,
- * newest first, except the path `but`. The caller can take over what is still valid in them when it
- * makes a new cache file.
+ * newest first, except the path `but`. When the caller makes a new cache file, it can take over
+ * what is still valid in these files.
  */
 struct kl_strvec;
 void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,

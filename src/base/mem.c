@@ -24,8 +24,8 @@ static void *or_die(void *data)
 }
 
 /*
- * Ask the kernel for huge pages for a large block, so that it causes far fewer page faults. Errors
- * are ignored.
+ * Ask the kernel for huge pages for a large block, so that the block causes far fewer page faults.
+ * Errors are ignored.
  */
 static void *advise_huge(void *data, size_t size)
 {

@@ -59,7 +59,7 @@ char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 		}                                                           \
 	} while (0)
 
-/** Cleanup function of a pointer to allocated memory: free it and set the pointer to NULL. */
+/** Free the memory that `*pp` points to, and set `*pp` to NULL; for KL_AUTO. */
 static inline void kl_freep(void *pp)
 {
 	void **data = pp;
@@ -68,7 +68,7 @@ static inline void kl_freep(void *pp)
 	*data = NULL;
 }
 
-/** Cleanup function of a file descriptor: close it and set it to -1; -1 is not closed. */
+/** Close `*fd`, unless it is -1, and set it to -1; for KL_AUTO. */
 void kl_closep(int *fd);
 
 #endif

@@ -14,8 +14,8 @@
  * itself if there is one processor (e.g. a thread pinned for a measurement) or one piece, or if no
  * thread can be created.
  *
- * `fn` runs in other threads. It must not set errors, because each thread has its own; base/tasks.h
- * passes errors to the calling thread.
+ * `fn` runs in other threads. It must not set errors, because each thread has its own error
+ * message; base/tasks.h passes errors to the calling thread.
  *
  *	static void add(void *ctx, size_t from, size_t to);
  *	kl_par_for(n, 65536, add, &sums);

@@ -27,7 +27,7 @@ static const struct {
 	{ 0xfff0, 0xfffb },   /* annotations */
 	{ 0x1bca0, 0x1bca3 }, /* shorthand format controls */
 	{ 0x1d173, 0x1d17a }, /* musical format controls */
-	{ 0xe0000, 0xe0fff }, /* tags, further selectors */
+	{ 0xe0000, 0xe0fff }, /* tags, variation selectors */
 };
 
 static bool is_hidden(uint32_t point)
@@ -50,7 +50,9 @@ static uint32_t decode_point(const char *text, size_t n)
 	return point;
 }
 
-/* Can these bytes, which are not a valid character, become one if more bytes follow? */
+/*
+ * Return true if these bytes, which are not a valid character, can become one if more bytes follow.
+ */
 static bool is_begun(const char *text, size_t len)
 {
 	unsigned char lead = len ? (unsigned char)text[0] : 0;

@@ -14,9 +14,9 @@
  * kl_printable_line(). Safe text is kept byte for byte, so a second conversion changes nothing. The
  * conversion cannot be undone, because `\x1b` can also have been in the text.
  *
- * It replaces U+0000-1F (but see newline and tab above), U+007F-9F, U+061C, U+2028-202E,
- * U+2060-206F, and other invisible characters: soft hyphen, grapheme joiner, zero-width characters,
- * fillers, byte order mark, tags (the table in printable.c is complete).
+ * These characters are replaced: U+0000-1F (but see newline and tab above), U+007F-9F, U+061C,
+ * U+2028-202E, U+2060-206F, and other invisible characters: soft hyphen, grapheme joiner,
+ * zero-width characters, fillers, byte order mark, tags (the table in printable.c is complete).
  */
 
 /** Append `text`, made safe to print. */

@@ -60,7 +60,7 @@ struct stream {
 	size_t shown; /* bytes of `buf` that were copied to stderr so far */
 };
 
-/* Must the program be stopped because this process was interrupted? */
+/* Return true if the program must be stopped because this process was interrupted. */
 static bool stop_wanted(const struct kl_proc_opts *opts)
 {
 	return interrupted && !(opts->flags & KL_PROC_FINISH);
@@ -69,7 +69,7 @@ static bool stop_wanted(const struct kl_proc_opts *opts)
 struct run {
 	const struct kl_proc_opts *o;
 	struct stream in, out, err;
-	/* environment of the program; borrowed, used only until it has started */
+	/* environment of the program; borrowed, used only until the program has started */
 	const char *const *env;
 	size_t sent, max;
 	pid_t pid;
@@ -364,7 +364,7 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 		while (waitpid(run.pid, &status, 0) < 0 && errno == EINTR)
 			;
 	} else {
-		kill(-run.pid, SIGKILL); /* any processes it left behind */
+		kill(-run.pid, SIGKILL); /* processes that the program left behind */
 	}
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -433,7 +433,7 @@ bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc)
 
 	if (!proc->pid || waitpid(proc->pid, &status, WNOHANG) != proc->pid)
 		return false;
-	kill(-proc->pid, SIGKILL); /* any processes it left behind */
+	kill(-proc->pid, SIGKILL); /* processes that the program left behind */
 	proc->pid = 0;
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,

@@ -16,8 +16,8 @@
 struct kl_proc_opts {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
 	/*
-	 * the complete environment; NULL: ours without the API keys of model providers
-	 * (base/environment.h)
+	 * the complete environment; NULL: that of this process without the API keys of model
+	 * providers (base/environment.h)
 	 */
 	const char *const *env;
 	const char *dir; /* working directory; NULL: inherit */
@@ -61,16 +61,17 @@ enum kl_proc_flags {
 
 struct kl_proc_result {
 	int exit;   /* exit code; -1: ended by a signal */
-	int signal; /* signal that killed it; 0: it exited */
+	int signal; /* signal that killed the program; 0: the program exited */
 	bool timed_out;
 	bool truncated;
 	int64_t wall_ns;
 };
 
 /**
- * Run a program and wait for it. Returns 0 if it ran, whatever its exit code, and also after a
- * timeout. It returns an error if the program could not be started (KL_ENOTFOUND: no such program).
- * An interrupt (SIGINT, SIGTERM, SIGHUP) kills its process group and returns KL_EINTR.
+ * Run a program and wait for it. Returns 0 if the program ran, whatever its exit code, and also
+ * after a timeout. It returns an error if the program could not be started (KL_ENOTFOUND: no such
+ * program). An interrupt (SIGINT, SIGTERM, SIGHUP) kills the program's process group and returns
+ * KL_EINTR.
  */
 int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts);
 
@@ -98,15 +99,15 @@ struct kl_proc {
 
 int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts);
 /**
- * Has the program ended? Does not wait. Returns true only once for a program, and then sets `exit`
- * and `signal` of `res`.
+ * Return true if the program has ended, without waiting for it. Returns true only once for a
+ * program, and then sets `exit` and `signal` of `res`.
  */
 bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc);
 /** Send a signal: SIGKILL to the whole process group, any other to the program alone. */
 void kl_proc_stop(const struct kl_proc *proc, int sig);
 void kl_proc_release(struct kl_proc *proc);
 
-/** Was SIGINT, SIGTERM or SIGHUP received since kl_proc_catch_signals()? */
+/** Return true if SIGINT, SIGTERM or SIGHUP was received since kl_proc_catch_signals(). */
 bool kl_proc_interrupted(void);
 /**
  * Catch the signals that kl_proc_interrupted() reports, and ignore SIGXFSZ, so that a write beyond
@@ -114,8 +115,9 @@ bool kl_proc_interrupted(void);
  */
 void kl_proc_catch_signals(void);
 /**
- * Open each closed descriptor of 0 to 2 as /dev/null, so that no file of ours gets its number.
- * main() calls it first. Writing to a stdout that was closed stays an error.
+ * Open each closed descriptor of 0 to 2 as /dev/null, so that no file that we open later gets the
+ * number of a standard stream. main() calls it first. Writing to a stdout that was closed stays an
+ * error.
  */
 void kl_proc_hold_standard(void);
 

@@ -9,8 +9,8 @@
 /*
  * progress - a progress line on stderr. On a terminal it is rewritten in place; on a pipe (ALWAYS
  * mode) each new title is printed as a line. All functions accept NULL and then do nothing. AUTO
- * mode shows nothing if stderr is a pipe or a dumb terminal or the process is in the background,
- * and nothing in the first two seconds (or $GIT_PROGRESS_DELAY).
+ * mode shows nothing if stderr is a pipe or a dumb terminal, or if the process is in the
+ * background. Otherwise it shows nothing in the first two seconds (or $GIT_PROGRESS_DELAY).
  */
 struct kl_progress;
 

@@ -30,7 +30,7 @@ void kl_rng_fresh(struct kl_rng *rng)
 	kl_rng_key(rng, &key, 0);
 }
 
-/* Make a key from a number and a purpose, so that each purpose gives other keys for a number. */
+/* Make a key from a number and a purpose, so that one number gives another key for each purpose. */
 static struct kl_key key_of_number(uint64_t number, const char purpose[25])
 {
 	struct kl_key key;
@@ -49,7 +49,7 @@ void kl_rng_seed(struct kl_rng *rng, uint64_t seed)
 
 static void draw_words(struct kl_rng *rng)
 {
-	/* the counter would wrap: 2^38 bytes were drawn */
+	/* use another nonce before the counter wraps, after 2^38 bytes */
 	if (rng->chacha.counter > UINT32_MAX - KL_CHACHA_WIDE) {
 		rng->chacha.counter = 0;
 		rng->chacha.nonce[0]++;

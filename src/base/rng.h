@@ -9,8 +9,8 @@
 #include "base/key.h"
 
 /*
- * rng - random numbers: the keystream of ChaCha20, so that nobody can compute further numbers from
- * those that they know. The same key gives the same numbers.
+ * rng - random numbers: the keystream of ChaCha20, so that somebody who knows some of the numbers
+ * cannot compute the others. The same key gives the same numbers.
  *
  * Draw numbers that must be unpredictable under a secret key (key.h). Do not use kl_rng_seed() for
  * them, because an attacker can try all 2^64 seeds.
@@ -30,7 +30,7 @@ struct kl_rng {
  * those of different keys.
  */
 void kl_rng_key(struct kl_rng *rng, const struct kl_key *key, uint64_t stream);
-/** Begin a stream under a random key from the operating system. Nothing else stores that key. */
+/** Begin a stream under a random key from the operating system. The key is stored only in `rng`. */
 void kl_rng_fresh(struct kl_rng *rng);
 /** Begin the stream of `seed`. The same seed gives the same numbers. */
 void kl_rng_seed(struct kl_rng *rng, uint64_t seed);
@@ -41,7 +41,9 @@ double kl_rng_uniform(struct kl_rng *rng);
 double kl_rng_normal(struct kl_rng *rng);
 /** Return an unbiased uniform integer in [0, n); `n` must be at least 1. */
 uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n);
-/** Put the `n` elements of `size` bytes at `base` in random order, each order as likely. */
+/**
+ * Put the `n` elements of `size` bytes at `base` in random order; all orders are equally likely.
+ */
 void kl_rng_shuffle(struct kl_rng *rng, void *base, size_t n, size_t size);
 /** Return a random seed from the operating system, never 0. */
 uint64_t kl_rng_os_seed(void);

@@ -16,7 +16,7 @@
 #define RANDOM 6 /* characters that mkdtemp() replaces */
 #define MAX_TRIES 20
 
-/* Is `name` "<prefix>-<pid>-XXXXXX"? */
+/* Return true if `name` has the form "<prefix>-<pid>-XXXXXX". */
 static bool is_scratch(const char *name, const char *prefix)
 {
 	size_t n = strlen(prefix), digits;

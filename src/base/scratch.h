@@ -3,8 +3,9 @@
 #define KL_BASE_SCRATCH_H
 
 /*
- * scratch - a private directory of a process for large or secret files. It is removed when it is
- * released, or, if its process was killed, by the next process that opens one with its prefix.
+ * scratch - a private directory of a process for large or secret files. The directory is removed
+ * when it is released, or, if its process was killed, by the next process that opens a directory
+ * with the same prefix.
  *
  * The directory is "<base>/<prefix>-<pid>-XXXXXX". Its process holds an flock on it, so a directory
  * of this user that nobody has locked is abandoned. Anything else with such a name, and the

@@ -14,7 +14,7 @@
 
 /** Copy `n` bytes; the caller closes *fd. `name` is what /proc/<pid>/maps shows. */
 int kl_sealed_make(int *fd, const char *name, const void *data, size_t n);
-/** Does `fd` refer to sealed memory of at least `n` bytes? */
+/** Return true if `fd` refers to sealed memory of at least `n` bytes. */
 bool kl_sealed_check(int fd, size_t n);
 
 #endif

@@ -26,8 +26,8 @@
 #define KL_TAR_MAX_FILE ((size_t)1 << 30)
 
 /**
- * Is `name` allowed in an archive? It must have at most 99 bytes: letters, digits, `_.+-`, and
- * single slashes between components. No component can start with '.' or '-'.
+ * Return true if `name` is allowed in an archive. A name must have at most 99 bytes: letters,
+ * digits, `_.+-`, and single slashes between components. No component can start with '.' or '-'.
  */
 bool kl_tar_name_ok(const char *name);
 
@@ -53,9 +53,9 @@ struct kl_tar_entry {
 /** Begin to read the archive `data`, which must outlive `tar` and its entries. */
 void kl_tar_open(struct kl_tar *tar, const void *data, size_t len);
 /**
- * Read the next entry. Returns 1 for an entry, 0 at the end of the archive, KL_EINVALID if it is
- * malformed or continues after the end. Names must be in ascending byte order, so there are no
- * duplicates.
+ * Read the next entry. Returns 1 for an entry, 0 at the end of the archive, KL_EINVALID if the
+ * archive is malformed or continues after the end. Names must be in ascending byte order, so there
+ * are no duplicates.
  */
 int kl_tar_next(struct kl_tar *tar, struct kl_tar_entry *entry);
 

@@ -13,7 +13,8 @@
  */
 
 /**
- * Return the length in bytes of the character at `text`, which has `len` bytes; 0: it is invalid.
+ * Return the length in bytes of the first character of `text`, or 0 if that is invalid. `text` has
+ * `len` bytes.
  */
 size_t kl_utf8_char(const char *text, size_t len);
 /** Return the length of the longest valid prefix of `text`; `len` if all of it is valid. */
