@@ -33,14 +33,14 @@ enum kl_dtype {
 /** Names indexed by enum kl_arg_kind: "dim", "scalar", "in", "out", "inout"; NULL at the end. */
 extern const char *const kl_arg_kind_names[];
 
-/** True if the kernel gets a pointer to elements. */
+/** Return true if an argument of this kind is a pointer to elements. */
 bool kl_arg_kind_is_tensor(enum kl_arg_kind kind);
-/** True if the kernel reads the elements. */
+/** Return true if the kernel reads the elements. */
 bool kl_arg_kind_is_input(enum kl_arg_kind kind);
-/** True if the kernel writes the elements. */
+/** Return true if the kernel writes the elements. */
 bool kl_arg_kind_is_output(enum kl_arg_kind kind);
 
-/** Set *out to the element type of this name; false if there is none. */
+/** Set *out to the element type of this name and return true; false: no type has this name. */
 bool kl_dtype_parse(enum kl_dtype *out, const char *name);
 /** Return the name of an element type, such as "f64". */
 const char *kl_dtype_name(enum kl_dtype dtype);

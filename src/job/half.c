@@ -5,13 +5,14 @@
 #include <string.h>
 
 /*
- * The conversions of one element have no branch and no library call, so that the compiler makes
- * vector instructions of loops over them. The Makefile compiles this file with options for that.
+ * The functions that convert one element have no branch and no library call, so that the compiler
+ * makes vector instructions of loops over them. The Makefile compiles this file with options for
+ * that.
  */
 #define ELEMENT static inline __attribute__((always_inline))
 
 /*
- * A 16-bit format: its smallest normal value, 1.5 * 2^52 times its ulp of 1, its largest finite
+ * A 16-bit format: its smallest normal value; its ulp of 1, times 1.5 * 2^52; its largest finite
  * value. To round a value to whole ulps, ties to even, add 1.5 * 2^52 ulps as a double and subtract
  * them again: a double of that size has no bits below one ulp.
  */

@@ -11,11 +11,14 @@
  * counts elements.
  */
 void kl_half_load(double *to, enum kl_dtype dtype, const uint16_t *from, size_t n);
-/** Round each value once, to nearest, ties to even. A NaN becomes a quiet NaN of the same sign. */
+/**
+ * Store values, each rounded once, to nearest, ties to even. A NaN becomes a quiet NaN of the same
+ * sign.
+ */
 void kl_half_store(uint16_t *to, enum kl_dtype dtype, const double *from, size_t n);
 /** Round values, in place, as storing them would; NaN stays unchanged. */
 void kl_half_round(enum kl_dtype dtype, double *values, size_t n);
-/** Return one value rounded in the same way. */
+/** Return `value` rounded as kl_half_round() does. */
 double kl_half_rounded(enum kl_dtype dtype, double value);
 
 #endif

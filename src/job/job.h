@@ -33,7 +33,7 @@ struct kl_job_arg {
 	enum kl_dtype dtype;
 	double value; /* of a scalar */
 	json_t *fill; /* owned; of an input; NULL for other kinds */
-	bool sweep;   /* two bands scale this input (docs/formats.md) */
+	bool sweep;   /* two bands beyond those of the contract scale this input */
 };
 
 struct kl_point {       /* one set of dims that the kernel is called with */
@@ -60,18 +60,19 @@ enum kl_rule_kind {
 };
 struct kl_rule {
 	enum kl_rule_kind kind;
-	int out;                  /* argument index */
-	int indices, of;          /* multiset: argument indices; `out` is that of its `values` */
-	double max, rms;          /* noise */
-	double ulps, acc;         /* elementwise */
-	double tol;               /* rel-l2 */
-	bool zeros;               /* rel-l2: the output must be almost 0 where the truth is 0 */
-	int npaxes;               /* entries of `per` and `cut` */
-	int per[KL_MAX_AXES];     /* axes that split `out` into groups (worker/compare/group.h) */
-	int64_t cut[KL_MAX_AXES]; /* consecutive indices of that axis per group; 0 counts as 1 */
+	int out;              /* argument index */
+	int indices, of;      /* `multiset`: argument indices; `out` is the index of `values` */
+	double max, rms;      /* `noise` */
+	double ulps, acc;     /* `elementwise` */
+	double tol;           /* `rel-l2` */
+	bool zeros;           /* `rel-l2`: the output must be almost 0 where the truth is 0 */
+	int npaxes;           /* entries of `per` and `cut` */
+	int per[KL_MAX_AXES]; /* axes that split `out` into groups (worker/compare/group.h) */
+	/* for each entry of `per`: consecutive indices of the axis per group; 0 counts as 1 */
+	int64_t cut[KL_MAX_AXES];
 };
 
-/* The domain in which further points are drawn (job_domain.h). */
+/* The domain in which points beyond the listed ones are drawn (job_domain.h). */
 struct kl_job_domain {
 	/* `n` truth values over the dims; n is 0: the contract promises only the listed points */
 	struct kl_expr **condition;
@@ -106,10 +107,12 @@ struct kl_job {
 	size_t npoint;
 	struct kl_rule *rule;
 	size_t nrule;
-	json_t *exact, *bands;        /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
-	struct kl_job_domain *domain; /* NULL: unknown, draw no further points */
-	bool further;                 /* also draw further bands (worker/pool/further.h) */
-	struct kl_values values;      /* the values that further bands must not draw */
+	json_t *exact, *bands; /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
+	/* NULL: unknown, so no points beyond the listed ones are drawn */
+	struct kl_job_domain *domain;
+	bool further; /* also draw bands beyond those of the contract (worker/pool/further.h) */
+	/* the kinds of values that bands beyond those of the contract must not draw */
+	struct kl_values values;
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
 	uint64_t seed;       /* of a replay; 0: draw the inputs from a random key */
@@ -150,10 +153,10 @@ int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *poin
 /** Return the product of the dims of a point, in which a dim below 1 counts as 1. */
 double kl_job_volume(const struct kl_job *job, const struct kl_point *point);
 
-/** True if `artefact` is the path of a candidate or parent with host code. */
+/** Return true if `artefact` is the path of a candidate or parent with host code. */
 bool kl_job_is_host(const struct kl_job *job, const char *artefact);
 
-/** True if `band`, an entry of `exact` or `bands`, applies to `point`. */
+/** Return true if `band`, an entry of `exact` or `bands`, applies to `point`. */
 bool kl_job_band_at(const json_t *band, const struct kl_point *point);
 
 /**
@@ -164,13 +167,13 @@ int kl_job_set_rules(struct kl_job *job, const json_t *list);
 
 /** Return the index of the argument with that name, or -1. */
 int kl_job_arg_index(const struct kl_job *job, const char *name);
-/** True if the kernel reads the elements of this argument. */
+/** Return true if the kernel reads the elements of this argument. */
 static inline bool kl_arg_is_input(const struct kl_job_arg *arg)
 {
 	return kl_arg_kind_is_input(arg->kind);
 }
 
-/** True if the kernel writes the elements of this argument. */
+/** Return true if the kernel writes the elements of this argument. */
 static inline bool kl_arg_is_output(const struct kl_job_arg *arg)
 {
 	return kl_arg_kind_is_output(arg->kind);

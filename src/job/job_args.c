@@ -85,8 +85,8 @@ static int read_number(double *out, const json_t *item)
 }
 
 /*
- * Check that a fill has exactly one generator and only known modifiers. Their values are checked by
- * worker/pool/fill.c.
+ * Check that a fill has exactly one generator and only known modifiers. The values of both are
+ * checked by worker/pool/fill.c.
  */
 static int check_fill(const json_t *fill, const char *where)
 {
@@ -308,7 +308,10 @@ int kl_job_parse_points(struct kl_job *job, const json_t *doc)
 	return 0;
 }
 
-/* Check the member `key` of a band if it is `at` or `must_exceed`; else *is_option is false. */
+/*
+ * Check the member `key` of a band if it is `at` or `must_exceed`, and set *is_option to true;
+ * otherwise set it to false.
+ */
 static int check_band_option(bool *is_option, const char *key, const json_t *value)
 {
 	*is_option = true;

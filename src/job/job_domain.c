@@ -148,7 +148,7 @@ json_t *kl_job_write_domain(const struct kl_job *job)
 	return obj;
 }
 
-/* -- making further points -------------------------------------------------------- */
+/* -- making points that the job does not list -------------------------------- */
 
 static int tensor_at(struct kl_point *point, const struct kl_job *job, size_t arg,
 		     const int64_t *dim)
@@ -203,7 +203,10 @@ int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *
 	return err;
 }
 
-/* Return the member `index` of a fill, which has its bound for each point; NULL: there is none. */
+/*
+ * Return the member `index` of a fill, which stores the bound of the index at each point; NULL: the
+ * fill has none.
+ */
 static json_t *index_of(json_t *fill)
 {
 	json_t *inner = json_object_get(fill, "repeat");

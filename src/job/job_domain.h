@@ -6,7 +6,8 @@
 
 /*
  * job_domain - the domain of a job: the conditions that its points meet, and the shapes of its
- * tensors as expressions over the dims. With it the worker makes further points.
+ * tensors as expressions over the dims. From the domain, the worker makes points that the job does
+ * not list.
  */
 
 /** Set job->domain from "domain", if the document has it, and check its expressions. */

@@ -6,7 +6,7 @@
 
 /*
  * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on what
- * those before it have set. kl_job_free() frees what they allocated, even after a failure.
+ * the parsers before it have set. kl_job_free() frees what they allocated, even after a failure.
  * KL_EINVALID: the section is malformed; the message says what is wrong.
  */
 

@@ -128,7 +128,10 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 	return 0;
 }
 
-/* Check that a rule judges every output: a kernel could skip one that no rule judges. */
+/*
+ * Check that every output is judged by a rule: a kernel could leave out an output that no rule
+ * judges.
+ */
 static int all_judged(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++) {

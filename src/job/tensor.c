@@ -10,9 +10,12 @@
 #include "base/par.h"
 #include "job/half.h"
 
-/* A float format, and the next lower one that kl_tensor_lower() rounds to. */
+/* A float format, and the next lower format, to which kl_tensor_lower() rounds. */
 struct format {
-	/* stored bits of the significand; exponent of the smallest normal; bits of the lower one */
+	/*
+	 * stored bits of the significand; exponent of the smallest normal value; stored bits of the
+	 * significand of the lower format
+	 */
 	int bits, emin, lower;
 	double max;             /* largest finite value */
 	const char *lower_name; /* name of the lower format */
@@ -43,7 +46,7 @@ static double value_binade(double value)
 
 double kl_tensor_ulp(enum kl_dtype dtype, double value)
 {
-	/* by dtype: the smallest normal value, and the ulp of 1 */
+	/* indexed by dtype: the smallest normal value, and the ulp of 1 */
 	static const double least[] = { 0x1p-1022, 0x1p-126, 0x1p-14, 0x1p-126 };
 	static const double unit[] = { 0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7 };
 	double binade;

@@ -23,7 +23,7 @@ void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum k
 		       size_t n);
 /** Store the absolute values of `n` elements, in parallel like kl_tensor_convert(). */
 void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n);
-/** True if none of the `n` elements is infinite or NaN. */
+/** Return true if none of the `n` elements is infinite or NaN. */
 bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n);
 /** Round `value` as storing it in `dtype` would. */
 double kl_tensor_round(enum kl_dtype dtype, double value);
@@ -36,7 +36,10 @@ double kl_tensor_ulp(enum kl_dtype dtype, double value);
 double kl_tensor_max(enum kl_dtype dtype);
 /** Return the smallest magnitude that rounds to infinity; infinity for f64 and integers. */
 double kl_tensor_overflow(enum kl_dtype dtype);
-/** True if all `n` values have a magnitude of at most `limit`; NaN has none. Runs in parallel. */
+/**
+ * Return true if all `n` values have a magnitude of at most `limit`; false if one is NaN. Runs in
+ * parallel.
+ */
 bool kl_tensor_within(const double *values, size_t n, double limit);
 
 /**

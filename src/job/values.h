@@ -14,7 +14,10 @@ enum kl_value { KL_VALUE_NAN, KL_VALUE_INF, KL_VALUE_DENORMAL };
 
 /** Names indexed by enum kl_value: "nan", "inf", "denormal"; NULL at the end. */
 extern const char *const kl_value_names[];
-/** What a contract can say of each: "oracle", or "undefined" (index 1); NULL at the end. */
+/**
+ * The words that a contract can give for each kind of value: "oracle", or "undefined" (index 1);
+ * NULL at the end.
+ */
 extern const char *const kl_value_policies[];
 
 struct kl_values {
