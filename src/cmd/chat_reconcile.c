@@ -73,7 +73,7 @@ static void add_part(struct kl_buf *out, const struct kl_reconciled_part *part, 
 	kl_buf_addf(out, "%s%zu %s (%s)", out->len ? ", " : "", part->n, what, money);
 }
 
-/* Say whether it is the counts or the prices that differ. */
+/* Append the token counts of both sides, or that they are equal (then the prices differ). */
 static void add_tokens(struct kl_buf *out, const struct kl_reconciled *line)
 {
 	int64_t counted = kl_usage_prompt(&line->counted),
@@ -90,7 +90,9 @@ static void add_tokens(struct kl_buf *out, const struct kl_reconciled *line)
 			    (long long)line->charged.output);
 }
 
-/* What can explain the difference of a line; empty if there is none. */
+/*
+ * Append what can explain the difference of a line; append nothing if the line has no difference.
+ */
 static void explain_line(struct kl_buf *out, const struct kl_reconciled *line)
 {
 	if (kl_reconciled_is_equal(line))

@@ -8,7 +8,8 @@
  * chat_settle - git klineage chat settle: settles interrupted reservations
  * (model/open_reservation.h) and prints the amount booked for each. `name` and `phase` choose the
  * reservations; NULL: any. A reservation whose reply is stored is settled by the reply. `cost` is
- * what all others cost together, in dollars; NULL: each cost as much as was reserved for it.
+ * the total cost, in dollars, of the reservations without a stored reply; NULL: each of these cost
+ * as much as was reserved for it.
  */
 int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,
 		       const char *phase, const char *cost, bool json);

@@ -31,8 +31,9 @@ struct kl_out;
 struct kl_cmd_ctx {
 	const char *verb;
 	struct kl_term term;
-	struct kl_out *out;   /* stdout (out.h) */
-	struct kl_repo *repo; /* open if the table row has KL_NEEDS_REPO, else NULL */
+	struct kl_out *out; /* stdout (out.h) */
+	/* open if the verb's row in the table has KL_NEEDS_REPO; otherwise NULL */
+	struct kl_repo *repo;
 };
 
 enum kl_cmd_needs {

@@ -10,7 +10,7 @@
 
 static const char synopsis[] = "admit [<options>] <card>";
 
-#define MAX_WHY 12 /* how many states to list if the card cannot be tried on any */
+#define MAX_WHY 12 /* most states to list if the card cannot be tried on any */
 
 static const struct kl_admit_state *chosen_state(const struct kl_admission *admission)
 {
@@ -121,7 +121,7 @@ static const char *result_name(enum kl_result result)
 	return result == KL_RESULT_PASS ? "pass" : "fail";
 }
 
-/* Set the members of `value` that describe the trial. `trial` NULL: it was a dry run. */
+/* Set the members of `value` that describe the trial. `trial` NULL: `admit` was a dry run. */
 static void put_trial(json_t *value, const struct kl_card_trial *trial)
 {
 	kl_json_set_str(value, "result", trial ? result_name(trial->result) : NULL);

@@ -18,17 +18,17 @@
 
 static const char synopsis[] = "blame [<options>] <file>";
 
-#define MAX_TEXT ((size_t)4 << 20) /* maximum size of a source file */
+#define MAX_TEXT ((size_t)4 << 20) /* most bytes of a source file */
 #define OUTSIDE SIZE_MAX           /* the line is not in any state of the lineage */
 
-/* The file to blame, the lineage it is blamed on, and the result. */
+/* The file to blame, the lineage whose steps are searched, and the result. */
 struct subject {
 	char *path;         /* path of the file, relative to the contract's directory */
-	char *workload;     /* of the enclosing contract; NULL: none found */
-	struct kl_buf text; /* the file in the worktree or, if it is not there, in K* */
+	char *workload;     /* workload of the enclosing contract; NULL: no contract was found */
+	struct kl_buf text; /* the file in the worktree; if it is not there, the file in K* */
 	bool there;         /* the file exists in the worktree */
 	struct kl_view view;
-	size_t *step; /* for each line the step that added it, or OUTSIDE */
+	size_t *step; /* for each line, the index of the step that added it, or OUTSIDE */
 	struct kl_strvec lines;
 	struct kl_card **card; /* owned; cards with a step of this lineage as evidence */
 	size_t ncard, alloc;
@@ -62,7 +62,10 @@ static int read_workload(char **out, const char *path)
 	return err;
 }
 
-/* Find the innermost contract that encloses the file; paths in a lineage are relative to it. */
+/*
+ * Find the innermost contract whose directory contains the file. Paths in a lineage are relative to
+ * that directory.
+ */
 static int find_contract(struct subject *subject, struct kl_repo *repo, const char *file)
 {
 	KL_AUTO(kl_freep) char *full = kl_asprintf("%s%s", kl_repo_prefix(repo), file);
@@ -179,7 +182,10 @@ static bool is_evidence(const struct kl_card *card, const struct kl_view *view, 
 	return false;
 }
 
-/* Load the cards learned from this lineage. Skip unreadable cards: fsck reports those. */
+/*
+ * Load the cards learned from this lineage. Skip cards that cannot be read, because fsck reports
+ * them.
+ */
 static int load_cards(struct subject *subject, struct kl_repo *repo)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
@@ -210,7 +216,10 @@ static void format_effect(char out[32], const struct kl_ratio *ratio)
 	snprintf(out, 32, ratio->ppm > 0 ? "%.2fx" : "", (double)ratio->ppm / 1e6);
 }
 
-/* Name a step by the mechanism it adds, else by the action of the backward step that undid it. */
+/*
+ * Return the mechanism that a step adds; if none is recorded, the action of the backward step that
+ * undid the step.
+ */
 static const char *describe_subject(const struct subject *subject, size_t k)
 {
 	const struct kl_step *step = k == OUTSIDE ? NULL : &subject->view.step[k].step;
@@ -235,7 +244,7 @@ static void print_lines(const struct subject *subject, const struct kl_term *ter
 		char state[24] = "", by[32] = "";
 		const char *what = "";
 
-		/* label only the first of the lines in a row from the same step */
+		/* of several lines in a row from one step, label only the first */
 		if (k != last) {
 			snprintf(state, sizeof(state), k == OUTSIDE ? "-" : "K_%zu", k);
 			what = describe_subject(subject, k);
@@ -262,8 +271,8 @@ static void print_card(const struct kl_card *card)
 }
 
 /*
- * Describe each step that has lines in the file: place, speedup, features gained, and the
- * preconditions of its cards.
+ * Describe each step that has lines in the file: its place, its speedup, the features gained, and
+ * the preconditions of its cards.
  */
 static void print_steps(const struct subject *subject, const struct kl_term *term)
 {
@@ -338,7 +347,7 @@ static json_t *step_json(const struct subject *subject, size_t k)
 	return object;
 }
 
-/* Make the rows of --porcelain: one per line of the file. */
+/* Return the rows of --porcelain: one row per line of the file. */
 static json_t *rows_json(const struct subject *subject, json_t *steps)
 {
 	json_t *list = json_array();

@@ -38,7 +38,8 @@ struct request {
 	struct kl_listing out;
 	bool bars;
 	const char *output, *cost, *correct, *from, *model;
-	char *part[3]; /* workload, name, phase: the first `n` are given, the others NULL */
+	/* workload, name and phase; only the first `n` are given, the others are NULL */
+	char *part[3];
 	size_t n;
 };
 
@@ -265,7 +266,9 @@ static void cost_row(struct kl_table *table, const struct kl_spend_phase *phase)
 					      phase->reserved ? reserved : "-" });
 }
 
-/* True for the first and last point, for each new best time, and for each `every`th point. */
+/*
+ * Return true for the first and last point, for each new best time, and for each `every`th point.
+ */
 static bool is_shown(const struct kl_spend *spend, size_t i, size_t every)
 {
 	if (!i || i + 1 == spend->npoint || spend->point[i].ns != spend->point[i - 1].ns)
@@ -299,7 +302,7 @@ static void print_bars(const struct kl_spend *spend)
 	}
 }
 
-/* Return how much of all prompts was read from a cache, in millionths; -1: unknown. */
+/* Return the share of all prompt tokens that came from a cache, in millionths; -1: unknown. */
 static int64_t cached_ppm(const struct kl_usage *usage)
 {
 	int64_t prompt = kl_usage_prompt(usage);
@@ -425,7 +428,7 @@ static int list_workloads(struct kl_strvec *out, struct request *request)
 	return err;
 }
 
-/* Add the rows of --porcelain: one per phase, with the workload. */
+/* Append the rows of --porcelain: one per phase, each with its workload. */
 static void add_phases(json_t *to, const struct kl_spend *spend)
 {
 	for (size_t i = 0; i < spend->n; i++) {

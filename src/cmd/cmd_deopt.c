@@ -36,7 +36,7 @@ struct options {
 	int64_t steps, rejections;
 };
 
-/* What a walk needs besides the repository. */
+/* What a walk needs in addition to the repository. */
 struct tools {
 	struct kl_progress *progress;
 	struct kl_gate *gate;
@@ -92,8 +92,9 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 }
 
 /*
- * Estimate the pause between two requests to the model, during which the provider must keep the
- * prompt cached: a gate run, or sending jobs to a worker and waiting for the results.
+ * Return the estimated pause between two requests to the model, in ms. The provider must keep the
+ * prompt cached during the pause. The pause is a gate run, or the time to send jobs to a worker and
+ * wait for the results.
  */
 static int64_t pause_of(const struct tools *tools, int64_t profile_ms)
 {
@@ -174,7 +175,9 @@ static int read_limits(struct options *options, struct kl_repo *repo)
 	return 0;
 }
 
-/* The walk starts from committed files: warn if the worktree differs. */
+/*
+ * Warn if the worktree differs from the commit, because the walk starts from the committed files.
+ */
 static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *repo)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL;
@@ -290,7 +293,7 @@ static int resume_model(struct kl_sequencer *sequencer, struct tools *tools)
 	return kl_deopt_model_resume(&tools->model);
 }
 
-/* Read a stepwise edit from a file, or stdin ("-"), and submit it. */
+/* Read a stepwise edit from the file `path` ("-": stdin), and submit it. */
 static int take_step(struct kl_sequencer *sequencer, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

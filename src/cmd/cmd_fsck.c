@@ -21,7 +21,7 @@ static void print_finding(enum kl_check_severity severity, const char *where, co
 
 	if (!list) {
 		printf("%s: ", severity == KL_CHECK_ERROR ? "error" : "warning");
-		/* the message of a parse error already starts with the place */
+		/* the message of a parse error already starts with `where` */
 		if (strncmp(what, where, strlen(where)))
 			printf("%s: ", where);
 		kl_out_line(stdout, what);

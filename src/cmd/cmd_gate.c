@@ -66,8 +66,8 @@ static int write_note(struct kl_repo *repo, const struct kl_selection *sel,
 }
 
 /*
- * Send the jobs to a runner. Fails with KL_ECANNOT (exit 125) and hints about the next command
- * unless the results came back at once.
+ * Send the jobs to a runner. If the results do not come back at once, fail with KL_ECANNOT (exit
+ * 125) and hints about the next command.
  */
 static int send_away(struct kl_gate *gate, const struct kl_gate_options *options)
 {
@@ -87,7 +87,7 @@ static int send_away(struct kl_gate *gate, const struct kl_gate_options *options
 /* One candidate (of a revision, the worktree, the index, or a change) and its judgement. */
 struct asked {
 	const char *rev;
-	char *cannot; /* with --since: why it cannot be judged here; or NULL */
+	char *cannot; /* with --since: why the kernel cannot be judged here; or NULL */
 	struct kl_selection sel;
 	struct kl_judgement *v;
 };
@@ -113,7 +113,9 @@ static int ask_one(struct asked *asked, struct kl_gate *gate, const struct kl_ga
 				asked->sel.kind == KL_STATE_REV && !options->no_note ? hex : NULL);
 }
 
-/* Tell the gate which candidate comes next, so that it can be compiled during this judgement. */
+/*
+ * Tell the gate which candidate comes next, so that the gate can compile it during this judgement.
+ */
 static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t n)
 {
 	size_t i = 0;
@@ -125,8 +127,8 @@ static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t 
 }
 
 /*
- * Judge all candidates. If some are deferred, send their jobs to the runner in one bundle, then get
- * their verdicts from the cache.
+ * Judge all candidates. If some are deferred, send their jobs to the runner in one bundle, then
+ * judge once more: the gate then finds the verdicts in its cache.
  */
 static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 		   const struct kl_gate_options *options)
@@ -181,7 +183,7 @@ static int show_result(struct asked *asked, const struct kl_gate_options *option
 	return exit_code(judgement, options);
 }
 
-/* Return the worse exit code. With --since, a failed kernel (1) is worse than any other code. */
+/* Return the worse exit code. With --since, 1 (a failed kernel) is worse than any other code. */
 static int worse_of(int a, int b, const struct kl_gate_options *options)
 {
 	if (options->since && (a == 1 || b == 1))
@@ -190,8 +192,8 @@ static int worse_of(int a, int b, const struct kl_gate_options *options)
 }
 
 /*
- * Note and print the verdicts that are known, even if others are deferred. Returns the worst exit
- * code.
+ * Write the notes of the known verdicts and print them, even if other verdicts are deferred. Return
+ * the worst exit code.
  */
 static int show_all(struct kl_repo *repo, struct asked *asked, size_t n,
 		    const struct kl_gate_options *options)
@@ -247,7 +249,7 @@ static int judge_all(struct kl_repo *repo, const struct kl_gate_options *options
 	kl_progress_free(kl_steal(&progress));
 	if (err < 0 && n == 1)
 		return err;
-	/* keep the message: printing the other verdicts can overwrite it */
+	/* save the message: printing the other verdicts can overwrite it */
 	message = kl_strdup(err < 0 ? kl_error_last() : "");
 	hints = kl_strdup(err < 0 ? kl_error_hints() : "");
 	code = show_all(repo, asked, n, options);
@@ -271,8 +273,9 @@ static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const c
 }
 
 /*
- * Judge each kernel that differs, with its old version as parent. A contract that cannot be read
- * counts as a failed kernel; a contract that was removed is only reported.
+ * Judge each kernel that differs between the revision of --since and `rev`, with its old version as
+ * parent. A contract that cannot be read counts as a failed kernel; a contract that was removed is
+ * only reported.
  */
 static int judge_since(struct kl_repo *repo, const struct kl_gate_options *options, const char *rev)
 {

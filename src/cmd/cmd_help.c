@@ -7,7 +7,7 @@
 #include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
 
-/* Pages that do not describe a verb; "git help klineage-<name>" shows them as well. */
+/* Pages that do not describe a verb. "git help klineage-<name>" shows these pages too. */
 static const struct {
 	const char *name, *page;
 	int section;
@@ -45,7 +45,7 @@ static int show_manual(const char *page, int section)
 	int err;
 
 	fflush(stdout);
-	/* prefer the page of this very program: another version can be installed as well */
+	/* prefer the pages that came with this program: another version can be installed as well */
 	if (kl_fs_program(&path, beside) == 0 || kl_fs_program(&path, packed) == 0 ||
 	    kl_fs_share(&path, built) == 0)
 		execlp("man", "man", "-l", path, (char *)NULL);

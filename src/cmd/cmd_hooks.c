@@ -68,7 +68,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_hooks *h
 			 (const char *const[]){ "event", "state", "path", NULL });
 }
 
-/* Return the path, made relative to the top of the worktree if it is inside. */
+/* Return the path; if it is inside the worktree, make it relative to the top of the worktree. */
 static const char *shown_path(struct kl_repo *repo, const char *path)
 {
 	const char *top = kl_repo_worktree(repo);
@@ -110,8 +110,8 @@ static void say_lines(struct kl_repo *repo, const struct kl_hooks *hooks)
 }
 
 /*
- * Another program manages the hooks: print the lines that the user must add, and where. Returns 0
- * if the lines are there already, else 1.
+ * Print the lines that the user must add to the configuration of the program that manages the
+ * hooks, and where. Return 0 if the lines are already there, else 1.
  */
 static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 {
@@ -145,7 +145,9 @@ static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 	return 1;
 }
 
-/* Install the hooks and print where they are; for programs, print the resulting status instead. */
+/*
+ * Install the hooks and print where they are. In output for programs, print the new status instead.
+ */
 static int install_hooks(struct kl_repo *repo, bool chain, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks hooks = { 0 };
@@ -187,8 +189,8 @@ static int uninstall_hooks(struct kl_repo *repo, const struct kl_listing *out)
 /* --- run ------------------------------------------------------------------ */
 
 /*
- * Ask git for klineage.hooks.block, because the repository could not be opened. An invalid value
- * counts as "untested".
+ * Return the value of klineage.hooks.block as `git config` prints it. Used when the repository
+ * could not be opened. An invalid value counts as "untested".
  */
 static enum kl_hook_block block_by_git(void)
 {
@@ -207,7 +209,8 @@ static enum kl_hook_block block_by_git(void)
 }
 
 /*
- * Print why nothing was judged. Returns 1, which stops git, if klineage.hooks.block is "untested".
+ * Print why nothing was judged. Return 1, which stops git, if klineage.hooks.block is "untested";
+ * otherwise return 0.
  */
 static int say_untested(int err)
 {
@@ -244,7 +247,9 @@ static int run_hook(struct kl_out *out, int argc, char **argv)
 
 /* --- the verb -------------------------------------------------------------- */
 
-/* Install the hooks; set up signing if asked to, else offer it, but not in output for programs. */
+/*
+ * Install the hooks. Set up signing if `sign`; otherwise offer it, except in output for programs.
+ */
 static int install_and_sign(struct kl_repo *repo, bool chain, bool sign,
 			    const struct kl_listing *out)
 {

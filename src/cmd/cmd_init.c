@@ -59,7 +59,7 @@ static int list_templates(const struct kl_listing *out)
 	return err;
 }
 
-/* In a repository, print how to set up its remotes and signing. */
+/* If the current directory is in a repository, print how to set up its remotes and signing. */
 static void offer_here(void)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
@@ -100,7 +100,7 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	if (err < 0)
 		return err;
 	oracle = kl_fs_join(dir, sk.oracle_name);
-	if (kl_fs_exists(oracle)) /* fail before writing anything */
+	if (kl_fs_exists(oracle)) /* fail before any file is written */
 		return write_new(dir, sk.oracle_name, &sk.oracle);
 	err = write_new(dir, "klineage.yaml", &sk.contract);
 	if (!err)
@@ -135,7 +135,9 @@ static int read_recipe(struct kl_buf *text, const struct recipe *recipe)
 	return err < 0 ? err : kl_fs_read(text, path, 1 << 20);
 }
 
-/* Write all recipes of the forge or none: check that no target exists before writing. */
+/*
+ * Write all recipes of the forge or none: check that no target exists before the first is written.
+ */
 static int init_ci(const char *forge)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;

@@ -150,7 +150,7 @@ static void speaker_release(struct speaker *speaker)
 	free(speaker->workload);
 }
 
-/* Each workload has its own ledger: open a new session when the workload changes. */
+/* Open a new session when the workload changes, because each workload has its own ledger. */
 static int open_session(struct kl_session **out, const char *workload, void *payload)
 {
 	struct speaker *speaker = payload;
@@ -238,7 +238,7 @@ static int print_estimate(struct kl_wording *wording, bool json)
 	return 0;
 }
 
-/* Complete and store the cards one by one, so that an error loses no finished card. */
+/* Complete each card and store it before the next, so that an error loses no finished card. */
 static int word_and_put(struct kl_lift *lift, struct kl_library *lib, struct speaker *speaker,
 			const struct options *options)
 {

@@ -11,7 +11,7 @@
 #include "lineage/view.h"
 
 #define BAR_WIDTH 48 /* columns, if the terminal is wide enough */
-#define BAR_LEFT 22  /* columns that a bar cannot use: those before it, and one after it */
+#define BAR_LEFT 22  /* columns before a bar, and one after it, which the bar cannot use */
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 

@@ -36,7 +36,8 @@ struct session {
 	struct kl_session *session;
 	struct kl_materialize_root root;
 	char *name;
-	json_t *kept; /* options of the run, with those given now in place of the stored ones */
+	/* options of the run as stored, each replaced by the option given now, if any */
+	json_t *kept;
 	struct kl_materialization m;
 	struct kl_roundtrip rt;
 };
@@ -158,7 +159,7 @@ static int keep_workload(const struct session *session, const char *workload)
 	return kl_said_keep(session->kept, path);
 }
 
-/* Load the options that the run began with; those given now override them. */
+/* Load the options with which the run began. Options given now override them. */
 static int recall_workload(struct session *session, struct args *args, const char *workload)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(session, workload);
@@ -261,7 +262,7 @@ static int prepare_run(struct session *session, struct args *args)
 {
 	int err = 0;
 
-	/* find a run to continue first: its options can name the library */
+	/* with --continue, find the run first: its stored options can name the library */
 	if (args->again && ((err = find_root(session, args)) < 0 ||
 			    (err = recall_workload(session, args, workload_of(session))) < 0))
 		return err;
@@ -334,7 +335,9 @@ static int check_trials(const struct args *args)
 		       kl_opt_usage(synopsis, "--trials must be 1 to 100");
 }
 
-/* Load the options of a roundtrip. If continued, it keeps its number of trials and --held-out. */
+/*
+ * Load the options of a roundtrip. A continued roundtrip keeps its number of trials and --held-out.
+ */
 static int recall_trials(struct session *session, struct args *args, const char *workload)
 {
 	bool not_given = args->trials == TRIALS_NOT_GIVEN;

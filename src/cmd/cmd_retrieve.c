@@ -164,7 +164,7 @@ static void print_pres(const char *kind, const struct kl_retrieved_pres *pres)
 	}
 }
 
-/* Print the card's row that gave the score, and its partial scores. */
+/* Print the row of the card that gave the score, and its partial scores. */
 static void print_row(const struct answer *answer, const struct kl_card *card,
 		      const struct kl_retrieved *retrieved)
 {
@@ -378,7 +378,7 @@ static int make_target(struct answer *answer, const struct args *args)
 			    args->worktree ? KL_STATE_WORKTREE : KL_STATE_REV,
 			    args->rev ? args->rev : "HEAD", args->workload);
 
-	if (!err && args->worktree) /* uncommitted files have no steps: take those of HEAD */
+	if (!err && args->worktree) /* uncommitted files have no steps: use the steps of HEAD */
 		err = kl_repo_resolve(&head, answer->repo, "HEAD");
 	else if (!err)
 		head = answer->sel.commit;

@@ -13,7 +13,10 @@ enum format { TERM, MARKDOWN, JSON };
 
 /* --- text for a terminal -------------------------------------------------------- */
 
-/* Print the text, wrapped at the terminal's width. Align further lines with the text's start. */
+/*
+ * Print the text, wrapped at the terminal's width. Indent all lines after the first to align with
+ * the text.
+ */
 static void print_wrapped(const struct kl_term *term, size_t indent, const char *mark,
 			  enum kl_paint paint, const char *text)
 {

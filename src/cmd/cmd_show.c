@@ -107,8 +107,8 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 }
 
 /*
- * Return i of the state K_i on which a rejected step was tried; -1: unknown. The steps of walks are
- * numbered back from K*, those of lineages forward from K_0.
+ * Return the number i of the state K_i on which a rejected step was tried; -1: unknown. Steps of
+ * walks are numbered back from K*, steps of lineages forward from K_0.
  */
 static long tried_on(const struct kl_view *view, struct kl_repo *repo, const git_oid *on)
 {
@@ -126,8 +126,8 @@ static long tried_on(const struct kl_view *view, struct kl_repo *repo, const git
 }
 
 /*
- * Print the rejections of one direction: backward steps tried on K_i, or forward steps tried on
- * K_{i-1} to re-derive this step.
+ * Print the rejected steps of one direction: backward steps tried on K_i, or, if `forward`,
+ * attempts on K_{i-1} to re-derive the step to K_i.
  */
 static void print_refused(const struct kl_view *view, const struct kl_view_rejections *all,
 			  struct kl_repo *repo, long state, bool forward)

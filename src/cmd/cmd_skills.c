@@ -349,7 +349,10 @@ struct part {
 	const char *name;
 	int (*run)(const struct args *args);
 	bool lists;
-	/* true: no repository is needed for these arguments; NULL: one is always needed */
+	/*
+	 * Return true if no repository is needed for these arguments. NULL: a repository is always
+	 * needed
+	 */
 	bool (*anywhere)(const struct args *args);
 };
 

@@ -10,10 +10,10 @@
 /*
  * deopt_model - options that choose the model of a walk: provider, command, model and budget.
  *
- * The options given when a walk starts hold for every --continue. They are kept in this worktree's
- * git directory (klineage/op.model, docs/formats.md, "Refs"), and trusted like the configuration
- * there. They are never stored in a git object, so a clone or fetch cannot bring a command or a
- * budget along.
+ * The options given when a walk starts also hold for every later --continue. They are kept in this
+ * worktree's git directory (klineage/op.model, docs/formats.md, "Refs"), and trusted like the
+ * configuration there. They are never stored in a git object, so a clone or fetch cannot bring in a
+ * command or a budget.
  */
 struct kl_deopt_model {
 	const char *exec, *model, *budget; /* options given now; NULL: not given */
@@ -30,20 +30,29 @@ struct kl_deopt_model {
 void kl_deopt_model_release(struct kl_deopt_model *model);
 
 /**
- * Choose the model that proposes steps and re-derives them, and set `who`. `*rederive` is the value
- * of --rederive: "chat", "exec" or "none"; NULL: use the configured model, else the model that
- * proposes. On return it is the model that re-derives; NULL: none does. KL_EUSAGE: two different
- * models in one walk, or a model option in a walk without a model.
+ * Choose the model that proposes steps and the model that re-derives them, and set `who`.
+ * `*rederive` is the value of --rederive: "chat", "exec" or "none"; NULL: use the configured model;
+ * if none is configured, the model that proposes. On return, `*rederive` is the model that
+ * re-derives; NULL: no step is re-derived. KL_EUSAGE: two different models in one walk, or a model
+ * option in a walk without a model.
  */
 int kl_deopt_model_choose(struct kl_deopt_model *model, const char **rederive,
 			  const char *rewriters);
-/** Load the options of the operation in progress and check those given now; `who` must be set. */
+/**
+ * Load the options of the operation in progress, and check the options given now; `who` must be
+ * set.
+ */
 int kl_deopt_model_resume(struct kl_deopt_model *model);
 
-/** Open the session on the first call. The options are not stored. `model` owns the session. */
+/**
+ * Open the session if it is not open yet, and do not store the options. `model` owns the session.
+ */
 int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *model,
 			const char *workload);
-/** Call kl_deopt_model_look(), then store the options if an operation starts or any are given. */
+/**
+ * Open the session like kl_deopt_model_look(), then store the options if an operation starts or any
+ * option is given.
+ */
 int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *model,
 			const char *workload);
 /** Delete the stored options when an operation ends. */

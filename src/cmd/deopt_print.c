@@ -11,7 +11,9 @@
 
 /* --- status ----------------------------------------------------------------------- */
 
-/* Print the bundle of a walk that awaits results, and the commands to run the jobs and resume. */
+/*
+ * Print the bundle of a walk that awaits results, and the commands to run its jobs and to resume.
+ */
 static void print_awaiting(const json_t *what, const char *indent)
 {
 	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
@@ -51,7 +53,10 @@ static void print_derivation(const struct kl_walk *walk)
 	       json_array_size(json_object_get(step, "attempts")) + 1);
 }
 
-/* Read what this workload's walks cost, and the cap. False: no model, or no readable ledger. */
+/*
+ * Read how much this workload's walks have cost so far, and the cap. Return false if the walk has
+ * no model or the ledger cannot be read.
+ */
 static bool has_money(int64_t *spent, int64_t *cap, const struct kl_walk *walk,
 		      struct kl_deopt_model *model)
 {

@@ -12,8 +12,8 @@
  */
 void kl_deopt_print_outcome(const struct kl_outcome *out, bool json);
 /**
- * Print the status of a walk; call kl_deopt_model_resume() first. The money spent is left out if
- * the ledger cannot be read.
+ * Print the status of a walk; call kl_deopt_model_resume() first. If the ledger cannot be read, the
+ * money spent is not printed.
  */
 int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json);
 int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_session *session,

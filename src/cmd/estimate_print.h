@@ -13,18 +13,18 @@
 
 /** One assumption of an estimate. Rows are printed in order. */
 struct kl_estimate_row {
-	const char *key;          /* JSON member; NULL: in text only */
-	const char *label, *what; /* "steps", "accepted"; label NULL: in JSON only */
-	const int64_t *ends;      /* least and most; NULL: use `number` */
+	const char *key;          /* JSON member; NULL: print the row in text only */
+	const char *label, *what; /* "steps", "accepted"; label NULL: print the row in JSON only */
+	const int64_t *ends;      /* two numbers, least and most; NULL: print `number` */
 	int64_t number;
 };
 
 struct kl_estimate_print {
 	const char *workload;
-	const char *one;     /* what is estimated: "a walk" */
-	const char *all;     /* what the cap covers: "the walks of this workload" */
-	const char *note;    /* text after the assumptions; NULL: none */
-	const int64_t *nano; /* nano-dollars: least and most; 0: not metered */
+	const char *one;  /* the thing that is estimated, such as "a walk" */
+	const char *all;  /* everything that the cap covers, such as "the walks of this workload" */
+	const char *note; /* text after the assumptions; NULL: none */
+	const int64_t *nano; /* nano-dollars, least and most; 0: requests are not metered */
 	const struct kl_estimate_row *row;
 	size_t n;
 };
@@ -32,7 +32,7 @@ struct kl_estimate_print {
 /** Print the estimate. Fails if the ledger of `session` cannot be read. */
 int kl_estimate_print(const struct kl_estimate_print *print, struct kl_session *session, bool json);
 
-/** Make the JSON array [least, most], which the caller owns. */
+/** Return the JSON array [least, most], which the caller owns. */
 json_t *kl_estimate_say_ends(const int64_t ends[2]);
 
 #endif

@@ -43,7 +43,7 @@ static void print_notes(const json_t *notes)
 	kl_out_words("  notes    ", &words);
 }
 
-/* Print how much of the device's capacity was used; the event has shares in millionths. */
+/* Print how much of the device's capacity was used; the event holds shares in millionths. */
 static void print_counters(const json_t *counters)
 {
 	static const struct {

@@ -5,7 +5,10 @@
 #include "cmd/cli/listing.h"
 #include "cmd/cli/out.h"
 
-/* Return why no other clone follows the retraction; NULL: clones that trust its signer do. */
+/*
+ * Return the reason why no other clone follows the retraction, which the caller owns; NULL: clones
+ * that trust the signer follow it.
+ */
 static char *why_alone(const struct kl_retraction *done)
 {
 	if (kl_retraction_is_followed(done))

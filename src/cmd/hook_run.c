@@ -78,7 +78,10 @@ static int read_settings(struct settings *settings, struct kl_repo *repo)
 
 /* --- output: one line per kernel ------------------------------------------------ */
 
-/* The result of one kernel. The worst result, which is the greatest, decides about the commit. */
+/*
+ * The result of one kernel, from best to worst. The worst result of all kernels decides about the
+ * commit.
+ */
 enum fate { PASSED, UNTESTED, FAILED };
 
 static void print_took(int64_t since)
@@ -142,7 +145,7 @@ static enum fate say_broken(const struct kl_changed_one *one)
 
 /*
  * Judge a changed kernel with the configured runner. KL_ECANNOT: the kernel cannot be judged here,
- * or the runner returns the result later.
+ * or the runner will return the result later.
  */
 static int judge_changed(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_changed_one *one)
@@ -241,7 +244,10 @@ static int before_commit(struct kl_repo *repo, const struct settings *set)
 
 /* --- after a commit ---------------------------------------------------------------- */
 
-/* Note the verdicts on the files that were just committed. They can also be noted later. */
+/*
+ * Write the verdicts on the files that were just committed to the notes of the commit. A failure is
+ * no loss: the verdicts can also be noted later.
+ */
 static int after_commit(struct kl_repo *repo)
 {
 	size_t noted;
@@ -256,7 +262,7 @@ static int after_commit(struct kl_repo *repo)
 #define MAX_INPUT ((size_t)64 << 20)
 #define MAX_COMMITS 100000
 
-/* What git is about to push; git lists the refs on stdin, one per line. */
+/* What git is about to push, as git lists it on stdin, one line per ref. */
 struct push {
 	const char *remote;
 	struct kl_oids tips, there; /* commits to push; tips that the remote has now */
@@ -273,12 +279,15 @@ static void add_oid(struct kl_oids *to, const char *hex)
 {
 	git_oid oid;
 
-	/* all zeros: a deletion or a new ref */
+	/* an id of zeros means a deletion or a new ref */
 	if (strspn(hex, "0") < strlen(hex) && kl_oid_parse(&oid, hex) == 0)
 		kl_oids_add(to, &oid);
 }
 
-/* Add a ref to push: `local` is its id here, and `remote` its id at the remote, both in hex. */
+/*
+ * Add a ref to push: `local` is the commit to push, and `remote` the commit that the remote has
+ * now, both in hex.
+ */
 static void add_ref(struct push *push, const char *local, const char *remote_ref,
 		    const char *remote)
 {
@@ -291,8 +300,8 @@ static void add_ref(struct push *push, const char *local, const char *remote_ref
 }
 
 /*
- * Read the pushed range from the environment, where the pre-commit framework puts it; the framework
- * passes no stdin. PRE_COMMIT_FROM_REF is unset if the whole history is pushed.
+ * Read the pushed range from the environment variables of the pre-commit framework, which passes no
+ * stdin to hooks. PRE_COMMIT_FROM_REF is unset if the whole history is pushed.
  */
 static void add_from_framework(struct push *push, struct kl_repo *repo)
 {
@@ -336,7 +345,7 @@ static int read_push(struct push *push, struct kl_repo *repo, int argc, char **a
 	return 0;
 }
 
-/* True if the remote has all our notes, according to the tracking ref. */
+/* Return true if the remote has all our notes, according to the tracking ref. */
 static bool known_there(struct kl_repo *repo, const char *remote)
 {
 	KL_AUTO(kl_freep) char *tracking = kl_asprintf("refs/notes/remotes/%s/klineage/gate",
@@ -351,7 +360,8 @@ static bool known_there(struct kl_repo *repo, const char *remote)
 }
 
 /*
- * Push the notes as well. Only warn on failure: the notes stay here and the next push sends them.
+ * Push the notes as well. If that fails, only warn: the notes stay here and the next push sends
+ * them.
  */
 static int push_notes(struct kl_repo *repo, const struct push *push, size_t noted)
 {
@@ -432,7 +442,7 @@ int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *ev
 {
 	struct settings set = { .term = term };
 
-	/* stop git on an invalid setting: a typo must not disable a strict hook */
+	/* stop git if a setting is invalid: otherwise a typo could disable a strict hook */
 	if (read_settings(&set, repo) < 0) {
 		fprintf(stderr, "klineage: %s\n", kl_error_last());
 		return 1;

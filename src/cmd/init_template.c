@@ -19,7 +19,7 @@
 #include "sync/sync.h"
 
 #define SCRATCH ".klineage-init"
-/* names the template whose files are not checked out yet */
+/* file that names the template whose files are not checked out yet */
 #define MARK ".git/klineage-template"
 
 /* --- remotes ------------------------------------------------------------------- */
@@ -56,8 +56,8 @@ static int run_git(const char *const *argv)
 }
 
 /*
- * Add the template to the current repository: write commits on top of HEAD, then fast-forward,
- * which git refuses if files are in the way.
+ * Add the template to the current repository: write commits on top of HEAD, then fast-forward to
+ * them. Git refuses to fast-forward if files are in the way.
  */
 static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, const char *dir)
 {
@@ -136,7 +136,7 @@ static char *parent_of(const char *dir)
 	return end > dir ? kl_strndup(dir, (size_t)(end - dir)) : kl_strdup(".");
 }
 
-/* Create the repository elsewhere and rename it to `dir`, which does not exist. */
+/* Create the repository under another name and rename it to `dir`, which does not exist yet. */
 static int make_directory(const struct kl_starter *starter, const char *dir)
 {
 	KL_AUTO(kl_scratch_release) struct kl_scratch scratch = KL_SCRATCH_INIT;
@@ -152,7 +152,7 @@ static int make_directory(const struct kl_starter *starter, const char *dir)
 	return err < 0 ? err : move_to(made, dir);
 }
 
-/* Check the files out, and remove the mark that they are missing. */
+/* Check the files out, then remove the mark (MARK) that they are not checked out. */
 static int finish_checkout(const char *dir)
 {
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, MARK);
@@ -178,7 +178,7 @@ static int fill_directory(const struct kl_starter *starter, const char *dir,
 	return err < 0 ? err : finish_checkout(dir);
 }
 
-/* True if an earlier call for this template was killed before it checked out the files. */
+/* Return true if an earlier call for this template was killed before it checked out the files. */
 static bool is_unfinished(const struct kl_starter *starter, const char *dir)
 {
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, MARK);
@@ -189,7 +189,7 @@ static bool is_unfinished(const struct kl_starter *starter, const char *dir)
 	return there;
 }
 
-/* True if the directory is empty, except for the scratch directory of this call. */
+/* Return true if the directory is empty, except for the scratch directory of this call. */
 static bool is_empty(const char *dir, const struct kl_scratch *scratch)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
@@ -198,7 +198,10 @@ static bool is_empty(const char *dir, const struct kl_scratch *scratch)
 	return kl_fs_list(&there, dir) == 0 && there.n == 1 && !strcmp(there.v[0], slash + 1);
 }
 
-/* Create the repository in an empty directory, or finish one that a killed call has left. */
+/*
+ * Create the repository in an empty directory. If a killed call left the directory unfinished,
+ * finish it.
+ */
 static int use_directory(const struct kl_starter *starter, const char *dir)
 {
 	KL_AUTO(kl_scratch_release) struct kl_scratch scratch = KL_SCRATCH_INIT;
@@ -238,7 +241,7 @@ int kl_init_template(const char *name, const char *dir)
 		return err;
 	if (!dir)
 		dir = starter->name;
-	/* An absolute path, or one that leaves the repository, names a new repository. */
+	/* an absolute path, or a path that leaves the current repository, names a new repository */
 	if (dir[0] != '/' && kl_fs_path_ok(dir)) {
 		err = kl_repo_open(&repo);
 		if (!err)

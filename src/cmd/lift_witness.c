@@ -54,7 +54,7 @@ static json_t *result_json(const struct kl_witness_result *result)
 	return value;
 }
 
-/* Make the rows of --porcelain: one per clause. */
+/* Return the rows of --porcelain: one row per clause. */
 static json_t *rows_json(const struct kl_witness *witness)
 {
 	json_t *rows = json_array();

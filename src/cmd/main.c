@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main - the table of verbs; runs one of them and prints its error */
+/* main - the table of verbs; runs the verb that the user names and prints its error */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -62,7 +62,7 @@ static const struct kl_cmd *find_verb(const char *name)
 	return NULL;
 }
 
-/* True if `word` is among the arguments before any "--". */
+/* Return true if `word` is among the arguments that precede any "--". */
 static bool asks_for(int argc, char **argv, const char *word)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -87,7 +87,7 @@ static int prepare_context(struct kl_cmd_ctx *ctx, int needs)
 
 /*
  * Remove --color[=<when>] and --no-color, which every verb takes, from `argv`. Return the value of
- * the last one; NULL: none was given.
+ * the last of these options; NULL: none was given.
  */
 static const char *take_color(int *argc, char **argv)
 {
@@ -211,7 +211,9 @@ static void *program_thread(void *data)
 	return NULL;
 }
 
-/* Run the program in a new thread. Block all signals here, so that the new thread gets them. */
+/*
+ * Run the program in a new thread. Block all signals in this thread, so that the new one gets them.
+ */
 static bool run_in_thread(struct program *program)
 {
 	pthread_attr_t attr;

@@ -9,7 +9,7 @@
 #include "model/money.h"
 #include "walk/step.h"
 
-/* Print at most `max` bytes of a text that a model wrote, on one line. */
+/* Print on one line at most `max` bytes of a text that a model wrote. */
 static void print_plain(FILE *to, const char *text, size_t max)
 {
 	KL_AUTO(kl_freep) char *line = kl_strndup(text, kl_utf8_cut(text, strlen(text), max));
@@ -176,7 +176,7 @@ int kl_materialize_print_patch(struct kl_repo *repo,
 	git_oid from, to;
 	int err = kl_repo_commit_read(&root, repo, &materialization->node[0].commit);
 
-	/* an oracle root is not in the user's history, so the patch also adds the root */
+	/* an oracle root is not in the user's history, so the patch must also add the root */
 	if (!err && kl_step_is_oracle_root(root.message) && root.nparent)
 		err = kl_repo_tree_of(&from, repo, &root.parent[0]);
 	else if (!err)

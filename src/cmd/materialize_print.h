@@ -17,8 +17,8 @@ void kl_materialize_print_listing(const struct kl_listing *out,
 				  const char *workload, const char *name, bool has_branch,
 				  bool dry);
 /**
- * Print the best state as one patch against the root. If the root is an oracle (oracle_kernel.h),
- * the patch is against the root's parent.
+ * Print the best state as one patch that applies to the root. If the root is an oracle
+ * (oracle_kernel.h), the patch applies to the root's parent.
  */
 int kl_materialize_print_patch(struct kl_repo *repo,
 			       const struct kl_materialization *materialization);

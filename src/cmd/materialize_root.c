@@ -47,7 +47,7 @@ static int take_commit(struct kl_materialize_root *root, struct kl_repo *repo, c
 
 /* --- an existing run ------------------------------------------------------------------------ */
 
-/* Find the workload to use; its kernel need not exist. */
+/* Find the workload to use; a kernel of it need not exist in HEAD. */
 static int find_workload(char **out, const struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
@@ -152,8 +152,8 @@ static int find_worktree(struct kl_materialize_root *root, struct kl_repo *repo)
 }
 
 /*
- * Make the oracle a kernel and commit it, even in a dry run: with HEAD in place of this commit, the
- * steps made on the kernel in HEAD would count as made on the oracle.
+ * Make a kernel of the oracle and commit it, even in a dry run. If HEAD were used in place of this
+ * commit, the steps made on the kernel in HEAD would count as made on the oracle.
  */
 static int find_baseline(struct kl_materialize_root *root, struct kl_repo *repo)
 {

@@ -8,7 +8,7 @@
 
 /*
  * skill_model - options that choose the model of `admit` and `materialize`: provider, command,
- * model and budget. Unlike a walk, these verbs use no model by default.
+ * model and budget. These verbs use no model by default; a walk can have one by configuration.
  */
 struct kl_skill_model {
 	const char *rewriter, *exec, *model, *budget; /* as given; NULL: not given */
@@ -19,7 +19,10 @@ struct kl_skill_model {
 	struct kl_session *session;
 };
 
-/** The four options for an option table; `money` is "induce" or "materialize", matching `of`. */
+/**
+ * The four options, for an option table; `money` is the budget's name, "induce" or "materialize",
+ * and must match `of`.
+ */
 #define KL_SKILL_MODEL_OPTS(m, money)                                                           \
 	KL_OPT_STR('\0', "rewriter", &(m)->rewriter, "<who>",                                   \
 		   "let a model make edits: chat or exec (default: none)"),                     \
@@ -34,9 +37,9 @@ void kl_skill_model_release(struct kl_skill_model *model);
 
 /** Check the options. KL_EUSAGE: they are invalid or contradict each other. */
 int kl_skill_model_check(struct kl_skill_model *model, const char *synopsis);
-/** True if a model was chosen. */
+/** Return true if a model was chosen. */
 bool kl_skill_model_is(const struct kl_skill_model *model);
-/** Open the session on the first call. `model` owns the session. */
+/** Open the session if it is not open yet. `model` owns the session. */
 int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *model,
 			const char *workload);
 

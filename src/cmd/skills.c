@@ -41,7 +41,7 @@ struct linter {
 	json_t *list; /* gets the findings as JSON; NULL: print them as text */
 	bool fix;
 	size_t cards, errors, warnings, fixed;
-	struct kl_map ids; /* id -> the place of its card, owned */
+	struct kl_map ids; /* card id -> where the card is stored ("cards/x.yaml"); values owned */
 };
 
 static void note_finding(struct linter *linter, bool error, const char *where, const char *what)
@@ -50,7 +50,7 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 
 	*(error ? &linter->errors : &linter->warnings) += 1;
 	if (!linter->list) {
-		/* the message of a parse error already starts with the place */
+		/* the message of a parse error already starts with `where` */
 		if (!strncmp(what, where, strlen(where)))
 			printf("%s: %s\n", error ? "error" : "warning", what);
 		else
@@ -64,12 +64,12 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 	json_array_append_new(linter->list, value);
 }
 
-/* What a thread found when it read and checked one card. */
+/* The result of reading and checking one card in a thread. */
 struct read_card {
 	char *where;      /* "cards/x.yaml" */
 	const char *path; /* path of the file; NULL: the card is in the library */
 	struct kl_buf text;
-	char *id, *error; /* the card's id, or why the card is invalid; the other is NULL */
+	char *id, *error; /* the card's id, or why the card is invalid; one of the two is NULL */
 	int line;         /* first line that is not canonical; 0: none */
 	char *fixed;      /* with --fix, the canonical text; NULL: `text` is canonical */
 };

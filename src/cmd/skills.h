@@ -5,7 +5,9 @@
 #include "card/library.h"
 #include "cmd/cli/listing.h"
 
-/* skills - longer parts of the verb `skills`: its listing, lint, and the parser of statuses. */
+/*
+ * skills - the longer parts of the verb `skills`: its list, its lint, and the parser of statuses.
+ */
 
 /** Print the klineage.skills/1 document, or its rows, on stdout. `cards` is borrowed. */
 void kl_skills_print_list(const struct kl_listing *out, struct kl_library *library, json_t *cards);
@@ -19,11 +21,13 @@ int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
 
 /**
  * Parse a list such as "admitted,hypothesis" into bits, 1 << enum kl_card_status. KL_EUSAGE:
- * unknown status; `synopsis` is that of the verb.
+ * unknown status; the hint is `synopsis`, that of the verb.
  */
 int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text);
 
-/** Check that the text is one line that fits into a card. KL_EINVALID: it is not. */
+/**
+ * Check that the text fits into a card: it must be one line. KL_EINVALID: the text does not fit.
+ */
 int kl_skills_check_line(const char *text);
 
 #endif
