@@ -9,8 +9,9 @@
 #include "repo/refs.h"
 
 /*
- * card_commit - commits the kernel that an edit by a card makes of a state, even if the gate
- * refuses the kernel. The parent is the state to which the card was applied; the tree is that
+ * card_commit - commits the kernel that a card's edit makes, even if the gate refuses it.
+ *
+ * The parent is the state to which the card was applied; the tree is that
  * state's tree with the changed sources. The trailers name the card, and the note has the gate's
  * event.
  *

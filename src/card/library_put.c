@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * library_put - writes cards to the library's branch; if another process updates the branch, it
- * tries again
- */
+/* library_put - writes cards to the library's branch, also beside other writers */
 #include <stdio.h>
 #include <string.h>
 

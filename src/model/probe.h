@@ -6,8 +6,10 @@
 #include "model/session.h"
 
 /*
- * probe - sends one small request to the configured model, to learn whether it answers, whether it
- * reports tokens that can be right, whether its cache works, and what the request cost. The prompt
+ * probe - sends one small request to the configured model, to learn what works.
+ *
+ * That is: whether the model answers, whether it reports tokens that can be right, whether its
+ * cache works, and what the request cost. The prompt
  * has some 1400 tokens, since most caches store no shorter prompt. It is the same each time, so
  * that a second probe can read it from the cache.
  *
