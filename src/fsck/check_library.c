@@ -232,9 +232,10 @@ static void check_trials(struct kl_library_checker *checker, const struct kl_car
 			continue;
 		}
 		if (!has_passed(event))
-			report_finding(checker, true,
-				       "a trial passed, but its event %.12s did not pass",
-				       trial->event);
+			report_finding(
+				checker, true,
+				"a trial is recorded as passed, but its event %.12s is not a pass",
+				trial->event);
 		check_ratio(checker, event, &trial->ratio, "a trial");
 		if (trial->made)
 			check_commit(checker, event, trial->made);

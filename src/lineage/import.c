@@ -314,7 +314,7 @@ static int check_event(struct importer *importer, const struct kl_event *event,
 		return err;
 	if (!kl_event_is_for(event, surface->digest, surface->contract_digest))
 		return kl_error(KL_EINVALID,
-				"event %.12s was made for other files than those of its commit",
+				"event %.12s does not match its commit: it is about other files",
 				event->id);
 	return 0;
 }

@@ -201,7 +201,7 @@ int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row)
 				MAX_MODEL);
 	line = find_line(bill, row->day, model);
 	if (bill->n > MAX_LINES)
-		return kl_error(KL_EINVALID, "the bill has more than %d days and models",
+		return kl_error(KL_EINVALID, "the bill has more than %d pairs of a day and a model",
 				MAX_LINES);
 	bill->has_models |= *model != '\0';
 	line->rows++;

@@ -296,7 +296,7 @@ static int check_cluster(const struct kl_cubin_kernel *kernel, const struct kl_c
 	if (kernel->max_cluster && launch->cluster > kernel->max_cluster)
 		return kl_error(KL_ENO,
 				"kernel '%s' is compiled for clusters of at most %lld blocks "
-				"(__launch_bounds__), and the plan launches clusters of %lld",
+				"(__launch_bounds__), but the plan launches clusters of %lld",
 				kernel->name, (long long)kernel->max_cluster,
 				(long long)launch->cluster);
 	for (int i = 0; i < 3 && want[0]; i++) {
@@ -304,7 +304,7 @@ static int check_cluster(const struct kl_cubin_kernel *kernel, const struct kl_c
 			return kl_error(
 				KL_ENO,
 				"kernel '%s' is compiled for clusters of (%lld, %lld, %lld) blocks "
-				"(__cluster_dims__), and the plan launches clusters of (%u, %u, %u)",
+				"(__cluster_dims__), but the plan launches clusters of (%u, %u, %u)",
 				kernel->name, (long long)want[0], (long long)want[1],
 				(long long)want[2], launch->extent[0], launch->extent[1],
 				launch->extent[2]);
@@ -312,7 +312,7 @@ static int check_cluster(const struct kl_cubin_kernel *kernel, const struct kl_c
 			return kl_error(
 				KL_ENO,
 				"kernel '%s' is compiled for clusters of (%lld, %lld, %lld) blocks "
-				"(__cluster_dims__), and the plan launches a grid of (%u, %u, %u), "
+				"(__cluster_dims__), but the plan launches a grid of (%u, %u, %u), "
 				"which is not a multiple of that",
 				kernel->name, (long long)want[0], (long long)want[1],
 				(long long)want[2], launch->grid[0], launch->grid[1],
@@ -333,12 +333,12 @@ static int check_launch(const struct kl_cubin *cubin, const struct kl_cuda_launc
 	if (wanted && wanted != launch->threads)
 		return kl_error(
 			KL_ENO,
-			"kernel '%s' is compiled for blocks of %lld threads, and the plan launches %lld",
+			"kernel '%s' is compiled for blocks of %lld threads, but the plan launches %lld",
 			kernel->name, (long long)wanted, (long long)launch->threads);
 	if (kernel->max_threads && launch->threads > kernel->max_threads)
 		return kl_error(KL_ENO,
 				"kernel '%s' is compiled for at most %lld threads per block "
-				"(__launch_bounds__), and the plan launches %lld",
+				"(__launch_bounds__), but the plan launches %lld",
 				kernel->name, (long long)kernel->max_threads,
 				(long long)launch->threads);
 	if (kernel->frame > MAX_FRAME)

@@ -40,7 +40,7 @@ static int check_size(struct stat *st, int fd, uint64_t bytes)
 {
 	if (fd < 0 || fstat(fd, st) < 0 || st->st_size < 0 || (uint64_t)st->st_size < bytes ||
 	    !bytes)
-		return kl_error(KL_EINVALID, "the request did not pass a memory file of %llu bytes",
+		return kl_error(KL_EINVALID, "the request came without a memory file of %llu bytes",
 				(unsigned long long)bytes);
 	return 0;
 }

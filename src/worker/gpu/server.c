@@ -111,7 +111,7 @@ int kl_gpu_server_map(void **out, int fd, uint64_t bytes)
 	void *map;
 
 	if (!bytes || !kl_sealed_check(fd, bytes))
-		return kl_error(KL_EINVALID, "the request did not pass sealed memory of %llu bytes",
+		return kl_error(KL_EINVALID, "the request came without sealed memory of %llu bytes",
 				(unsigned long long)bytes);
 	map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)

@@ -143,7 +143,7 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 		return 0;
 	err = kl_pool_make_own(&search->pool, &search->drawn.job);
 	if (err < 0)
-		return kl_error_in(err, "at a point drawn in the domain");
+		return kl_error_in(err, "at a point drawn from the domain");
 	kl_inquiry_init(&search->inquiry, &search->drawn.job, search->pool);
 	search->inquiry.cpu = listed->cpu;
 	return kl_search_points(&search->inquiry);

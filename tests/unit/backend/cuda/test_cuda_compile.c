@@ -193,14 +193,14 @@ static void test_clusters(void **state)
 		 NULL);
 	accepted(CK("2") "{ " I "y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256]"), NULL);
 	refused("launch",
-		"clusters of (2, 1, 1) blocks (__cluster_dims__), and the plan launches clusters of (4, 1, 1)",
+		"clusters of (2, 1, 1) blocks (__cluster_dims__), but the plan launches clusters of (4, 1, 1)",
 		CK("2") "{ " I "y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256], cluster: [4]"));
 	refused("launch", "clusters of (1, 2, 1)", CK("1, 2") "{ " I "y[i] = x[i]; }\n",
 		CLUSTERS("grid: [n / 256], cluster: [2]"));
 	refused("launch", "a grid of (5, 1, 1), which is not a multiple",
 		CK("2") "{ " I "if (i < 1024) y[i] = x[i]; }\n", CLUSTERS("grid: [n / 256 + 1]"));
 	refused("launch",
-		"at most 2 blocks (__launch_bounds__), and the plan launches clusters of 4",
+		"at most 2 blocks (__launch_bounds__), but the plan launches clusters of 4",
 		"extern \"C\" __global__ void __launch_bounds__(256, 1, 2) k(const float *x, float *y) { " I
 		"y[i] = x[i]; }\n",
 		CLUSTERS("grid: [n / 256], cluster: [4]"));

@@ -780,8 +780,8 @@ static void test_bad_requests_are_answered(void **state)
 
 #define ASK(q, fd) kl_gpu_child_ask(c, &(q), sizeof(q), fd, &r, sizeof(r), 5000)
 	set.layout[0] = (struct kl_gpu_tensor_layout){ .tensor = true, .bytes = 64 };
-	assert_error(KL_EINVALID, "did not pass a memory file", ASK(set, -1));
-	assert_error(KL_EINVALID, "did not pass a memory file", ASK(set, null));
+	assert_error(KL_EINVALID, "came without a memory file", ASK(set, -1));
+	assert_error(KL_EINVALID, "came without a memory file", ASK(set, null));
 	set.offset[0] = 4096;
 	assert_error(KL_EINVALID, "outside of the shared memory", ASK(set, null));
 	set.offset[0] = ~(uint64_t)7;
@@ -794,9 +794,9 @@ static void test_bad_requests_are_answered(void **state)
 	set.n = 1;
 	set.head.slot = KL_GPU_MAX_SETS;
 	assert_error(KL_EINVALID, "too many tensors", ASK(set, null));
-	assert_error(KL_EINVALID, "did not pass sealed memory", ASK(mod, null));
+	assert_error(KL_EINVALID, "came without sealed memory", ASK(mod, null));
 	assert_int_equal(ftruncate(unsealed, 4096), 0);
-	assert_error(KL_EINVALID, "did not pass sealed memory", ASK(mod, unsealed));
+	assert_error(KL_EINVALID, "came without sealed memory", ASK(mod, unsealed));
 	mod.bytes = ~(uint64_t)0;
 	assert_error(KL_EINVALID, "too large", ASK(mod, null));
 	assert_error(KL_EINVALID, "there is no binding 3",
