@@ -174,7 +174,7 @@ test_expect_success KEYGEN 'where signatures are required, only those of allowed
 	(cd r && git klineage gate --import ../signed) >out && says "signed by worker@gpu" out &&
 	git -C r notes --ref=klineage/gate show HEAD >note && says "\"signer\":\"worker@gpu\"" note &&
 	cp away/a.results forged && klineage-worker --bundle a.tar -o forged --sign-key other.key &&
-	(cd r && exits 128 git klineage gate --import ../forged 2>../err) && says "the signer is not in" err &&
+	(cd r && exits 128 git klineage gate --import ../forged 2>../err) && says "the signer'\''s key is not in a list" err &&
 	sed "s/\"worker\":\"/\"worker\":\"9/" signed >changed &&
 	(cd r && exits 128 git klineage gate --import ../changed 2>../err) && says "signature" err &&
 	git -C r config --unset klineage.requireSigned

@@ -134,8 +134,12 @@ static void github_reports_without_their_code(void **state)
 	assert_non_null(kl_yaml_get(on, "workflow_run"));
 	rights = kl_yaml_get(recipe.y, "permissions");
 	assert_non_null(rights);
-	assert_int_equal(rights->n, 3);
+	/* the least: to fetch what the first job made, push notes, comment, and set the status */
+	assert_int_equal(rights->n, 4);
+	assert_string_equal(text_at(rights, "actions", NULL, NULL), "read");
+	assert_string_equal(text_at(rights, "contents", NULL, NULL), "write");
 	assert_string_equal(text_at(rights, "pull-requests", NULL, NULL), "write");
+	assert_string_equal(text_at(rights, "statuses", NULL, NULL), "write");
 	assert_null(strstr(recipe.text.ptr, "secrets."));
 	names_nothing_chosen(&recipe);
 	each_step(recipe.y, runs_no_expression);

@@ -228,8 +228,8 @@ static void test_disassembly(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
-		{ "nonsense\n", "not understood" },
-		{ "\nDisassembly of section .text.k:\n", "no file" },
+		{ "nonsense\n", "unknown line" },
+		{ "\nDisassembly of section .text.k:\n", "before the first file" },
 		{ "k.o:     file format elf64-x86-64\n\nDisassembly of section .text.other:\n", "out of order" },
 		{ "k.o:     file format elf64-x86-64\n   0:\tret\n", "out of order" },
 		{ "k.o:     file format elf64-x86-64\nk.o:     file format elf64-x86-64\n", "more files" },

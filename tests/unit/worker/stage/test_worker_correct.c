@@ -285,7 +285,7 @@ static void a_broken_image_is_no_verdict(void **state)
 	assert_ok(kl_pool_open(&own, &fixture->job));
 	fixture->job.candidate_so = kl_fs_join(fixture->dir, "broken.image");
 	assert_ok(kl_fs_put(fixture->job.candidate_so, "no image", 8, 0600));
-	assert_error(KL_ECANNOT, "no valid image", kl_stage_correct(result, &fixture->job, own));
+	assert_error(KL_ECANNOT, "not a valid image", kl_stage_correct(result, &fixture->job, own));
 }
 
 static json_t *judged_live(const char *body, uint64_t seed)

@@ -224,7 +224,7 @@ static void a_broken_image_is_no_verdict(void **state)
 		skip();
 	assert_ok(kl_fs_put(path, "no image", 8, 0600));
 	assert_ok(kl_pool_open(&pool, job));
-	assert_error(KL_ECANNOT, "no valid image", kl_stage_profile(result, job, pool));
+	assert_error(KL_ECANNOT, "not a valid image", kl_stage_profile(result, job, pool));
 }
 
 static void below_the_floor_is_a_cheat(void **state)
