@@ -15,7 +15,7 @@
  * For a member of a further band (pool/further.h), try at most SEEDS seeds, and fewer if their
  * calls would take longer than SEEDS_NS.
  */
-#define SEEDS 16
+#define SEEDS 48
 #define SEEDS_NS ((int64_t)2000000000)
 
 /*
