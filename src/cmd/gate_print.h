@@ -9,7 +9,7 @@
 
 /* gate_print - prints verdicts for git klineage gate. */
 
-/** Print a verdict for people: its class, what was checked, the times and the facts. */
+/** Print a verdict as text: its class, what was checked, the times and the facts. */
 void kl_gate_print_verdict(const struct kl_judgement *judgement, const struct kl_surface *surface,
 			   const struct kl_term *term);
 /**

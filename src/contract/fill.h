@@ -27,8 +27,8 @@ int kl_fill_read(json_t **out, const char *file, const struct kl_field *field,
 json_t *kl_fill_default(enum kl_dtype dtype);
 
 /**
- * Return true if the fill has `map`, `unit`, `lower` or `running`. Scaling the values of such a
- * fill would change what they mean.
+ * Return true if the fill has `map`, `unit`, `lower` or `running`. The values of such a fill cannot
+ * be scaled: a triangular matrix, for example, would no longer be unit triangular.
  */
 bool kl_fill_is_shaped(const json_t *fill);
 

@@ -8,8 +8,8 @@
 #include "rewrite/rewriter.h"
 
 /*
- * The state is written into a directory of its own and the walk stops. A person or an agent edits
- * the files there; at --continue they become the proposal. The worktree is never changed.
+ * Write the state to a separate directory and stop the walk. A person or an agent edits the files
+ * there; at --continue they become the proposal. The worktree is never changed.
  */
 #define MAX_SOURCE (4u << 20)
 

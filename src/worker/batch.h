@@ -3,8 +3,8 @@
 #define KL_WORKER_BATCH_H
 
 /*
- * batch - runs the jobs of a bundle one after the other (`klineage-worker --bundle`). Each job gets
- * a worker process of its own, so that a crash does not affect the next job. Jobs with the same
+ * batch - runs the jobs of a bundle one after the other (`klineage-worker --bundle`). Each job runs
+ * in a separate worker process, so that a crash does not affect the next job. Jobs with the same
  * contract share one pool of inputs and one audit of the contract.
  */
 struct kl_batch {

@@ -18,7 +18,7 @@
  */
 struct kl_conditions {
 	const struct kl_jail *jail;
-	/* scratch directory that nobody else uses; kl_conditions_check() creates it */
+	/* private scratch directory, created by kl_conditions_check() */
 	const char *dir;
 	const struct kl_file *file; /* all sources */
 	size_t nfile;

@@ -5,8 +5,8 @@
 #include "job/job.h"
 
 /*
- * subject - one loaded kernel in a process of its own, called at one or two points. The kernel is a
- * candidate, parent, oracle or vendor library.
+ * subject - one kernel, loaded into a separate process and called at one or two points. The kernel
+ * is a candidate, parent, oracle or vendor library.
  *
  * The child is a fresh exec of klineage-worker, so none of the parent's memory is in it. It maps
  * the argument buffers. Unless it runs a vendor library, it then drops every privilege except those
@@ -156,8 +156,8 @@ bool kl_subject_widens(const struct kl_subject *subject, size_t arg);
  */
 void kl_subject_poison(struct kl_subject *subject, uint64_t seed);
 /**
- * Return true if ptrace stops the child after each call. The head of this file says what is weaker
- * otherwise.
+ * Return true if ptrace stops the child after each call. Without ptrace some checks are weaker; see
+ * the comment at the top of this file.
  */
 bool kl_subject_traced(const struct kl_subject *subject);
 /**

@@ -63,8 +63,8 @@ struct kl_gpu_time {
 /**
  * Return what is known of the answers of subject `who`. The candidate's second module shares the
  * entry of the first module, since both must give the same answers. With host code, the second copy
- * of the candidate has an entry of its own, since it runs in another process, with another key of
- * fingerprints.
+ * of the candidate has a separate entry, since it runs in another process whose fingerprints have
+ * another key.
  */
 struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who);
 /**
