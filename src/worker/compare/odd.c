@@ -94,16 +94,6 @@ struct plain_search {
 	bool *plain; /* one for each block */
 };
 
-static bool all_finite(const double *values, size_t n)
-{
-	double sum = 0;
-
-	/* infinity and NaN give NaN, anything else gives 0 */
-	for (size_t i = 0; i < n; i++)
-		sum += values[i] * 0;
-	return sum == 0;
-}
-
 static size_t block_size(const struct kl_output *output, size_t off)
 {
 	return output->n - off < KL_SLICE_BLOCK ? output->n - off : KL_SLICE_BLOCK;
@@ -113,19 +103,16 @@ static void find_plain(void *ctx, size_t from, size_t to)
 {
 	const struct plain_search *search = ctx;
 	const struct kl_output *output = search->output;
-	double room[KL_SLICE_BLOCK], overflow = kl_tensor_overflow(output->dtype);
+	size_t size = kl_dtype_bytes(output->dtype);
+	double room[KL_SLICE_BLOCK], largest = kl_tensor_max(output->dtype);
 
 	for (size_t i = from; i < to; i++) {
-		size_t off = i * KL_SLICE_BLOCK, n = block_size(output, off), beyond = 0;
-		const double *truth = kl_output_truth(output, room, off, n);
+		size_t off = i * KL_SLICE_BLOCK, n = block_size(output, off);
 
-		for (size_t k = 0; k < n; k++)
-			beyond += !(fabs(truth[k]) < overflow);
-		if (beyond)
-			continue;
-		kl_tensor_load(room, output->dtype, output->got, off, n);
-		search->plain[i] = all_finite(room, n) &&
-				   all_finite(kl_output_honest(output, room, off, n), n);
+		search->plain[i] =
+			kl_tensor_within(kl_output_truth(output, room, off, n), n, largest) &&
+			kl_tensor_within(kl_output_honest(output, room, off, n), n, largest) &&
+			kl_tensor_finite(output->dtype, (const char *)output->got + off * size, n);
 	}
 }
 
