@@ -70,7 +70,8 @@ ELEMENT double round_element(const struct format *format, double value)
 	least = binade < format->least ? format->least : binade;
 	magic = least * format->magic;
 	rounded = copysign(value + magic - magic, value);
-	rounded = fabs(rounded) > format->max ? copysign(INFINITY, value) : rounded;
+	/* `magic` of a very large value is infinite, and `rounded` is NaN */
+	rounded = fabs(rounded) <= format->max ? rounded : copysign(INFINITY, value);
 	return binade < INFINITY ? rounded : value;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <float.h>
 #include <math.h>
 
+#include "job/half.h"
 #include "job/tensor.h"
 
 static uint16_t half(enum kl_dtype dtype, double value)
@@ -92,20 +94,25 @@ static void ranges_end_where_rounding_overflows(void **state)
 
 static void arrays_round_like_values(void **state)
 {
-	const double values[] = { 0, -0.0, 1.1, -1e-7, 70000, 1e39, -0x1p-140, NAN, INFINITY, 2.5 };
+	const double values[] = { 0,   -0.0,     1.1, -1e-7, 70000,  1e39,   -0x1p-140,
+				  NAN, INFINITY, 2.5, 1e300, -1e304, DBL_MAX };
 
-	for (int dtype = 0; dtype <= KL_U8; dtype++) {
+	for (int at = 0; at < 2; at++) {
+		enum kl_dtype dtype = at ? KL_BF16 : KL_F16;
 		double all[KL_ARRAY_SIZE(values)];
 
 		memcpy(all, values, sizeof(all));
-		kl_tensor_round_all((enum kl_dtype)dtype, all, KL_ARRAY_SIZE(all));
+		kl_half_round(dtype, all, KL_ARRAY_SIZE(all));
 		for (size_t i = 0; i < KL_ARRAY_SIZE(values); i++) {
-			double one = kl_tensor_round((enum kl_dtype)dtype, values[i]);
+			double one = kl_tensor_round(dtype, values[i]);
 
+			assert_int_equal(isnan(one), isnan(values[i]));
 			assert_true(isnan(one) ?
 					    isnan(all[i]) :
 					    one == all[i] && !signbit(one) == !signbit(all[i]));
 		}
+		assert_true(all[10] == INFINITY && all[11] == -INFINITY && all[12] == INFINITY);
+		assert_int_equal(half(dtype, -1e304), at ? 0xff80 : 0xfc00);
 	}
 }
 
