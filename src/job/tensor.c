@@ -94,21 +94,6 @@ double kl_tensor_round(enum kl_dtype dtype, double value)
 	}
 }
 
-void kl_tensor_round_all(enum kl_dtype dtype, double *values, size_t n)
-{
-	if (dtype == KL_F16 || dtype == KL_BF16) {
-		kl_half_round(dtype, values, n);
-		return;
-	}
-	if (dtype == KL_F32) {
-		for (size_t i = 0; i < n; i++)
-			values[i] = (float)values[i];
-		return;
-	}
-	for (size_t i = 0; i < n && dtype != KL_F64; i++)
-		values[i] = kl_tensor_round(dtype, values[i]);
-}
-
 #define LOAD(type)                                        \
 	do {                                              \
 		const type *p = (const type *)from + off; \

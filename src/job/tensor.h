@@ -27,8 +27,6 @@ void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n);
 bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n);
 /** Round `value` as storing it in `dtype` would. */
 double kl_tensor_round(enum kl_dtype dtype, double value);
-/** Round `n` values in place, each like kl_tensor_round(). */
-void kl_tensor_round_all(enum kl_dtype dtype, double *values, size_t n);
 /** Return the distance between neighbouring `dtype` values around `value`; 1 for integers. */
 double kl_tensor_ulp(enum kl_dtype dtype, double value);
 

@@ -2,6 +2,7 @@
 #include "worker/compare/output.h"
 
 #include "base/error.h"
+#include "job/half.h"
 #include "job/tensor.h"
 
 int kl_output_init(struct kl_output *output, const struct kl_job *job, const struct kl_rule *rule,
@@ -40,6 +41,6 @@ const double *kl_output_honest(const struct kl_output *output, double *room, siz
 	for (size_t i = 0; i < n; i++)
 		room[i] = honest[off + i];
 	if (output->dtype == KL_F16 || output->dtype == KL_BF16)
-		kl_tensor_round_all(output->dtype, room, n);
+		kl_half_round(output->dtype, room, n);
 	return room;
 }
