@@ -59,10 +59,13 @@ static void draw_after_perf(struct kl_inquiry *inquiry)
 			inquiry->after_perf = &inquiry->job->point[i];
 }
 
-/* If the job is the replay of a failure, begin with the call that failed. */
+/*
+ * If the job is the replay of a failure, begin with the call that failed. If the job has the larger
+ * point of a pair too, a call there comes first, as it did when the failure was repeated.
+ */
 static int replay_first(struct kl_inquiry *inquiry)
 {
-	size_t member;
+	size_t member, before = KL_POOL_NONE;
 	bool right;
 	struct kl_round round = { .member = &member, .n = 1, .where = "" };
 
@@ -70,6 +73,12 @@ static int replay_first(struct kl_inquiry *inquiry)
 		return 0;
 	round.point = kl_pool_get(inquiry->pool, member)->point;
 	round.right = right;
+	if (round.point->drawn)
+		before = kl_search_before(inquiry, round.point);
+	if (before != KL_POOL_NONE) {
+		round.before = &before;
+		round.where = KL_SEARCH_AFTER;
+	}
 	return kl_inquiry_round(inquiry, &round);
 }
 

@@ -120,15 +120,16 @@ static void other_values_are_asked(void **state)
 	refused_everywhere(kernels, sizeof(kernels) / sizeof(*kernels));
 }
 
-/* Wrong only after a call at a larger point: a state, which a replay of both calls shows again. */
+#define STALE(what)                                                         \
+	"static int64_t used;\n" GEMM                                       \
+	"{ int64_t now = M * N * K; int stale = now < used && !" LISTED ";" \
+	"if (now > used) used = now;" RIGHT(what) "}"
+
+/* Wrong only after a call at a larger point: a state. */
 static void points_are_asked_after_larger_ones(void **state)
 {
-	/* clang-format off */
-	static const struct kernel kernels[] = {
-		{ "stale", "static int64_t used;\n" GEMM "{ int64_t now = M * N * K; int stale = now < used && !" LISTED ";"
-		  "if (now > used) used = now;" RIGHT("C[i*N+j] = stale ? s + 1 : s;") "}", "nondeterministic", NULL },
-	};
-	/* clang-format on */
+	static const struct kernel kernels[] = { { "stale", STALE("C[i*N+j] = stale ? s + 1 : s;"),
+						   "nondeterministic", NULL } };
 
 	refused_everywhere(kernels, sizeof(kernels) / sizeof(*kernels));
 }
@@ -169,28 +170,58 @@ static void right_kernels_pass(void **state)
 	}
 }
 
+static void read_dims(struct kl_point *out, const json_t *dims)
+{
+	*out = (struct kl_point){ .drawn = true };
+	for (size_t i = 0; i < 3; i++)
+		out->dim[i] = kl_json_int_or(dims, f->job.dim_name[i], -1);
+}
+
+/* Judge the candidate at the dims and under the seed of a failure; the failure must show again. */
+static void replays(const json_t *first)
+{
+	KL_AUTO(json_decrefp) json_t *again = json_object();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
+	const json_t *failure = json_object_get(json_object_get(first, "correct"), "failure");
+	const json_t *after = json_object_get(failure, "after");
+	struct kl_point at, larger;
+	const struct kl_point *of[2] = { &larger, &at };
+
+	read_dims(&at, json_object_get(failure, "dims"));
+	read_dims(&larger, after);
+	assert_ok(kl_drawn_again(&drawn, &f->job, after ? of : of + 1, after ? 2 : 1));
+	drawn.job.seed = strtoull(kl_json_str_or(failure, "seed", ""), NULL, 10);
+	assert_ok(kl_pool_open(&pool, &drawn.job));
+	assert_ok(kl_stage_correct(again, &drawn.job, pool));
+	assert_string_equal(kl_json_str_or(first, "class", ""),
+			    kl_json_str_or(again, "class", "-"));
+	assert_true(
+		json_equal(failure, json_object_get(json_object_get(again, "correct"), "failure")));
+	assert_string_equal(kl_json_str_or(first, "message", ""),
+			    kl_json_str_or(again, "message", "-"));
+}
+
 /* A failure at a drawn point shows itself again at its dims and seed, as the message says. */
 static void a_failure_is_replayed(void **state)
 {
 	KL_AUTO(json_decrefp) json_t *first = judged("unlisted", GEMM "{" RIGHT("C[i*N+j] = " LISTED
 										" ? s : 0;") "}");
-	KL_AUTO(json_decrefp) json_t *again = json_object();
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
-	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
-	const json_t *failure = json_object_get(json_object_get(first, "correct"), "failure");
-	const json_t *dims = json_object_get(failure, "dims");
-	struct kl_point at = { .drawn = true }, *of = &at;
 
-	for (size_t i = 0; i < 3; i++)
-		at.dim[i] = kl_json_int_or(dims, f->job.dim_name[i], -1);
-	assert_ok(kl_drawn_again(&drawn, &f->job, (const struct kl_point *const *)&of, 1));
-	drawn.job.seed = strtoull(kl_json_str_or(failure, "seed", ""), NULL, 10);
-	assert_ok(kl_pool_open(&pool, &drawn.job));
-	assert_ok(kl_stage_correct(again, &drawn.job, pool));
-	assert_true(
-		json_equal(failure, json_object_get(json_object_get(again, "correct"), "failure")));
-	assert_string_equal(kl_json_str_or(first, "message", ""),
-			    kl_json_str_or(again, "message", "-"));
+	replays(first);
+}
+
+/*
+ * So does one after a call at a larger point. What stood in the output before the call is shown, so
+ * the replay must begin with the same two calls.
+ */
+static void a_failure_of_a_pair_is_replayed(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *first = judged("stale", STALE("if (!stale) C[i*N+j] = s;"));
+
+	assert_non_null(json_object_get(
+		json_object_get(json_object_get(first, "correct"), "failure"), "after"));
+	replays(first);
 }
 
 static void without_a_domain_only_values_are_drawn(void **state)
@@ -215,6 +246,7 @@ int main(void)
 		cmocka_unit_test(points_are_asked_after_larger_ones),
 		cmocka_unit_test(right_kernels_pass),
 		cmocka_unit_test(a_failure_is_replayed),
+		cmocka_unit_test(a_failure_of_a_pair_is_replayed),
 		cmocka_unit_test(without_a_domain_only_values_are_drawn),
 	};
 
