@@ -135,6 +135,12 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 	return err;
 }
 
+/* Return what the oracles and the kernel need for a call at a point, in ns. */
+static int64_t call_cost(const struct kl_inquiry *inquiry, const struct kl_point *pt)
+{
+	return kl_pool_cost(inquiry->pool, pt) + inquiry->cost[pt - inquiry->job->point];
+}
+
 /*
  * Return the number of seeds to try. It is more than 1 only for a further band: what such a band
  * changes, and which inputs, depends on the seed. The number is computed from the cost of the
@@ -143,9 +149,13 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
  */
 static int64_t seed_count(const struct kl_inquiry *inquiry, const struct kl_member *member)
 {
-	int64_t each = kl_pool_cost(inquiry->pool, member->point) +
-		       inquiry->cost[member->point - inquiry->job->point];
-	int64_t n = each > 0 ? SEEDS_NS / each : SEEDS;
+	const struct kl_point *after = inquiry->failed.after;
+	int64_t each = call_cost(inquiry, member->point), n;
+
+	/* the pool of a pair has all members of both points; the live pool has at least as many */
+	if (after && after->drawn)
+		each = (each + call_cost(inquiry, after)) * (int64_t)kl_pool_size(inquiry->pool);
+	n = each > 0 ? SEEDS_NS / each : SEEDS;
 
 	return !member->further || n < 1 ? 1 : n < SEEDS ? n : SEEDS;
 }
@@ -180,19 +190,20 @@ static void hide_failure(struct kl_inquiry *inquiry)
 void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 {
 	const struct kl_member *member;
-	bool secret;
+	bool secret, tried;
 
 	if (!inquiry->class || inquiry->job->seed)
 		return;
-	if (is_worth_trying(inquiry) && try_seeds(inquiry))
+	tried = is_worth_trying(inquiry);
+	if (tried && try_seeds(inquiry))
 		return;
 	member = kl_pool_get(inquiry->pool, inquiry->failed.member);
 	secret = kl_failure_is_secret(inquiry->job, member);
 	if (secret)
 		hide_failure(inquiry);
-	kl_blocks_note(notes,
-		       "the failure has no seed to replay it: one call on other inputs did not "
-		       "repeat it%s",
+	kl_blocks_note(notes, "the failure has no seed to replay it: %s%s",
+		       tried ? "no call on other inputs repeated it" :
+			       "a failure of this class is not tried again",
 		       secret ? "; numbers are left out, because the next candidate is judged on "
 				"the same inputs" :
 				"");
