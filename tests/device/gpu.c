@@ -76,7 +76,7 @@ static const struct {
 	  NULL, 0, KL_CALL_OK, "", 0 },
 	{ "cooperative, too large",
 	  FLOATS ONE("together", "13200", ",\"cooperative\":true", USUAL ",\"t\""), NULL,
-	  KL_EINVALID, 0, "of which", 0 },
+	  KL_EINVALID, 0, "but only", 0 },
 	{ "programmatic launch",
 	  FLOATS
 	  "\"launch\":["
@@ -99,9 +99,10 @@ static const struct {
 	  NULL, KL_EINVALID, 0, "parameter 2 of 4 bytes, but the plan passes 8", 0 },
 	{ "too much shared memory", HEAD ONE("scale", "1", ",\"smem\":240000", USUAL), NULL,
 	  KL_ECANNOT, 0, "shared memory", 0 },
-	{ "beyond its launch bounds", PLAN("small_blocks"), NULL, KL_EINVALID, 0, "allow 128", 0 },
-	{ "another processor's code", PLAN("oracle"), "sm_80.cubin", KL_ECANNOT, 0, "is not for",
+	{ "beyond its launch bounds", PLAN("small_blocks"), NULL, KL_EINVALID, 0, "allow only 128",
 	  0 },
+	{ "another processor's code", PLAN("oracle"), "sm_80.cubin", KL_ECANNOT, 0,
+	  "not compiled for", 0 },
 	{ "no code", PLAN("oracle"), "run.sh", KL_EINVALID, 0, "cannot load", 0 },
 	{ "right, at the end", PLAN("scale"), NULL, 0, KL_CALL_OK, "", 0 },
 };
