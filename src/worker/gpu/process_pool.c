@@ -467,7 +467,7 @@ void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t sl
 void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
-	bool stuck = child->stuck;
+	bool stuck;
 
 	/* free the buffers of `child` now: its next user makes new ones */
 	if (kl_gpu_child_alive(child) && child->cubin &&
@@ -477,6 +477,7 @@ void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_chil
 		processes->idle[processes->nidle++] = child;
 		return;
 	}
+	stuck = child->stuck; /* freeing its buffers can hang, too */
 	kl_gpu_child_free(child);
 	if (stuck)
 		probe_device(processes);
