@@ -21,6 +21,8 @@ static void free_timing(struct kl_gpu_timing *timing)
 	kl_gpu_buffer_release(&timing->prints, timing->device);
 	kl_gpu_buffer_release(&timing->stamps, timing->device);
 	kl_gpu_buffer_release(&timing->sink, timing->device);
+	kl_gpu_buffer_release(&timing->bench, timing->device);
+	kl_gpu_buffer_release(&timing->spare, timing->device);
 	kl_gpu_time_tool_close(&timing->tool);
 	free(timing);
 }
