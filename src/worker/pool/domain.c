@@ -223,12 +223,9 @@ static bool try_point(int64_t *dim, const struct kl_domain_draw *draw, struct kl
 	bool known[KL_MAX_DIMS] = { false };
 	double volume = 1;
 
-	for (size_t i = 0; i < draw->ndim; i++) {
-		size_t k = kl_rng_below(rng, i + 1);
-
-		order[i] = order[k];
-		order[k] = i;
-	}
+	for (size_t i = 0; i < draw->ndim; i++)
+		order[i] = i;
+	kl_rng_shuffle(rng, order, draw->ndim, sizeof(*order));
 	for (size_t i = 0; i < draw->ndim; i++)
 		if (!draw_dim(draw, order[i], dim, known, &volume, rng))
 			return false;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/error.h"
+#include "base/mem.h"
 #include "base/par.h"
 #include "base/rng.h"
 #include "job/tensor.h"
