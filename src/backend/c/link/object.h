@@ -83,7 +83,8 @@ bool kl_osec_is_named(const struct kl_osec *section, const char *name);
 /**
  * Return true if code can write to the section. Sections of constants that contain addresses have
  * the flag SHF_WRITE, but count as not writable, because only the loader writes the addresses
- * there.
+ * there. That holds for the sections that -fdata-sections names after a constant; .data.rel.ro itself
+ * counts as writable, because a variable named "ro" is in it, too.
  */
 bool kl_osec_is_writable(const struct kl_osec *section);
 
