@@ -58,10 +58,14 @@ static int place_section(struct kl_linker *linker, size_t obj, size_t sec, uint6
 		     reserve_bytes(&linker->object[obj].sec[sec].at, cursor, section->size, align);
 }
 
-/* Return true if the section is an exception table, which is placed after all other constants. */
-static bool is_frames(const struct kl_linker *linker, const struct kl_osec *section)
+/*
+ * Return true if the section is an exception table, which is placed after all other constants. A
+ * section of code or variables is placed as such, whatever its name is.
+ */
+static bool is_frames(const struct kl_linker *linker, size_t obj, size_t sec)
 {
-	return linker->of->frames && !strcmp(section->name, ".eh_frame");
+	return linker->of->frames && linker->object[obj].sec[sec].segment == KL_LINK_RODATA &&
+	       !strcmp(linker->object[obj].object->sec[sec].name, ".eh_frame");
 }
 
 /* Place the exception tables one after the other, and the terminating zero word. */
@@ -77,8 +81,7 @@ static int place_frames(struct kl_linker *linker, uint64_t *cursor)
 	linker->image.frames = *cursor;
 	for (size_t k = 0; k < linker->nobject; k++)
 		for (size_t i = 0; !err && i < linker->object[k].object->nsec; i++)
-			if (linker->object[k].sec[i].live &&
-			    is_frames(linker, &linker->object[k].object->sec[i]))
+			if (linker->object[k].sec[i].live && is_frames(linker, k, i))
 				err = place_section(linker, k, i, cursor);
 	return err ? err : reserve_bytes(&at, cursor, sizeof(uint32_t), sizeof(uint32_t));
 }
@@ -98,7 +101,7 @@ static int place_sections(struct kl_linker *linker, int segment, bool own, uint6
 			continue;
 		for (size_t i = 0; !err && i < object->object->nsec; i++) {
 			if (!object->sec[i].live || object->sec[i].segment != segment ||
-			    is_frames(linker, &object->object->sec[i]))
+			    is_frames(linker, k, i))
 				continue;
 			if (segment == KL_LINK_TEXT)
 				*cursor += linker->of->shift * SHIFT_BYTES;

@@ -253,13 +253,21 @@ static unsigned char *byte_at(const struct kl_linker *linker, int segment, uint6
 	return linker->segment[segment] + (offset - kl_image_offset(&linker->image, segment));
 }
 
-static void copy_section(struct kl_linker *linker, size_t obj, size_t sec)
+/* Copy a section into its segment; `sizes` has the bytes of each segment. */
+static void copy_section(struct kl_linker *linker, size_t obj, size_t sec, const uint64_t *sizes)
 {
 	const struct kl_osec *section = &linker->object[obj].object->sec[sec];
 	const struct kl_link_section *placed = &linker->object[obj].sec[sec];
+	uint64_t begin, size;
 
-	if (placed->live && placed->segment != KL_LINK_BSS && section->size)
-		memcpy(byte_at(linker, placed->segment, placed->at), section->data, section->size);
+	if (!placed->live || placed->segment == KL_LINK_BSS || !section->size)
+		return;
+	begin = kl_image_offset(&linker->image, placed->segment);
+	size = sizes[placed->segment];
+	if (placed->at < begin || placed->at - begin > size ||
+	    section->size > size - (placed->at - begin))
+		KL_BUG("a section is placed outside of its segment");
+	memcpy(byte_at(linker, placed->segment, placed->at), section->data, section->size);
 }
 
 static void copy_bytes(struct kl_linker *linker)
@@ -274,7 +282,7 @@ static void copy_bytes(struct kl_linker *linker)
 	}
 	for (size_t k = 0; k < linker->nobject; k++)
 		for (size_t i = 0; i < linker->object[k].object->nsec; i++)
-			copy_section(linker, k, i);
+			copy_section(linker, k, i, size);
 }
 
 /*

@@ -428,6 +428,36 @@ static void test_frames(void **state)
 	kl_object_free(object[0]);
 }
 
+/* A section of code or variables stays in its segment, even if it has the name of the exception tables. */
+static void test_false_frames(void **state)
+{
+	static const struct {
+		const char *flags, *filler;
+	} rows[] = { { "ax", "0xcc" }, { "aw", "1" } };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep) char *source = kl_asprintf(
+			"__asm__(\".section .eh_frame,\\\"%s\\\",@progbits\\n.fill 20000,1,%s\\n.text\");\n"
+			"long k(void) { return 7; }\n",
+			rows[i].flags, rows[i].filler);
+		struct kl_object *object[1] = { compile("one", source,
+							"-fno-asynchronous-unwind-tables") };
+		struct kl_link link = { .object = (const struct kl_object *const *)object,
+					.nobject = 1,
+					.entry = "k",
+					.whole = true,
+					.frames = true };
+		KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+		struct kl_image image;
+
+		assert_ok(kl_link(&bytes, &link));
+		assert_ok(kl_image_read(&image, bytes.ptr, bytes.len));
+		assert_true((i == 0 ? image.text : image.data) >= 20000);
+		assert_true(image.rodata < 20000);
+		kl_object_free(object[0]);
+	}
+}
+
 static void test_variants(void **state)
 {
 	static const struct {
@@ -576,7 +606,7 @@ int main(void)
 		cmocka_unit_test(test_constants), cmocka_unit_test(test_errno),
 		cmocka_unit_test(test_imports),   cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_variants),  cmocka_unit_test(test_names),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_broken),    cmocka_unit_test(test_false_frames),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
