@@ -10,8 +10,9 @@
 #	push-notes	push the verdicts to the remote
 #	find-pr		GitHub: verify that the number in $KLINEAGE_OUT/number is the pull request of $KLINEAGE_HEAD
 #	comment		post $KLINEAGE_OUT/comment.md, or replace the earlier comment
-#	answered	fail unless `review` found nothing to answer, or somebody who can push here, other than the author,
-#			has written the comment "klineage: answered <head>"; on GitHub, set the status `klineage` of the head
+#	answered	fail unless `review` found nothing to answer, or somebody who can push here, other than the author
+#			and the account of KLINEAGE_TOKEN, has written the comment "klineage: answered <head>"; on GitHub, set
+#			the status `klineage` of the head
 #
 # Except for the commits themselves, nothing that a pull request can choose (titles, branch names, paths) is used here.
 # Variables:
@@ -222,15 +223,21 @@ thread () {
 	fi
 }
 
+# find_bot: set $bot to the account that KLINEAGE_TOKEN belongs to
+find_bot () {
+	if [ -n "${CI_API_V4_URL:-}" ]; then
+		bot=$(api GET "$CI_API_V4_URL/user" | field id)
+		is_number "$bot" || die "cannot find the user of KLINEAGE_TOKEN"
+	else
+		bot=${KLINEAGE_BOT:-github-actions[bot]}
+	fi
+}
+
 comment () {
 	[ -s "$out/comment.md" ] || die "no $out/comment.md"
 	thread
-	if [ -n "${CI_API_V4_URL:-}" ]; then
-		author=$(api GET "$CI_API_V4_URL/user" | field id)
-		is_number "$author" || die "cannot find the user of KLINEAGE_TOKEN"
-	else
-		author=${KLINEAGE_BOT:-github-actions[bot]}
-	fi
+	find_bot
+	author=$bot
 	perl -MJSON::PP -MEncode -0777 -e 'print JSON::PP->new->ascii->encode({ body => decode("UTF-8", <STDIN>) })' \
 		<"$out/comment.md" >"$out/comment.json" || die "cannot write the comment"
 	page=1 id=
@@ -276,17 +283,20 @@ can_push () {
 	fi
 }
 
-# has_answer: has somebody who can push, other than the author of the request, answered $head?
+# has_answer: has somebody who can push, other than the author of the request, answered $head? The account of
+# KLINEAGE_TOKEN does not count: whoever can read the token, such as the author, can write its comments.
 has_answer () {
 	# shellcheck disable=SC2086
 	author=$(api GET "$request" | field $keys)
 	[ -n "$author" ] || die "cannot find the author"
+	find_bot
 	page=1
 	while [ $page -le 50 ]; do
 		# shellcheck disable=SC2086
 		found=$(api GET "$list?per_page=100&page=$page" | writers $keys) || die "cannot read the comments"
 		for who in $(printf '%s\n' "$found" | sed 1d | sort -u); do
-			[ "$who" != "$author" ] && can_push "$who" && return 0
+			case $who in "$author"|"$bot") continue ;; esac
+			can_push "$who" && return 0
 		done
 		[ "$(printf '%s\n' "$found" | sed -n 1p)" = 100 ] || return 1
 		page=$((page + 1))

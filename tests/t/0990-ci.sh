@@ -326,8 +326,10 @@ test_expect_success 'GitLab: the job fails until a developer other than the auth
 	cd w1 && head=$(git rev-parse HEAD) && export CI_API_V4_URL=https://gitlab.example.invalid/api/v4 CI_PROJECT_ID=5 CI_MERGE_REQUEST_IID=7 KLINEAGE_TOKEN=t0ken KLINEAGE_HEAD="$head" &&
 	echo "{\"author\":{\"id\":30}}" >../api/mr-7.json && echo "{\"access_level\":40}" >../api/member-30.json && echo "{\"access_level\":30}" >../api/member-31.json &&
 	echo "{\"access_level\":20}" >../api/member-32.json && echo 1 >klineage-out/review &&
+	# the account of the token may push, but everybody who can push can write in its name
+	echo "{\"access_level\":40}" >../api/member-42.json &&
 	answered () { fresh_api "$(says_who "klineage: answered $head" "$@")" && sh "$KLINEAGE_CI" answered; } &&
-	exits 1 answered && exits 1 answered 30 && exits 1 answered 32 33 && answered 30 31 && KLINEAGE_ANSWERS=advise answered &&
+	exits 1 answered && exits 1 answered 30 && exits 1 answered 32 33 && exits 1 answered 42 && exits 1 answered 30 42 && answered 42 31 && answered 30 31 && KLINEAGE_ANSWERS=advise answered &&
 	grep "KLINEAGE_CI\" answered" "$ci/gitlab-ci.yml"
 	)
 '
