@@ -140,6 +140,7 @@ gate () {
 review () {
 	commits
 	mkdir -p "$out" || exit 2
+	rm -f "$out/review"
 	set -- git
 	[ "$mode" != compile ] || set -- "$@" -c klineage.requireSigned=true
 	if [ -n "${KLINEAGE_SIGNERS:-}" ]; then	# the base's version, not the head's
@@ -196,6 +197,7 @@ github () {
 }
 
 find_pr () {
+	rm -f "$out/review"	# the first job's
 	github
 	read -r number <"$out/number" || die "cannot read '$out/number'"
 	is_number "$number" || die "'$out/number' is not a number"
@@ -314,11 +316,12 @@ status () {
 answered () {
 	commits
 	thread
-	read -r code <"$out/review" || die "no $out/review"
+	code=
+	[ ! -f "$out/review" ] || read -r code <"$out/review"
 	case $code in
 	0) status success "nothing to answer"; return ;;
 	1) ;;
-	*) status failure "the review failed"; die "the review failed" ;;
+	*) status failure "there is no review"; die "the review failed, or did not run" ;;
 	esac
 	if [ "${KLINEAGE_ANSWERS:-require}" = advise ]; then
 		status success "points to answer, which are not required here"
