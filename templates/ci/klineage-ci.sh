@@ -12,7 +12,7 @@
 #	comment		post $KLINEAGE_OUT/comment.md, or replace the earlier comment
 #	answered	fail unless `review` found nothing to answer, or somebody who can push here, other than the author
 #			and the account of KLINEAGE_TOKEN, has written the comment "klineage: answered <head>"; on GitHub, set
-#			the status `klineage` of the head
+#			the status `klineage` of the head, for a pull request onto $KLINEAGE_BRANCH
 #
 # Except for the commits themselves, nothing that a pull request can choose (titles, branch names, paths) is used here.
 # Variables:
@@ -25,6 +25,7 @@
 #					`advise`: it does not (default otherwise). `answered` requires by default
 #	KLINEAGE_SIGNERS		allowed signers: a file of the base in the form of gpg.ssh.allowedSignersFile; default:
 #					.klineage/allowed_signers of the base
+#	KLINEAGE_BRANCH			GitHub: the base branch whose rules require the status; default: the default branch
 #	KLINEAGE_SIGN			`true`: sign verdicts with git's user.signingKey
 #	KLINEAGE_OUT, KLINEAGE_REMOTE	default klineage-out, origin
 #	KLINEAGE_TOKEN			token of the API. GitHub also needs GITHUB_REPOSITORY, GITHUB_API_URL; GitLab
@@ -306,9 +307,25 @@ has_answer () {
 	return 1
 }
 
+# find_branch: on GitHub, set $sets to "yes" if the status may be set. A status belongs to a commit, whatever pull request
+# it is for: one onto another branch, with a contract of the author's choice, must not set it for $KLINEAGE_BRANCH.
+find_branch () {
+	sets=
+	[ -z "${CI_API_V4_URL:-}" ] || return 0
+	api GET "$request" >"$out/pr.json" || die "no pull request $KLINEAGE_PR"
+	[ "$(field base sha <"$out/pr.json")" = "$base" ] || die "the base of pull request $KLINEAGE_PR has changed; run this job again"
+	branch=${KLINEAGE_BRANCH:-$(field base repo default_branch <"$out/pr.json")}
+	[ -n "$branch" ] || die "cannot find the default branch"
+	if [ "$(field base ref <"$out/pr.json")" = "$branch" ]; then
+		sets=yes
+	else
+		say "this pull request is not onto $branch, so the status is not set"
+	fi
+}
+
 # status <state> <text>: of the head, on GitHub; the job's own is what GitLab shows
 status () {
-	[ -z "${CI_API_V4_URL:-}" ] || return 0
+	[ "$sets" = yes ] || return 0
 	printf '{"state":"%s","context":"klineage","description":"%s"}\n' "$1" "$2" >"$out/status.json"
 	api POST "$url/statuses/$head" "$out/status.json" >/dev/null || die "cannot set the status"
 }
@@ -316,6 +333,7 @@ status () {
 answered () {
 	commits
 	thread
+	find_branch
 	code=
 	[ ! -f "$out/review" ] || read -r code <"$out/review"
 	case $code in

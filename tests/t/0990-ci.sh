@@ -86,6 +86,11 @@ mine () {	# mine: bodies of the comments with the marker, and how many
 	head -n 1 "$top/mine"
 }
 
+# pull <head> <base> <base branch>: a pull request by "author" in a repository whose default branch is main
+pull () {
+	printf '{"head":{"sha":"%s"},"base":{"sha":"%s","ref":"%s","repo":{"default_branch":"main"}},"user":{"login":"author"}}\n' "$@"
+}
+
 # --- a repository, and two pull requests ---------------------------------------------------
 
 test_expect_success 'a repository with notes, a pull request of its own people, one of a stranger' '
@@ -100,7 +105,7 @@ test_expect_success 'a repository with notes, a pull request of its own people, 
 	git push -q ../up.git main refs/notes/klineage/gate topic:refs/pull/7/head stranger:refs/pull/8/head &&
 	for pr in 7 8; do
 		head=$(git rev-parse $(test $pr = 7 && echo topic || echo stranger)) &&
-		echo "{\"head\":{\"sha\":\"$head\"},\"base\":{\"sha\":\"$(git rev-parse main)\"}}" >../api/pr-$pr.json || return 1
+		pull "$head" "$(git rev-parse main)" main >../api/pr-$pr.json || return 1
 	done
 	)
 '
@@ -293,7 +298,7 @@ says_who () {
 test_expect_success 'a pull request that weakens its contract is refused until somebody else who can push has answered' '
 	(
 	cd r && git checkout -q -b weaker main && sed -i "s/, {n: 1021}//" k/klineage.yaml && git commit -q -a -m "scale: faster tests" && git push -q ../up.git weaker:refs/pull/12/head && head=$(git rev-parse weaker) &&
-	echo "{\"head\":{\"sha\":\"$head\"},\"base\":{\"sha\":\"$base\"},\"user\":{\"login\":\"author\"}}" >../api/pr-12.json &&
+	pull "$head" "$base" main >../api/pr-12.json &&
 	for who in author writer; do echo "{\"permission\":\"write\"}" >../api/may-$who.json; done && echo "{\"permission\":\"read\"}" >../api/may-reader.json &&
 	KLINEAGE_HEAD=$head KLINEAGE_PR=12 KLINEAGE_TOKEN=t0ken && export KLINEAGE_HEAD KLINEAGE_PR KLINEAGE_TOKEN &&
 	cd .. && checkout w1 refs/pull/12/head && fresh_api && step github-report.yml prepare &&
@@ -324,6 +329,20 @@ test_expect_success 'one without points to answer is not held up' '
 	(
 	cd g2 && KLINEAGE_HEAD=$(git rev-parse "$own~") KLINEAGE_PR=7 KLINEAGE_TOKEN=t0ken && export KLINEAGE_HEAD KLINEAGE_PR KLINEAGE_TOKEN && fresh_api &&
 	step github-report.yml review && test "$(cat klineage-out/review)" = 0 && step github-report.yml answered && test "$(tail -n 1 ../api/statuses)" = "$KLINEAGE_HEAD success"
+	)
+'
+
+test_expect_success 'a second pull request of the same head, onto a branch of the author, sets no status' '
+	(
+	cd w1 && head=$(git rev-parse HEAD) && pull "$head" "$head" main-too >../api/pr-14.json && : >../api/statuses && fresh_api &&
+	KLINEAGE_HEAD=$head KLINEAGE_BASE=$head KLINEAGE_PR=14 KLINEAGE_TOKEN=t0ken && export KLINEAGE_HEAD KLINEAGE_BASE KLINEAGE_PR KLINEAGE_TOKEN &&
+	step github-report.yml review && test "$(cat klineage-out/review)" = 0 &&
+	step github-report.yml answered >out && says "not onto main" out && test ! -s ../api/statuses &&
+	# a branch whose rules require the status can be named
+	(KLINEAGE_BRANCH=main-too && export KLINEAGE_BRANCH && step github-report.yml answered) && test "$(cat ../api/statuses)" = "$head success" &&
+	# one that was reviewed against that branch, and moved to main since
+	: >../api/statuses && pull "$head" "$base" main >../api/pr-14.json && exits 2 step github-report.yml answered 2>err && says "has changed" err &&
+	pull "$head" "$head" "" >../api/pr-14.json && step github-report.yml answered >out && test ! -s ../api/statuses
 	)
 '
 
