@@ -234,6 +234,14 @@ static int count_stale(struct kl_verdict_entry *entry, struct kl_repo *repo)
 	return 0;
 }
 
+/* Return true if the line is a pass that would count if an allowed signer had signed it. */
+static bool lacks_signature(const struct kl_trust *trust, const struct kl_trust_line *line)
+{
+	return !line->counts && line->sig.state != KL_SIGN_BAD &&
+	       line->event->kind == KL_KIND_GATE && line->event->verdict == KL_VERDICT_PASS &&
+	       !kl_trust_is_retracted(trust, line->event->id);
+}
+
 int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
 {
 	struct finding finding = { .lookup = lookup };
@@ -256,13 +264,9 @@ int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo
 		if (!entry->fold.verdicts.n && !entry->fold.checks.n)
 			err = count_stale(entry, repo);
 	}
-	for (size_t i = 0; i < lookup->trust.n; i++) {
-		const struct kl_trust_line *line = &lookup->trust.v[i];
-
-		lookup->one[line->tag].unsigned_ += !line->counts &&
-						    line->sig.state != KL_SIGN_BAD &&
-						    line->event->kind != KL_KIND_RETRACT;
-	}
+	for (size_t i = 0; i < lookup->trust.n; i++)
+		lookup->one[lookup->trust.v[i].tag].unsigned_ += lacks_signature(
+			&lookup->trust, &lookup->trust.v[i]);
 	return err;
 }
 

@@ -23,7 +23,7 @@ struct kl_verdict_entry {
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
 	struct kl_fold fold; /* this and the following are set by kl_verdict_lookup_run */
 	size_t stale;        /* events in the commit's note for another surface or contract */
-	/* events that do not count because no allowed signer has signed them */
+	/* passes of the whole gate that do not count only because no allowed signer has signed them */
 	size_t unsigned_;
 };
 

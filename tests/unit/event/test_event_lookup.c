@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "event/own.h"
+#include "event/verdict_lookup.h"
+#include "repo/notes.h"
+#include "signing_lib.h"
+
+/* Which lines of notes the lookup takes, and what it counts as unsigned. */
+
+struct fixture {
+	char *dir;
+	struct kl_repo *repo;
+	git_oid commit;
+	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
+};
+
+/* `config`: a setting to make; NULL: none */
+static void fixture_open(struct fixture *fixture, const char *name, const char *config)
+{
+	KL_AUTO(kl_freep) char *hex = NULL;
+
+	fixture->dir = scratch_repo(name);
+	sh(fixture->dir, "git commit -q --allow-empty -m one");
+	if (config)
+		sh(fixture->dir, "git config %s", config);
+	hex = sh_text(fixture->dir, "git rev-parse HEAD");
+	assert_ok(kl_repo_open_at(&fixture->repo, fixture->dir));
+	assert_ok(kl_oid_parse(&fixture->commit, hex));
+	kl_digest_hex(fixture->surface, "surface", 7);
+	kl_digest_hex(fixture->contract, "contract", 8);
+}
+
+static void fixture_close(struct fixture *fixture)
+{
+	kl_repo_free(fixture->repo);
+	free(fixture->dir);
+}
+
+static struct kl_event *event_on(const struct fixture *fixture, const char *kind,
+				 const char *verdict, const char *time)
+{
+	return event_of(json_pack("{s:i,s:s,s:s,s:s,s:s?,s:s}", "v", 1, "kind", kind, "surface",
+				  fixture->surface, "contract", fixture->contract, "verdict",
+				  verdict, "time", time),
+			true);
+}
+
+static void note(const struct fixture *fixture, const struct kl_event *event)
+{
+	KL_AUTO(kl_freep) char *line = line_of(event);
+	struct kl_note_line lines[] = { { fixture->commit, line } };
+
+	assert_ok(kl_notes_add(fixture->repo, KL_NOTES_GATE, lines, 1));
+}
+
+static void look_up(struct kl_verdict_lookup *lookup, const struct fixture *fixture)
+{
+	struct kl_contract contract = { .workload = (char *)"w" };
+	struct kl_surface surface = { .contract = &contract, .dir = (char *)"k" };
+
+	memcpy(surface.digest, fixture->surface, sizeof(surface.digest));
+	memcpy(surface.contract_digest, fixture->contract, sizeof(surface.contract_digest));
+	kl_verdict_lookup_state(lookup, &surface, NULL);
+	assert_ok(kl_verdict_lookup_run(lookup, fixture->repo));
+}
+
+static size_t unsigned_of(const struct fixture *fixture)
+{
+	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup lookup = { 0 };
+
+	look_up(&lookup, fixture);
+	return lookup.one[0].unsigned_;
+}
+
+static void only_a_pass_of_the_gate_lacks_a_signature(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *check = NULL, *other = NULL, *pass = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *back = NULL;
+
+	fixture_open(&fixture, "unsigned", "klineage.requireSigned true");
+	check = event_on(&fixture, "check", "pass", "2026-11-20T10:00:00Z");
+	other = event_on(&fixture, "gate", "inconclusive", "2026-11-20T11:00:00Z");
+	note(&fixture, check);
+	note(&fixture, other);
+	assert_int_equal(unsigned_of(&fixture), 0);
+	pass = event_on(&fixture, "gate", "pass", "2026-11-20T12:00:00Z");
+	note(&fixture, pass);
+	assert_int_equal(unsigned_of(&fixture), 1);
+	/* this clone takes the pass back */
+	back = event_of(json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s}", "v", 1, "kind", "retract", "of",
+				  pass->id, "surface", fixture.surface, "contract",
+				  fixture.contract, "time", "2026-11-20T13:00:00Z", "message",
+				  "x"),
+			true);
+	note(&fixture, back);
+	assert_int_equal(unsigned_of(&fixture), 1);
+	assert_ok(kl_own_add_one(fixture.repo, back->id));
+	assert_int_equal(unsigned_of(&fixture), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_a_pass_of_the_gate_lacks_a_signature),
+	};
+
+	return cmocka_run_group_tests_name("event/lookup", tests, scratch_setup, scratch_teardown);
+}
