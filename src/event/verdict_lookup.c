@@ -133,29 +133,46 @@ static void index_wanted(struct finding *finding)
 	}
 }
 
-/*
- * Add a line to the entries of every surface whose digest its text contains. drop_others() removes
- * it from entries that the event is not about.
- */
-static void take_line(struct finding *finding, const char *line, size_t len)
+/* Return true if the text names a surface that is wanted, so that it is worth parsing. */
+static bool names_wanted(const struct finding *finding, const char *line, size_t len)
 {
 	const char *at = line, *end = line + len;
 
 	while ((at = memmem(at, (size_t)(end - at), "\"surface\"", 9))) {
 		char hex[KL_DIGEST_HEX];
-		struct places *places;
 
 		at += 9;
 		while (at < end && strchr(" \t:\"", *at))
 			at++;
 		if ((size_t)(end - at) < HEX)
-			return;
+			return false;
 		memcpy(hex, at, HEX);
 		hex[HEX] = '\0';
-		places = kl_map_get(&finding->by_surface, hex);
-		for (size_t i = 0; places && i < places->n; i++)
-			kl_trust_add(&finding->lookup->trust, places->at[i], line, len, false);
+		if (kl_map_get(&finding->by_surface, hex))
+			return true;
 	}
+	return false;
+}
+
+/*
+ * Add a line to the entries of its surface. It is parsed once, however many surfaces its text
+ * names: whoever wrote the note chose that number.
+ */
+static void take_line(struct finding *finding, const char *line, size_t len)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+	const struct places *places;
+
+	if (!names_wanted(finding, line, len))
+		return;
+	if (kl_event_parse(&event, line, len) < 0) {
+		kl_error_clear();
+		return;
+	}
+	places = kl_map_get(&finding->by_surface, event->surface);
+	for (size_t i = 0; places && i < places->n; i++)
+		kl_trust_add_event(&finding->lookup->trust, places->at[i], kl_event_ref(event),
+				   false);
 }
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
@@ -176,7 +193,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	return 0;
 }
 
-/* Drop duplicates, and lines that mention an entry's surface but are not about it. */
+/* Drop duplicates, and lines about an entry's surface under another contract. */
 static void drop_others(struct kl_verdict_lookup *lookup)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;

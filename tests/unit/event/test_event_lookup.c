@@ -89,8 +89,7 @@ static void only_a_pass_of_the_gate_lacks_a_signature(void **state)
 	/* this clone takes the pass back */
 	back = event_of(json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s}", "v", 1, "kind", "retract", "of",
 				  pass->id, "surface", fixture.surface, "contract",
-				  fixture.contract, "time", "2026-11-20T13:00:00Z", "message",
-				  "x"),
+				  fixture.contract, "time", "2026-11-20T13:00:00Z", "message", "x"),
 			true);
 	note(&fixture, back);
 	assert_int_equal(unsigned_of(&fixture), 1);
@@ -98,10 +97,54 @@ static void only_a_pass_of_the_gate_lacks_a_signature(void **state)
 	assert_int_equal(unsigned_of(&fixture), 0);
 }
 
+static void a_line_is_parsed_once(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup lookup = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+	json_t *doc, *copies = json_array();
+
+	fixture_open(&fixture, "copies", NULL);
+	for (size_t i = 0; i < 300; i++)
+		json_array_append_new(copies, json_pack("{s:s}", "surface", fixture.surface));
+	doc = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:o}", "v", 1, "kind", "gate", "surface",
+			fixture.surface, "contract", fixture.contract, "verdict", "pass", "time",
+			"2026-11-20T10:00:00Z", "copies", copies);
+	event = event_of(doc, true);
+	note(&fixture, event);
+	look_up(&lookup, &fixture);
+	assert_int_equal(lookup.trust.n, 1);
+	assert_true(lookup.trust.alloc < 300);
+	assert_non_null(kl_verdict_entry_pass(&lookup.one[0]));
+}
+
+/* two kernels with the same files share the event */
+static void kernels_of_one_surface_share_its_events(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup lookup = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+	struct kl_contract contract = { .workload = (char *)"w" };
+	struct kl_surface surface = { .contract = &contract, .dir = (char *)"k" };
+
+	fixture_open(&fixture, "shared", NULL);
+	event = event_on(&fixture, "gate", "pass", "2026-11-20T10:00:00Z");
+	note(&fixture, event);
+	memcpy(surface.digest, fixture.surface, sizeof(surface.digest));
+	memcpy(surface.contract_digest, fixture.contract, sizeof(surface.contract_digest));
+	kl_verdict_lookup_state(&lookup, &surface, NULL);
+	look_up(&lookup, &fixture);
+	assert_int_equal(lookup.n, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_string_equal(kl_verdict_entry_pass(&lookup.one[i])->id, event->id);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_a_pass_of_the_gate_lacks_a_signature),
+		cmocka_unit_test(a_line_is_parsed_once),
+		cmocka_unit_test(kernels_of_one_surface_share_its_events),
 	};
 
 	return cmocka_run_group_tests_name("event/lookup", tests, scratch_setup, scratch_teardown);
