@@ -11,6 +11,7 @@
 #include "event/signature.h"
 
 #define MAX_KEY ((size_t)1 << 16)
+#define TEST "test" /* text that is signed to see whether signing works */
 
 void kl_enrolment_release(struct kl_enrolment *enrolment)
 {
@@ -68,11 +69,8 @@ static bool is_word(const char *word, size_t n, const char *others)
 	return n > 0;
 }
 
-/*
- * Set `*key` to the public key without its comment, such as "ssh-ed25519 AAAA...", and `*blob` to
- * its second word, the key's data in base64.
- */
-static int public_key(char **key, char **blob, struct kl_repo *repo)
+/* Set `*key` to the public key without its comment, such as "ssh-ed25519 AAAA...". */
+static int public_key(char **key, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	size_t kind, n;
@@ -86,8 +84,7 @@ static int public_key(char **key, char **blob, struct kl_repo *repo)
 	n = strcspn(at, " \r\n");
 	if (!is_word(text.ptr, kind, "-.@") || !is_word(at, n, "+/="))
 		return kl_error(KL_ECANNOT, "user.signingKey does not name an SSH public key");
-	*blob = kl_strndup(at, n);
-	*key = kl_asprintf("%.*s %s", (int)kind, text.ptr, *blob);
+	*key = kl_asprintf("%.*s %.*s", (int)kind, text.ptr, (int)n, at);
 	return 0;
 }
 
@@ -125,8 +122,21 @@ static int check_plain(const char *path, bool dir)
 	return kl_error(KL_EINVALID, "'%s' is not a %s", path, dir ? "directory" : "regular file");
 }
 
+/*
+ * Verify the test signature against a list: a line that names the key can be a comment, or can have
+ * expired. KL_EINVALID: the list does not allow the key.
+ */
+static int check_list(struct kl_repo *repo, const struct kl_buf *list, const char *sig)
+{
+	KL_AUTO(kl_signers_freep) struct kl_signers *signers = NULL;
+	KL_AUTO(kl_freep) char *principal = NULL;
+	int err = kl_signers_open_text(&signers, repo, list->ptr, list->len);
+
+	return err < 0 ? err : kl_sign_verify(&principal, signers, TEST, strlen(TEST), sig);
+}
+
 static int add_to_list(bool *added, struct kl_repo *repo, const char *who, const char *key,
-		       const char *blob)
+		       const char *sig)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_worktree(repo), KL_SIGNERS_FILE);
 	KL_AUTO(kl_freep) char *dir = kl_strndup(path, (size_t)(strrchr(path, '/') - path));
@@ -136,11 +146,16 @@ static int add_to_list(bool *added, struct kl_repo *repo, const char *who, const
 	if ((err = check_plain(dir, true)) < 0 || (err = check_plain(path, false)) < 0 ||
 	    (kl_fs_exists(path) && (err = kl_fs_read(&text, path, KL_SIGNERS_MAX)) < 0))
 		return err;
-	if (text.len && strstr(text.ptr, blob))
-		return 0;
+	err = text.len ? check_list(repo, &text, sig) : KL_EINVALID;
+	if (err != KL_EINVALID)
+		return err;
+	kl_error_clear();
 	if (text.len && text.ptr[text.len - 1] != '\n')
 		kl_buf_addch(&text, '\n');
 	kl_buf_addf(&text, "%s namespaces=\"" KL_SIGN_NAMESPACE "\" %s\n", who, key);
+	if ((err = check_list(repo, &text, sig)) < 0)
+		return kl_error_in(err, "the key of user.signingKey does not count in '%s'",
+				   KL_SIGNERS_FILE);
 	if ((err = kl_fs_mkdir_of(path)) < 0 || (err = kl_fs_write(path, text.ptr, text.len)) < 0)
 		return err;
 	*added = true;
@@ -190,7 +205,6 @@ static int set_config(struct kl_enrolment *out, struct kl_repo *repo)
 int kl_enrol(struct kl_enrolment *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *key = NULL;
-	KL_AUTO(kl_freep) char *blob = NULL;
 	KL_AUTO(kl_freep) char *sig = NULL;
 	int err;
 
@@ -199,10 +213,9 @@ int kl_enrol(struct kl_enrolment *out, struct kl_repo *repo)
 		return kl_error(
 			KL_EINVALID,
 			"a bare repository has no worktree for '.klineage/allowed_signers'");
-	if ((err = read_principal(&out->who, repo)) < 0 ||
-	    (err = public_key(&key, &blob, repo)) < 0 ||
-	    (err = kl_sign_text(&sig, repo, "test", strlen("test"))) < 0 ||
-	    (err = add_to_list(&out->added, repo, out->who, key, blob)) < 0)
+	if ((err = read_principal(&out->who, repo)) < 0 || (err = public_key(&key, repo)) < 0 ||
+	    (err = kl_sign_text(&sig, repo, TEST, strlen(TEST))) < 0 ||
+	    (err = add_to_list(&out->added, repo, out->who, key, sig)) < 0)
 		return err;
 	return set_config(out, repo);
 }

@@ -124,15 +124,35 @@ static int add_digest(struct kl_signers *signers)
 	return 0;
 }
 
-int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base)
+static struct kl_signers *new_signers(struct kl_repo *repo)
 {
-	KL_AUTO(kl_signers_freep) struct kl_signers *signers = kl_calloc(1, sizeof(*signers));
-	int err;
+	struct kl_signers *signers = kl_calloc(1, sizeof(*signers));
 
 	signers->repo = repo;
 	signers->text = (struct kl_buf)KL_BUF_INIT;
 	signers->revoked = kl_keygen_path(repo, "gpg.ssh.revocationFile");
 	kl_keygen_init(&signers->keygen, repo);
+	return signers;
+}
+
+int kl_signers_open_text(struct kl_signers **out, struct kl_repo *repo, const char *text,
+			 size_t len)
+{
+	KL_AUTO(kl_signers_freep) struct kl_signers *signers = new_signers(repo);
+	int err;
+
+	kl_buf_add(&signers->text, text, len);
+	if ((err = add_digest(signers)) < 0)
+		return err;
+	*out = kl_steal(&signers);
+	return 0;
+}
+
+int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base)
+{
+	KL_AUTO(kl_signers_freep) struct kl_signers *signers = new_signers(repo);
+	int err;
+
 	if ((err = add_user_list(signers)) < 0 || (err = add_base_list(signers, base)) < 0 ||
 	    (err = add_digest(signers)) < 0)
 		return err;

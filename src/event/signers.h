@@ -28,6 +28,9 @@ struct kl_signers;
  * repository's list is not a regular file.
  */
 int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base);
+/** Use this text as the only list. */
+int kl_signers_open_text(struct kl_signers **out, struct kl_repo *repo, const char *text,
+			 size_t len);
 void kl_signers_free(struct kl_signers *signers);
 KL_DEFINE_CLEANUP(struct kl_signers *, kl_signers_free)
 

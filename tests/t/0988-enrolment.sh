@@ -59,6 +59,19 @@ test_expect_success 'a second signer, in a clone: beside the first, and by the d
 	)
 '
 
+test_expect_success 'a line that is a comment or expired does not allow the key: one is added; a revoked key is refused' '
+	(
+		cd r && key=$(cut -d" " -f1,2 ../alice.pub) &&
+		for line in "# alice@example.invalid $key" "alice@example.invalid valid-before=\"20200101\" $key" "alice@example.invalid namespaces=\"git\" $key"; do
+			echo "$line" >$list && git klineage hooks install --sign >../out && says "added the key" ../out && test "$(wc -l <$list)" = 2 &&
+			git klineage hooks install --sign >../out && says "already" ../out && test "$(wc -l <$list)" = 2 || return 1
+		done &&
+		echo "a-team@example.invalid $key" >$list && git klineage hooks install --sign >../out && says "already" ../out && test "$(wc -l <$list)" = 1 &&
+		cp ../alice.pub ../revoked && git config gpg.ssh.revocationFile "$top/revoked" && echo "# nobody" >$list && test_must_fail git klineage hooks install --sign 2>../err &&
+		says "does not count" ../err && test "$(cat $list)" = "# nobody" && git config --unset gpg.ssh.revocationFile && git checkout -q $list
+	)
+'
+
 test_expect_success 'a list or an address that cannot be used changes nothing' '
 	(
 		cd c && rm -r .klineage && mkdir ../outside && ln -s ../outside .klineage && exits 128 git klineage init --sign 2>../err && says "is not a directory" ../err &&
