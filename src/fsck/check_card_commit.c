@@ -49,7 +49,7 @@ static void report_finding(struct checker *checker, bool error, const char *fmt,
 
 /*
  * Look in the note of the commit for events of exactly the commit's tree. Set `pass` if one of them
- * has the verdict pass, `fail` if one has another verdict.
+ * is a pass of the whole gate, `fail` if one is another result of the gate or a failing check.
  */
 static int find_verdicts(bool *pass, bool *fail, struct checker *checker,
 			 const struct kl_commit *commit)
@@ -65,8 +65,11 @@ static int find_verdicts(bool *pass, bool *fail, struct checker *checker,
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 		if (n && !kl_event_parse(&event, at, n) && !strcmp(event->tree, tree)) {
-			*pass |= event->verdict == KL_VERDICT_PASS;
-			*fail |= event->verdict != KL_VERDICT_PASS;
+			bool passes = event->verdict == KL_VERDICT_PASS;
+
+			*pass |= event->kind == KL_KIND_GATE && passes;
+			*fail |= (event->kind == KL_KIND_GATE && !passes) ||
+				 (event->kind == KL_KIND_CHECK && kl_event_is_fail(event));
 		}
 		kl_error_clear();
 		at += n + (at[n] == '\n');

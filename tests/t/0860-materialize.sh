@@ -72,6 +72,12 @@ test_expect_success 'materialized there: gated, faster, named by its card; branc
 	git fsck --strict --no-dangling && git klineage fsck >out && says ": 0 errors" out)
 '
 
+test_expect_success 'fsck: a quick check does not show that a commit of a chain is correct' '
+	(cd t && branch=$(git rev-parse klineage/materialize/shift/one) && git notes --ref klineage/gate show $branch >note && forge "\$j->{kind} = q(check)" note >forged &&
+	git notes --ref klineage/gate add -f -F forged $branch && exits 1 git klineage fsck >out && says "shows that it is correct" out &&
+	git notes --ref klineage/gate add -f -F note $branch && git klineage fsck >out && says ": 0 errors" out)
+'
+
 test_expect_success 'a name that is taken is refused; from the best it goes on, and finds nothing more' '
 	(cd t && tip=$(git rev-parse klineage/materialize/shift/one) &&
 	exits 128 git klineage materialize --library ../lib --name one shift 2>err && says "already" err && says "--root best" err &&
