@@ -7,9 +7,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "event/event.h"
-#include "event/fold.h"
 #include "event/trust.h"
-#include "repo/notes.h"
 #include "walk/step.h"
 
 #define MAX_HISTORY 256 /* most commits whose trailers are read */
@@ -77,60 +75,41 @@ static bool fits_platform(const struct kl_event *event, const char *platform)
 	       (!platform || !strcmp(event->place.id, platform));
 }
 
-/*
- * Set *out to the newest passing event of the surface in the note of a commit; NULL: there is none.
- */
-static int event_on(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
-		    const git_oid *commit, const char *platform)
+/* Return true if `commit` has the event's note; the member is not part of the event's id. */
+static bool is_on(const struct kl_event *event, const git_oid *commit)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
-	const struct kl_event *best = NULL;
-	int err = kl_notes_read(&note, repo, KL_NOTES_GATE, commit);
+	char hex[KL_OID_HEX];
 
-	if (err < 0 || (err = kl_trust_filter(&text, repo, note.ptr, note.len)) < 0)
-		return err;
-	kl_fold_lines(&fold, text.ptr, text.len, surface->digest, surface->contract_digest);
-	for (size_t i = 0; i < fold.verdicts.n; i++) {
-		const struct kl_event *event = fold.verdicts.v[i];
-
-		if (fits_platform(event, platform) && kl_event_is_newer(event, best))
-			best = event;
-	}
-	*out = kl_event_ref(best);
-	return 0;
+	kl_oid_hex(hex, commit);
+	return !strcmp(event->commit, hex);
 }
 
 /*
- * Get an event of the same surface from any other commit, because a verdict is about files, not
- * about a commit.
+ * Set *out to a passing event of the surface, NULL: there is none. A verdict is about files, not
+ * about a commit, so a failure or a retraction in the note of any commit outweighs it. Among the
+ * events that are left, prefer those made for `commit`, then the newest.
  */
-static int event_elsewhere(struct kl_event **out, struct kl_repo *repo,
-			   const struct kl_surface *surface, const char *platform)
+static int find_event(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
+		      const git_oid *commit, const char *platform)
 {
 	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
+	const struct kl_event *best = NULL;
 	int err = kl_trust_add_surface(&trust, repo, surface->digest, surface->contract_digest);
 
 	if (err < 0 || (err = kl_trust_judge(&trust, repo)) < 0)
 		return err;
-	for (size_t i = 0; i < trust.n && !*out; i++) {
+	for (size_t i = 0; i < trust.n; i++) {
 		const struct kl_trust_line *line = &trust.v[i];
 
 		if (line->event->kind == KL_KIND_GATE && line->sig.state != KL_SIGN_BAD &&
 		    fits_platform(line->event, platform) &&
 		    !kl_trust_is_retracted(&trust, line->event->id) &&
-		    !kl_trust_is_outweighed(&trust, line->event))
-			*out = kl_event_ref(line->event);
+		    !kl_trust_is_outweighed(&trust, line->event) &&
+		    (!best || (is_on(line->event, commit) && !is_on(best, commit))))
+			best = line->event;
 	}
+	*out = kl_event_ref(best);
 	return 0;
-}
-
-static int find_event(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
-		      const git_oid *commit, const char *platform)
-{
-	int err = event_on(out, repo, surface, commit, platform);
-
-	return err < 0 || *out ? err : event_elsewhere(out, repo, surface, platform);
 }
 
 /* Get the platform on which this machine would judge the surface. */

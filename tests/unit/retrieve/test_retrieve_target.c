@@ -101,11 +101,50 @@ static void test_of_commit(void **state)
 	assert_false(kl_target_has(&other, "failed") || kl_target_has(&other, "old"));
 }
 
+/* a failure of the same files outweighs a pass, whichever commit's note has it */
+static void test_failure_elsewhere(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("elsewhere");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/klineage.yaml");
+	KL_AUTO(kl_freep) char *note = kl_fs_join(dir, "note");
+	git_oid head, tree;
+
+	sh(dir, "git init -q -b main . && mkdir k && echo 'int x;' >k/sgemm.c && "
+		"echo 'int y;' >k/oracle.c");
+	assert_ok(kl_fs_put(path, sgemm, strlen(sgemm), 0644));
+	sh(dir, "git add . && git commit -q -m first && git commit -q --allow-empty -m second");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	head = oid_of(dir, "HEAD");
+	assert_ok(kl_repo_tree_of(&tree, repo, &head));
+	assert_ok(kl_surface_from_tree(&surface, repo, &tree, "k"));
+	for (int fails = 0; fails < 2; fails++) {
+		KL_AUTO(kl_target_release) struct kl_target target = { .known = KL_KNOWN_INIT };
+		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+		json_t *doc = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s?,s:{s:s},s:[s]}", "v", 1,
+					"kind", "gate", "time", "2026-01-02T00:00:00Z", "surface",
+					surface->digest, "contract", surface->contract_digest,
+					"verdict", fails ? "fail" : "pass", "class",
+					fails ? "wrong-all" : NULL, "platform", "id",
+					"cpu/x86-64-v3", "features", "x");
+
+		seal_doc(doc);
+		kl_json_canonical(&line, doc);
+		json_decref(doc);
+		assert_ok(kl_fs_put(note, line.ptr, line.len, 0644));
+		sh(dir, "git notes --ref klineage/gate add -F note %s", fails ? "HEAD~1" : "HEAD");
+		assert_ok(kl_target_of_commit(&target, tax, repo, surface, &head, "cpu/x86-64-v3"));
+		assert_int_equal(target.measured, !fails);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_target),
 		cmocka_unit_test(test_of_commit),
+		cmocka_unit_test(test_failure_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
