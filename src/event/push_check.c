@@ -29,11 +29,12 @@ static char *verdict_complaint(const struct kl_verdict_entry *entry, enum kl_pus
 							   "not judged");
 }
 
+/* Return true for the first line of an event that does not count because of a bad signature. */
 static bool is_first_bad(const struct kl_verdict_lookup *lookup, size_t i)
 {
 	const char *id = lookup->trust.v[i].event->id;
 
-	if (lookup->trust.v[i].sig.state != KL_SIGN_BAD)
+	if (lookup->trust.v[i].sig.state != KL_SIGN_BAD || lookup->trust.v[i].own)
 		return false;
 	for (size_t k = 0; k < i; k++)
 		if (lookup->trust.v[k].sig.state == KL_SIGN_BAD &&

@@ -10,7 +10,8 @@
  * trust - decides which lines of notes count. Everyone who can push notes can write any event; its
  * id only proves that it was not changed. So a line
  *
- *	never counts	if its signature is bad; this is reported;
+ *	always counts	if this clone made it;
+ *	else never	if its signature is bad; this is reported;
  *	always counts	if it is a correctness failure: a missing signature must not hide one;
  *	else counts	unless klineage.requireSigned is set: then it must be trusted (belief.h).
  *

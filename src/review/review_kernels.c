@@ -443,7 +443,8 @@ static void say_bad_signatures(struct kl_review_work *work, const struct kl_verd
 		const struct kl_trust_line *line = &lookup->trust.v[i];
 		KL_AUTO(kl_freep) char *id = kl_strndup(line->event->id, 12);
 
-		if (line->sig.state != KL_SIGN_BAD || kl_map_put(&seen, line->event->id, work))
+		if (line->sig.state != KL_SIGN_BAD || line->own ||
+		    kl_map_put(&seen, line->event->id, work))
 			continue;
 		if (seen.n > MAX_BAD)
 			more++;

@@ -109,6 +109,13 @@ test_expect_success 'a signature of another event is wrong: told, and the event 
 	(cd r && exits 1 git klineage fsck) >out && says "has a wrong signature" out
 '
 
+test_expect_success 'an event that this clone made counts in any case: neither review nor the hook reports it' '
+	(cd r && exits 1 git klineage review HEAD^..HEAD >../out) && says "has a wrong signature and does not count" out &&
+	mkdir -p r/.git/klineage && member id wrong >r/.git/klineage/made && echo >>r/.git/klineage/made &&
+	{ (cd r && git klineage review HEAD^..HEAD --json >../out); says "\"verdict\":\"pass\"" out; } && ! grep "signature-bad" out &&
+	pushed >out && ! grep "wrong signature" out && forget
+'
+
 test_expect_success 'so is one that is no signature, or was made for something else' '
 	perl -pe "s/\"sig\":\".*?\"/\"sig\":\"nonsense\"/" signed >wrong && renote wrong && exits 1 pushed >out &&
 	says "wrong signature" out &&
