@@ -336,11 +336,10 @@ static void say_tally(struct kl_review_item *item, const struct tally *tally, bo
 			      (json_int_t)unsigned_, "unknown", (json_int_t)unknown, "bad",
 			      (json_int_t)tally->of[KL_SIGN_BAD]));
 	if (tally->refused && required)
-		kl_findings_add(
-			&item->found, KL_ANSWER, "evidence-unsigned",
-			"not signed by an allowed signer (gpg.ssh.allowedSignersFile): %d of %d "
-			"new events",
-			tally->refused, tally->n);
+		kl_findings_add(&item->found, KL_ANSWER, "evidence-unsigned",
+				"not signed by an allowed signer (gpg.ssh.allowedSignersFile, "
+				"klineage.signers): %d of %d new events",
+				tally->refused, tally->n);
 	else if (tally->nobodys)
 		kl_findings_add(&item->found, KL_NOTE, "evidence-unsigned",
 				"unsigned, and not made by this clone: %d of %d new events",
@@ -352,9 +351,8 @@ static void say_tally(struct kl_review_item *item, const struct tally *tally, bo
 	if (unknown)
 		kl_findings_add(
 			&item->found, KL_NOTE, "evidence-unknown-key",
-			"signed by keys that gpg.ssh.allowedSignersFile does not name: %d of %d "
-			"new "
-			"events",
+			"signed by keys that no list of signers names (gpg.ssh.allowedSignersFile, "
+			"klineage.signers): %d of %d new events",
 			unknown, tally->n);
 }
 

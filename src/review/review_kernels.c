@@ -331,7 +331,8 @@ static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 	else if (!strcmp(fate, "unsigned"))
 		kl_findings_add(findings, weight, "verdict-unsigned",
 				"a note says that it passed, but no allowed signer "
-				"(gpg.ssh.allowedSignersFile) has signed the verdict");
+				"(gpg.ssh.allowedSignersFile, klineage.signers) has signed the "
+				"verdict");
 	else if (!strcmp(fate, "checked"))
 		kl_findings_add(findings, weight, "verdict-checked",
 				"only the quick stages have judged it");

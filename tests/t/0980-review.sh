@@ -215,7 +215,8 @@ test_expect_success 'verdicts and trials that anybody can have written are shown
 	says "unsigned, and not made by this clone: 1 of 1 new events" ../out &&
 	exits 1 git klineage review --json main..topic >../out && says "\"word\":\"unsigned\"" ../out && says "\"code\":\"evidence-unsigned\"" ../out &&
 	exits 1 git -c klineage.requireSigned=true klineage review main..topic >../out && says "'"'mm' in '.'"': unsigned" ../out && says "a note says that it passed, but no allowed" ../out &&
-	says "! not signed by an allowed signer (gpg.ssh.allowedSignersFile): 1 of 1 new" ../out
+	exits 1 git -c klineage.requireSigned=true klineage review --json main..topic >../out &&
+	says "not signed by an allowed signer (gpg.ssh.allowedSignersFile, klineage.signers): 1 of 1 new" ../out
 '
 
 test_expect_success 'a change of the signers or of a recipe is to be answered' '

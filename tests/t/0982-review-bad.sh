@@ -76,7 +76,9 @@ test_expect_success KEYGEN 'where signatures are required, verdicts and evidence
 	echo "alice@example.invalid $(cat "$top/alice.pub")" >"$top/allowed" &&
 	cd "$top/r" && git config gpg.ssh.allowedSignersFile "$top/allowed" && git config klineage.requireSigned true &&
 	exits 1 git klineage review main..topic >../out && says "! a note says that it passed, but no allowed signer" ../out &&
-	says "(gpg.ssh.allowedSignersFile): 1 of 1 new" ../out &&
+	exits 1 git klineage review --json main..topic >../out &&
+	says "no allowed signer (gpg.ssh.allowedSignersFile, klineage.signers) has signed the verdict" ../out &&
+	says "(gpg.ssh.allowedSignersFile, klineage.signers): 1 of 1 new" ../out &&
 	git notes --ref=klineage/gate show topic~1 >../event && sign "$top/alice" ../event >../signed && note topic~1 ../signed &&
 	exits 1 git klineage review --json main..topic >../out && says "\"signer\":\"alice@example.invalid\"" ../out &&
 	says "\"answer\":false,\"code\":\"speed\"" ../out && git config klineage.requireSigned false
