@@ -14,7 +14,7 @@
 #include "repo/hooks.h"
 #include "text/json.h"
 
-static const char synopsis[] = "hooks install [--chain] [--sign] [--json | --porcelain | -z]\n"
+static const char synopsis[] = "hooks install [--chain] [--sign | --json | --porcelain | -z]\n"
 			       "hooks uninstall [--json | --porcelain | -z]\n"
 			       "hooks status [--json | --porcelain | -z]\n"
 			       "hooks run <event> [<argument>...]";
