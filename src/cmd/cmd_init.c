@@ -215,13 +215,17 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return done;
 	if (kl_listing_asked(&out) && !list)
 		return kl_opt_usage(synopsis, "--json, --porcelain and -z need --list");
+	if ((entry || workload) && (sign || list || ci || template))
+		return kl_opt_usage(synopsis, "--entry and --workload need a kernel file");
 	if (sign)
 		return argc || template || ci || list ?
 			       kl_opt_usage(synopsis, "--sign takes no other option or argument") :
 			       init_sign();
 	if (list)
-		return argc ? kl_opt_usage(synopsis, "--list takes no arguments") :
-			      list_templates(&out);
+		return argc || template || ci ?
+			       kl_opt_usage(synopsis, "--list cannot be used with --template, --ci "
+						      "or an argument") :
+			       list_templates(&out);
 	if (ci)
 		return argc || template ?
 			       kl_opt_usage(synopsis,

@@ -49,6 +49,12 @@ test_expect_success 'a file without a kernel, and one that is not there' '
 '
 
 test_expect_success 'the templates are listed' '
+	exits 129 git klineage init --list --ci github && exits 129 git klineage init --list --template mm &&
+	for mode in "--sign" "--list" "--ci github" "--template mm"; do
+		for more in --entry --workload; do
+			exits 129 git klineage init $mode $more mm 2>err && says "need a kernel file" err || return 1
+		done
+	done &&
 	git klineage init --list >out &&
 	says c-topk out && says c-sgemm out && says c-conv2d out && says c-gdn out
 '
