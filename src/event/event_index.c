@@ -24,82 +24,39 @@ void kl_event_index_free(struct kl_event_index *event_index)
 
 /* --- lookup ---------------------------------------------------------------------- */
 
-size_t kl_event_index_count(const struct kl_event_index *event_index)
-{
-	return (size_t)event_index->head->events;
-}
-
-const struct kl_event_index_entry *kl_event_index_entry(const struct kl_event_index *event_index,
-							size_t i)
-{
-	return &event_index->event[i];
-}
-
 const struct kl_event_index_entry *kl_event_index_by_surface(
 	const struct kl_event_index *event_index, size_t i)
 {
 	return &event_index->event[event_index->by_surface[i]];
 }
 
-size_t kl_event_index_notes_read(const struct kl_event_index *event_index)
+struct digests {
+	uint8_t surface[32], contract[32];
+};
+
+static int compare_surface(const struct kl_event_index *event_index, size_t i,
+			   const struct digests *digests)
 {
-	return (size_t)event_index->head->read;
+	const struct kl_event_index_entry *entry = kl_event_index_by_surface(event_index, i);
+	int order = memcmp(entry->surface, digests->surface, 32);
+
+	return order ? order : memcmp(entry->contract, digests->contract, 32);
 }
 
-typedef int compare_fn(const struct kl_event_index *index, size_t i, const void *what);
-
-/* Return the position of the first event that is equal to `what` or after it. */
-static size_t lower_bound(const struct kl_event_index *event_index, compare_fn *compare,
-			  const void *what)
+/* Return the position of the first event, by surface, that is equal to `digests` or after it. */
+static size_t lower_bound(const struct kl_event_index *event_index, const struct digests *digests)
 {
-	size_t lo = 0, hi = kl_event_index_count(event_index);
+	size_t lo = 0, hi = (size_t)event_index->head->events;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (compare(event_index, mid, what) < 0)
+		if (compare_surface(event_index, mid, digests) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	return lo;
-}
-
-/* Return the number of events that are equal to `what`; `*first` is the position of the first. */
-static size_t find_range(size_t *first, const struct kl_event_index *event_index,
-			 compare_fn *compare, const void *what)
-{
-	size_t n = 0;
-
-	*first = lower_bound(event_index, compare, what);
-	while (*first + n < kl_event_index_count(event_index) &&
-	       !compare(event_index, *first + n, what))
-		n++;
-	return n;
-}
-
-static int compare_commit(const struct kl_event_index *event_index, size_t i, const void *commit)
-{
-	return memcmp(&event_index->event[i].commit, commit, sizeof(git_oid));
-}
-
-size_t kl_event_index_of_commit(size_t *first, const struct kl_event_index *event_index,
-				const git_oid *commit)
-{
-	return find_range(first, event_index, compare_commit, commit);
-}
-
-struct digests {
-	uint8_t surface[32], contract[32];
-};
-
-static int compare_surface(const struct kl_event_index *event_index, size_t i, const void *what)
-{
-	const struct kl_event_index_entry *entry = kl_event_index_by_surface(event_index, i);
-	const struct digests *digests = what;
-	int order = memcmp(entry->surface, digests->surface, 32);
-
-	return order ? order : memcmp(entry->contract, digests->contract, 32);
 }
 
 void kl_event_index_digest(uint8_t out[32], const char *hex)
@@ -112,10 +69,15 @@ size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *eve
 				 const char *surface, const char *contract)
 {
 	struct digests digests;
+	size_t n = 0;
 
 	kl_event_index_digest(digests.surface, surface);
 	kl_event_index_digest(digests.contract, contract);
-	return find_range(first, event_index, compare_surface, &digests);
+	*first = lower_bound(event_index, &digests);
+	while (*first + n < event_index->head->events &&
+	       !compare_surface(event_index, *first + n, &digests))
+		n++;
+	return n;
 }
 
 int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,

@@ -12,7 +12,6 @@
  * is in docs/formats.md ("The gate event").
  *
  *	kl_event_index_open(&index, repo, KL_NOTES_GATE);
- *	n = kl_event_index_of_commit(&first, index, &commit);
  *	n = kl_event_index_of_surface(&first, index, surface, contract);
  *	kl_event_index_read(&event, repo, kl_event_index_by_surface(index, first + i));
  *
@@ -36,29 +35,19 @@ int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const
 void kl_event_index_free(struct kl_event_index *event_index);
 KL_DEFINE_CLEANUP(struct kl_event_index *, kl_event_index_free)
 
-/** Return the number of events, and the i-th event in order of commit and id. */
-size_t kl_event_index_count(const struct kl_event_index *event_index);
-const struct kl_event_index_entry *kl_event_index_entry(const struct kl_event_index *event_index,
-							size_t i);
 /** Return the i-th event in order of surface, contract, time and id. */
 const struct kl_event_index_entry *kl_event_index_by_surface(
 	const struct kl_event_index *event_index, size_t i);
 
 /**
- * Return the number of events of a commit, or of a surface and contract. `*first` is set to the
- * position of the first one, for kl_event_index_entry() or kl_event_index_by_surface()
- * respectively.
+ * Return the number of events of a surface and contract. `*first` is set to the position of the
+ * first one, for kl_event_index_by_surface().
  */
-size_t kl_event_index_of_commit(size_t *first, const struct kl_event_index *event_index,
-				const git_oid *commit);
 size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *event_index,
 				 const char *surface, const char *contract);
 
 /** Read the complete event. KL_ENOTFOUND: its note is no longer in this clone. */
 int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,
 			const struct kl_event_index_entry *event);
-
-/** Return how many notes were read to build the index, rather than copied from an older index. */
-size_t kl_event_index_notes_read(const struct kl_event_index *event_index);
 
 #endif

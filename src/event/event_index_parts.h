@@ -16,7 +16,7 @@
 /* Header of the index; in the file it follows struct kl_mapfile_head. */
 struct kl_event_index_head {
 	uint64_t events, notes; /* counts */
-	uint64_t read;          /* notes that were read to make this index */
+	uint64_t read;          /* notes that were read, not copied from an older index */
 };
 
 /*
@@ -32,9 +32,9 @@ struct kl_event_index_note {
 struct kl_event_index {
 	struct kl_mapfile file;
 	const struct kl_event_index_head *head;
-	const struct kl_event_index_entry *event;
-	const struct kl_event_index_note *note; /* sorted by commit */
-	const uint32_t *by_surface;             /* indices in `event`, sorted by surface */
+	const struct kl_event_index_entry *event; /* sorted by commit and id */
+	const struct kl_event_index_note *note;   /* sorted by commit */
+	const uint32_t *by_surface;               /* indices in `event`, sorted by surface */
 };
 
 /** Parse 64 hex digits; anything else gives zeros. */

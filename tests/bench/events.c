@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/event_index.h"
+#include "event/event_index_parts.h"
 #include "event/fold.h"
 #include "repo/notes.h"
 #include "sample.h"
@@ -106,11 +106,11 @@ static int indexed(const char *dir)
 
 	if (!err)
 		err = kl_event_index_open(&other, repo, KL_NOTES_GATE);
-	for (size_t i = 0; !err && i < kl_event_index_count(other); i++)
-		bytes += kl_event_index_entry(other, i)->len; /* each is looked at */
+	for (size_t i = 0; !err && i < other->head->events; i++)
+		bytes += other->event[i].len; /* each is looked at */
 	if (!err)
-		printf("%zu %" PRId64 " %zu\n", bytes ? kl_event_index_count(other) : 0,
-		       kl_clock_ns() - start, kl_event_index_notes_read(other));
+		printf("%" PRIu64 " %" PRId64 " %" PRIu64 "\n", bytes ? other->head->events : 0,
+		       kl_clock_ns() - start, other->head->read);
 	return err;
 }
 

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/mapfile.h"
 #include "base/rng.h"
-#include "event/event_index.h"
+#include "event/event_index_parts.h"
 #include "event_lib.h"
 #include "scratch.h"
 
@@ -103,8 +103,7 @@ static const struct kl_event_index_entry *entry_of(const struct check *check, si
 						   size_t n, size_t at)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct kl_event_index_entry *entry = kl_event_index_entry(check->f,
-										first + i);
+		const struct kl_event_index_entry *entry = &check->f->event[first + i];
 
 		if (entry->at == at)
 			return entry;
@@ -131,11 +130,26 @@ static void check_entry(const struct check *check, const struct kl_event_index_e
 	assert_string_equal(left.ptr, right.ptr);
 }
 
+/* Return the number of a commit's entries, which follow each other, and the position of the first. */
+static size_t entries_of(size_t *first, const struct kl_event_index *index, const git_oid *commit)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < index->head->events; i++) {
+		if (memcmp(&index->event[i].commit, commit, sizeof(*commit)))
+			continue;
+		if (!n++)
+			*first = i;
+		assert_int_equal(i, *first + n - 1);
+	}
+	return n;
+}
+
 /* each event of a note has an entry, and the note's commit has no others */
 static int check_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
 	struct check *check = payload;
-	size_t first, n = kl_event_index_of_commit(&first, check->f, commit), events = 0;
+	size_t first = 0, n = entries_of(&first, check->f, commit), events = 0;
 
 	for (size_t at = 0; at < len;) {
 		const char *end = memchr(text + at, '\n', len - at);
@@ -160,7 +174,7 @@ static size_t check_all(struct fixture *fixture)
 
 	assert_ok(kl_event_index_open(&check.f, fixture->r, KL_NOTES_GATE));
 	assert_ok(kl_notes_each(fixture->r, KL_NOTES_GATE, check_note, &check));
-	assert_int_equal(check.events, kl_event_index_count(check.f));
+	assert_int_equal(check.events, check.f->head->events);
 	for (size_t i = 1; i < check.events; i++) {
 		const struct kl_event_index_entry *left = kl_event_index_by_surface(check.f, i - 1),
 						  *right = kl_event_index_by_surface(check.f, i);
@@ -170,7 +184,7 @@ static size_t check_all(struct fixture *fixture)
 			depth = memcmp(left->contract, right->contract, 32);
 		assert_true(depth < 0 || (!depth && strcmp(left->time, right->time) <= 0));
 	}
-	read = kl_event_index_notes_read(check.f);
+	read = (size_t)check.f->head->read;
 	kl_event_index_free(check.f);
 	return read;
 }
@@ -266,7 +280,6 @@ static void hostile(void **state)
 	for (int round = 0; round < 400; round++) {
 		KL_AUTO(kl_event_index_freep) struct kl_event_index *event_index = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf bad = KL_BUF_INIT, now = KL_BUF_INIT;
-		size_t first;
 
 		kl_buf_add(&bad, whole.ptr, whole.len);
 		for (uint64_t n = 1 + kl_rng_below(&rng, 3); n; n--) {
@@ -286,15 +299,13 @@ static void hostile(void **state)
 			taken++;
 		else
 			refused++;
-		for (size_t i = 0; i < kl_event_index_count(event_index); i++) {
+		for (size_t i = 0; i < event_index->head->events; i++) {
 			KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
 			/* a place that is none is said to be none */
 			if (kl_event_index_read(&event, other.r,
 						kl_event_index_by_surface(event_index, i)) < 0)
 				kl_error_clear();
-			kl_event_index_of_commit(&first, event_index,
-						 &kl_event_index_entry(event_index, i)->commit);
 		}
 	}
 	assert_true(taken > 20 && refused > 20);
@@ -326,7 +337,7 @@ static void by_surface(void **state)
 				assert_true(kl_event_is_for(event, digest[0], digest[1]));
 			}
 		}
-	assert_int_equal(all, kl_event_index_count(event_index));
+	assert_int_equal(all, event_index->head->events);
 	assert_int_equal(kl_event_index_of_surface(&first, event_index, "no digest", digest[1]), 0);
 }
 
