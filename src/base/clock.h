@@ -2,6 +2,7 @@
 #ifndef KL_BASE_CLOCK_H
 #define KL_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* clock - reads the monotonic clock, sleeps, and formats the current UTC time. */
@@ -13,5 +14,7 @@ void kl_clock_sleep_ms(int64_t ms);
  * that is set (for tests).
  */
 void kl_clock_iso(char out[21]);
+/** Return true if the text has that form; the numbers are not checked against the calendar. */
+bool kl_clock_is_iso(const char *text);
 
 #endif

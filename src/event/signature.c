@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/par.h"
@@ -143,17 +144,15 @@ static int answer_question(struct kl_signed *out, const struct question *questio
  */
 static bool set_when(struct question *question, const char *time)
 {
-	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
 	char digits[16];
 	size_t n = 0;
 
 	question->when[0] = '\0';
-	for (size_t i = 0; i < sizeof(form); i++) {
-		if (form[i] == 'd' ? time[i] < '0' || time[i] > '9' : time[i] != form[i])
-			return false;
-		if (form[i] == 'd')
-			digits[n++] = time[i];
-	}
+	if (!kl_clock_is_iso(time))
+		return false;
+	for (; *time; time++)
+		if (*time >= '0' && *time <= '9')
+			digits[n++] = *time;
 	digits[n] = '\0';
 	snprintf(question->when, sizeof(question->when), "-Overify-time=%s", digits);
 	return true;
@@ -162,9 +161,7 @@ static bool set_when(struct question *question, const char *time)
 /* Do not cache the check of a claim without a time: its result depends on the current time. */
 static bool can_be_cached(const struct kl_sign_claim *claim)
 {
-	struct question question = { 0 };
-
-	return set_when(&question, claim->time);
+	return kl_clock_is_iso(claim->time);
 }
 
 /* Data that all claims of one kl_sign_check() share. */

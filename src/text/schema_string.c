@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema_string - the string types that all tables can use */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "text/name.h"
 #include "text/schema.h"
 
@@ -38,14 +38,7 @@ static bool is_path(const char *text, size_t len)
 
 static bool is_time(const char *text, size_t len)
 {
-	static const char form[] = "0000-00-00T00:00:00Z";
-
-	if (len != strlen(form))
-		return false;
-	for (size_t i = 0; form[i]; i++)
-		if (form[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
-			return false;
-	return true;
+	return len == strlen(text) && kl_clock_is_iso(text);
 }
 
 const struct kl_string_type kl_string_slug = {

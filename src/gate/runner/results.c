@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "contract/surface.h"
@@ -171,17 +172,6 @@ static int check_seal(json_t *line)
 		       0;
 }
 
-/* Return true if the text has the form "2026-11-20T10:00:00Z". */
-static bool time_ok(const char *text)
-{
-	static const char pattern[] = "dddd-dd-ddTdd:dd:ddZ";
-
-	for (size_t i = 0; i < sizeof(pattern); i++)
-		if (pattern[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != pattern[i])
-			return false;
-	return true;
-}
-
 static int check_same(const json_t *line, const char *key, const char *want)
 {
 	const char *got = kl_json_str_or(line, key, "");
@@ -203,7 +193,7 @@ static int check_line(const json_t *line, const struct kl_event *draft, const js
 		return kl_error(KL_EINVALID,
 				"the gate's rules have changed since the job was sent; "
 				"send it again");
-	if (!time_ok(kl_json_str_or(line, "time", "")))
+	if (!kl_clock_is_iso(kl_json_str_or(line, "time", "")))
 		return kl_error(KL_EINVALID, "the result's time is missing or malformed");
 	if (strlen(kl_json_str_or(line, "device", "")) > MAX_WORDS ||
 	    strlen(kl_json_str_or(line, "driver", "")) > MAX_WORDS)

@@ -644,6 +644,30 @@ static void sealed_memory_does_not_change(void **state)
 	close(plain);
 }
 
+static void clock_knows_its_form(void **state)
+{
+	static const char *const other[] = {
+		"",
+		"2026-11-20T10:00:00",
+		"2026-11-20T10:00:00Z ",
+		"2026-11-20T10:00:00+",
+		"2026-11-20 10:00:00Z",
+		" 2026-11-20T10:00:00Z",
+		"2026-1-20T10:00:00Z",
+		"2026-11-20T1o:00:00Z",
+		"dddd-dd-ddTdd:dd:ddZ",
+		"2026-11-20T10:00:00Z\n",
+		"20261120T100000Z",
+	};
+	char now[21];
+
+	kl_clock_iso(now);
+	assert_true(kl_clock_is_iso(now));
+	assert_true(kl_clock_is_iso("2026-11-20T10:00:00Z"));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(other); i++)
+		assert_false(kl_clock_is_iso(other[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -660,6 +684,7 @@ int main(void)
 		cmocka_unit_test(lock_excludes_and_dies_with_its_holder),
 		cmocka_unit_test(lock_of_the_machine_survives_what_lies_in_its_place),
 		cmocka_unit_test(scratch_of_the_dead_is_removed),
+		cmocka_unit_test(clock_knows_its_form),
 		cmocka_unit_test(rng_repeats_and_spreads),
 		cmocka_unit_test(stats_interval_covers),
 		cmocka_unit_test(par_does_each_piece_once),
