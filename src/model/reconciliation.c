@@ -297,6 +297,9 @@ int kl_reconciliation_make(struct kl_reconciliation *out, struct kl_repo *repo,
 	struct comparison comparison = { .to = &made, .bill = bill, .model = model };
 	int err;
 
+	if (model && !*model)
+		return kl_error(KL_EINVALID, "'%s' is not the beginning of a model's name",
+				opts->model);
 	if (model && !bill->has_models)
 		return kl_error(KL_EINVALID, "the bill names no models to select from");
 	if ((err = add_ledgers(&comparison, repo, opts->workload)) < 0)

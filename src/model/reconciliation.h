@@ -58,7 +58,7 @@ struct kl_reconciliation {
 
 /**
  * Compare the ledgers with a bill. KL_EINVALID: a ledger is malformed, or `opts->model` is given
- * for a bill without models. KL_ENOTFOUND: the workload has no ledger.
+ * for a bill without models or names only a vendor. KL_ENOTFOUND: the workload has no ledger.
  */
 int kl_reconciliation_make(struct kl_reconciliation *out, struct kl_repo *repo,
 			   const struct kl_bill *bill, const struct kl_reconciliation_opts *opts);

@@ -183,6 +183,12 @@ static void ledgers_and_days_are_chosen(void **state)
 	assert_error(KL_EINVALID, "names no models",
 		     try_compare(&unset, &f, "2026-11-20,,,,,,1\n",
 				 &(struct kl_reconciliation_opts){ .model = "m" }));
+	assert_error(KL_EINVALID, "'v/' is not the beginning of a model's name",
+		     try_compare(&unset, &f, "2026-11-20,m,,,,,1\n",
+				 &(struct kl_reconciliation_opts){ .model = "v/" }));
+	assert_error(KL_EINVALID, "'' is not the beginning of a model's name",
+		     try_compare(&unset, &f, "2026-11-20,m,,,,,1\n",
+				 &(struct kl_reconciliation_opts){ .model = "" }));
 }
 
 /* Anthropic's file has each row rounded to a cent. */
