@@ -151,6 +151,8 @@ int kl_bill_parse_json(struct kl_bill *bill, const char *name, const char *text,
 		return kl_error_hint(kl_error(KL_EINVALID,
 					      "%s: the file is one page of a longer bill", name),
 				     "export fewer days, or raise the limit of the page");
+	if (!json_array_size(data))
+		return kl_error(KL_EINVALID, "%s: the bill is empty", name);
 	if (!(form = find_form(data)))
 		return kl_error(KL_EINVALID, "%s: no known form of a bill has these members", name);
 	bill->form = form->name;
