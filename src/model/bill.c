@@ -66,16 +66,28 @@ static bool is_utc(const char *zone)
 	return false;
 }
 
-/* Check that `text`, which follows the day, is empty or a time of day in UTC. */
+static int two_digits(const char *text)
+{
+	return (text[0] - '0') * 10 + text[1] - '0';
+}
+
+/*
+ * Check that `text`, which follows the day, is empty or a time of day in UTC. A leap second is the
+ * second 60.
+ */
 static bool is_time_of_day(const char *text)
 {
 	if (!*text)
 		return true;
-	if ((*text != 'T' && *text != ' ') || !begins_as(text + 1, "00:00"))
+	if ((*text != 'T' && *text != ' ') || !begins_as(text + 1, "00:00") ||
+	    two_digits(text + 1) > 23 || two_digits(text + 4) > 59)
 		return false;
 	text += strlen("T00:00");
-	if (begins_as(text, ":00"))
+	if (begins_as(text, ":00")) {
+		if (two_digits(text + 1) > 60)
+			return false;
 		text += strlen(":00");
+	}
 	if (begins_as(text, ".0"))
 		text += 1 + strspn(text + 1, "0123456789");
 	return is_utc(text);
@@ -88,8 +100,8 @@ bool kl_bill_day(char out[KL_BILL_DAY], const char *time)
 
 	if (!begins_as(time, "0000-00-00") || !is_time_of_day(time + strlen("0000-00-00")))
 		return false;
-	month = (time[5] - '0') * 10 + time[6] - '0';
-	day = (time[8] - '0') * 10 + time[9] - '0';
+	month = two_digits(time + 5);
+	day = two_digits(time + 8);
 	tm.tm_year = (int)strtol(time, NULL, 10) - 1900;
 	tm.tm_mon = month - 1;
 	tm.tm_mday = day;
