@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/probe.h"
 
-#include "base/clock.h"
-#include "base/error.h"
 #include "model/sending.h"
 
 #define LINES 80 /* lines of the prompt, some 17 tokens each */
@@ -41,13 +39,12 @@ static int send_probe(struct kl_probe *out, struct kl_session *session,
 		.max_tokens = KL_PROBE_TOKENS,
 		.once = true,
 	};
-	int64_t start = kl_clock_ns();
 	struct kl_ledger_bill bill;
 	int err = kl_sending_run(&sending, conversation, &request);
 
 	if (err < 0)
 		return err;
-	out->ms = (kl_clock_ns() - start) / 1000000;
+	out->ms = sending.ms;
 	out->nano = sending.nano;
 	out->by = sending.by;
 	bill = kl_sending_bill(&sending);

@@ -28,7 +28,7 @@ struct kl_probe {
 	char *provider, *model;
 	char *url;   /* where the request was sent; NULL: a command, or a recording */
 	char *price; /* source of the price; NULL: not metered */
-	int64_t ms;  /* until the reply was complete */
+	int64_t ms;  /* until the reply was complete, without the writes to the ledger */
 	struct kl_reply reply;
 	int64_t nano; /* cost; 0 if not metered */
 	enum kl_cost_by by;

@@ -279,12 +279,15 @@ static int send_once(struct kl_sending *sending)
 	};
 	struct kl_provider_watch watch = { .heard = count_bytes, .payload = sending };
 	struct kl_cost_of of;
+	int64_t start;
 	int err;
 
 	kl_reply_release(&sending->reply);
 	sending->attempts++;
 	show_progress(sending, 0, NULL);
+	start = kl_clock_ns();
 	err = kl_provider_send(&sending->reply, session->provider, &sending->q, &context, &watch);
+	sending->ms = (kl_clock_ns() - start) / 1000000;
 	if (err < 0)
 		return settle_failed(sending, err);
 	if ((err = collect_files(sending)) < 0)

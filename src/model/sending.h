@@ -38,6 +38,7 @@ struct kl_sending {
 	int64_t nano;       /* cost of the attempt, nano-dollars */
 	enum kl_cost_by by; /* where `nano` comes from */
 	bool heard;         /* part of the reply has arrived */
+	int64_t ms;         /* from the start of the attempt until its reply was complete */
 };
 
 /**

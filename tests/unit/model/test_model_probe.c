@@ -6,6 +6,7 @@
 #include "chatd_fixture.h"
 #include "provider_rows.h"
 
+#include "base/clock.h"
 #include "model/ledger.h"
 #include "model/money.h"
 #include "model/probe.h"
@@ -160,6 +161,27 @@ static void a_probe_that_fails_is_settled(void **state)
 	}
 }
 
+/* The time has the server's part, but not the wait for a ledger that is locked for two seconds. */
+static void the_time_is_that_of_the_reply(void **state)
+{
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	KL_AUTO(kl_freep) char *dir = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_probe_release) struct kl_probe probe = { 0 };
+	int64_t start;
+
+	chatd_start(&chatd, "{\"text\":\"ready\",\"fault\":\"late\",\"delay_ms\":300}\n", 0);
+	dir = configured("anthropic", chatd.port);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	start = kl_clock_ns();
+	sh(dir, "mkdir -p .git/refs/klineage/ledger && cd .git/refs/klineage/ledger && "
+		">probe.lock && { sleep 2; rm probe.lock; } >/dev/null 2>&1 &");
+	assert_ok(kl_probe_run(&probe, repo));
+	assert_true(kl_clock_ns() - start >= INT64_C(2000000000));
+	assert_true(probe.ms >= 300);
+	assert_true(probe.ms < 2000);
+}
+
 static int setup(void **state)
 {
 	int err = chatd_setup(state);
@@ -173,6 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_row_is_probed_and_billed_to_the_cent),
 		cmocka_unit_test(a_probe_that_fails_is_settled),
+		cmocka_unit_test(the_time_is_that_of_the_reply),
 	};
 
 	return cmocka_run_group_tests_name("chat/probe", tests, setup, scratch_teardown);
