@@ -6,6 +6,8 @@
 #include "chatd_fixture.h"
 #include "provider_rows.h"
 
+#include <sys/wait.h>
+
 #include "base/clock.h"
 #include "model/ledger.h"
 #include "model/money.h"
@@ -161,6 +163,19 @@ static void a_probe_that_fails_is_settled(void **state)
 	}
 }
 
+/* Remove the lock of the ledger after `ms`; a process that sh() leaves behind would be killed. */
+static pid_t unlock_later(const char *dir, int ms)
+{
+	KL_AUTO(kl_freep) char *lock = kl_asprintf("%s/.git/refs/klineage/ledger/probe.lock", dir);
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child)
+		return child;
+	kl_clock_sleep_ms(ms);
+	_exit(unlink(lock) != 0);
+}
+
 /* The time has the server's part, but not the wait for a ledger that is locked for two seconds. */
 static void the_time_is_that_of_the_reply(void **state)
 {
@@ -169,15 +184,18 @@ static void the_time_is_that_of_the_reply(void **state)
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_probe_release) struct kl_probe probe = { 0 };
 	int64_t start;
+	pid_t child;
 
 	chatd_start(&chatd, "{\"text\":\"ready\",\"fault\":\"late\",\"delay_ms\":300}\n", 0);
 	dir = configured("anthropic", chatd.port);
 	assert_ok(kl_repo_open_at(&repo, dir));
+	sh(dir, "git config core.filesRefLockTimeout 60000;"
+		"mkdir -p .git/refs/klineage/ledger; : >.git/refs/klineage/ledger/probe.lock");
 	start = kl_clock_ns();
-	sh(dir, "mkdir -p .git/refs/klineage/ledger && cd .git/refs/klineage/ledger && "
-		">probe.lock && { sleep 2; rm probe.lock; } >/dev/null 2>&1 &");
+	child = unlock_later(dir, 2000);
 	assert_ok(kl_probe_run(&probe, repo));
 	assert_true(kl_clock_ns() - start >= INT64_C(2000000000));
+	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_true(probe.ms >= 300);
 	assert_true(probe.ms < 2000);
 }
