@@ -45,6 +45,11 @@ char *kl_bill_model(const char *name)
 	return model;
 }
 
+char *kl_bill_item_model(const char *item)
+{
+	return kl_strndup(item, strcspn(item, ","));
+}
+
 /* --- days ---------------------------------------------------------------------------- */
 
 /* Check whether `text` begins with `form`, in which '0' stands for any digit. */

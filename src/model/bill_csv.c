@@ -14,6 +14,7 @@
 /* The names that each form gives to the columns that are read; NULL: the form lacks the column. */
 static const struct form {
 	const char *name, *time, *model, *cost, *currency;
+	bool itemized;     /* the model is in an item, see kl_bill_item_model() */
 	bool whole_cents;  /* see struct kl_bill */
 	bool has_no_costs; /* only tokens */
 	bool has_tokens;
@@ -23,7 +24,8 @@ static const struct form {
 	  .time = "start_time_iso",
 	  .model = "line_item",
 	  .cost = "amount_value",
-	  .currency = "amount_currency" },
+	  .currency = "amount_currency",
+	  .itemized = true },
 	{ .name = "anthropic-csv",
 	  .time = "usage_date_utc",
 	  .model = "model",
@@ -134,12 +136,11 @@ static int read_row(struct kl_bill *bill, const struct kl_csv *csv, const struct
 {
 	struct kl_bill_row row = { 0 };
 	const char *cost = kl_csv_field(csv, columns->cost);
-	/* the line item of OpenAI is "<model>, <kind of tokens>" */
-	KL_AUTO(kl_freep) char *model = kl_strdup(kl_csv_field(csv, columns->model));
+	const char *model = kl_csv_field(csv, columns->model);
+	KL_AUTO(kl_freep) char *of_item = columns->form->itemized ? kl_bill_item_model(model) : NULL;
 	int err;
 
-	model[strcspn(model, ",")] = '\0';
-	row.model = model;
+	row.model = of_item ? of_item : model;
 	if (!kl_bill_day(row.day, kl_csv_field(csv, columns->time)))
 		return refuse_field(csv, columns->time,
 				    "expected a time in UTC, such as 2026-11-20T10:00:00Z, not");

@@ -57,11 +57,9 @@ static int read_day(struct kl_bill_row *row, const json_t *value)
 static int read_openai(struct kl_bill *bill, struct kl_bill_row *row, const json_t *result)
 {
 	const json_t *amount = json_object_get(result, "amount");
-	/* "<model>, <kind of tokens>" */
-	KL_AUTO(kl_freep) char *model = kl_strdup(kl_json_str_or(result, "line_item", ""));
+	KL_AUTO(kl_freep) char *model = kl_bill_item_model(kl_json_str_or(result, "line_item", ""));
 	int err;
 
-	model[strcspn(model, ",")] = '\0';
 	row->model = model;
 	if ((err = check_currency(amount)) < 0 ||
 	    (err = read_amount(row, json_object_get(amount, "value"), 0)) < 0)

@@ -19,6 +19,11 @@ struct kl_bill_row {
  */
 int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row);
 
+/**
+ * Return the model of an item of OpenAI's bills, "<model>, <kind of tokens>", owned by the caller.
+ */
+char *kl_bill_item_model(const char *item);
+
 /** Parse a bill in CSV, or in JSON. Error messages begin with `name`. */
 int kl_bill_parse_csv(struct kl_bill *bill, const char *name, const char *text, size_t len);
 int kl_bill_parse_json(struct kl_bill *bill, const char *name, const char *text, size_t len);

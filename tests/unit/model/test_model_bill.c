@@ -63,6 +63,9 @@ static void each_form_of_csv_is_read(void **state)
 		    "\"anthropic/claude-opus-4.7\",\"430.07\",\"0\",\"4115\"\r\n",
 		    "openrouter-days-csv 2026-05-12 2026-05-12; "
 		    "2026-05-12 claude-opus-4-7 430070000000 1");
+	/* only OpenAI's items have a comma before something that is not the model */
+	assert_bill("time,model,cost\n2026-11-20,\"m-1, tuned\",1\n",
+		    "plain 2026-11-20 2026-11-20; 2026-11-20 m-1,-tuned 1000000000 1");
 	assert_ok(parse_bill(&bill, "time,model,input,output,cache_read,cache_write,cost\n"
 				    "2026-11-20T10:00:00Z,m-1,10,20,30,40,0.25\n"
 				    "2026-11-20T11:00:00Z,m-1,1,2,3,4,-0.05\n"
