@@ -137,7 +137,8 @@ static int read_row(struct kl_bill *bill, const struct kl_csv *csv, const struct
 	struct kl_bill_row row = { 0 };
 	const char *cost = kl_csv_field(csv, columns->cost);
 	const char *model = kl_csv_field(csv, columns->model);
-	KL_AUTO(kl_freep) char *of_item = columns->form->itemized ? kl_bill_item_model(model) : NULL;
+	KL_AUTO(kl_freep) char *of_item = columns->form->itemized ? kl_bill_item_model(model) :
+								    NULL;
 	int err;
 
 	row.model = of_item ? of_item : model;

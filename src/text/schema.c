@@ -49,21 +49,59 @@ static void list_release(struct kl_list *list, const struct kl_schema *schema)
 	*list = (struct kl_list){ 0 };
 }
 
+static void release_field(void *obj, const struct kl_field *field)
+{
+	if (field->kind == KL_FIELD_STRING)
+		kl_freep(field_at(obj, field));
+	else if (field->kind == KL_FIELD_SET)
+		kl_strvec_release(field_at(obj, field));
+	else if (field->kind == KL_FIELD_VALUE && field->value->release)
+		field->value->release(field_at(obj, field));
+	else if (is_list(field))
+		list_release(field_at(obj, field), field->sub);
+	else if (field->kind == KL_FIELD_GROUP || field->kind == KL_FIELD_PART)
+		kl_schema_release(field_at(obj, field), field->sub);
+}
+
 void kl_schema_release(void *obj, const struct kl_schema *schema)
 {
 	schema = kl_schema_of(obj, schema);
-	for (const struct kl_field *field = schema->field; field->key; field++) {
-		if (field->kind == KL_FIELD_STRING)
-			kl_freep(field_at(obj, field));
-		else if (field->kind == KL_FIELD_SET)
-			kl_strvec_release(field_at(obj, field));
-		else if (field->kind == KL_FIELD_VALUE && field->value->release)
-			field->value->release(field_at(obj, field));
-		else if (is_list(field))
-			list_release(field_at(obj, field), field->sub);
-		else if (field->kind == KL_FIELD_GROUP || field->kind == KL_FIELD_PART)
-			kl_schema_release(field_at(obj, field), field->sub);
+	for (const struct kl_field *field = schema->field; field->key; field++)
+		release_field(obj, field);
+}
+
+/* Make absent a field whose value owns no memory. */
+static void clear_scalar(void *at, const struct kl_field *field)
+{
+	switch (field->kind) {
+	case KL_FIELD_INT:
+	case KL_FIELD_DECIMAL:
+		*(int64_t *)at = field->min - 1;
+		break;
+	case KL_FIELD_DOUBLE:
+		*(double *)at = 0;
+		break;
+	case KL_FIELD_BOOL:
+		*(bool *)at = false;
+		break;
+	case KL_FIELD_WORD:
+		*(int *)at = 0;
+		break;
+	default:
+		break;
 	}
+}
+
+void kl_schema_clear_field(void *obj, const struct kl_field *field)
+{
+	release_field(obj, field);
+	clear_scalar(field_at(obj, field), field);
+	if (field->kind == KL_FIELD_PART)
+		*(bool *)field_at(obj, field) = false;
+	if (field->kind != KL_FIELD_GROUP && field->kind != KL_FIELD_PART)
+		return;
+	for (const struct kl_field *inner = field->sub->field; inner->key; inner++)
+		kl_schema_clear_field(field_at(obj, field), inner);
 }
 
 static void list_copy(struct kl_list *to, const struct kl_list *from,

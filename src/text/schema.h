@@ -227,6 +227,8 @@ int kl_schema_check_keys(const struct kl_schema *schema, const char *file,
 struct kl_yaml *kl_schema_write(const void *obj, const struct kl_schema *schema);
 /** Make all fields absent. `obj` must be zeroed memory. */
 void kl_schema_clear(void *obj, const struct kl_schema *schema);
+/** Release one field and make it absent; a value type must have a function that releases it. */
+void kl_schema_clear_field(void *obj, const struct kl_field *field);
 void kl_schema_release(void *obj, const struct kl_schema *schema);
 /** Overwrite `to` by a deep copy, without releasing it first. */
 void kl_schema_copy(void *to, const void *from, const struct kl_schema *schema);

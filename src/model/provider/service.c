@@ -165,15 +165,6 @@ static struct kl_yaml *config_node(const struct kl_field *field, const char *val
 	return map;
 }
 
-/* Set a field whose value owns no memory to false or 0, as if it were absent. */
-static void clear_scalar(void *at, const struct kl_field *field)
-{
-	if (field->kind == KL_FIELD_BOOL)
-		*(bool *)at = false;
-	else if (field->kind == KL_FIELD_WORD)
-		*(int *)at = 0;
-}
-
 /* Replace the value of a field. An empty value makes an optional field absent. */
 static int change_field(struct kl_service *service, const struct kl_field *field, const char *name,
 			const char *value)
@@ -181,14 +172,10 @@ static int change_field(struct kl_service *service, const struct kl_field *field
 	KL_AUTO(kl_freep) char *where = kl_asprintf("config klineage.provider.%s.%s", name,
 						    field->key);
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = config_node(field, value);
-	struct kl_field alone[] = { *field, KL_FIELDS_END };
-	const struct kl_schema schema = { .what = "a value", .field = alone };
 
-	kl_schema_release(service, &schema);
-	if (!*value && !(field->flags & KL_NEEDED)) {
-		clear_scalar((char *)service + field->at, field);
+	kl_schema_clear_field(service, field);
+	if (!*value && !(field->flags & KL_NEEDED))
 		return 0;
-	}
 	return kl_schema_read_value((char *)service + field->at, where, field, node);
 }
 

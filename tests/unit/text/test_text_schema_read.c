@@ -238,9 +238,91 @@ static void names_are_told_from_other_texts(void **state)
 	assert_false(kl_name_is_ident("") || kl_name_is_ident("9a") || kl_name_is_ident("a-b"));
 }
 
+/* A structure with a field of each kind that can be made absent. */
+struct filled {
+	char *name;
+	struct kl_strvec set;
+	int64_t count, ppm;
+	double ratio;
+	bool flag;
+	int word;
+	struct {
+		struct inner {
+			char *name;
+			int64_t count;
+		} * v;
+		size_t n, alloc;
+	} rows;
+	struct kl_texts texts;
+	int64_t grouped;
+	struct part {
+		bool is_there;
+		int64_t count;
+		char *name;
+	} part;
+};
+
+#define OF(type, m) offsetof(struct type, m)
+static const struct kl_field inner_fields[] = {
+	KL_STRING_FIELD("name", KL_KEY | KL_NEEDED, OF(inner, name), &kl_string_slug),
+	KL_INT_FIELD("count", 0, OF(inner, count), 0, 9),
+	KL_FIELDS_END,
+};
+static const struct kl_schema inner_schema = { .what = "a row",
+					       .size = sizeof(struct inner),
+					       .field = inner_fields };
+static const struct kl_field group_fields[] = {
+	KL_INT_FIELD("grouped", 0, OF(filled, grouped), 1, 9),
+	KL_FIELDS_END,
+};
+static const struct kl_schema group_schema = { .what = "a group", .field = group_fields };
+static const struct kl_field part_fields[] = {
+	KL_INT_FIELD("count", 0, OF(part, count), 3, 9),
+	KL_STRING_FIELD("name", 0, OF(part, name), &kl_string_slug),
+	KL_FIELDS_END,
+};
+static const struct kl_schema part_schema = { .what = "a part",
+					      .size = sizeof(struct part),
+					      .field = part_fields };
+static const struct kl_field filled_fields[] = {
+	KL_STRING_FIELD("name", 0, OF(filled, name), &kl_string_slug),
+	KL_SET_FIELD("set", 0, OF(filled, set), &kl_string_slug, 1, 9),
+	KL_INT_FIELD("count", 0, OF(filled, count), 2, 9),
+	KL_DECIMAL_FIELD("ppm", 0, OF(filled, ppm), 500000, 2000000),
+	KL_DOUBLE_FIELD("ratio", 0, OF(filled, ratio), 0, 0),
+	KL_BOOL_FIELD("flag", 0, OF(filled, flag)),
+	KL_WORD_FIELD("word", 0, OF(filled, word), words),
+	KL_LIST_FIELD("rows", 0, OF(filled, rows), &inner_schema, 1, 9),
+	KL_VALUES_FIELD("texts", 0, OF(filled, texts), &kl_texts_value, 1, 9),
+	KL_GROUP_FIELD("group", 0, 0, &group_schema),
+	KL_PART_FIELD("part", 0, OF(filled, part), &part_schema),
+	KL_FIELDS_END,
+};
+static const struct kl_schema filled_schema = { .what = "a filled thing",
+						.size = sizeof(struct filled),
+						.field = filled_fields };
+
+/* A cleared field is as in a structure that was cleared and never read. */
+static void a_field_can_be_made_absent(void **state)
+{
+	static const char text[] = "{name: a, set: [b], count: 3, ppm: 1, ratio: 2.5, flag: true, "
+				   "word: two, rows: [{name: c, count: 1}], texts: {d: e}, "
+				   "group: {grouped: 4}, part: {count: 5, name: f}}";
+	struct filled filled = { 0 }, absent = { 0 };
+
+	kl_schema_clear(&filled, &filled_schema);
+	kl_schema_clear(&absent, &filled_schema);
+	assert_ok(kl_schema_parse(&filled, &filled_schema, "f", text, strlen(text)));
+	assert_true(filled.part.is_there && filled.rows.n == 1 && filled.grouped == 4);
+	for (const struct kl_field *field = filled_fields; field->key; field++)
+		kl_schema_clear_field(&filled, field);
+	assert_memory_equal(&filled, &absent, sizeof(filled));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_field_can_be_made_absent),
 		cmocka_unit_test(numbers_are_within_their_range),
 		cmocka_unit_test(null_is_a_text_where_a_field_is_loose),
 		cmocka_unit_test(value_types_count_their_entries),
