@@ -60,11 +60,4 @@ char *kl_bill_model(const char *name);
  */
 bool kl_bill_day(char out[KL_BILL_DAY], const char *time);
 
-/**
- * Read an amount like "-1.25e-3" in units of 10^`unit` dollars (0: dollars, -2: cents), and round
- * it to nano-dollars. Return false if it is malformed, or larger than KL_MONEY_MAX without its
- * sign.
- */
-bool kl_bill_amount(int64_t *nano, const char *text, int unit);
-
 #endif

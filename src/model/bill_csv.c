@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "model/bill_parts.h"
-#include "model/provider/usage.h"
+#include "model/money.h"
 #include "text/csv.h"
 
 #define NO_COLUMN SIZE_MAX
@@ -147,7 +147,7 @@ static int read_row(struct kl_bill *bill, const struct kl_csv *csv, const struct
 				    "expected a time in UTC, such as 2026-11-20T10:00:00Z, not");
 	/* OpenAI writes days without a charge as rows without an amount */
 	row.has_amount = *cost || !columns->form->currency;
-	if (row.has_amount && !kl_bill_amount(&row.nano, cost, 0))
+	if (row.has_amount && !kl_money_read_amount(&row.nano, cost, 0))
 		return refuse_field(csv, columns->cost, "invalid amount");
 	if (row.has_amount && columns->form->currency &&
 	    strcasecmp(kl_csv_field(csv, columns->currency), "usd"))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bill_json - reads a bill as JSON: what the administration APIs of providers return */
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -10,21 +9,27 @@
 #include "model/money.h"
 #include "text/json.h"
 
+#define PLACES 12 /* of an amount that jansson has read as a floating-point number */
 #define LAST_SECOND INT64_C(253402300799) /* of the year 9999 */
 
-/* Read an amount in units of 10^`unit` dollars: a JSON number or a string. */
+/*
+ * Read an amount in units of 10^`unit` dollars: a JSON number or a string. A number is written as a
+ * decimal again, which is exact for amounts of up to 15 digits.
+ */
 static int read_amount(struct kl_bill_row *row, const json_t *value, int unit)
 {
-	double dollars = json_number_value(value) * pow(10, unit);
+	KL_AUTO(kl_freep) char *number = NULL;
+	const char *text = "";
 
 	row->has_amount = true;
-	if (json_is_number(value) && fabs(dollars) <= (double)(KL_MONEY_MAX / KL_DOLLAR)) {
-		row->nano = llround(dollars * (double)KL_DOLLAR);
-		return 0;
-	}
-	if (json_is_string(value) &&
-	    strlen(json_string_value(value)) == json_string_length(value) &&
-	    kl_bill_amount(&row->nano, json_string_value(value), unit))
+	if (json_is_integer(value))
+		text = number = kl_asprintf("%lld", (long long)json_integer_value(value));
+	else if (json_is_real(value))
+		text = number = kl_asprintf("%.*f", PLACES, json_real_value(value));
+	else if (json_is_string(value) &&
+		 strlen(json_string_value(value)) == json_string_length(value))
+		text = json_string_value(value);
+	if (kl_money_read_amount(&row->nano, text, unit))
 		return 0;
 	return kl_error(KL_EINVALID, "the amount is not a number, or too large");
 }

@@ -21,6 +21,13 @@
  */
 bool kl_money_parse(int64_t *nano, const char *text);
 
+/**
+ * Parse an amount as programs write it, like "-1.25e-3", in units of 10^`unit` dollars (0: dollars,
+ * -2: cents), and round it to nano-dollars. Return false if it is malformed, or larger than
+ * KL_MONEY_MAX without its sign.
+ */
+bool kl_money_read_amount(int64_t *nano, const char *text, int unit);
+
 /** Format as "$12.3456", rounded away from zero to 4 places, so that no cost is understated. */
 void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano);
 

@@ -72,6 +72,42 @@ static void money_is_never_shown_as_less(void **state)
 	}
 }
 
+static void amounts_of_programs_are_exact(void **state)
+{
+	static const struct {
+		const char *text;
+		int unit;
+		int64_t nano;
+	} good[] = {
+		{ "0", 0, 0 },
+		{ "-0.0", 0, 0 },
+		{ "1.", 0, KL_DOLLAR },
+		{ ".5", 0, KL_DOLLAR / 2 },
+		{ "-12.345678901", 0, -12345678901 },
+		{ "0.0000000004", 0, 0 },
+		{ "0.0000000005", 0, 1 },
+		{ "0.99999999999999999999", 0, KL_DOLLAR },
+		{ "1e-9", 0, 1 },
+		{ "2.5E3", 0, 2500 * KL_DOLLAR },
+		{ "1e-99", 0, 0 },
+		{ "0e99", 0, 0 },
+		{ "123.45", -2, 1234500000 },
+		{ "1000000", 0, KL_MONEY_MAX },
+	};
+	static const char *const bad[] = { "",    "-",    ".",   "+1",    "1 ",   " 1", "1e",
+					   "1e+", "1e--", "1,5", "1e100", "0x10", "inf" };
+	int64_t nano;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
+		assert_true(kl_money_read_amount(&nano, good[i].text, good[i].unit));
+		assert_int_equal(nano, good[i].nano);
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		assert_false(kl_money_read_amount(&nano, bad[i], 0));
+	assert_false(kl_money_read_amount(&nano, "1000000.000000001", 0));
+	assert_false(kl_money_read_amount(&nano, "9e98", 0));
+}
+
 /* --- files -------------------------------------------------------------------- */
 
 struct fixture {
@@ -346,6 +382,7 @@ static void the_shipped_prices_can_be_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(amounts_of_programs_are_exact),
 		cmocka_unit_test(money_is_exact),
 		cmocka_unit_test(money_is_never_shown_as_less),
 		cmocka_unit_test(a_file_gives_whole_nano_dollars),
