@@ -12,10 +12,11 @@
 #include "model/provider/usage.h"
 #include "model/turn.h"
 
+/* the reply of a probe is complete, so that its cost is neither estimated nor open */
 static const char *const by_name[] = {
-	[KL_COST_COUNTED] = "counted",   [KL_COST_ESTIMATED] = "estimated",
-	[KL_COST_RESERVED] = "reserved", [KL_COST_IMPLAUSIBLE] = "implausible",
-	[KL_COST_OPEN] = "open",
+	[KL_COST_COUNTED] = "counted",
+	[KL_COST_RESERVED] = "reserved",
+	[KL_COST_IMPLAUSIBLE] = "implausible",
 };
 
 static const char *cache_word(const struct kl_usage *usage)

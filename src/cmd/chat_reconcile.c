@@ -153,10 +153,11 @@ static int report_difference(const struct kl_reconciliation *reconciliation)
 	if (kl_reconciliation_is_equal(reconciliation))
 		return 0;
 	kl_money_text(money, total->billed - total->settled);
-	err = kl_error(KL_ENO,
-		       "the ledger and the bill differ by %s in total, and by a cent or more in "
-		       "%zu of %zu lines",
-		       money, reconciliation->unequal, reconciliation->n);
+	err = kl_error(
+		KL_ENO,
+		"the ledger and the bill differ by %s in total, and %zu of %zu lines are not "
+		"equal",
+		money, reconciliation->unequal, reconciliation->n);
 	if (total->open.n)
 		kl_error_hint(err, "'git klineage chat settle --cost <usd>' settles open "
 				   "reservations at what was charged");

@@ -9,12 +9,12 @@
  * probe - sends one small request to the configured model, to learn what works.
  *
  * That is: whether the model answers, whether it reports tokens that can be right, whether its
- * cache works, and what the request cost. The prompt
- * has some 1400 tokens, since most caches store no shorter prompt. It is the same each time, so
- * that a second probe can read it from the cache.
+ * cache works, and what the request cost. The prompt has some 1400 tokens, since most caches store
+ * no shorter prompt. It is the same each time, so that a second probe can read it from the cache.
  *
- * The request is metered like any other, in the ledger of the workload KL_PROBE_WORKLOAD. It is
- * sent once and not repeated if it fails. Its reply is not stored.
+ * The request is metered like any other, in the ledger of the workload KL_PROBE_WORKLOAD, which it
+ * shares with a workload of the user's that has this name. It is sent once and not repeated if it
+ * fails, except with a renewed key if the server refuses the first one. Its reply is not stored.
  *
  *	KL_AUTO(kl_probe_release) struct kl_probe probe;
  *

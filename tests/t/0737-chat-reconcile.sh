@@ -40,7 +40,7 @@ test_expect_success 'a bill that differs: where, by how much, and why; exit 1' '
 	sed "2s/[0-9.]*\$/9.5/" a.csv >b.csv && (
 	cd a &&
 	exits 1 git klineage chat reconcile --from ../b.csv >out 2>err && cat out err && grep "^2026-11-20 .*the token counts are equal, not explained" out &&
-	says "in 1 of 2 lines" err && exits 1 git klineage chat reconcile --json --from ../b.csv >out 2>err && says "\"equal\":false" out &&
+	says "and 1 of 2 lines are not equal" err && exits 1 git klineage chat reconcile --json --from ../b.csv >out 2>err && says "\"equal\":false" out &&
 	says "\"explained\":false" out && sed 2d ../a.csv >../c.csv && exits 1 git klineage chat reconcile --from ../c.csv >out 2>err &&
 	grep "^2026-11-20 .*2810 tokens in and 4 out, in the bill 1405 and 2, not explained" out &&
 	printf "time,model,cost\n2026-11-21,other,1\n" >../d.csv && exits 1 git klineage chat reconcile --from ../d.csv >out 2>err &&
