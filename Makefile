@@ -202,11 +202,11 @@ check: deps
 		build-fault/tests/test_model_fault build-fault/tests/test_provider_fault
 	@tests/run.sh "$(CURDIR)/$(B)"
 
-# every specimen of tests/cheats that is judged without a GPU, with the profile; "make check" draws some of them
+# every specimen of tests/cheats that is judged without a GPU, with the profile; "make check" draws some of them.
+# LOAD=8: with 8 processes beside it that only compute
 cheats: deps
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests
-	@cd tests/t && for t in 0300-accepted.sh 0310-refused.sh 0610-cuda-cheats.sh 0620-cuda-host.sh; do \
-		KLINEAGE_CHEATS_SECONDS=0 KLINEAGE_BUILD="$(CURDIR)/$(B)" sh ./$$t || exit 1; done
+	@tests/cheats.sh "$(CURDIR)/$(B)" $(LOAD)
 
 # the shipped lineages under the gate's present policy
 rejudge: deps
