@@ -243,10 +243,14 @@ int kl_init_template(const char *name, const char *dir)
 		dir = starter->name;
 	/* an absolute path, or a path that leaves the current repository, names a new repository */
 	if (dir[0] != '/' && kl_fs_path_ok(dir)) {
+		bool ignored = false;
+
 		err = kl_repo_open(&repo);
 		if (!err)
+			err = kl_repo_ignores(&ignored, repo, dir);
+		if (!err && !ignored)
 			return add_folder(repo, starter, dir);
-		if (err != KL_ENOTFOUND)
+		if (err < 0 && err != KL_ENOTFOUND)
 			return err;
 		kl_error_clear();
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worktree - writes the index as a tree, and tests if the worktree is modified */
+/* worktree - writes the index as a tree, and tests what is modified or ignored in the worktree */
 #include "repo/internal.h"
 
 #include <stdlib.h>
@@ -81,4 +81,27 @@ int kl_repo_is_dirty(bool *out, struct kl_repo *repo)
 	if (!err)
 		*out = text.len > 0;
 	return err;
+}
+
+int kl_repo_ignores(bool *out, struct kl_repo *repo, const char *dir)
+{
+	/*
+	 * git check-ignore rejects literal pathspecs; after "./" no path is taken for another kind.
+	 * The last slash makes patterns of directories match even if the directory does not exist.
+	 */
+	KL_AUTO(kl_freep) char *path = kl_asprintf("./%s/", dir);
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
+	struct kl_git_call call = {
+		.args = KL_ARGS("--no-literal-pathspecs", "check-ignore", "-q", "--", path),
+		.here = true,
+		.err = &complaint,
+	};
+	int status = 1, err = repo->worktree ? kl_git_run(&status, repo, &call) : 0;
+
+	if (err < 0)
+		return err;
+	if (status > 1)
+		return kl_error(KL_EIO, "git check-ignore: %s", kl_git_complaint(&complaint));
+	*out = status == 0;
+	return 0;
 }

@@ -94,6 +94,18 @@ test_expect_success 'a folder in the way of untracked work is left alone' '
 	test "$(git -C host rev-parse HEAD)" = "$old"
 '
 
+test_expect_success 'a directory that the present repository ignores becomes a repository of its own' '
+	git init -q outer && mkdir -p outer/scratch && echo "scratch/" >outer/.gitignore && echo "own/" >>outer/.gitignore &&
+	git -C outer add .gitignore && git -C outer commit -q -m one && old=$(git -C outer rev-parse HEAD) &&
+	(cd outer/scratch && git klineage init --template c-topk deep/topk) >out &&
+	says "created a repository" out &&
+	(cd outer && git klineage init --template c-topk own && git klineage init --template c-topk own-not) &&
+	test "$(git -C outer/scratch/deep/topk rev-parse HEAD)" = "$(git -C topk rev-parse HEAD)" &&
+	test "$(git -C outer/own rev-parse HEAD)" = "$(git -C topk rev-parse HEAD)" &&
+	git -C outer log --format= --name-only "$old"..HEAD | grep -v "^own-not/" >strays
+	test_must_fail test -s strays && test -f outer/own-not/klineage.yaml && test ! -e outer/own-not/.git
+'
+
 test_expect_success 'an unknown template and a directory that is not empty' '
 	exits 128 git klineage init --template nothing 2>err &&
 	says "c-topk" err &&
