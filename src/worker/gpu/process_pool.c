@@ -469,9 +469,12 @@ void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_chil
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	bool stuck;
 
-	/* free the buffers of `child` now: its next user makes new ones */
+	/*
+	 * Free the buffers of `child` now: its next user makes new ones. The reply can be that they
+	 * are free, but that a kernel still runs, which ends `child`.
+	 */
 	if (kl_gpu_child_alive(child) && child->cubin &&
-	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0) {
+	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0 && kl_gpu_child_alive(child)) {
 		if (processes->nidle == MAX_IDLE)
 			kl_gpu_child_free(take_child(processes, 0));
 		processes->idle[processes->nidle++] = child;

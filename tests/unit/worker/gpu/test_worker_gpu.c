@@ -644,6 +644,38 @@ static void test_health_after_a_hang(void **state)
 		     kl_subject_start(&subject, job, job->point, &spec));
 }
 
+/*
+ * The kernel is found running only when the buffers are freed: the reply to DROP, which waits in the
+ * socket, says so.
+ */
+static void test_health_after_a_hang_of_freeing(void **state)
+{
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = gpu_job(fixture, NULL, NULL);
+	struct kl_gpu_child *child = NULL;
+	struct kl_gpu_reply reply = {
+		.head = kl_gpu_head(KL_GPU_OP_DROP, 0, sizeof(reply)),
+		.state = KL_GPU_STUCK,
+	};
+
+	for (int sick = 0; sick < 2; sick++) {
+		int pair[2];
+
+		assert_ok(kl_gpu_processes_child(&child, job, job->candidate_so));
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+		assert_int_equal(send(pair[1], &reply, sizeof(reply), 0), sizeof(reply));
+		close(child->socket);
+		child->socket = pair[0];
+		assert_false(child->stuck);
+		if (sick)
+			gpu_conf(fixture, "sick 1\n");
+		kl_gpu_processes_put(job->gpu, child);
+		close(pair[1]);
+	}
+	assert_error(KL_EIO, "not healthy since a kernel hung",
+		     kl_gpu_processes_child(&child, job, job->candidate_so));
+}
+
 /* The oracle's process is shared, but a hang of it is followed by a probe like any other. */
 static void test_health_after_a_hang_of_the_oracle(void **state)
 {
@@ -1183,6 +1215,7 @@ int main(void)
 		T(test_hangs_are_known_soon),
 		T(test_slower_points_are_waited_for),
 		T(test_health_after_a_hang),
+		T(test_health_after_a_hang_of_freeing),
 		T(test_health_after_a_hang_of_the_oracle),
 		T(test_second_worker_waits),
 		T(test_broken_frames),
