@@ -58,10 +58,15 @@ left () {
 	echo $((start + limit - $(date +%s)))
 }
 
-# row <what> <outcome> <seconds> <ok>
+# row <what> <outcome> <seconds> <ok>: <ok> is yes, or - where nothing must be; all else is a failure
 row () {
-	case $4 in NO) bad=1 ;; esac
-	printf '| %s | %s | %s | %s |\n' "$1" "$(echo "$2" | sed 's/|/\\|/g' | cut -c 1-300)" "$3" "$4" >>"$table"
+	case $4 in yes | -) judged=$4 ;; *) judged=NO bad=1 ;; esac
+	printf '| %s | %s | %s | %s |\n' "$1" "$(echo "$2" | sed 's/|/\\|/g' | cut -c 1-300)" "$3" "$judged" >>"$table"
+}
+
+# row_of_stages <what> <stages>: there must be some
+row_of_stages () {
+	if test -n "$2"; then row "$1" "$2" "" yes; else row "$1" none "" NO; fi
 }
 
 # timed <most seconds> <file for its output> <command...>: sets rc and took
@@ -122,15 +127,8 @@ seconds () {
 			"$(echo "${alone:-99}" | awk '{ print $1 <= 4 ? "yes" : "NO" }')"
 		row "seconds: $name, one of many states" "${each:-no pass} (at most 1.5)" "${many:--}" \
 			"$(echo "${each:-99}" | awk '{ print $1 <= 1.5 ? "yes" : "NO" }')"
-		row "stages of $name in the worker, milliseconds" "${inside:-none}" "" ""
+		row_of_stages "stages of $name in the worker" "$inside"
 	done
-}
-
-# stages <results>: the mean milliseconds of each stage over all results
-stages () {
-	grep -o '"ms":{[^}]*}' "$1" | tr -d '{}"' | sed 's/^ms://' | tr ',' '\n' |
-		awk -F: '{ n[$1]++; s[$1] += $2 } END { for (k in n) printf "%s %.0f ms (%d), ", k, s[k] / n[k], n[k] }' |
-		sed 's/, $//'
 }
 
 # cheats <directory> <name> <most seconds> <kernels>: specimens by the worker, then a table; each that is not as it must be has a row
@@ -146,7 +144,7 @@ cheats () {
 	wrong=$(grep -c '| NO |$' "$out/$2") right=$(grep -c '| yes |$' "$out/$2")
 	if test "$wrong" -eq 0 && test "$right" -gt 0; then ok=yes; else ok=NO; fi
 	row "specimens of $2" "$right as they must be, $wrong not" "$ran" $ok
-	row "$2: a job's stages" "$(stages "$dir/$1/results")" "" ""
+	row_of_stages "$2: a job's stages" "$(sh "$here/stages.sh" "$dir/$1/results")"
 	grep '| NO |$' "$out/$2" | head -n 30 >"$out/$2.wrong"
 	while read -r line; do
 		name=$(echo "$line" | cut -d '|' -f 2)
@@ -154,7 +152,7 @@ cheats () {
 	done <"$out/$2.wrong"
 	sed -n 's/.*"ms":\([0-9]*\),"result":{.*"message":"\(hang [^"]*\)".*/\1 \2/p' "$dir/$1/results" >"$out/$2.hangs"
 	while read -r ms line; do
-		row "$2: a hang was found" "$line" "$(echo "$ms" | awk '{ printf "%.1f", $1 / 1000 }')" ""
+		row "$2: a hang was found" "$line" "$(echo "$ms" | awk '{ printf "%.1f", $1 / 1000 }')" -
 	done <"$out/$2.hangs"
 }
 
@@ -165,7 +163,7 @@ aa () {
 		test ! -e "$dir/aa/cuda-$name/results" || cp "$dir/aa/cuda-$name/results" "$out/aa.$name"
 	done
 	if ! perl -MJSON::PP -e1 2>/dev/null; then
-		row "A/A" "no JSON::PP here: aa.sh table will say" "$ran" ""
+		row "A/A" "not judged, because perl has no JSON::PP here: run aa.sh table on the results" "$ran" NO
 		return
 	fi
 	timed 20 "$out/aa.table" sh "$here/aa.sh" table "$dir/aa"

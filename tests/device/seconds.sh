@@ -34,13 +34,13 @@ judge () {
 	tr '\r' '\n' <"$dir/err" | tail -2 | sed 's/^/    ! /'
 }
 
-# stages <name>: what the worker alone takes for the last state, the milliseconds of each stage
-stages () {
+# judge_inside <name>: what the worker alone takes for the last state, by stages
+judge_inside () {
 	(cd "$dir/$1" && git klineage gate --fresh --no-note --runner bundle -o "../$1.jobs" last) >"$dir/out" 2>"$dir/err" ||
 		test -s "$dir/$1.jobs" || return 0
 	rm -f "$dir/$1.results"
 	timeout "${SECONDS_LIMIT:-85}" klineage-worker --bundle "$dir/$1.jobs" -o "$dir/$1.results" >/dev/null 2>"$dir/err"
-	echo "[$(($(date +%s) - start)) s] $1 stages: $(grep -o '"ms":{[^}]*}' "$dir/$1.results" | tr -d '{}"' | sed 's/^ms://; s/:/ /g; s/,/, /g')"
+	echo "[$(($(date +%s) - start)) s] $1 stages: $(sh "$here/stages.sh" "$dir/$1.results")"
 }
 
 test -n "$1" || die "usage: seconds.sh <dir> [<template>...]"
@@ -65,7 +65,7 @@ start=$(date +%s)
 		git -C "$dir/$name" tag last s0
 		for which in ${SECONDS_STATES:-last many first}; do
 			case $which in
-			stages) stages "$name" ;;
+			stages) judge_inside "$name" ;;
 			many) judge "$name" last $(git -C "$dir/$name" tag -l 's[1-3]') ;;
 			*) judge "$name" "$which" ;;
 			esac

@@ -18,6 +18,17 @@ test_expect_success 'profiles, of results and of events' '
 	X
 '
 
+test_expect_success 'stages of the worker, as means over results' '
+	cat >staged <<-\X &&
+	{"schema":"klineage.results/1"}
+	{"job":"j","ms":9,"result":{"ms":{"correct":100,"profile":300}}}
+	{"job":"k","ms":9,"result":{"ms":{"audit":7,"correct":202}}}
+	X
+	sh "$KLINEAGE_TOP/tests/device/stages.sh" staged >out && echo "correct 151 ms (2), profile 300 ms (1), audit 7 ms (1)" >means &&
+	test_cmp means out &&
+	exits 1 sh "$KLINEAGE_TOP/tests/device/stages.sh" gemm-1.results >out && test_must_fail test -s out
+'
+
 test_expect_success 'they take their place, and no other; nothing there is no table' '
 	printf "a\n<!-- profile -->\nold\n<!-- end of profile -->\nb\n" >page && sh "$docs" put page profile <want &&
 	printf "a\n<!-- profile -->\n\n" >all && cat want >>all && printf "\n<!-- end of profile -->\nb\n" >>all && test_cmp all page &&
