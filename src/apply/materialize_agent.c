@@ -6,6 +6,7 @@
 #include "apply/materialize_parts.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/prefix.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 
@@ -441,7 +442,7 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 static bool is_node(const struct climber *climber, size_t i, const char *digest)
 {
 	return node_at(climber, i)->correct &&
-	       !strncmp(node_at(climber, i)->state->digest, digest, strlen(digest));
+	       kl_prefix_has(node_at(climber, i)->state->digest, digest);
 }
 
 /* Move to the node that a stored turn is about. It can differ from the current node. */

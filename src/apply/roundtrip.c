@@ -6,6 +6,7 @@
 
 #include "apply/card_commit.h"
 #include "base/error.h"
+#include "base/prefix.h"
 #include "event/note_writer.h"
 #include "repo/refs.h"
 
@@ -27,8 +28,7 @@ void kl_roundtrip_release(struct kl_roundtrip *rt)
 static int find_lineage(struct kl_roundtrip *out, struct kl_repo *repo, const char *lineage)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	const char *bare = strncmp(lineage, PREFIX, strlen(PREFIX)) ? lineage :
-								      lineage + strlen(PREFIX);
+	const char *bare = kl_prefix_has(lineage, PREFIX) ? lineage + strlen(PREFIX) : lineage;
 	KL_AUTO(kl_freep) char *prefix = kl_asprintf(PREFIX "%s%s", bare,
 						     strchr(bare, '/') ? "" : "/");
 	int err = kl_refs_list(&refs, repo, prefix);

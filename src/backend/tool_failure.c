@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/prefix.h"
 
 /* One line of a tool's messages. */
 struct line {
@@ -150,7 +151,7 @@ static bool is_complaint(const struct line *line)
 		if (has(line, linker[i]))
 			return true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(device); i++)
-		if (!strncmp(line->text, device[i], strlen(device[i])) &&
+		if (kl_prefix_has(line->text, device[i]) &&
 		    (has(line, "rror") || has(line, "fatal")))
 			return true;
 	return false;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "card/card.h"
 #include "card/status.h"
 #include "rewrite/cocci.h"
@@ -68,11 +69,6 @@ static int diff_path(const struct diff *diff, const char *line, const char *path
 	return 0;
 }
 
-static bool starts_with(const char *line, const char *with)
-{
-	return !strncmp(line, with, strlen(with));
-}
-
 static int git_line(const struct diff *diff, const char *line, size_t n)
 {
 	const char *paths = line + strlen("diff --git "), *end = line + n;
@@ -112,10 +108,10 @@ static int hunk_line(struct diff *diff, const char *line)
 	const char *at = line + strlen("@@ -");
 	long from, to;
 
-	if (!starts_with(line, "@@ -") || !read_range(&from, &at) || !starts_with(at, " +"))
+	if (!kl_prefix_has(line, "@@ -") || !read_range(&from, &at) || !kl_prefix_has(at, " +"))
 		return bad_diff(diff, line, "malformed hunk header");
 	at += strlen(" +");
-	if (!read_range(&to, &at) || !starts_with(at, " @@"))
+	if (!read_range(&to, &at) || !kl_prefix_has(at, " @@"))
 		return bad_diff(diff, line, "malformed hunk header");
 	diff->from = from;
 	diff->to = to;
@@ -134,24 +130,24 @@ static int header_line(struct diff *diff, const char *line, size_t n)
 		"deleted file mode ",
 	};
 
-	if (starts_with(line, "@@ "))
+	if (kl_prefix_has(line, "@@ "))
 		return hunk_line(diff, line);
-	if (starts_with(line, "diff --git "))
+	if (kl_prefix_has(line, "diff --git "))
 		return git_line(diff, line, n);
-	if (starts_with(line, "--- "))
+	if (kl_prefix_has(line, "--- "))
 		return diff_path(diff, line, line + 4, n - 4, 'a');
-	if (starts_with(line, "+++ "))
+	if (kl_prefix_has(line, "+++ "))
 		return diff_path(diff, line, line + 4, n - 4, 'b');
 	for (size_t i = 0; i < KL_ARRAY_SIZE(renames); i++)
-		if (starts_with(line, renames[i]))
+		if (kl_prefix_has(line, renames[i]))
 			return diff_path(diff, line, line + strlen(renames[i]),
 					 n - strlen(renames[i]), 0);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(modes); i++)
-		if (starts_with(line, modes[i]) &&
-		    !starts_with(line + strlen(modes[i]), "100644") &&
-		    !starts_with(line + strlen(modes[i]), "100755"))
+		if (kl_prefix_has(line, modes[i]) &&
+		    !kl_prefix_has(line + strlen(modes[i]), "100644") &&
+		    !kl_prefix_has(line + strlen(modes[i]), "100755"))
 			return bad_diff(diff, line, "only regular files can be changed");
-	if (starts_with(line, "GIT binary patch") || starts_with(line, "Binary files"))
+	if (kl_prefix_has(line, "GIT binary patch") || kl_prefix_has(line, "Binary files"))
 		return bad_diff(diff, line, "binary patches are not supported");
 	return 0;
 }

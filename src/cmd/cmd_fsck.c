@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_fsck - git klineage fsck: checks everything stored in refs */
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/prefix.h"
 #include "card/library.h"
 #include "cmd/cli/listing.h"
 #include "cmd/cli/opt.h"
@@ -22,7 +22,7 @@ static void print_finding(enum kl_check_severity severity, const char *where, co
 	if (!list) {
 		printf("%s: ", severity == KL_CHECK_ERROR ? "error" : "warning");
 		/* the message of a parse error already starts with `where` */
-		if (strncmp(what, where, strlen(where)))
+		if (!kl_prefix_has(what, where))
 			printf("%s: ", where);
 		kl_out_line(stdout, what);
 		putchar('\n');

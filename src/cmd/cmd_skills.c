@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "card/card_merge.h"
 #include "card/exchange.h"
 #include "card/status.h"
@@ -245,7 +246,7 @@ static void print_refused(const char *path, void *payload)
 	const char *why = kl_error_last();
 
 	/* the message of a parse error already starts with the path */
-	if (strncmp(why, path, strlen(path)))
+	if (!kl_prefix_has(why, path))
 		fprintf(stderr, "git-klineage: refused %s: %s\n", path, why);
 	else
 		fprintf(stderr, "git-klineage: refused %s\n", why);

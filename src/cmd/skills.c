@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/par.h"
+#include "base/prefix.h"
 #include "cmd/cli/opt.h"
 
 void kl_skills_print_list(const struct kl_listing *out, struct kl_library *library, json_t *cards)
@@ -51,7 +52,7 @@ static void note_finding(struct linter *linter, bool error, const char *where, c
 	*(error ? &linter->errors : &linter->warnings) += 1;
 	if (!linter->list) {
 		/* the message of a parse error already starts with `where` */
-		if (!strncmp(what, where, strlen(where)))
+		if (kl_prefix_has(what, where))
 			printf("%s: %s\n", error ? "error" : "warning", what);
 		else
 			printf("%s: %s: %s\n", error ? "error" : "warning", where, what);

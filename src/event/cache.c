@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "event/event.h"
 
 #define MAX_EVENT ((size_t)1 << 20)
@@ -289,7 +290,7 @@ static int take_entry(void *payload, const char *path, struct kl_event *event)
 {
 	struct seeking *seeking = payload;
 
-	if (strncmp(event->id, seeking->prefix, strlen(seeking->prefix)))
+	if (!kl_prefix_has(event->id, seeking->prefix))
 		return 0;
 	seeking->several |= seeking->event && strcmp(seeking->event->id, event->id);
 	kl_event_free(seeking->event);

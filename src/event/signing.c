@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "event/signature.h"
 
 const char *kl_sign_literal_key(const char *value)
@@ -13,7 +14,7 @@ const char *kl_sign_literal_key(const char *value)
 	if (!strncmp(value, "key::", 5))
 		return value + 5;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
-		if (!strncmp(value, kinds[i], strlen(kinds[i])))
+		if (kl_prefix_has(value, kinds[i]))
 			return value;
 	return NULL;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
 #include "fsck/parts.h"
 
 #define MAX_STEPS 1000000
@@ -83,7 +84,7 @@ static void check_change(struct kl_checker *checker, const char *ref, const stru
 			KL_AUTO(kl_freep) char *line = kl_asprintf("diff --git a/%s b/%s\n", path,
 								   path);
 
-			source = !strncmp(change, line, strlen(line));
+			source = kl_prefix_has(change, line);
 		}
 		if (!source)
 			kl_check_report(checker, KL_CHECK_ERROR, ref,

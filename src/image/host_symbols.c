@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/prefix.h"
 #include "image/symbols.h"
 
 /*
@@ -88,11 +89,6 @@ static const char *const family[] = {
 	"_ZTVSt15basic_streambuf",
 };
 
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static bool is_host_function(const char *name)
 {
 	size_t n = strlen(name);
@@ -106,12 +102,12 @@ static bool is_host_function(const char *name)
  */
 static bool can_throw(const char *name)
 {
-	if (!starts_with(name, "_ZSt"))
+	if (!kl_prefix_has(name, "_ZSt"))
 		return false;
 	name += 4;
 	while (isdigit((unsigned char)*name))
 		name++;
-	return starts_with(name, "__throw_");
+	return kl_prefix_has(name, "__throw_");
 }
 
 bool kl_host_symbol_may_use(const char *name)
@@ -119,18 +115,18 @@ bool kl_host_symbol_may_use(const char *name)
 	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || is_host_function(name) || can_throw(name))
 		return true;
 	for (size_t i = 0; i < sizeof(family) / sizeof(*family); i++)
-		if (starts_with(name, family[i]))
+		if (kl_prefix_has(name, family[i]))
 			return true;
 	return false;
 }
 
 bool kl_host_symbol_reserved(const char *name)
 {
-	return kl_symbol_reserved(name) || is_host_function(name) || starts_with(name, "cuda") ||
-	       starts_with(name, "__cuda") ||
-	       (starts_with(name, "cu") && isupper((unsigned char)name[2])) ||
-	       starts_with(name, "__wrap_") || starts_with(name, "__real_") ||
-	       starts_with(name, "klineage_dims");
+	return kl_symbol_reserved(name) || is_host_function(name) || kl_prefix_has(name, "cuda") ||
+	       kl_prefix_has(name, "__cuda") ||
+	       (kl_prefix_has(name, "cu") && isupper((unsigned char)name[2])) ||
+	       kl_prefix_has(name, "__wrap_") || kl_prefix_has(name, "__real_") ||
+	       kl_prefix_has(name, "klineage_dims");
 }
 
 const char *kl_host_symbol_foreign(const struct kl_image *image)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
 #include "learn/lift_parts.h"
 
 /*
@@ -536,8 +537,7 @@ static void drop_measured(struct kl_card *card, const struct kl_lift_points *poi
 
 	for (size_t i = 0; i < card->useful.n; i++) {
 		struct kl_card_pre *pre = &card->useful.v[i];
-		bool ours = !strncmp(pre->text, AS_MEASURED, strlen(AS_MEASURED)),
-		     gone = points->all;
+		bool ours = kl_prefix_has(pre->text, AS_MEASURED), gone = points->all;
 
 		for (size_t k = 0; ours && pre->test && !gone && k < points->n; k++)
 			gone = points->v[k].speed == KL_LIFT_FASTER &&

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
 #include "card/predicate.h"
 #include "learn/witness_parts.h"
 
@@ -67,7 +68,7 @@ static bool asks_for(const char *test, const char *prefix)
 	}
 	kl_predicate_keys(&keys, predicate);
 	for (size_t i = 0; i < keys.n; i++)
-		if (!strncmp(keys.v[i], prefix, strlen(prefix)))
+		if (kl_prefix_has(keys.v[i], prefix))
 			return true;
 	return false;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
 #include "model/ledger.h"
 #include "model/money.h"
 #include "model/provider/usage.h"
@@ -139,7 +140,7 @@ static struct kl_reconciled *find_line(struct kl_reconciliation *to, const char 
 
 static bool is_compared(const struct comparison *comparison, const char *model)
 {
-	return !comparison->model || !strncmp(model, comparison->model, strlen(comparison->model));
+	return !comparison->model || kl_prefix_has(model, comparison->model);
 }
 
 static void add_part(struct kl_reconciled_part *part, size_t n, int64_t nano)

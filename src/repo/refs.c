@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/prefix.h"
+
 int kl_txn_now(git_oid *out, struct kl_repo *repo, const char *ref)
 {
 	int err = git_reference_name_to_id(out, repo->git, ref);
@@ -81,7 +83,7 @@ int kl_refs_list(struct kl_ref_list *out, struct kl_repo *repo, const char *pref
 		git_reference *ref = NULL;
 
 		err = git_reference_next(&ref, it);
-		if (!err && !strncmp(git_reference_name(ref), prefix, strlen(prefix)))
+		if (!err && kl_prefix_has(git_reference_name(ref), prefix))
 			push_ref(&found, repo, ref);
 		git_reference_free(ref);
 	}

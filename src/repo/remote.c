@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "repo/internal.h"
 
 /* --- names of remotes --------------------------------------------------------- */
@@ -57,7 +58,7 @@ int kl_remote_check(struct kl_repo *repo, const char *remote)
 static bool is_below(const char *ref, const char *const *prefix)
 {
 	for (; *prefix; prefix++)
-		if (!strncmp(ref, *prefix, strlen(*prefix)))
+		if (kl_prefix_has(ref, *prefix))
 			return true;
 	return false;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/par.h"
+#include "base/prefix.h"
 #include "repo/refs.h"
 #include "retrieve/index_parts.h"
 
@@ -275,7 +276,7 @@ static struct kl_index *map_file(const char *path, const char *key, const struct
 	if (!kl_mapfile_open(&ix->file->map, path, KL_INDEX_MAGIC, KL_INDEX_VERSION, NULL))
 		return NULL;
 	head = (const struct kl_mapfile_head *)ix->file->map.base;
-	return !strncmp(head->key, key, strlen(key)) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
+	return kl_prefix_has(head->key, key) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
 }
 
 static int build_index(struct kl_index **out, struct kl_library *lib, const struct kl_taxonomy *tax,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "base/utf8.h"
 
 #define MAX_SOURCE ((size_t)4 << 20)
@@ -44,7 +45,7 @@ static bool has_edits(const struct kl_buf *reply)
 	for (const char *line = reply->ptr; line; line = strchr(line, '\n')) {
 		line += strspn(line, "\n \t");
 		for (size_t i = 0; i < KL_ARRAY_SIZE(tag); i++)
-			if (!strncmp(line, tag[i], strlen(tag[i])))
+			if (kl_prefix_has(line, tag[i]))
 				return true;
 	}
 	return false;

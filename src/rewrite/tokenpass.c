@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/prefix.h"
 #include "rewrite/tokenpass_parts.h"
 
 static bool is_one_of(const struct kl_ctokens *tokens, size_t i, const char *const *list)
@@ -39,7 +40,7 @@ static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *tokens,
 		if (tokens->t[i].kind == KL_CT_DIRECTIVE) {
 			kl_tokenpass_directive(&words, tokens, i);
 			for (const char *const *at = pragma; *at; at++)
-				if (!strncmp(words.ptr, *at, strlen(*at))) {
+				if (kl_prefix_has(words.ptr, *at)) {
 					kl_cedits_tokens(out, tokens, i, i, "", out->nsite);
 					break;
 				}
@@ -48,7 +49,7 @@ static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			kl_buf_add(&words, tokens->text + tokens->t[i + 2].off,
 				   tokens->t[i + 2].len);
 			for (const char *const *at = quoted; *at; at++)
-				if (!strncmp(words.ptr, *at, strlen(*at))) {
+				if (kl_prefix_has(words.ptr, *at)) {
 					kl_cedits_tokens(out, tokens, i, i + 3, "", out->nsite);
 					break;
 				}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/prefix.h"
 #include "rewrite/tokenpass_parts.h"
 
 /* --- hints to the compiler -------------------------------------------------- */
@@ -38,7 +39,7 @@ static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens, si
 		kl_tokenpass_directive(&words, tokens, i - 1);
 	if (words.len && !strcmp(words.ptr, "#pragma unroll 1"))
 		return;
-	if (words.len && !strncmp(words.ptr, "#pragma unroll", strlen("#pragma unroll"))) {
+	if (words.len && kl_prefix_has(words.ptr, "#pragma unroll")) {
 		kl_cedits_tokens(out, tokens, i - 1, i - 1, "#pragma unroll 1", out->nsite);
 		return;
 	}

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/lock.h"
+#include "base/prefix.h"
 #include "base/proc.h"
 #include "base/rng.h"
 #include "card/library.h"
@@ -194,11 +195,9 @@ static int list_theirs(struct kl_sync_round *round)
 			take_ref(round, KL_SYNC_CARDS, &all.ref[i]);
 		else if (!strcmp(name, KL_NOTES_GATE))
 			take_ref(round, KL_SYNC_NOTES, &all.ref[i]);
-		else if (!strncmp(name, prefixes[KL_SYNC_LINEAGE],
-				  strlen(prefixes[KL_SYNC_LINEAGE])))
+		else if (kl_prefix_has(name, prefixes[KL_SYNC_LINEAGE]))
 			take_ref(round, KL_SYNC_LINEAGE, &all.ref[i]);
-		else if (!strncmp(name, prefixes[KL_SYNC_REJECTED],
-				  strlen(prefixes[KL_SYNC_REJECTED])))
+		else if (kl_prefix_has(name, prefixes[KL_SYNC_REJECTED]))
 			take_ref(round, KL_SYNC_REJECTED, &all.ref[i]);
 	}
 	return err;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
 #include "repo/repo.h"
 
 void kl_step_release(struct kl_step *step)
@@ -80,7 +81,7 @@ static void add_text(struct kl_buf *out, const char *text)
 			kl_buf_addch(out, '\n');
 		blank = first = false;
 		for (size_t i = 0; i < KL_ARRAY_SIZE(special); i++)
-			if (!strncmp(line.ptr, special[i], strlen(special[i]))) {
+			if (kl_prefix_has(line.ptr, special[i])) {
 				kl_buf_adds(out, "| ");
 				break;
 			}

@@ -5,14 +5,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
 
 #define MAX_TEXT ((uint64_t)8 << 20)
 #define MAX_DATA ((uint64_t)1 << 30)
-
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
 
 static int section_runs_at_load(const struct kl_osec *section)
 {
@@ -25,7 +21,7 @@ static int section_runs_at_load(const struct kl_osec *section)
 	    section->type == SHT_PREINIT_ARRAY)
 		return 1;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (kl_osec_is_named(section, names[i]))
+		if (kl_prefix_is_dotted(section->name, names[i]))
 			return 1;
 	return 0;
 }
@@ -46,7 +42,7 @@ static bool section_is_usual(const struct kl_osec *section)
 	    section->type != SHT_X86_64_UNWIND)
 		return false;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (kl_osec_is_named(section, names[i]))
+		if (kl_prefix_is_dotted(section->name, names[i]))
 			return true;
 	return false;
 }
@@ -59,7 +55,7 @@ static int check_section(const struct kl_osec *section)
 						"is the address of a nested function taken?");
 		return 0;
 	}
-	if (starts_with(section->name, ".gnu.lto_"))
+	if (kl_prefix_has(section->name, ".gnu.lto_"))
 		return kl_error(
 			KL_ENO,
 			"contains the compiler's intermediate form instead of machine code");

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/prefix.h"
 #include "base/vec.h"
 
 #define SOURCE "lookups.c"
@@ -88,7 +89,7 @@ bool kl_lookups_is_header_of_c(const char *name)
 	KL_AUTO(kl_freep) char *word = kl_asprintf(" %s ", name);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(folders); i++)
-		if (!strncmp(name, folders[i], strlen(folders[i])) && !strstr(name, ".."))
+		if (kl_prefix_has(name, folders[i]) && !strstr(name, ".."))
 			return true;
 	return !strchr(name, ' ') && strstr(headers, word);
 }

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/prefix.h"
 
 /* most bytes of local memory per thread; for all threads of a device they add up to gigabytes */
 #define MAX_FRAME (32 << 10)
@@ -30,7 +31,7 @@ static int check_sections(const struct kl_cubin *cubin)
 		bool known = !*cubin->sec[i].name;
 
 		for (size_t k = 0; !known && k < KL_ARRAY_SIZE(sections); k++)
-			known = !strncmp(cubin->sec[i].name, sections[k], strlen(sections[k]));
+			known = kl_prefix_has(cubin->sec[i].name, sections[k]);
 		if (!known)
 			return kl_error(KL_ENO,
 					"the code has a section '%s', which no compiler creates",
@@ -60,7 +61,7 @@ static int check_undefined(const struct kl_cubin *cubin)
 		if (symbol->sec || !*symbol->name || !strncmp(symbol->name, ".nv.reservedSmem", 16))
 			continue;
 		for (size_t k = 0; k < KL_ARRAY_SIZE(services); k++)
-			if (!strncmp(symbol->name, services[k].name, strlen(services[k].name)))
+			if (kl_prefix_has(symbol->name, services[k].name))
 				return kl_error(KL_ENO, "the code calls '%s': %s", symbol->name,
 						services[k].why);
 		return kl_error(KL_ENO, "the code needs '%s', which it does not define",
@@ -168,23 +169,18 @@ static int refuse_special(const struct kl_strvec *names, const struct special *l
 	return 0;
 }
 
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static int check_op(const struct kl_ptx_fn *fn, const char *op)
 {
 	static const char *const handles[] = { "tex.",  "tld4.",  "txq.", "suld.",
 					       "sust.", "sured.", "suq." };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(handles); i++)
-		if (starts_with(op, handles[i]))
+		if (kl_prefix_has(op, handles[i]))
 			return kl_error(
 				KL_ENO,
 				"'%s' uses a texture or surface (%s), which a launch plan cannot pass",
 				fn->name, op);
-	if (starts_with(op, "pmevent"))
+	if (kl_prefix_has(op, "pmevent"))
 		return kl_error(KL_ENO, "'%s' triggers an event of the profiler (%s)", fn->name,
 				op);
 	return 0;
@@ -199,7 +195,7 @@ static int check_envreg(const struct kl_ptx_fn *fn, const struct kl_cuda_wish *w
 	bool asks = false;
 
 	for (size_t i = 0; i < fn->special.n; i++)
-		asks |= starts_with(fn->special.v[i], "%envreg");
+		asks |= kl_prefix_has(fn->special.v[i], "%envreg");
 	for (size_t i = 0; asks && i < wish->nlaunch; i++)
 		if (wish->launch[i].cooperative)
 			return 0;
@@ -353,7 +349,7 @@ static int check_launch(const struct kl_cubin *cubin, const struct kl_cuda_launc
 
 static int check_arch(const struct kl_cubin *cubin, const char *arch)
 {
-	int want = atoi(starts_with(arch, "sm_") ? arch + 3 : arch);
+	int want = atoi(kl_prefix_has(arch, "sm_") ? arch + 3 : arch);
 
 	if (cubin->sm != want)
 		return kl_error(KL_ENO, "the code is for sm_%d%s, but the plan is for %s",

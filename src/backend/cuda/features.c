@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/prefix.h"
 
 /*
  * The feature that an instruction shows. Patterns are matched by fnmatch(3) against the opcode with
@@ -184,10 +185,8 @@ static const struct rule sass_rules[] = {
 
 static bool has_part(const char *op, const char *part)
 {
-	size_t n = strlen(part);
-
 	for (const char *text = strchr(op, '.'); text; text = strchr(text + 1, '.'))
-		if (!strncmp(text + 1, part, n) && (!text[1 + n] || text[1 + n] == '.'))
+		if (kl_prefix_is_dotted(text + 1, part))
 			return true;
 	return false;
 }
@@ -248,11 +247,6 @@ static void add_by_rules(struct kl_strvec *out, const char *op, const struct rul
 		kl_strvec_push(out, "atom.global");
 }
 
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static void add_function_features(struct kl_strvec *out, const struct kl_ptx_fn *fn,
 				  const char *verbose)
 {
@@ -261,12 +255,12 @@ static void add_function_features(struct kl_strvec *out, const struct kl_ptx_fn 
 
 	for (size_t i = 0; i < fn->nop; i++) {
 		add_by_rules(out, fn->op[i].name, ptx_rules, KL_ARRAY_SIZE(ptx_rules));
-		local |= starts_with(fn->op[i].name, "ld.local") ||
-			 starts_with(fn->op[i].name, "st.local");
+		local |= kl_prefix_has(fn->op[i].name, "ld.local") ||
+			 kl_prefix_has(fn->op[i].name, "st.local");
 	}
 	for (size_t i = 0; i < fn->special.n; i++)
-		if (starts_with(fn->special.v[i], "%cluster") ||
-		    starts_with(fn->special.v[i], "%ncluster"))
+		if (kl_prefix_has(fn->special.v[i], "%cluster") ||
+		    kl_prefix_has(fn->special.v[i], "%ncluster"))
 			kl_strvec_push(out, "cluster");
 	for (size_t i = 0; i < fn->directive.n; i++)
 		if (!strcmp(fn->directive.v[i], ".reqnctapercluster"))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
 #include "image/host_symbols.h"
 
 #define MAX_TEXT ((uint64_t)32 << 20)
@@ -13,11 +14,6 @@
 /* Bytes of nvcc's fatbin wrapper: magic, version, address of the code, unused. */
 #define SEGMENT_BYTES 24
 #define FATBIN_OVERHEAD 4096 /* most bytes of headers around the cubin */
-
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
 
 static const struct kl_osec *only_section(const struct kl_object *object, const char *name,
 					  size_t *at)
@@ -45,7 +41,7 @@ static int check_section(const struct kl_osec *section)
 
 	if (!strcmp(section->name, ".note.GNU-stack") && section->flags & SHF_EXECINSTR)
 		return kl_error(KL_ENO, "needs an executable stack");
-	if (starts_with(section->name, ".gnu.lto_"))
+	if (kl_prefix_has(section->name, ".gnu.lto_"))
 		return kl_error(
 			KL_ENO,
 			"contains the compiler's intermediate form instead of machine code");
@@ -60,13 +56,13 @@ static int check_section(const struct kl_osec *section)
 	    section->size == 8)
 		return 0;
 	if (section->type == SHT_INIT_ARRAY || section->type == SHT_FINI_ARRAY ||
-	    section->type == SHT_PREINIT_ARRAY || starts_with(section->name, ".init_array"))
+	    section->type == SHT_PREINIT_ARRAY || kl_prefix_has(section->name, ".init_array"))
 		return kl_error(KL_ENO,
 				"has code that runs at load: section '%s' (a static object with a "
 				"constructor?)",
 				section->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(usual); i++)
-		if (kl_osec_is_named(section, usual[i]))
+		if (kl_prefix_is_dotted(section->name, usual[i]))
 			return 0;
 	return kl_error(KL_ENO, "defines a section of its own: '%s'", section->name);
 }
@@ -193,7 +189,7 @@ int kl_audit_host_kernels(const struct kl_cubin *cubin)
 		return kl_error(KL_ENO, "has no kernel of its own");
 	for (size_t i = 0; i < cubin->nkernel; i++)
 		for (size_t k = 0; k < KL_ARRAY_SIZE(foreign); k++)
-			if (starts_with(cubin->kernel[i].name, foreign[k].begins))
+			if (kl_prefix_has(cubin->kernel[i].name, foreign[k].begins))
 				return kl_error(KL_ENO, "launches a kernel of %s: '%.200s'",
 						foreign[k].whose, cubin->kernel[i].name);
 	return 0;

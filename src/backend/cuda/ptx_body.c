@@ -6,6 +6,7 @@
 #include "backend/cuda/ptx_parts.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/prefix.h"
 
 static void add_once(struct kl_strvec *list, struct kl_map *seen, const char *name)
 {
@@ -56,7 +57,7 @@ static bool writes_memory(const char *op)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(stores); i++)
-		if (!strncmp(op, stores[i], strlen(stores[i])))
+		if (kl_prefix_has(op, stores[i]))
 			return true;
 	return !strcmp(op, "st") || !strcmp(op, "red");
 }

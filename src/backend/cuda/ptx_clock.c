@@ -7,6 +7,7 @@
 #include "backend/cuda/ptx_flow.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/prefix.h"
 
 /*
  * Limits of the time that a check takes, which the output of a compiler never reaches: each pass
@@ -41,7 +42,7 @@ static void taint_release(struct taint *taint)
 static bool is_one_of(const char *op, const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (kl_ptx_op_is(op, words[i]))
+		if (kl_prefix_is_dotted(op, words[i]))
 			return true;
 	return false;
 }
@@ -129,7 +130,8 @@ static int follow_insn(struct taint *taint, const struct kl_ptx_insn *insn)
 	}
 	if (!is_wait(insn->op))
 		return refuse_use(taint, insn);
-	return guarded && kl_ptx_op_is(insn->op, "bra") ? enter_region(taint, insn->block) : 0;
+	return guarded && kl_prefix_is_dotted(insn->op, "bra") ? enter_region(taint, insn->block) :
+								 0;
 }
 
 static const char *first_clock(const struct kl_ptx_fn *fn)

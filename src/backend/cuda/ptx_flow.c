@@ -7,6 +7,7 @@
 #include "backend/cuda/ptx_parts.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/prefix.h"
 
 #define MAX_DEPTH 64
 #define MAX_INSTRUCTIONS ((size_t)1 << 20)
@@ -110,7 +111,7 @@ bool kl_ptx_is_clock(const char *name)
 	static const char *const clocks[] = { "%clock", "%globaltimer" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(clocks); i++)
-		if (!strncmp(name, clocks[i], strlen(clocks[i])))
+		if (kl_prefix_has(name, clocks[i]))
 			return true;
 	return false;
 }
@@ -243,16 +244,9 @@ static int read_statement(struct body *body)
 
 /* -- making blocks --------------------------------------------------------------------------- */
 
-bool kl_ptx_op_is(const char *op, const char *name)
-{
-	size_t n = strlen(name);
-
-	return !strncmp(op, name, n) && (!op[n] || op[n] == '.');
-}
-
 static bool is_op(const struct kl_ptx_insn *insn, const char *name)
 {
-	return kl_ptx_op_is(insn->op, name);
+	return kl_prefix_is_dotted(insn->op, name);
 }
 
 /* Return true if a block ends after this instruction. */

@@ -55,12 +55,6 @@ struct kl_ptx_flow {
 /** Return true if `name` is a clock register. */
 bool kl_ptx_is_clock(const char *name);
 /**
- * Return true if `op`, an opcode with modifiers such as "ld.global.f32", is the instruction `name`,
- * such as "ld".
- */
-bool kl_ptx_op_is(const char *op, const char *name);
-
-/**
  * Read the body of a function. The PTX text that `fn` points into must not have been freed. KL_ENO:
  * the body is not what a compiler writes, or too large.
  */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cuda/features.h"
+#include "base/prefix.h"
 
 /* -- counting instructions by class --------------------------------------------------------- */
 
@@ -101,7 +102,7 @@ static const char *ptx_class(const char *op)
 	size_t n = strlen(op);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ptx_classes); i++)
-		if (!strncmp(op, ptx_classes[i].begins, strlen(ptx_classes[i].begins)))
+		if (kl_prefix_has(op, ptx_classes[i].begins))
 			return ptx_classes[i].name;
 	/* the last modifier of arithmetic is its type */
 	if (n > 4 &&
@@ -115,7 +116,7 @@ static const char *ptx_class(const char *op)
 static const char *sass_class(const char *op)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(sass_classes); i++)
-		if (!strncmp(op, sass_classes[i].begins, strlen(sass_classes[i].begins)))
+		if (kl_prefix_has(op, sass_classes[i].begins))
 			return sass_classes[i].name;
 	return "other";
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/prefix.h"
 
 #define MAX_OUT ((size_t)2 << 20) /* most bytes of stdout to keep; an agent cannot read more */
 #define MAX_ERR ((size_t)64 << 10)
@@ -128,7 +129,7 @@ static bool is_message(const char *line)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(head); i++)
-		if (!strncmp(line, head[i], strlen(head[i])))
+		if (kl_prefix_has(line, head[i]))
 			return true;
 	return false;
 }

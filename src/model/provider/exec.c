@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "base/proc.h"
 #include "base/vec.h"
 #include "model/provider/body.h"
@@ -44,7 +45,7 @@ static void set_environment(struct kl_strvec *env, const char *dir)
 		bool keep = true;
 
 		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
-			keep = keep && strncmp(*var, drop[i], strlen(drop[i]));
+			keep = keep && !kl_prefix_has(*var, drop[i]);
 		if (keep)
 			kl_strvec_push(env, *var);
 	}

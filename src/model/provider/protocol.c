@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/prefix.h"
 #include "model/provider/body.h"
 
 const struct kl_protocol *kl_protocol_of(const struct kl_service *service)
@@ -42,8 +43,7 @@ void kl_protocol_join_system(struct kl_buf *out, const struct kl_provider_reques
 bool kl_protocol_marks(const struct kl_service *service, const struct kl_provider_request *request)
 {
 	return service->cache == KL_SERVICE_MARKS && request->cache != KL_CACHE_NONE &&
-	       (!service->cache_models ||
-		!strncmp(request->model, service->cache_models, strlen(service->cache_models)));
+	       (!service->cache_models || kl_prefix_has(request->model, service->cache_models));
 }
 
 void kl_protocol_add_mark(struct kl_buf *out, enum kl_cache_ttl cache)

@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/prefix.h"
 #include "base/proc.h"
 #include "base/vec.h"
 #include "model/provider/body.h"
@@ -144,7 +145,7 @@ static void helper_env(struct kl_strvec *env)
 		bool keep = !kl_environment_is_key(*var);
 
 		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
-			keep = keep && strncmp(*var, drop[i], strlen(drop[i]));
+			keep = keep && !kl_prefix_has(*var, drop[i]);
 		if (keep)
 			kl_strvec_push(env, *var);
 	}

@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/par.h"
+#include "base/prefix.h"
 #include "base/proc.h"
 #include "base/rng.h"
 #include "base/scratch.h"
@@ -77,6 +78,20 @@ static void vec_sorts_and_splits(void **state)
 	assert_null(list.v[2]);
 	assert_true(kl_strvec_has(&list, "b"));
 	assert_false(kl_strvec_has(&list, "c"));
+}
+
+static void prefix_of_text_and_of_families(void **state)
+{
+	assert_true(kl_prefix_has("ld.global", "ld."));
+	assert_true(kl_prefix_has("ld", ""));
+	assert_true(kl_prefix_has("", ""));
+	assert_false(kl_prefix_has("ld", "ld."));
+	assert_false(kl_prefix_has("st.global", "ld"));
+	assert_true(kl_prefix_is_dotted("ld", "ld"));
+	assert_true(kl_prefix_is_dotted("ld.global", "ld"));
+	assert_true(kl_prefix_is_dotted("ld.global.f32", "ld.global"));
+	assert_false(kl_prefix_is_dotted("ldmatrix", "ld"));
+	assert_false(kl_prefix_is_dotted("l", "ld"));
 }
 
 static void map_keeps_order_and_values(void **state)
@@ -674,6 +689,7 @@ int main(void)
 		cmocka_unit_test(error_context_and_hints),
 		cmocka_unit_test(buf_grows_and_detaches),
 		cmocka_unit_test(vec_sorts_and_splits),
+		cmocka_unit_test(prefix_of_text_and_of_families),
 		cmocka_unit_test(map_keeps_order_and_values),
 		cmocka_unit_test(fs_paths_of_tracked_files),
 		cmocka_unit_test(fs_writes_whole_files),

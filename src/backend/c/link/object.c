@@ -300,13 +300,6 @@ bool kl_osec_is_code(const struct kl_osec *section)
 	return (section->flags & SHF_EXECINSTR) && (section->flags & SHF_ALLOC);
 }
 
-bool kl_osec_is_named(const struct kl_osec *section, const char *name)
-{
-	size_t n = strlen(name);
-
-	return !strncmp(section->name, name, n) && (!section->name[n] || section->name[n] == '.');
-}
-
 /*
  * With -fdata-sections, gcc puts a constant that contains addresses into .data.rel.ro.NAME, which
  * does not count as writable. A variable named "ro" is in .data.rel.ro or, if it is local to a

@@ -78,8 +78,6 @@ KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
 /** Return true if the section contains instructions. */
 bool kl_osec_is_code(const struct kl_osec *section);
-/** Return true if the section's name is `name`, or starts with `name` and a dot. */
-bool kl_osec_is_named(const struct kl_osec *section, const char *name);
 /**
  * Return true if code can write to the section. Sections of constants that contain addresses have
  * the flag SHF_WRITE, but count as not writable, because only the loader writes the addresses
