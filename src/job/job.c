@@ -205,6 +205,15 @@ int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *poin
 	return all;
 }
 
+int64_t kl_job_point_elements(const struct kl_job *job, const struct kl_point *point)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < job->nargs; i++)
+		n += kl_arg_kind_is_tensor(job->arg[i].kind) ? kl_point_elements(point, i) : 0;
+	return n;
+}
+
 double kl_job_volume(const struct kl_job *job, const struct kl_point *point)
 {
 	double volume = 1;
@@ -212,6 +221,18 @@ double kl_job_volume(const struct kl_job *job, const struct kl_point *point)
 	for (size_t i = 0; i < job->ndim; i++)
 		volume *= point->dim[i] > 1 ? (double)point->dim[i] : 1;
 	return volume;
+}
+
+void kl_job_order_points(size_t *order, const struct kl_job *job)
+{
+	for (size_t i = 0; i < job->npoint; i++) {
+		double volume = kl_job_volume(job, &job->point[i]);
+		size_t at = i;
+
+		for (; at && kl_job_volume(job, &job->point[order[at - 1]]) > volume; at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
 }
 
 bool kl_job_is_host(const struct kl_job *job, const char *artefact)

@@ -150,8 +150,12 @@ void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 			 const struct kl_point *point, size_t real);
 /** Return the size of all tensors at a point together, in bytes. */
 int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *point);
+/** Return the number of elements of all tensors at a point together. */
+int64_t kl_job_point_elements(const struct kl_job *job, const struct kl_point *point);
 /** Return the product of the dims of a point, in which a dim below 1 counts as 1. */
 double kl_job_volume(const struct kl_job *job, const struct kl_point *point);
+/** Sort the indices of all points by kl_job_volume(), the smallest first. */
+void kl_job_order_points(size_t *order, const struct kl_job *job);
 
 /** Return true if `artefact` is the path of a candidate or parent with host code. */
 bool kl_job_is_host(const struct kl_job *job, const char *artefact);

@@ -66,28 +66,26 @@ static bool does_sweep(const struct kl_job *job)
 	return false;
 }
 
+/* Count the elements of all inputs at a point. */
+static int64_t count_inputs(const struct kl_job *job, const struct kl_point *pt)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < job->nargs; i++)
+		n += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
+	return n;
+}
+
 static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
 {
-	int64_t inputs = 0, all = 0;
-
-	for (size_t i = 0; i < job->nargs; i++) {
-		bool in = kl_arg_is_input(&job->arg[i]);
-
-		if (in || kl_arg_is_output(&job->arg[i]))
-			all += kl_point_elements(pt, i);
-		inputs += in ? kl_point_elements(pt, i) : 0;
-	}
-	return inputs && !pt->drawn && (pt->perf || all <= TWIN_ELEMENTS);
+	return count_inputs(job, pt) && !pt->drawn &&
+	       (pt->perf || kl_job_point_elements(job, pt) <= TWIN_ELEMENTS);
 }
 
 static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 {
-	int64_t inputs = 0;
-
-	for (size_t i = 0; i < job->nargs; i++)
-		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
 	return kl_tolerance_least_group(job, pt) >= SPARE_GROUP ? 0 :
-	       inputs > SPARE_ELEMENTS                          ? SPARES / 5 :
+	       count_inputs(job, pt) > SPARE_ELEMENTS           ? SPARES / 5 :
 								  SPARES;
 }
 

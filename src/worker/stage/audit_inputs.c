@@ -91,30 +91,6 @@ static int try_input(enum moved *out, struct kl_audit *audit, struct kl_subject 
 	return err < 0 ? err : 0;
 }
 
-static size_t size_of(const struct kl_audit *audit, const struct kl_point *point)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < audit->job->nargs; i++)
-		if (kl_arg_is_input(&audit->job->arg[i]) || kl_arg_is_output(&audit->job->arg[i]))
-			n += (size_t)kl_point_elements(point, i);
-	return n;
-}
-
-/* Sort the indices of the points by size, the smallest first. */
-static void by_size(size_t *order, const struct kl_audit *audit)
-{
-	for (size_t i = 0; i < audit->job->npoint; i++) {
-		size_t k = i;
-
-		for (; k > 0 && size_of(audit, &audit->job->point[order[k - 1]]) >
-					size_of(audit, &audit->job->point[i]);
-		     k--)
-			order[k] = order[k - 1];
-		order[k] = i;
-	}
-}
-
 /*
  * Starts with small points, where the oracle is fast: it is enough if an input affects the answer
  * at one point.
@@ -126,7 +102,7 @@ int kl_audit_inputs(struct kl_audit *audit)
 	size_t left = 0;
 	int err = 0;
 
-	by_size(order, audit);
+	kl_job_order_points(order, audit->job);
 	for (size_t i = 0; i < audit->job->nargs; i++) {
 		seen[i] = kl_arg_is_input(&audit->job->arg[i]) ? NO_OTHER : MOVED;
 		left += seen[i] != MOVED;

@@ -14,15 +14,6 @@
 
 /* -- a first call at another point ----------------------------------------------- */
 
-static int64_t elements_of(const struct kl_inquiry *inquiry, const struct kl_point *pt)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < inquiry->job->nargs; i++)
-		n += pt->arg[i].naxes ? kl_point_elements(pt, i) : 0;
-	return n;
-}
-
 /*
  * Choose a member at a larger point to be called first; if schedule->point is inquiry->after_perf,
  * one at a larger performance point. Only points at which there were calls are considered, since
@@ -31,16 +22,18 @@ static int64_t elements_of(const struct kl_inquiry *inquiry, const struct kl_poi
 static bool choose_before(size_t *out, struct kl_schedule *schedule)
 {
 	const struct kl_inquiry *inquiry = schedule->inquiry;
-	int64_t own = elements_of(inquiry, schedule->point);
+	int64_t own = kl_job_point_elements(inquiry->job, schedule->point);
 	bool perf = inquiry->after_perf == schedule->point;
 	size_t found = 0;
 
-	for (size_t i = 0; !schedule->one_side && i < kl_pool_size(inquiry->pool); i++) {
+	for (size_t i = 0; !schedule->one_side && i < kl_pool_size(inquiry->pool);
+	     i++) {
 		const struct kl_point *pt = kl_pool_get(inquiry->pool, i)->point;
 		int64_t cost = inquiry->cost[pt - inquiry->job->point];
 
 		if (pt == schedule->point || !cost || (perf && !pt->perf) ||
-		    cost > (perf ? BEFORE_ONCE_NS : BEFORE_NS) || elements_of(inquiry, pt) <= own)
+		    cost > (perf ? BEFORE_ONCE_NS : BEFORE_NS) ||
+		    kl_job_point_elements(inquiry->job, pt) <= own)
 			continue;
 		if (kl_rng_below(&schedule->rng, ++found) == 0)
 			*out = i;

@@ -6,21 +6,14 @@
 #define POINTS 3
 
 /* List the indices of the points that are not timed, the smallest first. Returns their number. */
-static size_t order_points(const struct kl_job *job, size_t *order)
+static size_t untimed_points(size_t *order, const struct kl_job *job)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < job->npoint; i++) {
-		double volume = kl_job_volume(job, &job->point[i]);
-		size_t at = n;
-
-		if (job->point[i].perf)
-			continue;
-		for (; at && kl_job_volume(job, &job->point[order[at - 1]]) > volume; at--)
-			order[at] = order[at - 1];
-		order[at] = i;
-		n++;
-	}
+	kl_job_order_points(order, job);
+	for (size_t i = 0; i < job->npoint; i++)
+		if (!job->point[order[i]].perf)
+			order[n++] = order[i];
 	return n;
 }
 
@@ -45,7 +38,7 @@ static int call_once(struct kl_inquiry *inquiry, const struct kl_point *pt)
 int kl_scout(struct kl_inquiry *inquiry)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(inquiry->job->npoint + 1, sizeof(*order));
-	size_t n = order_points(inquiry->job, order), last = n > POINTS ? n - 1 : POINTS - 1;
+	size_t n = untimed_points(order, inquiry->job), last = n > POINTS ? n - 1 : POINTS - 1;
 	int err = 0;
 
 	for (size_t i = 0; i < n && i < POINTS && err == 0 && !inquiry->class; i++)

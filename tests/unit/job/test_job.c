@@ -73,6 +73,7 @@ static void everything_arrives(void **state)
 	assert_int_equal(job->point[0].arg[0].value, 1024);
 	assert_int_equal(job->point[0].arg[2].extent[1], 512);
 	assert_int_equal(kl_point_elements(&job->point[0], 2), 1024 * 512);
+	assert_int_equal(kl_job_point_elements(job, &job->point[0]), 1024 * 512 + 1024);
 	assert_int_equal(job->nrule, 1);
 	assert_int_equal(job->rule[0].out, 3);
 	assert_true(job->rule[0].max == 5 && job->rule[0].rms == 2.5);
@@ -82,6 +83,21 @@ static void everything_arrives(void **state)
 	assert_int_equal(json_array_size(job->exact), 1);
 	assert_int_equal(job->call_ms, 10000);
 	assert_int_equal(job->profile_min_blocks, 8);
+}
+
+/* Dims below 1 count as 1, and points of one size keep their order. */
+static void points_are_ordered_by_size(void **state)
+{
+	struct kl_point point[] = {
+		{ .dim = { 8, 9 } }, { .dim = { 0, 5 } }, { .dim = { 5, 1 } },
+		{ .dim = { 2, 2 } }, { .dim = { 9, 8 } },
+	};
+	const struct kl_job job = { .point = point, .npoint = KL_ARRAY_SIZE(point), .ndim = 2 };
+	static const size_t want[] = { 3, 1, 2, 0, 4 };
+	size_t order[KL_ARRAY_SIZE(point)];
+
+	kl_job_order_points(order, &job);
+	assert_memory_equal(order, want, sizeof(want));
 }
 
 /* All that the parser keeps is written, in the form that it was read from. */
@@ -314,6 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_arrives),
+		cmocka_unit_test(points_are_ordered_by_size),
 		cmocka_unit_test(what_is_parsed_can_be_written),
 		cmocka_unit_test(a_device_job_arrives),
 		cmocka_unit_test(edits_are_refused),
