@@ -110,7 +110,7 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_member *member,
 			    const struct kl_trial *trial)
 {
-	if (inquiry->job->surface != KL_SURFACE_C || inquiry->failed.first)
+	if (inquiry->job->surface != KL_SURFACE_C || !inquiry->nmet)
 		return 0;
 	return kl_fresh_call(inquiry, member, trial);
 }
@@ -297,9 +297,7 @@ static int one_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	struct kl_call end;
 	int err;
 
-	inquiry->failed = (struct kl_failed_call){ .member = index,
-						   .right = right,
-						   .first = !inquiry->nmet };
+	inquiry->failed = (struct kl_failed_call){ .member = index, .right = right };
 	if (round->before && index != *round->before)
 		inquiry->failed.after = kl_pool_get(inquiry->pool, *round->before)->point;
 	inquiry->calls += !round->unjudged;
@@ -348,8 +346,7 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 	int err = kl_subject_start(&subject, inquiry->job, round->point, &spec);
 
 	inquiry->failed = (struct kl_failed_call){ .member = round->member[0],
-						   .right = round->right,
-						   .first = true };
+						   .right = round->right };
 	if (err == KL_EINVALID) {
 		set_failure(inquiry, "launch", kl_pool_get(inquiry->pool, round->member[0]), NULL,
 			    kl_error_last());

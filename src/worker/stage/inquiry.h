@@ -51,7 +51,6 @@ struct kl_inquiry {
 	struct kl_failed_call { /* the call that failed */
 		size_t member;
 		bool right;
-		bool first;                   /* no call came before it in its process */
 		const struct kl_point *after; /* point of kl_round.before; NULL: none */
 	} failed;
 };

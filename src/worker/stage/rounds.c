@@ -26,7 +26,7 @@ static bool choose_before(size_t *out, struct kl_schedule *schedule)
 	bool perf = inquiry->after_perf == schedule->point;
 	size_t found = 0;
 
-	for (size_t i = 0; !schedule->one_side && i < kl_pool_size(inquiry->pool);
+	for (size_t i = 0; !kl_schedule_is_one_sided(schedule) && i < kl_pool_size(inquiry->pool);
 	     i++) {
 		const struct kl_point *pt = kl_pool_get(inquiry->pool, i)->point;
 		int64_t cost = inquiry->cost[pt - inquiry->job->point];
@@ -117,7 +117,7 @@ static int also_rounds(struct kl_schedule *schedule)
 		.point = schedule->point,
 		.member = order,
 		.n = schedule->n + 1,
-		.side = schedule->one_side ? NULL : side,
+		.side = kl_schedule_is_one_sided(schedule) ? NULL : side,
 		.where = "",
 		.leave = leave_also,
 		.ctx = schedule,

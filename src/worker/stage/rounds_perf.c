@@ -20,7 +20,7 @@ static int run_sides(struct kl_schedule *schedule, struct kl_round round)
 		for (size_t k = 0; k < schedule->n; k++)
 			if (round.member[i] == schedule->all[k])
 				side[i] = schedule->side[k];
-	round.side = schedule->one_side ? NULL : side;
+	round.side = kl_schedule_is_one_sided(schedule) ? NULL : side;
 	return kl_inquiry_round(schedule->inquiry, &round);
 }
 
@@ -261,7 +261,8 @@ int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 	int err;
 
 	kl_schedule_init(&schedule, inquiry, pt);
-	err = schedule.one_side ? perf_halves(&schedule, alone) : perf_point(&schedule, alone);
+	err = kl_schedule_is_one_sided(&schedule) ? perf_halves(&schedule, alone) :
+						    perf_point(&schedule, alone);
 	kl_schedule_left(left, &schedule);
 	return err;
 }
@@ -275,7 +276,7 @@ int kl_rounds_perf_again(struct kl_inquiry *inquiry, const struct kl_point *pt)
 	int err;
 
 	kl_schedule_init(&schedule, inquiry, pt);
-	if (schedule.one_side || kl_schedule_saving(&schedule) != KL_SAVING_NONE)
+	if (kl_schedule_is_one_sided(&schedule) || kl_schedule_saving(&schedule) != KL_SAVING_NONE)
 		return 0;
 	err = kl_script_source(&source, inquiry->job, inquiry->pool, NULL, pt);
 	if (err < 0 || !source.nelsewhere)

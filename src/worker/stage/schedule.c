@@ -32,10 +32,7 @@ void kl_schedule_init(struct kl_schedule *schedule, struct kl_inquiry *inquiry,
 	struct kl_key key = kl_key_derive(&inquiry->order, pt->id);
 	size_t size = kl_pool_size(inquiry->pool), twin = SIZE_MAX;
 
-	*schedule = (struct kl_schedule){ .inquiry = inquiry,
-					  .point = pt,
-					  .one_side = inquiry->job->surface == KL_SURFACE_CUDA,
-					  .spare = SIZE_MAX };
+	*schedule = (struct kl_schedule){ .inquiry = inquiry, .point = pt, .spare = SIZE_MAX };
 	kl_rng_key(&schedule->rng, &key, 0);
 	schedule->all = kl_calloc(size + 2, sizeof(*schedule->all));
 	schedule->side = kl_calloc(size + 2, sizeof(*schedule->side));
@@ -69,7 +66,7 @@ static size_t full_size(const struct kl_schedule *schedule)
 
 static int64_t most_ns(const struct kl_schedule *schedule)
 {
-	return schedule->one_side ? POINT_NS : MOST_NS;
+	return kl_schedule_is_one_sided(schedule) ? POINT_NS : MOST_NS;
 }
 
 enum kl_saving kl_schedule_saving(const struct kl_schedule *schedule)

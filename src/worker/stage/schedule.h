@@ -12,11 +12,10 @@
 struct kl_schedule {
 	struct kl_inquiry *inquiry;
 	const struct kl_point *point;
-	size_t *all;   /* pool indices of the point's members, the twin last */
-	bool *side;    /* guard side of each member's first call; true: right */
-	size_t n;      /* number of members */
-	bool twin;     /* the point has a twin */
-	bool one_side; /* cuda: all calls of a round have the same guard side */
+	size_t *all; /* pool indices of the point's members, the twin last */
+	bool *side;  /* guard side of each member's first call; true: right */
+	size_t n;    /* number of members */
+	bool twin;   /* the point has a twin */
 	struct kl_rng rng;
 	/* for the current round: */
 	const size_t *member; /* pool indices, in the order of the calls */
@@ -33,6 +32,11 @@ enum kl_saving {
 void kl_schedule_init(struct kl_schedule *schedule, struct kl_inquiry *inquiry,
 		      const struct kl_point *pt);
 void kl_schedule_release(struct kl_schedule *schedule);
+/** Return true if all calls of a round have the same guard side, as on surface cuda. */
+static inline bool kl_schedule_is_one_sided(const struct kl_schedule *schedule)
+{
+	return schedule->inquiry->job->surface == KL_SURFACE_CUDA;
+}
 /** Return the lowest cost of a call at the point so far (kl_inquiry.cost); 0: unknown. */
 int64_t kl_schedule_cost(const struct kl_schedule *schedule);
 /** Decide what to skip. It is based on the lowest cost so far, so rather too little is skipped. */
