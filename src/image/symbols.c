@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image/symbols.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 static const char memory[] =
 	" memcpy memmove memset memcmp memchr memrchr mempcpy memmem memccpy bcmp bzero bcopy"
@@ -88,21 +85,6 @@ enum kl_symbol_kind kl_symbol_kind(const char *name)
 	if (n > 1 && strchr("fl", name[n - 1]) && kl_symbol_listed(math, name, n - 1))
 		return KL_SYMBOL_MATH;
 	return KL_SYMBOL_FOREIGN;
-}
-
-void kl_symbol_names(struct kl_strvec *out)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-
-	kl_strvec_split(out, memory, " ");
-	kl_strvec_split(out, alloc, " ");
-	kl_strvec_split(out, helper, " ");
-	kl_strvec_split(&names, math, " ");
-	for (size_t i = 0; i < names.n; i++) {
-		kl_strvec_push(out, names.v[i]);
-		kl_strvec_pushf(out, "%sf", names.v[i]);
-		kl_strvec_pushf(out, "%sl", names.v[i]);
-	}
 }
 
 bool kl_symbol_reserved(const char *name)

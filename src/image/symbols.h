@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/vec.h"
-
 /*
  * symbols - the symbols that the object of a kernel may use, and those that it must not define. The
  * gate checks them when it audits an object; the worker checks them when it maps an image with host
@@ -24,11 +22,6 @@ enum kl_symbol_kind {
  * allowed symbols.
  */
 enum kl_symbol_kind kl_symbol_kind(const char *name);
-/**
- * Append the names of all symbols that a kernel may use, except vector forms: "memcpy", "exp",
- * "expf", "expl" ...
- */
-void kl_symbol_names(struct kl_strvec *out);
 /**
  * Return true if a kernel must not define `name`: a symbol that a kernel may use, a name of the
  * gate, or a library function that known cheats define themselves.
