@@ -7,7 +7,10 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* Once the calls at a point have cost this much, a round skips all its calls but the first. */
+/*
+ * Once the calls at a point have cost this much, a round skips all its calls but the first. The cost
+ * is an estimate: the number of calls times the lowest cost of one.
+ */
 #define POINT_NS ((int64_t)20000000000)
 
 /* The calls at one point. */
