@@ -351,7 +351,7 @@ static void costs(struct kl_gpu_device *d, const char *dir)
 	}
 	COST("module unloaded and loaded (74 kB)", 20, kl_gpu_module_reload(module, d));
 	COST("shared and local memory overwritten", 20, kl_gpu_scrub(d));
-	COST("L2 flushed", 20, kl_gpu_flush_l2(d));
+	COST("L2 flushed", 20, kl_gpu_flush_prepare(d) || kl_gpu_flush(d));
 	COST("buffer of 32 MiB made and released", 20,
 	     kl_gpu_buffer_make(&buffer, d, BIG, 256, false) ||
 		     (kl_gpu_buffer_release(&buffer, d), 0));

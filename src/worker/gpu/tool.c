@@ -323,15 +323,10 @@ int kl_gpu_flush_prepare(struct kl_gpu_device *device)
 	return 0;
 }
 
-int kl_gpu_flush_l2(struct kl_gpu_device *device)
+int kl_gpu_flush(const struct kl_gpu_device *device)
 {
-	int err = kl_gpu_flush_prepare(device), rc;
+	int rc = device->cu->set32(device->flush_at, 0x5a5a5a5a, device->flush_bytes / 4,
+				   device->stream);
 
-	if (err < 0)
-		return err;
-	if ((device->facts.persisting_l2 && (rc = device->cu->ctx_reset_l2())) ||
-	    (rc = device->cu->set32(device->flush_at, 0x5a5a5a5a, device->flush_bytes / 4,
-				    device->stream)))
-		return kl_gpu_error(device->cu, rc, KL_EIO, "cannot flush the L2 cache");
-	return 0;
+	return rc ? kl_gpu_error(device->cu, rc, KL_EIO, "cannot flush the L2 cache") : 0;
 }

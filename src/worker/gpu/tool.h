@@ -26,7 +26,7 @@ struct kl_gpu_device {
 	struct kl_cu_function *fill, *check, *print, *scrub_shared, *scrub_local, *widen;
 	uint64_t result;                /* device address of 64 bytes for the tools' results */
 	uint64_t granule;               /* granularity of mappings in bytes */
-	uint64_t flush_at, flush_bytes; /* buffer that kl_gpu_flush_l2 writes; 0: not allocated */
+	uint64_t flush_at, flush_bytes; /* buffer that kl_gpu_flush writes; 0: not allocated */
 };
 
 /**
@@ -82,15 +82,14 @@ int kl_gpu_widen(const struct kl_gpu_device *device, uint64_t to, uint64_t from,
 
 /** Enqueue kernels that overwrite the shared memory of every multiprocessor, and local memory. */
 int kl_gpu_scrub(const struct kl_gpu_device *device);
+/** Allocate the buffer that kl_gpu_flush() writes, once for a device. */
+int kl_gpu_flush_prepare(struct kl_gpu_device *device);
 /**
- * Reset the persisting lines of the L2 cache, and enqueue the writing of a buffer, which evicts the
- * other lines.
+ * Enqueue the writing of a buffer, which evicts what is in the L2 cache except its persisting lines:
+ * to reset those can block while the stream is held.
  */
-int kl_gpu_flush_l2(struct kl_gpu_device *device);
+int kl_gpu_flush(const struct kl_gpu_device *device);
 /* PTX text of the gate's kernels, which the driver compiles. */
 extern const char kl_gpu_ptx[];
-
-/** Allocate now, not at the first flush, the buffer that kl_gpu_flush_l2() writes. */
-int kl_gpu_flush_prepare(struct kl_gpu_device *device);
 
 #endif

@@ -79,14 +79,6 @@ int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place)
 	return err;
 }
 
-int kl_gpu_timing_flush(struct kl_gpu_timing *timing)
-{
-	int rc = timing->cu->set32(timing->device->flush_at, 0x5a5a5a5a,
-				   timing->device->flush_bytes / 4, timing->device->stream);
-
-	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot flush the L2 cache") : 0;
-}
-
 int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place)
 {
 	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);

@@ -115,11 +115,6 @@ int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *time
 int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
 /** Read the inputs with a kernel of the gate, so that they are in the L2 cache if they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);
-/**
- * Flush the L2 cache, but do not reset its persisting lines, since the reset can block while the
- * stream is held.
- */
-int kl_gpu_timing_flush(struct kl_gpu_timing *timing);
 /** Fingerprint the outputs of call number `call`, which was made on the set at `place`. */
 int kl_gpu_timing_print(struct kl_gpu_timing *timing, uint32_t call, uint32_t place);
 /** Take the clock stamp before a call (`which` is 0) or after it (`which` is 1). */

@@ -29,7 +29,7 @@ static int enqueue_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
 			return err;
 		if ((*rc = kl_gpu_timing_launch(timing, timed, visit->warm, which)))
 			return 0;
-	} else if ((err = kl_gpu_timing_flush(timing)) < 0) {
+	} else if ((err = kl_gpu_flush(timing->device)) < 0) {
 		return err;
 	}
 	if ((err = kl_gpu_timing_stamp(timing, call, 0)) < 0)
@@ -145,7 +145,7 @@ static int prepare_batch(struct kl_gpu_timing *timing, struct kl_gpu_timed *time
 	if (err < 0 || (err = kl_gpu_scrub(timing->device)) < 0)
 		return err;
 	if (visit->mode == KL_GPU_TIME_BATCH_COLD)
-		return kl_gpu_timing_flush(timing);
+		return kl_gpu_flush(timing->device);
 	for (uint32_t call = 0; call < visit->ncall && err == 0; call++)
 		err = kl_gpu_timing_touch(timing, visit->which[call]);
 	return err;
