@@ -37,6 +37,8 @@ ALL_CFLAGS += -Werror
 endif
 ifdef SANITIZE
 ALL_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# with shared runtimes of gcc, log_path in UBSAN_OPTIONS has no effect
+ALL_CFLAGS += $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)
 endif
 ifdef FAULT
 ALL_CFLAGS += -DKL_FAULT_POINTS
