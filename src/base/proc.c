@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/sanitizer.h"
 
 /* The last signal that the handler caught; 0: none. */
 static volatile sig_atomic_t interrupted;
@@ -348,6 +349,7 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 	};
 	int64_t start = kl_clock_ns();
 	int64_t end = opts->timeout_ms ? start + opts->timeout_ms * 1000000 : 0;
+	size_t said = opts->err ? opts->err->len : 0;
 	struct no_pipe_signal held;
 	int err, status = 0;
 
@@ -373,6 +375,8 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 		.truncated = run.truncated,
 		.wall_ns = kl_clock_ns() - start,
 	};
+	if (opts->err)
+		kl_sanitizer_pass_on(opts->err, said);
 	if (err == KL_EINTR)
 		return kl_error(KL_EINTR, "interrupted");
 	return err == KL_ETIMEOUT ? 0 : err;
