@@ -24,7 +24,7 @@
 	"accept: {rule: exact}\n" more
 
 static const char simple[] = CONTRACT("copy", "");
-static const char other_op[] = CONTRACT("scale", "domain: [n % 8 == 0, n <= 4096]\n");
+static const char other_op[] = CONTRACT("scale", "domain: [n %% 8 == 0, n <= 4096]\n");
 static const char two_cases[] = CONTRACT("copy", "cases:\n"
 						 "  - {dims: {n: 64}}\n  - {dims: {n: 128}}\n");
 
