@@ -207,7 +207,8 @@ static void to_entries(struct kl_hooks *hooks)
 		if (hooks->hook[i].state == KL_HOOK_CALLED)
 			free(path);
 		else
-			kl_hooks_set_hook(&hooks->hook[i], path, kl_hooks_state_of(path, kl_hooks_event_names[i]));
+			kl_hooks_set_hook(&hooks->hook[i], path,
+					  kl_hooks_state_of(path, kl_hooks_event_names[i]));
 	}
 }
 
@@ -314,7 +315,8 @@ int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo)
 	KL_AUTO(kl_freep) char *git_hooks = kl_fs_join(repo->common_dir, "hooks");
 	KL_AUTO(kl_freep) char *own_hooks = kl_fs_join(repo->common_dir, "klineage/hooks");
 	const char *dirs[] = { own_hooks, git_hooks,
-			       kl_hooks_is_below(hooks->dir, repo->common_dir) ? hooks->dir : git_hooks };
+			       kl_hooks_is_below(hooks->dir, repo->common_dir) ? hooks->dir :
+										 git_hooks };
 	int err = 0;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dirs) && !err; i++)
