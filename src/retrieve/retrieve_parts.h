@@ -102,8 +102,21 @@ int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index
 				bool there);
 /** Check whether the target already has the card itself, or everything that the card provides. */
 bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_index_card *card);
+/** Return the id of a card. */
+const char *kl_retrieve_query_id(const struct kl_retrieve_query *query, size_t card);
 /** Check that no sound predicate of the card is false. */
 bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
+/** Make the prior axis of a card exact, unless it is. This can lower the card's score. */
+void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card);
+
+/**
+ * Check that card x is better than card y: first by its value on the axis (unless `axis` is
+ * KL_AXES), then by score, then by id.
+ */
+bool kl_retrieve_query_is_better(const struct kl_retrieve_query *query, int axis, uint32_t x,
+				 uint32_t y);
+/** Set bit `axis` in `top` of each of the best sound cards of an axis, and settle those. */
+void kl_retrieve_query_mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top);
 
 /**
  * Find the fewest cards that, applied before, meet all requirements of a prior. For each
