@@ -21,7 +21,6 @@ void kl_bill_release(struct kl_bill *bill)
 	for (size_t i = 0; i < bill->n; i++)
 		free(bill->line[i].model);
 	free(bill->line);
-	kl_map_release(&bill->at);
 	*bill = (struct kl_bill){ 0 };
 }
 
@@ -116,19 +115,21 @@ bool kl_bill_day(char out[KL_BILL_DAY], const char *time)
 
 /* --- lines --------------------------------------------------------------------------- */
 
-static struct kl_bill_line *find_line(struct kl_bill *bill, const char *day, const char *model)
+static struct kl_bill_line *find_line(struct kl_bill_reader *reader, const char *day,
+				      const char *model)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", day, model);
+	struct kl_bill *bill = &reader->bill;
 	struct kl_bill_line *line;
-	size_t at = (size_t)(uintptr_t)kl_map_get(&bill->at, key);
+	size_t at = (size_t)(uintptr_t)kl_map_get(&reader->at, key);
 
 	if (at)
 		return &bill->line[at - 1];
-	KL_GROW(bill->line, bill->n + 1, bill->alloc);
+	KL_GROW(bill->line, bill->n + 1, reader->alloc);
 	line = &bill->line[bill->n++];
 	*line = (struct kl_bill_line){ .model = kl_strdup(model), .usage.known = true };
 	memcpy(line->day, day, sizeof(line->day));
-	kl_map_put(&bill->at, key, (void *)(uintptr_t)bill->n);
+	kl_map_put(&reader->at, key, (void *)(uintptr_t)bill->n);
 	return line;
 }
 
@@ -140,9 +141,10 @@ static void cover_day(struct kl_bill *bill, const char *day)
 		memcpy(bill->last, day, sizeof(bill->last));
 }
 
-int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row)
+int kl_bill_add(struct kl_bill_reader *reader, const struct kl_bill_row *row)
 {
 	KL_AUTO(kl_freep) char *model = kl_bill_model(row->model ? row->model : "");
+	struct kl_bill *bill = &reader->bill;
 	struct kl_bill_line *line;
 
 	cover_day(bill, row->day);
@@ -151,15 +153,15 @@ int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row)
 	if (strlen(model) > MAX_MODEL)
 		return kl_error(KL_EINVALID, "the name of a model is longer than %d bytes",
 				MAX_MODEL);
-	line = find_line(bill, row->day, model);
+	line = find_line(reader, row->day, model);
 	if (bill->n > MAX_LINES)
 		return kl_error(KL_EINVALID, "the bill has more than %d pairs of a day and a model",
 				MAX_LINES);
 	bill->has_models |= *model != '\0';
 	line->rows++;
 	line->nano += row->nano;
-	bill->gross += row->nano < 0 ? -row->nano : row->nano;
-	if (bill->gross > KL_MONEY_MAX)
+	reader->gross += row->nano < 0 ? -row->nano : row->nano;
+	if (reader->gross > KL_MONEY_MAX)
 		return kl_error(KL_EINVALID, "the charges add up to more than $1000000");
 	if (!row->usage.known)
 		line->usage = (struct kl_usage){ 0 };
@@ -170,22 +172,28 @@ int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row)
 
 /* --- files --------------------------------------------------------------------------- */
 
+static void reader_release(struct kl_bill_reader *reader)
+{
+	kl_bill_release(&reader->bill);
+	kl_map_release(&reader->at);
+}
+
 int kl_bill_parse(struct kl_bill *out, const char *name, const char *text, size_t len)
 {
-	KL_AUTO(kl_bill_release) struct kl_bill bill = { 0 };
+	KL_AUTO(reader_release) struct kl_bill_reader reader = { 0 };
 	size_t i = 0;
 	int err;
 
 	while (i < len && strchr("\xef\xbb\xbf \t\r\n", text[i]) && text[i])
 		i++;
-	err = i < len && text[i] == '{' ? kl_bill_parse_json(&bill, name, text + i, len - i) :
-					  kl_bill_parse_csv(&bill, name, text, len);
+	err = i < len && text[i] == '{' ? kl_bill_parse_json(&reader, name, text + i, len - i) :
+					  kl_bill_parse_csv(&reader, name, text, len);
 	if (err < 0)
 		return err;
-	if (!*bill.first)
+	if (!*reader.bill.first)
 		return kl_error(KL_EINVALID, "%s: the bill is empty", name);
-	*out = bill;
-	bill = (struct kl_bill){ 0 };
+	*out = reader.bill;
+	reader.bill = (struct kl_bill){ 0 };
 	return 0;
 }
 

@@ -3,7 +3,6 @@
 #define KL_MODEL_BILL_H
 
 #include "base/buf.h"
-#include "base/map.h"
 #include "model/provider/message.h"
 
 /*
@@ -32,9 +31,7 @@ struct kl_bill {
 	char first[KL_BILL_DAY]; /* the days that the file covers */
 	char last[KL_BILL_DAY];
 	struct kl_bill_line *line;
-	size_t n, alloc;
-	int64_t gross;    /* sum of all charges and refunds, both counted as positive */
-	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
+	size_t n;
 };
 
 /**

@@ -132,7 +132,8 @@ static int read_tokens(struct kl_usage *usage, const struct kl_csv *csv,
 	return err;
 }
 
-static int read_row(struct kl_bill *bill, const struct kl_csv *csv, const struct columns *columns)
+static int read_row(struct kl_bill_reader *reader, const struct kl_csv *csv,
+		    const struct columns *columns)
 {
 	struct kl_bill_row row = { 0 };
 	const char *cost = kl_csv_field(csv, columns->cost);
@@ -154,12 +155,12 @@ static int read_row(struct kl_bill *bill, const struct kl_csv *csv, const struct
 		return refuse_field(csv, columns->currency, "expected the currency usd, not");
 	if ((err = read_tokens(&row.usage, csv, columns)) < 0)
 		return err;
-	if ((err = kl_bill_add(bill, &row)) < 0)
+	if ((err = kl_bill_add(reader, &row)) < 0)
 		return kl_error_in(err, "%s:%lld", csv->name, (long long)csv->line);
 	return 0;
 }
 
-int kl_bill_parse_csv(struct kl_bill *bill, const char *name, const char *text, size_t len)
+int kl_bill_parse_csv(struct kl_bill_reader *reader, const char *name, const char *text, size_t len)
 {
 	KL_AUTO(kl_csv_release) struct kl_csv csv;
 	struct columns columns;
@@ -172,10 +173,10 @@ int kl_bill_parse_csv(struct kl_bill *bill, const char *name, const char *text, 
 		return kl_error(KL_EINVALID, "%s: the bill is empty", name);
 	if ((more = read_heading(&columns, &csv)) < 0)
 		return more;
-	bill->form = columns.form->name;
-	bill->whole_cents = columns.form->whole_cents;
+	reader->bill.form = columns.form->name;
+	reader->bill.whole_cents = columns.form->whole_cents;
 	while ((more = kl_csv_next(&csv)) > 0)
-		if ((more = read_row(bill, &csv, &columns)) < 0)
+		if ((more = read_row(reader, &csv, &columns)) < 0)
 			return more;
 	return more;
 }

@@ -59,7 +59,7 @@ static int read_day(struct kl_bill_row *row, const json_t *value)
 
 /* --- OpenAI: GET /v1/organization/costs ------------------------------------------------ */
 
-static int read_openai(struct kl_bill *bill, struct kl_bill_row *row, const json_t *result)
+static int read_openai(struct kl_bill_reader *reader, struct kl_bill_row *row, const json_t *result)
 {
 	const json_t *amount = json_object_get(result, "amount");
 	KL_AUTO(kl_freep) char *model = kl_bill_item_model(kl_json_str_or(result, "line_item", ""));
@@ -69,12 +69,13 @@ static int read_openai(struct kl_bill *bill, struct kl_bill_row *row, const json
 	if ((err = check_currency(amount)) < 0 ||
 	    (err = read_amount(row, json_object_get(amount, "value"), 0)) < 0)
 		return err;
-	return kl_bill_add(bill, row);
+	return kl_bill_add(reader, row);
 }
 
 /* --- Anthropic: GET /v1/organizations/cost_report ---------------------------------------- */
 
-static int read_anthropic(struct kl_bill *bill, struct kl_bill_row *row, const json_t *result)
+static int read_anthropic(struct kl_bill_reader *reader, struct kl_bill_row *row,
+			  const json_t *result)
 {
 	int err;
 
@@ -82,19 +83,20 @@ static int read_anthropic(struct kl_bill *bill, struct kl_bill_row *row, const j
 	if ((err = check_currency(result)) < 0 ||
 	    (err = read_amount(row, json_object_get(result, "amount"), -2)) < 0)
 		return err;
-	return kl_bill_add(bill, row);
+	return kl_bill_add(reader, row);
 }
 
 /* --- OpenRouter: GET /api/v1/activity ---------------------------------------------------- */
 
-static int read_openrouter(struct kl_bill *bill, struct kl_bill_row *row, const json_t *result)
+static int read_openrouter(struct kl_bill_reader *reader, struct kl_bill_row *row,
+			   const json_t *result)
 {
 	int err;
 
 	row->model = kl_json_str_or(result, "model", "");
 	if ((err = read_amount(row, json_object_get(result, "usage"), 0)) < 0)
 		return err;
-	return kl_bill_add(bill, row);
+	return kl_bill_add(reader, row);
 }
 
 /* --- all of them have a list `data` ------------------------------------------------------- */
@@ -104,7 +106,7 @@ static const struct form {
 	const char *time; /* member of an element of `data` */
 	/* member of the element that lists charges; NULL: the element is one charge */
 	const char *results;
-	int (*read)(struct kl_bill *bill, struct kl_bill_row *row, const json_t *result);
+	int (*read)(struct kl_bill_reader *reader, struct kl_bill_row *row, const json_t *result);
 } forms[] = {
 	{ "openai-json", "start_time", "results", read_openai },
 	{ "anthropic-json", "starting_at", "results", read_anthropic },
@@ -122,7 +124,8 @@ static const struct form *find_form(const json_t *data)
 	return NULL;
 }
 
-static int read_element(struct kl_bill *bill, const struct form *form, const json_t *element)
+static int read_element(struct kl_bill_reader *reader, const struct form *form,
+			const json_t *element)
 {
 	struct kl_bill_row row = { 0 };
 	json_t *results;
@@ -131,17 +134,18 @@ static int read_element(struct kl_bill *bill, const struct form *form, const jso
 	if ((err = read_day(&row, json_object_get(element, form->time))) < 0)
 		return err;
 	if (!form->results)
-		return form->read(bill, &row, element);
+		return form->read(reader, &row, element);
 	if ((err = kl_json_arr(&results, element, form->results)) < 0)
 		return err;
-	if ((err = kl_bill_add(bill, &row)) < 0)
+	if ((err = kl_bill_add(reader, &row)) < 0)
 		return err;
 	for (size_t i = 0; !err && i < json_array_size(results); i++)
-		err = form->read(bill, &row, json_array_get(results, i));
+		err = form->read(reader, &row, json_array_get(results, i));
 	return err;
 }
 
-int kl_bill_parse_json(struct kl_bill *bill, const char *name, const char *text, size_t len)
+int kl_bill_parse_json(struct kl_bill_reader *reader, const char *name, const char *text,
+		       size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *value = NULL;
 	const struct form *form;
@@ -158,9 +162,9 @@ int kl_bill_parse_json(struct kl_bill *bill, const char *name, const char *text,
 		return kl_error(KL_EINVALID, "%s: the bill is empty", name);
 	if (!(form = find_form(data)))
 		return kl_error(KL_EINVALID, "%s: no known form of a bill has these members", name);
-	bill->form = form->name;
+	reader->bill.form = form->name;
 	for (size_t i = 0; i < json_array_size(data); i++)
-		if ((err = read_element(bill, form, json_array_get(data, i))) < 0)
+		if ((err = read_element(reader, form, json_array_get(data, i))) < 0)
 			return kl_error_in(err, "%s: element %zu of 'data'", name, i);
 	return 0;
 }

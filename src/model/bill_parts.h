@@ -2,6 +2,7 @@
 #ifndef KL_MODEL_BILL_PARTS_H
 #define KL_MODEL_BILL_PARTS_H
 
+#include "base/map.h"
 #include "model/bill.h"
 
 /* bill_parts - functions shared by the files bill*.c. */
@@ -13,11 +14,19 @@ struct kl_bill_row {
 	struct kl_usage usage;
 };
 
+/* A bill that is being read. */
+struct kl_bill_reader {
+	struct kl_bill bill;
+	size_t alloc;     /* of bill.line */
+	int64_t gross;    /* sum of all charges and refunds, both counted as positive */
+	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
+};
+
 /**
  * Add a row to the line of its day and model, which is added if it is missing. KL_EINVALID: there
  * are too many lines, or the sum is too large.
  */
-int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row);
+int kl_bill_add(struct kl_bill_reader *reader, const struct kl_bill_row *row);
 
 /**
  * Return the model of an item of OpenAI's bills, "<model>, <kind of tokens>", owned by the caller.
@@ -25,7 +34,9 @@ int kl_bill_add(struct kl_bill *bill, const struct kl_bill_row *row);
 char *kl_bill_item_model(const char *item);
 
 /** Parse a bill in CSV, or in JSON. Error messages begin with `name`. */
-int kl_bill_parse_csv(struct kl_bill *bill, const char *name, const char *text, size_t len);
-int kl_bill_parse_json(struct kl_bill *bill, const char *name, const char *text, size_t len);
+int kl_bill_parse_csv(struct kl_bill_reader *reader, const char *name, const char *text,
+		      size_t len);
+int kl_bill_parse_json(struct kl_bill_reader *reader, const char *name, const char *text,
+		       size_t len);
 
 #endif

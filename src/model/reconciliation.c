@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/prefix.h"
 #include "model/ledger.h"
 #include "model/money.h"
@@ -19,7 +20,6 @@ void kl_reconciliation_release(struct kl_reconciliation *reconciliation)
 		free(reconciliation->line[i].model);
 	free(reconciliation->line);
 	free(reconciliation->total.model);
-	kl_map_release(&reconciliation->at);
 	*reconciliation = (struct kl_reconciliation){ 0 };
 }
 
@@ -115,26 +115,35 @@ static int collect_charges(struct charges *charges, const struct kl_ledger *ledg
 struct comparison {
 	struct kl_reconciliation *to;
 	const struct kl_bill *bill;
-	char *model; /* prefix of the models to compare; NULL: all */
+	char *model;      /* prefix of the models to compare; NULL: all */
+	size_t alloc;     /* of to->line */
+	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
 };
 
-static struct kl_reconciled *find_line(struct kl_reconciliation *to, const char *day,
+static void comparison_release(struct comparison *comparison)
+{
+	free(comparison->model);
+	kl_map_release(&comparison->at);
+}
+
+static struct kl_reconciled *find_line(struct comparison *comparison, const char *day,
 				       const char *model)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", day, model);
-	size_t at = (size_t)(uintptr_t)kl_map_get(&to->at, key);
+	size_t at = (size_t)(uintptr_t)kl_map_get(&comparison->at, key);
+	struct kl_reconciliation *to = comparison->to;
 	struct kl_reconciled *line;
 
 	if (at)
 		return &to->line[at - 1];
-	KL_GROW(to->line, to->n + 1, to->alloc);
+	KL_GROW(to->line, to->n + 1, comparison->alloc);
 	line = &to->line[to->n++];
 	*line = (struct kl_reconciled){ .model = kl_strdup(model),
 					.counted.known = true,
 					.charged.known = true,
 					.tolerance = CENT };
 	memcpy(line->day, day, sizeof(line->day));
-	kl_map_put(&to->at, key, (void *)(uintptr_t)to->n);
+	kl_map_put(&comparison->at, key, (void *)(uintptr_t)to->n);
 	return line;
 }
 
@@ -172,7 +181,7 @@ static void add_charge(struct comparison *comparison, const struct charge *charg
 		add_part(&comparison->to->outside, 1, charge->nano);
 		return;
 	}
-	line = find_line(comparison->to, charge->day, bill->has_models ? charge->model : "");
+	line = find_line(comparison, charge->day, bill->has_models ? charge->model : "");
 	line->requests++;
 	add_tokens(&line->counted, &charge->usage);
 	if (!charge->settled) {
@@ -243,7 +252,7 @@ static void add_bill(struct comparison *comparison)
 
 		if (!is_compared(comparison, from->model))
 			continue;
-		line = find_line(comparison->to, from->day, from->model);
+		line = find_line(comparison, from->day, from->model);
 		line->billed += from->nano;
 		add_tokens(&line->charged, &from->usage);
 		/* each row can be off by half a cent */
@@ -294,14 +303,17 @@ int kl_reconciliation_make(struct kl_reconciliation *out, struct kl_repo *repo,
 			   const struct kl_bill *bill, const struct kl_reconciliation_opts *opts)
 {
 	KL_AUTO(kl_reconciliation_release) struct kl_reconciliation made = { 0 };
-	KL_AUTO(kl_freep) char *model = opts->model ? kl_bill_model(opts->model) : NULL;
-	struct comparison comparison = { .to = &made, .bill = bill, .model = model };
+	KL_AUTO(comparison_release) struct comparison comparison = {
+		.to = &made,
+		.bill = bill,
+		.model = opts->model ? kl_bill_model(opts->model) : NULL,
+	};
 	int err;
 
-	if (model && !*model)
+	if (comparison.model && !*comparison.model)
 		return kl_error(KL_EINVALID, "'%s' is not the beginning of a model's name",
 				opts->model);
-	if (model && !bill->has_models)
+	if (comparison.model && !bill->has_models)
 		return kl_error(KL_EINVALID, "the bill names no models to select from");
 	if ((err = add_ledgers(&comparison, repo, opts->workload)) < 0)
 		return err;

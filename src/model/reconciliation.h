@@ -48,12 +48,11 @@ struct kl_reconciled {
 
 struct kl_reconciliation {
 	struct kl_reconciled *line; /* by day and model */
-	size_t n, alloc;
+	size_t n;
 	struct kl_reconciled total;
 	size_t unequal;                    /* number of lines whose sums are not equal */
 	size_t workloads;                  /* number of ledgers read */
 	struct kl_reconciled_part outside; /* requests on days that the bill does not cover */
-	struct kl_map at;                  /* "<day> <model>" -> the number of its line, from 1 */
 };
 
 /**
