@@ -141,7 +141,7 @@ $(B)/tests/chatd: $(wildcard tests/fake/chatd*.c) tests/fake/chatd.h
 		-Wno-deprecated-declarations -o $@ $(filter %.c,$^) \
 		-ljansson -lssl -lcrypto -lpthread
 $(B)/tests/test_provider_http $(B)/tests/test_provider_secret $(B)/tests/test_provider_session $(B)/tests/test_provider_fault \
-	$(B)/tests/test_provider_service $(B)/tests/test_model_probe: | $(B)/tests/chatd
+	$(B)/tests/test_provider_service $(B)/tests/test_model_probe $(B)/tests/test_model_outage $(B)/tests/test_model_network: | $(B)/tests/chatd
 
 # programs that tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)

@@ -248,6 +248,17 @@ static void set_headers(struct transfer *transfer)
 	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->header);
 }
 
+/*
+ * Let the end of a transfer not wait for the C library's resolver, which can take half a minute if
+ * no name server answers. Its thread then ends on its own. libcurl before 7.87 cannot do this.
+ */
+static void set_quick_exit(struct transfer *transfer)
+{
+#if LIBCURL_VERSION_NUM >= 0x075700
+	transfer->curl.easy_setopt(transfer->easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+}
+
 static void set_all(struct transfer *transfer, const char *url)
 {
 	long connect_ms = transfer->q->idle_ms < CONNECT_MS ? (long)transfer->q->idle_ms :
@@ -260,6 +271,7 @@ static void set_all(struct transfer *transfer, const char *url)
 				   (curl_off_t)transfer->q->body->len);
 	transfer->curl.easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
 	transfer->curl.easy_setopt(transfer->easy, CURLOPT_NOSIGNAL, 1L);
+	set_quick_exit(transfer);
 	transfer->curl.easy_setopt(transfer->easy, CURLOPT_ERRORBUFFER, transfer->said);
 	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HEADERFUNCTION, on_header);
 	transfer->curl.easy_setopt(transfer->easy, CURLOPT_HEADERDATA, transfer);
