@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/pool/build.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/par.h"
@@ -16,11 +12,6 @@
 
 #define SHARES ((size_t)8)            /* most threads at one point */
 #define SHARE_BYTES ((size_t)1 << 30) /* most bytes that these threads make at the same time */
-
-char *kl_poolbuild_path(const char *dir, size_t i)
-{
-	return kl_asprintf("%s/m%04zu", dir, i);
-}
 
 /*
  * Derive the key of a member. Each member has a key of its own, so that nobody can compute one
@@ -35,97 +26,6 @@ static struct kl_key member_key(const struct kl_poolbuild *poolbuild,
 
 	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
 	return kl_key_derive(&purpose, label);
-}
-
-/* -- files ---------------------------------------------------------------- */
-
-static int write_file(const char *path, const char *data, size_t n)
-{
-	KL_AUTO(kl_closep) int fd = -1;
-
-	/* never overwrite the old file in place: another worker may have it mapped */
-	if (unlink(path) < 0 && errno != ENOENT)
-		return kl_error_errno("cannot remove '%s'", path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return kl_error_errno("cannot create '%s'", path);
-	while (n) {
-		ssize_t done = write(fd, data, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return kl_error_errno("cannot write '%s'", path);
-		data += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
-/*
- * A thread that writes a member's file while the next member is made. Error messages are per
- * thread, so the writing thread leaves its error here for the thread that calls writer_wait().
- */
-struct writer {
-	pthread_t thread;
-	bool running;
-	char *path, *data;
-	size_t n;
-	int err;
-	char message[300];
-};
-
-static void *write_member(void *ctx)
-{
-	struct writer *writer = ctx;
-
-	writer->err = write_file(writer->path, writer->data, writer->n);
-	if (writer->err < 0)
-		snprintf(writer->message, sizeof(writer->message), "%s", kl_error_last());
-	return NULL;
-}
-
-static void writer_release(struct writer *writer)
-{
-	if (writer->running)
-		pthread_join(writer->thread, NULL);
-	free(writer->path);
-	free(writer->data);
-	*writer = (struct writer){ .err = writer->err };
-}
-
-/* Wait until the last file is written; returns its error, if any. */
-static int writer_wait(struct writer *writer)
-{
-	int err;
-
-	if (writer->running)
-		pthread_join(writer->thread, NULL);
-	writer->running = false;
-	err = writer->err < 0 ? kl_error((enum kl_err)writer->err, "%s", writer->message) : 0;
-	writer->err = 0;
-	writer_release(writer);
-	return err;
-}
-
-/*
- * Wait for the previous file, then start writing this one. Takes ownership of `path` and `data`.
- * Returns an error of either file.
- */
-static int writer_start(struct writer *writer, char *path, char *data, size_t n)
-{
-	int err = writer_wait(writer);
-
-	writer->path = path;
-	writer->data = data;
-	writer->n = n;
-	if (err < 0)
-		return err;
-	writer->running = !pthread_create(&writer->thread, NULL, write_member, writer);
-	if (writer->running)
-		return 0;
-	write_member(writer);
-	return writer_wait(writer);
 }
 
 /* -- one point -------------------------------------------------------------- */
@@ -146,67 +46,43 @@ struct share {
 	bool leads;
 	int64_t cost; /* see kl_poolbuild.cost; 0: no calls */
 	struct kl_oracles oracles;
-	struct writer writer;
 };
-
-static void share_release(struct share *share)
-{
-	kl_oracles_release(&share->oracles);
-	writer_release(&share->writer);
-}
 
 static int make_member(struct share *share, size_t i)
 {
 	const struct kl_poolbuild *poolbuild = share->making->poolbuild;
 	const struct kl_member *member = &poolbuild->member[i];
 	struct kl_key key = member_key(poolbuild, member);
-	KL_AUTO(kl_freep) char *base = NULL;
-	struct kl_poolfile layout;
+	char *base = poolbuild->base + poolbuild->at[i];
 	bool made = true;
 	int err;
 
-	kl_poolfile_init(&layout, poolbuild->job, member);
-	base = kl_calloc(1, layout.total);
 	if (member->further)
 		err = kl_poolmake_further(base, poolbuild->job, member, &key, &share->oracles,
 					  &made);
 	else
 		err = kl_poolmake(base, poolbuild->job, member, &key, &share->oracles);
-	if (err < 0)
-		return err;
-	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, i), kl_steal(&base),
-			    made ? layout.total : 0);
+	poolbuild->none[i] = !made;
+	return err;
 }
 
-/* Make the first member, and its twin while the first is still in memory. */
-static int make_twins(struct share *share)
+/* Make the twin of the first member of a point, which is there. */
+static int make_twin(struct share *share)
 {
 	const struct kl_poolbuild *poolbuild = share->making->poolbuild;
 	size_t i = share->making->first, twin = share->making->twin;
-	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(poolbuild->dir, i), *base = NULL,
-			       *twin_base = NULL;
 	struct kl_member first = poolbuild->member[i];
-	struct kl_key key = member_key(poolbuild, &first);
-	struct kl_key twin_key = member_key(poolbuild, &poolbuild->member[twin]);
-	struct kl_poolfile layout, twin_layout;
+	struct kl_key key = member_key(poolbuild, &poolbuild->member[twin]);
+	struct kl_poolfile layout;
 	bool made;
 	int err;
 
 	kl_poolfile_init(&layout, poolbuild->job, &first);
-	kl_poolfile_init(&twin_layout, poolbuild->job, &poolbuild->member[twin]);
-	base = kl_calloc(1, layout.total);
-	twin_base = kl_calloc(1, twin_layout.total);
-	err = kl_poolmake(base, poolbuild->job, &first, &key, &share->oracles);
-	kl_poolfile_point(&first, &layout, poolbuild->job, base);
-	if (err == 0)
-		err = write_file(path, base, layout.total);
-	if (err == 0)
-		err = kl_poolmake_twin(twin_base, poolbuild->job, &poolbuild->member[twin], &first,
-				       &twin_key, &share->oracles, &made);
-	if (err < 0)
-		return err;
-	return writer_start(&share->writer, kl_poolbuild_path(poolbuild->dir, twin),
-			    kl_steal(&twin_base), made ? twin_layout.total : 0);
+	kl_poolfile_point(&first, &layout, poolbuild->job, poolbuild->base + poolbuild->at[i]);
+	err = kl_poolmake_twin(poolbuild->base + poolbuild->at[twin], poolbuild->job,
+			       &poolbuild->member[twin], &first, &key, &share->oracles, &made);
+	poolbuild->none[twin] = !made;
+	return err;
 }
 
 static int make_share(void *ctx)
@@ -219,19 +95,18 @@ static int make_share(void *ctx)
 	size_t i;
 
 	if (err == 0 && share->leads)
-		err = making->twin == SIZE_MAX ? make_member(share, making->first) :
-						 make_twins(share);
+		err = make_member(share, making->first);
+	if (err == 0 && share->leads && making->twin != SIZE_MAX)
+		err = make_twin(share);
 	while (err == 0 && !atomic_load(&making->failed) &&
 	       (i = atomic_fetch_add(&making->next, 1)) < making->last)
 		if (i != making->twin)
 			err = make_member(share, i);
-	if (err == 0)
-		err = writer_wait(&share->writer);
 	if (err < 0)
 		atomic_store(&making->failed, true);
 	share->cost = share->oracles.ns[0] + share->oracles.ns[1];
 	/* child processes die with the thread that started them, so the thread releases them */
-	share_release(share);
+	kl_oracles_release(&share->oracles);
 	return err;
 }
 

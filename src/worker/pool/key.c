@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "job/job_domain.h"
 
-#define SCHEMA "klineage.pool/6"
+#define SCHEMA "klineage.pool/7"
 #define MAX_INDEX (16u << 20)
 #define MAX_OBJECT (64u << 20)
 
@@ -146,6 +146,7 @@ static void fill_index(struct kl_poolindex *out, const struct kl_job *job, const
 	for (size_t i = 0; i < job->npoint; i++)
 		out->cost[i] = json_integer_value(json_array_get(costs, i));
 	out->choice = strtoull(kl_json_str_or(index, "choice", "0"), NULL, 10);
+	out->none = json_incref(json_object_get(index, "none"));
 }
 
 bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
@@ -207,6 +208,7 @@ int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *ke
 	for (size_t i = 0; i < job->npoint; i++)
 		json_array_append_new(costs, json_integer(more->cost[i]));
 	kl_json_set(index, "costs", costs);
+	kl_json_set(index, "none", json_incref(more->none));
 	kl_json_set(index, "key", json_deep_copy(key));
 	kl_json_pretty(&text, index);
 	return kl_fs_write(path, text.ptr, text.len);

@@ -55,3 +55,18 @@ void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layou
 					   NULL;
 	}
 }
+
+size_t kl_poolfile_places(size_t *at, const struct kl_job *job, const struct kl_member *member,
+			  size_t n)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct kl_poolfile layout;
+
+		kl_poolfile_init(&layout, job, &member[i]);
+		at[i] = total;
+		total += layout.total;
+	}
+	return total;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/pool/pool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,11 +18,7 @@
 #include "worker/pool/member_file.h"
 #include "worker/pool/members.h"
 
-struct slot {
-	void *at;   /* the mapped file */
-	size_t len; /* bytes of the file */
-	bool none;  /* the file is empty: a twin or member of a further band could not be made */
-};
+#define MEMBERS "members" /* name of the file in the pool's directory */
 
 struct kl_pool {
 	char *dir;
@@ -30,75 +27,153 @@ struct kl_pool {
 	size_t nrule;
 	struct kl_member *member;
 	size_t n;
-	struct slot *slot; /* one for each member */
+	char *base; /* the mapped file of all members; NULL: not mapped */
+	size_t bytes;
+	size_t *at; /* where each planned member begins in the file */
+	bool *none; /* for each planned member: it could not be made */
 };
 
-static int build_pool(struct kl_pool *pool, const json_t *key)
-{
-	struct kl_poolbuild all = {
-		.job = pool->job,
-		.dir = pool->dir,
-		.member = pool->member,
-		.n = pool->n,
-		.cost = pool->index.cost,
-	};
-	int err;
+/* -- the file of the members ------------------------------------------------ */
 
-	kl_key_master(&all.key, pool->job->seed);
-	err = kl_poolkey_clear(pool->dir);
-	if (err == 0)
-		err = kl_poolbuild(&all);
-	return err < 0 ? err : kl_poolkey_write(pool->dir, pool->job, key, &pool->index);
+static bool may_be_none(const struct kl_member *member)
+{
+	return member->further || !strcmp(member->band, KL_POOL_TWIN);
 }
 
-/* -- map the files ------------------------------------------------------ */
-
-static int map_member(struct kl_pool *pool, size_t i)
+static void plan_file(struct kl_pool *pool)
 {
-	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(pool->dir, i);
-	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct kl_member *member = &pool->member[i];
-	struct kl_poolfile layout;
-	struct stat st;
-	char *at;
+	pool->at = kl_calloc(pool->n + 1, sizeof(*pool->at));
+	pool->none = kl_calloc(pool->n + 1, sizeof(*pool->none));
+	pool->bytes = kl_poolfile_places(pool->at, pool->job, pool->member, pool->n);
+}
 
-	if (pool->slot[i].at)
-		return 0;
-	kl_poolfile_init(&layout, pool->job, member);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return kl_error_errno("cannot open '%s'", path);
-	pool->slot[i].none = st.st_size == 0 &&
-			     (member->further || !strcmp(member->band, KL_POOL_TWIN));
-	if (pool->slot[i].none)
-		return 0;
-	if ((size_t)st.st_size != layout.total)
-		return kl_error(KL_EINVALID, "'%s' has the wrong size for its member", path);
-	at = mmap(NULL, layout.total, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (at == MAP_FAILED)
-		return kl_error_errno("cannot map '%s'", path);
-	pool->slot[i].at = at;
-	pool->slot[i].len = layout.total;
-	kl_poolfile_point(member, &layout, pool->job, at);
+static void unmap_file(struct kl_pool *pool)
+{
+	if (pool->base)
+		munmap(pool->base, pool->bytes);
+	pool->base = NULL;
+}
+
+static int map_file(struct kl_pool *pool, int fd, int prot)
+{
+	void *base = mmap(NULL, pool->bytes, prot, MAP_SHARED, fd, 0);
+
+	if (base == MAP_FAILED)
+		return kl_error_errno("cannot map the members of the pool '%s'", pool->dir);
+	pool->base = base;
 	return 0;
 }
 
-static void unmap_pool(struct kl_pool *pool)
+/* Create the file and map it, so that the members can be made in it. */
+static int create_file(struct kl_pool *pool)
 {
-	for (size_t i = 0; pool->slot && i < pool->n; i++) {
-		if (pool->slot[i].at)
-			munmap(pool->slot[i].at, pool->slot[i].len);
-		pool->slot[i].at = NULL;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(pool->dir, MEMBERS);
+	KL_AUTO(kl_closep) int fd = -1;
+
+	if (!pool->bytes)
+		return 0;
+	/* never overwrite the old file in place: another worker may have it mapped */
+	if (unlink(path) < 0 && errno != ENOENT)
+		return kl_error_errno("cannot remove '%s'", path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return kl_error_errno("cannot create '%s'", path);
+	/* allocate now, so that a full disk is an error here and not a SIGBUS later */
+	errno = posix_fallocate(fd, 0, (off_t)pool->bytes);
+	if (errno)
+		return kl_error_errno("cannot allocate %zu bytes for '%s'", pool->bytes, path);
+	return map_file(pool, fd, PROT_READ | PROT_WRITE);
+}
+
+static int open_file(struct kl_pool *pool)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(pool->dir, MEMBERS);
+	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return kl_error_errno("cannot open '%s'", path);
+	if ((size_t)st.st_size != pool->bytes)
+		return kl_error(KL_EINVALID, "'%s' has the wrong size for its members", path);
+	return pool->bytes ? map_file(pool, fd, PROT_READ) : 0;
+}
+
+static void point_members(struct kl_pool *pool)
+{
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kl_poolfile layout;
+
+		kl_poolfile_init(&layout, pool->job, &pool->member[i]);
+		kl_poolfile_point(&pool->member[i], &layout, pool->job, pool->base + pool->at[i]);
 	}
 }
 
-static int map_all(struct kl_pool *pool)
+/* Make all planned members in a new file. */
+static int make_members(struct kl_pool *pool, const struct kl_key *key)
 {
-	int err = 0;
+	struct kl_poolbuild build = {
+		.job = pool->job,
+		.key = *key,
+		.member = pool->member,
+		.n = pool->n,
+		.at = pool->at,
+		.none = pool->none,
+		.cost = pool->index.cost,
+	};
+	int err = create_file(pool);
 
-	for (size_t i = 0; i < pool->n && err == 0; i++)
-		err = map_member(pool, i);
+	build.base = pool->base;
+	if (err == 0)
+		err = kl_poolbuild(&build);
 	if (err < 0)
-		unmap_pool(pool);
+		return err;
+	if (pool->base && mprotect(pool->base, pool->bytes, PROT_READ) < 0)
+		return kl_error_errno("cannot protect the members of the pool '%s'", pool->dir);
+	point_members(pool);
+	return 0;
+}
+
+/* -- the pool of a session ---------------------------------------------------- */
+
+static int build_pool(struct kl_pool *pool, const json_t *key)
+{
+	struct kl_key master;
+	int err;
+
+	kl_key_master(&master, pool->job->seed);
+	err = kl_poolkey_clear(pool->dir);
+	if (err == 0)
+		err = make_members(pool, &master);
+	if (err < 0)
+		return err;
+	json_decref(pool->index.none);
+	pool->index.none = json_array();
+	for (size_t i = 0; i < pool->n; i++)
+		if (pool->none[i])
+			json_array_append_new(pool->index.none, json_integer((json_int_t)i));
+	return kl_poolkey_write(pool->dir, pool->job, key, &pool->index);
+}
+
+/* Map the members that an earlier worker made. */
+static int reopen_pool(struct kl_pool *pool)
+{
+	int err = open_file(pool);
+	json_t *value;
+	size_t k;
+
+	json_array_foreach(pool->index.none, k, value) {
+		size_t i = (size_t)json_integer_value(value);
+
+		if (err == 0 && (i >= pool->n || !may_be_none(&pool->member[i])))
+			err = kl_error(KL_EINVALID, "the index of the pool '%s' is damaged",
+				       pool->dir);
+		if (err == 0)
+			pool->none[i] = true;
+	}
+	if (err == 0)
+		point_members(pool);
+	else
+		unmap_file(pool);
 	return err;
 }
 
@@ -107,14 +182,9 @@ static void drop_hidden(struct kl_pool *pool)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < pool->n; i++) {
-		if (kl_members_is_spare(&pool->member[i]) && pool->slot[i].at)
-			munmap(pool->slot[i].at, pool->slot[i].len);
-		if (pool->slot[i].none || kl_members_is_spare(&pool->member[i]))
-			continue;
-		pool->member[n] = pool->member[i];
-		pool->slot[n++] = pool->slot[i];
-	}
+	for (size_t i = 0; i < pool->n; i++)
+		if (!pool->none[i] && !kl_members_is_spare(&pool->member[i]))
+			pool->member[n++] = pool->member[i];
 	pool->n = n;
 }
 
@@ -155,7 +225,7 @@ static int make_tolerances(struct kl_pool *pool)
 		struct kl_tolerance *tolerance;
 		int err = 0;
 
-		if (pool->slot[i].none || kl_members_is_spare(&pool->member[i]))
+		if (pool->none[i] || kl_members_is_spare(&pool->member[i]))
 			continue;
 		tolerance = kl_calloc(job->nrule + 1, sizeof(*tolerance));
 		pool->member[i].tolerance = tolerance;
@@ -218,12 +288,10 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	if (!fresh)
 		pool->index.choice = job->seed ? 0 : kl_rng_os_seed();
 	kl_members_plan(&pool->member, &pool->n, job, pool->index.choice);
-	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
-	if (!fresh || map_all(pool) < 0) {
+	plan_file(pool);
+	if (!fresh || reopen_pool(pool) < 0) {
 		kl_error_clear();
 		err = build_pool(pool, key);
-		if (err == 0)
-			err = map_all(pool);
 	}
 	if (err == 0)
 		err = finish_pool(pool);
@@ -234,7 +302,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 
 void kl_pool_free(struct kl_pool *pool)
 {
-	unmap_pool(pool);
+	unmap_file(pool);
 	for (size_t i = 0; i < pool->n; i++) {
 		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
 
@@ -243,8 +311,10 @@ void kl_pool_free(struct kl_pool *pool)
 		free(tolerance);
 	}
 	free(pool->member);
-	free(pool->slot);
+	free(pool->at);
+	free(pool->none);
 	free(pool->index.cost);
+	json_decref(pool->index.none);
 	free(pool->dir);
 	free(pool);
 }
@@ -316,24 +386,17 @@ static void keep_needed(struct kl_pool *pool, const struct kl_member *of)
 	pool->n = n;
 }
 
-/* Build the planned members in the pool's own directory, which the caller removes. */
+/*
+ * Make the planned members in the pool's own directory, which the caller removes; the mapping
+ * outlives the file.
+ */
 static int build_alone(struct kl_pool *pool, const struct kl_key *key)
 {
-	struct kl_poolbuild build = {
-		.job = pool->job,
-		.dir = pool->dir,
-		.key = *key,
-		.member = pool->member,
-		.n = pool->n,
-		.cost = pool->index.cost,
-	};
 	int err = make_dir(pool->dir);
 
-	pool->slot = kl_calloc(pool->n + 1, sizeof(*pool->slot));
+	plan_file(pool);
 	if (err == 0)
-		err = kl_poolbuild(&build);
-	if (err == 0)
-		err = map_all(pool); /* the mappings outlive the files */
+		err = make_members(pool, key);
 	return err < 0 ? err : finish_pool(pool);
 }
 

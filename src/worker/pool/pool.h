@@ -6,7 +6,7 @@
 #include "worker/subject/subject.h"
 
 /*
- * pool - holds inputs with precomputed answers, stored in files below job->pool. The oracle runs
+ * pool - holds inputs with precomputed answers, stored in a file below job->pool. The oracle runs
  * once for each member, regardless of how many candidates are judged.
  *
  * A member is one (point, band, draw): the bytes of every input, and for every output the truth
@@ -21,10 +21,10 @@
  * Every member is drawn under a key of its own, derived from the master key of the pool. The master
  * key is random and forgotten once the pool is built, unless job->seed asks for a replay: the same
  * seed then gives the same members. A second process of the same operation opens the existing
- * files; a pool made from other oracle objects, for another job or another seed is rebuilt.
+ * file; a pool made from other oracle objects, for another job or another seed is rebuilt.
  *
- * The files hold the truth, so they have mode 0600 in a directory of mode 0700, and only the
- * worker's parent process ever maps them.
+ * The file holds the truth, so it has mode 0600 in a directory of mode 0700, and only the
+ * worker's parent process ever maps it.
  */
 #define KL_POOL_DRAWS 3     /* noise members of a performance point */
 #define KL_POOL_TWIN "twin" /* band of the near-duplicate input */
@@ -56,17 +56,17 @@ const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl
 int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
 
 /**
- * Build a pool for this process alone: its files do not stay on disk, and no other pool is changed.
+ * Build a pool for this process alone: its file does not stay on disk, and no other pool is changed.
  */
 int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job);
 /**
  * Build a pool that has only member `of` of the job's pool (and the original, if `of` is a twin),
- * drawn as in a replay with job->seed. Its files do not stay on disk, and no other pool is changed.
+ * drawn as in a replay with job->seed. Its file does not stay on disk, and no other pool is changed.
  */
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of);
 /**
  * Build a pool of `draws` noise draws at every performance point, under a key of its own, for this
- * process alone: its files do not stay on disk. The tolerances of `like`, the job's pool, are
+ * process alone: its file does not stay on disk. The tolerances of `like`, the job's pool, are
  * merged into those of small groups (kl_tolerance_merge()).
  */
 int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,

@@ -154,7 +154,7 @@ static float opened(struct fixture *fixture)
 
 static ino_t inode_time(const struct fixture *fixture, int64_t *when)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/m0000", fixture->job.pool);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/members", fixture->job.pool);
 	struct stat st;
 
 	assert_int_equal(stat(path, &st), 0);
@@ -168,7 +168,7 @@ static ino_t inode_time(const struct fixture *fixture, int64_t *when)
 static void a_pool_is_reopened_or_made_anew(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
-	KL_AUTO(kl_freep) char *message = kl_asprintf("%s/m0001", fixture->job.pool);
+	KL_AUTO(kl_freep) char *message = kl_asprintf("%s/members", fixture->job.pool);
 	float first = opened(fixture), seven;
 	int64_t made, then;
 
@@ -177,7 +177,7 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	inode_time(fixture, &then);
 	assert_true(then == made);
 
-	/* a member cut short: made anew, from another key */
+	/* the file of the members cut short: made anew, from another key */
 	assert_ok(kl_fs_put(message, "x", 1, 0600));
 	assert_true(opened(fixture) != first);
 	inode_time(fixture, &then);
