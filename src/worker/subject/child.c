@@ -13,17 +13,13 @@
 
 #include "base/error.h"
 #include "image/image_map.h"
+#include "worker/subject/dirt.h"
 #include "worker/subject/seal.h"
 #include "worker/subject/signature.h"
 #include "worker/subject/slots.h"
 #include "worker/subject/stub.h"
 
-/*
- * Memory that is not promised to be zero starts with all bits set: NaN in every float format, and
- * no valid index.
- */
-#define DIRT 0xff
-#define DIRTY_ARENA ((size_t)2 << 20) /* the part of the arena where most allocations lie */
+#define DIRTY_ARENA KL_DIRT_BYTES /* the part of the arena where most allocations lie */
 #define DIRTY_STACK ((size_t)256 << 10)
 #define DESCRIPTOR ((size_t)2048) /* bytes to search in glibc's struct pthread, which is larger */
 
@@ -132,15 +128,6 @@ static int map_memory(uint64_t *at, uint64_t bytes)
 	return 0;
 }
 
-/* Set all bits of memory that a kernel must not expect to be zero. */
-static void fill_dirt(uint64_t at, uint64_t bytes)
-{
-#ifdef MADV_POPULATE_WRITE
-	madvise((void *)at, bytes, MADV_POPULATE_WRITE); /* cheaper than a fault for each page */
-#endif
-	memset((void *)at, DIRT, bytes);
-}
-
 static int map_arena(struct child *child)
 {
 	int64_t bytes = child->plan->arena_bytes;
@@ -153,8 +140,8 @@ static int map_arena(struct child *child)
 		return err;
 	child->arena.base = (void *)at;
 	child->arena.size = (size_t)bytes;
-	fill_dirt(at, child->arena.size < DIRTY_ARENA ? child->arena.size : DIRTY_ARENA);
-	return 0;
+	return kl_dirt_map(at, child->arena.size < DIRTY_ARENA ? child->arena.size : DIRTY_ARENA,
+			   KL_WIRE_FD_DIRT);
 }
 
 static int map_stack(struct child *child)
@@ -164,8 +151,7 @@ static int map_stack(struct child *child)
 	if (err < 0)
 		return err;
 	child->stack_end = child->hello.stack + KL_WIRE_STACK - KL_WIRE_ABOVE;
-	fill_dirt(child->stack_end - DIRTY_STACK, DIRTY_STACK);
-	return 0;
+	return kl_dirt_map(child->stack_end - DIRTY_STACK, DIRTY_STACK, KL_WIRE_FD_DIRT);
 }
 
 /* Open a baseline for each view. */

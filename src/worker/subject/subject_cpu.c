@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "worker/subject/baseline.h"
 #include "worker/subject/child.h"
+#include "worker/subject/dirt.h"
 #include "worker/subject/image_file.h"
 #include "worker/subject/stub.h"
 #include "worker/subject/subject_state.h"
@@ -195,7 +196,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 
 /* Descriptors that a child inherits besides those of its tensors and the socket; -1: none. */
 struct lent {
-	int plan, control, args, image;
+	int plan, control, args, image, dirt;
 };
 
 static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
@@ -225,6 +226,7 @@ static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
 	fd[KL_WIRE_FD_SOCKET] = pair[1];
 	fd[KL_WIRE_FD_IMAGE] = lent->image < 0 ? null : lent->image;
 	fd[KL_WIRE_FD_ARGS] = lent->args;
+	fd[KL_WIRE_FD_DIRT] = lent->dirt < 0 ? null : lent->dirt;
 	setsockopt(subject->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	subject->pid = fork();
 	if (!subject->pid)
@@ -389,15 +391,18 @@ static void lent_release(struct lent *lent)
 	kl_closep(&lent->control);
 	kl_closep(&lent->args);
 	kl_closep(&lent->image);
+	kl_closep(&lent->dirt);
 }
 
-static int lend_image(struct kl_cpu_subject *subject, struct lent *lent,
+static int lend_bytes(struct kl_cpu_subject *subject, struct lent *lent,
 		      const struct kl_subject_spec *spec)
 {
 	int err;
 
 	if (spec->kind == KL_SUBJECT_BASELINE)
 		return 0;
+	if ((err = kl_dirt_lend(&lent->dirt)) < 0)
+		return err;
 	err = kl_image_file_open(&lent->image, &subject->wire->image_bytes, spec->so);
 	return err < 0 ? kl_error_in(KL_ECANNOT, "the kernel") : 0;
 }
@@ -407,7 +412,7 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 {
 	KL_AUTO(end_cpup) struct kl_cpu_subject *subject = kl_calloc(1, sizeof(*subject));
 	KL_AUTO(lent_release)
-	struct lent lent = { .plan = -1, .control = -1, .args = -1, .image = -1 };
+	struct lent lent = { .plan = -1, .control = -1, .args = -1, .image = -1, .dirt = -1 };
 	int err;
 
 	subject->base.ops = &operations;
@@ -425,7 +430,7 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	    (err = kl_memory_shared((void **)&subject->args, &lent.args, "arguments",
 				    sizeof(*subject->args))) < 0 ||
 	    (err = plan_memory(subject, job, pt, spec)) < 0 ||
-	    (err = kl_memory_take(subject)) < 0 || (err = lend_image(subject, &lent, spec)) < 0)
+	    (err = kl_memory_take(subject)) < 0 || (err = lend_bytes(subject, &lent, spec)) < 0)
 		return err;
 	if ((err = spawn_child(subject, job, &lent)) < 0 || (err = greet_child(subject, spec)) < 0)
 		return err;

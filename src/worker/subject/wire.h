@@ -17,7 +17,8 @@
  *	5	a socket: the child sends hello once, the parent answers one byte
  *	6	the kernel's image: a sealed memfd, or /dev/null for a vendor library
  *	7	the arguments of the next call: a memfd of one page, mapped read-only
- *	8 ...	one memfd for each tensor argument, in order of arguments
+ *	8	bytes for new memory (dirt.h): a sealed memfd, or /dev/null for a vendor library
+ *	9 ...	one memfd for each tensor argument, in order of arguments
  *
  * Life cycle of a child: it maps the arguments and sends hello; the parent attaches (ptrace) and
  * answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child drops every
@@ -30,6 +31,7 @@ enum kl_wire_fd {
 	KL_WIRE_FD_SOCKET,
 	KL_WIRE_FD_IMAGE,
 	KL_WIRE_FD_ARGS,
+	KL_WIRE_FD_DIRT,
 	KL_WIRE_FD_TENSOR
 };
 

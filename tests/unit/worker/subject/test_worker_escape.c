@@ -108,6 +108,7 @@ static bool is_expected(const char *name)
 		"/memfd:image (deleted)",
 		"/memfd:tensor (deleted)",
 		"/memfd:control (deleted)",
+		"/memfd:dirt (deleted)",      /* bytes of arena and stack, private */
 		"/memfd:arguments (deleted)", /* of the next call, read-only */
 		"[heap]",
 		"[stack]",
