@@ -11,6 +11,7 @@
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/tasks.h"
 
 #define MAX_LIBRARY ((size_t)64 << 20)
 
@@ -104,9 +105,9 @@ static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *session)
 }
 
 /* Compile the runtime once per session, or copy it from the cache. */
-static int make_runtime(void *state, const struct kl_surface *surface)
+static int make_runtime(void *ctx)
 {
-	struct session *session = state;
+	struct session *session = ctx;
 	struct kl_repo *repo = session->lent.repo;
 	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&session->platform);
 	KL_AUTO(kl_freep) char *dir = kl_fs_join(session->lent.dir, "runtime");
@@ -141,10 +142,11 @@ static int lookups_key(char hex[KL_DIGEST_HEX], const struct session *session)
  * Compile the library that records the compiler's lookups once per session, or copy it from the
  * cache.
  */
-static int make_lookups(struct session *session)
+static int make_lookups(void *ctx)
 {
+	struct session *session = ctx;
 	struct kl_repo *repo = session->lent.repo;
-	KL_AUTO(kl_freep) char *dir = kl_fs_join(session->lent.dir, "runtime");
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(session->lent.dir, "lookups");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_LOOKUPS_LIBRARY);
 	char hex[KL_DIGEST_HEX];
 	int err;
@@ -164,11 +166,22 @@ static int make_lookups(struct session *session)
 	return 0;
 }
 
+/* Each of the two compiles in a directory of its own, which its jail gives to a user. */
 static int prepare_session(void *state, const struct kl_surface *surface)
 {
-	int err = make_runtime(state, surface);
+	const struct session *session = state;
+	struct kl_task task[2] = { { .run = make_runtime, .ctx = state },
+				   { .run = make_lookups, .ctx = state } };
+	int err;
 
-	return err ? err : make_lookups(state);
+	if (session->tools.runtime && session->lookups)
+		return 0;
+	kl_tasks_run(task, 2);
+	err = kl_task_result(&task[0]);
+	if (!err)
+		err = kl_task_result(&task[1]);
+	kl_tasks_release(task, 2);
+	return err;
 }
 
 /* --- compiling kernels and oracles ---------------------------------------------------------- */
