@@ -25,8 +25,8 @@
 
 enum network_dns {
 	DNS_ANSWERS,
-	DNS_NO_NAME, /* NXDOMAIN */
-	DNS_BROKEN,  /* SERVFAIL */
+	DNS_NO_NAME,  /* NXDOMAIN */
+	DNS_BROKEN,   /* SERVFAIL */
 	DNS_NO_ROUTE, /* an address of TEST-NET-1 (RFC 5737), to which there is no route */
 	DNS_SILENT
 };

@@ -132,8 +132,8 @@ static int ask(const char *dir, const char **reply, struct kl_conversation *conv
 
 	assert_ok(kl_repo_open_at(repo, dir));
 	assert_ok(kl_session_open(session, *repo, &opts));
-	assert_ok(kl_session_conversation(conversation, *session, "n", "back-0", request_system,
-					  2));
+	assert_ok(
+		kl_session_conversation(conversation, *session, "n", "back-0", request_system, 2));
 	return kl_request_send(reply, conversation, 0, &request);
 }
 
@@ -266,6 +266,5 @@ int main(void)
 		cmocka_unit_test(a_silent_name_server_holds_up_nothing),
 	};
 
-	return cmocka_run_group_tests_name("model/network", tests, setup_network,
-					   scratch_teardown);
+	return cmocka_run_group_tests_name("model/network", tests, setup_network, scratch_teardown);
 }
