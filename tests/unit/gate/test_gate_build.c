@@ -97,7 +97,7 @@ static int compiled(const struct session *session)
 	KL_AUTO(kl_freep) char *n = sh_text(session->scratch,
 					    "find . -name src-truth -o -name src-honest "
 					    "-o -path '*/runtime/rt/runtime.c' "
-					    "-o -path '*/runtime/rt/lookups.c' | wc -l");
+					    "-o -path '*/lookups/rt/lookups.c' | wc -l");
 
 	return atoi(n);
 }
