@@ -100,6 +100,19 @@ static void print_head(const struct kl_view *view, const struct kl_term *term)
 	putchar('\n');
 }
 
+/* Say how many verdicts are history, because the gate's rules have changed. */
+static void print_outdated(const struct kl_view *view)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->n; i++)
+		n += view->step[i].outdated;
+	if (n)
+		printf("\n%zu of %zu verdicts were made under rules of the gate that have changed "
+		       "since\n",
+		       n, view->n);
+}
+
 static void print_view(const struct kl_view *view, bool bars, const struct kl_term *term)
 {
 	static const char *const head[] = { "state",   "action undone", "mechanism",
@@ -113,6 +126,7 @@ static void print_view(const struct kl_view *view, bool bars, const struct kl_te
 	for (size_t i = 0; i < view->n; i++)
 		add_row(&table, &view->step[i], i);
 	kl_table_print(&table);
+	print_outdated(view);
 	if (bars)
 		print_bars(view, term);
 }
@@ -160,6 +174,7 @@ static json_t *step_json(const struct kl_view_step *step, size_t i)
 	kl_json_set(value, "gained", list_json(&step->gained));
 	kl_json_set(value, "lost", list_json(&step->lost));
 	kl_json_set_str(value, "verdict", step->verdict ? kl_verdict_name(step->verdict) : NULL);
+	kl_json_set(value, "outdated", step->verdict ? json_boolean(step->outdated) : json_null());
 	kl_json_set_str(value, "tier", step->tier ? kl_tier_name(step->tier) : NULL);
 	kl_json_set_str(value, "event", *step->event ? step->event : NULL);
 	return value;

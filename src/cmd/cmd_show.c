@@ -64,6 +64,17 @@ static void print_rederived(const struct kl_view_step *step, struct kl_repo *rep
 	print_line("against K_i", how);
 }
 
+static void print_verdict(const struct kl_view_step *step)
+{
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%s%s", kl_verdict_name(step->verdict),
+						   step->outdated ?
+							   ", under rules of the gate that "
+							   "have changed since" :
+							   "");
+
+	print_line("verdict", step->verdict ? text : "no event in this clone");
+}
+
 static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo,
 		      const struct kl_term *term)
 {
@@ -97,8 +108,7 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 		printf("  %-11s %.3fx\n", step->baseline, (double)step->baseline_ppm / 1e6);
 	kl_out_words("  gained     ", &step->gained);
 	kl_out_words("  lost       ", &step->lost);
-	print_line("verdict",
-		   step->verdict ? kl_verdict_name(step->verdict) : "no event in this clone");
+	print_verdict(step);
 	print_line("tier", kl_tier_name(step->tier));
 	print_line("event", step->event);
 	print_text(commit.message);

@@ -215,6 +215,11 @@ bool kl_event_is_fail(const struct kl_event *event)
 	       event->failure != KL_FAILURE_NO_CHANGE;
 }
 
+bool kl_event_is_outdated(const struct kl_event *event)
+{
+	return event->policy < KL_GATE_POLICY;
+}
+
 bool kl_event_is_for(const struct kl_event *event, const char *surface, const char *contract)
 {
 	return (!surface || !strcmp(event->surface, surface)) &&

@@ -34,10 +34,10 @@
  */
 
 /**
- * Version of the gate's rules. Increased when a stage changes; events of other versions are not
- * reused.
+ * Version of the gate's rules. Increased when a stage changes; a verdict of an older version does
+ * not count (kl_event_is_outdated()).
  */
-#define KL_GATE_POLICY 2
+#define KL_GATE_POLICY 3
 
 struct kl_event {
 	enum kl_event_kind kind;
@@ -111,6 +111,11 @@ void kl_event_set_class(struct kl_event *event, const char *word);
 const char *kl_event_class(const struct kl_event *event);
 /** Return true for a correctness failure: a fail of any class except slower and no-change. */
 bool kl_event_is_fail(const struct kl_event *event);
+/**
+ * Return true if the event was made under rules of the gate that have changed since. It is history:
+ * it can be shown and learned from, but the kernel must be judged again.
+ */
+bool kl_event_is_outdated(const struct kl_event *event);
 /** Return true if the event is about this surface and contract (NULL: any). */
 bool kl_event_is_for(const struct kl_event *event, const char *surface, const char *contract);
 /**

@@ -25,6 +25,8 @@ static char *verdict_complaint(const struct kl_verdict_entry *entry, enum kl_pus
 		return NULL;
 	if (entry->unsigned_)
 		return kl_strdup("no verdict is signed by an allowed signer");
+	if (kl_verdict_entry_old_pass(entry))
+		return kl_strdup("it passed under rules of the gate that have changed since");
 	return kl_strdup(kl_verdict_entry_checked(entry) ? "only the quick stages passed" :
 							   "not judged");
 }

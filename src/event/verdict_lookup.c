@@ -256,7 +256,7 @@ static bool lacks_signature(const struct kl_trust *trust, const struct kl_trust_
 {
 	return !line->counts && line->sig.state != KL_SIGN_BAD &&
 	       line->event->kind == KL_KIND_GATE && line->event->verdict == KL_VERDICT_PASS &&
-	       !kl_trust_is_retracted(trust, line->event->id);
+	       !kl_event_is_outdated(line->event) && !kl_trust_is_retracted(trust, line->event->id);
 }
 
 int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
@@ -289,32 +289,50 @@ int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo
 
 /* --- the verdicts of one entry ---------------------------------------------------------- */
 
-const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *entry)
-{
-	for (size_t i = 0; i < entry->fold.verdicts.n; i++)
-		if (kl_event_is_fail(entry->fold.verdicts.v[i]))
-			return entry->fold.verdicts.v[i];
-	return NULL;
-}
-
-const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *entry)
+static const struct kl_event *newest_pass(const struct kl_verdict_entry *entry, bool outdated)
 {
 	const struct kl_event *best = NULL;
 
 	for (size_t i = 0; i < entry->fold.verdicts.n; i++) {
 		const struct kl_event *event = entry->fold.verdicts.v[i];
 
-		if (event->verdict == KL_VERDICT_PASS &&
+		if (event->verdict == KL_VERDICT_PASS && kl_event_is_outdated(event) == outdated &&
 		    (!best || strcmp(event->time, best->time) > 0))
 			best = event;
 	}
 	return best;
 }
 
+const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *entry)
+{
+	const struct kl_event *old = NULL;
+
+	for (size_t i = 0; i < entry->fold.verdicts.n; i++) {
+		const struct kl_event *event = entry->fold.verdicts.v[i];
+
+		if (kl_event_is_fail(event) && !kl_event_is_outdated(event))
+			return event;
+		if (kl_event_is_fail(event))
+			old = event;
+	}
+	return newest_pass(entry, false) ? NULL : old;
+}
+
+const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *entry)
+{
+	return newest_pass(entry, false);
+}
+
+const struct kl_event *kl_verdict_entry_old_pass(const struct kl_verdict_entry *entry)
+{
+	return newest_pass(entry, true);
+}
+
 bool kl_verdict_entry_checked(const struct kl_verdict_entry *entry)
 {
 	for (size_t i = 0; i < entry->fold.checks.n; i++)
-		if (entry->fold.checks.v[i]->verdict == KL_VERDICT_PASS)
+		if (entry->fold.checks.v[i]->verdict == KL_VERDICT_PASS &&
+		    !kl_event_is_outdated(entry->fold.checks.v[i]))
 			return true;
 	return false;
 }

@@ -46,11 +46,16 @@ void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_s
 int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo);
 void kl_verdict_lookup_release(struct kl_verdict_lookup *lookup);
 
-/** Return a correctness failure among the verdicts, or NULL; borrowed. */
+/**
+ * Return a correctness failure among the verdicts, or NULL; borrowed. An outdated failure counts
+ * only until the kernel passes under the present rules.
+ */
 const struct kl_event *kl_verdict_entry_failure(const struct kl_verdict_entry *entry);
-/** Return the newest pass of the whole gate, or NULL; borrowed. */
+/** Return the newest pass of the whole gate under its present rules, or NULL; borrowed. */
 const struct kl_event *kl_verdict_entry_pass(const struct kl_verdict_entry *entry);
-/** Return true if there is a pass of the quick stages alone. */
+/** Return the newest pass that is outdated (kl_event_is_outdated()), or NULL; borrowed. */
+const struct kl_event *kl_verdict_entry_old_pass(const struct kl_verdict_entry *entry);
+/** Return true if there is a pass of the quick stages alone, under the present rules. */
 bool kl_verdict_entry_checked(const struct kl_verdict_entry *entry);
 
 #endif

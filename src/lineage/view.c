@@ -177,6 +177,7 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 	copy_text(step->event, sizeof(step->event), event->id);
 	kl_strvec_copy(&step->features, &event->facts.features);
 	step->verdict = event->verdict;
+	step->outdated = kl_event_is_outdated(event);
 	step->tier = event->tier;
 	step->ns = event->profile.ns;
 	if (baseline) {

@@ -22,6 +22,7 @@ struct kl_view_step {
 	/* features that K_{i-1} lacks; features that only K_{i-1} has */
 	struct kl_strvec gained, lost;
 	enum kl_verdict verdict; /* KL_VERDICT_OTHER: this clone has no event of the state */
+	bool outdated;           /* the event is outdated, see kl_event_is_outdated() */
 	enum kl_speed speed;     /* compared with K_{i-1} */
 	enum kl_tier tier;
 	char baseline[64];    /* name of the baseline; "": there is none */

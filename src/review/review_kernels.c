@@ -173,15 +173,21 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 		       NULL;
 }
 
+/*
+ * Find a pass of the surface on the platform of the event `like`. What an outdated one measured is
+ * still true.
+ */
 static const struct kl_event *judged_surface(const struct kl_verdict_lookup *lookup,
 					     const char *surface, const struct kl_event *like)
 {
 	for (size_t i = 0; i < lookup->n; i++) {
-		const struct kl_event *event = strcmp(lookup->one[i].surface, surface) ?
-						       NULL :
-						       kl_verdict_entry_pass(&lookup->one[i]);
+		const struct kl_verdict_entry *one = &lookup->one[i];
+		const struct kl_event *event = kl_verdict_entry_pass(one);
 
-		if (event && !strcmp(event->place.id, like->place.id))
+		if (!event)
+			event = kl_verdict_entry_old_pass(one);
+		if (event && !strcmp(one->surface, surface) &&
+		    !strcmp(event->place.id, like->place.id))
 			return event;
 	}
 	return NULL;
@@ -305,13 +311,14 @@ static void verdict_facts(json_t *facts, const struct kl_verdict_lookup *lookup,
 /* Return a word for the verdict on a kernel, for programs and titles. */
 static const char *fate_of(const struct kl_verdict_entry *one)
 {
-	return one->why                      ? "unreadable" :
-	       kl_verdict_entry_failure(one) ? "fail" :
-	       kl_verdict_entry_pass(one)    ? "pass" :
-	       one->unsigned_                ? "unsigned" :
-	       kl_verdict_entry_checked(one) ? "checked" :
-	       one->stale                    ? "stale" :
-					       "missing";
+	return one->why                       ? "unreadable" :
+	       kl_verdict_entry_failure(one)  ? "fail" :
+	       kl_verdict_entry_pass(one)     ? "pass" :
+	       one->unsigned_                 ? "unsigned" :
+	       kl_verdict_entry_old_pass(one) ? "outdated" :
+	       kl_verdict_entry_checked(one)  ? "checked" :
+	       one->stale                     ? "stale" :
+						"missing";
 }
 
 /* Report why a kernel has no passing verdict. */
@@ -333,6 +340,11 @@ static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 				"a note says that it passed, but no allowed signer "
 				"(gpg.ssh.allowedSignersFile, klineage.signers) has signed the "
 				"verdict");
+	else if (!strcmp(fate, "outdated"))
+		kl_findings_add(
+			findings, weight, "verdict-outdated",
+			"it passed under rules of the gate that have changed since; judge it "
+			"again");
 	else if (!strcmp(fate, "checked"))
 		kl_findings_add(findings, weight, "verdict-checked",
 				"only the quick stages have judged it");

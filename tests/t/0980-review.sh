@@ -154,6 +154,14 @@ test_expect_success 'a failure, a check alone, a verdict of other files' '
 	exits 1 git klineage review --json main..stale >../out && finds verdict-stale "made for other files" ../out
 '
 
+test_expect_success 'a verdict under older rules of the gate counts no more' '
+	on older "cp \$KLINEAGE_TOP/tests/cheats/c/accepted/mmx-with-emms.c mm.c" &&
+	event older 2026-01-02T00:00:00Z "{\"policy\":1}" >../event && note older ../event &&
+	exits 1 git klineage review --json main..older >../out && finds verdict-outdated "rules of the gate that have changed" ../out &&
+	event older 2026-01-01T00:00:00Z "{}" >../event && note older ../event &&
+	git klineage review --json main..older >../out && ! grep verdict-outdated ../out
+'
+
 test_expect_success 'a failure on the way that the head has mended is told, and needs no answer' '
 	git checkout -q -B mended fails && cp "$KLINEAGE_TOP"/tests/cheats/c/accepted/kahan.c mm.c && git commit -q -a -m mended &&
 	git klineage review --json main..mended >../out && notes verdict-fail "wrong-all" ../out && notes speed "1.3x" ../out

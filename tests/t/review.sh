@@ -4,9 +4,12 @@
 # that times and ids are the same in every run.
 # shellcheck disable=SC2154
 
+# the present version of the gate's rules
+policy=$(sed -n 's/^#define KL_GATE_POLICY //p' "$KLINEAGE_TOP/src/event/event.h")
+
 # event <commit> <time> <JSON members>: print an event on the kernel mm of a commit, as one line
 event () {
-	REV=$1 perl -MJSON::PP -MDigest::SHA=sha256_hex -e '
+	REV=$1 POLICY=$policy perl -MJSON::PP -MDigest::SHA=sha256_hex -e '
 		sub digest {
 			my $s = "";
 			for my $path (sort @_) {
@@ -15,7 +18,7 @@ event () {
 			}
 			return sha256_hex($s);
 		}
-		my %e = (v => 1, kind => "gate", time => $ARGV[0], workload => "mm", policy => 1, tier => "host-sandboxed",
+		my %e = (v => 1, kind => "gate", time => $ARGV[0], workload => "mm", policy => $ENV{POLICY} + 0, tier => "host-sandboxed",
 			surface => digest("mm.c"), contract => digest("klineage.yaml", "oracle.c"), verdict => "pass",
 			class => undef, by => "A U Thor <author\@example.invalid>", platform => { id => "cpu/x86-64-v3",
 			device => "a processor", compiler => "gcc 12.2.0", flags => ["-O2"] }, features => []);

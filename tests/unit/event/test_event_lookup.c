@@ -35,13 +35,19 @@ static void fixture_close(struct fixture *fixture)
 	free(fixture->dir);
 }
 
+static struct kl_event *event_under(const struct fixture *fixture, const char *kind,
+				    const char *verdict, const char *time, int policy)
+{
+	return event_of(json_pack("{s:i,s:s,s:s,s:s,s:s?,s:s,s:i}", "v", 1, "kind", kind, "surface",
+				  fixture->surface, "contract", fixture->contract, "verdict",
+				  verdict, "time", time, "policy", policy),
+			true);
+}
+
 static struct kl_event *event_on(const struct fixture *fixture, const char *kind,
 				 const char *verdict, const char *time)
 {
-	return event_of(json_pack("{s:i,s:s,s:s,s:s,s:s?,s:s}", "v", 1, "kind", kind, "surface",
-				  fixture->surface, "contract", fixture->contract, "verdict",
-				  verdict, "time", time),
-			true);
+	return event_under(fixture, kind, verdict, time, KL_GATE_POLICY);
 }
 
 static void note(const struct fixture *fixture, const struct kl_event *event)
@@ -107,9 +113,9 @@ static void a_line_is_parsed_once(void **state)
 	fixture_open(&fixture, "copies", NULL);
 	for (size_t i = 0; i < 300; i++)
 		json_array_append_new(copies, json_pack("{s:s}", "surface", fixture.surface));
-	doc = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:o}", "v", 1, "kind", "gate", "surface",
+	doc = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:o}", "v", 1, "kind", "gate", "surface",
 			fixture.surface, "contract", fixture.contract, "verdict", "pass", "time",
-			"2026-11-20T10:00:00Z", "copies", copies);
+			"2026-11-20T10:00:00Z", "policy", KL_GATE_POLICY, "copies", copies);
 	event = event_of(doc, true);
 	note(&fixture, event);
 	look_up(&lookup, &fixture);
@@ -139,12 +145,45 @@ static void kernels_of_one_surface_share_its_events(void **state)
 		assert_string_equal(kl_verdict_entry_pass(&lookup.one[i])->id, event->id);
 }
 
+/* Rules of the gate have changed: older verdicts are history, until the kernel passes anew. */
+static void outdated_verdicts_do_not_count(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup before = { 0 }, failed = { 0 },
+								    after = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *old = NULL, *check = NULL, *fail = NULL,
+						*pass = NULL;
+
+	fixture_open(&fixture, "outdated", NULL);
+	old = event_under(&fixture, "gate", "pass", "2026-11-20T10:00:00Z", KL_GATE_POLICY - 1);
+	check = event_under(&fixture, "check", "pass", "2026-11-20T10:30:00Z", KL_GATE_POLICY - 1);
+	note(&fixture, old);
+	note(&fixture, check);
+	look_up(&before, &fixture);
+	assert_null(kl_verdict_entry_pass(&before.one[0]));
+	assert_null(kl_verdict_entry_failure(&before.one[0]));
+	assert_false(kl_verdict_entry_checked(&before.one[0]));
+	assert_string_equal(kl_verdict_entry_old_pass(&before.one[0])->id, old->id);
+
+	fail = event_under(&fixture, "gate", "fail", "2026-11-20T11:00:00Z", KL_GATE_POLICY - 1);
+	note(&fixture, fail);
+	look_up(&failed, &fixture);
+	assert_string_equal(kl_verdict_entry_failure(&failed.one[0])->id, fail->id);
+
+	pass = event_on(&fixture, "gate", "pass", "2026-11-20T12:00:00Z");
+	note(&fixture, pass);
+	look_up(&after, &fixture);
+	assert_null(kl_verdict_entry_failure(&after.one[0]));
+	assert_string_equal(kl_verdict_entry_pass(&after.one[0])->id, pass->id);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_a_pass_of_the_gate_lacks_a_signature),
 		cmocka_unit_test(a_line_is_parsed_once),
 		cmocka_unit_test(kernels_of_one_surface_share_its_events),
+		cmocka_unit_test(outdated_verdicts_do_not_count),
 	};
 
 	return cmocka_run_group_tests_name("event/lookup", tests, scratch_setup, scratch_teardown);
