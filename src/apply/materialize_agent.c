@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* materialize_agent - asks a model to apply the cards that fit a node, node by node */
-#include <stdio.h>
 #include <string.h>
 
-#include "apply/materialize_parts.h"
+#include "apply/materialize_climber.h"
 #include "base/error.h"
-#include "base/map.h"
 #include "base/prefix.h"
 #include "rewrite/feedback.h"
-#include "rewrite/prompt.h"
 
-/*
- * The whole run is one conversation. Its system texts contain the complete cards that fit the root.
- * Each turn shows a node or the result of the last edit, and offers cards; the result of the turn
- * decides which node the next turn is about. A stored turn records its node, so that a resumed run
- * goes through the same nodes again.
- */
-struct climber {
-	struct kl_driver driver;
-	struct kl_materialize_run *run;
-	struct kl_strvec told; /* ids of the cards that the model has seen in full */
-	size_t told_bytes;
-	/* keys "<node> <card>" of cards that are no longer offered at the node */
-	struct kl_map closed;
-	/* where the run is: */
-	size_t at, shown; /* the current node, and the node that was last shown to the model */
-	/* the cards that may be offered on a node that is not faster; empty: all cards */
-	struct kl_strvec only;
-	int left; /* steps that may still be made beyond nodes that are not faster */
-	struct kl_retrieval pool;
-	bool pooled; /* `pool` was filled for the node `at` */
-	/* the last turn, and the next: */
-	/* class of the last edit, and a sentence that describes its result */
-	char *class_, *outcome;
-	struct kl_event *event;
-	struct kl_buf offer, offered;
-	size_t noffer;
-};
-
-static void climber_release(struct climber *climber)
+static void climber_release(struct kl_materialize_climber *climber)
 {
 	kl_driver_release(&climber->driver);
 	kl_strvec_release(&climber->told);
@@ -52,7 +21,7 @@ static void climber_release(struct climber *climber)
 	kl_buf_release(&climber->offered);
 }
 
-static struct kl_materialize_node *node_at(const struct climber *climber, size_t i)
+static struct kl_materialize_node *node_at(const struct kl_materialize_climber *climber, size_t i)
 {
 	return &climber->run->m->node[i];
 }
@@ -63,74 +32,9 @@ static void set_text(char **to, char *text)
 	*to = text;
 }
 
-/* --- showing cards --------------------------------------------------------------------------- */
+/* --- opening the conversation ----------------------------------------------------------------- */
 
-static int load_card(struct kl_card **out, const struct climber *climber, size_t card)
-{
-	return kl_index_load(out, climber->run->o->index, climber->run->o->library, card);
-}
-
-/*
- * Append the complete card, unless the model has already seen it or the prompt is full. Set *ok to
- * whether the model has seen the card or will see it in `out`.
- */
-static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
-		     const struct kl_retrieved *retrieved)
-{
-	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err;
-
-	*ok = kl_strvec_has(&climber->told, retrieved->id);
-	if (*ok || kl_strvec_has(&climber->run->m->left_out, retrieved->id))
-		return 0;
-	if ((err = load_card(&card, climber, retrieved->card)) < 0)
-		return err;
-	kl_agent_card(&text, card, climber->run->o->arm);
-	*ok = climber->told_bytes + text.len <= KL_MATERIALIZE_PREFIX_MAX;
-	kl_strvec_push(*ok ? &climber->told : &climber->run->m->left_out, retrieved->id);
-	kl_strvec_uniq(*ok ? &climber->told : &climber->run->m->left_out);
-	if (!*ok)
-		return 0;
-	climber->told_bytes += text.len;
-	kl_buf_add(out, text.ptr, text.len);
-	kl_buf_addch(out, '\n');
-	return 0;
-}
-
-/*
- * Check that the conversation's system texts have the card. A stored conversation can have other
- * cards than this run.
- */
-static bool is_told(const struct climber *climber, const char *card)
-{
-	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);
-	KL_AUTO(kl_freep) char *label = kl_asprintf("\n%s: ", card);
-	const struct kl_conversation *conversation = &climber->driver.conversation;
-
-	for (size_t i = 0; i < conversation->nsystem; i++)
-		if (strstr(conversation->system[i], whole) ||
-		    strstr(conversation->system[i], label))
-			return true;
-	return false;
-}
-
-/*
- * Remove from `told` the cards that a resumed conversation's system texts lack, so that a turn
- * shows them.
- */
-static void forget_untold(struct climber *climber)
-{
-	struct kl_strvec told = climber->told;
-
-	climber->told = (struct kl_strvec)KL_STRVEC_INIT;
-	for (size_t i = 0; i < told.n; i++)
-		if (is_told(climber, told.v[i]))
-			kl_strvec_push(&climber->told, told.v[i]);
-	kl_strvec_release(&told);
-}
-
-static int open_conversation(struct climber *climber)
+static int open_conversation(struct kl_materialize_climber *climber)
 {
 	const struct kl_materialize_opts *opts = climber->run->o;
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
@@ -139,93 +43,21 @@ static int open_conversation(struct climber *climber)
 	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, climber->run, 0);
 
 	for (size_t i = 0; !err && i < pool.n; i++)
-		err = tell_card(&ok, &cards, climber, &pool.v[i]);
+		err = kl_materialize_tell_card(&ok, &cards, climber, &pool.v[i]);
 	if (err < 0)
 		return err;
 	if (!cards.len)
 		kl_buf_adds(&cards, "No cards are given.\n");
 	if ((err = kl_agent_open(&climber->driver, "materialize", cards.ptr, opts->root)) < 0)
 		return err;
-	forget_untold(climber);
+	kl_materialize_forget_untold(climber);
 	return opts->go_on ? kl_driver_skip(&climber->driver, climber->driver.conversation.n) : 0;
-}
-
-/* --- offering cards -------------------------------------------------------------------------- */
-
-static char *closed_key(size_t at, const char *card)
-{
-	return kl_asprintf("%zu %s", at, card);
-}
-
-static void close_card(struct climber *climber, size_t at, const char *card)
-{
-	KL_AUTO(kl_freep) char *key = closed_key(at, card);
-
-	kl_map_put(&climber->closed, key, climber);
-}
-
-static bool may_offer(const struct climber *climber, const struct kl_retrieved *retrieved)
-{
-	KL_AUTO(kl_freep) char *key = closed_key(climber->at, retrieved->id);
-
-	return !kl_map_get(&climber->closed, key) &&
-	       (!climber->only.n || kl_strvec_has(&climber->only, retrieved->id));
-}
-
-static void offer_card(struct climber *climber, const struct kl_retrieved *retrieved,
-		       struct kl_buf *list)
-{
-	kl_buf_addf(list, "%zu. %s (%s", ++climber->noffer, retrieved->id,
-		    kl_card_status_name(retrieved->status));
-	for (size_t i = 0; i < retrieved->needs.n; i++)
-		kl_buf_addf(list, "%s%s", i ? ", " : "; after ", retrieved->needs.v[i]);
-	kl_buf_addf(list, ")\n");
-	kl_buf_addf(&climber->offered, "%s%s", climber->offered.len ? " " : "", retrieved->id);
-}
-
-/*
- * Compose the offer of cards for the current node. Cards that the model has not seen are given in
- * full.
- */
-static int make_offer(struct climber *climber)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
-	int err = 0;
-
-	kl_buf_release(&climber->offer);
-	kl_buf_release(&climber->offered);
-	climber->offer = climber->offered = (struct kl_buf)KL_BUF_INIT;
-	climber->noffer = 0;
-	if (climber->run->o->arm == KL_CARDS_NONE)
-		return 0;
-	if (!climber->pooled) {
-		kl_retrieval_release(&climber->pool);
-		climber->pool = (struct kl_retrieval){ 0 };
-		err = kl_materialize_pool(&climber->pool, climber->run, climber->at);
-		climber->pooled = !err;
-	}
-	for (size_t i = 0; !err && i < climber->pool.n; i++) {
-		bool ok = false;
-
-		if (!may_offer(climber, &climber->pool.v[i]))
-			continue;
-		err = tell_card(&ok, &cards, climber, &climber->pool.v[i]);
-		if (ok)
-			offer_card(climber, &climber->pool.v[i], &list);
-	}
-	if (err < 0 || !climber->noffer)
-		return err;
-	if (cards.len)
-		kl_buf_addf(&climber->offer, "More cards, which fit it now:\n\n%s\n", cards.ptr);
-	kl_buf_adds(&climber->offer, "Cards that fit it, in the order to try:\n\n");
-	kl_prompt_fence(&climber->offer, "", list.ptr, list.len);
-	return 0;
 }
 
 /* --- moving between nodes -------------------------------------------------------------------- */
 
-static void move_to(struct climber *climber, size_t at, const struct kl_strvec *only, int left)
+static void move_to(struct kl_materialize_climber *climber, size_t at, const struct kl_strvec *only,
+		    int left)
 {
 	climber->at = at;
 	climber->left = left;
@@ -243,15 +75,15 @@ static void move_to(struct climber *climber, size_t at, const struct kl_strvec *
  * Ask for another card. If the node last shown to the model is another one, show the current node
  * first.
  */
-static void ask_another(struct climber *climber)
+static void ask_another(struct kl_materialize_climber *climber)
 {
 	climber->driver.dialogue.repair = 0;
 	climber->driver.dialogue.kind = climber->at == climber->shown ? KL_DIALOGUE_ANOTHER :
 									KL_DIALOGUE_STEP;
 }
 
-static void note_outcome(struct climber *climber, const char *class_, struct kl_event *event,
-			 char *outcome)
+static void note_outcome(struct kl_materialize_climber *climber, const char *class_,
+			 struct kl_event *event, char *outcome)
 {
 	set_text(&climber->class_, kl_strdup(class_));
 	set_text(&climber->outcome, outcome);
@@ -262,65 +94,20 @@ static void note_outcome(struct climber *climber, const char *class_, struct kl_
 /*
  * Choose the node and the offer of the next turn. Set *more to false if no card is left to offer.
  */
-static int find_next(bool *more, struct climber *climber)
+static int find_next(bool *more, struct kl_materialize_climber *climber)
 {
 	bool none = climber->run->o->arm == KL_CARDS_NONE;
-	int err = make_offer(climber);
+	int err = kl_materialize_make_offer(climber);
 
 	if (!err && !none && !climber->noffer && climber->at != climber->run->m->best) {
 		move_to(climber, climber->run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
-		err = make_offer(climber);
+		err = kl_materialize_make_offer(climber);
 	}
 	*more = none || climber->noffer;
 	return err;
 }
 
 /* --- handling the result of a turn ------------------------------------------------------------ */
-
-static const struct kl_retrieved *pool_find(const struct climber *climber, const char *id)
-{
-	for (size_t i = 0; i < climber->pool.n; i++)
-		if (!strcmp(climber->pool.v[i].id, id))
-			return &climber->pool.v[i];
-	return NULL;
-}
-
-static size_t index_find(const struct kl_index *ix, const char *id)
-{
-	for (size_t i = 0; i < kl_index_count(ix); i++)
-		if (!strcmp(kl_index_string(ix, kl_index_card(ix, i)->id), id))
-			return i;
-	return SIZE_MAX;
-}
-
-/*
- * Load the card that a reply names. The card must be among those offered. In a stored reply it may
- * be any card of the index, since another offer may have been made then.
- */
-static int named_card(struct kl_card **out, struct kl_materialize_attempt *attempt,
-		      const struct climber *climber, const char *id, bool stored)
-{
-	const struct kl_index *ix = climber->run->o->index;
-	const struct kl_retrieved *retrieved;
-	size_t card;
-
-	if (climber->run->o->arm == KL_CARDS_NONE)
-		return 0;
-	if (!id || !*id)
-		return kl_error(
-			KL_EINVALID,
-			"the <step> does not name the card that it applies: add the line 'card: "
-			"<id>'");
-	retrieved = pool_find(climber, id);
-	card = retrieved ? retrieved->card : stored ? index_find(ix, id) : SIZE_MAX;
-	if (card == SIZE_MAX ||
-	    (!stored && (!may_offer(climber, retrieved) || !kl_strvec_has(&climber->told, id))))
-		return kl_error(KL_EINVALID, "the card '%.64s' is not among those that are offered",
-				id);
-	attempt->status = (enum kl_card_status)kl_index_card(ix, card)->status;
-	kl_oid_hex(attempt->blob, &kl_index_card(ix, card)->blob);
-	return load_card(out, climber, card);
-}
 
 static char *outcome_sentence(const struct kl_materialize_attempt *attempt)
 {
@@ -337,8 +124,8 @@ static char *outcome_sentence(const struct kl_materialize_attempt *attempt)
  * Handle a correct edit that is not a new best. If its card enables cards that fit the edited
  * state, go on from there.
  */
-static int handle_node(struct climber *climber, const struct kl_materialize_attempt *attempt,
-		       const struct kl_card *card)
+static int handle_node(struct kl_materialize_climber *climber,
+		       const struct kl_materialize_attempt *attempt, const struct kl_card *card)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	bool enables = false;
@@ -359,7 +146,8 @@ static int handle_node(struct climber *climber, const struct kl_materialize_atte
 }
 
 /* Handle a new best: first try the mechanical carriers on it, because they cost nothing. */
-static int handle_best(struct climber *climber, const struct kl_materialize_attempt *attempt)
+static int handle_best(struct kl_materialize_climber *climber,
+		       const struct kl_materialize_attempt *attempt)
 {
 	KL_AUTO(kl_freep) char *sentence = outcome_sentence(attempt);
 	size_t was = climber->run->m->best;
@@ -375,7 +163,8 @@ static int handle_best(struct climber *climber, const struct kl_materialize_atte
 	return err;
 }
 
-static void handle_failure(struct climber *climber, const struct kl_materialize_attempt *attempt)
+static void handle_failure(struct kl_materialize_climber *climber,
+			   const struct kl_materialize_attempt *attempt)
 {
 	struct kl_dialogue *dialogue = &climber->driver.dialogue;
 
@@ -386,12 +175,12 @@ static void handle_failure(struct climber *climber, const struct kl_materialize_
 		dialogue->kind = KL_DIALOGUE_REPAIR;
 		return;
 	}
-	close_card(climber, climber->at, attempt->card);
+	kl_materialize_close_card(climber, climber->at, attempt->card);
 	ask_another(climber);
 }
 
-static int handle_edit(struct climber *climber, const struct kl_materialize_attempt *attempt,
-		       const struct kl_card *card)
+static int handle_edit(struct kl_materialize_climber *climber,
+		       const struct kl_materialize_attempt *attempt, const struct kl_card *card)
 {
 	climber->driver.dialogue.unusable = 0;
 	switch (attempt->outcome) {
@@ -401,10 +190,10 @@ static int handle_edit(struct climber *climber, const struct kl_materialize_atte
 	case KL_MATERIALIZE_BEST:
 		return handle_best(climber, attempt);
 	case KL_MATERIALIZE_NODE:
-		close_card(climber, climber->at, attempt->card);
+		kl_materialize_close_card(climber, climber->at, attempt->card);
 		return handle_node(climber, attempt, card);
 	default:
-		close_card(climber, climber->at, attempt->card);
+		kl_materialize_close_card(climber, climber->at, attempt->card);
 		note_outcome(climber, "known", NULL,
 			     kl_strdup("That very kernel was there before."));
 		ask_another(climber);
@@ -412,7 +201,7 @@ static int handle_edit(struct climber *climber, const struct kl_materialize_atte
 	}
 }
 
-static int end_run(struct climber *climber, char *why)
+static int end_run(struct kl_materialize_climber *climber, char *why)
 {
 	set_text(&climber->run->m->ended, why);
 	kl_error_clear();
@@ -420,12 +209,12 @@ static int end_run(struct climber *climber, char *why)
 	return 0;
 }
 
-static void gives_up(struct climber *climber, const char *card, const char *text)
+static void gives_up(struct kl_materialize_climber *climber, const char *card, const char *text)
 {
 	struct kl_dialogue *dialogue = &climber->driver.dialogue;
 
 	if (dialogue->kind == KL_DIALOGUE_REPAIR) {
-		close_card(climber, climber->at, card);
+		kl_materialize_close_card(climber, climber->at, card);
 		set_text(&climber->outcome, kl_strdup("You left it."));
 		ask_another(climber);
 	} else if (climber->at != climber->run->m->best) {
@@ -439,14 +228,14 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 
 /* --- running a turn --------------------------------------------------------------------------- */
 
-static bool is_node(const struct climber *climber, size_t i, const char *digest)
+static bool is_node(const struct kl_materialize_climber *climber, size_t i, const char *digest)
 {
 	return node_at(climber, i)->correct &&
 	       kl_prefix_has(node_at(climber, i)->state->digest, digest);
 }
 
 /* Move to the node that a stored turn is about. It can differ from the current node. */
-static int follow_stored(struct climber *climber)
+static int follow_stored(struct kl_materialize_climber *climber)
 {
 	enum kl_dialogue_kind kind = climber->driver.dialogue.kind;
 	size_t turn = climber->driver.dialogue.turn, i = climber->run->m->nnode;
@@ -472,7 +261,7 @@ static int follow_stored(struct climber *climber)
 	return 0;
 }
 
-static int take_edit(struct climber *climber, struct kl_materialize_attempt *attempt,
+static int take_edit(struct kl_materialize_climber *climber, struct kl_materialize_attempt *attempt,
 		     struct kl_agent_answer *answer, const struct kl_card *card)
 {
 	const char *text = answer->text ? answer->text : "";
@@ -495,7 +284,8 @@ static int take_edit(struct climber *climber, struct kl_materialize_attempt *att
 	return err;
 }
 
-static int use_answer(struct climber *climber, struct kl_agent_answer *answer, bool usable)
+static int use_answer(struct kl_materialize_climber *climber, struct kl_agent_answer *answer,
+		      bool usable)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	struct kl_driver *driver = &climber->driver;
@@ -511,7 +301,8 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 	int err = 0;
 
 	if (usable && answer->to) {
-		err = named_card(&card, &attempt, climber, answer->card, !driver->fresh);
+		err = kl_materialize_named_card(&card, &attempt, climber, answer->card,
+						!driver->fresh);
 		err = kl_driver_accept(driver, err);
 		if (!err)
 			return take_edit(climber, &attempt, answer, card);
@@ -526,18 +317,18 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 /*
  * Stop offering a card at a node if a mechanical carrier already applied it there without a gain.
  */
-static void close_tried(struct climber *climber)
+static void close_tried(struct kl_materialize_climber *climber)
 {
 	for (size_t i = 0; i < climber->run->m->n; i++) {
 		const struct kl_materialize_attempt *attempt = &climber->run->m->v[i];
 
 		if (!strcmp(attempt->by, "card") && (attempt->outcome == KL_MATERIALIZE_NODE ||
 						     attempt->outcome == KL_MATERIALIZE_KNOWN))
-			close_card(climber, attempt->on, attempt->card);
+			kl_materialize_close_card(climber, attempt->on, attempt->card);
 	}
 }
 
-static int one_turn(struct climber *climber)
+static int one_turn(struct kl_materialize_climber *climber)
 {
 	KL_AUTO(kl_agent_answer_release) struct kl_agent_answer answer = { 0 };
 	struct kl_driver *driver = &climber->driver;
@@ -548,7 +339,7 @@ static int one_turn(struct climber *climber)
 	if (driver->fresh)
 		err = find_next(&more, climber);
 	else if (!(err = follow_stored(climber)))
-		err = make_offer(climber);
+		err = kl_materialize_make_offer(climber);
 	if (err < 0)
 		return err;
 	if (!more)
@@ -592,7 +383,7 @@ int kl_materialize_ask(struct kl_materialize_run *run)
 		[KL_DIALOGUE_ANOTHER] = "materialize-another",
 	};
 	const struct kl_materialize_opts *opts = run->o;
-	KL_AUTO(climber_release) struct climber climber = {
+	KL_AUTO(climber_release) struct kl_materialize_climber climber = {
 		.run = run, .told = KL_STRVEC_INIT, .only = KL_STRVEC_INIT, .shown = SIZE_MAX,
 		.outcome = kl_strdup("This is where it begins."), .offer = KL_BUF_INIT,
 		.offered = KL_BUF_INIT, .driver = {
