@@ -12,6 +12,7 @@
 #include "contract/checkout.h"
 #include "contract/select.h"
 #include "event/note_writer.h"
+#include "event/signers.h"
 #include "event/speed.h"
 #include "gate/gate.h"
 
@@ -220,8 +221,12 @@ static int show_all(struct kl_repo *repo, struct asked *asked, size_t n,
 	return worst;
 }
 
+/*
+ * Judge all candidates and show the results. `base`: the commit to read the repository's list of
+ * signers from; NULL: the commit that klineage.signers names.
+ */
 static int judge_all(struct kl_repo *repo, const struct kl_gate_options *options,
-		     struct asked *asked, size_t n)
+		     struct asked *asked, size_t n, const git_oid *base)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
 		options->quiet ?
@@ -240,6 +245,7 @@ static int judge_all(struct kl_repo *repo, const struct kl_gate_options *options
 		.dims = options->dims,
 		.seed = options->seed ? strtoull(options->seed, NULL, 0) : 0,
 		.runner = options->runner,
+		.signers_base = base,
 	};
 	int err = kl_gate_open(&gate, repo, &opts), code;
 
@@ -275,7 +281,7 @@ static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const c
 /*
  * Judge each kernel that differs between the revision of --since and `rev`, with its old version as
  * parent. A contract that cannot be read counts as a failed kernel; a contract that was removed is
- * only reported.
+ * only reported. A key that these commits add to the list of signers does not count.
  */
 static int judge_since(struct kl_repo *repo, const struct kl_gate_options *options, const char *rev)
 {
@@ -283,10 +289,12 @@ static int judge_since(struct kl_repo *repo, const struct kl_gate_options *optio
 	KL_AUTO(asked_freep) struct asked *asked = NULL;
 	git_oid from, commit, from_tree, tree;
 	int err, code, broken = 0;
+	bool own_list;
 	size_t n = 0;
 
 	if ((err = tree_at(&from, &from_tree, repo, options->since)) < 0 ||
 	    (err = tree_at(&commit, &tree, repo, rev)) < 0 ||
+	    (err = kl_signers_in_range(&own_list, repo, &from, &commit)) < 0 ||
 	    (err = kl_changed(&changed, repo, &from_tree, &tree)) < 0)
 		return err;
 	asked = kl_calloc(changed.n + 1, sizeof(*asked));
@@ -319,7 +327,7 @@ static int judge_since(struct kl_repo *repo, const struct kl_gate_options *optio
 	}
 	if (!n && !broken && !kl_listing_asked(&options->out))
 		printf("no kernel differs from %s\n", options->since);
-	code = n ? judge_all(repo, options, asked, n) : 0;
+	code = n ? judge_all(repo, options, asked, n, own_list ? &from : NULL) : 0;
 	return code < 0 ? code : worse_of(code, broken, options);
 }
 
@@ -345,7 +353,7 @@ static int judge_states(struct kl_repo *repo, const struct kl_gate_options *opti
 			err = kl_checkout_check(repo, asked[i].sel.candidate, asked[i].sel.kind,
 						&asked[i].sel.tree);
 	}
-	return err < 0 ? err : judge_all(repo, options, asked, n);
+	return err < 0 ? err : judge_all(repo, options, asked, n, NULL);
 }
 
 static int retract_event(struct kl_repo *repo, const struct kl_gate_options *options)

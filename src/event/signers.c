@@ -175,3 +175,27 @@ int kl_signers_path(const char **path, struct kl_signers *signers)
 	*path = signers->path;
 	return kl_fs_put(signers->path, signers->text.ptr, signers->text.len, 0600);
 }
+
+int kl_signers_in_range(bool *out, struct kl_repo *repo, const git_oid *base, const git_oid *head)
+{
+	const char *rev = kl_repo_config(repo, "klineage.signers");
+	git_oid signers, shared;
+	bool before = false;
+	int err;
+
+	*out = false;
+	if (!rev || !*rev)
+		return 0;
+	err = kl_repo_resolve(&signers, repo, rev);
+	if (!err)
+		err = kl_repo_merge_base(&shared, repo, &signers, head);
+	/* no such branch, or it has no commit in common with the range */
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		return 0;
+	}
+	if (!err)
+		err = kl_repo_is_ancestor(&before, repo, &shared, base);
+	*out = !err && !before;
+	return err;
+}

@@ -49,6 +49,13 @@ const char *kl_signers_revoked(const struct kl_signers *signers);
 const struct kl_keygen *kl_signers_keygen(const struct kl_signers *signers);
 struct kl_repo *kl_signers_repo(const struct kl_signers *signers);
 
+/**
+ * Set *out if the branch that klineage.signers names has commits of the range from `base` to
+ * `head`. In that case the range itself may have changed the list at its tip, so that the list at
+ * `base` must be read.
+ */
+int kl_signers_in_range(bool *out, struct kl_repo *repo, const git_oid *base, const git_oid *head);
+
 /** Append the repository's list at a commit. KL_ENOTFOUND: the commit has no list. */
 int kl_signers_of_commit(struct kl_buf *out, struct kl_repo *repo, const git_oid *commit);
 

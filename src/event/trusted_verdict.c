@@ -26,11 +26,11 @@ static bool event_serves(const struct kl_event *event, const struct kl_cache_key
 }
 
 int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
-			    const struct kl_cache_key *key)
+			    const struct kl_cache_key *key, const git_oid *base)
 {
 	KL_AUTO(kl_belief_freep) struct kl_belief *belief = NULL;
 	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
-	int err = kl_belief_open(&belief, repo, NULL);
+	int err = kl_belief_open(&belief, repo, base);
 
 	if (err < 0)
 		return err;

@@ -443,7 +443,8 @@ static bool recall_trusted(struct kl_event **event, char **signer, struct kl_gat
 			   const struct kl_cache_key *key)
 {
 	return gate->repo && !gate->opts.no_cache &&
-	       kl_trusted_verdict_find(event, signer, gate->repo, key) == 0;
+	       kl_trusted_verdict_find(event, signer, gate->repo, key, gate->opts.signers_base) ==
+		       0;
 }
 
 /*

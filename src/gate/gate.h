@@ -52,6 +52,11 @@ struct kl_gate_opts {
 	int64_t profile_ms; /* time limit of the profile in ms; 0: 15 s */
 	/** Runner (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
+	/**
+	 * The commit to read the repository's list of signers from, for verdicts that replace a
+	 * run; NULL: the commit that klineage.signers names. Borrowed.
+	 */
+	const git_oid *signers_base;
 	/** Backends of the surfaces to judge; NULL: kl_backends. Borrowed. */
 	const struct kl_backends *backends;
 };

@@ -157,41 +157,13 @@ static void count_findings(struct kl_review *review, const struct kl_findings *f
 }
 
 /*
- * Set *out if the branch that names the allowed signers (klineage.signers) has commits of the
- * range. In that case the list at its tip may have been changed by the range itself.
- */
-static int is_own_judge(bool *out, const struct kl_review_work *work)
-{
-	const char *rev = kl_repo_config(work->r, "klineage.signers");
-	git_oid signers, shared;
-	bool before = false;
-	int err;
-
-	*out = false;
-	if (!rev || !*rev)
-		return 0;
-	err = kl_repo_resolve(&signers, work->r, rev);
-	if (!err)
-		err = kl_repo_merge_base(&shared, work->r, &signers, &work->v->head);
-	if (err ==
-	    KL_ENOTFOUND) { /* no such branch, or it has no commit in common with the range */
-		kl_error_clear();
-		return 0;
-	}
-	if (!err)
-		err = kl_repo_is_ancestor(&before, work->r, &shared, &work->tip);
-	*out = !err && !before;
-	return err;
-}
-
-/*
  * Open the belief in verdicts. If the branch of the allowed signers has commits of the range, use
  * the list at the tip of the base, so that nobody can add a key for a range within that range.
  */
 static int open_belief(struct kl_review_work *work)
 {
 	bool own = false;
-	int err = is_own_judge(&own, work);
+	int err = kl_signers_in_range(&own, work->r, &work->tip, &work->v->head);
 
 	return err < 0 ? err : kl_belief_open(&work->belief, work->r, own ? &work->tip : NULL);
 }

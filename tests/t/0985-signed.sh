@@ -163,8 +163,16 @@ test_expect_success 'a range that adds a key to the list gains nothing, even on 
 	git -C r commit -q -a -m "kahan, and a key" && git -C r config klineage.signers HEAD && forget && renote mallorys &&
 	# the change of the list is to be answered in any case
 	reviewed () { forget && (cd r && exits 1 git klineage review "$1" --json >../out) && says "signers-changed" out; } &&
-	passes () { reviewed with-alice..HEAD && says "\"signature\":\"good\"" out && ! grep verdict-unsigned out; } &&
-	fails () { reviewed with-alice..HEAD && says "verdict-unsigned" out; } &&
+	# nor does gate --since take her word
+	since () { (cd r && git klineage gate --since with-alice --no-profile --no-note >../out) && forget; } &&
+	passes () {
+		reviewed with-alice..HEAD && says "\"signature\":\"good\"" out && ! grep verdict-unsigned out &&
+		since && says "judged before and signed by alice@example.invalid" out
+	} &&
+	fails () {
+		reviewed with-alice..HEAD && says "verdict-unsigned" out &&
+		since && ! grep "judged before" out
+	} &&
 	fails && renote signed && passes &&
 	# the range takes alice from the list: she is still who the base names
 	sed -n "s/^mallory/&/p" r/.klineage/allowed_signers >list && cp list r/.klineage/allowed_signers &&
