@@ -13,6 +13,7 @@
 #include "contract/changed_kernels.h"
 #include "contract/checkout.h"
 #include "event/note_writer.h"
+#include "event/push_base.h"
 #include "event/push_check.h"
 #include "gate/gate.h"
 #include "repo/notes.h"
@@ -266,22 +267,23 @@ static int after_commit(struct kl_repo *repo)
 struct push {
 	const char *remote;
 	struct kl_oids tips, there; /* commits to push; tips that the remote has now */
-	bool notes;                 /* the push includes refs/notes/klineage/gate */
+	struct kl_push_ref *ref;    /* the same, ref by ref */
+	size_t nref, alloc;
+	bool notes; /* the push includes refs/notes/klineage/gate */
 };
 
 static void push_release(struct push *push)
 {
 	kl_oids_release(&push->tips);
 	kl_oids_release(&push->there);
+	free(push->ref);
 }
 
-static void add_oid(struct kl_oids *to, const char *hex)
+static void add_oid(struct kl_oids *to, git_oid *out, const char *hex)
 {
-	git_oid oid;
-
 	/* an id of zeros means a deletion or a new ref */
-	if (strspn(hex, "0") < strlen(hex) && kl_oid_parse(&oid, hex) == 0)
-		kl_oids_add(to, &oid);
+	if (strspn(hex, "0") < strlen(hex) && kl_oid_parse(out, hex) == 0)
+		kl_oids_add(to, out);
 }
 
 /*
@@ -291,12 +293,16 @@ static void add_oid(struct kl_oids *to, const char *hex)
 static void add_ref(struct push *push, const char *local, const char *remote_ref,
 		    const char *remote)
 {
+	struct kl_push_ref ref = { 0 };
+
 	if (!strncmp(remote_ref, "refs/notes/", 11)) {
 		push->notes |= !strcmp(remote_ref, KL_NOTES_GATE);
 		return;
 	}
-	add_oid(&push->tips, local);
-	add_oid(&push->there, remote);
+	add_oid(&push->tips, &ref.local, local);
+	add_oid(&push->there, &ref.remote, remote);
+	KL_GROW(push->ref, push->nref + 1, push->alloc);
+	push->ref[push->nref++] = ref;
 }
 
 /*
@@ -396,13 +402,16 @@ static int before_push(struct kl_repo *repo, const struct settings *set, int arg
 	KL_AUTO(push_release) struct push push = { 0 };
 	KL_AUTO(kl_push_check_release) struct kl_push_check found = { 0 };
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
+	bool own_list;
+	git_oid base;
 	size_t n = 0;
 	int err;
 
 	if ((err = read_push(&push, repo, argc, argv)) < 0 ||
 	    (err = kl_repo_not_at_remote(&commit, &n, repo, &push.tips, &push.there, push.remote,
 					 MAX_COMMITS)) < 0 ||
-	    (err = kl_push_check(&found, repo, commit, n, set->push)) < 0)
+	    (err = kl_push_base(&own_list, &base, repo, push.ref, push.nref, commit, n)) < 0 ||
+	    (err = kl_push_check(&found, repo, commit, n, set->push, own_list ? &base : NULL)) < 0)
 		return err;
 	for (size_t i = 0; i < found.missing.n; i++)
 		printf("klineage: %s\n", found.missing.v[i]);

@@ -46,8 +46,9 @@ static bool is_first_bad(const struct kl_verdict_lookup *lookup, size_t i)
 }
 
 int kl_push_check(struct kl_push_check *out, struct kl_repo *repo, const git_oid *commit, size_t n,
-		  enum kl_push_need want)
+		  enum kl_push_need want, const git_oid *base)
 {
+	KL_AUTO(kl_belief_freep) struct kl_belief *belief = NULL;
 	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup lookup = { 0 };
 	static char mark[] = "";
 	int err = 0;
@@ -62,6 +63,9 @@ int kl_push_check(struct kl_push_check *out, struct kl_repo *repo, const git_oid
 		else
 			kl_map_put(&lookup.commits, hex, mark);
 	}
+	if (!err && base)
+		err = kl_belief_open(&belief, repo, base);
+	lookup.trust.belief = belief;
 	if (!err && n)
 		err = kl_verdict_lookup_run(&lookup, repo);
 	if (err < 0)

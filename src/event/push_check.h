@@ -25,8 +25,12 @@ struct kl_push_check {
 	struct kl_strvec missing;
 };
 
+/**
+ * Check the commits. `base`: the commit to read the repository's list of signers from; NULL: the
+ * commit that klineage.signers names (push_base.h).
+ */
 int kl_push_check(struct kl_push_check *out, struct kl_repo *repo, const git_oid *commit, size_t n,
-		  enum kl_push_need want);
+		  enum kl_push_need want, const git_oid *base);
 void kl_push_check_release(struct kl_push_check *push_check);
 
 #endif

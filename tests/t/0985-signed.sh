@@ -163,15 +163,15 @@ test_expect_success 'a range that adds a key to the list gains nothing, even on 
 	git -C r commit -q -a -m "kahan, and a key" && git -C r config klineage.signers HEAD && forget && renote mallorys &&
 	# the change of the list is to be answered in any case
 	reviewed () { forget && (cd r && exits 1 git klineage review "$1" --json >../out) && says "signers-changed" out; } &&
-	# nor does gate --since take her word
+	# nor do the hook and gate --since take her word
 	since () { (cd r && git klineage gate --since with-alice --no-profile --no-note >../out) && forget; } &&
 	passes () {
 		reviewed with-alice..HEAD && says "\"signature\":\"good\"" out && ! grep verdict-unsigned out &&
-		since && says "judged before and signed by alice@example.invalid" out
+		pushed && since && says "judged before and signed by alice@example.invalid" out
 	} &&
 	fails () {
 		reviewed with-alice..HEAD && says "verdict-unsigned" out &&
-		since && ! grep "judged before" out
+		exits 1 pushed >out && says "no verdict is signed" out && since && ! grep "judged before" out
 	} &&
 	fails && renote signed && passes &&
 	# the range takes alice from the list: she is still who the base names
