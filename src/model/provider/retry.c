@@ -16,6 +16,12 @@ bool kl_retry_status(long status)
 	       (status >= 500 && status != 501 && status != 505);
 }
 
+bool kl_retry_is_free(long status)
+{
+	return (status >= 300 && status < 500 && status != 408 && status != 499) || status == 101 ||
+	       status == 501 || status == 503 || status == 505 || status == 529;
+}
+
 /* Parse a non-negative decimal number. Returns its thousandths, or -1 if it is malformed. */
 static int64_t parse_thousandths(const char *text)
 {

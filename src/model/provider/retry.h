@@ -21,6 +21,13 @@
 bool kl_retry_status(long status);
 
 /**
+ * Check that no model can have run, by the status: 101, 3xx, 4xx except 408 and 499, 501, 503, 505
+ * and 529. A 500, a gateway timeout (502, 504, 52x) or a request timeout (408) can occur after
+ * tokens were generated.
+ */
+bool kl_retry_is_free(long status);
+
+/**
  * Return the pause that a server asks for in its headers `retry-after-ms` and `retry-after`
  * (seconds or a date), in milliseconds. Each header can be NULL. -1: there is none, or it is
  * malformed.

@@ -210,19 +210,11 @@ static bool body_says(const struct kl_http_reply *reply, const char *word)
 	return memmem(reply->body.ptr, reply->body.len, word, strlen(word));
 }
 
-/*
- * Check that no model can have run, by the status. A 500, a gateway timeout (502, 504, 52x) or a
- * request timeout (408) can occur after tokens were generated, and some servers charge for a prompt
- * that a content filter refused.
- */
+/* Check that no model can have run. Some servers charge for a prompt that a filter refused. */
 static bool turned_away(const struct kl_http_reply *reply)
 {
-	if (reply->status == 400)
-		return !body_says(reply, "content_filter");
-	return (reply->status >= 300 && reply->status < 500 && reply->status != 408 &&
-		reply->status != 499) ||
-	       reply->status == 101 || reply->status == 501 || reply->status == 503 ||
-	       reply->status == 505 || reply->status == 529;
+	return kl_retry_is_free(reply->status) &&
+	       (reply->status != 400 || !body_says(reply, "content_filter"));
 }
 
 /*
@@ -236,9 +228,12 @@ static bool is_page(const struct kl_http_reply *reply)
 }
 
 /* Check whether it is certain that a failed attempt cost nothing. */
-static bool cost_nothing(const struct kl_http_reply *reply)
+static bool cost_nothing(const struct attempt *attempt)
 {
-	return reply->status ? turned_away(reply) || is_page(reply) : !reply->sent;
+	const struct kl_http_reply *reply = &attempt->reply;
+
+	return reply->status ? turned_away(reply) || is_page(reply) || attempt->s.idle :
+			       !reply->sent;
 }
 
 /*
@@ -285,7 +280,7 @@ static void note_failure(struct kl_reply *out, const struct attempt *attempt, in
 		.bytes = (int64_t)stream->text.len + stream->hidden,
 		.wait_ms = (until - stream->start_ns) / 1000000,
 	};
-	out->usage.known = cost_nothing(reply);
+	out->usage.known = cost_nothing(attempt);
 	if (out->usage.known)
 		out->usage = (struct kl_usage){ .known = true };
 }

@@ -139,21 +139,51 @@ const char *kl_stream_words(const json_t *value)
 	return kl_json_str_or(value, "message", kl_json_str_or(value, "detail", NULL));
 }
 
+/* Check whether the type or the code of an error is one of the words, which end with NULL. */
+static bool is_called(const json_t *error, const char *const *words)
+{
+	const char *type = kl_json_str_or(error, "type", "");
+	const char *code = kl_json_str_or(error, "code", "");
+
+	for (; *words; words++)
+		if (!strcmp(type, *words) || !strcmp(code, *words))
+			return true;
+	return false;
+}
+
 bool kl_stream_is_final(const json_t *error)
 {
 	static const char *const final[] = {
-		"invalid_request_error", "authentication_error",    "permission_error",
-		"not_found_error",       "request_too_large",       "billing_error",
-		"insufficient_quota",    "context_length_exceeded", "invalid_prompt",
+		"invalid_request_error", "authentication_error",
+		"permission_error",      "not_found_error",
+		"request_too_large",     "billing_error",
+		"insufficient_quota",    "context_length_exceeded",
+		"invalid_prompt",        NULL,
 	};
-	const char *type = kl_json_str_or(error, "type", "");
-	const char *code = kl_json_str_or(error, "code", "");
 	int64_t status = kl_json_int_or(error, "code", 0);
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(final); i++)
-		if (!strcmp(type, final[i]) || !strcmp(code, final[i]))
-			return true;
-	return status >= 400 && status < 500 && !kl_retry_status((long)status);
+	return is_called(error, final) ||
+	       (status >= 400 && status < 500 && !kl_retry_status((long)status));
+}
+
+bool kl_stream_is_idle(const json_t *error)
+{
+	static const char *const idle[] = {
+		"overloaded_error",
+		"rate_limit_error",
+		"authentication_error",
+		"permission_error",
+		"not_found_error",
+		"request_too_large",
+		"billing_error",
+		"insufficient_quota",
+		"context_length_exceeded",
+		"rate_limit_exceeded",
+		NULL,
+	};
+	int64_t status = kl_json_int_or(error, "code", 0);
+
+	return is_called(error, idle) || (status > 400 && kl_retry_is_free((long)status));
 }
 
 int kl_stream_error(struct kl_stream *stream, const json_t *value)
@@ -163,6 +193,7 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value)
 	const json_t *error = json_object_get(value, "error");
 
 	stream->refused = kl_stream_is_final(error ? error : value);
+	stream->idle = stream->events == 1 && kl_stream_is_idle(error ? error : value);
 	if (words)
 		kl_secret_quote(&said, stream->key, words, strlen(words), MAX_WORDS);
 	return kl_error(KL_EIO, "the server reported an error: %s",

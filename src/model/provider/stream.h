@@ -41,6 +41,7 @@ struct kl_stream {
 	bool ended;
 	bool broken;  /* an event violated the protocol, or reported an error */
 	bool refused; /* the server reported an error that another attempt will not change */
+	bool idle;    /* the server reported, before anything else, that it runs no model */
 	size_t events;
 	kl_stream_event_fn *event;
 	struct kl_sse sse;
@@ -90,6 +91,10 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value);
  * An unknown error can be temporary.
  */
 bool kl_stream_is_final(const json_t *error);
+/**
+ * Check whether the server's error says that no model has run, as an overload or a wrong key does.
+ */
+bool kl_stream_is_idle(const json_t *error);
 /**
  * Find the error message in a server's JSON: {"error":{"message"}}, {"error":""}, {"message"} or
  * {"detail"}. Returns it borrowed, or NULL.

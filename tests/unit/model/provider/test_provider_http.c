@@ -218,6 +218,11 @@ static void each_fault_is_a_clear_error_that_may_pass_or_not(void **state)
 #define T "\"text\":\"Sure: \xe2\x82\xac \\\"x\\\"\\n\\ttwo\""
 #define F(name) "{\"fault\":\"" name "\"," T "," USAGE "}\n"
 #define S(status, message) "{\"status\":" #status ",\"message\":\"" message "\"}\n"
+/* an event stream that begins with an error */
+#define FIRST(members)                                                                                  \
+	"{\"fault\":\"raw\",\"raw\":\"HTTP/1.1 200 OK\\r\\ncontent-type: text/event-stream\\r\\n\\r\\n" \
+	"data: {\\\"type\\\":\\\"error\\\",\\\"error\\\":{\\\"message\\\":\\\"Busy\\\"," members        \
+	"}}\\n\\n\"}\n"
 	/* clang-format off */
 	static const struct fault faults[] = {
 		{ F("cut"), KL_EINVALID, "truncated", UNKNOWN, PASSES, 0, 5000 },
@@ -245,6 +250,11 @@ static void each_fault_is_a_clear_error_that_may_pass_or_not(void **state)
 		{ F("error-event"), KL_EIO, "the server reported an error: Overloaded", UNKNOWN, PASSES, 0, 5000 },
 		{ "{\"fault\":\"error-event\",\"type\":\"invalid_request_error\"," T "}\n", KL_EIO, "Overloaded", UNKNOWN,
 		  FINAL, 0, 5000 },
+		{ FIRST("\\\"type\\\":\\\"overloaded_error\\\""), KL_EIO, "an error: Busy", ZERO, PASSES, 0, 5000 },
+		{ FIRST("\\\"code\\\":429"), KL_EIO, "an error: Busy", ZERO, PASSES, 0, 5000 },
+		{ FIRST("\\\"code\\\":502"), KL_EIO, "an error: Busy", UNKNOWN, PASSES, 0, 5000 },
+		{ FIRST("\\\"type\\\":\\\"authentication_error\\\""), KL_EIO, "an error: Busy", ZERO, FINAL, 0, 5000 },
+		{ FIRST("\\\"type\\\":\\\"api_error\\\""), KL_EIO, "an error: Busy", UNKNOWN, PASSES, 0, 5000 },
 		{ "{\"status\":307,\"headers\":{\"location\":\"https://elsewhere.example/v1\"}}\n", KL_EIO,
 		  "redirects (307) to 'https://elsewhere.example/v1': redirects are not followed", ZERO, FINAL, 0, 5000 },
 		{ S(400, "max_tokens: \\u001b[2Jtoo\\nlarge"), KL_EIO,
