@@ -30,13 +30,18 @@ static void print_budget(const struct kl_spend *spend, enum kl_budget budget)
 	putchar('\n');
 }
 
-static int64_t reserved_total(const struct kl_spend *spend)
+/* Say why money is held, and how to release what was not charged. */
+static void print_open(const struct kl_spend *spend)
 {
-	int64_t total = 0;
+	size_t open = 0;
 
-	for (int budget = 0; budget < KL_BUDGETS; budget++)
-		total += spend->totals.of[budget].reserved;
-	return total;
+	for (size_t i = 0; i < spend->n; i++)
+		open += spend->phase[i].open;
+	if (!open)
+		return;
+	printf("%zu request%s under way, or broke off and can have been charged; look at the "
+	       "provider's bill, then run\n  git klineage chat settle --cost <usd> %s\n",
+	       open, open == 1 ? " is" : "s are", spend->workload);
 }
 
 static void cost_row(struct kl_table *table, const struct kl_spend_phase *phase)
@@ -134,9 +139,7 @@ static void print_cost(const struct kl_spend *spend, bool bars)
 
 	for (int budget = 0; budget < KL_BUDGETS; budget++)
 		print_budget(spend, (enum kl_budget)budget);
-	if (reserved_total(spend))
-		printf("'git klineage chat settle %s' books what is reserved for interrupted requests\n",
-		       spend->workload);
+	print_open(spend);
 	if (!spend->n)
 		return;
 	putchar('\n');

@@ -131,9 +131,11 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 	if (entry->kind == KL_LEDGER_RESERVE) {
 		phase->requests++;
 		phase->reserved += entry->nano;
+		phase->open++;
 		return;
 	}
 	phase->reserved -= entry->released;
+	phase->open -= entry->kind == KL_LEDGER_SETTLE;
 	phase->settled += kl_ledger_settled_by(entry);
 	phase->implausible += entry->implausible;
 	kl_usage_add(&phase->usage, &entry->usage);

@@ -13,6 +13,7 @@ struct kl_spend_phase {
 	char *name, *phase; /* name and phase of the conversation */
 	enum kl_budget budget;
 	size_t requests; /* number of requests, counted by their reservations */
+	size_t open;     /* those of them that are not settled yet */
 	/* nano-dollars; `reserved` is the sum of what is not settled yet */
 	int64_t settled, reserved;
 	/* sum of all requests; `known` if the usage of at least one is known */

@@ -150,7 +150,8 @@ d=dddddddddddddddddddddddddddddddd e=eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee f=ffffffff
 test_expect_success 'what broke off is settled: at its reply, as the user says, at the worst' '
 	mkdir s s/tree && cp -R .git s/ && (
 	cd s && entry reserve $d back-0 2 4000000 375000000 7000000 && entry reserve $e back-1 0 5000000 375000000 12000000 &&
-	git klineage chat cost >out && says "git klineage chat settle w" out &&
+	git klineage chat cost >out && says "3 requests are under way, or broke off and can have been charged" out &&
+	says "git klineage chat settle --cost <usd> w" out &&
 	git klineage chat settle w/n/forward-1 >out &&
 	says "n/forward-1, turn 2, 2026-11-20T10:02:00Z: \$0.0030 reserved, settled at \$0.0010 (from its stored reply)" out &&
 	says "w: 1 reservation of \$0.0030 settled at \$0.0010" out && test "$(totals)" = "376000000 9000000" &&
