@@ -53,16 +53,22 @@ static inline void relax_core(void)
 #endif
 }
 
-/* Sleep between polls. If exact timing matters, sleep only after 200 ms of waiting. */
-static void idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
+/*
+ * Sleep between polls, a 64th of the time waited so far or the least that is worth it. If exact
+ * timing matters, sleep only after 200 ms of waiting. Return true if the next poll needs no busy
+ * wait before it.
+ */
+static bool idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
-	struct timespec pause = { 0, 20 * US };
+	int64_t ns = waited / 64;
+	struct timespec pause = { 0 };
 
 	if (subject->precise && waited < 200 * MS)
-		return;
-	if (waited > 50 * MS)
-		pause.tv_nsec = subject->precise ? 50 * US : MS;
+		return false;
+	ns = ns < 20 * US ? 20 * US : ns > MS ? MS : ns;
+	pause.tv_nsec = subject->precise ? 50 * US : ns;
 	nanosleep(&pause, NULL);
+	return !subject->precise;
 }
 
 /* Return KL_LATE or KL_STARVED if a limit is reached, otherwise KL_SEEN. */
@@ -83,13 +89,14 @@ enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, u
 {
 	pid_t pid = watch->subject->pid;
 	enum kl_seen seen;
+	bool slept = false;
 	int64_t waited;
 
 	for (unsigned n = 1;; n++) {
 		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == want)
 			return KL_SEEN;
 		relax_core();
-		if (n % 512)
+		if (n % 512 && !slept)
 			continue;
 		if (kl_trace_poll(pid, ev)) {
 			if (ev->kind != KL_TRACE_STOP)
@@ -99,7 +106,7 @@ enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, u
 		waited = kl_watch_now() - watch->begin;
 		if ((seen = check_limit(watch, waited)) != KL_SEEN)
 			return seen;
-		idle_wait(watch->subject, waited);
+		slept = idle_wait(watch->subject, waited);
 	}
 }
 
