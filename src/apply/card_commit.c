@@ -14,13 +14,6 @@
 #define MAX_TRIES 20
 #define MORE_MEASUREMENTS 2
 
-static const git_oid none;
-
-static bool is_none(const git_oid *oid)
-{
-	return !memcmp(oid, &none, sizeof(none));
-}
-
 bool kl_card_commit_is_correct(const char *class_)
 {
 	return !strcmp(class_, "slower") || !strcmp(class_, "no-change") ||
@@ -256,7 +249,7 @@ static int read_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 	if (err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
-	*out = none;
+	*out = kl_oid_none;
 	return 0;
 }
 
@@ -267,8 +260,8 @@ static int write_links(git_oid *tip, struct kl_keep *keep)
 		int err = kl_repo_tree_of(&tree, keep->repo, &keep->v[i].commit);
 
 		if (!err)
-			err = write_commit(&link, keep->repo, &tree, parent, is_none(tip) ? 1 : 2,
-					   keep->v[i].text);
+			err = write_commit(&link, keep->repo, &tree, parent,
+					   git_oid_is_zero(tip) ? 1 : 2, keep->v[i].text);
 		if (err < 0)
 			return err;
 		*tip = link;
@@ -292,8 +285,8 @@ int kl_keep_into(struct kl_refs_txn *txn, void *payload)
 		return err;
 	if (memcmp(&notes, &notes_was, sizeof(notes)))
 		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes,
-				   is_none(&notes_was) ? NULL : &notes_was);
-	kl_refs_txn_update(txn, keep->chain, &tip, is_none(&was) ? NULL : &was);
+				   git_oid_is_zero(&notes_was) ? NULL : &notes_was);
+	kl_refs_txn_update(txn, keep->chain, &tip, git_oid_is_zero(&was) ? NULL : &was);
 	return 0;
 }
 
@@ -305,7 +298,7 @@ int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, co
 		int err = kl_keep_into(txn, keep);
 
 		if (branch)
-			kl_refs_txn_update(txn, branch, to, is_none(was) ? NULL : was);
+			kl_refs_txn_update(txn, branch, to, git_oid_is_zero(was) ? NULL : was);
 		if (err < 0 || (err = KL_FAULT("made-move")) < 0)
 			return err;
 		err = kl_refs_txn_commit(txn, "klineage: a card was tried");

@@ -11,8 +11,6 @@
 #include "base/fault.h"
 #include "repo/refs.h"
 
-static const git_oid none;
-
 const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome)
 {
 	static const char *const name[] = { "left", "applies", "known", "unused",
@@ -467,10 +465,10 @@ static int judge_root(struct kl_materialize_run *run)
 
 static bool is_tip_known(const struct kl_materialize_run *run)
 {
-	bool ours = !memcmp(&run->tip, &run->o->commit, sizeof(none));
+	bool ours = !memcmp(&run->tip, &run->o->commit, sizeof(git_oid));
 
 	for (size_t i = 0; !ours && i < run->log.n; i++)
-		ours = !memcmp(&run->tip, &run->log.v[i].commit, sizeof(none));
+		ours = !memcmp(&run->tip, &run->log.v[i].commit, sizeof(git_oid));
 	return ours;
 }
 
@@ -485,7 +483,7 @@ static int read_tip(struct kl_materialize_run *run)
 	if (err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
-	run->tip = none;
+	run->tip = kl_oid_none;
 	return 0;
 }
 
@@ -502,7 +500,7 @@ static int can_begin(struct kl_materialize_run *run)
 		return kl_error_hint(
 			err, "use '--continue' to resume that run, '--root best' to start from "
 			     "its best result, or '--name' to choose another name");
-	if (!err && run->log.there && memcmp(&run->log.root, &run->o->commit, sizeof(none)))
+	if (!err && run->log.there && memcmp(&run->log.root, &run->o->commit, sizeof(git_oid)))
 		return kl_error_hint(kl_error(KL_EEXISTS,
 					      "a run from another root has the name '%s'",
 					      run->o->name),

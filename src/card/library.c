@@ -12,12 +12,10 @@
 #define MAX_CARDS 1000000
 #define MAX_EVENT (1u << 20)
 
-static const git_oid zero;
-
 void kl_library_forget(struct kl_library *library)
 {
 	kl_blobs_release(&library->cards);
-	library->tip = library->tree = zero;
+	library->tip = library->tree = kl_oid_none;
 }
 
 void kl_library_free(struct kl_library *library)
@@ -107,7 +105,7 @@ static int new_library(struct kl_library **out, struct kl_repo *repo)
 int kl_library_open(struct kl_library **out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
-	git_oid tip = zero;
+	git_oid tip = kl_oid_none;
 	int err;
 
 	if ((err = new_library(&library, repo)) < 0)

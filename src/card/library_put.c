@@ -21,8 +21,6 @@
 static const char attributes[] =
 	"cards/*.yaml merge=klineage-card\nevidence/** merge=klineage-card -diff\n";
 
-static const git_oid zero;
-
 int kl_library_root(git_oid *out, struct kl_repo *repo)
 {
 	struct kl_commit_spec spec = {
@@ -335,7 +333,7 @@ static int read_again(struct put *put, int i)
 	/* the branch does not exist yet, so it was another ref of the transaction that changed */
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
-		put->was = zero;
+		put->was = kl_oid_none;
 		err = 0;
 	}
 	return err < 0 ? err : kl_library_read(put->library, &put->was);

@@ -373,7 +373,7 @@ static int print_listing(const struct kl_listing *out, struct answer *answer, bo
 
 static int make_target(struct answer *answer, const struct args *args)
 {
-	git_oid head = { { 0 } };
+	git_oid head = kl_oid_none;
 	int err = kl_select(&answer->sel, answer->repo,
 			    args->worktree ? KL_STATE_WORKTREE : KL_STATE_REV,
 			    args->rev ? args->rev : "HEAD", args->workload);

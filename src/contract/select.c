@@ -110,7 +110,7 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 	err = kl_repo_resolve(&selection->commit, repo, "HEAD");
 	if (!err)
 		err = kl_repo_tree_of(&tree, repo, &selection->commit);
-	selection->commit = (git_oid){ { 0 } };
+	selection->commit = kl_oid_none;
 	if (err == KL_ENOTFOUND) { /* HEAD is unborn: no parent */
 		kl_error_clear();
 		return 0;

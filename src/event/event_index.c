@@ -182,7 +182,7 @@ int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const
 	KL_AUTO(kl_freep) char *path = NULL;
 	struct kl_note_at *at = NULL;
 	char hex[KL_OID_HEX];
-	git_oid tip = { { 0 } };
+	git_oid tip = kl_oid_none;
 	size_t n = 0;
 	int err = kl_refs_get(&tip, repo, ref);
 

@@ -187,7 +187,7 @@ static int sign_retraction(struct kl_retraction *out, struct kl_repo *repo, int 
 static char *line_for(struct kl_event *event, struct kl_repo *repo, const git_oid *commit)
 {
 	struct kl_buf line = KL_BUF_INIT;
-	git_oid tree = { { 0 } };
+	git_oid tree = kl_oid_none;
 	char hex[KL_OID_HEX];
 
 	if (!kl_repo_tree_of(&tree, repo, commit)) {

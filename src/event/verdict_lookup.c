@@ -235,7 +235,7 @@ static int count_stale(struct kl_verdict_entry *entry, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
-	git_oid commit = { { 0 } }; /* avoid gcc's -Wmaybe-uninitialized */
+	git_oid commit = kl_oid_none; /* avoid gcc's -Wmaybe-uninitialized */
 	int err;
 
 	if (!*entry->commit)

@@ -319,8 +319,7 @@ static char *hex_id(const git_oid *oid)
 
 static void add_evidence(struct kl_card *card, const struct kl_transition *transition)
 {
-	static const git_oid none;
-	bool anew = memcmp(&transition->rederived, &none, sizeof(none)) != 0;
+	bool anew = !git_oid_is_zero(&transition->rederived);
 	const char *how = transition->step.derivation ? transition->step.derivation : "inverse";
 	struct kl_card_evidence evidence = {
 		.lineage = kl_strdup(transition->lineage),

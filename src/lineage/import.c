@@ -386,7 +386,6 @@ static int check_ref(bool *have, struct importer *importer, const char *ref, con
 static int write_refs(struct importer *importer, struct kl_import_result *out)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(importer->repo);
-	static const git_oid none;
 	git_oid notes, old;
 	char rejected[256];
 	bool have, have_rejected = true;
@@ -411,8 +410,7 @@ static int write_refs(struct importer *importer, struct kl_import_result *out)
 	if (!have_rejected)
 		kl_refs_txn_create(txn, rejected, &importer->rejected);
 	if (memcmp(&notes, &old, sizeof(notes)))
-		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes,
-				   memcmp(&old, &none, sizeof(none)) ? &old : NULL);
+		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes, git_oid_is_zero(&old) ? NULL : &old);
 	if ((err = KL_FAULT("import-move")) < 0)
 		return err;
 	return kl_refs_txn_commit(txn, "klineage import");

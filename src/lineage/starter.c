@@ -168,7 +168,7 @@ static int replay_one(git_oid *commit, git_oid *tree, struct kl_repo *repo,
 int kl_starter_replay(git_oid *tip, struct kl_repo *repo, const struct kl_starter *starter,
 		      const git_oid *parent, const char *prefix, size_t limit)
 {
-	git_oid tree = { { 0 } }, commit;
+	git_oid tree = kl_oid_none, commit;
 	int err = parent ? kl_repo_tree_of(&tree, repo, parent) : 0;
 
 	if (!err)

@@ -181,7 +181,7 @@ static int read_system(struct kl_conversation *conversation, struct reader *read
 
 static int same_system(struct reader *reader, const git_oid *tree)
 {
-	git_oid sub = { { 0 } };
+	git_oid sub = kl_oid_none;
 	int err = kl_repo_subtree(&sub, reader->repo, tree, "system");
 
 	if (err == KL_ENOTFOUND) {

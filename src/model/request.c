@@ -193,14 +193,13 @@ static int settle_stored(struct kl_conversation *conversation)
 static int load_others(struct kl_conversation *conversation)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation now = { 0 };
-	static const git_oid none;
 	size_t n = conversation->n;
 	int err = kl_conversation_load_ref(&now, conversation->session->repo, conversation->ref);
 
 	if (err < 0 || !memcmp(&now.tip, &conversation->tip, sizeof(now.tip)))
 		return err;
 	if (now.n < n ||
-	    memcmp(n ? &now.turn[n - 1].commit : &none, &conversation->tip, sizeof(none)))
+	    memcmp(n ? &now.turn[n - 1].commit : &kl_oid_none, &conversation->tip, sizeof(git_oid)))
 		return kl_error(KL_ECHANGED, "'%s' was rewritten by another process",
 				conversation->ref);
 	if (!n)

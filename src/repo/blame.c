@@ -42,7 +42,7 @@ static int commit_text(git_oid *out, struct kl_repo *repo, const git_oid *tip, c
  */
 static int parse_porcelain(struct kl_blame *out, const char *porcelain, const git_oid *outside)
 {
-	git_oid id = { { 0 } };
+	git_oid id = kl_oid_none;
 	bool have_id = false;
 
 	for (const char *pos = porcelain; *pos; pos += strcspn(pos, "\n"), pos += *pos == '\n') {
@@ -51,9 +51,8 @@ static int parse_porcelain(struct kl_blame *out, const char *porcelain, const gi
 				return kl_error(KL_EIO, "unexpected output of git blame: '%.60s'",
 						pos);
 			KL_GROW(out->line, out->n + 1, out->alloc);
-			out->line[out->n++] = outside && git_oid_equal(&id, outside) ?
-						      (git_oid){ { 0 } } :
-						      id;
+			out->line[out->n++] = outside && git_oid_equal(&id, outside) ? kl_oid_none :
+										       id;
 		} else if (strspn(pos, "0123456789abcdef") == GIT_OID_HEXSZ &&
 			   pos[GIT_OID_HEXSZ] == ' ') {
 			kl_oid_parsen(&id, pos, GIT_OID_HEXSZ);

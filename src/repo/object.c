@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+const git_oid kl_oid_none = { { 0 } };
+
 void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid)
 {
 	git_oid_tostr(out, KL_OID_HEX, oid);

@@ -266,6 +266,8 @@ int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 #define KL_OID_HEX 41
 void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid);
 int kl_oid_parse(git_oid *out, const char *hex);
+/** The id of no object, for which git_oid_is_zero() is true. */
+extern const git_oid kl_oid_none;
 
 /* --- reading trailers -------------------------------------------------- */
 

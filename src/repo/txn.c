@@ -108,7 +108,7 @@ void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *txn)
 static int parse_line(struct kl_refs_txn *txn, char *line)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
-	git_oid first = { { 0 } }, second = { { 0 } };
+	git_oid first = kl_oid_none, second = kl_oid_none;
 
 	kl_strvec_split(&words, line, " ");
 	if (words.n > 2 && kl_oid_parse(&first, words.v[2]) < 0)

@@ -332,7 +332,7 @@ int kl_index_of(struct kl_index **out, struct kl_repo *repo, struct kl_library *
 int kl_index_open(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax)
 {
 	const char *ref = kl_repo_config(repo, "klineage.skillsRef");
-	git_oid tip, tree = { { 0 } };
+	git_oid tip, tree = kl_oid_none;
 	int err = kl_refs_get(&tip, repo, ref ? ref : KL_LIBRARY_REF);
 
 	if (err == KL_ENOTFOUND)

@@ -11,8 +11,6 @@
 #define MAX_EVENTS 10000000
 #define MAX_EVENT (1u << 20)
 
-static const git_oid zero;
-
 struct merge {
 	struct kl_repo *r;
 	struct kl_library *base, *ours, *theirs;
@@ -92,9 +90,9 @@ static int check_events(struct merge *merge, const struct kl_card *card)
 static int list_events(struct kl_blobs *out, struct kl_library *library)
 {
 	git_oid tree;
-	int err = memcmp(&library->tree, &zero, sizeof(zero)) ?
-			  kl_repo_subtree(&tree, library->repo, &library->tree, "evidence") :
-			  KL_ENOTFOUND;
+	int err = git_oid_is_zero(&library->tree) ?
+			  KL_ENOTFOUND :
+			  kl_repo_subtree(&tree, library->repo, &library->tree, "evidence");
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
@@ -288,9 +286,8 @@ static int open_three(struct merge *merge, const git_oid *ours, const git_oid *t
 	if ((err = kl_library_open_at(&merge->theirs, merge->r, theirs)) < 0 ||
 	    (err = kl_library_open_at(&merge->ours, merge->r, ours)) < 0)
 		return err;
-	base = zero;
-	if (memcmp(ours, &zero, sizeof(zero)) &&
-	    (err = kl_repo_merge_base(&base, merge->r, ours, theirs)) < 0)
+	base = kl_oid_none;
+	if (!git_oid_is_zero(ours) && (err = kl_repo_merge_base(&base, merge->r, ours, theirs)) < 0)
 		return err;
 	return kl_library_open_at(&merge->base, merge->r, &base);
 }
@@ -303,7 +300,7 @@ static int commit_merge(git_oid *tip, struct merge *merge, const git_oid *ours,
 		"merge: %zu card%s, %zu of them new\n", merge->done->added + merge->done->changed,
 		merge->done->added + merge->done->changed == 1 ? "" : "s", merge->done->added);
 	struct kl_commit_spec spec = { .message = message, .parent = parent, .nparent = 2 };
-	bool none = !memcmp(ours, &zero, sizeof(zero)), forward = none;
+	bool none = git_oid_is_zero(ours), forward = none;
 	int err = kl_repo_tree_edit(&spec.tree, merge->r, none ? NULL : &merge->ours->tree,
 				    merge->edit, merge->n);
 
@@ -328,7 +325,7 @@ static int take_attributes(struct merge *merge)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	git_oid blob;
 	size_t n;
-	int err = memcmp(&merge->ours->tree, &zero, sizeof(zero)) ?
+	int err = !git_oid_is_zero(&merge->ours->tree) ?
 			  KL_EEXISTS :
 			  kl_repo_tree_entry(&blob, NULL, merge->r, &merge->theirs->tree,
 					     ".gitattributes");

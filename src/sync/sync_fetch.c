@@ -46,7 +46,7 @@ static bool accept_line(const char *line, size_t len, void *payload)
 static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, struct kl_sync_ref *ref)
 {
 	struct kl_notes_merged done;
-	git_oid ours = { { 0 } }, tip;
+	git_oid ours = kl_oid_none, tip;
 	int err = kl_refs_get(&ours, round->r, ref->ref);
 	bool none = err == KL_ENOTFOUND;
 
@@ -256,7 +256,7 @@ static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_library_merged_release) struct kl_library_merged done = { 0 };
-	git_oid ours = { { 0 } }, tip;
+	git_oid ours = kl_oid_none, tip;
 	bool in_use = false, none;
 	int err = kl_refs_get(&ours, round->r, ref->ref);
 

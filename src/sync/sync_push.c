@@ -10,8 +10,6 @@
 
 #define MAX_COMMITS 100000
 
-static const git_oid none;
-
 /*
  * Check a ref that can only be fast-forwarded: notes, cards or rejected steps. Set *give if our ref
  * is ahead of theirs, or if the remote has no such ref. If the two have diverged, report the ref as
@@ -52,7 +50,7 @@ static int give_one(struct kl_sync_round *round, struct kl_pushes *pushes, const
 	if (!err && !(theirs && theirs->left))
 		err = has_grown(&give, round, &ours, theirs);
 	if (!err && give)
-		kl_pushes_add(pushes, ref, &ours.oid, theirs ? &theirs->oid : &none);
+		kl_pushes_add(pushes, ref, &ours.oid, theirs ? &theirs->oid : &kl_oid_none);
 	return err;
 }
 
@@ -71,7 +69,7 @@ static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 		if (!name || kl_sync_find_oid(round, KL_SYNC_LINEAGE, leaf, &ours.ref[i].oid))
 			continue;
 		if (!kl_sync_find(round, ours.ref[i].name)) {
-			kl_pushes_add(pushes, ours.ref[i].name, &ours.ref[i].oid, &none);
+			kl_pushes_add(pushes, ours.ref[i].name, &ours.ref[i].oid, &kl_oid_none);
 			continue;
 		}
 		kl_strvec_push(left, leaf);
@@ -138,7 +136,8 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 				"the remote: push the branch that contains them, then fetch",
 				n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 		else if (!err)
-			kl_pushes_add(pushes, ref->name, &ref->oid, theirs ? &theirs->oid : &none);
+			kl_pushes_add(pushes, ref->name, &ref->oid,
+				      theirs ? &theirs->oid : &kl_oid_none);
 	}
 	return err;
 }
@@ -155,9 +154,8 @@ static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushe
 		bool there = kl_refs_get(&old, round->r, tracking) == 0;
 
 		kl_refs_txn_update(txn, tracking, &pushes->v[i].to, there ? &old : NULL);
-		kl_sync_report(
-			round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
-			memcmp(&pushes->v[i].from, &none, sizeof(none)) ? "" : "new at the remote");
+		kl_sync_report(round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
+			       git_oid_is_zero(&pushes->v[i].from) ? "new at the remote" : "");
 	}
 	/*
 	 * ignore a failure: a plain fetch can have updated the same tracking refs at the same time

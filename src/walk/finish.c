@@ -130,7 +130,6 @@ static int put_results(struct kl_refs_txn *txn, struct finish *finish, struct kl
 static int try_once(struct finish *finish, struct kl_outcome *out)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(finish->op->repo);
-	static const git_oid none;
 	git_oid notes, notes_old;
 	int err;
 
@@ -141,7 +140,7 @@ static int try_once(struct finish *finish, struct kl_outcome *out)
 		return err;
 	if (memcmp(&notes, &notes_old, sizeof(notes)))
 		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes,
-				   memcmp(&notes_old, &none, sizeof(none)) ? &notes_old : NULL);
+				   git_oid_is_zero(&notes_old) ? NULL : &notes_old);
 	kl_refs_txn_delete(txn, finish->op->ref, &finish->op->at);
 	if ((err = KL_FAULT("finish-move")) < 0)
 		return err;

@@ -171,7 +171,6 @@ static int write_tree(git_oid *out, struct kl_opstate *op)
 int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(op->repo);
-	static const git_oid none;
 	const char *rejected = kl_walk_rejected_tip(&op->walk);
 	const char *derived = kl_walk_derived_tip(&op->walk);
 	git_oid parent[3], next;
@@ -188,8 +187,7 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 	    (err = kl_repo_commit_write(&next, op->repo, &spec)) < 0 ||
 	    (err = KL_FAULT("op-move")) < 0)
 		return err;
-	kl_refs_txn_update(txn, op->ref, &next,
-			   memcmp(&op->at, &none, sizeof(none)) ? &op->at : NULL);
+	kl_refs_txn_update(txn, op->ref, &next, git_oid_is_zero(&op->at) ? NULL : &op->at);
 	if ((err = kl_refs_txn_commit(txn, reflog)) < 0)
 		return err == KL_ECHANGED ?
 			       kl_error(KL_EBUSY,
