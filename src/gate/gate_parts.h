@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_PARTS_H
+#define KL_GATE_PARTS_H
+
+#include "base/map.h"
+#include "base/scratch.h"
+#include "gate/ahead.h"
+#include "gate/build.h"
+#include "gate/gate.h"
+#include "gate/runner/bundle.h"
+#include "gate/runner/runner.h"
+
+/*
+ * gate_parts - the structure of a session and the inputs of a judgement. gate.c, gate_job.c and
+ * gate_judge.c share them.
+ */
+struct kl_gate {
+	struct kl_repo *repo;
+	struct kl_gate_opts opts;
+	struct kl_jail jail;
+	struct kl_runner runner;
+	struct kl_bundle *bundle; /* jobs that wait to be sent */
+	struct kl_builder builder;
+	struct kl_scratch scratch; /* private directory for objects and pools */
+	const char *dir;           /* path of `scratch` */
+	bool counters;             /* read hardware counters of candidates that pass */
+	const char *ncu;           /* path of ncu; NULL: the worker finds it */
+	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
+	bool no_device;            /* the worker found no device in the last judgement */
+	struct kl_ahead ahead;     /* surfaces to compile during the next judgement */
+};
+
+/* Inputs of one judgement. */
+struct kl_gate_task {
+	const struct kl_backend *backend; /* of the candidate */
+	struct kl_platform platform;
+	const struct kl_built *candidate, *parent; /* parent NULL: none */
+	const struct kl_built_oracle *oracle;
+	const struct kl_artefact *baseline; /* a shipped kernel; NULL: none */
+};
+
+/**
+ * Turn errors that are not the kernel's fault (a full disk, a lack of memory or descriptors, a file
+ * that vanishes) into KL_ECANNOT: the kernel cannot be tested now.
+ */
+int kl_gate_trouble(int err);
+
+/** Make the job that judges a candidate. The caller releases *doc. */
+int kl_gate_job_make(json_t **doc, struct kl_gate *gate, const struct kl_surface *surface,
+		     const struct kl_gate_task *task);
+/** Run a job on this machine. A job with a profile on the CPU holds the machine's lock. */
+int kl_gate_job_run(json_t **result, struct kl_gate *gate, const struct kl_surface *surface,
+		    const struct kl_backend *backend, const json_t *job);
+
+#endif
