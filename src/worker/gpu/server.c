@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/sealed.h"
-#include "worker/gpu/plan_text.h"
 #include "worker/gpu/wall.h"
 
 #define ENDED 1 /* the socket is closed: no more requests */
@@ -47,12 +46,8 @@ int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *
 	return 0;
 }
 
-/*
- * Send a reply of `n` bytes with `err`, the result of a handler; if that is an error, with its
- * message.
- */
-static int send_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
-		       void *reply, size_t n)
+int kl_gpu_server_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
+			 void *reply, size_t n)
 {
 	struct kl_gpu_reply *common = reply;
 
@@ -120,54 +115,6 @@ int kl_gpu_server_map(void **out, int fd, uint64_t bytes)
 	return 0;
 }
 
-/* -- slots ------------------------------------------------------------------------ */
-
-int kl_gpu_server_get_bound(struct kl_gpu_bound **out, struct kl_gpu_server *server, uint32_t slot)
-{
-	if (slot >= KL_GPU_MAX_BINDS || !server->bind[slot].bound)
-		return kl_error(KL_EINVALID, "there is no binding %u", slot);
-	*out = server->bind[slot].bound;
-	return 0;
-}
-
-int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *server,
-			  uint32_t slot)
-{
-	if (slot >= KL_GPU_MAX_SETS || !server->set[slot].set)
-		return kl_error(KL_EINVALID, "there is no set of tensors %u", slot);
-	*out = &server->set[slot];
-	return 0;
-}
-
-static void drop_bind(struct kl_gpu_server *server, uint32_t slot)
-{
-	kl_gpu_bound_free(server->bind[slot].bound, server->device);
-	server->bind[slot].bound = NULL;
-}
-
-/* Free the bindings to the set, then the set. */
-static void drop_set(struct kl_gpu_server *server, uint32_t slot)
-{
-	struct kl_gpu_server_set *set = &server->set[slot];
-
-	for (uint32_t i = 0; i < KL_GPU_MAX_BINDS; i++)
-		if (server->bind[i].bound && server->bind[i].set == slot)
-			drop_bind(server, i);
-	kl_gpu_set_free(set->set, server->device);
-	/* with host code, the worker never sends the same memory again */
-	kl_gpu_host_unmap(&set->map, server->launcher ? NULL : &server->maps, server->device);
-	memset(set, 0, sizeof(*set));
-}
-
-static void drop_module(struct kl_gpu_server *server, uint32_t slot)
-{
-	for (uint32_t i = 0; i < KL_GPU_MAX_BINDS; i++)
-		if (server->bind[i].bound && server->bind[i].module == slot)
-			drop_bind(server, i);
-	kl_gpu_module_free(server->module[slot], server->device);
-	server->module[slot] = NULL;
-}
-
 /* -- operations ----------------------------------------------------------------------- */
 
 static int serve_hello(struct kl_gpu_server *server, const void *request, int fd)
@@ -196,7 +143,7 @@ static int serve_hello(struct kl_gpu_server *server, const void *request, int fd
 		hello.driver = server->cu->version;
 		memcpy(hello.build, server->cu->build, sizeof(hello.build));
 	}
-	return send_answer(server, request, err, &hello, sizeof(hello));
+	return kl_gpu_server_answer(server, request, err, &hello, sizeof(hello));
 }
 
 static int open_device(struct kl_gpu_server *server, const void *request, int fd)
@@ -213,300 +160,7 @@ static int open_device(struct kl_gpu_server *server, const void *request, int fd
 			 (rc = server->cu->event_create(&server->after, 0)) ||
 			 (rc = server->cu->event_create(&server->others, KL_CU_EVENT_NO_TIMING))))
 		err = kl_gpu_error(server->cu, rc, KL_ECANNOT, "cannot create events");
-	return send_answer(server, request, err, &reply, sizeof(reply));
-}
-
-static int put_module(struct kl_gpu_server *server, const void *request, int fd)
-{
-	const struct kl_gpu_put_module *module = request;
-	struct kl_gpu_reply reply = { 0 };
-	void *image = NULL;
-	int err = 0;
-
-	if (module->head.slot >= KL_GPU_MAX_MODULES || module->bytes > KL_GPU_MAX_CUBIN)
-		err = kl_error(KL_EINVALID, "the cubin is too large, or its slot does not exist");
-	if (err == 0)
-		err = kl_gpu_server_map(&image, fd, module->bytes);
-	if (err == 0) {
-		drop_module(server, module->head.slot);
-		err = kl_gpu_module_load(&server->module[module->head.slot], server->device, image,
-					 module->bytes);
-		munmap(image, module->bytes);
-	}
-	return send_answer(server, request, err, &reply, sizeof(reply));
-}
-
-/*
- * Return whether the host writes as many elements as the kernel reads, of a known type that is not
- * wider than the type that the kernel reads.
- */
-static bool is_widened(const struct kl_gpu_tensor_layout *layout)
-{
-	if (layout->from > KL_GPU_FROM_F32 || (layout->real != 4 && layout->real != 8) ||
-	    layout->bytes % layout->real)
-		return false;
-	return kl_widen_bytes(layout->from) <= layout->real &&
-	       layout->upload == layout->bytes / layout->real * kl_widen_bytes(layout->from);
-}
-
-static int check_layout(const struct kl_gpu_put_set *set)
-{
-	if (set->head.slot >= KL_GPU_MAX_SETS || set->n > KL_GPU_MAX_TENSORS ||
-	    set->host_bytes > (uint64_t)1 << 46)
-		return kl_error(KL_EINVALID,
-				"the set has too many tensors, too much memory, or no valid slot");
-	for (uint32_t i = 0; i < set->n; i++) {
-		uint64_t n = kl_gpu_tensor_host_bytes(&set->layout[i]);
-
-		if (set->layout[i].from && !is_widened(&set->layout[i]))
-			return kl_error(KL_EINVALID,
-					"tensor %u cannot be widened from elements of that type",
-					i);
-		if (set->layout[i].tensor &&
-		    (set->offset[i] % 8 || set->offset[i] > set->host_bytes ||
-		     n > set->host_bytes - set->offset[i]))
-			return kl_error(KL_EINVALID, "tensor %u lies outside of the shared memory",
-					i);
-	}
-	return 0;
-}
-
-static int put_set(struct kl_gpu_server *server, const void *request, int fd)
-{
-	const struct kl_gpu_put_set *put = request;
-	struct kl_gpu_reply reply = { 0 };
-	struct kl_gpu_server_set *set;
-	int err = check_layout(put);
-
-	if (err == 0) {
-		set = &server->set[put->head.slot];
-		drop_set(server, put->head.slot);
-		err = kl_gpu_host_map(&set->map, &server->maps, server->device, fd, put->host_bytes,
-				      put->pin);
-	}
-	if (err == 0) {
-		set->host = set->map.at;
-		memcpy(set->offset, put->offset, sizeof(set->offset));
-		err = kl_gpu_set_make(&set->set, server->device, put->layout, put->n, put->right);
-		if (err < 0)
-			drop_set(server, put->head.slot);
-	}
-	return send_answer(server, request, err, &reply, sizeof(reply));
-}
-
-/* Run the plan's `prepare` launches. If one faults or hangs, describe that in `out`. */
-static int prepare_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind,
-			   struct kl_gpu_bound *bound, struct kl_gpu_called *out)
-{
-	int ran = 0;
-	int err = kl_gpu_bound_prepare(bound, server->device, bind->seed, bind->limit_ms, &ran);
-
-	if (err != KL_ENO)
-		return err;
-	out->end = ran == KL_CU_NOT_READY ? KL_GPU_CALL_HANG : KL_GPU_CALL_FAULT;
-	out->r.state = ran == KL_CU_NOT_READY ? KL_GPU_STUCK : KL_GPU_LOST;
-	kl_gpu_driver_name(server->cu, ran, out->name);
-	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_preparer(bound));
-	return 0;
-}
-
-static int make_binding(struct kl_gpu_server *server, const struct kl_gpu_put_bind *bind, int fd,
-			struct kl_gpu_called *out)
-{
-	/* the plan owns the bytes of struct arguments, which kl_gpu_bound_make() copies */
-	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
-	struct kl_gpu_server_set *set = NULL;
-	struct kl_gpu_bound *bound = NULL;
-	void *text = NULL;
-	struct kl_plan_at *at = NULL;
-	int err;
-
-	if (bind->head.slot >= KL_GPU_MAX_BINDS || bind->module >= KL_GPU_MAX_MODULES ||
-	    !server->module[bind->module] || bind->bytes > KL_GPU_MAX_PLAN)
-		return kl_error(
-			KL_EINVALID,
-			"the binding's plan is too large, or its slot or module does not exist");
-	if ((err = kl_gpu_server_get_set(&set, server, bind->set)) < 0 ||
-	    (err = kl_gpu_server_map(&text, fd, bind->bytes)) < 0)
-		return err;
-	drop_bind(server, bind->head.slot);
-	err = kl_gpu_doc_resolve(&at, &plan, text, bind->bytes, set->set, &server->device->facts);
-	munmap(text, bind->bytes);
-	if (err < 0 ||
-	    (err = kl_gpu_bound_make(&bound, server->device, server->module[bind->module], set->set,
-				     at, kl_plan_quirks(plan))) < 0)
-		return err;
-	server->bind[bind->head.slot].bound = bound;
-	server->bind[bind->head.slot].module = bind->module;
-	server->bind[bind->head.slot].set = bind->set;
-	return prepare_binding(server, bind, bound, out);
-}
-
-static int put_bind(struct kl_gpu_server *server, const void *request, int fd)
-{
-	struct kl_gpu_called out = { .launch = -1, .arg = -1 };
-
-	return send_answer(server, request, make_binding(server, request, fd, &out), &out,
-			   sizeof(out));
-}
-
-static int serve_drop(struct kl_gpu_server *server, const void *request, int fd)
-{
-	const struct kl_gpu_drop *drop = request;
-	struct kl_gpu_reply reply = { 0 };
-	int err = 0;
-
-	if (drop->op == KL_GPU_OP_MODULE && drop->head.slot < KL_GPU_MAX_MODULES)
-		drop_module(server, drop->head.slot);
-	else if (drop->op == KL_GPU_OP_SET && drop->head.slot < KL_GPU_MAX_SETS)
-		drop_set(server, drop->head.slot);
-	else if (drop->op == KL_GPU_OP_BIND && drop->head.slot < KL_GPU_MAX_BINDS)
-		drop_bind(server, drop->head.slot);
-	else
-		err = kl_error(KL_EINVALID, "the slot to drop does not exist");
-	return send_answer(server, request, err, &reply, sizeof(reply));
-}
-
-/* -- making a call -------------------------------------------------------------------- */
-
-int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < set->set->n && err == 0; i++)
-		if (set->set->layout[i].tensor && !set->set->layout[i].output)
-			err = kl_gpu_set_upload(set->set, server->device, i,
-						set->host + set->offset[i]);
-	return err;
-}
-
-int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < set->set->n && err == 0; i++)
-		if (set->set->layout[i].tensor && set->set->layout[i].writable)
-			err = kl_gpu_set_download(set->set, server->device, i,
-						  set->host + set->offset[i]);
-	return err;
-}
-
-/*
- * Do what comes before the launches and wait for it, so that a later error is the kernels' fault.
- */
-static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
-		       struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
-		       struct kl_gpu_module *module)
-{
-	int err = 0, rc;
-
-	if (call->flags & KL_GPU_CALL_RELOAD)
-		err = kl_gpu_module_reload(module, server->device);
-	if (err == 0 && call->flags & KL_GPU_CALL_UPLOAD)
-		err = kl_gpu_server_upload(server, set);
-	if (err == 0 && call->flags & KL_GPU_CALL_POISON)
-		err = kl_gpu_set_poison(set->set, server->device, call->seed);
-	if (err < 0 ||
-	    (err = kl_gpu_bound_ready(bound, server->device, call->seed,
-				      call->flags & KL_GPU_CALL_POISON)) < 0 ||
-	    (call->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
-		return err;
-	rc = server->cu->stream_sync(server->device->stream);
-	return rc ? kl_gpu_error(server->cu, rc, KL_EIO, "the GPU failed before the call") : 0;
-}
-
-static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
-		    const struct kl_gpu_bound *bound, struct kl_gpu_called *out)
-{
-	int rc, which, ran;
-	float ms = 0;
-
-	server->cu->event_record(server->before, server->device->stream);
-	rc = kl_gpu_bound_launch(bound, server->device, &which);
-	server->cu->event_record(server->after, server->device->stream);
-	ran = kl_gpu_wait(server->device, call->limit_ms);
-	if (ran == KL_CU_NOT_READY) {
-		out->end = KL_GPU_CALL_HANG;
-		out->r.state = KL_GPU_STUCK;
-		return 0;
-	}
-	if (!rc && !ran) {
-		if (!server->cu->event_ms(&ms, server->before, server->after))
-			out->event_ns = (int64_t)((double)ms * 1e6);
-		return 0;
-	}
-	out->launch = which;
-	if (rc && !ran && kl_gpu_is_refusal(rc)) {
-		out->end = KL_GPU_CALL_REFUSED;
-	} else {
-		rc = ran ? ran : rc;
-		out->end = KL_GPU_CALL_FAULT;
-		if (!kl_gpu_is_fault(rc))
-			return kl_gpu_error(server->cu, rc, KL_EIO,
-					    "the GPU failed in a call of '%s'",
-					    kl_gpu_bound_kernel(bound, which));
-	}
-	kl_gpu_driver_name(server->cu, rc, out->name);
-	/* a refusal belongs to launch `which`, but a fault can be that of any launch */
-	if (out->end == KL_GPU_CALL_FAULT && kl_gpu_bound_launches(bound) > 1)
-		out->launch = -1;
-	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_kernel(bound, out->launch));
-	return 0;
-}
-
-static int after_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
-		      const struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
-		      struct kl_gpu_called *out)
-{
-	size_t arg = 0;
-	int err = 0;
-
-	if (call->flags & KL_GPU_CALL_CHECK) {
-		err = kl_gpu_set_check(set->set, server->device, &arg, &out->where);
-		if (err == KL_ENO) {
-			out->end = KL_GPU_CALL_SLACK;
-			out->arg = (int32_t)arg;
-			return 0;
-		}
-		if (err == 0)
-			err = kl_gpu_bound_check(bound, server->device);
-		if (err == KL_ENO) {
-			out->end = KL_GPU_CALL_SCRATCH;
-			snprintf(out->r.message, sizeof(out->r.message), "%s", kl_error_last());
-			kl_error_clear();
-			return 0;
-		}
-	}
-	if (err == 0 && call->flags & KL_GPU_CALL_DOWNLOAD)
-		err = kl_gpu_server_download(server, set);
-	return err;
-}
-
-static int serve_call(struct kl_gpu_server *server, const void *request, int fd)
-{
-	const struct kl_gpu_do_call *call = request;
-	struct kl_gpu_called out = { .launch = -1, .arg = -1 };
-	struct kl_gpu_server_set *set = NULL;
-	struct kl_gpu_bound *bound = NULL;
-	int err = kl_gpu_server_get_bound(&bound, server, call->head.slot);
-
-	if (err == 0)
-		err = kl_gpu_server_get_set(&set, server, server->bind[call->head.slot].set);
-	if (err == 0)
-		err = before_call(server, call, bound, set,
-				  server->module[server->bind[call->head.slot].module]);
-	if (err == 0 && call->flags & KL_GPU_CALL_RUN)
-		err = run_call(server, call, bound, &out);
-	if (err == 0 && out.end == KL_GPU_CALL_OK)
-		err = after_call(server, call, bound, set, &out);
-	if (err < 0) {
-		out.r.err = err;
-		snprintf(out.r.message, sizeof(out.r.message), "%s", kl_error_last());
-		kl_error_clear();
-	} else {
-		out.quirk = kl_gpu_bound_quirk(bound);
-	}
-	return kl_gpu_server_reply(server, request, &out, sizeof(out));
+	return kl_gpu_server_answer(server, request, err, &reply, sizeof(reply));
 }
 
 /* Write a pattern, check it on the device, and compare its fingerprint with one from the host. */
@@ -537,7 +191,7 @@ static int serve_probe(struct kl_gpu_server *server, const void *request, int fd
 {
 	struct kl_gpu_reply reply = { 0 };
 
-	return send_answer(server, request, probe_device(server), &reply, sizeof(reply));
+	return kl_gpu_server_answer(server, request, probe_device(server), &reply, sizeof(reply));
 }
 
 /* -- the main loop ---------------------------------------------------------------------- */
@@ -549,11 +203,11 @@ static const struct {
 } operations[] = {
 	[KL_GPU_OP_HELLO] = { sizeof(struct kl_gpu_head), false, serve_hello },
 	[KL_GPU_OP_OPEN] = { sizeof(struct kl_gpu_open), false, open_device },
-	[KL_GPU_OP_MODULE] = { sizeof(struct kl_gpu_put_module), true, put_module },
-	[KL_GPU_OP_SET] = { sizeof(struct kl_gpu_put_set), true, put_set },
-	[KL_GPU_OP_BIND] = { sizeof(struct kl_gpu_put_bind), true, put_bind },
-	[KL_GPU_OP_CALL] = { sizeof(struct kl_gpu_do_call), true, serve_call },
-	[KL_GPU_OP_DROP] = { sizeof(struct kl_gpu_drop), true, serve_drop },
+	[KL_GPU_OP_MODULE] = { sizeof(struct kl_gpu_put_module), true, kl_gpu_server_put_module },
+	[KL_GPU_OP_SET] = { sizeof(struct kl_gpu_put_set), true, kl_gpu_server_put_set },
+	[KL_GPU_OP_BIND] = { sizeof(struct kl_gpu_put_bind), true, kl_gpu_server_put_bind },
+	[KL_GPU_OP_CALL] = { sizeof(struct kl_gpu_do_call), true, kl_gpu_server_call },
+	[KL_GPU_OP_DROP] = { sizeof(struct kl_gpu_drop), true, kl_gpu_server_drop },
 	[KL_GPU_OP_PROBE] = { sizeof(struct kl_gpu_head), true, serve_probe },
 	[KL_GPU_OP_LAUNCHER] = { sizeof(struct kl_gpu_put_launcher), true, kl_gpu_server_launcher },
 	[KL_GPU_OP_LAUNCH] = { sizeof(struct kl_gpu_do_launch), true, kl_gpu_server_launch },

@@ -47,6 +47,12 @@ struct kl_gpu_server {
  */
 int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *request,
 			void *reply, size_t n);
+/**
+ * Send a reply of `n` bytes with `err`, the result of a handler; if that is an error, with its
+ * message.
+ */
+int kl_gpu_server_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
+			 void *reply, size_t n);
 /** Get the binding or the set in a slot. KL_EINVALID: the slot is empty or out of range. */
 int kl_gpu_server_get_bound(struct kl_gpu_bound **out, struct kl_gpu_server *server, uint32_t slot);
 int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *server,
@@ -59,6 +65,15 @@ int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_se
  * is not sealed memory of that size (base/sealed.h).
  */
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes);
+
+/* server_slots.c: operations MODULE, SET, BIND and DROP. */
+int kl_gpu_server_put_module(struct kl_gpu_server *server, const void *request, int fd);
+int kl_gpu_server_put_set(struct kl_gpu_server *server, const void *request, int fd);
+int kl_gpu_server_put_bind(struct kl_gpu_server *server, const void *request, int fd);
+int kl_gpu_server_drop(struct kl_gpu_server *server, const void *request, int fd);
+
+/* server_call.c: operation CALL. */
+int kl_gpu_server_call(struct kl_gpu_server *server, const void *request, int fd);
 
 /* server_host.c: operations LAUNCHER and LAUNCH. */
 int kl_gpu_server_launcher(struct kl_gpu_server *server, const void *request, int fd);
