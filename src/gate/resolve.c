@@ -233,10 +233,10 @@ static void resolve_domain(struct kl_job *job, const struct kl_contract *contrac
 
 static void name_objects(struct kl_job *job, const struct kl_resolve_of *of)
 {
-	job->truth_so = copy_path(of->truth);
-	job->honest_so = copy_path(of->honest);
-	job->candidate_so = copy_path(of->candidate->object);
-	job->parent_so = of->parent ? copy_path(of->parent->object) : NULL;
+	job->truth_path = copy_path(of->truth);
+	job->honest_path = copy_path(of->honest);
+	job->candidate_path = copy_path(of->candidate->object);
+	job->parent_path = of->parent ? copy_path(of->parent->object) : NULL;
 	job->baseline = copy_path(of->contract->baseline);
 	job->pool = copy_path(of->pool);
 }

@@ -41,7 +41,7 @@ static int parse_do(struct kl_job *job, const json_t *doc)
 			return kl_error(KL_EINVALID, "unknown stage in 'do': '%s'", stage);
 	}
 	if ((job->do_correct || job->do_profile || job->do_counters || job->do_launch) &&
-	    !job->candidate_so)
+	    !job->candidate_path)
 		return kl_error(KL_EINVALID,
 				"'candidate' is missing, but 'do' has stages that run it");
 	return 0;
@@ -171,12 +171,12 @@ static int parse_names(struct kl_job *job, const json_t *doc)
 		return err;
 	if ((err = job->surface == KL_SURFACE_CUDA ? parse_device(job, doc) :
 						     parse_function(job, doc)) < 0 ||
-	    (err = kl_job_read_heap(&job->truth_so, doc, "truth", false)) < 0 ||
-	    (err = kl_job_read_heap(&job->honest_so, doc, "honest", false)) < 0 ||
-	    (err = kl_job_read_heap(&job->candidate_so, doc, "candidate", true)) < 0 ||
-	    (err = kl_job_read_heap(&job->parent_so, doc, "parent", true)) < 0 ||
+	    (err = kl_job_read_heap(&job->truth_path, doc, "truth", false)) < 0 ||
+	    (err = kl_job_read_heap(&job->honest_path, doc, "honest", false)) < 0 ||
+	    (err = kl_job_read_heap(&job->candidate_path, doc, "candidate", true)) < 0 ||
+	    (err = kl_job_read_heap(&job->parent_path, doc, "parent", true)) < 0 ||
 	    (err = kl_job_read_heap(&job->baseline, doc, "baseline", true)) < 0 ||
-	    (err = kl_job_read_heap(&job->baseline_so, doc, "baseline_cubin", true)) < 0 ||
+	    (err = kl_job_read_heap(&job->baseline_path, doc, "baseline_cubin", true)) < 0 ||
 	    (err = kl_job_read_heap(&job->isa, doc, "isa", true)) < 0)
 		return err;
 	return kl_job_read_heap(&job->pool, doc, "pool", false);
@@ -237,8 +237,8 @@ void kl_job_order_points(size_t *order, const struct kl_job *job)
 
 bool kl_job_is_host(const struct kl_job *job, const char *artefact)
 {
-	return job->host && ((job->candidate_so && !strcmp(job->candidate_so, artefact)) ||
-			     (job->parent_so && !strcmp(job->parent_so, artefact)));
+	return job->host && ((job->candidate_path && !strcmp(job->candidate_path, artefact)) ||
+			     (job->parent_path && !strcmp(job->parent_path, artefact)));
 }
 
 static int parse_plan(struct kl_plan **out, const struct kl_job *job, const json_t *doc,
@@ -267,11 +267,12 @@ static int parse_plans(struct kl_job *job, const json_t *doc)
 				KL_EINVALID,
 				"argument '%s' is a dim, but on surface cuda the plan passes dims",
 				job->arg[i].name);
-	if ((err = parse_plan(&job->plan, job, doc, "plan", job->candidate_so && !job->host)) < 0 ||
+	if ((err = parse_plan(&job->plan, job, doc, "plan", job->candidate_path && !job->host)) <
+		    0 ||
 	    (err = parse_plan(&job->parent_plan, job, doc, "parent_plan",
-			      job->parent_so && !job->host)) < 0 ||
+			      job->parent_path && !job->host)) < 0 ||
 	    (err = parse_plan(&job->baseline_plan, job, doc, "baseline_plan",
-			      job->baseline_so != NULL)) < 0)
+			      job->baseline_path != NULL)) < 0)
 		return err;
 	if (job->host && (job->plan || job->parent_plan))
 		return kl_error(KL_EINVALID,
@@ -352,12 +353,12 @@ void kl_job_free(struct kl_job *job)
 	kl_plan_free(job->baseline_plan);
 	kl_strvec_release(&job->kernel);
 	kl_job_domain_free(job->domain);
-	free(job->truth_so);
-	free(job->honest_so);
-	free(job->candidate_so);
-	free(job->parent_so);
+	free(job->truth_path);
+	free(job->honest_path);
+	free(job->candidate_path);
+	free(job->parent_path);
 	free(job->baseline);
-	free(job->baseline_so);
+	free(job->baseline_path);
 	free(job->isa);
 	free(job->pool);
 	for (size_t i = 0; i < KL_MAX_ARGS; i++)

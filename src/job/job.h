@@ -90,14 +90,14 @@ struct kl_job {
 	char dim_name[KL_MAX_DIMS][64];
 	struct kl_plan *plan; /* cuda: of the candidate; NULL: no candidate, or host code */
 	struct kl_plan *parent_plan, *oracle_plan;
-	char *truth_so, *honest_so; /* paths of images; cuda: cubins */
+	char *truth_path, *honest_path; /* paths of images; cuda: cubins */
 	/* cuda: candidate and parent are images that contain host code */
 	bool host;
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
-	char *candidate_so;      /* image, or cubin for cuda without `host`; NULL: none */
-	char *parent_so;         /* NULL: none */
+	char *candidate_path;    /* image, or cubin for cuda without `host`; NULL: none */
+	char *parent_path;       /* NULL: none */
 	char *baseline;          /* name, such as "openblas.sgemm"; NULL: none */
-	char *baseline_so;       /* cuda: path of the cubin of a shipped baseline; NULL: none */
+	char *baseline_path;     /* cuda: path of the cubin of a shipped baseline; NULL: none */
 	struct kl_plan *baseline_plan;
 	char *isa;  /* limits the instructions of baselines: "x86-64-v3"; NULL: no limit */
 	char *pool; /* directory of the input pool; created if missing */

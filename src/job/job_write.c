@@ -21,8 +21,8 @@ static void write_device(json_t *doc, const struct kl_job *job)
 	kl_json_set(doc, "plan", write_plan(job->plan));
 	kl_json_set(doc, "parent_plan", write_plan(job->parent_plan));
 	kl_json_set(doc, "oracle_plan", write_plan(job->oracle_plan));
-	if (job->baseline_so) {
-		kl_json_set_str(doc, "baseline_cubin", job->baseline_so);
+	if (job->baseline_path) {
+		kl_json_set_str(doc, "baseline_cubin", job->baseline_path);
 		kl_json_set(doc, "baseline_plan", write_plan(job->baseline_plan));
 	}
 	if (!job->host)
@@ -163,10 +163,10 @@ json_t *kl_job_write(const struct kl_job *job)
 		write_function(doc, job);
 	if (job->ndim)
 		kl_json_set(doc, "dims", write_dims(job));
-	kl_json_set_str(doc, "truth", job->truth_so);
-	kl_json_set_str(doc, "honest", job->honest_so);
-	kl_json_set_str(doc, "candidate", job->candidate_so);
-	kl_json_set_str(doc, "parent", job->parent_so);
+	kl_json_set_str(doc, "truth", job->truth_path);
+	kl_json_set_str(doc, "honest", job->honest_path);
+	kl_json_set_str(doc, "candidate", job->candidate_path);
+	kl_json_set_str(doc, "parent", job->parent_path);
 	kl_json_set_str(doc, "baseline", job->baseline);
 	kl_json_set_str(doc, "pool", job->pool);
 	kl_json_set(doc, "args", write_args(job));

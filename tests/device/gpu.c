@@ -200,7 +200,7 @@ static void one_case(const char *dir, size_t i, struct kl_gpu_processes **keep)
 	job->gpu = *keep;
 	for (int right = 0; right < 2; right++) {
 		struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL,
-						.so = job->candidate_so,
+						.so = job->candidate_path,
 						.align_right = right,
 						.cpu = -1 };
 		struct kl_subject *subject = NULL;
@@ -268,14 +268,14 @@ static void locked(const char *dir)
 		return;
 	other = fork();
 	if (!other) {
-		if (kl_gpu_processes_child(&child, job, job->candidate_so) == 0 &&
+		if (kl_gpu_processes_child(&child, job, job->candidate_path) == 0 &&
 		    write(ready[1], "x", 1) == 1)
 			kl_clock_sleep_ms(1500);
 		_exit(0);
 	}
 	err = read(ready[0], &byte, 1) != 1;
 	start = kl_clock_ns();
-	err = err ? err : kl_gpu_processes_child(&child, job, job->candidate_so);
+	err = err ? err : kl_gpu_processes_child(&child, job, job->candidate_path);
 	start = kl_clock_ns() - start;
 	waitpid(other, NULL, 0);
 	line(!err && start > 1000000000, "a second worker waits", err ? kl_error_last() : "", start,

@@ -53,9 +53,9 @@ static inline void fx_free(struct fixture *fixture)
 	json_decref(fixture->job.exact);
 	json_decref(fixture->job.bands);
 	kl_job_domain_free(fixture->job.domain);
-	free(fixture->job.truth_so);
-	free(fixture->job.honest_so);
-	free(fixture->job.candidate_so);
+	free(fixture->job.truth_path);
+	free(fixture->job.honest_path);
+	free(fixture->job.candidate_path);
 	free(fixture->job.pool);
 	free(fixture);
 }
@@ -113,16 +113,16 @@ static inline char *fx_image(struct fixture *fixture, const char *name, const ch
 
 static inline void fx_oracle(struct fixture *fixture, const char *body)
 {
-	free(fixture->job.truth_so);
-	free(fixture->job.honest_so);
-	fixture->job.truth_so = fx_image(fixture, "truth", "oracle", "double", body);
-	fixture->job.honest_so = fx_image(fixture, "honest", "oracle", "float", body);
+	free(fixture->job.truth_path);
+	free(fixture->job.honest_path);
+	fixture->job.truth_path = fx_image(fixture, "truth", "oracle", "double", body);
+	fixture->job.honest_path = fx_image(fixture, "honest", "oracle", "float", body);
 }
 
 static inline void fx_candidate(struct fixture *fixture, const char *name, const char *body)
 {
-	free(fixture->job.candidate_so);
-	fixture->job.candidate_so = fx_image(fixture, name, "k", "float", body);
+	free(fixture->job.candidate_path);
+	fixture->job.candidate_path = fx_image(fixture, name, "k", "float", body);
 }
 
 /* C[M,N] = A[M,K] B[K,N], noise rule, one exact band, three points. */

@@ -201,7 +201,7 @@ static void describe_plans(struct kl_job *job, const struct kl_backend_job *of)
 	job->oracle_plan = plan_of(of->oracle);
 	if (!of->baseline)
 		return;
-	job->baseline_so = kl_strdup(of->baseline->object);
+	job->baseline_path = kl_strdup(of->baseline->object);
 	job->baseline_plan = plan_of(of->baseline->launch);
 }
 

@@ -267,7 +267,7 @@ static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_
 static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job,
 			const char *cubin, int ordinal)
 {
-	bool oracle = cubin && job->truth_so && !strcmp(cubin, job->truth_so);
+	bool oracle = cubin && job->truth_path && !strcmp(cubin, job->truth_path);
 	size_t n = (oracle && job->do_correct ? 1u : 0) + (job->do_profile ? 1u : 0);
 
 	if (job->host || job->do_launch)

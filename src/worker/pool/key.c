@@ -162,8 +162,8 @@ bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *k
 	/* a live session (seed 0) must not use the pool of a replay, whose inputs can be known */
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
 	if (strcmp(kl_json_str_or(index, "seed", ""), digits) ||
-	    !same_key(json_object_get(index, "key"), key) || !same_file(truth, job->truth_so) ||
-	    !same_file(honest, job->honest_so))
+	    !same_key(json_object_get(index, "key"), key) || !same_file(truth, job->truth_path) ||
+	    !same_file(honest, job->honest_path))
 		return false;
 	fill_index(out, job, index);
 	return true;
@@ -193,10 +193,10 @@ int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *ke
 	KL_AUTO(json_decrefp) json_t *index = json_object();
 	json_t *costs;
 	char digits[24];
-	int err = copy_object(dir, "truth.so", job->truth_so);
+	int err = copy_object(dir, "truth.so", job->truth_path);
 
 	if (err == 0)
-		err = copy_object(dir, "honest.so", job->honest_so);
+		err = copy_object(dir, "honest.so", job->honest_path);
 	if (err < 0)
 		return err;
 	costs = json_array();

@@ -218,7 +218,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	struct kl_processors processors;
 	int err;
 
-	if (!job->candidate_so)
+	if (!job->candidate_path)
 		return kl_error(KL_EINVALID, "the job names no candidate to judge");
 	kl_inquiry_init(&inquiry, job, pool);
 	kl_processors_choose(&processors);

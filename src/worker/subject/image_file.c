@@ -57,12 +57,12 @@ int kl_image_file_check(const struct kl_job *job)
 	int err = 0;
 
 	if (is_c)
-		err = check_one(job->truth_so, "the oracle", false);
+		err = check_one(job->truth_path, "the oracle", false);
 	if (!err && is_c)
-		err = check_one(job->honest_so, "the oracle", false);
+		err = check_one(job->honest_path, "the oracle", false);
 	if (!err && any)
-		err = check_one(job->candidate_so, "the candidate", job->host);
+		err = check_one(job->candidate_path, "the candidate", job->host);
 	if (!err && any)
-		err = check_one(job->parent_so, "the parent", job->host);
+		err = check_one(job->parent_path, "the parent", job->host);
 	return err;
 }

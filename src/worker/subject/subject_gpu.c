@@ -407,7 +407,7 @@ static const struct kl_plan *plan_of(const struct kl_job *job, const struct kl_s
 {
 	if (spec->kind == KL_SUBJECT_ORACLE)
 		return job->oracle_plan;
-	return job->parent_so && spec->so == job->parent_so ? job->parent_plan : job->plan;
+	return job->parent_path && spec->so == job->parent_path ? job->parent_plan : job->plan;
 }
 
 static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
@@ -482,7 +482,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	}
 	subject->host_code = kl_job_is_host(job, spec->so);
 	memcpy(subject->dim, pt->dim, sizeof(subject->dim));
-	if (subject->host_code && !strcmp(spec->so, job->candidate_so))
+	if (subject->host_code && !strcmp(spec->so, job->candidate_path))
 		kl_strvec_copy(&subject->kernel, &job->kernel);
 	subject->oracle = spec->kind == KL_SUBJECT_ORACLE;
 	err = subject->oracle ? kl_gpu_processes_oracle(&subject->child, &subject->module,

@@ -57,9 +57,9 @@ static void everything_arrives(void **state)
 
 	if (parse(&job, whole) < 0)
 		fail_msg("%s", kl_error_last());
-	assert_string_equal(job->truth_so, "/d/truth.so");
-	assert_string_equal(job->candidate_so, "/d/cand.so");
-	assert_null(job->parent_so);
+	assert_string_equal(job->truth_path, "/d/truth.so");
+	assert_string_equal(job->candidate_path, "/d/cand.so");
+	assert_null(job->parent_path);
 	assert_string_equal(job->isa, "x86-64-v3");
 	assert_int_equal(job->nargs, 4);
 	assert_int_equal(job->arg[1].kind, KL_ARG_SCALAR);

@@ -224,17 +224,17 @@ static int add_child(struct kl_gpu_timer *timer, int who)
 
 	if (job->host && who != KL_BLOCKS_BASELINE)
 		return add_host(timer, who,
-				who == KL_BLOCKS_PARENT ? job->parent_so : job->candidate_so);
+				who == KL_BLOCKS_PARENT ? job->parent_path : job->candidate_path);
 
 	switch (who) {
 	case KL_BLOCKS_PARENT:
-		return add_plan(timer, who, job->parent_so, job->parent_plan);
+		return add_plan(timer, who, job->parent_path, job->parent_plan);
 	case KL_BLOCKS_BASELINE:
-		return job->baseline_so ?
-			       add_plan(timer, who, job->baseline_so, job->baseline_plan) :
+		return job->baseline_path ?
+			       add_plan(timer, who, job->baseline_path, job->baseline_plan) :
 			       add_vendor(timer, who);
 	default:
-		return add_plan(timer, who, job->candidate_so, job->plan);
+		return add_plan(timer, who, job->candidate_path, job->plan);
 	}
 }
 

@@ -212,7 +212,7 @@ static int profile_point(struct kl_gpu_time *timing, const struct kl_point *pt,
 	timing->point = pt;
 	timing->hot = pt->hot;
 	timing->there[KL_BLOCKS_CANDIDATE] = timing->there[KL_BLOCKS_AGAIN] = true;
-	timing->there[KL_BLOCKS_PARENT] = timing->job->parent_so != NULL;
+	timing->there[KL_BLOCKS_PARENT] = timing->job->parent_path != NULL;
 	timing->there[KL_BLOCKS_BASELINE] = timing->job->baseline != NULL;
 	do {
 		memset(timing->known, 0, sizeof(timing->known));

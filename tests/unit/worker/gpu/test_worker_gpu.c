@@ -215,19 +215,19 @@ static void test_process_is_kept(void **state)
 	struct kl_gpu_child *other = NULL, *gpu_child = NULL, *child = NULL;
 	pid_t first;
 
-	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_path));
 	first = other->pid;
 	kl_gpu_processes_put(job->gpu, other);
-	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_path));
 	assert_int_equal(other->pid, first);
-	assert_ok(kl_gpu_processes_child(&gpu_child, job, job->truth_so));
-	assert_ok(kl_gpu_processes_child(&child, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&gpu_child, job, job->truth_path));
+	assert_ok(kl_gpu_processes_child(&child, job, job->candidate_path));
 	assert_int_not_equal(gpu_child->pid, first);
 	assert_int_not_equal(child->pid, first);
 	kl_gpu_child_kill(other); /* as after a fault */
 	kl_gpu_processes_put(job->gpu, other);
 	kl_gpu_processes_put(job->gpu, child);
-	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&other, job, job->candidate_path));
 	assert_int_not_equal(other->pid, first);
 	kl_gpu_processes_put(job->gpu, other);
 	kl_gpu_processes_put(job->gpu, gpu_child);
@@ -241,22 +241,22 @@ static void test_oracle_has_one_process(void **state)
 	uint32_t module[3], slot[3];
 	pid_t first;
 
-	assert_ok(kl_gpu_processes_oracle(&truth, &module[0], &slot[0], job, job->truth_so));
-	assert_ok(kl_gpu_processes_oracle(&honest, &module[1], &slot[1], job, job->honest_so));
-	assert_ok(kl_gpu_processes_oracle(&again, &module[2], &slot[2], job, job->truth_so));
+	assert_ok(kl_gpu_processes_oracle(&truth, &module[0], &slot[0], job, job->truth_path));
+	assert_ok(kl_gpu_processes_oracle(&honest, &module[1], &slot[1], job, job->honest_path));
+	assert_ok(kl_gpu_processes_oracle(&again, &module[2], &slot[2], job, job->truth_path));
 	assert_true(truth == honest && truth == again);
 	assert_int_equal(module[0], module[2]);
 	assert_int_not_equal(module[0], module[1]);
 	assert_true(slot[0] != slot[1] && slot[0] != slot[2] && slot[1] != slot[2]);
 	kl_gpu_processes_oracle_put(job->gpu, slot[1]);
-	assert_ok(kl_gpu_processes_oracle(&again, &module[1], &slot[1], job, job->honest_so));
+	assert_ok(kl_gpu_processes_oracle(&again, &module[1], &slot[1], job, job->honest_path));
 	first = truth->pid;
 	kl_gpu_child_kill(truth); /* as after a fault */
 	assert_error(KL_EIO, "the oracle's GPU process has ended",
-		     kl_gpu_processes_oracle(&again, &module[2], &slot[2], job, job->truth_so));
+		     kl_gpu_processes_oracle(&again, &module[2], &slot[2], job, job->truth_path));
 	for (uint32_t i = 0; i < 3; i++)
 		kl_gpu_processes_oracle_put(job->gpu, i);
-	assert_ok(kl_gpu_processes_oracle(&again, &module[0], &slot[0], job, job->honest_so));
+	assert_ok(kl_gpu_processes_oracle(&again, &module[0], &slot[0], job, job->honest_path));
 	assert_int_not_equal(again->pid, first);
 	kl_gpu_processes_oracle_put(job->gpu, slot[0]);
 }
@@ -661,7 +661,7 @@ static void test_health_after_a_hang_of_freeing(void **state)
 	for (int sick = 0; sick < 2; sick++) {
 		int pair[2];
 
-		assert_ok(kl_gpu_processes_child(&child, job, job->candidate_so));
+		assert_ok(kl_gpu_processes_child(&child, job, job->candidate_path));
 		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 		assert_int_equal(send(pair[1], &reply, sizeof(reply), 0), sizeof(reply));
 		close(child->socket);
@@ -673,7 +673,7 @@ static void test_health_after_a_hang_of_freeing(void **state)
 		close(pair[1]);
 	}
 	assert_error(KL_EIO, "not healthy since a kernel hung",
-		     kl_gpu_processes_child(&child, job, job->candidate_so));
+		     kl_gpu_processes_child(&child, job, job->candidate_path));
 }
 
 /* The oracle's process is shared, but a hang of it is followed by a probe like any other. */
@@ -735,7 +735,7 @@ static void test_second_worker_waits(void **state)
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	start = kl_clock_ns();
-	assert_ok(kl_gpu_processes_child(&child, job, job->candidate_so));
+	assert_ok(kl_gpu_processes_child(&child, job, job->candidate_path));
 	took = kl_clock_ns() - start;
 	assert_true(took > 200000000);
 	kl_gpu_processes_put(job->gpu, child);

@@ -205,7 +205,7 @@ static void test_images(void **state)
 				      "\"correct\"");
 
 	assert_error(KL_ECANNOT, "the candidate: calls the system", kl_image_file_check(job));
-	assert_ok(kl_fs_put(job->candidate_so, "no image", 8, 0600));
+	assert_ok(kl_fs_put(job->candidate_path, "no image", 8, 0600));
 	assert_error(KL_ECANNOT, "is not a valid image", kl_image_file_check(job));
 }
 
@@ -240,7 +240,7 @@ static void test_profile(void **state)
 	struct gpu_fixture *fixture = *state;
 	struct kl_job *job = host_job(fixture, HOST("", "", "1.5f"), "\"profile\"");
 
-	job->parent_so = gpu_host_image(fixture, "parent", HOST("", "", "1.5f"));
+	job->parent_path = gpu_host_image(fixture, "parent", HOST("", "", "1.5f"));
 	job->profile_max_ms = 200;
 	kl_json_set_str(result, "status", "pass");
 	assert_ok(kl_pool_open(&pool, job));
@@ -276,11 +276,11 @@ static void test_job(void **state)
 	assert_true(job->host);
 	assert_null(job->plan);
 	assert_true(kl_strvec_has(&job->kernel, "scale"));
-	assert_true(kl_job_is_host(job, job->candidate_so));
-	assert_false(kl_job_is_host(job, job->truth_so));
+	assert_true(kl_job_is_host(job, job->candidate_path));
+	assert_false(kl_job_is_host(job, job->truth_path));
 	job = gpu_job(fixture, NULL, NULL);
 	assert_false(job->host);
-	assert_false(kl_job_is_host(job, job->candidate_so));
+	assert_false(kl_job_is_host(job, job->candidate_path));
 }
 
 int main(void)

@@ -220,16 +220,18 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 
 	/* another truth alone */
 	made = then;
-	free(fixture->job.truth_so);
-	fixture->job.truth_so = fx_image(fixture, "truth2", "oracle", "double", OTHER_ORACLE("1"));
+	free(fixture->job.truth_path);
+	fixture->job.truth_path = fx_image(fixture, "truth2", "oracle", "double",
+					   OTHER_ORACLE("1"));
 	opened(fixture);
 	inode_time(fixture, &then);
 	assert_true(then != made);
 
 	/* another honest reference alone */
 	made = then;
-	free(fixture->job.honest_so);
-	fixture->job.honest_so = fx_image(fixture, "honest2", "oracle", "float", OTHER_ORACLE("2"));
+	free(fixture->job.honest_path);
+	fixture->job.honest_path = fx_image(fixture, "honest2", "oracle", "float",
+					    OTHER_ORACLE("2"));
 	opened(fixture);
 	inode_time(fixture, &then);
 	assert_true(then != made);

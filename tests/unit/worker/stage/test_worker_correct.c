@@ -283,8 +283,8 @@ static void a_broken_image_is_no_verdict(void **state)
 	KL_AUTO(json_decrefp) json_t *result = json_object();
 
 	assert_ok(kl_pool_open(&own, &fixture->job));
-	fixture->job.candidate_so = kl_fs_join(fixture->dir, "broken.image");
-	assert_ok(kl_fs_put(fixture->job.candidate_so, "no image", 8, 0600));
+	fixture->job.candidate_path = kl_fs_join(fixture->dir, "broken.image");
+	assert_ok(kl_fs_put(fixture->job.candidate_path, "no image", 8, 0600));
 	assert_error(KL_ECANNOT, "not a valid image", kl_stage_correct(result, &fixture->job, own));
 }
 

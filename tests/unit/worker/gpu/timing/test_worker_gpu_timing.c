@@ -63,7 +63,7 @@ static void add_parent(struct gpu_fixture *fixture, char *so)
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	struct kl_job_names names;
 
-	fixture->job->parent_so = so;
+	fixture->job->parent_path = so;
 	assert_ok(kl_json_parse(&doc, SCALE_PLAN, strlen(SCALE_PLAN)));
 	kl_job_names(&names, fixture->job);
 	assert_ok(kl_plan_parse_json(&fixture->job->parent_plan, doc, &names.names));
@@ -254,7 +254,7 @@ static void a_baseline_of_our_own(void **state)
 
 	add_parent(fixture, gpu_cubin(fixture, "base", "float", SLOW("300000")));
 	job->baseline = kl_strdup("ours.scale");
-	job->baseline_so = kl_steal(&job->parent_so);
+	job->baseline_path = kl_steal(&job->parent_path);
 	job->baseline_plan = kl_steal(&job->parent_plan);
 	record = profile(job);
 	assert_non_null(versus(record, "ours.scale"));
@@ -375,8 +375,8 @@ static void what_is_added_to_is_put_back(void **state)
 	KL_AUTO(kl_freep) char *honest = gpu_cubin(*state, "honest", "float", ADD_ORACLE);
 	KL_AUTO(json_decrefp) json_t *record = NULL;
 
-	assert_string_equal(job->truth_so, truth);
-	assert_string_equal(job->honest_so, honest);
+	assert_string_equal(job->truth_path, truth);
+	assert_string_equal(job->honest_path, honest);
 	job->arg[2].kind = KL_ARG_INOUT;
 	job->arg[2].fill = json_incref(job->arg[1].fill);
 	record = profile(job);
