@@ -200,7 +200,7 @@ static void one_case(const char *dir, size_t i, struct kl_gpu_processes **keep)
 	job->gpu = *keep;
 	for (int right = 0; right < 2; right++) {
 		struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL,
-						.so = job->candidate_path,
+						.path = job->candidate_path,
 						.align_right = right,
 						.cpu = -1 };
 		struct kl_subject *subject = NULL;

@@ -197,7 +197,7 @@ static inline struct kl_subject_spec gpu_spec(const struct kl_job *job, bool rig
 {
 	return (struct kl_subject_spec){
 		.kind = KL_SUBJECT_KERNEL,
-		.so = job->candidate_path,
+		.path = job->candidate_path,
 		.align_right = right,
 		.cpu = -1,
 	};

@@ -50,7 +50,7 @@ static inline struct kl_subject *sf_start(struct fixture *fixture, struct kl_sub
 	struct kl_subject *subject;
 	float *values;
 
-	spec.so = fixture->job.candidate_path;
+	spec.path = fixture->job.candidate_path;
 	assert_ok(kl_subject_start(&subject, &fixture->job, &fixture->point[0], &spec));
 	values = kl_subject_buffer(subject, 2);
 	for (int i = 0; i < SF_N; i++)

@@ -34,7 +34,7 @@ int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *po
 	const struct kl_point *pt = perf_point(job);
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
-		.so = job->candidate_path,
+		.path = job->candidate_path,
 		.cpu = -1,
 	};
 	const struct kl_member *member;

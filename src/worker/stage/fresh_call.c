@@ -13,7 +13,7 @@ int kl_fresh_call(const struct kl_inquiry *inquiry, const struct kl_member *memb
 	/* use no shared memory: the process that answered wrongly still uses inquiry->memory */
 	const struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
-		.so = job->candidate_path,
+		.path = job->candidate_path,
 		.align_right = trial->place.right,
 		.cpu = inquiry->cpu,
 	};

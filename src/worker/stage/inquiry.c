@@ -336,7 +336,7 @@ int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round)
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
-		.so = inquiry->job->candidate_path,
+		.path = inquiry->job->candidate_path,
 		.align_right = round->right,
 		.other = round->before ? kl_pool_get(inquiry->pool, *round->before)->point : NULL,
 		.ordinary = round->ordinary,

@@ -200,7 +200,7 @@ static void set_subjects(struct profile *profile, int cpu)
 {
 	const struct kl_job *job = profile->job;
 	struct kl_subject_spec kernel = {
-		.kind = KL_SUBJECT_KERNEL, .so = job->candidate_path, .cpu = cpu, .timed = true
+		.kind = KL_SUBJECT_KERNEL, .path = job->candidate_path, .cpu = cpu, .timed = true
 	};
 	struct kl_blocks_subject *subject = profile->blocks.subject;
 
@@ -208,7 +208,7 @@ static void set_subjects(struct profile *profile, int cpu)
 		profile->spec[i] = kernel;
 	subject[KL_BLOCKS_CANDIDATE].there = subject[KL_BLOCKS_AGAIN].there = true;
 	subject[KL_BLOCKS_PARENT].what = "parent";
-	profile->spec[KL_BLOCKS_PARENT].so = job->parent_path;
+	profile->spec[KL_BLOCKS_PARENT].path = job->parent_path;
 	subject[KL_BLOCKS_PARENT].there = job->parent_path != NULL;
 	subject[KL_BLOCKS_BASELINE].what = job->baseline;
 	subject[KL_BLOCKS_BASELINE].there = job->baseline != NULL;

@@ -87,9 +87,9 @@ void kl_subject_memory_reserve(struct kl_subject_memory *memory, const struct kl
 
 struct kl_subject_spec {
 	enum kl_subject_kind kind;
-	const char *so;       /* path of the image or cubin, for kernel and oracle */
+	const char *path;     /* path of the image or cubin, for kernel and oracle */
 	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
-	bool real_is_double;  /* oracle: kl_real in `so` is double; false: float */
+	bool real_is_double;  /* oracle: kl_real is double in the image; false: float */
 	/*
 	 * align buffers to the guard page on their right, until kl_subject_place() changes this;
 	 * false: to the one on their left

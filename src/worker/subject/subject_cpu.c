@@ -255,7 +255,7 @@ static int read_hello(struct kl_cpu_subject *subject, const struct kl_subject_sp
 	/* not the kernel's fault: none of its code has run yet, and vendor libraries are trusted */
 	if (have < sizeof(subject->hello))
 		return kl_error(KL_ECANNOT, "the process of '%s' %s",
-				spec->so ? spec->so : spec->baseline,
+				spec->path ? spec->path : spec->baseline,
 				n < 0 ? "takes too long to start: the machine is too busy" :
 					"ended while it was starting");
 	subject->hello.message[sizeof(subject->hello.message) - 1] = '\0';
@@ -403,7 +403,7 @@ static int lend_bytes(struct kl_cpu_subject *subject, struct lent *lent,
 		return 0;
 	if ((err = kl_dirt_lend(&lent->dirt)) < 0)
 		return err;
-	err = kl_image_file_open(&lent->image, &subject->wire->image_bytes, spec->so);
+	err = kl_image_file_open(&lent->image, &subject->wire->image_bytes, spec->path);
 	return err < 0 ? kl_error_in(KL_ECANNOT, "the kernel") : 0;
 }
 

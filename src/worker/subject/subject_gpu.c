@@ -407,7 +407,7 @@ static const struct kl_plan *plan_of(const struct kl_job *job, const struct kl_s
 {
 	if (spec->kind == KL_SUBJECT_ORACLE)
 		return job->oracle_plan;
-	return job->parent_path && spec->so == job->parent_path ? job->parent_plan : job->plan;
+	return job->parent_path && spec->path == job->parent_path ? job->parent_plan : job->plan;
 }
 
 static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
@@ -425,7 +425,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 					spec->align_right, true, &subject->host);
 	}
 	if (!plan)
-		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->so);
+		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->path);
 	doc = kl_gpu_doc_make(job, pt, plan, real);
 	if ((err = kl_gpu_child_host(subject->child, &subject->host, subject->layout,
 				     subject->nargs)) < 0 ||
@@ -480,14 +480,14 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 		memcpy(subject->name[i], job->arg[i].name, sizeof(subject->name[i]));
 		lay_out(&subject->layout[i], &job->arg[i], size[i], real);
 	}
-	subject->host_code = kl_job_is_host(job, spec->so);
+	subject->host_code = kl_job_is_host(job, spec->path);
 	memcpy(subject->dim, pt->dim, sizeof(subject->dim));
-	if (subject->host_code && !strcmp(spec->so, job->candidate_path))
+	if (subject->host_code && !strcmp(spec->path, job->candidate_path))
 		kl_strvec_copy(&subject->kernel, &job->kernel);
 	subject->oracle = spec->kind == KL_SUBJECT_ORACLE;
 	err = subject->oracle ? kl_gpu_processes_oracle(&subject->child, &subject->module,
-							&subject->slot, job, spec->so) :
-				kl_gpu_processes_child(&subject->child, job, spec->so);
+							&subject->slot, job, spec->path) :
+				kl_gpu_processes_child(&subject->child, job, spec->path);
 	if (err < 0 || (err = bind_all(subject, job, pt, spec, real)) < 0)
 		return err;
 	if (subject->host_code)

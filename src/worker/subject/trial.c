@@ -33,7 +33,7 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 {
 	struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_ORACLE,
-		.so = real_is_double ? job->truth_path : job->honest_path,
+		.path = real_is_double ? job->truth_path : job->honest_path,
 		.real_is_double = real_is_double,
 		.align_right = true,
 		.cpu = -1,

@@ -202,14 +202,14 @@ static int add_vendor(struct kl_gpu_timer *timer, int who)
 	return 0;
 }
 
-static int add_host(struct kl_gpu_timer *timer, int who, const char *so)
+static int add_host(struct kl_gpu_timer *timer, int who, const char *path)
 {
 	struct kl_gpu_time_launcher launcher = {
 		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_LAUNCHER, (uint32_t)who,
 				    sizeof(launcher)),
 	};
 	struct kl_gpu_reply reply;
-	int err = kl_gpu_child_launcher(child_of(timer, who), so, false);
+	int err = kl_gpu_child_launcher(child_of(timer, who), path, false);
 
 	if (err < 0)
 		return err;

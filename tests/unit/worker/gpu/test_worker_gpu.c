@@ -686,7 +686,7 @@ static void test_health_after_a_hang_of_the_oracle(void **state)
 		"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { for (;;) pause(); }\n");
 	const struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_ORACLE,
-		.so = truth,
+		.path = truth,
 		.real_is_double = true,
 		.cpu = -1,
 	};

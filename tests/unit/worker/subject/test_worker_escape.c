@@ -40,7 +40,7 @@ static struct kl_subject *start(const char *image, bool untraced)
 		{ .name = "y", .kind = KL_ARG_OUT, .dtype = KL_F32 },
 	};
 	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL, .so = image, .cpu = -1, .untraced = untraced
+		.kind = KL_SUBJECT_KERNEL, .path = image, .cpu = -1, .untraced = untraced
 	};
 	struct kl_subject *subject = NULL;
 	struct kl_job job = { .nargs = 2, .arena_bytes = 1 << 20, .call_ms = 2000 };

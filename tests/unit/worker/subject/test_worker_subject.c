@@ -81,7 +81,7 @@ static struct kl_subject *start(const char *so, bool right, bool untraced, int c
 	struct kl_job job;
 	struct kl_point point;
 	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL,
-					.so = so,
+					.path = so,
 					.align_right = right,
 					.cpu = cpu,
 					.timed = cpu >= 0,
@@ -189,7 +189,7 @@ static void memory_is_lent_and_written_anew(void **state)
 		struct kl_subject *subject;
 		struct kl_call call;
 
-		spec.so = so ? so : reader;
+		spec.path = so ? so : reader;
 		assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), 0);
 		if (at) /* however the last one ended */
 			assert_ptr_equal(kl_subject_buffer(subject, 3), at);
@@ -210,7 +210,7 @@ static void memory_is_lent_and_written_anew(void **state)
 		struct kl_subject *subject;
 		struct kl_call call;
 
-		spec.so = honest;
+		spec.path = honest;
 		spec.align_right = turn & 1;
 		point.arg[0].value = point.arg[2].extent[0] = point.arg[3].extent[0] =
 			turn & 2 ? 3000 : N - 1;
@@ -509,7 +509,7 @@ static void broken_images(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	struct kl_job job;
 	struct kl_point point;
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = path, .cpu = -1 };
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .path = path, .cpu = -1 };
 	struct kl_subject *subject = NULL;
 
 	make_job(&job, &point);
@@ -538,7 +538,7 @@ static void types_by_value(void **state)
 		"types", "types",
 		"} void types(int32_t a, double b, uint8_t c, int16_t d, uint64_t e, double *y) {\n"
 		"y[0] = a; y[1] = b; y[2] = c; y[3] = d; y[4] = e;");
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .cpu = -1 };
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .path = so, .cpu = -1 };
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_job job;
 	struct kl_point point;
@@ -570,7 +570,7 @@ static void oracle_in_double(void **state)
 		"oracle", "o",
 		"} void o(int64_t n, double s, const double *x, double *y) { for (int64_t i = 0; i < n; i++) y[i] = s * x[i];");
 	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_ORACLE, .so = so, .cpu = -1, .real_is_double = true
+		.kind = KL_SUBJECT_ORACLE, .path = so, .cpu = -1, .real_is_double = true
 	};
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	struct kl_job job;
@@ -595,7 +595,7 @@ static void oracle_in_double(void **state)
 static void empty_tensors(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("honest", "scale_all(n, s, x, y);");
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .cpu = -1 };
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .path = so, .cpu = -1 };
 	struct kl_job job;
 	struct kl_point point;
 	struct kl_call call;
