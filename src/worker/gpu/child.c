@@ -25,6 +25,13 @@
 
 /* -- the process -------------------------------------------------------------- */
 
+/* The sanitizers of the process report to stderr, and no kernel writes there. */
+#ifdef __SANITIZE_ADDRESS__
+#define NULLED 2
+#else
+#define NULLED 3
+#endif
+
 /* Runs in the child after fork(), so it may call only async-signal-safe functions. */
 static void exec_child(const char *path, char *const *env, int null, int sock)
 {
@@ -36,7 +43,7 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	sock = fcntl(sock, F_DUPFD, 256);
 	null = fcntl(null, F_DUPFD, 256);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < NULLED; i++)
 		if (dup2(null, i) < 0)
 			_exit(70);
 	if (dup2(sock, KL_GPU_WIRE_FD) < 0)
@@ -64,6 +71,7 @@ static void set_environment(struct kl_strvec *env)
 		"HOME",
 		"TMPDIR",
 		"ASAN_OPTIONS",
+		"UBSAN_OPTIONS",
 	};
 
 	if (getenv(KL_GPU_LOCKED)) {

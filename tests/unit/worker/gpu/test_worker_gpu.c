@@ -1190,6 +1190,40 @@ static void test_no_ncu(void **state)
 	unsetenv("KLINEAGE_NCU");
 }
 
+/* In a build with sanitizers, a report about the GPU process is on the stderr of the worker. */
+static void test_report_is_kept(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	struct gpu_fixture *fixture = *state;
+	struct kl_job *job = gpu_job(fixture, SCALE_KERNEL("free(&n);"), NULL);
+	struct kl_subject_spec spec = gpu_spec(job, false);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(fixture->dir, "stderr");
+	KL_AUTO(kl_freep) char *options = NULL;
+	struct kl_subject *subject = NULL;
+	int before = dup(2), file = open(path, O_WRONLY | O_CREAT, 0600);
+	struct kl_call end;
+
+	if (getenv("ASAN_OPTIONS"))
+		options = kl_strdup(getenv("ASAN_OPTIONS"));
+	unsetenv("ASAN_OPTIONS");
+	dup2(file, 2);
+	if (!kl_subject_start(&subject, job, job->point, &spec))
+		kl_subject_call(subject, &end);
+	kl_subject_free(subject);
+	dup2(before, 2);
+	if (options)
+		setenv("ASAN_OPTIONS", options, 1);
+	close(before);
+	close(file);
+	assert_ok(kl_fs_read(&text, path, 1 << 20));
+	assert_contains(text.ptr, "ERROR: AddressSanitizer: attempting free on address");
+	kl_error_clear();
+#else
+	skip();
+#endif
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, gpu_setup_test, gpu_teardown_test)
@@ -1228,6 +1262,7 @@ int main(void)
 		T(test_counters),
 		T(test_no_counters),
 		T(test_no_ncu),
+		T(test_report_is_kept),
 		T(test_stages),
 	};
 
