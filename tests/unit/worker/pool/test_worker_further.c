@@ -110,7 +110,7 @@ static void no_nan_where_values_are_ordered(void **state)
 	KL_AUTO(fx_freep) struct fixture *fixture = searched();
 
 	fixture->rule[0] = (struct kl_rule){ .kind = KL_RULE_MULTISET, .out = 5, .of = 3 };
-	fixture->job.arg[4].fill = NULL;
+	set_fill(fixture, 4, NULL);
 	fixture->job.arg[4].kind = KL_ARG_OUT;
 	fixture->job.arg[4].dtype = KL_I32;
 	fixture->rule[0].indices = 4;
