@@ -95,7 +95,7 @@ $(B)/worker/subject/subject_cpu.o: ALL_CFLAGS += -DKL_CHILD_PROGRAM='"klineage-w
 plain-worker:
 	@$(MAKE) --no-print-directory -s SANITIZE= FAULT= build/klineage-worker
 $(B)/klineage-worker-plain: plain-worker
-	$(Q)mkdir -p $(@D) && cp build/klineage-worker $@
+	$(Q)mkdir -p $(@D) && cp build/klineage-worker $@.new && mv -f $@.new $@
 endif
 
 $(B)/klineage-worker: $(WORKER_OBJ) $(WORKER_LIB_OBJ)
