@@ -35,6 +35,8 @@ case $1 in
 *) CMOCKA_MESSAGE_OUTPUT=TAP "$1" >"$said" 2>"$said.err" ;;
 esac
 rc=$?
+# cmocka reports a skipped test as "not ok", which prove counts as failed
+sed -i 's/^not \(ok [0-9]* # SKIP\)/\1/' "$said"
 cat "$said.err" >&2
 cat "$said"
 [ $rc -eq 0 ] || : >"$said.failed"
