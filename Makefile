@@ -200,9 +200,13 @@ demo: deps
 check: deps
 	@tests/style.sh
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests man
-	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 FAULT=1 SANITIZE= build-fault/git-klineage build-fault/klineage-worker \
+ifdef SANITIZE
+	@tests/sanitize.sh "$(CURDIR)/$(B)"
+else
+	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 FAULT=1 build-fault/git-klineage build-fault/klineage-worker \
 		build-fault/tests/test_model_fault build-fault/tests/test_provider_fault
 	@tests/run.sh "$(CURDIR)/$(B)"
+endif
 
 # every specimen of tests/cheats that is judged without a GPU, with the profile; "make check" draws some of them.
 # LOAD=8: with 8 processes beside it that only compute

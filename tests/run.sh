@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/run.sh <build directory> - every test: the units (cmocka, as TAP), then the commands (sharness), by prove.
+# tests/run.sh <build directory> [<command test>...] - the units (cmocka, as TAP), then the commands (sharness), by prove.
+# Without names, all command tests run. KLINEAGE_REPORTS=<directory> receives the reports of sanitizers, named after the test.
 set -u
 build=$1
+shift
 here=$(cd "$(dirname "$0")" && pwd)
 export KLINEAGE_BUILD="$build"
 rc=0
@@ -21,7 +23,8 @@ units=$(find "$here/unit" -name 'test_*.c' | sort | sed "s,.*/\(.*\)\.c\$,$build
 # those that say "# Runs alone" judge by time, and come last, one by one
 commands=
 alone=
-for t in "$here"/t/[0-9]*.sh; do
+[ $# -gt 0 ] || set -- "$here"/t/[0-9]*.sh
+for t in "$@"; do
 	if grep -q '^# Runs alone' "$t"; then alone="$alone $t"; else commands="$commands $t"; fi
 done
 # prove shows no comments, so a test's own words are kept, and told last where it failed
@@ -30,6 +33,10 @@ rm -rf "$log" && mkdir -p "$log"
 cat >"$build/tests/run-one" <<'X'
 #!/bin/sh
 said=${0%/*}/log/$(basename "$1" .sh)
+if [ "${KLINEAGE_REPORTS-}" ]; then
+	to=print_suppressions=0:log_exe_name=1:log_path=$KLINEAGE_REPORTS/$(basename "$1" .sh)
+	export ASAN_OPTIONS="$to" UBSAN_OPTIONS="print_stacktrace=1:$to"
+fi
 case $1 in
 *.sh) cd "$(dirname "$1")" && sh "$1" >"$said" 2>"$said.err" ;;
 *) CMOCKA_MESSAGE_OUTPUT=TAP "$1" >"$said" 2>"$said.err" ;;
@@ -46,7 +53,7 @@ chmod +x "$build/tests/run-one"
 # shellcheck disable=SC2086 # lists of words
 prove --timer -j "${KLINEAGE_JOBS:-2}" --exec "$build/tests/run-one" $units $commands || rc=1
 # shellcheck disable=SC2086
-prove --timer --exec "$build/tests/run-one" $alone || rc=1
+[ -z "$alone" ] || prove --timer --exec "$build/tests/run-one" $alone || rc=1
 for failed in "$log"/*.failed; do
 	[ -e "$failed" ] || continue
 	name=${failed##*/}
