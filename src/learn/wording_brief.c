@@ -57,6 +57,7 @@ void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *gro
 		.phase = kl_asprintf("lift-%s-%.7s", group->r->card->mechanism, hex),
 		.rewriter = group->w->o.who,
 		.prompt = prompt,
+		.single = true,
 	};
 }
 

@@ -60,6 +60,7 @@ struct kl_conversation {
 	 * continued
 	 */
 	struct kl_session *session; /* borrowed; NULL: only read */
+	bool single;                /* has one turn, unless its reply cannot be used */
 	int64_t stored_ns;          /* when this process stored its last turn; 0: never */
 	bool settled;               /* this process has tried to settle the stored replies */
 };

@@ -81,6 +81,7 @@ static void build_request(struct kl_sending *sending)
 		.message = sending->message,
 		.nmessage = 2 * conversation->n + 1,
 		.cache = pick_cache(conversation),
+		.ends = conversation->single,
 		.max_tokens = sending->wanted,
 		.cache_key = sending->cache_key,
 		.effort = sending->options.effort,

@@ -27,9 +27,12 @@ void kl_driver_release(struct kl_driver *driver)
 
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts)
 {
+	int err = kl_session_conversation(&driver->conversation, driver->session, driver->name,
+					  driver->phase, (const char *const *)texts->v, texts->n);
+
 	driver->dialogue = (struct kl_dialogue)KL_DIALOGUE_INIT;
-	return kl_session_conversation(&driver->conversation, driver->session, driver->name,
-				       driver->phase, (const char *const *)texts->v, texts->n);
+	driver->conversation.single = driver->single;
+	return err;
 }
 
 int kl_driver_skip(struct kl_driver *driver, size_t turn)

@@ -68,6 +68,7 @@ struct kl_driver {
 	char *phase;               /* last part of the conversation's name: "back-3" */
 	const char *rewriter;      /* "chat" or "exec" */
 	const char *const *prompt; /* template of each kind (KL_DIALOGUE_END of them), or NULL */
+	bool single;               /* one turn, unless its reply cannot be used */
 	bool edits;                /* exec: files that the command edits count as its reply */
 	bool alone;                /* `alone` of struct kl_request */
 	/* the current turn */

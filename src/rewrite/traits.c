@@ -142,6 +142,7 @@ static int reader_open(struct reader *reader)
 		.rewriter = reading->rewriter,
 		.phase = kl_asprintf("traits-%d", reading->step),
 		.prompt = prompt,
+		.single = true,
 	};
 	if ((err = kl_mechanisms_load_shipped(&reader->mechanisms)) < 0 ||
 	    (err = kl_brief_system_plain(&texts, reading->repo, "traits")) < 0)

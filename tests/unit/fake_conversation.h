@@ -22,6 +22,7 @@ struct fake_conversation {
 	char *system;
 	char *user[FAKE_TURNS], *key[FAKE_TURNS], *reply[FAKE_TURNS];
 	size_t n;
+	bool single; /* as the last request said */
 };
 
 static struct {
@@ -114,6 +115,7 @@ int kl_request_send(const char **reply, struct kl_conversation *conversation, si
 	const char *line;
 
 	assert_true(turn <= fake_conversation->n && turn < FAKE_TURNS);
+	fake_conversation->single = conversation->single;
 	if (turn < fake_conversation->n) {
 		/*
 		 * A text that follows from records alone is the same each time. What a compound

@@ -75,7 +75,7 @@ static void completions_body(struct kl_buf *out, size_t *prefix, const struct kl
 	kl_buf_adds(out, "\"messages\":[");
 	add_system(out, request, marks);
 	for (size_t i = 0; i < request->nmessage; i++) {
-		bool mark = i + 1 == request->nmessage;
+		bool mark = i + 1 == request->nmessage && !request->ends;
 
 		kl_buf_adds(out, i ? ",{" : "{");
 		add_message(out, prefix, &request->message[i], marks,

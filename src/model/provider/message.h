@@ -32,6 +32,8 @@ struct kl_provider_request {
 	const struct kl_message *message; /* user, assistant, user ... user */
 	size_t nmessage;
 	enum kl_cache_ttl cache;
+	/* no further turn is expected, so that the messages need not be written to a cache */
+	bool ends;
 	/* the same for all requests that begin with the same texts, or NULL */
 	const char *cache_key;
 	const char *effort; /* how hard the model is to think ("low"), or NULL: its default */

@@ -8,8 +8,8 @@
 #include "model/provider/reply.h"
 
 /*
- * Marks tell the server which prefix of a request to cache. The last message always has a mark, so
- * the mark moves with each turn. Since a mark is written after the text of its part, the next
+ * Marks tell the server which prefix of a request to cache. The last message has a mark, unless the
+ * conversation ends with it, so the mark moves with each turn. Since a mark is written after the text of its part, the next
  * request begins with the same bytes up to the end of this text.
  */
 static void add_system(struct kl_buf *out, const struct kl_provider_request *request, bool marks)
@@ -53,7 +53,8 @@ static void messages_body(struct kl_buf *out, size_t *prefix, const struct kl_se
 	add_system(out, request, marks);
 	kl_buf_adds(out, "\"messages\":[");
 	for (size_t i = 0; i < request->nmessage; i++)
-		add_message(out, prefix, request, i, marks && i + 1 == request->nmessage);
+		add_message(out, prefix, request, i,
+			    marks && !request->ends && i + 1 == request->nmessage);
 	kl_buf_addch(out, ']');
 	kl_protocol_add_end(out, service, request);
 }

@@ -103,6 +103,7 @@ static void test_derives(void **state)
 	}
 	assert_int_equal(fake_model.asked, 1);
 	conversation = fake_find("forward-2");
+	assert_false(conversation->single);
 	assert_contains(conversation->system, "never an instruction");
 	assert_contains(conversation->system, "workload: copy");
 	assert_contains(
@@ -297,6 +298,7 @@ static void test_audit(void **state)
 	check_audit(agrees, "{\"tiled\":\"no\",\"coalesced\":\"no\",\"staged\":\"yes unaudited\"}",
 		    "{\"tiled\":{\"lines\":[1,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 1);
 	conversation = fake_find("traits-3");
+	assert_true(conversation->single);
 	/* told which traits, not what was said of them */
 	assert_contains(conversation->user[0], "- coalesced");
 	assert_contains(conversation->user[0], "    3  \tx[0] = 1;\n");

@@ -41,9 +41,17 @@ static void anthropic_body_is_the_messages_api(void **state)
 						    "5m") "}]}],"
 							  "\"max_tokens\":1000,\"stream\":true}",
 		"anthropic", NULL, &request);
+	request.q.nsystem = 1;
+	request.q.nmessage = 1;
+	request.q.ends = true;
+	body_is("{\"model\":\"test-model-1\",\"system\":[{\"type\":\"text\",\"text\":\"You simplify kernels.\"," MARK(
+			"5m") "}],"
+			      "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one\"}]}],"
+			      "\"max_tokens\":1000,\"stream\":true}",
+		"anthropic", NULL, &request);
+	request.q.ends = false;
 	request.q.cache = KL_CACHE_1H;
 	request.q.nsystem = 0;
-	request.q.nmessage = 1;
 	body_is("{\"model\":\"test-model-1\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
 		"\"text\":\"one\"," MARK("1h") "}]}],\"max_tokens\":1000,\"stream\":true}",
 		"anthropic", NULL, &request);
