@@ -25,6 +25,7 @@ struct http_state {
 	char **header; /* NULL-terminated */
 	struct kl_secret *key;
 	bool asked; /* the key was looked up, and `key` is NULL if there is none */
+	bool found; /* a key was found once, so that its source works */
 	bool insecure;
 };
 
@@ -318,6 +319,7 @@ static int need_key(struct kl_provider *provider)
 			return err;
 	}
 	state->asked = true;
+	state->found |= state->key != NULL;
 	if (state->key || !service->key || service->elsewhere)
 		return 0;
 	kl_error(KL_EINVALID, "no key for %s", state->url.origin);
@@ -399,6 +401,20 @@ static int send_once(struct kl_reply *out, long *status, struct kl_provider *pro
 }
 
 /*
+ * Make sure that there is a key. If its source has given one before, a failure can pass: the
+ * command that renews a token needs the network, too.
+ */
+static int renew_key(struct kl_reply *out, struct kl_provider *provider)
+{
+	const struct http_state *state = provider->state;
+	int err = need_key(provider);
+
+	if (err < 0)
+		out->failure.transient = state->found && err != KL_EINTR;
+	return err;
+}
+
+/*
  * Send a request. If the server refuses the key, ask the key's source for a new one, once, since
  * tokens expire.
  */
@@ -416,7 +432,7 @@ static int service_send(struct kl_reply *out, struct kl_provider *provider,
 	for (bool again = false;; again = true) {
 		long status = 0;
 
-		if (err < 0 || (err = need_key(provider)) < 0) {
+		if (err < 0 || (err = renew_key(out, provider)) < 0) {
 			out->usage.known = true;
 			return err;
 		}

@@ -278,7 +278,47 @@ static void a_key_command_is_named(void **state)
 			     own ? "klineage.provider.openai.key-command failed" :
 				   "klineage.chat.keyCommand failed",
 			     kl_provider_send(&reply, provider, &request.q, &request.x, NULL));
+		assert_false(reply.failure.transient);
 	}
+	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
+}
+
+/* A command that gave a key once and then fails, as without a network, may give one again. */
+static void a_key_that_cannot_be_renewed_may_pass(void **state)
+{
+	/* what the command does at its n-th call, and whether a request after it works */
+	static const bool works[] = { true, false, true };
+	KL_AUTO(kl_freep) char *dir = scratch_repo("renewed");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	KL_AUTO(chatd_stop) struct chatd chatd = { 0 };
+	struct kl_provider_opts opts = { .name = "openai" };
+	struct request request;
+
+	unsetenv("KLINEAGE_CHAT_KEY");
+	chatd_start(&chatd, "{\"text\":\"fine\",\"repeat\":9}\n", 0);
+	sh(dir,
+	   "echo 'echo x >>calls; test $(wc -l <calls) != 2 && "
+	   "echo {\\\"access_token\\\":\\\"" TEST_KEY "\\\",\\\"expires_in\\\":1}' >key.sh;"
+	   "git config klineage.chat.keyCommand \"cd '$PWD' && sh ./key.sh\";"
+	   "git config klineage.chat.url http://127.0.0.1:%d/v1",
+	   chatd.port);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_provider_open(&provider, repo, &opts));
+	REQUEST(&request, "first");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(works); i++) {
+		KL_AUTO(kl_reply_release) struct kl_reply reply;
+		int err = kl_provider_send(&reply, provider, &request.q, &request.x, NULL);
+
+		if (works[i]) {
+			assert_ok(err);
+			continue;
+		}
+		assert_error(KL_EINVALID, "klineage.chat.keyCommand failed", err);
+		assert_true(reply.failure.transient);
+		assert_true(reply.usage.known && !reply.usage.input);
+	}
+	assert_int_equal(chatd_count(&chatd), 2);
 	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
 }
 
@@ -455,6 +495,7 @@ int main(void)
 		cmocka_unit_test(a_server_alone_gets_the_path),
 		cmocka_unit_test(a_key_is_needed_where_it_is_sent),
 		cmocka_unit_test(a_key_command_is_named),
+		cmocka_unit_test(a_key_that_cannot_be_renewed_may_pass),
 		cmocka_unit_test(an_empty_value_takes_a_member_away),
 		cmocka_unit_test(values_are_names),
 		cmocka_unit_test(a_row_of_ones_own),
