@@ -9,8 +9,8 @@
 
 /*
  * Marks tell the server which prefix of a request to cache. The last message has a mark, unless the
- * conversation ends with it, so the mark moves with each turn. Since a mark is written after the text of its part, the next
- * request begins with the same bytes up to the end of this text.
+ * conversation ends with it, so the mark moves with each turn. Since a mark is written after the
+ * text of its part, the next request begins with the same bytes up to the end of this text.
  */
 static void add_system(struct kl_buf *out, const struct kl_provider_request *request, bool marks)
 {
