@@ -59,7 +59,7 @@ recorded () {
 		print encode_json({ match => $of{$kind}, text => $j->{text} }), "\n"' "$top/tests/data/chat/c-topk.jsonl"
 }
 
-walk_demo () {
+demo () {
 	git klineage init --template c-topk demo >demo.out 2>&1 && recorded >demo.script &&
 	git -C demo config klineage.profileMs 4000 && serve demo --account --bill "$work/demo.bill" && ask demo --name r --steps 7
 }
@@ -91,8 +91,15 @@ steps () {
 	serve "$1" --account --bill "$work/$1.bill" && ask "$1" --no-rederive --name x
 }
 
-walk_ten () { steps ten; }
-walk_two () { steps two wrongly; }
+# walk <walk>: make it
+walk () {
+	case $1 in
+	demo) demo ;;
+	ten) steps ten ;;
+	two) steps two wrongly ;;
+	*) echo "price: there is no walk '$1'" >&2; return 1 ;;
+	esac
+}
 
 # --- the table -----------------------------------------------------------------------
 
@@ -113,7 +120,7 @@ row () {
 printf '%-5s %6s %8s %9s %9s %8s %8s %8s %9s\n' walk steps requests 'tokens in' cached written out share dollars
 failed=0
 for walk in $walks; do
-	if "walk_$walk" && steps=$(sed -n 's/.*[^0-9]\([0-9][0-9]*\) steps\{0,1\} accepted.*/\1/p' "$walk.out") && test -s "$walk.bill"; then
+	if walk "$walk" && steps=$(sed -n 's/.*[^0-9]\([0-9][0-9]*\) steps\{0,1\} accepted.*/\1/p' "$walk.out") && test -s "$walk.bill"; then
 		row "$walk" "${steps:-?}"
 	else
 		echo "price: $walk: the walk failed" >&2
