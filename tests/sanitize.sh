@@ -17,6 +17,8 @@ skip () {
 
 skip 0410-fault.sh "the program with fault points is built without sanitizers"
 skip 0412-chat-fault.sh "the program with fault points is built without sanitizers"
+echo "# skipped: 0240-gate-trouble.sh, 'little memory' and 'no /proc': a sanitizer needs terabytes of address space and /proc/self/maps"
+echo "# skipped: test_worker_escape, 'the_worker_hides': the leak check traces the worker"
 echo "# without sanitizers: kernels and the process that calls them, to which the seal leaves no system call"
 
 # the gate, walks by deopt, conversations

@@ -22,6 +22,9 @@ troubled () {
 		! find repo/.git/klineage -name "*.json" 2>/dev/null | grep . && ! git -C repo rev-parse -q --verify refs/notes/klineage/gate
 }
 
+# a sanitizer reserves terabytes of address space and reads /proc/self/maps
+case ${KLINEAGE_BUILD##*/} in *-san*) ;; *) test_set_prereq UNSANITIZED ;; esac
+
 # limited <options of ulimit> <command...>
 limited () { (ulimit "$1" "$2" && shift 2 && "$@"); }
 
@@ -45,7 +48,7 @@ troubled_at_each () {
 }
 
 test_expect_success 'few descriptors' 'troubled "git-klineage: " limited -n 20 && troubled "git-klineage: " limited -n 28'
-test_expect_success 'little memory' '
+test_expect_success UNSANITIZED 'little memory' '
 	troubled_at_each -v "20000 28000 30000 32000 33000 34000 35000 36000 38000 40000 60000 200000" "gcc: internal compiler error" "Cannot allocate memory"
 '
 test_expect_success 'small files' '
@@ -78,7 +81,7 @@ test_expect_success BWRAP 'a compiler that is killed' 'troubled "Killed signal t
 test_expect_success BWRAP 'a compiler that crashes' 'troubled "internal compiler error" with_fs --ro-bind "$PWD/crashed" "$cc1" --'
 test_expect_success BWRAP 'an assembler that is killed' 'troubled "Killed signal terminated program as" with_fs --ro-bind "$PWD/killed" "$as" --'
 test_expect_success BWRAP 'a disassembler that is killed' 'troubled "killed by signal 9" with_fs --ro-bind "$PWD/killed" "$objdump" --'
-test_expect_success BWRAP 'no /proc' 'troubled "/proc/" with_fs --tmpfs /proc --'
+test_expect_success BWRAP,UNSANITIZED 'no /proc' 'troubled "/proc/" with_fs --tmpfs /proc --'
 test_expect_success BWRAP 'a full disk' 'troubled "No space left on device" with_fs --size 100000 --tmpfs /mnt -- env TMPDIR=/mnt'
 test_expect_success BWRAP 'a directory for temporary files that cannot be written' 'troubled "Read-only file system" with_fs --tmpfs /mnt --remount-ro /mnt -- env TMPDIR=/mnt'
 test_expect_success BWRAP 'no anonymous memory' '
