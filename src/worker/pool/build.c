@@ -85,23 +85,32 @@ static int make_twin(struct share *share)
 	return err;
 }
 
+static bool is_stopped(const struct kl_poolbuild *poolbuild)
+{
+	return poolbuild->stop && atomic_load(poolbuild->stop);
+}
+
 static int make_share(void *ctx)
 {
 	struct share *share = ctx;
 	struct making *making = share->making;
 	const struct kl_poolbuild *poolbuild = making->poolbuild;
-	int err = kl_oracles_start(&share->oracles, poolbuild->job,
-				   poolbuild->member[making->first].point);
+	int err = is_stopped(poolbuild) ?
+			  kl_error(KL_EINTR, "the members are not wanted any more") :
+			  kl_oracles_start(&share->oracles, poolbuild->job,
+					   poolbuild->member[making->first].point);
 	size_t i;
 
 	if (err == 0 && share->leads)
 		err = make_member(share, making->first);
 	if (err == 0 && share->leads && making->twin != SIZE_MAX)
 		err = make_twin(share);
-	while (err == 0 && !atomic_load(&making->failed) &&
+	while (err == 0 && !is_stopped(poolbuild) && !atomic_load(&making->failed) &&
 	       (i = atomic_fetch_add(&making->next, 1)) < making->last)
 		if (i != making->twin)
 			err = make_member(share, i);
+	if (err == 0 && is_stopped(poolbuild))
+		err = kl_error(KL_EINTR, "the members are not wanted any more");
 	if (err < 0)
 		atomic_store(&making->failed, true);
 	share->cost = share->oracles.ns[0] + share->oracles.ns[1];

@@ -2,6 +2,8 @@
 #ifndef KL_WORKER_POOL_BUILD_H
 #define KL_WORKER_POOL_BUILD_H
 
+#include <stdatomic.h>
+
 #include "base/key.h"
 #include "worker/pool/pool.h"
 
@@ -20,6 +22,7 @@ struct kl_poolbuild {
 	/* memory of zeros for all members, and where each of them begins (kl_poolfile_places()) */
 	char *base;
 	const size_t *at;
+	const atomic_bool *stop; /* if this becomes true, give up: KL_EINTR; NULL: never */
 	bool *none; /* output: a twin or a member of a further band could not be made */
 	/*
 	 * output, one for each point of the job: the lowest times in ns of a call in double and of

@@ -109,7 +109,7 @@ static void point_members(struct kl_pool *pool)
 }
 
 /* Make all planned members in a new file. */
-static int make_members(struct kl_pool *pool, const struct kl_key *key)
+static int make_members(struct kl_pool *pool, const struct kl_key *key, const atomic_bool *stop)
 {
 	struct kl_poolbuild build = {
 		.job = pool->job,
@@ -118,6 +118,7 @@ static int make_members(struct kl_pool *pool, const struct kl_key *key)
 		.n = pool->n,
 		.at = pool->at,
 		.none = pool->none,
+		.stop = stop,
 		.cost = pool->index.cost,
 	};
 	int err = create_file(pool);
@@ -143,7 +144,7 @@ static int build_pool(struct kl_pool *pool, const json_t *key)
 	kl_key_master(&master, pool->job->seed);
 	err = kl_poolkey_clear(pool->dir);
 	if (err == 0)
-		err = make_members(pool, &master);
+		err = make_members(pool, &master, NULL);
 	if (err < 0)
 		return err;
 	json_decref(pool->index.none);
@@ -390,13 +391,13 @@ static void keep_needed(struct kl_pool *pool, const struct kl_member *of)
  * Make the planned members in the pool's own directory, which the caller removes; the mapping
  * outlives the file.
  */
-static int build_alone(struct kl_pool *pool, const struct kl_key *key)
+static int build_alone(struct kl_pool *pool, const struct kl_key *key, const atomic_bool *stop)
 {
 	int err = make_dir(pool->dir);
 
 	plan_file(pool);
 	if (err == 0)
-		err = make_members(pool, key);
+		err = make_members(pool, key, stop);
 	return err < 0 ? err : finish_pool(pool);
 }
 
@@ -413,12 +414,12 @@ int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struc
 	kl_members_plan(&pool->member, &pool->n, job, 0);
 	keep_needed(pool, of);
 	kl_key_master(&key, job->seed);
-	if ((err = build_alone(pool, &key)) == 0)
+	if ((err = build_alone(pool, &key, NULL)) == 0)
 		*out = kl_steal(&pool);
 	return err;
 }
 
-int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
+int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job, const atomic_bool *stop)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup)
 	char *dir = kl_asprintf("%s/own-%d", job->pool, (int)getpid());
@@ -430,7 +431,7 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job)
 	for (size_t i = 0; i < pool->n; i++)
 		pool->member[i].own = true;
 	kl_key_master(&key, job->seed);
-	if ((err = build_alone(pool, &key)) == 0)
+	if ((err = build_alone(pool, &key, stop)) == 0)
 		*out = kl_steal(&pool);
 	return err;
 }
@@ -467,7 +468,7 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 	kl_members_plan_timed(&pool->member, &pool->n, job, draws);
 	kl_key_master(&master, job->seed);
 	key = kl_key_derive(&master, "timed");
-	if ((err = build_alone(pool, &key)) < 0)
+	if ((err = build_alone(pool, &key, NULL)) < 0)
 		return err;
 	widen_fresh(pool, like);
 	*out = kl_steal(&pool);

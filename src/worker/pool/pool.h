@@ -2,6 +2,8 @@
 #ifndef KL_WORKER_POOL_POOL_H
 #define KL_WORKER_POOL_POOL_H
 
+#include <stdatomic.h>
+
 #include "worker/compare/member.h"
 #include "worker/subject/subject.h"
 
@@ -57,8 +59,9 @@ int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
 
 /**
  * Build a pool for this process alone: its file does not stay on disk, and no other pool is changed.
+ * Another thread can end this with KL_EINTR by setting *stop; NULL: none does.
  */
-int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job);
+int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job, const atomic_bool *stop);
 /**
  * Build a pool that has only member `of` of the job's pool (and the original, if `of` is a twin),
  * drawn as in a replay with job->seed. Its file does not stay on disk, and no other pool is changed.

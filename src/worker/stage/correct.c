@@ -223,9 +223,12 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	kl_inquiry_init(&inquiry, job, pool);
 	kl_processors_choose(&processors);
 	inquiry.cpu = processors.theirs;
+	if (!job->point[0].drawn)
+		kl_search_begin(&search, job, pool);
 	err = all_points(&inquiry, notes);
-	if (err == 0 && !inquiry.class && !job->point[0].drawn)
+	if (err == 0 && !inquiry.class)
 		err = kl_search_run(&search, &inquiry, notes);
+	kl_search_stop(&search);
 	if (err < 0)
 		return err;
 	kl_retrial(inquiry.class ? &inquiry : &search.inquiry, notes);

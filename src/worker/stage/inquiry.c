@@ -250,16 +250,17 @@ static void add_met(struct kl_inquiry *inquiry, const struct kl_member *member)
 	inquiry->met[inquiry->nmet++] = member;
 }
 
+/* That of this thread: another one can be making the pool of the drawn points. */
 static int64_t own_processor_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 /*
- * Record the cost of a call. For a kernel in C the cost is the processor time of this process and
+ * Record the cost of a call. For a kernel in C the cost is the processor time of this thread and
  * of the child, so that other work on the machine does not count.
  */
 static void take_cost(struct kl_inquiry *inquiry, const struct kl_point *pt,

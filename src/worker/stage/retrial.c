@@ -93,7 +93,7 @@ static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct
 	int err;
 
 	job->seed = kl_first_call_seed(job, member, inquiry->failed.right);
-	err = pair ? kl_pool_make_own(&pool, job) : kl_pool_make_one(&pool, job, member);
+	err = pair ? kl_pool_make_own(&pool, job, NULL) : kl_pool_make_one(&pool, job, member);
 	if (err < 0)
 		return err;
 	kl_inquiry_init(&other, job, pool);

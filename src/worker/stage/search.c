@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/stage/search.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/par.h"
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
@@ -124,17 +126,74 @@ int kl_search_points(struct kl_inquiry *inquiry)
 	return err;
 }
 
-int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, json_t *notes)
+/* -- drawing the points ------------------------------------------------------- */
+
+static int draw_points(void *ctx)
 {
-	const struct kl_job *job = listed->job;
+	struct kl_search *search = ctx;
 	struct kl_key master, key;
 	int err;
 
-	if (!job->domain || !job->domain->n)
-		return 0;
-	kl_key_master(&master, job->seed);
+	kl_key_master(&master, search->job->seed);
 	key = kl_key_derive(&master, "points");
-	err = kl_drawn_make(&search->drawn, job, listed->pool, &key);
+	err = kl_drawn_make(&search->drawn, search->job, search->listed, &key);
+	if (err < 0 || !search->drawn.job.npoint)
+		return err;
+	err = kl_pool_make_own(&search->pool, &search->drawn.job, &search->stop);
+	return err < 0 ? kl_error_in(err, "at a point drawn from the domain") : 0;
+}
+
+static void *run_task(void *ctx)
+{
+	kl_tasks_run(ctx, 1);
+	return NULL;
+}
+
+void kl_search_begin(struct kl_search *search, const struct kl_job *job, const struct kl_pool *pool)
+{
+	sigset_t all, before;
+
+	if (!job->domain || !job->domain->n)
+		return;
+	search->job = job;
+	search->listed = pool;
+	search->task = (struct kl_task){ .run = draw_points, .ctx = search };
+	if (job->surface != KL_SURFACE_C || kl_par_width() < 2)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	search->running = !pthread_create(&search->thread, NULL, run_task, &search->task);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Wait for the thread, or draw the points now if there is none. */
+static int take_points(struct kl_search *search)
+{
+	if (search->running)
+		pthread_join(search->thread, NULL);
+	else
+		kl_tasks_run(&search->task, 1);
+	search->running = false;
+	return kl_task_result(&search->task);
+}
+
+void kl_search_stop(struct kl_search *search)
+{
+	atomic_store(&search->stop, true);
+	if (search->running)
+		pthread_join(search->thread, NULL);
+	search->running = false;
+}
+
+/* -- judging at them ------------------------------------------------------------ */
+
+int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, json_t *notes)
+{
+	int err;
+
+	if (!search->job)
+		return 0;
+	err = take_points(search);
 	if (err < 0)
 		return err;
 	if (search->drawn.job.npoint < KL_DRAWN_POINTS)
@@ -142,11 +201,8 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 			       "only %zu of %d points could be drawn in the domain: it has hardly "
 			       "any others for which the oracle is fast enough",
 			       search->drawn.job.npoint, KL_DRAWN_POINTS);
-	if (!search->drawn.job.npoint)
+	if (!search->pool)
 		return 0;
-	err = kl_pool_make_own(&search->pool, &search->drawn.job);
-	if (err < 0)
-		return kl_error_in(err, "at a point drawn from the domain");
 	kl_inquiry_init(&search->inquiry, &search->drawn.job, search->pool);
 	search->inquiry.cpu = listed->cpu;
 	return kl_search_points(&search->inquiry);
@@ -154,6 +210,8 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 
 void kl_search_release(struct kl_search *search)
 {
+	kl_search_stop(search);
+	kl_tasks_release(&search->task, 1);
 	if (search->inquiry.pool)
 		kl_inquiry_release(&search->inquiry);
 	if (search->pool)

@@ -2,6 +2,10 @@
 #ifndef KL_WORKER_STAGE_SEARCH_H
 #define KL_WORKER_STAGE_SEARCH_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/tasks.h"
 #include "worker/pool/drawn.h"
 #include "worker/stage/inquiry.h"
 
@@ -15,16 +19,31 @@
  *
  *	KL_AUTO(kl_search_release) struct kl_search search = { 0 };
  *
+ *	kl_search_begin(&search, job, pool);	draws points and inputs in a thread
  *	err = kl_search_run(&search, &listed, notes);
  *	search.inquiry.class	as in inquiry.h
  */
 struct kl_search {
+	const struct kl_job *job;
+	const struct kl_pool *listed; /* the pool of the listed points */
+	pthread_t thread;
+	bool running;        /* the thread runs `task` */
+	atomic_bool stop;    /* tells the thread to give up */
+	struct kl_task task; /* draws the points and makes their pool */
 	struct kl_drawn drawn;
 	struct kl_pool *pool;
 	struct kl_inquiry inquiry; /* inquiry.pool is NULL if no point could be drawn */
 };
 
-/** If the job of `listed` has a domain, draw points in it and judge the candidate at them. */
+/**
+ * If the job has a domain, draw points in it and make their pool. For a kernel in C a thread does
+ * this while the candidate is judged at the listed points; nothing is timed there.
+ */
+void kl_search_begin(struct kl_search *search, const struct kl_job *job,
+		     const struct kl_pool *pool);
+/** End the thread of a search that is not to be run. */
+void kl_search_stop(struct kl_search *search);
+/** Judge the candidate at the points that kl_search_begin() draws. */
 int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, json_t *notes);
 void kl_search_release(struct kl_search *search);
 

@@ -117,7 +117,7 @@ static void drawn_points_have_a_few_members(void **state)
 			      fx_json("{\"A\":{\"ints\":[-4,4]},\"B\":{\"ints\":[0,1]}}"));
 	assert_ok(kl_pool_open(&pool, &fixture->job));
 	draw(&drawn, fixture, pool, 3);
-	assert_ok(kl_pool_make_own(&own, &drawn.job));
+	assert_ok(kl_pool_make_own(&own, &drawn.job, NULL));
 	for (size_t i = 0; i < drawn.job.npoint; i++) {
 		const struct kl_point *pt = &drawn.job.point[i];
 
@@ -139,6 +139,25 @@ static void drawn_points_have_a_few_members(void **state)
 }
 
 /* The bound of `index` is an expression over the dims. */
+/* As where the candidate fails at a listed point while a thread makes the pool. */
+static void a_pool_that_is_not_wanted_is_given_up(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	const atomic_bool stop = true;
+
+	fx_search(fixture, "[\"M >= 1\"]");
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	draw(&drawn, fixture, pool, 3);
+	assert_int_equal(kl_pool_make_own(&own, &drawn.job, &stop), KL_EINTR);
+	assert_null(own);
+	assert_ok(kl_fs_list(&names, fixture->job.pool));
+	for (size_t i = 0; i < names.n; i++)
+		assert_null(strstr(names.v[i], "own-"));
+}
+
 static void indices_stay_in_bounds(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
@@ -158,7 +177,7 @@ static void indices_stay_in_bounds(void **state)
 	json_array_clear(fixture->job.exact);
 	assert_ok(kl_pool_open(&pool, &fixture->job));
 	draw(&drawn, fixture, pool, 8);
-	assert_ok(kl_pool_make_own(&own, &drawn.job));
+	assert_ok(kl_pool_make_own(&own, &drawn.job, NULL));
 	for (size_t i = 0; i < kl_pool_size(own); i++) {
 		const struct kl_member *member = kl_pool_get(own, i);
 		const int32_t *values = member->input[4];
@@ -196,6 +215,7 @@ int main(void)
 		cmocka_unit_test(each_run_has_its_own),
 		cmocka_unit_test(a_closed_domain_has_none),
 		cmocka_unit_test(drawn_points_have_a_few_members),
+		cmocka_unit_test(a_pool_that_is_not_wanted_is_given_up),
 		cmocka_unit_test(indices_stay_in_bounds),
 		cmocka_unit_test(one_point_again),
 	};
