@@ -71,8 +71,9 @@ static int can_try(const struct kl_admit *work)
 }
 
 /*
- * If `old` enables other cards, find the first of them that is in the library, is not retracted and
- * can be tried with the same tools. KL_ECANNOT: none of them can.
+ * If `old` enables other cards, set work->partner to the first of them that is in the library, is
+ * not retracted and can be tried with the means at hand: a model, or tools alone. KL_ECANNOT: none
+ * can.
  */
 static int find_partner(struct kl_admit *work)
 {

@@ -23,11 +23,12 @@
  * provides, and the edited state is fast compared with S. If S's own next step has the card's
  * mechanism and was faster, the logarithm of the edit's gain must also be at least half of the
  * logarithm of that step's gain. An enabler (a card with `enables`) is reproduced if one of the
- * cards that it enables is reproduced on top of it, but not on S alone. A model gets only the card,
- * the contract and S, and may repair its edit three times; then, as a control, a model gets the
- * card's intent without the card. The trial, whether it passed or not, is added to `ver` with its
- * event. Commits, notes and library are updated in one transaction, so that a killed trial leaves
- * nothing but the model's replies, which are stored and not paid for again.
+ * cards that it enables is reproduced on S with the enabler's edit, but not on S alone. A model
+ * gets only the card, the contract and S, and may repair its edit three times; then, as a control,
+ * a model gets the card's intent without the card. The trial, whether it passed or not, is added to
+ * `ver` with its event. Commits, notes and library are updated in one transaction: a killed trial
+ * leaves nothing but the model's stored replies, which the next trial uses without paying for them
+ * again.
  */
 struct kl_admit_state {
 	const char *lineage; /* borrowed from the transitions */
@@ -54,7 +55,7 @@ struct kl_admission {
 	enum kl_card_status before;
 	struct kl_admit_state *v; /* states in the order in which they are tried */
 	size_t n, alloc;
-	/* index of the chosen state in `v`; `n`: the card cannot be tried on any */
+	/* index in `v` of the chosen state; `n`: the card cannot be tried on any state */
 	size_t chosen;
 	const struct kl_card_trial *trial; /* row in the card's `ver`; NULL if no trial was run */
 	/* id of the enabled card that is tried with this card, or NULL */
@@ -72,7 +73,7 @@ struct kl_admit_opts {
 	const char *on;
 	bool dry;             /* choose a state, but run no trial */
 	const char *rewriter; /* "chat" or "exec"; NULL: use mechanical carriers only */
-	/** Open a session that charges the workload's ledger; borrowed. */
+	/** Open a model's session (borrowed) that charges the workload's ledger. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
 	bool no_control; /* do not run the control (the intent without the card) */

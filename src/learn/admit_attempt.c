@@ -35,8 +35,8 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 /* --- judging an edit -------------------------------------------------------------------------- */
 
 /*
- * Return which part of the gain of the state's own next step `ratio` reaches: the quotient of the
- * two logarithms, in millionths. -1: the next step has another mechanism or platform, or no gain.
+ * Return log(ratio) / log(gain of the state's own next step), in millionths; 0 if the edit gained
+ * nothing. -1: the next step has another mechanism or platform, or no gain.
  */
 static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio *ratio,
 		       const char *platform)
@@ -54,8 +54,8 @@ static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio
 }
 
 /*
- * Let a model find out, in a separate conversation, which of the traits that the card provides the
- * source has. Add the traits that the model does not confirm to `missing`.
+ * Ask a model, in a separate conversation, which of the card's traits the source has. Add those
+ * that the model does not confirm to `missing`.
  */
 static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const struct kl_card *card,
 		       const struct kl_surface *surface)
@@ -146,8 +146,7 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	    (err = kl_card_commit_same_code(&same, work->o->gate, judgement, of->against)) < 0)
 		return err;
 	/*
-	 * the compiled code did not change, so neither a measurement nor a model could find an
-	 * effect
+	 * the compiled code is the same, so the edit has no effect that could be measured or read
 	 */
 	if (same) {
 		set_class(attempt, "no-change");
@@ -269,8 +268,8 @@ static int open_conversation(struct kl_driver *driver, const struct kl_attempt_o
 }
 
 /*
- * If the model gave no answer, return KL_ECANNOT; other errors stay. The next `admit` continues
- * from the stored replies.
+ * Return KL_ECANNOT if the model gave no answer, and any other error unchanged. The next `admit`
+ * continues from the stored replies.
  */
 static int no_answer(int err)
 {

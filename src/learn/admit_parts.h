@@ -44,7 +44,7 @@ struct kl_attempt_of {
 	const git_oid *commit; /* commit of `on` */
 	/* surface that the edit must be faster than; NULL: speed is not required */
 	const struct kl_surface *against;
-	/* state whose own next step has the gain to compare with; NULL: no such comparison */
+	/* the gain is compared with that of this state's own next step; NULL: no such comparison */
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
 	bool control;      /* give the model only the card's intent */

@@ -143,7 +143,7 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 
 	if (!is_on(work, transition, &state.commit))
 		return 0;
-	/* `to` can be the re-derived state, but the trial must use the surface in the commit K* */
+	/* `to` can be the re-derived K*; the trial must use the surface in the commit of K* */
 	if (last && (err = kl_repo_tree_of(&tree, work->o->repo, &transition->after)) == 0)
 		err = kl_surface_from_tree(&state.own, work->o->repo, &tree, "");
 	if (err)

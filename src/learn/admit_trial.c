@@ -369,9 +369,7 @@ static int open_session(struct kl_admit *work)
 	return work->o->open(&work->session, state->state->contract->workload, work->o->payload);
 }
 
-/*
- * If the state has a gate event, use that event for the prompt, because it also has measured times.
- */
+/* For the prompt, prefer the state's gate event: it also has measured times. */
 static int find_facts(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);

@@ -33,8 +33,8 @@ int64_t kl_lift_ratio_of(const struct kl_transition *transition)
 }
 
 /*
- * Check whether the step may be faster: it is fast, or ambiguous with an upper bound above
- * KL_LIFT_GAIN.
+ * Return true if the step may have made the kernel faster: it is fast, or it is ambiguous and its
+ * upper bound is above KL_LIFT_GAIN.
  */
 static bool may_be_win(const struct kl_transition *transition)
 {
@@ -215,8 +215,8 @@ static bool same_text(const char *left, const char *right)
 }
 
 /*
- * Check that the card has the group's mechanism and action, and that both or neither concern only
- * the launch plan.
+ * Check that the card has the group's mechanism and action, and that either both are about the
+ * launch plan only or neither is.
  */
 static bool fits_group(const struct kl_card *card, const struct kl_lift_group *group)
 {
@@ -324,7 +324,7 @@ static bool is_twin(struct kl_lifter *lifter, const struct kl_card *card,
 	if (card == keep || !fits_group(card, group) || !fits_group(keep, group) ||
 	    !kl_lift_is_lifted(keep) || !kl_lift_is_twin(card, group))
 		return false;
-	if (card->ver.n) /* keep it: its trials were made with its own wording */
+	if (card->ver.n) /* keep the card: its trials tested its own texts */
 		kl_strvec_pushf(lifter->notes,
 				"%s and %s were learned from the same steps; both have trials, so "
 				"both are kept",
@@ -355,7 +355,7 @@ static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 	KL_AUTO(kl_strvec_release) struct kl_strvec ignored = KL_STRVEC_INIT;
 	struct kl_strvec *notes = lifter->notes;
 
-	lifter->notes = &ignored; /* unite_twins() already added the notes that is_twin() makes */
+	lifter->notes = &ignored; /* unite_twins() added these notes already */
 	for (size_t i = 0; keep && i < shelf->n; i++)
 		if (is_twin(lifter, shelf->v[i], keep, group)) {
 			KL_GROW(out->v, out->n + 1, out->alloc);
@@ -416,7 +416,7 @@ static const struct kl_lift_result *result_of(const struct kl_lift *out,
 	return NULL;
 }
 
-/* Find the result of the next fast step in the lineage whose card is another one. */
+/* Return the result of the lineage's next fast step that belongs to another card, or NULL. */
 static const struct kl_lift_result *next_win(const struct kl_lift *out,
 					     const struct kl_transition *transition)
 {
@@ -435,7 +435,7 @@ static const struct kl_lift_result *next_win(const struct kl_lift *out,
 	return NULL;
 }
 
-/* If no step of the card can be faster, let the card enable the cards of the next fast steps. */
+/* Let a card without a possible gain enable the cards of the next fast steps. */
 static void name_enabled(struct kl_lift *out, struct kl_lift_result *result)
 {
 	for (size_t i = 0; i < result->n; i++)

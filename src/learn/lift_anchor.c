@@ -77,8 +77,8 @@ static bool matches_any(const struct kl_strvec *patterns, const char *fact)
 }
 
 /*
- * List the facts of K_{i-1} by which the anchor is found: the fallbacks of the mechanism that
- * K_{i-1} has, and "!" with each sign of the mechanism, which K_{i-1} lacks.
+ * List the facts of K_{i-1} by which the anchor is found: each fallback of the mechanism that
+ * K_{i-1} has, and "!" with each sign of the mechanism that K_{i-1} lacks.
  */
 static void find_facts(struct kl_strvec *out, const struct kl_transition *transition,
 		       const struct kl_mechanism *mechanism)

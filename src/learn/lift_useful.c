@@ -12,12 +12,12 @@
  * without a gain where the condition is false, a fact that the step replaced, or an order of steps
  * that several lineages share. A property that only one lineage shows is not made a condition.
  */
-/* prefix of the texts that this file writes; conditions with other texts are not changed */
+/* prefix of the texts of conditions that this file adds; it changes no other conditions */
 #define AS_MEASURED "as measured: "
 #define MAX_FACTS 3 /* most facts in one condition */
 #define MAX_SIZES 4
 #define LEAST_POINTS 3 /* fewest points from which a bound of a profile figure is derived */
-/* least factor between the value nearest to the bound with a gain and the one without */
+/* least factor between the two values nearest to the bound: the one with a gain, the one without */
 #define WIDE 2
 
 struct finder {
@@ -60,7 +60,7 @@ static bool test_holds(const struct kl_lift_points *points, const char *test)
 	return true;
 }
 
-/* Return the transition of the slowest of those slower points where the test is false, or NULL. */
+/* Of the slower points where the test is false, return the transition of the slowest, or NULL. */
 static const struct kl_transition *test_witness(const struct kl_lift_points *points,
 						const char *test)
 {
@@ -227,7 +227,7 @@ static bool same_case(const struct finder *finder, size_t left_point, size_t rig
 	       !memcmp(left_dims->v, right_dims->v, left_dims->n * sizeof(*left_dims->v));
 }
 
-/* Check for two points of one case: one without the fact and without a gain, the other faster. */
+/* Check for two points of one case: a point without fact and gain, and a faster point. */
 static bool has_contrast(const struct finder *finder, const char *test)
 {
 	for (size_t i = 0; i < finder->points->n; i++) {
@@ -267,7 +267,7 @@ static bool has_order(const struct finder *finder, const char *fact, const char 
 
 /*
  * Return the mechanism's first primary fact that was present at every faster point. NULL: there is
- * no such fact, or at one of these points no earlier step had the mechanism.
+ * no such fact, or one of these points belongs to a step that no step of the mechanism precedes.
  */
 static const char *fact_before(const struct finder *finder, const struct kl_mechanism *mechanism)
 {
@@ -315,7 +315,7 @@ static bool find_before(const struct finder *finder)
 
 /* --- bounds of sizes and profile figures ------------------------------------------------------ */
 
-/* Restricts the points to compare to those with these values; NULL: any value. */
+/* Only points with these values are compared; NULL: any value. */
 struct frame {
 	const char *op, *dtype, *platform;
 };
@@ -324,7 +324,7 @@ struct frame {
 struct parting {
 	const char *key;
 	bool above; /* points with a gain have the greater values */
-	/* in millionths: the values nearest to the bound, with a gain and without one */
+	/* values of `key` nearest to the bound, in millionths: with a gain; without one */
 	int64_t gain, none;
 };
 
@@ -340,7 +340,7 @@ static bool is_in(const struct finder *finder, const struct frame *frame, size_t
 
 /*
  * Check that the values of `key` separate the points of a frame: `key` has a value at each point,
- * and the values of all points with a gain lie on one side of all others. Sets *out to the bound.
+ * and all values with a gain lie on one side of all values without. Sets *out to the bound.
  */
 static bool parts_points(struct parting *out, const struct finder *finder,
 			 const struct frame *frame, const char *key)
@@ -373,10 +373,7 @@ static bool is_wide(const struct parting *parting)
 	return small <= large / WIDE;
 }
 
-/*
- * Write a condition such as "K > 64 || N > 64", which is true if any value is beyond its bound
- * `none`.
- */
+/* Write a condition such as "K > 64 || N > 64": true if any key is beyond its bound `none`. */
 static void write_test(struct kl_buf *out, const struct parting *parting, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -448,8 +445,8 @@ static bool has_several_ops(const struct finder *finder, const struct frame *fra
 }
 
 /*
- * Derive a bound of an extent across operators, if exactly one role of dims separates the points
- * clearly.
+ * Derive a bound of an extent across operators, if one role of dims, and no other, separates the
+ * points and the bound is wide.
  */
 static bool find_extent(const struct finder *finder, size_t at)
 {

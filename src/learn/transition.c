@@ -58,8 +58,8 @@ struct source {
 	char *lineage;
 	const git_oid *commit; /* commits of K_0, K_1, ... */
 	size_t n;
-	struct kl_strvec had;      /* features of the state read last */
-	struct kl_surface *before; /* surface of the state read last */
+	struct kl_strvec had;      /* features of the state that was read last */
+	struct kl_surface *before; /* surface of that state */
 	char before_surface[KL_DIGEST_HEX];
 };
 
@@ -192,8 +192,7 @@ static int diff_states(struct kl_transition *transition, struct source *source, 
 }
 
 /*
- * Keep the state that was read last as the `before` of the next transition. Takes ownership of
- * `at`.
+ * Make the state that was read last the `before` of the next transition. Takes ownership of `at`.
  */
 static void move_on(struct source *source, struct kl_surface *at, const struct kl_event *event)
 {
@@ -210,7 +209,7 @@ static void add_transition(struct source *source, struct kl_transition *transiti
 	*transition = (struct kl_transition){ 0 };
 }
 
-/* Fill the transition to K_i, whose surface and events have been read. */
+/* Fill the transition from K_{i-1} to K_i. The surface and the events of K_i have been read. */
 static int make_transition(struct kl_transition *transition, struct source *source, size_t i,
 			   const struct kl_commit *commit, const struct kl_strvec *ids,
 			   const struct kl_surface *at, const struct kl_event *state)

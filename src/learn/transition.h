@@ -36,7 +36,7 @@ struct kl_transition {
 	const char *dtype;    /* borrowed; as from kl_target_dtype(), or "none" */
 };
 
-/** A refused step, or a failed attempt to derive a step anew: an edit that breaks the kernel. */
+/** An edit that breaks the kernel: a refused step, or a failed attempt to derive a step anew. */
 struct kl_refusal {
 	char *lineage;
 	struct kl_step step;

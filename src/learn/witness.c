@@ -73,7 +73,7 @@ static bool asks_for(const char *test, const char *prefix)
 	return false;
 }
 
-/* Check that the clause applies to this kernel and is true for it. */
+/* Check that the clause applies to the kernel of target `at` and is true there. */
 static bool is_about(struct kl_witness_search *search, struct kl_target *at, size_t i)
 {
 	KL_AUTO(kl_freep) char *test = kl_clauses_one(&search->clauses, i);
@@ -112,8 +112,8 @@ static bool is_evidence(const struct kl_card *card, const struct kl_transition *
 }
 
 /*
- * Check that all kernels that the card was learned from are loaded: a missing one could need the
- * clause.
+ * Check that every kernel that the card was learned from is loaded. A kernel that is not loaded
+ * could need the clause.
  */
 static bool all_here(const struct kl_witness_search *search)
 {
@@ -238,7 +238,7 @@ static int seek_card(struct kl_witness_search *search, const char *id)
 
 		if (find_open(&at, search->card, pres.v[i]))
 			err = seek_pre(search, at);
-		if (!err) /* putting a condition can change the card in the library */
+		if (!err) /* seek_pre() may have put a new version of the card into the library */
 			err = read_card(search, id);
 	}
 	return err;

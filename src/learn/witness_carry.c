@@ -54,7 +54,7 @@ static void carried_release(struct carried *carried)
 	free(carried->wrong_at);
 }
 
-/* Record a verdict. If it is the first pass or the first failure, take *judgements over. */
+/* Record a verdict. If it is the first pass or the first failure, take ownership of *judgements. */
 static int take_verdict(struct carried *carried, struct kl_witness_search *search,
 			struct kl_witness_clause *clause, const struct kl_transition *transition,
 			const struct kl_surface *made, struct kl_judgement **judgements)
@@ -105,13 +105,13 @@ static int try_on(struct carried *carried, struct kl_witness_search *search,
 }
 
 /*
- * Decide the clause only if the verdicts of all tried states agree: the states differ in more than
- * this clause.
+ * Decide the clause only if all tried states have the same verdict. They differ in more than this
+ * clause, so that different verdicts do not tell whether the clause is the cause.
  */
 static void conclude_clause(struct carried *carried, struct kl_witness_search *search,
 			    struct kl_witness_clause *clause)
 {
-	if (carried->right && carried->wrong) { /* replaces a reason that another test set */
+	if (carried->right && carried->wrong) { /* this reason replaces that of another test */
 		free(clause->why);
 		clause->why = kl_strdup(
 			"the carrier's edit passes on one state where the clause is false, and "

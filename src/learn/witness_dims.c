@@ -6,8 +6,8 @@
 #include "learn/witness_parts.h"
 
 /*
- * Return the index of the new point where the kernel failed; 0: the launch failed; -1: not at a new
- * point.
+ * Return the index of the new point where the kernel failed; 0 if its launch failed; -1 if it
+ * failed at no new point.
  */
 static int failed_where(const struct kl_widening *widening, const struct kl_judgement *judgement)
 {
@@ -37,8 +37,8 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 }
 
 /*
- * Run the control: judge the state before the step. It must pass at the point where K_i failed; it
- * has the same oracle as K_i and differs from it only by the step.
+ * Run the control: judge the state before the step, which must pass at the point where K_i failed.
+ * It has the same oracle as K_i, and only the step differs.
  */
 static int run_control(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       struct kl_gate *gate, const struct kl_transition *transition,

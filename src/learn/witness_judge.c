@@ -45,8 +45,8 @@ int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, cons
 }
 
 /*
- * Return true if the error means that no verdict can be had here and now. Such an error leaves the
- * clause open even if another kernel passes.
+ * Return true if the error means that the gate cannot give a verdict here and now. Such an error
+ * leaves the clause open even if another kernel passes.
  */
 static bool is_open(int err)
 {
@@ -62,8 +62,7 @@ void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 		return;
 	clause->why = kl_strndup(why, n < MAX_WHY ? n : MAX_WHY);
 	for (unsigned char *at = (unsigned char *)clause->why; *at; at++)
-		if (*at < 0x20 ||
-		    *at >= 0x7f) /* compiler output, shown on terminals and in commits */
+		if (*at < 0x20 || *at >= 0x7f) /* compiler output; terminals and commits show it */
 			*at = ' ';
 }
 

@@ -68,7 +68,7 @@ struct kl_witness_search {
 	struct kl_map events; /* events that decided its clauses: id -> struct kl_event *, owned */
 };
 
-/* Test one clause by a kernel K_i or by the carrier, and record the outcome in the clause. */
+/* Test one clause with a kernel K_i or with the carrier, and record the outcome in the clause. */
 int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			 const struct kl_transition *transition, struct kl_target *at,
 			 size_t i); /* witness_dims.c */
@@ -79,7 +79,7 @@ int kl_witness_by_carrier(struct kl_witness_search *search, size_t i); /* witnes
 /** Decide clauses of the current condition by existing events (witness_past.c). */
 int kl_witness_at_hand(struct kl_witness_search *search);
 /**
- * Return the index of the only clause that is false for a target while all others are true;
+ * Return the index of the only clause that is false for the target; all other clauses are true.
  * clauses.v.n: there is no such clause.
  */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target);
@@ -99,8 +99,8 @@ int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search 
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
 		     const struct kl_surface *surface, bool runs);
 /**
- * If the error means that there is no verdict, leave the clause open and return 0; otherwise return
- * the error.
+ * If the error means that the gate gave no verdict, leave the clause open and return 0; otherwise
+ * return the error.
  */
 int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err);
 /**

@@ -83,7 +83,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
-	if (!err) /* an edited state has passed before, so its commit has an event with features */
+	if (!err) /* the state was edited, so it had passed: its commit has an event with features */
 		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
@@ -178,7 +178,7 @@ static int look_at_chain(struct kl_witness_search *search, const git_oid *tip)
 		if (more)
 			at = link.parent[1];
 	}
-	if (err == KL_ENOTFOUND) { /* no error: a commit is missing, which fsck reports */
+	if (err == KL_ENOTFOUND) { /* no error: a commit is missing, and fsck reports this */
 		kl_error_clear();
 		err = 0;
 	}

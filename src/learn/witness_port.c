@@ -38,8 +38,8 @@ static bool is_false_on(struct kl_witness_search *search, const struct kl_transi
 }
 
 /*
- * List platforms of the same kind for which the clause is false, nearest first: on a distant
- * platform, the kernel could fail because of other missing capabilities.
+ * List platforms of the same kind for which the clause is false, the nearest first: on a distant
+ * platform, the kernel could fail because other capabilities are missing too.
  */
 static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS],
 				struct kl_witness_search *search,
@@ -67,8 +67,8 @@ static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS]
 }
 
 /*
- * Return true if this machine can run a kernel that was ported to another platform. If a backend's
- * kernels name their platform, they need such a device to run, and here can only be compiled.
+ * Return true if this machine can run a kernel that was ported to another platform. It cannot if
+ * the backend's kernels run only on the platform that they name; it can only compile such a kernel.
  */
 static bool runs_elsewhere(const struct kl_transition *transition)
 {
@@ -137,7 +137,7 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int err;
 
-	/* the state before cannot be run here, but port_state() has compiled it */
+	/* the state before the step cannot run here, but port_state() has compiled it */
 	if (!runs_elsewhere(transition))
 		return kl_witness_keep(search, transition, kl_witness_commit(transition),
 				       ported->to, judgement, platform);
@@ -158,8 +158,8 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 }
 
 /*
- * Check that the failure can witness the clause. A failed launch cannot: device code can be too
- * large for the other device, even if the capability is not the cause.
+ * Check that the failure can witness the clause. A failed launch cannot: the device code can be too
+ * large for the other device whether or not the capability is missing.
  */
 static bool may_count(const struct kl_transition *transition, enum kl_failure failure)
 {

@@ -12,8 +12,8 @@
 #include "text/yaml_write.h"
 
 /*
- * Offsets from a judged point, the smallest first. Larger offsets are not tried, since no known
- * kernel depends on a power of two above 256.
+ * Offsets from a judged point, the smallest first. No known kernel depends on a power of two above
+ * 256, so larger offsets are not tried.
  */
 static const int64_t offset[] = {
 	1, -1, 2,  -2,  3,  -3,  4,  -4,  5,   -5,   7,   -7,
@@ -65,8 +65,8 @@ static struct kl_predicate *parse_predicate(const char *text)
 }
 
 /*
- * If the clause follows from a condition of the domain, replace the condition by those of its
- * conjuncts that do not follow from the clause.
+ * Copy the condition `item` to `domain`. If it implies the clause, put it into `dropped` instead,
+ * and copy only those of its conjuncts that do not follow from the clause.
  */
 static void relax_clause(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item,
 			 const char *clause)
@@ -227,9 +227,9 @@ struct search {
 	struct kl_surface *relaxed[2];
 	int64_t most;  /* size of the largest judged point, in bytes */
 	size_t *order; /* indices of the judged points, the smallest first */
-	/* whether the launch plan of K_i must accept a point; whether that of K_{i-1} must */
+	/* launch plans that must accept the point: that of K_i; that of K_{i-1} */
 	bool to_stands, from_stands;
-	/* the plan of K_i refused a point because one of its requirements is false there */
+	/* the launch plan of K_i refused a point where one of its requirements is false */
 	bool required;
 };
 
@@ -341,8 +341,8 @@ static void look_around(struct kl_widening *out, struct search *search, size_t m
 }
 
 /*
- * Look for points that both launch plans accept; if there are none, for points that K_i's plan
- * accepts.
+ * Look for points that the launch plans of both states accept. If there are none, look for points
+ * that the launch plan of K_i accepts.
  */
 static void look_wider(struct kl_widening *out, struct search *search)
 {
@@ -372,7 +372,7 @@ static int find_points(struct kl_widening *out, struct search *search)
 		return kl_error(KL_ENO,
 				"the launch plan accepts no point where the clause is false");
 	search->to_stands = false;
-	/* a failed launch can still be judged, so try one point that no plan accepts */
+	/* a failed launch can be judged too, so try one point that no plan need accept */
 	if (!out->n)
 		look_around(out, search, 1);
 	return out->n ? 0 :

@@ -8,7 +8,7 @@
 #include "learn/wording_parts.h"
 #include "rewrite/brief.h"
 
-/* tokens of a reply: the least (only texts), and the most (with reasoning and code) */
+/* estimated tokens of the shortest reply (texts only) and the longest (with reasoning and code) */
 #define SHORT_REPLY 500
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
@@ -49,9 +49,9 @@ void kl_wording_group_release(struct kl_wording_group *group)
 }
 
 /*
- * Fill the target at which a condition must be false so that the refused step witnesses it. For a
- * backward step, this is the state that the step made; for a forward step, the state to which it
- * was applied.
+ * Fill the target at which the refused step broke the kernel. The step witnesses a condition only
+ * if the condition is false there. For a backward step, this is the state that the step made; for a
+ * forward step, the state to which it was applied.
  */
 static int know_refused(struct kl_target *out, const struct kl_wording *wording,
 			const struct kl_refusal *refusal)
@@ -120,7 +120,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 		out->refused[n] = &transitions->r[k];
 		out->at[n] = (struct kl_target){ .known = KL_KNOWN_INIT };
 		out->known[n] = know_refused(&out->at[n], wording, &transitions->r[k]) == 0;
-		/* no error: if the commit of a step is missing, the step cannot witness a test */
+		/* no error: a step whose commit is missing cannot witness a test */
 		kl_error_clear();
 		out->nrefused++;
 	}

@@ -25,7 +25,8 @@ const struct kl_transition *kl_wording_first(const struct kl_wording_group *grou
 }
 
 /*
- * Append a key of the group's steps that is the same in every repository and for all measurements.
+ * Append a key of the group. It depends only on mechanism, action and surfaces, so that it is the
+ * same in every repository and for all measurements.
  */
 static void group_key(struct kl_buf *out, const struct kl_wording_group *group)
 {

@@ -27,10 +27,7 @@ static int refuse_wording(const char *fmt, ...)
 
 /* --- texts -------------------------------------------------------------------------- */
 
-/*
- * Check for a number with a unit of speed: only measurements, not a model's texts, may state a
- * speed.
- */
+/* Check for a number with a unit of speed, which only measurements may state. */
 static bool tells_speed(const char *text)
 {
 	static const char *const unit[] = {
