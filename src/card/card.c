@@ -189,7 +189,7 @@ void kl_card_pre_release(struct kl_card_pre *pre)
 	kl_schema_release(pre, &kl_card_pre_schema);
 }
 
-/* Insert a dim where it keeps the dims sorted by name. */
+/* Insert a dim; the dims stay sorted by name. */
 void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value)
 {
 	size_t i = dims->n;

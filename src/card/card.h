@@ -35,7 +35,7 @@
 
 enum kl_card_status {
 	KL_CARD_HYPOTHESIS,  /* no trial of the card counts (kl_status_counts) */
-	KL_CARD_PROVISIONAL, /* all trials that count are at other-state */
+	KL_CARD_PROVISIONAL, /* at least one trial counts, and all that count are at other-state */
 	KL_CARD_ADMITTED,    /* at least one trial that counts is at other-lineage or farther */
 	/* withdrawn for good; the card stays in the library, so that it is not learned again */
 	KL_CARD_RETRACTED,
@@ -135,9 +135,7 @@ struct kl_card_evidence {
 	char *lineage;        /* "<workload>/<name>" */
 	int64_t step;         /* the transition from K_{step-1} to K_step */
 	char *before, *after; /* commits, 40 hex digits */
-	/*
-	 * commit of the state that was derived anew on K_{step-1}; NULL if `derivation` is inverse
-	 */
+	/* commit of K_step, derived anew on K_{step-1}; NULL: `derivation` is inverse */
 	char *rederived;
 	enum kl_derivation derivation;
 	char *origin; /* "induced", "authored" or "historical" */
@@ -149,7 +147,7 @@ struct kl_card_evidence {
 
 struct kl_card_risk {
 	char *class_;
-	char *violates; /* id of the precondition whose violation has this risk, or NULL */
+	char *violates; /* id of the precondition whose violation leads to this failure, or NULL */
 	char *text;
 	struct kl_strvec events; /* sorted */
 };
@@ -158,8 +156,8 @@ enum kl_result { KL_RESULT_FAIL, KL_RESULT_PASS };
 enum kl_trial_how { KL_HOW_AGENT, KL_HOW_MECHANICAL };
 
 /**
- * Result of a control: either a model was given only the intent, not the card; or the enabled cards
- * were tried without the card that enables them. `event` is NULL if no edit was made.
+ * Result of a control: either a model got only the card's intent, or the enabled cards were tried
+ * without the card that enables them. `event` is NULL if no edit was made.
  */
 struct kl_card_control {
 	bool there;
@@ -171,12 +169,13 @@ struct kl_card_control {
 };
 
 /**
- * One held-out trial, passed or failed. If `retracted` is set, it is the retraction of the card
- * instead.
+ * A row of `ver`: one held-out trial, passed or failed; or, if `retracted` is set, the retraction
+ * of the card.
  */
 struct kl_card_trial {
 	/*
-	 * reason for the retraction; if set, only `by`, `time` and optionally `event` are set too
+	 * reason for the retraction, which has only `by`, `time` and optionally `event` besides;
+	 * NULL: the row is a trial
 	 */
 	char *retracted;
 	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
@@ -194,8 +193,8 @@ struct kl_card_trial {
 	char *class_;          /* class of the failure; "no-edit" if no edit was made */
 	struct kl_ratio ratio; /* speed of the edited state compared with the state */
 	/*
-	 * logarithm of the trial's gain divided by that of the gain of the lineage's own next step,
-	 * in millionths; -1: unknown
+	 * log(gain of the trial) / log(gain of the lineage's own next step), in millionths; -1:
+	 * unknown
 	 */
 	int64_t recovered;
 	char *event; /* NULL: no edit was made, so nothing was judged */
@@ -213,7 +212,7 @@ struct kl_card_trial {
 };
 
 /*
- * The scope as the card declares it. kl_card_row_is_verified() tells where the effect was measured.
+ * The scope that the card claims. For where its effect was measured, see kl_card_row_is_verified().
  */
 struct kl_card_scope {
 	struct kl_strvec cases, languages;
@@ -275,11 +274,11 @@ struct kl_card *kl_card_copy(const struct kl_card *card);
  * than KL_CARD_MAX_BYTES. KL_ECANNOT: the card has a newer schema.
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
-/** Read one card from a parsed YAML tree, otherwise as kl_card_parse(). */
+/** Like kl_card_parse(), but read the card from a parsed YAML tree. */
 int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_yaml *node);
 /**
- * Read one card from JSON as kl_card_to_json() writes it, otherwise as kl_card_parse(); error
- * messages have no line.
+ * Like kl_card_parse(), but read the card from JSON as kl_card_to_json() writes it. Error messages
+ * have no line.
  */
 int kl_card_from_json(struct kl_card **out, const char *name, const json_t *value);
 
@@ -343,8 +342,8 @@ const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const 
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier);
 
 /**
- * Return a new id: "<slug of the intent's first words>-<first 7 digits of the event>"; without an
- * event, the first 7 digits of the intent's digest. The caller frees it.
+ * Return a new id: the slug of the intent's first words, '-', and the first 7 digits of the event
+ * or, if there is none, of the intent's digest. The caller frees it.
  */
 char *kl_card_make_id(const char *intent, const char *event);
 

@@ -233,8 +233,8 @@ int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *a
 }
 
 /*
- * Check the result of a trial or control: a pass must have an event and no class, a failure a
- * class.
+ * Check the result of a trial or control: a pass must have an event and must not have a class; a
+ * failure must have a class.
  */
 static int check_result(enum kl_result result, const char *class_, const char *event,
 			const char *name, const struct kl_yaml *at)

@@ -46,9 +46,9 @@ static void note_conflict(struct merger *merger, const struct kl_field *field)
 /* --- merging single values -------------------------------------------------------------------- */
 
 /*
- * Decide whether to take the value of `theirs`. A changed value wins over an unchanged one. If both
+ * Return true if the value of `theirs` wins. A changed value wins over an unchanged one. If both
  * sides changed the value, the greater one wins, so that both sides of a merge get the same result.
- * An absent value is less than any other, and a difference from it is not reported as a conflict.
+ * An absent value is less than any other; if one side has no value, no conflict is reported.
  */
 static bool takes_theirs(struct merger *merger, const struct kl_field *field, int order,
 			 bool ours_is_old, bool theirs_is_old, bool one_is_absent)
@@ -151,7 +151,7 @@ static const void *same_row(const struct kl_list *list, const void *row,
 	return NULL;
 }
 
-/* Return the row's first field as its name, if that field is a string; otherwise NULL. */
+/* Return the row's name: its first field, if that is a string; otherwise NULL. */
 static const char *row_name(const void *row, const struct kl_schema *schema)
 {
 	return schema->field->kind == KL_FIELD_STRING ?
@@ -197,8 +197,8 @@ static void merge_list(struct kl_list *out, struct merger *merger, const struct 
 
 			if (other && i)
 				/*
-				 * both sides have this row, so it was merged when our row was
-				 * visited
+				 * both sides have this row, and the loop merged it when it visited
+				 * our row
 				 */
 				continue;
 			if (!other && !(field->flags & KL_UNION) && old &&
@@ -268,9 +268,9 @@ static void merge_record(void *out, struct merger *merger, const struct kl_schem
 /* --- constraints between fields --------------------------------------------------------------- */
 
 /*
- * Restore what merging field by field can break: a precondition in both lists stays only in
- * `sound`, `state` is set by whether there is a witness, and a risk drops its reference to a
- * precondition that the card no longer has.
+ * Restore the constraints that merging field by field can break: a precondition in both lists stays
+ * only in `sound`; `state` is witnessed if and only if there is a witness; a risk drops its
+ * reference to a precondition that the card no longer has.
  */
 static void mend_card(struct kl_card *card)
 {

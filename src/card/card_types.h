@@ -21,8 +21,8 @@ extern const struct kl_value_type kl_card_dims_value; /* struct kl_card_dims: {K
 extern const struct kl_value_type kl_card_kind_value;
 
 /**
- * Compare two struct kl_card_dims: first name and value of each pair in turn, then the number of
- * dims.
+ * Compare two struct kl_card_dims pair by pair, by name and then value; if one is the beginning of
+ * the other, the one with fewer dims is less.
  */
 int kl_card_dims_compare(const void *left, const void *right);
 

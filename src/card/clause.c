@@ -51,7 +51,10 @@ static void parts_release(struct parts *parts)
 	free(parts->v);
 }
 
-/* List the alternatives of `part`. An alternative in brackets is not split further. */
+/*
+ * List the alternatives of `part`. One in brackets is not split, unless it is the `whole`
+ * predicate.
+ */
 static void list_alternatives(struct parts *out, const struct kl_expr *part, bool whole)
 {
 	if (part->op == KL_OP_OR && (whole || !part->brackets)) {
@@ -94,8 +97,8 @@ int kl_clauses_split(struct kl_clauses *out, const char *test)
 	*out = (struct kl_clauses){ 0 };
 	list_alternatives(&any, predicate->top, true);
 	/*
-	 * if no alternative is a conjunction, split the last: in lifted cards, the guard comes
-	 * first
+	 * if no alternative has a conjunction, the last one is the clause: in lifted cards, the
+	 * guard comes first
 	 */
 	at = any.n - 1;
 	for (size_t i = 0; i < any.n; i++)

@@ -52,10 +52,7 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const str
 		kl_skill_md_write(out, card);
 }
 
-/*
- * Add an event of the library to `out`, and the ids of the events from which it was computed to
- * `ids`.
- */
+/* Add an event of the library to `out`. Add to `ids` the events from which it was computed. */
 static int add_event(struct kl_map *out, struct kl_strvec *ids, struct kl_library *library,
 		     const char *id)
 {
@@ -212,7 +209,7 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(event->id, id)) {
 		kl_event_free(event);
-		return kl_error(KL_EINVALID, "%s contains an event with another id", path);
+		return kl_error(KL_EINVALID, "%s contains an event that has another id", path);
 	}
 	kl_map_put(out, id, event);
 	return 0;
@@ -242,8 +239,8 @@ static void gathering_release(struct gathering *gathering)
 }
 
 /*
- * Find an event beside the card or in this clone, and add the ids of the events from which it was
- * computed to `gathering->ids`.
+ * Find an event beside the card or in this clone. Add to `gathering->ids` the events from which it
+ * was computed.
  */
 static int find_event(struct gathering *gathering, const char *id)
 {
@@ -322,8 +319,8 @@ static int check_twice(struct importer *importer, const struct kl_card *card)
 }
 
 /*
- * Import one card, which the caller still owns. `root` (may be NULL) is a directory that can
- * contain evidence/.
+ * Import one card and mark its trials foreign; the caller keeps ownership. `root` (may be NULL) is
+ * a directory that can contain evidence/.
  */
 static int take_card(struct importer *importer, struct kl_card *card, struct kl_map *events,
 		     const char *root)

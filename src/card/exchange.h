@@ -45,10 +45,7 @@ int kl_exchange_export(size_t *files, struct kl_library *library, const struct k
 		       const char *dir, enum kl_format format);
 
 struct kl_exchange_result {
-	/*
-	 * number of cards new to the library, of cards merged with the library's version, and of
-	 * unchanged cards
-	 */
+	/* numbers of cards: new to the library; merged with the library's version; unchanged */
 	size_t added, merged, same;
 	size_t refused; /* number of files that were refused */
 };

@@ -241,8 +241,8 @@ int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t 
 		return err;
 	if (strcmp(card->id, library->ids.v[i]))
 		return kl_error(KL_EINVALID,
-				"%s contains the card '%s', not the one that it is named after",
-				name, card->id);
+				"%s contains the card '%s', but is named after another card", name,
+				card->id);
 	*out = kl_steal(&card);
 	return 0;
 }
@@ -281,7 +281,7 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 		return kl_error_in(err, "%s", path);
 	if (strcmp(event->id, id))
 		return kl_error(KL_EINVALID,
-				"%s contains event %.12s, not the one that it is named after", path,
+				"%s contains event %.12s, but is named after another event", path,
 				event->id);
 	*out = kl_steal(&event);
 	return 0;

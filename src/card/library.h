@@ -12,8 +12,8 @@
  * or the one that klineage.skillsRef names. Its files are
  *
  *	cards/<id>.yaml			canonical
- *	evidence/<xx>/<id>.json		the cited gate events, so that a fork without
- *					notes can verify them
+ *	evidence/<xx>/<id>.json		the cited gate events, so that cards can be checked
+ *					in a fork without notes
  *	.gitattributes			sets the merge driver
  *
  * The root commit is the same in every repository (empty tree, fixed identity, date 0), so that
@@ -79,9 +79,9 @@ int kl_library_event(struct kl_event **out, struct kl_library *library, const ch
 struct kl_library_change {
 	const struct kl_card *card; /* the new version; its id names the file */
 	/*
-	 * The version that `card` was made from; if the library has another version by now, that is
-	 * merged in. NULL: `card` was made from the version that the library had when it was loaded
-	 * or, with `is_new`, from no version.
+	 * The version that `card` was made from. If the library has another version by now, the two
+	 * are merged. NULL: `card` was made from the version that the library had when it was
+	 * loaded or, with `is_new`, from no version.
 	 */
 	const struct kl_card *base;
 	bool is_new;
@@ -92,18 +92,18 @@ struct kl_library_change {
 	/* another change, to be committed on top of this one in the same ref update; or NULL */
 	const struct kl_library_change *then;
 	/*
-	 * Callback that adds other ref updates to the transaction, or NULL. Only the callback of
-	 * the first change is called, again for each retry.
+	 * Callback that adds other ref updates to the transaction, or NULL. Each attempt calls only
+	 * the callback of the first change.
 	 */
 	int (*also)(struct kl_refs_txn *t, void *payload);
 	void *payload;
 };
 /**
- * Write one commit per change, update the branch, and leave the library at the last commit. If a
- * card is unchanged, no commit is made for it, which is no error; `also` is called even then. The
- * events from which a cited event was computed are copied with it. After an error, open the library
- * again. KL_EINVALID: a cited event is neither in the library nor in `events`. KL_EBUSY: the branch
- * is checked out in a worktree. KL_ECHANGED: other processes changed a ref before each retry.
+ * Write one commit per change, update the branch, and leave the library at the last commit. An
+ * unchanged card gets no commit, which is no error; `also` is called even then. With a cited event,
+ * the events from which it was computed are copied too. After an error, open the library again.
+ * KL_EINVALID: a cited event is neither in the library nor in `events`. KL_EBUSY: the branch is
+ * checked out in a worktree. KL_ECHANGED: in every attempt, another process changed a ref first.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 

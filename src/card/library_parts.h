@@ -11,8 +11,8 @@ struct kl_library {
 	git_oid tip, tree;     /* zero if the library is empty */
 	struct kl_blobs cards; /* files below cards/, by name */
 	/*
-	 * ids of `cards` in the same order; that is the order of file names, not of ids, because of
-	 * ".yaml"
+	 * ids of `cards` in the same order: by file name ("<id>.yaml"), which is not always the
+	 * order by id
 	 */
 	struct kl_strvec ids;
 	bool fixed; /* read-only: opened at a commit or a tree */

@@ -63,9 +63,9 @@ static void add_file(struct edits *edits, const char *path, char *text)
 }
 
 /*
- * Return the text of an event as the library stores it; the caller frees it. The commit and the
- * tree of the event's note are left out: they differ between clones and are not covered by the id,
- * but a library must have the same file in every clone.
+ * Return the text of an event as the library stores it; the caller frees it. The text lacks the
+ * commit and the tree of the event's note: they differ between clones and are not part of the id,
+ * but all clones must write the same file.
  */
 static char *event_text(const struct kl_event *event)
 {
@@ -93,8 +93,8 @@ static bool has_event(struct kl_library *library, const char *id)
 }
 
 /*
- * Add an event that the library lacks to the commit, and the ids of the events from which it was
- * computed to `ids`.
+ * Add an event that the library lacks to the commit. Add to `ids` the events from which it was
+ * computed.
  */
 static int add_event(struct edits *edits, struct kl_strvec *ids, struct kl_library *library,
 		     const struct kl_map *events, const char *id)
@@ -284,8 +284,8 @@ static int find_bases(struct put *put)
 }
 
 /*
- * Get the card to write: that of the change, merged with the library's version unless it was made
- * from that version.
+ * Set *out to the card to write: the card of the change or, if the library may have another version
+ * than the base, the merge of both.
  */
 static int place_card(struct kl_card **out, const struct put *put,
 		      const struct kl_library_change *change, const struct kl_card *base)
@@ -330,7 +330,7 @@ static int read_again(struct put *put, int i)
 	put->again = true;
 	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
 	err = kl_refs_get(&put->was, put->library->repo, put->library->ref);
-	/* the branch does not exist yet, so it was another ref of the transaction that changed */
+	/* the branch does not exist yet, so another ref of the transaction has changed */
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		put->was = kl_oid_none;

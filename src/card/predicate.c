@@ -142,8 +142,8 @@ int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
 		{ NULL, 0, KL_EXPR_ANY },
 	};
 	/*
-	 * brackets count as six levels, as many as there are levels of operators; a right operand
-	 * counts as none
+	 * a pair of brackets counts as six levels, because operators have six levels; a right
+	 * operand adds none
 	 */
 	static const struct kl_expr_dialect open = {
 		.fact = sets,

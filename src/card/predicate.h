@@ -22,8 +22,8 @@
  *
  * A fact that is not listed is unknown (but see kl_known_close), and so is a value that cannot be
  * computed (overflow, division by zero, a text instead of a number). && || ! are Kleene's: false &&
- * unknown is false. A condition of a contract's domain is also a predicate. Both have the same
- * meaning if all facts are known. The text is untrusted: its length and depth are limited.
+ * unknown is false. A condition of a contract's domain is also a predicate; it means
+ * the same here if all facts are known. The text is untrusted: its length and depth are limited.
  *
  *	kl_predicate_parse(&p, "K % 64 == 0", &at);
  *	kl_known_int(&known, "K", 4096);
@@ -44,7 +44,7 @@ const char *kl_truth_name(enum kl_truth truth); /* "false", "true", "unknown" */
  */
 struct kl_known {
 	struct kl_map facts; /* values owned */
-	/* functions whose true facts are all listed; a fact of these that is not listed is false */
+	/* functions whose true facts are all listed, so that all their other facts are false */
 	struct kl_strvec closed;
 };
 #define KL_KNOWN_INIT                          \
@@ -61,8 +61,8 @@ void kl_known_truth(struct kl_known *known, const char *key, enum kl_truth value
 /** Set `<function>('<member>')` to true: kl_known_member(known, "has", "ldg.128"). */
 void kl_known_member(struct kl_known *known, const char *function, const char *member);
 /**
- * Declare that all true facts of `function` are listed. A fact of it that is not listed is then
- * false, not unknown.
+ * Declare that all true facts of `function` are listed. All its other facts are then false, not
+ * unknown.
  */
 void kl_known_close(struct kl_known *known, const char *function);
 /** Check whether the key has a known value. */
@@ -110,9 +110,9 @@ enum kl_relation {
 };
 
 /**
- * Relate `now`, the new predicate, to `old`. The decision is by syntax only: conjuncts,
- * alternatives, bounds, remainders by constants. `lost` (may be NULL) gets the texts of the
- * conjuncts of `old` that `now` does not imply.
+ * Relate `now`, the new predicate, to `old`. Only the syntax is compared: conjuncts, alternatives,
+ * bounds, remainders by constants. `lost` (may be NULL) gets the texts of the conjuncts of `old`
+ * that `now` does not imply.
  */
 enum kl_relation kl_predicate_relation(const struct kl_predicate *old,
 				       const struct kl_predicate *now, struct kl_strvec *lost);

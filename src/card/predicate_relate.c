@@ -5,10 +5,10 @@
 #include "card/predicate.h"
 #include "plan/expr_tree.h"
 
-/* most steps of a comparison: both texts are untrusted, and the pairs of their parts can be many */
+/* most steps of a comparison; two untrusted texts can have very many pairs of parts to compare */
 #define MAX_STEPS 20000
 
-typedef __int128 wide; /* holds any 64-bit number in millionths */
+typedef __int128 wide; /* holds the millionths of any 64-bit number */
 
 static bool is_commutative(enum kl_expr_op op)
 {
