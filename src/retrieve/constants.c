@@ -11,7 +11,7 @@
 #include "rewrite/ctoken.h"
 
 #define MAX_NAME 63
-#define MAX_QUALIFIERS 8 /* most words between `const` and the name that are accepted */
+#define MAX_QUALIFIERS 8 /* most words accepted between `const` and the name */
 
 struct reader {
 	struct kl_card_dims *out;
@@ -52,9 +52,7 @@ static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 	return true;
 }
 
-/*
- * Read a number with an optional minus sign. Return how many tokens it has; 0: there is no number.
- */
+/* Read a number with an optional minus sign. Return the number of tokens read; 0: not a number. */
 static size_t read_literal(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	bool minus = kl_ctoken_is(tokens, i, "-");

@@ -10,8 +10,8 @@
  *
  * The file is $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index. It is built once for each tree of
  * the library; unchanged cards are copied from the newest older index. docs/formats.md
- * ("Retrieval") describes the format. A file is rebuilt if it is damaged or was built from taxonomy
- * tables other than the present ones. Two processes may build the same file at the same time.
+ * ("Retrieval") describes the format. A file is built again if it is damaged or if the taxonomy
+ * tables have changed. Two processes may build the same file at the same time.
  *
  *	kl_index_open(&ix, repo, tax);
  *	for (i = 0; i < kl_index_count(ix); i++) ... kl_index_card(ix, i)
@@ -43,8 +43,8 @@ struct kl_index_card {
 };
 
 /**
- * Sorted lists of what a card needs, requires, provides and conflicts with. Several cards can share
- * one.
+ * What a card needs, requires, provides and conflicts with, as sorted lists. Several cards can
+ * share one prior.
  */
 struct kl_index_prior {
 	struct kl_index_list needs, requires, provides, conflicts;
@@ -69,7 +69,7 @@ struct kl_index {
  * necessary. If there is no library, the index has no cards. The caller frees *out.
  */
 int kl_index_open(struct kl_index **out, struct kl_repo *repo, const struct kl_taxonomy *tax);
-/** Open the index of a library that is already open, otherwise as kl_index_open(). */
+/** Like kl_index_open(), for a library that is already open. */
 int kl_index_of(struct kl_index **out, struct kl_repo *repo, struct kl_library *lib,
 		const struct kl_taxonomy *tax);
 void kl_index_free(struct kl_index *ix);

@@ -410,7 +410,7 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 			return err;
 		kl_par_for(batch.n, GRAIN, read_cards, &batch);
 		for (size_t i = 0; i < batch.n; i++) {
-			/* if the id differs from the file name, the card counts as unreadable */
+			/* a card whose id differs from its file name counts as unreadable */
 			if (batch.f[i].id && strcmp(batch.f[i].id, kl_library_id(lib, first + i)))
 				free(kl_steal(&batch.f[i].id));
 			add_card(&builder, &batch.f[i]);

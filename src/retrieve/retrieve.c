@@ -108,8 +108,8 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 }
 
 /*
- * Return the position, in the list of `sound` predicates, of the first that is false; -1: none is
- * false.
+ * Return the index, in the card's list `sound`, of the id of the first predicate that is false; -1:
+ * none is false.
  */
 static int false_sound(struct kl_retrieve_query *query, size_t card)
 {
@@ -337,7 +337,7 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	return NULL;
 }
 
-/* Return a rank for ruled-out cards: the product of the axes, with 0.01 in place of 0. */
+/* Return how near a ruled-out card comes: the product of the axes, with 0.01 in place of 0. */
 static double fit_nearness(const struct kl_fit *fit)
 {
 	double product = 1;

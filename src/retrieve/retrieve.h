@@ -30,9 +30,7 @@ struct kl_retrieve_opts {
 	unsigned statuses; /* bit i: consider cards whose status is enum kl_card_status i */
 	size_t per_axis;   /* number of cards to take on each axis, at least 1 */
 	size_t limit; /* most cards to list, not counting cards that others require; 0: no limit */
-	/*
-	 * keep a card even if the target already has the card or everything that the card provides
-	 */
+	/* also find cards that the target already has, and cards that provide nothing new */
 	bool repair;
 	bool explain; /* fill `dropped` */
 };
@@ -62,7 +60,7 @@ struct kl_retrieved {
 	int64_t score; /* millionths */
 	unsigned top;  /* bit i: the card is among the best cards on axis i */
 	size_t passed, trials;
-	/* index, among the card's rows, of the row with the values `axis`; -1: no row counts */
+	/* index of the row that has the values `axis`, among the card's rows; -1: no row counts */
 	int row;
 	struct kl_retrieved_pres sound;
 	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
@@ -70,9 +68,7 @@ struct kl_retrieved {
 	char *why;              /* for a dropped card: why it was ruled out; otherwise NULL */
 };
 
-/**
- * A lineage that retrieved cards were learned from, and which of its steps they were learned from.
- */
+/** A lineage from which retrieved cards were learned, and the steps from which each was learned. */
 struct kl_retrieved_path {
 	char *lineage; /* "<workload>/<name>" */
 	struct {
@@ -85,7 +81,7 @@ struct kl_retrieved_path {
 struct kl_retrieval {
 	struct kl_retrieved *v; /* in the order in which to try the cards */
 	size_t n, alloc;
-	/* with `explain`: of the cards that were ruled out, those that come nearest; at most 32 */
+	/* with `explain`: the ruled-out cards that come nearest to the target, at most 32 */
 	struct kl_retrieved *dropped;
 	size_t ndropped, dropped_alloc;
 	struct kl_retrieved_path *path; /* sorted by lineage */

@@ -123,8 +123,8 @@ static size_t put_in_order(const struct kl_retrieve_query *query, int axis, uint
 }
 
 /*
- * The rank that the worst selected card had when it was selected. All cards outside the list rank
- * below it.
+ * The rank that the worst card of the list had when it was selected. No card outside the list ranks
+ * above it.
  */
 struct limit {
 	int32_t best, score;

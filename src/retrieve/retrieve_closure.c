@@ -86,8 +86,9 @@ struct kl_givers {
 }; /* best first */
 
 /*
- * Return the rank of a card. Its order is that of the score, but without taking a root, and without
- * the prior axis, which is still being computed.
+ * Return the rank of a card: its case, language and platform axes, multiplied, times (passed + 1) /
+ * (trials + 2). Unlike the score, the rank takes no root and leaves out the prior axis, which is
+ * still being computed.
  */
 static double rank_of(const struct kl_retrieve_query *query, size_t card)
 {
@@ -108,8 +109,8 @@ static bool any_there(struct kl_retrieve_query *query, struct kl_index_list list
 }
 
 /*
- * Check that the card is not ruled out: no axis but the prior is 0, and it does not conflict with
- * the target.
+ * Check that the card is not ruled out: its case, language and platform axes are not 0, and it does
+ * not conflict with the target.
  */
 static bool may_give(struct kl_retrieve_query *query, size_t card)
 {
@@ -252,8 +253,8 @@ static bool add_open(struct kl_retrieve_query *query, struct open_set *open, uin
 }
 
 /*
- * Return the requirement whose name comes first. String numbers cannot be compared instead, since
- * they depend on how the index was built.
+ * Return the requirement whose name comes first. The numbers of strings depend on how the index was
+ * built, so they cannot be compared instead.
  */
 static uint32_t first_of(const struct kl_retrieve_query *query, const struct open_set *open)
 {
@@ -332,8 +333,8 @@ static bool order_cards(struct kl_retrieve_query *query, size_t *card, const siz
 }
 
 /*
- * The search for one prior: the cards chosen so far, and the resulting cards in the order in which
- * to apply them.
+ * The search for one prior: the cards chosen so far and, at the end, the same cards in the order in
+ * which to apply them.
  */
 struct closing {
 	uint32_t prior;

@@ -190,8 +190,8 @@ void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prio
 }
 
 /*
- * Set the prior axis from this card alone. If a requirement is not met, set it to its upper bound
- * of 1/2.
+ * Set the prior axis of a card without looking for other cards: 0 if the card has no room, 1 if its
+ * requirements are met; otherwise 1/2, which is an upper bound.
  */
 static void bound_card(struct kl_retrieve_query *query, size_t card)
 {

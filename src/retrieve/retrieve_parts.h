@@ -8,9 +8,9 @@
  * retrieve_parts - the data of one retrieval, shared by the files retrieve*.c.
  *
  * A library can have very many cards, so a query does little work per card: results for strings,
- * points and priors, which many cards share, are computed once and stored. Only cards that can be
- * among the best, the best first, have their sound predicates evaluated and their required cards
- * sought.
+ * points and priors, which many cards share, are computed once and stored. Sound predicates are
+ * evaluated, and required cards are sought, only for cards that can be among the best, and for the
+ * best of them first.
  */
 struct kl_fit {
 	int32_t best[KL_AXES]; /* millionths: the best value on each axis, over all rows */
@@ -95,7 +95,7 @@ static inline bool kl_retrieve_query_has(struct kl_retrieve_query *query, uint32
 }
 
 /**
- * Return the first string of a list that the target has; if `there` is false, the first that it
+ * Return the number of the first string of a list that the target has or, if `there` is false,
  * lacks; -1: there is none.
  */
 int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index_list list,
@@ -106,7 +106,7 @@ bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_
 const char *kl_retrieve_query_id(const struct kl_retrieve_query *query, size_t card);
 /** Check that no sound predicate of the card is false. */
 bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
-/** Make the prior axis of a card exact, unless it is. This can lower the card's score. */
+/** Make the prior axis of a card exact if it is only a bound. This can lower the card's score. */
 void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card);
 
 /**
@@ -119,7 +119,7 @@ bool kl_retrieve_query_is_better(const struct kl_retrieve_query *query, int axis
 void kl_retrieve_query_mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top);
 
 /**
- * Find the fewest cards that, applied before, meet all requirements of a prior. For each
+ * Find the smallest set of cards that, applied first, meets all requirements of a prior. For each
  * requirement, only the best 16 providers are tried. Return the number of cards, at most
  * KL_CLOSURE_MAX; -1: no such set was found. `card` (may be NULL) gets the cards in the order in
  * which to apply them.

@@ -7,8 +7,8 @@
 #include "contract/contract.h"
 
 /*
- * Hash a name by FNV-1a. If two names collide, they only look the same to a comparison; security
- * does not depend on this hash.
+ * Hash a name by FNV-1a. Names that collide count as equal in a comparison, which does no other
+ * harm: security does not depend on this hash.
  */
 static uint64_t name_digest(const char *text)
 {
@@ -137,9 +137,6 @@ int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *a
 
 int64_t kl_similarity_score(double product, size_t passed, size_t trials)
 {
-	/*
-	 * the result of sqrt() is correctly rounded, and so the same on every machine; that of
-	 * pow() is not
-	 */
+	/* sqrt() is correctly rounded, so its result is the same on every machine; pow() is not */
 	return to_ppm(sqrt(sqrt(product)) * (double)(passed + 1) / (double)(trials + 2));
 }

@@ -18,11 +18,11 @@
  */
 #define KL_ONE 1000000
 
-/** An operator with its extents, ready to compare. Equal cases have equal bytes. */
+/** An operator with dtype and extents, ready to compare. Equal cases have equal bytes. */
 struct kl_case {
 	/*
-	 * digest of the operator's name in the tree; if the tree lacks the operator, of the name as
-	 * given
+	 * digest of the operator's name: its name in the tree or, if the tree lacks the operator,
+	 * the name as given
 	 */
 	uint64_t name;
 	uint64_t dtype; /* digest of the dtype's name */
@@ -49,7 +49,7 @@ int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct 
 			       const struct kl_case *b);
 /**
  * Compare extents: exp(-mean |difference of log2 extents| / 2) over the roles that at least one of
- * the cases has. A role that the other case lacks has extent 1 there.
+ * the cases has. A role that one case lacks counts there with extent 1.
  */
 int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b);
 /** Compare dtypes: 1 if equal, 1/2 if only the width is equal, otherwise 0. */
@@ -71,8 +71,8 @@ int64_t kl_similarity_language(const struct kl_taxonomy *taxonomy, const char *a
 int64_t kl_similarity_platform(const struct kl_taxonomy *taxonomy, const char *a, const char *b);
 
 /**
- * Return the score: the fourth root of `product`, which is the product of the four axes (each 0 to
- * 1), times (passed + 1) / (trials + 2).
+ * Return the score in millionths: the fourth root of `product`, times (passed + 1) / (trials + 2).
+ * `product` is the product of the four axes, each from 0 to 1.
  */
 int64_t kl_similarity_score(double product, size_t passed, size_t trials);
 

@@ -100,9 +100,9 @@ static void put_value(struct kl_target_point *point, int64_t value, const char *
 }
 
 /*
- * Return the dim that is the whole extent of an axis, so that the stride can be named after the
- * dim; -1: the extent is another expression. The extent is evaluated for two values of the dim,
- * because at one value an expression can agree by chance.
+ * Return the dim if the extent of an axis is just this dim, so that the stride can be named after
+ * it; -1: the extent is another expression. Two values of the dim are tried, because another
+ * expression can equal the dim at one of them.
  */
 static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr)
 {
@@ -138,7 +138,7 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 		return;
 	}
 	/*
-	 * the gate makes tensors row-major and dense; parsing the contract has limited the product
+	 * the gate makes tensors row-major and dense; the parser of the contract limits the product
 	 */
 	for (size_t i = arg->naxes; i-- > 0; stride *= extent[i]) {
 		int dim = dim_of(contract, arg->shape[i]);
@@ -151,8 +151,7 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 }
 
 /*
- * Put the facts "extent(reduction)" and so on: for each role, the product of the extents of its
- * dims.
+ * Put the facts "extent(reduction)" and so on: for each role, the product of all dims that have it.
  */
 static void put_extents(struct kl_target_point *point, const struct kl_target *target,
 			const struct kl_contract *contract, const struct kl_dims *dims)
@@ -227,8 +226,8 @@ enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool ev
 			kl_target_stand(target, i);
 		here = kl_predicate_eval(predicate, &target->known);
 		/*
-		 * remember the first point where it is false; if there is none, the first where it
-		 * is unknown
+		 * remember the first point where the predicate is false; if there is none, the
+		 * first where it is unknown
 		 */
 		if ((here == KL_FALSE && all != KL_FALSE) ||
 		    (here == KL_UNKNOWN && all == KL_TRUE)) {
@@ -295,7 +294,7 @@ const char *kl_target_dtype(const struct kl_contract *contract)
 
 static void put_constant(struct kl_target *target, const char *name, int64_t value)
 {
-	/* if a dim has the same name, the dim's value stays */
+	/* a fact that is already there, such as a dim of the same name, keeps its value */
 	if (!kl_map_get(&target->known.facts, name))
 		kl_known_int(&target->known, name, value);
 }

@@ -37,7 +37,7 @@ struct kl_target {
 	char event[KL_DIGEST_HEX]; /* id of the event, or "" */
 	/* earlier work, sorted: "cp.async", "trait:tiled", ids of cards */
 	struct kl_strvec prior;
-	/* known facts at the point that kl_target_stand() set last; at first, at the case */
+	/* known facts at the point that kl_target_stand() set last; a new target is at the case */
 	struct kl_known known;
 	/* facts that depend on the point: [0] at the case, then at each point of the contract */
 	struct kl_target_point *at;
@@ -53,8 +53,8 @@ void kl_target_release(struct kl_target *target);
 int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax,
 		   const struct kl_surface *surface, const char *platform);
 /**
- * Move the target to a point: set `known` to the facts there. i = 0 is the case, where a target is
- * at first; i > 0 is the point kl_contract_point(contract, i - 1).
+ * Move the target to a point: set `known` to the facts there. i = 0 is the case, where a new target
+ * is; i > 0 is the point kl_contract_point(contract, i - 1).
  */
 void kl_target_stand(struct kl_target *target, size_t i);
 /** Add features, traits and figures from a gate event for the same surface on the same platform. */
@@ -69,11 +69,11 @@ void kl_target_drop_prior(struct kl_target *target, const char *what);
 bool kl_target_has(const struct kl_target *target, const char *what);
 
 /**
- * Evaluate a predicate at the point that kl_target_stand() set last (at first, the case). If
- * `everywhere` is set (for soundness), also evaluate it at every point of the contract: the result
- * is false if it is false at one of the points; otherwise unknown if it is unknown at one of them.
- * `why` (may be NULL) gets the facts that decided. Afterwards the target is at the case. If `test`
- * does not parse, the result is KL_UNKNOWN.
+ * Evaluate a predicate at the point that kl_target_stand() set last (a new target is at the case).
+ * If `everywhere` is set (for soundness), also evaluate it at every point of the contract: the
+ * result is false if the predicate is false at any of these points, and otherwise unknown if it is
+ * unknown at any. `why` (may be NULL) gets the facts that decided. Afterwards the target is at the
+ * case. If `test` does not parse, the result is KL_UNKNOWN.
  */
 enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool everywhere,
 			     struct kl_buf *why);

@@ -75,7 +75,7 @@ static bool fits_platform(const struct kl_event *event, const char *platform)
 	       (!platform || !strcmp(event->place.id, platform));
 }
 
-/* Return true if `commit` has the event's note; the member is not part of the event's id. */
+/* Return true if the event is in the note of `commit`; its id does not cover its `commit`. */
 static bool is_on(const struct kl_event *event, const git_oid *commit)
 {
 	char hex[KL_OID_HEX];
@@ -85,9 +85,9 @@ static bool is_on(const struct kl_event *event, const git_oid *commit)
 }
 
 /*
- * Set *out to a passing event of the surface, NULL: there is none. A verdict is about files, not
- * about a commit, so a failure or a retraction in the note of any commit outweighs it. Among the
- * events that are left, prefer those made for `commit`, then the newest.
+ * Set *out to a passing event of the surface; NULL: there is none. A verdict is about files, not
+ * about a commit, so a failure or a retraction in the note of any commit outweighs a pass. Among
+ * the events that are left, prefer those in the note of `commit`, then the newest.
  */
 static int find_event(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
 		      const git_oid *commit, const char *platform)

@@ -68,7 +68,7 @@ struct kl_taxonomy {
  * "<file>:<line>:<column>: ...".
  */
 int kl_taxonomy_load(struct kl_taxonomy **out);
-/** Load the files in the directory `dir`, otherwise as kl_taxonomy_load(). */
+/** Like kl_taxonomy_load(), but load the files in the directory `dir`. */
 int kl_taxonomy_load_dir(struct kl_taxonomy **out, const char *dir);
 void kl_taxonomy_free(struct kl_taxonomy *taxonomy);
 KL_DEFINE_CLEANUP(struct kl_taxonomy *, kl_taxonomy_free)
