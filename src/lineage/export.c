@@ -91,8 +91,8 @@ static int put_events(struct exporter *exporter, const git_oid *commit)
 }
 
 /*
- * Return the file name of a patch, "<folder>0003-untile.patch". The name is safe even if the action
- * is not. The caller frees it.
+ * Return the file name of a patch, "<folder>0003-untile.patch"; it is safe even if the action is
+ * not. The caller frees it.
  */
 static char *patch_name(const char *folder, size_t number, const char *action)
 {
@@ -189,8 +189,8 @@ static int export_step(struct exporter *exporter, size_t i)
 }
 
 /*
- * Find the number i of the state K_i that a commit contains, and the tree of K_i in the lineage.
- * The commit is one of the walk or, after an import, of the lineage.
+ * Set *out to the number i of the state K_i that a commit contains, and *tree to the tree of K_i in
+ * the lineage. The commit is from the walk or, after an import, from the lineage.
  */
 static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 		       const struct kl_map *trees, const git_oid *commit, const char *dir)
@@ -219,8 +219,8 @@ static int state_index(size_t *out, git_oid *tree, struct exporter *exporter,
 }
 
 /*
- * Find the directory of the contract in the tree of a rejected step. If that tree is from a
- * lineage, not from a walk, the directory is its top.
+ * Find the directory of the contract in the tree of a rejected step. A tree from a walk has the
+ * contract where the kernel's repository has it; a tree from a lineage has it at the top.
  */
 static int contract_dir(char **out, struct exporter *exporter, const git_oid *rejected)
 {

@@ -104,7 +104,7 @@ static size_t axis_ticks(double out[64], const struct axis *axis)
 		}
 	if (n >= 2)
 		return n;
-	/* there are fewer than two of these ticks: use multiples of 0.05 */
+	/* fewer than two of these ticks are in range: use multiples of 0.05 */
 	n = 0;
 	for (double value = ceil(axis->lo * 20) / 20; value <= axis->hi && n < 60; value += 0.05)
 		out[n++] = value;

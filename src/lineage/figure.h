@@ -6,14 +6,14 @@
 #include "model/ledger.h"
 
 /*
- * figure - draws figures of a lineage as SVG, for use as files and inside a page. They need no
- * network and no script, and take their color from the surrounding text (currentColor). Axes of
+ * figure - draws figures of a lineage as SVG, for use as files and inside a page. The figures need
+ * no network and no script, and take their color from the surrounding text (currentColor). Axes of
  * speed are logarithmic: equal distances mean equal factors.
  */
 
 /**
- * Draw the speed of each state compared with K_0, with its interval. If the vendor's baseline was
- * timed, draw its speed as well.
+ * Draw the speed of each state compared with K_0, with its interval, and the speed of the vendor's
+ * baseline if it was timed.
  */
 void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view);
 /** Draw the speed of each state compared with the previous state. */

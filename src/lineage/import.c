@@ -79,8 +79,8 @@ static int read_file(struct kl_buf *out, struct importer *importer, const char *
 }
 
 /*
- * Record which commit was built here for the commit id that an entry gives. The two ids must be
- * equal, unless `anew` is set.
+ * Map the commit id that an entry of lineage.json gives to the commit that was built here. The two
+ * ids must be equal, unless `anew` is set.
  */
 static int register_commit(struct importer *importer, const json_t *entry, const char *key,
 			   const git_oid *here, bool anew)
@@ -195,7 +195,8 @@ static int build_root(struct importer *importer)
 /* --- building commits from patches ----------------------------------------------- */
 
 /*
- * Apply a patch in mail format to the tree `before`, and commit the result with the given parents.
+ * Apply the patch in the mail `file` to the tree `before`, and commit the result with the given
+ * parents.
  */
 static int build_patch(git_oid *commit, git_oid *tree, struct importer *importer, const char *file,
 		       const git_oid *before, const git_oid *parent, size_t nparent)
@@ -301,7 +302,7 @@ static int build_commits(struct importer *importer)
 
 /* --- reading events --------------------------------------------------------------- */
 
-/* Check that the surface of an event is that of the commit it was noted on. */
+/* Check that an event judges the files of the commit in whose note it was. */
 static int check_event(struct importer *importer, const struct kl_event *event,
 		       const git_oid *commit)
 {
@@ -397,7 +398,7 @@ static int write_refs(struct importer *importer, struct kl_import_result *out)
 	    0)
 		return err;
 	out->already = have;
-	/* the notes and rejected steps of the lineage were written in the same transaction */
+	/* the notes and the rejected steps were written together with the lineage */
 	if (have)
 		return 0;
 	if (importer->nrejected &&

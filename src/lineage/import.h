@@ -23,7 +23,7 @@ struct kl_import_result {
 	char lineage[256]; /* the ref of the lineage */
 	/* numbers of steps, rejected steps and events in the export */
 	size_t steps, rejected, events;
-	bool already; /* the same lineage already existed, so nothing was written */
+	bool already; /* the repository had the same lineage already, so nothing was written */
 };
 
 /**

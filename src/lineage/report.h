@@ -6,9 +6,9 @@
 
 /*
  * report - writes lineages as one self-contained HTML page: figures, a table of states, rejected
- * steps, and folded diffs and gate evidence. The page has no scripts and makes no requests, even if
- * the lineages contain any: text from the repository is escaped, and the content security policy of
- * the page forbids scripts and requests.
+ * steps, and folded diffs and gate evidence. Whatever text the lineages contain, the page runs no
+ * scripts and makes no requests: text from the repository is escaped, and the content security
+ * policy of the page forbids both.
  */
 int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n);
 

@@ -6,17 +6,17 @@
 
 /*
  * spend - the money spent on a workload: for each conversation, and over time together with the
- * best gated time so far. The two are combined by the timestamps of the ledger and of this clone's
- * events.
+ * best gated time so far. Money and times are combined by the timestamps of the ledger and of this
+ * clone's events.
  */
 struct kl_spend_phase {
 	char *name, *phase; /* name and phase of the conversation */
 	enum kl_budget budget;
 	size_t requests; /* number of requests, counted by their reservations */
-	size_t open;     /* those of them that are not settled yet */
-	/* nano-dollars; `reserved` is the sum of what is not settled yet */
+	size_t open;     /* number of requests that are not settled yet */
+	/* nano-dollars; `reserved` is reserved for the requests that are not settled yet */
 	int64_t settled, reserved;
-	/* sum of all requests; `known` if the usage of at least one is known */
+	/* usage of all requests together; `known` if the usage of at least one is known */
 	struct kl_usage usage;
 	/* number of settlements whose token counts cannot be right (model/ledger.h) */
 	size_t implausible;
@@ -38,12 +38,12 @@ struct kl_spend {
 	int64_t cap[KL_BUDGETS];      /* most nano-dollars that may be spent from each budget */
 	struct kl_spend_phase *phase; /* the phases, in the order of their first request */
 	size_t n, alloc;
-	/* the first is for the first ledger entry, each other one for a settlement or correction */
+	/* one point for the first ledger entry, then one for each settlement or correction */
 	struct kl_spend_point *point;
 	size_t npoint, point_alloc;
 };
 
-/** Return the tokens of all phases together; `known` if those of at least one phase are known. */
+/** Return the usage of all phases together; `known` if the usage of at least one phase is known. */
 struct kl_usage kl_spend_usage(const struct kl_spend *spend);
 
 /** Load the spending of a workload. If it has no ledger, there are no phases and no points. */

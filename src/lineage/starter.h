@@ -24,15 +24,13 @@ struct kl_starter {
 	 * later
 	 */
 	int64_t time;
-	size_t portable; /* number of patches whose kernel needs no AVX2; they are the first ones */
-	char *dir;       /* directory of the template */
+	size_t portable;          /* number of first patches whose kernels need no AVX2 */
+	char *dir;                /* directory of the template */
 	struct kl_strvec files;   /* all files except template.yaml, history/ and rejected/ */
 	struct kl_strvec patches; /* file names in history/, in order */
 };
 
-/**
- * Open a template. KL_ENOTFOUND: there is no template of that name; a hint lists those there are.
- */
+/** Open a template. KL_ENOTFOUND: there is no template of that name; a hint lists all templates. */
 int kl_starter_open(struct kl_starter **out, const char *name);
 void kl_starter_free(struct kl_starter *starter);
 KL_DEFINE_CLEANUP(struct kl_starter *, kl_starter_free)
@@ -41,7 +39,7 @@ int kl_starter_list(struct kl_strvec *out);
 
 /**
  * Write the commits of the history, with their files below `prefix` ("" or "a/b"). The parent of
- * the first commit is `parent` (NULL: it has none). `limit` is the most commits to write (0: all).
+ * the first commit is `parent` (NULL: it has none). At most `limit` commits are written (0: all).
  * Moves no ref.
  */
 int kl_starter_replay(git_oid *tip, struct kl_repo *repo, const struct kl_starter *starter,

@@ -64,7 +64,7 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what)
 		const char *ref = list.ref[i].name;
 
 		/*
-		 * `want` must end where a component of the path ends: "sgemm" does not match
+		 * `want` must end where a component of the ref ends: "sgemm" does not match
 		 * "sgemm2"
 		 */
 		if (!strncmp(ref, want, n) && (!ref[n] || ref[n] == '/' || want[n - 1] == '/'))
@@ -209,8 +209,8 @@ static bool is_check(const char *line, size_t n)
 }
 
 /*
- * Read an event from a line of a note, without verifying it, because fsck does that. Return NULL if
- * the line is not an event.
+ * Read an event from a line of a note. Return NULL if the line is not an event. The event is not
+ * verified, because fsck does that.
  */
 static struct kl_event *read_line(const char *line, size_t n)
 {

@@ -17,9 +17,9 @@ struct kl_view_step {
 	struct kl_step step;  /* `text` is only the subject */
 	int64_t ns;           /* time in nanoseconds; 0: not profiled */
 	struct kl_ratio prev; /* speed compared with K_{i-1}; ppm 0: unknown */
-	/* speed compared with K_0, from `prev` of all steps; ppm 0: unknown */
+	/* speed compared with K_0: the product of `prev` of all steps so far; ppm 0: unknown */
 	struct kl_ratio root;
-	/* features that K_{i-1} lacks; features that only K_{i-1} has */
+	/* features that the state has and K_{i-1} lacks; features that only K_{i-1} has */
 	struct kl_strvec gained, lost;
 	enum kl_verdict verdict; /* KL_VERDICT_OTHER: this clone has no event of the state */
 	bool outdated;           /* the event is outdated, see kl_event_is_outdated() */
@@ -48,7 +48,7 @@ void kl_view_release(struct kl_view *view);
 
 /**
  * List the lineages of this repository as full ref names, sorted. `what` is NULL (all),
- * "<workload>", "<workload>/<name>" or a full ref name.
+ * "<workload>", "<workload>/<name>" or a ref name, full or without "refs/heads/".
  */
 int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what);
 /**
@@ -57,12 +57,12 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what);
  */
 int kl_view_none(struct kl_repo *repo, const char *what);
 /**
- * Get the event of a commit that gives the results of a step. KL_ENOTFOUND: there is no such event.
+ * Set *out to the event of a commit that has the results of its step. KL_ENOTFOUND: there is none.
  */
 int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit);
 /**
- * Compare K_i' of a step with K_i. `against` is the speed of K_i' compared with K_i, or zeros if it
- * was not measured. Return the reason why it need not be measured, or ""; a constant.
+ * Set *against to the speed of K_i' compared with K_i; zeros: it was not measured. Return why it
+ * need not be measured ("the same files"), or ""; not to be freed.
  */
 const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
 			      const struct kl_view_step *step);
