@@ -140,7 +140,8 @@ int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *ti
 	bool lineage = !strncmp(name, "lineage/", 8);
 
 	if (!lineage && strncmp(name, "rejected/", 9))
-		return kl_error(KL_EINVALID, "'%s' is neither a lineage nor a rejected ref", name);
+		return kl_error(KL_EINVALID, "'%s' names neither a lineage nor rejected steps",
+				name);
 	if (!split_ref(&workload, &leaf, &checker, name, lineage ? "lineage/" : "rejected/"))
 		return 0;
 	if (lineage)

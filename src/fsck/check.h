@@ -35,9 +35,9 @@ int kl_check_run(struct kl_check *check);
 
 /**
  * Check one lineage or one ref of rejected steps from a remote before it is used. `name` is
- * "lineage/<workload>/<name>" or "rejected/<workload>/<name>", however the tracking ref is called.
- * The findings are added to the counts in `check`. Only commits that are reachable from `tip` are
- * read.
+ * "lineage/<workload>/<name>" or "rejected/<workload>/<name>", whatever the name of the tracking
+ * ref. The findings are added to the counts in `check`. Only commits that are reachable from `tip`
+ * are read.
  */
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);
 

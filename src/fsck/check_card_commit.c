@@ -48,8 +48,9 @@ static void report_finding(struct checker *checker, bool error, const char *fmt,
 /* --- checking a commit that a chain keeps ----------------------------------------------------- */
 
 /*
- * Look in the note of the commit for events of exactly the commit's tree. Set `pass` if one of them
- * is a pass of the whole gate, `fail` if one is another result of the gate or a failing check.
+ * Look in the note of the commit for events of exactly the commit's tree. Set *pass if one of these
+ * events is a pass of the whole gate; set *fail if one is another verdict of the gate, or a check
+ * that failed.
  */
 static int find_verdicts(bool *pass, bool *fail, struct checker *checker,
 			 const struct kl_commit *commit)
@@ -111,7 +112,7 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 			skill);
 	if ((err = find_verdicts(&pass, &fail, checker, commit)) < 0)
 		return err;
-	/* a trial can fail although the gate passes: the expected effect can be missing */
+	/* a trial can fail although the gate passes: the edit can lack the expected effect */
 	refused = outcome ? !strcmp(outcome, "fail") :
 			    step.class_ && !kl_card_commit_is_correct(step.class_);
 	if (refused ? !fail : !pass)
@@ -172,7 +173,7 @@ static int check_chain(struct checker *checker, const struct kl_ref *ref, bool n
 		kl_commit_release(&link);
 	}
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
-		report_finding(checker, true, "cannot be read: %s", kl_error_last());
+		report_finding(checker, true, "the chain cannot be read: %s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
@@ -191,7 +192,7 @@ static int check_chains(size_t *n, struct checker *checker, const char *prefix)
 
 /*
  * Warn about a branch whose tip no chain keeps reachable. This is no error, because users can
- * commit to such a branch or fetch one from elsewhere.
+ * commit to such a branch or fetch such a branch from elsewhere.
  */
 static int check_branches(struct checker *checker)
 {

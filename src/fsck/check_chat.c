@@ -93,7 +93,7 @@ static void check_correction(struct checker *checker, const char *ref, const cha
 			       "correction of reservation %.12s, which is not settled", entry->id);
 	else if (claim->now != entry->before || claim->budget != entry->budget)
 		report_finding(checker, true, ref,
-			       "correction of reservation %.12s differs from what was settled",
+			       "correction of reservation %.12s does not match what was settled",
 			       entry->id);
 	if (claim)
 		claim->now = entry->nano;

@@ -9,8 +9,8 @@
 #include "repo/notes.h"
 
 /*
- * Read, for every surface in the tree of a commit, the digest of the surface and that of its
- * contract. The digests are stored in pairs in `checker->digests`.
+ * Read the digests of every surface in the tree of a commit and of its contract. Store them as
+ * pairs in `checker->digests`.
  */
 static void read_digests(struct kl_checker *checker, const git_oid *commit)
 {
@@ -38,7 +38,7 @@ static void read_digests(struct kl_checker *checker, const git_oid *commit)
 static bool is_for_commit(struct kl_checker *checker, const struct kl_event *event,
 			  const git_oid *commit)
 {
-	/* keep the digests of one commit, because consecutive events are for the same commit */
+	/* consecutive events are for the same commit, so keep the digests of one commit */
 	if (memcmp(&checker->digests_of, commit, sizeof(*commit)))
 		read_digests(checker, commit);
 	for (size_t i = 0; i + 1 < checker->digests.n; i += 2)
@@ -48,8 +48,8 @@ static bool is_for_commit(struct kl_checker *checker, const struct kl_event *eve
 }
 
 /*
- * Return true if a later version of git-klineage wrote the line. Such a line is no error, because
- * it is ignored when notes are read.
+ * Return true if a later version of git-klineage wrote the line. This is no error, because readers
+ * of notes ignore such a line.
  */
 static bool is_later(const char *line, size_t len)
 {

@@ -46,8 +46,8 @@ static void report_finding(struct kl_library_checker *checker, bool error, const
 /* --- checking cited events ----------------------------------------------------------- */
 
 /*
- * Return the event with this id. If it is missing or invalid, report that once and return NULL. The
- * events that it cites are checked as well.
+ * Return the event with this id, and check the events that it cites. If the event is missing or
+ * invalid, return NULL; this is reported once for each event.
  */
 static const struct kl_event *find_event(struct kl_library_checker *checker, const char *id)
 {
@@ -175,7 +175,7 @@ static void check_evidence(struct kl_library_checker *checker, const struct kl_c
 				       evidence->lineage, (long long)evidence->step);
 		if (strcmp(event->place.id, evidence->platform))
 			report_finding(checker, true,
-				       "evidence %s step %lld is for %s, but its event for %s",
+				       "evidence %s step %lld is for %s, but its event is for %s",
 				       evidence->lineage, (long long)evidence->step,
 				       evidence->platform, event->place.id);
 		check_commit(checker, event, evidence->after);
@@ -192,7 +192,8 @@ static void check_evidence(struct kl_library_checker *checker, const struct kl_c
 		const struct kl_event *event = find_event(checker, row->event);
 
 		if (event && strcmp(event->place.id, row->platform))
-			report_finding(checker, true, "a row is for %s, but its event %.12s for %s",
+			report_finding(checker, true,
+				       "a row is for %s, but its event %.12s is for %s",
 				       row->platform, row->event, event->place.id);
 		if (event)
 			check_ratio(checker, event, &row->ratio, "a row");

@@ -24,9 +24,7 @@ static void events_release(struct events *events)
 	free(events->v);
 }
 
-/*
- * Collect the events in the note of a commit that are for this surface and have the verdict pass.
- */
+/* Collect the events in the note of a commit that are passes of this surface. */
 static int find_passes(struct events *out, struct kl_checker *checker, const git_oid *commit,
 		       const struct kl_surface *surface)
 {
@@ -59,8 +57,8 @@ static bool has_code(const struct events *events, const char *code)
 }
 
 /*
- * Check that a re-derived state is correct and not slower than K_i. A measurement can show this; it
- * also follows if both states have the same machine code or the same files.
+ * Check that a re-derived state is correct and not slower than K_i. A measurement shows that it is
+ * not slower; so does the same machine code as that of K_i, or the same files.
  */
 static void check_rederived(struct kl_checker *checker, const char *ref, const git_oid *rederived,
 			    const struct kl_commit *goal, int number)
@@ -130,7 +128,7 @@ static void check_second_parent(struct kl_checker *checker, const char *ref,
 }
 
 /*
- * Check each state of the lineage against its walk: the state's tree must be the contract's
+ * Check each state of the lineage against its walk: the tree of the state must be the contract's
  * directory in the same state of the walk.
  */
 static void check_against_walk(struct kl_checker *checker, const char *ref,

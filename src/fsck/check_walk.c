@@ -8,8 +8,8 @@
 
 #define MAX_STEPS 1000000
 /*
- * most bytes that the commits of a lineage, or of rejected steps, from a remote have in total,
- * inflated
+ * most bytes, inflated, of all commits together in a lineage, or in a ref of rejected steps, from a
+ * remote
  */
 #define MAX_FOREIGN_BYTES (64 << 20)
 
@@ -125,9 +125,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	}
 	while (back < chain.n && chain.step[back].action && chain.step[back].kind == KL_STEP_BACK)
 		back++;
-	/*
-	 * if the walk continues an earlier walk, the last of its own steps in this list is number 1
-	 */
+	/* a walk that continues an earlier walk has a step 1 of its own, where its steps begin */
 	for (size_t i = 0; i < back; i++)
 		if (chain.step[i].number == 1)
 			back = i + 1;

@@ -11,16 +11,17 @@
 /*
  * parts - declarations shared by check.c and the files with its checks: checks of walks and
  * rejected steps (check_walk.c), of lineages (check_lineage.c), and of gate events (check_event.c).
- * A check reports its findings and continues.
+ * A check reports its findings and goes on.
  */
 struct kl_checker {
 	struct kl_check *c;
-	struct kl_map cited;     /* ids of all events in this clone; only these can be cited */
-	struct kl_trust signed_; /* signed events; the tag of each is an index into `signed_at` */
-	struct kl_strvec signed_at; /* the commit of each signed event */
+	struct kl_map cited; /* ids of all events in the notes; events may cite only these */
+	/* signed events and retractions; the tag of each is an index into `signed_at` */
+	struct kl_trust signed_;
+	struct kl_strvec signed_at; /* the commit of each event in `signed_` */
 	/* "<commit> <id>": an event in the note of <commit> cites the event <id> */
 	struct kl_strvec citing;
-	/* a ref from a remote is checked, without looking at the refs of this clone */
+	/* check a ref from a remote, and look at no refs of this clone */
 	bool foreign;
 	git_oid digests_of;       /* commit that `digests` belong to */
 	struct kl_strvec digests; /* pairs of a surface digest and a contract digest */
@@ -38,16 +39,16 @@ void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 
 struct kl_chain {
 	struct kl_commit *c; /* newest first */
-	/* trailers of each commit; unset for the last commit of a walk, which is not a step */
+	/* trailers of each commit; unset if the commit is not a step, as at the end of a walk */
 	struct kl_step *step;
 	size_t n, alloc, step_alloc;
 };
 
 void kl_chain_release(struct kl_chain *chain);
 /**
- * Read the commits from `tip` along parent[via], up to the root. If `past_end` is set, stop at the
- * first commit that is not a step, which is included. KL_EINVALID: there are too many commits, or
- * they are too large.
+ * Read the commits from `tip` along parent[via], up to the root. If `past_end` is set, stop after
+ * the first commit that is not a step. KL_EINVALID: there are too many commits, or they are too
+ * large.
  */
 int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);
@@ -66,7 +67,7 @@ void kl_check_rejected(struct kl_checker *checker, const char *ref, const git_oi
 
 void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid *tip,
 		      const char *workload, const char *name);
-/** Check all events in all notes. An error is returned only if the notes cannot be read. */
+/** Check all events in all notes. Return an error only if the notes cannot be read. */
 int kl_check_events(struct kl_checker *checker);
 
 #endif

@@ -186,7 +186,7 @@ test_expect_success 'fsck finds evidence that is gone, changed, of other files, 
 	exits 1 git klineage fsck >out && says "a risk has class '\''fault'\'', but its event bb10b864f2af has '\''wrong-all'\''" out &&
 	git update-ref $skills $skills~1 &&
 	edit $row "s/platform: cuda.sm_90/platform: cuda\/sm_120/" &&
-	exits 1 git klineage fsck >out && says "is for cuda/sm_120, but its event for cuda/sm_90" out &&
+	exits 1 git klineage fsck >out && says "is for cuda/sm_120, but its event is for cuda/sm_90" out &&
 	exits 1 git klineage fsck --json >out && says "\"cards\":2" out
 '
 
