@@ -51,8 +51,8 @@ static void put_file(struct merge *merge, char *path, char *text, size_t len)
 /* --- checking and merging events -------------------------------------------------- */
 
 /*
- * Check an event of theirs, unless it has been checked already. Append the ids of the events from
- * which it was computed to `ids`.
+ * Check an event of theirs, unless it has been checked already. Append to `ids` the events from
+ * which it was computed.
  */
 static int check_event(struct kl_strvec *ids, struct merge *merge, const char *id)
 {
@@ -73,7 +73,7 @@ static int check_event(struct kl_strvec *ids, struct merge *merge, const char *i
 }
 
 /*
- * Check that every event that a card of theirs cites is present and valid, and so are the events
+ * Check that every event that a card of theirs cites is present and valid, as well as the events
  * from which it was computed.
  */
 static int check_events(struct merge *merge, const struct kl_card *card)
@@ -110,8 +110,8 @@ static bool is_event_path(const char *path)
 }
 
 /*
- * Take an event that only they have. If both sides have it and the copies differ, for example
- * because one is signed, merge the two.
+ * Take an event of theirs. If we have no copy of it (`ours` is NULL), add theirs. If our copy
+ * differs, for example because only one is signed, merge the two.
  */
 static int take_event(struct merge *merge, const struct kl_blob *theirs, const struct kl_blob *ours)
 {
@@ -252,7 +252,7 @@ static int take_card(struct merge *merge, size_t i)
 
 	if (at >= 0 && !memcmp(&merge->ours->cards.b[at].oid, &blob->oid, sizeof(git_oid)))
 		return 0;
-	/* they did not change the card since the common version, so keep our version */
+	/* they have not changed the card since the common version, so keep ours */
 	if (at >= 0 && in_base >= 0 &&
 	    !memcmp(&merge->base->cards.b[in_base].oid, &blob->oid, sizeof(git_oid)))
 		return 0;

@@ -12,8 +12,8 @@
  * must be present and match its id; otherwise nothing of theirs is taken. KL_EINVALID: a card
  * (named in the message) or an event is invalid, an event is missing, or their history does not
  * start at the common root of all libraries. KL_ECANNOT: a card has a newer schema. Cards and
- * events that they deleted are kept. The measured values in our cards are kept as well, even if
- * they changed them.
+ * events that they deleted are kept here, and so are the measured values in our cards, even where
+ * their cards have others.
  */
 struct kl_library_merged {
 	size_t added, changed; /* number of cards that were added or changed */
@@ -21,10 +21,9 @@ struct kl_library_merged {
 };
 
 /**
- * Merge `theirs` into `ours` (zero: there is no library here yet). `*tip` becomes `ours` if `ours`
- * contains `theirs`. It becomes `theirs` if `theirs` contains `ours` and has the merged tree.
- * Otherwise it becomes a new commit with both as parents (only with `theirs` if `ours` is zero).
- * Moves no ref.
+ * Merge `theirs` into `ours` (zero: there is no library here yet). Set *tip to `ours` if `ours`
+ * contains `theirs`; to `theirs` if `theirs` contains `ours` and has the merged tree; otherwise to
+ * a new commit with both as parents (with only `theirs` if `ours` is zero). Moves no ref.
  */
 int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *repo,
 		     const git_oid *ours, const git_oid *theirs);

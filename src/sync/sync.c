@@ -21,7 +21,7 @@
 #define MAX_MIB 2048
 #define GIVE_UP_MS (5 * 60 * 1000)
 #define LOCK_MS (60 * 1000)
-/* most rounds, after the first, in which the remote did not change; then give up */
+/* give up after this many rounds in a row that found the remote unchanged */
 #define SAME_ANSWERS 4
 
 /* clang-format off */
@@ -82,7 +82,7 @@ void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const cha
 /*
  * Move the items of the round to the result. If the round failed and will be repeated (`done` is
  * false), skip the items of refs that were given or left, because the next round reports these
- * again. Changes to our refs stay made, so they are reported only by this round.
+ * again. What changed our refs is kept, because the change is made and no other round reports it.
  */
 static void keep_items(struct kl_sync_round *round, bool done)
 {
@@ -251,8 +251,7 @@ static int fetch_refs(struct kl_sync_round *round)
 	}
 	kl_error_clear();
 	/*
-	 * drop refs before the fetch, because the name of an old ref can conflict with that of a
-	 * new one
+	 * drop old refs before the fetch, because their names can conflict with those of new refs
 	 */
 	if (!err && !round->s->notes_only)
 		err = drop_gone(round);
@@ -365,9 +364,9 @@ static int one_round(struct kl_sync *sync, struct kl_buf *refs, enum failed_part
 }
 
 /*
- * Report that all rounds failed. KL_EBUSY stays; KL_ECHANGED becomes KL_EIO with hints for the part
- * that failed. If our refs were being updated, only another process here can have moved them; a
- * refusal by the remote comes only from the push.
+ * Report that all rounds failed. Return KL_EBUSY unchanged; turn KL_ECHANGED into KL_EIO, with
+ * hints for the part that failed. While our refs are updated, only another process here can have
+ * moved them; only the push can be refused by the remote.
  */
 static int give_up(int err, enum failed_part part, const char *remote)
 {

@@ -10,10 +10,10 @@
  *
  * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
  * updates our refs. Notes are merged by event, and the skills branch by card. Lineages and rejected
- * steps are created under the names that they have at the remote; if our ref of such a name is a
- * different one, the remote's name is appended to the new ref's name. Then everything that the
- * remote lacks is pushed in one atomic push with the expected old values. If a ref changes
- * meanwhile, here or at the remote, everything is repeated, for at most five minutes.
+ * steps are created under the names that they have at the remote; if we have another ref of such a
+ * name, "-<remote>" is appended to the name of the new ref. Then everything that the remote lacks
+ * is pushed in one atomic push with the expected old values. If a ref changes meanwhile, here or at
+ * the remote, everything is repeated, for at most five minutes.
  *
  *	struct kl_sync s = { .repo = repo, .remote = "origin", .fetch = true, .push = true };
  *	err = kl_sync_run(&s);
@@ -25,10 +25,7 @@ enum kl_sync_how {
 	KL_SYNC_MOVED, /* our ref was fast-forwarded to theirs */
 	/* our ref was merged with theirs: each had something that the other lacked */
 	KL_SYNC_UNITED,
-	/*
-	 * the remote's ref is new here, and got another name because our ref of its name is a
-	 * different one
-	 */
+	/* the remote's ref is new here, under another name, because we have another ref of its name */
 	KL_SYNC_RENAMED,
 	KL_SYNC_GIVEN, /* our ref was pushed */
 	KL_SYNC_LEFT,  /* the ref was not exchanged; `what` gives the reason and what to do */
@@ -46,7 +43,7 @@ struct kl_sync {
 	const char *remote;
 	bool fetch, push;
 	/*
-	 * exchange only gate events, and do not run the user's hooks: for a sync from inside a push
+	 * for a sync from inside a push: exchange only gate events, and do not run the user's hooks
 	 */
 	bool notes_only;
 	/* change nothing: only list the remote's refs and report what a sync would do */

@@ -13,7 +13,7 @@
 
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_SLUG 64
-#define MAX_RENAMED 100 /* most names that are tried for one ref of the remote */
+#define MAX_RENAMED 100 /* most other names to try for one ref of the remote */
 
 /* --- merging events ----------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static int take_notes(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 		return err;
 	kl_error_clear();
 	err = kl_notes_merge(&tip, &done, round->r, &ours, &ref->oid, accept_line, NULL);
-	/* the notes tree is invalid: leave the notes and go on with the other refs */
+	/* the tree of the notes is invalid: leave the notes and go on with the other refs */
 	if (err == KL_EINVALID) {
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
@@ -177,9 +177,7 @@ static int try_place(struct place *place, struct kl_sync_round *round,
 	return behind || ahead;
 }
 
-/*
- * Choose the ref here for a ref of the remote. Rejected steps get the same name as their lineage.
- */
+/* Choose our ref for a ref of the remote. Rejected steps get the same name as their lineage. */
 static int find_place(struct place *place, struct kl_sync_round *round,
 		      const struct kl_sync_ref *ref)
 {
@@ -199,7 +197,7 @@ static int find_place(struct place *place, struct kl_sync_round *round,
 	return fits < 0 ? fits : 0;
 }
 
-/* Set *have to whether we already have this lineage of the remote, maybe under another name. */
+/* Set *have to whether we already have this lineage of the remote, under this or another name. */
 static int have_lineage(bool *have, struct kl_sync_round *round, const struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
@@ -297,10 +295,7 @@ int kl_sync_take(struct kl_sync_round *round)
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
 	int err = 0;
 
-	/*
-	 * take the refs in the order of kinds, because rejected steps need the new name of their
-	 * lineage
-	 */
+	/* take lineages before their rejected steps, which need the new name of the lineage */
 	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {
 		for (size_t i = 0; !err && i < round->n; i++) {
 			if ((int)round->v[i].kind != kind)

@@ -46,7 +46,7 @@ static int give_one(struct kl_sync_round *round, struct kl_pushes *pushes, const
 		kl_error_clear();
 		return 0;
 	}
-	/* a ref that is invalid at the remote was not merged, so it must not be overwritten */
+	/* a ref that is invalid at the remote was not merged, so the push must not overwrite it */
 	if (!err && !(theirs && theirs->left))
 		err = has_grown(&give, round, &ours, theirs);
 	if (!err && give)
@@ -84,9 +84,9 @@ static int give_lineages(struct kl_sync_round *round, struct kl_pushes *pushes,
 /* --- pushing rejected steps ------------------------------------------------------------- */
 
 /*
- * Count the commits that a push of rejected steps would publish, although they are not steps and
- * the remote does not have them. Rejected steps are based on the walk, and so on the user's own
- * history, which a sync must not publish.
+ * Count the commits that a push of rejected steps would publish although they are not steps.
+ * Rejected steps are based on a walk, and the walk on the user's own history, which a sync must not
+ * publish. Commits that the remote has already do not count.
  */
 static int count_unpublished(size_t *unpublished, struct kl_sync_round *round, const git_oid *tip)
 {
@@ -142,7 +142,7 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 	return err;
 }
 
-/* Report what was pushed, and update the tracking refs of the pushed refs as a fetch would. */
+/* Report what was pushed, and update the tracking refs of what was pushed, as a fetch would. */
 static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
@@ -157,9 +157,7 @@ static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushe
 		kl_sync_report(round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
 			       git_oid_is_zero(&pushes->v[i].from) ? "new at the remote" : "");
 	}
-	/*
-	 * ignore a failure: a plain fetch can have updated the same tracking refs at the same time
-	 */
+	/* no error: a plain fetch can have updated the same tracking refs at the same time */
 	if (kl_refs_txn_commit(txn, "klineage sync: given") < 0 && kl_proc_interrupted())
 		return kl_error(KL_EINTR, "interrupted");
 	kl_error_clear();
