@@ -141,7 +141,7 @@ void kl_library_checker_free(struct kl_library_checker *checker);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
 void kl_library_checker_card(struct kl_library_checker *checker, const char *where,
 			     const struct kl_card *card);
-/** Get an event, borrowed; NULL: the event is missing or its content does not match its id. */
+/** Return a valid event that a checked card cites, borrowed; NULL: there is none with this id. */
 const struct kl_event *kl_library_checker_event(struct kl_library_checker *checker, const char *id);
 
 #endif

@@ -124,9 +124,10 @@ static int port_state(struct ported *out, struct kl_witness_search *search,
 		return kl_error(KL_ENO, "the state before the step does not compile for %s: %.200s",
 				platform, from);
 	if (!to)
-		return kl_error(KL_ENO,
-				"the kernel compiles for %s, but running it needs such a device",
-				platform);
+		return kl_error(
+			KL_ENO,
+			"the kernel compiles for %s, but running it needs a device of that platform",
+			platform);
 	return 0;
 }
 
