@@ -329,8 +329,8 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 }
 
 /*
- * Merge two copies of one event, which can differ in their signature: take the signed copy; if both
- * or neither are signed, the bytewise greater one.
+ * Merge two copies of one event, which can differ in their signature. Take the signed copy; if both
+ * or neither are signed, take the bytewise greater copy.
  */
 static int merge_events(struct kl_buf *out, const struct kl_buf *ours, const struct kl_buf *theirs)
 {

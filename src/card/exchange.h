@@ -27,12 +27,12 @@ int kl_format_parse(enum kl_format *out, const char *word);
 void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const struct kl_map *events,
 		       enum kl_format format);
 /**
- * Get from the card's library the events that the card cites, and the events from which those were
- * computed: id -> struct kl_event *, owned.
+ * Get the events that the card cites, and the events from which they were computed, from the card's
+ * library: id -> struct kl_event *, owned.
  */
 int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card);
 /**
- * Read the card in a SKILL.md. KL_EINVALID: the file contains no card. Other errors are those of
+ * Read the card in a SKILL.md. KL_EINVALID: the file contains no card. Other errors: as
  * kl_card_parse().
  */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);

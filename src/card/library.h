@@ -133,7 +133,7 @@ typedef void kl_library_report(const struct kl_library_finding *f, void *payload
 int kl_library_check(size_t *cards, struct kl_library *library, kl_library_report *report,
 		     void *payload);
 
-/** Checks single cards, of this library or of another, against the evidence in this library. */
+/** Checks single cards of any library against the evidence in this library. */
 struct kl_library_checker;
 struct kl_library_checker *kl_library_checker_new(struct kl_library *library,
 						  kl_library_report *report, void *payload);

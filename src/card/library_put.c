@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_put - writes cards to the library's branch, also beside other writers */
+/* library_put - writes cards to the library's branch while others may write to it too */
 #include <stdio.h>
 #include <string.h>
 

@@ -7,8 +7,8 @@
 
 /*
  * SKILL.md has the form in which agents read skills: front matter with name and description, then
- * text on when and how to apply the card. At the end is the card as YAML, from which all the other
- * text was made; only this YAML is read back.
+ * text on when and how to apply the card. At the end is the card as YAML. All other text is made
+ * from this YAML, and only the YAML is read back.
  */
 #define HEADING "## The card\n"
 #define MAX_DESCRIPTION 1000

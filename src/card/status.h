@@ -30,8 +30,8 @@ enum kl_level kl_status_level(const struct kl_card *card, const char *workload, 
 			      const char *language, const char *platform);
 
 /**
- * Count the trials that are not foreign, and those among them that passed and are isolated, for the
- * estimate (passed + 1) / (trials + 2).
+ * For the estimate (passed + 1) / (trials + 2): set *trials to the number of trials that are not
+ * foreign, and *passed to the number of trials that count.
  */
 void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *card);
 
