@@ -35,7 +35,7 @@ struct kl_admit_state {
 	int step;            /* the state is K_step of the lineage */
 	git_oid commit;
 	const struct kl_surface *state; /* borrowed */
-	/* owned surface of the state, if `state` points to it; otherwise NULL */
+	/* the surface that `state` points to, if it is owned here; otherwise NULL */
 	struct kl_surface *own;
 	/* the step that follows the state in its lineage; NULL: the state is K* */
 	const struct kl_transition *next;

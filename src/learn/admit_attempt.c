@@ -15,7 +15,7 @@
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
 
-/* least share of the known gain's logarithm that an edit must reach, in millionths */
+/* least quotient of the logarithms of the edit's and the known gain, in millionths */
 #define HALF 500000
 
 void kl_attempt_release(struct kl_attempt *attempt)
@@ -116,7 +116,7 @@ static char *join_words(const struct kl_strvec *list)
 	return kl_buf_detach(&buf);
 }
 
-/* Set the error for a result that is too noisy; such a result is not recorded as a trial. */
+/* Set the error for a result that is too noisy to be recorded as a trial. */
 static int noisy_result(const struct kl_attempt *attempt)
 {
 	return kl_error_hint(

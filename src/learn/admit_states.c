@@ -179,9 +179,9 @@ static bool state_admits(const struct kl_admit_state *state)
 }
 
 /*
- * Order states: first those on which the card can be tried, and among these first those on which a
- * pass admits the card. The share of the anchor counts more than the distance from the evidence,
- * because a state without the code that the card is about tells nothing about the card.
+ * Order states: states on which the card can be tried come first, and of these, states on which a
+ * pass admits the card. The share of the anchor counts more than the distance from the evidence: a
+ * state that lacks the code that the card is about shows nothing about the card.
  */
 static int by_order(const void *a, const void *b)
 {

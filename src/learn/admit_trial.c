@@ -16,7 +16,10 @@ struct trial {
 	struct kl_attempt pair;    /* the enabled card applied to the result of `first` */
 	struct kl_attempt alone;   /* the enabled card applied to S */
 	struct kl_attempt control; /* the intent without the card, applied to S */
-	/* `pair` judged against the result of `first`; it is also a trial of the enabled card */
+	/*
+	 * the edit of `pair`, judged against the result of `first`: also a trial of the enabled
+	 * card
+	 */
 	struct kl_attempt step;
 	bool paired, controlled, admits_partner;
 	const struct kl_attempt *counts; /* the attempt whose event the trial's row cites */

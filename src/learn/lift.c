@@ -345,8 +345,8 @@ static void unite_twins(struct kl_card **cards, struct kl_lifter *lifter,
 }
 
 /*
- * Append results that retract the cards united with `keep`. They come last, so that if lift is
- * killed before them, the next lift retracts these cards.
+ * Append results that retract the cards united with `keep`. These results come last: if lift is
+ * killed before it stores them, the next lift makes them again.
  */
 static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const struct shelf *shelf,
@@ -471,9 +471,7 @@ static int load_tables(struct kl_lifter *lifter)
 	return err < 0 ? err : kl_taxonomy_load(&lifter->tax);
 }
 
-/*
- * Drop results that would change nothing: the card is as in the library and is not to be retracted.
- */
+/* Drop each result whose card is as in the library and is not to be retracted. */
 static void drop_same(struct kl_lift *out)
 {
 	size_t n = 0;

@@ -9,7 +9,7 @@
 #include "rewrite/actions.h"
 
 /* lift_parts - structures and functions shared by the lift files. Inside src/learn only. */
-/* in millionths: an ambiguous speed-up counts as no gain if its upper bound is at most this */
+/* an ambiguous ratio counts as no gain if its upper bound is at most this, in millionths */
 #define KL_LIFT_GAIN 1100000
 
 struct kl_lift_group {
@@ -114,7 +114,7 @@ struct kl_target *kl_lift_stand(const struct kl_lift_points *points, size_t i);
 enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const char *test);
 
 /**
- * Fill a target for K_{i-1} from its newest passing event; without such an event, from the features
+ * Fill a target for K_{i-1} from its newest passing event or, if there is none, from the features
  * in the transition.
  */
 int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,

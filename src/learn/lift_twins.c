@@ -7,9 +7,9 @@
 #include "learn/lift_parts.h"
 
 /*
- * Two repositories that lift the same mechanism each make a card for it. When their lineages come
- * together in one repository, one card gets all of the evidence and the other is retracted. Which
- * card stays does not depend on the repository.
+ * Two repositories that lift the same mechanism make two cards. When the cards come together in one
+ * repository, one of them gets all of the evidence and the other is retracted. Every repository
+ * keeps the same card.
  */
 
 bool kl_lift_is_lifted(const struct kl_card *card)

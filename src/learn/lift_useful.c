@@ -10,7 +10,7 @@
 /*
  * A condition must be true at every point where the step was faster. It also needs support: a point
  * without a gain where the condition is false, a fact that the step replaced, or an order of steps
- * that several lineages share. A property that only one lineage shows is not made a condition.
+ * that several lineages share. An order of steps in one lineage alone is no support.
  */
 /* prefix of the texts of conditions that this file adds; it changes no other conditions */
 #define AS_MEASURED "as measured: "
@@ -227,7 +227,7 @@ static bool same_case(const struct finder *finder, size_t left_point, size_t rig
 	       !memcmp(left_dims->v, right_dims->v, left_dims->n * sizeof(*left_dims->v));
 }
 
-/* Check for two points of one case: a point without fact and gain, and a faster point. */
+/* Check for two points of one case: one has neither the fact nor a gain, the other is faster. */
 static bool has_contrast(const struct finder *finder, const char *test)
 {
 	for (size_t i = 0; i < finder->points->n; i++) {

@@ -33,7 +33,7 @@ enum kl_witness_end {
 	KL_WITNESS_OPEN, /* undecided: the clause stays an assumption */
 	/* the clause has a witness: where the clause is false, K_i fails and K_{i-1} passes */
 	KL_WITNESS_FAILS,
-	KL_WITNESS_PASSES, /* the clause is not needed: the kernel also passes where it is false */
+	KL_WITNESS_PASSES, /* the clause is not needed: where it is false, the kernel passes too */
 };
 
 struct kl_witness_clause {

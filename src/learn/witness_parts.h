@@ -56,10 +56,7 @@ struct kl_witness_search {
 	struct kl_witness *out;
 	struct kl_witness_session *gate;
 	size_t ngate, gate_alloc;
-	/*
-	 * the worker's error when it found no GPU; NULL: no such error. If set, device code is not
-	 * judged
-	 */
+	/* NULL, or the error of a worker that found no GPU; device code is then no longer judged */
 	char *no_device;
 	struct kl_card *card;        /* the library's version of the card */
 	struct kl_witness_result *r; /* result for the current condition */
@@ -104,8 +101,8 @@ int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search 
  */
 int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err);
 /**
- * Set the reason why the clause is open, unless it has one: the first line of `why`, as printable
- * ASCII.
+ * Set the reason why the clause is open to the first line of `why`, as printable ASCII. A reason
+ * that is there already stays.
  */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why);
 /**

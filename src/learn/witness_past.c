@@ -83,7 +83,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
-	if (!err) /* the state was edited, so it had passed: its commit has an event with features */
+	if (!err) /* an edited state has passed before: its commit has an event with features */
 		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
@@ -126,7 +126,7 @@ static int look_at_refusals(struct kl_witness_search *search)
 
 /* --- trials and materialized cards ------------------------------------------------------------ */
 
-/* Check that the commit applies this card and was not made by an earlier search for witnesses. */
+/* Check that the commit applies the card, and that no earlier search for witnesses made it. */
 static bool is_of_card(const struct kl_witness_search *search, const char *message)
 {
 	KL_AUTO(kl_freep) char *skill = kl_trailer_get(message, "Klineage-Skill");

@@ -88,8 +88,8 @@ static void ported_release(struct ported *ported)
 }
 
 /*
- * Compile the surface. If the compiler reports an error, *why (owned) is the first line of it;
- * otherwise NULL.
+ * Compile the surface. Set *why (owned) to the first line of the compiler's error; NULL: there is
+ * none.
  */
 static int does_compile(char **why, struct kl_gate *gate, const struct kl_surface *surface)
 {
@@ -126,7 +126,7 @@ static int port_state(struct ported *out, struct kl_witness_search *search,
 	if (!to)
 		return kl_error(
 			KL_ENO,
-			"the kernel compiles for %s, but running it needs a device of that platform",
+			"the kernel compiles for %s, but running it needs a device of this kind",
 			platform);
 	return 0;
 }
