@@ -100,7 +100,7 @@ static inline bool kl_retrieve_query_has(struct kl_retrieve_query *query, uint32
  */
 int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index_list list,
 				bool there);
-/** Check whether the target already has the card itself, or everything that the card provides. */
+/** Check whether the target has the card itself already, or everything that the card provides. */
 bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_index_card *card);
 /** Return the id of a card. */
 const char *kl_retrieve_query_id(const struct kl_retrieve_query *query, size_t card);
@@ -115,7 +115,7 @@ void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card);
  */
 bool kl_retrieve_query_is_better(const struct kl_retrieve_query *query, int axis, uint32_t x,
 				 uint32_t y);
-/** Set bit `axis` in `top` of each of the best sound cards of an axis, and settle those. */
+/** Settle the best sound cards of an axis, and set bit `axis` of their entries in `top`. */
 void kl_retrieve_query_mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top);
 
 /**
