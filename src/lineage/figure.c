@@ -85,8 +85,8 @@ static void widen_axis(struct axis *axis)
 }
 
 /*
- * Choose round factors as ticks: 1, 2 and 5 times each power of ten, or fewer of these if the axis
- * spans several decades. Return the number of ticks.
+ * Choose round factors as ticks: 1, 2 and 5 times each power of ten; on an axis of several decades,
+ * 1 and 5 times, or only 1 time. Return the number of ticks.
  */
 static size_t axis_ticks(double out[64], const struct axis *axis)
 {

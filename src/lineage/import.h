@@ -34,16 +34,16 @@ int kl_import_read(struct kl_import_result *out, struct kl_repo *repo, const cha
 		   const char *name);
 
 /**
- * An exported lineage as it would be imported. Its commits are written, so that they can be read,
- * and its events are checked, but no ref reaches the commits and no note has the events.
+ * An exported lineage, rebuilt and checked as by an import. Its commits are written, so that they
+ * can be read, but no ref reaches them, and its events are in no note.
  */
 struct kl_import_view {
 	char *workload, *name;
 	git_oid *commit; /* commits of K_0 to K_{n-1} */
 	size_t n;
 	/*
-	 * commit of the last rejected step. Its parents are the state that it was tried on and, if
-	 * there is one, the previous rejected step.
+	 * commit of the last rejected step. Its first parent is the state that the step was tried
+	 * on; its second parent, if any, is the previous rejected step.
 	 */
 	git_oid rejected;
 	bool has_rejected;

@@ -82,7 +82,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(first->time, second->time);
 }
 
-/* Load the events in the notes and those of a walk in progress, and sort them by time. */
+/* Load the events in the notes and the events of a walk in progress, and sort all by time. */
 static int load_gated(struct gated *gated, struct kl_repo *repo)
 {
 	struct kl_opstate op;

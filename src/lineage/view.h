@@ -7,8 +7,8 @@
 #include "walk/step.h"
 
 /*
- * view - reads a lineage with its events, to print it: its commits in forward order, each with the
- * results in its gate events. It measures nothing, and does not verify this clone's notes, because
+ * view - reads a lineage and the results in its gate events, for printing: the commits in forward
+ * order, each with its results. Nothing is measured. This clone's notes are not verified, because
  * fsck does that.
  */
 struct kl_view_step {
