@@ -23,9 +23,9 @@
 enum kl_sync_how {
 	KL_SYNC_TAKEN, /* the remote's ref is new here */
 	KL_SYNC_MOVED, /* our ref was fast-forwarded to theirs */
-	/* our ref was merged with theirs: each had something that the other lacked */
+	/* our ref was merged with theirs, because each had something that the other lacked */
 	KL_SYNC_UNITED,
-	/* the remote's ref is new here, under another name, because we have another ref of its name */
+	/* the remote's ref is new here; it was renamed because we have another ref of its name */
 	KL_SYNC_RENAMED,
 	KL_SYNC_GIVEN, /* our ref was pushed */
 	KL_SYNC_LEFT,  /* the ref was not exchanged; `what` gives the reason and what to do */
@@ -55,9 +55,9 @@ struct kl_sync {
 };
 
 /**
- * Sync with the remote. Return 0 if the sync has ended, even if some refs were left. KL_ENOTFOUND:
- * there is no such remote. KL_EIO: the remote cannot be reached or rejects the push; what was
- * fetched before that is kept. KL_EBUSY: another sync is running, or a ref here stays locked.
+ * Sync with the remote. Return 0 if the sync ran to its end, even if it left some refs.
+ * KL_ENOTFOUND: there is no such remote. KL_EIO: the remote cannot be reached or rejects the push;
+ * what was fetched before is kept. KL_EBUSY: another sync is running, or a ref here stays locked.
  */
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);

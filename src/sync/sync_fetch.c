@@ -23,8 +23,8 @@ static bool is_hex64(const char *text)
 }
 
 /*
- * Accept a line with a valid event, or with an event of a later format, which this version ignores
- * but later versions of git-klineage can read.
+ * Accept a line with a valid event. Accept an event of a later format too: this version ignores it,
+ * but later versions of git-klineage can read it.
  */
 static bool accept_line(const char *line, size_t len, void *payload)
 {

@@ -11,8 +11,8 @@
 #define MAX_COMMITS 100000
 
 /*
- * Check a ref that can only be fast-forwarded: notes, cards or rejected steps. Set *give if our ref
- * is ahead of theirs, or if the remote has no such ref. If the two have diverged, report the ref as
+ * For a ref that can only be fast-forwarded (notes, cards or rejected steps): set *give to whether
+ * our ref is ahead of theirs or the remote lacks it. If the two have diverged, report the ref as
  * left.
  */
 static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_ref *ours,
