@@ -47,7 +47,7 @@ static void report_finding(struct kl_library_checker *checker, bool error, const
 
 /*
  * Return the event with this id, and check the events that it cites. If the event is missing or
- * invalid, return NULL; this is reported once for each event.
+ * invalid, report it (only once) and return NULL.
  */
 static const struct kl_event *find_event(struct kl_library_checker *checker, const char *id)
 {
