@@ -25,7 +25,7 @@ struct kl_stage {
 };
 
 struct kl_actions {
-	struct kl_stage *stage; /* in the order to remove them */
+	struct kl_stage *stage; /* ordered: remove the actions of stage[0] first */
 	size_t n;
 };
 
@@ -33,7 +33,7 @@ struct kl_actions {
 int kl_actions_load(struct kl_actions *out, const char *path);
 void kl_actions_release(struct kl_actions *actions);
 bool kl_actions_has(const struct kl_actions *actions, const char *name);
-/** Append the vocabulary as a readable list. */
+/** Append the stages and their actions as a list for a reader. */
 void kl_actions_list(struct kl_buf *out, const struct kl_actions *actions);
 
 #endif

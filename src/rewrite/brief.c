@@ -13,9 +13,8 @@
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 
-/* most records in a list, which keeps the last ones; most bytes of the reason in each */
-#define MOST_LISTED 48
-#define MOST_REASON 160
+#define MOST_LISTED 48  /* records in a list; if there are more, it has the last ones */
+#define MOST_REASON 160 /* bytes of the reason for one refusal */
 
 /* --- system texts ---------------------------------------------------------------- */
 
@@ -79,7 +78,7 @@ static int set_common(struct kl_map *map, struct kl_repo *repo,
 	return 0;
 }
 
-/* Set the values of the placeholders in the text about this workload. */
+/* Set the placeholders of the system text about the workload. */
 static int set_workload(struct kl_map *map, struct kl_repo *repo, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
@@ -144,7 +143,7 @@ char *kl_brief_source(const char *phase, size_t turn)
 	return kl_asprintf("%s.%zu", phase, turn);
 }
 
-/* Return the turn that proposed a rejected step; -1: it is not from this conversation. */
+/* Return the turn that proposed a rejected step; -1: another conversation proposed it. */
 static long turn_of(const struct kl_driver *driver, const json_t *rec)
 {
 	const char *source = kl_json_str_or(rec, "source", "");
@@ -171,7 +170,7 @@ const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_drive
 	return NULL;
 }
 
-/* Count the rejections recorded before the first one from this turn or a later turn. */
+/* Count the rejections before the first one of a step that this or a later turn proposed. */
 static size_t count_known(const struct kl_rewrite *rw, const struct kl_driver *driver)
 {
 	size_t i;
@@ -234,7 +233,7 @@ static char *list_steps(const struct kl_rewrite *rw)
 	return fence_list(&list);
 }
 
-/* Append the reason with which the gate's message begins: one line, at most MOST_REASON bytes. */
+/* Append the start of the gate's message, its reason: one line, at most MOST_REASON bytes. */
 static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const json_t *rec)
 {
 	const char *id = kl_json_str_or(rec, "event", "");

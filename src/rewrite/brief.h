@@ -9,9 +9,10 @@
  * brief - composes the texts of a dialogue about a state: system texts and the text of each turn.
  *
  * The text of a turn depends only on what the walk had recorded when the turn was due, so a request
- * that is repeated after a crash has the same text. The key, by which a recorded reply is found
- * from another repository, depends only on the state's digest and on the actions, places and
- * classes of earlier steps: it has no times, random indices, compiler messages or facts.
+ * that is repeated after a crash has the same text. The provider `replay` finds a reply by the
+ * turn's key, also in a recording from another repository. The key depends only on the state's
+ * digest and on the actions, places and classes of earlier steps: it has no times, random indices,
+ * compiler messages or facts.
  *
  * The first line of a turn identifies it; kl_brief_head_read() reads it from a stored turn.
  */
@@ -19,7 +20,7 @@
 /** Why a turn is made; a member that does not apply to the turn's kind is NULL. */
 struct kl_brief_of {
 	const json_t *refused; /* record of the step that was refused in the previous turn */
-	const char *foreign;   /* facts that made the step to split compound */
+	const char *foreign;   /* the facts that make a step compound, so that it must be split */
 };
 
 /**
@@ -56,7 +57,7 @@ void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char 
 int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 			const struct kl_surface *surface);
 
-/** Return the source of a proposal from turn `turn` (from 0): "back-3.2". Caller frees. */
+/** Return `source` of the proposal from turn `turn` (from 0): "back-3.2". Caller frees. */
 char *kl_brief_source(const char *phase, size_t turn);
 /**
  * Find the record of a rejected proposal from turn `turn`, or of a part of it ("back-3.2@split");

@@ -8,9 +8,9 @@
 #include "rewrite/envelope.h"
 
 /*
- * Each state has one conversation, back-<number of accepted steps>. Every call goes through this
- * conversation from its first turn. Stored replies cost nothing and contain the steps proposed so
- * far, the walk's records have the verdicts on these steps, and dialogue.h decides which turn
+ * Each state has one conversation, back-<number of accepted steps>. Every call replays the
+ * conversation from its first turn: stored replies, which cost nothing, contain the steps proposed
+ * so far, the walk's records have the verdicts on these steps, and dialogue.h decides which turn
  * follows. The first step that is not judged yet becomes the proposal.
  *
  * The rewriter exec has the same conversation with a command, which finds the state in a directory.
@@ -123,7 +123,7 @@ static void tell_end(const struct proposer *proposer)
 				 driver->phase, driver->dialogue.unusable, driver->why);
 }
 
-/* Record that the step of this turn was refused; its class decides which turn follows. */
+/* Advance after a refused step: the class of its record `rec` decides which turn follows. */
 static void refuse_step(struct proposer *proposer, const json_t *rec)
 {
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", ""));
@@ -133,8 +133,8 @@ static void refuse_step(struct proposer *proposer, const json_t *rec)
 }
 
 /*
- * Choose the next turn: after a refused step, by its record `rec`; after a compound step (`rec` is
- * NULL), a turn that asks to split it.
+ * Choose the next turn. `rec` is the record of a refused step; NULL: the step is compound, so the
+ * next turn asks the model to split it.
  */
 static void take_verdict(struct proposer *proposer, const json_t *rec)
 {
@@ -189,7 +189,7 @@ static int propose_step(struct kl_proposal **out, struct kl_rewrite *rw, const c
 	KL_AUTO(proposer_release) struct proposer proposer = { 0 };
 	int err;
 
-	/* in the second round (rw->again) the conversation would end just as in the first */
+	/* the second round (rw->again) would only repeat the conversation of the first */
 	if (!rw->session || rw->again)
 		return 0;
 	err = proposer_open(&proposer, rw, rewriter);

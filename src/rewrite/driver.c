@@ -60,7 +60,7 @@ static const char *find_prompt(const struct kl_driver *driver)
 	return "again";
 }
 
-/* Set the values that all dialogues use: the kernel, feedback, why a reply was unusable. */
+/* Set the placeholders of all dialogues: kernel, feedback, why the last reply was unusable. */
 static void set_values(struct kl_map *values, const struct kl_driver *driver,
 		       const struct kl_driver_turn *turn)
 {

@@ -67,8 +67,8 @@ struct kl_driver {
 	const char *name;          /* of the conversation */
 	char *phase;               /* last part of the conversation's name: "back-3" */
 	const char *rewriter;      /* "chat" or "exec" */
-	const char *const *prompt; /* template of each kind (KL_DIALOGUE_END of them), or NULL */
-	bool single;               /* one turn, unless its reply cannot be used */
+	const char *const *prompt; /* prompt of each kind (KL_DIALOGUE_END entries); NULL: none */
+	bool single;               /* ends after the first usable reply */
 	bool edits;                /* exec: files that the command edits count as its reply */
 	bool alone;                /* `alone` of struct kl_request */
 	/* the current turn */

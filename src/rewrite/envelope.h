@@ -33,8 +33,8 @@ enum kl_edit_kind {
 struct kl_envelope_edit {
 	enum kl_edit_kind kind;
 	/*
-	 * line of its tag in the reply; in a JSON document the negated number of the edit: -1, -2,
-	 * ...
+	 * line of the edit's tag in the reply; in a JSON document, which has no such lines, the
+	 * number of the edit, negated: -1, -2, ...
 	 */
 	int line;
 	char *path;   /* copied from the reply, not yet checked */
@@ -48,7 +48,7 @@ struct kl_envelope {
 	char *action;                  /* slug */
 	char *mechanism;               /* slug, or "" if none was named */
 	char *locus;                   /* "path", "path:symbol", "path:symbol:lines" */
-	char *why;                     /* the author's reason, one line; set for both kinds */
+	char *why;                     /* reason for the step, or why nothing is left; one line */
 	char *card;                    /* id of the card that the step applies, or NULL */
 	json_t *traits;                /* claims about the traits of the result: {"tiled":"no"} */
 	struct kl_envelope_edit *edit; /* in the order of the reply */

@@ -6,9 +6,9 @@
 #include "rewrite/rewriter.h"
 
 /*
- * The surface before a commit is often simpler than the surface after it. First, whole states from
- * before the last accepted one are proposed, from the newest to the oldest. Then the current state
- * is proposed with a single commit reverted.
+ * The surface before a commit is often simpler than the surface after it. First, whole states older
+ * than the last accepted one are proposed, newest first. Then the current state is proposed with
+ * one commit reverted.
  *
  * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
  * states they led to are skipped.

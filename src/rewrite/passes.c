@@ -11,8 +11,8 @@
 
 /*
  * A pass is a token pass or a semantic patch; passes.yaml, in the directory of the semantic
- * patches, lists them. First a pass over the whole surface is proposed; when that was tried, the
- * pass over one function after the other.
+ * patches, lists them. Its key `each` says what one proposal of a pass changes: the whole surface
+ * and, when that was tried, one function at a time ("all"); one site; or one tile size.
  */
 #define PASSES_FILE "passes.yaml"
 #define MAX_PASS_BYTES (256u << 10)

@@ -91,7 +91,7 @@ static bool was_used(const json_t *records, const char *leaf)
 	return false;
 }
 
-/* Apply a patch with paths relative to the contract's directory, or else to the repository. */
+/* Apply a patch in the contract's directory, or in the top directory if it does not apply there. */
 static int apply_patch(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *mail)
 {
 	int err = kl_repo_apply(out, rw->repo, &rw->tree, rw->state->dir, mail->diff,

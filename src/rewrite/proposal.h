@@ -22,8 +22,8 @@ struct kl_proposal {
 	char edit[KL_DIGEST_HEX];
 	char *rewriter; /* "history", "passes", ... */
 	char *source;   /* what it was made from: a commit, "pass@site", a file */
-	char *action;   /* slug; "": to be found from the facts that are lost */
-	/* name in templates/mechanisms.yaml; "": to be found from the lost facts, too */
+	char *action;   /* slug; "": the facts that the step loses will give it */
+	/* name in templates/mechanisms.yaml; "": the lost facts will give it */
 	char *mechanism;
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */
 	char *text;         /* reason for the change; one or more lines, or "" */
@@ -47,8 +47,8 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
  */
 json_t *kl_proposal_to_json(const struct kl_proposal *proposal);
 /**
- * Read a stored proposal with its files `candidate`, which it takes over on success. KL_EINVALID:
- * the proposal is malformed, or the digest of the files is not the stored one.
+ * Read a stored proposal whose files are `candidate`. On success *out owns `candidate`.
+ * KL_EINVALID: the proposal is malformed, or the digest of the files is not the stored one.
  */
 int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 			  struct kl_surface *candidate);

@@ -12,10 +12,9 @@
 
 /*
  * The texts are made from K_{i-1}, the contract, the step's action, mechanism and place, and K_i's
- * time and features. The code in this file gets no source of K_i. It gets the description of the
- * step (its text and lines), but does not send it, since that can reveal the source. A command
- * could still read the repository: either the repository is hidden from the command, or the step
- * is marked as unisolated.
+ * time and features. The code in this file gets no source of K_i. It gets the step's text and
+ * lines, but does not send these, since they can reveal the source. A command (exec) runs on the
+ * user's machine: if the repository cannot be hidden from it, the step is marked as unisolated.
  */
 struct deriver {
 	struct kl_driver driver;
@@ -36,7 +35,7 @@ static bool is_silent(const json_t *attempt)
 	return !strcmp(kl_json_str_or(attempt, "class", ""), "timeout");
 }
 
-/* Find the last attempt that had a reply, or NULL; count in *n the attempts that had one. */
+/* Return the last attempt that had a reply, or NULL. Set *n to the number of such attempts. */
 static const json_t *last_attempt(size_t *n, const json_t *attempts)
 {
 	const json_t *last = NULL;

@@ -121,7 +121,7 @@ struct seen {
 	struct kl_map live;      /* functions reachable from the entry -> "" */
 	bool unsure;             /* `live` is incomplete: the calls are too deep to follow */
 	size_t directives, conditions;
-	char *directive, *condition; /* the last one, for messages */
+	char *directive, *condition; /* the last directive and condition, for messages */
 };
 
 static void seen_release(struct seen *seen)
@@ -202,7 +202,7 @@ static void read_words(struct seen *seen, const char *text, size_t len)
 	}
 }
 
-/* Mark all functions live that a live function names, until no more are found. */
+/* Mark as live every function that the entry names, directly or through other functions. */
 static void mark_live(struct seen *seen, const char *entry)
 {
 	bool more = true;

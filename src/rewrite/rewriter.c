@@ -23,7 +23,7 @@ static const struct rewriter rewriters[] = {
 	{ "chat", kl_chat_propose, NULL },
 };
 
-/* most parts of a change that are offered, since the gate must judge each */
+/* number of parts of one change to offer at most, since the gate must judge each */
 #define MAX_PARTS 6
 #define MAX_SOURCE (4u << 20)
 

@@ -73,8 +73,8 @@ struct kl_rewrite {
 void kl_rewrite_release(struct kl_rewrite *rw);
 
 /**
- * Check the names of a list and their arguments; call it before long work. KL_EUSAGE: a name is
- * unknown or an argument is wrong; other errors if the files of an argument cannot be read.
+ * Check the rewriters of a list and their arguments; to be called before long work. KL_EUSAGE: a
+ * name is unknown or an argument is wrong; other errors: the files of an argument cannot be read.
  */
 int kl_rewriters_check(const char *list);
 /** Return "chat" or "exec" if the list names it, so that a session is needed; else NULL. */
@@ -150,8 +150,8 @@ int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite 
 			const char *arg);
 int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 /**
- * Check that no walk of this name from another kernel than `expert` has begun. KL_EEXISTS: the
- * stored first conversation of this name is about another state.
+ * Check that the stored conversation "back-0" of walk `name`, if there is one, is about `expert`.
+ * KL_EEXISTS: it is about another kernel, with which a walk of this name began.
  */
 int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert);
 int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);

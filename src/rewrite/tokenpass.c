@@ -78,8 +78,8 @@ static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *tokens)
 }
 
 /*
- * Drop the `restrict` qualifiers. All of one function are one site, so that they are dropped
- * together.
+ * Drop the `restrict` qualifiers. All qualifiers within one function are one site, so that they
+ * are dropped together.
  */
 static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
