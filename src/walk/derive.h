@@ -10,9 +10,8 @@
  * passes, it is committed on the walk's K_{i-1}; if not, it is kept as a rejected forward step.
  *
  * The backward step stays accepted in either case. If the budget is spent or a recording lacks the
- * reply, the step is not re-derived. A timeout is a failed attempt. Any other error of the model
- * (of the network or the server), like an error of the gate, ends the run; --continue then asks
- * again.
+ * reply, the step is not re-derived. A timeout is a failed attempt. Any other error, of the model
+ * or of the gate, ends the run; --continue then asks again.
  */
 
 /**

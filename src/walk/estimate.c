@@ -9,13 +9,12 @@
 /* assumed number of steps of a lineage: lower and upper bound */
 #define FEW_STEPS 3
 #define MANY_STEPS 12
-/* tokens of a reply: of one that only names a step, and of one that also reasons; code is extra */
-#define SHORT_REPLY 400
-#define LONG_REPLY 6000
+/* tokens of a reply, without its code */
+#define SHORT_REPLY 400 /* of a reply that only names a step */
+#define LONG_REPLY 6000 /* of a reply that also reasons */
 #define BYTES_PER_TOKEN 3
-/* bytes of facts and history in the first turn, and of the gate's findings in each later turn */
-#define TURN 2500
-#define EVIDENCE 3000
+#define TURN 2500     /* bytes of facts and history in the first turn */
+#define EVIDENCE 3000 /* bytes of the gate's findings in each later turn */
 
 static int64_t smaller_of(int64_t a, int64_t b)
 {

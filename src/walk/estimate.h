@@ -42,8 +42,7 @@ struct kl_estimate_of {
 };
 
 /**
- * Set the assumptions. To learn the sizes of the prompts, it builds them; fails if one cannot be
- * built.
+ * Set the assumptions. Builds the prompts to learn their sizes; fails if a prompt cannot be built.
  */
 int kl_estimate_assume(struct kl_estimate *estimate, const struct kl_estimate_of *of);
 /** Compute the number of requests and the cost from the assumptions. */

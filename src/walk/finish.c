@@ -71,8 +71,8 @@ static int collect_notes(struct finish *finish)
 }
 
 /*
- * Add to the transaction that `ref` changes from `before` ("": the ref does not exist) to `oid`. If
- * `ref` is already at `oid`, the transaction only checks that it stays there.
+ * Let the transaction move `ref` from `before` ("": create it) to `oid`. If `ref` is already at
+ * `oid`, the transaction only checks that it stays there.
  */
 static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,
 		   const git_oid *oid, const char *before)

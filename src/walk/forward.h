@@ -8,11 +8,11 @@
 
 /*
  * forward - writes the lineage of a finished walk: commits K_0, K_1 ... K* without other history,
- * whose trees contain only the contract's directory. For a re-derived step, K_i has K_i' as its
- * second parent, which is a commit on K_{i-1} and has the events of K_i' in its note.
+ * whose trees contain only the contract's directory. If a step was re-derived, the second parent of
+ * K_i is K_i': a commit on K_{i-1}, with the events of K_i' in its note.
  *
- * The commits depend only on the stored operation, which includes the author and the time of its
- * end. So writing them twice, or importing an export of them elsewhere, gives the same ids.
+ * The commits depend only on the stored operation, which has their author and time. So they have
+ * the same ids if they are written twice, or exported and imported elsewhere.
  */
 struct kl_forward {
 	git_oid tip;               /* K* */

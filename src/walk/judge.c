@@ -94,8 +94,8 @@ static void audit_traits(struct kl_facts *after, const json_t *pending, const js
 }
 
 /*
- * Return true if only a claimed trait that the audit did not confirm shows that the mechanism was
- * removed.
+ * Return true if no primary feature of the mechanism is gone and the audit made a primary trait
+ * "unknown": then nothing confirms that the mechanism was removed.
  */
 static bool is_unconfirmed(const struct kl_mechanism *mechanism, const struct kl_facts *before,
 			   const struct kl_facts *after)
@@ -369,7 +369,7 @@ static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
 	ruling->compound = judged->named.mechanism && judged->named.delta == KL_DELTA_COMPOUND;
 }
 
-/* Accept a step. If the walk has a model to audit claims, let it audit those of the step first. */
+/* Accept a step. First a model, if the walk has one, audits the traits that the step claims. */
 static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged, const char *delta)
 {
 	KL_AUTO(json_decrefp) json_t *audited = NULL;

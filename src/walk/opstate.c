@@ -224,8 +224,8 @@ static int candidate_tree(git_oid *out, const struct kl_opstate *op)
 }
 
 /*
- * Return the last commit of this kind, or "". As a parent it keeps all earlier commits of the kind
- * reachable.
+ * Return the last commit of this kind, or "". The next commit of the kind has it as a parent, so
+ * that all of them stay reachable.
  */
 static const char *last_of_kind(const struct kl_walk *walk, enum kl_step_kind kind)
 {
@@ -297,8 +297,8 @@ int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *
 		return err;
 	kl_event_set_commit(event, &oid, &tree);
 	/*
-	 * sign an event without a signature, because this clone made it; another signature is its
-	 * signer's
+	 * an event without a signature was made by this clone: sign it; any other event keeps the
+	 * signature that it came with
 	 */
 	if (!*event->sig && ((err = kl_own_add_one(op->repo, event->id)) < 0 ||
 			     (err = kl_sign_event(op->repo, event)) < 0))

@@ -10,8 +10,8 @@
 
 /*
  * opstate - an operation in progress, stored as a commit on refs/klineage/op/<worktree id>. Its
- * tree has the files below (docs/formats.md, "operation"); its parents keep all commits that the
- * operation needs reachable. A save moves the ref by compare-and-swap, so that even after kill -9
+ * tree has the files below (docs/formats.md, "operation"); all commits that the operation needs are
+ * reachable from its parents. A save moves the ref by compare-and-swap, so that even after kill -9
  * the stored operation is that of the last save.
  *
  *	state.json	 struct kl_walk
@@ -47,10 +47,10 @@ void kl_opstate_release(struct kl_opstate *op);
 int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op);
 
 /**
- * Commit the pending files on the tip of the walk, with the message of `step`, whose number is set
- * here. The second parent, if any, is the previous commit of the same kind: for a rejection the
- * last rejection, for a K_i' (KL_STEP_FORWARD) the last re-derived state. Moves no ref. A dry walk
- * writes no commit and sets `out` to the id of the tree.
+ * Commit the pending files on the tip of the walk, with the message of `step`; sets step->number.
+ * The second parent, if any, is the previous commit of the same kind: for a rejection the last
+ * rejection, for a K_i' (KL_STEP_FORWARD) the last re-derived state. Moves no ref. A dry walk
+ * writes no commit and sets *out to the id of the tree.
  */
 int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct kl_step *step);
 

@@ -101,8 +101,8 @@ static json_t *awaited_json(const struct kl_transfer *sent, json_t *candidates)
 }
 
 /*
- * Fail if this run already sent the current job: no result came back, and the job would be sent
- * without end.
+ * Fail if the current job is the one that this run sent last: no result came back for it, so it
+ * would be sent again and again.
  */
 static int check_sent(struct kl_sequencer *sequencer)
 {

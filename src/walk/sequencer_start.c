@@ -57,8 +57,8 @@ static int check_names(struct kl_sequencer *sequencer, const char *workload, con
 
 		kl_lineage_ref(ref, kind[i], workload, name);
 		/*
-		 * this ref may exist: an earlier walk that accepted no step leaves only it; append
-		 * to it
+		 * "rejected" may exist alone, from an earlier walk that accepted no step: this walk
+		 * appends to it
 		 */
 		if (i == 2 && !kl_refs_get(&old, sequencer->repo, ref))
 			continue;

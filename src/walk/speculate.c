@@ -100,8 +100,8 @@ static int judge_dry(struct kl_judgement **out, const struct kl_surface *candida
 }
 
 /*
- * Append the candidate of `node` to the list. No verdict on it may have been assumed yet, because
- * that moves the node on to its next candidate.
+ * Append the candidate of `node` to the list. `node` must be a copy from before the candidate was
+ * judged: an assumed verdict moves a node on to its next candidate.
  */
 static void add_candidate(struct search *search, const struct node *node, bool alternative)
 {
@@ -192,7 +192,7 @@ static int expand_node(struct search *search, struct node *node)
 }
 
 /*
- * Return true for errors that end the search; after any other error it goes on with the next node.
+ * Return true for an error that ends the search. Any other error only drops the current node.
  */
 static bool is_fatal(int err)
 {

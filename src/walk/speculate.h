@@ -5,10 +5,10 @@
 #include "walk/sequencer.h"
 
 /*
- * speculate - finds the jobs that a walk will need next. A dry copy of the walk goes on with the
- * sequencer's own functions. Where a verdict is missing, it goes on once as if the verdict were a
- * pass and once as if it were a fail, the likelier case first. Each missing verdict adds a job to
- * the bundle, so that a walk with a remote gate stops once for many candidates, not once for each.
+ * speculate - finds the jobs that a walk will need next. A dry copy of the walk continues by the
+ * sequencer's own functions. Where a verdict is missing, the copy continues twice: as after a pass
+ * and as after a fail, the likelier case first. Each missing verdict adds a job to the bundle, so
+ * that a walk with a remote gate stops once for many candidates, not once for each.
  *
  * Moves no refs and leaves only unreachable git objects. Does not ask the user.
  */

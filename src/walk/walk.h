@@ -168,8 +168,8 @@ enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
 struct kl_walk_ruling {
 	enum kl_verdict verdict;
 	const char *class_; /* class that the gate gives; "": none */
-	/* from the facts: is the machine code the same as before, was more than the mechanism
-	 * removed, does no mechanism explain the difference */
+	/* by the facts: the machine code is that of K_i; more than the mechanism was removed; no
+	 * mechanism explains the difference */
 	bool same_code, compound, unknown;
 };
 /**
@@ -197,7 +197,8 @@ const char *kl_walk_rederiver(const struct kl_walk *walk);
  */
 json_t *kl_walk_step(const struct kl_walk *walk);
 /**
- * Return the array "attempts" of the record kl_walk_step(), which is created if missing; borrowed.
+ * Return the array "attempts" of the record kl_walk_step(); creates the array if it is missing.
+ * Borrowed.
  */
 json_t *kl_walk_attempts(const struct kl_walk *walk);
 /** Return the commit of K_i, the state before the last step. */

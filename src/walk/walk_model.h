@@ -12,8 +12,8 @@
  */
 
 /**
- * Return the rewriter in this list that is a model; by default, the same model re-derives. NULL:
- * the list has no model.
+ * Return "chat" or "exec" if this list of rewriters names it; NULL: it names neither. By default
+ * the steps are re-derived by the same rewriter.
  */
 const char *kl_model_of_list(const char *rewriters);
 /** Return the walk's rewriter that is a model, "chat" or "exec"; NULL: the walk has no model. */
