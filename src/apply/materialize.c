@@ -258,8 +258,8 @@ static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materiali
 }
 
 /*
- * Use the result of an earlier run for this edit. *done is false if there is no result, or if its
- * speed was ambiguous. *commit is the earlier run's commit of the edit, or NULL.
+ * Use the result that an earlier run had for this edit. Set *done to false if there is none, or if
+ * the measured speed was ambiguous. Set *commit to the earlier run's commit of the edit, or NULL.
  */
 static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize_attempt *attempt,
 		       struct kl_materialize_run *run, const struct kl_materialize_edit *edit)
@@ -535,7 +535,7 @@ int kl_materialize_check(const struct kl_materialize_opts *opts)
 	return err < 0 ? err : can_begin(&run);
 }
 
-/* Try the mechanical carriers, unless the model is not shown complete cards. */
+/* Try the mechanical carriers if cards are shown in full; else only count the fitting cards. */
 static int climb_all(struct kl_materialize_run *run)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };

@@ -359,8 +359,8 @@ static int one_turn(struct kl_materialize_climber *climber)
 				   .event = climber->event,
 			   });
 	/*
-	 * if the budget is spent, the recording has ended or the reply is missing, only the
-	 * conversation ends
+	 * if the budget is spent, the recording lacks the reply or the model does not answer, only
+	 * the conversation ends
 	 */
 	if (err == KL_ENO || err == KL_ENOTFOUND || err == KL_ETIMEOUT)
 		return end_run(climber, kl_strdup(kl_error_last()));

@@ -6,9 +6,9 @@
 #include "apply/materialize_parts.h"
 #include "rewrite/brief.h"
 
-/* tokens of a reply in addition to repeated code: only a description, or long reasoning */
-#define SHORT_REPLY 400
-#define LONG_REPLY 6000
+/* tokens of a reply, without its code */
+#define SHORT_REPLY 400 /* of a reply that only describes the edit */
+#define LONG_REPLY 6000 /* of a reply that also reasons */
 #define BYTES_PER_TOKEN 3
 #define EVIDENCE 3000 /* bytes that the gate's result adds to each turn */
 #define FEWEST 2      /* fewest requests: one for a step, and one in which the model gives up */

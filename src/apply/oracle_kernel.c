@@ -9,15 +9,15 @@
 #include "contract/launch.h"
 #include "rewrite/ctoken.h"
 
-#define MAX_DEPTH 16 /* most nested includes */
+#define MAX_DEPTH 16 /* levels of nested includes */
 #define MAX_TEXT ((size_t)4 << 20)
 #define NOTHING "/* nothing: the oracle is in one file */\n"
 
 struct maker {
 	const struct kl_surface *surface;
 	/*
-	 * names in the language for those of the oracle's header; NULL: the language is not
-	 * supported
+	 * what replaces the words of the oracle's header in this language; NULL: the language is
+	 * not supported
 	 */
 	const struct kl_oracle_words *words;
 	const char *real; /* type that replaces kl_real: "float" or "double" */
