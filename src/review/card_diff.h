@@ -18,7 +18,7 @@
  *	status		lowered; a retraction withdrawn
  *	intent, anchor, carriers	edited after trials passed with the old text
  *
- * `old` is NULL for a new card. That cited evidence exists is checked elsewhere (library.h).
+ * `old` is NULL for a new card. Whether the cited evidence exists is checked elsewhere (library.h).
  */
 void kl_card_diff(struct kl_findings *out, const struct kl_card *old, const struct kl_card *now);
 

@@ -44,8 +44,8 @@ void kl_card_diff_pre(struct kl_card_pair *pair);
 /* -- card_diff_scope.c: scope and effect -------------------------------------------- */
 
 /**
- * Return true if `ver` or `effect` has a verified row for `what`, a case or (the second function) a
- * language.
+ * Return true if `ver` or `effect` has a verified row for `what`: a case in the first function, a
+ * language in the second.
  */
 bool kl_card_diff_case_verified(const struct kl_card *card, const char *what);
 bool kl_card_diff_language_verified(const struct kl_card *card, const char *what);

@@ -158,9 +158,9 @@ static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 }
 
 /*
- * Return true if a condition follows from the domain of `from`, whose predicate is `whole`. If
- * `whole` is NULL or cannot be compared, only a condition with the same text as one in the domain
- * follows.
+ * Return true if a condition follows from the domain of `from`; `whole` is that domain as one
+ * predicate. If `whole` is NULL or the predicates cannot be compared, a condition follows only if
+ * the domain has a condition with the same text.
  */
 static bool follows_from(const struct kl_contract *from, const struct kl_predicate *whole,
 			 const char *text)

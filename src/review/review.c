@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "review/review_parts.h"
 
-#define MAX_COMMITS 1000 /* most commits of a range that are reviewed one by one */
+#define MAX_COMMITS 1000 /* review this many commits of a range one by one, the newest */
 
 const char *kl_review_part_name(enum kl_review_part part)
 {
@@ -158,7 +158,7 @@ static void count_findings(struct kl_review *review, const struct kl_findings *f
 
 /*
  * Open the belief in verdicts. If the branch of the allowed signers has commits of the range, use
- * the list at the tip of the base, so that nobody can add a key for a range within that range.
+ * the list at the tip of the base: a range must not add the key that signs its own verdicts.
  */
 static int open_belief(struct kl_review_work *work)
 {

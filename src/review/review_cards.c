@@ -10,7 +10,7 @@
 #include "review/card_diff.h"
 #include "review/review_parts.h"
 
-/* most removed evidence files that are listed; those beyond it are only counted */
+/* list this many removed evidence files, and only count the others */
 #define MAX_FILES 20
 
 /* One version of a card. */

@@ -10,7 +10,7 @@
 #include "review/contract_diff.h"
 #include "review/review_parts.h"
 
-#define MAX_BAD 20 /* most wrong signatures that are listed; those beyond it are only counted */
+#define MAX_BAD 20 /* list this many wrong signatures, and only count the others */
 
 /*
  * A kernel in the base and in the head. If its contract was moved, its directories in the two
@@ -174,8 +174,8 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 }
 
 /*
- * Find a pass of the surface on the platform of the event `like`. What an outdated one measured is
- * still true.
+ * Find a pass of the surface on the platform of the event `like`; NULL: there is none. An outdated
+ * pass will do, because its measurements are still true.
  */
 static const struct kl_event *judged_surface(const struct kl_verdict_lookup *lookup,
 					     const char *surface, const struct kl_event *like)
@@ -278,8 +278,8 @@ static const struct kl_trust_line *line_of(const struct kl_verdict_lookup *looku
 }
 
 /*
- * Return a title such as "pass". If the verdict is not trusted, it is followed by whose word the
- * verdict is. The caller frees it.
+ * Return a title such as "pass". If the verdict is not trusted, the title also says whose word it
+ * is. The caller frees the title.
  */
 static char *fate_title(const char *fate, const struct kl_verdict_lookup *lookup,
 			const struct kl_event *event)
@@ -436,8 +436,8 @@ static void review_commit(struct kl_review_work *work, const struct kl_verdict_l
 	kl_json_set_str(item->facts, "verdict", fate);
 	verdict_facts(item->facts, lookup, event);
 	/*
-	 * only a note: a later commit may have mended the kernel, and a failure of the head must be
-	 * answered anyway
+	 * only a note: a later commit may have mended the kernel; if not, the failure of the head
+	 * is a finding of its own
 	 */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);

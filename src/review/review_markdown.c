@@ -8,7 +8,7 @@
 /* bytes reserved for closing tags and for the message that lines were left out */
 #define RESERVE 600
 #define ROOM (KL_REVIEW_COMMENT_MAX - 1 - RESERVE)
-/* most bytes of the comment up to the end of the list of findings to answer */
+/* the list of findings to answer ends within this many bytes of the comment */
 #define FIRST_ROOM 8192
 
 /* A comment that is being written. A line that does not fit is left out as a whole and counted. */

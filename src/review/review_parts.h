@@ -26,8 +26,8 @@ int kl_review_range(struct kl_review_work *work, const char *text);
 int kl_review_kernels(struct kl_review_work *work);
 struct kl_surface;
 /**
- * Report the cards in use in a kernel with a precondition for correctness that is false for `now`
- * but was not false for `old`.
+ * Report each card that is in use in the kernel if one of the card's preconditions for correctness
+ * is false for `now` and was not false for `old`.
  */
 int kl_review_violations(struct kl_findings *out, struct kl_review_work *work,
 			 const struct kl_surface *old, const struct kl_surface *now);

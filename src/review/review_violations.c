@@ -20,8 +20,8 @@ static void release_violating(struct violating *violating)
 }
 
 /*
- * Return true if the card is in use: a commit names it, or the kernel has all facts that it
- * provides.
+ * Return true if the card is in use: a commit names the card, or the kernel has all facts that the
+ * card provides.
  */
 static bool is_used(const struct violating *violating, const struct kl_index_card *card)
 {
