@@ -15,7 +15,7 @@
 static const char synopsis[] = "mcp [--read-only]";
 
 #define MAX_BACKLOG \
-	((size_t)16 << 20) /* read no requests while more bytes of answers wait to be sent */
+	((size_t)16 << 20) /* read no requests while more bytes of answers than this are unsent */
 #define PIECE 4096         /* a writable pipe takes this many bytes without blocking */
 
 struct streams {

@@ -16,7 +16,7 @@ struct kl_mcp_param {
 	/* for TEXT: a regular expression that means the same in POSIX ERE and in ECMA-262 */
 	const char *pattern;
 	const char *words; /* for WORD and WORDS: the allowed words, "a|b" */
-	int64_t min, max;  /* range of an INT; `max` is also the most bytes of a TEXT */
+	int64_t min, max;  /* range of an INT, or number of edits; max: bytes of a TEXT */
 	bool required;
 };
 

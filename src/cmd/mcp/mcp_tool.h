@@ -7,8 +7,8 @@
 
 /*
  * mcp_tool - the table of tools offered to agents. Each tool runs a verb with the options that an
- * agent may set. The JSON Schema that clients see and the check of the arguments that they send are
- * made from the same table, so every accepted value matches the pattern shown.
+ * agent may set. One table gives the JSON Schema shown to clients and the check of the arguments
+ * that they send, so every accepted value matches the pattern shown.
  *
  * No value can become an option or a command: each is passed as `--option=<value>` or after "--",
  * and no shell sees it. No tool takes a path, except paths of sources in a contract (deopt_step),
