@@ -19,7 +19,7 @@
 struct kl_out {
 	FILE *stream, *former;     /* our stream, and the stream that it replaces */
 	int fd, error;             /* error: errno of the last write that failed; 0: none */
-	struct kl_buf rest, ready; /* an unfinished character or mark; filtered text to write */
+	struct kl_buf rest, ready; /* rest: an unfinished character or mark; ready: text to write */
 	char mark[MARK_BYTES];     /* empty: no colours */
 	char code[KL_PAINTS][sizeof(((struct kl_term *)0)->code[0])];
 };
