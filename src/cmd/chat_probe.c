@@ -12,7 +12,7 @@
 #include "model/provider/usage.h"
 #include "model/turn.h"
 
-/* the reply of a probe is complete, so that its cost is neither estimated nor open */
+/* how the cost is known; never estimated or open, since the reply of a probe is complete */
 static const char *const by_name[] = {
 	[KL_COST_COUNTED] = "counted",
 	[KL_COST_RESERVED] = "reserved",

@@ -244,7 +244,7 @@ static void print_lines(const struct subject *subject, const struct kl_term *ter
 		char state[24] = "", by[32] = "";
 		const char *what = "";
 
-		/* of several lines in a row from one step, label only the first */
+		/* label only the first of consecutive lines that one step added */
 		if (k != last) {
 			snprintf(state, sizeof(state), k == OUTSIDE ? "-" : "K_%zu", k);
 			what = describe_subject(subject, k);

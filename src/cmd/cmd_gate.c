@@ -193,8 +193,8 @@ static int worse_of(int a, int b, const struct kl_gate_options *options)
 }
 
 /*
- * Write the notes of the known verdicts and print them, even if other verdicts are deferred. Return
- * the worst exit code.
+ * Note and print the verdicts that are known, even if others are deferred. Return the worst exit
+ * code.
  */
 static int show_all(struct kl_repo *repo, struct asked *asked, size_t n,
 		    const struct kl_gate_options *options)
@@ -281,7 +281,7 @@ static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *repo, const c
 /*
  * Judge each kernel that differs between the revision of --since and `rev`, with its old version as
  * parent. A contract that cannot be read counts as a failed kernel; a contract that was removed is
- * only reported. A key that these commits add to the list of signers does not count.
+ * only reported. If these commits change the list of signers, the list before them is used.
  */
 static int judge_since(struct kl_repo *repo, const struct kl_gate_options *options, const char *rev)
 {

@@ -11,7 +11,7 @@
 #include "lineage/view.h"
 
 #define BAR_WIDTH 48 /* columns, if the terminal is wide enough */
-#define BAR_LEFT 22  /* columns before a bar, and one after it, which the bar cannot use */
+#define BAR_LEFT 22  /* columns that no bar can use: 21 before it, 1 after it */
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
@@ -100,7 +100,7 @@ static void print_head(const struct kl_view *view, const struct kl_term *term)
 	putchar('\n');
 }
 
-/* Say how many verdicts are history, because the gate's rules have changed. */
+/* Say how many verdicts are outdated: the gate's rules have changed since. */
 static void print_outdated(const struct kl_view *view)
 {
 	size_t n = 0;

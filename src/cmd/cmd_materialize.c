@@ -36,7 +36,7 @@ struct session {
 	struct kl_session *session;
 	struct kl_materialize_root root;
 	char *name;
-	/* options of the run as stored, each replaced by the option given now, if any */
+	/* stored options of the run; an option given now has replaced the stored one */
 	json_t *kept;
 	struct kl_materialization m;
 	struct kl_roundtrip rt;

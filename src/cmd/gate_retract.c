@@ -6,8 +6,8 @@
 #include "cmd/cli/out.h"
 
 /*
- * Return the reason why no other clone follows the retraction, which the caller owns; NULL: clones
- * that trust the signer follow it.
+ * Return why no other clone follows the retraction; the caller frees the text. NULL: clones that
+ * trust the signer follow it.
  */
 static char *why_alone(const struct kl_retraction *done)
 {

@@ -152,7 +152,7 @@ static int make_directory(const struct kl_starter *starter, const char *dir)
 	return err < 0 ? err : move_to(made, dir);
 }
 
-/* Check the files out, then remove the mark (MARK) that they are not checked out. */
+/* Check the files out. Then remove MARK, which says that they are not checked out. */
 static int finish_checkout(const char *dir)
 {
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, MARK);

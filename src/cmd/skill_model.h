@@ -8,7 +8,8 @@
 
 /*
  * skill_model - options that choose the model of `admit` and `materialize`: provider, command,
- * model and budget. These verbs use no model by default; a walk can have one by configuration.
+ * model and budget. These verbs use a model only if --rewriter names one. (A walk can also get its
+ * model from the configuration.)
  */
 struct kl_skill_model {
 	const char *rewriter, *exec, *model, *budget; /* as given; NULL: not given */
