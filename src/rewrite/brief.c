@@ -355,8 +355,8 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 		       turn + 1, phase, surface->digest);
 	kl_error_hint(
 		err,
-		"the conversation was kept from an earlier walk of this name; its replies cannot "
-		"be used for another state");
+		"an earlier walk of this name left the conversation; its replies cannot be used "
+		"for another state");
 	return kl_error_hint(err,
 			     "give this walk another name with 'git klineage deopt --name <name>', "
 			     "after '--abort' if it is in progress");

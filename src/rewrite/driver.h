@@ -23,7 +23,7 @@
  *					its verb continues without the model
  *	the reply cannot be used	the turn is stored and paid for, the model is told why, and
  *					the dialogue goes on or ends (dialogue.h); never an error
- *	the budget is spent		KL_ENO, like the end of the conversation
+ *	the budget is spent		KL_ENO: the conversation ends
  *	no attempt can succeed		an error that stops the verb: a wrong key, an unknown model
  *
  * A reply cannot be used if its provider cut, refused or did not write it (provider/flaw.h), or if
