@@ -185,7 +185,7 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	err = sequencer->judge(&trial->judgement, sequencer->op.pending, parent,
 			       sequencer->payload);
 	/*
-	 * the gate may return a known event: if the attempt has already recorded it, measure again
+	 * the gate may answer with a cached event: if the attempt already counts it, measure again
 	 */
 	if (!err && !trial->judgement->deferred && sequencer->judge_anew &&
 	    is_counted(&sequencer->op.walk, trial->judgement->event)) {
@@ -205,8 +205,8 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 }
 
 /*
- * Judge the attempt against K_i. If it has the machine code of K_i, the two cannot be compared, and
- * the attempt is judged alone. If it has the files of K_i, the event of K_i is used.
+ * Judge the attempt against K_i. An attempt with the machine code of K_i cannot be compared with
+ * K_i, so it is judged alone. An attempt with the files of K_i is not judged: it takes K_i's event.
  */
 static int judge_trial(struct trial *trial)
 {

@@ -5,10 +5,9 @@
 #include "walk/sequencer.h"
 
 /*
- * finish - ends an operation in one transaction: it writes the refs of the walk, the lineage and
- * the rejections and the gate notes, and deletes the operation. If it is repeated after a crash, it
- * makes the same commits and skips refs that are already written. It sets the names of the refs in
- * `out`.
+ * finish - ends an operation in one transaction: writes the gate notes and the refs of the walk,
+ * the lineage and the rejections, and deletes the operation. A repetition after a crash makes the
+ * same commits and skips the refs that are already written. Sets the names of the refs in `out`.
  */
 int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out);
 

@@ -148,8 +148,8 @@ int kl_sequencer_skip(struct kl_sequencer *sequencer);
  */
 int kl_sequencer_stop(struct kl_sequencer *sequencer);
 /**
- * Delete the operation and its edit directory. No ref of a result has moved before the end, so
- * there is none to restore. KL_ENOTFOUND: no operation is in progress.
+ * Delete the operation and its edit directory. There are no refs to restore, because the refs of
+ * the result move only when a walk ends. KL_ENOTFOUND: no operation is in progress.
  */
 int kl_sequencer_abort(struct kl_sequencer *sequencer);
 
