@@ -112,7 +112,7 @@ void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap)
 			kl_buf_addch(out, '%');
 			break;
 		default:
-			abort(); /* this is a bug, because no format is untrusted */
+			abort(); /* a bug in the caller: all formats are our own */
 		}
 	}
 }

@@ -90,8 +90,9 @@ static bool library_path(size_t *n, bool *evidence, const char *path)
 }
 
 /*
- * Open the library in a directory of a tree, if the directory looks like a library. *sure becomes
- * true if it certainly is one: it has evidence, or .gitattributes names the merge driver of cards.
+ * Open the library in a directory of a tree; *out stays NULL if the tree has no such directory. Set
+ * *sure to true if the directory is certainly a library: it has evidence, or its .gitattributes
+ * names the merge driver of cards.
  */
 static int open_side(struct kl_library **out, bool *sure, struct kl_repo *repo, const git_oid *tree,
 		     const char *prefix)
@@ -320,7 +321,7 @@ static void review_card(struct kl_review_work *work, struct cards *all, size_t a
 
 struct tally {
 	int64_t n, of[KL_SIGN_STATES], refused;
-	/* number of events without a signature that are neither of this clone nor shipped */
+	/* number of unsigned events that are neither from this clone nor shipped */
 	int64_t nobodys;
 	const char *who;
 };

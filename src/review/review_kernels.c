@@ -194,8 +194,9 @@ static const struct kl_event *judged_surface(const struct kl_verdict_lookup *loo
 }
 
 /*
- * Find the ratio of an event's kernel to the base: the one measured directly; without one, the
- * ratio chained from parent to parent. Return false if a comparison in the chain is missing.
+ * Find the ratio of the speed of an event's kernel to that of the base: the ratio measured directly
+ * or, if there is none, the ratio chained from parent to parent. Return false if a comparison in
+ * the chain is missing.
  */
 static bool ratio_to(struct ratio *out, const struct kl_verdict_lookup *lookup,
 		     const struct kl_event *event, const char *base)
