@@ -253,8 +253,8 @@ static void list_tools(struct kl_mcp_server *server, const struct request *reque
 /* --- calls -------------------------------------------------------------------------- */
 
 /*
- * Check that an agent may continue the walk in progress: its steps must come from edits only. If a
- * model proposed steps, they would cost the user money; if a command did, it would run as the user.
+ * Check that an agent may continue the walk in progress: `stepwise` must be its only rewriter, and
+ * no step may be re-derived. A model would cost the user money; a command would run as the user.
  */
 static int check_walk(struct kl_mcp_server *server)
 {
