@@ -11,12 +11,11 @@
 
 /*
  * out - makes stdout and stderr replace the control characters of data. main() replaces `stdout`
- * and `stderr` by streams of our own. These streams pass everything that printf() and similar
- * functions print through kl_printable_part() (base/printable.h), so a verb need not check data
- * before it prints them for people. Our own colours are kept: kl_out_paint() replaces each colour
- * code in `term` by a mark with a random key, and the stream turns the marks back into colour
- * codes. Data cannot contain such a mark, because the key is secret. Use kl_out_exact() to write
- * bytes for programs.
+ * and `stderr` by streams of our own. These streams filter all that printf() and similar functions
+ * print by kl_printable_part() (base/printable.h), so a verb need not check data before it prints
+ * them for people. Our own colours are kept: kl_out_paint() replaces each colour code in `term` by
+ * a mark with a random key, and the stream turns the marks back into colour codes. Data cannot
+ * contain such a mark, because the key is secret. Use kl_out_exact() to write bytes for programs.
  */
 struct kl_out;
 
