@@ -10,7 +10,7 @@
 
 static const char synopsis[] = "admit [<options>] <card>";
 
-#define MAX_WHY 12 /* most states to list if the card cannot be tried on any */
+#define MAX_WHY 12 /* list this many states if the card cannot be tried on any of them */
 
 static const struct kl_admit_state *chosen_state(const struct kl_admission *admission)
 {
