@@ -55,9 +55,9 @@ static void complete_claims(json_t *pending, const struct kl_mechanism *mechanis
 }
 
 /*
- * Complete the traits of `after`: copy those of `before` that `after` lacks, then set those that the
- * proposal claims, marked "unaudited" until a model has read the source for them (kl_model_audit).
- * A claim that a trait is removed ("no") also sets the trait to "yes unaudited" in `before`.
+ * Complete the traits of `after`: copy those of `before` that `after` lacks, then set those that
+ * the proposal claims, marked "unaudited" until a model has read the source (kl_model_audit). A
+ * claim that a trait is removed ("no") also sets the trait to "yes unaudited" in `before`.
  */
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
