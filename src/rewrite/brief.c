@@ -354,9 +354,8 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 		       "%.12s",
 		       turn + 1, phase, surface->digest);
 	kl_error_hint(
-		err,
-		"an earlier walk of this name left the conversation; its replies cannot be used "
-		"for another state");
+		err, "the conversation is from an earlier walk of this name; its replies cannot be "
+		     "used for another state");
 	return kl_error_hint(err,
 			     "give this walk another name with 'git klineage deopt --name <name>', "
 			     "after '--abort' if it is in progress");
