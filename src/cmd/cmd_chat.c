@@ -253,7 +253,8 @@ static int do_reconcile(struct request *request)
 	if (request->n > 1)
 		return kl_opt_usage(synopsis, "'reconcile' takes only a workload");
 	if (!request->from)
-		return kl_opt_usage(synopsis, "'reconcile' needs --from, the bill");
+		return kl_opt_usage(synopsis,
+				    "'reconcile' needs --from <file>, the provider's bill");
 	return kl_chat_reconcile_say(request->repo, request->from, &opts, request->out.json);
 }
 

@@ -40,7 +40,7 @@ int kl_gate_import(struct kl_repo *repo, const char *file, bool json)
 	else
 		print_lines(&in);
 	if (!err && in.cannot)
-		return kl_error(KL_ECANNOT, "%zu could not be judged by the worker: %s", in.cannot,
-				in.why);
+		return kl_error(KL_ECANNOT, "the worker could not judge %zu of the jobs: %s",
+				in.cannot, in.why);
 	return err;
 }
