@@ -110,8 +110,8 @@ static void say_lines(struct kl_repo *repo, const struct kl_hooks *hooks)
 }
 
 /*
- * A program such as husky manages the hooks: print the lines that the user must add to its
- * configuration, and the path of that file. Return 0 if the lines are already there, else 1.
+ * For hooks that another program manages, or that are in a shared core.hooksPath: print the lines
+ * that the user must add, and to which file. Return 0 if the lines are already there, else 1.
  */
 static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 {
