@@ -12,11 +12,11 @@
  * The decision depends only on the results of the turns so far.
  *
  *	turn asks for		result				next turn
- *	a step			refused, the 4th at its place	a step elsewhere
- *				refused, class repairable	a repair, at most 3 of one idea
+ *	a step			the 4th refused at its place	a step elsewhere
+ *				refused, a repairable class	a repair, at most 3 of one idea
  *				refused for another reason	another idea
- *				unusable reply			the same again; after 3 in a
- *								row the end
+ *				unusable reply			the same again; the end after 3
+ *								in a row
  *				nothing left			the end
  *	a part of a step	refused, unusable or nothing	another idea, or a step elsewhere
  *

@@ -79,7 +79,7 @@ struct kl_driver {
 	char *why;      /* why the previous reply was unusable, or NULL */
 };
 
-/** Open the conversation; copies `texts`, the system texts. Errors as kl_session_conversation(). */
+/** Open the conversation; copies the system texts. Errors: those of kl_session_conversation(). */
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts);
 void kl_driver_release(struct kl_driver *driver);
 
@@ -94,7 +94,7 @@ bool kl_driver_next(struct kl_driver *driver);
 
 /**
  * Get the reply to the current turn, borrowed; releases `turn`. Returns 1 if the reply has a flaw
- * (kl_driver_flaw): the dialogue has then advanced as after an unusable reply. Errors as
+ * (kl_driver_flaw): the dialogue has then advanced as after an unusable reply. Errors: those of
  * kl_request_send() (KL_ENO: the budget does not allow it); KL_EEXISTS: the stored turn is about
  * another kernel.
  */

@@ -90,7 +90,7 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 /**
  * Set *out to a part of `whole` that was not tried yet: the change of one function or of one file.
  * For a proposal of chat or exec the model is asked once for a part. NULL: no part is left; judge
- * `whole` instead. Errors as kl_rewrite_next().
+ * `whole` instead. Errors: those of kl_rewrite_next().
  */
 int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole);
