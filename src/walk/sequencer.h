@@ -47,7 +47,7 @@ struct kl_sequencer {
 	 */
 	int (*send)(struct kl_transfer *out, void *payload);
 	size_t (*collected)(void *payload);
-	size_t most_jobs; /* most jobs in a bundle; 0: use 64 */
+	size_t most_jobs; /* maximum number of jobs in a bundle; 0: use 64 */
 	/** Like `judge`, but measures again and ignores known verdicts. NULL: not supported. */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);

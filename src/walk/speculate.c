@@ -18,7 +18,7 @@
 #define COST_FAIL 14
 
 /*
- * Most iterations of the search per job. A known verdict, or a proposal that does not compile,
+ * Maximum iterations of the search per job. A known verdict, or a proposal that does not compile,
  * takes an iteration but no job.
  */
 #define STEPS_PER_JOB 16

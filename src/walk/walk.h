@@ -183,8 +183,8 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 
 /* --- re-derivation (walk_derive.c) ------------------------------------------ */
 
-#define KL_WALK_REPAIRS 3      /* most attempts to re-derive a step, not counting the first */
-#define KL_WALK_MEASUREMENTS 3 /* most measurements of one K_i' if noise hides which is faster */
+#define KL_WALK_REPAIRS 3      /* maximum attempts to re-derive a step after the first one */
+#define KL_WALK_MEASUREMENTS 3 /* maximum measurements of one K_i' if noise hides which is faster */
 
 /**
  * Return the name of the rewriter that re-derives steps; "": no step is re-derived, or the budget
