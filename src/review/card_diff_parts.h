@@ -24,7 +24,7 @@ struct kl_card_pair {
 
 #define ANSWER(p, ...) kl_findings_add((p)->out, KL_ANSWER, __VA_ARGS__)
 #define NOTE(p, ...) kl_findings_add((p)->out, KL_NOTE, __VA_ARGS__)
-#define SHORT 12 /* most digits of an id that a finding shows */
+#define SHORT 12 /* a finding shows this many digits of an id */
 
 static inline const char *brief_id(char out[SHORT + 1], const char *hex)
 {

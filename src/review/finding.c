@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define MAX_QUOTE 200 /* most bytes of a quoted text */
+#define MAX_QUOTE 200 /* maximum size of a quoted text, in bytes */
 #define OPEN '\001'
 #define CLOSE '\002'
 
