@@ -11,7 +11,7 @@
 #define LONG_REPLY 6000 /* of a reply that also reasons */
 #define BYTES_PER_TOKEN 3
 #define EVIDENCE 3000 /* bytes that the gate's result adds to each turn */
-#define FEWEST 2      /* fewest requests: one for a step, and one in which the model gives up */
+#define FEWEST 2 /* least number of requests: one for a step, one in which the model gives up */
 
 static int add_cards(struct kl_buf *out, struct kl_materialize_estimate *estimate,
 		     const struct kl_materialize_opts *opts)

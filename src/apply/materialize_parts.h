@@ -7,11 +7,11 @@
 /*
  * materialize_parts - a run in progress, shared by the files of materialize. Inside src/apply only.
  */
-/* most attempts of a run, on all nodes together */
+/* maximum number of attempts of a run, on all nodes together */
 #define KL_MATERIALIZE_ATTEMPTS 256
-/* most steps beyond a node that is not faster */
+/* maximum number of steps beyond a node that is not faster */
 #define KL_MATERIALIZE_BUILD_ON 3
-/* most bytes of cards in the system texts of a conversation */
+/* maximum bytes of cards in the system texts of a conversation */
 #define KL_MATERIALIZE_PREFIX_MAX ((size_t)256 << 10)
 
 struct kl_materialize_run {
