@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/prefix.h"
 
-#define MAX_OUT ((size_t)2 << 20) /* most bytes of stdout to keep; an agent cannot read more */
+#define MAX_OUT ((size_t)2 << 20) /* bytes of stdout to keep, since an agent cannot read more */
 #define MAX_ERR ((size_t)64 << 10)
 #define BEAT_NS 2000000000LL /* longest time between two progress reports */
 

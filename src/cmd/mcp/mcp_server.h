@@ -21,8 +21,8 @@
  *	kl_mcp_server_stop(&s)			the client is gone: stop all calls
  *	kl_mcp_server_release(&s)
  */
-#define KL_MCP_RUNNING 4  /* most calls that run at once; any more wait */
-#define KL_MCP_WAITING 64 /* most calls that wait; any more are refused */
+#define KL_MCP_RUNNING 4  /* calls that can run at once; further calls wait */
+#define KL_MCP_WAITING 64 /* calls that can wait; further calls are refused */
 
 struct kl_mcp_server {
 	struct kl_repo *repo; /* borrowed */
