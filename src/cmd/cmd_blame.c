@@ -18,7 +18,7 @@
 
 static const char synopsis[] = "blame [<options>] <file>";
 
-#define MAX_TEXT ((size_t)4 << 20) /* most bytes of a source file */
+#define MAX_TEXT ((size_t)4 << 20) /* maximum size of a source file, in bytes */
 #define OUTSIDE SIZE_MAX           /* the line is not in any state of the lineage */
 
 /* The file to blame, the lineage whose steps are searched, and the result. */

@@ -12,7 +12,7 @@ static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --stag
 			       "gate --import <results>\n"
 			       "gate --retract <event> [--reason <text>]";
 
-#define MAX_REVS 4096 /* most jobs in a bundle */
+#define MAX_REVS 4096 /* maximum number of jobs in a bundle */
 
 static int check_options(const struct kl_gate_options *options, int argc)
 {

@@ -15,7 +15,7 @@
 struct kl_lift_witness {
 	struct kl_listing out;
 	bool dry, quiet;
-	int64_t runs; /* most gate runs; 0: the default */
+	int64_t runs; /* maximum number of gate runs; 0: the default */
 };
 
 /**
