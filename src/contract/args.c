@@ -155,6 +155,19 @@ static int read_fill(void *at, const char *file, const struct kl_field *field,
 				     node);
 }
 
+static int read_init(void *at, const char *file, const struct kl_field *field,
+		     const struct kl_yaml *node)
+{
+	static const char *const words[] = { "zeros", NULL };
+	const struct kl_field word = KL_WORD_FIELD(field->key, 0, 0, words);
+	struct reading *reading = at;
+	int which, err = kl_schema_read_value(&which, file, &word, node);
+
+	reading->arg.zeros = !err;
+	return err;
+}
+
+static const struct kl_value_type init_value = { .read = read_init };
 static const struct kl_value_type name_value = { .read = read_name };
 static const struct kl_value_type dtype_value = { .read = read_dtype };
 static const struct kl_value_type shape_value = { .read = read_shape };
@@ -192,6 +205,7 @@ static const struct kl_field input_fields[] = {
 static const struct kl_field output_fields[] = {
 	NAME_AND_KIND,
 	DTYPE_AND_SHAPE,
+	KL_VALUE_FIELD("init", 0, 0, &init_value),
 	KL_FIELDS_END,
 };
 #undef AT

@@ -49,6 +49,7 @@ struct kl_arg {
 	size_t naxes;
 	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL: not an input */
 	bool sweep;   /* the sweep scales this input */
+	bool zeros;   /* KL_ARG_OUT: every call finds the elements zero (`init: zeros`) */
 };
 
 struct kl_perf_case {

@@ -136,6 +136,7 @@ static int resolve_args(struct kl_job *job, const struct points *points)
 		arg->dtype = from->dtype;
 		arg->value = from->value;
 		arg->sweep = from->sweep;
+		arg->zeros = from->zeros;
 		if (from->fill)
 			err = resolve_fill(&arg->fill, points, from->fill);
 	}

@@ -34,6 +34,7 @@ struct kl_job_arg {
 	double value; /* of a scalar */
 	json_t *fill; /* owned; of an input; NULL for other kinds */
 	bool sweep;   /* two bands beyond those of the contract scale this input */
+	bool zeros;   /* of an `out`: zero before each call, instead of poisoned */
 };
 
 struct kl_point {       /* one set of dims that the kernel is called with */

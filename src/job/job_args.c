@@ -124,11 +124,25 @@ static int parse_fill(struct kl_job_arg *arg, const json_t *obj)
 	return 0;
 }
 
+/* Read how an output is before each call: poisoned, or zero with "init": "zeros". */
+static int parse_init(struct kl_job_arg *arg, const json_t *obj)
+{
+	const json_t *init = json_object_get(obj, "init");
+
+	if (!init)
+		return 0;
+	if (!json_is_string(init) || strcmp(json_string_value(init), "zeros"))
+		return kl_error(KL_EINVALID, "'init' must be \"zeros\"");
+	if (arg->kind != KL_ARG_OUT)
+		return kl_error(KL_EINVALID, "only an out argument has 'init'");
+	arg->zeros = true;
+	return 0;
+}
+
 static int parse_arg(struct kl_job *job, const json_t *obj)
 {
-	static const char *const known[] = {
-		"name", "kind", "dtype", "value", "fill", "sweep", NULL
-	};
+	static const char *const known[] = { "name", "kind",  "dtype", "value",
+					     "fill", "sweep", "init",  NULL };
 	struct kl_job_arg *arg = &job->arg[job->nargs];
 	int err;
 
@@ -139,7 +153,7 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 		return kl_error(KL_EINVALID, "two arguments have the name '%s'", arg->name);
 	if ((err = parse_kind(&arg->kind, obj)) < 0 || (err = parse_dtype(&arg->dtype, obj)) < 0 ||
 	    (err = kl_job_read_bool(&arg->sweep, obj, "sweep", false)) < 0 ||
-	    (err = parse_fill(arg, obj)) < 0)
+	    (err = parse_fill(arg, obj)) < 0 || (err = parse_init(arg, obj)) < 0)
 		return kl_error_in(err, "argument '%s'", arg->name);
 	if (arg->kind == KL_ARG_DIM && arg->dtype != KL_I64 && arg->dtype != KL_I32)
 		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", arg->name);

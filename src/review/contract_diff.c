@@ -263,6 +263,15 @@ static void diff_arg(struct pair *pair, const struct kl_arg *before, const struc
 			       "the input %s is drawn differently: %s (was %s)", before->name,
 			       after_text.ptr, before_text.ptr);
 	}
+	if (!before->zeros && after->zeros)
+		ANSWER(pair, "output-zeroed",
+		       "the output %s is zero before each call (init: zeros), so the kernel need "
+		       "not write all of it",
+		       before->name);
+	else if (before->zeros && !after->zeros)
+		NOTE(pair, "output-poisoned",
+		     "the output %s is no longer zero before each call (init: zeros)",
+		     before->name);
 	if (before->sweep && !after->sweep)
 		ANSWER(pair, "sweep-removed",
 		       "the input %s is no longer scaled up and down (sweep)", before->name);

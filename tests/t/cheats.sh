@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # cheats.sh - shared by 0300-accepted.sh and 0310-refused.sh. Line 2 of every kernel has the expected verdict and class. More
-# lines may follow: "with:" has further options of the gate, and "lacks:" has features that the event may not have.
+# lines may follow: "contract:" names the directory of its contract, if that is not the one of all others, "with:" has further
+# options of the gate, and "lacks:" has features that the event may not have.
 
-test_expect_success 'a repository with the contract' '
-	git init -q repo &&
-	cp "$KLINEAGE_TOP"/tests/cheats/c/klineage.yaml "$KLINEAGE_TOP"/tests/cheats/c/oracle.c repo/ &&
-	cp "$KLINEAGE_TOP"/tests/cheats/c/accepted/plain.c repo/mm.c &&
-	(cd repo && git add . && git commit -q -m "mm: plain")
+# repository_for <repository> <directory of the contract>
+repository_for () {
+	git init -q "$1" && cp "$2"/klineage.yaml "$2"/oracle.c "$1" && (cd "$1" && git add . && git commit -q -m contract)
+}
+
+test_expect_success 'a repository for each contract' '
+	repository_for repo "$KLINEAGE_TOP"/tests/cheats/c &&
+	for contract in "$KLINEAGE_TOP"/tests/cheats/c/contracts/*
+	do
+		repository_for "repo-$(basename "$contract")" "$contract" || return 1
+	done
 '
 
 # line_of <word> <kernel>: print what follows the word in a comment at the top of the kernel
@@ -17,10 +24,12 @@ line_of () { sed -n "2,5s|^/\* $1: \(.*\) \*/$|\1|p" "$2"; }
 judged () {
 	want=$(line_of gate "$1")
 	test -n "$want" || return 1
-	cp "$1" repo/mm.c
+	contract=$(line_of contract "$1")
+	repo=repo${contract:+-$contract}
+	cp "$1" "$repo/mm.c" || return 1
 	case $want in pass) code=0 ;; *) code=1 ;; esac
 	# shellcheck disable=SC2046
-	(cd repo && exits $code git klineage gate --worktree --json $(line_of with "$1") >../event 2>../why) || {
+	(cd "$repo" && exits $code git klineage gate --worktree --json $(line_of with "$1") >../event 2>../why) || {
 		cat event why >&2
 		return 1
 	}

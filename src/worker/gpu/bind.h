@@ -52,6 +52,7 @@ struct kl_gpu_tensor_layout {
 	bool writable;  /* the kernel may write it (out, inout) */
 	/* the kernel only writes it (out): before calls it is poisoned with a pattern as below */
 	bool output;
+	bool zeros; /* of an output: it is zero before each call, and its pattern is all zero */
 	/*
 	 * `from`: enum kl_gpu_from, the type of the elements that the host writes (`upload` bytes
 	 * in all); the GPU widens each element to `real` bytes. `from` is 0 if the host writes the
@@ -88,10 +89,13 @@ void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device)
  */
 int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from);
+/** Enqueue the zeroing of every output that each call finds zero. */
+int kl_gpu_set_zero(const struct kl_gpu_set *set, const struct kl_gpu_device *device);
 int kl_gpu_set_download(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 			void *to);
 /**
- * Enqueue the poisoning of every output. The pattern depends on the seed and the tensor's index.
+ * Enqueue the poisoning of every output, except those that every call finds zero. The pattern
+ * depends on the seed and the tensor's index.
  */
 int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
 		      uint64_t seed);

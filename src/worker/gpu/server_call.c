@@ -13,7 +13,7 @@ int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set 
 		if (set->set->layout[i].tensor && !set->set->layout[i].output)
 			err = kl_gpu_set_upload(set->set, server->device, i,
 						set->host + set->offset[i]);
-	return err;
+	return err < 0 ? err : kl_gpu_set_zero(set->set, server->device);
 }
 
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set)

@@ -124,10 +124,22 @@ int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *
 	for (size_t i = 0; i < set->n && err == 0; i++) {
 		struct kl_gpu_pattern pattern = kl_gpu_set_pattern(&set->layout[i], i, seed);
 
-		if (set->layout[i].tensor && set->layout[i].output)
+		if (set->layout[i].tensor && set->layout[i].output && !set->layout[i].zeros)
 			err = kl_gpu_fill(device, set->buffer[i].at, set->layout[i].bytes, 0,
 					  &pattern);
 	}
+	return err;
+}
+
+int kl_gpu_set_zero(const struct kl_gpu_set *set, const struct kl_gpu_device *device)
+{
+	static const struct kl_gpu_pattern zero;
+	int err = 0;
+
+	for (size_t i = 0; i < set->n && err == 0; i++)
+		if (set->layout[i].tensor && set->layout[i].zeros)
+			err = kl_gpu_fill(device, set->buffer[i].at, set->layout[i].bytes, 0,
+					  &zero);
 	return err;
 }
 

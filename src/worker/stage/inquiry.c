@@ -84,6 +84,18 @@ static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject
 	return size >= 2 && !memcmp(before, at, size);
 }
 
+/* Return what is wrong with an element that no other finding explains. */
+static const char *why_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
+			     const struct kl_round *round, const struct kl_mismatch *mismatch,
+			     const struct kl_point *pt, const struct kl_trial *trial)
+{
+	if (round->ordinary || !never_written(inquiry, subject, mismatch, pt, trial->poison))
+		return mismatch->why;
+	if (inquiry->job->arg[mismatch->out].zeros)
+		return "still zero, as before the call";
+	return "never written: the element still has the value from before the call";
+}
+
 static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round,
 			const struct kl_member *member, const struct kl_mismatch *mismatch,
 			const void *const *got)
@@ -141,11 +153,7 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		      "calls";
 	} else {
 		class = kl_failure_class_wrong(mismatch);
-		why = !round->ordinary && never_written(inquiry, subject, mismatch, member->point,
-							trial->poison) ?
-			      "never written: the element still has the value from before the "
-			      "call" :
-			      mismatch->why;
+		why = why_wrong(inquiry, subject, round, mismatch, member->point, trial);
 	}
 	fail_at(inquiry, class, member, mismatch, round->where, why);
 	return 0;

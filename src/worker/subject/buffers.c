@@ -28,7 +28,9 @@ static void poison_tensor(struct kl_cpu_subject *subject, uint32_t i, uint64_t s
 	struct kl_rng rng;
 
 	kl_rng_seed(&rng, kl_rng_split(seed, i));
-	if (output)
+	if (output && arg->zeros)
+		memset(tensor->map + subject->offset[i], 0, arg->bytes);
+	else if (output)
 		fill_random(tensor->map + subject->offset[i], arg->bytes, arg->dtype, &rng,
 			    seed & 1);
 	fill_random(tensor->slack, nslack, arg->dtype, &rng, false);

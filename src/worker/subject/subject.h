@@ -152,7 +152,8 @@ bool kl_subject_widens(const struct kl_subject *subject, size_t arg);
  * Fill every `out` buffer, and the slack around all buffers, with a pattern derived from `seed`
  * that is no plausible answer (NaN payloads, wild integers). If `seed` is odd, fill the outputs
  * with plausible numbers instead (floats of magnitude 1/4 to 2, integers below 64), like a buffer
- * that was used before. Kernels must not depend on either pattern.
+ * that was used before. Kernels must not depend on either pattern. An `out` buffer whose argument
+ * has `zeros` is filled with zeros, on which kernels may depend.
  */
 void kl_subject_poison(struct kl_subject *subject, uint64_t seed);
 /**

@@ -399,6 +399,9 @@ static void lay_out(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg
 	}
 	layout->writable = kl_arg_is_output(arg);
 	layout->output = arg->kind == KL_ARG_OUT;
+	layout->zeros = arg->zeros;
+	if (layout->zeros)
+		return; /* the masks of zero */
 	kl_poison_mask(&layout->keep, &layout->set, dtype, false);
 	kl_poison_mask(&layout->keep_like, &layout->set_like, dtype, true);
 }

@@ -84,6 +84,7 @@ struct kl_wire_arg {
 	enum kl_dtype dtype; /* type in the C prototype; an oracle's floats have that of kl_real */
 	int tensor;          /* passed as a pointer */
 	int writable;
+	int zeros;          /* an output that is zero before each call, not poisoned */
 	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */
 	uint64_t bytes;     /* tensor: bytes of its data */
 	uint64_t map_bytes; /* tensor: bytes of its views, whole pages from the memfd's start */

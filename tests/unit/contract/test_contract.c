@@ -150,6 +150,16 @@ static void every_form_is_read(void **state)
 	assert_int_equal(contract->call_s, 3);
 }
 
+static void outputs_may_start_at_zero(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("zeros.yaml");
+	KL_AUTO(kl_contract_freep) struct kl_contract *without = good("axpy.yaml");
+
+	assert_true(contract->arg[4].zeros);
+	assert_false(contract->arg[3].zeros);
+	assert_false(without->arg[4].zeros);
+}
+
 static void a_cuda_contract_names_plans(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("cuda.yaml");
@@ -268,6 +278,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_filled_in),
 		cmocka_unit_test(null_is_a_name_and_zeros_lead),
 		cmocka_unit_test(every_form_is_read),
+		cmocka_unit_test(outputs_may_start_at_zero),
 		cmocka_unit_test(a_cuda_contract_names_plans),
 		cmocka_unit_test(groups_cut_an_axis_and_bands_name_points),
 		cmocka_unit_test(questions_are_answered),

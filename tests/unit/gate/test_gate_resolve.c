@@ -100,6 +100,18 @@ static void everything_is_resolved(void **state)
 		assert_at(value, rows[i].path, rows[i].want);
 }
 
+/* Only an output that starts at zero has the member `init`. */
+static void zeros_are_said_in_the_job(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *zeros = contract("zeros.yaml");
+	KL_AUTO(kl_contract_freep) struct kl_contract *plain = contract("axpy.yaml");
+	KL_AUTO(json_decrefp) json_t *with = job(zeros), *without = job(plain);
+
+	assert_at(with, "args.4",
+		  "{\"dtype\":\"i32\",\"init\":\"zeros\",\"kind\":\"out\",\"name\":\"where\"}");
+	assert_at(without, "args.4", "{\"dtype\":\"i32\",\"kind\":\"out\",\"name\":\"where\"}");
+}
+
 /* A floor must be too fast for any machine, and grow with the work. */
 static void floors_follow_the_contract(void **state)
 {
@@ -238,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_resolved),
+		cmocka_unit_test(zeros_are_said_in_the_job),
 		cmocka_unit_test(floors_follow_the_contract),
 		cmocka_unit_test(a_device_job_carries_plans),
 		cmocka_unit_test(what_does_not_fit_here_is_not_asked),

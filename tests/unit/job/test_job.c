@@ -43,6 +43,15 @@ static const char searched[] =
 	"\"deterministic\":true,\"do\":[\"correct\"],\"seed\":\"0\",\"arena_bytes\":0,\"call_ms\":10000,"
 	"\"profile\":{\"min_blocks\":8,\"max_ms\":15000}}";
 
+/* The text with the first `from` in it replaced. Owned. */
+static char *edited(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+
+	assert_non_null(at);
+	return kl_asprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
 static int parse(struct kl_job **out, const char *text)
 {
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
@@ -101,18 +110,27 @@ static void points_are_ordered_by_size(void **state)
 }
 
 /* All that the parser keeps is written, in the form that it was read from. */
-static void what_is_parsed_can_be_written(void **state)
+static void assert_written_again(const char *text)
 {
 	KL_AUTO(json_decrefp) json_t *doc = NULL, *again = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf want = KL_BUF_INIT, got = KL_BUF_INIT;
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 
-	assert_int_equal(kl_json_parse(&doc, whole, strlen(whole)), 0);
+	assert_int_equal(kl_json_parse(&doc, text, strlen(text)), 0);
 	assert_int_equal(kl_job_parse(&job, doc), 0);
 	again = kl_job_write(job);
 	kl_json_canonical(&want, doc);
 	kl_json_canonical(&got, again);
 	assert_string_equal(got.ptr, want.ptr);
+}
+
+static void what_is_parsed_can_be_written(void **state)
+{
+	KL_AUTO(kl_freep) char *zeros = edited(whole, "\"kind\":\"out\"",
+					       "\"init\":\"zeros\",\"kind\":\"out\"");
+
+	assert_written_again(whole);
+	assert_written_again(zeros);
 }
 
 /* One edit of the whole each, and a word of the message that has to come. */
@@ -133,6 +151,8 @@ static const struct edit {
 	{ "\"dtype\":\"i64\"", "\"dtype\":\"f32\"", "neither i64 nor i32" },
 	{ "\"dtype\":\"i64\"", "\"dtype\":\"int\"", "'int'" },
 	{ "\"name\":\"C\"", "\"name\":\"A\"", "two arguments" },
+	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"init\":\"ones\"", "'init' must be" },
+	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"init\":\"zeros\"", "only an out" },
 	{ ",\"value\":1.5}", "}", "alpha" },
 	{ ",\"value\":1.5}", ",\"value\":\"much\"}", "alpha" },
 	{ ",\"fill\":{\"normal\":[0.0,1.0]}", "", "needs a fill" },
@@ -259,15 +279,10 @@ static void edits_are_refused_in(const char *whole_job, const struct edit *list,
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct edit *edit = &list[i];
-		const char *at = strstr(whole_job, edit->from);
-		KL_AUTO(kl_freep) char *text = NULL;
+		KL_AUTO(kl_freep) char *text = edited(whole_job, edit->from, edit->to);
 		struct kl_job *job = NULL;
-		int err;
+		int err = parse(&job, text);
 
-		assert_non_null(at);
-		text = kl_asprintf("%.*s%s%s", (int)(at - whole_job), whole_job, edit->to,
-				   at + strlen(edit->from));
-		err = parse(&job, text);
 		if (err >= 0 || !strstr(kl_error_last(), edit->says))
 			fail_msg("%s -> %s: %s", edit->from, edit->to,
 				 err < 0 ? kl_error_last() : "accepted");
@@ -284,9 +299,7 @@ static void edits_are_refused(void **state)
 
 static void odd_scalars(void **state)
 {
-	const char *at = strstr(whole, "\"value\":1.5");
-	KL_AUTO(kl_freep) char *text = kl_asprintf("%.*s\"value\":\"-inf\"%s", (int)(at - whole),
-						   whole, at + 11);
+	KL_AUTO(kl_freep) char *text = edited(whole, "\"value\":1.5", "\"value\":\"-inf\"");
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 
 	assert_int_equal(parse(&job, text), 0);

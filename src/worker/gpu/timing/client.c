@@ -46,10 +46,13 @@ static void lay_out(struct kl_gpu_timer *timer)
 		layout->bytes = (uint64_t)size[i];
 		layout->writable = kind != KL_ARG_IN;
 		layout->output = kind == KL_ARG_OUT;
+		layout->zeros = timer->job->arg[i].zeros;
+		timer->bytes += layout->bytes;
+		if (layout->zeros)
+			continue; /* the masks of zero */
 		kl_poison_mask(&layout->keep, &layout->set, timer->job->arg[i].dtype, false);
 		kl_poison_mask(&layout->keep_like, &layout->set_like, timer->job->arg[i].dtype,
 			       true);
-		timer->bytes += layout->bytes;
 	}
 }
 

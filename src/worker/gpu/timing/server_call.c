@@ -9,7 +9,7 @@
 /* A call of a library or of host code is assumed to enqueue at most this many operations. */
 #define VENDOR_OPS 8
 
-/* Restore the original contents of the inout tensors. */
+/* Restore the original contents of the inout tensors, and zero what each call finds zero. */
 static int restore_place(struct kl_gpu_timing *timing, uint32_t place)
 {
 	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);
@@ -19,7 +19,8 @@ static int restore_place(struct kl_gpu_timing *timing, uint32_t place)
 		if (timing->pristine[place].has[i])
 			rc = timing->cu->copy(set->buffer[i].at, timing->pristine[place].copy[i].at,
 					      set->layout[i].bytes, timing->device->stream);
-	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU") : 0;
+	return rc ? kl_gpu_error(timing->cu, rc, KL_EIO, "cannot copy on the GPU") :
+		    kl_gpu_set_zero(set, timing->device);
 }
 
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,

@@ -34,10 +34,13 @@ static int print_places(struct kl_gpu_timing *timing, uint32_t n, uint64_t (*pri
 
 /* -- calls back to back ------------------------------------------------------------------------ */
 
-static bool has_inout(const struct kl_gpu_timing *timing)
+/* Return true if a call needs tensors as they were before the last one: inout, or zero outputs. */
+static bool must_restore(const struct kl_gpu_timing *timing)
 {
-	for (size_t i = 0; i < KL_GPU_MAX_TENSORS; i++)
-		if (timing->pristine[0].has[i])
+	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, 0);
+
+	for (size_t i = 0; i < set->n; i++)
+		if (timing->pristine[0].has[i] || set->layout[i].zeros)
 			return true;
 	return false;
 }
@@ -52,7 +55,7 @@ static uint32_t count_calls(const struct kl_gpu_timing *timing, const struct kl_
 	size_t launches = kl_gpu_timing_launches(timing, timed);
 	uint32_t most = (uint32_t)(KL_GPU_HOLD_OPS / (launches ? launches : 1));
 
-	if (has_inout(timing) && most > timing->nset)
+	if (must_restore(timing) && most > timing->nset)
 		most = timing->nset;
 	if (most < 2)
 		most = 2;
@@ -105,12 +108,12 @@ int kl_gpu_timing_run(struct kl_gpu_timing *timing, const struct kl_gpu_time_run
 /* -- calls as in do_bench ------------------------------------------------------------------- */
 
 /*
- * Make a warm-up call. Restore inout tensors first, since the answer of the last warm-up call is
+ * Make a warm-up call. Restore tensors first, since the answer of the last warm-up call is
  * judged.
  */
 static int warm_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, int *rc, int *which)
 {
-	int err = has_inout(timing) ? kl_gpu_timing_ready(timing, timed, 0, 0, false) : 0;
+	int err = must_restore(timing) ? kl_gpu_timing_ready(timing, timed, 0, 0, false) : 0;
 
 	if (err == 0)
 		*rc = kl_gpu_timing_launch(timing, timed, 0, which);
@@ -125,7 +128,7 @@ static int warm_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, i
 static int bench_call(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t call,
 		      int *rc, int *which)
 {
-	int err = has_inout(timing) ? kl_gpu_timing_ready(timing, timed, 0, 0, false) : 0;
+	int err = must_restore(timing) ? kl_gpu_timing_ready(timing, timed, 0, 0, false) : 0;
 
 	if (err < 0)
 		return err;

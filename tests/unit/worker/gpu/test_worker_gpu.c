@@ -1074,6 +1074,29 @@ static void test_legal_kernels_are_ordinary(void **state)
 	}
 }
 
+/* An output that the contract starts at zero is zero in each call, ordinary ones included. */
+static void test_zeros_are_there_in_every_call(void **state)
+{
+	static const char adds[] =
+		"KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1);\n"
+		" for (int i = 0; i < I32(2); i++) y[i] += x[i] * F32(3); }\n";
+	static const char idle[] = "KERNEL(scale, 8, 8, 4, 4) { }\n";
+	struct kl_job *job = gpu_job(*state, adds, NULL);
+	KL_AUTO(json_decrefp) json_t *poisoned = judge_only(job), *zeroed = NULL, *left = NULL;
+
+	assert_string_equal(kl_json_str_or(poisoned, "class", ""), "wrong-all");
+	job = gpu_job(*state, adds, NULL);
+	job->arg[2].zeros = true;
+	zeroed = judge_only(job);
+	if (strcmp(kl_json_str_or(zeroed, "class", "pass"), "pass"))
+		fail_msg("%s", kl_json_str_or(zeroed, "message", ""));
+	job = gpu_job(*state, idle, NULL);
+	job->arg[2].zeros = true;
+	left = judge_only(job);
+	assert_string_equal(kl_json_str_or(left, "class", ""), "wrong-all");
+	assert_contains(kl_json_str_or(left, "message", ""), "still zero, as before the call");
+}
+
 /* ---- counters ---- */
 
 #define CSV(...) "cat >\"$log\" <<'X'\n" __VA_ARGS__ "X\n"
@@ -1259,6 +1282,7 @@ int main(void)
 		T(test_slow_kernels_are_asked_less),
 		T(test_nothing_is_kept_between_ordinary_calls),
 		T(test_legal_kernels_are_ordinary),
+		T(test_zeros_are_there_in_every_call),
 		T(test_counters),
 		T(test_no_counters),
 		T(test_no_ncu),

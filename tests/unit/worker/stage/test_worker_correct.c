@@ -429,6 +429,38 @@ static void inout_starts_from_the_member(void **state)
 	}
 }
 
+/* Zeros, where the contract promises them, are there in every call, and no answer of their own. */
+static void zeros_are_there_where_they_are_promised(void **state)
+{
+	/* clang-format off */
+	static const char adds[] =
+		GEMM "{ for (int64_t i = 0; i < M; i++) for (int64_t q = 0; q < K; q++)"
+		"for (int64_t j = 0; j < N; j++) C[i*N+j] += A[i*K+q] * B[q*N+j]; }";
+	static const struct kernel kernels[] = {
+		{ "idle", GEMM "{ }", "wrong-all", "case0", "still zero, as before the call" },
+		{ "adds-half", GEMM "{ M /= 2; for (int64_t i = 0; i < M; i++) for (int64_t q = 0; q < K; q++)"
+		  "for (int64_t j = 0; j < N; j++) C[i*N+j] += A[i*K+q] * B[q*N+j]; }",
+		  "wrong-all", "case0", "C[32,0] is 0" },
+		/* memory of its own is not zero */
+		{ "heap", "#include <stddef.h>\nstruct { char *base; size_t size; } kl_rt_arena;\n"
+		  GEMM "{ const float *own = (const float *)kl_rt_arena.base; for (int64_t i = 0; i < M; i++)"
+		  "for (int64_t j = 0; j < N; j++) { float s = own[i*N+j];"
+		  "for (int64_t q = 0; q < K; q++) s += A[i*K+q] * B[q*N+j]; C[i*N+j] = s; } }",
+		  "wrong-all", "case0", "(nan)" },
+	};
+	/* clang-format on */
+	KL_AUTO(json_decrefp) json_t *poisoned = judged("adds-to-poison", adds), *zeroed = NULL;
+
+	assert_string_equal(class_of(poisoned), "wrong-all");
+	f->job.arg[5].zeros = true;
+	zeroed = judged("adds", adds);
+	if (*class_of(zeroed))
+		fail_msg("%s", kl_json_str_or(zeroed, "message", ""));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kernels); i++)
+		assert_refused(&kernels[i]);
+	f->job.arg[5].zeros = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -444,6 +476,7 @@ int main(void)
 		cmocka_unit_test(a_state_has_one_class),
 		cmocka_unit_test(some_failures_have_no_seed),
 		cmocka_unit_test(inout_starts_from_the_member),
+		cmocka_unit_test(zeros_are_there_where_they_are_promised),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

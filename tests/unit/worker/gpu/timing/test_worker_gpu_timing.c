@@ -117,6 +117,23 @@ static void brief_kernels_go_by_batches(void **state)
 	assert_true(kl_json_int_or(point(record), "single_ns", 0) > 0);
 }
 
+/* A kernel that adds to zeros finds them in every timed call, alone and in batches. */
+static void zeros_are_there_when_timed(void **state)
+{
+	static const char adds[] =
+		"KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1);\n"
+		" for (int i = 0; i < I32(2); i++) y[i] += x[i] * F32(3); }\n";
+	struct kl_job *job = job_of(*state, adds);
+	KL_AUTO(json_decrefp) json_t *poisoned = profile(job), *zeroed = NULL;
+
+	assert_string_equal(kl_json_str_or(poisoned, "status", ""), "fail");
+	job = job_of(*state, adds);
+	job->arg[2].zeros = true;
+	zeroed = profile(job);
+	assert_null(json_object_get(zeroed, "status"));
+	assert_true(kl_json_int_or(point(zeroed), "ns", 0) > 0);
+}
+
 static void brief_ones_have_parents_too(void **state)
 {
 	struct kl_job *job = job_of(*state, NULL);
@@ -400,6 +417,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_slower_parent, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(brief_kernels_go_by_batches, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(zeros_are_there_when_timed, gpu_setup_test,
 						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(brief_ones_have_parents_too, gpu_setup_test,
 						gpu_teardown_test),
