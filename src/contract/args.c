@@ -105,6 +105,16 @@ static int read_dtype(void *at, const char *file, const struct kl_field *field,
 	return err;
 }
 
+int kl_contract_dtype_read(enum kl_dtype *out, bool *is_bool, const char *file,
+			   const struct kl_field *field, const struct kl_yaml *node)
+{
+	*is_bool = node->kind == KL_YAML_SCALAR && !strcmp(node->text, "bool");
+	if (!*is_bool)
+		return read_dtype(out, file, field, node);
+	*out = KL_U8;
+	return 0;
+}
+
 /* Return true if the text names a tensor, on which a shape must not depend. */
 static bool names_tensor(const struct reading *reading, const char *text)
 {
@@ -369,10 +379,11 @@ static int read_args(void *at, const char *file, const struct kl_field *field,
 		if ((err = read_arg(contract, node->item[i])) == 0)
 			answers |= kl_arg_kind_is_output(arg->kind);
 	}
-	if (!err && !answers)
+	if (!err && !answers && !kl_yaml_get(node->up, "returns"))
 		err = kl_yaml_error(
 			file, node,
-			"no argument is an output (out or inout), so there is nothing to judge");
+			"no argument is an output (out or inout) and there is no 'returns', so "
+			"there is nothing to judge");
 	if (!err)
 		err = check_total(contract, node);
 	if (!err)

@@ -28,9 +28,13 @@ static int read_baseline(void *at, const char *file, const struct kl_field *fiel
 	const struct kl_field word = KL_WORD_FIELD(field->key, 0, 0, known);
 	int which, err = kl_schema_read_value(&which, file, &word, node);
 
-	if (!err)
-		contract->baseline = kl_strdup(known[which]);
-	return err;
+	if (err < 0)
+		return err;
+	if (kl_contract_arg(contract, KL_RETURNED) >= 0)
+		return kl_yaml_error(file, node, "'%s' returns no value, so it cannot be compared",
+				     known[which]);
+	contract->baseline = kl_strdup(known[which]);
+	return 0;
 }
 
 static const struct kl_value_type version_value = { .read = read_version };
@@ -137,6 +141,7 @@ static const struct kl_field contract_fields[] = {
 	KL_VALUES_FIELD("also", 0, 0, &kl_contract_also, 0, KL_MAX_ALSO),
 	KL_VALUE_FIELD("surface", KL_NEEDED, 0, &kl_contract_surface),
 	KL_VALUES_FIELD("args", KL_NEEDED, 0, &kl_contract_args, 1, KL_MAX_ARGS),
+	KL_VALUE_FIELD("returns", 0, 0, &kl_contract_returns),
 	KL_VALUES_FIELD("sweep", 0, 0, &kl_contract_sweep, 0, KL_MAX_ARGS),
 	KL_VALUE_FIELD("oracle", KL_NEEDED, 0, &kl_contract_oracle),
 	KL_VALUES_FIELD("accept", KL_NEEDED, 0, &kl_contract_accept, 1, KL_MAX_ARGS),

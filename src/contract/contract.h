@@ -26,8 +26,9 @@
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
-#define KL_MAX_BANDS 16  /* most bands in `exact`, and most in `bands` */
-#define KL_HEADERS_MAX 4 /* most sets of headers in one contract */
+#define KL_MAX_BANDS 16      /* most bands in `exact`, and most in `bands` */
+#define KL_RETURNED "return" /* name of the value that a kernel returns, as an output */
+#define KL_HEADERS_MAX 4     /* most sets of headers in one contract */
 
 struct kl_expr; /* plan/expr.h */
 struct kl_expr_names;
@@ -38,6 +39,7 @@ struct kl_dims {
 	int64_t v[KL_MAX_DIMS];
 };
 
+/* An argument, or the value that the kernel returns. */
 struct kl_arg {
 	char *name;
 	enum kl_arg_kind kind;
@@ -47,9 +49,10 @@ struct kl_arg {
 	struct kl_expr *shape[KL_MAX_AXES];
 	char *shape_text[KL_MAX_AXES]; /* `shape` as written in the contract */
 	size_t naxes;
-	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL: not an input */
-	bool sweep;   /* the sweep scales this input */
-	bool zeros;   /* KL_ARG_OUT: every call finds the elements zero (`init: zeros`) */
+	json_t *fill;  /* canonical: {"normal":[0.0,1.0],"map":...}; NULL: not an input */
+	bool sweep;    /* the sweep scales this input */
+	bool returned; /* not passed: the value that the kernel returns; the last one */
+	bool zeros;    /* KL_ARG_OUT: every call finds the elements zero (`init: zeros`) */
 };
 
 struct kl_perf_case {
@@ -133,7 +136,7 @@ int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, s
 			     const struct kl_dims *dims);
 /**
  * Compute the least number of bytes that a call must move: a call reads every input once and writes
- * every output once, so an inout counts twice.
+ * every output once, so an inout counts twice. A returned value does not count.
  */
 int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims);
 

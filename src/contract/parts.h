@@ -35,6 +35,16 @@ extern const struct kl_string_type kl_contract_path;
 /** `args`: the arguments. Every shape is checked at every point. */
 extern const struct kl_value_type kl_contract_args;
 extern const struct kl_value_type kl_contract_sweep;
+/** Read an element type; "bool" is an u8 that is 0 or 1, and sets *is_bool. */
+int kl_contract_dtype_read(enum kl_dtype *out, bool *is_bool, const char *file,
+			   const struct kl_field *field, const struct kl_yaml *node);
+
+/* --- the section that returns.c reads ------------------------------------------ */
+
+/** `returns`: the value that the kernel returns, which becomes the last of the arguments. */
+extern const struct kl_value_type kl_contract_returns;
+
+/* --- fills, which args.c reads ------------------------------------------------- */
 
 /** Read a fill for an argument; its `index` is checked at every point. The caller owns `*out`. */
 int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,

@@ -164,7 +164,7 @@ static int sum_bytes(int64_t *out, const struct kl_contract *contract, const str
 		int64_t bytes;
 		int err;
 
-		if (!contract->arg[i].naxes)
+		if (!contract->arg[i].naxes || contract->arg[i].returned)
 			continue;
 		if ((err = kl_contract_tensor_bytes(&bytes, contract, i, dims)) < 0)
 			return err;

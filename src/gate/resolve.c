@@ -137,6 +137,7 @@ static int resolve_args(struct kl_job *job, const struct points *points)
 		arg->value = from->value;
 		arg->sweep = from->sweep;
 		arg->zeros = from->zeros;
+		arg->returned = from->returned;
 		if (from->fill)
 			err = resolve_fill(&arg->fill, points, from->fill);
 	}

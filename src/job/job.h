@@ -35,6 +35,8 @@ struct kl_job_arg {
 	json_t *fill; /* owned; of an input; NULL for other kinds */
 	bool sweep;   /* two bands beyond those of the contract scale this input */
 	bool zeros;   /* of an `out`: zero before each call, instead of poisoned */
+	/* of the last argument, an `out` of one element: not passed, but returned by the kernel */
+	bool returned;
 };
 
 struct kl_point {       /* one set of dims that the kernel is called with */

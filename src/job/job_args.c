@@ -139,13 +139,32 @@ static int parse_init(struct kl_job_arg *arg, const json_t *obj)
 	return 0;
 }
 
+/* Read whether the kernel returns an output: the last of the arguments, passed by value. */
+static int parse_returned(struct kl_job_arg *arg, const struct kl_job *job, const json_t *obj)
+{
+	int err = kl_job_read_bool(&arg->returned, obj, "returned", false);
+
+	if (err < 0 || !arg->returned)
+		return err;
+	if (job->surface != KL_SURFACE_C)
+		return kl_error(KL_EINVALID, "only a kernel of surface c returns a value");
+	if (arg->kind != KL_ARG_OUT || arg->zeros)
+		return kl_error(KL_EINVALID, "only an out argument without 'init' can be returned");
+	if (arg->dtype == KL_F16 || arg->dtype == KL_BF16)
+		return kl_error(KL_EINVALID, "f16 and bf16 are not returned by value");
+	return 0;
+}
+
 static int parse_arg(struct kl_job *job, const json_t *obj)
 {
-	static const char *const known[] = { "name", "kind",  "dtype", "value",
-					     "fill", "sweep", "init",  NULL };
+	static const char *const known[] = { "name",  "kind", "dtype",    "value", "fill",
+					     "sweep", "init", "returned", NULL };
 	struct kl_job_arg *arg = &job->arg[job->nargs];
 	int err;
 
+	if (job->nargs && arg[-1].returned)
+		return kl_error(KL_EINVALID, "'%s' is returned, so it must be the last argument",
+				arg[-1].name);
 	if ((err = kl_job_read_only(obj, "an argument", known)) < 0 ||
 	    (err = kl_job_read_str(arg->name, sizeof(arg->name), obj, "name")) < 0)
 		return err;
@@ -153,7 +172,8 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 		return kl_error(KL_EINVALID, "two arguments have the name '%s'", arg->name);
 	if ((err = parse_kind(&arg->kind, obj)) < 0 || (err = parse_dtype(&arg->dtype, obj)) < 0 ||
 	    (err = kl_job_read_bool(&arg->sweep, obj, "sweep", false)) < 0 ||
-	    (err = parse_fill(arg, obj)) < 0 || (err = parse_init(arg, obj)) < 0)
+	    (err = parse_fill(arg, obj)) < 0 || (err = parse_init(arg, obj)) < 0 ||
+	    (err = parse_returned(arg, job, obj)) < 0)
 		return kl_error_in(err, "argument '%s'", arg->name);
 	if (arg->kind == KL_ARG_DIM && arg->dtype != KL_I64 && arg->dtype != KL_I32)
 		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", arg->name);
@@ -210,6 +230,9 @@ static int parse_extents(struct kl_point *point, const struct kl_job_arg *arg, s
 		point->arg[index].extent[i] = extent;
 	}
 	point->arg[index].naxes = axes;
+	if (arg->returned && (axes != 1 || point->arg[index].extent[0] != 1))
+		return kl_error(KL_EINVALID, "'%s' is returned, so its extents must be [1]",
+				arg->name);
 	return 0;
 }
 

@@ -70,6 +70,8 @@ static json_t *write_args(const struct kl_job *job)
 			json_object_set(item, "fill", arg->fill);
 			kl_json_set_bool(item, "sweep", arg->sweep);
 		}
+		if (arg->returned)
+			kl_json_set_bool(item, "returned", true);
 		if (arg->zeros)
 			kl_json_set_str(item, "init", "zeros");
 		json_array_append_new(args, item);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* audit_inputs - checks that the answers depend on every input and on its full precision */
+#include <stdio.h>
 #include <string.h>
 
 #include "job/tensor.h"
@@ -10,15 +11,45 @@
 /* -- dependence on every input ------------------------------------------ */
 
 /*
+ * One integer is often the same for two inputs, such as a flag: where it may be the only output
+ * that an input affects, the input is drawn up to this many times.
+ */
+#define SINGLE_TRIES 32
+
+/* Return true if `arg` is an output of one integer at the point. */
+static bool is_single_integer(const struct kl_job *job, const struct kl_point *point, size_t arg)
+{
+	return kl_arg_is_output(&job->arg[arg]) && !kl_dtype_is_float(job->arg[arg].dtype) &&
+	       kl_point_elements(point, arg) == 1;
+}
+
+static size_t count_tries(const struct kl_job *job, const struct kl_point *point)
+{
+	for (size_t i = 0; i < job->nargs; i++)
+		if (is_single_integer(job, point, i))
+			return SINGLE_TRIES;
+	return 1;
+}
+
+/* Return the key under which inputs are drawn in try `turn`. */
+static struct kl_key redraw_key(const struct kl_audit *audit, size_t turn)
+{
+	char label[32];
+
+	snprintf(label, sizeof(label), "try/%zu", turn);
+	return turn ? kl_key_derive(&audit->redraw, label) : audit->redraw;
+}
+
+/*
  * Draw input `arg` again into `out`, under another key. *differs is false if no other values than
  * the member's can be drawn.
  */
 static int redraw_member(void *out, const struct kl_audit *audit, const struct kl_member *member,
-			 size_t arg, bool *differs)
+			 size_t arg, const struct kl_key *key, bool *differs)
 {
 	const struct kl_job_arg *job_arg = &audit->job->arg[arg];
 	size_t bytes = kl_member_elements(member, arg) * kl_dtype_bytes(job_arg->dtype);
-	int err = kl_fill_band(out, audit->job, member->point, member->band, &audit->redraw, arg);
+	int err = kl_fill_band(out, audit->job, member->point, member->band, key, arg);
 
 	*differs = err == 0 && memcmp(out, member->input[arg], bytes);
 	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
@@ -35,7 +66,7 @@ static int redraw_member(void *out, const struct kl_audit *audit, const struct k
 			.extent = member->point->arg[arg].extent,
 			.naxes = member->point->arg[arg].naxes,
 			.point = member->point->id,
-			.key = audit->redraw,
+			.key = *key,
 			.factor = 1.0,
 		};
 
@@ -76,19 +107,25 @@ static int try_input(enum moved *out, struct kl_audit *audit, struct kl_subject 
 	const void *input[KL_MAX_ARGS];
 	KL_AUTO(kl_freep) char *own = kl_calloc(kl_member_elements(member, arg) + 1,
 						kl_dtype_bytes(audit->job->arg[arg].dtype));
-	bool differs;
-	int err = redraw_member(own, audit, member, arg, &differs);
+	size_t tries = count_tries(audit->job, member->point);
 
-	if (err < 0)
-		return err;
-	*out = NO_OTHER;
-	if (!differs)
-		return 0;
 	memcpy(input, member->input, sizeof(input));
 	input[arg] = own;
-	err = truth_passes(audit, oracle, member, input);
-	*out = err > 0 ? STILL : MOVED;
-	return err < 0 ? err : 0;
+	*out = NO_OTHER;
+	for (size_t turn = 0; turn < tries && *out != MOVED; turn++) {
+		const struct kl_key key = redraw_key(audit, turn);
+		bool differs;
+		int ok = redraw_member(own, audit, member, arg, &key, &differs);
+
+		if (ok < 0)
+			return ok;
+		if (!differs)
+			continue;
+		if ((ok = truth_passes(audit, oracle, member, input)) < 0)
+			return ok;
+		*out = ok ? STILL : MOVED;
+	}
+	return 0;
 }
 
 /*
@@ -144,6 +181,30 @@ int kl_audit_inputs(struct kl_audit *audit)
 
 /* -- inputs in a lower format ------------------------------------------- */
 
+/* Return true if every output is one integer, whose rule has no tolerance that could be too loose. */
+static bool are_single_integers(const struct kl_job *job, const struct kl_point *point)
+{
+	for (size_t i = 0; i < job->nargs; i++)
+		if (kl_arg_is_output(&job->arg[i]) && !is_single_integer(job, point, i))
+			return false;
+	return true;
+}
+
+static void report_lower(struct kl_audit *audit, const struct kl_member *member, const char *name)
+{
+	if (are_single_integers(audit->job, member->point))
+		kl_audit_add(audit->notes,
+			     "at '%s' the answer is the same for inputs rounded to %s: precision "
+			     "not audited",
+			     member->point->id, name);
+	else
+		kl_audit_add(
+			audit->problems,
+			"the rules accept the answer to inputs rounded to %s at '%s': they are "
+			"too loose",
+			name, member->point->id);
+}
+
 static int lower_at(struct kl_audit *audit, const struct kl_member *member)
 {
 	const void *input[KL_MAX_ARGS];
@@ -176,11 +237,7 @@ static int lower_at(struct kl_audit *audit, const struct kl_member *member)
 		if (ok == 0)
 			ok = truth_passes(audit, oracle, member, input);
 		if (ok > 0)
-			kl_audit_add(
-				audit->problems,
-				"the rules accept the answer to inputs rounded to %s at '%s': they are "
-				"too loose",
-				name, member->point->id);
+			report_lower(audit, member, name);
 	}
 	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		free(own[i]);

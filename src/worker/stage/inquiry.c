@@ -47,9 +47,15 @@ static void fail_at(struct kl_inquiry *inquiry, const char *class, const struct 
 		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "",
 				      mismatch->index[i]);
 	kl_failure_place(place, sizeof(place), inquiry->job, member);
-	snprintf(inquiry->message, sizeof(inquiry->message),
-		 "%s at %s: %s[%s] is %s, wanted %s: %s", class, place,
-		 inquiry->job->arg[mismatch->out].name, at, mismatch->got, mismatch->wanted, text);
+	if (inquiry->job->arg[mismatch->out].returned)
+		snprintf(inquiry->message, sizeof(inquiry->message),
+			 "%s at %s: the kernel returned %s, wanted %s: %s", class, place,
+			 mismatch->got, mismatch->wanted, text);
+	else
+		snprintf(inquiry->message, sizeof(inquiry->message),
+			 "%s at %s: %s[%s] is %s, wanted %s: %s", class, place,
+			 inquiry->job->arg[mismatch->out].name, at, mismatch->got, mismatch->wanted,
+			 text);
 }
 
 static void fail_call(struct kl_inquiry *inquiry, const struct kl_member *member,

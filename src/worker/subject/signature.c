@@ -48,16 +48,31 @@ static ffi_type *type_of(enum kl_dtype dtype)
 	KL_BUG("dtype %d", (int)dtype);
 }
 
+/* Prepare for the returned value, if the last argument is one. */
+static ffi_type *prepare_returned(struct kl_frame *frame, const struct kl_wire *wire)
+{
+	const struct kl_wire_arg *last = &wire->arg[KL_WIRE_MAIN][wire->nargs - 1];
+
+	frame->npassed = wire->nargs;
+	if (!wire->nargs || !last->returned)
+		return &ffi_type_void;
+	frame->npassed--;
+	frame->nreturned = kl_dtype_bytes(last->dtype);
+	return type_of(last->dtype);
+}
+
 int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire)
 {
-	for (uint32_t i = 0; i < wire->nargs; i++) {
+	ffi_type *returned = prepare_returned(frame, wire);
+
+	for (uint32_t i = 0; i < frame->npassed; i++) {
 		const struct kl_wire_arg *arg = &wire->arg[KL_WIRE_MAIN][i];
 
 		frame->type[i] = arg->tensor ? &ffi_type_pointer : type_of(arg->dtype);
 		/* the cast drops a const: libffi only reads the arguments */
 		frame->value[i] = (void *)(uintptr_t)&frame->call->store[i];
 	}
-	if (ffi_prep_cif(&frame->cif, FFI_DEFAULT_ABI, wire->nargs, &ffi_type_void, frame->type) !=
+	if (ffi_prep_cif(&frame->cif, FFI_DEFAULT_ABI, frame->npassed, returned, frame->type) !=
 	    FFI_OK)
 		return kl_error(KL_EINVALID, "libffi cannot call a function with these arguments");
 	return 0;
@@ -67,14 +82,44 @@ static void do_nothing(void)
 {
 }
 
+/* A returned value; libffi widens integers to a register. */
+union returned {
+	ffi_arg integer;
+	double f64;
+	float f32;
+};
+
+/*
+ * Store the value as an output. Only the bytes of its type count: of an integer that is narrower
+ * than a register, what the kernel leaves in the other bytes is no part of the value.
+ */
+static void store_returned(void *to, const union returned *value, size_t n)
+{
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+		       "an integer's low bytes are first");
+	const unsigned char *from = (const unsigned char *)value;
+
+	for (size_t i = 0; i < n; i++)
+		((volatile unsigned char *)to)[i] = from[i];
+}
+
 void kl_signature_call(const void *frame_arg, uint64_t go)
 {
 	/* libffi's prototype lacks the const, but libffi writes to neither cif nor values */
 	struct kl_frame *frame = (struct kl_frame *)(uintptr_t)frame_arg;
 
-	if (!frame->baseline[0].run)
-		ffi_call(&frame->cif, (go & 1) ? do_nothing : frame->fn, NULL, frame->value);
-	else if (!(go & 1))
-		frame->baseline[frame->call->view].run(frame->baseline[frame->call->view].state);
+	union returned value;
+
+	if (frame->baseline[0].run) {
+		if (!(go & 1))
+			frame->baseline[frame->call->view].run(
+				frame->baseline[frame->call->view].state);
+		return;
+	}
+	ffi_call(&frame->cif, (go & 1) ? do_nothing : frame->fn, &value, frame->value);
+	/* also after an empty call, whose time is subtracted from that of others */
+	if (frame->nreturned)
+		store_returned((void *)(uintptr_t)frame->call->store[frame->npassed], &value,
+			       frame->nreturned);
 }
 #endif

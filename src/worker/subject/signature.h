@@ -10,7 +10,8 @@
 #include "worker/subject/wire.h"
 
 /*
- * signature - calls a kernel with the C types of the contract's arguments (libffi).
+ * signature - calls a kernel with the C types of the contract's arguments (libffi). The value that
+ * the kernel returns is stored like an output.
  *
  * A worker built without libffi (KL_NO_FFI), for a machine with a GPU, does not support surface c:
  * kl_signature_prepare() then returns KL_ECANNOT.
@@ -24,6 +25,8 @@ struct kl_frame {
 	const struct kl_wire_call *call;
 	/* for each view, the baseline to call instead of `fn`; `run` is NULL: call `fn` */
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
+	size_t nreturned; /* bytes of the value that the kernel returns; 0: it returns none */
+	uint32_t npassed; /* arguments; the pointer after them says where the returned value goes */
 #ifndef KL_NO_FFI
 	ffi_cif cif;
 	ffi_type *type[KL_MAX_ARGS];

@@ -114,6 +114,7 @@ static int plan_point(struct kl_wire_arg *args, const struct kl_job *job, const 
 		arg->kind = job->arg[i].kind;
 		arg->dtype = job->arg[i].dtype;
 		arg->zeros = job->arg[i].zeros;
+		arg->returned = job->arg[i].returned;
 		if (arg->kind == KL_ARG_DIM || arg->kind == KL_ARG_SCALAR)
 			plan_value(arg, &job->arg[i], pt->arg[i].value, oracle,
 				   spec->real_is_double);

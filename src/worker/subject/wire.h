@@ -82,7 +82,8 @@ _Static_assert(sizeof(struct kl_control) == 4096, "the control page is a page");
 struct kl_wire_arg {
 	enum kl_arg_kind kind;
 	enum kl_dtype dtype; /* type in the C prototype; an oracle's floats have that of kl_real */
-	int tensor;          /* passed as a pointer */
+	int tensor;          /* passed as a pointer, or returned */
+	int returned;        /* the kernel returns the one element of this tensor, the last one */
 	int writable;
 	int zeros;          /* an output that is zero before each call, not poisoned */
 	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */

@@ -160,6 +160,26 @@ static void outputs_may_start_at_zero(void **state)
 	assert_false(without->arg[4].zeros);
 }
 
+/* The value is an output of one element, which moves no bytes. */
+static void a_kernel_may_return_its_answer(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("returns.yaml");
+	const struct kl_arg *arg = &contract->arg[2];
+	int64_t extent[KL_MAX_AXES], bytes;
+
+	assert_int_equal(contract->nargs, 3);
+	assert_string_equal(arg->name, "return");
+	assert_int_equal(arg->kind, KL_ARG_OUT);
+	assert_int_equal(arg->dtype, KL_U8);
+	assert_true(arg->returned);
+	assert_int_equal(arg->naxes, 1);
+	assert_ok(kl_contract_shape(extent, contract, 2, &contract->dims));
+	assert_int_equal(extent[0], 1);
+	assert_ok(kl_contract_bytes(&bytes, contract, &contract->dims));
+	assert_int_equal(bytes, 1000);
+	assert_json(contract->accept, "[{\"out\":\"return\",\"rule\":\"exact\"}]");
+}
+
 static void a_cuda_contract_names_plans(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("cuda.yaml");
@@ -279,6 +299,7 @@ int main(void)
 		cmocka_unit_test(null_is_a_name_and_zeros_lead),
 		cmocka_unit_test(every_form_is_read),
 		cmocka_unit_test(outputs_may_start_at_zero),
+		cmocka_unit_test(a_kernel_may_return_its_answer),
 		cmocka_unit_test(a_cuda_contract_names_plans),
 		cmocka_unit_test(groups_cut_an_axis_and_bands_name_points),
 		cmocka_unit_test(questions_are_answered),

@@ -112,6 +112,22 @@ static void zeros_are_said_in_the_job(void **state)
 	assert_at(without, "args.4", "{\"dtype\":\"i32\",\"kind\":\"out\",\"name\":\"where\"}");
 }
 
+static void a_returned_value_is_the_last_argument(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *returns = contract("returns.yaml");
+	KL_AUTO(json_decrefp) json_t *with = job(returns), *again = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *parsed = NULL;
+
+	assert_at(with, "args.2",
+		  "{\"dtype\":\"u8\",\"kind\":\"out\",\"name\":\"return\",\"returned\":true}");
+	assert_at(with, "points.0.values", "[[1000],1000,[1]]");
+	assert_at(with, "domain.shapes.return", "[\"1\"]");
+	assert_ok(kl_job_parse(&parsed, with));
+	assert_true(parsed->arg[2].returned);
+	again = kl_job_write(parsed);
+	assert_true(json_equal(with, again));
+}
+
 /* A floor must be too fast for any machine, and grow with the work. */
 static void floors_follow_the_contract(void **state)
 {
@@ -251,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_resolved),
 		cmocka_unit_test(zeros_are_said_in_the_job),
+		cmocka_unit_test(a_returned_value_is_the_last_argument),
 		cmocka_unit_test(floors_follow_the_contract),
 		cmocka_unit_test(a_device_job_carries_plans),
 		cmocka_unit_test(what_does_not_fit_here_is_not_asked),

@@ -153,6 +153,13 @@ static const struct edit {
 	{ "\"name\":\"C\"", "\"name\":\"A\"", "two arguments" },
 	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"init\":\"ones\"", "'init' must be" },
 	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"init\":\"zeros\"", "only an out" },
+	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"returned\":true", "only an out" },
+	{ "\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"",
+	  "\"name\":\"M\",\"kind\":\"out\",\"dtype\":\"i64\",\"returned\":true",
+	  "must be the last" },
+	{ "\"kind\":\"out\",\"dtype\":\"f32\"",
+	  "\"kind\":\"out\",\"dtype\":\"f16\",\"returned\":true", "not returned by value" },
+	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"returned\":true", "its extents must be [1]" },
 	{ ",\"value\":1.5}", "}", "alpha" },
 	{ ",\"value\":1.5}", ",\"value\":\"much\"}", "alpha" },
 	{ ",\"fill\":{\"normal\":[0.0,1.0]}", "", "needs a fill" },
@@ -273,6 +280,7 @@ static const struct edit device_edits[] = {
 	{ "\"kernel\":\"o\"", "\"kernel\":\"\"",
 	  "'oracle_plan': launch[0].kernel: 'kernel' is empty" },
 	{ "\"kind\":\"out\"", "\"kind\":\"dim\"", "job" },
+	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"returned\":true", "only a kernel of surface c" },
 };
 
 static void edits_are_refused_in(const char *whole_job, const struct edit *list, size_t n)
