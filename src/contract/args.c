@@ -55,11 +55,9 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
 
 struct reading {
 	const struct kl_contract *contract;
-	int integer; /* dtype of a dim: index into `integers` */
+	bool is_bool; /* `dtype` of a scalar is the word bool */
 	struct kl_arg arg;
 };
-
-static const char *const integers[] = { "i64", "i32", NULL };
 
 static int check_name(const struct reading *reading, const struct kl_yaml *node)
 {
@@ -177,6 +175,30 @@ static int read_init(void *at, const char *file, const struct kl_field *field,
 	return err;
 }
 
+/* Read the dtype of a dim, any integer. */
+static int read_integer(void *at, const char *file, const struct kl_field *field,
+			const struct kl_yaml *node)
+{
+	struct reading *reading = at;
+	int err = read_dtype(&reading->arg.dtype, file, field, node);
+
+	if (!err && kl_dtype_is_float(reading->arg.dtype))
+		return kl_yaml_error(file, node, "the '%s' of a dim must be an integer, not %s",
+				     field->key, kl_dtype_name(reading->arg.dtype));
+	return err;
+}
+
+/* Read the dtype of a scalar, which may be bool. */
+static int read_scalar(void *at, const char *file, const struct kl_field *field,
+		       const struct kl_yaml *node)
+{
+	struct reading *reading = at;
+
+	return kl_contract_dtype_read(&reading->arg.dtype, &reading->is_bool, file, field, node);
+}
+
+static const struct kl_value_type integer_value = { .read = read_integer };
+static const struct kl_value_type scalar_value = { .read = read_scalar };
 static const struct kl_value_type init_value = { .read = read_init };
 static const struct kl_value_type name_value = { .read = read_name };
 static const struct kl_value_type dtype_value = { .read = read_dtype };
@@ -197,12 +219,12 @@ static const struct kl_value_type fill_value = { .read = read_fill };
 
 static const struct kl_field dim_fields[] = {
 	NAME_AND_KIND,
-	KL_WORD_FIELD("dtype", 0, AT(integer), integers),
+	KL_VALUE_FIELD("dtype", 0, 0, &integer_value),
 	KL_FIELDS_END,
 };
 static const struct kl_field scalar_fields[] = {
 	NAME_AND_KIND,
-	DTYPE,
+	KL_VALUE_FIELD("dtype", KL_NEEDED, 0, &scalar_value),
 	KL_DOUBLE_FIELD("value", KL_NEEDED, AT(arg.value), -1e300, 1e300),
 	KL_FIELDS_END,
 };
@@ -227,7 +249,6 @@ static int finish_dim(struct reading *reading, const struct kl_yaml *node)
 	const struct kl_dims *dims;
 	char id[32];
 
-	arg->dtype = reading->integer ? KL_I32 : KL_I64;
 	arg->dim = -1;
 	for (size_t i = 0; i < contract->dims.n; i++)
 		if (!strcmp(contract->dim_name[i], arg->name))
@@ -236,9 +257,10 @@ static int finish_dim(struct reading *reading, const struct kl_yaml *node)
 		return kl_yaml_error(contract->name, kl_yaml_get(node, "name"),
 				     "'%s' is not a dim of the case", arg->name);
 	for (size_t i = 0; (dims = kl_contract_check_point(contract, i, id)); i++)
-		if (arg->dtype == KL_I32 && dims->v[arg->dim] > INT32_MAX)
+		if ((double)dims->v[arg->dim] > kl_dtype_int_max(arg->dtype))
 			return kl_yaml_error(contract->name, node,
-					     "'%s' does not fit into i32 at %s", arg->name, id);
+					     "'%s' does not fit into %s at %s", arg->name,
+					     kl_dtype_name(arg->dtype), id);
 	return 0;
 }
 
@@ -251,6 +273,9 @@ static int finish_scalar(struct reading *reading, const struct kl_yaml *node)
 		return kl_yaml_error(reading->contract->name, kl_yaml_get(node, "dtype"),
 				     "a scalar cannot be passed by value as %s",
 				     kl_dtype_name(arg->dtype));
+	if (reading->is_bool && arg->value != 0 && arg->value != 1)
+		return kl_yaml_error(reading->contract->name, kl_yaml_get(node, "value"),
+				     "'value' of a bool must be 0 or 1");
 	if (!kl_dtype_is_float(arg->dtype) &&
 	    !(arg->value >= kl_dtype_int_min(arg->dtype) &&
 	      arg->value <= kl_dtype_int_max(arg->dtype) && arg->value == floor(arg->value)))
@@ -313,6 +338,7 @@ static int read_arg(struct kl_contract *contract, const struct kl_yaml *node)
 	if (err < 0)
 		return err;
 	reading.arg.kind = (enum kl_arg_kind)kind;
+	reading.arg.dtype = KL_I64; /* the default of a dim */
 	err = kl_schema_read(&reading, &kinds[kind].schema, contract->name, node);
 	if (!err)
 		err = kinds[kind].finish(&reading, node);

@@ -86,3 +86,10 @@ double kl_dtype_int_max(enum kl_dtype dtype)
 {
 	return dtypes[dtype].int_max;
 }
+
+bool kl_dtype_holds(enum kl_dtype dtype, int64_t value)
+{
+	if (dtype == KL_I64 || dtype == KL_U64)
+		return dtype == KL_I64 || value >= 0;
+	return (double)value >= dtypes[dtype].int_min && (double)value <= dtypes[dtype].int_max;
+}

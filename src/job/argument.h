@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "plan/limits.h"
 
@@ -55,5 +56,7 @@ bool kl_dtype_is_float(enum kl_dtype dtype);
  */
 double kl_dtype_int_min(enum kl_dtype dtype);
 double kl_dtype_int_max(enum kl_dtype dtype);
+/** Return true if an integer type holds the value. */
+bool kl_dtype_holds(enum kl_dtype dtype, int64_t value);
 
 #endif

@@ -175,8 +175,8 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 	    (err = parse_fill(arg, obj)) < 0 || (err = parse_init(arg, obj)) < 0 ||
 	    (err = parse_returned(arg, job, obj)) < 0)
 		return kl_error_in(err, "argument '%s'", arg->name);
-	if (arg->kind == KL_ARG_DIM && arg->dtype != KL_I64 && arg->dtype != KL_I32)
-		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", arg->name);
+	if (arg->kind == KL_ARG_DIM && kl_dtype_is_float(arg->dtype))
+		return kl_error(KL_EINVALID, "dim '%s' is not an integer", arg->name);
 	if (arg->kind == KL_ARG_SCALAR && (arg->dtype == KL_F16 || arg->dtype == KL_BF16))
 		return kl_error(KL_EINVALID,
 				"scalar '%s' cannot be f16 or bf16: these are not passed by value",
@@ -252,10 +252,9 @@ static int parse_values(struct kl_point *point, const struct kl_job *job, const 
 				return kl_error(KL_EINVALID, "dim '%s' needs a whole number",
 						arg->name);
 			point->arg[i].value = json_integer_value(value);
-			if (arg->dtype == KL_I32 &&
-			    point->arg[i].value != (int32_t)point->arg[i].value)
-				return kl_error(KL_EINVALID, "dim '%s' does not fit in i32",
-						arg->name);
+			if (!kl_dtype_holds(arg->dtype, point->arg[i].value))
+				return kl_error(KL_EINVALID, "dim '%s' does not fit in %s",
+						arg->name, kl_dtype_name(arg->dtype));
 		} else if (arg->kind == KL_ARG_SCALAR) {
 			if (!json_is_number(value) && !json_is_string(value))
 				return kl_error(KL_EINVALID, "scalar '%s' needs a number",

@@ -178,9 +178,9 @@ static int dim_at(struct kl_point *point, const struct kl_job *job, size_t arg, 
 		if (strcmp(job->dim_name[i], job->arg[arg].name))
 			continue;
 		point->arg[arg].value = dim[i];
-		if (job->arg[arg].dtype == KL_I32 && dim[i] != (int32_t)dim[i])
-			return kl_error(KL_EINVALID, "dim '%s' does not fit in i32",
-					job->arg[arg].name);
+		if (!kl_dtype_holds(job->arg[arg].dtype, dim[i]))
+			return kl_error(KL_EINVALID, "dim '%s' does not fit in %s",
+					job->arg[arg].name, kl_dtype_name(job->arg[arg].dtype));
 		return 0;
 	}
 	return kl_error(KL_EINVALID, "'%s' is not a dim of the domain", job->arg[arg].name);

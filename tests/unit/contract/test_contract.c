@@ -180,6 +180,17 @@ static void a_kernel_may_return_its_answer(void **state)
 	assert_json(contract->accept, "[{\"out\":\"return\",\"rule\":\"exact\"}]");
 }
 
+static void dims_and_scalars_have_any_integer_type(void **state)
+{
+	static const enum kl_dtype want[] = { KL_U8,  KL_I16, KL_U32, KL_U64, KL_I8,
+					      KL_U16, KL_I64, KL_U8,  KL_I8 };
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("types.yaml");
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(want); i++)
+		assert_int_equal(contract->arg[i].dtype, want[i]);
+	assert_true(contract->arg[7].value == 1);
+}
+
 static void a_cuda_contract_names_plans(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("cuda.yaml");
@@ -300,6 +311,7 @@ int main(void)
 		cmocka_unit_test(every_form_is_read),
 		cmocka_unit_test(outputs_may_start_at_zero),
 		cmocka_unit_test(a_kernel_may_return_its_answer),
+		cmocka_unit_test(dims_and_scalars_have_any_integer_type),
 		cmocka_unit_test(a_cuda_contract_names_plans),
 		cmocka_unit_test(groups_cut_an_axis_and_bands_name_points),
 		cmocka_unit_test(questions_are_answered),

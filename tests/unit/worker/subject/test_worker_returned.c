@@ -82,6 +82,37 @@ static void each_type_is_returned(void **state)
 	}
 }
 
+/* A dim arrives in the type of its prototype, of which it can have any value. */
+static void dims_of_each_type_arrive(void **state)
+{
+	static const struct {
+		enum kl_dtype dtype;
+		const char *type;
+		int64_t value;
+	} rows[] = {
+		{ KL_I64, "int64_t", (int64_t)1 << 40 },
+		{ KL_U64, "size_t", (int64_t)1 << 40 },
+		{ KL_I32, "int", INT32_MAX },
+		{ KL_U32, "unsigned", UINT32_MAX },
+		{ KL_I16, "short", 32767 },
+		{ KL_U16, "unsigned short", 65535 },
+		{ KL_I8, "signed char", 127 },
+		{ KL_U8, "unsigned char", 255 },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = returning(KL_I64);
+		KL_AUTO(kl_freep)
+		char *body = kl_asprintf("int64_t k(%s n, const int32_t *x) { return n; }",
+					 rows[i].type);
+
+		fixture->job.arg[0].dtype = rows[i].dtype;
+		fixture->point[0].arg[0].value = rows[i].value;
+		fx_candidate(fixture, "dim", body);
+		assert_returns(fixture, &rows[i].value);
+	}
+}
+
 /* The convention leaves the upper bits of the register open. */
 static void other_bits_of_the_register_do_not_count(void **state)
 {
@@ -255,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_type_is_returned),
+		cmocka_unit_test(dims_of_each_type_arrive),
 		cmocka_unit_test(other_bits_of_the_register_do_not_count),
 		cmocka_unit_test(cached_values_are_refused),
 		cmocka_unit_test(a_float_is_returned_within_its_tolerance),
