@@ -84,6 +84,17 @@ static int write_new(const char *dir, const char *name, const struct kl_buf *tex
 	return kl_fs_write(path, text->ptr, text->len);
 }
 
+static void print_next(const struct kl_skeleton *sk, const char *leaf)
+{
+	printf("wrote %s and %s next to %s, from `%s`\nnext:\n", "klineage.yaml", sk->oracle_name,
+	       leaf, sk->prototype);
+	printf("  1. fill in what is marked TODO in klineage.yaml (%zu places):\n", sk->todo.n);
+	for (size_t i = 0; i < sk->todo.line.n; i++)
+		printf("       %s\n", sk->todo.line.v[i]);
+	puts("  2. write the oracle: plain code that is correct, however slow\n"
+	     "  3. git klineage gate --worktree");
+}
+
 static int init_kernel(const char *path, const char *entry, const char *workload)
 {
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
@@ -107,10 +118,7 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 		err = write_new(dir, sk.oracle_name, &sk.oracle);
 	if (err < 0)
 		return err;
-	printf("wrote %s and %s next to %s, from `%s`\nnext:\n  1. fill in the places "
-	       "marked TODO in klineage.yaml (%zu places)\n  2. write the oracle: plain "
-	       "code that is correct, however slow\n  3. git klineage gate --worktree\n",
-	       "klineage.yaml", sk.oracle_name, leaf, sk.prototype, sk.todo);
+	print_next(&sk, leaf);
 	offer_here();
 	return 0;
 }

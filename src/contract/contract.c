@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "contract/parts.h"
+#include "contract/todo.h"
 
 static int read_version(void *at, const char *file, const struct kl_field *field,
 			const struct kl_yaml *node)
@@ -161,6 +162,23 @@ static const struct kl_schema contract_schema = {
 
 /* --- parsing a contract ----------------------------------------------------------- */
 
+/* Add to an error what is marked TODO, all of it, since the parser stops at the first place. */
+static int hint_todo(int err, const char *text, size_t len)
+{
+	KL_AUTO(kl_freep) char *whole = kl_strndup(text, len);
+	KL_AUTO(kl_todo_release) struct kl_todo todo = KL_TODO_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
+
+	kl_todo_find(&todo, whole);
+	for (size_t i = 0; i < todo.line.n; i++)
+		kl_buf_addf(&lines, "%s%.*s", i ? ", " : "", (int)strcspn(todo.line.v[i], ":"),
+			    todo.line.v[i]);
+	if (!todo.n)
+		return err;
+	return kl_error_hint(err, "fill in all that is marked TODO: %s %s",
+			     todo.line.n > 1 ? "lines" : "line", lines.ptr);
+}
+
 int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *known,
 			 const char *name, const char *text, size_t len)
 {
@@ -180,7 +198,7 @@ int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *kn
 	contract->arena_mib = 256;
 	contract->call_s = 10;
 	if ((err = kl_schema_parse(contract, &contract_schema, name, text, len)) < 0)
-		return err;
+		return hint_todo(err, text, len);
 	*out = kl_steal(&contract);
 	return 0;
 }

@@ -5,29 +5,15 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "contract/c_type.h"
+#include "contract/prototype_parts.h"
 #include "plan/lexer.h"
 
 #define MAX_PARAMS 32
 
-/* Token indices of a function definition: [from, name] '(' [open, close) ')' '{' [body, end). */
-struct found {
-	size_t from, name, open, close, body, end;
-	bool is_static;
-};
-
-struct founds {
-	struct found *f;
-	size_t n, alloc;
-};
-
-static void founds_release(struct founds *founds)
+static void founds_release(struct kl_founds *founds)
 {
 	free(founds->f);
-}
-
-static bool is_word(const struct kl_tokens *tokens, size_t i)
-{
-	return i < tokens->n && tokens->t[i].kind == KL_TOKEN_WORD;
 }
 
 static bool is_one_of(const struct kl_tokens *tokens, size_t i, const char *const *words)
@@ -38,11 +24,21 @@ static bool is_one_of(const struct kl_tokens *tokens, size_t i, const char *cons
 	return false;
 }
 
-/* Skip __attribute__((...)), __declspec(...), _Alignas(...) or __asm__("..."). */
+bool kl_found_is_qualifier(const struct kl_tokens *tokens, size_t i)
+{
+	static const char *const words[] = { "const",      "volatile",     "restrict",
+					     "__restrict", "__restrict__", "register",
+					     "static",     "__const",      NULL };
+
+	return is_one_of(tokens, i, words);
+}
+
+/* Skip __attribute__((...)), __launch_bounds__(...) and their like. */
 static size_t skip_attribute(const struct kl_tokens *tokens, size_t i)
 {
 	static const char *const words[] = {
-		"__attribute__", "__attribute", "__declspec", "_Alignas", "__asm__", "asm", NULL
+		"__attribute__", "__attribute", "__declspec",        "_Alignas",         "alignas",
+		"__asm__",       "asm",         "__launch_bounds__", "__cluster_dims__", NULL
 	};
 
 	if (!is_one_of(tokens, i, words) || !kl_token_is(tokens, i + 1, "("))
@@ -52,13 +48,65 @@ static size_t skip_attribute(const struct kl_tokens *tokens, size_t i)
 
 /* --- finding function definitions ------------------------------------------- */
 
+static bool is_storage(const struct kl_tokens *tokens, size_t i)
+{
+	static const char *const words[] = { "static",       "extern",        "inline",
+					     "__inline",     "__inline__",    "__global__",
+					     "__device__",   "__host__",      "__forceinline__",
+					     "__noinline__", "__extension__", NULL };
+
+	return is_one_of(tokens, i, words) || tokens->t[i].kind == KL_TOKEN_STRING;
+}
+
+/* Return true if the tokens can be parameters: none, void, or a type with a name. */
+static bool are_parameters(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	if (from == to || (from + 1 == to && kl_token_is(tokens, from, "void")))
+		return true;
+	for (size_t i = from; i + 1 < to; i++)
+		if (kl_found_is_word(tokens, i) &&
+		    (kl_found_is_word(tokens, i + 1) || kl_token_is(tokens, i + 1, "*")))
+			return true;
+	return false;
+}
+
+/* Return true if a type stands in [from, to). */
+static bool has_type(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		KL_AUTO(kl_freep) char *word = kl_strndup(tokens->t[i].s, tokens->t[i].n);
+
+		if (kl_found_is_word(tokens, i) && !is_storage(tokens, i) &&
+		    !kl_found_is_qualifier(tokens, i) && !kl_c_type_is_macro(word))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Return true if the brackets at `i` belong to a macro, not to the function: another name with
+ * brackets follows before the body, and a type or parameters are missing here, as in EXPORT(void)
+ * f(int n) or void ALIGNED(64) f(int n).
+ */
+static bool is_macro_call(const struct kl_tokens *tokens, size_t from, size_t i)
+{
+	size_t close = kl_token_skip(tokens, i), next = close, skipped;
+
+	while ((skipped = skip_attribute(tokens, next)) != next || kl_token_is(tokens, next, "*") ||
+	       (kl_found_is_word(tokens, next) && !kl_token_is(tokens, next + 1, "(")))
+		next = skipped != next ? skipped : next + 1;
+	if (!kl_found_is_word(tokens, next))
+		return false;
+	return !has_type(tokens, from, i - 1) || !are_parameters(tokens, i + 1, close - 1);
+}
+
 /* Read a declaration at file scope into `found`, and return the index of the token after it. */
-static size_t read_declaration(struct found *found, bool *defines, const struct kl_tokens *tokens,
-			       size_t i)
+static size_t read_declaration(struct kl_found *found, bool *defines,
+			       const struct kl_tokens *tokens, size_t i)
 {
 	size_t next;
 
-	*found = (struct found){ .from = i };
+	*found = (struct kl_found){ .from = i };
 	*defines = false;
 	while (i < tokens->n) {
 		next = skip_attribute(tokens, i);
@@ -67,9 +115,11 @@ static size_t read_declaration(struct found *found, bool *defines, const struct 
 		} else if (kl_token_is(tokens, i, ";")) {
 			return i + 1;
 		} else if (kl_token_is(tokens, i, "(") && !found->open && i > found->from &&
-			   is_word(tokens, i - 1)) {
-			found->name = i - 1;
-			found->open = i + 1;
+			   kl_found_is_word(tokens, i - 1)) {
+			if (!is_macro_call(tokens, found->from, i)) {
+				found->name = i - 1;
+				found->open = i + 1;
+			}
 			i = kl_token_skip(tokens, i);
 			found->close = i - 1;
 		} else if (kl_token_is(tokens, i, "{") && found->open && found->close + 1 <= i) {
@@ -99,10 +149,11 @@ static size_t read_declaration(struct found *found, bool *defines, const struct 
 	return i;
 }
 
-static void find_functions(struct founds *out, const struct kl_tokens *tokens)
+static void find_functions(struct kl_founds *out, const struct kl_tokens *tokens)
 {
+	out->tokens = tokens;
 	for (size_t i = 0; i < tokens->n;) {
-		struct found found;
+		struct kl_found found;
 		bool defines;
 
 		/* skip extern "C" { and its closing brace */
@@ -127,15 +178,15 @@ static char *text_of(const struct kl_tokens *tokens, size_t i)
 	return kl_strndup(tokens->t[i].s, tokens->t[i].n);
 }
 
-static int choose_found(const struct found **out, const struct founds *all,
+static int choose_found(const struct kl_found **out, const struct kl_founds *all,
 			const struct kl_tokens *tokens, const char *entry)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
-	const struct found *chosen = NULL;
+	const struct kl_found *chosen = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
-		const struct found *found = &all->f[i];
+		const struct kl_found *found = &all->f[i];
 
 		if (entry ? !kl_token_is(tokens, found->name, entry) :
 			    found->is_static || kl_token_is(tokens, found->name, "main"))
@@ -164,46 +215,14 @@ static int choose_found(const struct found **out, const struct founds *all,
 
 /* --- reading parameters -------------------------------------------------------- */
 
-/* clang-format off */
-static const struct { const char *type, *dtype; } types[] = {
-	{ "float", "f32" }, { "double", "f64" }, { "_Float16", "f16" }, { "__fp16", "f16" },
-	{ "__bf16", "bf16" }, { "int", "i32" }, { "signed", "i32" }, { "signed int", "i32" },
-	{ "int32_t", "i32" }, { "unsigned", "u32" }, { "unsigned int", "u32" },
-	{ "uint32_t", "u32" }, { "int64_t", "i64" }, { "long", "i64" }, { "long int", "i64" },
-	{ "long long", "i64" }, { "long long int", "i64" }, { "ptrdiff_t", "i64" },
-	{ "ssize_t", "i64" }, { "intptr_t", "i64" }, { "uint64_t", "u64" }, { "size_t", "u64" },
-	{ "unsigned long", "u64" }, { "unsigned long long", "u64" }, { "uintptr_t", "u64" },
-	{ "int16_t", "i16" }, { "short", "i16" }, { "uint16_t", "u16" },
-	{ "unsigned short", "u16" },
-	{ "int8_t", "i8" }, { "signed char", "i8" }, { "uint8_t", "u8" }, { "unsigned char", "u8" },
-	{ "char", "i8" },
-};
-/* clang-format on */
-
-static const char *dtype_of(const char *type)
-{
-	for (size_t i = 0; i < KL_ARRAY_SIZE(types); i++)
-		if (!strcmp(types[i].type, type))
-			return types[i].dtype;
-	return NULL;
-}
-
-static bool is_qualifier(const struct kl_tokens *tokens, size_t i)
-{
-	static const char *const words[] = { "const",      "volatile",     "restrict",
-					     "__restrict", "__restrict__", "register",
-					     "static",     "__const",      NULL };
-
-	return is_one_of(tokens, i, words);
-}
-
 /* Add the extent between a pair of brackets: a name or a number, or else "". */
 static void add_extent(struct kl_param *param, const struct kl_tokens *tokens, size_t from,
 		       size_t to)
 {
-	while (from < to && is_qualifier(tokens, from))
+	while (from < to && kl_found_is_qualifier(tokens, from))
 		from++;
-	if (from + 1 == to && (is_word(tokens, from) || tokens->t[from].kind == KL_TOKEN_NUMBER))
+	if (from + 1 == to &&
+	    (kl_found_is_word(tokens, from) || tokens->t[from].kind == KL_TOKEN_NUMBER))
 		kl_strvec_take(&param->extent, text_of(tokens, from));
 	else
 		kl_strvec_push(&param->extent, "");
@@ -221,16 +240,41 @@ static void read_brackets(struct kl_param *param, const struct kl_tokens *tokens
 	}
 }
 
+size_t kl_found_param_name(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	size_t name = to;
+
+	for (size_t i = from; i < to && !kl_token_is(tokens, i, "["); i++)
+		if (kl_found_is_word(tokens, i) && !kl_found_is_qualifier(tokens, i))
+			name = i;
+	return name;
+}
+
+/* Set the type of a parameter: its words, or the C type that they are a name of. */
+static void set_type(struct kl_param *param, const struct kl_tokens *tokens,
+		     const struct kl_strvec *words, bool known)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf type = KL_BUF_INIT;
+
+	if (known)
+		param->dtype = kl_c_type_dtype(tokens, words);
+	/* contracts have no tensors of bool */
+	if (param->dtype && param->pointer && !strcmp(param->dtype, "bool"))
+		param->dtype = "u8";
+	for (size_t i = 0; i < words->n; i++)
+		kl_buf_addf(&type, "%s%s", type.len ? " " : "", words->v[i]);
+	param->type = param->dtype && !kl_c_type_is_standard(words) ?
+			      kl_strdup(kl_c_type_name(param->dtype)) :
+			      kl_buf_detach(&type);
+}
+
 /* Read a parameter. It must consist of a type, stars, a name and brackets, in this order. */
 static int read_param(struct kl_param *param, const struct kl_tokens *tokens, size_t i, size_t to,
 		      size_t nth)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf type = KL_BUF_INIT;
-	size_t stars = 0, name = to;
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+	size_t stars = 0, name = kl_found_param_name(tokens, i, to);
 
-	for (size_t k = i; k < to && !kl_token_is(tokens, k, "["); k++)
-		if (is_word(tokens, k) && !is_qualifier(tokens, k))
-			name = k;
 	for (; i < to && i != name; i++) {
 		size_t next = skip_attribute(tokens, i);
 
@@ -241,10 +285,9 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 		} else if (kl_token_is(tokens, i, "const") || kl_token_is(tokens, i, "__const")) {
 			/* a const after a star applies to the pointer, not to its target */
 			param->is_const |= !stars;
-		} else if (is_word(tokens, i) && !is_qualifier(tokens, i)) {
-			kl_buf_addf(&type, "%s%.*s", type.len ? " " : "", (int)tokens->t[i].n,
-				    tokens->t[i].s);
-		} else if (!is_qualifier(tokens, i)) {
+		} else if (kl_found_is_word(tokens, i) && !kl_found_is_qualifier(tokens, i)) {
+			kl_strvec_take(&words, text_of(tokens, i));
+		} else if (!kl_found_is_qualifier(tokens, i)) {
 			return kl_error(
 				KL_EINVALID,
 				"line %d: cannot parse parameter %zu: it must be a type, stars, a "
@@ -252,18 +295,17 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 				tokens->t[i].line, nth);
 		}
 	}
-	if (name == to || !type.len)
+	if (name == to || !words.n)
 		return kl_error(KL_EINVALID, "parameter %zu has no name or no type", nth);
 	param->name = text_of(tokens, name);
 	param->pointer = stars > 0;
 	read_brackets(param, tokens, name + 1, to);
-	param->type = kl_buf_detach(&type);
-	if (stars + (param->extent.n > 0) < 2) /* not a pointer to pointers */
-		param->dtype = dtype_of(param->type);
+	/* the type of a pointer to pointers is unknown */
+	set_type(param, tokens, &words, stars + (param->extent.n > 0) < 2);
 	return 0;
 }
 
-static size_t param_end(const struct kl_tokens *tokens, size_t i, size_t close)
+size_t kl_found_param_end(const struct kl_tokens *tokens, size_t i, size_t close)
 {
 	while (i < close && !kl_token_is(tokens, i, ","))
 		i = kl_token_is(tokens, i, "(") || kl_token_is(tokens, i, "[") ?
@@ -273,7 +315,7 @@ static size_t param_end(const struct kl_tokens *tokens, size_t i, size_t close)
 }
 
 static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
-		       const struct found *found)
+		       const struct kl_found *found)
 {
 	size_t i = found->open;
 
@@ -283,7 +325,7 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 				proto->name);
 	proto->param = kl_calloc(MAX_PARAMS, sizeof(*proto->param));
 	while (i < found->close) {
-		size_t end = param_end(tokens, i, found->close);
+		size_t end = kl_found_param_end(tokens, i, found->close);
 		int err;
 
 		if (proto->n == MAX_PARAMS)
@@ -297,35 +339,66 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 	return 0;
 }
 
-/* --- guessing how the body uses a parameter ------------------------------------ */
+/* --- reading a whole prototype ------------------------------------------------- */
+
+static bool is_extent(const struct kl_proto *proto, const char *name)
+{
+	for (size_t i = 0; i < proto->n; i++)
+		if (kl_strvec_has(&proto->param[i].extent, name))
+			return true;
+	return false;
+}
+
+static bool is_size_sign(const struct kl_tokens *tokens, size_t i)
+{
+	static const char *const signs[] = { "<", ">", "<=", ">=", "!=", "==", "-", "*",
+					     "/", "%", "--", "++", "-=", "[",  "]", NULL };
+
+	return is_one_of(tokens, i, signs);
+}
 
 /*
- * Guess whether the first use of p[...] reads from p. "p[i] = x" does not, unless x contains
- * p[...]; "&p[i]" is skipped; any other use (p[i] += x, y = p[i]) does. The skeleton says that this
- * is a guess.
+ * Guess whether an integer is a size: it is compared, counted, or part of an index, or it is passed
+ * to another function. A seed or a key is only added or shifted.
  */
-static bool reads_first(const struct kl_tokens *tokens, const struct found *found, const char *name)
+static bool is_size(const struct kl_tokens *tokens, const struct kl_found *found, const char *name)
 {
-	for (size_t i = found->body; i < found->end; i++) {
-		size_t after;
+	static const char *const others[] = {
+		"seed", "key", "mask", "flag", "mode", "value", NULL
+	};
+	bool used = false;
+	int brackets = 0;
 
-		if (!kl_token_is(tokens, i, name) || !kl_token_is(tokens, i + 1, "["))
+	for (size_t i = 0; others[i]; i++)
+		if (strstr(name, others[i]))
+			return false;
+	for (size_t i = found->body; i < found->end; i++) {
+		brackets += kl_token_is(tokens, i, "[");
+		brackets -= kl_token_is(tokens, i, "]");
+		if (!kl_token_is(tokens, i, name))
 			continue;
-		after = kl_token_skip(tokens, i + 1);
-		while (kl_token_is(tokens, after, "["))
-			after = kl_token_skip(tokens, after);
-		/* "&p[i]" takes an address, and how that is used is unknown */
-		if (i && kl_token_is(tokens, i - 1, "&"))
-			continue;
-		if (!kl_token_is(tokens, after, "="))
+		used = true;
+		if (brackets || is_size_sign(tokens, i + 1) || is_size_sign(tokens, i - 1) ||
+		    kl_token_is(tokens, i + 1, ",") || kl_token_is(tokens, i - 1, ","))
 			return true;
-		/* the right side is evaluated before the assignment */
-		for (size_t k = after; k < found->end && !kl_token_is(tokens, k, ";"); k++)
-			if (kl_token_is(tokens, k, name) && kl_token_is(tokens, k + 1, "["))
-				return true;
-		return false;
 	}
-	return false;
+	return !used;
+}
+
+/* Find out how the body uses its sizes, and its pointers that are not const. */
+static void read_uses(struct kl_proto *proto, const struct kl_founds *all,
+		      const struct kl_found *found)
+{
+	for (size_t i = 0; i < proto->n; i++) {
+		struct kl_param *param = &proto->param[i];
+
+		if (param->pointer && !param->is_const)
+			param->use = kl_pointer_use(&param->read_first, all, found, param->name,
+						    param->extent.n > 1 ? param->extent.n : 1);
+		else if (!param->pointer)
+			param->size = is_size(all->tokens, found, param->name) ||
+				      is_extent(proto, param->name);
+	}
 }
 
 static char *one_line(const struct kl_tokens *tokens, size_t from, size_t to)
@@ -344,12 +417,30 @@ static char *one_line(const struct kl_tokens *tokens, size_t from, size_t to)
 	return kl_buf_detach(&buf);
 }
 
-static bool returns_value(const struct kl_tokens *tokens, const struct found *found)
+/* Read what the function returns, which may be an argument of a macro: EXPORT(int) f(int n). */
+static void read_returned(struct kl_proto *proto, const struct kl_tokens *tokens,
+			  const struct kl_found *found)
 {
-	for (size_t i = found->from; i < found->name; i++)
-		if (kl_token_is(tokens, i, "void"))
-			return kl_token_is(tokens, i + 1, "*");
-	return true;
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+	struct kl_param *returned = &proto->returned;
+
+	for (size_t i = found->from; i < found->name; i++) {
+		size_t next = skip_attribute(tokens, i);
+
+		if (next != i)
+			i = next - 1;
+		else if (kl_token_is(tokens, i, "(") && has_type(tokens, found->from, i - 1))
+			i = kl_token_skip(tokens, i) - 1;
+		else if (kl_token_is(tokens, i, "*"))
+			returned->pointer = true;
+		else if (kl_found_is_word(tokens, i) && !is_storage(tokens, i) &&
+			 !kl_found_is_qualifier(tokens, i) && !kl_token_is(tokens, i + 1, "("))
+			kl_strvec_take(&words, text_of(tokens, i));
+	}
+	if (!returned->pointer && kl_strvec_has(&words, "void"))
+		return;
+	set_type(returned, tokens, &words, !returned->pointer);
+	proto->returns = true;
 }
 
 void kl_proto_free(struct kl_proto *proto)
@@ -362,6 +453,7 @@ void kl_proto_free(struct kl_proto *proto)
 		kl_strvec_release(&proto->param[i].extent);
 	}
 	free(proto->param);
+	free(proto->returned.type);
 	free(proto->name);
 	free(proto->text);
 	kl_strvec_release(&proto->headers);
@@ -371,9 +463,9 @@ void kl_proto_free(struct kl_proto *proto)
 int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry)
 {
 	KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
-	KL_AUTO(founds_release) struct founds all = { 0 };
+	KL_AUTO(founds_release) struct kl_founds all = { 0 };
 	KL_AUTO(kl_proto_freep) struct kl_proto *proto = kl_calloc(1, sizeof(*proto));
-	const struct found *found = NULL;
+	const struct kl_found *found = NULL;
 	int err;
 
 	kl_lexer_read(&tokens, text, len);
@@ -382,13 +474,10 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
 		return err;
 	proto->name = text_of(&tokens, found->name);
 	proto->text = one_line(&tokens, found->from, found->close + 1);
-	proto->returns = returns_value(&tokens, found);
+	read_returned(proto, &tokens, found);
 	if ((err = read_params(proto, &tokens, found)) < 0)
 		return err;
-	for (size_t i = 0; i < proto->n; i++)
-		if (proto->param[i].pointer && !proto->param[i].is_const)
-			proto->param[i].read_first = reads_first(&tokens, found,
-								 proto->param[i].name);
+	read_uses(proto, &all, found);
 	kl_strvec_copy(&proto->headers, &tokens.headers);
 	*out = kl_steal(&proto);
 	return 0;

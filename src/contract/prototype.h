@@ -7,27 +7,32 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "contract/pointer_use.h"
 
 /*
  * prototype - reads a kernel's prototype from its C source, without a compiler. It splits the
  * source into tokens and parses as much of C's declarations as it needs to find a function
- * definition and its parameters. Macros are not expanded. A parameter of an unknown type has no
- * `dtype`.
+ * definition and its parameters. Macros are not expanded; one that stands for a qualifier, or for an
+ * element of a pointer, is recognized. A parameter of an unknown type has no `dtype`.
  */
 struct kl_param {
 	char *name;
-	char *type;              /* as written, without qualifiers: "unsigned char" */
-	const char *dtype;       /* name of the type in contracts; NULL: the type is unknown */
-	bool pointer;            /* the parameter is written as *p or p[] */
-	bool is_const;           /* a pointer to const */
-	bool read_first;         /* a guess: the body reads p[...] before it writes there */
+	char *type;        /* as written, without qualifiers: "unsigned char" */
+	const char *dtype; /* name of the type in contracts; NULL: the type is unknown */
+	bool pointer;      /* the parameter is written as *p or p[] */
+	bool is_const;     /* a pointer to const */
+	bool size;         /* a guess, of a value: it is a size, not a flag or a seed */
+	/* of a pointer that is not to const: whether the body writes through it */
+	enum kl_pointer_use use;
+	bool read_first;         /* a guess: the body reads an element before it writes there */
 	struct kl_strvec extent; /* of p[M][N]: "M", "N"; "": neither a name nor a number */
 };
 
 struct kl_proto {
 	char *name;
-	char *text;   /* the whole prototype on one line */
-	bool returns; /* the return type is not void */
+	char *text;               /* the whole prototype on one line */
+	bool returns;             /* the return type is not void */
+	struct kl_param returned; /* the returned value, without a name, if `returns` */
 	struct kl_param *param;
 	size_t n;
 	struct kl_strvec headers; /* files that the source includes by #include "..." */

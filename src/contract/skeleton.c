@@ -14,18 +14,31 @@
 
 #define MAX_TEMPLATE (64 * 1024)
 
-enum use { USE_DIM, USE_SCALAR, USE_IN, USE_OUT, USE_INOUT, USE_UNKNOWN };
+/* USE_TENSOR: a pointer of which init cannot see whether the kernel writes through it. */
+enum use { USE_DIM, USE_SCALAR, USE_IN, USE_OUT, USE_INOUT, USE_TENSOR, USE_UNKNOWN };
+
+/* Integers of 8 bits can be dims, but are characters and flags more often. */
+static bool is_dim_type(const char *dtype)
+{
+	static const char *const types[] = { "i64", "u64", "i32", "u32", "i16", "u16", NULL };
+
+	for (size_t i = 0; types[i]; i++)
+		if (!strcmp(types[i], dtype))
+			return true;
+	return false;
+}
 
 static enum use use_of(const struct kl_param *param)
 {
 	if (!param->dtype)
 		return USE_UNKNOWN;
-	if (param->pointer)
-		return param->is_const ? USE_IN : param->read_first ? USE_INOUT : USE_OUT;
-	if (!strcmp(param->dtype, "i64") || !strcmp(param->dtype, "i32") ||
-	    !strcmp(param->dtype, "u64") || !strcmp(param->dtype, "u32"))
-		return USE_DIM;
-	return USE_SCALAR;
+	if (!param->pointer)
+		return param->size && is_dim_type(param->dtype) ? USE_DIM : USE_SCALAR;
+	if (param->is_const || param->use == KL_POINTER_READ)
+		return USE_IN;
+	if (param->use == KL_POINTER_UNKNOWN)
+		return USE_TENSOR;
+	return param->read_first ? USE_INOUT : USE_OUT;
 }
 
 static bool is_float(const struct kl_param *param)
@@ -35,9 +48,17 @@ static bool is_float(const struct kl_param *param)
 	return param->dtype && kl_dtype_parse(&dtype, param->dtype) && kl_dtype_is_float(dtype);
 }
 
-static bool is_wide(const struct kl_param *param)
+/*
+ * Return true if a dim is the distance between two rows, such as lda. It must be at least the length
+ * of a row, which the prototype does not tell.
+ */
+static bool is_distance(const struct kl_param *param)
 {
-	return !strcmp(param->dtype, "i64") || !strcmp(param->dtype, "u64");
+	const char *name = param->name;
+
+	return ((name[0] == 'l' || name[0] == 'L') && (name[1] == 'd' || name[1] == 'D') &&
+		strlen(name) <= 4) ||
+	       strstr(name, "stride") || strstr(name, "pitch");
 }
 
 /* --- writing parts of the contract --------------------------------------------- */
@@ -74,9 +95,10 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 	kl_buf_addf(buf, "  - {name: %s, ", param->name);
 	switch (use) {
 	case USE_DIM:
-		kl_buf_addf(buf, "kind: dim%s}", is_wide(param) ? "" : ", dtype: i32");
-		if (param->dtype[0] == 'u')
-			kl_buf_addf(buf, "    # %s in the kernel: values start at 0", param->type);
+		kl_buf_adds(buf, "kind: dim");
+		if (strcmp(param->dtype, "i64"))
+			kl_buf_addf(buf, ", dtype: %s", param->dtype);
+		kl_buf_adds(buf, "}");
 		break;
 	case USE_SCALAR:
 		kl_buf_addf(buf, "kind: scalar, dtype: %s, value: TODO}", param->dtype);
@@ -87,16 +109,20 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 		break;
 	default:
 		kl_buf_addf(buf, "kind: %s, dtype: %s, shape: [",
-			    use == USE_IN  ? "in" :
-			    use == USE_OUT ? "out" :
-					     "inout",
+			    use == USE_IN     ? "in" :
+			    use == USE_OUT    ? "out" :
+			    use == USE_TENSOR ? "TODO" :
+						"inout",
 			    param->dtype);
 		add_shape(buf, proto, param);
 		kl_buf_adds(buf, "]");
-		if (use != USE_OUT)
+		if (use != USE_OUT && use != USE_TENSOR)
 			kl_buf_addf(buf, ", fill: %s", is_float(param) ? "normal" : "TODO");
 		kl_buf_adds(buf, "}");
-		if (!strcmp(param->dtype, "u16"))
+		if (use == USE_TENSOR)
+			kl_buf_adds(buf, "    # in, out or inout? init cannot see whether it is "
+					 "written");
+		else if (!strcmp(param->dtype, "u16"))
 			kl_buf_adds(buf, "    # or f16 or bf16, if the tensor stores those");
 		else if (use == USE_INOUT)
 			kl_buf_adds(buf,
@@ -105,24 +131,47 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 	kl_buf_adds(buf, "\n");
 }
 
+/* Return true if a contract can judge a value that is returned. */
+static bool is_judged(const struct kl_param *returned)
+{
+	return returned->dtype && strcmp(returned->dtype, "f16") && strcmp(returned->dtype, "bf16");
+}
+
+/* Add the returned value after the arguments. */
+static void add_returns(struct kl_buf *buf, const struct kl_proto *proto)
+{
+	const struct kl_param *returned = &proto->returned;
+
+	if (is_judged(returned))
+		kl_buf_addf(buf,
+			    "\n# What %s returns; without this line the value is ignored.\n"
+			    "returns: {dtype: %s}\n",
+			    proto->name, returned->dtype);
+	else if (proto->returns)
+		kl_buf_addf(buf,
+			    "\n# What %s returns ('%s%s') is ignored: contracts do not have the "
+			    "type.\n",
+			    proto->name, returned->type, returned->pointer ? " *" : "");
+}
+
 /*
- * Return a list of the dims, each with `sep` and the next of `values`: "n: TODO, m: TODO". If no
- * parameter is a dim, use "size", since a contract needs at least one dim.
+ * Return a list of the dims, each with `sep` and the next of `values`, or with `distance` if it is a
+ * distance between rows: "n: TODO, m: TODO". If no parameter is a dim, use "size", since a contract
+ * needs at least one dim.
  */
 static char *dims_with(const struct kl_proto *proto, const char *sep, const char *const *values,
-		       size_t nvalues)
+		       size_t nvalues, const char *distance)
 {
 	struct kl_buf buf = KL_BUF_INIT;
-	size_t k = 0;
+	size_t k = 0, n = 0;
 
 	for (size_t i = 0; i < proto->n; i++) {
 		if (use_of(&proto->param[i]) != USE_DIM)
 			continue;
-		kl_buf_addf(&buf, "%s%s%s%s", k ? ", " : "", proto->param[i].name, sep,
-			    values[k % nvalues]);
-		k++;
+		kl_buf_addf(&buf, "%s%s%s%s", n++ ? ", " : "", proto->param[i].name, sep,
+			    is_distance(&proto->param[i]) ? distance : values[k++ % nvalues]);
 	}
-	if (!k)
+	if (!n)
 		kl_buf_addf(&buf, "size%s%s", sep, values[0]);
 	return kl_buf_detach(&buf);
 }
@@ -146,6 +195,16 @@ static char *accept_of(const struct kl_proto *proto)
 			others = true;
 			kl_buf_addf(&list, "\n  - {rule: exact, out: %s}", param->name);
 		}
+	}
+	if (is_judged(&proto->returned)) {
+		bool real = is_float(&proto->returned);
+
+		floats |= real;
+		others |= !real;
+		kl_buf_addf(&list,
+			    real ? "\n  - {rule: noise, out: %s, max: 4, rms: 2}" :
+				   "\n  - {rule: exact, out: %s}",
+			    KL_RETURNED);
 	}
 	if (floats && others)
 		return kl_buf_detach(&list);
@@ -194,14 +253,17 @@ static char *oracle_prototype(const struct kl_proto *proto)
 {
 	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_buf_adds(&buf, "void oracle(");
+	kl_buf_addf(&buf, "%s oracle(",
+		    !is_judged(&proto->returned) ? "void" :
+		    is_float(&proto->returned)   ? "kl_real" :
+						   proto->returned.type);
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
 		bool real = is_float(param);
 
 		kl_buf_addf(&buf, "%s%s%s %s%s", i ? ", " : "",
-			    param->pointer && param->is_const ? "const " : "",
-			    real ? "kl_real" : param->type, param->pointer ? "*" : "", param->name);
+			    use_of(param) == USE_IN ? "const " : "", real ? "kl_real" : param->type,
+			    param->pointer ? "*" : "", param->name);
 	}
 	kl_buf_adds(&buf, ")");
 	return kl_buf_detach(&buf);
@@ -312,33 +374,17 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 
 	for (size_t i = 0; i < proto->n; i++)
 		add_arg(&args, proto, &proto->param[i]);
+	add_returns(&args, proto);
 	put_owned(map, "ARGS", kl_buf_detach(&args));
-	put_owned(map, "DIMS", dims_with(proto, ": ", todo, 1));
-	put_owned(map, "EXAMPLE", dims_with(proto, ": ", example, 1));
-	put_owned(map, "ONES", dims_with(proto, ": ", ones, 1));
-	put_owned(map, "ODDS", dims_with(proto, ": ", odds, KL_ARRAY_SIZE(odds)));
-	put_owned(map, "DOMAIN", dims_with(proto, " >= ", ones, 1));
+	put_owned(map, "DIMS", dims_with(proto, ": ", todo, 1, *todo));
+	put_owned(map, "EXAMPLE", dims_with(proto, ": ", example, 1, *example));
+	put_owned(map, "ONES", dims_with(proto, ": ", ones, 1, *ones));
+	/* no row of this point is longer than the first value */
+	put_owned(map, "ODDS", dims_with(proto, ": ", odds, KL_ARRAY_SIZE(odds), *odds));
+	put_owned(map, "DOMAIN", dims_with(proto, " >= ", ones, 1, *todo));
 	put_owned(map, "SOURCES", sources_of(language, proto, leaf));
 	put_owned(map, "ACCEPT", accept_of(proto));
 	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
-}
-
-/* Count the TODOs, except those in comments, which explain the word. */
-static size_t count_todo(const char *text)
-{
-	size_t n = 0;
-
-	while (*text) {
-		const char *end = strchrnul(text, '\n');
-		const char *hash = memchr(text, '#', (size_t)(end - text));
-		const char *stop = hash ? hash : end;
-
-		for (const char *todo = text;
-		     (todo = memmem(todo, (size_t)(stop - todo), "TODO", 4)); todo += 4)
-			n++;
-		text = *end ? end + 1 : end;
-	}
-	return n;
 }
 
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
@@ -372,6 +418,8 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	make_printable(proto->text);
 	for (size_t i = 0; i < proto->n; i++)
 		make_printable(proto->param[i].type);
+	if (proto->returns)
+		make_printable(proto->returned.type);
 	put_owned(&map, "ENTRY", kl_strdup(proto->name));
 	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
@@ -383,7 +431,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if ((err = fill_template(&sk->oracle, language->init->oracle, &map)) < 0)
 		return err;
 	sk->oracle_name = language->init->oracle_name;
-	sk->todo = count_todo(sk->contract.ptr);
+	kl_todo_find(&sk->todo, sk->contract.ptr);
 	sk->prototype = kl_steal(&proto->text);
 	return 0;
 }
@@ -393,4 +441,5 @@ void kl_skeleton_release(struct kl_skeleton *sk)
 	kl_buf_release(&sk->contract);
 	kl_buf_release(&sk->oracle);
 	kl_freep(&sk->prototype);
+	kl_todo_release(&sk->todo);
 }

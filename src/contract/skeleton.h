@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "contract/todo.h"
 
 /*
  * skeleton - writes a first contract and oracle from a kernel's prototype (templates/init). Where
@@ -19,12 +20,12 @@ struct kl_skeleton {
 	struct kl_buf oracle;
 	const char *oracle_name; /* name of the oracle's file: "oracle.c"; borrowed */
 	char *prototype;         /* the kernel's prototype on one line, printable */
-	size_t todo;             /* number of TODOs in the contract, except in comments */
+	struct kl_todo todo;     /* what is marked TODO in the contract */
 };
 
-#define KL_SKELETON_INIT                                \
-	{                                               \
-		KL_BUF_INIT, KL_BUF_INIT, NULL, NULL, 0 \
+#define KL_SKELETON_INIT                                           \
+	{                                                          \
+		KL_BUF_INIT, KL_BUF_INIT, NULL, NULL, KL_TODO_INIT \
 	}
 
 /**

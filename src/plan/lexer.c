@@ -48,24 +48,36 @@ static void skip_comment(struct scan *scan)
 	}
 }
 
-static void note_include(struct kl_tokens *out, const char *text, size_t n)
+static size_t skip_blanks(const char *text, size_t n, size_t i)
 {
-	static const char word[] = "include";
-	size_t i = 1, end;
+	while (i < n && (text[i] == ' ' || text[i] == '\t'))
+		i++;
+	return i;
+}
 
-	while (i < n && (text[i] == ' ' || text[i] == '\t'))
-		i++;
-	if (n - i < sizeof(word) || memcmp(text + i, word, sizeof(word) - 1))
-		return;
-	i += sizeof(word) - 1;
-	while (i < n && (text[i] == ' ' || text[i] == '\t'))
-		i++;
-	if (i >= n || text[i] != '"')
-		return;
-	for (end = ++i; end < n && text[end] != '"'; end++)
-		;
-	if (end < n)
-		kl_strvec_take(&out->headers, kl_strndup(text + i, end - i));
+/* Return where the text after the directive `word` begins; 0: this is another directive. */
+static size_t after_word(const char *text, size_t n, const char *word)
+{
+	size_t i = skip_blanks(text, n, 1), len = strlen(word);
+
+	if (n - i <= len || memcmp(text + i, word, len))
+		return 0;
+	return skip_blanks(text, n, i + len);
+}
+
+static void note_directive(struct kl_tokens *out, const char *text, size_t n)
+{
+	size_t i = after_word(text, n, "include"), end;
+
+	if (i && i < n && text[i] == '"') {
+		for (end = ++i; end < n && text[end] != '"'; end++)
+			;
+		if (end < n)
+			kl_strvec_take(&out->headers, kl_strndup(text + i, end - i));
+	}
+	i = after_word(text, n, "define");
+	if (i && i < n)
+		kl_strvec_take(&out->macros, kl_strndup(text + i, n - i));
 }
 
 /* Skip a directive to the end of its line, which a backslash or a comment can extend. */
@@ -83,7 +95,7 @@ static void skip_directive(struct kl_tokens *out, struct scan *scan)
 			step_char(scan);
 		step_char(scan);
 	}
-	note_include(out, scan->text + from, scan->pos - from);
+	note_directive(out, scan->text + from, scan->pos - from);
 }
 
 static void skip_quoted(struct scan *scan)
@@ -165,6 +177,7 @@ void kl_tokens_release(struct kl_tokens *tokens)
 {
 	free(tokens->t);
 	kl_strvec_release(&tokens->headers);
+	kl_strvec_release(&tokens->macros);
 	*tokens = (struct kl_tokens){ 0 };
 }
 

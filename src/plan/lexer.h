@@ -9,8 +9,8 @@
 
 /*
  * lexer - splits C source into tokens that point into it. Comments, white space and preprocessor
- * directives are left out, but the names of #include "..." are collected. Any bytes are accepted;
- * bytes that are not C become tokens of one byte.
+ * directives are left out, but the names of #include "..." and the texts of #define are collected.
+ * Any bytes are accepted; bytes that are not C become tokens of one byte.
  */
 enum kl_token_kind { KL_TOKEN_WORD, KL_TOKEN_NUMBER, KL_TOKEN_STRING, KL_TOKEN_SIGN };
 
@@ -25,6 +25,7 @@ struct kl_tokens {
 	struct kl_token *t;
 	size_t n, alloc;
 	struct kl_strvec headers; /* names of #include "..." */
+	struct kl_strvec macros;  /* texts of #define, from the macro's name on */
 };
 
 /** Append the tokens of `text`, which must outlive them; `out` starts as zeros. */

@@ -34,6 +34,16 @@ static void parameters_are_read(void **state)
 		{ "int n", "n i32" }, { "int64_t n", "n i64" }, { "long n", "n i64" },
 		{ "long long int n", "n i64" }, { "size_t n", "n u64" }, { "unsigned n", "n u32" },
 		{ "const int n", "n i32 const" },
+		/* the words of a type have any order */
+		{ "unsigned long int n", "n u64" }, { "long unsigned n", "n u64" }, { "int short n", "n i16" },
+		{ "short n", "n i16" }, { "unsigned char c", "c u8" }, { "char c", "c i8" },
+		{ "long double x", "x ?" }, { "bool b", "b bool" }, { "_Bool b", "b bool" },
+		{ "bool *b", "b u8 *" }, { "ptrdiff_t n", "n i64" }, { "u32 n", "n u32" }, { "U8 c", "c u8" },
+		{ "enum mode m", "m i32" }, { "uint64_t n", "n u64" },
+		/* typedefs of the source, and macros that are qualifiers */
+		{ "real x", "x f32" }, { "word n", "n u16" }, { "odd q", "q ?" }, { "cyclic q", "q ?" },
+		{ "const float *RESTRICT x", "x f32 * const" }, { "IN const float *x", "x f32 * const" },
+		{ "OPAQUE x", "x ?" },
 		{ "const float *x", "x f32 * const" }, { "float const *x", "x f32 * const" },
 		{ "const float *const restrict x", "x f32 * const" },
 		{ "float *const x", "x f32 *" }, { "float *restrict x", "x f32 *" },
@@ -47,8 +57,11 @@ static void parameters_are_read(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(%s, int last) {}",
-							   rows[i].param);
+		KL_AUTO(kl_freep)
+		char *text = kl_asprintf("typedef float real; typedef unsigned short int half;\n"
+					 "typedef half word; typedef struct { int a; } odd;\n"
+					 "typedef cyclic cyclic;\nvoid f(%s, int last) {}",
+					 rows[i].param);
 		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
 		KL_AUTO(kl_freep) char *got = describe(&other->param[0]);
 
@@ -77,6 +90,11 @@ static void the_entry_is_found(void **state)
 		{ "extern \"C\" {\nvoid f(int n) { if (n) { n = 1; } }\n}", NULL, "f" },
 		{ "extern \"C\" void f(int n) {}", NULL, "f" },
 		{ "__attribute__((noinline)) void f(int n) {}", NULL, "f" },
+		{ "__global__ void __launch_bounds__(256) f(int n) {}", NULL, "f" },
+		{ "__global__ void __launch_bounds__(256, 2) f(int n) {}", NULL, "f" },
+		{ "EXPORT(void) f(int n) {}", NULL, "f" }, { "void ALIGNED(64) f(int n) {}", NULL, "f" },
+		{ "PUBLIC void f(int n) {}", NULL, "f" }, { "void f(int n) NOTHROW {}", NULL, "f" },
+		{ "void f(int n) NOTHROW(x) {}", NULL, "f" }, { "EXPORT(int) CALL f(int n) {}", NULL, "f" },
 		{ "void f(int n) __attribute__((hot));\nvoid f(int n) {}", NULL, "f" },
 		{ "typedef void (*cb)(int);\nvoid f(int n) {}", NULL, "f" },
 		{ "void (*hook)(int) = 0;\nfloat *f(int n) {}", NULL, "f" },
@@ -129,10 +147,135 @@ static void what_cannot_be_read_is_said(void **state)
 	}
 }
 
+/* Whether a kernel writes through a pointer that is not const: '-' reads, 'w' writes, '?' unknown. */
+static void writes_are_found(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *body; char use; } rows[] = {
+		{ "z = y[i];", '-' }, { "y[i] = 1;", 'w' }, { "y[i] += 1;", 'w' }, { "y[i] <<= 1;", 'w' },
+		{ "y[i]++;", 'w' }, { "--y[i];", 'w' }, { "z = -y[i];", '-' }, { "y[i].re = 1;", 'w' },
+		{ "z = y[i].re;", '-' }, { "if (y[i] == 1) n++;", '-' }, { "if (y[i] <= 1) n++;", '-' },
+		{ "z = *y;", '-' }, { "*y = 1;", 'w' }, { "z = *y++;", '-' }, { "*y++ = 1;", 'w' },
+		{ "*++y = 1;", 'w' }, { "z = *(y + i);", '-' }, { "*(y + i) = 1;", 'w' }, { "z = a * y[0];", '-' },
+		{ "while (*y) y++;", '-' }, { "", '?' }, { "if (!y) return;", '?' }, { "if (y == 0) return; z = y[0];", '-' },
+		{ "opaque(y);", '?' }, { "opaque(y); y[0] = 1;", 'w' }, { "opaque(&y[1]);", '?' },
+		{ "z = s.y[i];", '?' }, { "n = sizeof(y);", '?' }, { "return y;", '?' },
+		/* copies */
+		{ "const float *q = y; z = q[1];", '-' }, { "float *q = y; z = q[1];", '-' },
+		{ "float *q = y + n; q[1] = z;", 'w' }, { "float *q; q = &y[n]; *q = z;", 'w' },
+		{ "float *x = a, *q = y; *q = z;", 'w' }, { "float *x = y, *q = a; *q = z; z = *x;", '-' },
+		{ "for (const float *q = y; q < e; q++) z += *q;", '-' }, { "float *q[1] = { y };", '?' },
+		{ "s->data = y;", '?' }, { "float *q = (float *)y; q[0] = 1;", 'w' },
+		{ "y = y + 1; z = *y;", '-' },
+		/* functions */
+		{ "put(y, n);", 'w' }, { "get(n, y + n);", '-' }, { "look(y);", '-' }, { "deep(y);", 'w' },
+		{ "again(y);", '?' }, { "get(n, &y[0]);", '-' }, { "get(y[0], x);", '-' },
+		{ "memset(y, 0, n);", 'w' }, { "memcpy(y, x, n);", 'w' }, { "memcpy(x, y, n);", '-' },
+		{ "v = _mm256_loadu_ps(y + i);", '-' }, { "_mm256_storeu_ps(y + i, v);", 'w' },
+		{ "_mm_storeu_si128((__m128i *)(y + i), v);", 'w' }, { "_mm_prefetch(y, 1); z = y[0];", '-' },
+		{ "v = _mm_loadu_si128((const __m128i *)&y[i]);", '-' }, { "vst1q_f32(y, v);", 'w' },
+		{ "v = vld1q_f32(y);", '-' }, { "float *q = __builtin_assume_aligned(y, 64); q[0] = 1;", 'w' },
+		/* macros */
+		{ "z = Y(1, 2);", '-' }, { "Y(i, j) = 1;", 'w' }, { "Y(i, j) += 1;", 'w' }, { "PUT(1);", '?' },
+	};
+	static const char head[] =
+		"#define Y(i, j) y[(j) * ld + (i)]\n#define PUT(v) do { y[0] = v; } while (0)\n"
+		"static void put(float *to, int n) { to[n] = 1; }\n"
+		"static float get(int n, float *from) { return from[n]; }\n"
+		"static void look(const float *from) { opaque(from); }\n"
+		"static void deep(float *to) { put(to + 1, 2); }\n"
+		"static void again(float *to) { again(to); }\n";
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep)
+		char *text = kl_asprintf("%svoid f(float *y) { %s }", head, rows[i].body);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, "f");
+		enum kl_pointer_use want = rows[i].use == '-' ? KL_POINTER_READ :
+					   rows[i].use == 'w' ? KL_POINTER_WRITTEN :
+								KL_POINTER_UNKNOWN;
+
+		if (other->param[0].use != want)
+			fail_msg("'%s' is %d", rows[i].body, (int)other->param[0].use);
+	}
+}
+
+/* A row of an array is a pointer, too. */
+static void rows_of_arrays_are_pointers(void **state)
+{
+	static const struct {
+		const char *body;
+		enum kl_pointer_use use;
+	} rows[] = {
+		{ "put(y[i]);", KL_POINTER_WRITTEN },
+		{ "z = y[i][j];", KL_POINTER_READ },
+		{ "opaque(y[i]);", KL_POINTER_UNKNOWN },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep)
+		char *text = kl_asprintf("static void put(float *to) { to[1] = 1; }\n"
+					 "void f(int n, float y[n][4]) { %s }",
+					 rows[i].body);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
+
+		if (other->param[1].use != rows[i].use)
+			fail_msg("'%s' is %d", rows[i].body, (int)other->param[1].use);
+	}
+}
+
+static void returned_values_are_read(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *text, *type, *dtype; } rows[] = {
+		{ "int f(int n) {}", "int", "i32" }, { "unsigned long f(int n) {}", "unsigned long", "u64" },
+		{ "static inline int g(void) {} uint32_t f(int n) {}", "uint32_t", "u32" },
+		{ "EXPORT uint32_t f(int n) {}", "uint32_t", "u32" }, { "EXPORT(size_t) f(int n) {}", "size_t", "u64" },
+		{ "__attribute__((pure)) double f(int n) {}", "double", "f64" }, { "bool f(int n) {}", "_Bool", "bool" },
+		{ "typedef unsigned hash; hash f(int n) {}", "uint32_t", "u32" },
+		{ "float *f(int n) {}", "float", NULL }, { "struct s f(int n) {}", "struct s", NULL },
+		{ "void f(int n) {}", NULL, NULL }, { "EXPORT(void) f(int n) {}", NULL, NULL },
+		{ "void *f(int n) {}", "void", NULL },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(rows[i].text, "f");
+		const char *dtype = other->returned.dtype;
+
+		if (other->returns != (rows[i].type != NULL) ||
+		    (rows[i].type && strcmp(other->returned.type, rows[i].type)) ||
+		    !dtype != !rows[i].dtype || (dtype && strcmp(dtype, rows[i].dtype)))
+			fail_msg("'%s': '%s', %s", rows[i].text, other->returned.type,
+				 dtype ? dtype : "nothing");
+	}
+}
+
+static void sizes_are_told_from_seeds(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *body; bool size; } rows[] = {
+		{ "for (i = 0; i < n; i++) ;", true }, { "while (n--) ;", true }, { "y[n] = 1;", true },
+		{ "g(y, n);", true }, { "", true }, { "h = n + 7;", false }, { "h = h ^ n;", false },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep)
+		char *text = kl_asprintf("void f(unsigned n, float *y) { %s }", rows[i].body);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
+
+		if (other->param[0].size != rows[i].size)
+			fail_msg("'%s'", rows[i].body);
+	}
+}
+
 static void use_is_guessed_from_the_body(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *body; bool read; } rows[] = {
+		{ "memset(y, 0, n); y[0] += 1;", false }, { "*y = 1;", false }, { "*y += 1;", true },
+		{ "_mm_storeu_ps(y, _mm_add_ps(_mm_loadu_ps(y), x));", true }, { "_mm_storeu_ps(y, x);", false },
 		{ "y[i] = 1;", false }, { "y[i] += 1;", true }, { "y[i] = 0; y[i] += 1;", false },
 		{ "z = y[i];", true }, { "y[i] = 2 * y[i];", true }, { "y[i][j] = 1;", false },
 		{ "if (y[i] == 1) n++;", true }, { "store(&y[i]); y[0] = 1;", false }, { "", false },
@@ -180,12 +323,16 @@ static void a_filled_skeleton_is_a_contract(void **state)
 
 	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), NULL, NULL));
 	/* n, m; alpha's value; the shapes of x and count */
-	assert_int_equal(sk.todo, 5);
+	assert_int_equal(sk.todo.n, 5);
+	assert_int_equal(sk.todo.line.n, 4);
+	assert_string_equal(sk.todo.line.v[1],
+			    "22: - {name: alpha, kind: scalar, dtype: f32, value: TODO}");
 	assert_contains(sk.prototype, "void Axpy_2(int64_t n, int m, float alpha");
 	assert_int_equal(kl_contract_parse(&contract, "k", sk.contract.ptr, sk.contract.len),
 			 KL_EINVALID);
 	assert_contains(kl_error_last(), "k:7:");
 	assert_contains(kl_error_last(), "'n' must be a whole number");
+	assert_contains(kl_error_hints(), "all that is marked TODO: lines 7, 22, 23, 25");
 
 	shaped = replace(sk.contract.ptr, "[TODO]", "[n]");
 	whole = replace(shaped, "TODO", "32");
@@ -216,6 +363,47 @@ static void the_oracle_has_the_kernels_arguments(void **state)
 				       "const kl_real *x, kl_real *y, int32_t *count)");
 	assert_contains(sk.oracle.ptr, "KL_ORACLE_TODO");
 	assert_contains(sk.oracle.ptr, "#include \"kl_oracle.h\"");
+}
+
+static const char sums[] =
+	"#include <stdint.h>\ntypedef unsigned int u32;\n"
+	"u32 Sum(size_t n, int lda, u32 seed, short k, bool flag, unsigned char *p, float *opaque)\n"
+	"{\n"
+	"	u32 sum = seed;\n"
+	"	for (size_t i = 0; i < n * lda; i += k)\n"
+	"		sum += flag ? p[i] : 1;\n"
+	"	use(opaque);\n"
+	"	return sum;\n"
+	"}\n";
+
+static void types_of_c_become_dtypes(void **state)
+{
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
+	KL_AUTO(kl_freep) char *kind = NULL, *whole = NULL, *filled = NULL, *shaped = NULL;
+
+	assert_ok(kl_skeleton_make(&sk, "sum.c", sums, strlen(sums), NULL, NULL));
+	assert_contains(sk.contract.ptr, "{name: n, kind: dim, dtype: u64}\n");
+	assert_contains(sk.contract.ptr, "{name: lda, kind: dim, dtype: i32}\n");
+	assert_contains(sk.contract.ptr, "{name: seed, kind: scalar, dtype: u32, value: TODO}");
+	assert_contains(sk.contract.ptr, "{name: flag, kind: scalar, dtype: bool, value: TODO}");
+	assert_contains(sk.contract.ptr,
+			"{name: p, kind: in, dtype: u8, shape: [TODO], fill: TODO}");
+	assert_contains(sk.contract.ptr, "{name: opaque, kind: TODO, dtype: f32, shape: [TODO]}");
+	assert_contains(sk.contract.ptr, "returns: {dtype: u32}\n");
+	assert_contains(sk.contract.ptr, "lda >= TODO");
+	assert_contains(sk.contract.ptr, "lda: 61");
+	assert_contains(sk.oracle.ptr, "uint32_t oracle(size_t n, int lda, uint32_t seed, short k, "
+				       "_Bool flag, const unsigned char *p, kl_real *opaque)");
+
+	kind = replace(sk.contract.ptr, "kind: TODO", "kind: out");
+	shaped = replace(kind, "[TODO]", "[n]");
+	filled = replace(shaped, "fill: TODO", "fill: ones");
+	whole = replace(filled, "TODO", "1");
+	assert_ok(kl_contract_parse(&contract, "k", whole, strlen(whole)));
+	assert_int_equal(contract->nargs, 8);
+	assert_true(contract->arg[7].returned);
+	assert_int_equal(json_array_size(contract->accept), 2);
 }
 
 /* What a hostile source says goes into YAML and C: only plain words may. */
@@ -266,6 +454,11 @@ int main(void)
 		cmocka_unit_test(the_entry_is_found),
 		cmocka_unit_test(what_cannot_be_read_is_said),
 		cmocka_unit_test(use_is_guessed_from_the_body),
+		cmocka_unit_test(writes_are_found),
+		cmocka_unit_test(rows_of_arrays_are_pointers),
+		cmocka_unit_test(returned_values_are_read),
+		cmocka_unit_test(sizes_are_told_from_seeds),
+		cmocka_unit_test(types_of_c_become_dtypes),
 		cmocka_unit_test(a_filled_skeleton_is_a_contract),
 		cmocka_unit_test(the_oracle_has_the_kernels_arguments),
 		cmocka_unit_test(nothing_but_plain_text_is_copied),

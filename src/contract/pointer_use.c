@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "contract/pointer_use.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define DEEPEST 6 /* copies and calls that are followed */
+
+/* A search for all uses of one name in one function. */
+struct search {
+	const struct kl_founds *all;
+	int depth;
+	bool seen, written, unknown;
+	bool any, read_first; /* any: `read_first` is known */
+};
+
+/* A range of tokens in which a name is searched: a body, or the text of a macro. */
+struct range {
+	const struct kl_tokens *tokens;
+	size_t from, to;
+	const char *name;
+	size_t axes; /* number of brackets that lead to an element; p[i] is a pointer with fewer */
+};
+
+static void search_range(struct search *search, const struct range *range);
+
+/* --- tokens around a use ------------------------------------------------------------------ */
+
+static bool is_any(const struct kl_tokens *tokens, size_t i, const char *const *words)
+{
+	for (; *words; words++)
+		if (kl_token_is(tokens, i, *words))
+			return true;
+	return false;
+}
+
+static bool is_keyword(const struct kl_tokens *tokens, size_t i)
+{
+	static const char *const words[] = { "if",     "while",  "for",  "switch",
+					     "return", "sizeof", "else", NULL };
+
+	return is_any(tokens, i, words);
+}
+
+static bool is_step(const struct kl_tokens *tokens, size_t i)
+{
+	return kl_token_is(tokens, i, "++") || kl_token_is(tokens, i, "--");
+}
+
+/* Return true if an assignment is at `i`; *plain is set if it is "=". */
+static bool is_assignment(const struct kl_tokens *tokens, size_t i, bool *plain)
+{
+	static const char *const words[] = { "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", NULL };
+	bool shift = kl_token_is(tokens, i, "<<") || kl_token_is(tokens, i, ">>");
+
+	*plain = kl_token_is(tokens, i, "=");
+	return *plain || is_any(tokens, i, words) || (shift && kl_token_is(tokens, i + 1, "="));
+}
+
+/* Return true if the sign at `i` has no operand on its left: *p, &p. */
+static bool is_unary(const struct range *range, size_t i, const char *sign)
+{
+	const struct kl_tokens *tokens = range->tokens;
+
+	if (i < range->from || i >= range->to || !kl_token_is(tokens, i, sign))
+		return false;
+	if (i == range->from || is_keyword(tokens, i - 1))
+		return true;
+	return tokens->t[i - 1].kind == KL_TOKEN_SIGN && !kl_token_is(tokens, i - 1, ")") &&
+	       !kl_token_is(tokens, i - 1, "]");
+}
+
+static bool mentions(const struct range *range, size_t from, const char *end)
+{
+	for (size_t i = from; i < range->to && !kl_token_is(range->tokens, i, end); i++)
+		if (kl_token_is(range->tokens, i, range->name))
+			return true;
+	return false;
+}
+
+/* --- uses of an element --------------------------------------------------------------------- */
+
+static void note_first(struct search *search, bool read)
+{
+	if (!search->any)
+		search->read_first = read;
+	search->any = true;
+}
+
+/* Note a use of an element; the tokens before `before` and from `after` on say which. */
+static void use_element(struct search *search, const struct range *range, size_t before,
+			size_t after)
+{
+	const struct kl_tokens *tokens = range->tokens;
+	bool plain = false, assigned;
+
+	/* members of the element, and rows of it */
+	while (after < range->to) {
+		if (kl_token_is(tokens, after, "["))
+			after = kl_token_skip(tokens, after);
+		else if (kl_token_is(tokens, after, ".") && kl_found_is_word(tokens, after + 1))
+			after += 2;
+		else
+			break;
+	}
+	search->seen = true;
+	/* an element's pointer leads elsewhere */
+	search->unknown |= kl_token_is(tokens, after, "->");
+	assigned = after < range->to && is_assignment(tokens, after, &plain);
+	if (assigned || is_step(tokens, after) ||
+	    (before > range->from && is_step(tokens, before - 1)))
+		search->written = true;
+	/* the right side is evaluated before the assignment */
+	note_first(search, !assigned || !plain || mentions(range, after, ";"));
+}
+
+/* --- uses of the pointer itself --------------------------------------------------------------- */
+
+/* Find the innermost bracket "(" that is open at `i`; false: there is none in this statement. */
+static bool find_open(size_t *out, const struct range *range, size_t i)
+{
+	int depth = 0;
+
+	while (i-- > range->from) {
+		const struct kl_tokens *tokens = range->tokens;
+
+		if (kl_token_is(tokens, i, ")") || kl_token_is(tokens, i, "]"))
+			depth++;
+		else if (depth && (kl_token_is(tokens, i, "(") || kl_token_is(tokens, i, "[")))
+			depth--;
+		else if (!depth && (kl_token_is(tokens, i, ";") || kl_token_is(tokens, i, "{") ||
+				    kl_token_is(tokens, i, "}")))
+			return false;
+		else if (!depth && kl_token_is(tokens, i, "(")) {
+			*out = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Return which argument of the call whose bracket is at `open` has the token `i`. */
+static size_t count_arguments(const struct range *range, size_t open, size_t i)
+{
+	size_t n = 0;
+
+	for (size_t k = open + 1; k < i;) {
+		bool nested = kl_token_is(range->tokens, k, "(") ||
+			      kl_token_is(range->tokens, k, "[");
+		size_t next = nested ? kl_token_skip(range->tokens, k) : k + 1;
+
+		n += kl_token_is(range->tokens, k, ",");
+		k = nested && next > i ? k + 1 : next;
+	}
+	return n;
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* What functions of the C library and of compilers do with an argument; false: unknown function. */
+static bool use_library(enum kl_pointer_use *out, const char *callee, size_t argument)
+{
+	static const char *const writers[] = { "memset",  "memcpy",           "memmove",
+					       "strncpy", "__builtin_memcpy", "__builtin_memset",
+					       NULL };
+	static const char *const readers[] = {
+		"memcmp", "memchr", "strlen", "_mm_prefetch", "__builtin_prefetch", NULL
+	};
+	bool vector = starts(callee, "_mm"), neon = starts(callee, "vld") || starts(callee, "vst");
+
+	*out = KL_POINTER_READ;
+	for (size_t i = 0; readers[i]; i++)
+		if (!strcmp(callee, readers[i]))
+			return true;
+	for (size_t i = 0; writers[i]; i++) {
+		if (strcmp(callee, writers[i]))
+			continue;
+		*out = argument ? KL_POINTER_READ : KL_POINTER_WRITTEN;
+		return true;
+	}
+	if (!vector && !neon)
+		return false;
+	if (starts(callee, "vst") || strstr(callee, "store") || strstr(callee, "scatter") ||
+	    (strstr(callee, "stream") && !strstr(callee, "load")))
+		*out = argument ? KL_POINTER_READ : KL_POINTER_WRITTEN;
+	else if (vector && !strstr(callee, "load") && !strstr(callee, "gather") &&
+		 !strstr(callee, "broadcast") && !strstr(callee, "lddqu"))
+		return false;
+	return true;
+}
+
+static const struct kl_found *find_function(const struct kl_founds *all, const char *name)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (kl_token_is(all->tokens, all->f[i].name, name))
+			return &all->f[i];
+	return NULL;
+}
+
+static bool has_const(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	for (size_t i = from; i < to && !kl_token_is(tokens, i, "*"); i++)
+		if (kl_token_is(tokens, i, "const"))
+			return true;
+	return false;
+}
+
+/* Count the stars and brackets of a parameter. */
+static size_t count_axes(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	size_t n = 0;
+
+	while (from < to) {
+		bool bracket = kl_token_is(tokens, from, "[");
+
+		n += bracket || kl_token_is(tokens, from, "*");
+		from = bracket ? kl_token_skip(tokens, from) : from + 1;
+	}
+	return n;
+}
+
+/* Follow the pointer into a function of the source. */
+static void use_parameter(struct search *search, const struct kl_found *callee, size_t argument)
+{
+	const struct kl_tokens *tokens = search->all->tokens;
+	size_t from = callee->open, to = kl_found_param_end(tokens, from, callee->close), name;
+	KL_AUTO(kl_freep) char *text = NULL;
+	struct range range = { .tokens = tokens, .from = callee->body, .to = callee->end };
+
+	for (; argument && to < callee->close; argument--) {
+		from = to + 1;
+		to = kl_found_param_end(tokens, from, callee->close);
+	}
+	name = kl_found_param_name(tokens, from, to);
+	if (argument || name == to || search->depth == DEEPEST) {
+		search->unknown = true;
+		return;
+	}
+	if (has_const(tokens, from, to)) {
+		note_first(search, true);
+		return;
+	}
+	text = kl_strndup(tokens->t[name].s, tokens->t[name].n);
+	range.name = text;
+	range.axes = count_axes(tokens, from, to);
+	search->depth++;
+	search_range(search, &range);
+	search->depth--;
+}
+
+static void use_call(struct search *search, const struct range *range, size_t open, size_t i)
+{
+	const struct kl_token *word = &range->tokens->t[open - 1];
+	KL_AUTO(kl_freep) char *name = kl_strndup(word->s, word->n);
+	const struct kl_found *callee = find_function(search->all, name);
+	size_t argument = count_arguments(range, open, i);
+	enum kl_pointer_use use;
+
+	search->seen = true;
+	if (callee) {
+		use_parameter(search, callee, argument);
+	} else if (use_library(&use, name, argument)) {
+		search->written |= use == KL_POINTER_WRITTEN;
+		/* memset(p, 0, n) writes first, store(p, add(load(p), x)) reads first */
+		note_first(search, use == KL_POINTER_READ || mentions(range, i + 1, ";"));
+	} else {
+		search->unknown = true;
+	}
+}
+
+/* Return the index before the token at `i`, or before the brackets that it closes. */
+static size_t skip_back(const struct range *range, size_t i)
+{
+	int depth = 0;
+
+	do {
+		depth += kl_token_is(range->tokens, i, ")") || kl_token_is(range->tokens, i, "]");
+		depth -= kl_token_is(range->tokens, i, "(") || kl_token_is(range->tokens, i, "[");
+		i--;
+	} while (depth > 0 && i > range->from);
+	return i;
+}
+
+/* Follow a copy of the pointer: T *q = p, or q = p + n; false: this is none. */
+static bool use_copy(struct search *search, const struct range *range, size_t i)
+{
+	static const char *const ends[] = { ";", "{", "}", "(", ",", NULL };
+	const struct kl_tokens *tokens = range->tokens;
+	KL_AUTO(kl_freep) char *name = NULL;
+	struct range copy = *range;
+	size_t equals = i, begin;
+
+	while (equals > range->from && !kl_token_is(tokens, equals, "=") &&
+	       (equals == i || !is_any(tokens, equals, ends)))
+		equals = skip_back(range, equals);
+	if (equals <= range->from || !kl_token_is(tokens, equals, "=") ||
+	    !kl_found_is_word(tokens, equals - 1) || kl_token_is(tokens, equals - 2, ".") ||
+	    kl_token_is(tokens, equals - 2, "->"))
+		return false;
+	search->seen = true;
+	if (kl_token_is(tokens, equals - 1, range->name))
+		return true;
+	for (begin = equals - 1; begin > range->from && !is_any(tokens, begin - 1, ends); begin--)
+		;
+	if (has_const(tokens, begin, equals) && begin + 2 < equals) {
+		note_first(search, true);
+		return true;
+	}
+	if (search->depth == DEEPEST)
+		return false;
+	name = kl_strndup(tokens->t[equals - 1].s, tokens->t[equals - 1].n);
+	copy.name = name;
+	copy.axes = 1;
+	search->depth++;
+	search_range(search, &copy);
+	search->depth--;
+	return true;
+}
+
+/* Note a use of the pointer itself: in a condition, in a call, as *(p + i), or as a copy. */
+static void use_pointer(struct search *search, const struct range *range, size_t i)
+{
+	static const char *const tests[] = {
+		"==", "!=", "&&", "||", "<", ">", "<=", ">=", "?", NULL
+	};
+	const struct kl_tokens *tokens = range->tokens;
+	bool first = i == range->from;
+	size_t open, at = i;
+
+	if (is_any(tokens, i + 1, tests) || kl_token_is(tokens, i + 1, "+=") ||
+	    kl_token_is(tokens, i + 1, "-=") || is_step(tokens, i + 1) ||
+	    kl_token_is(tokens, i + 1, "=") ||
+	    (!first && (is_any(tokens, i - 1, tests) || kl_token_is(tokens, i - 1, "!") ||
+			is_step(tokens, i - 1))))
+		return;
+	for (; find_open(&open, range, at); at = open) {
+		if (open > range->from && is_unary(range, open - 1, "*")) {
+			use_element(search, range, open - 1, kl_token_skip(tokens, open));
+			return;
+		}
+		if (open > range->from && is_keyword(tokens, open - 1)) {
+			if (kl_token_is(tokens, open - 1, "for"))
+				break;
+			/* if (p), sizeof(p) */
+			search->unknown |= kl_token_is(tokens, open - 1, "return");
+			return;
+		}
+		if (open > range->from && kl_found_is_word(tokens, open - 1) &&
+		    !kl_token_is(tokens, open - 1, "__builtin_assume_aligned")) {
+			use_call(search, range, open, i);
+			return;
+		}
+	}
+	search->unknown |= !use_copy(search, range, at);
+}
+
+static void use_at(struct search *search, const struct range *range, size_t i)
+{
+	const struct kl_tokens *tokens = range->tokens;
+	size_t before = i, after = i + 1;
+
+	if (i > range->from &&
+	    (kl_token_is(tokens, i - 1, ".") || kl_token_is(tokens, i - 1, "->")))
+		return; /* a member that has the same name */
+	if (kl_token_is(tokens, i + 1, "[")) {
+		size_t axes = 0;
+
+		while (kl_token_is(tokens, after, "[")) {
+			after = kl_token_skip(tokens, after);
+			axes++;
+		}
+		if (i > range->from && is_unary(range, i - 1, "&"))
+			use_pointer(search, range, i - 1);
+		else if (axes < range->axes)
+			use_pointer(search, range, i);
+		else
+			use_element(search, range, i, after);
+		return;
+	}
+	if (i > range->from && is_step(tokens, i - 1))
+		before--;
+	if (before > range->from && is_unary(range, before - 1, "*")) {
+		after += is_step(tokens, after);
+		use_element(search, range, before - 1, after);
+		return;
+	}
+	use_pointer(search, range, i);
+}
+
+/* --- macros -------------------------------------------------------------------------------------- */
+
+/* Search for uses of the macro `name`, whose text is an element of the pointer. */
+static void search_macro_uses(struct search *search, const struct range *range, const char *name)
+{
+	for (size_t i = range->from; i < range->to; i++)
+		if (kl_token_is(range->tokens, i, name) && kl_token_is(range->tokens, i + 1, "("))
+			use_element(search, range, i, kl_token_skip(range->tokens, i + 1));
+}
+
+/*
+ * Search the text of a macro, `tokens`: "A(i, j) a[(j) * lda + (i)]". If the text is one element,
+ * the uses of the macro say what happens to it.
+ */
+static void search_macro(struct search *search, const struct range *range,
+			 const struct kl_tokens *tokens)
+{
+	size_t from = kl_token_is(tokens, 1, "(") ? kl_token_skip(tokens, 1) : 1;
+	struct range text = { tokens, from, tokens->n, range->name, range->axes };
+	bool used = false;
+	KL_AUTO(kl_freep) char *name = NULL;
+
+	if (!kl_found_is_word(tokens, 0) || !mentions(&text, from, ""))
+		return;
+	name = kl_strndup(tokens->t[0].s, tokens->t[0].n);
+	for (size_t i = range->from; i < range->to; i++)
+		used |= kl_token_is(range->tokens, i, name);
+	if (!used)
+		return;
+	if (from > 1 && kl_token_is(tokens, from, range->name) &&
+	    kl_token_is(tokens, from + 1, "[") && kl_token_skip(tokens, from + 1) == tokens->n)
+		search_macro_uses(search, range, name);
+	else
+		search->unknown = true;
+}
+
+static void search_range(struct search *search, const struct range *range)
+{
+	for (size_t i = range->from; i < range->to; i++)
+		if (kl_token_is(range->tokens, i, range->name))
+			use_at(search, range, i);
+	for (size_t i = 0; i < range->tokens->macros.n; i++) {
+		KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
+		const char *text = range->tokens->macros.v[i];
+
+		kl_lexer_read(&tokens, text, strlen(text));
+		search_macro(search, range, &tokens);
+	}
+}
+
+enum kl_pointer_use kl_pointer_use(bool *read_first, const struct kl_founds *all,
+				   const struct kl_found *found, const char *name, size_t axes)
+{
+	struct search search = { .all = all };
+	const struct range range = { all->tokens, found->body, found->end, name, axes };
+
+	search_range(&search, &range);
+	*read_first = search.any && search.read_first;
+	if (search.written)
+		return KL_POINTER_WRITTEN;
+	return search.unknown || !search.seen ? KL_POINTER_UNKNOWN : KL_POINTER_READ;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CONTRACT_PROTOTYPE_PARTS_H
+#define KL_CONTRACT_PROTOTYPE_PARTS_H
+
+#include "plan/lexer.h"
+
+/*
+ * prototype_parts - what the files that read a prototype share: the function definitions of a
+ * source, as indices of its tokens.
+ */
+
+/* A definition: [from, name] '(' [open, close) ')' '{' [body, end). */
+struct kl_found {
+	size_t from, name, open, close, body, end;
+	bool is_static;
+};
+
+/* The definitions of a source, and its tokens, which are borrowed. */
+struct kl_founds {
+	const struct kl_tokens *tokens;
+	struct kl_found *f;
+	size_t n, alloc;
+};
+
+/** Return true if the token at `i` is a word of letters, digits and _. */
+static inline bool kl_found_is_word(const struct kl_tokens *tokens, size_t i)
+{
+	return i < tokens->n && tokens->t[i].kind == KL_TOKEN_WORD;
+}
+
+/** Return true if the token at `i` is const, restrict or another qualifier. */
+bool kl_found_is_qualifier(const struct kl_tokens *tokens, size_t i);
+/** Return the end of the parameter that begins at `i`: the index of its comma, or `close`. */
+size_t kl_found_param_end(const struct kl_tokens *tokens, size_t i, size_t close);
+/** Return the index of the name of the parameter [from, to): its last word; `to`: it has none. */
+size_t kl_found_param_name(const struct kl_tokens *tokens, size_t from, size_t to);
+
+#endif
