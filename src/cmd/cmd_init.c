@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/init_template.h"
 #include "cmd/sign_offer.h"
+#include "contract/contract.h"
 #include "contract/skeleton.h"
 #include "lineage/starter.h"
 #include "repo/refs.h"
@@ -84,15 +85,41 @@ static int write_new(const char *dir, const char *name, const struct kl_buf *tex
 	return kl_fs_write(path, text->ptr, text->len);
 }
 
+/* Return true if the directory has a contract, and it is of another workload. */
+static bool is_of_another(const char *dir, const char *workload)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *line, *word = "\nworkload:";
+	size_t n;
+
+	if (!kl_fs_exists(path) || kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	/* it may be no contract yet, so it is not parsed */
+	line = strstr(text.ptr, word);
+	if (!line)
+		return false;
+	line += strlen(word);
+	line += strspn(line, " ");
+	n = strcspn(line, " \r\n#");
+	return strlen(workload) != n || strncmp(line, workload, n) != 0;
+}
+
 static void print_next(const struct kl_skeleton *sk, const char *leaf)
 {
-	printf("wrote %s and %s next to %s, from `%s`\nnext:\n", "klineage.yaml", sk->oracle_name,
+	bool further = strcmp(sk->contract_name, KL_CONTRACT_FILE) != 0;
+
+	printf("wrote %s and %s next to %s, from `%s`\nnext:\n", sk->contract_name, sk->oracle_name,
 	       leaf, sk->prototype);
-	printf("  1. fill in what is marked TODO in klineage.yaml (%zu places):\n", sk->todo.n);
+	printf("  1. fill in what is marked TODO in %s (%zu places):\n", sk->contract_name,
+	       sk->todo.n);
 	for (size_t i = 0; i < sk->todo.line.n; i++)
 		printf("       %s\n", sk->todo.line.v[i]);
-	puts("  2. write the oracle: plain code that is correct, however slow\n"
-	     "  3. git klineage gate --worktree");
+	puts("  2. write the oracle: plain code that is correct, however slow");
+	printf("  3. git klineage gate --worktree%s%s\n", further ? " --workload " : "",
+	       further ? sk->workload : "");
 }
 
 static int init_kernel(const char *path, const char *entry, const char *workload)
@@ -107,13 +134,18 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	int err = kl_fs_read(&text, path, 4 << 20);
 
 	if (!err)
-		err = kl_skeleton_make(&sk, leaf, text.ptr, text.len, entry, workload);
+		err = kl_skeleton_make(&sk, leaf, text.ptr, text.len, entry, workload, false);
+	if (!err && is_of_another(dir, sk.workload)) {
+		kl_skeleton_release(&sk);
+		sk = (struct kl_skeleton)KL_SKELETON_INIT;
+		err = kl_skeleton_make(&sk, leaf, text.ptr, text.len, entry, workload, true);
+	}
 	if (err < 0)
 		return err;
 	oracle = kl_fs_join(dir, sk.oracle_name);
 	if (kl_fs_exists(oracle)) /* fail before any file is written */
 		return write_new(dir, sk.oracle_name, &sk.oracle);
-	err = write_new(dir, "klineage.yaml", &sk.contract);
+	err = write_new(dir, sk.contract_name, &sk.contract);
 	if (!err)
 		err = write_new(dir, sk.oracle_name, &sk.oracle);
 	if (err < 0)

@@ -387,8 +387,20 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
 }
 
+static void name_files(struct kl_skeleton *sk, const struct kl_language *language,
+		       const char *workload, bool further)
+{
+	const char *dot = further ? "." : "", *oracle = language->init->oracle_name;
+
+	sk->workload = kl_strdup(workload);
+	if (!further)
+		workload = "";
+	sk->contract_name = kl_asprintf("%s%s%s", workload, dot, KL_CONTRACT_FILE);
+	sk->oracle_name = kl_asprintf("%s%s%s", workload, dot, oracle);
+}
+
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
-		     const char *entry, const char *workload)
+		     const char *entry, const char *workload, bool further)
 {
 	const struct kl_language *language = NULL;
 	KL_AUTO(kl_proto_freep) struct kl_proto *proto = NULL;
@@ -422,6 +434,8 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		make_printable(proto->returned.type);
 	put_owned(&map, "ENTRY", kl_strdup(proto->name));
 	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
+	name_files(sk, language, kl_map_get(&map, "WORKLOAD"), further);
+	put_owned(&map, "ORACLE", kl_strdup(sk->oracle_name));
 	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
 	put_owned(&map, "PROTOTYPE", kl_strdup(proto->text));
 	contract_values(&map, language, proto, leaf);
@@ -430,7 +444,6 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	put_owned(&map, "PROTOTYPE", oracle_prototype(proto));
 	if ((err = fill_template(&sk->oracle, language->init->oracle, &map)) < 0)
 		return err;
-	sk->oracle_name = language->init->oracle_name;
 	kl_todo_find(&sk->todo, sk->contract.ptr);
 	sk->prototype = kl_steal(&proto->text);
 	return 0;
@@ -441,5 +454,8 @@ void kl_skeleton_release(struct kl_skeleton *sk)
 	kl_buf_release(&sk->contract);
 	kl_buf_release(&sk->oracle);
 	kl_freep(&sk->prototype);
+	kl_freep(&sk->contract_name);
+	kl_freep(&sk->oracle_name);
+	kl_freep(&sk->workload);
 	kl_todo_release(&sk->todo);
 }

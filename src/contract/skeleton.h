@@ -2,6 +2,7 @@
 #ifndef KL_CONTRACT_SKELETON_H
 #define KL_CONTRACT_SKELETON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -18,24 +19,27 @@
 struct kl_skeleton {
 	struct kl_buf contract; /* klineage.yaml */
 	struct kl_buf oracle;
-	const char *oracle_name; /* name of the oracle's file: "oracle.c"; borrowed */
-	char *prototype;         /* the kernel's prototype on one line, printable */
-	struct kl_todo todo;     /* what is marked TODO in the contract */
+	char *contract_name, *oracle_name; /* names of their files */
+	char *workload;                    /* name of the workload */
+	char *prototype;                   /* the kernel's prototype on one line, printable */
+	struct kl_todo todo;               /* what is marked TODO in the contract */
 };
 
-#define KL_SKELETON_INIT                                           \
-	{                                                          \
-		KL_BUF_INIT, KL_BUF_INIT, NULL, NULL, KL_TODO_INIT \
+#define KL_SKELETON_INIT                                                       \
+	{                                                                      \
+		KL_BUF_INIT, KL_BUF_INIT, NULL, NULL, NULL, NULL, KL_TODO_INIT \
 	}
 
 /**
  * Write a contract and an oracle from `text`, the contents of the kernel's file; `leaf` is that
  * file's name without a directory. `entry` NULL: the only function that is not static. `workload`
- * NULL: named after the entry. KL_ENOTFOUND: there is no such function. KL_EINVALID: there are
- * several functions, the prototype cannot be read, or a name cannot be used in a contract.
+ * NULL: named after the entry. `further`: the directory has the contract of another kernel, so the
+ * files are called "<workload>.klineage.yaml" and "<workload>.oracle.c". KL_ENOTFOUND: there is no
+ * such function. KL_EINVALID: there are several functions, the prototype cannot be read, or a name
+ * cannot be used in a contract.
  */
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
-		     const char *entry, const char *workload);
+		     const char *entry, const char *workload, bool further);
 void kl_skeleton_release(struct kl_skeleton *sk);
 
 #endif

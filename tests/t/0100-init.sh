@@ -27,7 +27,7 @@ test_expect_success 'a kernel file gets a contract and an oracle skeleton beside
 			y[i] = alpha * x[i] + twice(0);
 	}
 	EOF
-	(cd own && git klineage init src/axpy.c) >out &&
+	(cd own && git klineage init src/axpy.c) >out && cp out listed &&
 	says "void axpy" out &&
 	says "entry: axpy" own/src/klineage.yaml &&
 	says "TODO" own/src/klineage.yaml &&
@@ -39,6 +39,34 @@ test_expect_success 'nothing is overwritten' '
 	(cd own && exits 128 git klineage init src/axpy.c) 2>err &&
 	says "not overwriting it" err &&
 	test_cmp before own/src/klineage.yaml
+'
+
+test_expect_success 'what is marked TODO is listed, all of it' '
+	(cd own && git add . && exits 128 git klineage gate --worktree 2>../err) &&
+	says "hint: fill in all that is marked TODO: lines 7, 21, 22, 23" err &&
+	says "7: case: {op: axpy, dims: {n: TODO}}" listed &&
+	says "value: TODO" listed && says "shape: [TODO]" listed
+'
+
+test_expect_success 'a second kernel in the directory gets a contract of its own' '
+	cat >own/src/crc.c <<-\EOF &&
+	#include <stddef.h>
+	typedef unsigned int u32;
+	u32 crc(size_t n, unsigned char *p, u32 seed)
+	{
+		u32 sum = ~seed;
+		while (n--)
+			sum = sum * 31 + *p++;
+		return sum;
+	}
+	EOF
+	cp own/src/klineage.yaml before && (cd own && git klineage init src/crc.c) >out &&
+	test_cmp before own/src/klineage.yaml && says "wrote crc.klineage.yaml and crc.oracle.c" out &&
+	says "workload: crc" own/src/crc.klineage.yaml && says "sources: [crc.oracle.c]" own/src/crc.klineage.yaml &&
+	says "name: p, kind: in, dtype: u8" own/src/crc.klineage.yaml && says "returns: {dtype: u32}" own/src/crc.klineage.yaml &&
+	says "name: seed, kind: scalar, dtype: u32" own/src/crc.klineage.yaml &&
+	says "uint32_t oracle(size_t n, const unsigned char *p, uint32_t seed)" own/src/crc.oracle.c &&
+	(cd own && exits 128 git klineage init src/crc.c) 2>err && says "not overwriting it" err
 '
 
 test_expect_success 'a file without a kernel, and one that is not there' '

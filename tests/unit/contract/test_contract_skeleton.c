@@ -321,7 +321,7 @@ static void a_filled_skeleton_is_a_contract(void **state)
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
 	KL_AUTO(kl_freep) char *shaped = NULL, *whole = NULL;
 
-	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), NULL, NULL));
+	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), NULL, NULL, false));
 	/* n, m; alpha's value; the shapes of x and count */
 	assert_int_equal(sk.todo.n, 5);
 	assert_int_equal(sk.todo.line.n, 4);
@@ -357,7 +357,7 @@ static void the_oracle_has_the_kernels_arguments(void **state)
 {
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
 
-	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), "Axpy_2", "my-axpy"));
+	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), "Axpy_2", "my-axpy", false));
 	assert_contains(sk.contract.ptr, "workload: my-axpy");
 	assert_contains(sk.oracle.ptr, "void oracle(int64_t n, int m, kl_real alpha, "
 				       "const kl_real *x, kl_real *y, int32_t *count)");
@@ -382,7 +382,7 @@ static void types_of_c_become_dtypes(void **state)
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
 	KL_AUTO(kl_freep) char *kind = NULL, *whole = NULL, *filled = NULL, *shaped = NULL;
 
-	assert_ok(kl_skeleton_make(&sk, "sum.c", sums, strlen(sums), NULL, NULL));
+	assert_ok(kl_skeleton_make(&sk, "sum.c", sums, strlen(sums), NULL, NULL, false));
 	assert_contains(sk.contract.ptr, "{name: n, kind: dim, dtype: u64}\n");
 	assert_contains(sk.contract.ptr, "{name: lda, kind: dim, dtype: i32}\n");
 	assert_contains(sk.contract.ptr, "{name: seed, kind: scalar, dtype: u32, value: TODO}");
@@ -414,7 +414,7 @@ static void nothing_but_plain_text_is_copied(void **state)
 		"void f(my\xff_t *q, float x[n\xff], int n) {}";
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
 
-	assert_ok(kl_skeleton_make(&sk, "k.c", text, strlen(text), NULL, NULL));
+	assert_ok(kl_skeleton_make(&sk, "k.c", text, strlen(text), NULL, NULL, false));
 	assert_contains(sk.contract.ptr, "sources: [k.c, ok/x.h]");
 	assert_contains(sk.contract.ptr, "do not have the type 'my?_t *'");
 	assert_contains(sk.contract.ptr, "shape: [TODO]");
@@ -443,7 +443,7 @@ static void odd_names_are_refused(void **state)
 
 		assert_error(KL_EINVALID, rows[i].message,
 			     kl_skeleton_make(&sk, rows[i].leaf, rows[i].text, strlen(rows[i].text),
-					      NULL, rows[i].workload));
+					      NULL, rows[i].workload, false));
 	}
 }
 
