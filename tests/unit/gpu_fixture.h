@@ -135,9 +135,9 @@ static inline char *gpu_host_image(const struct gpu_fixture *fixture, const char
 	return out;
 }
 
-#define SCALE_ORACLE                                                                                   \
-	"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { const kl_real *x = PTR(0); kl_real *y = PTR(1);\n" \
-	"	for (int i = 0; i < I32(2); i++) y[i] = x[i] * *(kl_real *)arg[3]; }\n"
+#define SCALE_ORACLE                                                                     \
+	"KERNEL(oracle, 8, 8, 4, 4) { const kl_real *x = PTR(0); kl_real *y = PTR(1);\n" \
+	"	for (int i = 0; i < I32(2); i++) y[i] = x[i] * F32(3); }\n"
 #define SCALE_ORACLE_PLAN                                                                       \
 	"{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"oracle\",\"grid\":[1],\"block\":[1]," \
 	"\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\"]}]}"

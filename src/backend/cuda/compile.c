@@ -366,6 +366,15 @@ static const struct {
 	[KL_ORACLE_HONEST] = { "src-honest/", { "-fmad=false", "-Irt", "-Dkl_real=float", NULL } },
 };
 
+static bool has_float_scalar(const struct kl_contract *contract)
+{
+	for (size_t i = 0; i < contract->nargs; i++)
+		if (contract->arg[i].kind == KL_ARG_SCALAR &&
+		    kl_dtype_is_float(contract->arg[i].dtype))
+			return true;
+	return false;
+}
+
 int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 			   const struct kl_surface *surface, const struct kl_launch *launch,
 			   enum kl_oracle which, const char *dir)
@@ -395,7 +404,14 @@ int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvc
 
 	if (!err)
 		err = build_kernel(&build, surface->contract);
-	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
+	if (err != KL_ENO)
+		return err;
+	err = kl_error_in(KL_EINVALID, "oracle");
+	return has_float_scalar(surface->contract) ?
+		       kl_error_hint(err,
+				     "in an oracle only tensors of floats are kl_real: scalars "
+				     "have the contract's types") :
+		       err;
 }
 
 void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc)

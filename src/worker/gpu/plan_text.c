@@ -7,7 +7,7 @@
 #include "job/tensor.h"
 
 json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
-			const struct kl_plan *plan, size_t real)
+			const struct kl_plan *plan)
 {
 	json_t *doc = json_object(), *dims = json_array(), *at = json_array(), *args = json_array();
 	struct kl_job_names names;
@@ -24,17 +24,9 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 		if (names.tensor[i]) {
 			kl_json_set_str(arg, "tensor", names.tensor[i]);
 		} else if (names.scalar[i].name) {
-			double value = names.scalar[i].value;
-
-			/* the kernel gets a float, so the truth uses the rounded value as well */
-			if (job->arg[i].dtype == KL_F32)
-				value = (float)value;
-			memcpy(&bits, &value, sizeof(bits));
+			memcpy(&bits, &names.scalar[i].value, sizeof(bits));
 			kl_json_set_str(arg, "scalar", names.scalar[i].name);
-			kl_json_set_str(arg, "dtype",
-					real && kl_dtype_is_float(job->arg[i].dtype) ?
-						real == 8 ? "f64" : "f32" :
-						names.scalar[i].dtype);
+			kl_json_set_str(arg, "dtype", names.scalar[i].dtype);
 			kl_json_set_int(arg, "bits", bits);
 		}
 		json_array_append_new(args, arg);

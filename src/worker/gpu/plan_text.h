@@ -17,11 +17,11 @@
  */
 
 /**
- * Make the document; the caller owns it. `real`: for an oracle, the size in bytes of kl_real, the
- * type of its float scalars; 0: for a kernel, whose scalars have the contract's types.
+ * Make the document; the caller owns it. Scalars have the contract's types, also those of an oracle,
+ * whose only kl_real are in tensors.
  */
 json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
-			const struct kl_plan *plan, size_t real);
+			const struct kl_plan *plan);
 /**
  * Parse the document and resolve its plan. `*plan` must live until a binding has been made from
  * `*at`. KL_EINVALID: also if a `require` of the plan does not hold; KL_ECANNOT: the device lacks

@@ -414,7 +414,7 @@ static const struct kl_plan *plan_of(const struct kl_job *job, const struct kl_s
 }
 
 static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
-		    const struct kl_point *pt, const struct kl_subject_spec *spec, size_t real)
+		    const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
 	const struct kl_plan *plan = plan_of(job, spec);
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
@@ -429,7 +429,7 @@ static int bind_all(struct gpu_subject *subject, const struct kl_job *job,
 	}
 	if (!plan)
 		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->path);
-	doc = kl_gpu_doc_make(job, pt, plan, real);
+	doc = kl_gpu_doc_make(job, pt, plan);
 	if ((err = kl_gpu_child_host(subject->child, &subject->host, subject->layout,
 				     subject->nargs)) < 0 ||
 	    (err = kl_gpu_child_set(subject->child, subject->slot, subject->layout, subject->nargs,
@@ -491,7 +491,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	err = subject->oracle ? kl_gpu_processes_oracle(&subject->child, &subject->module,
 							&subject->slot, job, spec->path) :
 				kl_gpu_processes_child(&subject->child, job, spec->path);
-	if (err < 0 || (err = bind_all(subject, job, pt, spec, real)) < 0)
+	if (err < 0 || (err = bind_all(subject, job, pt, spec)) < 0)
 		return err;
 	if (subject->host_code)
 		note_host(subject);

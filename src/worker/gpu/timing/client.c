@@ -164,7 +164,7 @@ static int add_plan(struct kl_gpu_timer *timer, int who, const char *cubin,
 
 	if (err < 0)
 		return err;
-	doc = kl_gpu_doc_make(timer->job, timer->point, plan, 0);
+	doc = kl_gpu_doc_make(timer->job, timer->point, plan);
 	for (uint32_t i = 0; i < timer->nset; i++) {
 		bound.bind[i] = (uint32_t)who * KL_GPU_TIME_CALLS + i;
 		if ((err = kl_gpu_child_bind(child_of(timer, who), bound.bind[i], (uint32_t)who, i,

@@ -310,6 +310,49 @@ static void test_oracle(void **state)
 		     compile_oracle(launch));
 }
 
+/*
+ * A float scalar has the contract's type in both builds of the oracle: the worker passes it so, too
+ * (test_oracle_in_both_arithmetics).
+ */
+static void test_oracle_scalars(void **state)
+{
+	static const char text[] =
+		"klineage: 1\nworkload: w\ncase: {op: map, dims: {n: 1024}}\n"
+		"surface: {language: cuda, sources: [k.cu, launch.yaml]}\n"
+		"args:\n  - {name: x, kind: in, dtype: f32, shape: [n]}\n"
+		"  - {name: alpha, kind: scalar, dtype: f32, value: 1.5}\n"
+		"  - {name: beta, kind: scalar, dtype: f64, value: 0.1}\n"
+		"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"
+		"oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}\naccept: {rule: noise}\n";
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
+	struct kl_contract *own = kernel.contract;
+
+	NEEDS_NVCC();
+	assert_ok(kl_contract_parse(&contract, "klineage.yaml", text, strlen(text)));
+	kernel.surface.contract = contract;
+	cuda_file(&kernel.file[1], "launch.yaml", CUDA_PLAN);
+	cuda_file(&kernel.oracle[0], "oracle.cu",
+		  "#include \"kl_oracle.cuh\"\n"
+		  "KL_ORACLE oracle(const kl_real *x, kl_real *y, float alpha, double beta)\n"
+		  "{ int i = blockIdx.x * 256 + threadIdx.x; y[i] = alpha * x[i] + beta; }\n");
+	cuda_file(&kernel.oracle[1], "oracle.yaml",
+		  "klineage-launch: 1\nlaunch:\n"
+		  "  - {kernel: oracle, grid: [4], block: [256], args: [x, y, alpha, beta]}\n");
+	kernel.surface.noracle = kernel.surface.nfile = 2;
+	assert_ok(kl_launch_read(&launch, &kernel.surface, true));
+	assert_ok(compile_oracle(launch));
+	cuda_file(&kernel.oracle[0], "oracle.cu",
+		  "#include \"kl_oracle.cuh\"\n"
+		  "KL_ORACLE oracle(const kl_real *x, kl_real *y, kl_real alpha, double beta)\n"
+		  "{ int i = blockIdx.x * 256 + threadIdx.x; y[i] = alpha * x[i] + beta; }\n");
+	assert_error(KL_EINVALID,
+		     "argument 2 of kernel 'oracle' has 8 bytes, and the plan passes 4",
+		     compile_oracle(launch));
+	assert_contains(kl_error_hints(), "scalars have the contract's types");
+	kernel.surface.contract = own;
+}
+
 /* A cubin made elsewhere: judged by its machine code, which needs nvdisasm. */
 static int import(struct kl_artefact **out, const char *cubin, const char *kernel_name)
 {
@@ -416,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_services),       cmocka_unit_test(test_clusters),
 		cmocka_unit_test(test_clocks),         cmocka_unit_test(test_launch),
 		cmocka_unit_test(test_oracle),         cmocka_unit_test(test_import),
+		cmocka_unit_test(test_oracle_scalars),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

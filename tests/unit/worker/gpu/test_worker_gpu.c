@@ -682,8 +682,7 @@ static void test_health_after_a_hang_of_the_oracle(void **state)
 	struct gpu_fixture *fixture = *state;
 	struct kl_job *job = gpu_job(fixture, NULL, NULL);
 	KL_AUTO(kl_freep) char *truth = gpu_cubin(
-		fixture, "truth", "double",
-		"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { for (;;) pause(); }\n");
+		fixture, "truth", "double", "KERNEL(oracle, 8, 8, 4, 4) { for (;;) pause(); }\n");
 	const struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_ORACLE,
 		.path = truth,

@@ -377,9 +377,9 @@ static void what_is_changed_is_put_back(void **state)
 	assert_true(kl_json_int_or(point(record), "do_bench_ns", 0) > 0);
 }
 
-#define ADD_ORACLE                                                                                     \
-	"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { const kl_real *x = PTR(0); kl_real *y = PTR(1);\n" \
-	"	for (int i = 0; i < I32(2); i++) y[i] += x[i] * *(kl_real *)arg[3]; }\n"
+#define ADD_ORACLE                                                                       \
+	"KERNEL(oracle, 8, 8, 4, 4) { const kl_real *x = PTR(0); kl_real *y = PTR(1);\n" \
+	"	for (int i = 0; i < I32(2); i++) y[i] += x[i] * F32(3); }\n"
 #define ADD_KERNEL                                                                  \
 	"KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1);\n" \
 	"	for (int i = 0; i < I32(2); i++) y[i] += x[i] * F32(3); }\n"
