@@ -73,7 +73,7 @@ static int check_section(const struct kl_osec *section)
 	return 0;
 }
 
-static int check_sections(const struct kl_object *object)
+static int check_sections(const struct kl_object *object, const bool *reached)
 {
 	uint64_t text = 0, data = 0;
 	int err = 0;
@@ -83,7 +83,7 @@ static int check_sections(const struct kl_object *object)
 		uint64_t *sum = kl_osec_is_code(section) ? &text : &data;
 
 		err = check_section(section);
-		if ((section->flags & SHF_ALLOC) &&
+		if ((section->flags & SHF_ALLOC) && (!reached || reached[i]) &&
 		    __builtin_add_overflow(*sum, section->size, sum))
 			*sum = UINT64_MAX;
 		if (text > MAX_TEXT || data > MAX_DATA)
@@ -91,6 +91,22 @@ static int check_sections(const struct kl_object *object)
 				       text > MAX_TEXT ? "8 MiB of code" : "1 GiB of static data");
 	}
 	return err;
+}
+
+/*
+ * Return true if the linker leaves out everything that has this symbol: it is undefined, and no
+ * section that the entry reaches refers to it.
+ */
+static bool is_left_out(const struct kl_audit *audit, size_t k, size_t sym)
+{
+	const struct kl_osym *symbol = &audit->object[k]->sym[sym];
+
+	if (!audit->reached)
+		return false;
+	if (symbol->sec == KL_SYM_UNDEF)
+		return !audit->reached->sym[k][sym];
+	return symbol->sec >= 0 && !audit->reached->sec[k][symbol->sec] &&
+	       !strcmp(symbol->name, "main");
 }
 
 static int check_symbol(const struct kl_osym *symbol, const struct kl_symbol_index *defined)
@@ -130,14 +146,16 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_symbol_ind
 	return 0;
 }
 
-int kl_audit_object(const struct kl_object *object, const struct kl_symbol_index *defined)
+int kl_audit_object(const struct kl_audit *audit, size_t k)
 {
+	const struct kl_object *object = audit->object[k];
 	int err;
 
 	if (object->etype != ET_REL)
 		return kl_error(KL_ENO, "is not a relocatable object");
-	err = check_sections(object);
+	err = check_sections(object, audit->reached ? audit->reached->sec[k] : NULL);
 	for (size_t i = 0; !err && i < object->nsym; i++)
-		err = check_symbol(&object->sym[i], defined);
+		if (!is_left_out(audit, k, i))
+			err = check_symbol(&object->sym[i], audit->defined);
 	return err;
 }

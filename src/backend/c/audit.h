@@ -3,6 +3,7 @@
 #define KL_BACKEND_C_AUDIT_H
 
 #include "backend/c/link/object.h"
+#include "backend/c/link/reached.h"
 #include "backend/c/link/symbol_index.h"
 #include "image/symbols.h"
 
@@ -11,13 +12,21 @@
  * published cheats use and no kernel needs.
  */
 
+/* All objects of a kernel. */
+struct kl_audit {
+	const struct kl_object *const *object;
+	size_t n;
+	const struct kl_symbol_index *defined; /* all symbols that the objects define; NULL: none */
+	const struct kl_reached *reached;      /* what the entry reaches; NULL: everything */
+};
+
 /**
- * Audit one relocatable object before it is linked. It must have only sections of code and data,
- * and no constructors, IFUNC, TLS or executable stack. Its undefined symbols must be of an allowed
- * kind (kl_symbol_kind) or be in `defined`, the index of all symbols that the kernel's objects
- * define (NULL: none). It must not define a name of a library function or of the gate. KL_ENO: the
- * object is refused; the message is the reason for a verdict of class "cheat".
+ * Audit the object `k` of a kernel before it is linked. It must have only sections of code and
+ * data, and no constructors, IFUNC, TLS or executable stack. Undefined symbols that the entry
+ * reaches must be of an allowed kind (kl_symbol_kind) or be in `defined`. It must not define a name
+ * of a library function or of the gate; it may define `main`, if the entry does not reach that.
+ * KL_ENO: the object is refused; the message is the reason for a verdict of class "cheat".
  */
-int kl_audit_object(const struct kl_object *object, const struct kl_symbol_index *defined);
+int kl_audit_object(const struct kl_audit *audit, size_t k);
 
 #endif

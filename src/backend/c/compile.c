@@ -213,19 +213,14 @@ static int check_entry(struct build *build)
 	return kl_error(KL_ENO, "no source defines the function '%s'", build->entry);
 }
 
-static int audit_objects(struct build *build)
+/* Audit the machine code of the sections that the entry reaches; they are those that are linked. */
+static int audit_code(struct build *build, const struct kl_reached *reached)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
 	const struct kl_object *const *objs = (const struct kl_object *const *)build->obj;
-	int err = check_entry(build);
+	int err;
 
-	kl_symbol_index_build(&defined, objs, build->nobj);
-	for (size_t k = 0; !err && k < build->nobj; k++)
-		err = audit_failed(build, kl_audit_object(build->obj[k], &defined), "the kernel");
-	if (err < 0)
-		return err;
 	kl_strvec_push(&argv, "objdump");
 	kl_strvec_push(&argv, "-dzw");
 	kl_strvec_push(&argv, "--no-show-raw-insn");
@@ -235,7 +230,7 @@ static int audit_objects(struct build *build)
 	if (!err)
 		err = kl_code_parse(&build->code, objs, build->nobj, text.ptr, text.len);
 	if (!err)
-		err = kl_code_audit(&build->code);
+		err = kl_code_audit(&build->code, reached);
 	if (!err)
 		err = kl_code_reach(&build->code, build->entry);
 	if (!err) {
@@ -243,6 +238,25 @@ static int audit_objects(struct build *build)
 		err = kl_code_check_level(&build->code, build->tools->platform->march);
 	}
 	return audit_failed(build, err, "the kernel");
+}
+
+static int audit_objects(struct build *build)
+{
+	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
+	KL_AUTO(kl_reached_release) struct kl_reached reached = { .sec = NULL };
+	const struct kl_audit audit = {
+		.object = (const struct kl_object *const *)build->obj,
+		.n = build->nobj,
+		.defined = &defined,
+		.reached = &reached,
+	};
+	int err = check_entry(build);
+
+	kl_symbol_index_build(&defined, audit.object, audit.n);
+	kl_reached_find(&reached, audit.object, audit.n, &defined, build->entry);
+	for (size_t k = 0; !err && k < build->nobj; k++)
+		err = audit_failed(build, kl_audit_object(&audit, k), "the kernel");
+	return err ? err : audit_code(build, &reached);
 }
 
 /* -- compiling the runtime, opening the libraries ---------------------------------------------- */

@@ -301,7 +301,7 @@ static int audit_host(struct build *build)
 	err = kl_tool_run(&build->tool, &argv, &text, "reading the machine code");
 	if (!err)
 		err = kl_code_parse(&build->code, objects, 1, text.ptr, text.len);
-	return err ? err : kl_code_audit(&build->code);
+	return err ? err : kl_code_audit(&build->code, NULL);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "backend/c/link/object.h"
+#include "backend/c/link/reached.h"
 #include "backend/c/link/symbol_index.h"
 #include "base/buf.h"
 #include "base/vec.h"
@@ -17,7 +18,7 @@
  *
  *	objdump -dzw --no-show-raw-insn <objects>	(in the compile jail)
  *	kl_code_parse(&c, objects, n, text, len)	parse its output
- *	kl_code_audit(&c)				before linking
+ *	kl_code_audit(&c, reached)			before linking
  *	kl_code_reach(&c, entry)
  *	kl_code_features(...), kl_code_digest(...)
  *
@@ -84,11 +85,12 @@ int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_
 void kl_code_release(struct kl_code *code);
 
 /**
- * Check all code, also code that the entry does not reach. KL_ENO: the code contains an instruction
+ * Check the code of the sections in `reached`, which are those that are linked (NULL: all code),
+ * also functions in them that the entry does not reach. KL_ENO: the code contains an instruction
  * that no kernel needs (system call, clock, CPU identity ...), or an instruction whose length is
  * not the same for objdump and Zydis; the message names the instruction and the function.
  */
-int kl_code_audit(const struct kl_code *code);
+int kl_code_audit(const struct kl_code *code, const struct kl_reached *reached);
 
 /**
  * Check that the level of the platform (`march`: "x86-64", "x86-64-v2" ...) has all instruction

@@ -25,7 +25,8 @@ static unsigned decode_all(struct kl_isa_insn *out, const unsigned char *bytes, 
 
 /*
  * Check the bytes of an instruction, and check that their length is the same as in objdump's text,
- * from which everything else is read. All code is checked, because a computed jump can go anywhere.
+ * from which everything else is read. All code that is linked is checked, because a computed jump
+ * can go anywhere in it.
  */
 static int check_bytes(const struct kl_code *code, size_t func, size_t i)
 {
@@ -83,13 +84,22 @@ static int check_insn(const struct kl_code *code, size_t func, size_t i)
 	return check_branch(code, func, i);
 }
 
-int kl_code_audit(const struct kl_code *code)
+static int check_func(const struct kl_code *code, size_t func)
+{
+	const struct kl_func *fn = &code->func[func];
+	int err = 0;
+
+	for (size_t i = fn->first; !err && i < fn->first + fn->n; i++)
+		err = check_insn(code, func, i);
+	return err;
+}
+
+int kl_code_audit(const struct kl_code *code, const struct kl_reached *reached)
 {
 	int err = 0;
 
-	for (size_t func = 0; func < code->nfunc; func++)
-		for (size_t i = code->func[func].first;
-		     !err && i < code->func[func].first + code->func[func].n; i++)
-			err = check_insn(code, func, i);
+	for (size_t func = 0; !err && func < code->nfunc; func++)
+		if (!reached || reached->sec[code->func[func].obj][code->func[func].sec])
+			err = check_func(code, func);
 	return err;
 }

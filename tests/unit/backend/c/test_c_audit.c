@@ -265,6 +265,51 @@ static void test_symbol_kinds(void **state)
 	assert_false(kl_symbol_reserved("sgemm"));
 }
 
+/* What the entry does not reach is left out of the image, so it may use and be anything. */
+static void test_unreached(void **state)
+{
+	static const char first[] =
+		"#include <stdio.h>\n#include <time.h>\n" BODY
+		"void show(int a) { printf(\"%d at %ld\\n\", a, (long)time(0)); }\n"
+		"long ticks(void) { return __builtin_ia32_rdtsc(); }\n"
+		"static int (*volatile fn)(const char *, ...) = printf;\n"
+		"int main(void) { fn(\"x\"); show(k(1)); return ticks() > 0; }\n";
+	static const char second[] = "void show(int);\nint k2(int a) { show(a); return a; }\n";
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL, *two = NULL;
+	struct kl_artefact *refused = NULL;
+
+	assert_ok(kernel_compile(&artefact, &kernel, first, NULL, NULL));
+	assert_ok(kernel_compile(&two, &kernel, first, second, NULL));
+	/* the entry reaches the same functions: by a call, by data, through the second file */
+	assert_error(KL_ENO, "uses 'printf'",
+		     kernel_compile(&refused, &kernel,
+				    "#include <stdio.h>\nvoid show(int a) { printf(\"%d\", a); }\n"
+				    "int k(int a) { show(a); return a; }\n",
+				    NULL, NULL));
+	assert_error(
+		KL_ENO, "uses 'puts'",
+		kernel_compile(&refused, &kernel,
+			       "#include <stdio.h>\nint (*const fn[])(const char *) = { puts };\n"
+			       "int k(int a) { return fn[a & 1](\"\"); }\n",
+			       NULL, NULL));
+	assert_error(KL_ENO, "reads a clock or counter: 'rdtsc'",
+		     kernel_compile(&refused, &kernel,
+				    "long ticks(void);\nlong k(void) { return ticks(); }\n",
+				    "long ticks(void) { return __builtin_ia32_rdtsc(); }\n", NULL));
+	assert_error(KL_ENO, "defines 'main'",
+		     kernel_compile(&refused, &kernel,
+				    "__attribute__((noipa)) int main(void) { return 1; }\n"
+				    "int k(void) { return main(); }\n",
+				    NULL, NULL));
+}
+
+static void audit_alone(const struct kl_object *object)
+{
+	const struct kl_audit audit = { .object = &object, .n = 1 };
+
+	kl_audit_object(&audit, 0);
+}
+
 /* Files that are no objects, or broken ones. */
 static void test_broken(void **state)
 {
@@ -287,7 +332,7 @@ static void test_broken(void **state)
 		buf.ptr[i] = (char)~saved;
 		assert_ok(kl_fs_put(path, buf.ptr, buf.len, 0644));
 		if (!kl_object_read(&broken, path))
-			kl_audit_object(broken, NULL);
+			audit_alone(broken);
 		buf.ptr[i] = saved;
 	}
 	for (size_t n = 0; n < buf.len; n += 16) {
@@ -295,7 +340,7 @@ static void test_broken(void **state)
 
 		assert_ok(kl_fs_put(path, buf.ptr, n, 0644));
 		if (!kl_object_read(&cut, path))
-			kl_audit_object(cut, NULL);
+			audit_alone(cut);
 	}
 	assert_int_equal(symlink(good, link), 0);
 	assert_true(kl_object_read(&object, link) < 0);
@@ -307,7 +352,7 @@ int main(void)
 		cmocka_unit_test(test_symbol_kinds), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_many_names),   cmocka_unit_test(test_index),
 		cmocka_unit_test(test_legal),        cmocka_unit_test(test_two_files),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_unreached),    cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

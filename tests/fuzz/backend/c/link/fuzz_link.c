@@ -78,7 +78,11 @@ static void link_objects(struct kl_object *const *object, size_t n)
 {
 	const struct kl_object *const *objects = (const struct kl_object *const *)object;
 	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
+	KL_AUTO(kl_reached_release) struct kl_reached reached = { .sec = NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+	const struct kl_audit audit = {
+		.object = objects, .n = n, .defined = &defined, .reached = &reached
+	};
 	struct kl_link link = {
 		.object = objects,
 		.nobject = n,
@@ -90,8 +94,9 @@ static void link_objects(struct kl_object *const *object, size_t n)
 	};
 
 	kl_symbol_index_build(&defined, objects, n);
+	kl_reached_find(&reached, objects, n, &defined, "k");
 	for (size_t i = 0; i < n; i++)
-		kl_audit_object(object[i], &defined);
+		kl_audit_object(&audit, i);
 	/* the link holds alone, whatever the audit thinks of the objects: as C, moved, as host code */
 	for (int way = 0; way < 3; way++) {
 		link.whole = way > 0;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BACKEND_C_LINK_REACHED_H
+#define KL_BACKEND_C_LINK_REACHED_H
+
+#include "backend/c/link/object.h"
+#include "backend/c/link/symbol_index.h"
+
+/*
+ * reached - finds what a kernel's entry reaches along relocations: the sections of its objects, and
+ * the symbols that these sections use. The linker (link.h) takes the same sections into the image
+ * and leaves the others out, so only these need to be audited.
+ */
+struct kl_reached {
+	bool **sec; /* for each object and section: the entry reaches it */
+	bool **sym; /* for each object and symbol: a reached section refers to it */
+	size_t n;   /* number of objects */
+};
+
+/**
+ * Find what `entry`, a global symbol of the objects, reaches. `defined` is the index of the
+ * objects' symbols. If no object defines the entry, everything counts as reached.
+ */
+void kl_reached_find(struct kl_reached *out, const struct kl_object *const *objects, size_t n,
+		     const struct kl_symbol_index *defined, const char *entry);
+void kl_reached_release(struct kl_reached *reached);
+
+#endif
