@@ -66,6 +66,18 @@ struct kl_floor {
 	struct kl_expr *bytes, *flops; /* NULL: none */
 };
 
+/*
+ * How the sources are built, beyond the flags; all paths are relative as those of the sources. Each
+ * list is empty if the contract does not have its key.
+ */
+struct kl_contract_build {
+	struct kl_strvec units;            /* the sources that are compiled; empty: all .c files */
+	struct kl_strvec define, undefine; /* "NAME" or "NAME=value"; "NAME" */
+	struct kl_strvec include, iquote, isystem; /* directories; ".": the top */
+	struct kl_strvec preinclude;               /* sources that each unit includes first */
+	struct kl_strvec traps;                    /* functions whose calls are a fault */
+};
+
 struct kl_contract {
 	char *name; /* for messages: path of the file */
 	char *workload, *op;
@@ -77,6 +89,7 @@ struct kl_contract {
 	char *launch;     /* path of the source that is the launch plan; NULL: none */
 	char *arch, *std; /* of CUDA host code: "sm_90a", "c++17"; otherwise NULL */
 	struct kl_strvec sources, flags;
+	struct kl_contract_build build;
 	struct kl_strvec headers; /* sets of headers that sources include (backend/headers.h) */
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
@@ -104,6 +117,14 @@ int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *kn
 			 const char *name, const char *text, size_t len);
 void kl_contract_free(struct kl_contract *contract);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
+
+/**
+ * Append the compiler's arguments for defines and includes to `argv`; the sources are in `folder`.
+ */
+void kl_contract_build_flags(struct kl_strvec *argv, const struct kl_contract *contract,
+			     const char *folder);
+/** Return true if a contract may list `name` in `traps`. */
+bool kl_contract_may_trap(const char *name);
 
 /** Return the index of the argument with this name, or -1. */
 int kl_contract_arg(const struct kl_contract *contract, const char *name);

@@ -18,7 +18,8 @@
 static const char *const exact[] = {
 	"-O0",        "-O1",      "-O2",        "-O3",      "-Os",        "-Ofast",
 	"-Og",        "-g",       "-g0",        "-std=c99", "-std=gnu99", "-std=c11",
-	"-std=gnu11", "-std=c17", "-std=gnu17", "-w",       "-pedantic",
+	"-std=gnu11", "-std=c17", "-std=gnu17", "-w",       "-pedantic",  "-std=c89",
+	"-std=gnu89", "-std=c90", "-std=gnu90", "-ansi",
 };
 
 /*

@@ -78,7 +78,7 @@ bool kl_suffix_in(const char *path, const char *const *suffixes);
  * Fields for the schemas of sections. `language` is read first, since it chooses the schema; the
  * other fields are checked against the language's row.
  */
-#define KL_LANGUAGE_MAX_SOURCES 64
+#define KL_LANGUAGE_MAX_SOURCES 512
 #define KL_LANGUAGE_MAX_FLAGS 64
 /* clang-format off */
 #define KL_LANGUAGE_FIELD KL_VALUE_FIELD("language", KL_NEEDED, 0, &kl_value_known)

@@ -29,7 +29,8 @@ const struct kl_string_type kl_language_entry = { "a C identifier", NULL, check_
 			&kl_language_entry)
 
 static const struct kl_field surface_fields[] = {
-	KL_LANGUAGE_FIELD, KL_LANGUAGE_SOURCES_FIELD, ENTRY_FIELD(entry), KL_LANGUAGE_FLAGS_FIELD,
+	KL_LANGUAGE_FIELD,  KL_CONTRACT_UNITS_FIELD, KL_LANGUAGE_SOURCES_FIELD,
+	ENTRY_FIELD(entry), KL_LANGUAGE_FLAGS_FIELD, KL_CONTRACT_BUILD_FIELDS,
 	KL_FIELDS_END,
 };
 static const struct kl_field oracle_fields[] = {
@@ -65,7 +66,7 @@ const struct kl_language kl_language_c = {
 	.spatch = spatch,
 	.flag_ok = kl_compile_flag_ok,
 	.baselines = baselines,
-	.surface = { &kl_language_c_surface, NULL },
+	.surface = { &kl_language_c_surface, kl_contract_build_finish },
 	.oracle = { &kl_language_c_oracle, NULL },
 	.init = &start,
 };

@@ -30,6 +30,29 @@ extern const struct kl_value_type kl_contract_oracle;
 /** Path of a file below the contract's directory, without characters special to a shell. */
 extern const struct kl_string_type kl_contract_path;
 
+/* --- keys of `surface` that build_keys.c reads ----------------------------------- */
+
+extern const struct kl_string_type kl_contract_define, kl_contract_undefine;
+extern const struct kl_string_type kl_contract_directory, kl_contract_trap;
+/* clang-format off */
+#define KL_CONTRACT_BUILD_SET(key, m, type, most) \
+	KL_SET_FIELD(key, 0, offsetof(struct kl_contract, build.m), type, 1, most)
+/* `units` is read before `sources`, whose suffixes are free if there are units */
+#define KL_CONTRACT_UNITS_FIELD \
+	KL_CONTRACT_BUILD_SET("units", units, &kl_contract_path, KL_LANGUAGE_MAX_SOURCES)
+#define KL_CONTRACT_BUILD_FIELDS \
+	KL_CONTRACT_BUILD_SET("define", define, &kl_contract_define, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("undefine", undefine, &kl_contract_undefine, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("include", include, &kl_contract_directory, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("iquote", iquote, &kl_contract_directory, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("isystem", isystem, &kl_contract_directory, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("preinclude", preinclude, &kl_contract_path, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("traps", traps, &kl_contract_trap, KL_LANGUAGE_MAX_FLAGS)
+/* clang-format on */
+/** Check that units and preincluded files are sources. */
+int kl_contract_build_finish(struct kl_contract *contract, const struct kl_yaml *section);
+void kl_contract_build_release(struct kl_contract_build *build);
+
 /* --- sections that args.c reads ------------------------------------------------ */
 
 /** `args`: the arguments. Every shape is checked at every point. */

@@ -36,8 +36,9 @@ static int wrong_suffix(const char *file, const struct kl_yaml *node, const char
 	return kl_yaml_error(file, node, "'%.200s' is not a %s file", node->text, list.ptr);
 }
 
-static int read_files(struct kl_strvec *out, const struct kl_language *language, const char *file,
-		      const struct kl_field *field, const struct kl_yaml *node)
+/* Read paths of files. `any`: files may have any suffix. */
+static int read_files(struct kl_strvec *out, const struct kl_language *language, bool any,
+		      const char *file, const struct kl_field *field, const struct kl_yaml *node)
 {
 	const struct kl_field paths = KL_SET_FIELD(field->key, 0, 0, &kl_contract_path, field->min,
 						   field->max);
@@ -45,7 +46,7 @@ static int read_files(struct kl_strvec *out, const struct kl_language *language,
 	int err = kl_schema_read_value(out, file, &paths, node);
 
 	for (size_t i = 0; !err && i < out->n; i++) {
-		if (!kl_suffix_in(out->v[i], language->suffixes))
+		if (!any && !kl_suffix_in(out->v[i], language->suffixes))
 			return wrong_suffix(file, node->item[i], language->suffixes);
 		mains += kl_suffix_in(out->v[i], language->mains);
 		if (language->unit && mains > 1)
@@ -66,7 +67,8 @@ static int read_sources(void *at, const char *file, const struct kl_field *field
 {
 	struct kl_contract *contract = at;
 
-	return read_files(&contract->sources, contract->language, file, field, node);
+	return read_files(&contract->sources, contract->language, contract->build.units.n > 0, file,
+			  field, node);
 }
 
 static int read_oracle_sources(void *at, const char *file, const struct kl_field *field,
@@ -74,7 +76,8 @@ static int read_oracle_sources(void *at, const char *file, const struct kl_field
 {
 	struct kl_contract *contract = at;
 	const struct kl_strvec *sources = &contract->oracle_sources;
-	int err = read_files(&contract->oracle_sources, contract->language, file, field, node);
+	int err = read_files(&contract->oracle_sources, contract->language, false, file, field,
+			     node);
 
 	/* refuse shared sources: an edit of the kernel must not change the oracle */
 	for (size_t i = 0; !err && i < sources->n; i++)
@@ -187,6 +190,7 @@ static void free_surface(void *at)
 	free(contract->std);
 	kl_strvec_release(&contract->sources);
 	kl_strvec_release(&contract->flags);
+	kl_contract_build_release(&contract->build);
 	kl_strvec_release(&contract->headers);
 }
 

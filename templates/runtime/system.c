@@ -35,6 +35,16 @@ void __assert_fail(const char *text, const char *file, unsigned line, const char
 }
 
 /*
+ * What a contract's `traps` become: a function that faults, and a stream that nobody may use.
+ */
+void kl_rt_trap(void)
+{
+	__builtin_trap();
+}
+
+void *const kl_rt_stream = NULL;
+
+/*
  * From what sizes on memcpy and memset use other instructions. glibc computes these at
  * the start of a program from the sizes of the caches; here they are the same on every
  * machine. Stores that bypass the caches are for copies that no cache holds; `rep movsb`

@@ -109,7 +109,22 @@ static bool is_left_out(const struct kl_audit *audit, size_t k, size_t sym)
 	       !strcmp(symbol->name, "main");
 }
 
-static int check_symbol(const struct kl_osym *symbol, const struct kl_symbol_index *defined)
+static int check_undefined(const struct kl_audit *audit, const char *name)
+{
+	/* the assembler adds this symbol to position-independent code */
+	if (!strcmp(name, "_GLOBAL_OFFSET_TABLE_"))
+		return 0;
+	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN ||
+	    (audit->defined && kl_symbol_index_find(audit->defined, name)) ||
+	    (audit->traps && kl_strvec_has(audit->traps, name)))
+		return 0;
+	return kl_error(KL_ENO,
+			"uses '%s', which is not allowed: "
+			"a kernel may call mem*, str*, libm and malloc",
+			name);
+}
+
+static int check_symbol(const struct kl_audit *audit, const struct kl_osym *symbol)
 {
 	if (!symbol->name[0] || symbol->type == STT_FILE || symbol->type == STT_SECTION)
 		return 0;
@@ -119,18 +134,8 @@ static int check_symbol(const struct kl_osym *symbol, const struct kl_symbol_ind
 		return kl_error(KL_ENO, "has the thread-local variable '%s'", symbol->name);
 	if (symbol->sec == KL_SYM_ABS)
 		return kl_error(KL_ENO, "gives '%s' an absolute address", symbol->name);
-	if (symbol->sec == KL_SYM_UNDEF) {
-		/* the assembler adds this symbol to position-independent code */
-		if (!strcmp(symbol->name, "_GLOBAL_OFFSET_TABLE_"))
-			return 0;
-		if (kl_symbol_kind(symbol->name) != KL_SYMBOL_FOREIGN ||
-		    (defined && kl_symbol_index_find(defined, symbol->name)))
-			return 0;
-		return kl_error(KL_ENO,
-				"uses '%s', which is not allowed: "
-				"a kernel may call mem*, str*, libm and malloc",
-				symbol->name);
-	}
+	if (symbol->sec == KL_SYM_UNDEF)
+		return check_undefined(audit, symbol->name);
 	/*
 	 * local symbols may have reserved names, except names of the allocator, by which the facts
 	 * recognize an allocation
@@ -156,6 +161,6 @@ int kl_audit_object(const struct kl_audit *audit, size_t k)
 	err = check_sections(object, audit->reached ? audit->reached->sec[k] : NULL);
 	for (size_t i = 0; !err && i < object->nsym; i++)
 		if (!is_left_out(audit, k, i))
-			err = check_symbol(&object->sym[i], audit->defined);
+			err = check_symbol(audit, &object->sym[i]);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "backend/c/link/object.h"
 #include "backend/c/link/reached.h"
 #include "backend/c/link/symbol_index.h"
+#include "base/vec.h"
 #include "image/symbols.h"
 
 /*
@@ -18,14 +19,17 @@ struct kl_audit {
 	size_t n;
 	const struct kl_symbol_index *defined; /* all symbols that the objects define; NULL: none */
 	const struct kl_reached *reached;      /* what the entry reaches; NULL: everything */
+	/* further names that may be undefined, since the linker makes them traps; NULL: none */
+	const struct kl_strvec *traps;
 };
 
 /**
  * Audit the object `k` of a kernel before it is linked. It must have only sections of code and
  * data, and no constructors, IFUNC, TLS or executable stack. Undefined symbols that the entry
- * reaches must be of an allowed kind (kl_symbol_kind) or be in `defined`. It must not define a name
- * of a library function or of the gate; it may define `main`, if the entry does not reach that.
- * KL_ENO: the object is refused; the message is the reason for a verdict of class "cheat".
+ * reaches must be of an allowed kind (kl_symbol_kind) or be in `defined` or `traps`. It must not
+ * define a name of a library function or of the gate; it may define `main`, if the entry does not
+ * reach that. KL_ENO: the object is refused; the message is the reason for a verdict of class
+ * "cheat".
  */
 int kl_audit_object(const struct kl_audit *audit, size_t k);
 

@@ -57,7 +57,8 @@ struct build {
 	const char *dir, *name, *entry;
 	const struct kl_file *file;
 	size_t nfile;
-	const struct kl_strvec *flags; /* the contract's flags; NULL: none */
+	const struct kl_contract
+		*contract; /* how a kernel is built; NULL: an oracle, the runtime */
 	/* the gate's flags for an oracle, before fixed_flags; NULL: the sources are a kernel */
 	const char *const *extra;
 	const char **class_;
@@ -83,6 +84,15 @@ static bool ends_with(const char *text, const char *with)
 	size_t n = strlen(text), len = strlen(with);
 
 	return n >= len && !strcmp(text + n - len, with);
+}
+
+/* Return true if the source is compiled as a translation unit of its own. */
+static bool is_unit(const void *payload, const char *path)
+{
+	const struct build *build = payload;
+	const struct kl_strvec *units = build->contract ? &build->contract->build.units : NULL;
+
+	return units && units->n ? kl_strvec_has(units, path) : ends_with(path, ".c");
 }
 
 static int lay_out(const struct build *build)
@@ -112,8 +122,10 @@ static void add_command(struct kl_strvec *argv, const struct build *build, const
 	kl_strvec_push(argv, "gcc");
 	kl_strvec_push(argv, "-std=gnu11");
 	kl_strvec_push(argv, "-O2");
-	if (!ours && build->flags)
-		kl_strvec_copy(argv, build->flags);
+	if (build->contract) {
+		kl_strvec_copy(argv, &build->contract->flags);
+		kl_contract_build_flags(argv, build->contract, folder);
+	}
 	if (!ours && build->extra)
 		kl_strvec_pushv(argv, build->extra);
 	if (ours)
@@ -184,7 +196,7 @@ static int compile_sources(struct build *build)
 		KL_AUTO(kl_freep) char *object = kl_asprintf("%s/%zu.o", build->name, i);
 		KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, object);
 
-		if (!ends_with(source, ".c"))
+		if (!is_unit(build, build->file[i].path))
 			continue;
 		err = compile_one(build, source, object, false);
 		if (err < 0)
@@ -240,6 +252,11 @@ static int audit_code(struct build *build, const struct kl_reached *reached)
 	return audit_failed(build, err, "the kernel");
 }
 
+static const struct kl_strvec *traps_of(const struct build *build)
+{
+	return build->contract ? &build->contract->build.traps : NULL;
+}
+
 static int audit_objects(struct build *build)
 {
 	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
@@ -249,6 +266,7 @@ static int audit_objects(struct build *build)
 		.n = build->nobj,
 		.defined = &defined,
 		.reached = &reached,
+		.traps = traps_of(build),
 	};
 	int err = check_entry(build);
 
@@ -357,6 +375,7 @@ static int compile_kernel(struct build *build)
 		.file = build->file,
 		.nfile = build->nfile,
 		.command = source_command,
+		.is_unit = is_unit,
 		.payload = build,
 	};
 	struct kl_task task[2] = { { .run = compile_and_audit, .ctx = build },
@@ -390,6 +409,7 @@ static int link_objects(struct kl_buf *out, struct build *build, unsigned shift)
 		.entry = build->entry,
 		.arena = "kl_rt_arena",
 		.shift = shift,
+		.traps = traps_of(build),
 	};
 	int err = kl_link(out, &link);
 
@@ -477,7 +497,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 		.entry = surface->contract->entry,
 		.file = surface->file,
 		.nfile = surface->nfile,
-		.flags = &surface->contract->flags,
+		.contract = surface->contract,
 		.class_ = class_,
 		.tool = { .jail = tools->jail,
 			  .dir = dir,

@@ -35,13 +35,6 @@ static void draw_world(struct world *world, bool absolute)
 	world->date = EARLIEST + draw.date % SPAN;
 }
 
-static bool is_c(const struct kl_file *file)
-{
-	size_t n = strlen(file->path);
-
-	return n > 2 && !strcmp(file->path + n - 2, ".c");
-}
-
 static int lay_out(const struct kl_conditions *conditions, const struct world *world)
 {
 	const struct timespec when = { .tv_sec = (time_t)world->date };
@@ -182,7 +175,7 @@ int kl_conditions_check(const struct kl_conditions *conditions)
 		err = lay_out(conditions, &world[i]);
 	}
 	for (size_t i = 0; !err && i < conditions->nfile; i++)
-		if (is_c(&conditions->file[i]))
+		if (conditions->is_unit(conditions->payload, conditions->file[i].path))
 			err = check_text(conditions, &world[0], &world[1], i);
 	return err;
 }

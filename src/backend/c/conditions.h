@@ -22,13 +22,14 @@ struct kl_conditions {
 	const char *dir;
 	const struct kl_file *file; /* all sources */
 	size_t nfile;
+	bool (*is_unit)(const void *payload, const char *path); /* true: the source is compiled */
 	/* append the compiler and its flags to `argv`; headers are in `folder` */
 	void (*command)(struct kl_strvec *argv, const void *payload, const char *folder);
 	const void *payload;
 };
 
 /**
- * Check all sources whose names end in .c. Thread-safe. KL_ENO: a source depends on the directory
+ * Check all sources that are compiled. Thread-safe. KL_ENO: a source depends on the directory
  * or the date, or cannot be preprocessed; KL_ECANNOT: the machine is in trouble.
  */
 int kl_conditions_check(const struct kl_conditions *conditions);

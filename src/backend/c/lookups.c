@@ -145,6 +145,9 @@ static bool is_source(const struct reader *reader, const char *path)
 	size_t n = strlen(reader->rules->sources);
 	int depth = 0;
 
+	/* gcc looks for the file of -include in the directory in which it runs, "./" */
+	if (!strncmp(path, "./", 2))
+		path += 2;
 	if (strncmp(path, reader->rules->sources, n) || path[n] != '/')
 		return false;
 	for (const char *part = path + n; *part; part += strcspn(part, "/")) {

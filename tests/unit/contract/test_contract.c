@@ -90,6 +90,27 @@ static void defaults_are_filled_in(void **state)
 	assert_int_equal(contract->call_s, 10);
 }
 
+/* The keys that say how sources are built become the compiler's arguments, in the gate's folder. */
+static void build_keys_become_arguments(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("built.yaml");
+	KL_AUTO(kl_contract_freep) struct kl_contract *least = good("least.yaml");
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+
+	kl_contract_build_flags(&argv, contract, "src-kernel");
+	for (size_t i = 0; i < argv.n; i++)
+		kl_buf_addf(&line, "%s%s", i ? " " : "", argv.v[i]);
+	assert_string_equal(line.ptr, "-UDEBUG -DNDEBUG -D_GNU_SOURCE -DNAME=\"a b\" "
+				      "-iquote src-kernel/src -Isrc-kernel/include -Isrc-kernel "
+				      "-isystem src-kernel/include -include src-kernel/config.h");
+	assert_true(kl_contract_may_trap(contract->build.traps.v[2]));
+	assert_false(kl_contract_may_trap("clock"));
+	kl_strvec_release(&argv);
+	kl_contract_build_flags(&argv, least, "src-kernel");
+	assert_int_equal(argv.n, 0);
+}
+
 static void null_is_a_name_and_zeros_lead(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("loose.yaml");
@@ -307,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_files_are_refused_at_their_place),
 		cmocka_unit_test(defaults_are_filled_in),
+		cmocka_unit_test(build_keys_become_arguments),
 		cmocka_unit_test(null_is_a_name_and_zeros_lead),
 		cmocka_unit_test(every_form_is_read),
 		cmocka_unit_test(outputs_may_start_at_zero),

@@ -7,6 +7,7 @@
 #include "backend/c/link/libraries.h"
 #include "backend/c/link/object.h"
 #include "base/buf.h"
+#include "base/vec.h"
 
 /*
  * link - links audited objects to an image (image/image.h), in this process.
@@ -44,6 +45,12 @@ struct kl_link {
 	 * NULL: none
 	 */
 	const char *const *wrap;
+	/*
+	 * functions and streams that the kernel uses when it reports an error (NULL: none): unless
+	 * an object defines the name, functions become kl_rt_trap of the runtime, streams
+	 * kl_rt_stream
+	 */
+	const struct kl_strvec *traps;
 	/*
 	 * moves functions and segments apart, so that the distances between them change; 0: no gaps
 	 */

@@ -132,6 +132,17 @@ static const char *wrapped_name(char **made, const struct kl_linker *linker, boo
 	return name;
 }
 
+/* Return the name in the runtime of a function or stream that is a trap; other names as they are. */
+static const char *trapped_name(const struct kl_linker *linker, bool own, const char *name)
+{
+	size_t obj, sym;
+
+	if (!own || !linker->of->traps || !kl_strvec_has(linker->of->traps, name) ||
+	    kl_link_find_own(&obj, &sym, linker, name))
+		return name;
+	return !strcmp(name, "stderr") || !strcmp(name, "stdout") ? "kl_rt_stream" : "kl_rt_trap";
+}
+
 static bool is_import(const struct kl_linker *linker, bool own, const char *name)
 {
 	return linker->of->may_import && (own || !linker->of->libraries) &&
@@ -143,7 +154,8 @@ static int find_name(struct kl_link_target *out, struct kl_linker *linker, size_
 	const struct kl_osym *symbol = &linker->object[obj].object->sym[sym];
 	bool own = linker->object[obj].own;
 	KL_AUTO(kl_freep) char *made = NULL;
-	const char *name = wrapped_name(&made, linker, own, symbol->name);
+	const char *name = trapped_name(linker, own,
+					wrapped_name(&made, linker, own, symbol->name));
 	size_t at = obj, index = sym;
 	int err;
 

@@ -44,7 +44,8 @@ static void mark_symbol(struct search *search, size_t obj, size_t sym)
 static void follow_sections(struct search *search)
 {
 	while (search->ntodo) {
-		size_t obj = search->todo[--search->ntodo].obj, sec = search->todo[search->ntodo].sec;
+		size_t obj = search->todo[--search->ntodo].obj,
+		       sec = search->todo[search->ntodo].sec;
 		const struct kl_object *object = search->objects[obj];
 
 		for (size_t i = kl_object_rel_at(object, sec, 0);
