@@ -185,14 +185,14 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *re
 
 	if (!top)
 		return;
-	if (kl_surface_from_dir(&now, top, committed->dir) < 0)
+	if (kl_surface_from_dir(&now, top, committed->place) < 0)
 		kl_error_clear(); /* a broken worktree does not affect the walk */
 	else if (strcmp(now->digest, committed->digest) ||
 		 strcmp(now->contract_digest, committed->contract_digest))
 		fprintf(stderr,
 			"git-klineage: warning: '%s' has uncommitted changes; the walk "
 			"starts from HEAD without them\n",
-			*committed->dir ? committed->dir : ".");
+			*committed->place ? committed->place : ".");
 }
 
 /* Print what a walk is likely to cost. Start no walk and send nothing. */
@@ -242,7 +242,7 @@ static int start_walk(struct kl_sequencer *sequencer, struct tools *tools, struc
 	    (err = kl_repo_resolve(&commit, sequencer->repo,
 				   options->expert ? options->expert : "HEAD")) < 0 ||
 	    (err = kl_repo_tree_of(&tree, sequencer->repo, &commit)) < 0 ||
-	    (err = kl_select_dir(&dir, sequencer->repo, &tree, workload)) < 0 ||
+	    (err = kl_select_place(&dir, sequencer->repo, &tree, workload)) < 0 ||
 	    (err = kl_surface_from_tree(&expert, sequencer->repo, &tree, dir)) < 0 ||
 	    (err = kl_checkout_check(sequencer->repo, expert, KL_STATE_REV, &tree)) < 0)
 		return err;

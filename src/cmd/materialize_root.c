@@ -61,7 +61,7 @@ static int find_workload(char **out, const struct kl_materialize_root *root, str
 	}
 	if ((err = kl_repo_resolve(&head, repo, "HEAD")) < 0 ||
 	    (err = kl_repo_tree_of(&tree, repo, &head)) < 0 ||
-	    (err = kl_select_dir(&dir, repo, &tree, NULL)) < 0 ||
+	    (err = kl_select_place(&dir, repo, &tree, NULL)) < 0 ||
 	    (err = kl_surface_bare(&surface, repo, &tree, dir)) < 0)
 		return err;
 	*out = kl_strdup(surface->contract->workload);
@@ -129,7 +129,7 @@ static bool has_surface(struct kl_repo *repo, const git_oid *tree, const struct 
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *committed = NULL;
 
-	if (kl_surface_from_tree(&committed, repo, tree, surface->dir) < 0) {
+	if (kl_surface_from_tree(&committed, repo, tree, surface->place) < 0) {
 		kl_error_clear();
 		return false;
 	}
@@ -163,7 +163,7 @@ static int find_baseline(struct kl_materialize_root *root, struct kl_repo *repo)
 
 	if ((err = kl_repo_resolve(&head, repo, "HEAD")) < 0 ||
 	    (err = kl_repo_tree_of(&tree, repo, &head)) < 0 ||
-	    (err = kl_select_dir(&dir, repo, &tree, root->workload)) < 0 ||
+	    (err = kl_select_place(&dir, repo, &tree, root->workload)) < 0 ||
 	    (err = kl_reference_make(&root->state, repo, &tree, dir)) < 0)
 		return err;
 	return kl_card_commit_root(&root->commit, repo, &head, root->state, true);

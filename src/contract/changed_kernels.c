@@ -24,13 +24,14 @@ void kl_changed_release(struct kl_changed *changed)
 struct looking {
 	struct kl_repo *repo;
 	const git_oid *from, *to; /* `from` NULL: the empty tree */
+	struct kl_strvec paths;   /* changed paths */
 	struct kl_map seen;       /* directories that were looked at */
-	struct kl_strvec dirs;    /* directories that have a contract in `from` or `to` */
+	struct kl_strvec places;  /* of contracts in `from` or `to` that may have changed */
 };
 
-static int has_contract(bool *out, struct looking *looking, const git_oid *tree, const char *dir)
+static int has_contract(bool *out, struct looking *looking, const git_oid *tree, const char *place)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
+	KL_AUTO(kl_freep) char *path = kl_contract_place_path(place);
 	git_oid oid;
 	int err = tree ? kl_repo_tree_entry(&oid, NULL, looking->repo, tree, path) : KL_ENOTFOUND;
 
@@ -60,26 +61,77 @@ static int look_around(struct looking *looking, const char *path)
 		    (!now && (err = has_contract(&before, looking, looking->from, dir)) < 0))
 			return err;
 		if (now || before)
-			kl_strvec_push(&looking->dirs, dir);
+			kl_strvec_push(&looking->places, dir);
 	}
 	return 0;
 }
 
+/* Return true if the contract names a changed path: as a source or as a file of its oracle. */
+static bool names_changed(const struct looking *looking, const struct kl_surface *bare)
+{
+	const struct kl_strvec *lists[] = { &bare->contract->sources,
+					    &bare->contract->oracle_sources };
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			KL_AUTO(kl_freep) char *path = kl_fs_join(bare->dir, lists[k]->v[i]);
+
+			if (kl_strvec_has(&looking->paths, path))
+				return true;
+		}
+	return false;
+}
+
 /*
- * Read the surface of the contract in `dir` of a tree. `*out` is NULL if there is no contract, or
+ * Add a contract that is a file of its own, if it changed or names a changed path. Its sources can
+ * be anywhere in the repository.
+ */
+static int look_at_file(struct looking *looking, const git_oid *tree, const char *place)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *bare = NULL;
+	int err;
+
+	if (kl_strvec_has(&looking->places, place))
+		return 0;
+	if (kl_strvec_has(&looking->paths, place)) {
+		kl_strvec_push(&looking->places, place);
+		return 0;
+	}
+	err = kl_surface_bare(&bare, looking->repo, tree, place);
+	if (err == KL_EINTR || err == KL_EIO)
+		return err;
+	kl_error_clear(); /* a contract that cannot be read is reported when it changes */
+	if (!err && names_changed(looking, bare))
+		kl_strvec_push(&looking->places, place);
+	return 0;
+}
+
+/* Look at all contracts of a tree that are files of their own. */
+static int look_everywhere(struct looking *looking, const git_oid *tree)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
+	int err = tree ? kl_surface_files(&places, looking->repo, tree) : 0;
+
+	for (size_t i = 0; !err && i < places.n; i++)
+		err = look_at_file(looking, tree, places.v[i]);
+	return err;
+}
+
+/*
+ * Read the surface of the contract at `place` in a tree. `*out` is NULL if there is no contract, or
  * if the surface cannot be read; in the latter case `*why` is set to the reason. Only KL_EINTR and
  * failures of the repository are returned as errors.
  */
 static int read_side(struct kl_surface **out, char **why, struct looking *looking,
-		     const git_oid *tree, const char *dir)
+		     const git_oid *tree, const char *place)
 {
 	bool there;
-	int err = has_contract(&there, looking, tree, dir);
+	int err = has_contract(&there, looking, tree, place);
 
 	*out = NULL;
 	if (err < 0 || !there)
 		return err;
-	err = kl_surface_from_tree(out, looking->repo, tree, dir);
+	err = kl_surface_from_tree(out, looking->repo, tree, place);
 	if (err == KL_EINTR || err == KL_EIO)
 		return err;
 	if (err < 0)
@@ -93,15 +145,15 @@ static bool same_text(const char *left, const char *right)
 	return !strcmp(left, right);
 }
 
-static int compare_dir(struct kl_changed *out, struct looking *looking, const char *dir)
+static int compare_place(struct kl_changed *out, struct looking *looking, const char *place)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL, *before = NULL;
 	KL_AUTO(kl_freep) char *why = NULL, *old_why = NULL;
 	const struct kl_surface *known;
 	int err;
 
-	if ((err = read_side(&now, &why, looking, looking->to, dir)) < 0 ||
-	    (err = read_side(&before, &old_why, looking, looking->from, dir)) < 0)
+	if ((err = read_side(&now, &why, looking, looking->to, place)) < 0 ||
+	    (err = read_side(&before, &old_why, looking, looking->from, place)) < 0)
 		return err;
 	if (now && before && same_text(now->contract_digest, before->contract_digest) &&
 	    same_text(now->digest, before->digest))
@@ -112,10 +164,10 @@ static int compare_dir(struct kl_changed *out, struct looking *looking, const ch
 	known = now ? now : before;
 	KL_GROW(out->one, out->n + 1, out->alloc);
 	out->one[out->n++] = (struct kl_changed_one){
-		.dir = kl_strdup(dir),
-		.workload = kl_strdup(known ? known->contract->workload :
-				      *dir  ? dir :
-					      "."),
+		.dir = kl_strdup(place),
+		.workload = kl_strdup(known  ? known->contract->workload :
+				      *place ? place :
+					       "."),
 		.why = kl_steal(&why),
 	};
 	if (now && before && same_text(now->contract_digest, before->contract_digest))
@@ -127,21 +179,25 @@ static int compare_dir(struct kl_changed *out, struct looking *looking, const ch
 static void looking_release(struct looking *looking)
 {
 	kl_map_release(&looking->seen);
-	kl_strvec_release(&looking->dirs);
+	kl_strvec_release(&looking->paths);
+	kl_strvec_release(&looking->places);
 }
 
 int kl_changed(struct kl_changed *out, struct kl_repo *repo, const git_oid *from, const git_oid *to)
 {
 	KL_AUTO(looking_release) struct looking looking = { .repo = repo, .from = from, .to = to };
 	KL_AUTO(kl_changed_release) struct kl_changed found = { 0 };
-	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
-	int err = kl_repo_diff_paths(&paths, repo, from, to);
+	int err = kl_repo_diff_paths(&looking.paths, repo, from, to);
 
-	for (size_t i = 0; i < paths.n && !err; i++)
-		err = look_around(&looking, paths.v[i]);
-	kl_strvec_sort(&looking.dirs);
-	for (size_t i = 0; i < looking.dirs.n && !err; i++)
-		err = compare_dir(&found, &looking, looking.dirs.v[i]);
+	for (size_t i = 0; i < looking.paths.n && !err; i++)
+		err = look_around(&looking, looking.paths.v[i]);
+	if (!err && looking.paths.n)
+		err = look_everywhere(&looking, to);
+	if (!err && looking.paths.n)
+		err = look_everywhere(&looking, from);
+	kl_strvec_sort(&looking.places);
+	for (size_t i = 0; i < looking.places.n && !err; i++)
+		err = compare_place(&found, &looking, looking.places.v[i]);
 	if (err < 0)
 		return err;
 	*out = found;

@@ -5,12 +5,12 @@
 #include "contract/surface.h"
 
 /*
- * changed_kernels - lists the kernels whose surface or contract differs between two trees. It looks
- * only at the directories above a changed path, so that the cost depends on the size of the change
- * and not on the size of the tree.
+ * changed_kernels - lists the kernels whose surface or contract differs between two trees. It reads
+ * only the contracts in directories above a changed path and those that are files of their own
+ * (gemm.klineage.yaml), so that the cost depends little on the size of the tree.
  */
 struct kl_changed_one {
-	char *dir;              /* the contract's directory */
+	char *dir;              /* the contract's place (contract.h) */
 	char *workload;         /* the contract's workload; `dir` if neither contract can be read */
 	struct kl_surface *now; /* the kernel in `to`; NULL: it was removed or cannot be read */
 	/**
@@ -21,7 +21,7 @@ struct kl_changed_one {
 };
 
 struct kl_changed {
-	struct kl_changed_one *one; /* sorted by directory */
+	struct kl_changed_one *one; /* sorted by place */
 	size_t n, alloc;
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fs.h"
 #include "contract/parts.h"
 #include "contract/todo.h"
 
@@ -82,6 +83,23 @@ static int read_flops(void *at, const char *file, const struct kl_field *field,
 static const struct kl_value_type bytes_value = { .read = read_bytes };
 static const struct kl_value_type flops_value = { .read = read_flops };
 
+/* --- reading `paths` ------------------------------------------------------------- */
+
+static int read_paths(void *at, const char *file, const struct kl_field *field,
+		      const struct kl_yaml *node)
+{
+	static const char *const words[] = { "contract", "repository", NULL };
+	const struct kl_field word = KL_WORD_FIELD(field->key, 0, 0, words);
+	bool *from_top = at;
+	int which, err = kl_schema_read_value(&which, file, &word, node);
+
+	if (!err)
+		*from_top = which == 1;
+	return err;
+}
+
+static const struct kl_value_type paths_value = { .read = read_paths };
+
 /* --- reading `values` ------------------------------------------------------------ */
 
 static int read_policy(void *at, const char *file, const struct kl_field *field,
@@ -136,6 +154,7 @@ static const struct kl_field contract_fields[] = {
 	 */
 	KL_VALUE_FIELD("klineage", KL_NEEDED, 0, &version_value),
 	KL_STRING_FIELD("workload", KL_NEEDED | KL_LOOSE, AT(workload), &kl_string_slug),
+	KL_VALUE_FIELD("paths", 0, AT(from_top), &paths_value),
 	KL_GROUP_FIELD("case", KL_NEEDED, 0, &kl_contract_case),
 	KL_VALUES_FIELD("domain", 0, 0, &kl_contract_domain, 0, KL_MAX_DOMAIN),
 	KL_VALUES_FIELD("cases", 0, 0, &kl_contract_cases, 1, KL_MAX_PERF),
@@ -218,4 +237,47 @@ void kl_contract_free(struct kl_contract *contract)
 	free(contract->baseline);
 	free(contract->name);
 	free(contract);
+}
+
+/* --- places of contracts ---------------------------------------------------------- */
+
+static const char *leaf_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool kl_contract_place_is_file(const char *place)
+{
+	const char *leaf = leaf_of(place);
+	size_t n = strlen(leaf), suffix = sizeof(KL_CONTRACT_SUFFIX) - 1;
+
+	return n > suffix && !strcmp(leaf + n - suffix, KL_CONTRACT_SUFFIX);
+}
+
+char *kl_contract_place_path(const char *place)
+{
+	return kl_contract_place_is_file(place) ? kl_strdup(place) :
+						  kl_fs_join(place, KL_CONTRACT_FILE);
+}
+
+char *kl_contract_place_dir(const char *place)
+{
+	const char *leaf = leaf_of(place);
+
+	if (!kl_contract_place_is_file(place))
+		return kl_strdup(place);
+	return leaf == place ? kl_strdup("") : kl_strndup(place, (size_t)(leaf - place) - 1);
+}
+
+char *kl_contract_place_of(const char *path)
+{
+	const char *leaf = leaf_of(path);
+
+	if (kl_contract_place_is_file(path))
+		return kl_strdup(path);
+	if (strcmp(leaf, KL_CONTRACT_FILE))
+		return NULL;
+	return leaf == path ? kl_strdup("") : kl_strndup(path, (size_t)(leaf - path) - 1);
 }

@@ -23,6 +23,7 @@
  * default is filled in.
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
+#define KL_CONTRACT_SUFFIX ".klineage.yaml" /* of further contracts in a directory */
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
@@ -79,7 +80,8 @@ struct kl_contract_build {
 };
 
 struct kl_contract {
-	char *name; /* for messages: path of the file */
+	char *name;    /* for messages: path of the file */
+	bool from_top; /* paths are relative to the repository's top, not to the contract */
 	char *workload, *op;
 	char *dim_name[KL_MAX_DIMS];
 	struct kl_dims dims;              /* the case */
@@ -110,6 +112,22 @@ struct kl_contract {
 	struct kl_floor floor;
 	int64_t arena_mib, call_s;
 };
+
+/*
+ * A contract is found by its place: the directory of a klineage.yaml ("" or "a/b"), or the path of
+ * a file with KL_CONTRACT_SUFFIX ("a/b/gemm.klineage.yaml").
+ */
+/** Return true if the place is the path of a file, not a directory. */
+bool kl_contract_place_is_file(const char *place);
+/** Return the path of the contract's file; the caller frees it. */
+char *kl_contract_place_path(const char *place);
+/** Return the directory of the contract's file, "" or "a/b"; the caller frees it. */
+char *kl_contract_place_dir(const char *place);
+/**
+ * Return the place of a contract whose file has this path; the caller frees it. NULL: a contract
+ * has another name.
+ */
+char *kl_contract_place_of(const char *path);
 
 int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len);
 /** As kl_contract_parse, with `known` in place of kl_languages; `known` must outlive `*out`. */

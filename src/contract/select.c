@@ -44,41 +44,70 @@ static int refuse_none(const char *workload)
 			     "to write a contract, run 'git klineage init <kernel file>'");
 }
 
-int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload)
+static int choose_workload(char **out, const struct kl_strvec *places,
+			   const struct kl_strvec *names, const char *workload)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
-	const char *prefix = kl_repo_prefix(repo);
 	size_t best = 0, found = 0;
-	int err = kl_surface_find(&dirs, &names, repo, tree);
 
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < dirs.n; i++) {
-		if (workload ? strcmp(names.v[i], workload) != 0 : !is_below(dirs.v[i], prefix))
-			continue;
-		/* choose the innermost directory that contains the current directory */
-		if (!found || strlen(dirs.v[i]) > strlen(dirs.v[best]))
+	for (size_t i = 0; i < places->n; i++)
+		if (!strcmp(names->v[i], workload)) {
 			best = i;
-		found++;
-	}
-	if (workload && found > 1)
+			found++;
+		}
+	if (found > 1)
 		return kl_error(KL_EINVALID,
 				"the workload '%s' has %zu contracts in this commit, index or "
 				"worktree; give each contract a workload of its own",
 				workload, found);
-	if (!found && !workload && dirs.n == 1)
-		found = 1; /* `best` is 0, the index of the only contract */
 	if (!found)
-		return dirs.n && !workload ? refuse_several(&names) : refuse_none(workload);
-	*out = kl_strdup(dirs.v[best]);
+		return refuse_none(workload);
+	*out = kl_strdup(places->v[best]);
 	return 0;
+}
+
+/*
+ * Choose the contract in the innermost directory that contains the current one, `prefix`, or else
+ * the only contract.
+ */
+static int choose_near(char **out, const struct kl_strvec *places, const struct kl_strvec *names,
+		       const char *prefix)
+{
+	size_t best = 0, longest = 0, found = 0;
+
+	for (size_t i = 0; i < places->n; i++) {
+		KL_AUTO(kl_freep) char *dir = kl_contract_place_dir(places->v[i]);
+		size_t n = strlen(dir);
+
+		if (!is_below(dir, prefix) || (found && n < longest))
+			continue;
+		found = found && n == longest ? found + 1 : 1;
+		longest = n;
+		best = i;
+	}
+	if (!found && !places->n)
+		return refuse_none(NULL);
+	if (found > 1 || (!found && places->n > 1))
+		return refuse_several(names);
+	*out = kl_strdup(places->v[best]);
+	return 0;
+}
+
+int kl_select_place(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
+	int err = kl_surface_find(&places, &names, repo, tree);
+
+	if (err < 0)
+		return err;
+	return workload ? choose_workload(out, &places, &names, workload) :
+			  choose_near(out, &places, &names, kl_repo_prefix(repo));
 }
 
 /* Set the parent from `tree`, if the contract is the same there and the sources differ. */
 static int find_parent(struct kl_selection *selection, struct kl_repo *repo, const git_oid *tree)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
-	int err = kl_surface_from_tree(&surface, repo, tree, selection->candidate->dir);
+	int err = kl_surface_from_tree(&surface, repo, tree, selection->candidate->place);
 
 	if (err == KL_EINTR || err == KL_EIO)
 		return err;
@@ -130,25 +159,56 @@ static int tracked_tree(git_oid *out, struct kl_repo *repo)
 	return err < 0 ? err : kl_repo_tree_of(out, repo, &head);
 }
 
+/* Append the places of the contracts in the directory `at` ("" or "a/b/") of the worktree. */
+static int list_places(struct kl_strvec *out, struct kl_repo *repo, const char *at)
+{
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_worktree(repo), at);
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err = kl_fs_list(&names, dir);
+
+	for (size_t i = 0; !err && i < names.n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", at, names.v[i]);
+		char *place = kl_contract_place_of(path);
+
+		if (place)
+			kl_strvec_take(out, place);
+	}
+	return err;
+}
+
+static int refuse_names(const struct kl_strvec *places)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; i < places->n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_contract_place_path(places->v[i]);
+
+		kl_buf_addf(&buf, " %s", path);
+	}
+	kl_error(KL_EUSAGE, "there are several contracts here; choose one with --workload");
+	return kl_error_hint(KL_EUSAGE, "contracts:%s", buf.ptr);
+}
+
 /*
- * Find the contract's directory in the worktree. Without `workload`, search the current directory
- * and those above it first, so that a contract that is not tracked is found as well.
+ * Find the contract's place in the worktree. Without `workload`, search the current directory and
+ * those above it first, so that a contract that is not tracked is found as well.
  */
-static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
+static int worktree_place(char **out, struct kl_repo *repo, const char *workload)
 {
 	KL_AUTO(kl_freep) char *at = kl_strdup(kl_repo_prefix(repo));
 	git_oid tree;
 	int err;
 
 	while (!workload) {
-		KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_worktree(repo), at);
-		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
+		KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
 		size_t n = strlen(at);
 
-		if (kl_fs_exists(path)) {
-			if (n)
-				at[n - 1] = '\0';
-			*out = kl_steal(&at);
+		if ((err = list_places(&places, repo, at)) < 0)
+			return err;
+		if (places.n > 1)
+			return refuse_names(&places);
+		if (places.n) {
+			*out = kl_strdup(places.v[0]);
 			return 0;
 		}
 		if (!n)
@@ -164,27 +224,27 @@ static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 		kl_error_clear();
 		return refuse_none(workload);
 	}
-	return kl_select_dir(out, repo, &tree, workload);
+	return kl_select_place(out, repo, &tree, workload);
 }
 
 static int from_worktree(struct kl_selection *selection, struct kl_repo *repo, const char *workload)
 {
-	KL_AUTO(kl_freep) char *dir = NULL;
+	KL_AUTO(kl_freep) char *place = NULL;
 	int err;
 
 	if (!kl_repo_worktree(repo))
 		return kl_error(KL_EINVALID, "cannot judge the worktree: this repository is bare");
-	err = worktree_dir(&dir, repo, workload);
+	err = worktree_place(&place, repo, workload);
 	if (err < 0)
 		return err;
-	return kl_surface_from_dir(&selection->candidate, kl_repo_worktree(repo), dir);
+	return kl_surface_from_dir(&selection->candidate, kl_repo_worktree(repo), place);
 }
 
 int kl_select(struct kl_selection *out, struct kl_repo *repo, enum kl_state_kind kind,
 	      const char *rev, const char *workload)
 {
 	KL_AUTO(kl_selection_release) struct kl_selection selection = { .kind = kind };
-	KL_AUTO(kl_freep) char *dir = NULL;
+	KL_AUTO(kl_freep) char *place = NULL;
 	int err;
 
 	if (kind == KL_STATE_WORKTREE) {
@@ -196,10 +256,10 @@ int kl_select(struct kl_selection *out, struct kl_repo *repo, enum kl_state_kind
 		if (!err && kind == KL_STATE_REV)
 			err = kl_repo_tree_of(&selection.tree, repo, &selection.commit);
 		if (!err)
-			err = kl_select_dir(&dir, repo, &selection.tree, workload);
+			err = kl_select_place(&place, repo, &selection.tree, workload);
 		if (!err)
 			err = kl_surface_from_tree(&selection.candidate, repo, &selection.tree,
-						   dir);
+						   place);
 	}
 	if (!err)
 		err = parent_of(&selection, repo);

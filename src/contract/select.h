@@ -7,8 +7,8 @@
 /*
  * select - finds the kernel sources that the user means, in a commit, in the index or in the
  * worktree. It chooses the contract of the workload that the user named. If the user named none, it
- * chooses the contract in the current directory or the nearest directory above, or else the only
- * contract.
+ * chooses the only contract in the current directory or the nearest directory above that has any, or
+ * else the only contract.
  */
 enum kl_state_kind { KL_STATE_REV, KL_STATE_STAGED, KL_STATE_WORKTREE };
 
@@ -33,7 +33,7 @@ int kl_select(struct kl_selection *out, struct kl_repo *repo, enum kl_state_kind
 	      const char *rev, const char *workload);
 void kl_selection_release(struct kl_selection *selection);
 
-/** Find the contract's directory ("" or "a/b") in a tree. Errors as kl_select. The caller frees. */
-int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload);
+/** Find the contract's place (contract.h) in a tree. Errors as kl_select. The caller frees it. */
+int kl_select_place(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload);
 
 #endif

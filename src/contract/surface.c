@@ -29,6 +29,7 @@ void kl_surface_free(struct kl_surface *surface)
 	file_release(&surface->contract_file);
 	free(surface->file);
 	free(surface->oracle);
+	free(surface->place);
 	free(surface->dir);
 	kl_contract_free(surface->contract);
 	free(surface);
@@ -36,14 +37,14 @@ void kl_surface_free(struct kl_surface *surface)
 
 /* --- digests -------------------------------------------------------------- */
 
-static void digest_file(struct kl_digest *digest, const struct kl_file *file)
+static void digest_file(struct kl_digest *digest, const struct kl_file *file, const char *path)
 {
 	char field[64];
 
 	/* use only git's two modes, so that a tree and the worktree give the same digest */
 	snprintf(field, sizeof(field), "%o", file->mode & 0111 ? 0100755 : 0100644);
 	kl_digest_adds(digest, field);
-	kl_digest_adds(digest, file->path);
+	kl_digest_adds(digest, path);
 	snprintf(field, sizeof(field), "%zu", file->len);
 	kl_digest_adds(digest, field);
 	kl_digest_add(digest, file->data, file->len);
@@ -54,32 +55,35 @@ static void digest_sources(struct kl_surface *surface)
 	struct kl_digest *digest = kl_digest_new();
 
 	for (size_t i = 0; i < surface->nfile; i++)
-		digest_file(digest, &surface->file[i]);
+		digest_file(digest, &surface->file[i], surface->file[i].path);
 	kl_digest_end(digest, surface->digest);
 }
 
-/* Digest klineage.yaml and the oracle's files in the order of their paths. */
+/*
+ * Digest the contract and the oracle's files in the order of their paths. The contract is always
+ * called klineage.yaml, since its name and its place do not change what it promises.
+ */
 static void digest_contract(struct kl_surface *surface)
 {
 	struct kl_digest *digest = kl_digest_new();
 	bool done = false;
 
 	for (size_t i = 0; i < surface->noracle; i++) {
-		if (!done && strcmp(surface->contract_file.path, surface->oracle[i].path) < 0) {
-			digest_file(digest, &surface->contract_file);
+		if (!done && strcmp(KL_CONTRACT_FILE, surface->oracle[i].path) < 0) {
+			digest_file(digest, &surface->contract_file, KL_CONTRACT_FILE);
 			done = true;
 		}
-		digest_file(digest, &surface->oracle[i]);
+		digest_file(digest, &surface->oracle[i], surface->oracle[i].path);
 	}
 	if (!done)
-		digest_file(digest, &surface->contract_file);
+		digest_file(digest, &surface->contract_file, KL_CONTRACT_FILE);
 	kl_digest_end(digest, surface->contract_digest);
 }
 
 /* --- reading a surface ------------------------------------------------------- */
 
-static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *paths,
-		      kl_surface_reader read, void *payload)
+static int read_files(struct kl_file **out, size_t *n, const char *dir,
+		      const struct kl_strvec *paths, kl_surface_reader read, void *payload)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
 	size_t total = 0;
@@ -93,7 +97,7 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 
 		file->path = kl_strdup(sorted.v[i]);
 		*n = i + 1;
-		if ((err = read(file, file->path, KL_SURFACE_MAX_FILE, payload)) < 0)
+		if ((err = read(file, dir, file->path, KL_SURFACE_MAX_FILE, payload)) < 0)
 			return err;
 		total += file->len;
 		if (total > KL_SURFACE_MAX_TOTAL)
@@ -106,24 +110,41 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 	return 0;
 }
 
-int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,
+/* Read and parse the contract, and set what paths are relative to. */
+static int read_contract(struct kl_surface *surface, const struct kl_languages *known,
+			 const char *name, kl_surface_reader read, void *payload)
+{
+	struct kl_file *file = &surface->contract_file;
+	size_t n = *surface->dir ? strlen(surface->dir) + 1 : 0;
+	int err;
+
+	file->path = kl_strdup(name + n);
+	if ((err = read(file, surface->dir, file->path, KL_CONTRACT_MAX_BYTES, payload)) < 0 ||
+	    (err = kl_contract_parse_in(&surface->contract, known, name, file->data, file->len)) <
+		    0 ||
+	    !surface->contract->from_top)
+		return err;
+	free(file->path);
+	file->path = kl_strdup(name);
+	*surface->dir = '\0';
+	return 0;
+}
+
+int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *place,
 		    kl_surface_reader read, kl_surface_reader source, void *payload)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = kl_calloc(1, sizeof(*surface));
-	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
-	struct kl_file *file = &surface->contract_file;
+	KL_AUTO(kl_freep) char *name = kl_contract_place_path(place);
 	int err;
 
-	surface->dir = kl_strdup(dir);
-	file->path = kl_strdup(KL_CONTRACT_FILE);
-	if ((err = read(file, file->path, KL_CONTRACT_MAX_BYTES, payload)) < 0 ||
-	    (err = kl_contract_parse_in(&surface->contract, known, name, file->data, file->len)) <
-		    0)
+	surface->place = kl_strdup(place);
+	surface->dir = kl_contract_place_dir(place);
+	if ((err = read_contract(surface, known, name, read, payload)) < 0)
 		return err;
-	err = read_files(&surface->file, &surface->nfile, &surface->contract->sources, source,
-			 payload);
+	err = read_files(&surface->file, &surface->nfile, surface->dir, &surface->contract->sources,
+			 source, payload);
 	if (!err)
-		err = read_files(&surface->oracle, &surface->noracle,
+		err = read_files(&surface->oracle, &surface->noracle, surface->dir,
 				 &surface->contract->oracle_sources, read, payload);
 	if (err < 0)
 		return kl_error_in(err, "%s", name);
@@ -159,9 +180,10 @@ static int open_below(const char *root, const char *path)
 	return openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-static int read_below(struct kl_file *file, const char *path, size_t max, void *payload)
+static int read_below(struct kl_file *file, const char *dir, const char *path, size_t max,
+		      void *payload)
 {
-	const char *root = payload;
+	KL_AUTO(kl_freep) char *root = kl_fs_join(payload, dir);
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_closep) int fd = open_below(root, path);
 	struct stat st;
@@ -185,19 +207,20 @@ static int read_below(struct kl_file *file, const char *path, size_t max, void *
 }
 
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
-			   const char *path, const char *dir)
+			   const char *path, const char *place)
 {
-	KL_AUTO(kl_freep) char *root = kl_fs_join(*path ? path : ".", dir);
-	KL_AUTO(kl_freep) char *contract = kl_fs_join(root, KL_CONTRACT_FILE);
+	KL_AUTO(kl_freep) char *root = kl_strdup(*path ? path : ".");
+	KL_AUTO(kl_freep) char *name = kl_contract_place_path(place);
+	KL_AUTO(kl_freep) char *contract = kl_fs_join(root, name);
 
 	if (!kl_fs_exists(contract))
 		return kl_error(KL_ENOTFOUND, "there is no contract '%s'", contract);
-	return kl_surface_read(out, known, dir, read_below, read_below, root);
+	return kl_surface_read(out, known, place, read_below, read_below, root);
 }
 
-int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir)
+int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *place)
 {
-	return kl_surface_from_dir_in(out, &kl_languages, path, dir);
+	return kl_surface_from_dir_in(out, &kl_languages, path, place);
 }
 
 /* --- making copies with other sources -------------------------------------------- */
@@ -240,6 +263,7 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 				   surface->contract_file.len);
 	if (err < 0)
 		return err;
+	new->place = kl_strdup(surface->place);
 	new->dir = kl_strdup(surface->dir);
 	new->file = files_copy(surface->file, surface->nfile);
 	new->nfile = surface->nfile;
@@ -272,8 +296,8 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 /* A surface in memory, from which a copy is read with some files replaced. */
 struct shown {
 	const struct kl_surface *surface;
-	const struct kl_file *contract;
-	const struct kl_file *edit; /* replaced files of the oracle */
+	const struct kl_file *contract; /* NULL: it was read */
+	const struct kl_file *edit;     /* replaced files of the oracle */
 	size_t n;
 };
 
@@ -285,13 +309,15 @@ static const struct kl_file *find_shown(const struct kl_file *file, size_t n, co
 	return NULL;
 }
 
-static int read_shown(struct kl_file *file, const char *path, size_t max, void *payload)
+static int read_shown(struct kl_file *file, const char *dir, const char *path, size_t max,
+		      void *payload)
 {
-	const struct shown *shown = payload;
-	const struct kl_file *from = find_shown(shown->edit, shown->n, path);
+	struct shown *shown = payload;
+	const struct kl_file *from = shown->contract; /* the first file that is read */
 
-	if (!strcmp(path, KL_CONTRACT_FILE))
-		from = shown->contract;
+	shown->contract = NULL;
+	if (!from)
+		from = find_shown(shown->edit, shown->n, path);
 	if (!from)
 		from = find_shown(shown->surface->file, shown->surface->nfile, path);
 	if (!from)
@@ -319,8 +345,8 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
 	};
 	struct shown shown = { .surface = surface, .contract = &contract };
 
-	return kl_surface_read(out, surface->contract->known, surface->dir, read_shown, read_shown,
-			       &shown);
+	return kl_surface_read(out, surface->contract->known, surface->place, read_shown,
+			       read_shown, &shown);
 }
 
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
@@ -334,6 +360,6 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *sur
 		if (!find_shown(surface->oracle, surface->noracle, edit[i].path))
 			return kl_error(KL_EINVALID, "'%s' is not a file of the contract's oracle",
 					edit[i].path);
-	return kl_surface_read(out, surface->contract->known, surface->dir, read_shown, read_shown,
-			       &shown);
+	return kl_surface_read(out, surface->contract->known, surface->place, read_shown,
+			       read_shown, &shown);
 }

@@ -13,13 +13,14 @@
  * oracle's files. All files are read from a tree of git or from a directory.
  *
  * There are two digests (docs/formats.md): `digest` of the sources, and `contract_digest` of
- * klineage.yaml and the oracle's files. Each covers the mode, the path relative to the contract,
- * the length and the bytes of every file, in the order of the paths. These are KL_EINVALID: a
+ * klineage.yaml and the oracle's files. Each covers the mode, the path relative to `dir`, the
+ * length and the bytes of every file, in the order of the paths; a contract of another name counts
+ * as klineage.yaml in `dir`. These are KL_EINVALID: a
  * symlink, a path that leaves the directory, a source or oracle file above 4 MiB, a contract above
  * 256 KiB, and sources, or oracle files, that together exceed 16 MiB.
  */
 struct kl_file {
-	char *path; /* relative to the contract's directory */
+	char *path; /* relative to kl_surface.dir */
 	uint32_t mode;
 	char *data;
 	size_t len;
@@ -27,7 +28,12 @@ struct kl_file {
 
 struct kl_surface {
 	struct kl_contract *contract;
-	char *dir;            /* contract's directory in the repository: "" or "a/b" */
+	char *place; /* where the contract is (contract.h) */
+	/*
+	 * what paths are relative to: the contract's directory in the repository ("" or "a/b"), or
+	 * "" if its paths begin at the top
+	 */
+	char *dir;
 	struct kl_file *file; /* sources, sorted by path */
 	size_t nfile;
 	struct kl_file *oracle; /* the oracle's files, sorted */
@@ -37,25 +43,25 @@ struct kl_surface {
 	char contract_digest[KL_DIGEST_HEX];
 };
 
-/** Read the surface of the contract `dir`/klineage.yaml in a tree. KL_ENOTFOUND: no contract. */
+/** Read the surface of the contract at `place` in a tree. KL_ENOTFOUND: no contract. */
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
-			 const char *dir);
+			 const char *place);
 /**
  * As kl_surface_from_tree, but without reading sources: every source is empty, even one that the
  * tree lacks.
  */
 int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
-		    const char *dir);
+		    const char *place);
 /**
- * Read a surface from the directory `dir` below `path` (a worktree). Errors as
+ * Read the surface of the contract at `place` below the directory `path` (a worktree). Errors as
  * kl_surface_from_tree.
  */
-int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
+int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *place);
 /**
  * As kl_surface_from_dir, but with the languages in `known`, which copies of the surface use too.
  */
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
-			   const char *path, const char *dir);
+			   const char *path, const char *place);
 /**
  * Make a copy with some sources replaced; an edit with mode 0 keeps the file's mode. KL_EINVALID: a
  * path is not one of the sources, or a file is too large.
@@ -77,11 +83,13 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *sur
 void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
+/** List the places of the contracts in a tree that are files of their own, unsorted. */
+int kl_surface_files(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree);
 /**
- * List the directories of a tree that have a contract, sorted. `workloads` has the workload of each
- * at the same index: "" for a contract that does not parse.
+ * List the places of the contracts in a tree, sorted. `workloads` has the workload of each at the
+ * same index: "" for a contract that does not parse.
  */
-int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *repo,
+int kl_surface_find(struct kl_strvec *places, struct kl_strvec *workloads, struct kl_repo *repo,
 		    const git_oid *tree);
 
 #endif

@@ -12,13 +12,17 @@
 #define KL_SURFACE_MAX_TOTAL (16 << 20)
 
 /**
- * Read the file at `path`, which is relative to the contract's directory, and set data, len and
+ * Read the file `path` in or below the directory `dir` of the repository, and set data, len and
  * mode of `file`. KL_EINVALID: the file has more than `max` bytes, or is a symlink.
  */
-typedef int (*kl_surface_reader)(struct kl_file *file, const char *path, size_t max, void *payload);
+typedef int (*kl_surface_reader)(struct kl_file *file, const char *dir, const char *path,
+				 size_t max, void *payload);
 
-/** Read a surface: `source` reads its sources, `read` its contract and the oracle's files. */
-int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,
+/**
+ * Read a surface: `source` reads its sources, `read` its contract, which is the first file to be
+ * read, and the oracle's files.
+ */
+int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *place,
 		    kl_surface_reader read, kl_surface_reader source, void *payload);
 
 #endif

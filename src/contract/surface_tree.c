@@ -12,14 +12,14 @@
 struct tree_reader {
 	struct kl_repo *repo;
 	const git_oid *tree;
-	const char *dir;
 };
 
-static int read_entry(struct kl_file *file, const char *path, size_t max, void *payload)
+static int read_entry(struct kl_file *file, const char *dir, const char *path, size_t max,
+		      void *payload)
 {
 	const struct tree_reader *reader = payload;
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *full = kl_fs_join(reader->dir, path);
+	KL_AUTO(kl_freep) char *full = kl_fs_join(dir, path);
 	git_oid oid;
 	uint32_t mode;
 	int err = kl_repo_tree_entry(&oid, &mode, reader->repo, reader->tree, full);
@@ -38,7 +38,8 @@ static int read_entry(struct kl_file *file, const char *path, size_t max, void *
 	return 0;
 }
 
-static int read_nothing(struct kl_file *file, const char *path, size_t max, void *payload)
+static int read_nothing(struct kl_file *file, const char *dir, const char *path, size_t max,
+			void *payload)
 {
 	file->mode = 0100644;
 	file->data = kl_strdup("");
@@ -46,10 +47,10 @@ static int read_nothing(struct kl_file *file, const char *path, size_t max, void
 }
 
 static int from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
-		     const char *dir, kl_surface_reader source)
+		     const char *place, kl_surface_reader source)
 {
-	struct tree_reader reader = { .repo = repo, .tree = tree, .dir = dir };
-	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
+	struct tree_reader reader = { .repo = repo, .tree = tree };
+	KL_AUTO(kl_freep) char *name = kl_contract_place_path(place);
 	git_oid oid;
 	uint32_t mode;
 	int err = kl_repo_tree_entry(&oid, &mode, repo, tree, name);
@@ -58,31 +59,19 @@ static int from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oi
 		return kl_error(KL_ENOTFOUND, "the tree does not contain the contract '%s'", name);
 	if (err < 0)
 		return err;
-	return kl_surface_read(out, &kl_languages, dir, read_entry, source, &reader);
+	return kl_surface_read(out, &kl_languages, place, read_entry, source, &reader);
 }
 
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
-			 const char *dir)
+			 const char *place)
 {
-	return from_tree(out, repo, tree, dir, read_entry);
+	return from_tree(out, repo, tree, place, read_entry);
 }
 
 int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
-		    const char *dir)
+		    const char *place)
 {
-	return from_tree(out, repo, tree, dir, read_nothing);
-}
-
-/*
- * Return a contract's directory: "a/b" for "a/b/klineage.yaml". NULL: the path has another name.
- */
-static char *contract_dir(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (strcmp(slash ? slash + 1 : path, KL_CONTRACT_FILE))
-		return NULL;
-	return slash ? kl_strndup(path, (size_t)(slash - path)) : kl_strdup("");
+	return from_tree(out, repo, tree, place, read_nothing);
 }
 
 /*
@@ -104,7 +93,18 @@ static int read_workload(char **out, struct kl_repo *repo, const struct kl_blob 
 	return 0;
 }
 
-int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *repo,
+int kl_surface_files(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree)
+{
+	KL_AUTO(kl_blobs_release) struct kl_blobs all = { 0 };
+	int err = kl_repo_tree_list(&all, repo, tree, MAX_TREE);
+
+	for (size_t i = 0; !err && i < all.n; i++)
+		if (kl_contract_place_is_file(all.b[i].path))
+			kl_strvec_push(places, all.b[i].path);
+	return err;
+}
+
+int kl_surface_find(struct kl_strvec *places, struct kl_strvec *workloads, struct kl_repo *repo,
 		    const git_oid *tree)
 {
 	KL_AUTO(kl_blobs_release) struct kl_blobs all = { 0 };
@@ -114,19 +114,19 @@ int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct 
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < all.n; i++) {
-		char *dir = contract_dir(all.b[i].path);
+		char *place = kl_contract_place_of(all.b[i].path);
 
-		if (!dir)
+		if (!place)
 			continue;
-		kl_map_put(&at, dir, &all.b[i]);
-		kl_strvec_take(dirs, dir);
+		kl_map_put(&at, place, &all.b[i]);
+		kl_strvec_take(places, place);
 	}
-	/* paths ("a/klineage.yaml") are not in the order of their directories ("a") */
-	kl_strvec_sort(dirs);
-	for (size_t i = 0; i < dirs->n; i++) {
+	/* paths ("a/klineage.yaml") are not in the order of their places ("a") */
+	kl_strvec_sort(places);
+	for (size_t i = 0; i < places->n; i++) {
 		char *workload;
 
-		if ((err = read_workload(&workload, repo, kl_map_get(&at, dirs->v[i]))) < 0)
+		if ((err = read_workload(&workload, repo, kl_map_get(&at, places->v[i]))) < 0)
 			return err;
 		kl_strvec_take(workloads, workload);
 	}

@@ -45,7 +45,7 @@ static struct kl_verdict_entry *add_entry(struct kl_verdict_lookup *lookup, cons
 void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_surface *surface,
 			     const git_oid *commit)
 {
-	struct kl_verdict_entry *entry = add_entry(lookup, commit, surface->dir,
+	struct kl_verdict_entry *entry = add_entry(lookup, commit, surface->place,
 						   surface->contract->workload);
 
 	snprintf(entry->surface, sizeof(entry->surface), "%s", surface->digest);

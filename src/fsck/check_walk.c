@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fs.h"
 #include "base/prefix.h"
 #include "fsck/parts.h"
 
@@ -61,9 +62,10 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 
 /* Check that a step of a walk changes only files that are sources of the contract. */
 static void check_change(struct kl_checker *checker, const char *ref, const struct kl_chain *chain,
-			 size_t i, const char *dir, const struct kl_contract *contract)
+			 size_t i, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
+	const struct kl_strvec *sources = &surface->contract->sources;
 	char short_id[KL_OID_HEX];
 
 	kl_check_short(short_id, &chain->c[i].oid);
@@ -77,10 +79,8 @@ static void check_change(struct kl_checker *checker, const char *ref, const stru
 
 		if (change > diff.ptr && change[-1] != '\n')
 			continue;
-		for (size_t k = 0; k < contract->sources.n && !source; k++) {
-			KL_AUTO(kl_freep) char *path = *dir ? kl_asprintf("%s/%s", dir,
-									  contract->sources.v[k]) :
-							      kl_strdup(contract->sources.v[k]);
+		for (size_t k = 0; k < sources->n && !source; k++) {
+			KL_AUTO(kl_freep) char *path = kl_fs_join(surface->dir, sources->v[k]);
 			KL_AUTO(kl_freep) char *line = kl_asprintf("diff --git a/%s b/%s\n", path,
 								   path);
 
@@ -93,17 +93,17 @@ static void check_change(struct kl_checker *checker, const char *ref, const stru
 	}
 }
 
-int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *checker,
+int kl_check_contract(struct kl_surface **out, char **place, struct kl_checker *checker,
 		      const git_oid *tree, const char *workload)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
-	int err = kl_surface_find(&dirs, &workloads, checker->c->repo, tree);
+	int err = kl_surface_find(&places, &workloads, checker->c->repo, tree);
 
-	for (size_t i = 0; !err && i < dirs.n; i++)
+	for (size_t i = 0; !err && i < places.n; i++)
 		if (!strcmp(workloads.v[i], workload)) {
-			*dir = kl_strdup(dirs.v[i]);
-			return kl_surface_from_tree(out, checker->c->repo, tree, *dir);
+			*place = kl_strdup(places.v[i]);
+			return kl_surface_from_tree(out, checker->c->repo, tree, *place);
 		}
 	return err < 0 ?
 		       err :
@@ -115,7 +115,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 {
 	KL_AUTO(kl_chain_release) struct kl_chain chain = { 0 };
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
-	KL_AUTO(kl_freep) char *dir = NULL;
+	KL_AUTO(kl_freep) char *place = NULL;
 	size_t back = 0;
 
 	checker->c->walks++;
@@ -134,7 +134,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 				"it has no backward steps on top of an expert commit");
 		return;
 	}
-	if (kl_check_contract(&surface, &dir, checker, &chain.c[0].tree, workload) < 0) {
+	if (kl_check_contract(&surface, &place, checker, &chain.c[0].tree, workload) < 0) {
 		kl_check_report_error(checker, ref);
 		return;
 	}
@@ -148,7 +148,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 					"step %d has %zu parents, but must have one",
 					chain.step[i].number, chain.c[i].nparent);
 		if (i + 1 < chain.n)
-			check_change(checker, ref, &chain, i, dir, surface->contract);
+			check_change(checker, ref, &chain, i, surface);
 	}
 }
 

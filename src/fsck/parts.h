@@ -53,10 +53,10 @@ void kl_chain_release(struct kl_chain *chain);
 int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);
 /**
- * Find the surface of a workload in a tree, and the directory of the workload's contract. The
- * caller frees both.
+ * Find the surface of a workload in a tree, and the place of the workload's contract. The caller
+ * frees both.
  */
-int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *checker,
+int kl_check_contract(struct kl_surface **out, char **place, struct kl_checker *checker,
 		      const git_oid *tree, const char *workload);
 
 void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *tip,

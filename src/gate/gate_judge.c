@@ -217,7 +217,7 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	char hex[KL_DIGEST_HEX];
 	struct kl_runner_device runner_device;
 	struct kl_bundle_job bundle_job = {
-		.cache = hex, .runner = gate->runner.name, .dir = candidate->dir, .commit = commit
+		.cache = hex, .runner = gate->runner.name, .dir = candidate->place, .commit = commit
 	};
 	int err;
 

@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/fs.h"
 #include "event/event.h"
 #include "event/trust.h"
 #include "walk/step.h"
@@ -49,13 +50,29 @@ static void take_trailers(struct kl_target *target, const char *message)
 		free(value[i]);
 }
 
-static int add_history(struct kl_target *target, struct kl_repo *repo, const git_oid *commit,
-		       const char *dir)
+/* List the paths whose history is the kernel's: its directory, or the files of its contract. */
+static void history_paths(struct kl_strvec *out, const struct kl_surface *surface)
 {
+	if (!kl_contract_place_is_file(surface->place)) {
+		kl_strvec_push(out, surface->dir);
+		return;
+	}
+	for (size_t i = 0; i < surface->nfile; i++)
+		kl_strvec_take(out, kl_fs_join(surface->dir, surface->file[i].path));
+	kl_strvec_push(out, surface->place);
+}
+
+static int add_history(struct kl_target *target, struct kl_repo *repo, const git_oid *commit,
+		       const struct kl_surface *surface)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) git_oid *at = NULL;
 	size_t n = 0;
-	int err = kl_repo_touching(&at, &n, repo, commit, &dir, 1, MAX_HISTORY);
+	int err;
 
+	history_paths(&paths, surface);
+	err = kl_repo_touching(&at, &n, repo, commit, (const char *const *)paths.v, paths.n,
+			       MAX_HISTORY);
 	for (size_t i = n; !err && i-- > 0;) {
 		struct kl_commit past = { 0 };
 
@@ -138,7 +155,7 @@ int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, st
 		return err;
 	err = kl_target_init(&target, tax, surface, platform ? platform : guessed);
 	if (!err)
-		err = add_history(&target, repo, commit, surface->dir);
+		err = add_history(&target, repo, commit, surface);
 	if (!err && event)
 		kl_target_add_event(&target, event);
 	if (err < 0) {

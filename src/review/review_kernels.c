@@ -109,8 +109,7 @@ static int find_changes(struct changes *all, struct kl_review_work *work)
 static struct kl_review_item *add_contract(struct kl_review_work *work, const struct change *change,
 					   const char *how)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s" KL_CONTRACT_FILE, change->dir,
-						   *change->dir ? "/" : "");
+	KL_AUTO(kl_freep) char *path = kl_contract_place_path(change->dir);
 	struct kl_review_item *item = kl_review_add(work, KL_REVIEW_CONTRACTS, "%s %w", path, how);
 
 	kl_json_set_str(item->facts, "path", path);
@@ -142,9 +141,9 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 		   strcmp(change->old->contract_digest, change->now->contract_digest)) {
 		findings = &add_contract(work, change, "changed")->found;
 		kl_contract_diff(findings, change->old, change->now);
-		if (strcmp(change->old->dir, change->now->dir))
+		if (strcmp(change->old->place, change->now->place))
 			kl_findings_add(findings, KL_NOTE, "contract-moved", "moved from %s",
-					change->old->dir);
+					change->old->place);
 		if (!findings->n)
 			kl_findings_add(findings, KL_NOTE, "contract-same",
 					"the contract was rewritten with the same requirements");

@@ -17,7 +17,37 @@ void kl_forward_release(struct kl_forward *forward)
 	*forward = (struct kl_forward){ 0 };
 }
 
-int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir)
+static void add_files(struct kl_tree_edit *edit, size_t *n, const struct kl_file *file,
+		      size_t nfile)
+{
+	for (size_t i = 0; i < nfile; i++)
+		edit[(*n)++] = (struct kl_tree_edit){ .path = file[i].path,
+						      .data = file[i].data,
+						      .len = file[i].len,
+						      .mode = file[i].mode };
+}
+
+/* Write a tree of the files that a contract names, with the contract as its klineage.yaml. */
+static int named_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *place)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+	KL_AUTO(kl_freep) struct kl_tree_edit *edit = NULL;
+	struct kl_file contract;
+	size_t n = 0;
+	int err = kl_surface_from_tree(&surface, repo, tree, place);
+
+	if (err < 0)
+		return err;
+	edit = kl_calloc(surface->nfile + surface->noracle + 1, sizeof(*edit));
+	contract = surface->contract_file;
+	contract.path = (char *)KL_CONTRACT_FILE;
+	add_files(edit, &n, surface->file, surface->nfile);
+	add_files(edit, &n, surface->oracle, surface->noracle);
+	add_files(edit, &n, &contract, 1);
+	return kl_repo_tree_edit(out, repo, NULL, edit, n);
+}
+
+static int directory_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir)
 {
 	struct kl_blobs blobs = { 0 };
 	struct kl_tree_edit *drop;
@@ -37,6 +67,12 @@ int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, con
 	free(drop);
 	kl_blobs_release(&blobs);
 	return err;
+}
+
+int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *place)
+{
+	return kl_contract_place_is_file(place) ? named_tree(out, repo, tree, place) :
+						  directory_tree(out, repo, tree, place);
 }
 
 struct builder {

@@ -26,7 +26,11 @@ struct kl_forward {
 int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op);
 void kl_forward_release(struct kl_forward *forward);
 
-/** Extract the directory `dir` from a complete tree, keeping only regular files. */
-int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir);
+/**
+ * Extract what a lineage contains of a complete tree. `place` is that of the contract (contract.h):
+ * of a directory, all regular files are kept; of a file, only the files that it names, at their
+ * paths, and the file itself as klineage.yaml.
+ */
+int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *place);
 
 #endif

@@ -132,7 +132,8 @@ static void add_command(struct kl_strvec *argv, const struct build *build, const
 		kl_strvec_push(argv, "-fno-builtin");
 	kl_strvec_pushf(argv, "-march=%s", build->tools->platform->march);
 	kl_strvec_pushv(argv, fixed_flags);
-	kl_strvec_pushf(argv, "-I%s", folder);
+	if (!build->contract || !build->contract->from_top)
+		kl_strvec_pushf(argv, "-I%s", folder);
 }
 
 static int compile_one(struct build *build, const char *source, const char *object, bool ours)

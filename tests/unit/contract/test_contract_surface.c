@@ -288,6 +288,89 @@ static void contracts_are_found(void **state)
 	assert_string_equal(names.v[3], "");
 }
 
+static const char from_top[] =
+	"klineage: 1\n"
+	"workload: copy\n"
+	"paths: repository\n"
+	"case: {op: copy, dims: {n: 8}}\n"
+	"surface: {language: c, sources: [src/b.h, src/a.c], entry: copy}\n"
+	"args:\n"
+	"  - {name: x, kind: in, dtype: f64, shape: [n]}\n"
+	"  - {name: y, kind: out, dtype: f64, shape: [n]}\n"
+	"oracle: {language: c, sources: [judge/copy.oracle.c], entry: copy}\n"
+	"accept: {rule: exact}\n";
+
+/* A contract of another name, with paths from the top: found, read alike, the same wherever it is. */
+static void a_contract_can_be_elsewhere(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("elsewhere");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *one = NULL, *two = NULL, *other = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *same = NULL, *changed = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
+	git_oid tree;
+
+	put(dir, "judge/copy.klineage.yaml", from_top);
+	put(dir, "klineage.yaml", from_top);
+	put(dir, "judge/copy.oracle.c", "int o;\n");
+	put(dir, "judge/.klineage.yaml", "no contract: it has no name\n");
+	put(dir, "src/a.c", "int a;\n");
+	put(dir, "src/b.h", "");
+	sh(dir, "git add . && git commit -q -m x");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	tree = oid_of(dir, "HEAD^{tree}");
+	assert_ok(kl_surface_find(&places, &names, repo, &tree));
+	assert_int_equal(places.n, 2);
+	assert_string_equal(places.v[0], "");
+	assert_string_equal(places.v[1], "judge/copy.klineage.yaml");
+	assert_ok(kl_surface_from_tree(&one, repo, &tree, places.v[1]));
+	assert_string_equal(one->dir, "");
+	assert_string_equal(one->place, "judge/copy.klineage.yaml");
+	assert_string_equal(one->contract_file.path, "judge/copy.klineage.yaml");
+	assert_string_equal(one->file[0].path, "src/a.c");
+	assert_ok(kl_surface_from_dir(&two, dir, places.v[1]));
+	assert_ok(kl_surface_from_tree(&other, repo, &tree, ""));
+	assert_string_equal(one->digest, two->digest);
+	assert_string_equal(one->contract_digest, two->contract_digest);
+	assert_string_equal(one->digest, other->digest);
+	assert_string_equal(one->contract_digest, other->contract_digest);
+	assert_ok(kl_surface_with(&same, one, NULL, 0));
+	assert_string_equal(same->place, one->place);
+	assert_ok(kl_surface_with_contract(&changed, one, from_top, sizeof(from_top) - 1));
+	assert_string_equal(changed->contract_digest, one->contract_digest);
+	assert_string_equal(changed->contract_file.path, one->contract_file.path);
+}
+
+static void places_are_directories_or_files(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *path, *place, *dir; } rows[] = {
+		{ "klineage.yaml", "", "" },
+		{ "a/b/klineage.yaml", "a/b", "a/b" },
+		{ "x.klineage.yaml", "x.klineage.yaml", "" },
+		{ "a/b/x.klineage.yaml", "a/b/x.klineage.yaml", "a/b" },
+		{ "a/my-klineage.yaml", NULL, NULL },
+		{ "a/.klineage.yaml", NULL, NULL },
+		{ "a/x.klineage.yaml.in", NULL, NULL },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep) char *place = kl_contract_place_of(rows[i].path);
+		KL_AUTO(kl_freep) char *dir = NULL, *path = NULL;
+
+		if (!rows[i].place) {
+			assert_null(place);
+			continue;
+		}
+		assert_string_equal(place, rows[i].place);
+		dir = kl_contract_place_dir(place);
+		path = kl_contract_place_path(place);
+		assert_string_equal(dir, rows[i].dir);
+		assert_string_equal(path, rows[i].path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +384,8 @@ int main(void)
 		cmocka_unit_test(tree_and_directory_agree),
 		cmocka_unit_test(trees_with_links_and_holes),
 		cmocka_unit_test(contracts_are_found),
+		cmocka_unit_test(a_contract_can_be_elsewhere),
+		cmocka_unit_test(places_are_directories_or_files),
 	};
 
 	return cmocka_run_group_tests_name("gate surface", tests, scratch_setup, scratch_teardown);
