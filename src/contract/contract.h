@@ -141,6 +141,8 @@ KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
  */
 void kl_contract_build_flags(struct kl_strvec *argv, const struct kl_contract *contract,
 			     const char *folder);
+/** What a contract may list in `define` and in `undefine`; both have is_valid(). */
+extern const struct kl_string_type kl_contract_define, kl_contract_undefine;
 /** Return true if a contract may list `name` in `traps`. */
 bool kl_contract_may_trap(const char *name);
 

@@ -32,7 +32,6 @@ extern const struct kl_string_type kl_contract_path;
 
 /* --- keys of `surface` that build_keys.c reads ----------------------------------- */
 
-extern const struct kl_string_type kl_contract_define, kl_contract_undefine;
 extern const struct kl_string_type kl_contract_directory, kl_contract_trap;
 /* clang-format off */
 #define KL_CONTRACT_BUILD_SET(key, m, type, most) \

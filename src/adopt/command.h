@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_ADOPT_COMMAND_H
+#define KL_ADOPT_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+/*
+ * command - the commands by which a project compiles its files: read from compile_commands.json, or
+ * from what `make -n -w` prints. Both are hostile input: they are data, and nothing of them is run.
+ */
+#define KL_COMMANDS_MAX 100000
+#define KL_COMMANDS_MAX_BYTES ((size_t)256 << 20)
+
+/* How one source file is compiled. Paths are absolute, without "." and "..". */
+struct kl_command {
+	char *dir;  /* where the compiler runs */
+	char *file; /* the source */
+	char *output;          /* as the command names it; NULL: it names none */
+	struct kl_strvec word; /* the compiler and its arguments */
+	struct kl_strvec unknown; /* words whose value only a shell knows */
+};
+
+struct kl_commands {
+	struct kl_command *v;
+	size_t n, alloc;
+	char *origin; /* what they were read from, for messages */
+	size_t skipped; /* lines or entries that could not be read */
+};
+
+/**
+ * Read a compile_commands.json that lies in the directory `dir`. Entries of another form are
+ * counted in `skipped`. KL_EINVALID: the text is not a list in JSON, or has too many entries.
+ */
+int kl_commands_json(struct kl_commands *out, const char *dir, const char *text, size_t len);
+/**
+ * Read what `make -n -w`, started in the directory `dir`, printed: lines of shell, between them the
+ * directories that make enters and leaves.
+ */
+int kl_commands_make(struct kl_commands *out, const char *dir, const char *text, size_t len);
+void kl_commands_release(struct kl_commands *commands);
+
+/** Return "/a/c" for the path "../c" in "/a/b"; the caller frees it. Symlinks are not followed. */
+char *kl_command_path(const char *dir, const char *path);
+/** Return true if the compiler's option takes the next word as its value: "-I", "-include" ... */
+bool kl_command_takes_word(const char *option);
+/** Return true if the file's suffix is that of C, C++ or CUDA source. */
+bool kl_command_is_source(const char *path);
+
+#endif

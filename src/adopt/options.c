@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adopt/options.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/contract.h"
+#include "contract/flags.h"
+
+void kl_options_release(struct kl_options *options)
+{
+	kl_strvec_release(&options->include);
+	kl_strvec_release(&options->iquote);
+	kl_strvec_release(&options->isystem);
+	kl_strvec_release(&options->preinclude);
+	kl_strvec_release(&options->define);
+	kl_strvec_release(&options->undefine);
+	kl_strvec_release(&options->flags);
+	kl_strvec_release(&options->dropped);
+}
+
+void kl_options_copy(struct kl_options *to, const struct kl_options *from)
+{
+	kl_strvec_copy(&to->include, &from->include);
+	kl_strvec_copy(&to->iquote, &from->iquote);
+	kl_strvec_copy(&to->isystem, &from->isystem);
+	kl_strvec_copy(&to->preinclude, &from->preinclude);
+	kl_strvec_copy(&to->define, &from->define);
+	kl_strvec_copy(&to->undefine, &from->undefine);
+	kl_strvec_copy(&to->flags, &from->flags);
+	kl_strvec_copy(&to->dropped, &from->dropped);
+}
+
+static bool starts_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static void push_once(struct kl_strvec *list, const char *text)
+{
+	if (!kl_strvec_has(list, text))
+		kl_strvec_push(list, text);
+}
+
+/* Remove the strings that are `name`, or begin with `name` and '='. */
+static void remove_macro(struct kl_strvec *list, const char *name, size_t n)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (!strncmp(list->v[i], name, n) && (!list->v[i][n] || list->v[i][n] == '='))
+			free(list->v[i]);
+		else
+			list->v[to++] = list->v[i];
+	}
+	list->n = to;
+	if (list->v)
+		list->v[to] = NULL;
+}
+
+/* Remove the flags that begin with a prefix, of which the last one counts. */
+static void remove_flags(struct kl_strvec *list, const char *prefix)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (starts_with(list->v[i], prefix))
+			free(list->v[i]);
+		else
+			list->v[to++] = list->v[i];
+	}
+	list->n = to;
+	if (list->v)
+		list->v[to] = NULL;
+}
+
+static void drop_option(struct kl_options *out, const char *option, const char *reason)
+{
+	KL_AUTO(kl_freep) char *line = kl_asprintf("%.200s: %s", option, reason);
+
+	push_once(&out->dropped, line);
+}
+
+/* --- macros --------------------------------------------------------------------------------- */
+
+static void take_macro(struct kl_options *out, const char *text, bool defined)
+{
+	size_t n = strcspn(text, "=");
+	KL_AUTO(kl_freep) char *name = kl_strndup(text, n);
+	KL_AUTO(kl_freep) char *option = kl_asprintf("-%c%s", defined ? 'D' : 'U', text);
+
+	remove_macro(&out->define, name, n);
+	remove_macro(&out->undefine, name, n);
+	if (!strcmp(name, "NDEBUG") || !strcmp(name, "_FORTIFY_SOURCE")) {
+		if (!defined || name[0] == '_')
+			drop_option(out, option, "the gate sets this macro itself");
+		return;
+	}
+	if (defined ? kl_contract_define.is_valid(text, strlen(text)) :
+		      kl_contract_undefine.is_valid(text, strlen(text)))
+		kl_strvec_push(defined ? &out->define : &out->undefine, text);
+	else
+		drop_option(out, option,
+			    "a contract cannot have this macro: its name is reserved, or it has "
+			    "parameters or other characters than printable ASCII");
+}
+
+/* --- flags ----------------------------------------------------------------------------------- */
+
+/* Options that say how a program is built and linked, but not what code a file gives. */
+static bool is_silent(const char *word)
+{
+	/* clang-format off */
+	static const char *const exact[] = {
+		"-c", "-S", "-E", "-s", "-v", "-pipe", "-w", "-pg", "-pthread", "-shared", "-static",
+		"-m64", "-rdynamic", "-fPIC", "-fpic", "-fPIE", "-fpie", "-pie", "-no-pie", "-fno-pie",
+		"-fno-common", "-save-temps", "-MMD", "-MD", "-MP", "-MG", "-M", "-MM", "-pedantic",
+		"-pedantic-errors", "-fno-plt", "-ffunction-sections", "-fdata-sections", "-fno-ident",
+		"-fno-stack-protector", "-fno-exceptions", "-fno-asynchronous-unwind-tables",
+		"-fno-lto",
+	};
+	static const char *const prefix[] = {
+		"-W", "-g", "-l", "-L", "-fdiagnostics-", "-fmessage-length", "-fvisibility",
+		"-fmacro-prefix-map", "-ffile-prefix-map", "-fdebug-prefix-map",
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(exact); i++)
+		if (!strcmp(exact[i], word))
+			return true;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(prefix); i++)
+		if (starts_with(word, prefix[i]))
+			return true;
+	return false;
+}
+
+static const char *reason_of(const char *word)
+{
+	static const struct {
+		const char *prefix, *reason;
+	} rows[] = {
+		{ "-march", "the platform sets the architecture" },
+		{ "-mtune", "the platform sets the architecture" },
+		{ "-mcpu", "the platform sets the architecture" },
+		{ "-fopenmp", "a kernel runs on one thread, so OpenMP's pragmas are ignored" },
+		{ "-fopen", "a kernel runs on one thread" },
+		{ "-flto", "each file is compiled by itself" },
+		{ "-fwhole-program", "each file is compiled by itself" },
+		{ "-fprofile", "a kernel is compiled without a recorded profile" },
+		{ "-fsanitize", "the code of a sanitizer calls the system" },
+		{ "-fstack", "the gate sets this itself" },
+		{ "-fcf-protection", "the gate sets this itself" },
+		{ "@", "files with options are not read" },
+		{ "-nostdinc", "the headers of the C library are always found" },
+		{ "-isysroot", "the headers are those of this system" },
+		{ "--sysroot", "the headers are those of this system" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		if (starts_with(word, rows[i].prefix))
+			return rows[i].reason;
+	return "a contract cannot have this flag (docs/formats.md, Flags)";
+}
+
+static void take_flag(struct kl_options *out, const char *word)
+{
+	const char *flag = !strcmp(word, "-O") ? "-O1" : !strcmp(word, "-O4") ? "-O3" : word;
+
+	if (is_silent(word))
+		return;
+	if (kl_compile_flag_ok(flag) < 0) {
+		kl_error_clear();
+		drop_option(out, word, reason_of(word));
+		return;
+	}
+	if (starts_with(flag, "-O"))
+		remove_flags(&out->flags, "-O");
+	if (starts_with(flag, "-std=") || !strcmp(flag, "-ansi")) {
+		remove_flags(&out->flags, "-std=");
+		remove_flags(&out->flags, "-ansi");
+	}
+	push_once(&out->flags, flag);
+}
+
+/* --- words of a command ------------------------------------------------------------------------- */
+
+enum value_kind { VALUE_NONE, VALUE_DIR, VALUE_PREINCLUDE, VALUE_DEFINE, VALUE_UNDEFINE };
+
+/* Options whose value matters, in the word itself or in the next one. */
+static const struct valued {
+	const char *name;
+	enum value_kind kind;
+	size_t list; /* VALUE_DIR: offset of the list in struct kl_options */
+} valued[] = {
+	{ "-include", VALUE_PREINCLUDE, 0 },
+	{ "-isystem", VALUE_DIR, offsetof(struct kl_options, isystem) },
+	{ "-idirafter", VALUE_DIR, offsetof(struct kl_options, isystem) },
+	{ "-iquote", VALUE_DIR, offsetof(struct kl_options, iquote) },
+	{ "-I", VALUE_DIR, offsetof(struct kl_options, include) },
+	{ "-D", VALUE_DEFINE, 0 },
+	{ "-U", VALUE_UNDEFINE, 0 },
+};
+
+static void take_value(struct kl_options *out, const struct valued *option, const char *value,
+		       const struct kl_command *command)
+{
+	KL_AUTO(kl_freep) char *path = NULL;
+
+	switch (option->kind) {
+	case VALUE_DIR:
+		path = kl_command_path(command->dir, value);
+		push_once((struct kl_strvec *)((char *)out + option->list), path);
+		break;
+	case VALUE_PREINCLUDE:
+		push_once(&out->preinclude, value);
+		break;
+	case VALUE_DEFINE:
+	case VALUE_UNDEFINE:
+		take_macro(out, value, option->kind == VALUE_DEFINE);
+		break;
+	case VALUE_NONE:
+		break;
+	}
+}
+
+/* Read the word at `i`, and return the index of the next word that is not its value. */
+static size_t read_word(struct kl_options *out, const struct kl_command *command, size_t i)
+{
+	const struct kl_strvec *words = &command->word;
+	const char *word = words->v[i];
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(valued); k++) {
+		size_t n = strlen(valued[k].name);
+
+		if (strncmp(word, valued[k].name, n))
+			continue;
+		if (word[n]) {
+			take_value(out, &valued[k], word + n, command);
+			return i + 1;
+		}
+		if (i + 1 < words->n)
+			take_value(out, &valued[k], words->v[i + 1], command);
+		return i + 2;
+	}
+	if (kl_command_takes_word(word)) {
+		if (!strcmp(word, "-imacros") || !strcmp(word, "-Xpreprocessor") ||
+		    !strcmp(word, "-specs") || !strcmp(word, "-isysroot"))
+			drop_option(out, word, reason_of(word));
+		return i + 2;
+	}
+	if (word[0] == '-' || word[0] == '@')
+		take_flag(out, word);
+	return i + 1;
+}
+
+void kl_options_read(struct kl_options *out, const struct kl_command *command)
+{
+	for (size_t i = 1; i < command->word.n;)
+		i = read_word(out, command, i);
+	for (size_t i = 0; i < command->unknown.n; i++)
+		drop_option(out, command->unknown.v[i],
+			    "only a shell knows what this is, and the build's commands are not run");
+}
+
+/* --- options of further units --------------------------------------------------------------------- */
+
+static void merge_list(struct kl_strvec *to, const struct kl_strvec *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		push_once(to, from->v[i]);
+}
+
+/* Return the definition of a macro in a list; NULL: there is none. */
+static const char *find_macro(const struct kl_strvec *list, const char *text)
+{
+	size_t n = strcspn(text, "=");
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!strncmp(list->v[i], text, n) && (!list->v[i][n] || list->v[i][n] == '='))
+			return list->v[i];
+	return NULL;
+}
+
+void kl_options_merge(struct kl_options *to, const struct kl_options *from, const char *unit)
+{
+	merge_list(&to->include, &from->include);
+	merge_list(&to->iquote, &from->iquote);
+	merge_list(&to->isystem, &from->isystem);
+	merge_list(&to->preinclude, &from->preinclude);
+	for (size_t i = 0; i < from->define.n; i++) {
+		const char *text = from->define.v[i], *other = find_macro(&to->define, text);
+		KL_AUTO(kl_freep) char *option = kl_asprintf("-D%s of %s", text, unit);
+
+		if (!other && !find_macro(&to->undefine, text))
+			kl_strvec_push(&to->define, text);
+		else if (!other || strcmp(other, text))
+			drop_option(to, option, "the kernel's own file is compiled otherwise");
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_ADOPT_SHELL_LINE_H
+#define KL_ADOPT_SHELL_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+/*
+ * shell_line - splits a line into commands and words as a shell does, and runs nothing.
+ *
+ * Quotes and backslashes are resolved. A command ends at ; & | ( ) or a newline; redirections and
+ * comments are left out. A word with a variable or a command substitution has a value that only a
+ * shell knows, so it is left out, too, and its text is listed in `unknown`.
+ */
+#define KL_SHELL_MAX_LINE ((size_t)1 << 20)
+
+struct kl_shell_line {
+	struct kl_strvec *v; /* the words of each command; no command is empty */
+	size_t n, alloc;
+	struct kl_strvec unknown;
+};
+
+/** Split a line. KL_EINVALID: a quote or a substitution does not end, or the line is too long. */
+int kl_shell_split(struct kl_shell_line *out, const char *text, size_t len);
+void kl_shell_release(struct kl_shell_line *line);
+
+#endif
