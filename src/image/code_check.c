@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "image/x86.h"
 
-/* A bit for each byte of the text, which is 1 if an instruction starts at that byte. */
+/* One bit for each byte of the text: 1 if an instruction starts at that byte. */
 struct starts {
 	unsigned char *bits;
 };

@@ -27,7 +27,7 @@ static const char cuda[] =
 	" cuGetErrorString cuGetErrorName ";
 
 /*
- * Symbols of libc and the C++ runtime that host code may use, and klineage_dims of the gate.
+ * Symbols of libc and the C++ runtime that host code may use, and the gate's klineage_dims.
  * Functions that print are allowed, because their output goes to /dev/null.
  */
 static const char libc[] =

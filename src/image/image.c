@@ -73,7 +73,7 @@ static uint64_t segment_bytes(const struct kl_image *image)
 
 /*
  * Check the sizes in the head before anything else, so that later sums cannot overflow. `claimed`
- * is the size of the file by its head, `len` the real size.
+ * is the size of the file according to its head, `len` its real size.
  */
 static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t len)
 {
@@ -95,7 +95,7 @@ static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t le
 	return 0;
 }
 
-/* Return true if the bytes [at, at + n) lie in data and bss. */
+/* Return true if the bytes [at, at + n) lie in the range of data and bss. */
 static bool in_data(const struct kl_image *image, uint64_t at, uint64_t n)
 {
 	uint64_t from = kl_image_offset(image, 2), size = image->data + image->bss;
@@ -128,7 +128,7 @@ static int check_offsets(const struct kl_image *image)
 		return bad_image("its arena is not aligned, or lies outside its data");
 	if (image->dims != KL_IMAGE_NONE && (image->dims % 8 || !in_data(image, image->dims, 128)))
 		return bad_image("its dims are not aligned, or lie outside its data");
-	/* a reader of the tables stops at a zero word, so there must be one at their end */
+	/* what reads the tables stops only at a zero word, so they must end with one */
 	if (image->frames != KL_IMAGE_NONE && !ends_in_rodata(image, image->frames))
 		return bad_image(
 			"its exception tables do not end with a zero word at the end of rodata");

@@ -5,14 +5,14 @@
 #include "base/buf.h"
 
 /*
- * image - reads and writes images of machine code. The gate links an audited kernel to an image;
- * the worker maps the image and calls the kernel in it (docs/formats.md, "Image").
+ * image - reads and writes images of machine code. The gate links an audited kernel into an image;
+ * the worker maps the image and calls the kernel (docs/formats.md, "Image").
  *
  * An image has four segments, one after the other in memory: text, which is never writable, then
  * rodata, data and bss, which are never executable. Text, rodata and data start on pages of their
  * own. An image has no sections, symbols or dynamic section, and no constructors or resolvers that
- * would run at load. All that a loader has to do is in a few lists of offsets, which the gate
- * computes.
+ * would run at load. A few lists of offsets, which the gate computes, tell a loader all that it has
+ * to do.
  *
  *	text   the kernel's own code, then code of the system's libraries (libm, memcpy ...)
  *	data   initialized data; bss follows without a gap

@@ -6,7 +6,7 @@
 
 /*
  * image_map - maps an image into this process and fills in the addresses that it contains. Text is
- * never writable, all other segments are never executable, and no code of the image runs.
+ * never writable and no other segment is executable. No code of the image runs.
  *
  * The only system calls that it makes are mmap, mprotect and munmap, so that a process can confine
  * itself before it maps an image. The file must not change while it is mapped; base/sealed.h makes

@@ -33,8 +33,8 @@ static const char helper[] =
 	" __truncxfhf2 __trunctfhf2 __extendbfsf2 __truncsfbf2 __truncdfbf2 ";
 
 /*
- * Names of library functions that cheats define themselves, so that other code calls the cheat:
- * clocks, exits, the loader, other allocators, output.
+ * Library functions that a cheat can define itself, so that other code calls the cheat: clocks,
+ * exits, the loader, other allocators, output.
  */
 static const char interposed[] =
 	" clock clock_gettime gettimeofday time times getrusage usleep nanosleep exit _exit _Exit"

@@ -24,7 +24,7 @@ enum kl_symbol_kind {
 enum kl_symbol_kind kl_symbol_kind(const char *name);
 /**
  * Return true if a kernel must not define `name`: a symbol that a kernel may use, a name of the
- * gate, or a library function that known cheats define themselves.
+ * gate, or a library function that cheats are known to define themselves.
  */
 bool kl_symbol_reserved(const char *name);
 /**

@@ -13,11 +13,11 @@
  * The decoder is stricter than a processor. It rejects opcodes that are undefined in 64-bit mode,
  * and prefixes that change the size of a branch, because processors disagree on these.
  *
- * The gate also decodes instructions with Zydis (backend/c/code/isa.h), which gives their sets and
- * levels. The worker cannot use Zydis: it must check the code that it receives on machines that
- * have only libc, jansson and libffi. A test compares the two decoders: this decoder refuses every
- * instruction that the gate refuses with Zydis, and both give the same length for every instruction
- * that both know.
+ * The gate also decodes instructions with Zydis (backend/c/code/isa.h), which tells their
+ * instruction sets and levels. The worker cannot use Zydis: it must check the code that it receives
+ * on machines that have only libc, jansson and libffi. A test compares the two decoders: this
+ * decoder refuses every instruction that the gate refuses with Zydis, and both give the same length
+ * for every instruction that both know.
  */
 struct kl_x86_insn {
 	size_t len;

@@ -75,8 +75,8 @@ static const struct rule rules[] = {
 };
 
 /*
- * Why instructions 0f 01 with a register operand are refused; NULL: allowed. The whole ModRM byte
- * tells these instructions apart.
+ * The instructions 0f 01 with a register operand, by their whole ModRM byte, and why they are
+ * refused; NULL: they are allowed.
  */
 static const struct { uint8_t modrm; const char *why; } system_group[] = {
 	{ 0xd0, identify }, { 0xf9, clock_read }, { 0xfd, clock_read }, { 0xee, protect },
