@@ -13,7 +13,7 @@
 const char *const kl_jail_roots[] = {
 	"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL
 };
-/* libraries that update-alternatives selects, and the CPU topology, which vendor libraries read */
+/* links that update-alternatives manages, the cache of the dynamic loader, the CPU topology */
 const char *const kl_jail_extras[] = { "/etc/alternatives", "/etc/ld.so.cache",
 				       "/sys/devices/system", NULL };
 
@@ -78,8 +78,8 @@ static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_li
 }
 
 /*
- * Build the command line of bwrap. `uid` is the user id to change to; 0: keep ours, in a user
- * namespace.
+ * Build the command line of bwrap. `uid` is the user id to change to; 0: keep the user id, in a
+ * user namespace.
  */
 static void make_command(struct kl_strvec *argv, uid_t uid, const struct kl_jail_run *run,
 			 const struct kl_jail_limits *limits, int filter_fd)
@@ -127,9 +127,9 @@ static int before_exec(void *payload)
 }
 
 /*
- * Report an error of bwrap itself, whose message starts with its name. Bwrap reports a program that
- * was killed by a signal as a shell does, by the exit status 128 + signal; translate that status
- * back to the signal.
+ * Return KL_ECANNOT if bwrap itself failed; its messages start with its name. If a signal killed
+ * the program, bwrap exits with 128 + signal, as a shell does: translate this status back to the
+ * signal.
  */
 static int translate_result(struct kl_proc_result *res, const char *err_text)
 {
@@ -144,8 +144,8 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 }
 
 /*
- * Return true if root can change to another user id. Every user must be able to read the program
- * and the paths of `readable`. Otherwise the jail runs as root, in a user namespace.
+ * Return true if the program can run under another user id than root: every user can read the
+ * program and the paths of `readable`. Otherwise it runs as root, in a user namespace.
  */
 static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)
 {

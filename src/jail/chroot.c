@@ -16,9 +16,9 @@
 /*
  * This level is for root on a system with neither user namespaces nor Landlock. With mount rights,
  * the new root is a tmpfs with bind mounts, in a mount and network namespace of the child. Without
- * mount rights, only the user id is changed. A root directory made of copies is not possible there:
- * it would have no /proc, which the worker needs to take the clock pages from a kernel, and a
- * toolchain is too large to copy.
+ * mount rights, only the user id is changed. A root directory made of copies would not do: it would
+ * have no /proc, in which the worker finds the clock pages that it unmaps, and a toolchain is too
+ * large to copy.
  */
 struct place {
 	char *from, *to; /* path outside the jail, and its place below the new root */
@@ -104,8 +104,8 @@ static void add_places(struct cell *cell, const struct kl_jail_run *run)
 
 /*
  * The functions from here to enter_cell() run in the child between fork and exec, so they make only
- * system calls. Create the directories above `path`; those in its first `from` bytes exist. Return
- * 0 or an errno.
+ * system calls. Create the directories above `path`. The directory that its first `from` bytes name
+ * exists. Return 0 or an errno.
  */
 static int make_parents(char *path, size_t from)
 {

@@ -22,7 +22,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 int kl_jail_limits_apply(const struct kl_jail_limits *limits);
 
 /**
- * Flags for system calls that the filter of a jail refuses besides those that every filter refuses.
+ * Flags that make a jail's filter refuse further system calls besides those that it always refuses.
  */
 enum kl_jail_filter_flags {
 	/* setsid and setpgid, so that no process can leave the process group */

@@ -33,8 +33,8 @@ enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHRO
  *	landlock  The program can open the same files as with bwrap. Of other files
  *	          it can read the names, sizes and modes (stat). Before ABI 6 it
  *	          can send signals to other processes of the user. With
- *	          KL_JAIL_RUN it can change the modes of the user's files; there
- *	          only the worker's own code can make such a call.
+ *	          KL_JAIL_RUN, the worker's own code, but no kernel, can change
+ *	          the modes of the user's files.
  *	chroot    With mount rights: the program sees the same files as with bwrap,
  *	          in mount, ipc and network namespaces. Without: there is no
  *	          chroot, only another user id, so that the program can read
@@ -76,7 +76,7 @@ enum kl_jail_policy {
 struct kl_jail_run {
 	enum kl_jail_policy policy;
 	const char *const *argv; /* argv[0]: absolute, or a name in /usr/bin */
-	/* absolute path, the same inside; the only writable directory */
+	/* absolute path, inside the jail as outside; the only writable directory */
 	const char *workdir;
 	/*
 	 * paths that can be read besides those that every jail shows; NULL-terminated; NULL: none

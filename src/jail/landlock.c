@@ -78,8 +78,8 @@ static int allow_all(int ruleset, int abi, const struct kl_jail_run *run)
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
 				 false);
 	/*
-	 * the worker reads /proc/self; Landlock denies access to the memory of other processes
-	 * (ptrace)
+	 * the worker reads /proc/self; the memory of processes outside stays closed, since Landlock
+	 * forbids tracing them
 	 */
 	if (!err && run->policy == KL_JAIL_RUN)
 		err = allow_path(ruleset, "/proc", FS_READ, false);
@@ -127,8 +127,8 @@ struct cage {
 };
 
 /*
- * Drop all capabilities. This is for a jail that root starts without changing to another user id,
- * because only root can reach the paths of the run.
+ * Drop all capabilities. This is for a program that stays root, because only root can reach the
+ * paths of the run.
  */
 static int drop_capabilities(void)
 {
@@ -157,7 +157,7 @@ static int enter_ruleset(void *payload)
 }
 
 /*
- * Return true if root can change to another user id, for which every user must be able to reach all
+ * Return true if the program can run under another user id than root: every user can reach all
  * paths of the run.
  */
 static bool may_drop(const struct kl_jail_run *run)

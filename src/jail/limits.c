@@ -104,7 +104,7 @@ uid_t kl_jail_uid(void)
 {
 	uint32_t draw;
 
-	/* within the range of systemd's dynamic users, who own no files that stay */
+	/* within the range of systemd's dynamic users, which own no permanent files */
 	kl_key_random(&draw, sizeof(draw));
 	return 61184 + draw % 4000;
 }
