@@ -12,7 +12,7 @@
 #define ELEMENT static inline __attribute__((always_inline))
 
 /*
- * A 16-bit format: its smallest normal value; its ulp of 1, times 1.5 * 2^52; its largest finite
+ * A 16-bit format: the smallest normal value; 1.5 * 2^52 times the ulp at 1; the largest finite
  * value. To round a value to whole ulps, ties to even, add 1.5 * 2^52 ulps as a double and subtract
  * them again: a double of that size has no bits below one ulp.
  */

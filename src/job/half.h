@@ -16,7 +16,7 @@ void kl_half_load(double *to, enum kl_dtype dtype, const uint16_t *from, size_t 
  * sign.
  */
 void kl_half_store(uint16_t *to, enum kl_dtype dtype, const double *from, size_t n);
-/** Round values, in place, as storing them would; NaN stays unchanged. */
+/** Round values in place as kl_half_store() rounds them; NaN stays unchanged. */
 void kl_half_round(enum kl_dtype dtype, double *values, size_t n);
 /** Return `value` rounded as kl_half_round() does. */
 double kl_half_rounded(enum kl_dtype dtype, double value);

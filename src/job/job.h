@@ -13,9 +13,10 @@
 #include "text/json.h"
 
 /*
- * job - a request to klineage-worker to judge one candidate, with every expression evaluated
- * (docs/formats.md, "job"). The gate fills in the structure (gate/resolve.h) and writes it as one
- * JSON document; the worker parses that document into the same structure.
+ * job - a request to klineage-worker to judge one candidate, with the contract's expressions
+ * evaluated at each point (docs/formats.md, "job"). The gate fills in the structure
+ * (gate/resolve.h) and writes it as one JSON document; the worker parses that document into the
+ * same structure.
  *
  *	doc = kl_job_write(job);
  *	err = kl_job_parse(&job, doc);		borrows nothing from the document
@@ -71,13 +72,16 @@ struct kl_rule {
 	bool zeros;           /* `rel-l2`: the output must be almost 0 where the truth is 0 */
 	int npaxes;           /* entries of `per` and `cut` */
 	int per[KL_MAX_AXES]; /* axes that split `out` into groups (worker/compare/group.h) */
-	/* for each entry of `per`: consecutive indices of the axis per group; 0 counts as 1 */
+	/* cut[i]: how many consecutive indices of axis per[i] form one group; 0 counts as 1 */
 	int64_t cut[KL_MAX_AXES];
 };
 
 /* The domain in which points beyond the listed ones are drawn (job_domain.h). */
 struct kl_job_domain {
-	/* `n` truth values over the dims; n is 0: the contract promises only the listed points */
+	/*
+	 * `n` expressions that are true in the domain; 0: the contract promises only the listed
+	 * points
+	 */
 	struct kl_expr **condition;
 	struct kl_strvec text; /* the conditions as written */
 	size_t n;
@@ -89,7 +93,7 @@ struct kl_job_domain {
 struct kl_job {
 	enum kl_job_surface surface;
 	char arch[16]; /* cuda: for example "sm_90a" */
-	size_t ndim;   /* names in dim_name, for plans and the domain; surface c: can be 0 */
+	size_t ndim;   /* number of dims that plans and the domain can use; surface c: can be 0 */
 	char dim_name[KL_MAX_DIMS][64];
 	struct kl_plan *plan; /* cuda: of the candidate; NULL: no candidate, or host code */
 	struct kl_plan *parent_plan, *oracle_plan;
@@ -114,7 +118,7 @@ struct kl_job {
 	/* NULL: unknown, so no points beyond the listed ones are drawn */
 	struct kl_job_domain *domain;
 	bool further; /* also draw bands beyond those of the contract (worker/pool/further.h) */
-	/* the kinds of values that bands beyond those of the contract must not draw */
+	/* the kinds of values that further bands must not draw */
 	struct kl_values values;
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
@@ -151,9 +155,9 @@ void kl_job_names(struct kl_job_names *out, const struct kl_job *job);
  */
 void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 			 const struct kl_point *point, size_t real);
-/** Return the size of all tensors at a point together, in bytes. */
+/** Return the total size in bytes of all tensors at a point. */
 int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *point);
-/** Return the number of elements of all tensors at a point together. */
+/** Return the total number of elements of all tensors at a point. */
 int64_t kl_job_point_elements(const struct kl_job *job, const struct kl_point *point);
 /** Return the product of the dims of a point, in which a dim below 1 counts as 1. */
 double kl_job_volume(const struct kl_job *job, const struct kl_point *point);

@@ -345,8 +345,8 @@ int kl_job_parse_points(struct kl_job *job, const json_t *doc)
 }
 
 /*
- * Check the member `key` of a band if it is `at` or `must_exceed`, and set *is_option to true;
- * otherwise set it to false.
+ * If `key` names an option of a band (`at` or `must_exceed`), set *is_option to true and check its
+ * value; otherwise set *is_option to false.
  */
 static int check_band_option(bool *is_option, const char *key, const json_t *value)
 {

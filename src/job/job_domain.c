@@ -204,8 +204,8 @@ int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *
 }
 
 /*
- * Return the member `index` of a fill, which stores the bound of the index at each point; NULL: the
- * fill has none.
+ * Return the member `index` of a fill, which holds the bound of the indices at each point; NULL:
+ * the fill has no such member.
  */
 static json_t *index_of(json_t *fill)
 {

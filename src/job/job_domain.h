@@ -10,7 +10,7 @@
  * not list.
  */
 
-/** Set job->domain from "domain", if the document has it, and check its expressions. */
+/** If the document has "domain", set job->domain from it and check the expressions. */
 int kl_job_parse_domain(struct kl_job *job, const json_t *doc);
 /** Return the domain as the value of "domain"; the caller frees it. */
 json_t *kl_job_write_domain(const struct kl_job *job);
@@ -23,8 +23,9 @@ void kl_job_domain_free(struct kl_job_domain *domain);
 int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *id,
 		    const int64_t *dim);
 /**
- * Copy `fill`; if it has `index`, add the bound of the index at this point. KL_EINVALID: the fill
- * has no expression for the bound, or the bound is below 1. The caller frees *out.
+ * Copy `fill`; if it has a member `index`, add the bound of the indices at this point to it.
+ * KL_EINVALID: the fill has no expression for the bound, or the bound is below 1. The caller frees
+ * *out.
  */
 int kl_job_fill_at(json_t **out, const struct kl_job *job, const json_t *fill,
 		   const struct kl_point *point);

@@ -21,7 +21,7 @@ static int rule_arg(int *out, const struct kl_job *job, const json_t *obj, const
 	return 0;
 }
 
-/* Parse an axis, or {"<axis>": n}, which puts n consecutive indices of the axis into one group. */
+/* Parse an axis, or {"<axis>": n}: n consecutive indices of the axis form one group. */
 static int parse_axis(int *axis, int64_t *cut, const json_t *value)
 {
 	const char *key = json_object_iter_key(json_object_iter((json_t *)value));
@@ -128,10 +128,7 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 	return 0;
 }
 
-/*
- * Check that every output is judged by a rule: a kernel could leave out an output that no rule
- * judges.
- */
+/* Check that a rule judges every output: a kernel could leave out any other output. */
 static int all_judged(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++) {

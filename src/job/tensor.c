@@ -14,7 +14,7 @@
 struct format {
 	/*
 	 * stored bits of the significand; exponent of the smallest normal value; stored bits of the
-	 * significand of the lower format
+	 * significand in the lower format
 	 */
 	int bits, emin, lower;
 	double max;             /* largest finite value */
@@ -46,7 +46,7 @@ static double value_binade(double value)
 
 double kl_tensor_ulp(enum kl_dtype dtype, double value)
 {
-	/* indexed by dtype: the smallest normal value, and the ulp of 1 */
+	/* indexed by dtype: the smallest normal value, and the ulp at 1 */
 	static const double least[] = { 0x1p-1022, 0x1p-126, 0x1p-14, 0x1p-126 };
 	static const double unit[] = { 0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7 };
 	double binade;
@@ -69,7 +69,9 @@ double kl_tensor_overflow(enum kl_dtype dtype)
 	if (!kl_dtype_is_float(dtype) || dtype == KL_F64)
 		return INFINITY;
 	format = &formats[dtype];
-	/* half an ulp above the largest value; its significand is odd, so a tie is rounded up */
+	/*
+	 * half an ulp above the largest value, whose significand is odd, so that the tie rounds up
+	 */
 	return format->max + kl_tensor_ulp(dtype, format->max) / 2;
 }
 

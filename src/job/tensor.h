@@ -16,8 +16,8 @@
 void kl_tensor_load(double *to, enum kl_dtype dtype, const void *from, size_t off, size_t n);
 void kl_tensor_store(void *to, enum kl_dtype dtype, size_t off, const double *from, size_t n);
 /**
- * Convert `n` elements from `from_type` to `to_type`, like a load and a store, in parallel if there
- * are several processors.
+ * Convert `n` elements from `from_type` to `to_type`, with the results of a load and a store. Runs
+ * in parallel if there are several processors.
  */
 void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum kl_dtype from_type,
 		       size_t n);
@@ -25,7 +25,7 @@ void kl_tensor_convert(void *to, enum kl_dtype to_type, const void *from, enum k
 void kl_tensor_abs(void *to, enum kl_dtype dtype, const void *from, size_t n);
 /** Return true if none of the `n` elements is infinite or NaN. */
 bool kl_tensor_finite(enum kl_dtype dtype, const void *from, size_t n);
-/** Round `value` as storing it in `dtype` would. */
+/** Round `value` as kl_tensor_store() rounds it for `dtype`. */
 double kl_tensor_round(enum kl_dtype dtype, double value);
 /** Return the distance between neighbouring `dtype` values around `value`; 1 for integers. */
 double kl_tensor_ulp(enum kl_dtype dtype, double value);
