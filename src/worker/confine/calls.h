@@ -20,7 +20,7 @@ struct kl_calls {
 	const int *number; /* numbers of the system calls to refuse; borrowed */
 	size_t n;
 	enum kl_calls_answer answer;
-	bool threads_only; /* refuse also to start processes; threads are allowed */
+	bool threads_only; /* also refuse to start processes; starting threads is allowed */
 	bool every_thread; /* apply to all threads that already run, not only to this one */
 };
 

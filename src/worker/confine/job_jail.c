@@ -70,7 +70,7 @@ static const int forbidden[] = {
 
 /*
  * Enter new namespaces of network, IPC and host name. A process without the privilege for this must
- * also enter a new user namespace, which the system can forbid. Return whether it succeeded.
+ * also enter a new user namespace, which the system can forbid. Return true on success.
  */
 static bool leave_network(void)
 {
@@ -104,7 +104,7 @@ static int close_files(const char *dir)
 	kl_landlock_allow_variable(&rules, "LD_LIBRARY_PATH", READ);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(devices); i++)
 		kl_landlock_allow(&rules, devices[i], KL_LANDLOCK_READ | KL_LANDLOCK_WRITE);
-	/* a sanitized build starts this program for the children */
+	/* a sanitized build runs its children with this program */
 	plain = kl_asprintf("%s-plain", program);
 	kl_landlock_allow(&rules, program, READ);
 	kl_landlock_allow(&rules, plain, READ);

@@ -35,8 +35,8 @@ struct kl_landlock {
 
 /**
  * Start a set of rules that allows nothing yet. If `alone` is set, the rules also forbid TCP (from
- * Linux 6.7 on), and signals and abstract sockets to processes that they do not confine (from Linux
- * 6.12 on).
+ * Linux 6.7 on). From Linux 6.12 on they also forbid sending signals to processes that they do not
+ * confine, and connecting to abstract sockets of such processes.
  */
 int kl_landlock_open(struct kl_landlock *rules, bool alone);
 /** Allow `rights` (KL_LANDLOCK_*) for the file `path`, or for all files below a directory. */

@@ -7,7 +7,7 @@
 /*
  * privileges - drops the capabilities of a process.
  *
- * A process of root then is subject to file modes, like a process of any other user.
+ * File modes then restrict a process of root like a process of any other user.
  */
 
 /** Drop all capabilities permanently. Return true if Linux confirms that none is left. */
