@@ -78,10 +78,7 @@ struct kl_rule {
 
 /* The domain in which points beyond the listed ones are drawn (job_domain.h). */
 struct kl_job_domain {
-	/*
-	 * `n` expressions that are true in the domain; 0: the contract promises only the listed
-	 * points
-	 */
+	/* `n` expressions, true in the domain; 0: the contract promises only the listed points */
 	struct kl_expr **condition;
 	struct kl_strvec text; /* the conditions as written */
 	size_t n;

@@ -69,9 +69,7 @@ double kl_tensor_overflow(enum kl_dtype dtype)
 	if (!kl_dtype_is_float(dtype) || dtype == KL_F64)
 		return INFINITY;
 	format = &formats[dtype];
-	/*
-	 * half an ulp above the largest value, whose significand is odd, so that the tie rounds up
-	 */
+	/* half an ulp above the largest value, which has an odd significand: the tie rounds up */
 	return format->max + kl_tensor_ulp(dtype, format->max) / 2;
 }
 
