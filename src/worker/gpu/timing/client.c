@@ -11,7 +11,7 @@
 #include "worker/subject/poison.h"
 
 #define ASK_MS 120000
-/* Most sets of tensors. With more sets, times would be little better but take much longer. */
+/* Most sets of tensors. More sets would hardly make times better, but take much longer. */
 #define MOST_SETS 48
 /* All sets together use at most 1/MEMORY_SHARE of the device's memory. */
 #define MEMORY_SHARE 4
@@ -57,9 +57,10 @@ static void lay_out(struct kl_gpu_timer *timer)
 }
 
 /*
- * Return the number of sets. For cold calls all sets together exceed twice the L2 cache, for hot
- * calls they take a quarter of it. MOST_SETS and the memory limit the number, but there is at least
- * one set for each member, so that the inputs of all members are used.
+ * Return the number of sets. For cold calls, all sets together exceed twice the size of the L2
+ * cache; for hot calls, they fill at most a quarter of it. MOST_SETS and the memory limit the
+ * number, but there is at least one set for each member, so that the inputs of all members are
+ * used.
  */
 static size_t count_sets(const struct kl_gpu_timer *timer)
 {
@@ -279,7 +280,7 @@ static int load_children(struct kl_gpu_timer *timer, bool there[KL_BLOCKS_SUBJEC
 		kl_blocks_note(notes, "%s is not compared: %s", kl_gpu_timer_what(timer->job, who),
 			       kl_error_last());
 		there[who] = false;
-		/* if the failed load ended a process, the caller starts again without `who` */
+		/* if the failed load ended a process, the caller must start again without `who` */
 		err = kl_gpu_timer_alive(timer) ? 0 : KL_EBUSY;
 	}
 	memcpy(timer->there, there, sizeof(timer->there));
@@ -346,7 +347,10 @@ static void end_strings(struct kl_gpu_time_end *how)
 	how->kernel[sizeof(how->kernel) - 1] = '\0';
 }
 
-/* If the process timed out, store in `how` that the subject hangs. Return any other error. */
+/*
+ * If `err` is KL_ETIMEOUT, store in `how` that the subject hangs, and return 0. Return any other
+ * `err` unchanged.
+ */
 static int is_hung(int err, struct kl_gpu_time_end *how)
 {
 	if (err != KL_ETIMEOUT)

@@ -16,7 +16,7 @@
  *
  * With host code (launcher.h) each subject has its own process, so that the candidate's code does
  * not run in a process that times another subject. Host code could make its own process report
- * false times, so its times are also compared with the worker's clock.
+ * false times, so these times are also compared with the worker's clock.
  *
  *	kl_gpu_timer_open(&t, job, point, member, nmember, wanted);
  *	kl_gpu_timer_visit(t, who, mode, which, n, seed, &visited)
@@ -52,8 +52,8 @@ struct kl_gpu_timer {
 /**
  * Start the processes and load the subjects for which `there` is set. If a subject other than the
  * candidate cannot be loaded, clear its `there` and add a note. Borrows `job`, `pt` and `member`.
- * KL_EINVALID: the candidate cannot be launched, or its `prepare` faulted or hung, which how->end
- * then says (else it is KL_GPU_CALL_OK). KL_ECANNOT: this GPU cannot run the candidate.
+ * KL_EINVALID: the candidate cannot be launched (how->end is KL_GPU_CALL_OK), or its `prepare`
+ * faulted or hung (how->end says which). KL_ECANNOT: this GPU cannot run the candidate.
  */
 int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
 		      const struct kl_job *job, const struct kl_point *pt,
@@ -65,9 +65,9 @@ KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 /** Return the name of subject `who` for notes and reports. */
 const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 /**
- * Time `n` calls of subject `who`: call i uses set which[i]. In mode KL_GPU_TIME_HOT, the subject
- * is also called on set `warm` before each timed call. Returns 0 even if a call ended badly:
- * out->how says how the calls ended. After a fault or a hang the process has ended.
+ * Time `n` calls of subject `who`: call i uses set which[i]. In mode KL_GPU_TIME_HOT, each timed
+ * call follows an untimed call on set `warm`. Returns 0 even if a call ended badly: out->how says
+ * how the calls ended. After a fault or a hang the process has ended.
  */
 int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mode mode,
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
@@ -83,7 +83,7 @@ int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, ui
  */
 int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
 		     bool poison, uint64_t seed, struct kl_gpu_time_ran *out);
-/** Return whether all processes still run. */
+/** Return true if all processes still run. */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
 /**
  * Make a part of the calls that Triton's do_bench makes: `warm` untimed calls, then `calls` timed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_clock - times ordinary calls, back to back by the host's clock and as do_bench does */
+/* server_clock - times calls back to back, and as do_bench times them */
 #include "base/clock.h"
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
@@ -46,8 +46,8 @@ static bool must_restore(const struct kl_gpu_timing *timing)
 }
 
 /*
- * Return the number of calls to make: `wanted`, or less if a held stream or the sets allow only
- * less.
+ * Return the number of calls to make: `wanted`, or fewer if a held stream or the sets allow only
+ * fewer.
  */
 static uint32_t count_calls(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed,
 			    uint32_t wanted)

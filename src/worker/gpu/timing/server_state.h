@@ -54,7 +54,7 @@ struct kl_gpu_timing {
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
 	uint64_t key; /* key of the fingerprints */
 	/* buffers on the device */
-	struct kl_gpu_buffer prints; /* fingerprints: two words per call and tensor */
+	struct kl_gpu_buffer prints; /* fingerprints: two words for each call and tensor */
 	struct kl_gpu_buffer stamps; /* two clock stamps per call */
 	struct kl_gpu_buffer sink;   /* for fingerprints that are not used (kl_gpu_timing_touch) */
 	struct kl_gpu_buffer bench;  /* zeroed before calls of do_bench; allocated on demand */
@@ -84,8 +84,8 @@ int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timin
 /** Check that the point has a set at this place. KL_EINVALID: it has none. */
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place);
 /**
- * Return the set at a place, or a subject's binding to that set. Check the place with
- * kl_gpu_timing_check_place() first.
+ * Return the set at a place; kl_gpu_timing_bound(): a subject's binding to that set. Check the
+ * place with kl_gpu_timing_check_place() first.
  */
 struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_t place);
 struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
@@ -99,9 +99,9 @@ void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed 
 /* -- server_call.c: preparing, making and checking a call ----------------------------- */
 
 /**
- * Prepare a call: restore inout tensors, let the subject prepare itself and, with `poison`, poison
- * outputs and scratch. This function and those below it only enqueue their work, except those that
- * settle, check or read.
+ * Prepare a call: restore inout tensors, run what the subject itself does before a call and, with
+ * `poison`, poison outputs and scratch. This function and those below only enqueue their work;
+ * those that settle, check or read also wait for it.
  */
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed, bool poison);
@@ -132,8 +132,8 @@ size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct k
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
 /**
- * Check the scratch that the calls on the sets at `n` places left. If it is wrong, set how->end to
- * KL_GPU_CALL_SCRATCH and describe what is wrong in r->message.
+ * Check the scratch after calls on the sets at `n` places. If a call left it wrong, set how->end to
+ * KL_GPU_CALL_SCRATCH and say in r->message what is wrong.
  */
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,

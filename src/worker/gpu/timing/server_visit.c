@@ -53,8 +53,8 @@ static int reset_l2(struct kl_gpu_timing *timing)
 }
 
 /*
- * Time the calls one by one. Enqueue as many at once as a held stream accepts, wait for these, and
- * go on with the next.
+ * Time the calls one by one. Enqueue as many calls as a held stream accepts, wait for their end,
+ * and go on with the next ones.
  */
 static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit, struct kl_gpu_time_visited *out)
@@ -71,8 +71,8 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
 			err = enqueue_call(timing, timed, visit, call + (uint32_t)i, &rc, &which);
 		/*
-		 * a call that has begun already is late: the hold ended (KL_GPU_HOLD_NS) before the
-		 * release
+		 * if the first of these calls has begun already, all count as late: KL_GPU_HOLD_NS
+		 * passed before the release
 		 */
 		for (size_t i = 0; i < n; i++)
 			late[call + i] = timing->cu->event_query(timing->before[call]) !=
@@ -104,8 +104,8 @@ static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 
 /*
  * Capture the calls of a batch as a graph. If that fails, timed->graph is NULL, and the caller
- * launches the calls without a graph. Every batch gets a new graph, because one graph can be up to
- * 1 % faster, for as long as it exists, than another graph of the same calls.
+ * launches the calls without a graph. Every batch gets a new graph, because a graph can be faster
+ * by up to 1 % than another graph of the same calls, for as long as both exist.
  */
 static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit)

@@ -9,11 +9,11 @@
 #include "worker/gpu/timing/stage_parts.h"
 #include "worker/measure/profile_failure.h"
 
-/* Approximate device time in ns of one visit, a series of timed calls of one subject. */
+/* Approximate time in ns on the device of one visit: a series of timed calls of one subject. */
 #define VISIT_NS 3e6
 /* Approximate time in ns to poison, flush and fingerprint around one call. */
 #define AROUND_NS 3e5
-/* The device memory's peak rate can be higher than computed, by up to this factor. */
+/* The real peak rate of the device memory is at most this many times the computed rate. */
 #define PEAK_SLACK 1.1
 
 static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
@@ -44,9 +44,9 @@ static void begin_block(void *ctx)
 /* -- calls before the comparison ----------------------------------------------------------- */
 
 /*
- * Return whether the input of `member` can be skipped. Only the candidate's second module skips
- * inputs, if calls are slow: one input is enough for it, since the first module's answers to all
- * inputs are judged.
+ * Return true if `who` need not be called with the input of `member`. This holds only for the
+ * candidate's second module, if its calls are slow: one input is enough for it, since the first
+ * module's answers to all inputs are judged.
  */
 static bool can_skip(struct kl_gpu_time *timing, int who, uint32_t member)
 {
@@ -113,10 +113,10 @@ static void choose_mode(struct kl_gpu_time *timing)
 }
 
 /*
- * Return the physical floor in ns; 0: none. Without a floor in the contract there is none. Else it
- * is the contract's floor, or, if caches are cold and this is longer, the time to move the bytes of
- * all tensors at the device memory's peak rate. As many bytes as the L2 cache holds are left out,
- * since they may still be in the cache when the kernel ends.
+ * Return the physical floor in ns; 0: the contract has none. The floor is the contract's or, with
+ * cold caches, the time to move the bytes of all tensors at the device memory's peak rate, if that
+ * is longer. As many bytes as the L2 cache holds do not count, since they may still be in the cache
+ * when the kernel ends.
  */
 static double physical_floor(const struct kl_gpu_time *timing)
 {

@@ -25,13 +25,13 @@
  */
 #define LEAST_SHARE 0.55
 /*
- * The candidate fails only if such a call is also shorter by more than this many ns, since a
- * smaller difference can be noise of the launch.
+ * The candidate fails only if such a call is also shorter by more than this many ns: a smaller
+ * difference can be noise of the launch.
  */
 #define LEAST_MISSING_NS 3000.0
 /*
- * If ordinary calls take less than this share of the profile's time, measure calls that find
- * cleaned memory again, at the same clocks and load, and compare with these.
+ * If ordinary calls take less than this share of the profile's time, calls that find cleaned memory
+ * are measured again, at the same clocks and load, and the ordinary calls compared with them.
  */
 #define DOUBTED_SHARE 0.75
 /* Number of pairs of sets that exchange their inputs between two runs. */
@@ -39,8 +39,8 @@
 /* Most answers of a run to compare in full, if the contract does not require equal bits. */
 #define FULL_COMPARISONS 8
 /*
- * take_outside() makes runs of OUTSIDE_CALLS and of twice as many calls. OUTSIDE_NS is the time
- * that enqueueing a call can take.
+ * take_outside() makes runs of OUTSIDE_CALLS calls and of twice as many. Enqueueing one call can
+ * take OUTSIDE_NS.
  */
 #define OUTSIDE_CALLS 12
 #define OUTSIDE_NS 60000.0
@@ -272,8 +272,9 @@ static int take_outside(struct kl_gpu_time *timing, uint32_t calls, uint32_t tim
 }
 
 /*
- * Host code could manipulate the times that its own process reports, but not the worker's clock.
- * Times by the worker's clock include the time to enqueue the calls, so OUTSIDE_NS is allowed.
+ * Host code could manipulate the times that its own process reports, but not the worker's clock. A
+ * time by the worker's clock includes the time to enqueue the call, so it may be longer by
+ * OUTSIDE_NS.
  */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 {

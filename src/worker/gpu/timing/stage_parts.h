@@ -30,7 +30,7 @@
 /* Error of the time between two events, in ns. */
 #define KL_GPU_EVENT_NS 1000.0
 
-/* What is known of a subject's answers and times. */
+/* What is known about a subject's answers and times. */
 struct kl_gpu_known {
 	uint64_t print[KL_GPU_TIMER_MEMBERS][2]; /* fingerprint of a right answer to each member */
 	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether print[member] is set */
@@ -61,10 +61,10 @@ struct kl_gpu_time {
 /* -- stage_visit.c ------------------------------------------------------------------- */
 
 /**
- * Return what is known of the answers of subject `who`. The candidate's second module shares the
- * entry of the first module, since both must give the same answers. With host code, the second copy
- * of the candidate has a separate entry, since it runs in another process whose fingerprints have
- * another key.
+ * Return what is known about the answers of subject `who`. The candidate's second module shares the
+ * entry of the first module, since both must give the same answers. With host code, the second
+ * module has an entry of its own, since it is in another process, whose fingerprints have another
+ * key.
  */
 struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *timing, int who);
 /**
@@ -83,7 +83,7 @@ int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t 
  * right answer, else compare it in full.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2]);
-/** Describe in `out` how calls ended badly. `message` is that of the reply to the calls. */
+/** Describe in `out` how calls ended badly. `message` comes from the reply to the calls. */
 void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
 			      const char *message);
 /**
@@ -99,14 +99,14 @@ int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set);
 
 /**
  * Time ordinary calls back to back and judge the answers that they left. If the time of a call by
- * the host's clock differs from its time between events, add a note; if the former is much longer,
- * set the result to inconclusive. If an ordinary call takes much less time than a call that finds
- * cleaned memory, the ordinary call does less work, so fail the candidate.
+ * the host's clock differs from its time between events, add a note; if the time by the host's
+ * clock is much longer, set the result to inconclusive. If an ordinary call takes much less time
+ * than a call that finds cleaned memory, the ordinary call does less work, so fail the candidate.
  */
 int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at);
 /**
  * If there is host code, compare the time of a call that its process reports with the time by the
- * worker's clock, and fail the candidate if the latter is much longer.
+ * worker's clock, and fail the candidate if the worker's time is much longer.
  */
 int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at);
 /**

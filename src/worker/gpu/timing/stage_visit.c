@@ -115,8 +115,8 @@ int kl_gpu_time_fickle(struct kl_gpu_time *timing, int who, uint32_t set)
 }
 
 /*
- * Fail the candidate even for a right answer, if the contract requires equal bits and an earlier
- * right answer to the same input has other bits.
+ * A right answer fails the candidate, too, if the contract requires equal bits and an earlier right
+ * answer to the same input has other bits.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2])
 {

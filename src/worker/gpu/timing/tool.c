@@ -7,8 +7,8 @@
  * kl_hold spins until the word at `gate` has reached `ticket`, but for at most `ns`, so that the
  * GPU becomes free again even if the process that should release it dies.
  *
- * kl_stamp stores the global timer and the clock. Only the threads on multiprocessor 0 do so, and
- * all of them store nearly the same values.
+ * kl_stamp stores the global timer and the clock of multiprocessor 0. All threads on this
+ * multiprocessor store them, with nearly the same values.
  */
 static const char ptx[] =
 	".version 7.0\n"

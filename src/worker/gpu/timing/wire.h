@@ -22,10 +22,10 @@
  *	EXCHANGE two sets	exchanges the inputs of the sets
  *
  * Before a timed call, outputs and scratch are poisoned, and shared and local memory overwritten.
- * For a cold call the L2 cache is then emptied; for a hot call the inputs are read and the subject
- * is called on another set. An event, the call, an event and the fingerprint follow. All this is
- * enqueued while a kernel of the gate holds the stream, so that the GPU does not wait for the host
- * between the events.
+ * Before a cold call the L2 cache is then emptied; before a hot call the inputs are read and the
+ * subject is called on another set. Then follow an event, the call, another event and the
+ * fingerprint. All this is enqueued while a kernel of the gate holds the stream, so that the GPU
+ * does not wait for the host between the events.
  *
  * Before an ordinary call only inout tensors are restored.
  */
@@ -116,8 +116,8 @@ struct kl_gpu_time_launcher { /* head.slot: the subject */
 
 /*
  * Request for ordinary calls. They use the sets in order, and the first set again after the last.
- * Fewer calls than requested are made if a held stream does not accept so many, or if there are
- * inout tensors, which allow only one call per set.
+ * Fewer calls than requested are made if a held stream does not accept as many, or if there are
+ * inout tensors, which allow only one call for each set.
  */
 struct kl_gpu_time_run { /* head.slot: the subject */
 	struct kl_gpu_head head;
@@ -145,8 +145,8 @@ struct kl_gpu_time_bench { /* head.slot: the subject; all calls use the first se
 	int64_t limit_ms;
 };
 /*
- * reply; `print` has one fingerprint for each timed call, then one of the outputs in the first set
- * after all calls
+ * reply; `print` has one fingerprint for each timed call, and then that of the outputs in the first
+ * set after all calls
  */
 struct kl_gpu_time_benched {
 	struct kl_gpu_reply r;
