@@ -25,8 +25,8 @@
  * result is KL_ECANNOT with the reason, and the comparison with the baseline is left out.
  *
  * Libraries are searched in the directories of $KLINEAGE_CUDA_LIBRARIES (separated by colons), then
- * by the dynamic loader. The algorithm is chosen when the baseline is opened, by measurement or by
- * the library's own heuristics, never in the timed part.
+ * by the dynamic loader. Opening a baseline chooses its algorithm, by measurement or by the
+ * library's own heuristics; the timed part never does.
  */
 #define KL_GPU_BASELINE_ARGS 32
 #define KL_GPU_BASELINE_AXES 8
@@ -85,8 +85,8 @@ struct kl_gpu_symbol {
 /** Look up `n` symbols in `lib`. KL_ECANNOT: the library lacks one; the message names it. */
 int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_t n);
 /**
- * Return the index of the n-th (counted from 0) argument of kind `out` if `out` is set, else of
- * kind `in`. -1: there is no such argument, or it does not have `naxes` axes.
+ * Return the index of the n-th argument (counted from 0) of kind `out` if `out` is set, otherwise
+ * of kind `in`. -1: there is no such argument, or it does not have `naxes` axes.
  */
 int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *spec, bool out, int n, int naxes);
 /**

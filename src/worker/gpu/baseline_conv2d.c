@@ -25,7 +25,7 @@ enum {
 enum { CROSS_CORRELATION = 1 };
 enum { UID_X = 1, UID_W, UID_Y };
 
-/* Most sets of tensors of which baseline cudnn.conv2d-nchw keeps copies in NCHW. */
+/* Baseline cudnn.conv2d-nchw keeps NCHW copies of at most this many sets of tensors. */
 #define MAX_COPIES 64
 
 struct copy {

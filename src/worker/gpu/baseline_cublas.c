@@ -10,7 +10,7 @@
 /* Values of cuBLAS's binary interface. */
 enum { OP_N = 0, OP_T = 1, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, GEMM_DEFAULT = -1 };
 
-/* Bytes of the workspace: as in PyTorch on Hopper, with which published times were measured. */
+/* Bytes of the workspace: PyTorch's on Hopper, with which published times were measured. */
 #define WORKSPACE ((uint64_t)32 << 20)
 
 struct cublas {
@@ -27,7 +27,7 @@ struct cublas {
 };
 
 /*
- * Compute C = A B^T. For cuBLAS, which is column-major, this is C^T = B A^T, the case that it calls
+ * Compute C = A B^T. For cuBLAS, which is column-major, this is C^T = B A^T; cuBLAS calls this case
  * "TN".
  */
 static int run_gemm(struct kl_gpu_baseline *baseline, const uint64_t *at)

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "worker/gpu/launch.h"
 
-#define SCRATCH 2000 /* a number for kl_rng_split(), above all numbers of set.c */
+#define SCRATCH 2000 /* a number for kl_rng_split() that set.c does not use */
 
 static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {
@@ -25,8 +25,8 @@ static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 /* -- creation and release ------------------------------------------------------------ */
 
 /*
- * Report that scratch could not be allocated. KL_EINVALID: the tensors and the scratch need more
- * than the device has, less a part for the context and code. KL_EIO: they would fit, but other
+ * Report that scratch could not be allocated. KL_EINVALID: tensors and scratch need more than 15/16
+ * of the device's memory; the rest is for the context and code. KL_EIO: they would fit, but other
  * users of the device take too much of its memory.
  */
 static int no_scratch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,

@@ -50,7 +50,7 @@ struct kl_gpu_tensor_layout {
 	uint64_t bytes; /* size of the data; 0: not a tensor, or an empty one */
 	bool tensor;    /* this argument of the contract is a tensor */
 	bool writable;  /* the kernel may write it (out, inout) */
-	/* the kernel only writes it (out): before calls it is poisoned with a pattern as below */
+	/* the kernel only writes it (out); before calls one of the patterns below poisons it */
 	bool output;
 	bool zeros; /* of an output: it is zero before each call, and its pattern is all zero */
 	/*
@@ -120,8 +120,8 @@ struct kl_gpu_bound;
 
 /**
  * Bind a module to a set by the resolved plan `at`. Takes ownership of `at`, also on failure; the
- * plan that `at` was resolved from can be freed after this call. `quirks`: clear a bit that some
- * drivers wrongly set in tensor maps, as CUTLASS does (docs/formats.md, quirks).
+ * plan that `at` was resolved from can be freed after this call. `quirks`: as CUTLASS does, clear a
+ * bit that some drivers wrongly set in tensor maps (docs/formats.md, quirks).
  */
 int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
 		      struct kl_gpu_module *module, struct kl_gpu_set *set, struct kl_plan_at *at,
@@ -147,22 +147,21 @@ int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 		       uint64_t seed, bool poison);
 /**
  * Enqueue the timed part: the zeroing of scratch and the launches. Returns 0, or the CUDA result of
- * the first operation that was refused. The result is not an error with a message, since to format
- * a message here would take time. *which is the index of the last launch that was tried; -1: the
- * zeroing was refused.
+ * the first operation that was refused; it sets no error, since formatting a message here would
+ * take time. *which is the index of the last launch that was tried; -1: the zeroing was refused.
  */
 int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			int *which);
 /**
  * Wait for the stream and check scratch after a call. KL_ENO: the call wrote outside of a scratch
- * buffer, or did not leave zero a buffer that the plan carries from call to call; the message names
- * the buffer and the byte.
+ * buffer, or left a nonzero byte in a buffer that the plan carries from call to call; the message
+ * names the buffer and the byte.
  */
 int kl_gpu_bound_check(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /** Return the name of the kernel of launch `which`; "" if there is no such launch. */
 const char *kl_gpu_bound_kernel(const struct kl_gpu_bound *bound, int which);
 size_t kl_gpu_bound_launches(const struct kl_gpu_bound *bound);
-/** Return whether a wrongly set bit of a tensor map was cleared (docs/formats.md, quirks). */
+/** Return true if a wrongly set bit of a tensor map was cleared (docs/formats.md, quirks). */
 bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound);
 
 /* -- wait.c: wait for the stream, classify CUDA results ------------------ */
@@ -174,13 +173,10 @@ bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound);
 int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms);
 
 /**
- * Return whether this CUDA result is a fault of the kernel that ran. A fault also makes the context
- * unusable.
+ * Return true if this CUDA result is a fault of a kernel that ran; the context is then unusable.
  */
 bool kl_gpu_is_fault(int rc);
-/**
- * Return whether this CUDA result means that a launch was refused and the context is still usable.
- */
+/** Return true if this CUDA result means that a launch was refused; the context is still usable. */
 bool kl_gpu_is_refusal(int rc);
 
 #endif

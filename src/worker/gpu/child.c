@@ -25,7 +25,7 @@
 
 /* -- the process -------------------------------------------------------------- */
 
-/* The sanitizers of the process report to stderr, and no kernel writes there. */
+/* Descriptors that become /dev/null. A sanitizer reports to stderr; no kernel writes to it. */
 #ifdef __SANITIZE_ADDRESS__
 #define NULLED 2
 #else
@@ -58,8 +58,8 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 }
 
 /*
- * Set the environment of the process: only the variables that the driver and libraries need, or
- * with KL_GPU_LOCKED all.
+ * List the environment for the process: the variables that the driver and libraries need, or, with
+ * KL_GPU_LOCKED, all variables.
  */
 static void set_environment(struct kl_strvec *env)
 {
@@ -248,7 +248,7 @@ static int child_gone(struct kl_gpu_child *child)
 	return kl_error(KL_EIO, "the GPU process %s", how);
 }
 
-/* Receive the reply to a request that began with `asked`. */
+/* Receive the reply to the request whose head is `asked`. */
 static int take_reply(struct kl_gpu_child *child, struct kl_gpu_head asked,
 		      struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms)
 {

@@ -181,8 +181,8 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 }
 
 /*
- * Return the entry with the smallest spare mapping, which a mapping of `bytes` can replace; NULL if
- * even the smallest has at least `bytes`.
+ * Return the entry whose spare mapping a mapping of `bytes` is to replace: the smallest. NULL: the
+ * smallest has at least `bytes` already.
  */
 static struct kl_gpu_host *spare_place(struct kl_gpu_child *child, uint64_t bytes)
 {

@@ -73,7 +73,7 @@ int kl_gpu_child_begin(struct kl_gpu_child **out, int ordinal);
 int kl_gpu_child_ready(struct kl_gpu_child *child);
 /** Kill the process, reap it and free `child`, which can be NULL. */
 void kl_gpu_child_free(struct kl_gpu_child *child);
-/** Kill the process without waiting for its end, so that kl_gpu_child_free() waits less later. */
+/** Kill the process without waiting for its end; kl_gpu_child_free() then waits less later. */
 void kl_gpu_child_end(const struct kl_gpu_child *child);
 KL_DEFINE_CLEANUP(struct kl_gpu_child *, kl_gpu_child_free)
 void kl_gpu_child_kill(struct kl_gpu_child *child);
@@ -82,13 +82,13 @@ const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child);
 
 /**
  * Send one request and receive its reply of exactly `nreply` bytes. `fd` is sent with the request;
- * -1: none. An error that the process reports is returned with its code and message. The process is
- * killed if no reply comes within `limit_ms` (KL_ETIMEOUT), and if it has closed its socket or its
- * reply is malformed (both KL_EIO).
+ * -1: none. An error that the process reports is returned with its code and message. KL_ETIMEOUT:
+ * no reply came within `limit_ms`; KL_EIO: the process closed its socket, or its reply is
+ * malformed. In both cases the process has been killed.
  */
 int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);
-/** Like kl_gpu_child_ask(), for a request whose reply is only a struct kl_gpu_reply. */
+/** Like kl_gpu_child_ask(), for a request whose reply is a plain struct kl_gpu_reply. */
 int kl_gpu_child_ask_plain(struct kl_gpu_child *child, void *request, size_t n, int fd,
 			   int64_t limit_ms);
 /** Return the head of a request. */
@@ -116,9 +116,9 @@ int kl_gpu_host_make(struct kl_gpu_host *host, const struct kl_gpu_tensor_layout
 void kl_gpu_host_release(struct kl_gpu_host *host);
 /**
  * Like kl_gpu_host_make(), but reuse a mapping that was given back to `child` and is large enough,
- * since the first use of new memory is slow. A mapping of another process is never reused, because
- * it may hold a truth from an oracle. If the process has host code, the mapping is always a new
- * one.
+ * since the first use of new memory is slow. A mapping that was given back to another process is
+ * never reused, because it may hold a truth from an oracle. If `child` has host code, the mapping
+ * is always a new one.
  */
 int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 		      const struct kl_gpu_tensor_layout *layout, size_t n);

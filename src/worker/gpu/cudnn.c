@@ -72,7 +72,8 @@ static int load_cudnn(struct kl_cudnn *cudnn)
 	int err;
 
 	/*
-	 * open NVRTC, which compiles fused kernels, from any directory: cuDNN opens it only by name
+	 * cuDNN opens NVRTC, which compiles fused kernels, only by name: open it first, from any
+	 * directory
 	 */
 	if (kl_gpu_baseline_library(&lib, compiler) < 0)
 		kl_error_clear();
@@ -193,7 +194,7 @@ static bool sums_products(struct kl_cudnn *cudnn, void *config)
 	if (cudnn->rc ||
 	    cudnn->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
 	    cudnn->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
-		return true; /* unknown: keep the engine, since its answers are judged */
+		return true; /* unknown: keep the engine, as its answers are judged */
 	for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
 		if (note[i] == NOTE_FFT ||
 		    (note[i] >= NOTE_WINOGRAD && note[i] <= NOTE_WINOGRAD_LAST))

@@ -8,8 +8,8 @@
  * cudnn - calls the part of cuDNN's graph interface that baselines use.
  *
  * Tensors and operations become a graph, the library's heuristics propose engines for it, and the
- * fastest engine is kept. After the first failure the functions that make, set and finish
- * descriptors do nothing, so callers need only check the result of kl_cudnn_choose().
+ * fastest engine is kept. After a failure, the functions that make, set and finish descriptors do
+ * nothing more, so callers need only check the result of kl_cudnn_choose().
  *
  *	kl_cudnn_open(&x, device);
  *	x.t = kl_cudnn_tensor(x, ...);

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Read the version of the driver's kernel module, by which users know the driver. */
+/* Read the version of the driver's kernel module; users know the driver by this version. */
 static void read_build(char out[64])
 {
 	FILE *file = fopen("/proc/driver/nvidia/version", "re");

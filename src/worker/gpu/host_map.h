@@ -11,8 +11,8 @@
  *
  * Copies to and from memory that is not pinned take several times as long. But pinning takes time
  * as well, and the worker uses the same memory for one set of tensors after another. So a pinned
- * mapping that is given back is kept for a while: if the worker sends the same memory again, it is
- * still mapped and pinned.
+ * mapping that is given back is kept for a while: memory that the worker sends again is then still
+ * mapped and pinned.
  */
 #define KL_GPU_HOST_MAPS 4
 
@@ -37,15 +37,15 @@ struct kl_gpu_host_maps {
 
 /**
  * Map `bytes` of `fd`, or take the mapping of the same memory from `maps`. The caller closes `fd`.
- * `pin`: also pin the mapping, if it is so large that pinning pays. A failure to pin is not an
+ * `pin`: also pin the mapping if it is large enough for that to pay. A failure to pin is not an
  * error, since it only makes copies slower. KL_EINVALID: `bytes` is 0, or `fd` is not a file of at
  * least that size.
  */
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin);
 /**
- * Give a mapping back, which no copy may still use. It is kept in `maps` if it is pinned and not
- * too large, else unmapped. With `maps` NULL it is always unmapped: the worker will not send this
+ * Give back a mapping that no copy uses any more. It is kept in `maps` if it is pinned and not too
+ * large, otherwise unmapped. With `maps` NULL it is always unmapped: the worker will not send this
  * memory again.
  */
 void kl_gpu_host_unmap(struct kl_gpu_host_map *map, struct kl_gpu_host_maps *maps,

@@ -9,7 +9,7 @@
  *
  * Only bind.c calls these functions; it creates and frees the structures that they fill:
  *
- *	kl_gpu_launch_map(b, d, i, quirks);		encodes a tensor map, for each in the plan
+ *	kl_gpu_launch_map(b, d, i, quirks);		encodes tensor map i of the plan
  *	kl_gpu_launch_put(&l, b);			stores arguments, which can contain maps
  *	kl_gpu_launch_configure(&l, d);
  *	kl_gpu_launch_find(l, n, b, d);			looks up kernels, after each module load

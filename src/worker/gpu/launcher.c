@@ -105,7 +105,7 @@ static int check_imports(const struct kl_image *image)
 			 0;
 }
 
-/* Return whether the image imports a symbol that none of the libraries opened so far has. */
+/* Return true if the image imports a symbol that none of the libraries opened so far has. */
 static bool needs_runtime(const struct kl_gpu_launcher *launcher, const struct kl_image *image)
 {
 	for (uint64_t i = 0; i < image->nnames; i += strlen(image->names + i) + 1)
@@ -254,7 +254,7 @@ struct timed {
 };
 
 /*
- * Restore the host code's variables before a timed call as well, so that timed calls keep no state.
+ * Restore the host code's variables before a timed call as well, so that no state survives a call.
  * This takes little time (the variables are a few kilobytes), and the stream is held meanwhile.
  */
 static int run_timed(struct kl_gpu_baseline *baseline, const uint64_t *at)

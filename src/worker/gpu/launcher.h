@@ -9,8 +9,8 @@
 /*
  * launcher - maps and calls a candidate's host code in the GPU process.
  *
- * Maps an image (image/image.h) and calls its klineage_launch with the device addresses of a set of
- * tensors.
+ * The host code is an image (image/image.h). Its klineage_launch is called with the device
+ * addresses of a set of tensors.
  *
  * Host code is the only code of a candidate that runs in a process with the driver. The driver
  * needs system calls, so host code is confined less than other code and has a weaker tier

@@ -13,7 +13,8 @@
  * on both sides: an access to a guard fails with CUDA_ERROR_ILLEGAL_ADDRESS. Mappings come in
  * granules of 2 MiB, so the data is placed at the left or at the right end of the mapping; the rest
  * (the slack) holds a pattern that is checked after each call. Right-aligned data ends within 256
- * bytes of the guard: every CUDA allocator aligns to 256 bytes, and kernels may rely on it.
+ * bytes of the guard: every CUDA allocator aligns to 256 bytes, and kernels may rely on this
+ * alignment.
  *
  * Buffers that a kernel only reads are mapped read-only while it runs. Nothing can be copied to
  * read-only memory either, so the protection is lifted while a buffer is filled:

@@ -127,8 +127,8 @@ static void make_command(struct kl_strvec *argv, const struct kl_ncu *ncu)
 /* -- reading ncu's output ---------------------------------------------------------- */
 
 /*
- * Return an error that says why there are no counters: no permission or the first "==ERROR== ..."
- * in `text`, which is what ncu wrote, else how ncu ended.
+ * Return an error that says why there are no counters. `text` is what ncu wrote. The reason is a
+ * missing permission, or the first "==ERROR== ..." in `text`, or else how ncu ended.
  */
 static int explain_failure(const char *text, const struct kl_proc_result *res)
 {
@@ -235,7 +235,7 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 			 json_array_size(list) < MAX_LAUNCHES)
 			json_array_append_new(list, read_launch(&columns, cell, n));
 	}
-	save = NULL; /* strtok_r's pointer into the copy must not be freed */
+	save = NULL; /* `save` points into `copy`: do not free it */
 	if (json_array_size(list)) {
 		*launches = list;
 		return 0;
@@ -266,7 +266,7 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu)
 	unlink(ncu->log);
 	if (err < 0)
 		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "%s", kl_error_last());
-	/* errors before ncu opens its log are only in its output */
+	/* until ncu opens its log, it reports errors only in its output */
 	if (res.exit || res.signal || res.timed_out ||
 	    kl_ncu_parse(launches, text.ptr, text.len) < 0) {
 		kl_buf_add(&text, out.ptr, out.len);

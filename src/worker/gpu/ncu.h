@@ -9,8 +9,8 @@
  * ncu - reads the hardware counters of a program's kernels with Nsight Compute.
  *
  * Counters are optional, slow to read (ncu repeats every launch several times) and often forbidden.
- * The list of counters is fixed. A job cannot choose which ncu is run: the path is that in the
- * worker's environment variable KLINEAGE_NCU, else ncu on PATH, else ncu of the CUDA toolkit.
+ * The list of counters is fixed. A job cannot choose which ncu is run: the worker runs the one that
+ * its environment variable KLINEAGE_NCU names, else ncu on PATH, else ncu of the CUDA toolkit.
  *
  *	kl_ncu_find(&path);
  *	kl_ncu_run(&launches, &(struct kl_ncu){ .path = path, .argv = argv, .kernel = &names... });

@@ -11,7 +11,7 @@
  *
  * The state is the clocks, the reasons why they are reduced, the temperature, the power, and the
  * processes that compute on the GPU. libnvidia-ml.so.1 is loaded at run time. Reading needs no
- * privilege. Without the library, or if a call is refused, values are unknown, and nothing fails.
+ * privilege. If the library is missing or refuses a call, values are unknown; that is not an error.
  */
 struct kl_gpu_nvml;
 

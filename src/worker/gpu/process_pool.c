@@ -36,7 +36,7 @@ struct kl_gpu_processes {
 	struct kl_lock lock;
 	bool sick;       /* the GPU is not healthy after a hang */
 	int64_t nhost;   /* number of processes with host code */
-	unsigned closed; /* what is closed to all of them: enum kl_gpu_closed */
+	unsigned closed; /* what is closed to all processes with host code: enum kl_gpu_closed */
 	struct kl_strvec notes;
 };
 
@@ -243,7 +243,7 @@ static int settle_device(struct kl_gpu_processes *processes, const struct kl_gpu
 		snprintf(processes->driver, sizeof(processes->driver), "CUDA %d.%d",
 			 child->hello.driver / 1000, child->hello.driver % 1000 / 10);
 	processes->chosen = true;
-	/* this worker has no context yet, so all processes that compute on the GPU are others */
+	/* this worker has no context yet, so all processes that compute on the GPU are others' */
 	note_other_users(processes);
 	return 0;
 }
@@ -260,9 +260,9 @@ static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_
 }
 
 /*
- * Start the processes that the job will need after the first process (for the candidate and the
- * profile), so that their contexts are created while the first one works. If that fails, only time
- * is lost.
+ * Start the processes that the job will need after the first (for the candidate and the profile),
+ * so that their contexts are created while the first process works. If that fails, only time is
+ * lost.
  */
 static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job,
 			const char *cubin, int ordinal)
@@ -318,7 +318,7 @@ static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *proces
 				processes->facts.uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) < 0)
 		return err;
-	/* begin only now, since creating several contexts at once would have delayed this one */
+	/* start others only now: creating several contexts at once would have delayed `child` */
 	if (first)
 		begin_ahead(processes, job, cubin, ordinal);
 	*out = kl_steal(&child);
@@ -470,8 +470,8 @@ void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_chil
 	bool stuck;
 
 	/*
-	 * Free the buffers of `child` now: its next user makes new ones. The reply can be that they
-	 * are free, but that a kernel still runs, which ends `child`.
+	 * Free the buffers of `child` now: its next user makes new ones. Even if this succeeds, the
+	 * reply can say that a kernel still runs; then `child` has been killed.
 	 */
 	if (kl_gpu_child_alive(child) && child->cubin &&
 	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0 && kl_gpu_child_alive(child)) {

@@ -13,8 +13,8 @@
  * that met a fault or a hang is never reused; after a hang, another process must find the GPU
  * healthy before anything else is sent to the GPU.
  *
- * The GPU is locked, by its UUID, until kl_gpu_processes_free(): a second worker waits. With
- * several devices, the first free one that runs the job's architecture is used.
+ * The GPU stays locked, by its UUID, until kl_gpu_processes_free(); a second worker waits for it.
+ * With several devices, the first free one that runs the job's architecture is used.
  *
  *	kl_gpu_processes_child(&c, job, "/dir/cand.cubin");	GPU locked, module in slot 0
  *	...
@@ -35,21 +35,22 @@ void kl_gpu_processes_free(struct kl_gpu_processes *processes);
 KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
 
 /**
- * Get a process with the artefact at path `cubin` loaded (NULL: a process without an artefact, to
- * load several into). KL_ECANNOT: there is no GPU, no GPU runs code for the job's architecture, or
- * all GPUs that do are in use. KL_EINVALID: the cubin cannot be loaded. KL_EIO: the GPU is not
- * healthy after a hang.
+ * Get a process with the artefact at path `cubin` loaded; NULL: a process without an artefact, into
+ * which the caller can load several. KL_ECANNOT: there is no GPU, no GPU runs code for the job's
+ * architecture, or all GPUs that run such code are in use. KL_EINVALID: the cubin cannot be loaded.
+ * KL_EIO: the GPU is not healthy after a hang.
  */
 int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
 /**
  * Get the process of the oracle's builds, with `cubin` loaded in slot *module. The caller may use
- * slot *slot for one set of tensors and one binding to it. Errors as of kl_gpu_processes_child().
+ * slot *slot for one set of tensors and one binding to it. Errors are those of
+ * kl_gpu_processes_child().
  */
 int kl_gpu_processes_oracle(struct kl_gpu_child **out, uint32_t *module, uint32_t *slot,
 			    const struct kl_job *job, const char *cubin);
 /** Give the slot back and drop its set of tensors. */
 void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t slot);
-/** Get a process that can load host code. Once that is loaded, call kl_gpu_processes_walled(). */
+/** Get a process that can load host code. Call kl_gpu_processes_walled() once it has done so. */
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job);
 /** Record that kl_gpu_child_launcher loaded host code into `child`. */
 void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl_gpu_child *child);

@@ -5,10 +5,10 @@
 /*
  * seal - forbids system calls to a GPU process before a candidate's host code runs in it.
  *
- * The driver still needs memory, its devices and its threads, so this filter is weaker than that of
- * worker/subject/seal.h. The filter kills the GPU process (SIGSYS) if it starts a program or a
+ * The driver still needs memory, its devices and its threads, so this filter is weaker than those
+ * of worker/subject/seal.h. The filter kills the GPU process (SIGSYS) if it starts a program or a
  * process, opens a socket, traces a process, sends a signal to a process, or accesses the memory of
- * another process. Which files the GPU process can access is limited from its start on (wall.h).
+ * another process. Access to files is limited already when the GPU process starts (wall.h).
  */
 
 /**

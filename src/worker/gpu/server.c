@@ -163,7 +163,7 @@ static int open_device(struct kl_gpu_server *server, const void *request, int fd
 	return kl_gpu_server_answer(server, request, err, &reply, sizeof(reply));
 }
 
-/* Write a pattern, check it on the device, and compare its fingerprint with one from the host. */
+/* Write a pattern, check it on the device, and compare its fingerprint with the host's. */
 static int probe_device(struct kl_gpu_server *server)
 {
 	enum { BYTES = 1 << 20 };

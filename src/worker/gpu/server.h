@@ -42,13 +42,13 @@ struct kl_gpu_server {
 };
 
 /**
- * Send a reply of `n` bytes that begins with a struct kl_gpu_reply, whose head this sets. If the
- * reply's state is KL_GPU_WELL, replace it by the state in which the process really is.
+ * Fill in the head of a reply, which begins with a struct kl_gpu_reply, and send its `n` bytes. A
+ * state of KL_GPU_WELL is replaced by the real state of the process.
  */
 int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *request,
 			void *reply, size_t n);
 /**
- * Send a reply of `n` bytes with `err`, the result of a handler; if that is an error, with its
+ * Send a reply of `n` bytes with the result `err` of a handler and, if `err` is an error, its
  * message.
  */
 int kl_gpu_server_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
@@ -61,8 +61,8 @@ int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 /**
- * Map `bytes` of `fd` for reading; the caller unmaps that memory and closes `fd`. KL_EINVALID: `fd`
- * is not sealed memory of that size (base/sealed.h).
+ * Map `bytes` of `fd` for reading; the caller unmaps them and closes `fd`. KL_EINVALID: `fd` is not
+ * sealed memory of that size (base/sealed.h).
  */
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes);
 

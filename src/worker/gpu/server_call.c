@@ -28,7 +28,8 @@ int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_se
 }
 
 /*
- * Do what comes before the launches and wait for it, so that a later error is the kernels' fault.
+ * Do the work that precedes the launches and wait for its end, so that a later error is the
+ * kernels' fault.
  */
 static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *call,
 		       struct kl_gpu_bound *bound, struct kl_gpu_server_set *set,
@@ -83,7 +84,7 @@ static int run_call(struct kl_gpu_server *server, const struct kl_gpu_do_call *c
 					    kl_gpu_bound_kernel(bound, which));
 	}
 	kl_gpu_driver_name(server->cu, rc, out->name);
-	/* a refusal belongs to launch `which`, but a fault can be that of any launch */
+	/* a refusal belongs to launch `which`, but any launch can have caused a fault */
 	if (out->end == KL_GPU_CALL_FAULT && kl_gpu_bound_launches(bound) > 1)
 		out->launch = -1;
 	snprintf(out->kernel, sizeof(out->kernel), "%s", kl_gpu_bound_kernel(bound, out->launch));

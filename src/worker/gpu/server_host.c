@@ -66,7 +66,7 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
 	if (err < 0 ||
 	    (launch->flags & KL_GPU_CALL_SCRUB && (err = kl_gpu_scrub(server->device)) < 0))
 		return err;
-	/* the first use of the default stream takes longer: make it before the call is measured */
+	/* the first use of the default stream takes longer, so it comes before the measured call */
 	rc = server->cu->event_record(server->others, KL_CU_DEFAULT_STREAM);
 	if (!rc)
 		rc = server->cu->ctx_sync();

@@ -75,7 +75,7 @@ int kl_gpu_server_put_module(struct kl_gpu_server *server, const void *request, 
 }
 
 /*
- * Return whether the host writes as many elements as the kernel reads, of a known type that is not
+ * Return true if the host writes as many elements as the kernel reads, in a known type that is not
  * wider than the type that the kernel reads.
  */
 static bool is_widened(const struct kl_gpu_tensor_layout *layout)

@@ -84,7 +84,7 @@ static int open_context(struct kl_gpu_device *device)
 	size_t granule = 0;
 	int rc;
 
-	/* this fails harmlessly if a library in this process has made the context already */
+	/* this fails, harmlessly, if a library in this process has created the context already */
 	device->cu->ctx_flags(device->dev, KL_CU_CTX_SPIN);
 	if ((rc = device->cu->ctx_retain(&device->context, device->dev)) ||
 	    (rc = device->cu->ctx_set(device->context)))
@@ -124,7 +124,7 @@ int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int
 	return 0;
 }
 
-/* Release the context, which frees everything in it, unless a library still shares the context. */
+/* Release the context. This frees everything in it, unless a library still shares the context. */
 void kl_gpu_device_free(struct kl_gpu_device *device)
 {
 	if (!device)
@@ -157,8 +157,8 @@ static int launch_tool(const struct kl_gpu_device *device, struct kl_cu_function
 }
 
 /*
- * Return the number of blocks for a kernel on `words`: enough for all words, but not more than run
- * at once.
+ * Return the number of blocks for a kernel on `words`: enough for all words, but no more than can
+ * run at once.
  */
 static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 {
@@ -171,7 +171,7 @@ static unsigned block_count(const struct kl_gpu_device *device, uint64_t words)
 struct span {
 	/* address of the first word; number of words; index of the first word in the pattern */
 	uint64_t base, n, first;
-	/* how many bytes of the first word precede the range; how many of the last are in it */
+	/* bytes of the first word before the range; bytes of the last word in the range */
 	unsigned head, tail;
 };
 

@@ -9,8 +9,8 @@
  * tool - opens a device and runs the gate's own small kernels on it.
  *
  * The kernels are PTX text in ptx.c (from ptx.cu), which the driver compiles when the device is
- * opened. All run on the device's one stream, in order with everything else, and never fault
- * themselves: an error that they report comes from an earlier kernel.
+ * opened. They run on the device's only stream, in order with everything else, and never fault: an
+ * error that they report comes from an earlier kernel.
  *
  * Word i (8 bytes, little-endian) of a pattern is (kl_gpu_mix(seed, i) & keep) | set.
  * kl_gpu_pattern() computes the same words in C, so that the host knows a pattern without copying
@@ -58,7 +58,7 @@ int kl_gpu_fill(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uin
  */
 int kl_gpu_check(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
 		 const struct kl_gpu_pattern *pattern, uint64_t *where);
-/** Wait for the stream and compare the n bytes at `at` with zero; results as of kl_gpu_check(). */
+/** Wait for the stream and check that the n bytes at `at` are 0; results as in kl_gpu_check(). */
 int kl_gpu_check_zero(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t *where);
 
 /**
@@ -85,8 +85,8 @@ int kl_gpu_scrub(const struct kl_gpu_device *device);
 /** Allocate the buffer that kl_gpu_flush() writes, once for a device. */
 int kl_gpu_flush_prepare(struct kl_gpu_device *device);
 /**
- * Enqueue the writing of a buffer, which evicts what is in the L2 cache except its persisting lines:
- * to reset those can block while the stream is held.
+ * Enqueue the writing of a buffer that is larger than the L2 cache, which evicts all but persisting
+ * lines. These stay because resetting them can block while the stream is held.
  */
 int kl_gpu_flush(const struct kl_gpu_device *device);
 /* PTX text of the gate's kernels, which the driver compiles. */

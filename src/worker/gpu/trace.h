@@ -29,9 +29,9 @@ struct kl_gpu_seen {
 enum kl_gpu_seen_kind { KL_GPU_SEEN_KERNEL, KL_GPU_SEEN_COPY, KL_GPU_SEEN_FILL };
 
 /**
- * Write a kernel's name to `out` as a trace has it: unchanged, or, if it is too long (template
- * instances have names of thousands of characters), its beginning, '#', and the SHA-256 of the
- * whole name.
+ * Write a kernel's name to `out` as it appears in a trace: unchanged or, if it is too long (names
+ * of template instances can have thousands of characters), its beginning, '#', and the SHA-256 of
+ * the whole name.
  */
 void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 

@@ -11,9 +11,9 @@
  * devices such as /dev/null, and the process's own directory in /proc. The process loses all
  * capabilities.
  *
- * Once the driver runs, kl_gpu_seal() also closes the system calls that are no longer needed. Like
- * kl_gpu_wall(), it reports what it has closed. The worker runs host code only if everything in
- * enum kl_gpu_closed is closed, and the result lists what is closed (docs/formats.md, "Host code").
+ * Once the driver runs, kl_gpu_seal() also closes the system calls that are no longer needed. Both
+ * functions report what they have closed. The worker runs host code only if everything in enum
+ * kl_gpu_closed is closed, and the result lists what is closed (docs/formats.md, "Host code").
  */
 enum kl_gpu_closed {
 	KL_GPU_CLOSED_CAPABILITIES = 1,

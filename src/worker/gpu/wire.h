@@ -12,10 +12,10 @@
  * KL_GPU_WIRE_FD and /dev/null as standard input, output and error. Each request has one reply;
  * both begin with a head, whose `bytes` is the size of the whole message. `bytes` must equal both
  * the number of bytes received and the size of the operation's message. Large data is passed with
- * the request in a memory file (memfd), of which a request can have one. Both sides map the memfd
- * of a set; all other memfds are sealed (base/sealed.h). The GPU process checks every request: an
- * unknown operation or a wrong size ends the process, a wrong slot or offset is KL_EINVALID in the
- * reply.
+ * the request in a memory file (memfd), of which a request can have one. The memfd of a set stays
+ * mapped on both sides; all other memfds are sealed (base/sealed.h). The GPU process checks every
+ * request: an unknown operation or a wrong size ends the process, a wrong slot or offset is
+ * KL_EINVALID in the reply.
  *
  * The GPU process never sees a truth: it gets only inputs, outputs, cubins and plans.
  *
@@ -36,7 +36,7 @@
  * Operations from KL_GPU_OP_TIME on belong to the profile (timing/wire.h): kl_gpu_time_serve()
  * carries them out, on the same modules, sets and bindings.
  */
-#define KL_GPU_WIRE_FD 200 /* above the descriptors of a profiling tool around the worker */
+#define KL_GPU_WIRE_FD 200 /* above the descriptors that a profiling tool around the worker uses */
 #define KL_GPU_WIRE_MAGIC 0x6b6c6770u
 #define KL_GPU_WIRE_MAX 65536 /* maximum size of a message in bytes */
 #define KL_GPU_MAX_MODULES 8
@@ -126,12 +126,12 @@ enum kl_gpu_call_flags {
 	KL_GPU_CALL_DOWNLOAD = 8, /* copy outputs to the memfd */
 	KL_GPU_CALL_CHECK = 16,   /* check slack and carried scratch */
 	KL_GPU_CALL_POISON = 32,  /* poison outputs and scratch first */
-	KL_GPU_CALL_RUN = 64,     /* launch; without it nothing of the candidate runs */
+	KL_GPU_CALL_RUN = 64,     /* launch; without this flag no code of the candidate runs */
 };
 #define KL_GPU_CALL_ALL 127
 /*
- * Flags of an ordinary call: only what every call needs, so that a kernel finds what its last call
- * left in memory.
+ * Flags of an ordinary call, which does only what every call needs, so that a kernel finds in
+ * memory what its last call left there.
  */
 #define KL_GPU_CALL_ORDINARY (KL_GPU_CALL_UPLOAD | KL_GPU_CALL_RUN | KL_GPU_CALL_DOWNLOAD)
 
