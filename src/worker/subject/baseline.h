@@ -10,7 +10,7 @@
  * build nor a job without a baseline needs the libraries.
  *
  * Baselines run in one thread, at the instruction set level of the platform. The environment
- * variables of kl_baseline_env() enforce this; they must be set before the libraries are loaded.
+ * variables from kl_baseline_env() ensure this; they must be set before the libraries are loaded.
  *
  * A baseline tells the contract's arguments apart by their kind and order: the first input, the
  * second input, and so on. KL_ECANNOT: the arguments are not those that the baseline takes, or the
@@ -38,7 +38,7 @@ int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, v
  */
 void kl_baseline_env(struct kl_strvec *env, const char *isa);
 
-/* Each of these opens one baseline; kl_baseline_open() calls the one that the job names. */
+/* Each function opens one baseline; kl_baseline_open() calls that of the job's baseline. */
 int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *wire,
 			       void *const *data);
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *wire,

@@ -8,8 +8,8 @@
 
 /*
  * Only types and constants come from the headers; every function is looked up in the library at run
- * time. Structs change with the major version, so the library must have the major version of the
- * headers.
+ * time. Structs change with the major version, so the library must have the same major version as
+ * the headers.
  */
 #if defined(__has_include)
 #if __has_include(<oneapi/dnnl/dnnl.h>)

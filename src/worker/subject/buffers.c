@@ -76,8 +76,8 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 	bool opt = has_clflushopt();
 
 	/*
-	 * a cache line is evicted by its physical address, so the caches of the child's processor
-	 * lose it too
+	 * clflush evicts a line by its physical address from all caches, also from those of the
+	 * child's processor
 	 */
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
 		if (subject->arg[i].tensor)
@@ -86,7 +86,8 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 }
 #else
 /*
- * The gate has no flush by address for this processor: it reads more memory than any cache holds.
+ * Evict everything by reading more memory than any cache holds: for this processor the gate has no
+ * flush by address.
  */
 void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 {

@@ -9,7 +9,7 @@
 #include "worker/subject/spot_check.h"
 #include "worker/subject/watch.h"
 
-/* Without ptrace: how long to wait for late changes of the outputs after `done`. */
+/* Without ptrace: time to wait, after a call, for late changes of its outputs. */
 #define LINGER_NS 200000
 
 static uint64_t load_word(const uint64_t *word)
@@ -33,8 +33,8 @@ static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event 
 }
 
 /*
- * Continue the child from the trap with its registers of the first trap, and with `go` in the
- * control page. Only the stub runs until it sees a new nonce there.
+ * Write `go` to the control page, and continue the child from the trap with its registers of the
+ * first trap. Only the stub runs until it sees a new nonce in the control page.
  */
 static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl_call *out)
 {
@@ -203,8 +203,8 @@ static uint64_t draw_nonce(struct kl_cpu_subject *subject, bool empty)
 }
 
 /*
- * Finish a call. The wait for `done` ended with `seen`. Wait until the child stops, or, without
- * ptrace, is back in the stub, and check how it got there.
+ * Finish a call, after the wait for `done` ended with `seen`. Wait until the child stops or,
+ * without ptrace, is back in the stub, and check how it got there.
  */
 static bool end_call(struct kl_cpu_subject *subject, const struct kl_watch *watch,
 		     enum kl_seen seen, uint64_t nonce, struct kl_times *times,
@@ -241,9 +241,9 @@ bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *t
 {
 	uint64_t nonce = draw_nonce(subject, empty);
 	/*
-	 * For a call that is not timed, set the nonce before the child continues: a child that
-	 * waits for the nonce spins, possibly on the processor that the parent needs to write the
-	 * nonce.
+	 * For a call that is not timed, write the nonce before the child continues: otherwise the
+	 * child would spin until it sees the nonce, possibly on the processor that the parent needs
+	 * to write it.
 	 */
 	bool at_once = subject->traced && !subject->precise;
 	struct kl_trace_event ev;

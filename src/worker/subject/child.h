@@ -8,7 +8,7 @@
  */
 enum kl_child_exit {
 	KL_CHILD_USAGE = 129,
-	KL_CHILD_NOT_READY = 70, /* setup failed; hello has the reason, if it could be sent */
+	KL_CHILD_NOT_READY = 70, /* setup failed; hello says why, if it could be sent */
 	/* the image could not be mapped or the process sealed; the control page has the reason */
 	KL_CHILD_NOT_SEALED = 71,
 };

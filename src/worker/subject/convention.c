@@ -4,7 +4,7 @@
 #ifdef __x86_64__
 /*
  * MXCSR and X87_CONTROL are the values that the stub sets before each call; the other macros are
- * bits.
+ * bits of registers.
  */
 #define MXCSR 0x1f80u
 #define MXCSR_STATUS 0x3fu

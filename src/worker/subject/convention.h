@@ -6,11 +6,11 @@
 #include "worker/subject/wire.h"
 
 /*
- * convention - checks that a kernel kept to the calling convention. Besides registers and stack a
- * kernel must restore the floating-point control words (flush to zero, rounding, masks), an empty
- * x87 stack, the direction and alignment-check flags, and the segments. Otherwise its caller would
- * compute differently from then on. The gate itself is not affected, because it resets all this
- * state before each call.
+ * convention - checks that a kernel kept to the calling convention. Besides registers and stack, a
+ * kernel must restore the floating-point control words (flush to zero, rounding, masks), the
+ * direction and alignment-check flags and the segments, and leave the x87 stack empty. Otherwise
+ * its caller would compute differently from then on. The gate itself is not affected, because it
+ * resets all this state before each call.
  *
  * Floating-point status bits and the upper halves of vector registers may change.
  */
@@ -22,7 +22,7 @@
  */
 const char *kl_convention_broken(pid_t pid, const struct kl_trace_regs *home,
 				 const struct kl_trace_regs *now);
-/** Check a child that is not traced, by the state that the stub saved. Segments are not checked. */
+/** Check an untraced child by the state that its stub saved. Segments are not checked. */
 const char *kl_convention_broken_saved(const struct kl_saved_state *saved);
 
 #endif

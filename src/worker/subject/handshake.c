@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handshake - measures empty calls, and takes their cost off the time of a call */
+/* handshake - measures empty calls, and subtracts their time from that of a call */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -23,8 +23,8 @@
 #define MOST_JITTER_NS US
 
 /*
- * A kernel can write `done` early, but cannot reach the trap early. So if the trap comes longer
- * after `done` than in an empty call, the difference beyond the jitter is time of the call.
+ * A kernel can write `done` early, but cannot reach the trap early. So if the trap comes later
+ * after `done` than in an empty call, the difference, less the jitter, is part of the call's time.
  * Conversely, a call took no longer than the processor time it used: if the clock shows a longer
  * time, the child or its parent had to wait for a processor.
  */

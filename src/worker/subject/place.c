@@ -5,10 +5,11 @@
 
 /*
  * Views of large tensors are expensive: all pages of each view are entered in the child's page
- * table before the first call. So tensors of more than SMALL bytes get only FEW_VIEWS views each.
+ * table before the first call. So if the tensors have more than SMALL bytes in all, each gets only
+ * FEW_VIEWS views.
  */
 #define FEW_VIEWS 2
-#define SMALL ((uint64_t)2 << 20) /* bytes of all tensors together */
+#define SMALL ((uint64_t)2 << 20) /* total bytes of all tensors */
 
 uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point)
 {

@@ -6,8 +6,8 @@ struct mask {
 };
 
 /*
- * Not plausible as an answer: signalling NaNs and integers of large magnitude. Integers of 8 and 16
- * bits are random, since each value can be an answer.
+ * Masks of the first kind, which is no plausible answer: floats are signalling NaNs, integers are
+ * large. Integers of 8 and 16 bits are random, since each value can be an answer.
  */
 static const struct mask wild[] = {
 	[KL_F64] = { 0x0007ffffffffffffu, 0x7ff0000000000001u },
@@ -25,8 +25,8 @@ static const struct mask wild[] = {
 };
 
 /*
- * Plausible as an answer: floats whose sign, significand and one bit of the exponent are random,
- * and integers below 64.
+ * Masks of the second kind, which looks like an answer: floats whose sign, significand and one bit
+ * of the exponent are random, and integers below 64.
  */
 static const struct mask like[] = {
 	[KL_F64] = { 0x802fffffffffffffu, 0x3fd0000000000000u },

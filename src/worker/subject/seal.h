@@ -6,8 +6,8 @@
  * seal - confines the child, in three steps. No byte of a kernel is read before the second step is
  * done, and none runs before the third is done.
  *
- * kl_seal_limits: forbid core dumps and writing to files, and let the process end with its parent.
- * The process can do ordinary work afterwards.
+ * kl_seal_limits: forbid core dumps and writing to files, and make the process end with its parent.
+ * The process can still do ordinary work.
  *
  * kl_seal_begin: close every descriptor but `keep`; forbid reading clocks (the time-stamp counter
  * faults, the clock pages that Linux shares are unmapped); forbid cpuid, where Linux can; forbid

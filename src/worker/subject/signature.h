@@ -16,14 +16,14 @@
  * A worker built without libffi (KL_NO_FFI), for a machine with a GPU, does not support surface c:
  * kl_signature_prepare() then returns KL_ECANNOT.
  *
- * The frame holds everything that a call needs besides its arguments (struct kl_wire_call). It is
- * built in a mapping of its own, which is then made read-only; the arguments are mapped read-only
- * as well. So no kernel can change what the next call uses.
+ * The frame holds everything that a call needs besides its arguments (struct kl_wire_call). The
+ * frame has a mapping of its own, which is made read-only once it is filled; the arguments are
+ * mapped read-only as well. So no kernel can change what the next call uses.
  */
 struct kl_frame {
 	void (*fn)(void);
 	const struct kl_wire_call *call;
-	/* for each view, the baseline to call instead of `fn`; `run` is NULL: call `fn` */
+	/* for each view, the baseline to call instead of `fn`; if its `run` is NULL, call `fn` */
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
 	size_t nreturned; /* bytes of the value that the kernel returns; 0: it returns none */
 	uint32_t npassed; /* arguments; the pointer after them says where the returned value goes */

@@ -10,8 +10,9 @@
  * slots - address space for the tensors of a child, handed out in random order.
  *
  * Each slot has room for the largest tensor at any point of the job, and there are as many slots
- * for a child that is called at one point as for one that is called at two. So a kernel cannot tell
- * these children apart by the distance of two tensors. Each slot has unmapped guards on both sides.
+ * for a child that is called at one point as for one that is called at two. So the distance of two
+ * tensors does not tell a kernel in which of these children it runs. Each slot has unmapped guards
+ * on both sides.
  */
 struct kl_slots {
 	uint64_t base, step; /* address of the first slot; bytes from one slot to the next */

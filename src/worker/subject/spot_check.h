@@ -7,9 +7,9 @@
 /*
  * spot_check - detects outputs that change after the kernel wrote `done`. Some words of the
  * outputs, drawn anew for each call, are read when `done` is seen, and again at the end of the
- * call. If a kernel writes `done` early, to be timed shorter, the share of these words that change
- * is about the share of its time that the kernel would gain. struct kl_spot_check is in
- * subject_state.h.
+ * call. If a kernel writes `done` early, to get a shorter time, the share of these words that
+ * change afterwards is about the share of its time that the kernel would gain. struct kl_spot_check
+ * is in subject_state.h.
  */
 /** Draw the words to read. This takes time, so do it before the kernel is called. */
 void kl_spot_check_draw(struct kl_spot_check *check, struct kl_cpu_subject *subject);

@@ -13,9 +13,9 @@ _Static_assert(sizeof(struct kl_control) == 4096, "one page");
 
 #ifdef __x86_64__
 /*
- * rbx control page, r12 frame, r13 invoke, r14 traced, r15 last nonce: all callee-saved, so an
- * honest kernel preserves them. If a kernel changes them, the parent restores them, or detects the
- * change.
+ * Registers: rbx control page, r12 frame, r13 invoke, r14 traced, r15 last nonce. All are
+ * callee-saved, so an honest kernel preserves them. If a kernel changes them, the parent restores
+ * them, or detects the change.
  */
 __asm__(".text\n"
 	".p2align 6\n"

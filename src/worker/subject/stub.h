@@ -19,8 +19,8 @@
  * On x86-64 the loop is assembly that needs only registers, its own (read-only) text, the read-only
  * frame and the control page. Before each call the parent resets all registers to their values at
  * the first trap. Whatever an earlier call did to the stack or to other writable memory, the loop
- * then waits for `go`, and no kernel can start earlier. If the exact start does not matter, `go` is
- * already set when the child is continued.
+ * then waits for `go`, and no kernel can start earlier. If the exact start of a call does not
+ * matter, the parent sets `go` before it continues the child.
  *
  * `done` alone proves nothing, since a kernel can write the control page too. A call counts as
  * ended only when the child is stopped at `trapped` with the stack pointer of the first trap. If a
@@ -37,7 +37,7 @@ typedef void (*kl_stub_invoke)(const void *frame, uint64_t go);
 void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced,
 		  uint64_t stack) __attribute__((noreturn));
 
-/* 1 if the stub of this processor can be traced. */
+/* 1 if the stub for this processor can be traced, else 0. */
 #ifdef __x86_64__
 #define KL_STUB_TRACE 1
 extern const char kl_stub_stored[], kl_stub_trapped[];

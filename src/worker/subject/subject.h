@@ -9,11 +9,11 @@
  * is a candidate, parent, oracle or vendor library.
  *
  * The child is a fresh exec of klineage-worker, so none of the parent's memory is in it. It maps
- * the argument buffers. Unless it runs a vendor library, it then drops every privilege except those
- * needed to map the kernel's image, maps the image (image/image_map.h), and drops the remaining
- * privileges before the first byte of the kernel runs (seal.h). The system's dynamic loader does
- * not load the kernel. Parent and child communicate through one shared page; only the parent reads
- * the clock.
+ * the argument buffers. Unless it runs a vendor library, the child then drops every privilege
+ * except those needed to map the kernel's image, maps the image (image/image_map.h), and drops the
+ * remaining privileges before the first byte of the kernel runs (seal.h). The system's dynamic
+ * loader does not load the kernel. Parent and child communicate through one shared page; only the
+ * parent reads the clock.
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its own mapping. In the
  * child inputs are read-only, and every buffer lies between unmapped guard pages, aligned to the
@@ -43,8 +43,8 @@
  *	write the outputs later		the child is stopped while they are read
  *
  * One attack remains: a kernel that writes `done` after its last output, but earlier than the loop
- * would. It can gain up to the jitter of the trap in a single call (at most a microsecond, measured
- * with empty calls); over many calls late_ns shows the gain.
+ * would. In a single call it can gain up to the jitter of the trap (measured with empty calls; at
+ * most a microsecond); over many calls late_ns shows the gain.
  *
  * If ptrace is refused, kl_subject_traced() is false: the child must then return to the loop on its
  * own, and its outputs must not change during a pause after the call. A kernel that takes over the
@@ -66,10 +66,10 @@ enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE
 
 /*
  * Memory for the tensors of CPU kernels. When a child ends, its memory is kept for the next child,
- * because allocating memory takes longer than many calls. Before a call, all memory that the call
- * can reach is rewritten, slack included, so that no data of one child reaches the next. Each child
- * maps the memory at addresses of its own. Only one subject at a time can use the struct.
- * Initialize it to zero; the owner releases it.
+ * because allocating memory takes longer than many calls. Before a call, all of this memory that
+ * the call can reach is rewritten, slack included, so that no data of one child reaches the next.
+ * Each child maps the memory at addresses of its own. Only one subject at a time can use the
+ * struct. Initialize it to zero; the owner releases it.
  */
 struct kl_subject_memory {
 	struct kl_subject_lent {
@@ -81,7 +81,7 @@ struct kl_subject_memory {
 	} tensor[KL_MAX_ARGS];
 };
 void kl_subject_memory_release(struct kl_subject_memory *memory);
-/** Make memory that is allocated from now on large enough for calls at `pt`. */
+/** From now on, allocate memory that is large enough for calls at `pt`. */
 void kl_subject_memory_reserve(struct kl_subject_memory *memory, const struct kl_job *job,
 			       const struct kl_point *pt);
 
@@ -91,14 +91,14 @@ struct kl_subject_spec {
 	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
 	bool real_is_double;  /* oracle: kl_real is double in the image; false: float */
 	/*
-	 * align buffers to the guard page on their right, until kl_subject_place() changes this;
-	 * false: to the one on their left
+	 * align buffers to the guard page on their right; false: on their left; kl_subject_place()
+	 * can change this
 	 */
 	bool align_right;
 	const struct kl_point *other; /* surface c: a second point to call at; NULL: none */
 	/*
 	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds
-	 * the memory as the call before left it; kl_subject_poison() has no effect
+	 * memory as the last call left it; kl_subject_poison() has no effect
 	 */
 	bool ordinary;
 	int cpu; /* processor that the child is pinned to; -1: any */
@@ -119,8 +119,8 @@ struct kl_place {
 };
 
 /**
- * Start a subject. KL_ECANNOT: it cannot run here, because a vendor library is missing or does not
- * support the arguments, seccomp is refused, or the image is missing or invalid. KL_EINVALID: an
+ * Start a subject. KL_ECANNOT: the subject cannot run here: a vendor library is missing or does not
+ * support the arguments, Linux refuses seccomp, or the image is missing or invalid. KL_EINVALID: an
  * argument is too large; or, on surface cuda, the artefact cannot be loaded or does not fit its
  * plan. `job` and the points need not outlive the call. The caller frees *out.
  */
@@ -174,7 +174,7 @@ enum kl_call_end {
 	KL_CALL_OK,
 	KL_CALL_FAULT,  /* crashed, wrote out of bounds, or broke the calling convention */
 	KL_CALL_HANG,   /* did not end within the time limit */
-	KL_CALL_CHEAT,  /* did what no honest kernel does, such as a system call */
+	KL_CALL_CHEAT,  /* did what no honest kernel does, such as making a system call */
 	KL_CALL_EXIT,   /* ended its process */
 	KL_CALL_LAUNCH, /* cuda: the driver refused to launch the kernel */
 	/* the machine prevented the call; used internally: kl_subject_call() returns KL_ECANNOT */
@@ -183,16 +183,16 @@ enum kl_call_end {
 struct kl_call {
 	enum kl_call_end end;
 	/*
-	 * time of the call by the parent's clock without the handshake, or the processor time if
-	 * that is shorter and plausible; cuda: by events of the device
+	 * time of the call: by the parent's clock, without the handshake, or the processor time if
+	 * that is shorter and plausible; cuda: the time between events of the device
 	 */
 	int64_t ns;
 	int64_t wall_ns; /* like `ns`, but never the processor time */
 	bool disturbed;  /* the call had to wait for a processor */
 	int64_t used_ns; /* processor time, handshake included; -1: unknown; cuda: 0 */
 	/*
-	 * time from `done` until the child stopped, beyond that of an empty call, and without the
-	 * part that wall_ns includes
+	 * time from `done` until the child stopped, less the same time in an empty call, and less
+	 * the part that wall_ns includes
 	 */
 	int64_t late_ns;
 	char what[200]; /* why `end` is not OK; follows "the kernel ": "made the system call 57" */

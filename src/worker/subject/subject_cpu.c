@@ -24,8 +24,8 @@
 
 #define PAGE ((uint64_t)4096)
 /*
- * The program that the child runs. Sanitized builds define it as an unsanitized worker, because the
- * runtime of a sanitizer does not survive the seal.
+ * The program that the child runs. Sanitized builds define it as the unsanitized worker, because a
+ * sanitizer's runtime does not survive the seal.
  */
 #ifndef KL_CHILD_PROGRAM
 #define KL_CHILD_PROGRAM "klineage-worker"
@@ -71,7 +71,7 @@ static void plan_value(struct kl_wire_arg *planned, const struct kl_job_arg *arg
 		memcpy(&planned->bits, &dim, kl_dtype_bytes(planned->dtype));
 		return;
 	}
-	/* first round the value as for the kernel, so that the oracle gets the same number */
+	/* round the value as for the kernel, so that the oracle gets the same number */
 	if (planned->dtype == KL_F32)
 		value = (float)value;
 	if (oracle && is_float(planned->dtype))
@@ -184,7 +184,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* first move the descriptors away from the numbers they will be duplicated to */
+	/* first move the descriptors away from the numbers that the child uses */
 	for (int i = 0; i < nfd; i++)
 		if ((high[i] = fcntl(fd[i], F_DUPFD, 256)) < 0)
 			_exit(KL_CHILD_NOT_READY);

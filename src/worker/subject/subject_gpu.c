@@ -14,8 +14,9 @@
 
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
- * process (client.h). Device code cannot run on the host, so this process needs no seal. The host
- * code of a candidate launches the kernels itself, in a GPU process that is sealed (launcher.h).
+ * process (client.h). Device code cannot run on the host, so this process needs no seal. If the
+ * candidate has host code, this code launches the kernels itself, in a GPU process that is sealed
+ * (launcher.h).
  */
 struct gpu_subject {
 	struct kl_subject base; /* must be first, see subject_ops.h */
@@ -209,8 +210,8 @@ static bool is_own(const struct gpu_subject *subject, const char *seen)
 }
 
 /*
- * Check what host code ran on the device: kernels, copies and fills on its own stream only, no
- * kernel but the candidate's own, and at least one of its own.
+ * Check what host code ran on the device: kernels, copies and fills only on its own stream, at
+ * least one kernel of the candidate, and no other kernel.
  */
 static void check_seen(struct kl_call *out, const struct gpu_subject *subject,
 		       const struct kl_gpu_seen *seen)

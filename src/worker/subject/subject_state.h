@@ -41,7 +41,7 @@ struct kl_cpu_subject {
 	struct kl_subject base; /* must be first, see subject_ops.h */
 	pid_t pid;              /* 0: the child has ended */
 	bool traced, precise;   /* precise: calls are timed, so the parent spins */
-	int socket;             /* to the child, until it has its answer; -1: closed */
+	int socket;             /* to the child; -1: closed, as soon as the child has its answer */
 	int64_t call_ms;
 	struct kl_control *control; /* shared with the child */
 	struct kl_wire_call *args;  /* shared with the child: the arguments of the next call */
@@ -53,7 +53,7 @@ struct kl_cpu_subject {
 	enum kl_wire_point point;
 	const struct kl_wire_arg *arg; /* the arguments at that point, in `wire` */
 	uint64_t offset[KL_MAX_ARGS];  /* offset of the data in the memfd, in bytes */
-	/* gets the memory of the tensors back at the end; NULL: free it */
+	/* who gets the memory of the tensors back at the end; NULL: nobody, free it */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */
 	clockid_t clock;           /* clock of the child's processor time */
@@ -61,7 +61,7 @@ struct kl_cpu_subject {
 	struct kl_rng rng; /* draws nonces and spot checks */
 	struct kl_spot_check check;
 	uint64_t last; /* without ptrace: the nonce of the last call */
-	/* of an empty call in ns: time until `done`, until the trap; how much the latter varies */
+	/* of an empty call, in ns: time to `done`; time to the trap, and how much this varies */
 	int64_t empty_done, empty_trap, jitter;
 };
 

@@ -11,8 +11,8 @@
 #endif
 
 /*
- * trace - the part of ptrace(2) that the parent of a kernel needs. kl_trace_poll() also works on a
- * child that is not traced, but then reports only that the child has ended.
+ * trace - the part of ptrace(2) that the parent of a kernel's process needs. kl_trace_poll() also
+ * works on a child that is not traced, but then reports only that the child has ended.
  */
 enum kl_trace_kind {
 	KL_TRACE_SIGNAL,  /* stopped before a signal is delivered */

@@ -6,8 +6,8 @@
 #include "worker/subject/subject.h"
 
 /*
- * trial - calls one subject once on given inputs. The pool, the audit and the stage of correctness
- * call foreign code only through these functions.
+ * trial - calls one subject once on given inputs. Except for the profile on a GPU, the other parts
+ * of the worker call foreign code only through these functions.
  */
 
 /*

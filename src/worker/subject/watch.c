@@ -54,9 +54,9 @@ static inline void relax_core(void)
 }
 
 /*
- * Sleep between polls, a 64th of the time waited so far or the least that is worth it. If exact
- * timing matters, sleep only after 200 ms of waiting. Return true if the next poll needs no busy
- * wait before it.
+ * Sleep between polls for 1/64 of the time waited so far, but for 20 us to 1 ms. If exact timing
+ * matters, sleep only after 200 ms of waiting, for 50 us. Return true if the next poll needs no
+ * busy wait before it.
  */
 static bool idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
@@ -123,7 +123,7 @@ static bool is_in_stub(const struct kl_cpu_subject *subject)
 enum kl_seen kl_watch_trap(const struct kl_watch *call, int64_t done, struct kl_trace_event *ev)
 {
 	const struct kl_cpu_subject *subject = call->subject;
-	/* processor time counts from the beginning of the call, which saves reading it here */
+	/* processor time counts from the beginning of the call, so it need not be read here */
 	const struct kl_watch watch = {
 		.subject = call->subject,
 		.limit_ns = done - call->begin + STUB_MS * MS,

@@ -8,8 +8,8 @@
  * watch - waits for a word of the control page, or for a child to stop, within a limit.
  *
  * Limits are in processor time of the child, which does not depend on what else the machine does. A
- * second, much longer limit is by the clock: if it passes first, the machine is too busy, which
- * says nothing about the kernel.
+ * second, much longer limit is in time by the clock: if this limit passes first, the machine is too
+ * busy, which says nothing about the kernel.
  */
 enum kl_seen {
 	KL_SEEN,    /* the word has the value */

@@ -50,8 +50,8 @@ enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
 
 /*
  * Size of a kernel's stack in bytes. The kernel does not use the stack of the process, whose size
- * depends on the limits of the gate's caller. The last KL_WIRE_ABOVE bytes stay unused, in place of
- * callers' frames.
+ * depends on the limits of the gate's caller. The last KL_WIRE_ABOVE bytes stay unused, where the
+ * frames of callers would be.
  */
 #define KL_WIRE_STACK ((uint64_t)8 << 20)
 #define KL_WIRE_ABOVE ((uint64_t)4096)
