@@ -30,11 +30,12 @@ enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHRO
  *	          `readable`, in pid, ipc, uts and network namespaces of its own.
  *	          If root starts it, it changes to another user id; otherwise it
  *	          gets a user namespace.
- *	landlock  The program can open the same files as with bwrap. Of other files
- *	          it can read the names, sizes and modes (stat). Before ABI 6 it
- *	          can send signals to other processes of the user. With
- *	          KL_JAIL_RUN, the worker's own code, but no kernel, can change
- *	          the modes of the user's files.
+ *	landlock  The program can open the same files as with bwrap. It cannot
+ *	          list other directories, but can read the sizes and modes (stat)
+ *	          of files whose names it knows. Before ABI 6 it can send signals
+ *	          to other processes of the user. With KL_JAIL_RUN, the worker's
+ *	          own code, but no judged kernel, can change the modes, owners and
+ *	          times of the user's files.
  *	chroot    With mount rights: the program sees the same files as with bwrap,
  *	          in mount, ipc and network namespaces. Without: there is no
  *	          chroot, only another user id, so that the program can read
