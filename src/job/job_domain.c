@@ -58,7 +58,7 @@ static int parse_conditions(struct kl_job_domain *domain, const struct kl_job *j
 	domain->condition = kl_calloc(json_array_size(list) + 1, sizeof(*domain->condition));
 	json_array_foreach(list, i, item) {
 		if (!json_is_string(item))
-			return kl_error(KL_EINVALID, "a condition is not a text");
+			return kl_error(KL_EINVALID, "a condition is not a string");
 		err = parse_expr(&domain->condition[i], job, json_string_value(item),
 				 KL_EXPR_TRUTH);
 		if (err < 0)
@@ -83,7 +83,7 @@ static int parse_shape(struct kl_job_domain *domain, const struct kl_job *job, s
 		int err = json_is_string(item) ?
 				  parse_expr(&domain->shape[arg][i], job, json_string_value(item),
 					     KL_EXPR_NUMBER) :
-				  kl_error(KL_EINVALID, "an extent of '%s' is not a text",
+				  kl_error(KL_EINVALID, "an extent of '%s' is not a string",
 					   job->arg[arg].name);
 
 		if (err < 0)

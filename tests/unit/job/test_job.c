@@ -256,7 +256,7 @@ static const struct edit domain_edits[] = {
 	{ "[\"N >= 2\",\"R >= 1 && R <= N\"]", "\"N >= 2\"", "'conditions'" },
 	{ "\"N >= 2\"", "\"N >= P\"", "'P' is not" },
 	{ "\"N >= 2\"", "\"N + 2\"", "'domain'" },
-	{ "\"N >= 2\"", "2", "a condition is not a text" },
+	{ "\"N >= 2\"", "2", "a condition is not a string" },
 	{ "\"at\":[\"R\",\"N\"]", "\"at\":[\"R\"]",
 	  "'at' has 1 axes in 'shapes', but 2 at point 'case0'" },
 	{ "\"at\":[\"R\",\"N\"],", "", "'at' has 0 axes" },
