@@ -117,7 +117,8 @@ int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 			}
 	timing->nset = 0;
 	if (begin->nset < 1 || begin->nset > KL_GPU_TIME_CALLS)
-		return kl_error(KL_EINVALID, "invalid number of sets of tensors to time with: %u",
+		return kl_error(KL_EINVALID,
+				"a point has %u sets of tensors, which is out of range",
 				begin->nset);
 	for (uint32_t i = 0; i < begin->nset; i++) {
 		if ((err = kl_gpu_server_get_set(&set, timing->s, begin->set[i])) < 0)
@@ -132,7 +133,7 @@ int kl_gpu_timing_begin(struct kl_gpu_timing *timing, const struct kl_gpu_time_b
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place)
 {
 	if (place >= timing->nset || !kl_gpu_timing_set(timing, place))
-		return kl_error(KL_EINVALID, "there is no set of tensors %u to time with", place);
+		return kl_error(KL_EINVALID, "the point has no set of tensors %u", place);
 	return 0;
 }
 

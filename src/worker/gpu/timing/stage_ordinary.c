@@ -53,7 +53,7 @@
 
 struct slope {
 	double wall_ns, event_ns;
-	double spread_ns; /* per call: median minus least time of a round, by the clock */
+	double spread_ns; /* per call: median minus least time of a round, by the host's clock */
 	double error_ns;  /* error of `event_ns` */
 };
 
