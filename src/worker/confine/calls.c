@@ -62,8 +62,7 @@ int kl_calls_refuse(const struct kl_calls *calls)
 	unsigned flags = calls->every_thread ? SECCOMP_FILTER_FLAG_TSYNC : 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return kl_error(KL_ECANNOT, "cannot forbid the process new privileges: %s",
-				strerror(errno));
+		return kl_error(KL_ECANNOT, "cannot set no_new_privs: %s", strerror(errno));
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog))
 		return kl_error(KL_ECANNOT, "the system refuses seccomp: %s", strerror(errno));
 	return 0;
