@@ -176,7 +176,7 @@ int kl_seal_begin(int keep)
 		return kl_error_errno("cannot forbid the time-stamp counter");
 #endif
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return kl_error_errno("cannot forbid new privileges");
+		return kl_error_errno("cannot set no_new_privs");
 	deny_files();
 	close_others(keep);
 	deny_cpuid();
