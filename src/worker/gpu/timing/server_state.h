@@ -111,7 +111,7 @@ int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
  */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
-/** Finish a call: let a library convert its outputs to the contract's layout. */
+/** Finish a call: a library then converts its outputs to the contract's layout. */
 int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
 /** Read the inputs with a kernel of the gate, so that they are in the L2 cache if they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);

@@ -54,7 +54,7 @@ struct kl_gpu_time {
 	double floor_ns; /* physical floor of a call; 0: none */
 	/* if `batch`: time of a single call between two events */
 	double single_ns[KL_BLOCKS_SUBJECTS];
-	int64_t reasons; /* bits KL_GPU_CLOCK_*: why clocks were reduced while measuring */
+	int64_t reasons; /* bits KL_GPU_CLOCK_*: why clocks were reduced during the measurements */
 	int late;        /* number of calls that were not counted because the host was late */
 };
 
