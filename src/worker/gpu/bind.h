@@ -56,7 +56,7 @@ struct kl_gpu_tensor_layout {
 	/*
 	 * `from`: enum kl_gpu_from, the type of the elements that the host writes (`upload` bytes
 	 * in all); the GPU widens each element to `real` bytes. `from` is 0 if the host writes the
-	 * bytes that the kernel reads.
+	 * bytes as the kernel reads them.
 	 */
 	uint32_t from, real;
 	uint64_t upload;
@@ -83,9 +83,8 @@ int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *device,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right);
 void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device);
 /**
- * Enqueue the copying of the host's elements at `from` to tensor i and, if the tensor's layout has
- * `from`, the widening of the elements. A tensor that kernels only read is read-only again when
- * this returns.
+ * Enqueue the copying of the host's elements at `from` to tensor i and, if layout[i].from is not 0,
+ * their widening. A tensor that kernels only read is read-only again when this returns.
  */
 int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from);

@@ -9,10 +9,10 @@
 /*
  * host_map - maps and pins memory that the GPU process shares with its worker.
  *
- * Copies to and from memory that is not pinned take several times as long. But pinning takes time
- * as well, and the worker uses the same memory for one set of tensors after another. So a pinned
- * mapping that is given back is kept for a while: memory that the worker sends again is then still
- * mapped and pinned.
+ * Copies take several times as long if the memory is not pinned. But pinning takes time, too, and
+ * the worker uses the same memory for one set of tensors after another. So a pinned mapping that is
+ * given back is kept for a while: memory that the worker sends again is then still mapped and
+ * pinned.
  */
 #define KL_GPU_HOST_MAPS 4
 

@@ -25,7 +25,7 @@ struct kl_gpu_processes {
 	struct kl_gpu_child *oracle;
 	char *build[MAX_BUILDS];
 	bool in_use[MAX_SLOTS];
-	/* processes without an artefact that were started before they are needed */
+	/* processes that were started before they are needed; they have no artefact yet */
 	struct kl_gpu_child *ahead[MAX_AHEAD];
 	size_t nahead;
 	struct kl_gpu_child **ended; /* killed processes, not waited for yet */

@@ -25,7 +25,7 @@ struct kl_gpu_processes;
 /*
  * Environment variable: UUID of a GPU that the worker's parent process has already locked. The
  * worker uses this GPU without locking it, and the GPU processes inherit the whole environment and
- * all open files, so that a profiling tool around the worker reaches them.
+ * all open files, so that a profiling tool around the worker reaches these processes as well.
  */
 #define KL_GPU_LOCKED "KLINEAGE_GPU_LOCKED"
 

@@ -78,9 +78,9 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
  * one of them was seen busy; 0: none was.
  *
  * Host code cannot create streams, so it can use only the default stream and blocking streams, for
- * which the default stream waits. So query an event on the default stream. How long a
- * synchronization takes would not tell whether the streams are busy, since it includes the time in
- * which the driver returns the memory that cudaFreeAsync() freed.
+ * which the default stream waits. So query an event on the default stream. The duration of a
+ * synchronization does not tell whether the streams are busy, since it includes the time in which
+ * the driver returns the memory that cudaFreeAsync() freed.
  */
 static int wait_for_others(struct kl_gpu_server *server, int64_t limit_ms, int64_t *busy_ns)
 {
