@@ -28,7 +28,7 @@ struct kl_baseline_call {
 
 /**
  * Load and prepare a baseline for calls with these tensors, in the child. `data[i]` is tensor
- * argument i. The result lives as long as the process.
+ * argument i. *out stays valid as long as the process runs.
  */
 int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, void *const *data);
 

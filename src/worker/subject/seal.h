@@ -4,7 +4,7 @@
 
 /*
  * seal - confines the child, in three steps. No byte of a kernel is read before the second step is
- * done, and none runs before the third is done.
+ * done, and no code of it runs before the third is done.
  *
  * kl_seal_limits: forbid core dumps and writing to files, and make the process end with its parent.
  * The process can still do ordinary work.

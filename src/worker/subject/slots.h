@@ -9,10 +9,10 @@
 /*
  * slots - address space for the tensors of a child, handed out in random order.
  *
- * Each slot has room for the largest tensor at any point of the job, and there are as many slots
- * for a child that is called at one point as for one that is called at two. So the distance of two
- * tensors does not tell a kernel in which of these children it runs. Each slot has unmapped guards
- * on both sides.
+ * Each slot has room for the largest tensor at any point of the job, and a child that is called at
+ * one point has as many slots as a child that is called at two. So the distance of two tensors does
+ * not tell a kernel in which of these children it runs. Each slot has unmapped guards on both
+ * sides.
  */
 struct kl_slots {
 	uint64_t base, step; /* address of the first slot; bytes from one slot to the next */

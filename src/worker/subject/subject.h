@@ -46,9 +46,9 @@
  * would. In a single call it can gain up to the jitter of the trap (measured with empty calls; at
  * most a microsecond); over many calls late_ns shows the gain.
  *
- * If ptrace is refused, kl_subject_traced() is false: the child must then return to the loop on its
- * own, and its outputs must not change during a pause after the call. A kernel that takes over the
- * loop can then start early; callers must state in the result that the child was not traced.
+ * If Linux refuses ptrace, kl_subject_traced() is false: the child must then return to the loop on
+ * its own, and its outputs must not change during a pause after the call. A kernel that takes over
+ * the loop can then start early; callers must state in the result that the child was not traced.
  *
  * On surface cuda a subject is a binding in a GPU process (subject_gpu.c, docs/formats.md, "On a
  * GPU"). Only a process with host code is sealed (worker/gpu/seal.h). On this surface,
@@ -162,8 +162,8 @@ void kl_subject_poison(struct kl_subject *subject, uint64_t seed);
  */
 bool kl_subject_traced(const struct kl_subject *subject);
 /**
- * Return the time of an empty call in ns, which is subtracted from each call; meaningful only with
- * spec.timed.
+ * Return the time in ns of an empty call, which is subtracted from the time of each call;
+ * meaningful only with spec.timed.
  */
 int64_t kl_subject_handshake_ns(const struct kl_subject *subject);
 

@@ -10,10 +10,10 @@
 #include "worker/subject/wire.h"
 
 /*
- * subject_state - the parent's state of a sealed child. It is private to the files for kernels in
- * C: subject_cpu.c (life cycle), subject_memory.c, place.c, buffers.c, call.c (one call),
- * handshake.c and outcome.c (how a call ended), and to watch.h, spot_check.h and convention.h,
- * which they use.
+ * subject_state - the state that the parent keeps for a sealed child. It is private to the files
+ * for kernels in C: subject_cpu.c (life cycle), subject_memory.c, place.c, buffers.c, call.c (one
+ * call), handshake.c and outcome.c (how a call ended), and to watch.h, spot_check.h and
+ * convention.h, which they use.
  */
 struct kl_tensor {
 	unsigned char *map;   /* the parent's mapping of the memfd; NULL: not a tensor */
@@ -32,7 +32,7 @@ struct kl_spot_check {
 
 /* Times of one call in ns. */
 struct kl_times {
-	/* by kl_watch_now(): when `go` was set, `done` was seen, the trap was seen */
+	/* times by kl_watch_now(): `go` was set, `done` was seen, the trap was seen */
 	int64_t go, done, trap;
 	int64_t used; /* processor time from shortly before `go` to the trap; -1: unknown */
 };

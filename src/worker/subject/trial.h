@@ -11,8 +11,8 @@
  */
 
 /*
- * What a kernel is called with. Place and poison are drawn in the same way for timed and other
- * calls, so that the kernel cannot tell these calls apart.
+ * What a kernel is called with. Place and poison are drawn in the same way for timed and for other
+ * calls, so that a kernel cannot tell them apart.
  */
 struct kl_trial {
 	struct kl_place place;

@@ -6,7 +6,7 @@
 #define US 1000LL
 #define MS (1000 * US)
 
-/* Time that the stub gets from its last store to its trap before the parent interrupts it. */
+/* Time for the stub from its last store to its trap; then the parent interrupts the child. */
 #define SETTLE_NS (50 * US)
 /* The limit by the clock is the limit of processor time times WALL_SHARE, plus WALL_NS. */
 #define WALL_SHARE 30
