@@ -8,9 +8,9 @@
  * git-klineage runs the worker in a jail (src/jail), but a worker that a person runs with a bundle
  * has no jail. The confined process executes no code from the bundle: only its children do, and
  * they are sealed (worker/subject/seal.h). But the confined process reads jobs, images and outputs
- * that anybody may have made. So it may read only files of the system and its own, write only below
- * one directory, open no sockets, and trace only its children. From Linux 6.12 on (Landlock ABI 6),
- * it may also send signals only to its children.
+ * that anybody may have made. So it may read only files of the system and files of its own, write
+ * only below one directory, open no sockets, and trace only its children. From Linux 6.12 on
+ * (Landlock ABI 6), it may also send signals only to its children.
  */
 enum kl_job_closed {
 	KL_JOB_CLOSED_CAPABILITIES = 1, /* all capabilities are dropped */
