@@ -25,7 +25,9 @@
 
 /* -- the process -------------------------------------------------------------- */
 
-/* Descriptors that become /dev/null. A sanitizer reports to stderr; no kernel writes to it. */
+/*
+ * Descriptors below NULLED become /dev/null. Sanitizers report to stderr; no kernel writes to it.
+ */
 #ifdef __SANITIZE_ADDRESS__
 #define NULLED 2
 #else
