@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * dirt - fills a kernel's new memory, which the kernel must not expect to be zero, with bytes of
- * 0xff: NaN in every float format, and no valid index. Children map these bytes privately from a
- * sealed file. Only the pages that a kernel writes are then copied, so a child starts faster than
- * if it wrote the bytes itself.
+ * dirt - bytes of 0xff with which a kernel's new memory begins, since no kernel may expect zeros
+ * there. The bytes are NaN in every float format, and no valid index. Children map them privately
+ * from a sealed file. Only the pages that a kernel writes are then copied, so a child starts faster
+ * than if it wrote the bytes itself.
  */
 #define KL_DIRT_BYTES ((uint64_t)2 << 20) /* size of the file */
 
