@@ -14,7 +14,10 @@ void kl_clock_sleep_ms(int64_t ms);
  * that is set (for tests).
  */
 void kl_clock_iso(char out[21]);
-/** Return true if the text has that form; the numbers are not checked against the calendar. */
+/**
+ * Return true if `text` has the form of kl_clock_iso(). The numbers are not checked against the
+ * calendar.
+ */
 bool kl_clock_is_iso(const char *text);
 
 #endif

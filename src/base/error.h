@@ -15,9 +15,9 @@
  *	if (err < 0)
  *		return kl_error_in(err, "workload '%s'", name);
  *
- * The message is set once, where the failure occurs; callers can prefix context. Only src/cmd and
- * the main() of klineage-worker print it. Messages start in lower case, have no full stop, and say
- * what failed, where, and what to do.
+ * The message is set once, where the failure occurs; callers can prefix it with context. Only
+ * src/cmd and the main() of klineage-worker print it. Messages start in lower case, have no full
+ * stop, and say what failed, where, and what to do.
  */
 enum kl_err {
 	KL_ENOTFOUND = -1, /* something does not exist */
@@ -33,7 +33,7 @@ enum kl_err {
 	KL_EUSAGE = -11,   /* wrong command line (exit code 129) */
 };
 
-/** Set the message and return `kind`. Clears the hints. */
+/** Set the message, clear the hints, and return `kind`. */
 int kl_error(enum kl_err kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**

@@ -217,7 +217,7 @@ void kl_fs_tempdir_cleanup(char **dir)
 	if (!*dir)
 		return;
 	if (kl_fs_remove(*dir) < 0)
-		kl_error_clear(); /* a directory that is left in /tmp is no error */
+		kl_error_clear(); /* not an error: only a temporary directory is left */
 	free(*dir);
 	*dir = NULL;
 }

@@ -20,7 +20,7 @@ int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
  * fsync the directory. A crash leaves either the old or the new file.
  */
 int kl_fs_write(const char *path, const void *data, size_t n);
-/** Like kl_fs_write(), but give the file the permissions `mode`, less the umask. */
+/** Like kl_fs_write(), but give the file the permissions `mode & ~umask`. */
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode);
 
 /**

@@ -154,7 +154,7 @@ static char *private_dir(void)
 
 /*
  * Take a lock that only the processes of this user share, after the machine-wide lock file could
- * not be opened. The last error says why.
+ * not be opened. The last error says why it could not.
  */
 static int take_private(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
@@ -163,9 +163,8 @@ static int take_private(struct kl_lock *lock, const char *resource, int64_t wait
 	int err;
 
 	if (!dir)
-		return kl_error(
-			KL_EIO,
-			"%s, and there is no directory for a lock that only this user shares", why);
+		return kl_error(KL_EIO,
+				"%s, and there is no directory for a lock of this user alone", why);
 	path = kl_asprintf("%s/.klineage-%s.lock", dir, resource);
 	if ((err = kl_lock_take(lock, path, wait_ms)) < 0)
 		return err;

@@ -17,7 +17,7 @@
 
 #define ORDER 0x01020304u
 #define BLOCK ((size_t)1 << 20)
-#define STALE_S 3600 /* seconds; no running process still writes a temporary file of this age */
+#define STALE_S 3600 /* seconds; the writer of an older temporary file was killed */
 
 void kl_mapfile_release(struct kl_mapfile *mapfile)
 {

@@ -12,8 +12,8 @@
  * mapfile - a cache file that is written once and then mapped into memory. It starts with a header:
  * magic, version, length, a checksum of the whole file, and a key that identifies the data that the
  * file was computed from. A file that fails a check counts as absent. The caller defines the rest
- * and must still check that offsets in it are in range, because a checksum detects damage but not
- * a file made by an attacker.
+ * of the file and must still check that offsets in it are in range, because a checksum detects
+ * damage but not a file made by an attacker.
  *
  *	kl_mapfile_begin(&buf, "KLSKILLS", 1, key);
  *	kl_buf_add(&buf, ...); kl_mapfile_align(&buf);

@@ -57,8 +57,8 @@ bool kl_proc_interrupted(void)
 struct stream {
 	int ours, theirs; /* our end and the child's end of a pipe; -1: none */
 	struct kl_buf *buf;
-	bool show;    /* also copy it to our stderr, made printable */
-	size_t shown; /* bytes of `buf` that were copied to stderr so far */
+	bool show;    /* also copy the output to our stderr, made printable */
+	size_t shown; /* number of bytes of `buf` that were copied to stderr so far */
 };
 
 /* Return true if the program must be stopped because this process was interrupted. */

@@ -83,10 +83,10 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts);
 int kl_proc_output(struct kl_buf *out, const char *const *argv);
 
 /**
- * A program that runs in the background. Of the options that it is started with, non-NULL `out` and
- * `err` only request a pipe, and `timeout_ms` and `max_output` are ignored: the caller must limit
- * its run time by kl_proc_stop(). The caller must call kl_proc_release(), which kills the program
- * if it still runs.
+ * A program that runs in the background. In the options of kl_proc_start(), a non-NULL `out` or
+ * `err` only requests a pipe, and `timeout_ms` and `max_output` are ignored: the caller must call
+ * kl_proc_stop() if the program runs for too long. The caller must also call kl_proc_release(),
+ * which kills the program if it still runs.
  */
 struct kl_proc {
 	pid_t pid;    /* 0: not started, or already reaped */
@@ -115,9 +115,9 @@ bool kl_proc_interrupted(void);
  */
 void kl_proc_catch_signals(void);
 /**
- * Open each closed descriptor of 0 to 2 as /dev/null, so that no file that we open later gets the
- * number of a standard stream. main() calls it first. Writing to a stdout that was closed stays an
- * error.
+ * Open each of the descriptors 0 to 2 that is closed as /dev/null, so that no file that we open
+ * later gets the number of a standard stream. main() calls it first. Writing to a stdout that was
+ * closed stays an error.
  */
 void kl_proc_hold_standard(void);
 

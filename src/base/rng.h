@@ -12,13 +12,14 @@
  * rng - random numbers: the keystream of ChaCha20, so that somebody who knows some of the numbers
  * cannot compute the others. The same key gives the same numbers.
  *
- * Draw numbers that must be unpredictable under a secret key (key.h). Do not use kl_rng_seed() for
- * them, because an attacker can try all 2^64 seeds.
+ * Use a secret key (key.h) if the numbers must be unpredictable. kl_rng_seed() is not secure: an
+ * attacker can try all 2^64 seeds.
  */
 #define KL_RNG_WORDS (KL_CHACHA_WIDE * KL_CHACHA_BYTES / 8)
 
 struct kl_rng {
-	uint64_t word[KL_RNG_WORDS]; /* numbers drawn in advance; unused from index `next` on */
+	uint64_t word
+		[KL_RNG_WORDS]; /* numbers made in advance; those from index `next` on are unused */
 	size_t next;
 	double spare; /* second normal of a pair; valid if has_spare */
 	int has_spare;

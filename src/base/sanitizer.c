@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-/* How to recognize a report of ASan, LSan or UBSan, or its complaint that it has no file. */
+/* Texts in a report of ASan, LSan or UBSan, or in the error that its log file cannot be opened. */
 static const char *const marks[] = {
 	"Sanitizer",
 	": runtime error: ",

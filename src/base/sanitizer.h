@@ -5,14 +5,15 @@
 #include "base/buf.h"
 
 /*
- * sanitizer - passes on the reports of sanitizers about the programs that this one runs. A program
- * in a jail has neither ASAN_OPTIONS nor UBSAN_OPTIONS and may not write to the files that they
- * name. Its report is on its stderr, which callers often drop.
+ * sanitizer - passes on sanitizer reports of the programs that this process runs. A program in a
+ * jail has neither ASAN_OPTIONS nor UBSAN_OPTIONS, and may not write to the log files that these
+ * variables name. Its reports go to its stderr, which callers often drop.
  */
 
 /**
- * If what a program wrote to stderr, which begins `from` bytes into `err_text`, has a report, write
- * all of it to where the sanitizers of this process write. Do nothing in a build without them.
+ * Search the stderr of a program, which begins `from` bytes into `err_text`, for a report. If there
+ * is one, write the whole stderr to where the sanitizers of this process write their reports. In a
+ * build without sanitizers, do nothing.
  */
 void kl_sanitizer_pass_on(const struct kl_buf *err_text, size_t from);
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define RANDOM 6 /* characters that mkdtemp() replaces */
+#define RANDOM 6 /* number of characters that mkdtemp() replaces */
 #define MAX_TRIES 20
 
 /* Return true if `name` has the form "<prefix>-<pid>-XXXXXX". */

@@ -41,8 +41,8 @@ static struct kl_interval student_interval(const double *values, size_t n)
 }
 
 /*
- * Return the largest w with P(W <= w) <= 0.025 for the signed-rank statistic W of n samples. It is
- * counted exactly for up to 40 samples; for more, the normal approximation is used.
+ * Return the largest w with P(W <= w) <= 0.025 for the signed-rank statistic W of n samples. The
+ * result is exact for up to 40 samples; for more, it comes from the normal approximation.
  */
 static size_t critical_rank_sum(size_t n)
 {
