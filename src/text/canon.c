@@ -5,7 +5,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_KEY 128
-#define MAX_DIGITS 18 /* most digits of a number, so that it fits into 64 bits */
+#define MAX_DIGITS 18 /* maximum number of digits of an integer, which then fits into 64 bits */
 
 struct reader {
 	const char *p, *end;

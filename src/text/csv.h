@@ -19,8 +19,8 @@
  *	while ((more = kl_csv_next(&csv)) > 0)
  *		... kl_csv_field(&csv, 2) ...
  */
-#define KL_CSV_FIELDS 256             /* most fields of a row */
-#define KL_CSV_ROW ((size_t)64 << 10) /* most bytes of a row */
+#define KL_CSV_FIELDS 256             /* maximum number of fields of a row */
+#define KL_CSV_ROW ((size_t)64 << 10) /* maximum number of bytes of a row */
 
 struct kl_csv {
 	const char *name; /* name of the file, for messages; borrowed, as is the text */

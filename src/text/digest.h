@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* digest - computes SHA-256 digests (OpenSSL) as 64 lower-case hex digits. */
-#define KL_DIGEST_HEX 65 /* bytes of a digest in hex, with the NUL */
+#define KL_DIGEST_HEX 65 /* number of bytes of a digest in hex, with the NUL */
 
 struct kl_digest;
 

@@ -25,7 +25,7 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 {
 	const struct kl_field *field = schema->other ? schema->other->field : NULL;
 
-	/* the first field of schema->other is set only in rows that this table describes */
+	/* a row is described by schema->other if the first field of that table is set in the row */
 	return field && *(char *const *)field_in(obj, field) ? schema->other : schema;
 }
 

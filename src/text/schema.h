@@ -74,8 +74,8 @@ struct kl_value_type {
 };
 
 /**
- * The type of a key whose value chooses the table: kl_schema_peek() has read the value before, so
- * reading does nothing.
+ * The type of a key whose value chooses the table: kl_schema_peek() has already read the value, so
+ * reading it here does nothing.
  */
 extern const struct kl_value_type kl_value_known;
 

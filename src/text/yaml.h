@@ -20,7 +20,7 @@ struct kl_yaml {
 	enum kl_yaml_kind kind;
 	int line, col;         /* position in the text, from 1; 0: not parsed from text */
 	char *text;            /* scalar: its bytes, NUL-terminated, no NUL inside */
-	size_t len;            /* scalar: bytes of `text` */
+	size_t len;            /* scalar: number of bytes of `text` */
 	int plain;             /* scalar: true if it is written without quotes */
 	int flow;              /* list or map: true to write it in flow style, {...} or [...] */
 	struct kl_yaml **item; /* list: elements; map: values */

@@ -114,7 +114,7 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Check that no YAML reader can take a text, which begins with a digit, for a number or a date. */
+/* Check that no YAML reader takes a text for a number or a date; the text begins with a digit. */
 static bool is_no_number(const char *text)
 {
 	if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1]))

@@ -15,10 +15,10 @@
  *	kl_yaml_put(m, "step", kl_yaml_new_plain("5"));
  *	kl_yaml_emit(&out, m);
  *
- * No library is used, since its next version could break lines differently (and libyaml quotes
- * source code that contains tabs). A text is written plain only if every YAML reader takes it for
- * a string, folded or literal only if this style preserves it, and otherwise in double quotes. Maps
- * and lists are in block style unless `flow` is set. Texts must be valid UTF-8.
+ * No library is used, since a later version of a library could break lines differently (and libyaml
+ * quotes source code that contains tabs). A text is written plain only if every YAML reader takes
+ * it for a string, folded or literal only if this style preserves it, and otherwise in double
+ * quotes. Maps and lists are in block style unless `flow` is set. Texts must be valid UTF-8.
  */
 struct kl_yaml *kl_yaml_new_map(void);
 struct kl_yaml *kl_yaml_new_seq(void);
