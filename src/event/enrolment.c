@@ -154,7 +154,7 @@ static int add_to_list(bool *added, struct kl_repo *repo, const char *who, const
 		kl_buf_addch(&text, '\n');
 	kl_buf_addf(&text, "%s namespaces=\"" KL_SIGN_NAMESPACE "\" %s\n", who, key);
 	if ((err = check_list(repo, &text, sig)) < 0)
-		return kl_error_in(err, "the key of user.signingKey does not count in '%s'",
+		return kl_error_in(err, "'%s' would not allow the key of user.signingKey",
 				   KL_SIGNERS_FILE);
 	if ((err = kl_fs_mkdir_of(path)) < 0 || (err = kl_fs_write(path, text.ptr, text.len)) < 0)
 		return err;

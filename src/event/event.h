@@ -12,7 +12,7 @@
 
 /*
  * event - one result of the gate (docs/formats.md, "The gate event"). It is never changed and is
- * identified by its content. It is stored as one line of JSON, which only this room reads and
+ * identified by its content. It is stored as one line of JSON, which only src/event reads and
  * writes.
  *
  *	err = kl_event_parse(&event, line, len);	validates untrusted input

@@ -12,7 +12,7 @@
 
 #define PREFIX "events-"
 #define SUFFIX ".index"
-#define KEEP 2 /* index files of other tips to keep */
+#define KEEP 2 /* number of index files of other tips to keep */
 
 void kl_event_index_free(struct kl_event_index *event_index)
 {
@@ -195,7 +195,7 @@ int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const
 		return 0;
 	if ((err = kl_notes_list(&at, &n, &tip, repo, ref)) < 0)
 		return err;
-	/* the ref can have moved since it was read above; use the name for the listed tip */
+	/* the ref can have moved since it was read above: name the file after the listed tip */
 	kl_oid_hex(hex, &tip);
 	free(kl_steal(&path));
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);

@@ -15,8 +15,8 @@
 
 /* Header of the index; in the file it follows struct kl_mapfile_head. */
 struct kl_event_index_head {
-	uint64_t events, notes; /* counts */
-	uint64_t read;          /* notes that were read, not copied from an older index */
+	uint64_t events, notes; /* numbers of events and of notes in the index */
+	uint64_t read;          /* number of notes that were read, not copied from an older index */
 };
 
 /*

@@ -31,8 +31,8 @@ static void add_flags(struct kl_buf *out, const struct kl_strvec *flags)
 }
 
 /*
- * Return the name of the tier. A tier that only a later version knows keeps the name in the
- * document, so that two such tiers differ.
+ * Return the name of the tier. For a tier that this version does not know, it is the name in the
+ * document, so that two unknown tiers differ.
  */
 static const char *tier_word(const struct kl_event *event)
 {

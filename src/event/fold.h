@@ -23,9 +23,9 @@ struct kl_fold {
 	struct kl_event_list verdicts;
 	/** As `verdicts`, for quick checks that did not fail; a failed check is in `verdicts`. */
 	struct kl_event_list checks;
-	struct kl_event_list profiles; /* the newest event with a profile for each platform */
-	size_t lines, skipped;         /* lines or events read, and lines that did not parse */
-	struct kl_map all;             /* id -> event, owned */
+	struct kl_event_list profiles; /* for each platform, the newest event with a profile */
+	size_t lines, skipped; /* lines or events that were read; lines that did not parse */
+	struct kl_map all;     /* id -> event, owned */
 };
 
 /**

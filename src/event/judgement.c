@@ -12,7 +12,7 @@
 #define MAX_NOTE 600
 #define MAX_NOTES 64
 #define MAX_COUNT ((int64_t)1000000000000000)
-#define MAX_SEED 20 /* digits of a number below 2^64 */
+#define MAX_SEED 20 /* maximum number of digits of a seed, which is below 2^64 */
 #define REPLAY "; replay: git klineage gate "
 
 struct kl_judgement *kl_judgement_new(struct kl_event *event)

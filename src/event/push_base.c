@@ -27,8 +27,8 @@ static bool is_pushed(const struct push *push, const git_oid *commit)
 }
 
 /*
- * Get the commit that an id or a tag names. Set *there to false if it names none, or none that this
- * clone has.
+ * Get the commit that `oid`, the id of a commit or tag, names. Set *there to false if there is no
+ * such commit, or this clone does not have it.
  */
 static int peel_commit(bool *there, git_oid *out, struct kl_repo *repo, const git_oid *oid)
 {
@@ -46,7 +46,7 @@ static int peel_commit(bool *there, git_oid *out, struct kl_repo *repo, const gi
 	return 0;
 }
 
-/* Get the repository's list at a commit; a commit without a list has zeros. */
+/* Get the blob and mode of the repository's list at a commit; zeros if the commit has no list. */
 static int list_at(git_oid *blob, uint32_t *mode, struct kl_repo *repo, const git_oid *commit)
 {
 	git_oid tree;
@@ -76,9 +76,9 @@ static int same_list(bool *out, struct kl_repo *repo, const git_oid *left, const
 }
 
 /*
- * Find the commit that a pushed ref begins at: the one that the remote has, or, if the ref is new
- * there or this clone lacks that commit, the first along first parents that is not pushed. Set
- * *there to false if the whole history is pushed.
+ * Find the commit that the range of a pushed ref begins at: the commit that the ref has at the
+ * remote. If the ref is new there, or this clone lacks that commit, it is the first commit along
+ * first parents that is not pushed. Set *there to false if the whole history is pushed.
  */
 static int ref_base(bool *there, git_oid *out, const struct push *push,
 		    const struct kl_push_ref *ref, const git_oid *local)
@@ -100,8 +100,8 @@ static int ref_base(bool *there, git_oid *out, const struct push *push,
 }
 
 /*
- * Set *own if the branch of the signers has commits of this ref's range that change the list, and
- * `*base` to the commit that the range begins at.
+ * Set *own to true if the branch that klineage.signers names has commits of this ref's range that
+ * change the list. Then set *base to the commit that the range begins at.
  */
 static int check_ref(bool *own, git_oid *base, const struct push *push,
 		     const struct kl_push_ref *ref)
@@ -154,7 +154,7 @@ int kl_push_base(bool *own, git_oid *base, struct kl_repo *repo, const struct kl
 		err = check_ref(&changes, &from, &push, &ref[i]);
 		if (err < 0 || !changes)
 			continue;
-		/* of several, the oldest: what one pushed ref added must not count for another */
+		/* take the oldest base: a key that one ref adds must not count for another */
 		if (*own && (err = kl_repo_merge_base(&from, repo, base, &from)) == KL_ENOTFOUND) {
 			kl_error_clear();
 			err = 0;

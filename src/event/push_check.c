@@ -4,7 +4,7 @@
 #include "event/verdict_lookup.h"
 #include <string.h>
 
-#define SHORT 10 /* hex digits of an abbreviated commit */
+#define SHORT 10 /* number of hex digits of an abbreviated commit id */
 
 void kl_push_check_release(struct kl_push_check *push_check)
 {

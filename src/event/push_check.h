@@ -18,9 +18,9 @@ enum kl_push_need {
 };
 
 struct kl_push_check {
-	size_t noted; /* commits that have gate notes */
+	size_t noted; /* number of commits that have gate notes */
 	/*
-	 * "<commit> <workload>: <what is wrong>", oldest first; then events with a wrong signature
+	 * "<commit> <workload>: <what is wrong>", oldest first; then events with a bad signature
 	 */
 	struct kl_strvec missing;
 };

@@ -25,7 +25,7 @@ struct kl_retraction {
 	struct kl_word word;         /* who made the event */
 	struct kl_event *retraction; /* NULL: the event is in no note, or was retracted before */
 	struct kl_word own;          /* who made the retraction; `own.sig` tells who signed it */
-	size_t notes, cached;        /* notes that got the retraction; cache entries removed */
+	size_t notes, cached;        /* numbers of notes changed and of cache entries removed */
 	char *unsigned_;             /* why the retraction is unsigned; NULL: it is signed */
 };
 

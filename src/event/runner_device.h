@@ -16,7 +16,7 @@
  *	kl_runner_device_put(repo, "bundle", "cuda/sm_90", &device);
  *	kl_runner_device_key(hex, &device);		after a run: key to store the verdict
  */
-#define KL_RUNNER_DEVICE_WORDS 201 /* bytes of a string, with its NUL */
+#define KL_RUNNER_DEVICE_WORDS 201 /* maximum number of bytes of a string, with its NUL */
 
 struct kl_runner_device {
 	char device[KL_RUNNER_DEVICE_WORDS], driver[KL_RUNNER_DEVICE_WORDS]; /* "": unknown */

@@ -189,7 +189,7 @@ int kl_signers_in_range(bool *out, struct kl_repo *repo, const git_oid *base, co
 	err = kl_repo_resolve(&signers, repo, rev);
 	if (!err)
 		err = kl_repo_merge_base(&shared, repo, &signers, head);
-	/* no such branch, or it has no commit in common with the range */
+	/* there is no such branch, or it has no common ancestor with `head` */
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;

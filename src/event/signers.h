@@ -19,13 +19,13 @@
  *	kl_signers_open(&s, repo, &base);	read the list at `base`, if klineage.signers is set
  */
 #define KL_SIGNERS_FILE ".klineage/allowed_signers"
-#define KL_SIGNERS_MAX ((size_t)1 << 20) /* bytes of a list */
+#define KL_SIGNERS_MAX ((size_t)1 << 20) /* maximum number of bytes of a list */
 
 struct kl_signers;
 
 /**
- * Load the lists. A list that does not exist is empty. KL_EINVALID: a list is too long, or the
- * repository's list is not a regular file.
+ * Load the lists. A list that does not exist counts as empty. KL_EINVALID: a list is too long, or
+ * the repository's list is not a regular file.
  */
 int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base);
 /** Use this text as the only list. */
@@ -50,9 +50,9 @@ const struct kl_keygen *kl_signers_keygen(const struct kl_signers *signers);
 struct kl_repo *kl_signers_repo(const struct kl_signers *signers);
 
 /**
- * Set *out if the branch that klineage.signers names has commits of the range from `base` to
- * `head`. In that case the range itself may have changed the list at its tip, so that the list at
- * `base` must be read.
+ * Set *out to true if the branch that klineage.signers names has commits of the range from `base`
+ * to `head`. These commits may have changed the list at the tip of the branch, so the list must be
+ * read at `base` instead.
  */
 int kl_signers_in_range(bool *out, struct kl_repo *repo, const git_oid *base, const git_oid *head);
 

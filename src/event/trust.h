@@ -71,7 +71,8 @@ void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag
 		   const char *surface, const char *contract);
 /**
  * Append all events of a note as canonical lines, except retractions, retracted events and events
- * with a bad signature. For callers that read facts from notes, which count even if unsigned.
+ * with a bad signature. For callers that read facts from notes: facts count even if their event is
+ * unsigned.
  */
 int kl_trust_filter(struct kl_buf *out, struct kl_repo *repo, const char *text, size_t len);
 void kl_trust_release(struct kl_trust *trust);
