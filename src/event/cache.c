@@ -10,8 +10,8 @@
 #include "event/event.h"
 
 #define MAX_EVENT ((size_t)1 << 20)
-/* length of the file name of an entry; a crash can leave files with other names */
-#define NAME_LEN (KL_DIGEST_HEX - 1 + sizeof(".json") - 1)
+#define NAME_LEN \
+	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry; a crash can leave other names */
 
 /*
  * Return the directory with the entries for this surface and contract,
