@@ -159,7 +159,7 @@ int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface
 		return err;
 	if (kl_gate_is_remote(gate))
 		return kl_error(KL_ECANNOT,
-				"runner '%s' sends results later, but this needs a verdict at once",
+				"runner '%s' sends results later, but a verdict is needed at once",
 				gate->runner.name);
 	if (backend->device && !backend->device->is_shown())
 		return kl_error(KL_ECANNOT, "this machine has no visible %s",

@@ -116,8 +116,8 @@ static json_t *make_platform(const struct kl_place *place)
 }
 
 /*
- * Make the manifest's entry of a job: all that the worker is told. The entry's digest names the
- * job.
+ * Make the entry of a job in the manifest. The worker is told nothing else about the job. The
+ * entry's digest names the job.
  */
 static json_t *make_entry(const struct kl_bundle_job *job, const char *doc)
 {

@@ -14,7 +14,7 @@
  * the others. Importing the same results again changes nothing.
  */
 struct kl_results {
-	size_t imported, again; /* new results; results that were imported before */
+	size_t imported, again; /* numbers of new results and of results imported before */
 	size_t refused, cannot; /* results that failed a check; jobs the worker could not judge */
 	/*
 	 * why the first refused result was refused; if none was refused, why the worker could not

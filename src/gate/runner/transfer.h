@@ -20,7 +20,7 @@ struct kl_transfer {
 	char *file, *digest;
 	size_t jobs;              /* number of jobs in the bundle */
 	char *command;            /* the command to run where the worker is; NULL without `file` */
-	size_t imported, refused; /* results that were received over ssh */
+	size_t imported, refused; /* numbers of results that were received over ssh */
 	/* why the worker could not judge a job (the first such job); NULL: it judged all jobs */
 	char *why;
 };
