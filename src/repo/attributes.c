@@ -8,7 +8,7 @@
 #include "repo/internal.h"
 
 #define FILE_NAME ".gitattributes"
-#define MAX_OUTPUT_PARTS 3 /* git check-attr prints path, attribute and value */
+#define MAX_OUTPUT_PARTS 3 /* for each value, git check-attr prints path, attribute and value */
 
 /* --- finding attribute files ----------------------------------------------------------------- */
 

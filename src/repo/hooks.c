@@ -259,8 +259,8 @@ char *kl_hooks_config_key(const char *event, const char *leaf)
 }
 
 /*
- * For an event without a config entry, find another caller of git-klineage: a hook file, of an
- * older install or written by the user, or the configuration file of a tool.
+ * For an event without a config entry, find another caller of git-klineage: a hook file, which an
+ * older install left or the user wrote, or the configuration file of a tool.
  */
 static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *hooks,
 			    struct kl_repo *repo)

@@ -63,7 +63,7 @@ int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files);
 void kl_hooks_release(struct kl_hooks *hooks);
 
 /**
- * Install all hooks. `hooks` comes from kl_hooks_look() and is updated; its way must not be
+ * Install all hooks. `hooks` comes from kl_hooks_look() and is updated; hooks->way must not be
  * KL_HOOKS_BY_HAND. Installing again is no error and updates older files of ours. KL_EEXISTS:
  * nothing was written, because of an existing file that the message names.
  */

@@ -110,8 +110,7 @@ static int may_install(const struct kl_hook *hook, bool chain)
 	if ((err = same_bytes(&same, hook->path, before)) < 0 || same)
 		return err;
 	err = kl_error(KL_EEXISTS, "cannot chain '%s': '%s' already exists", hook->path, before);
-	return kl_error_hint(err, "name the hook that you want to keep '%s' and remove the other",
-			     hook->path);
+	return kl_error_hint(err, "keep only one of these hooks, under the name '%s'", hook->path);
 }
 
 /*
@@ -196,8 +195,8 @@ static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bo
 }
 
 /*
- * If we use config entries, install the files in our own directory, even if an older install is
- * elsewhere. An event whose hook already calls us is left alone.
+ * If config entries are used, let all hooks be files in our own directory, even if an older install
+ * put them elsewhere. A hook that already calls git-klineage is left alone.
  */
 static void to_entries(struct kl_hooks *hooks)
 {

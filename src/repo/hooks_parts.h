@@ -5,8 +5,8 @@
 #include "repo/hooks.h"
 
 /*
- * hooks_parts - what looking at hooks (hooks.c) and installing them (hooks_install.c) share. Inside
- * src/repo only.
+ * hooks_parts - declarations shared by hooks.c, which looks at hooks, and hooks_install.c, which
+ * installs them. For use inside src/repo only.
  */
 #define KL_HOOKS_MARK "# written by git klineage hooks install: "
 #define KL_HOOKS_MAX_FILE ((size_t)1 << 20)
@@ -17,7 +17,7 @@ extern const char *const kl_hooks_event_names[KL_HOOKS_EVENTS];
 char *kl_hooks_chained_path(const char *path);
 /** Return the key of our config entry for an event: "hook.klineage-<event>.<leaf>". */
 char *kl_hooks_config_key(const char *event, const char *leaf);
-/** Return true if `path` exists. A dangling symlink does. */
+/** Return true if `path` exists; a dangling symlink counts as existing. */
 bool kl_hooks_is_there(const char *path);
 /** Return true if the real path is `dir` or below it. */
 bool kl_hooks_is_below(const char *path, const char *dir);

@@ -30,7 +30,7 @@ KL_DEFINE_CLEANUP(git_treebuilder *, git_treebuilder_free)
 /* An identity as git reports it. Owns its strings. */
 struct kl_ident {
 	char *who;   /* "Name <mail>"; NULL: not read yet */
-	char *dated; /* "Name <mail> <seconds> <zone>" as of the last call */
+	char *dated; /* "Name <mail> <seconds> <zone>", with the time of the last query */
 };
 
 struct kl_repo {
@@ -179,7 +179,7 @@ struct kl_notes_write {
 	size_t events, commits; /* number of new events, and of commits that got new events */
 };
 void kl_notes_write_release(struct kl_notes_write *write);
-/** Find the entries of a commit: those from index *from up to, but without, *to. */
+/** Find the entries of a commit: those at the indices [*from, *to). */
 void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 		   const git_oid *commit);
 /**

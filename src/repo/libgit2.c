@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgit2 - tells libgit2's version, and sets whether it syncs objects to disk */
+/* libgit2 - returns the version of libgit2, and sets whether libgit2 syncs objects to disk */
 #include "repo/repo.h"
 
 #include <git2/common.h>

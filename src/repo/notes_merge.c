@@ -133,7 +133,7 @@ static bool same_notes(const struct kl_note_index *left, size_t left_from, size_
 	return git_oid_equal(&left->e[left_from].blob, &right->e[right_from].blob);
 }
 
-/* Merge the notes of one commit: entries `from` up to, but without, `to` of `theirs`. */
+/* Merge the notes of one commit, which are the entries [from, to) of `theirs`. */
 static int merge_one(struct merge *merge, size_t from, size_t to)
 {
 	KL_AUTO(lines_release) struct lines lines = { 0 };

@@ -13,8 +13,8 @@
 /* --- names of remotes --------------------------------------------------------- */
 
 /*
- * Return the name of the remote in a key, such as "origin" in "remote.origin.url"; NULL: another
- * key. The caller frees it.
+ * Return the name of the remote in a key, such as "origin" in "remote.origin.url"; NULL: the key
+ * has another form. The caller frees the name.
  */
 static char *name_of(const char *key)
 {

@@ -9,8 +9,8 @@
 /*
  * The rules are those of git interpret-trailers, as documented and as observed. Trailers are in the
  * last paragraph, unless this is also the first; only comments can follow them. Either all lines of
- * this paragraph are trailers, or git itself wrote one of them and at least a quarter of them are
- * trailers.
+ * this paragraph are trailers, or at least a quarter of the lines are trailers and git itself wrote
+ * one of the trailers.
  */
 static const char scissors[] = "# ------------------------ >8 ------------------------\n";
 

@@ -207,8 +207,7 @@ static int edit_level(git_oid *out, const struct edits *edits, const git_oid *ba
 		      size_t to, size_t skip);
 
 /*
- * Apply the edits `from` up to, but without, `to`, which are all below the directory `name` of this
- * tree.
+ * Apply the edits [from, to), which are all below the directory `name` of this tree.
  */
 static int put_directory(git_treebuilder *tb, const struct edits *edits, const char *name,
 			 size_t from, size_t to, size_t skip)
@@ -238,8 +237,8 @@ static int put_directory(git_treebuilder *tb, const struct edits *edits, const c
 }
 
 /*
- * Apply the edits `from` up to, but without, `to` to one directory. The first `skip` bytes of their
- * paths name that directory. `*out` is zero if this is a subdirectory and it is empty afterwards.
+ * Apply the edits [from, to) to one directory. The first `skip` bytes of their paths name that
+ * directory. `*out` is zero if this is a subdirectory and it is empty afterwards.
  */
 static int edit_level(git_oid *out, const struct edits *edits, const git_oid *base, size_t from,
 		      size_t to, size_t skip)
@@ -286,7 +285,7 @@ static int check_edits(const struct kl_tree_edit *const *edits, size_t n)
 	return 0;
 }
 
-/* Apply only the edits that write a file or, if `write` is false, only those that remove a path. */
+/* Apply only the edits that write a file (`write` true) or that remove a path (`write` false). */
 static int edit_some(git_oid *out, struct kl_repo *repo, const git_oid *base, bool write,
 		     const struct kl_tree_edit *const *edits, size_t n)
 {

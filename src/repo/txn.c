@@ -137,7 +137,7 @@ int kl_txn_parse(struct kl_refs_txn *txn, const char *text, const char *name)
 		if (parse_line(txn, line.v[i]) < 0)
 			return kl_error(KL_EINVALID, "journal '%s', line %zu: cannot parse '%.60s'",
 					name, i + 1, line.v[i]);
-		/* recovery makes file names of ref names, so they must be valid */
+		/* recovery makes file names from ref names, so ref names must be valid */
 		if (txn->n &&
 		    (git_reference_name_is_valid(&valid, txn->cmd[txn->n - 1].ref) < 0 || !valid))
 			return kl_error(KL_EINVALID, "journal '%s', line %zu: invalid ref name",

@@ -86,8 +86,9 @@ int kl_repo_is_dirty(bool *out, struct kl_repo *repo)
 int kl_repo_ignores(bool *out, struct kl_repo *repo, const char *dir)
 {
 	/*
-	 * git check-ignore rejects literal pathspecs; after "./" no path is taken for another kind.
-	 * The last slash makes patterns of directories match even if the directory does not exist.
+	 * git check-ignore rejects literal pathspecs; after "./", a ":" at the start of `dir` is
+	 * not read as pathspec magic. The last slash makes patterns of directories match even if
+	 * the directory does not exist.
 	 */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("./%s/", dir);
 	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
