@@ -30,8 +30,8 @@ void kl_lock_release(struct kl_lock *lock);
 /**
  * Take the machine-wide lock of a resource ("cpu", "gpu-<uuid>"), shared by all users. It is held
  * while profiling, so that two profiles never overlap. If the lock file in /tmp cannot be used (it
- * is a FIFO, a symlink or a file that we may not open), a lock that only the processes of this user
- * share is taken instead, and `notice` is set.
+ * is a FIFO, a symlink or a file that we may not open), instead take a lock that only the processes
+ * of this user share, and set `notice`.
  */
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 

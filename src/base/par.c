@@ -52,8 +52,8 @@ size_t kl_par_width(void)
 }
 
 /*
- * Start up to `want` threads and return how many were started. Signals are blocked in them, so that
- * the calling thread handles all signals.
+ * Start up to `want` threads and return how many were started. Signals are blocked in these
+ * threads, so that the calling thread handles all signals.
  */
 static size_t start_threads(pthread_t *thread, size_t want, struct loop *loop)
 {
