@@ -127,10 +127,10 @@ bool kl_event_is_newer(const struct kl_event *event, const struct kl_event *than
 bool kl_event_is_against(const struct kl_event *event, const char *surface);
 
 /**
- * Return the forward event of a lineage state: a sealed copy of `state`, the state's own event, in
- * which a comparison with the preceding state replaces the comparison with the parent. The new
- * comparison is the inverse of the one in `pair`, which is the event of the preceding state, timed
- * with this state as its parent. `time` is in seconds since the epoch. The caller frees the event.
+ * Return the forward event of a lineage state: a sealed copy of `state`, the state's own event. In
+ * the copy, a comparison with the preceding state replaces the comparison with the parent. The new
+ * comparison is the inverse of that in `pair`, the event of the preceding state that was timed with
+ * this state as its parent. `time` is in seconds since the epoch. The caller frees the event.
  */
 struct kl_event *kl_event_inverse(const struct kl_event *state, const struct kl_event *pair,
 				  int64_t time);

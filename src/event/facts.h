@@ -60,11 +60,11 @@ enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
 /**
  * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine
  * code is the same. Clean: all facts that disappeared are primary or companions, and all that
- * appeared are fallbacks. Compound: some changed facts are foreign, that is, they disappeared but
- * are neither primary nor companions, or appeared but are no fallbacks. Without a mechanism (NULL)
- * every changed fact is foreign. A trait disappears if it was "yes" and has another value
- * afterwards, and appears in the opposite case. `why` lists the foreign facts, or for a clean step
- * the primary facts that disappeared or remain.
+ * appeared are fallbacks. Compound: some changed facts are foreign. A fact that disappeared is
+ * foreign if it is neither primary nor a companion; a fact that appeared, if it is no fallback.
+ * Without a mechanism (NULL) every changed fact is foreign. A trait disappears if it was "yes" and
+ * has another value afterwards, and appears in the opposite case. `why` lists the foreign facts, or
+ * for a clean step the primary facts that disappeared or remain.
  */
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after);

@@ -11,7 +11,7 @@
  *
  * The file $GIT_COMMON_DIR/klineage/made has one id of 64 hex digits in each line, and lines are
  * only added. An id identifies the content, so an event from elsewhere with the same id is a copy
- * of one that this clone made. Ids of other events are never added.
+ * of an event that this clone made. Ids of other events are never added.
  */
 struct kl_own {
 	uint8_t (*digest)[32]; /* sorted */

@@ -8,8 +8,8 @@
  * speed - classifies measured intervals as fast, slow, same or ambiguous. All commands use the
  * rules below.
  *
- * An interval is compared with a margin that grows with the noise of its run: `aa_ppm` is how far
- * the A/A interval (the candidate against itself) reaches from 1.
+ * An interval is compared with a margin that grows with the noise of its run. The noise, `aa_ppm`
+ * or A/A, is how far the interval of the candidate against itself reaches from 1.
  */
 
 /**

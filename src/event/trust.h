@@ -42,7 +42,7 @@ struct kl_trust {
 	struct kl_belief *belief;
 };
 
-/** Add lines, ignoring those that are not events. `own`: the lines are from this clone's cache. */
+/** Add lines, ignoring lines that are not events. `own`: the lines are from this clone's cache. */
 void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own);
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
