@@ -7,7 +7,7 @@
 #include "text/digest.h"
 
 /*
- * bundle - packs jobs to be judged elsewhere into one file (docs/formats.md, "Bundles and
+ * bundle - packs jobs for a worker elsewhere into one file (docs/formats.md, "Bundles and
  * results"). The file has a manifest, the jobs, and one copy of every object that they refer to,
  * named by its digest. The same jobs always give the same bytes.
  *
