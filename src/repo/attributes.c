@@ -112,8 +112,8 @@ static int ask_git(struct kl_strvec *out, struct kl_repo *repo,
 }
 
 /*
- * Append those of `files` that are in the tree, in the form that `git update-index --index-info`
- * reads.
+ * Append each of `files` that exists in the tree, in the input format of `git update-index
+ * --index-info`.
  */
 static int list_entries(struct kl_buf *out, struct kl_repo *repo, const git_oid *tree,
 			const struct kl_strvec *files)

@@ -17,8 +17,8 @@
 
 /*
  * A write in preparation. A note that gets new lines keeps its old lines. If a commit has notes at
- * several depths of the tree, these are joined, because a change of the fanout would lose all of
- * them but one.
+ * several depths of the tree, these are joined, because a change of the fanout would keep only one
+ * of them.
  */
 struct write {
 	struct kl_notes_write out;

@@ -62,9 +62,9 @@ int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog);
 /**
  * Recover from a crash with the journal ($GIT_COMMON_DIR/klineage/txn): remove the lock files that
  * the killed transaction left, and if some refs had moved, move the other refs as well. A lock file
- * is removed only while we hold our flock and no update-ref of ours is running, and only if it
- * contains the value that the journal records for that ref, or is empty, not older than the
- * journal, and unmodified for two seconds. `*cleared` is the number of lock files removed.
+ * is removed only while we hold our flock and no update-ref of ours is running. The file must also
+ * contain the value that the journal records for its ref, or be empty, not older than the journal,
+ * and unmodified for two seconds. `*cleared` is the number of lock files removed.
  * kl_refs_txn_commit() does this first. See docs/formats.md, "Refs".
  */
 int kl_refs_recover(struct kl_repo *repo, int *cleared);
