@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/prefix.h"
 
-/* most bytes of local memory per thread; for all threads of a device they add up to gigabytes */
+/* limit of local memory per thread, in bytes; the threads of a device together use gigabytes */
 #define MAX_FRAME (32 << 10)
 
 /* -- checking sections and undefined symbols ----------------------------------------------- */
@@ -64,8 +64,7 @@ static int check_undefined(const struct kl_cubin *cubin)
 			if (kl_prefix_has(symbol->name, services[k].name))
 				return kl_error(KL_ENO, "the code calls '%s': %s", symbol->name,
 						services[k].why);
-		return kl_error(KL_ENO, "the code needs '%s', which it does not define",
-				symbol->name);
+		return kl_error(KL_ENO, "the code uses '%s' without defining it", symbol->name);
 	}
 	return 0;
 }
@@ -83,8 +82,8 @@ static int check_variable(const struct kl_cubin_symbol *symbol, bool init, const
 	if (var && !var->reached)
 		return 0;
 	/*
-	 * the PTX does not have the variable because it is local to a function, or there is no PTX
-	 * that shows which kernels use it
+	 * the PTX does not list the variable, because it is local to a function; or there is no
+	 * PTX, so that nothing shows which kernels use the variable
 	 */
 	if (!var)
 		return kl_error(KL_ENO,
@@ -108,8 +107,8 @@ static int check_globals(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 {
 	struct kl_map seen = KL_MAP_INIT;
 	/*
-	 * a cubin without PTX uses no variable if none of its functions reads addresses of
-	 * variables
+	 * without PTX: the cubin uses no global variable if none of its functions reads the address
+	 * of one
 	 */
 	bool used = ptx;
 	int err = 0;
@@ -283,7 +282,7 @@ static int check_args(const struct kl_cubin_kernel *kernel, const struct kl_cuda
 
 /*
  * Check the clusters of a launch against the size that the kernel is compiled for
- * (__cluster_dims__) and the largest that it allows.
+ * (__cluster_dims__) and the largest size that the kernel allows (__launch_bounds__).
  */
 static int check_cluster(const struct kl_cubin_kernel *kernel, const struct kl_cuda_launch *launch)
 {

@@ -55,7 +55,10 @@ static void release_sources(struct sources *sources)
 	}
 }
 
-/* Turn every error except KL_EINTR into KL_ECANNOT, because it is not the candidate's fault. */
+/*
+ * Turn every error except KL_EINTR into KL_ECANNOT, because the candidate is not to blame for its
+ * baseline.
+ */
 static int not_ours(int err, const char *name)
 {
 	if (err == KL_EINTR)

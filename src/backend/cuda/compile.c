@@ -171,9 +171,9 @@ static int run_nvcc(struct build *build, const char *keep, const char *cubin, bo
 }
 
 /*
- * Report an error of ptxas with a source line. ptxas gives a line of the PTX
- * ("ptxas k.ptx, line 30; error : Unknown modifier"), which the user cannot see. Compile again with
- * line information, which fails again, and map that line to the source.
+ * Report an error of ptxas with a source line. ptxas gives a line of the PTX ("ptxas k.ptx, line
+ * 30; error : Unknown modifier"), which the user cannot see. Compile again with line information:
+ * ptxas fails again, and the line that it reports now can be mapped to the source.
  */
 static int with_source_line(struct build *build, const char *keep)
 {
@@ -192,7 +192,7 @@ static int with_source_line(struct build *build, const char *keep)
 	place = kl_ptx_source_line(text.ptr, line);
 	if (!place)
 		return kl_error(KL_ENO, "%s", message);
-	/* the path in the PTX is absolute, or as it was passed to nvcc */
+	/* the PTX has the absolute path of the source, or the path that was passed to nvcc */
 	at = strstr(place, build->tool.prefix);
 	what = strchr(what, ':') ? strchr(what, ':') + 2 : what + 2;
 	return kl_error(KL_ENO, "%s: error: %s (ptxas)",
@@ -242,7 +242,7 @@ static int read_sass(struct build *build, const char *cubin)
 
 	if (!err || err == KL_EINTR)
 		return err;
-	if (build->text.len) { /* facts can be read from the PTX alone */
+	if (build->text.len) { /* the PTX alone is enough to read the facts */
 		kl_error_clear();
 		return 0;
 	}

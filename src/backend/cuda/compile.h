@@ -13,9 +13,9 @@
  * compile - compiles a .cu file to PTX and an audited cubin, in the compile jail.
  *
  * A single run of nvcc writes the cubin and keeps the PTX, so that the audit reads exactly the PTX
- * that was assembled. (A separate run for the PTX would assemble twice, because nvcc checks PTX by
- * ptxas.) No host code is compiled. Architecture, C++ standard and constants come from the launch
- * plan, flags from the contract.
+ * that was assembled. (A separate run for the PTX would assemble twice, because nvcc runs ptxas to
+ * check PTX.) No host code is compiled. Architecture, C++ standard and constants come from the
+ * launch plan, flags from the contract.
  */
 
 /**

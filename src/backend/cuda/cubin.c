@@ -18,7 +18,8 @@
 #define MOST_THREADS 1024
 #define MOST_REGISTERS 1024
 #define MOST_SMEM (1 << 30)
-#define SYSTEM_SMEM 1024 /* bytes per block that the system reserves on sm_80 and later */
+/* bytes of shared memory per block that the system reserves on sm_80 and later */
+#define SYSTEM_SMEM 1024
 
 /*
  * An attribute of .nv.info starts with a byte for its format, a byte for its name (ATTR_*), and two

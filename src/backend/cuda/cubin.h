@@ -33,11 +33,13 @@ struct kl_cubin_kernel {
 	/* bytes of static shared memory per block, without those that the system reserves */
 	int64_t smem;
 	int64_t barriers;
-	int64_t max_threads;    /* most threads per block (__launch_bounds__); 0: not set */
+	/* maximum number of threads per block (__launch_bounds__); 0: not set */
+	int64_t max_threads;
 	int64_t req_threads[3]; /* required dimensions of a block; 0: not set */
 	/* blocks per cluster along each axis (__cluster_dims__); 0: not set */
 	int64_t cluster[3];
-	int64_t max_cluster; /* most blocks per cluster (__launch_bounds__); 0: not set */
+	/* maximum number of blocks per cluster (__launch_bounds__); 0: not set */
+	int64_t max_cluster;
 };
 
 struct kl_cubin_section {
@@ -59,7 +61,7 @@ struct kl_cubin {
 	unsigned char *bytes;
 	size_t len;
 	int sm;        /* 90 for sm_90 and sm_90a */
-	bool specific; /* runs only on exactly this architecture, as code for sm_90a */
+	bool specific; /* runs on no other architecture, like code for sm_90a */
 	struct kl_cubin_section *sec;
 	size_t nsec;
 	struct kl_cubin_symbol *sym;

@@ -115,7 +115,8 @@ static int platform_of_plan(struct kl_platform *out, void *state, const struct k
 		return err;
 	err = kl_launch_read(&launch, surface, false);
 	if (err == KL_EINVALID) {
-		kl_error_clear(); /* compiling the candidate reports the error in its plan */
+		/* the compilation of the candidate reports an error in its plan */
+		kl_error_clear();
 		kl_nvcc_platform(out, &session->nvcc, "");
 		snprintf(out->id, sizeof(out->id), "cuda");
 		return 0;

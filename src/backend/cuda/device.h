@@ -5,8 +5,8 @@
 #include "backend/backend.h"
 
 /*
- * device - detects the GPUs of this machine by files of the driver. No GPU is opened, so that a GPU
- * that is in use or asleep is not disturbed.
+ * device - detects the GPUs of this machine by the driver's files. No GPU is opened, so that no GPU
+ * in use or asleep is disturbed.
  */
 extern const struct kl_backend_device kl_cuda_device;
 

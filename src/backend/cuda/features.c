@@ -11,8 +11,8 @@
 
 /*
  * The feature that an instruction shows. Patterns are matched by fnmatch(3) against the opcode with
- * all its modifiers. An access without a state space (generic) counts as global, because for shared
- * memory the compiler knows the state space.
+ * all its modifiers. An access without a state space (generic) counts as global, because the
+ * compiler knows which accesses are to shared memory, and gives them their state space.
  */
 struct rule {
 	const char *feature, *pattern;

@@ -9,11 +9,11 @@
 #include "image/host_symbols.h"
 
 #define MAX_TEXT ((uint64_t)32 << 20)
-/* most bytes of static data, which includes the device code */
+/* limit of static data in bytes, including the device code */
 #define MAX_DATA ((uint64_t)64 << 20)
 /* Bytes of nvcc's fatbin wrapper: magic, version, address of the code, unused. */
 #define SEGMENT_BYTES 24
-#define FATBIN_OVERHEAD 4096 /* most bytes of headers around the cubin */
+#define FATBIN_OVERHEAD 4096 /* maximum bytes of headers around the cubin */
 
 static const struct kl_osec *only_section(const struct kl_object *object, const char *name,
 					  size_t *at)
@@ -124,7 +124,7 @@ static int check_device_code(const struct kl_object *object, const struct kl_cub
 	if (fat->size > cubin->len + FATBIN_OVERHEAD ||
 	    !memmem(fat->data, fat->size, cubin->bytes, cubin->len))
 		return kl_error(KL_ENO,
-				"contains other device code than was compiled from the source");
+				"contains device code that was not compiled from the source");
 	return 0;
 }
 

@@ -17,9 +17,9 @@
 /**
  * Audit the object before it is linked. Its only constructor must be the one of nvcc that registers
  * kernels. That constructor is recognized by its name and can call only allowed symbols; the worker
- * calls it once the process is sealed. The object must contain exactly one piece of device code,
- * which must be `cubin`, uncompressed. Its undefined symbols must be allowed (host_symbols.h), and
- * it must have no IFUNC, TLS or executable stack.
+ * calls the constructor after the process is sealed. The object must contain exactly one piece of
+ * device code, which must be `cubin`, uncompressed. The undefined symbols of the object must be
+ * allowed (host_symbols.h), and the object must have no IFUNC, TLS or executable stack.
  */
 int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *cubin);
 /**

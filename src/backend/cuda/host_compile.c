@@ -17,7 +17,7 @@
 #include "image/host_symbols.h"
 #include "text/digest.h"
 
-/* limit of processor time; CUTLASS takes a minute, or several on a busy machine */
+/* limit of processor time; sources with CUTLASS take a minute, or several on a busy machine */
 #define NVCC_MS 600000
 #define MAX_PTX ((size_t)64 << 20)
 

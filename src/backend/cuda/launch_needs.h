@@ -6,11 +6,12 @@
 #include "contract/launch.h"
 
 /*
- * launch_needs - computes what a launch plan requires of the code: the numbers of each launch at
- * each point of the contract, on a device of the plan's architecture. The audit compares these
- * numbers with the cubin, and the facts take block sizes and shared memory from them. The numbers
- * are also written as a text, which is part of the code digest: the text describes what the plan
- * does at the judged points, independent of the names and formulas in the plan.
+ * launch_needs - computes what a launch plan requires of the code: the sizes of grid, block,
+ * arguments and shared memory of each launch at each point of the contract, on a device of the
+ * plan's architecture. The audit compares these sizes with the cubin, and the facts take block
+ * sizes and shared memory from them. The sizes are also written as a text, which is part of the
+ * code digest: the text describes what the plan does at the judged points, independent of the names
+ * and formulas in the plan.
  */
 struct kl_cuda_launch {
 	const char *kernel; /* borrowed from kl_cuda_wish.name */
@@ -31,7 +32,7 @@ struct kl_cuda_wish {
 	struct kl_cuda_launch *launch;
 	size_t nlaunch, alloc;
 	struct kl_strvec name; /* names of the kernels, once each, in the order of the plan */
-	/* all launches as text; kernels are given by their index in `name` */
+	/* all launches as text; each kernel is written as its index in `name` */
 	struct kl_buf text;
 };
 

@@ -109,7 +109,7 @@ int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
 	ptxas = program_path(bin, "ptxas");
 	if (!ptxas || !*nvcc.root)
 		return kl_error(KL_ECANNOT, "no ptxas in the directory of '%s'", nvcc.nvcc);
-	/* nvdisasm may be of another toolkit than nvcc, because it only reads the cubin */
+	/* nvdisasm may belong to another toolkit than nvcc, because it only reads the cubin */
 	disasm = program_path(bin, "nvdisasm");
 	if (!disasm)
 		disasm = on_path("nvdisasm");

@@ -7,9 +7,9 @@
 #include "event/platform.h"
 
 /*
- * nvcc - finds the CUDA toolkit of this machine. The toolkit is searched for in the setting
- * klineage.nvcc, then on PATH, then in /usr/local/cuda/bin. The toolkit is optional: without one,
- * kernels in CUDA cannot be judged on this machine.
+ * nvcc - finds the CUDA toolkit of this machine. It looks at the setting klineage.nvcc, then on
+ * PATH, then in /usr/local/cuda/bin. The toolkit is optional: without it, kernels in CUDA cannot be
+ * judged on this machine.
  *
  * The toolkit is trusted, but its input is not, so it runs in the compile jail. If the toolkit is
  * outside /usr, `readable` makes its directory visible in the jail.

@@ -22,8 +22,8 @@ static char *arch_of(const char *platform)
 }
 
 /*
- * Write a copy of a launch plan with `compile.arch` replaced. *done is set to false if the plan has
- * no such member; then nothing is written.
+ * Write a copy of a launch plan with `compile.arch` replaced. Set *done to false, and write
+ * nothing, if the plan has no such member.
  */
 static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *file, const char *arch)
 {

@@ -114,7 +114,7 @@ static int read_variable(struct kl_ptx_reader *reader)
 		} else if (reader->t.kind == KL_PTX_NAME && !var.name) {
 			var.name = kl_strndup(reader->t.s, reader->t.n);
 		} else if (kl_ptx_is(reader, ",") && var.name) {
-			/* several variables in a statement, which nvcc does not write */
+			/* several variables in one statement: nvcc writes no such statement */
 			vector = true;
 		} else if (kl_ptx_is(reader, "=")) {
 			err = read_value(reader, &var);

@@ -19,7 +19,7 @@
  *	kl_ptx_reach(&p, kernel, nkernel);	sets p.fn[i].reached, p.var[i].reached
  */
 #define KL_PTX_MAX_BYTES ((size_t)64 << 20)
-#define KL_PTX_MAX_ITEMS 20000 /* most functions, and most variables */
+#define KL_PTX_MAX_ITEMS 20000 /* maximum number of functions, and of variables */
 
 struct kl_ptx_op {
 	char *name; /* "ld.global.nc.v4.f32" */
@@ -80,8 +80,9 @@ const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *na
 const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *name);
 
 /**
- * Return the source line, such as "a.cu:12", that line `line` of a PTX with line information
- * (-lineinfo) comes from. NULL: unknown. The caller frees it.
+ * Return the source line, such as "a.cu:12", from which line `line` of the PTX was made. NULL: it
+ * is not known, for example because the PTX has no line information (-lineinfo). The caller frees
+ * it.
  */
 char *kl_ptx_source_line(const char *text, size_t line);
 

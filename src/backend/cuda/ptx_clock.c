@@ -10,9 +10,8 @@
 #include "base/prefix.h"
 
 /*
- * Limits of the time that a check takes, which the output of a compiler never reaches: each pass
- * reads the whole function, and each branch that depends on a clock causes a search of the whole
- * function.
+ * Limits that bound the time of a check. No output of a compiler reaches them. Each pass reads the
+ * whole function, and each branch that depends on a clock causes a search of the whole function.
  */
 #define MAX_PASSES 200
 #define MAX_BRANCHES 1000
