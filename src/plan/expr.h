@@ -11,7 +11,7 @@
 /*
  * expr - integer expressions and conditions over names (docs/formats.md, "Expressions"). Contracts
  * use them for shapes and the domain, launch plans for most numbers. Operators, from the lowest
- * precedence:
+ * precedence to the highest:
  *
  *	||    &&    == != < <= > >=    + -    * / %    before a value: - !
  *
@@ -19,8 +19,8 @@
  * chained. The parser checks types: an extent must be a number, a condition of the domain a truth
  * value.
  *
- * The text is untrusted. It can have at most KL_EXPR_MAX_TEXT bytes and KL_EXPR_MAX_DEPTH levels,
- * and evaluation reports overflow and division by zero.
+ * The text is untrusted. It can have at most KL_EXPR_MAX_TEXT bytes and KL_EXPR_MAX_DEPTH levels of
+ * nesting, and evaluation reports overflow and division by zero.
  *
  *	kl_expr_parse(&e, "cdiv(N, 2) * C", &names, KL_EXPR_NUMBER, NULL);
  *	kl_expr_eval(&v, e, dims);		dims[i] belongs to names[i]
@@ -31,7 +31,7 @@
 #define KL_EXPR_MAX_TEXT 512
 #define KL_EXPR_MAX_DEPTH 32
 
-/* The type of an expression. ANY: a fact, whose type is known only when it has a value. */
+/* The type of an expression. ANY: a fact whose type is known only when the fact has a value. */
 enum kl_expr_type { KL_EXPR_NUMBER, KL_EXPR_TRUTH, KL_EXPR_TEXT, KL_EXPR_ANY };
 
 struct kl_expr_names {

@@ -97,7 +97,7 @@ static int expect_byte(struct parser *parser, char byte)
 	return kl_error(KL_EINVALID, "the expression ends where '%c' is expected", byte);
 }
 
-/* Return the type that both operands must have; == and != also accept texts. */
+/* Return the type that both operands of a sign must have; == and != also accept texts. */
 static enum kl_expr_type taken_by(const struct sign *sign)
 {
 	return sign->level < LEVEL_COMPARE ? KL_EXPR_TRUTH : KL_EXPR_NUMBER;
@@ -314,7 +314,7 @@ static int64_t find_name(const struct parser *parser, const char *word, size_t l
 
 /*
  * Parse a name, a fact or a function. In a dialect with a list of names, a name takes precedence
- * over a function. In a dialect with facts, only a word before a bracket can be a function.
+ * over a function. In a dialect with facts, a word is a function only if a bracket follows it.
  */
 static int parse_word(struct kl_expr **out, struct parser *parser)
 {
@@ -407,7 +407,7 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 	enum kl_expr_type type;
 
 	/*
-	 * in a dialect without facts, the type of the left side is already known: check it before
+	 * in a dialect without facts, the type of the left side is known: check this type before
 	 * the right side is parsed
 	 */
 	if (!parser->dialect->fact && (err = need_type(parser, left, taken_by(sign))) < 0)
@@ -427,8 +427,8 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 }
 
 /*
- * Parse values joined by operators of at least `level` (precedence climbing). `cost`: levels that
- * this adds to the depth of the expression.
+ * Parse values joined by operators of at least `level` (precedence climbing). `cost`: number of
+ * levels by which these values are nested deeper than the values around them.
  */
 static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost)
 {

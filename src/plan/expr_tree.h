@@ -6,8 +6,8 @@
 #include "plan/expr.h"
 
 /*
- * expr_tree - a parsed expression, and the dialects of the language. It is for code that evaluates
- * or compares expressions itself; plan/expr.h is enough for other code.
+ * expr_tree - a parsed expression, and the dialects of the language. Only code that evaluates or
+ * compares expressions itself needs it; plan/expr.h is enough for other code.
  *
  * All dialects have the operators, functions and precedences of plan/expr.h; they differ in the
  * values. One dialect has a fixed list of names, which are all numbers. Another has facts, whose
@@ -66,15 +66,15 @@ struct kl_expr_fact {
 
 struct kl_expr_dialect {
 	/*
-	 * ends with a row without a name, whose type all other facts have; NULL: the dialect has a
-	 * list of names and no facts
+	 * the facts with a fixed type; the last row has no name, and its type is that of all other
+	 * facts; NULL: the dialect has a list of names and no facts
 	 */
 	const struct kl_expr_fact *fact;
 	bool decimals, texts;
 	bool lines;     /* a newline counts as a blank */
-	size_t longest; /* the longest expression, in bytes */
+	size_t longest; /* maximum bytes of an expression */
 	/*
-	 * levels that a bracket, a sign or an operand adds to the depth; `most`: the limit of the
+	 * number of levels that a bracket, a sign or an operand adds to the depth; `most`: maximum
 	 * depth
 	 */
 	struct {
@@ -92,8 +92,8 @@ static inline bool kl_expr_compares(const struct kl_expr *expr)
 }
 
 /**
- * Return true if the comparison `op` holds; `order` is below, equal to or above 0 if the left
- * operand is less than, equal to or greater than the right one.
+ * Return true if the comparison `op` holds; `order` is less than, equal to or greater than 0, as
+ * the left operand is to the right one.
  */
 static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 {

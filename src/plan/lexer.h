@@ -28,7 +28,9 @@ struct kl_tokens {
 	struct kl_strvec macros;  /* texts of #define, from the macro's name on */
 };
 
-/** Append the tokens of `text`, which must outlive them; `out` starts as zeros. */
+/**
+ * Append the tokens of `text`, which must outlive them. Before the first call `out` is all zero.
+ */
 void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len);
 void kl_tokens_release(struct kl_tokens *tokens);
 

@@ -74,7 +74,8 @@ static void take_names(struct kl_plan *plan, const struct kl_plan_names *names)
 	for (size_t i = 0; i < n; i++)
 		kl_plan_add_name(plan, names->dim[i]);
 	/*
-	 * a dim hides the device fact of the same name: give the fact a name that no word matches
+	 * a dim hides the device fact of the same name: replace the name of the fact by "", which
+	 * no word matches
 	 */
 	for (size_t i = 0; i < KL_PLAN_FACTS; i++)
 		kl_plan_add_name(plan, kl_plan_has_name(plan, fact_names[i]) ? "" : fact_names[i]);

@@ -23,12 +23,13 @@
  *	kl_plan_parse_json(&plan, doc, &names);		in the worker
  *	kl_plan_resolve(&at, plan, dims, bytes, &facts);	the numbers at one point
  */
-#define KL_PLAN_MAX_LAUNCHES 16 /* most launches in each of `launch` and `prepare` */
+#define KL_PLAN_MAX_LAUNCHES 16 /* maximum number of launches in `launch`, and in `prepare` */
 #define KL_PLAN_MAX_ARGS 64
 #define KL_PLAN_MAX_MAPS 16
 #define KL_PLAN_MAX_SCRATCH 16
 #define KL_PLAN_MAX_PARAM_BYTES 4096
-#define KL_PLAN_MAX_NAMES 64 /* most entries in each of `let`, `define` and `require` */
+/* maximum number of entries in each of `let`, `define` and `require` */
+#define KL_PLAN_MAX_NAMES 64
 
 struct kl_plan;
 struct kl_string_type;
@@ -46,8 +47,9 @@ struct kl_plan_names {
 	size_t ndim;
 	/* name of each contract argument; NULL if it is not a tensor */
 	const char *const *tensor;
-	size_t ntensor;                      /* number of contract arguments */
-	const struct kl_plan_scalar *scalar; /* by contract argument; NULL: there are no scalars */
+	size_t ntensor; /* number of contract arguments */
+	/* one for each contract argument; NULL: there are no scalars */
+	const struct kl_plan_scalar *scalar;
 };
 
 /* Device facts that expressions can use: `sms`, `smem_optin`, `cc`, `l2`. */
@@ -100,7 +102,7 @@ struct kl_plan_artefact {
 	char *sha256;
 	char *producer, *source; /* NULL: unknown */
 };
-/** Return the section `artefact`; NULL: the plan has none, the kernel is compiled from source. */
+/** Return the section `artefact`; NULL: there is none, and the kernel is compiled from source. */
 const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *plan);
 
 /**
@@ -127,7 +129,7 @@ struct kl_plan_map {
 	enum kl_plan_map_kind kind;
 	bool of_scratch;
 	int of;         /* index of the contract argument or scratch */
-	int64_t offset; /* bytes from the start of that memory to the map */
+	int64_t offset; /* offset of the map in that argument or scratch, in bytes */
 	int dtype;      /* CUtensorMapDataType */
 	int rank;
 	uint64_t dim[5];    /* innermost first */
@@ -209,9 +211,9 @@ size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max)
 /* -- architectures ----------------------------------------------------------- */
 
 /**
- * Get typical facts of a device of this architecture ("sm_90a"); `sms` and `l2` are the values of
- * one product of this architecture. KL_EINVALID: unknown architecture; the message lists the known
- * ones.
+ * Get typical facts of a device of the architecture `arch` ("sm_90a"). Products of one architecture
+ * differ in `sms` and `l2`: these are the values of one of them. KL_EINVALID: unknown architecture;
+ * the message lists the known ones.
  */
 int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
 /** Type of a field that holds the name of an architecture (text/schema.h). */

@@ -10,9 +10,9 @@
 #define GIB(n) ((int64_t)(n) << 30)
 
 /*
- * The products of an architecture differ: multiprocessors and L2 cache are those of one product,
- * the memory is that of the product with the most memory. The shared memory is the same for all
- * products.
+ * The products of one architecture have the same shared memory, but differ otherwise. The
+ * multiprocessors and the L2 cache given here are those of one product; the memory is that of the
+ * product with the most memory.
  */
 static const struct arch {
 	const char *name;

@@ -128,7 +128,7 @@ static int read_integer(void *at, const char *file, const struct kl_field *field
 	return kl_plan_read_expr(&arg->expr, &arg->part, field, node);
 }
 
-/* Read a decimal number. It can be in quotes, as it is in a job. */
+/* Read a decimal number. The number can be in quotes, as in a job. */
 static int read_number(double *out, const char *file, const struct kl_field *field,
 		       const struct kl_yaml *node)
 {
@@ -140,8 +140,8 @@ static int read_number(double *out, const char *file, const struct kl_field *fie
 	if (err < 0)
 		return err;
 	/*
-	 * a job stores a whole number as an integer, where -0 is 0: read a whole number as an
-	 * integer here, too
+	 * a job stores a whole number as an integer, so that -0 becomes 0: read a whole number of a
+	 * file as an integer, too
 	 */
 	if (kl_plan_whole_number(&whole, node)) {
 		*out = (double)whole;

@@ -6,7 +6,7 @@
 
 /* --- names ------------------------------------------------------------------------- */
 
-/* Check that a name of `let` or `define` does not have another meaning in expressions. */
+/* Check that a name of `let` or `define` has no other meaning in expressions. */
 static int check_new(const struct kl_plan *plan, const struct kl_yaml *map, size_t i)
 {
 	static const char *const functions[] = { "min", "max", "cdiv" };

@@ -22,8 +22,8 @@ static json_t *write_scalar(const struct kl_yaml *node)
 }
 
 /*
- * Write a node. A real number of a YAML file is written as a text, from which its field reads the
- * number.
+ * Write a node. A real number from a YAML file is written as a JSON string, from which the field
+ * reads the number again.
  */
 static json_t *write_node(const struct kl_yaml *node)
 {

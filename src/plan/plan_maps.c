@@ -4,7 +4,7 @@
 
 #include "plan/plan_parts.h"
 
-/* element types by name, with their CUtensorMapDataType and the bytes of an element */
+/* Element types: name, CUtensorMapDataType, bytes of an element, and whether it is a float. */
 /* clang-format off */
 static const struct { const char *name; int value, size; bool is_float; } dtypes[] = {
 	{ "u8", 0, 1, false }, { "i8", 0, 1, false }, { "u16", 1, 2, false }, { "i16", 1, 2, false },
@@ -256,7 +256,7 @@ static int resolve_box(struct resolving *resolving)
 
 static int resolve_corners(struct resolving *resolving)
 {
-	/* with n coordinates, each coordinate of a corner must be from -reach[n] to reach[n] - 1 */
+	/* a corner has n coordinates, each of which must be from -reach[n] to reach[n] - 1 */
 	static const int64_t reach[] = { 0, 1 << 15, 1 << 7, 1 << 4 };
 	const struct plan_exprs *lower = &resolving->map->lower, *upper = &resolving->map->upper;
 	struct kl_plan_map *out = resolving->out;
@@ -334,7 +334,7 @@ static int resolve_offset(struct resolving *resolving, int64_t bytes)
 	return 0;
 }
 
-/* Compute the bytes from the first element of the map to the last; false on overflow. */
+/* Set out->span to the bytes from the start of the map to its end. Return false on overflow. */
 static bool compute_span(struct kl_plan_map *out, int64_t size)
 {
 	/* the dims are at most 2^32 and the strides below 2^40, so a product can overflow */

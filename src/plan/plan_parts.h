@@ -11,8 +11,9 @@
 /*
  * plan_parts - a parsed plan, and the functions that parse and resolve its sections.
  *
- * A plan is read by tables (text/schema.h), each section after the sections that it uses. Every
- * part keeps the node of the tree from which it was read, to report errors when it is resolved:
+ * Tables say how a plan is read (text/schema.h). Each section is read after the sections that it
+ * uses. Every part keeps the node of the tree from which it was read, to report errors when it is
+ * resolved:
  *
  *	return kl_yaml_error(plan->file, launch->smem.node, "%lld bytes ...");
  *
@@ -24,8 +25,8 @@
 #define KL_PLAN_MAX_RELOC 8
 
 /*
- * The first member of each struct below that describes a part of a plan; the value types of
- * plan_value.c find it there.
+ * Each struct below that describes a part of a plan has this as its first member, where the value
+ * types of plan_value.c find it.
  */
 struct plan_part {
 	const struct kl_plan *plan;
@@ -117,9 +118,11 @@ struct kl_plan {
 	int quirks;                       /* 0: none, 1: auto */
 
 	size_t ndim, ntensor;
-	char **tensor;                 /* by contract argument; NULL if it is not a tensor */
-	struct kl_plan_scalar *scalar; /* by contract argument; owns its strings */
-	const char **name;             /* owned with its strings; in the order described above */
+	/* name of each contract argument; NULL if it is not a tensor */
+	char **tensor;
+	struct kl_plan_scalar *scalar; /* one for each contract argument; owns its strings */
+	/* array and strings are owned; in the order described above */
+	const char **name;
 	size_t nname;
 	struct plan_expr let[KL_PLAN_MAX_NAMES], require[KL_PLAN_MAX_NAMES];
 	size_t nlet, nrequire;
@@ -148,8 +151,8 @@ int kl_plan_find_map(const struct kl_plan *plan, const char *name);
 /* --- plan_value.c: values that several sections have ----------------------------- */
 
 /**
- * Check that the table has every key of the map. For a key that asks for a cache policy, the
- * message says why it is refused.
+ * Check that the table `schema` has every key of the map `node`. If a key asks for a cache policy,
+ * the message says why a plan cannot set one.
  */
 int kl_plan_check_keys(const struct kl_schema *schema, const char *file,
 		       const struct kl_yaml *node);
@@ -169,7 +172,7 @@ extern const struct kl_string_type kl_plan_text;
 int kl_plan_read_memory(enum kl_plan_arg_kind *kind, int *index, const struct plan_part *part,
 			const struct kl_field *field, const struct kl_yaml *node);
 
-/** Read an expression with the names that the plan of `part` has so far. */
+/** Read an expression; it can use the names that the plan of `part` has so far. */
 int kl_plan_read_expr(struct plan_expr *out, const struct plan_part *part,
 		      const struct kl_field *field, const struct kl_yaml *node);
 /** Value types for members of a part: for a struct plan_expr, and for a struct plan_exprs. */
@@ -228,7 +231,10 @@ const struct kl_yaml *kl_plan_key_node(const struct plan_part *part, const char 
 int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int64_t cc,
 		    const char *what);
 
-/* Resolve one section each, in this order: a section uses the results of the sections before it. */
+/*
+ * Each function resolves one section. Call them in this order: a section uses the results of those
+ * before.
+ */
 int kl_plan_scratch_resolve(struct plan_point *pt);
 int kl_plan_maps_resolve(struct plan_point *pt);
 int kl_plan_launches_resolve(struct plan_point *pt);

@@ -7,7 +7,7 @@
 #define DEFAULT_ALIGN 256
 #define MAX_ALIGN (2 << 20)
 
-/* `real` is the kl_real of an oracle; its size here is that of double, the larger type */
+/* `real` is the kl_real of an oracle: double or float. Its size here is that of double. */
 static const char *const dtypes[] = { "f64", "f32", "f16", "bf16", "i64", "i32",  "i16",
 				      "i8",  "u64", "u32", "u16",  "u8",  "real", NULL };
 static const int sizes[] = { 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 8 };

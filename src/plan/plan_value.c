@@ -11,9 +11,7 @@
 
 /* --- keys --------------------------------------------------------------------------- */
 
-/*
- * Return true if the key looks like a request to keep data in the cache from one call to the next.
- */
+/* Return true if the key seems to ask for keeping data in the cache from one call to the next. */
 static bool names_cache_policy(const char *key)
 {
 	return strcasestr(key, "policy") || strcasestr(key, "persist") ||
