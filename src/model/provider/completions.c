@@ -12,7 +12,7 @@
  * marks instead, the content of a message is a list of parts that can have marks.
  */
 
-/* Append the system texts as parts, each with its mark if it has one. */
+/* Append the system texts as parts. A part has a mark if its text is marked for the cache. */
 static void add_system_parts(struct kl_buf *out, const struct kl_provider_request *request)
 {
 	const char *sep = "";
@@ -95,7 +95,10 @@ static enum kl_stop stop_of(const char *reason)
 	return !strcmp(reason, "content_filter") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
 }
 
-/* Count the reasoning. The protocol has no member for reasoning; servers use one of these two. */
+/*
+ * Count the reasoning. The protocol has no member for reasoning; servers use one of these two
+ * members.
+ */
 static void hide_reasoning(struct kl_stream *stream, const json_t *delta)
 {
 	const json_t *text = json_object_get(delta, "reasoning_content");

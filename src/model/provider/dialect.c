@@ -16,8 +16,8 @@
 /* --- the table ------------------------------------------------------------------------- */
 
 /*
- * Check the form of a path: names of members, separated by dots, with a leading slash if it begins
- * at the object that contains the usage object.
+ * Return true if `text` has only characters of a path: names of members, separated by dots, with a
+ * leading slash if the path begins at the object that contains the usage object.
  */
 static bool is_member_path(const char *text, size_t len)
 {
@@ -163,8 +163,8 @@ static void count_writes(struct kl_usage *usage, const struct kl_counts *counts,
 }
 
 /*
- * Return the output tokens. Some providers count reasoning tokens only in the total, so everything
- * in the total that is not prompt counts as output.
+ * Return the output tokens. Some providers count reasoning tokens only in the total, so all tokens
+ * of the total except those of the prompt count as output.
  */
 static int64_t all_output(const struct kl_counts *counts, const struct kl_usage *usage)
 {

@@ -9,8 +9,8 @@
 
 /*
  * dialect - how providers report the tokens of a reply: the members of a usage object, as data
- * (templates/providers.yaml). A stream can report several times; its counts are cumulative, so the
- * largest one is taken.
+ * (templates/providers.yaml). A stream can report the tokens several times. The counts are
+ * cumulative, so the largest count is taken.
  *
  *	struct kl_counts counts = KL_COUNTS_INIT;
  *	... for each usage object of the stream: kl_counts_read(&counts, dialect, usage, around); ...
@@ -35,8 +35,9 @@ struct kl_dialect {
 extern const struct kl_schema kl_dialect_schema;
 
 /**
- * The counts that were reported of a reply so far; -1: not reported. A protocol sets `final`, and
- * sets `output` back to -1 if the reported output is not that of the reply. The rest is private.
+ * The token counts reported for a reply so far; -1: not reported. A protocol sets `final`, and sets
+ * `output` back to -1 if the reported output is not that of the reply. The other members are
+ * private.
  */
 struct kl_counts {
 	int64_t input, output, total, read, write, write_5m, write_1h, cost;

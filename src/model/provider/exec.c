@@ -18,7 +18,7 @@
  * and diagnostics on stderr. Git finds no repository from the command's working directory. The
  * process group of the command is killed when the command ends.
  */
-/* a JSON escape can take six bytes for one, but most texts have few escapes */
+/* an escape in JSON can take six bytes for one byte of text, but most texts have few escapes */
 #define MAX_STDOUT (4 * KL_PROVIDER_MAX_TEXT)
 #define MAX_TAIL 300
 #define TRY_AGAIN 75 /* EX_TEMPFAIL of sysexits.h: the command asks for another attempt */
@@ -49,7 +49,7 @@ static void set_environment(struct kl_strvec *env, const char *dir)
 		if (keep)
 			kl_strvec_push(env, *var);
 	}
-	/* let git not use a directory only because it looks like a bare repository */
+	/* keep git from using a directory just because it looks like a bare repository */
 	kl_strvec_push(env, "GIT_CONFIG_COUNT=1");
 	kl_strvec_push(env, "GIT_CONFIG_KEY_0=safe.bareRepository");
 	kl_strvec_push(env, "GIT_CONFIG_VALUE_0=explicit");
@@ -59,8 +59,8 @@ static void set_environment(struct kl_strvec *env, const char *dir)
 }
 
 /*
- * Resolve the symlinks in `dir`, since git compares ceiling directories literally; the caller
- * frees.
+ * Resolve the symlinks in `dir`, since git compares ceiling directories literally. The caller frees
+ * *out.
  */
 static int real_dir(char **out, const char *dir)
 {
@@ -132,7 +132,7 @@ static int parse_reply(struct kl_reply *out, const struct kl_buf *text)
 }
 
 /*
- * Add a hint if the command cannot be run, since the command's file can be in the hidden
+ * Add a hint if the command cannot be run, since the file of the command can be in the hidden
  * repository.
  */
 static int judge_alone(const struct kl_proc_result *res, int err)

@@ -27,7 +27,8 @@ static void add_real(struct kl_strvec *out, const char *path)
 }
 
 /*
- * Add a temporary directory if this user owns it; directories of other users can vanish meanwhile.
+ * Add a temporary directory if this user owns it; directories of other users can vanish before they
+ * are hidden.
  */
 static void add_dir(struct kl_strvec *out, const char *path)
 {
@@ -56,7 +57,7 @@ static void add_worktree(struct kl_strvec *out, const char *admin)
 	add_real(out, text.ptr);
 }
 
-/* Call `add` for each entry of a directory whose name contains `part`. */
+/* Call `add` for each entry of the directory `dir` that has `part` in its name. */
 static void each_below(struct kl_strvec *out, const char *dir, const char *part,
 		       void (*add)(struct kl_strvec *out, const char *path))
 {
@@ -76,7 +77,8 @@ static void each_below(struct kl_strvec *out, const char *dir, const char *part,
 static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *linked = kl_fs_join(kl_repo_common_dir(repo), "worktrees");
-	KL_AUTO(kl_freep) char *ours = kl_asprintf("-%d-", (int)getpid()); /* kl_fs_tempdir */
+	/* part of the names that kl_fs_tempdir() makes */
+	KL_AUTO(kl_freep) char *ours = kl_asprintf("-%d-", (int)getpid());
 	const char *tmp = getenv("TMPDIR");
 
 	add_real(out, kl_repo_worktree(repo));
@@ -89,7 +91,7 @@ static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 
 /* --- conditions ------------------------------------------------------------------------- */
 
-/* Check whether `path` is `top` or below it. */
+/* Return true if `path` is `top` or below it. */
 static bool is_in(const char *path, const char *top)
 {
 	size_t n = strlen(top);
@@ -109,7 +111,7 @@ static bool names_path(const char *command, const char *path)
 	return false;
 }
 
-/* Check whether the command could fail if `path` were hidden. */
+/* Return true if the command could fail if `path` were hidden. */
 static bool is_needed(const char *path, const char *command)
 {
 	KL_AUTO(kl_freep) char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
@@ -117,7 +119,7 @@ static bool is_needed(const char *path, const char *command)
 	return !strcmp(path, "/") || (home && is_in(home, path)) || names_path(command, path);
 }
 
-/* Check that bubblewrap works: run /bin/true in it, with these arguments. */
+/* Return true if bubblewrap works: run /bin/true in it with the arguments `argv`. */
 static bool sandbox_works(const struct kl_strvec *argv)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec try = KL_STRVEC_INIT;
@@ -137,7 +139,7 @@ static bool sandbox_works(const struct kl_strvec *argv)
 	return !res.timed_out && !res.signal && !res.exit;
 }
 
-/* Check whether entry `i` is inside another hidden directory, and therefore hidden with it. */
+/* Return true if entry `i` is inside another hidden directory, and therefore hidden with it. */
 static bool is_nested(const struct kl_strvec *hidden, size_t i)
 {
 	for (size_t k = 0; k < hidden->n; k++)

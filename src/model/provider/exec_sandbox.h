@@ -13,7 +13,7 @@
  */
 
 /**
- * Append the bubblewrap arguments that go before the command. Appends nothing if the repository
+ * Append the bubblewrap arguments that go before the command. Append nothing if the repository
  * cannot be hidden: bubblewrap is missing or not permitted, a worktree contains the home directory
  * or the command, there is no repository, or klineage.chat.hide is false. `dir` stays visible.
  */

@@ -17,20 +17,21 @@
  */
 const char *kl_flaw_name(enum kl_flaw flaw);
 /**
- * Read the member `flaw` of an object; if it is absent, `*out` stays. An unknown name, from a later
- * version, counts as KL_FLAW_EMPTY, since the reply is not usable either. KL_EINVALID: the member
- * is not a string.
+ * Read the member `flaw` of an object; if it is absent, `*out` is unchanged. An unknown name, which
+ * a later version wrote, counts as KL_FLAW_EMPTY, since that reply cannot be used either.
+ * KL_EINVALID: the member is not a string.
  */
 int kl_flaw_read(enum kl_flaw *out, const json_t *obj);
 
 /**
- * Append a sentence that tells the author of the reply, who was allowed `max_tokens`, of its flaw.
+ * Append a sentence that tells the author of a reply which flaw the reply has. `max_tokens` was the
+ * limit of the reply.
  */
 void kl_flaw_explain(struct kl_buf *out, enum kl_flaw flaw, int64_t max_tokens);
 
 /**
- * Return the text that replaces the missing text of a reply, in the conversation and in later
- * requests, since providers refuse empty messages. Static.
+ * Return the text that replaces the missing text of a reply with this flaw, in the conversation and
+ * in later requests, since providers refuse empty messages. Static.
  */
 const char *kl_flaw_note(enum kl_flaw flaw);
 

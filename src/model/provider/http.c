@@ -16,7 +16,7 @@
 
 #define CONNECT_MS 30000
 #define NAP_MS 100
-#define MAX_VALUE 1024 /* most bytes kept of a header value */
+#define MAX_VALUE 1024 /* maximum bytes kept of a header value */
 
 struct transfer {
 	const struct kl_http_post *q;
@@ -29,7 +29,7 @@ struct transfer {
 	char said[CURL_ERROR_SIZE];
 	int64_t heard_ns, end_ns; /* time of the last byte; deadline */
 	int64_t moved, stream;    /* bytes in both directions; bytes of the stream */
-	int err;                  /* why we ended the transfer; its message is set */
+	int err;                  /* why we ended the transfer; the error message is set */
 	/* on_socket() refused an unencrypted connection to another machine */
 	bool left;
 	bool full; /* the body has reached its maximum size */
@@ -180,7 +180,8 @@ static const char *first_set(const char *first, const char *second, const char *
 }
 
 /*
- * Choose the CA bundle: by git's settings, else those of the curl command, else libcurl's defaults.
+ * Choose the CA bundle by git's settings, else by those of the curl command, else by libcurl's
+ * defaults.
  */
 static void set_trust(struct transfer *transfer)
 {
@@ -249,8 +250,9 @@ static void set_headers(struct transfer *transfer)
 }
 
 /*
- * Let the end of a transfer not wait for the C library's resolver, which can take half a minute if
- * no name server answers. Its thread then ends on its own. libcurl before 7.87 cannot do this.
+ * Do not wait for the C library's resolver at the end of a transfer: it can take half a minute if
+ * no name server answers. The thread of the resolver then ends on its own. libcurl before 7.87
+ * cannot do this.
  */
 static void set_quick_exit(struct transfer *transfer)
 {
@@ -302,7 +304,7 @@ static int stop_wanted(struct transfer *transfer)
 	return 0;
 }
 
-/* Run the transfer until it ends and `*code` is its result, or until stop_wanted(). */
+/* Run the transfer until it ends, and set `*code` to its result; or until stop_wanted() ends it. */
 static int drive_transfer(struct transfer *transfer, CURLcode *code)
 {
 	int running = 1, left;
@@ -357,7 +359,7 @@ static bool is_transient(struct transfer *transfer, CURLcode code)
 	case CURLE_RECV_ERROR:
 	case CURLE_PARTIAL_FILE:
 	case CURLE_WEIRD_SERVER_REPLY:
-	case CURLE_UNSUPPORTED_PROTOCOL: /* a status line of HTTP/0.9 */
+	case CURLE_UNSUPPORTED_PROTOCOL: /* the reply has no status line, as in HTTP/0.9 */
 	case CURLE_BAD_CONTENT_ENCODING:
 		return true;
 	default:

@@ -10,25 +10,25 @@
 #include "repo/repo.h"
 
 /*
- * http - sends one POST and passes on the reply as it streams in. TLS verifies the peer. The proxy
- * and the CA bundle are those that git and curl would use. Redirects are not followed. Unless
+ * http - sends one POST and passes on the reply as it streams in. TLS verifies the peer. It uses
+ * the proxy and the CA bundle that git and curl would use. Redirects are not followed. Unless
  * `insecure` is set, an unencrypted connection is allowed to this machine only. No key is sent
  * unencrypted to another machine. Ctrl-C is noticed within a tenth of a second.
  */
-#define KL_HTTP_MAX_STREAM ((int64_t)64 << 20) /* bytes of a streamed reply */
-/* bytes kept of a reply that is not a stream (an error) */
+#define KL_HTTP_MAX_STREAM ((int64_t)64 << 20) /* maximum bytes of a streamed reply */
+/* maximum bytes kept of a reply that is not a stream, which is an error */
 #define KL_HTTP_MAX_BODY ((size_t)64 << 10)
 
 struct kl_http_post {
 	struct kl_repo *repo;      /* whose http.proxy and http.sslCAInfo are used; or NULL */
-	const struct kl_url *url;  /* of the server */
-	const char *target;        /* the whole URL */
+	const struct kl_url *url;  /* base URL of the server */
+	const char *target;        /* whole URL of the request */
 	bool insecure;             /* allow an unencrypted connection to another machine */
 	struct kl_secret *key;     /* or NULL */
 	const char *const *header; /* additional headers, NULL-terminated, or NULL */
 	const struct kl_buf *body; /* JSON */
-	int64_t idle_ms;           /* longest time without a byte in either direction */
-	int64_t total_ms;          /* longest total time */
+	int64_t idle_ms;           /* maximum time without a byte in either direction */
+	int64_t total_ms;          /* maximum total time */
 	/**
 	 * Receives the bytes of an event stream (status 200); a negative return ends the transfer.
 	 */

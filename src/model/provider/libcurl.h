@@ -24,8 +24,8 @@ struct kl_libcurl {
 
 /**
  * Load and initialize libcurl; can be called repeatedly. Memory that libcurl frees is wiped, since
- * it copies headers, including the key. It is never unloaded, since the TLS library that it uses
- * must not be. KL_ECANNOT: it is not installed, or too old.
+ * libcurl copies headers, including the key. libcurl is never unloaded, since its TLS library must
+ * not be unloaded. KL_ECANNOT: libcurl is not installed, or too old.
  */
 int kl_libcurl_open(struct kl_libcurl *out);
 

@@ -25,7 +25,7 @@ struct kl_message {
 
 struct kl_provider_request {
 	const char *model;
-	int64_t max_tokens; /* of the reply */
+	int64_t max_tokens; /* maximum tokens of the reply */
 	/* blocks, most stable first; a cached prefix can end after each */
 	const char *const *system;
 	size_t nsystem;
@@ -42,7 +42,7 @@ struct kl_provider_request {
 	const json_t *extra;
 };
 
-/** Tokens as counted by the provider; each token is in one count only. */
+/** Tokens as counted by the provider; each token is in only one of the counts. */
 struct kl_usage {
 	bool known;    /* false: not reported, or only for a part of the reply */
 	int64_t input; /* tokens of the prompt that were neither read from nor written to a cache */
@@ -55,7 +55,7 @@ enum kl_stop { KL_STOP_END, KL_STOP_LENGTH, KL_STOP_REFUSAL, KL_STOP_OTHER };
 /** Why the text of a complete reply cannot be used (flaw.h). */
 enum kl_flaw {
 	KL_FLAW_NONE,
-	KL_FLAW_LENGTH,    /* cut at the limit of tokens */
+	KL_FLAW_LENGTH,    /* the text was cut at the limit of tokens */
 	KL_FLAW_REASONING, /* all tokens were spent before any text */
 	KL_FLAW_REFUSAL,
 	KL_FLAW_EMPTY,
@@ -69,7 +69,7 @@ struct kl_send_failure {
 	bool transient;   /* the same request can succeed later */
 	int64_t after_ms; /* pause that the server asks for; -1: none */
 	bool begun;       /* a part of the reply arrived */
-	int64_t bytes;    /* bytes of its text and reasoning that arrived */
+	int64_t bytes;    /* number of bytes of its text and reasoning that arrived */
 	int64_t wait_ms;  /* time until the first byte of text; without text, until the failure */
 };
 

@@ -82,8 +82,8 @@ static int message_start(struct kl_stream *stream, const json_t *event)
 	kl_reply_set(&stream->out->request_id, kl_json_str_or(message, "id", NULL));
 	kl_stream_usage(stream, json_object_get(message, "usage"), message);
 	/*
-	 * the output count at the start does not cover the reply: use only the counts of later
-	 * events
+	 * the output count of the first event does not cover the reply: use only the counts of
+	 * later events
 	 */
 	stream->counts.output = -1;
 	return 0;

@@ -5,7 +5,7 @@
 #include "model/provider/provider.h"
 
 /* ops - an opened provider, and the functions that implement one kind of provider. */
-#define KL_PROVIDER_MAX_TEXT ((size_t)8 << 20) /* bytes of the text of a reply */
+#define KL_PROVIDER_MAX_TEXT ((size_t)8 << 20) /* maximum bytes of the text of a reply */
 
 struct kl_provider_ops {
 	const char *name;
@@ -15,12 +15,12 @@ struct kl_provider_ops {
 	int (*open)(struct kl_provider *p);
 	/** Free `state`. Can be NULL. */
 	void (*close)(struct kl_provider *p);
-	/** Append the body of the request; `x` is NULL if the request is not going to be sent. */
+	/** Append the body of the request; `x` is NULL if the request will not be sent. */
 	void (*body)(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
 		     const struct kl_provider_request *q, const struct kl_request_context *x);
 	/**
-	 * Get the URL of a request for `model`; the caller frees. The function can be NULL: this
-	 * kind uses no URL.
+	 * Set *out to the URL of a request for `model`; the caller frees it. NULL in place of the
+	 * function: this kind uses no URL.
 	 */
 	int (*target)(char **out, const struct kl_provider *p, const char *model);
 	/** Send a request, which has been checked; `out` is empty. */

@@ -36,7 +36,7 @@ void kl_protocol_add_begin(struct kl_buf *out, const struct kl_service *service,
 			   const struct kl_provider_request *request);
 /** Append the system texts as one text, separated by empty lines. */
 void kl_protocol_join_system(struct kl_buf *out, const struct kl_provider_request *request);
-/** Check whether a request to this service has cache_control marks. */
+/** Return true if a request to this service has cache_control marks. */
 bool kl_protocol_marks(const struct kl_service *service, const struct kl_provider_request *request);
 /** Append `,"cache_control":{...}`. */
 void kl_protocol_add_mark(struct kl_buf *out, enum kl_cache_ttl cache);

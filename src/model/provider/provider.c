@@ -12,7 +12,9 @@
 #define DEFAULT_TIMEOUT_MS (INT64_C(10) * 60 * 1000)
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
-/* Find a provider by name: "exec", "replay", or a service, to which any other name belongs. */
+/*
+ * Find the kind of a provider by its name: "exec" or "replay"; any other name is that of a service.
+ */
 static const struct kl_provider_ops *find_kind(const char *name)
 {
 	static const struct kl_provider_ops *const kinds[] = {
@@ -26,7 +28,7 @@ static const struct kl_provider_ops *find_kind(const char *name)
 	return &kl_provider_service;
 }
 
-/* Return a copy of the option `given`; if it is NULL, of the configured value; or NULL. */
+/* Return a copy of the option `given`, or of the configured value if `given` is NULL; or NULL. */
 static char *read_option(struct kl_repo *repo, const char *given, const char *key)
 {
 	if (!given && repo)

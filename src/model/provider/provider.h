@@ -26,8 +26,8 @@ struct kl_provider_opts {
 	const char *command; /* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
 	const char *replay;  /* replay: path of the recording; klineage.chat.replay */
 	/*
-	 * longest time without a byte, or with exec the total time; klineage.chat.timeout, default
-	 * 10 minutes
+	 * maximum time without a byte, or with exec the maximum total time; klineage.chat.timeout,
+	 * default 10 minutes
 	 */
 	int64_t timeout_ms;
 };
@@ -48,9 +48,9 @@ struct kl_request_context {
 	 * that is the same in every run (no measured times, no random indices). NULL: the user
 	 * texts are the keys.
 	 */
-	const char *const *key; /* of this turn and all before: turn + 1 keys */
+	const char *const *key; /* the keys of this turn and of all turns before: turn + 1 keys */
 	const char *dir; /* exec: working directory, not a repository; NULL: a new empty one */
-	/* exec: hide our repository from the command, if possible */
+	/* exec: hide our repository from the command, if that is possible */
 	bool alone;
 };
 
@@ -64,16 +64,16 @@ void kl_provider_free(struct kl_provider *provider);
 KL_DEFINE_CLEANUP(struct kl_provider *, kl_provider_free)
 
 const char *kl_provider_name(const struct kl_provider *provider);
-/** Check whether the provider charges, so that a request needs a price and a reservation. */
+/** Return true if the provider charges, so that a request needs a price and a reservation. */
 bool kl_provider_metered(const struct kl_provider *provider);
 /**
- * Check whether the model sees the request and nothing else, so that the size of the request bounds
- * its tokens.
+ * Return true if the model sees the request and nothing else, so that the size of the request
+ * bounds its tokens.
  */
 bool kl_provider_blind(const struct kl_provider *provider);
 
 /**
- * Get the URL of requests for a model; the caller frees. `*out` is NULL if the provider uses no
+ * Set `*out` to the URL of requests for a model, which the caller frees; NULL: the provider uses no
  * URL.
  */
 int kl_provider_target(char **out, const struct kl_provider *provider, const char *model);

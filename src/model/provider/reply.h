@@ -19,8 +19,8 @@
 int kl_reply_read(struct kl_reply *out, const json_t *obj);
 
 /**
- * Check that `n` can be stored as a count of tokens: not negative, and small enough that sums do
- * not overflow. Whether the count is right is decided later (model/cost.h).
+ * Return true if `n` can be stored as a count of tokens: not negative, and small enough that sums
+ * do not overflow. Whether the count is right is decided later (model/cost.h).
  */
 bool kl_reply_is_count(int64_t n);
 /** Replace the owned text `*to` by a copy of `text`, which can be NULL. */

@@ -22,7 +22,7 @@ bool kl_retry_is_free(long status)
 	       status == 501 || status == 503 || status == 505 || status == 529;
 }
 
-/* Parse a non-negative decimal number. Returns its thousandths, or -1 if it is malformed. */
+/* Parse a non-negative decimal number. Return its thousandths, or -1 if it is malformed. */
 static int64_t parse_thousandths(const char *text)
 {
 	double number;

@@ -12,18 +12,18 @@
  * retry - decides whether and when to repeat a failed request, without side effects. It can
  * therefore be tested without waiting.
  */
-#define KL_RETRY_LONGEST_MS (INT64_C(2) * 60 * 1000) /* longest pause of our own */
+#define KL_RETRY_LONGEST_MS (INT64_C(2) * 60 * 1000) /* longest pause that we choose ourselves */
 
 /**
- * Check whether another attempt can succeed after this HTTP status: 408, 409, 425, 429, or 500 and
+ * Return true if another attempt can succeed after this HTTP status: 408, 409, 425, 429, or 500 and
  * above except 501 and 505.
  */
 bool kl_retry_status(long status);
 
 /**
- * Check that no model can have run, by the status: 101, 3xx, 4xx except 408 and 499, 501, 503, 505
- * and 529. A 500, a gateway timeout (502, 504, 52x) or a request timeout (408) can occur after
- * tokens were generated.
+ * Return true if the status shows that no model can have run: 101, 3xx, 4xx except 408 and 499,
+ * 501, 503, 505 and 529. A 500, a gateway timeout (502, 504, 52x) or a request timeout (408) can
+ * occur after tokens were generated.
  */
 bool kl_retry_is_free(long status);
 
@@ -36,9 +36,9 @@ int64_t kl_retry_wish(const char *after_ms, const char *after, time_t now);
 
 /**
  * Return the pause after the `failures`-th failure in a row (from 1), in milliseconds. If the
- * server asks for a pause (`wish`; -1: none), that is the pause, plus a random part of up to a
- * tenth, so that not all clients repeat at once. Otherwise the pause is half a second, doubled for
- * each further failure up to KL_RETRY_LONGEST_MS, minus a random part of up to a half.
+ * server asks for a pause (`wish`; -1: none), the pause is that one plus a random addition of up to
+ * a tenth, so that not all clients repeat at once. Otherwise the pause is half a second, doubled
+ * for each further failure up to KL_RETRY_LONGEST_MS, minus a random part of up to a half.
  */
 int64_t kl_retry_delay(unsigned failures, int64_t wish, struct kl_rng *rng);
 

@@ -18,7 +18,7 @@
 #include "text/json.h"
 
 #define MAX_KEY 4096
-#define PAGES 8192   /* a prefix, the key, a NUL */
+#define PAGES 8192   /* bytes: a prefix, the key and a NUL */
 #define STALE_S 60   /* a key that expires sooner is replaced */
 #define ASK_MS 60000 /* ms; long, since a credential helper may have to unlock its store */
 /* A shorter key is not removed from texts: it is a placeholder, such as "none" or "ollama". */
@@ -27,15 +27,14 @@
 
 struct kl_secret {
 	char *line;         /* PAGES bytes in pages of its own; NULL: not mapped */
-	size_t prefix, len; /* length of the prefix; of prefix and key */
+	size_t prefix, len; /* length of the prefix; length of prefix and key together */
 	const char *source;
 	bool renewable;
-	int64_t until; /* Unix time at which it expires; 0: not known */
+	int64_t until; /* Unix time at which the key expires; 0: not known */
 };
 
 /*
- * Disable core dumps and tracing for the whole process, for good, since another key can be in
- * memory.
+ * Disable core dumps and tracing for the rest of the process, since another key can be in memory.
  */
 static void no_dumps(void)
 {
@@ -154,8 +153,8 @@ static void helper_env(struct kl_strvec *env)
 }
 
 /*
- * Return the password in the output of `git credential fill`, or NULL if there is none. Modifies
- * the output.
+ * Return the password in the output of `git credential fill`, or NULL if there is none. The output
+ * is modified.
  */
 static const char *password_in(struct kl_buf *out)
 {
@@ -193,7 +192,7 @@ static int ask_helpers(bool *found, struct kl_secret *secret, struct kl_repo *re
 	const char *key;
 	int err;
 
-	kl_buf_reserve(&out, 32 << 10); /* never moved, so it leaves no copy behind */
+	kl_buf_reserve(&out, 32 << 10); /* the buffer is never moved, so it leaves no copy */
 	kl_strvec_push(&argv, "git");
 	if (repo)
 		kl_strvec_pushf(&argv, "--git-dir=%s", kl_repo_git_dir(repo));
@@ -223,8 +222,8 @@ static int from_env(bool *found, struct kl_secret *secret, const char *prefix, c
 /* --- by a command ---------------------------------------------------------------------- */
 
 /*
- * Return the Unix time at which a token expires, or 0. The JSON gives it in seconds from now, as a
- * Unix time, or as a date in UTC.
+ * Return the Unix time at which a token expires, or 0. The JSON object gives this time in seconds
+ * from now, as a Unix time, or as a date in UTC.
  */
 static int64_t expiry_of(const json_t *obj)
 {
@@ -293,7 +292,7 @@ static int ask_command(struct kl_secret *secret, const struct kl_secret_from *fr
 	};
 	int err;
 
-	kl_buf_reserve(&out, 32 << 10); /* never moved, so it leaves no copy behind */
+	kl_buf_reserve(&out, 32 << 10); /* the buffer is never moved, so it leaves no copy */
 	err = kl_proc_run(&res, &opts);
 	wipe_stack();
 	if (err < 0)

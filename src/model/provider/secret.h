@@ -47,11 +47,11 @@ void kl_secret_guard(void);
  */
 char *kl_secret_header(struct kl_secret *secret);
 /**
- * Check whether the source can give another key when the server refuses this one: a command can,
- * and so can credential helpers.
+ * Return true if the source can give another key after the server refuses this one: commands and
+ * credential helpers can.
  */
 bool kl_secret_is_renewable(const struct kl_secret *secret);
-/** Check whether the key will expire within a minute, by the time that its command printed. */
+/** Return true if the key expires within a minute, according to the output of its command. */
 bool kl_secret_is_stale(const struct kl_secret *secret);
 /** Return the source of the key, such as "ANTHROPIC_API_KEY" or "a credential helper of git". */
 const char *kl_secret_source(const struct kl_secret *secret);

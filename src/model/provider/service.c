@@ -21,8 +21,8 @@ static bool is_member(const char *text, size_t len)
 }
 
 /*
- * Check that a variable for a key has a name by which it is recognized and kept from child
- * processes.
+ * Return true if `text` can name the environment variable of a key: such names are recognized, so
+ * that child processes do not get the variable.
  */
 static bool is_key_variable(const char *text, size_t len)
 {
@@ -143,8 +143,8 @@ static const char *read_config(struct kl_repo *repo, const char *name, const cha
 }
 
 /*
- * Return a configured value as YAML: "name=value name=value" as a map if the field is one, other
- * values as a scalar.
+ * Return a configured value as YAML: "name=value name=value" as a map if the field is a map, any
+ * other value as a scalar.
  */
 static struct kl_yaml *config_node(const struct kl_field *field, const char *value)
 {
@@ -193,7 +193,7 @@ static int apply_config(struct kl_service *service, struct kl_repo *repo, const 
 	return 0;
 }
 
-/* Find the row that klineage.provider.<name>.like names; if this is not set, the row `name`. */
+/* Find the row that klineage.provider.<name>.like names; if that is not set, the row `name`. */
 static int find_row(const struct kl_service **out, const struct table *table, struct kl_repo *repo,
 		    const char *name)
 {
@@ -295,7 +295,7 @@ static int fill_text(struct kl_buf *out, const struct kl_service *service, struc
 /* --- the address ------------------------------------------------------------------------- */
 
 /*
- * Check whether the user's URL `theirs` is on another server than the service's own URL. Also true
+ * Set *out to true if the user's URL `theirs` is on another server than the service's own URL, or
  * if the value of a placeholder in the service's URL is missing.
  */
 static int is_elsewhere(bool *out, const struct kl_service *service, struct kl_repo *repo,
@@ -326,8 +326,8 @@ static int add_own_path(struct kl_buf *out, const struct kl_service *service, st
 }
 
 /*
- * Make the base URL from a URL that the user gives. If that has no path, the path of the service's
- * own URL is added: "http://localhost:8000" becomes ".../v1".
+ * Make the base URL from a URL that the user gives. If the given URL has no path, the path of the
+ * service's own URL is added: "http://localhost:8000" becomes ".../v1".
  */
 static int take_url(struct kl_service *service, struct kl_repo *repo, const char *given)
 {

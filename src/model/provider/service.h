@@ -33,7 +33,7 @@ struct kl_service {
 	char *cache_models, *effort;
 	struct kl_texts efforts;
 	char *tier, *body;
-	/* the rest is not in the table */
+	/* the members below are not in the table */
 	struct kl_dialect dialect;
 	json_t *more; /* `body`, parsed, or NULL */
 	/* the command that prints the key, and the setting that has it; or NULL */
@@ -43,8 +43,8 @@ struct kl_service {
 };
 
 /**
- * Find a row and apply the configuration. If `url` is not NULL, it replaces the URL of the row.
- * Sets `out->base`. `repo` can be NULL: no configuration. KL_EINVALID: no such row, or a value is
+ * Find a row and apply the configuration. If `url` is not NULL, it replaces the URL of the row. Set
+ * `out->base`. `repo` can be NULL: no configuration. KL_EINVALID: no such row, or a value is
  * malformed or missing (the message names its configuration key). The caller releases `out` in any
  * case.
  */
@@ -53,16 +53,16 @@ int kl_service_open(struct kl_service *out, struct kl_repo *repo, const char *na
 void kl_service_release(struct kl_service *service);
 
 /**
- * Get the URL of a request for `model`; the caller frees. KL_EINVALID: the value of a placeholder
- * is missing.
+ * Set *out to the URL of a request for `model`, which the caller frees. KL_EINVALID: the value of a
+ * placeholder is missing.
  */
 int kl_service_target(char **out, const struct kl_service *service, struct kl_repo *repo,
 		      const char *model);
 /** Return the start of the key's header line, up to the key; NULL: no key is sent. Static. */
 const char *kl_service_key_prefix(const struct kl_service *service);
 /**
- * Get the word of this service for an effort. KL_EINVALID: the service cannot be told an effort, or
- * not this one.
+ * Set *word to the service's word for an effort. KL_EINVALID: the service has no setting for the
+ * effort, or does not know this effort.
  */
 int kl_service_effort(const char **word, const struct kl_service *service, const char *effort);
 

@@ -14,7 +14,7 @@
 #include "model/provider/reply.h"
 #include "model/provider/retry.h"
 
-#define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
+#define MAX_WORDS 500 /* maximum bytes of a server's message that an error quotes */
 /* limit of the total time of a request, as a multiple of the limit without a byte */
 #define TOTAL 6
 
@@ -25,7 +25,7 @@ struct http_state {
 	char **header; /* NULL-terminated */
 	struct kl_secret *key;
 	bool asked; /* the key was looked up, and `key` is NULL if there is none */
-	bool found; /* a key was found once, so that its source works */
+	bool found; /* a key was found before, so its source works */
 	bool insecure;
 };
 
@@ -211,7 +211,7 @@ static bool body_says(const struct kl_http_reply *reply, const char *word)
 	return memmem(reply->body.ptr, reply->body.len, word, strlen(word));
 }
 
-/* Check that no model can have run. Some servers charge for a prompt that a filter refused. */
+/* Return true if no model can have run. Some servers charge for a prompt that a filter refused. */
 static bool turned_away(const struct kl_http_reply *reply)
 {
 	return kl_retry_is_free(reply->status) &&
@@ -219,7 +219,7 @@ static bool turned_away(const struct kl_http_reply *reply)
 }
 
 /*
- * Check whether the reply is an HTML page in place of an event stream, as from a portal that
+ * Return true if the reply is an HTML page in place of an event stream, as from a portal that
  * intercepts the connection.
  */
 static bool is_page(const struct kl_http_reply *reply)
@@ -228,7 +228,7 @@ static bool is_page(const struct kl_http_reply *reply)
 	       !strncasecmp(reply->type, "text/html", 9);
 }
 
-/* Check whether it is certain that a failed attempt cost nothing. */
+/* Return true if it is certain that a failed attempt cost nothing. */
 static bool cost_nothing(const struct attempt *attempt)
 {
 	const struct kl_http_reply *reply = &attempt->reply;
@@ -238,9 +238,9 @@ static bool cost_nothing(const struct attempt *attempt)
 }
 
 /*
- * Check whether another attempt can succeed after a status 200 without any event. It can after an
- * empty event stream, after an HTML page, which comes from a portal, and after an error that can be
- * temporary. Any other document comes from a server that does not stream.
+ * Return true if another attempt can succeed after a status 200 without any event. An attempt can
+ * succeed after an empty event stream, after an HTML page, which comes from a portal, and after an
+ * error that can be temporary. Any other document comes from a server that does not stream.
  */
 static bool may_begin(const struct kl_http_reply *reply)
 {
@@ -254,7 +254,10 @@ static bool may_begin(const struct kl_http_reply *reply)
 	return error && !json_is_null(error) && !kl_stream_is_final(error);
 }
 
-/* Check whether the same request can succeed later. It cannot if the account has no money left. */
+/*
+ * Return true if the same request can succeed later. The request cannot succeed if the account has
+ * no money left.
+ */
 static bool is_transient(const struct attempt *attempt, int err)
 {
 	const struct kl_http_reply *reply = &attempt->reply;
@@ -401,8 +404,8 @@ static int send_once(struct kl_reply *out, long *status, struct kl_provider *pro
 }
 
 /*
- * Make sure that there is a key. If its source has given one before, a failure can pass: the
- * command that renews a token needs the network, too.
+ * Make sure that there is a key. If the source has given a key before, its failure can be
+ * temporary: the command that renews a token needs the network, too.
  */
 static int renew_key(struct kl_reply *out, struct kl_provider *provider)
 {

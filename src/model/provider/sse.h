@@ -38,11 +38,11 @@ struct kl_sse {
 	}
 
 /**
- * Parse the next bytes of the stream. Returns the value of `event` if it is negative. KL_EINVALID:
- * a line or the data of an event is longer than KL_SSE_MAX.
+ * Parse the next bytes of the stream. Return the value that `event` returned if it is negative.
+ * KL_EINVALID: a line or the data of an event is longer than KL_SSE_MAX.
  */
 int kl_sse_feed(struct kl_sse *sse, const char *at, size_t n);
-/** Check whether the input so far ends within a line or an event. */
+/** Return true if the input so far ends within a line or an event. */
 bool kl_sse_pending(const struct kl_sse *sse);
 void kl_sse_release(struct kl_sse *sse);
 

@@ -9,7 +9,7 @@
 #include "model/provider/reply.h"
 #include "model/provider/retry.h"
 
-#define MAX_WORDS 500 /* bytes of a server's message that an error quotes */
+#define MAX_WORDS 500 /* maximum bytes of a server's message that an error quotes */
 
 static int read_event(struct kl_stream *stream, const char *data, size_t len)
 {
@@ -139,7 +139,7 @@ const char *kl_stream_words(const json_t *value)
 	return kl_json_str_or(value, "message", kl_json_str_or(value, "detail", NULL));
 }
 
-/* Check whether the type or the code of an error is one of the words, which end with NULL. */
+/* Return true if the type or the code of an error is one of the words, which end with NULL. */
 static bool is_called(const json_t *error, const char *const *words)
 {
 	const char *type = kl_json_str_or(error, "type", "");

@@ -11,7 +11,7 @@
 /*
  * stream - assembles a reply from server-sent JSON events, for any protocol. The text grows here;
  * everything else is stored in the reply as it arrives. The input is untrusted: it is bounded,
- * strictly parsed, and the key is removed wherever it is quoted.
+ * strictly parsed, and the key is removed from every text that is quoted.
  *
  *	kl_stream_begin(&s, protocol->event, dialect, request, &reply, key);
  *	while (bytes come)
@@ -28,7 +28,7 @@ typedef int kl_stream_event_fn(struct kl_stream *s, const char *data, const json
 struct kl_stream {
 	const struct kl_provider_request *q;
 	const struct kl_secret *key; /* removed from quoted text; or NULL */
-	struct kl_reply *out;        /* its model, stop and usage are set as they arrive */
+	struct kl_reply *out;        /* its members model, stop and usage are set as they arrive */
 	struct kl_buf text;
 	const struct kl_dialect *dialect; /* how the usage is reported */
 	struct kl_counts counts;          /* the counts reported so far */
@@ -65,11 +65,11 @@ int kl_stream_feed(struct kl_stream *stream, const char *at, size_t n);
 int kl_stream_check(const struct kl_stream *stream);
 void kl_stream_release(struct kl_stream *stream);
 
-/* The rest is for the implementations of protocols. */
+/* The functions below are for the implementations of protocols. */
 
 /**
  * Append a JSON string to the text; other JSON values are ignored. NUL characters become U+FFFD and
- * are a flaw. KL_EINVALID above KL_PROVIDER_MAX_TEXT bytes.
+ * are a flaw. KL_EINVALID: the text would be longer than KL_PROVIDER_MAX_TEXT bytes.
  */
 int kl_stream_add(struct kl_stream *stream, const json_t *text);
 /** Count a JSON string as reasoning; other JSON values are ignored. */
@@ -81,23 +81,20 @@ void kl_stream_flaw(struct kl_stream *stream, enum kl_flaw flaw);
  * `around` is the object that contains the usage object.
  */
 void kl_stream_usage(struct kl_stream *stream, const json_t *usage, const json_t *around);
-/**
- * Set the error for one that the server sent in the stream; returns KL_EIO, with the server's
- * message.
- */
+/** Report an error that the server sent in the stream. Return KL_EIO, with the server's message. */
 int kl_stream_error(struct kl_stream *stream, const json_t *value);
 /**
- * Check whether the same request would be refused again, by the type or code of the server's error.
- * An unknown error can be temporary.
+ * Return true if the same request would be refused again, according to the type or code of the
+ * server's error. An unknown error can be temporary.
  */
 bool kl_stream_is_final(const json_t *error);
 /**
- * Check whether the server's error says that no model has run, as an overload or a wrong key does.
+ * Return true if the server's error says that no model has run, as an overload or a wrong key does.
  */
 bool kl_stream_is_idle(const json_t *error);
 /**
  * Find the error message in a server's JSON: {"error":{"message"}}, {"error":""}, {"message"} or
- * {"detail"}. Returns it borrowed, or NULL.
+ * {"detail"}. Return the message, borrowed, or NULL.
  */
 const char *kl_stream_words(const json_t *value);
 

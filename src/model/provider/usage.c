@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* limit when reading, since earlier versions stored larger counts than KL_USAGE_MAX */
+/* limit of counts that are read: earlier versions stored counts above KL_USAGE_MAX */
 #define MAX_READ (10 * KL_USAGE_MAX)
 
 json_t *kl_usage_json(const struct kl_usage *usage)

@@ -12,7 +12,7 @@
  * usage - token counts as JSON: an object with input, output, cache_read, cache_write_5m and
  * cache_write_1h, or null if the provider reported nothing.
  */
-#define KL_USAGE_MAX INT64_C(1000000000) /* the greatest count that is believed and stored */
+#define KL_USAGE_MAX INT64_C(1000000000) /* maximum count that is believed and stored */
 
 json_t *kl_usage_json(const struct kl_usage *usage);
 
@@ -24,15 +24,15 @@ int kl_usage_read(struct kl_usage *out, const json_t *value);
 
 /** Return the tokens of the prompt, including those read from or written to a cache. */
 int64_t kl_usage_prompt(const struct kl_usage *usage);
-/** Add the counts of a reply to a sum. The sum becomes known if the counts are. */
+/** Add the counts of a reply to a sum. If the counts are known, the sum becomes known. */
 void kl_usage_add(struct kl_usage *sum, const struct kl_usage *usage);
 
 /** Bounds for the counts of one reply. */
 struct kl_usage_bounds {
-	int64_t prompt, output; /* most tokens of the prompt, and of the reply */
+	int64_t prompt, output; /* maximum tokens of the prompt, and of the reply */
 	bool replied;           /* the reply has text, so both counts are above 0 */
 };
-/** Check that the counts are within the bounds. Unknown counts are. */
+/** Return true if the counts are within the bounds. Unknown counts are possible. */
 bool kl_usage_is_possible(const struct kl_usage *usage, const struct kl_usage_bounds *bounds);
 
 #endif
