@@ -48,7 +48,7 @@ char *kl_bill_item_model(const char *item)
 
 /* --- days ---------------------------------------------------------------------------- */
 
-/* Check whether `text` begins with `form`, in which '0' stands for any digit. */
+/* Return true if `text` begins with `form`, in which '0' stands for any digit. */
 static bool begins_as(const char *text, const char *form)
 {
 	for (; *form; form++, text++)
@@ -73,8 +73,8 @@ static int two_digits(const char *text)
 }
 
 /*
- * Check that `text`, which follows the day, is empty or a time of day in UTC. A leap second is the
- * second 60.
+ * Return true if `text`, which follows the day, is empty or a time of day in UTC. The second can be
+ * 60, for a leap second.
  */
 static bool is_time_of_day(const char *text)
 {

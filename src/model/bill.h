@@ -6,9 +6,9 @@
 #include "model/provider/message.h"
 
 /*
- * bill - reads from a file what a provider charged, and sums it per day and model. The provider
- * exports the file. The form of the file is recognized by its columns or members; docs/formats.md, "Bills",
- * lists them. The file is untrusted.
+ * bill - reads what a provider charged, from a file that the provider exported, and sums it per day
+ * and model. The columns or members of the file show which form it has; docs/formats.md, "Bills",
+ * lists the forms. The file is untrusted.
  *
  *	KL_AUTO(kl_bill_release) struct kl_bill bill = { 0 };
  *
@@ -26,7 +26,7 @@ struct kl_bill_line {
 
 struct kl_bill {
 	const char *form;        /* "openai-csv"; static */
-	bool has_models;         /* some row names a model */
+	bool has_models;         /* at least one row names a model */
 	bool whole_cents;        /* the provider rounds the amount of each row to a cent */
 	char first[KL_BILL_DAY]; /* the days that the file covers */
 	char last[KL_BILL_DAY];

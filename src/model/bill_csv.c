@@ -103,7 +103,7 @@ static int refuse_field(const struct kl_csv *csv, size_t column, const char *wha
 			kl_csv_field(csv, column));
 }
 
-/* Read a token count; an empty field, or no such column, makes the usage unknown. */
+/* Read a token count. If the field is empty or there is no such column, set *known to false. */
 static int read_count(int64_t *count, bool *known, const struct kl_csv *csv, size_t column)
 {
 	const char *text = kl_csv_field(csv, column);

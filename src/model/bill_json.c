@@ -9,12 +9,12 @@
 #include "model/money.h"
 #include "text/json.h"
 
-#define PLACES 12 /* of an amount that jansson has read as a floating-point number */
-#define LAST_SECOND INT64_C(253402300799) /* of the year 9999 */
+#define PLACES 12 /* decimal places of an amount that jansson has read as a floating-point number */
+#define LAST_SECOND INT64_C(253402300799) /* last second of the year 9999, as Unix time */
 
 /*
- * Read an amount in units of 10^`unit` dollars: a JSON number or a string. A number is written as a
- * decimal again, which is exact for amounts of up to 15 digits.
+ * Read an amount in units of 10^`unit` dollars: a JSON number or a string. A number is turned into
+ * a decimal text first, which is exact for amounts of up to 15 digits.
  */
 static int read_amount(struct kl_bill_row *row, const json_t *value, int unit)
 {
@@ -52,7 +52,7 @@ static int read_day(struct kl_bill_row *row, const json_t *value)
 	if (json_is_string(value) && kl_bill_day(row->day, json_string_value(value)))
 		return 0;
 	if (!json_is_integer(value) || seconds < 0 || seconds > LAST_SECOND || !gmtime_r(&at, &tm))
-		return kl_error(KL_EINVALID, "the time is not one in UTC");
+		return kl_error(KL_EINVALID, "the time is invalid or not in UTC");
 	strftime(row->day, sizeof(row->day), "%Y-%m-%d", &tm);
 	return 0;
 }
@@ -99,12 +99,14 @@ static int read_openrouter(struct kl_bill_reader *reader, struct kl_bill_row *ro
 	return kl_bill_add(reader, row);
 }
 
-/* --- all of them have a list `data` ------------------------------------------------------- */
+/* --- every form has a list `data` ------------------------------------------------------- */
 
 static const struct form {
 	const char *name;
 	const char *time; /* member of an element of `data` */
-	/* member of the element that lists charges; NULL: the element is one charge */
+	/*
+	 * the member of such an element that lists charges; NULL: the element itself is one charge
+	 */
 	const char *results;
 	int (*read)(struct kl_bill_reader *reader, struct kl_bill_row *row, const json_t *result);
 } forms[] = {

@@ -17,13 +17,13 @@ struct kl_bill_row {
 /* A bill that is being read. */
 struct kl_bill_reader {
 	struct kl_bill bill;
-	size_t alloc;     /* of bill.line */
+	size_t alloc;     /* allocated elements of bill.line */
 	int64_t gross;    /* sum of all charges and refunds, both counted as positive */
 	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
 };
 
 /**
- * Add a row to the line of its day and model, which is added if it is missing. KL_EINVALID: there
+ * Add a row to the line of its day and model; if there is no such line, add one. KL_EINVALID: there
  * are too many lines, or the sum is too large.
  */
 int kl_bill_add(struct kl_bill_reader *reader, const struct kl_bill_row *row);

@@ -13,8 +13,8 @@
 
 #define MAX_TURNS 256
 #define MAX_BLOCKS 16
-#define MAX_TEXT ((size_t)16 << 20) /* bytes of one file */
-#define MAX_ALL ((size_t)64 << 20)  /* bytes of a conversation */
+#define MAX_TEXT ((size_t)16 << 20) /* maximum bytes of one file */
+#define MAX_ALL ((size_t)64 << 20)  /* maximum bytes of a conversation */
 
 void kl_turn_release(struct kl_turn *turn)
 {
@@ -223,7 +223,10 @@ static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_
 	return 0;
 }
 
-/* Check the digests of the last turn only: they cover everything but its reply. */
+/*
+ * Check the digests of the last turn only: they cover the whole conversation except the reply of
+ * that turn.
+ */
 static int check_digests(const struct kl_conversation *conversation)
 {
 	const struct kl_turn *last = &conversation->turn[conversation->n - 1];

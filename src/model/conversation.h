@@ -59,13 +59,17 @@ struct kl_conversation {
 	 * the rest is set only in a conversation from kl_session_conversation(), which can be
 	 * continued
 	 */
-	struct kl_session *session; /* borrowed; NULL: only read */
-	bool single;                /* has one turn, unless its reply cannot be used */
-	int64_t stored_ns;          /* when this process stored its last turn; 0: never */
-	bool settled;               /* this process has tried to settle the stored replies */
+	struct kl_session *session; /* borrowed; NULL: the conversation can only be read */
+	/* the conversation has one turn only, unless the reply of that turn cannot be used */
+	bool single;
+	int64_t stored_ns; /* when this process stored its last turn; 0: never */
+	bool settled;      /* this process has tried to settle the stored replies */
 };
 
-/** Load a conversation; an absent one is empty. KL_EINVALID: invalid name or malformed content. */
+/**
+ * Load a conversation; it is empty if there is no such ref. KL_EINVALID: invalid name or malformed
+ * content.
+ */
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);
 /**
@@ -76,12 +80,13 @@ int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, 
 void kl_conversation_release(struct kl_conversation *conversation);
 
 /**
- * Return the cost of all turns in nano-dollars; -1: not metered. Sets `*model` to the model of the
+ * Return the cost of all turns in nano-dollars; -1: not metered. Set `*model` to the model of the
  * last turn, borrowed, or NULL.
  */
 int64_t kl_conversation_cost(const char **model, const struct kl_conversation *conversation);
 /**
- * Check that every reply up to turn `turn` came from a model that had no access to a repository.
+ * Return true if every reply up to turn `turn` came from a model that had no access to a
+ * repository.
  */
 bool kl_conversation_alone(const struct kl_conversation *conversation, size_t turn);
 
@@ -94,17 +99,17 @@ void kl_conversation_take_system(struct kl_conversation *conversation,
 				 struct kl_conversation *from);
 
 /**
- * Compute the digests `prompt` and `chain` of turn `n` of the conversation; of `turn` only the user
- * text, the key and the options are read.
+ * Compute the digests `prompt` and `chain` of `turn` as turn `n` of the conversation. Only the user
+ * text, the key and the options of `turn` are read.
  */
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
 			     const struct kl_conversation *conversation, size_t n,
 			     const struct kl_turn *turn);
 
-/** Write the commit of the next turn, with its objects synced to disk. Moves no ref. */
+/** Write the commit of the next turn, with its objects synced to disk. No ref is moved. */
 int kl_conversation_write(git_oid *out, struct kl_repo *repo,
 			  const struct kl_conversation *conversation, const struct kl_turn *turn);
-/** Append a turn after the ref has moved to `oid`. Takes the turn's strings. */
+/** Append a turn after the ref has moved to `oid`. Take ownership of the turn's strings. */
 void kl_conversation_push(struct kl_conversation *conversation, struct kl_turn *turn,
 			  const git_oid *oid);
 

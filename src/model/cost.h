@@ -5,13 +5,13 @@
 #include "model/price.h"
 
 /*
- * cost - computes what an attempt cost from what its provider reports.
+ * cost - computes the cost of an attempt from what the provider reports.
  *
  * Some providers, gateways and local servers report token counts that cannot be right. A count is
  * believed only if it is possible for the request (model/provider/usage.h): the prompt has at most
  * one token per byte of the request, plus KL_PRICE_ALLOWANCE tokens that a provider can add, and
- * the reply has at most the tokens that it was allowed. A reply whose counts are not possible costs
- * what was reserved for it.
+ * the reply has at most as many tokens as it was allowed. A reply whose counts are not possible
+ * costs what was reserved for it.
  *
  * The price in the price list is multiplied by the factor of the service tier and region that the
  * provider reports. If the provider itself states a higher cost, that cost is taken.
@@ -19,11 +19,11 @@
  * The cost of a reply that broke off is an upper bound. It counts the tokens of the prompt, as
  * reported or as reserved; one token for each byte that arrived, or the reported output if it is
  * larger; the tokens that a fast model can have spent on hidden reasoning before its first word;
- * and KL_COST_UNSEEN tokens that can have been on their way.
+ * and KL_COST_UNSEEN tokens that the provider can have sent, but that did not arrive.
  */
 #define KL_COST_UNSEEN 256
 #define KL_COST_TOKENS_PER_SECOND 500
-#define KL_COST_SLACK 16 /* tokens that a reply can have above its limit: end marks */
+#define KL_COST_SLACK 16 /* tokens by which a reply can exceed its limit: end marks */
 
 enum kl_cost_by {
 	KL_COST_COUNTED,     /* from the tokens that the provider reports */
@@ -47,15 +47,15 @@ struct kl_cost_of {
 };
 
 /**
- * Compute the cost of a complete reply. Sets `reply->usage` to unknown if its counts are not
+ * Compute the cost of a complete reply. Set `reply->usage` to unknown if its counts are not
  * possible.
  */
 enum kl_cost_by kl_cost_of_reply(int64_t *nano, const struct kl_cost_of *of,
 				 struct kl_reply *reply);
 
 /**
- * Compute the cost of a failed attempt. Sets `reply->usage` to the tokens that the cost was
- * computed from, or to unknown.
+ * Compute the cost of a failed attempt. Set `reply->usage` to the tokens that the cost was computed
+ * from, or to unknown.
  */
 enum kl_cost_by kl_cost_of_failure(int64_t *nano, const struct kl_cost_of *of,
 				   struct kl_reply *reply);

@@ -10,17 +10,17 @@
 /*
  * ledger - keeps the costs of a workload within its budgets. The ref
  * refs/klineage/ledger/<workload> has a commit for each reservation, each settlement and each
- * correction of a settlement. Each commit also has the totals after it, so that reading the tip is
- * enough.
+ * correction of a settlement. Each commit also has the totals of all entries up to it, so that
+ * reading the tip is enough.
  *
- *	err = kl_ledger_reserve(&r, repo, "c-topk", &ask);	(KL_ENO: it would pass the cap)
+ *	err = kl_ledger_reserve(&r, repo, "c-topk", &ask);	(KL_ENO: it would exceed the cap)
  *	... send; ask for no more than r.tokens ...
  *	err = kl_ledger_settle(repo, "c-topk", &bill, &also);
  *
  * Settled amounts and open reservations count as spent. A process that dies after it has reserved
  * leaves an open reservation, which counts until open_reservation.h settles it. The ref moves by
  * compare-and-swap: if two processes reserve at once, the second sees the reservation of the first
- * and cannot pass the cap. docs/formats.md, "Ledger and prices".
+ * and cannot exceed the cap. docs/formats.md, "Ledger and prices".
  */
 #define KL_LEDGER_REFS "refs/klineage/ledger/"
 #define KL_LEDGER_ID 33 /* 32 hex digits and the NUL */
@@ -45,14 +45,16 @@ struct kl_ledger_ask {
 	int64_t cap;
 	const char *name, *phase, *model;
 	int64_t turn;
-	int64_t fixed, per_token;     /* from kl_price_worst() */
-	int64_t tokens, least_tokens; /* of the reply: the number wanted; the smallest useful one */
+	int64_t fixed, per_token; /* from kl_price_worst() */
+	/* tokens of the reply: as many as wanted; the fewest that are useful */
+	int64_t tokens, least_tokens;
 };
 
 struct kl_reservation {
 	char id[KL_LEDGER_ID];
 	int64_t nano;
-	int64_t tokens; /* the number wanted, or as many as the cap allows */
+	/* tokens of the reply: as many as wanted, or fewer if the cap allows no more */
+	int64_t tokens;
 };
 
 /** Reserve the worst-case cost of a request. KL_ENO: over the cap; the message has the amounts. */
@@ -78,16 +80,17 @@ struct kl_ledger_also {
 };
 
 /**
- * Replace a reservation by the actual cost. If other processes hold the ref, tries again for
- * minutes, also after an interrupt (kl_ledger_reserve(): for half a minute, until an interrupt).
- * `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at `from`; nothing was written.
+ * Replace a reservation by the actual cost. If other processes hold the ref, try again for three
+ * minutes, even after an interrupt. (kl_ledger_reserve() tries for half a minute, or until an
+ * interrupt.) `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at `from`; nothing was
+ * written.
  */
 int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also);
 
 /**
- * Replace the settled amount of the reservation `id` by `nano`, which the provider charged. Sets
- * `*before` to the amount until now. KL_ENOTFOUND: no such reservation; KL_EINVALID: the
+ * Replace the settled amount of the reservation `id` by `nano`, which the provider charged. Set
+ * `*before` to the amount that was replaced. KL_ENOTFOUND: no such reservation; KL_EINVALID: the
  * reservation is still open (open_reservation.h settles it). Other errors as kl_ledger_settle().
  */
 int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,

@@ -9,7 +9,7 @@
 #include "model/provider/usage.h"
 #include "text/json.h"
 
-/* corrections were added later and have version 2, since older versions refuse their kind */
+/* corrections have version 2: they were added later, and older programs refuse their kind */
 static const char *const schemas[] = {
 	[KL_LEDGER_RESERVE] = "klineage.ledger/1",
 	[KL_LEDGER_SETTLE] = "klineage.ledger/1",

@@ -6,7 +6,8 @@
 
 /* ledger_parts - functions shared by the files ledger*.c. */
 #define KL_LEDGER_FILE "ledger.json"
-#define KL_LEDGER_MAX_SUM (INT64_MAX / 4) /* of all amounts: no sum over entries overflows */
+/* limit of the sum of all amounts, so that no sum over entries overflows */
+#define KL_LEDGER_MAX_SUM (INT64_MAX / 4)
 
 /** Get the commit of a ref; zero if the ref does not exist. */
 int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref);

@@ -85,7 +85,7 @@ static int move_ref(struct writer *writer)
 }
 
 /*
- * Check whether our entry has been added since the first try: a transaction that failed late can
+ * Return true if our entry has been added since the first try: a transaction that failed late can
  * have moved the ref nevertheless, or another process can have completed it.
  */
 static bool is_there(struct writer *writer)
@@ -110,8 +110,8 @@ static bool is_there(struct writer *writer)
 }
 
 /*
- * Check that no other process has moved the ref that is to move together with the ledger (else
- * KL_ECHANGED).
+ * Check that no other process has moved the ref that is to move together with the ledger.
+ * KL_ECHANGED: another process has.
  */
 static int check_also(struct writer *writer)
 {
@@ -136,7 +136,7 @@ static void sleep_longer(int64_t *ms)
 }
 
 /*
- * Check whether a failed try can be repeated. A settlement books money that was spent, so an
+ * Return true if a failed try can be repeated. A settlement books money that was spent, so an
  * interrupt must not prevent it.
  */
 static bool may_retry(int err, bool reserves)
@@ -145,7 +145,7 @@ static bool may_retry(int err, bool reserves)
 }
 
 /*
- * Complete the entry, given the totals before it, and set w->e.after; or fail if the totals do not
+ * Complete the entry, given the totals before it, and set w->e.after; fail if the totals do not
  * allow the entry.
  */
 typedef int fit_fn(struct writer *w, const struct kl_ledger_totals *now, const void *payload);
@@ -179,7 +179,7 @@ static int write_entry(struct writer *writer, fit_fn *fit, const void *payload)
 			return kl_error_in(err, "'%s'", writer->ref);
 		if (reserves && kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
-		/* the try that failed can have added the entry nevertheless */
+		/* a failed try can have added the entry nevertheless */
 		if (is_there(writer))
 			break;
 		if ((err = check_also(writer)) < 0)

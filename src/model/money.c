@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 #define PLACES 9
-#define MOST_DIGITS 99 /* of an amount that a program writes */
+#define MOST_DIGITS 99 /* maximum number of digits of an amount that a program writes */
 
 bool kl_money_parse(int64_t *nano, const char *text)
 {
@@ -31,8 +31,8 @@ bool kl_money_parse(int64_t *nano, const char *text)
 }
 
 /*
- * Add a digit whose weight is 10^`place` nano-dollars. The digit at place -1 rounds the sum; those
- * after it are ignored. Return false if the sum is above KL_MONEY_MAX.
+ * Add a digit whose weight is 10^`place` nano-dollars. The digit at place -1 rounds the sum; digits
+ * at lower places are ignored. Return false if the sum is above KL_MONEY_MAX.
  */
 static bool add_digit(int64_t *nano, int digit, int place)
 {

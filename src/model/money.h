@@ -8,8 +8,8 @@
 #include "repo/repo.h"
 
 /*
- * money - US dollars as integers of 10^-9, so that sums are exact. Users write and read decimals;
- * no floating point is involved.
+ * money - amounts of US dollars as whole numbers of nano-dollars (10^-9 dollars), so that sums are
+ * exact. Users write and read decimals; no floating point is involved.
  */
 #define KL_DOLLAR INT64_C(1000000000)
 #define KL_MONEY_MAX (INT64_C(1000000) * KL_DOLLAR) /* larger amounts are rejected as mistakes */
@@ -23,12 +23,12 @@ bool kl_money_parse(int64_t *nano, const char *text);
 
 /**
  * Parse an amount as programs write it, like "-1.25e-3", in units of 10^`unit` dollars (0: dollars,
- * -2: cents), and round it to nano-dollars. Return false if it is malformed, or larger than
- * KL_MONEY_MAX without its sign.
+ * -2: cents), and round it to nano-dollars. Return false if it is malformed, or its absolute value
+ * is above KL_MONEY_MAX.
  */
 bool kl_money_read_amount(int64_t *nano, const char *text, int unit);
 
-/** Format as "$12.3456", rounded away from zero to 4 places, so that no cost is understated. */
+/** Format `nano` as "$12.3456", rounded away from zero to 4 places, to understate no cost. */
 void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano);
 
 /**

@@ -39,7 +39,10 @@ static bool is_meant(const struct kl_open_reservations *reservations,
 	       (!reservations->phase || !strcmp(reservations->phase, entry->phase));
 }
 
-/* Check the names of an entry: the ledger can be untrusted, and the names become a path. */
+/*
+ * Return true if the names of an entry are valid: they come from an untrusted ledger, and become
+ * part of a path.
+ */
 static bool is_name(const struct kl_ledger_entry *entry)
 {
 	return kl_name_is_slug(entry->name) && kl_name_is_slug(entry->phase);
@@ -78,7 +81,7 @@ static const struct kl_turn *turn_of(const struct kl_conversation *conversation,
 
 /*
  * Return the cost to book on a reservation without a reply. The user states the total of all such
- * reservations, so the first one gets it and the others get 0.
+ * reservations, so the first of them gets the total and the others get 0.
  */
 static int64_t take_stated(struct settler *settler)
 {

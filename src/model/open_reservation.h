@@ -25,12 +25,12 @@ struct kl_open_reservations {
 	struct kl_repo *repo;
 	const char *workload;
 	const char *name, *phase; /* NULL: any */
-	bool stored_only;         /* only those whose reply is stored */
+	bool stored_only;         /* settle only reservations whose reply is stored */
 	/* total cost of the reservations without a stored reply; NULL: as reserved */
 	const int64_t *cost;
 	/**
-	 * Called for each reservation with the amount at which it was settled (0: it was not) and
-	 * by what. Can be NULL.
+	 * Called for each reservation. `nano`: amount at which it was settled; 0: it was not
+	 * settled. `by`: where the amount comes from. Can be NULL.
 	 */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);

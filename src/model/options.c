@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "text/name.h"
 
-#define MOST_EXTRA 8192 /* bytes */
+#define MOST_EXTRA 8192 /* maximum bytes of the option `extra` */
 #define HOTTEST 2.0
 
 void kl_model_options_release(struct kl_model_options *options)
@@ -20,8 +20,8 @@ void kl_model_options_release(struct kl_model_options *options)
 }
 
 /*
- * Return the value of an option for the role of this phase, otherwise its value for all roles, or
- * NULL. Sets *key to the key that has the value.
+ * Return the value of an option for the role of this phase; if there is none, its value for all
+ * roles; or NULL. Set *key to the configuration key of the value.
  */
 static const char *find_option(char **key, struct kl_repo *repo, const char *phase,
 			       const char *option)
@@ -53,8 +53,8 @@ static int read_word(char **out, struct kl_repo *repo, const char *phase, const 
 }
 
 /*
- * Refuse an `extra` that has a member of every request. The member that limits the tokens of a
- * reply is not refused, since its name depends on the provider.
+ * Refuse an `extra` with a member that every request already has. The member that limits the tokens
+ * of a reply is not refused, since its name depends on the provider.
  */
 static int check_members(const char *key, const json_t *extra)
 {

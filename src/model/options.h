@@ -6,9 +6,9 @@
 #include "repo/repo.h"
 
 /*
- * options - how a model is asked to work: effort, service tier, temperature, and the members that
- * the user adds to requests (option `extra`). Each is read from klineage.chat.<role>.<option>, else
- * from klineage.chat.<option>. The role is the first word of a conversation's phase: "back",
+ * options - how the user wants a model to work: effort, service tier, temperature, and the members
+ * that the user adds to requests (option `extra`). Each is read from klineage.chat.<role>.<option>,
+ * else from klineage.chat.<option>. The role is the first word of a conversation's phase: "back",
  * "forward", "traits", "lift" ...
  */
 struct kl_model_options {
@@ -19,7 +19,7 @@ struct kl_model_options {
 
 /**
  * Read the options for conversations of this phase. KL_EINVALID: a value is malformed, or the user
- * adds a member that every request has.
+ * adds a member that every request already has.
  */
 int kl_model_options_read(struct kl_model_options *out, struct kl_repo *repo, const char *phase);
 void kl_model_options_release(struct kl_model_options *options);

@@ -42,7 +42,7 @@ int64_t kl_patience_failed(struct kl_patience *patience, const char **why, int64
 		return -1;
 	}
 	pause = kl_retry_delay(patience->failures, wish_ms, &patience->rng);
-	/* the last attempt is made when the patience ends, not long before */
+	/* make the last attempt when the patience ends, not long before */
 	if (pause > left)
 		pause = left;
 	return pause < LEAST_PAUSE_MS && wish_ms < 0 ? LEAST_PAUSE_MS : pause;

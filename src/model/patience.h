@@ -6,12 +6,13 @@
 #include "repo/repo.h"
 
 /*
- * patience - decides how long a provider that fails is asked again, without waiting itself.
+ * patience - decides whether and when to repeat a request to a provider that fails. It does not
+ * wait itself.
  *
- * The patience of a session (klineage.chat.patience) is a time limit for an outage of its provider,
- * which begins with the first failure after a reply and ends with the next reply. Until the limit a
- * failed request is repeated after a pause (provider/retry.h). After the limit each turn has a
- * single attempt until a reply comes, so that one outage is waited for only once.
+ * The patience of a session (klineage.chat.patience) is a time limit for an outage of its provider.
+ * An outage begins with the first failure after a reply, and ends with the next reply. Until the
+ * limit, a failed request is repeated after a pause (provider/retry.h). After the limit, each turn
+ * has a single attempt until a reply comes, so that the session waits only once for one outage.
  */
 struct kl_patience {
 	int64_t limit_ms;
@@ -24,14 +25,14 @@ struct kl_patience {
 int kl_patience_read(struct kl_patience *out, struct kl_repo *repo);
 
 /**
- * Record a failure at `now_ns`, after which the server asks for a pause of `wish_ms` (-1: for none).
- * Returns the pause before the next attempt, in milliseconds; or -1 if there must be no next
- * attempt, and sets `*why` to the reason, static.
+ * Record a failure at time `now_ns`. `wish_ms`: pause that the server asks for; -1: none. Return
+ * the pause before the next attempt, in milliseconds. -1: there must be no next attempt; `*why` is
+ * then the reason, static.
  */
 int64_t kl_patience_failed(struct kl_patience *patience, const char **why, int64_t wish_ms,
 			   int64_t now_ns);
 
-/** Record that the provider replied: the next failure counts as the first one again. */
+/** Record that the provider replied: the next failure counts as the first of a new outage. */
 void kl_patience_answered(struct kl_patience *patience);
 
 #endif

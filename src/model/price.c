@@ -15,7 +15,8 @@
 #define SHIPPED "templates/prices.yaml"
 #define MAX_FILE ((size_t)1 << 20)
 #define MILLION 1000000
-#define DEAREST (10000 * KL_DOLLAR) /* per million tokens; ten times the highest known price */
+/* limit of a price per million tokens: ten times the highest known price */
+#define DEAREST (10000 * KL_DOLLAR)
 
 void kl_price_free(struct kl_price *price)
 {
@@ -52,7 +53,7 @@ static size_t rate_of(const char *name)
 	return i;
 }
 
-/* Convert dollars per million tokens to nano-dollars per token. Returns NULL, or what is wrong. */
+/* Convert dollars per million tokens to nano-dollars per token. Return NULL, or what is wrong. */
 static const char *parse_rate(int64_t *nano, const char *text)
 {
 	int64_t million;
@@ -187,8 +188,8 @@ static int read_model(struct kl_price **out, const struct file *file, size_t at)
 }
 
 /*
- * Parse a price file. It must state its unit, since a price per thousand tokens cannot be told from
- * one per million.
+ * Parse a price file. It must state its unit, since a price per thousand tokens cannot be
+ * distinguished from a price per million.
  */
 static int parse_file(struct file *file, const char *name, const char *text, size_t len)
 {
@@ -245,7 +246,9 @@ bool kl_price_is_snapshot(const char *text)
 	return false;
 }
 
-/* Find the entry with the name `model`, otherwise an entry of which `model` is a snapshot. */
+/*
+ * Find the entry with the name `model`; if there is none, an entry of which `model` is a snapshot.
+ */
 static int find_in(struct kl_price **out, const struct file *file, const char *model)
 {
 	size_t best = file->models->n;

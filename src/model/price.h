@@ -11,9 +11,9 @@
  *
  * The first of these sources that has a price wins: klineage.<model>.price in the configuration;
  * the file that klineage.chat.prices names; templates/prices.yaml; klineage.chat.price, the price
- * of any other model. An entry of a price file is for the model of its name, also with a snapshot
- * suffix ("-20251101", "-2026-09-29", "-latest"). A name with any other suffix can be a model with
- * another price, so it does not match. docs/formats.md, "Ledger and prices".
+ * of any other model. An entry of a price file is for the model of its name, with or without a
+ * snapshot suffix ("-20251101", "-2026-09-29", "-latest"). A name with any other suffix does not
+ * match, because that model can have another price. docs/formats.md, "Ledger and prices".
  */
 struct kl_rates { /* nano-dollars per token: $1 per million tokens is 1000 */
 	int64_t input, output, cache_read, cache_write_5m, cache_write_1h;
@@ -23,12 +23,15 @@ struct kl_price {
 	char *model; /* name in the file or the configuration */
 	char *from;  /* source, "templates/prices.yaml:12, 2026-10-24" */
 	struct kl_rates rates;
-	/* `long_rates` apply to all tokens if the prompt has more than this; 0: no such rates */
+	/*
+	 * if the prompt has more tokens than this, `long_rates` apply to all tokens; 0: there are
+	 * none
+	 */
 	int64_t long_tokens;
 	struct kl_rates long_rates;
 };
 
-/** The five rates by index, and their names in price files. */
+/** Number of rates, their names in price files, and a rate by its index. */
 #define KL_RATES 5
 extern const char *const kl_rate_name[KL_RATES];
 int64_t *kl_rate_at(struct kl_rates *rates, size_t i);
@@ -40,7 +43,7 @@ int64_t *kl_rate_at(struct kl_rates *rates, size_t i);
 int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model);
 void kl_price_free(struct kl_price *price);
 /**
- * Check whether `text` is the snapshot suffix of a model's name: "-20251101", "-2026-09-29",
+ * Return true if `text` is the snapshot suffix of a model's name: "-20251101", "-2026-09-29",
  * "-latest".
  */
 bool kl_price_is_snapshot(const char *text);
@@ -48,11 +51,11 @@ KL_DEFINE_CLEANUP(struct kl_price *, kl_price_free)
 
 /** Check all models of a price file. Errors name the path. */
 int kl_price_check_file(const char *path);
-/** Check the text of a price file. Sets `*out` to the price of `model` in it, or NULL. */
+/** Check the text of a price file. Set `*out` to the price of `model` in it, or NULL. */
 int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len,
 		   const char *model);
 
-/** Return the rates that apply to these tokens, `long_rates` or `rates` of the price; borrowed. */
+/** Return the rates that apply to these tokens: `long_rates` or `rates` of the price; borrowed. */
 const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct kl_usage *usage);
 /**
  * Return the cost at these rates in nano-dollars. The counts must have been checked: from 0 to

@@ -3,7 +3,7 @@
 
 #include "model/sending.h"
 
-#define LINES 80 /* lines of the prompt, some 17 tokens each */
+#define LINES 80 /* lines of the prompt, each of some 17 tokens */
 #define LOCK_MS 1000
 
 void kl_probe_release(struct kl_probe *probe)
@@ -57,8 +57,8 @@ static int send_probe(struct kl_probe *out, struct kl_session *session,
 }
 
 /*
- * Send the probe. Holds the lock of a conversation meanwhile, so that `chat settle` does not settle
- * the reservation.
+ * Send the probe. Hold the lock of a conversation meanwhile, so that `chat settle` does not settle
+ * the reservation of the probe.
  */
 static int probe_session(struct kl_probe *out, struct kl_session *session)
 {

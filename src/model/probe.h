@@ -8,27 +8,29 @@
 /*
  * probe - sends one small request to the configured model, to learn what works.
  *
- * That is: whether the model answers, whether it reports tokens that can be right, whether its
- * cache works, and what the request cost. The prompt has some 1400 tokens, since most caches store
- * no shorter prompt. It is the same each time, so that a second probe can read it from the cache.
+ * The probe shows whether the model answers, whether it reports tokens that can be right, whether
+ * its cache works, and what the request cost. The prompt has some 1400 tokens, since most caches
+ * store no shorter prompt. The prompt is the same each time, so that a second probe can read it
+ * from the cache.
  *
- * The request is metered like any other, in the ledger of the workload KL_PROBE_WORKLOAD, which it
- * shares with a workload of the user's that has this name. It is sent once and not repeated if it
- * fails, except with a renewed key if the server refuses the first one. Its reply is not stored.
+ * The request is metered like any other, in the ledger of the workload KL_PROBE_WORKLOAD. If the
+ * user has a workload of this name, both share that ledger. The request is sent once. It is not
+ * repeated if it fails, except with a renewed key if the server refuses the first key. Its reply is
+ * not stored.
  *
  *	KL_AUTO(kl_probe_release) struct kl_probe probe;
  *
  *	err = kl_probe_run(&probe, repo);
  */
 #define KL_PROBE_WORKLOAD "probe"
-/* most tokens of the reply: enough for a model that reasons before its first word */
+/* maximum tokens of the reply: enough for a model that reasons before its first word */
 #define KL_PROBE_TOKENS 2048
 
 struct kl_probe {
 	char *provider, *model;
 	char *url;   /* where the request was sent; NULL: a command, or a recording */
 	char *price; /* source of the price; NULL: not metered */
-	int64_t ms;  /* until the reply was complete, without the writes to the ledger */
+	int64_t ms;  /* time until the reply was complete, without the writes to the ledger */
 	struct kl_reply reply;
 	int64_t nano; /* cost; 0 if not metered */
 	enum kl_cost_by by;
@@ -42,7 +44,7 @@ struct kl_probe {
 int kl_probe_run(struct kl_probe *out, struct kl_repo *repo);
 void kl_probe_release(struct kl_probe *probe);
 
-/** Check that the reply was usable and, if it is metered, that its tokens were counted. */
+/** Return true if the reply was usable and, if it is metered, that its tokens were counted. */
 bool kl_probe_works(const struct kl_probe *probe);
 
 #endif

@@ -48,7 +48,7 @@ bool kl_reconciliation_is_equal(const struct kl_reconciliation *reconciliation)
 
 /* --- requests of a ledger --------------------------------------------------------------- */
 
-/* A request as the latest entry of the ledger has it. */
+/* A request, as its latest entry in the ledger states it. */
 struct charge {
 	char day[KL_BILL_DAY];
 	char *model;
@@ -80,8 +80,9 @@ static int add_request(struct charges *charges, const struct kl_ledger_entry *en
 	charge = &charges->c[charges->n];
 	*charge = (struct charge){ 0 };
 	if (!kl_bill_day(charge->day, entry->time))
-		return kl_error_hint(kl_error(KL_EINVALID, "entry '%s' has the time '%.64s'",
-					      entry->id, entry->time),
+		return kl_error_hint(kl_error(KL_EINVALID,
+					      "entry '%s' has the invalid time '%.64s'", entry->id,
+					      entry->time),
 				     "run 'git klineage fsck' for details");
 	charge->model = kl_bill_model(entry->model);
 	kl_map_put(&charges->at, entry->id, (void *)(uintptr_t)++charges->n);
@@ -116,7 +117,7 @@ struct comparison {
 	struct kl_reconciliation *to;
 	const struct kl_bill *bill;
 	char *model;      /* prefix of the models to compare; NULL: all */
-	size_t alloc;     /* of to->line */
+	size_t alloc;     /* allocated elements of to->line */
 	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
 };
 
@@ -159,8 +160,8 @@ static void add_part(struct kl_reconciled_part *part, size_t n, int64_t nano)
 }
 
 /*
- * Add tokens to a sum, which becomes unknown, and stays so, if the tokens of one request are
- * unknown.
+ * Add tokens to a sum. If the tokens of one request are unknown, the sum becomes unknown and stays
+ * so.
  */
 static void add_tokens(struct kl_usage *sum, const struct kl_usage *usage)
 {
@@ -255,7 +256,7 @@ static void add_bill(struct comparison *comparison)
 		line = find_line(comparison, from->day, from->model);
 		line->billed += from->nano;
 		add_tokens(&line->charged, &from->usage);
-		/* each row can be off by half a cent */
+		/* each row can differ by half a cent */
 		if (comparison->bill->whole_cents)
 			line->tolerance += (int64_t)from->rows * (CENT / 2);
 	}

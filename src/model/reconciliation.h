@@ -20,7 +20,7 @@ struct kl_reconciliation_opts {
 	const char *model;    /* compare models whose names begin with this; NULL: all */
 };
 
-/** Some requests and their amount in the ledger. */
+/** The number of some requests, and the sum of their amounts in the ledger. */
 struct kl_reconciled_part {
 	size_t n;
 	int64_t nano;
@@ -33,7 +33,7 @@ struct kl_reconciled {
 	int64_t settled; /* sum of the ledger, nano-dollars */
 	int64_t billed;  /* nano-dollars */
 	/* amounts that the ledger knows only roughly; the last three are parts of `settled` */
-	struct kl_reconciled_part open;      /* still reserved: can have been charged */
+	struct kl_reconciled_part open;      /* still reserved; the provider can have charged it */
 	struct kl_reconciled_part estimated; /* settled at an upper bound */
 	/* settled as reserved: the token counts could not be right */
 	struct kl_reconciled_part implausible;
@@ -63,14 +63,14 @@ int kl_reconciliation_make(struct kl_reconciliation *out, struct kl_repo *repo,
 			   const struct kl_bill *bill, const struct kl_reconciliation_opts *opts);
 void kl_reconciliation_release(struct kl_reconciliation *reconciliation);
 
-/** Check whether the sums of the ledger and of the bill differ by less than `tolerance`. */
+/** Return true if the sums of the ledger and of the bill differ by less than `tolerance`. */
 bool kl_reconciled_is_equal(const struct kl_reconciled *line);
 /**
- * Check whether the sums are equal, or differ by no more than the amounts that the ledger knows
+ * Return true if the sums are equal, or differ by no more than the amounts that the ledger knows
  * only roughly can explain.
  */
 bool kl_reconciled_is_explained(const struct kl_reconciled *line);
-/** Check that the sums of every line and of the total are equal. */
+/** Return true if the sums of every line and of the total are equal. */
 bool kl_reconciliation_is_equal(const struct kl_reconciliation *reconciliation);
 
 #endif

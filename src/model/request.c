@@ -90,8 +90,8 @@ static int move_alone(struct kl_session *session, const struct kl_ledger_also *a
 }
 
 /*
- * Store reply and settlement. If the ledger cannot be written, store at least the reply, which is
- * paid for.
+ * Store reply and settlement. If the ledger cannot be written, store at least the reply, because it
+ * is paid for.
  */
 static int store_reply(struct kl_sending *sending)
 {

@@ -6,8 +6,8 @@
 
 /*
  * request - sends a turn of a conversation, or returns its stored reply. A stored turn keeps the
- * user text that it was sent with, whatever the request says now, so that what was sent can be
- * rebuilt byte for byte. For a new turn the worst-case cost is reserved in the ledger, the request
+ * user text with which it was sent, even if the request now has another text, so that the bytes
+ * sent can be rebuilt. For a new turn, the worst-case cost is reserved in the ledger, the request
  * is sent, and reply and settlement are stored in one transaction of both refs. If the ledger
  * cannot be written, only the reply is stored, and its reservation is settled later. An unmetered
  * request is not in the ledger.
@@ -19,7 +19,7 @@ struct kl_request {
 	int64_t max_tokens;
 	const char *dir; /* exec: working directory */
 	bool alone;      /* exec: hide our repository from the command (exec_sandbox.h) */
-	bool once;       /* do not repeat an attempt that failed */
+	bool once;       /* do not repeat a failed attempt */
 	/**
 	 * exec: appends the files that the command left in `dir` to its reply, before the reply is
 	 * stored; or NULL.

@@ -14,8 +14,8 @@
 #define NAP_MS 50
 #define CACHE_KEY 32 /* hex digits of a cache key; every provider allows 64 characters */
 /*
- * most attempts of a turn that can have cost money, since a request that makes its provider fail
- * each time must not be paid for without end
+ * maximum number of attempts of a turn that can have cost money: a request that makes its provider
+ * fail each time must not be paid for without end
  */
 #define MOST_PAID 8
 
@@ -211,7 +211,7 @@ static int explain_open(const struct kl_sending *sending, int err)
 
 /*
  * Settle the reservation of a failed attempt at what is known of its cost; if nothing is known, the
- * reservation stays open. Returns `err`, with its message.
+ * reservation stays open. Return `err`, with its message.
  */
 static int settle_failed(struct kl_sending *sending, int err)
 {
@@ -241,8 +241,8 @@ static int settle_failed(struct kl_sending *sending, int err)
 /* --- one attempt ------------------------------------------------------------------------- */
 
 /*
- * Append the files that the command edited to its reply. They make a reply even if it printed no
- * text.
+ * Append the files that the command edited to the reply of the command. If the command printed no
+ * text, the files alone are the reply.
  */
 static int collect_files(struct kl_sending *sending)
 {
@@ -338,7 +338,8 @@ static int reserve_again(struct kl_sending *sending)
 }
 
 /*
- * If the failure can pass, wait and reserve for another attempt; otherwise return the final error.
+ * If the failure can be temporary, wait and reserve for another attempt; otherwise return the final
+ * error.
  */
 static int after_failure(struct kl_sending *sending, int err)
 {

@@ -10,9 +10,9 @@
 
 /*
  * sending - sends a turn to the provider: builds the request, reserves its cost, and sends it until
- * there is a reply. An attempt that fails for a reason that can pass is repeated with patience
- * (patience.h). Each attempt has a reservation of its own; the reservation of a failed attempt is
- * settled before the pause, or stays open if nothing is known of its cost.
+ * there is a reply. An attempt is repeated if its failure can be temporary, as long as the patience
+ * lasts (patience.h). Each attempt has a reservation of its own; the reservation of a failed
+ * attempt is settled before the pause, or stays open if nothing is known of its cost.
  *
  *	KL_AUTO(kl_sending_release) struct kl_sending sending = { 0 };
  *
@@ -26,19 +26,19 @@ struct kl_sending {
 	const char *key;
 	struct kl_provider_request q;
 	struct kl_model_options options;
-	char cache_key[KL_DIGEST_HEX]; /* of the system texts */
+	char cache_key[KL_DIGEST_HEX]; /* digest of the model and the system texts */
 	struct kl_message *message;
 	const char **keys;
 	int64_t request_bytes;
-	int64_t wanted;                 /* tokens of the reply to ask for, if the budget allows */
+	int64_t wanted;                 /* limit of tokens for the reply, if the budget allows it */
 	struct kl_reservation reserved; /* of the current attempt; none without a price */
-	/* attempts so far; those of them that can have cost money */
+	/* number of attempts so far; number of those that can have cost money */
 	unsigned attempts, paid;
 	struct kl_reply reply;
 	int64_t nano;       /* cost of the attempt, nano-dollars */
 	enum kl_cost_by by; /* where `nano` comes from */
 	bool heard;         /* part of the reply has arrived */
-	int64_t ms;         /* from the start of the attempt until its reply was complete */
+	int64_t ms;         /* time from the start of the attempt until its reply was complete */
 };
 
 /**

@@ -165,8 +165,9 @@ int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session)
 }
 
 /*
- * The least cost assumes that the prompt has one token per 5 bytes, and that all but its last tenth
- * is read from a cache. This is low but possible: the text of kernels has 3 to 4 bytes per token.
+ * The lowest cost assumes that the prompt has one token per 5 bytes, and that all of it except the
+ * last tenth is read from a cache. This is low but possible: the text of kernels has 3 to 4 bytes
+ * per token.
  */
 void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *session,
 		     int64_t request_bytes, int64_t reply_tokens)

@@ -59,14 +59,17 @@ KL_DEFINE_CLEANUP(struct kl_session *, kl_session_free)
 
 /** Get what the workload has spent or reserved, and its cap, both in nano-dollars. */
 int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session);
-/** Estimate the least and most cost of a request, nano-dollars; 0 if unmetered. */
+/**
+ * Estimate the lowest and the highest cost of a request, in nano-dollars; both are 0 if the session
+ * is not metered.
+ */
 void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *session,
 		     int64_t request_bytes, int64_t reply_tokens);
 
 /**
  * Load a conversation of the session's workload. If nothing is stored yet, the texts in `text` are
- * copied as its system texts; otherwise its stored system texts are kept. The caller releases it.
- * Errors as kl_conversation_load().
+ * copied as its system texts; otherwise its stored system texts are kept. The caller releases the
+ * conversation. Errors as kl_conversation_load().
  */
 int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
 			    const char *name, const char *phase, const char *const *text,

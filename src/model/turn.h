@@ -9,8 +9,8 @@
 void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t number);
 
 /**
- * Read all members of a turn but the user text, reply and key. KL_EINVALID: the JSON is malformed,
- * or of another turn than `number`.
+ * Read all members of a turn except the user text, reply and key. KL_EINVALID: the JSON is
+ * malformed, or belongs to a turn with another number than `number`.
  */
 int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number);
 

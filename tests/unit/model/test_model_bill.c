@@ -156,7 +156,7 @@ static void what_is_no_bill_is_refused(void **state)
 		{ "{\"data\":[{\"date\":\"yesterday\",\"usage\":1}]}", "element 0 of 'data'" },
 		{ "{\"data\":[{\"date\":\"2026-11-20\",\"usage\":1e300}]}", "or too large" },
 		{ "{\"data\":[{\"date\":\"2026-11-20\",\"usage\":true}]}", "not a number" },
-		{ "{\"data\":[{\"start_time\":-1,\"results\":[]}]}", "the time is not one" },
+		{ "{\"data\":[{\"start_time\":-1,\"results\":[]}]}", "the time is invalid" },
 		{ "{\"data\":[{\"starting_at\":\"2026-11-20\",\"results\":[{\"amount\":\"1\","
 		  "\"currency\":\"eur\"}]}]}",
 		  "expected the currency usd" },
