@@ -36,7 +36,7 @@ struct kl_provider_request {
 	bool ends;
 	/* the same for all requests that begin with the same texts, or NULL */
 	const char *cache_key;
-	const char *effort; /* how hard the model is to think ("low"), or NULL: its default */
+	const char *effort; /* how hard the model should think ("low"); NULL: its default */
 	const char *tier;   /* service tier, or NULL */
 	/* members that the user adds to the body, or NULL; they replace members of the same name */
 	const json_t *extra;

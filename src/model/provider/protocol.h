@@ -44,7 +44,7 @@ void kl_protocol_add_mark(struct kl_buf *out, enum kl_cache_ttl cache);
 void kl_protocol_add_part(struct kl_buf *out, const char *text, enum kl_cache_ttl cache);
 /**
  * Return the cache that system text `i` of a request is marked for. A request can have four marks:
- * the first system text, the last two and the last message have one each.
+ * on the first system text, on the last two system texts and on the last message.
  */
 enum kl_cache_ttl kl_protocol_system_mark(const struct kl_provider_request *request, size_t i);
 /**

@@ -22,7 +22,7 @@ static bool is_member(const char *text, size_t len)
 
 /*
  * Return true if `text` can name the environment variable of a key: such names are recognized, so
- * that child processes do not get the variable.
+ * that git and ssh-keygen do not get the variable.
  */
 static bool is_key_variable(const char *text, size_t len)
 {
