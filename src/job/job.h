@@ -13,7 +13,7 @@
 #include "text/json.h"
 
 /*
- * job - a request to klineage-worker to judge one candidate, with the contract's expressions
+ * job - a request to klineage-worker to judge one candidate. The contract's expressions are
  * evaluated at each point (docs/formats.md, "job"). The gate fills in the structure
  * (gate/resolve.h) and writes it as one JSON document; the worker parses that document into the
  * same structure.

@@ -8,8 +8,8 @@
 #include "repo/repo.h"
 
 /*
- * money - amounts of US dollars as whole numbers of nano-dollars (10^-9 dollars), so that sums are
- * exact. Users write and read decimals; no floating point is involved.
+ * money - amounts of US dollars as whole numbers of nano-dollars (10^-9 dollars). Sums are exact.
+ * Users write and read decimals; no floating point is involved.
  */
 #define KL_DOLLAR INT64_C(1000000000)
 #define KL_MONEY_MAX (INT64_C(1000000) * KL_DOLLAR) /* larger amounts are rejected as mistakes */

@@ -5,8 +5,7 @@
 #include "repo/hooks.h"
 
 /*
- * hooks_parts - declarations shared by hooks.c, which looks at hooks, and hooks_install.c, which
- * installs them. For use inside src/repo only.
+ * hooks_parts - declarations shared by hooks.c and hooks_install.c. For use inside src/repo only.
  */
 #define KL_HOOKS_MARK "# written by git klineage hooks install: "
 #define KL_HOOKS_MAX_FILE ((size_t)1 << 20)
