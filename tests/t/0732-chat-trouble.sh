@@ -55,7 +55,7 @@ test_expect_success 'a server that fails is asked again when that was reserved o
 	(
 	cd f && chat >out 2>err && says "1 step accepted" out && money >../f.money &&
 	sed -n "1s/.* //p" ../f.money >../f.one && sed -n "2s/.* //p" ../f.money >../f.two && test "$(cat ../f.two)" = "$((2 * $(cat ../f.one)))" &&
-	test "$(tail -n 1 ../f.money)" = "4830000 $(cat ../f.one)" && git klineage chat cost >out && says "git klineage chat settle scale" out
+	test "$(tail -n 1 ../f.money)" = "4830000 $(cat ../f.one)" && git klineage chat cost >out && says "git klineage chat settle --cost <usd> scale" out
 	) &&
 	test "$(asked f)" = 3
 '
