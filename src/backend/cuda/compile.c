@@ -406,12 +406,12 @@ int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvc
 		err = build_kernel(&build, surface->contract);
 	if (err != KL_ENO)
 		return err;
-	err = kl_error_in(KL_EINVALID, "oracle");
-	return has_float_scalar(surface->contract) ?
-		       kl_error_hint(err,
-				     "in an oracle only tensors of floats are kl_real: scalars "
-				     "have the contract's types") :
-		       err;
+	if (class_ && !strcmp(class_, "launch") && has_float_scalar(surface->contract))
+		return kl_error(KL_EINVALID,
+				"oracle: %s (only tensors of floats are kl_real: scalars have the "
+				"contract's types)",
+				kl_error_last());
+	return kl_error_in(KL_EINVALID, "oracle");
 }
 
 void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc)

@@ -347,9 +347,9 @@ static void test_oracle_scalars(void **state)
 		  "KL_ORACLE oracle(const kl_real *x, kl_real *y, kl_real alpha, double beta)\n"
 		  "{ int i = blockIdx.x * 256 + threadIdx.x; y[i] = alpha * x[i] + beta; }\n");
 	assert_error(KL_EINVALID,
-		     "argument 2 of kernel 'oracle' has 8 bytes, and the plan passes 4",
+		     "has 8 bytes, and the plan passes 4 (only tensors of floats are kl_real: "
+		     "scalars have the contract's types)",
 		     compile_oracle(launch));
-	assert_contains(kl_error_hints(), "scalars have the contract's types");
 	kernel.surface.contract = own;
 }
 
