@@ -293,7 +293,7 @@ static int put_in(struct kl_surface **out, const struct maker *maker, const char
 static int check_plan(const struct kl_surface *surface)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	int err = kl_launch_read(&launch, surface, false);
+	int err = kl_launch_read(&launch, surface, false, NULL);
 
 	return err < 0 ? kl_error_in(err, "the oracle's launch plan, used for the kernel") : 0;
 }

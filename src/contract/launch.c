@@ -177,8 +177,9 @@ static int refuse_arch(const struct reading *reading, const struct kl_plan *plan
 }
 
 /*
- * Set the architecture to the one that the plan names, or to `arch` if the plan names none. Fail if
- * code for the plan's architecture does not run on `arch` (NULL: any architecture is allowed).
+ * Set the architecture to the one that the plan names, or to `arch` if the plan names none or an
+ * earlier one for which source is compiled. Fail if code for the plan's architecture does not run on
+ * `arch` (NULL: any architecture is allowed).
  */
 static int choose_arch(struct kl_launch *launch, const struct reading *reading, const char *arch)
 {
@@ -187,10 +188,13 @@ static int choose_arch(struct kl_launch *launch, const struct reading *reading, 
 
 	if (!own && !arch)
 		return refuse_arch(reading, launch->plan, arch);
-	if (own && arch &&
-	    (kl_plan_arch_facts(&facts, arch) < 0 || !kl_plan_arch_runs(own, facts.cc)))
+	if (own && arch && kl_plan_arch_facts(&facts, arch) < 0)
 		return refuse_arch(reading, launch->plan, arch);
 	snprintf(launch->arch, sizeof(launch->arch), "%s", own ? own : arch);
+	if (own && arch && !kl_plan_arch_runs(own, facts.cc) &&
+	    (kl_plan_artefact(launch->plan) ||
+	     !kl_plan_arch_raise(launch->arch, sizeof(launch->arch), own, facts.cc)))
+		return refuse_arch(reading, launch->plan, arch);
 	snprintf(launch->platform, sizeof(launch->platform), "cuda/sm_%.*s",
 		 (int)strspn(launch->arch + 3, "0123456789"), launch->arch + 3);
 	return 0;
@@ -236,15 +240,17 @@ static const struct kl_file *plan_file(const struct kl_file *file, size_t n, con
 
 /*
  * Return the candidate's architecture, or NULL if its plan is invalid, which is reported when that
- * plan is read. The caller frees.
+ * plan is read. *source is true if source is compiled for it, which can be compiled for a later one.
+ * The caller frees.
  */
-static char *peek_arch(const struct kl_surface *surface)
+static char *peek_arch(bool *source, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	static const char *const keys[] = { "compile", "artefact" };
 	struct kl_plan_facts facts;
 	const struct kl_file *file;
 
+	*source = false;
 	if (surface->contract->arch)
 		return kl_strdup(surface->contract->arch);
 	file = plan_file(surface->file, surface->nfile, surface->contract->launch);
@@ -255,11 +261,34 @@ static char *peek_arch(const struct kl_surface *surface)
 		const struct kl_yaml *value = kl_yaml_get(node, keys[i]);
 
 		value = value && value->kind == KL_YAML_MAP ? kl_yaml_get(value, "arch") : NULL;
-		if (value && value->kind == KL_YAML_SCALAR &&
-		    !kl_plan_arch_facts(&facts, value->text))
-			return kl_strdup(value->text);
+		if (!value || value->kind != KL_YAML_SCALAR ||
+		    kl_plan_arch_facts(&facts, value->text) < 0)
+			continue;
+		*source = i == 0;
+		return kl_strdup(value->text);
 	}
 	return NULL;
+}
+
+/*
+ * Return the architecture for which a plan must be read: that of the platform, if the candidate's
+ * source is compiled for it, or else the candidate's, if the plan is that of its oracle; NULL: the
+ * plan's own. The caller frees.
+ */
+static char *target_arch(const struct kl_surface *surface, bool oracle, const char *platform)
+{
+	const char *slash = platform ? strchr(platform, '/') : NULL;
+	struct kl_plan_facts facts;
+	bool source;
+	KL_AUTO(kl_freep) char *own = peek_arch(&source, surface);
+	char raised[16];
+
+	if (own && source && slash && !strncmp(platform, "cuda/", 5) &&
+	    kl_plan_arch_facts(&facts, slash + 1) == 0 &&
+	    kl_plan_arch_raise(raised, sizeof(raised), own, facts.cc))
+		return kl_strdup(raised);
+	kl_error_clear();
+	return oracle ? kl_steal(&own) : NULL;
 }
 
 /* Refuse .cu files among the sources if the plan has an `artefact`, and otherwise .cubin files. */
@@ -286,7 +315,8 @@ static int check_main(const struct kl_launch *launch, const struct kl_strvec *so
 	return 0;
 }
 
-int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, bool oracle)
+int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, bool oracle,
+		   const char *platform)
 {
 	const struct kl_contract *contract = surface->contract;
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
@@ -299,8 +329,7 @@ int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, boo
 				contract->name, contract->language->name,
 				contract->arch ? ", because its host code launches the kernels" :
 						 "");
-	if (oracle)
-		arch = peek_arch(surface);
+	arch = target_arch(surface, oracle, platform);
 	file = oracle ? plan_file(surface->oracle, surface->noracle, contract->oracle_launch) :
 			plan_file(surface->file, surface->nfile, contract->launch);
 	name = kl_fs_join(surface->dir, file->path);

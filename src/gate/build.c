@@ -217,7 +217,8 @@ static int add_oracle(struct missing *missing, struct kl_builder *builder,
 		return 0;
 	missing->made = kl_calloc(1, sizeof(*missing->made));
 	if (surface->contract->oracle_launch &&
-	    (err = kl_launch_read(&missing->made->launch, surface, true)) < 0)
+	    (err = kl_launch_read(&missing->made->launch, surface, true,
+				  builder->session.platform)) < 0)
 		return err;
 	missing->made->pool = kl_fs_join(dir, "pool");
 	missing->oracle = add_task(missing, KL_BUILD_TRUTH, of, kl_fs_join(dir, "truth"));

@@ -303,7 +303,7 @@ static bool clause_stands(struct search *search, const struct kl_surface *surfac
 	int err = rewrite_contract(&there, surface, &search->domain, dims, 1);
 
 	if (!err && there->contract->launch)
-		err = kl_launch_read(&plan, there, false);
+		err = kl_launch_read(&plan, there, false, NULL);
 	if (err == KL_EINVALID && surface == search->to && strstr(kl_error_last(), "does not hold"))
 		search->required = true;
 	if (err < 0)

@@ -220,5 +220,11 @@ int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
 extern const struct kl_string_type kl_plan_arch_string;
 /** Return true if code for `arch` runs on a device of compute capability `cc` (90 for 9.0). */
 bool kl_plan_arch_runs(const char *arch, int64_t cc);
+/**
+ * Source that is written for `arch` can be compiled for any later architecture, unless `arch` has a
+ * suffix. Set `out`, of `size` bytes, to the architecture of compute capability `cc` if it is a
+ * later one, and return true.
+ */
+bool kl_plan_arch_raise(char *out, size_t size, const char *arch, int64_t cc);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_arch - GPU architectures: their facts, and which code runs on which */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -76,6 +77,22 @@ static int check_arch(const char *file, const struct kl_yaml *node, const char *
 }
 
 const struct kl_string_type kl_plan_arch_string = { "an architecture", NULL, check_arch };
+
+bool kl_plan_arch_raise(char *out, size_t size, const char *arch, int64_t cc)
+{
+	char suffix = '\0';
+	const struct arch *least = find_arch(arch, &suffix);
+
+	if (!least || suffix || least->facts.cc >= cc)
+		return false;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(archs); i++) {
+		if (archs[i].facts.cc != cc)
+			continue;
+		snprintf(out, size, "%s", archs[i].name);
+		return true;
+	}
+	return false;
+}
 
 bool kl_plan_arch_runs(const char *arch, int64_t cc)
 {

@@ -150,7 +150,7 @@ static void read_plan(struct reader *reader, const struct kl_surface *surface)
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	const struct kl_plan_compile *compile;
 
-	if (kl_launch_read(&launch, surface, false) < 0) {
+	if (kl_launch_read(&launch, surface, false, NULL) < 0) {
 		kl_error_clear();
 		return;
 	}

@@ -87,6 +87,46 @@ test_expect_success 'code that does not compile names its line' '
 	) && says "\"class\":\"compile\"" out && says "topk.cu:" out
 '
 
+test_expect_success 'an architecture means at least, and scalars are floats for the oracle as well' '
+	git init -q scale && cd scale &&
+	cat >klineage.yaml <<-\EOF &&
+	klineage: 1
+	workload: scale
+	case: {op: scale, dims: {n: 4096}}
+	surface: {language: cuda, sources: [k.cu, launch.yaml]}
+	args:
+	  - {name: x, kind: in, dtype: f32, shape: [n]}
+	  - {name: alpha, kind: scalar, dtype: f32, value: 1.5}
+	  - {name: y, kind: out, dtype: f32, shape: [n], init: zeros}
+	oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}
+	accept: {rule: noise}
+	EOF
+	cat >k.cu <<-\EOF &&
+	extern "C" __global__ void scale(const float *x, float *y, float alpha, int n)
+	{
+		int i = blockIdx.x * blockDim.x + threadIdx.x;
+		if (i < n)
+			y[i] += alpha * x[i];
+	}
+	EOF
+	cat >launch.yaml <<-\EOF &&
+	klineage-launch: 1
+	compile: {arch: sm_80}
+	launch: [{kernel: scale, grid: ["cdiv(n, 256)"], block: [256], args: [x, y, alpha, {i32: n}]}]
+	EOF
+	sed "s/, arch: sm_80//; /compile/d; s/scale/oracle/" launch.yaml >oracle.yaml &&
+	sed "s/void scale(const float .x, float .y/void oracle(const kl_real *x, kl_real *y/; 1i #include \"kl_oracle.cuh\"" k.cu >oracle.cu &&
+	git add . && git commit -q -m scale &&
+	exits 125 git klineage gate --runner bundle -o ../least.tar && exits 125 git klineage gate --runner bundle --platform cuda/sm_90 -o ../later.tar &&
+	exits 125 git klineage gate --platform cuda/sm_75 2>../err && says "the kernel is for cuda/sm_80, but cuda/sm_75 was requested" ../err &&
+	cd .. && tar xOf least.tar --wildcards "jobs/*" >least && tar xOf later.tar --wildcards "jobs/*" >later &&
+	says "\"arch\":\"sm_80\"" least && says "\"init\":\"zeros\"" least && says "\"arch\":\"sm_90\"" later &&
+	sed "s/float alpha/kl_real alpha/" scale/oracle.cu >new && mv new scale/oracle.cu &&
+	(cd scale && exits 125 git klineage gate --worktree --runner bundle -o ../none.tar 2>../err) &&
+	says "argument 2 of kernel '\''oracle'\'' has 8 bytes, and the plan passes 4" err && says "scalars have the contract'\''s types" err &&
+	test ! -e none.tar
+'
+
 test_expect_success 'a C platform does not serve it, nor another architecture' '
 	(cd topk && git checkout -q . && exits 125 git klineage gate --platform cuda/sm_80) 2>err &&
 	says "cuda/sm_90" err

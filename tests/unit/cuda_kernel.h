@@ -79,7 +79,7 @@ static inline int cuda_compile(struct kl_artefact **out, struct cuda_kernel *ker
 	if (flags)
 		kl_strvec_split(&kernel->contract->flags, flags, " ");
 	kernel->class_ = NULL;
-	assert_ok(kl_launch_read(&launch, &kernel->surface, false));
+	assert_ok(kl_launch_read(&launch, &kernel->surface, false, NULL));
 	return kl_compile_cuda(out, &kernel->class_, &kernel->jail, &kernel->nvcc, NULL,
 			       &kernel->surface, launch, kernel->dir);
 }

@@ -63,7 +63,7 @@ static bool owns_platform(const char *platform)
 static int guess_by_plan(char **id, const struct kl_surface *surface, const char *asked)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	int err = kl_launch_read(&launch, surface, false);
+	int err = kl_launch_read(&launch, surface, false, asked);
 
 	if (!err)
 		*id = kl_strdup(launch->platform);
@@ -113,7 +113,7 @@ static int platform_of_plan(struct kl_platform *out, void *state, const struct k
 
 	if (err < 0)
 		return err;
-	err = kl_launch_read(&launch, surface, false);
+	err = kl_launch_read(&launch, surface, false, session->lent.platform);
 	if (err == KL_EINVALID) {
 		/* the compilation of the candidate reports an error in its plan */
 		kl_error_clear();
@@ -138,7 +138,7 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	const struct session *session = state;
-	int err = kl_launch_read(&launch, surface, false);
+	int err = kl_launch_read(&launch, surface, false, session->lent.platform);
 
 	/* an invalid plan is the candidate's fault, as an invalid source is */
 	if (err == KL_EINVALID) {

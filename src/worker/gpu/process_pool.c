@@ -174,8 +174,11 @@ static int none_fits(const struct kl_gpu_child *child, const char *arch)
 {
 	const struct kl_gpu_facts *facts = &child->hello.device[0];
 
-	return kl_error(KL_ECANNOT, "no GPU here runs code for %s: %s has compute capability %d.%d",
-			arch, facts->name, facts->cc / 10, facts->cc % 10);
+	return kl_error(
+		KL_ECANNOT,
+		"no GPU here runs code for %s: %s has compute capability %d.%d (with "
+		"--platform cuda/sm_%d a plan for an earlier architecture is compiled for it)",
+		arch, facts->name, facts->cc / 10, facts->cc % 10, facts->cc);
 }
 
 /*

@@ -56,11 +56,46 @@ static void both_plans_are_read(void **state)
 
 	start(&fixture, "[gemm.cu, launch.yaml]");
 	other = surface(&fixture);
-	assert_ok(kl_launch_read(&other_launch, other, false));
+	assert_ok(kl_launch_read(&other_launch, other, false, NULL));
 	assert_string_equal(other_launch->platform, "cuda/sm_80");
-	assert_ok(kl_launch_read(&launch, other, true));
+	assert_ok(kl_launch_read(&launch, other, true, NULL));
 	/* it says none, so it is the kernel's */
 	assert_string_equal(launch->arch, "sm_80");
+}
+
+/* Source without a suffix is compiled for the platform that is asked for, and its oracle, too. */
+static void an_architecture_means_at_least(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *arch, *platform, *want; } rows[] = {
+		{ "sm_80", NULL, "sm_80" }, { "sm_80", "cuda/sm_90", "sm_90" }, { "sm_80", "cuda/sm_80", "sm_80" },
+		{ "sm_75", "cuda/sm_86", "sm_86" }, { "sm_80", "cuda/sm_120", "sm_120" },
+		/* no earlier one, none that is unknown, and no code for exactly one */
+		{ "sm_90", "cuda/sm_80", "sm_90" }, { "sm_80", "cuda/sm_91", "sm_80" }, { "sm_90a", "cuda/sm_100", "sm_90a" },
+		{ "sm_80", "cpu/x86-64-v3", "sm_80" }, { "sm_80", "cuda", "sm_80" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(fixture_release) struct fixture fixture = { NULL };
+		KL_AUTO(kl_surface_freep) struct kl_surface *own = NULL;
+		KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL, *oracle = NULL;
+		KL_AUTO(kl_freep) char *plan = kl_asprintf(
+			"klineage-launch: 1\ncompile: {arch: %s}\n"
+			"launch: [{kernel: k, grid: [M], block: [32], args: [A, C]}]\n",
+			rows[i].arch);
+		KL_AUTO(kl_freep) char *platform = kl_asprintf(
+			"cuda/%.*s", (int)strcspn(rows[i].want, "a"), rows[i].want);
+
+		start(&fixture, "[gemm.cu, launch.yaml]");
+		put(&fixture, "launch.yaml", plan);
+		own = surface(&fixture);
+		assert_ok(kl_launch_read(&launch, own, false, rows[i].platform));
+		assert_string_equal(launch->arch, rows[i].want);
+		assert_string_equal(launch->platform, platform);
+		assert_ok(kl_launch_read(&oracle, own, true, rows[i].platform));
+		assert_string_equal(oracle->arch, rows[i].want);
+	}
 }
 
 static void an_oracle_runs_where_its_kernel_does(void **state)
@@ -77,7 +112,7 @@ static void an_oracle_runs_where_its_kernel_does(void **state)
 	assert_error(KL_EINVALID,
 		     "oracle.yaml:2:17: compile.arch: code for sm_90a does not run on the "
 		     "kernel's architecture, sm_80",
-		     kl_launch_read(&launch, other, true));
+		     kl_launch_read(&launch, other, true, NULL));
 }
 
 static void machine_code_needs_its_digest(void **state)
@@ -98,7 +133,7 @@ static void machine_code_needs_its_digest(void **state)
 	start(&fixture, "[d.cubin, launch.yaml]");
 	put(&fixture, "launch.yaml", good);
 	left = surface(&fixture);
-	assert_ok(kl_launch_read(&launch, left, false));
+	assert_ok(kl_launch_read(&launch, left, false, NULL));
 	assert_string_equal(kl_plan_artefact(launch->plan)->cubin, "d.cubin");
 	assert_string_equal(launch->platform, "cuda/sm_90");
 	put(&fixture, "launch.yaml", bad);
@@ -106,13 +141,13 @@ static void machine_code_needs_its_digest(void **state)
 	assert_error(
 		KL_EINVALID,
 		"launch.yaml:2:49: artefact.sha256: the digest does not match: 'd.cubin' has the digest ba7816bf",
-		kl_launch_read(&none, right, false));
+		kl_launch_read(&none, right, false, NULL));
 	put(&fixture, "launch.yaml",
 	    "klineage-launch: 1\ncompile: {arch: sm_80}\n"
 	    "launch: [{kernel: k, grid: [M], block: [32], args: []}]\n");
 	other = surface(&fixture);
 	assert_error(KL_EINVALID, "'d.cubin' is machine code, for which the plan must have",
-		     kl_launch_read(&none, other, false));
+		     kl_launch_read(&none, other, false, NULL));
 }
 
 /* What is shipped: an oracle's plan is whole before there is a kernel. */
@@ -151,13 +186,14 @@ static void other_languages_have_no_plan(void **state)
 	struct kl_surface plain = { .contract = &contract };
 
 	assert_error(KL_ENOTFOUND, "language 'c' has no launch plan",
-		     kl_launch_read(&launch, &plain, false));
+		     kl_launch_read(&launch, &plain, false, NULL));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_plans_are_read),
+		cmocka_unit_test(an_architecture_means_at_least),
 		cmocka_unit_test(an_oracle_runs_where_its_kernel_does),
 		cmocka_unit_test(machine_code_needs_its_digest),
 		cmocka_unit_test(the_oracles_of_the_templates_are_good),

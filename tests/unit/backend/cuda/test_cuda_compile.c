@@ -299,7 +299,7 @@ static void test_oracle(void **state)
 		"klineage-launch: 1\n"
 		"launch:\n  - {kernel: oracle, grid: [\"cdiv(n, 256)\"], block: [256], args: [x, y]}\n");
 	kernel.surface.noracle = kernel.surface.nfile = 2;
-	assert_ok(kl_launch_read(&launch, &kernel.surface, true));
+	assert_ok(kl_launch_read(&launch, &kernel.surface, true, NULL));
 	assert_ok(compile_oracle(launch));
 	assert_true(kl_fs_exists(truth) && kl_fs_exists(honest));
 	cuda_file(&kernel.oracle[0], "oracle.cu", "/* KL_ORACLE_TODO */\n");
@@ -340,7 +340,7 @@ static void test_oracle_scalars(void **state)
 		  "klineage-launch: 1\nlaunch:\n"
 		  "  - {kernel: oracle, grid: [4], block: [256], args: [x, y, alpha, beta]}\n");
 	kernel.surface.noracle = kernel.surface.nfile = 2;
-	assert_ok(kl_launch_read(&launch, &kernel.surface, true));
+	assert_ok(kl_launch_read(&launch, &kernel.surface, true, NULL));
 	assert_ok(compile_oracle(launch));
 	cuda_file(&kernel.oracle[0], "oracle.cu",
 		  "#include \"kl_oracle.cuh\"\n"
@@ -382,7 +382,7 @@ static int import(struct kl_artefact **out, const char *cubin, const char *kerne
 	file[0].data = data.ptr;
 	file[0].len = data.len;
 	cuda_file(&file[1], "launch.yaml", plan);
-	assert_ok(kl_launch_read(&launch, &surface, false));
+	assert_ok(kl_launch_read(&launch, &surface, false, NULL));
 	kernel.class_ = NULL;
 	return kl_compile_cuda(out, &kernel.class_, &kernel.jail, &kernel.nvcc, NULL, &surface,
 			       launch, kernel.dir);

@@ -90,9 +90,9 @@ static void test_oracle_plan(void **state)
 		  "klineage-launch: 1\nlaunch:\n"
 		  "  - {kernel: o, grid: [1], block: [32], args: [x, y]}\n");
 	kernel.surface.noracle = 2;
-	assert_ok(kl_launch_read(&launch, &kernel.surface, true));
+	assert_ok(kl_launch_read(&launch, &kernel.surface, true, NULL));
 	assert_string_equal(launch->arch, "sm_90a");
-	assert_int_equal(kl_launch_read(&none, &kernel.surface, false), KL_ENOTFOUND);
+	assert_int_equal(kl_launch_read(&none, &kernel.surface, false, NULL), KL_ENOTFOUND);
 }
 
 static void test_header(void **state)
