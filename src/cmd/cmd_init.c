@@ -74,14 +74,20 @@ static void offer_here(void)
 
 /* --- a contract for a kernel ----------------------------------------------- */
 
+static int check_new(const char *dir, const char *name)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+
+	if (!kl_fs_exists(path))
+		return 0;
+	kl_error(KL_EEXISTS, "'%s' already exists; not overwriting it", path);
+	return kl_error_hint(KL_EEXISTS, "edit it, or move it away and run this again");
+}
+
 static int write_new(const char *dir, const char *name, const struct kl_buf *text)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 
-	if (kl_fs_exists(path)) {
-		kl_error(KL_EEXISTS, "'%s' already exists; not overwriting it", path);
-		return kl_error_hint(KL_EEXISTS, "edit it, or move it away and run this again");
-	}
 	return kl_fs_write(path, text->ptr, text->len);
 }
 
@@ -107,19 +113,52 @@ static bool is_of_another(const char *dir, const char *workload)
 	return strlen(workload) != n || strncmp(line, workload, n) != 0;
 }
 
+static void print_todo(const struct kl_todo *todo)
+{
+	for (size_t i = 0; i < todo->line.n; i++)
+		printf("       %s\n", todo->line.v[i]);
+}
+
 static void print_next(const struct kl_skeleton *sk, const char *leaf)
 {
 	bool further = strcmp(sk->contract_name, KL_CONTRACT_FILE) != 0;
 
-	printf("wrote %s and %s next to %s, from `%s`\nnext:\n", sk->contract_name, sk->oracle_name,
-	       leaf, sk->prototype);
+	printf("wrote %s and %s next to %s, from `%s`\n", sk->contract_name, sk->oracle_name, leaf,
+	       sk->prototype);
+	if (sk->plan_name)
+		printf("wrote their launch plans %s and %s\n", sk->plan_name, sk->oracle_plan_name);
+	puts("next:");
 	printf("  1. fill in what is marked TODO in %s (%zu places):\n", sk->contract_name,
 	       sk->todo.n);
-	for (size_t i = 0; i < sk->todo.line.n; i++)
-		printf("       %s\n", sk->todo.line.v[i]);
-	puts("  2. write the oracle: plain code that is correct, however slow");
+	print_todo(&sk->todo);
+	if (sk->plan_todo.n)
+		printf("     and in %s (%zu places):\n", sk->plan_name, sk->plan_todo.n);
+	print_todo(&sk->plan_todo);
+	printf("  2. write the oracle: plain code that is correct, however slow%s%s\n",
+	       sk->plan_name ? ", and its launch in " : "",
+	       sk->plan_name ? sk->oracle_plan_name : "");
 	printf("  3. git klineage gate --worktree%s%s\n", further ? " --workload " : "",
 	       further ? sk->workload : "");
+}
+
+/* Write all files or, if one of them exists, none. */
+static int write_files(const char *dir, const struct kl_skeleton *sk)
+{
+	const struct {
+		const char *name;
+		const struct kl_buf *text;
+	} files[] = { { sk->oracle_name, &sk->oracle },
+		      { sk->plan_name, &sk->plan },
+		      { sk->oracle_plan_name, &sk->oracle_plan },
+		      { sk->contract_name, &sk->contract } };
+	int err = 0;
+
+	for (int writing = 0; writing < 2; writing++)
+		for (size_t i = 0; i < KL_ARRAY_SIZE(files) && !err; i++)
+			if (files[i].name)
+				err = writing ? write_new(dir, files[i].name, files[i].text) :
+						check_new(dir, files[i].name);
+	return err;
 }
 
 static int init_kernel(const char *path, const char *entry, const char *workload)
@@ -130,7 +169,6 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	const char *leaf = slash ? slash + 1 : path;
 	KL_AUTO(kl_freep) char *dir = slash ? kl_strndup(path, (size_t)(slash - path) + 1) :
 					      kl_strdup(".");
-	KL_AUTO(kl_freep) char *oracle = NULL;
 	int err = kl_fs_read(&text, path, 4 << 20);
 
 	if (!err)
@@ -142,13 +180,7 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	}
 	if (err < 0)
 		return err;
-	oracle = kl_fs_join(dir, sk.oracle_name);
-	if (kl_fs_exists(oracle)) /* fail before any file is written */
-		return write_new(dir, sk.oracle_name, &sk.oracle);
-	err = write_new(dir, sk.contract_name, &sk.contract);
-	if (!err)
-		err = write_new(dir, sk.oracle_name, &sk.oracle);
-	if (err < 0)
+	if ((err = write_files(dir, &sk)) < 0)
 		return err;
 	print_next(&sk, leaf);
 	offer_here();

@@ -10,7 +10,8 @@
 
 /* clang-format off */
 static const struct { const char *type, *dtype; } names[] = {
-	{ "_Float16", "f16" }, { "__fp16", "f16" }, { "__bf16", "bf16" },
+	{ "_Float16", "f16" }, { "__fp16", "f16" }, { "__half", "f16" }, { "half", "f16" },
+	{ "__bf16", "bf16" }, { "__nv_bfloat16", "bf16" }, { "nv_bfloat16", "bf16" },
 	{ "bool", "bool" }, { "_Bool", "bool" },
 	{ "int8_t", "i8" }, { "int16_t", "i16" }, { "int32_t", "i32" }, { "int64_t", "i64" },
 	{ "uint8_t", "u8" }, { "uint16_t", "u16" }, { "uint32_t", "u32" }, { "uint64_t", "u64" },

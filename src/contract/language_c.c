@@ -55,6 +55,7 @@ static const struct kl_language_init start = {
 	.contract = "templates/init/klineage.yaml.in",
 	.oracle = "templates/init/oracle.c.in",
 	.oracle_name = "oracle.c",
+	.mains = { ".c" },
 };
 
 const struct kl_language kl_language_c = {

@@ -137,6 +137,17 @@ static const char *const baselines[] = {
 
 static const char name[] = "cuda", unit[] = "device code";
 
+static const struct kl_language_init start = {
+	.contract = "templates/init/cuda.yaml.in",
+	.oracle = "templates/init/oracle.cu.in",
+	.oracle_name = "oracle.cu",
+	.mains = { ".cu" },
+	.plan = "templates/init/launch.yaml.in",
+	.plan_name = "launch.yaml",
+	.oracle_plan = "templates/init/oracle.yaml.in",
+	.oracle_plan_name = "oracle.yaml",
+};
+
 const struct kl_language kl_language_cuda = {
 	.name = name,
 	.title = "CUDA",
@@ -149,6 +160,7 @@ const struct kl_language kl_language_cuda = {
 	.baselines = baselines,
 	.surface = { &plan_schema, finish_surface },
 	.oracle = { &oracle_schema, finish_oracle },
+	.init = &start,
 };
 
 const struct kl_language kl_language_cuda_host = {

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "contract/c_type.h"
+#include "contract/launch_syntax.h"
 #include "contract/prototype_parts.h"
 #include "plan/lexer.h"
 
@@ -139,6 +140,8 @@ static size_t read_declaration(struct kl_found *found, bool *defines,
 			   kl_token_is(tokens, i, "[")) {
 			i = kl_token_skip(tokens, i);
 		} else {
+			found->is_kernel |= kl_token_is(tokens, i, "__global__");
+			found->is_template |= kl_token_is(tokens, i, "template");
 			found->is_static |= kl_token_is(tokens, i, "static") ||
 					    kl_token_is(tokens, i, "inline") ||
 					    kl_token_is(tokens, i, "__inline") ||
@@ -151,6 +154,8 @@ static size_t read_declaration(struct kl_found *found, bool *defines,
 
 static void find_functions(struct kl_founds *out, const struct kl_tokens *tokens)
 {
+	bool plain = false, block = false; /* in extern "C", or in its braces */
+
 	out->tokens = tokens;
 	for (size_t i = 0; i < tokens->n;) {
 		struct kl_found found;
@@ -158,14 +163,19 @@ static void find_functions(struct kl_founds *out, const struct kl_tokens *tokens
 
 		/* skip extern "C" { and its closing brace */
 		if (kl_token_is(tokens, i, "extern") && kl_token_is(tokens, i + 1, "\"C\"")) {
+			plain = true;
+			block |= kl_token_is(tokens, i + 2, "{");
 			i += kl_token_is(tokens, i + 2, "{") ? 3 : 2;
 			continue;
 		}
 		if (kl_token_is(tokens, i, "}")) {
+			plain = block = false;
 			i++;
 			continue;
 		}
 		i = read_declaration(&found, &defines, tokens, i);
+		found.plain_name = plain;
+		plain = block;
 		if (!defines)
 			continue;
 		KL_GROW(out->f, out->n + 1, out->alloc);
@@ -178,33 +188,56 @@ static char *text_of(const struct kl_tokens *tokens, size_t i)
 	return kl_strndup(tokens->t[i].s, tokens->t[i].n);
 }
 
-static int choose_found(const struct kl_found **out, const struct kl_founds *all,
-			const struct kl_tokens *tokens, const char *entry)
+static int refuse_none(const char *entry, bool kernel)
+{
+	const char *what = kernel ? "kernel (__global__)" : "function";
+
+	if (entry)
+		return kl_error(KL_ENOTFOUND, "the file defines no %s '%s'", what, entry);
+	return kl_error(KL_ENOTFOUND, "the file defines no %s%s", what,
+			kernel ? "" : ", or only static ones");
+}
+
+static int refuse_several(const char *names, bool kernel)
+{
+	kl_error(KL_EINVALID, "there are several %s: %.400s",
+		 kernel ? "kernels" : "functions that are not static", names);
+	return kl_error_hint(KL_EINVALID, "name the kernel with --entry <function>");
+}
+
+/* Return true if `init` can mean the function: the one called `entry` or, if that is NULL, any. */
+static bool is_meant(const struct kl_tokens *tokens, const struct kl_found *found,
+		     const char *entry, bool kernel)
+{
+	if (kernel && !found->is_kernel)
+		return false;
+	if (entry)
+		return kl_token_is(tokens, found->name, entry);
+	return kernel || (!found->is_static && !kl_token_is(tokens, found->name, "main"));
+}
+
+static int choose_found(const struct kl_found **out, const struct kl_founds *all, const char *entry,
+			bool kernel)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
+	const struct kl_tokens *tokens = all->tokens;
 	const struct kl_found *chosen = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct kl_found *found = &all->f[i];
 
-		if (entry ? !kl_token_is(tokens, found->name, entry) :
-			    found->is_static || kl_token_is(tokens, found->name, "main"))
+		if (!is_meant(tokens, found, entry, kernel))
 			continue;
 		kl_buf_addf(&names, "%s%.*s", n++ ? ", " : "", (int)tokens->t[found->name].n,
 			    tokens->t[found->name].s);
 		chosen = found;
 	}
-	if (!n && entry)
-		return kl_error(KL_ENOTFOUND, "the file defines no function '%s'", entry);
 	if (!n)
-		return kl_error(KL_ENOTFOUND, "the file defines no function, or only static ones");
-	if (n > 1 && !entry) {
-		kl_error(KL_EINVALID, "there are several functions that are not static: %.400s",
-			 names.ptr);
-		return kl_error_hint(KL_EINVALID, "name the kernel with --entry <function>");
-	}
-	if (chosen->is_static)
+		return refuse_none(entry, kernel);
+	if (n > 1 && !entry)
+		return refuse_several(names.ptr, kernel);
+	if (chosen->is_static && !kernel)
 		return kl_error(
 			KL_EINVALID,
 			"'%s' is static, but the gate must call the kernel from another file",
@@ -263,9 +296,10 @@ static void set_type(struct kl_param *param, const struct kl_tokens *tokens,
 		param->dtype = "u8";
 	for (size_t i = 0; i < words->n; i++)
 		kl_buf_addf(&type, "%s%s", type.len ? " " : "", words->v[i]);
-	param->type = param->dtype && !kl_c_type_is_standard(words) ?
-			      kl_strdup(kl_c_type_name(param->dtype)) :
-			      kl_buf_detach(&type);
+	param->type = kl_strdup(param->dtype && !kl_c_type_is_standard(words) ?
+					kl_c_type_name(param->dtype) :
+					type.ptr);
+	param->written = kl_buf_detach(&type);
 }
 
 /* Read a parameter. It must consist of a type, stars, a name and brackets, in this order. */
@@ -450,17 +484,23 @@ void kl_proto_free(struct kl_proto *proto)
 	for (size_t i = 0; i < proto->n; i++) {
 		free(proto->param[i].name);
 		free(proto->param[i].type);
+		free(proto->param[i].written);
 		kl_strvec_release(&proto->param[i].extent);
 	}
 	free(proto->param);
 	free(proto->returned.type);
+	free(proto->returned.written);
+	free(proto->grid);
+	free(proto->block);
+	free(proto->smem);
 	free(proto->name);
 	free(proto->text);
 	kl_strvec_release(&proto->headers);
 	free(proto);
 }
 
-int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry)
+int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry,
+		  bool kernel)
 {
 	KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
 	KL_AUTO(founds_release) struct kl_founds all = { 0 };
@@ -470,7 +510,7 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
 
 	kl_lexer_read(&tokens, text, len);
 	find_functions(&all, &tokens);
-	if ((err = choose_found(&found, &all, &tokens, entry)) < 0)
+	if ((err = choose_found(&found, &all, entry, kernel)) < 0)
 		return err;
 	proto->name = text_of(&tokens, found->name);
 	proto->text = one_line(&tokens, found->from, found->close + 1);
@@ -478,6 +518,10 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
 	if ((err = read_params(proto, &tokens, found)) < 0)
 		return err;
 	read_uses(proto, &all, found);
+	proto->plain_name = found->plain_name;
+	proto->is_template = found->is_template;
+	if (kernel)
+		kl_launch_syntax(proto, &tokens);
 	kl_strvec_copy(&proto->headers, &tokens.headers);
 	*out = kl_steal(&proto);
 	return 0;

@@ -17,7 +17,8 @@
  */
 struct kl_param {
 	char *name;
-	char *type;        /* as written, without qualifiers: "unsigned char" */
+	char *written;     /* the type as written, without qualifiers: "u32" */
+	char *type;        /* the same, or its C type: "uint32_t" */
 	const char *dtype; /* name of the type in contracts; NULL: the type is unknown */
 	bool pointer;      /* the parameter is written as *p or p[] */
 	bool is_const;     /* a pointer to const */
@@ -36,14 +37,19 @@ struct kl_proto {
 	struct kl_param *param;
 	size_t n;
 	struct kl_strvec headers; /* files that the source includes by #include "..." */
+	bool plain_name;          /* extern "C" */
+	bool is_template;         /* only its instances have names, which are not known */
+	/* of a kernel on a GPU: expressions of its launch in the source; NULL: unknown */
+	char *grid, *block, *smem;
 };
 
 /**
- * Find the definition of `entry` or, if that is NULL, of the only function that is not static.
- * KL_ENOTFOUND: there is none. KL_EINVALID: there are several (the message lists them), or the
- * prototype cannot be read.
+ * Find the definition of `entry` or, if that is NULL, of the only function that is not static; with
+ * `kernel`, only kernels on a GPU (__global__) count. KL_ENOTFOUND: there is none. KL_EINVALID:
+ * there are several (the message lists them), or the prototype cannot be read.
  */
-int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry);
+int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry,
+		  bool kernel);
 void kl_proto_free(struct kl_proto *proto);
 KL_DEFINE_CLEANUP(struct kl_proto *, kl_proto_free)
 

@@ -12,7 +12,8 @@
 /* A definition: [from, name] '(' [open, close) ')' '{' [body, end). */
 struct kl_found {
 	size_t from, name, open, close, body, end;
-	bool is_static;
+	bool is_static, is_template;
+	bool is_kernel, plain_name; /* __global__; extern "C" */
 };
 
 /* The definitions of a source, and its tokens, which are borrowed. */

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "contract/contract.h"
+#include "contract/launch_syntax.h"
 #include "contract/prototype.h"
 #include "text/name.h"
 #include "text/template.h"
@@ -222,7 +223,7 @@ static bool is_source(const struct kl_language *language, const char *path)
 }
 
 static char *sources_of(const struct kl_language *language, const struct kl_proto *proto,
-			const char *leaf)
+			const char *leaf, const char *plan)
 {
 	struct kl_strvec all = KL_STRVEC_INIT;
 	struct kl_buf buf = KL_BUF_INIT;
@@ -232,6 +233,8 @@ static char *sources_of(const struct kl_language *language, const struct kl_prot
 		if (is_source(language, proto->headers.v[i]) &&
 		    !kl_strvec_has(&all, proto->headers.v[i]))
 			kl_strvec_push(&all, proto->headers.v[i]);
+	if (plan)
+		kl_strvec_push(&all, plan);
 	for (size_t i = 0; i < all.n; i++)
 		kl_buf_addf(&buf, "%s%s", i ? ", " : "", all.v[i]);
 	kl_strvec_release(&all);
@@ -249,17 +252,19 @@ static const char *example_input(const struct kl_proto *proto)
 
 /* --- writing parts of the oracle --------------------------------------------------- */
 
-static char *oracle_prototype(const struct kl_proto *proto)
+static char *oracle_prototype(const struct kl_language *language, const struct kl_proto *proto)
 {
 	struct kl_buf buf = KL_BUF_INIT;
 
 	kl_buf_addf(&buf, "%s oracle(",
+		    language->init->plan         ? "KL_ORACLE" :
 		    !is_judged(&proto->returned) ? "void" :
 		    is_float(&proto->returned)   ? "kl_real" :
 						   proto->returned.type);
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
-		bool real = is_float(param);
+		/* on a GPU only the tensors are kl_real */
+		bool real = is_float(param) && (param->pointer || !language->init->plan);
 
 		kl_buf_addf(&buf, "%s%s%s %s%s", i ? ", " : "",
 			    use_of(param) == USE_IN ? "const " : "", real ? "kl_real" : param->type,
@@ -295,10 +300,10 @@ static int find_language(const struct kl_language **out, const char *leaf)
 		if (!one->init)
 			continue;
 		*out = one;
-		if (kl_suffix_in(leaf, one->mains))
+		if (kl_suffix_in(leaf, one->init->mains))
 			return 0;
 		kl_buf_addf(&known, "%s%s source (%s)", known.len ? " or " : "", one->title,
-			    one->mains[0]);
+			    one->init->mains[0]);
 	}
 	return kl_error(KL_EINVALID, "'%s' is not a %s", leaf, known.ptr);
 }
@@ -372,8 +377,10 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	static const char *const example[] = { "..." };
 	struct kl_buf args = KL_BUF_INIT;
 
+	/* a launch plan passes the dims */
 	for (size_t i = 0; i < proto->n; i++)
-		add_arg(&args, proto, &proto->param[i]);
+		if (!language->init->plan || use_of(&proto->param[i]) != USE_DIM)
+			add_arg(&args, proto, &proto->param[i]);
 	add_returns(&args, proto);
 	put_owned(map, "ARGS", kl_buf_detach(&args));
 	put_owned(map, "DIMS", dims_with(proto, ": ", todo, 1, *todo));
@@ -382,9 +389,57 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	/* no row of this point is longer than the first value */
 	put_owned(map, "ODDS", dims_with(proto, ": ", odds, KL_ARRAY_SIZE(odds), *odds));
 	put_owned(map, "DOMAIN", dims_with(proto, " >= ", ones, 1, *todo));
-	put_owned(map, "SOURCES", sources_of(language, proto, leaf));
+	put_owned(map, "SOURCES", sources_of(language, proto, leaf, kl_map_get(map, "PLAN")));
 	put_owned(map, "ACCEPT", accept_of(proto));
 	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
+}
+
+/* Return the arguments of a launch; a plan has no integers of 8 and 16 bits. */
+static char *launch_args(const struct kl_proto *proto)
+{
+	struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; i < proto->n; i++) {
+		const struct kl_param *param = &proto->param[i];
+		enum use use = use_of(param);
+
+		kl_buf_adds(&buf, i ? ", " : "");
+		if (use == USE_UNKNOWN || (use == USE_DIM && strstr(param->dtype, "16")))
+			kl_buf_adds(&buf, "TODO");
+		else if (use == USE_DIM)
+			kl_buf_addf(&buf, "{%s: %s}", param->dtype, param->name);
+		else
+			kl_buf_adds(&buf, param->name);
+	}
+	return kl_buf_detach(&buf);
+}
+
+static void plan_values(struct kl_map *map, const struct kl_skeleton *sk,
+			const struct kl_proto *proto)
+{
+	put_owned(map, "PLAN", kl_strdup(sk->plan_name));
+	put_owned(map, "ORACLE_PLAN", kl_strdup(sk->oracle_plan_name));
+	put_owned(map, "KERNEL",
+		  proto->is_template ? kl_strdup("TODO    # the mangled name of an instance") :
+		  proto->plain_name  ? kl_strdup(proto->name) :
+				       kl_launch_mangle(proto));
+	put_owned(map, "GRID", kl_strdup(proto->grid ? proto->grid : "TODO"));
+	put_owned(map, "BLOCK", kl_strdup(proto->block ? proto->block : "TODO"));
+	put_owned(map, "SMEM",
+		  proto->smem ? kl_asprintf("    smem: %s\n", proto->smem) : kl_strdup(""));
+	put_owned(map, "LAUNCH_ARGS", launch_args(proto));
+}
+
+static int fill_plans(struct kl_skeleton *sk, const struct kl_language *language,
+		      const struct kl_map *map)
+{
+	int err = fill_template(&sk->plan, language->init->plan, map);
+
+	if (!err)
+		err = fill_template(&sk->oracle_plan, language->init->oracle_plan, map);
+	if (!err)
+		kl_todo_find(&sk->plan_todo, sk->plan.ptr);
+	return err;
 }
 
 static void name_files(struct kl_skeleton *sk, const struct kl_language *language,
@@ -397,6 +452,11 @@ static void name_files(struct kl_skeleton *sk, const struct kl_language *languag
 		workload = "";
 	sk->contract_name = kl_asprintf("%s%s%s", workload, dot, KL_CONTRACT_FILE);
 	sk->oracle_name = kl_asprintf("%s%s%s", workload, dot, oracle);
+	if (!language->init->plan)
+		return;
+	sk->plan_name = kl_asprintf("%s%s%s", workload, dot, language->init->plan_name);
+	sk->oracle_plan_name = kl_asprintf("%s%s%s", workload, dot,
+					   language->init->oracle_plan_name);
 }
 
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
@@ -413,9 +473,9 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 			KL_EINVALID,
 			"'%s' is not a valid workload name ([a-z0-9][a-z0-9._-]*, up to 64 bytes)",
 			workload);
-	err = kl_proto_read(&proto, text, len, entry);
+	err = find_language(&language, leaf);
 	if (!err)
-		err = find_language(&language, leaf);
+		err = kl_proto_read(&proto, text, len, entry, language->init->plan);
 	if (!err)
 		err = check_names(language, proto, leaf);
 	if (err < 0)
@@ -436,13 +496,17 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	name_files(sk, language, kl_map_get(&map, "WORKLOAD"), further);
 	put_owned(&map, "ORACLE", kl_strdup(sk->oracle_name));
+	if (language->init->plan)
+		plan_values(&map, sk, proto);
 	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
 	put_owned(&map, "PROTOTYPE", kl_strdup(proto->text));
 	contract_values(&map, language, proto, leaf);
 	if ((err = fill_template(&sk->contract, language->init->contract, &map)) < 0)
 		return err;
-	put_owned(&map, "PROTOTYPE", oracle_prototype(proto));
+	put_owned(&map, "PROTOTYPE", oracle_prototype(language, proto));
 	if ((err = fill_template(&sk->oracle, language->init->oracle, &map)) < 0)
+		return err;
+	if (language->init->plan && (err = fill_plans(sk, language, &map)) < 0)
 		return err;
 	kl_todo_find(&sk->todo, sk->contract.ptr);
 	sk->prototype = kl_steal(&proto->text);
@@ -458,4 +522,9 @@ void kl_skeleton_release(struct kl_skeleton *sk)
 	kl_freep(&sk->oracle_name);
 	kl_freep(&sk->workload);
 	kl_todo_release(&sk->todo);
+	kl_todo_release(&sk->plan_todo);
+	kl_buf_release(&sk->plan);
+	kl_buf_release(&sk->oracle_plan);
+	kl_freep(&sk->plan_name);
+	kl_freep(&sk->oracle_plan_name);
 }

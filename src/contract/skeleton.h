@@ -19,15 +19,18 @@
 struct kl_skeleton {
 	struct kl_buf contract; /* klineage.yaml */
 	struct kl_buf oracle;
-	char *contract_name, *oracle_name; /* names of their files */
-	char *workload;                    /* name of the workload */
-	char *prototype;                   /* the kernel's prototype on one line, printable */
-	struct kl_todo todo;               /* what is marked TODO in the contract */
+	struct kl_buf plan, oracle_plan; /* launch plans; empty if the language has none */
+	/* names of their files; NULL for plans that the language does not have */
+	char *contract_name, *oracle_name, *plan_name, *oracle_plan_name;
+	char *workload;                 /* name of the workload */
+	char *prototype;                /* the kernel's prototype on one line, printable */
+	struct kl_todo todo, plan_todo; /* what is marked TODO in the contract, and in its plan */
 };
 
-#define KL_SKELETON_INIT                                                       \
-	{                                                                      \
-		KL_BUF_INIT, KL_BUF_INIT, NULL, NULL, NULL, NULL, KL_TODO_INIT \
+#define KL_SKELETON_INIT                                                                    \
+	{                                                                                   \
+		.contract = KL_BUF_INIT, .oracle = KL_BUF_INIT, .plan = KL_BUF_INIT,        \
+		.oracle_plan = KL_BUF_INIT, .todo = KL_TODO_INIT, .plan_todo = KL_TODO_INIT \
 	}
 
 /**

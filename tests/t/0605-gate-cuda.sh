@@ -127,6 +127,39 @@ test_expect_success 'an architecture means at least, and scalars are floats for 
 	test ! -e none.tar
 '
 
+test_expect_success 'a CUDA file gets contract, plan and oracle, and compiles once they are filled in' '
+	git init -q first && cd first &&
+	cat >gemm.cu <<-\EOF &&
+	#include <cstdio>
+	#define CEIL_DIV(M, N) (((M) + (N)-1) / (N))
+	const int BLOCK = 32;
+	__global__ void __launch_bounds__(1024) naive(int M, int N, int K, float alpha, const float *A, float *B, float beta, float *C)
+	{
+		const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+		float sum = 0;
+		if (x >= M || y >= N)
+			return;
+		for (int i = 0; i < K; i++)
+			sum += A[x * K + i] * B[i * N + y];
+		C[x * N + y] = alpha * sum + beta * C[x * N + y];
+	}
+	void run(int m, int n, int k, float alpha, float *A, float *B, float beta, float *C)
+	{
+		dim3 grid(CEIL_DIV(m, BLOCK), (n + 31) / 32), block(32, BLOCK);
+		naive<<<grid, block>>>(m, n, k, alpha, A, B, beta, C);
+	}
+	EOF
+	git klineage init gemm.cu >../out && says "wrote their launch plans launch.yaml and oracle.yaml" ../out &&
+	says "kernel: _Z5naiveiiifPKfPffS1_" launch.yaml && says "grid: [\"cdiv(M, 32)\", \"(N + 31) / 32\"]" launch.yaml &&
+	says "{name: B, kind: in" klineage.yaml && says "{name: C, kind: inout" klineage.yaml &&
+	sed "s/block: \[TODO\]/block: [32, 32]/" launch.yaml >new && mv new launch.yaml &&
+	sed "s/: TODO, N: TODO, K: TODO/: 512, N: 256, K: 128/; s/value: TODO/value: 1.5/; /name: A/s/TODO/M, K/; /name: B/s/TODO/K, N/; /name: C/s/TODO/M, N/" klineage.yaml >new &&
+	mv new klineage.yaml && sed "s/TODO/N, M/; s/256/1/" oracle.yaml >new && mv new oracle.yaml &&
+	sed "s|/. KL_ORACLE_TODO.*|int i = blockIdx.y, j = blockIdx.x; kl_real sum = 0; for (int k = 0; k < K; k++) sum += A[i * K + k] * B[k * N + j]; C[i * N + j] = alpha * sum + beta * C[i * N + j];|" oracle.cu >new &&
+	mv new oracle.cu && git add . && git commit -q -m gemm && exits 125 git klineage gate --runner bundle -o ../first.tar 2>../err && says "no verdict yet" ../err && cd .. &&
+	tar xOf first.tar --wildcards "jobs/*" >first.job && says "_Z5naiveiiifPKfPffS1_" first.job
+'
+
 test_expect_success 'a C platform does not serve it, nor another architecture' '
 	(cd topk && git checkout -q . && exits 125 git klineage gate --platform cuda/sm_80) 2>err &&
 	says "cuda/sm_90" err

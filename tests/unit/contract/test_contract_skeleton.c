@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "contract/contract.h"
+#include "contract/launch_syntax.h"
 #include "contract/prototype.h"
 #include "contract/skeleton.h"
 
@@ -9,7 +10,8 @@ static struct kl_proto *proto(const char *text, const char *entry)
 {
 	struct kl_proto *other = NULL;
 
-	assert_ok(kl_proto_read(&other, text, strlen(text), entry));
+	assert_ok(kl_proto_read(&other, text, strlen(text), entry,
+				strstr(text, "__global__") != NULL));
 	return other;
 }
 
@@ -135,7 +137,8 @@ static void what_cannot_be_read_is_said(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		struct kl_proto *proto = NULL;
-		int err = kl_proto_read(&proto, rows[i].text, strlen(rows[i].text), rows[i].entry);
+		int err = kl_proto_read(&proto, rows[i].text, strlen(rows[i].text), rows[i].entry,
+					false);
 
 		if (!*rows[i].message) { /* anything, as long as it comes back */
 			kl_proto_free(proto);
@@ -406,6 +409,74 @@ static void types_of_c_become_dtypes(void **state)
 	assert_int_equal(json_array_size(contract->accept), 2);
 }
 
+/* As g++ and nvcc name them. */
+static void names_are_mangled(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *text, *want; } rows[] = {
+		{ "a(const float *x, const float *y, float *z, int n)", "_Z1aPKfS0_Pfi" },
+		{ "b(float *__restrict__ x, const float *__restrict__ y, size_t n, float *z)", "_Z1bPfPKfmS_" },
+		{ "c(int M, int N, float alpha, const float *A, const float *B, float beta, float *C)", "_Z1ciifPKfS0_fPf" },
+		{ "d(__half *x, const __half *y, __half z, const __half *w)", "_Z1dP6__halfPKS_S_S2_" },
+		{ "e(unsigned char *p, const unsigned char *q, char c, signed char s, bool t, short u, unsigned short v,"
+		  "long long w, unsigned long long x, long y, unsigned long z, uint32_t aa, int64_t bb)", "_Z1ePhPKhcabstxylmjl" },
+		{ "f(const int n, float *const p)", "_Z1fiPf" }, { "i(float x[4], const double y[])", "_Z1iPfPKd" },
+		{ "j(const half *y, half *x)", "_Z1jPK6__halfPS_" }, { "k(u32 n, real *x)", "_Z1kjPf" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep)
+		char *text = kl_asprintf("typedef unsigned u32; typedef float real;\n"
+					 "__global__ void %s {}",
+					 rows[i].text);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
+		KL_AUTO(kl_freep) char *got = kl_launch_mangle(other);
+
+		assert_string_equal(got, rows[i].want);
+	}
+}
+
+static void launches_become_plans(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *body, *grid, *block, *smem; } rows[] = {
+		{ "k<<<4, 256>>>(x, n);", "4", "256", NULL },
+		{ "k<<<(m + 255) / 256, 256>>>(x, m);", "\"(n + 255) / 256\"", "256", NULL },
+		{ "k<<<CEIL_DIV(m, 64), 64, 0>>>(x, m);", "\"cdiv(n, 64)\"", "64", NULL },
+		{ "dim3 grid(cdiv(m, 8), m); dim3 block = dim3(8, 4, 2); k<<<grid, block, 1024, stream>>>(x, m);",
+		  "\"cdiv(n, 8)\", n", "8, 4, 2", "1024" },
+		{ "const int threads = 128; int blocks = (m - 1) / threads + 1; k<<<blocks, threads, threads * sizeof(float)>>>(x, m);",
+		  "\"((n - 1) / 128 + 1)\"", "128", "\"128 * 4\"" },
+		{ "k<<<dim3(m, TILE), dim3{TILE, TILE}>>>(x, m);", "n, 16", "16, 16", NULL },
+		{ "k<<<m / 4u, 32>>>(x, m);", "\"n / 4\"", "32", NULL },
+		/* what a plan cannot say, and what is not known */
+		{ "k<<<props.sms, 32>>>(x, m);", NULL, "32", NULL }, { "k<<<count(m), 32>>>(x, m);", NULL, "32", NULL },
+		{ "int b = 1; b = 2; k<<<b, b>>>(x, m);", NULL, NULL, NULL }, { "b = b; k<<<b, 8>>>(x, m);", NULL, "8", NULL },
+		{ "other<<<1, 2>>>(x, m);", NULL, NULL, NULL }, { "k<<<1.5, 2>>>(x, m);", NULL, "2", NULL },
+		{ "k<<<", NULL, NULL, NULL }, { "k<<<1>>>(x, m);", NULL, NULL, NULL }, { "k<<<1, 2", "1", "2", NULL },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep)
+		char *text = kl_asprintf(
+			"#define TILE 16\n__global__ void k(float *x, int n) { x[n] = 1; }\n"
+			"void run(float *x, int m) { %s }",
+			rows[i].body);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
+		const char *got[] = { other->grid, other->block, other->smem };
+		const char *want[] = { rows[i].grid, rows[i].block, rows[i].smem };
+
+		for (size_t part = 0; part < 3; part++)
+			if (!got[part] != !want[part] ||
+			    (got[part] && strcmp(got[part], want[part])))
+				fail_msg("'%s': %zu is %s, not %s", rows[i].body, part,
+					 got[part] ? got[part] : "nothing",
+					 want[part] ? want[part] : "nothing");
+	}
+}
+
 /* What a hostile source says goes into YAML and C: only plain words may. */
 static void nothing_but_plain_text_is_copied(void **state)
 {
@@ -426,7 +497,8 @@ static void odd_names_are_refused(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *leaf, *text, *workload, *message; } rows[] = {
-		{ "k.cu", "void f(int n) {}", NULL, "is not a C source" },
+		{ "k.f90", "void f(int n) {}", NULL, "'k.f90' is not a C source (.c) or CUDA source (.cu)" },
+		{ "k.cu", "__global__ void f(int n) {} __global__ void g(int n) {}", NULL, "several kernels: f, g" },
 		{ "oracle.c", "void f(int n) {}", NULL, "name of the oracle's file" },
 		{ "a b.c", "void f(int n) {}", NULL, "not allowed as a file name" },
 		{ "-x.c", "void f(int n) {}", NULL, "not allowed as a file name" },
@@ -438,6 +510,10 @@ static void odd_names_are_refused(void **state)
 	};
 	/* clang-format on */
 
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton none = KL_SKELETON_INIT;
+
+	assert_error(KL_ENOTFOUND, "the file defines no kernel (__global__)",
+		     kl_skeleton_make(&none, "k.cu", "void f(int n) {}", 16, NULL, NULL, false));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
 
@@ -459,6 +535,8 @@ int main(void)
 		cmocka_unit_test(returned_values_are_read),
 		cmocka_unit_test(sizes_are_told_from_seeds),
 		cmocka_unit_test(types_of_c_become_dtypes),
+		cmocka_unit_test(names_are_mangled),
+		cmocka_unit_test(launches_become_plans),
 		cmocka_unit_test(a_filled_skeleton_is_a_contract),
 		cmocka_unit_test(the_oracle_has_the_kernels_arguments),
 		cmocka_unit_test(nothing_but_plain_text_is_copied),
