@@ -6,7 +6,8 @@
 
 #include "base/buf.h"
 
-#define DEEPEST 6 /* variables that are set to variables */
+#define DEEPEST 6   /* variables that are set to variables */
+#define LONGEST 480 /* bytes of an expression; a plan allows 512 */
 
 /* --- translating expressions --------------------------------------------------------------- */
 
@@ -172,7 +173,8 @@ static bool translate(struct kl_buf *out, const struct launch *launch, size_t fr
 				return false;
 			i = kl_token_skip(tokens, i + 1) - 1;
 		} else if (token->kind == KL_TOKEN_WORD) {
-			if (depth == DEEPEST || !translate_word(out, launch, i, depth))
+			if (depth == DEEPEST || out->len > LONGEST ||
+			    !translate_word(out, launch, i, depth))
 				return false;
 		} else if (token->n == 1 && strchr("+-*/%()", *token->s)) {
 			bool tight = *token->s == '(' || *token->s == ')';
@@ -182,7 +184,7 @@ static bool translate(struct kl_buf *out, const struct launch *launch, size_t fr
 			return false;
 		}
 	}
-	return from < to;
+	return from < to && out->len <= LONGEST;
 }
 
 /* --- the three dimensions of a grid or block ------------------------------------------------------- */

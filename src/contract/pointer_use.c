@@ -5,12 +5,18 @@
 
 #include "base/mem.h"
 
-#define DEEPEST 6 /* copies and calls that are followed */
+/*
+ * Limits, so that no source takes long: copies and calls that are followed, one after another and in
+ * all, and tokens of a statement that are read.
+ */
+#define DEEPEST 6
+#define MOST_SEARCHES 200
+#define LONGEST 4096
 
 /* A search for all uses of one name in one function. */
 struct search {
 	const struct kl_founds *all;
-	int depth;
+	int depth, searches;
 	bool seen, written, unknown;
 	bool any, read_first; /* any: `read_first` is known */
 };
@@ -120,9 +126,10 @@ static void use_element(struct search *search, const struct range *range, size_t
 /* Find the innermost bracket "(" that is open at `i`; false: there is none in this statement. */
 static bool find_open(size_t *out, const struct range *range, size_t i)
 {
+	size_t least = i > LONGEST ? i - LONGEST : 0;
 	int depth = 0;
 
-	while (i-- > range->from) {
+	while (i-- > range->from && i >= least) {
 		const struct kl_tokens *tokens = range->tokens;
 
 		if (kl_token_is(tokens, i, ")") || kl_token_is(tokens, i, "]"))
@@ -294,7 +301,7 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 	struct range copy = *range;
 	size_t equals = i, begin;
 
-	while (equals > range->from && !kl_token_is(tokens, equals, "=") &&
+	while (equals > range->from && equals + LONGEST > i && !kl_token_is(tokens, equals, "=") &&
 	       (equals == i || !is_any(tokens, equals, ends)))
 		equals = skip_back(range, equals);
 	if (equals <= range->from || !kl_token_is(tokens, equals, "=") ||
@@ -429,6 +436,10 @@ static void search_macro(struct search *search, const struct range *range,
 
 static void search_range(struct search *search, const struct range *range)
 {
+	if (++search->searches > MOST_SEARCHES) {
+		search->unknown = true;
+		return;
+	}
 	for (size_t i = range->from; i < range->to; i++)
 		if (kl_token_is(range->tokens, i, range->name))
 			use_at(search, range, i);

@@ -414,15 +414,23 @@ static char *launch_args(const struct kl_proto *proto)
 	return kl_buf_detach(&buf);
 }
 
+/* Return the name that the kernel has in machine code; TODO: it is not known. */
+static char *kernel_name(const struct kl_proto *proto)
+{
+	KL_AUTO(kl_freep) char *name = proto->plain_name ? kl_strdup(proto->name) :
+							   kl_launch_mangle(proto);
+
+	if (proto->is_template)
+		return kl_strdup("TODO    # the mangled name of an instance");
+	return kl_strdup(name[strspn(name, plain)] ? "TODO" : name);
+}
+
 static void plan_values(struct kl_map *map, const struct kl_skeleton *sk,
 			const struct kl_proto *proto)
 {
 	put_owned(map, "PLAN", kl_strdup(sk->plan_name));
 	put_owned(map, "ORACLE_PLAN", kl_strdup(sk->oracle_plan_name));
-	put_owned(map, "KERNEL",
-		  proto->is_template ? kl_strdup("TODO    # the mangled name of an instance") :
-		  proto->plain_name  ? kl_strdup(proto->name) :
-				       kl_launch_mangle(proto));
+	put_owned(map, "KERNEL", kernel_name(proto));
 	put_owned(map, "GRID", kl_strdup(proto->grid ? proto->grid : "TODO"));
 	put_owned(map, "BLOCK", kl_strdup(proto->block ? proto->block : "TODO"));
 	put_owned(map, "SMEM",

@@ -203,6 +203,20 @@ static void writes_are_found(void **state)
 	}
 }
 
+/* Copies of copies, each a hundred times, end as unknown, and soon. */
+static void copies_are_not_followed_for_ever(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_proto_freep) struct kl_proto *other = NULL;
+
+	kl_buf_adds(&text, "void f(float *a) {");
+	for (int i = 0; i < 100; i++)
+		kl_buf_adds(&text, "b = a; c = b; d = c; e = d; f = e; g = f; h = g;");
+	kl_buf_adds(&text, "z = h[0]; }");
+	other = proto(text.ptr, NULL);
+	assert_int_equal(other->param[0].use, KL_POINTER_UNKNOWN);
+}
+
 /* A row of an array is a pointer, too. */
 static void rows_of_arrays_are_pointers(void **state)
 {
@@ -454,6 +468,8 @@ static void launches_become_plans(void **state)
 		{ "k<<<props.sms, 32>>>(x, m);", NULL, "32", NULL }, { "k<<<count(m), 32>>>(x, m);", NULL, "32", NULL },
 		{ "int b = 1; b = 2; k<<<b, b>>>(x, m);", NULL, NULL, NULL }, { "b = b; k<<<b, 8>>>(x, m);", NULL, "8", NULL },
 		{ "other<<<1, 2>>>(x, m);", NULL, NULL, NULL }, { "k<<<1.5, 2>>>(x, m);", NULL, "2", NULL },
+		{ "a = b + b + b + b + b + b; b = c + c + c + c + c + c; c = d + d + d + d + d + d; d = m + m + m + m;"
+		  "k<<<a, 1>>>(x, m);", NULL, "1", NULL },
 		{ "k<<<", NULL, NULL, NULL }, { "k<<<1>>>(x, m);", NULL, NULL, NULL }, { "k<<<1, 2", "1", "2", NULL },
 	};
 	/* clang-format on */
@@ -531,6 +547,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_said),
 		cmocka_unit_test(use_is_guessed_from_the_body),
 		cmocka_unit_test(writes_are_found),
+		cmocka_unit_test(copies_are_not_followed_for_ever),
 		cmocka_unit_test(rows_of_arrays_are_pointers),
 		cmocka_unit_test(returned_values_are_read),
 		cmocka_unit_test(sizes_are_told_from_seeds),
