@@ -61,7 +61,9 @@ static void note(const struct fixture *fixture, const struct kl_event *event)
 static void look_up(struct kl_verdict_lookup *lookup, const struct fixture *fixture)
 {
 	struct kl_contract contract = { .workload = (char *)"w" };
-	struct kl_surface surface = { .contract = &contract, .dir = (char *)"k" };
+	struct kl_surface surface = { .contract = &contract,
+				      .dir = (char *)"k",
+				      .place = (char *)"k" };
 
 	memcpy(surface.digest, fixture->surface, sizeof(surface.digest));
 	memcpy(surface.contract_digest, fixture->contract, sizeof(surface.contract_digest));
@@ -131,7 +133,9 @@ static void kernels_of_one_surface_share_its_events(void **state)
 	KL_AUTO(kl_verdict_lookup_release) struct kl_verdict_lookup lookup = { 0 };
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	struct kl_contract contract = { .workload = (char *)"w" };
-	struct kl_surface surface = { .contract = &contract, .dir = (char *)"k" };
+	struct kl_surface surface = { .contract = &contract,
+				      .dir = (char *)"k",
+				      .place = (char *)"k" };
 
 	fixture_open(&fixture, "shared", NULL);
 	event = event_on(&fixture, "gate", "pass", "2026-11-20T10:00:00Z");
