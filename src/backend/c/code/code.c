@@ -133,8 +133,8 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr)
 
 struct reader {
 	struct kl_code *code;
-	size_t obj;    /* index of the object that the last heading of a file names */
-	size_t sec;    /* index of the section that the last heading of a section names */
+	size_t obj;    /* index of the object that the last file heading names */
+	size_t sec;    /* index of the section that the last section heading names */
 	uint64_t want; /* lowest address that the next instruction can have */
 	bool in_section;
 };

@@ -112,7 +112,7 @@ static void apply(struct walk *walk, struct frame *frame, size_t i)
 	if (!bytes || !kl_isa_stack(&effect, bytes, n, frame->base != NONE) ||
 	    !apply_effect(frame, &effect))
 		walk->proven = false;
-	/* if rsp were above the return address or the saved rbp, a push could overwrite them */
+	/* if rsp were above the return address or the saved rbp, a push could overwrite that */
 	if (frame->depth < 0 || frame->depth > 1 << 30 ||
 	    (frame->saved != NONE && frame->depth < frame->saved))
 		walk->proven = false;
@@ -144,8 +144,8 @@ static void follow_jump(struct walk *walk, size_t i, const struct frame *frame)
 }
 
 /*
- * Continue after a call. The called function is proven on its own, but only for calls of its first
- * instruction.
+ * Continue after a call. The called function has a proof of its own, which holds only if the call
+ * enters the function at its first instruction.
  */
 static void follow_call(struct walk *walk, size_t i, const struct frame *frame)
 {

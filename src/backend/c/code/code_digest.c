@@ -10,12 +10,12 @@
 #include "text/digest.h"
 
 /*
- * The digest does not depend on names and addresses. It hashes the functions in the order of first
- * reference, each instruction as text, in which a target replaces the address of the operand. A
- * target is the number of a function and of an instruction in it (not counting padding), a library
- * symbol, or the number of a piece of data. The bytes of all referenced pieces are hashed at the
- * end. A piece is a string or constant in a mergeable section, the bytes of a symbol or, if no
- * symbol covers the address, the rest of the section.
+ * The digest does not depend on names and addresses. The functions are hashed in the order in which
+ * they are first referenced. Each instruction is hashed as text, with a target in place of the
+ * operand's address. A target is the number of a function and of an instruction in it (not counting
+ * padding), a library symbol, or the number of a piece of data. The bytes of all referenced pieces
+ * are hashed at the end. A piece is a string or constant in a mergeable section, the bytes of a
+ * symbol or, if no symbol covers the address, the rest of the section.
  */
 struct piece {
 	size_t obj, sec;
@@ -240,7 +240,7 @@ void kl_code_digest(char hex[65], const struct kl_code *code)
 	number_insns(&hasher);
 	for (size_t k = 0; k < code->norder; k++)
 		add_func(&hasher, code->order[k]);
-	/* npiece grows in this loop, because a piece can refer to pieces that were not known yet */
+	/* npiece grows in this loop, because a piece can refer to pieces that are not known yet */
 	for (size_t k = 0; k < hasher.npiece; k++)
 		add_piece(&hasher, k);
 	kl_digest_end(hasher.digest, hex);

@@ -14,8 +14,8 @@ static int refuse(const struct kl_open_branch *branch, const char *what, size_t 
 }
 
 /*
- * Search the reached functions of the objects. This comes before reporting a place in the linked
- * code, because here the message can name the function.
+ * Search the reached functions of the objects. The caller reports a place in the linked code only
+ * if this search finds nothing, because here the message can name the function.
  */
 static int check_objects(const struct kl_code *code, const struct kl_open_branch *branch)
 {

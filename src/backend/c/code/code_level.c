@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_level - checks the instruction sets of a kernel against the level of its platform */
+/* code_level - checks that a kernel uses only instruction sets of its platform's level */
 #include <stdlib.h>
 #include <string.h>
 

@@ -29,7 +29,7 @@ struct live {
 	bool *returns;             /* for each function: it can return */
 	struct places *waiting;    /* for each function: places that are executed once it returns */
 	struct kl_targets *tables; /* for each function: targets in its jump tables */
-	bool *has_tables;          /* for each function: `tables` was read */
+	bool *has_tables;          /* for each function: its jump tables were read into `tables` */
 	/* the executed code has a call or jump whose target data decide */
 	bool open;
 };

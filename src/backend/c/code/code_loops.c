@@ -12,7 +12,7 @@
  * loops; a loop with two entries is also one component. A jump to another function counts as an
  * exit.
  */
-#define MAX_BLOCKS 10000 /* most blocks of a function, because the search is recursive */
+#define MAX_BLOCKS 10000 /* maximum number of blocks of a function: the search is recursive */
 #define DONE ((size_t)-1)
 
 struct edges {
@@ -21,7 +21,7 @@ struct edges {
 
 struct flow {
 	const struct kl_code *code;
-	size_t func, first, n;   /* the function; its first instruction, and their number */
+	size_t func, first, n;   /* the function, its first instruction, number of instructions */
 	size_t *block_of;        /* instruction - first -> block */
 	size_t *start;           /* block -> first instruction */
 	size_t nblock, indirect; /* number of blocks; number of indirect jumps */
@@ -30,7 +30,7 @@ struct flow {
 	 * state of the search; dfn of a block: 0 (not visited), its number in the search, or DONE
 	 */
 	size_t *dfn, *stack, depth, num;
-	unsigned *level, nest;   /* loops around each block; loops around the current one */
+	unsigned *level, nest;   /* number of loops around each block, around the current block */
 	struct kl_targets table; /* targets in the function's jump tables */
 	bool unknown;
 };
@@ -149,7 +149,7 @@ static bool has_islands(const struct flow *flow)
 
 static size_t visit_node(struct flow *flow, size_t value);
 
-/* Search the body of the loop with head `block`: the blocks that it reaches and that reach it. */
+/* Search the body of the loop whose head is `block`, one level deeper. */
 static void mark_component(struct flow *flow, size_t block)
 {
 	flow->level[block] = ++flow->nest;

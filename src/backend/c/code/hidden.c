@@ -76,8 +76,8 @@ static unsigned char prefix_of(const unsigned char *text, size_t at)
 }
 
 /*
- * Return true if there is an xbegin whose abort handler lies in the code. Any other xbegin faults
- * when it aborts.
+ * Return true if the bytes at offset `at` are an xbegin whose abort handler lies in the code. Any
+ * other xbegin faults when it aborts.
  */
 static bool is_xbegin(const unsigned char *text, size_t at, size_t n)
 {

@@ -10,8 +10,8 @@
  * instructions: `mov $0x90c3a20f, %eax` contains cpuid and ret. An open branch can land on such an
  * instruction.
  *
- * The search is only for instructions that nothing stops when they run; docs/formats.md, "What an
- * object may contain", has the table. System calls, clocks, ports and privileged instructions need
+ * The search covers only instructions that nothing stops when they run; docs/formats.md, "What an
+ * object may contain", lists them. System calls, clocks, ports and privileged instructions need
  * no search, because the seal or the processor kills a process that executes them. The search looks
  * at every byte, also in immediates, in displacements and across instructions.
  */
