@@ -62,7 +62,7 @@ static int add_archive(struct kl_libraries *libraries, const char *path)
 }
 
 /*
- * Add the archives that a linker script, installed in place of an archive, names:
+ * Add the archives named by a linker script that is installed in place of an archive:
  * "GROUP ( <path> <path> )".
  */
 static int add_group(struct kl_libraries *libraries, const char *script)

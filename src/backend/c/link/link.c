@@ -262,7 +262,7 @@ static int state_offsets(struct kl_linker *linker)
 }
 
 /*
- * Check that the worker can read the image, which sizes or offsets in an object can make invalid.
+ * Check that the worker can read the image: sizes or offsets in an object can make it invalid.
  */
 static int check_image(const struct kl_buf *bytes)
 {

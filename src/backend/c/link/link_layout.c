@@ -60,7 +60,7 @@ static int place_section(struct kl_linker *linker, size_t obj, size_t sec, uint6
 
 /*
  * Return true if the section is an exception table, which is placed after all other constants. A
- * section of code or variables is placed as such, whatever its name is.
+ * section of code or variables is not an exception table, even if it has the name of one.
  */
 static bool is_frames(const struct kl_linker *linker, size_t obj, size_t sec)
 {

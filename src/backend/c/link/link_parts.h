@@ -44,7 +44,7 @@ struct kl_link_section {
 /* An object of the kernel, the runtime or a library. */
 struct kl_link_object {
 	const struct kl_object *object;
-	struct kl_object *mine; /* the object, if it is a member of a library; owned */
+	struct kl_object *mine; /* the same object if the linker must free it; or NULL */
 	bool own;               /* an object of the kernel, not of the runtime or a library */
 	struct kl_link_section *sec;
 	struct kl_link_target *target; /* target of each symbol */
@@ -53,8 +53,8 @@ struct kl_link_object {
 };
 
 /*
- * A word of the linkage table. It contains the address of a symbol or, if `thread`, its distance
- * from the thread pointer.
+ * A word of the linkage table. It contains the address of a symbol or, if `thread`, the distance of
+ * the symbol from the thread pointer.
  */
 struct kl_link_word {
 	uint32_t obj, sym;
@@ -103,8 +103,8 @@ int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, 
  */
 int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec);
 /**
- * Add an object, whose sections are not live yet. `mine`: the object again, if the linker is to
- * free it; NULL: it is borrowed. `own`: it belongs to the kernel.
+ * Add an object, none of whose sections is live yet. `mine`: the same object if the linker must
+ * free it; NULL: the object is borrowed. `own`: the object belongs to the kernel.
  */
 void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struct kl_object *mine,
 		 bool own);

@@ -181,8 +181,8 @@ static int add_import_slot(struct kl_linker *linker, uint64_t at, uint64_t impor
 }
 
 /*
- * Make the loader store at offset `at` the address of a target plus `add` or, if `thread`, its
- * distance from the thread pointer.
+ * Make the loader store at offset `at` the address of a target plus `add` or, if `thread`, the
+ * distance of that address from the thread pointer.
  */
 static int fill_address(struct kl_linker *linker, uint64_t at, const struct kl_link_target *target,
 			int64_t add, bool thread)
@@ -247,13 +247,13 @@ static void finish_lists(struct kl_linker *linker, struct kl_buf *names)
 
 /* -- writing the bytes of the segments --------------------------------------------------------- */
 
-/* Return where the byte at an offset of the image lies in the segment's bytes. */
+/* Return a pointer to the byte of a segment that has the given offset in the image. */
 static unsigned char *byte_at(const struct kl_linker *linker, int segment, uint64_t offset)
 {
 	return linker->segment[segment] + (offset - kl_image_offset(&linker->image, segment));
 }
 
-/* Copy a section into its segment; `sizes` has the bytes of each segment. */
+/* Copy a section into its segment. `sizes`: the size of each segment in bytes. */
 static void copy_section(struct kl_linker *linker, size_t obj, size_t sec, const uint64_t *sizes)
 {
 	const struct kl_osec *section = &linker->object[obj].object->sec[sec];

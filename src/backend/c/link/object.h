@@ -18,7 +18,7 @@
  * The object owns everything that it points to.
  */
 #define KL_OBJECT_MAX_BYTES ((size_t)64 << 20)
-#define KL_OBJECT_MAX_ITEMS 50000 /* most sections, most symbols and most relocations */
+#define KL_OBJECT_MAX_ITEMS 50000 /* maximum number of sections, of symbols, of relocations */
 
 #ifndef SHT_X86_64_UNWIND
 #define SHT_X86_64_UNWIND 0x70000001
@@ -81,8 +81,8 @@ bool kl_osec_is_code(const struct kl_osec *section);
 /**
  * Return true if code can write to the section. Sections of constants that contain addresses have
  * the flag SHF_WRITE, but count as not writable, because only the loader writes the addresses
- * there. That holds for the sections that -fdata-sections names after a constant; .data.rel.ro itself
- * counts as writable, because a variable named "ro" is in it, too.
+ * there. Only sections that -fdata-sections names after a constant are such an exception;
+ * .data.rel.ro itself counts as writable, because a variable named "ro" is placed there, too.
  */
 bool kl_osec_is_writable(const struct kl_osec *section);
 

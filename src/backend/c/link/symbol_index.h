@@ -6,7 +6,7 @@
 
 /*
  * symbol_index - an index, by name, of the global symbols that a list of objects defines. It is
- * sorted instead of hashed, so that a hostile source cannot choose names that make it slow.
+ * sorted instead of hashed, so that a hostile source cannot choose names that make lookups slow.
  *
  * The objects are borrowed. If a name has several definitions, a lookup finds the first strong
  * definition or, if all are weak, the first weak one. Common symbols count as weak.
