@@ -166,7 +166,10 @@ static int make_lookups(void *ctx)
 	return 0;
 }
 
-/* Each of the two compiles in a directory of its own, which its jail gives to a user. */
+/*
+ * Make the runtime and the library at the same time. Each is compiled in a directory of its own,
+ * because a jail started by root gives the directory to another user id.
+ */
 static int prepare_session(void *state, const struct kl_surface *surface)
 {
 	const struct session *session = state;

@@ -49,7 +49,7 @@ static const struct { const char *feature; enum vec vec; const char *patterns; }
 };
 /* clang-format on */
 
-/* Packed arithmetic, which shows vec.128, vec.256 or vec.512 by the width of its operands. */
+/* Packed arithmetic: the width of its operands shows vec.128, vec.256 or vec.512. */
 static const char packed[] =
 	"addp[sd] subp[sd] mulp[sd] divp[sd] sqrtp[sd] rsqrt*p[sd] rcp*p[sd] minp[sd] maxp[sd] "
 	"haddp[sd] hsubp[sd] addsubp[sd] dpp[sd] cmp*p[sd] roundp[sd] rndscalep[sd] getexpp[sd] "
@@ -88,7 +88,7 @@ static bool matches_any(const char *patterns, const char *word)
 
 /* Features that a mnemonic shows. They are looked up once per mnemonic. */
 struct shown {
-	uint32_t vec, scalar; /* rows of by_insn, as bits, with and without vector operands */
+	uint32_t vec, scalar; /* matching rows of by_insn, as bits: with, without vector operands */
 	bool packed, logic;
 };
 
@@ -129,7 +129,7 @@ static bool is_idiom(const struct kl_insn *in, bool logical)
 struct scan {
 	const struct kl_code *code;
 	struct kl_strvec *out;
-	enum kl_insn_use use; /* skip instructions with a lower use */
+	enum kl_insn_use use; /* skip instructions whose use is lower */
 	struct kl_map seen;   /* mnemonic -> struct shown */
 	uint32_t bits;
 	bool vec[3], masked, atomic, rep;
@@ -306,7 +306,7 @@ struct nest {
 	bool recursion;
 };
 
-/* Return the function that an instruction calls, or jumps to the start of; nfunc: none. */
+/* Return the function that an instruction calls, or to whose start it jumps; nfunc: none. */
 static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];
