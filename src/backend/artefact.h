@@ -14,9 +14,9 @@ struct kl_artefact {
 	char digest[KL_DIGEST_HEX]; /* SHA-256 of the bytes of the file `object` */
 	struct kl_facts facts;
 	char *log; /* the compiler's messages, cut at 16 KiB */
-	/* names of the kernels in the object that its host code can launch */
+	/* names of the kernels in the object that the host code can launch */
 	struct kl_strvec kernels;
-	/* figures of each kernel that are known without running it; NULL: none */
+	/* figures of each kernel, found without running it; NULL: there are none */
 	json_t *statics;
 	struct kl_launch *launch; /* the launch plan; NULL: the kernel needs none */
 };

@@ -42,7 +42,7 @@ bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, e
 }
 
 /*
- * Return true if an earlier row has the same `platforms`, so that the message lists them only once.
+ * Return true if a row before `upto` has the same `platforms`; the message lists them only once.
  */
 static bool is_named(const struct kl_backends *all, size_t upto)
 {

@@ -135,14 +135,15 @@ struct kl_backend {
 	int (*oracle)(const void *state, const struct kl_surface *surface,
 		      const struct kl_launch *launch, enum kl_oracle which, const char *dir);
 	/**
-	 * Add to a key everything that a compiled oracle depends on except the contract and its
-	 * plan.
+	 * Add to a key everything that a compiled oracle depends on, except the contract and the
+	 * oracle's launch plan.
 	 */
 	int (*recipe)(struct kl_digest *key, const void *state);
 	/**
-	 * Compile the contract's baseline for machine code `march`, if its source is shipped with
-	 * this program. KL_ENOTFOUND (no message set): it is not shipped; KL_ECANNOT: it cannot be
-	 * compiled here. A backend without shipped baselines has NULL here.
+	 * Compile the contract's baseline for the architecture `march` ("sm_90"), if the source of
+	 * the baseline is shipped with this program. KL_ENOTFOUND (no message set): it is not
+	 * shipped; KL_ECANNOT: it cannot be compiled here. NULL: this backend has no shipped
+	 * baselines.
 	 */
 	int (*baseline)(struct kl_artefact **out, const void *state,
 			const struct kl_surface *surface, const char *march, const char *dir);
@@ -158,7 +159,7 @@ extern const struct kl_backend kl_backend_c, kl_backend_cuda, kl_backend_cuda_ho
 
 /** Return the backend of a contract that was read with kl_languages. Never NULL. */
 const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
-/** Look up a contract's backend in a table. KL_ECANNOT: its language has no row there. */
+/** Look up a contract's backend in a table. KL_ECANNOT: the table has no row for its language. */
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
 /**

@@ -74,8 +74,9 @@ static void strip_prefix(const char *prefix, struct kl_buf *text)
 }
 
 /*
- * Return the limit of processor time. Only this limit can refuse a source. The limit of wall-clock
- * time only ensures that a run ends, because a run can also be slow on a busy machine.
+ * Return the limit of processor time. A source that exceeds this limit is refused. The limit of
+ * wall-clock time only ensures that a run ends: on a busy machine, a run can be slow through no
+ * fault of the source.
  */
 static int64_t cpu_ms(const struct kl_tool *tool)
 {
