@@ -135,8 +135,8 @@ static int read_uniform(void *at, const char *file, const struct kl_field *field
 }
 
 /*
- * Read [p, sd]: values are standard normal; with probability p, a normal with standard deviation sd
- * is added.
+ * Read [p, sd]: values are standard normal; with probability p, a normal value with standard
+ * deviation sd is added to a value.
  */
 static int read_outliers(void *at, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node)
