@@ -11,18 +11,18 @@
 #include "base/mem.h"
 
 /*
- * Before the time is up, there are enough blocks when every comparison is settled. A comparison is
- * settled in one of three cases:
+ * Before the time is up, there are enough blocks when every comparison is settled. A difference
+ * counts if it exceeds a limit: the larger of 1 % and three times the reach of the A/A interval,
+ * which is how far its ends are from 0. A comparison is settled in one of three cases:
  *
- * - Its interval lies wholly beyond the limit of a difference (the larger of 1 % and three times
- *   the reach of the A/A interval, which is how far its ends are from 0) and beyond 1.5 %.
- * - Its interval lies wholly within the limit of a difference that is expected when the time is
- *   up: until then the A/A interval narrows with the square root of the number of blocks.
- * - Its interval is narrow: its half-width is at most 0.25 % or a tenth of the difference, and the
- *   half-width of A/A is at most 0.33 % or an eighth of the smallest difference. Of each two
- *   limits, the larger counts.
+ * - Its interval lies wholly beyond this limit and beyond 1.5 %.
+ * - Its interval lies wholly within the limit that is expected when the time is up. The limit can
+ *   fall until then: the A/A interval narrows with the square root of the number of blocks.
+ * - Its interval is narrow: its half-width is at most the larger of 0.25 % and a tenth of the
+ *   difference, and the half-width of A/A is at most the larger of 0.33 % and an eighth of the
+ *   smallest difference.
  *
- * If there is nothing to compare with, an A/A half-width of 5 % is good enough.
+ * If there is nothing to compare with, an A/A half-width of at most 5 % is good enough.
  */
 #define FAR 0.01
 #define BEYOND_DOUBT 1.5
@@ -62,7 +62,7 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
  * Measure all subjects in a random order and then in reverse, such as P B C C' C' C B P (parent,
  * baseline, the candidate's two subjects). The order is drawn anew for each block, since times
  * depend a little on the subject that was measured before. A subject with `once` set is measured
- * only the first time.
+ * only once in the block.
  */
 static int measure_block(struct kl_blocks *blocks)
 {

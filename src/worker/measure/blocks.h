@@ -40,7 +40,7 @@ struct kl_blocks_subject {
 
 struct kl_blocks {
 	struct kl_blocks_subject subject[KL_BLOCKS_SUBJECTS];
-	size_t min;         /* lowest number of blocks, unless calls are slow */
+	size_t min;         /* minimum number of blocks, unless calls are slow */
 	int64_t max_ms;     /* time for all blocks, in ms */
 	struct kl_rng *rng; /* draws the order of subjects */
 	/**
@@ -71,8 +71,8 @@ struct kl_interval kl_blocks_ratio(const struct kl_blocks *blocks, enum kl_block
  */
 int64_t kl_blocks_ns(const struct kl_blocks *blocks, enum kl_blocks_who who);
 /**
- * Make the entry of result.profile.points for the point `id`; the caller owns it. Appends to
- * `notes` what makes the times less certain.
+ * Make the entry of result.profile.points for the point `id`; the caller owns it. If the times are
+ * less certain than usual, append the reason to `notes`.
  */
 json_t *kl_blocks_report(const struct kl_blocks *blocks, const char *id, json_t *notes);
 

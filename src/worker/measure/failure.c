@@ -32,7 +32,7 @@ bool kl_failure_is_secret(const struct kl_job *job, const struct kl_member *memb
 }
 
 /*
- * Return the length of the number, with its sign, with which `at` begins; 0: it begins with none.
+ * Return the length of the number at the start of `at`, including its sign; 0: there is no number.
  */
 static size_t number_length(const char *at)
 {

@@ -17,8 +17,8 @@
  *	ns = kl_lateness_charge(&lateness, &blocks)	at the end; changes the candidate's times
  */
 struct kl_lateness {
-	double *ns[KL_BLOCKS_SUBJECTS]; /* mean of each block, in ns */
-	double sum[KL_BLOCKS_SUBJECTS]; /* sum of the current block, in ns */
+	double *ns[KL_BLOCKS_SUBJECTS]; /* mean delay in each block, in ns */
+	double sum[KL_BLOCKS_SUBJECTS]; /* sum of the delays in the current block, in ns */
 	int n[KL_BLOCKS_SUBJECTS];      /* number of visits in the current block */
 	size_t blocks, alloc;
 };
@@ -27,9 +27,10 @@ void kl_lateness_release(struct kl_lateness *lateness);
 void kl_lateness_begin(struct kl_lateness *lateness);
 void kl_lateness_add(struct kl_lateness *lateness, enum kl_blocks_who who, int64_t late_ns);
 /**
- * Add the lateness that is beyond doubt to the candidate's times. It is the lower end of the
- * interval of the differences, paired within a block, to the parent or, if there is no parent, to
- * the baseline. Returns the nanoseconds added, or 0.
+ * Add the lateness that is beyond doubt to the candidate's times. In each block, take the
+ * difference between the mean delay of the candidate and that of the parent or, if there is no
+ * parent, of the baseline; the lateness is the lower end of the interval of these differences.
+ * Return the nanoseconds added, or 0.
  */
 int64_t kl_lateness_charge(struct kl_lateness *lateness, struct kl_blocks *blocks);
 

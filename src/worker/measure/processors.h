@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 /*
- * processors - chooses the processor that kernels run on and that of the process that times them. A
- * kernel can read the number of its processor, so it runs on the same processor whether it is timed
- * or not.
+ * processors - chooses the processor that kernels run on, and the processor of the process that
+ * times them. A kernel can read the number of its processor, so it runs on the same processor
+ * whether it is timed or not.
  */
 struct kl_processors {
 	int theirs;    /* processor of kernels; -1: unknown, do not pin them */
-	int ours;      /* processor of this process while it times; -1: no second processor */
+	int ours;      /* processor of this process while it times kernels; -1: there is only one */
 	bool one_core; /* both processors belong to one core, so times are rough */
 };
 

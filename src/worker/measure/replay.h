@@ -11,9 +11,10 @@
  */
 
 /**
- * Return the last member among `met`, with which this process was called before, to which `got` is
- * a right answer under the rules. NULL: there is no such member, or the answer is too uniform to
- * tell (one value throughout, or few elements). `own` is the member that `got` should answer.
+ * Find an earlier input to which `got` is a right answer under the rules. `met`: the members with
+ * which this process was called before; `own`: the member that `got` should answer. Return the last
+ * such member among `met` at the point of `own`. NULL: there is none, or the answer is too uniform
+ * to tell (one value throughout, or few elements).
  */
 const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_member *own,
 				     const struct kl_member *const *met, size_t nmet,

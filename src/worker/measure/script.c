@@ -113,7 +113,8 @@ static void add_pair(struct kl_script *script, const struct kl_script_source *so
 }
 
 /*
- * Add a tail: up to two calls after the last measured call. No kernel can tell them from others.
+ * Add a tail: up to two calls after the last measured call. No kernel can tell them from other
+ * calls.
  */
 static void add_tail(struct kl_script *script, struct kl_script_source *source, struct kl_rng *rng,
 		     const struct kl_script_wish *wish)

@@ -37,7 +37,7 @@ struct kl_script {
 	struct kl_script_call call[KL_SCRIPT_CALLS];
 	size_t n, measured;           /* number of calls, and of measured calls */
 	const struct kl_point *other; /* point of the first call if it is another point; or NULL */
-	/* there are calls in a row: [0]: a member, then its twin; [1]: the twin, then the member */
+	/* [0]: a member and then its twin are called in a row; [1]: the twin and then the member */
 	bool pair[2];
 };
 
@@ -76,7 +76,7 @@ enum kl_script_first {
 struct kl_script_wish {
 	size_t measured; /* number of calls that may be measured; at most KL_SCRIPT_MEASURED */
 	enum kl_script_first first;
-	bool pair; /* make the tail calls of a member and its twin, if there is a twin */
+	bool pair; /* the tail must be calls with a member and its twin, if there is a twin */
 	bool turn; /* in this tail, call the twin before the member */
 };
 /** Draw a script. */
