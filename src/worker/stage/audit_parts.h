@@ -35,7 +35,7 @@ int kl_audit_trivial(struct kl_audit *audit);
  * answer must change so much that the rules notice.
  */
 int kl_audit_inputs(struct kl_audit *audit);
-/** Check that the rules refuse the answer to the same inputs rounded to a lower format. */
+/** Check that the rules refuse an answer computed from the inputs rounded to a lower format. */
 int kl_audit_lower(struct kl_audit *audit);
 
 #endif

@@ -107,7 +107,10 @@ static int count_launches(json_t **launches, const struct kl_job *job, const jso
 	return err;
 }
 
-/* Returns an error only after an interrupt; other failures become notes, outside the verdict. */
+/*
+ * Return an error only after an interrupt. Any other failure becomes a note, which does not affect
+ * the verdict.
+ */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc)
 {
 	json_t *object = json_object(), *launches = NULL, *notes = json_array();

@@ -4,10 +4,10 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* Calls at a performance point, plus a random number below MORE that no kernel can foresee. */
+/* Calls at a performance point: MANY plus a random number below MORE; no kernel can foresee it. */
 #define MANY 40
 #define MORE 24
-#define FEW 6   /* calls at any other point, plus a random number below FEW */
+#define FEW 6   /* calls at any other point: FEW plus a random number below FEW */
 #define AGAIN 3 /* calls at the first performance point after all points, unless calls are slow */
 /*
  * Time for the calls at a performance point (POINT_NS) and at any other point (OTHER_NS). LEAST and
@@ -18,7 +18,7 @@
 #define LEAST 6
 #define LEAST_OTHER 2
 
-/* The inputs of one point. The pair, the two inputs that differ least, are called by turns. */
+/* The inputs of one point. The two inputs of `pair` are called by turns. */
 struct inputs {
 	const struct kl_point *point;
 	size_t *all; /* pool indices, including the twin */

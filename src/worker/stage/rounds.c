@@ -6,8 +6,8 @@
 #include "worker/stage/schedule.h"
 
 /*
- * A process can first be called at another point if a call there costs at most BEFORE_NS, or at
- * most BEFORE_ONCE_NS in the process for the point inquiry->after_perf.
+ * A process can first be called at another point if a call there costs at most BEFORE_NS or, in the
+ * process for the point inquiry->after_perf, at most BEFORE_ONCE_NS.
  */
 #define BEFORE_NS 20000000
 #define BEFORE_ONCE_NS 500000000

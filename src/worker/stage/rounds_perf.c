@@ -7,7 +7,7 @@
 
 /* If a call costs more, leave the third noise draw of a performance point to the profile. */
 #define VERY_SLOW_NS 1000000000
-#define SCRIPTS 4 /* least number of scripts at a performance point if calls are not slow */
+#define SCRIPTS 4 /* minimum number of scripts at a performance point, unless calls are slow */
 
 /* -- performance points on a GPU --------------------------------------------- */
 

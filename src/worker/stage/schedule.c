@@ -3,13 +3,13 @@
 
 /*
  * Time for the calls at one point. If all calls would take longer, each input is called only once.
- * At a performance point no input but the third noise draw (rounds_perf.c) is skipped, however slow
- * the kernel is.
+ * At a performance point only the third noise draw (rounds_perf.c) can be skipped, however slow the
+ * kernel is.
  */
 #define POINT_NS ((int64_t)3000000000)
 /*
  * At a point that is not timed, inputs are skipped if calling each input once would take longer
- * than MOST_NS (cuda: than POINT_NS).
+ * than MOST_NS (cuda: POINT_NS).
  */
 #define MOST_NS ((int64_t)60000000000)
 

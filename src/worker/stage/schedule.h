@@ -19,7 +19,7 @@ struct kl_schedule {
 	struct kl_rng rng;
 	/* for the current round: */
 	const size_t *member; /* pool indices, in the order of the calls */
-	size_t spare; /* index in `member` of a call to make only if calls are slow; or SIZE_MAX */
+	size_t spare; /* index in `member` of a call made only if calls are slow; SIZE_MAX: none */
 	size_t first, step; /* if calls are slow, make only every `step`-th call from `first` on */
 };
 
@@ -39,9 +39,15 @@ static inline bool kl_schedule_is_one_sided(const struct kl_schedule *schedule)
 }
 /** Return the lowest cost of a call at the point so far (kl_inquiry.cost); 0: unknown. */
 int64_t kl_schedule_cost(const struct kl_schedule *schedule);
-/** Decide what to skip. It is based on the lowest cost so far, so rather too little is skipped. */
+/**
+ * Decide what to skip. The decision uses the lowest cost so far, so that it skips too little rather
+ * than too much.
+ */
 enum kl_saving kl_schedule_saving(const struct kl_schedule *schedule);
-/** Return the number of inputs for which there is time if the first input is called twice. */
+/**
+ * Return the number of inputs for which there is time if the first input is called twice. It is at
+ * least 2.
+ */
 size_t kl_schedule_affordable(const struct kl_schedule *schedule);
 /** Set `left` to what has been skipped so far. */
 void kl_schedule_left(struct kl_rounds_left *left, const struct kl_schedule *schedule);

@@ -16,8 +16,8 @@
 #define MANY_MORE 100
 #define CHEAP_NS 500000
 /*
- * Most processor time of a soak: SOAK_NS for CALLS calls at an expensive point, MOST_NS at the
- * cheapest point.
+ * Maximum processor time of a soak: SOAK_NS for CALLS calls at an expensive point, MOST_NS for all
+ * calls at the cheapest point.
  */
 #define SOAK_NS ((int64_t)500000000)
 #define MOST_NS ((int64_t)60000000000)

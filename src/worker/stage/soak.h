@@ -6,11 +6,11 @@
 
 /*
  * soak - makes many calls of a kernel in C in one process, with inputs that change at random. This
- * finds kernels that are right only the first few times, or that sum in another order later on.
+ * finds kernels that are right only the first few times, or that later sum in another order.
  * For kernels on a GPU, ordinary_calls.h does this.
  *
  * The soak is at the point with the cheapest calls. A slow kernel gets as many calls as a fast one,
- * so that it cannot end the soak early. Only if all calls would take more than a minute, fewer are
+ * so that it cannot end the soak early. Only if all calls would take more than a minute are fewer
  * made; if they are few, a note says so. If a minute is too short even for KL_SOAK_LEAST calls, no
  * call is made, and inquiry.doubt says why. A second soak is at the point with the most expensive
  * calls that still cost little enough.
