@@ -177,8 +177,8 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 }
 
 /*
- * Judge one job. An audit that passed is not repeated for other jobs with the same contract: its
- * result is copied to theirs.
+ * Judge one job. An audit that passed is not repeated for other jobs with the same contract: the
+ * result of the audit is copied into the results of those jobs.
  */
 static int judge_entry(json_t **result, struct batch *batch, const json_t *entry)
 {

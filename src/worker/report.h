@@ -35,7 +35,7 @@ struct kl_report {
  * is left unchanged; KL_EBUSY: another worker is writing it.
  */
 int kl_report_open(struct kl_report *report, const char *path, const char *bundle);
-/** True if the report has the result of the job with this digest. */
+/** Return true if the report has the result of the job with this digest. */
 bool kl_report_has(const struct kl_report *report, const char *job);
 /** Append the line of a job, which must have "job", the digest of the job; set its "sha256". */
 int kl_report_add(struct kl_report *report, json_t *line);
