@@ -206,7 +206,7 @@ static int next_object(struct reader *reader)
 	reader->sec = 0;
 	reader->in_section = false;
 	if (reader->obj >= reader->code->nobj)
-		return kl_error(KL_ENO, "the disassembly has more files than were disassembled");
+		return kl_error(KL_ENO, "the disassembly lists more files than objdump was given");
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct live {
 	struct places *waiting;    /* for each function: places that are executed once it returns */
 	struct kl_targets *tables; /* for each function: targets in its jump tables */
 	bool *has_tables;          /* for each function: its jump tables were read into `tables` */
-	/* the executed code has a call or jump whose target data decide */
+	/* data decide the target of a call or jump in the executed code */
 	bool open;
 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Return the mnemonic of an instruction 0f 01 xx, whose third byte is `modrm`, if it is one that
- * this file searches for; otherwise NULL.
+ * Return the mnemonic of the instruction 0f 01 `modrm`; NULL: it is not among the instructions that
+ * this file searches for.
  */
 static const char *group_01(unsigned char modrm)
 {
@@ -36,8 +36,8 @@ static const char *group_01(unsigned char modrm)
 }
 
 /*
- * Return the mnemonic of an instruction 0f ae, if it is one that this file searches for; otherwise
- * NULL. `prefix`: the last prefix before the opcode that is not REX.
+ * Return the mnemonic of the instruction 0f ae `modrm`; NULL: it is not among the instructions that
+ * this file searches for. `prefix`: the last prefix before the opcode that is not REX; 0: none.
  */
 static const char *group_ae(unsigned char modrm, unsigned char prefix)
 {
