@@ -20,7 +20,7 @@
 #define KL_TOOL_PATIENCE 20
 #define KL_TOOL_MIB 4096 /* limit of the address space of one process */
 #define KL_TOOL_OUTPUT_MIB 64
-#define KL_TOOL_TEMPLATES_MIB 512 /* limit for C++ templates, whose intermediate files are large */
+#define KL_TOOL_TEMPLATES_MIB 512 /* file size limit: C++ templates make large intermediate files */
 #define KL_TOOL_LOG_MAX 16384
 
 struct kl_tool {
