@@ -8,9 +8,9 @@
  * time_limit - computes how long a call on a GPU may take before it counts as hung: 20 times the
  * time that earlier calls of the candidate predict, at least half a second, at most job->call_ms.
  *
- * If there were calls at the same point, the longest of them is the predicted time. Otherwise every
- * point at which there were calls and at which no dim is larger predicts a time, and the longest
- * counts, since a kernel can be slow for some shapes. It is assumed that the time may grow with the
+ * If there were calls at the same point, the time of the longest is the predicted time. Otherwise
+ * each point that had calls and has no larger dim predicts a time; the longest of these times
+ * counts, since a kernel can be slow for some shapes. The time is assumed to grow at most with the
  * product of the factors by which the dims grow, times the largest of these factors once more, as
  * for an algorithm that is quadratic in one dim. Calls of other kernels predict nothing: a naive
  * kernel may be a thousand times slower than its successor.
