@@ -14,9 +14,9 @@
  * order of a script, as in the profile (measure/script.h).
  */
 
-/* What was skipped at a point because calls seemed slow. */
+/* What was skipped at a point because calls seemed slow, and what was answered there. */
 struct kl_rounds_left {
-	bool further;   /* calls after the first call of each input */
+	bool further;   /* calls after the first call of each input were skipped */
 	size_t members; /* number of inputs that were not called (if no call failed) */
 	size_t asked;   /* number of inputs that were answered correctly */
 };

@@ -202,9 +202,9 @@ static int run_scripts(struct kl_schedule *schedule, struct kl_script_source *so
 }
 
 /*
- * For slow calls: call each input that was not yet answered correctly, in two processes; the twin
- * comes right after the first noise draw. If `alone`, call the first noise draw once more to check
- * determinism, since there is no other point at which this is checked.
+ * If calls are slow, call the inputs that were not yet answered correctly, in two processes; the
+ * twin comes right after the first noise draw. If `alone`, call the first noise draw once more to
+ * check determinism, since no other point checks it.
  */
 static int run_rest(struct kl_schedule *schedule, bool alone)
 {
