@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "job/tensor.h"
+#include "worker/compare/yardstick.h"
 
 double kl_element_least(const struct kl_output *output, double truth)
 {
@@ -87,20 +88,40 @@ bool kl_element_exact(const struct kl_output *output, size_t i, bool zeros_tie, 
 	return (isnan(got) && isnan(truth)) || (zeros_tie && got == 0 && truth == 0);
 }
 
-double kl_element_room(size_t n)
+double kl_element_room(double freedom)
 {
-	return 1 + 3 / sqrt(n ? (double)n : 1);
+	return 1 + 3 / sqrt(fmax(freedom, 1));
+}
+
+/* Return the limits of a group under the rule `noise`. */
+static struct kl_yardstick_error noise_limits(const struct kl_output *output,
+					      const struct kl_tolerance *tolerance, size_t group)
+{
+	double room = kl_element_room((double)output->groups.size);
+	struct kl_yardstick_error own = { room * tolerance->max[group],
+					  room * tolerance->rms[group] };
+
+	if (tolerance->yardstick) {
+		struct kl_yardstick_error all = kl_yardstick_error(tolerance->yardstick, tolerance,
+								   group);
+
+		own.max = fmax(own.max, all.max);
+		own.rms = fmax(own.rms, all.rms);
+	}
+	return (struct kl_yardstick_error){ output->rule->max * own.max,
+					    output->rule->rms * own.rms };
 }
 
 struct kl_allowed kl_element_allowed(const struct kl_output *output,
 				     const struct kl_tolerance *tolerance, size_t group)
 {
 	struct kl_allowed allowed = { .rms = -1, .absum = output->w->absum[output->arg] };
-	double room = kl_element_room(output->groups.size);
 
 	if (output->rule->kind == KL_RULE_NOISE) {
-		allowed.max = output->rule->max * room * tolerance->max[group];
-		allowed.rms = output->rule->rms * room * tolerance->rms[group];
+		struct kl_yardstick_error limits = noise_limits(output, tolerance, group);
+
+		allowed.max = limits.max;
+		allowed.rms = limits.rms;
 	} else if (output->rule->kind == KL_RULE_REL_L2) {
 		allowed.rms = output->rule->tol * tolerance->rms[group];
 		/*

@@ -22,12 +22,12 @@ struct kl_allowed {
 };
 
 /**
- * Return the factor by which limits over `n` elements are raised. Limits are computed from the
- * honest error, which is a matter of luck if there are few elements: between two draws, its rms
- * over n elements differs by a share of about 1/sqrt(n). The factor allows three times that share:
- * it is 1.03 for ten thousand elements and 2 for nine.
+ * Return the factor by which limits are raised that are computed from honest errors with this many
+ * degrees of freedom. If they are few, the honest errors are a matter of luck: between two draws,
+ * the rms of n independent errors differs by a share of about 1/sqrt(2 n). The factor allows four
+ * times that share: it is 1.03 for ten thousand independent errors and 2 for nine.
  */
-double kl_element_room(size_t n);
+double kl_element_room(double freedom);
 /** Compute the limits of group `group`; `tolerance` holds the tolerances of the output's rule. */
 struct kl_allowed kl_element_allowed(const struct kl_output *output,
 				     const struct kl_tolerance *tolerance, size_t group);

@@ -54,7 +54,7 @@ static void add_block(struct graded_slice *slices, const struct kl_output *outpu
 /* Return the largest root mean square error that is allowed for a slice. */
 static double allowed_rms(const struct graded_slice *slice, const struct kl_output *output)
 {
-	double room = KL_GRADED_ROOM * kl_element_room(slice->n);
+	double room = KL_GRADED_ROOM * kl_element_room((double)slice->n);
 
 	return room * output->rule->rms *
 	       sqrt(fmax(slice->honest, slice->least) / (double)slice->n);

@@ -10,6 +10,8 @@
  * (compare.h). All memory belongs to the pool.
  */
 
+struct kl_yardstick;
+
 /*
  * Tolerances of the groups of one rule. `max` and `rms` have an entry for each group: the maximum
  * and the root mean square of the honest error (`noise`) or of the truth (`rel-l2`).
@@ -17,6 +19,9 @@
 struct kl_tolerance {
 	size_t ngroup; /* 0: the rule is neither `noise` nor `rel-l2` */
 	double *max, *rms;
+	double *size; /* root mean square of the truth of each group; NULL: not `noise` */
+	/* the honest errors of several executions (yardstick.h); borrowed; NULL: only this one */
+	const struct kl_yardstick *yardstick;
 };
 
 /* Kind of the values in a member's inputs that are not finite; NONE: all are finite. */
@@ -28,6 +33,7 @@ struct kl_member {
 	int draw;      /* number of this draw among the members of that band at that point */
 	bool exact;    /* answers must be bit-equal to the truth */
 	bool own;      /* drawn for one candidate; no other candidate is called with it */
+	bool late;     /* made only if the honest errors at its point differ (pool/members.h) */
 	/* the inputs have values beyond those of the contract (pool/further.h); see compare.h */
 	bool further;
 	enum kl_odd odd;

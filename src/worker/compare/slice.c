@@ -42,6 +42,7 @@ static void part_add(struct kl_slice_sum *to, const struct kl_slice_sum *from)
 {
 	to->sums.max = fmax(to->sums.max, from->sums.max);
 	to->sums.sq += from->sums.sq;
+	to->truth_sq += from->truth_sq;
 	to->worst = fmax(to->worst, from->worst);
 	to->n += from->n;
 	to->unclear = to->unclear || from->unclear;

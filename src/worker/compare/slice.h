@@ -56,7 +56,8 @@ struct kl_slice_error {
 /* Result of a pass over one slice. */
 struct kl_slice_sum {
 	struct kl_slice_error sums;
-	double worst; /* elementwise: largest ratio of an error to the allowed error */
+	double truth_sq; /* tolerances of `noise`: sum of squares of the truth */
+	double worst;    /* elementwise: largest ratio of an error to the allowed error */
 	size_t n;
 	bool unclear; /* the elements of the slice must be checked one by one */
 };

@@ -15,16 +15,22 @@
  * Add up honest errors or, if `honest` is NULL, the truth. Leave out elements that are not finite
  * or whose truth is beyond `limit`, the largest finite number of the dtype.
  */
-static void finite_add(struct kl_slice_error *sums, const double *truth, const double *honest,
+static void finite_add(struct kl_slice_sum *part, const double *truth, const double *honest,
 		       size_t n, double limit)
 {
+	struct kl_slice_error *sums = &part->sums;
+	double truth_sq = 0;
+
 	for (size_t i = 0; i < n; i++) {
 		double distance = fabs(honest ? truth[i] - honest[i] : truth[i]);
+		bool finite = fabs(truth[i]) <= limit && distance < INFINITY;
 
-		distance = fabs(truth[i]) <= limit && distance < INFINITY ? distance : 0;
+		distance = finite ? distance : 0;
 		sums->max = distance > sums->max ? distance : sums->max;
 		sums->sq += distance * distance;
+		truth_sq += finite ? truth[i] * truth[i] : 0;
 	}
+	part->truth_sq += truth_sq;
 }
 
 static void tolerance_parts(void *ctx, size_t from, size_t to)
@@ -44,7 +50,7 @@ static void tolerance_parts(void *ctx, size_t from, size_t to)
 		while (kl_slice_next(&walk, &off, &n, KL_SLICE_BLOCK)) {
 			const double *truth = kl_output_truth(output, truth_room, off, n);
 
-			finite_add(&part->sums, truth,
+			finite_add(part, truth,
 				   output->rule->kind == KL_RULE_NOISE ?
 					   kl_output_honest(output, honest_room, off, n) :
 					   NULL,
@@ -71,6 +77,8 @@ int kl_tolerance_make(struct kl_tolerance *out, const struct kl_job *job, size_t
 	out->ngroup = output.groups.count;
 	out->max = kl_calloc(output.groups.count + 1, sizeof(*out->max));
 	out->rms = kl_calloc(output.groups.count + 1, sizeof(*out->rms));
+	if (rule->kind == KL_RULE_NOISE)
+		out->size = kl_calloc(output.groups.count + 1, sizeof(*out->size));
 	pass.slices = kl_slices_of(&output);
 	for (size_t n; pass.first < output.groups.count; pass.first += n) {
 		n = kl_slice_pass_run(&pass, tolerance_parts);
@@ -79,6 +87,10 @@ int kl_tolerance_make(struct kl_tolerance *out, const struct kl_job *job, size_t
 
 			out->max[pass.first + i] = all.sums.max;
 			out->rms[pass.first + i] = all.n ? sqrt(all.sums.sq / (double)all.n) : 0;
+			if (out->size)
+				out->size[pass.first + i] = all.n ? sqrt(all.truth_sq /
+									 (double)all.n) :
+								    0;
 		}
 	}
 	free(pass.part);
@@ -89,18 +101,8 @@ void kl_tolerance_release(struct kl_tolerance *tolerance)
 {
 	free(tolerance->max);
 	free(tolerance->rms);
+	free(tolerance->size);
 	*tolerance = (struct kl_tolerance){ 0 };
-}
-
-void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_tolerance *other, size_t n)
-{
-	for (size_t group = 0; group < tolerance->ngroup && group < other->ngroup; group++) {
-		double sq = tolerance->rms[group] * tolerance->rms[group] * (double)n +
-			    other->rms[group] * other->rms[group];
-
-		tolerance->max[group] = fmax(tolerance->max[group], other->max[group]);
-		tolerance->rms[group] = sqrt(sq / (double)(n + 1));
-	}
 }
 
 /* The sum of the squares of some numbers, and the largest square. */
@@ -235,22 +237,23 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
 }
 
 /*
- * Return the number of elements in the largest group of rule `index` at a point; 0 if it is not a
- * `noise` rule or does not fit its tensor.
+ * Return the groups of rule `index` at a point; `size` is 0 if it is not a `noise` rule or does not
+ * fit its tensor.
  */
-static size_t group_size(const struct kl_job *job, size_t index, const struct kl_point *pt)
+static struct kl_groups noise_groups(const struct kl_job *job, size_t index,
+				     const struct kl_point *pt)
 {
 	const struct kl_rule *rule = &job->rule[index];
 	struct kl_member member = { .point = pt };
 	struct kl_output output;
 
 	if (rule->kind != KL_RULE_NOISE)
-		return 0;
+		return (struct kl_groups){ .size = 0 };
 	if (kl_output_init(&output, job, rule, &member, rule->out) < 0) {
 		kl_error_clear();
-		return 0;
+		return (struct kl_groups){ .size = 0 };
 	}
-	return output.groups.size;
+	return output.groups;
 }
 
 size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt)
@@ -258,9 +261,21 @@ size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point 
 	size_t least = SIZE_MAX;
 
 	for (size_t i = 0; i < job->nrule; i++) {
-		size_t n = group_size(job, i, pt);
+		size_t n = noise_groups(job, i, pt).size;
 
 		least = n > 0 && n < least ? n : least;
+	}
+	return least;
+}
+
+size_t kl_tolerance_least_count(const struct kl_job *job, const struct kl_point *pt)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < job->nrule; i++) {
+		struct kl_groups groups = noise_groups(job, i, pt);
+
+		least = groups.size > 0 && groups.count < least ? groups.count : least;
 	}
 	return least;
 }

@@ -16,8 +16,6 @@
 int kl_tolerance_make(struct kl_tolerance *out, const struct kl_job *job, size_t index,
 		      const struct kl_member *member);
 void kl_tolerance_release(struct kl_tolerance *tolerance);
-/** Merge `other`, the tolerances of one more draw, into `tolerance`, which covers `n` draws. */
-void kl_tolerance_merge(struct kl_tolerance *tolerance, const struct kl_tolerance *other, size_t n);
 /**
  * Return true if the member is steady: no tolerance of a `noise` rule depends on only a few
  * elements. Each group must have at least KL_TOLERANCE_STEADY different true values, and no single
@@ -35,5 +33,7 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
  */
 #define KL_TOLERANCE_ROOMY 256
 size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt);
+/** Return the number of groups of the `noise` rule that has the fewest at a point; or SIZE_MAX. */
+size_t kl_tolerance_least_count(const struct kl_job *job, const struct kl_point *pt);
 
 #endif

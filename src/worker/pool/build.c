@@ -37,6 +37,7 @@ static struct kl_key member_key(const struct kl_poolbuild *poolbuild,
 struct making {
 	const struct kl_poolbuild *poolbuild;
 	size_t first, last, twin; /* members [first, last); twin is SIZE_MAX if none is planned */
+	size_t todo;              /* how many of them are not skipped */
 	atomic_size_t next;       /* the next member to make */
 	atomic_bool failed;
 };
@@ -90,6 +91,23 @@ static bool is_stopped(const struct kl_poolbuild *poolbuild)
 	return poolbuild->stop && atomic_load(poolbuild->stop);
 }
 
+static bool is_skipped(const struct kl_poolbuild *poolbuild, size_t i)
+{
+	return poolbuild->skip && poolbuild->skip[i];
+}
+
+/* Make the first member, then its twin if one is planned. */
+static int make_first(struct share *share)
+{
+	const struct making *making = share->making;
+	int err;
+
+	if (is_skipped(making->poolbuild, making->first))
+		return 0;
+	err = make_member(share, making->first);
+	return err == 0 && making->twin != SIZE_MAX ? make_twin(share) : err;
+}
+
 static int make_share(void *ctx)
 {
 	struct share *share = ctx;
@@ -102,12 +120,10 @@ static int make_share(void *ctx)
 	size_t i;
 
 	if (err == 0 && share->leads)
-		err = make_member(share, making->first);
-	if (err == 0 && share->leads && making->twin != SIZE_MAX)
-		err = make_twin(share);
+		err = make_first(share);
 	while (err == 0 && !is_stopped(poolbuild) && !atomic_load(&making->failed) &&
 	       (i = atomic_fetch_add(&making->next, 1)) < making->last)
-		if (i != making->twin)
+		if (i != making->twin && !is_skipped(poolbuild, i))
 			err = make_member(share, i);
 	if (err == 0 && is_stopped(poolbuild))
 		err = kl_error(KL_EINTR, "the members are not wanted any more");
@@ -123,7 +139,7 @@ static int make_share(void *ctx)
 
 static size_t shares_of(const struct kl_poolbuild *poolbuild, const struct making *making)
 {
-	size_t n = (making->last - making->first) / 2, room;
+	size_t n = making->todo / 2, room;
 	struct kl_poolfile layout;
 
 	/* at a small point, starting the oracles of more threads takes longer than it saves */
@@ -166,6 +182,7 @@ static void plan_points(struct plan *plan, const struct kl_poolbuild *poolbuild)
 			atomic_store(&making->next, i + 1);
 		}
 		making->last = i + 1;
+		making->todo += !is_skipped(poolbuild, i);
 		if (!strcmp(poolbuild->member[i].band, KL_POOL_TWIN))
 			making->twin = i;
 	}
@@ -178,7 +195,9 @@ static void plan_shares(struct plan *plan, const struct kl_poolbuild *poolbuild)
 	plan->share = kl_calloc(SHARES * plan->nmaking + 1, sizeof(*plan->share));
 	plan->task = kl_calloc(SHARES * plan->nmaking + 1, sizeof(*plan->task));
 	for (size_t i = 0; i < plan->nmaking; i++) {
-		size_t n = alone ? 1 : shares_of(poolbuild, &plan->making[i]);
+		size_t n = !plan->making[i].todo ? 0 :
+			   alone                 ? 1 :
+						   shares_of(poolbuild, &plan->making[i]);
 
 		for (size_t k = 0; k < n; k++) {
 			plan->share[plan->nshare] = (struct share){ .making = &plan->making[i],

@@ -19,6 +19,7 @@ struct kl_poolbuild {
 	/* members grouped by point, each point's first noise draw first */
 	const struct kl_member *member;
 	size_t n;
+	const bool *skip; /* by member: do not make it; NULL: make all */
 	/* memory of zeros for all members, and where each of them begins (kl_poolfile_places()) */
 	char *base;
 	const size_t *at;
@@ -31,7 +32,7 @@ struct kl_poolbuild {
 	int64_t *cost;
 };
 
-/** Make all members. Errors are those of kl_pool_open(). */
+/** Make all members that are not skipped. Errors are those of kl_pool_open(). */
 int kl_poolbuild(const struct kl_poolbuild *poolbuild);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "job/job_domain.h"
 
-#define SCHEMA "klineage.pool/7"
+#define SCHEMA "klineage.pool/8"
 #define MAX_INDEX (16u << 20)
 #define MAX_OBJECT (64u << 20)
 

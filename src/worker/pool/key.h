@@ -19,7 +19,7 @@ json_t *kl_poolkey_of(const struct kl_job *job);
 struct kl_poolindex {
 	uint64_t choice; /* argument of kl_members_plan() */
 	int64_t *cost;   /* for each point of the job: kl_poolbuild.cost */
-	json_t *none;    /* indices of the planned members that could not be made; owned */
+	json_t *none;    /* indices of the planned members that were not made; owned */
 };
 /**
  * Return true if the directory has the pool that `job` needs; `key` is kl_poolkey_of() of the job.

@@ -6,18 +6,27 @@
 
 #include "base/rng.h"
 #include "worker/compare/tolerance.h"
+#include "worker/compare/yardstick.h"
 #include "worker/pool/further.h"
 
 /*
- * The honest reference's error over a handful of elements is sometimes small by luck, and is then
- * too strict a measure for other kernels. So if groups have fewer than SPARE_GROUP elements, each
- * band is drawn SPARES more times, only to compute tolerances; these spare draws are numbered from
- * SPARE on. Exact bands, twins and further bands have no spare draws.
+ * Elements of one group can share a rounding, and a few elements can all be exact by luck: the
+ * honest error of one draw is then too strict a measure for other kernels. So a band can have spare
+ * draws, from which only tolerances are computed (compare/yardstick.h); they are numbered from
+ * SPARE on. Exact bands, twins and further bands have none.
+ *
+ * With groups of fewer than SPARE_GROUP elements, or at a small point with few groups, each band
+ * has SPARES of them. At a larger point EARLY draws of the noise band tell if that many are needed:
+ * the others are late, and are made only if the honest errors of the noise draws differ. Many
+ * groups need no late draws, since together they show how much errors differ.
  */
 #define SPARE 1000
 #define SPARES 15
-#define SPARE_GROUP 32
+#define EARLY 2
+#define SPARE_GROUP KL_YARDSTICK_RELATIVE
 #define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw SPARES / 5 */
+/* a small point has at most this many elements, and at most this volume (kl_job_volume()) */
+#define SMALL_ELEMENTS 65536
 /* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
 /*
@@ -40,10 +49,10 @@ bool kl_members_is_spare(const struct kl_member *member)
 	return member->draw >= SPARE;
 }
 
-bool kl_members_spare_of(const struct kl_member *spare, const struct kl_member *member)
+bool kl_members_measures(const struct kl_member *member, const struct kl_member *of)
 {
-	return kl_members_is_spare(spare) && !member->exact && spare->point == member->point &&
-	       !strcmp(spare->band, strcmp(member->band, KL_POOL_TWIN) ? member->band : "noise");
+	return !of->exact && !member->exact && !member->further && member->point == of->point &&
+	       (!strcmp(member->band, "noise") || !strcmp(member->band, of->band));
 }
 
 static void plan_add(struct members *members, const struct kl_job *job, const struct kl_point *pt,
@@ -82,32 +91,65 @@ static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
 	       (pt->perf || kl_job_point_elements(job, pt) <= TWIN_ELEMENTS);
 }
 
-static int count_spares(const struct kl_job *job, const struct kl_point *pt)
+/* Return true if the groups at a point are so small that its bands have spares in any case. */
+static bool has_small_groups(const struct kl_job *job, const struct kl_point *pt)
 {
-	return kl_tolerance_least_group(job, pt) >= SPARE_GROUP ? 0 :
-	       count_inputs(job, pt) > SPARE_ELEMENTS           ? SPARES / 5 :
-								  SPARES;
+	return kl_tolerance_least_group(job, pt) < SPARE_GROUP;
 }
 
-bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt)
+/* Return the product of the dims of a point; a job without names for them has them in arguments. */
+static double volume_of(const struct kl_job *job, const struct kl_point *pt)
 {
-	return count_spares(job, pt) > 0;
+	double volume = 1;
+
+	if (job->ndim)
+		return kl_job_volume(job, pt);
+	for (size_t i = 0; i < job->nargs; i++)
+		if (job->arg[i].kind == KL_ARG_DIM && pt->arg[i].value > 1)
+			volume *= (double)pt->arg[i].value;
+	return volume;
+}
+
+/* The spare draws of each band of a point; `noise`: of the noise band. */
+struct spares {
+	int early, late, noise;
+};
+
+static struct spares count_spares(const struct kl_job *job, const struct kl_point *pt)
+{
+	int few = count_inputs(job, pt) > SPARE_ELEMENTS ? SPARES / 5 : SPARES;
+	int early = pt->perf ? 0 : EARLY;
+
+	if (has_small_groups(job, pt))
+		return (struct spares){ .early = few, .noise = few };
+	if (kl_tolerance_least_group(job, pt) == SIZE_MAX)
+		return (struct spares){ .early = 0 };
+	if (kl_tolerance_least_count(job, pt) >= KL_YARDSTICK_ACROSS)
+		return (struct spares){ .noise = early };
+	if (kl_job_point_elements(job, pt) <= SMALL_ELEMENTS &&
+	    volume_of(job, pt) <= SMALL_ELEMENTS)
+		return (struct spares){ .early = few, .noise = few };
+	return (struct spares){ .noise = early, .late = few };
 }
 
 /* Plan spare draws for the bands of the members planned from `first` on. */
 static void plan_spares(struct members *members, const struct kl_job *job, size_t first)
 {
+	struct spares spares = count_spares(job, members->member[first].point);
 	size_t last = members->n;
 
 	for (size_t i = first; i < last; i++) {
 		char band[32];
 		struct kl_member member = members->member[i];
 		bool alone = member.exact || member.further || !strcmp(member.band, KL_POOL_TWIN);
-		int n = member.draw || alone ? 0 : count_spares(job, member.point);
+		int early = strcmp(member.band, "noise") ? spares.early : spares.noise;
+		int n = early > spares.late ? early : spares.late;
 
 		snprintf(band, sizeof(band), "%s", member.band);
-		for (int draw = 0; draw < n; draw++)
+		for (int draw = 0; draw < n && !member.draw && !alone; draw++) {
 			plan_add(members, job, member.point, band, SPARE + draw, false);
+			members->member[members->n - 1].late = draw >= early;
+		}
 	}
 }
 
@@ -148,13 +190,13 @@ static void rarest_first(const struct members *members, const struct kl_job *job
 
 /*
  * Plan the further bands of a point: a few, chosen at random, or all in a replay. No further band
- * is planned at a point with spare draws: the groups there are too small to judge answers to it.
+ * is planned at a point with small groups: they are too small to judge answers to it.
  */
 static void plan_further(struct members *members, const struct kl_job *job,
 			 const struct kl_point *pt)
 {
 	char band[KL_FURTHER_MAX][32];
-	size_t n = count_spares(job, pt) ? 0 : kl_further_list(band, job, pt);
+	size_t n = has_small_groups(job, pt) ? 0 : kl_further_list(band, job, pt);
 	bool larger = pt->drawn && (pt - job->point) % 2 == 0;
 	size_t most = larger && is_roomy(job, pt) ? FURTHER_DRAWN : FURTHER;
 
@@ -226,6 +268,20 @@ void kl_members_plan_timed(struct kl_member **out, size_t *n, const struct kl_jo
 	for (size_t i = 0; i < job->npoint; i++)
 		for (size_t draw = 0; job->point[i].perf && draw < draws; draw++)
 			plan_add(&members, job, &job->point[i], "noise", (int)draw, false);
+	for (size_t i = 0; i < members.n; i++)
+		members.member[i].own = true;
+	*out = members.member;
+	*n = members.n;
+}
+
+void kl_members_plan_again(struct kl_member **out, size_t *n, const struct kl_job *job,
+			   const struct kl_member *of, size_t draws)
+{
+	struct members members = { .choice = 0 };
+	const char *band = strcmp(of->band, KL_POOL_TWIN) ? of->band : "noise";
+
+	for (size_t draw = 0; draw < draws; draw++)
+		plan_add(&members, job, of->point, band, (int)draw, false);
 	for (size_t i = 0; i < members.n; i++)
 		members.member[i].own = true;
 	*out = members.member;

@@ -19,17 +19,16 @@ void kl_members_plan(struct kl_member **out, size_t *n, const struct kl_job *job
 void kl_members_plan_timed(struct kl_member **out, size_t *n, const struct kl_job *job,
 			   size_t draws);
 
-/** Return true if the groups at this point are so small that its bands get spare draws. */
-bool kl_members_has_spares(const struct kl_job *job, const struct kl_point *pt);
+/** Plan `draws` further draws of the band of `of` (of a twin: noise), for kl_pool_make_again(). */
+void kl_members_plan_again(struct kl_member **out, size_t *n, const struct kl_job *job,
+			   const struct kl_member *of, size_t draws);
+
 /**
  * Return true if the member is a spare draw: it is used only to compute tolerances, and no kernel
  * is called with it.
  */
 bool kl_members_is_spare(const struct kl_member *member);
-/**
- * Return true if `spare` is a spare draw of the member's point and band; for a twin, of the band of
- * its original.
- */
-bool kl_members_spare_of(const struct kl_member *spare, const struct kl_member *member);
+/** Return true if the tolerances of `of` depend on the honest answer to `member`. */
+bool kl_members_measures(const struct kl_member *member, const struct kl_member *of);
 
 #endif

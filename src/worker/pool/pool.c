@@ -17,6 +17,7 @@
 #include "worker/pool/key.h"
 #include "worker/pool/member_file.h"
 #include "worker/pool/members.h"
+#include "worker/pool/yardsticks.h"
 
 #define MEMBERS "members" /* name of the file in the pool's directory */
 
@@ -30,20 +31,24 @@ struct kl_pool {
 	char *base; /* the mapped file of all members; NULL: not mapped */
 	size_t bytes;
 	size_t *at; /* where each planned member begins in the file */
-	bool *none; /* for each planned member: it could not be made */
+	/* for each planned member: it could not be made, or it is late and not needed */
+	bool *none;
+	bool *measured; /* for each planned member: its honest errors are in the yardsticks */
+	struct kl_yardsticks yardsticks;
 };
 
 /* -- the file of the members ------------------------------------------------ */
 
 static bool may_be_none(const struct kl_member *member)
 {
-	return member->further || !strcmp(member->band, KL_POOL_TWIN);
+	return member->late || member->further || !strcmp(member->band, KL_POOL_TWIN);
 }
 
 static void plan_file(struct kl_pool *pool)
 {
 	pool->at = kl_calloc(pool->n + 1, sizeof(*pool->at));
 	pool->none = kl_calloc(pool->n + 1, sizeof(*pool->none));
+	pool->measured = kl_calloc(pool->n + 1, sizeof(*pool->measured));
 	pool->bytes = kl_poolfile_places(pool->at, pool->job, pool->member, pool->n);
 }
 
@@ -54,6 +59,16 @@ static void unmap_file(struct kl_pool *pool)
 	pool->base = NULL;
 }
 
+static void point_members(struct kl_pool *pool)
+{
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kl_poolfile layout;
+
+		kl_poolfile_init(&layout, pool->job, &pool->member[i]);
+		kl_poolfile_point(&pool->member[i], &layout, pool->job, pool->base + pool->at[i]);
+	}
+}
+
 static int map_file(struct kl_pool *pool, int fd, int prot)
 {
 	void *base = mmap(NULL, pool->bytes, prot, MAP_SHARED, fd, 0);
@@ -61,28 +76,50 @@ static int map_file(struct kl_pool *pool, int fd, int prot)
 	if (base == MAP_FAILED)
 		return kl_error_errno("cannot map the members of the pool '%s'", pool->dir);
 	pool->base = base;
+	point_members(pool);
 	return 0;
 }
 
-/* Create the file and map it, so that the members can be made in it. */
-static int create_file(struct kl_pool *pool)
+/*
+ * Create the file and map it, so that members can be made in it. It is sparse: only members that
+ * are made take room on disk (allocate_members()).
+ */
+static int create_file(struct kl_pool *pool, int *fd)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(pool->dir, MEMBERS);
-	KL_AUTO(kl_closep) int fd = -1;
 
 	if (!pool->bytes)
 		return 0;
 	/* never overwrite the old file in place: another worker may have it mapped */
 	if (unlink(path) < 0 && errno != ENOENT)
 		return kl_error_errno("cannot remove '%s'", path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
+	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (*fd < 0 || ftruncate(*fd, (off_t)pool->bytes) < 0)
 		return kl_error_errno("cannot create '%s'", path);
-	/* allocate now, so that a full disk is an error here and not a SIGBUS later */
-	errno = posix_fallocate(fd, 0, (off_t)pool->bytes);
-	if (errno)
-		return kl_error_errno("cannot allocate %zu bytes for '%s'", pool->bytes, path);
-	return map_file(pool, fd, PROT_READ | PROT_WRITE);
+	return map_file(pool, *fd, PROT_READ | PROT_WRITE);
+}
+
+/*
+ * Allocate the bytes of all members that are not skipped, before they are made: a full disk is then
+ * an error here and not a SIGBUS later.
+ */
+static int allocate_members(const struct kl_pool *pool, int fd, const bool *skip)
+{
+	for (size_t i = 0, end; i < pool->n; i = end) {
+		size_t first = pool->at[i], bytes;
+
+		for (end = i + 1; end < pool->n && skip[end] == skip[i];)
+			end++;
+		bytes = (end < pool->n ? pool->at[end] : pool->bytes) - first;
+		if (skip[i])
+			continue;
+		errno = posix_fallocate(fd, (off_t)first, (off_t)bytes);
+		if (errno)
+			return kl_error_errno("cannot allocate %zu bytes for the members of the "
+					      "pool '%s'",
+					      bytes, pool->dir);
+	}
+	return 0;
 }
 
 static int open_file(struct kl_pool *pool)
@@ -98,40 +135,127 @@ static int open_file(struct kl_pool *pool)
 	return pool->bytes ? map_file(pool, fd, PROT_READ) : 0;
 }
 
-static void point_members(struct kl_pool *pool)
+/* -- tolerances --------------------------------------------------------- */
+
+static void free_tolerances(struct kl_tolerance *tolerance, size_t n)
+{
+	for (size_t rule = 0; tolerance && rule < n; rule++)
+		kl_tolerance_release(&tolerance[rule]);
+	free(tolerance);
+}
+
+/* Compute a member's own tolerances and add them to the yardsticks; spares do not keep them. */
+static int measure_member(struct kl_pool *pool, size_t i)
+{
+	const struct kl_job *job = pool->job;
+	struct kl_tolerance *tolerance;
+	int err = 0;
+
+	if (pool->none[i] || pool->measured[i])
+		return 0;
+	tolerance = kl_calloc(job->nrule + 1, sizeof(*tolerance));
+	for (size_t rule = 0; rule < job->nrule && err == 0; rule++)
+		err = kl_tolerance_make(&tolerance[rule], job, rule, &pool->member[i]);
+	if (err == 0)
+		kl_yardsticks_add(&pool->yardsticks, &pool->member[i], tolerance);
+	pool->measured[i] = err == 0;
+	if (err == 0 && !kl_members_is_spare(&pool->member[i]))
+		pool->member[i].tolerance = tolerance;
+	else
+		free_tolerances(tolerance, job->nrule);
+	return err;
+}
+
+static int measure_all(struct kl_pool *pool)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < pool->n && err == 0; i++)
+		err = measure_member(pool, i);
+	kl_yardsticks_finish(&pool->yardsticks);
+	return err;
+}
+
+/* Forget what was measured, so that a pool that is opened again adds everything up in one order. */
+static void forget_measures(struct kl_pool *pool)
 {
 	for (size_t i = 0; i < pool->n; i++) {
-		struct kl_poolfile layout;
+		free_tolerances((struct kl_tolerance *)pool->member[i].tolerance, pool->nrule);
+		pool->member[i].tolerance = NULL;
+		pool->measured[i] = false;
+	}
+	kl_yardsticks_release(&pool->yardsticks);
+}
 
-		kl_poolfile_init(&layout, pool->job, &pool->member[i]);
-		kl_poolfile_point(&pool->member[i], &layout, pool->job, pool->base + pool->at[i]);
+static void set_yardsticks(struct kl_pool *pool, const struct kl_yardsticks *yardsticks)
+{
+	for (size_t i = 0; i < pool->n; i++) {
+		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
+
+		for (size_t rule = 0; tolerance && rule < pool->job->nrule; rule++)
+			tolerance[rule].yardstick = kl_yardsticks_find(yardsticks, &pool->member[i],
+								       rule);
 	}
 }
 
-/* Make all planned members in a new file. */
+/* -- making ------------------------------------------------------------------- */
+
+/*
+ * Find out which late members are needed: those at points where the honest errors of the members
+ * made so far differ so much that more draws are needed to judge by them. All others are skipped.
+ */
+static bool choose_late(const struct kl_pool *pool, bool *skip)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < pool->n; i++) {
+		const struct kl_member *member = &pool->member[i];
+
+		skip[i] = !member->late || kl_yardsticks_settled(&pool->yardsticks, member->point);
+		some = some || !skip[i];
+	}
+	return some;
+}
+
+static int build_members(struct kl_pool *pool, int fd, struct kl_poolbuild *build)
+{
+	int err = allocate_members(pool, fd, build->skip);
+
+	return err < 0 ? err : kl_poolbuild(build);
+}
+
+/* Make the planned members in a new file, the late ones last and only if they are needed. */
 static int make_members(struct kl_pool *pool, const struct kl_key *key, const atomic_bool *stop)
 {
+	KL_AUTO(kl_freep) bool *skip = kl_calloc(pool->n + 1, sizeof(*skip));
+	KL_AUTO(kl_closep) int fd = -1;
 	struct kl_poolbuild build = {
 		.job = pool->job,
 		.key = *key,
 		.member = pool->member,
 		.n = pool->n,
+		.skip = skip,
 		.at = pool->at,
 		.none = pool->none,
 		.stop = stop,
 		.cost = pool->index.cost,
 	};
-	int err = create_file(pool);
+	int err = create_file(pool, &fd);
 
 	build.base = pool->base;
+	for (size_t i = 0; i < pool->n; i++)
+		skip[i] = pool->none[i] = pool->member[i].late;
 	if (err == 0)
-		err = kl_poolbuild(&build);
-	if (err < 0)
-		return err;
-	if (pool->base && mprotect(pool->base, pool->bytes, PROT_READ) < 0)
+		err = build_members(pool, fd, &build);
+	if (err == 0)
+		err = measure_all(pool);
+	if (err == 0 && choose_late(pool, skip)) {
+		forget_measures(pool);
+		err = build_members(pool, fd, &build);
+	}
+	if (err == 0 && pool->base && mprotect(pool->base, pool->bytes, PROT_READ) < 0)
 		return kl_error_errno("cannot protect the members of the pool '%s'", pool->dir);
-	point_members(pool);
-	return 0;
+	return err;
 }
 
 /* -- the pool of a session ---------------------------------------------------- */
@@ -171,73 +295,9 @@ static int reopen_pool(struct kl_pool *pool)
 		if (err == 0)
 			pool->none[i] = true;
 	}
-	if (err == 0)
-		point_members(pool);
-	else
+	if (err < 0)
 		unmap_file(pool);
 	return err;
-}
-
-/* Drop the members that could not be made, and the spare draws: tolerances are computed by now. */
-static void drop_hidden(struct kl_pool *pool)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < pool->n; i++)
-		if (!pool->none[i] && !kl_members_is_spare(&pool->member[i]))
-			pool->member[n++] = pool->member[i];
-	pool->n = n;
-}
-
-/* Merge the tolerances of the spare draws of the member's band into the member's tolerances. */
-static int widen_tolerances(struct kl_pool *pool, size_t member)
-{
-	const struct kl_job *job = pool->job;
-	struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[member].tolerance;
-	size_t n = 1;
-
-	for (size_t i = member + 1;
-	     i < pool->n && pool->member[i].point == pool->member[member].point; i++) {
-		if (!kl_members_spare_of(&pool->member[i], &pool->member[member]))
-			continue;
-		for (size_t rule = 0; rule < job->nrule; rule++) {
-			struct kl_tolerance spare;
-			int err;
-
-			if (job->rule[rule].kind != KL_RULE_NOISE)
-				continue;
-			err = kl_tolerance_make(&spare, job, rule, &pool->member[i]);
-			if (err < 0)
-				return err;
-			kl_tolerance_merge(&tolerance[rule], &spare, n);
-			kl_tolerance_release(&spare);
-		}
-		n++;
-	}
-	return 0;
-}
-
-static int make_tolerances(struct kl_pool *pool)
-{
-	const struct kl_job *job = pool->job;
-
-	pool->nrule = job->nrule;
-	for (size_t i = 0; i < pool->n; i++) {
-		struct kl_tolerance *tolerance;
-		int err = 0;
-
-		if (pool->none[i] || kl_members_is_spare(&pool->member[i]))
-			continue;
-		tolerance = kl_calloc(job->nrule + 1, sizeof(*tolerance));
-		pool->member[i].tolerance = tolerance;
-		for (size_t rule = 0; rule < job->nrule && err == 0; rule++)
-			err = kl_tolerance_make(&tolerance[rule], job, rule, &pool->member[i]);
-		if (err == 0)
-			err = widen_tolerances(pool, i);
-		if (err < 0)
-			return err;
-	}
-	return 0;
 }
 
 static int make_dir(const char *dir)
@@ -257,15 +317,29 @@ static struct kl_pool *pool_new(const struct kl_job *job, const char *dir)
 
 	pool->dir = kl_strdup(dir);
 	pool->job = job;
+	pool->nrule = job->nrule;
+	pool->yardsticks.job = job;
 	pool->index.cost = kl_calloc(job->npoint + 1, sizeof(*pool->index.cost));
 	return pool;
+}
+
+/* Drop the members that were not made, and the spare draws: tolerances are computed by now. */
+static void drop_hidden(struct kl_pool *pool)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pool->n; i++)
+		if (!pool->none[i] && !kl_members_is_spare(&pool->member[i]))
+			pool->member[n++] = pool->member[i];
+	pool->n = n;
 }
 
 /* Compute the tolerances, then drop the members that are needed only for this. */
 static int finish_pool(struct kl_pool *pool)
 {
-	int err = make_tolerances(pool);
+	int err = measure_all(pool);
 
+	set_yardsticks(pool, &pool->yardsticks);
 	if (err == 0)
 		drop_hidden(pool);
 	return err;
@@ -304,16 +378,13 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 void kl_pool_free(struct kl_pool *pool)
 {
 	unmap_file(pool);
-	for (size_t i = 0; i < pool->n; i++) {
-		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
-
-		for (size_t rule = 0; tolerance && rule < pool->nrule; rule++)
-			kl_tolerance_release(&tolerance[rule]);
-		free(tolerance);
-	}
+	for (size_t i = 0; i < pool->n; i++)
+		free_tolerances((struct kl_tolerance *)pool->member[i].tolerance, pool->nrule);
+	kl_yardsticks_release(&pool->yardsticks);
 	free(pool->member);
 	free(pool->at);
 	free(pool->none);
+	free(pool->measured);
 	free(pool->index.cost);
 	json_decref(pool->index.none);
 	free(pool->dir);
@@ -372,7 +443,7 @@ static bool is_needed(const struct kl_member *member, const struct kl_member *of
 
 	if (member->point != of->point)
 		return false;
-	return kl_members_spare_of(member, of) ||
+	return kl_members_measures(member, of) ||
 	       (member->draw == of->draw &&
 		(!strcmp(member->band, of->band) || (twin && !strcmp(member->band, "noise"))));
 }
@@ -438,39 +509,45 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job, const atomi
 
 /* -- fresh draws ------------------------------------------------------------ */
 
-/* Merge the tolerances of `like`, the job's pool, into those of `pool` at points with spares. */
-static void widen_fresh(struct kl_pool *pool, const struct kl_pool *like)
+/*
+ * Build the planned members of `pool` under a key for `purpose`, with the yardsticks of `like`. The
+ * file does not outlive the call.
+ */
+static int build_like(struct kl_pool *pool, const struct kl_pool *like, const char *purpose)
 {
-	const struct kl_job *job = pool->job;
+	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = kl_strdup(pool->dir);
+	struct kl_key master, key;
+	int err;
 
-	for (size_t i = 0; i < pool->n; i++) {
-		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
-		const struct kl_point *pt = pool->member[i].point;
-		const struct kl_member *known;
-
-		if (!kl_members_has_spares(job, pt) || !kl_pool_noise(like, pt, &known, 1))
-			continue;
-		for (size_t rule = 0; rule < job->nrule; rule++)
-			if (job->rule[rule].kind == KL_RULE_NOISE)
-				kl_tolerance_merge(&tolerance[rule], &known->tolerance[rule], 1);
-	}
+	kl_key_master(&master, pool->job->seed);
+	key = kl_key_derive(&master, purpose);
+	if ((err = build_alone(pool, &key, NULL)) == 0)
+		set_yardsticks(pool, &like->yardsticks);
+	return err;
 }
 
 int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
 		       size_t draws)
 {
-	KL_AUTO(kl_fs_tempdir_cleanup)
-	char *dir = kl_asprintf("%s/fresh-%d", job->pool, (int)getpid());
+	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/fresh-%d", job->pool, (int)getpid());
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = pool_new(job, dir);
-	struct kl_key master, key;
 	int err;
 
 	kl_members_plan_timed(&pool->member, &pool->n, job, draws);
-	kl_key_master(&master, job->seed);
-	key = kl_key_derive(&master, "timed");
-	if ((err = build_alone(pool, &key, NULL)) < 0)
-		return err;
-	widen_fresh(pool, like);
-	*out = kl_steal(&pool);
-	return 0;
+	if ((err = build_like(pool, like, "timed")) == 0)
+		*out = kl_steal(&pool);
+	return err;
+}
+
+int kl_pool_make_again(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
+		       const struct kl_member *of, size_t draws)
+{
+	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/again-%d", job->pool, (int)getpid());
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = pool_new(job, dir);
+	int err;
+
+	kl_members_plan_again(&pool->member, &pool->n, job, of, draws);
+	if ((err = build_like(pool, like, "again")) == 0)
+		*out = kl_steal(&pool);
+	return err;
 }

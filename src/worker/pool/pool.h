@@ -69,11 +69,17 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job, const atomi
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of);
 /**
  * Build a pool of `draws` noise draws at every performance point, under a key of its own, for this
- * process alone: its file does not stay on disk. The tolerances of `like`, the job's pool, are
- * merged into those of small groups (kl_tolerance_merge()).
+ * process alone: its file does not stay on disk. It has the yardsticks of `like`, the job's pool,
+ * which must outlive it.
  */
 int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
 		       size_t draws);
+/**
+ * Build a pool of `draws` further draws of the band of `of`, a member of the job's pool `like`, in
+ * the same way. Draws of a further band that cannot be made are left out.
+ */
+int kl_pool_make_again(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
+		       const struct kl_member *of, size_t draws);
 /**
  * Return the index of the member with the point, band and draw of `of`; KL_POOL_NONE: none has
  * them.

@@ -7,6 +7,7 @@
 
 #include "base/proc.h"
 #include "worker/compare/compare.h"
+#include "worker/compare/yardstick.h"
 #include "worker/pool/twin.h"
 
 /* The same function in another image: a variable that changes nothing. */
@@ -574,8 +575,8 @@ static void one_number_is_judged_by_many_draws(void **state)
 				back += values[i];
 			assert_ok(kl_compare(&at, &fixture->job, members[depth], got));
 			lucky += fabs(*(const float *)members[depth]->honest[2] - truth) <
-				 members[depth]->tolerance[0].max[0] / 16;
-			back = (float)(truth + 40 * members[depth]->tolerance[0].max[0]);
+				 members[depth]->tolerance[0].yardstick->max[0] / 16;
+			back = (float)(truth + 40 * members[depth]->tolerance[0].yardstick->max[0]);
 			assert_int_equal(kl_compare(&at, &fixture->job, members[depth], got),
 					 KL_ENO);
 		}
