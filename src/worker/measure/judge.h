@@ -39,6 +39,8 @@ struct kl_judge_call {
 /** Judge an answer; results and errors are those of kl_compare(). */
 int kl_judge_answer(struct kl_mismatch *mismatch, struct kl_judge *judge,
 		    const struct kl_judge_call *call);
+/** Treat an answer as right from now on, after kl_judge_answer() found it wrong (redraw.h). */
+void kl_judge_accept(struct kl_judge *judge, const struct kl_judge_call *call);
 /**
  * Find the first element whose bits differ from the answer kept for the same input and guard side.
  * Returns false if there is no such element, or if no answer was kept. Sets the place and the

@@ -18,6 +18,27 @@ static void add_met(struct kl_visit *visit, const struct kl_member *member)
 	visit->met[visit->nmet++] = member;
 }
 
+/*
+ * Judge a wrong answer: find the earlier input that it answers, or draw again. Returns 1 if it was
+ * wrong by chance, 0 if not, negative on error.
+ */
+static int judge_wrong(struct kl_visit *visit, const struct kl_visit_plan *plan,
+		       const struct kl_script_call *call, const struct kl_judge_call *judged)
+{
+	int chance;
+
+	visit->kept = kl_replay_of(plan->job, call->member, visit->met, visit->nmet, judged->got);
+	if (visit->kept || !plan->redraw)
+		return 0;
+	chance = kl_redraw(plan->redraw, call->member, &visit->mismatch, &call->trial, judged->got);
+	if (chance <= 0)
+		return chance;
+	kl_judge_accept(plan->judge, judged);
+	visit->mismatch.out = -1;
+	add_met(visit, call->member);
+	return 1;
+}
+
 /* Judge an answer. Returns 1 if it is right, 0 if not, negative on error. */
 static int judge_answer(struct kl_visit *visit, struct kl_subject *subject,
 			const struct kl_visit_plan *plan, const struct kl_script_call *call)
@@ -32,10 +53,8 @@ static int judge_answer(struct kl_visit *visit, struct kl_subject *subject,
 	err = kl_judge_answer(&visit->mismatch, plan->judge, &judged);
 	if (err < 0 && err != KL_ENO)
 		return err;
-	if (err == KL_ENO) {
-		visit->kept = kl_replay_of(plan->job, call->member, visit->met, visit->nmet, got);
-		return 0;
-	}
+	if (err == KL_ENO)
+		return judge_wrong(visit, plan, call, &judged);
 	visit->changed = plan->job->deterministic &&
 			 kl_judge_changed(&visit->mismatch, plan->judge, &judged);
 	add_met(visit, call->member);

@@ -43,6 +43,12 @@ static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl
 			 left->asked + left->members);
 }
 
+static void note_redraw(json_t *notes, const struct kl_inquiry *inquiry)
+{
+	if (*inquiry->redraw.note)
+		kl_blocks_note(notes, "%s", inquiry->redraw.note);
+}
+
 /*
  * Choose a random point that is not timed; in one process, calls at it follow a call at a
  * performance point.
@@ -222,7 +228,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 		return kl_error(KL_EINVALID, "the job names no candidate to judge");
 	kl_inquiry_init(&inquiry, job, pool);
 	kl_processors_choose(&processors);
-	inquiry.cpu = processors.theirs;
+	inquiry.cpu = inquiry.redraw.cpu = processors.theirs;
 	if (!job->point[0].drawn)
 		kl_search_begin(&search, job, pool);
 	err = all_points(&inquiry, notes);
@@ -231,6 +237,8 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	kl_search_stop(&search);
 	if (err < 0)
 		return err;
+	note_redraw(notes, &inquiry);
+	note_redraw(notes, &search.inquiry);
 	kl_retrial(inquiry.class ? &inquiry : &search.inquiry, notes);
 	report_inquiries(result, job, &inquiry, &search, notes);
 	return 0;

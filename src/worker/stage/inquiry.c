@@ -133,6 +133,10 @@ static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_me
 	return kl_fresh_call(inquiry, member, trial);
 }
 
+/*
+ * Report a wrong answer, unless it is wrong by chance: the kernel then answers fresh draws, and
+ * this answer counts as right.
+ */
 static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		      const struct kl_round *round, size_t index,
 		      const struct kl_mismatch *mismatch, const void *const *got,
@@ -142,13 +146,21 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	bool passed = round->ordinary ? kl_inquiry_passed(inquiry, index) :
 					inquiry->passed[trial->place.right][index];
 	const char *class = "nondeterministic", *why;
-	int depends;
+	int depends, chance = 0;
 
 	if (fail_replay(inquiry, round, member, mismatch, got))
 		return 0;
 	depends = passed ? 1 : depends_on_calls(inquiry, member, trial);
-	if (depends < 0)
-		return depends;
+	if (!depends)
+		chance = kl_redraw(&inquiry->redraw, member, mismatch, trial, got);
+	if (depends < 0 || chance < 0)
+		return depends < 0 ? depends : chance;
+	if (chance) {
+		kl_judge_accept(&inquiry->judge,
+				&(struct kl_judge_call){ member, trial->place.right, got });
+		inquiry->passed[trial->place.right][index] = true;
+		return 0;
+	}
 	if (passed && round->ordinary) {
 		why = "this input was answered correctly before, but not after calls between which "
 		      "no memory was cleaned";
@@ -406,6 +418,7 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 		.poison = kl_key_derive(&master, "poison"),
 		.cpu = -1,
 		.judge = { .job = job },
+		.redraw = { .job = job, .pool = pool, .cpu = -1 },
 	};
 	for (size_t i = 0; i < job->npoint; i++)
 		kl_subject_memory_reserve(&inquiry->memory, job, &job->point[i]);

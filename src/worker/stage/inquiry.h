@@ -4,6 +4,7 @@
 
 #include "base/key.h"
 #include "worker/measure/judge.h"
+#include "worker/measure/redraw.h"
 #include "worker/pool/pool.h"
 #include "worker/subject/subject.h"
 
@@ -34,6 +35,7 @@ struct kl_inquiry {
 	char message[900]; /* the failure in words */
 	bool *passed[2]; /* [right][member]: the member was answered correctly on this guard side */
 	struct kl_judge judge;
+	struct kl_redraw redraw;         /* of a wrong answer that may be so by chance */
 	struct kl_subject_memory memory; /* used by one child after the other */
 	const struct kl_member **met; /* members that the current child was already called with */
 	size_t nmet, met_alloc;

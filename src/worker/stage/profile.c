@@ -40,6 +40,7 @@ struct profile {
 	struct kl_rng rng; /* draws scripts and the order of subjects */
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
 	struct kl_judge judge[KL_BLOCKS_SUBJECTS]; /* KL_BLOCKS_AGAIN shares the candidate's */
+	struct kl_redraw redraw;                   /* of wrong answers of the candidate */
 	struct kl_blocks blocks;
 	struct kl_lateness lateness;
 	/*
@@ -168,6 +169,7 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	int err;
 
 	plan.judge = &profile->judge[plan.candidate ? KL_BLOCKS_CANDIDATE : who];
+	plan.redraw = plan.candidate ? &profile->redraw : NULL;
 	plan.tail = plan.candidate && tail_is_due(profile, who);
 	err = kl_visit(&visit, &plan);
 	if (err < 0 && (who == KL_BLOCKS_PARENT || who == KL_BLOCKS_BASELINE))
@@ -301,9 +303,12 @@ static int profile_points(struct profile *profile, const struct kl_pool *pool, i
 	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
 	int err = kl_pool_make_fresh(&fresh, job, pool, KL_SCRIPT_MEASURED);
 
+	profile->redraw = (struct kl_redraw){ .job = profile->job, .pool = pool, .cpu = cpu };
 	for (size_t i = 0; i < job->npoint && !err; i++)
 		if (job->point[i].perf)
 			err = profile_point(profile, pool, fresh, &job->point[i], cpu);
+	if (*profile->redraw.note)
+		kl_blocks_note(profile->notes, "%s", profile->redraw.note);
 	return err < 0 ? err : 0;
 }
 

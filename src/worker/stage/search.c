@@ -204,7 +204,7 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 	if (!search->pool)
 		return 0;
 	kl_inquiry_init(&search->inquiry, &search->drawn.job, search->pool);
-	search->inquiry.cpu = listed->cpu;
+	search->inquiry.cpu = search->inquiry.redraw.cpu = listed->cpu;
 	return kl_search_points(&search->inquiry);
 }
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/measure/redraw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/par.h"
+#include "base/rng.h"
+
+/* Return true if the rule `noise` refused the answer, and only by a small factor. */
+static bool may_be_chance(const struct kl_redraw *redraw, const struct kl_mismatch *mismatch)
+{
+	for (size_t i = 0; i < redraw->job->nrule; i++)
+		if (redraw->job->rule[i].out == mismatch->out)
+			return redraw->job->rule[i].kind == KL_RULE_NOISE &&
+			       mismatch->margin <= KL_REDRAW_MOST;
+	return false;
+}
+
+/*
+ * Call the kernel in `subject`. Returns 1 if the call ended well, with its outputs in `got`; 0 if
+ * not; negative on error.
+ */
+static int call_kernel(const void **got, struct kl_subject *subject, const struct kl_job *job,
+		       const struct kl_trial *trial)
+{
+	struct kl_call end;
+	int err = kl_trial_kernel(&end, subject, job, trial);
+
+	if (err < 0 || end.end != KL_CALL_OK)
+		return err < 0 ? err : 0;
+	for (size_t i = 0; i < job->nargs; i++)
+		if (kl_arg_is_output(&job->arg[i]))
+			got[i] = kl_subject_buffer(subject, i);
+	return 1;
+}
+
+/* Return true if a call gave the same bits as an earlier one. */
+static bool same_answer(const struct kl_job *job, const struct kl_member *member,
+			const void *const *got, const void *const *then)
+{
+	for (size_t i = 0; i < job->nargs; i++)
+		if (kl_arg_is_output(&job->arg[i]) &&
+		    !kl_par_same(got[i], then[i],
+				 kl_member_elements(member, i) * kl_dtype_bytes(job->arg[i].dtype)))
+			return false;
+	return true;
+}
+
+/* Call the kernel with each fresh draw. Returns 1 if it answers all correctly, 0 if not. */
+static int answer_all(struct kl_subject *subject, const struct kl_job *job,
+		      const struct kl_pool *fresh, const struct kl_trial *like)
+{
+	struct kl_rng rng;
+	int right = kl_pool_size(fresh) > 0;
+
+	kl_rng_seed(&rng, like->poison);
+	for (size_t i = 0; i < kl_pool_size(fresh) && right > 0; i++) {
+		const struct kl_member *member = kl_pool_get(fresh, i);
+		struct kl_trial trial = { .input = member->input };
+		const void *got[KL_MAX_ARGS] = { NULL };
+		struct kl_mismatch mismatch;
+
+		kl_trial_draw(&trial, &rng);
+		trial.place.right = like->place.right;
+		right = call_kernel(got, subject, job, &trial);
+		if (right > 0)
+			right = kl_compare_first(&mismatch, job, member, got);
+		right = right == KL_ENO ? 0 : right < 0 ? right : mismatch.out < 0;
+	}
+	return right;
+}
+
+static int try_draws(const struct kl_redraw *redraw, struct kl_subject *subject,
+		     const struct kl_member *member, const struct kl_trial *trial)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
+	int err = kl_pool_make_again(&fresh, redraw->job, redraw->pool, member, KL_REDRAWS);
+
+	return err < 0 ? err : answer_all(subject, redraw->job, fresh, trial);
+}
+
+int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
+	      const struct kl_mismatch *mismatch, const struct kl_trial *trial,
+	      const void *const *got)
+{
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+	const struct kl_job *job = redraw->job;
+	/* use no shared memory: the process that gave the answer still uses it */
+	const struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_KERNEL,
+		.path = job->candidate_path,
+		.align_right = trial->place.right,
+		.cpu = redraw->cpu,
+	};
+	struct kl_trial own = *trial;
+	const void *again[KL_MAX_ARGS] = { NULL };
+	int right;
+
+	if (redraw->tried || !may_be_chance(redraw, mismatch))
+		return 0;
+	redraw->tried = true;
+	right = kl_subject_start(&subject, job, member->point, &spec);
+	if (right < 0)
+		return kl_error_in(right, "candidate at '%s'", member->point->id);
+	own.place.other = false;
+	right = call_kernel(again, subject, job, &own);
+	if (right > 0 && job->deterministic)
+		right = same_answer(job, member, again, got);
+	if (right > 0)
+		right = try_draws(redraw, subject, member, trial);
+	if (right >= 0)
+		snprintf(redraw->note, sizeof(redraw->note),
+			 "%s, band '%s': an error was %.2f times the allowed one; of %d fresh "
+			 "draws the kernel answered %s",
+			 member->point->id, member->band, mismatch->margin, KL_REDRAWS,
+			 right ? "all correctly, so that it was chance" : "not all correctly");
+	return right;
+}

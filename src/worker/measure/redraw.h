@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_MEASURE_REDRAW_H
+#define KL_WORKER_MEASURE_REDRAW_H
+
+#include "worker/compare/compare.h"
+#include "worker/pool/pool.h"
+#include "worker/subject/trial.h"
+
+/*
+ * redraw - decides if an answer that the rule `noise` refuses is wrong by chance. The limits come
+ * from a few honest errors, so that now and then a sound kernel exceeds them a little. Such a
+ * kernel answers other inputs correctly: the band of the input is drawn KL_REDRAWS times more, and
+ * the kernel must answer every one of these draws correctly.
+ *
+ * This gives a kernel that is wrong now and then hardly another chance. One that fails a share p of
+ * all draws passes with the probability (1 - p)^KL_REDRAWS; there is only one redraw for all calls
+ * of a stage; and it is tried only if the error is at most KL_REDRAW_MOST times what is allowed.
+ */
+#define KL_REDRAWS 16
+#define KL_REDRAW_MOST 2
+
+struct kl_redraw {
+	const struct kl_job *job;
+	const struct kl_pool *pool; /* the pool whose yardsticks the fresh draws get */
+	int cpu;                    /* processor of the child; -1: any */
+	bool tried;                 /* there was a redraw; there is no second one */
+	char note[200];             /* what came of it; "": there was none */
+};
+
+/**
+ * Draw again if the answer `got` to `member`, for which kl_compare() gave `mismatch` in a call like
+ * `trial`, may be wrong by chance. First the same call is made again in a new process: for a
+ * deterministic kernel its answer must have the same bits, so that it does not depend on other
+ * calls. Returns 1 if the kernel answers all fresh draws correctly, 0 if not or if there is no
+ * redraw, negative on error.
+ */
+int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
+	      const struct kl_mismatch *mismatch, const struct kl_trial *trial,
+	      const void *const *got);
+
+#endif
