@@ -76,7 +76,7 @@ PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml
 PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check cheats rejudge tests man style format fuzz ptx bench bench-programs clean
+.PHONY: all worker deps deps-dev demo check cheats yardstick rejudge tests man style format fuzz ptx bench bench-programs clean
 .PHONY: install install-strip uninstall installcheck dist deb
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
@@ -213,6 +213,25 @@ endif
 cheats: deps
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests
 	@tests/cheats.sh "$(CURDIR)/$(B)" $(LOAD)
+
+# how often kernels whose elements share roundings are refused; SEEDS, KERNEL=<one of them>
+YARDSTICK_BUILDS := truth honest plain fast
+YARDSTICK_OBJ := $(patsubst %,$(B)/yardstick/%.o,yardstick inprocess cheats $(YARDSTICK_BUILDS))
+$(B)/yardstick/truth.o: YARDSTICK_FLAGS = -O3 -ffp-contract=off -march=x86-64-v3 -Dkl_real=double
+$(B)/yardstick/honest.o: YARDSTICK_FLAGS = -O3 -ffp-contract=off -march=x86-64-v3 -Dkl_real=float
+$(B)/yardstick/plain.o: YARDSTICK_FLAGS = -O3 -march=x86-64-v3 -Dkl_real=float
+$(B)/yardstick/fast.o: YARDSTICK_FLAGS = -Ofast -march=x86-64-v3 -Dkl_real=float
+$(patsubst %,$(B)/yardstick/%.o,$(YARDSTICK_BUILDS)): $(B)/yardstick/%.o: tests/yardstick/kernels.c tests/yardstick/kernels.h Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -Itemplates/runtime $(YARDSTICK_FLAGS) -DBUILD=$* -c -o $@ $<
+$(B)/yardstick/%.o: tests/yardstick/%.c Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/yardstick/yardstick: $(YARDSTICK_OBJ) $(WORKER_OBJ) $(WORKER_LIB_OBJ)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--wrap=kl_subject_start_cpu -o $@ $(YARDSTICK_OBJ) \
+		$(filter-out %/worker/main.o,$(WORKER_OBJ)) $(WORKER_LIB_OBJ) -lmvec $(WORKER_LIBS)
+yardstick: $(B)/yardstick/yardstick
+	@$< $(or $(SEEDS),10000) $(KERNEL)
 
 # the shipped lineages under the gate's present policy
 rejudge: deps
