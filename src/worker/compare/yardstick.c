@@ -12,7 +12,9 @@
 #define DOUBT 4
 /* of float; shared errors count as at least so large, since exact ones are exact by luck */
 #define ROUNDOFF 0x1p-24
-#define ENOUGH 12 /* executions that are enough, however much their errors differ */
+#define OUTLIER 4      /* an error counts as at most so many times the median */
+#define MEDIAN_OF 1024 /* values that a median is computed of */
+#define ENOUGH 12      /* executions that are enough, however much their errors differ */
 
 void kl_yardstick_init(struct kl_yardstick *out, const struct kl_job *job, size_t index,
 		       const struct kl_point *pt)
@@ -31,17 +33,19 @@ void kl_yardstick_init(struct kl_yardstick *out, const struct kl_job *job, size_
 	out->ngroup = output.groups.count;
 	out->size = output.groups.size;
 	out->relative = out->size >= KL_YARDSTICK_RELATIVE;
-	out->max = kl_calloc(out->ngroup + 1, sizeof(*out->max));
 	out->sum = kl_calloc(out->ngroup + 1, sizeof(*out->sum));
 	out->sum2 = kl_calloc(out->ngroup + 1, sizeof(*out->sum2));
+	out->most = kl_calloc(out->ngroup + 1, sizeof(*out->most));
+	out->error = kl_calloc(out->ngroup + 1, sizeof(*out->error));
 }
 
 void kl_yardstick_release(struct kl_yardstick *yardstick)
 {
-	free(yardstick->max);
 	free(yardstick->sum);
 	free(yardstick->sum2);
+	free(yardstick->most);
 	free(yardstick->seen);
+	free(yardstick->error);
 	*yardstick = (struct kl_yardstick){ .room = 1 };
 }
 
@@ -68,52 +72,133 @@ static struct kl_yardstick_error group_error(const struct kl_yardstick *yardstic
 void kl_yardstick_add(struct kl_yardstick *yardstick, const struct kl_tolerance *tolerance)
 {
 	size_t groups = yardstick->ngroup;
-	bool keep = groups && groups < KL_YARDSTICK_ACROSS;
+	bool keep = groups && (yardstick->relative || groups < KL_YARDSTICK_ACROSS);
 
 	if (keep)
-		yardstick->seen = kl_realloc(yardstick->seen, (yardstick->n + 1) * groups * 2,
-					     sizeof(*yardstick->seen));
+		KL_GROW(yardstick->seen, (yardstick->n + 1) * groups, yardstick->alloc);
 	for (size_t group = 0; group < groups; group++) {
 		struct kl_yardstick_error error = group_error(yardstick, tolerance, group);
 		double sq = error.rms * error.rms;
 
-		yardstick->max[group] = fmax(yardstick->max[group], error.max);
 		yardstick->sum[group] += sq;
 		yardstick->sum2[group] += sq * sq;
-		if (!keep)
-			continue;
-		yardstick->seen[(yardstick->n * groups + group) * 2] = error.rms;
-		yardstick->seen[(yardstick->n * groups + group) * 2 + 1] = error.max;
+		yardstick->most[group] = fmax(yardstick->most[group], error.max);
+		if (keep)
+			yardstick->seen[yardstick->n * groups + group] = error;
 	}
 	yardstick->n++;
 }
+
+/* -- the distribution ----------------------------------------------------- */
 
 /*
  * Estimate the degrees of freedom by the method of Welch and Satterthwaite: a mean of nu squares of
  * normal numbers has the mean m and the variance 2 m^2 / nu. Groups are taken together.
  */
-void kl_yardstick_finish(struct kl_yardstick *yardstick)
+static double estimate_freedom(const struct kl_yardstick *yardstick)
 {
-	double count = (double)yardstick->n, groups = (double)yardstick->ngroup;
-	double variance = 0, square = 0, freedom;
+	double count = (double)yardstick->n, variance = 0, square = 0;
 
-	if (!yardstick->ngroup || yardstick->n < 2)
-		return;
-	yardstick->all[0] = yardstick->all[1] = 0;
 	for (size_t i = 0; i < yardstick->ngroup; i++) {
 		double mean = yardstick->sum[i] / count;
 
 		variance += fmax(0, yardstick->sum2[i] - count * mean * mean) / (count - 1);
 		square += mean * mean;
-		yardstick->all[0] = fmax(yardstick->all[0], yardstick->max[i]);
-		yardstick->all[1] += yardstick->sum[i] / groups;
 	}
-	variance *= 1 + DOUBT / ((count - 1) * groups);
-	freedom = variance > 0 ? 2 * square / variance : INFINITY;
-	yardstick->freedom = fmax(1, fmin(freedom, (double)yardstick->size));
+	variance *= 1 + DOUBT / ((count - 1) * (double)yardstick->ngroup);
+	return fmax(1,
+		    fmin(variance > 0 ? 2 * square / variance : INFINITY, (double)yardstick->size));
+}
+
+/* Some executions of one group, or of all groups. */
+struct selection {
+	const struct kl_yardstick_error *seen;
+	size_t n, step; /* seen[0], seen[step], ... */
+};
+
+static double value_of(const struct selection *selection, size_t i, bool rms)
+{
+	const struct kl_yardstick_error *error = &selection->seen[i * selection->step];
+
+	return rms ? error->rms : error->max;
+}
+
+static int by_value(const void *left, const void *right)
+{
+	double first = *(const double *)left, second = *(const double *)right;
+
+	return (first > second) - (first < second);
+}
+
+/* Return the median; of many values, that of MEDIAN_OF of them. */
+static double median_of(const struct selection *selection, bool rms)
+{
+	double value[MEDIAN_OF];
+	size_t n = selection->n < MEDIAN_OF ? selection->n : MEDIAN_OF;
+
+	for (size_t i = 0; i < n; i++)
+		value[i] = value_of(selection, i * selection->n / n, rms);
+	qsort(value, n, sizeof(*value), by_value);
+	return value[n / 2];
+}
+
+/*
+ * Return the root mean square of the errors, of which none counts as more than OUTLIER times the
+ * median: inputs for which the function is ill-conditioned must not set the tolerance for others.
+ */
+static double capped_rms(const struct selection *selection, bool rms)
+{
+	double most = OUTLIER * median_of(selection, rms), sum = 0;
+
+	for (size_t i = 0; i < selection->n; i++) {
+		double value = value_of(selection, i, rms);
+
+		value = most > 0 ? fmin(value, most) : value;
+		sum += value * value;
+	}
+	return sqrt(sum / (double)selection->n);
+}
+
+static double largest(const struct selection *selection)
+{
+	double cap = OUTLIER * median_of(selection, false), most = 0;
+
+	for (size_t i = 0; i < selection->n; i++)
+		most = fmax(most, value_of(selection, i, false));
+	return cap > 0 ? fmin(most, cap) : most;
+}
+
+static void compute_errors(struct kl_yardstick *yardstick)
+{
+	size_t groups = yardstick->ngroup, count = yardstick->across ? 1 : groups;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct selection selection = {
+			.seen = yardstick->seen + i,
+			.n = yardstick->across ? yardstick->n * groups : yardstick->n,
+			.step = yardstick->across ? 1 : groups,
+		};
+
+		if (yardstick->relative)
+			yardstick->error[i] = (struct kl_yardstick_error){
+				largest(&selection), capped_rms(&selection, true)
+			};
+		else
+			yardstick->error[i] = (struct kl_yardstick_error){
+				yardstick->most[i], sqrt(yardstick->sum[i] / (double)yardstick->n)
+			};
+	}
+}
+
+void kl_yardstick_finish(struct kl_yardstick *yardstick)
+{
+	if (!yardstick->ngroup || yardstick->n < 2)
+		return;
+	yardstick->freedom = estimate_freedom(yardstick);
 	yardstick->room = kl_element_room(yardstick->freedom);
 	yardstick->across = yardstick->relative && yardstick->ngroup >= KL_YARDSTICK_ACROSS &&
 			    yardstick->freedom < KL_YARDSTICK_FREE;
+	compute_errors(yardstick);
 }
 
 bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick)
@@ -126,22 +211,23 @@ bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick)
 static bool is_outside(const struct kl_yardstick *yardstick, const struct kl_rule *rule,
 		       size_t execution, size_t group)
 {
-	const double *own = &yardstick->seen[(execution * yardstick->ngroup + group) * 2];
-	double others = (double)(yardstick->n - 1), most = 0;
-	double sq = fmax(0, yardstick->sum[group] - own[0] * own[0]) / others;
+	const struct kl_yardstick_error *seen = yardstick->seen + group;
+	struct kl_yardstick_error own = seen[execution * yardstick->ngroup];
+	double sq = yardstick->sum[group] - own.rms * own.rms, most = 0;
 
 	for (size_t i = 0; i < yardstick->n; i++)
 		if (i != execution)
-			most = fmax(most, yardstick->seen[(i * yardstick->ngroup + group) * 2 + 1]);
-	return own[0] > rule->rms * yardstick->room * sqrt(sq) ||
-	       own[1] > rule->max * yardstick->room * most;
+			most = fmax(most, seen[i * yardstick->ngroup].max);
+	sq = fmax(0, sq) / (double)(yardstick->n - 1);
+	return own.rms > rule->rms * yardstick->room * sqrt(sq) ||
+	       own.max > rule->max * yardstick->room * most;
 }
 
 size_t kl_yardstick_outside(const struct kl_yardstick *yardstick, const struct kl_rule *rule)
 {
 	size_t outside = 0;
 
-	for (size_t i = 0; yardstick->seen && yardstick->n > 1 && i < yardstick->n; i++) {
+	for (size_t i = 0; yardstick->seen && yardstick->n >= ENOUGH && i < yardstick->n; i++) {
 		bool fails = false;
 
 		for (size_t group = 0; group < yardstick->ngroup; group++)
@@ -151,19 +237,20 @@ size_t kl_yardstick_outside(const struct kl_yardstick *yardstick, const struct k
 	return outside;
 }
 
+/* -- a member ------------------------------------------------------------- */
+
 struct kl_yardstick_error kl_yardstick_error(const struct kl_yardstick *yardstick,
 					     const struct kl_tolerance *tolerance, size_t group)
 {
 	bool shared = yardstick->freedom < KL_YARDSTICK_FREE;
-	double unit, least, max, rms;
+	struct kl_yardstick_error error;
+	double unit, least;
 
 	if (!yardstick->ngroup || yardstick->n < 2)
 		return (struct kl_yardstick_error){ 0, 0 };
+	error = yardstick->error[yardstick->across ? 0 : group];
 	unit = group_unit(yardstick, tolerance, group);
 	least = shared ? ROUNDOFF * tolerance->size[group] : 0;
-	max = unit * (yardstick->across ? yardstick->all[0] : yardstick->max[group]);
-	rms = yardstick->across ? yardstick->all[1] : yardstick->sum[group];
-	rms = unit * sqrt(rms / (double)yardstick->n);
-	return (struct kl_yardstick_error){ yardstick->room * fmax(max, least),
-					    yardstick->room * fmax(rms, least) };
+	return (struct kl_yardstick_error){ yardstick->room * fmax(unit * error.max, least),
+					    yardstick->room * fmax(unit * error.rms, least) };
 }

@@ -29,18 +29,27 @@
 /* errors with more degrees of freedom are as good as independent */
 #define KL_YARDSTICK_FREE 64
 
+/* Errors over one group. */
+struct kl_yardstick_error {
+	double max, rms;
+};
+
 struct kl_yardstick {
 	size_t ngroup;      /* number of groups; 0: the rule is not `noise` */
 	size_t size;        /* elements of the largest group */
 	bool relative;      /* errors are in units of the rms of the truth in their group */
-	bool across;        /* one distribution for all groups together: all[0], all[1] */
 	size_t n;           /* number of executions */
-	double *max;        /* by group: largest error of all executions */
 	double *sum, *sum2; /* by group: sums of rms^2 and rms^4 of the executions */
-	double all[2];      /* largest of `max`; mean of `sum` */
-	double *seen;       /* by execution and group: rms, max; NULL: there are too many */
-	double freedom;     /* effective degrees of freedom of the rms^2 of a group */
-	double room;        /* factor for the honest errors of this many degrees */
+	/* by execution and group; NULL: there are many small groups, and only `most` is kept */
+	struct kl_yardstick_error *seen;
+	size_t alloc;
+	double *most; /* by group: largest error of all executions */
+
+	/* the rest is computed by kl_yardstick_finish() */
+	double freedom;                   /* effective degrees of freedom of the rms^2 of a group */
+	double room;                      /* factor for the honest errors of this many degrees */
+	bool across;                      /* all groups have one error, error[0] */
+	struct kl_yardstick_error *error; /* by group: honest error, without `room` */
 };
 
 /**
@@ -52,7 +61,7 @@ void kl_yardstick_init(struct kl_yardstick *out, const struct kl_job *job, size_
 void kl_yardstick_release(struct kl_yardstick *yardstick);
 /** Add one execution; `tolerance` has its honest errors (kl_tolerance_make()). */
 void kl_yardstick_add(struct kl_yardstick *yardstick, const struct kl_tolerance *tolerance);
-/** Compute `freedom` and `room` from the executions so far. */
+/** Compute the distribution from the executions so far. */
 void kl_yardstick_finish(struct kl_yardstick *yardstick);
 /**
  * Return true if no further execution is needed: the errors are as good as independent, or there
@@ -61,14 +70,10 @@ void kl_yardstick_finish(struct kl_yardstick *yardstick);
 bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick);
 /**
  * Return the number of executions that would fail a rule if they were judged by all others. 0 if
- * the executions are not kept one by one.
+ * there are too few executions, or if they are not kept one by one.
  */
 size_t kl_yardstick_outside(const struct kl_yardstick *yardstick, const struct kl_rule *rule);
 
-/* Errors over one group. */
-struct kl_yardstick_error {
-	double max, rms;
-};
 /**
  * Return the honest errors that limits of group `group` are computed from: those of the yardstick
  * times its room, for the rms of the truth in `tolerance`.
