@@ -98,9 +98,9 @@ int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
 	const void *again[KL_MAX_ARGS] = { NULL };
 	int right;
 
-	if (redraw->tried || !may_be_chance(redraw, mismatch))
+	if (redraw->tried >= KL_REDRAW_TIMES || !may_be_chance(redraw, mismatch))
 		return 0;
-	redraw->tried = true;
+	redraw->tried++;
 	right = kl_subject_start(&subject, job, member->point, &spec);
 	if (right < 0)
 		return kl_error_in(right, "candidate at '%s'", member->point->id);

@@ -13,18 +13,20 @@
  * the kernel must answer every one of these draws correctly.
  *
  * This gives a kernel that is wrong now and then hardly another chance. One that fails a share p of
- * all draws passes with the probability (1 - p)^KL_REDRAWS; there is only one redraw for all calls
- * of a stage; and it is tried only if the error is at most KL_REDRAW_MOST times what is allowed.
+ * all draws passes with the probability (1 - p)^KL_REDRAWS; there are at most KL_REDRAW_TIMES
+ * redraws for all calls of a stage (an input and its twin fail together); and they are tried only
+ * if the error is at most KL_REDRAW_MOST times what is allowed.
  */
 #define KL_REDRAWS 16
+#define KL_REDRAW_TIMES 2
 #define KL_REDRAW_MOST 2
 
 struct kl_redraw {
 	const struct kl_job *job;
 	const struct kl_pool *pool; /* the pool whose yardsticks the fresh draws get */
 	int cpu;                    /* processor of the child; -1: any */
-	bool tried;                 /* there was a redraw; there is no second one */
-	char note[200];             /* what came of it; "": there was none */
+	int tried;                  /* number of redraws so far */
+	char note[200];             /* what came of the last; "": there was none */
 };
 
 /**

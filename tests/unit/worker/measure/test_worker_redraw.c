@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An answer that noise refuses by chance is drawn again; a kernel that is wrong stays refused. */
+#include "worker_fixture.h"
+
+#define ERROR "0x1p-20f" /* of the honest reference, in relation to the truth */
+/* The honest error of 1024 elements allows 2.19 times ERROR; this is 1.1 to 1.2 times that. */
+#define BEYOND "2.5f * " ERROR
+
+/* A kernel whose error is BEYOND where `when`, and none elsewhere. */
+#define KERNEL(when)                                                         \
+	"void k(int64_t n, const float *x, float *y)\n"                      \
+	"{ float error = (" when ") ? " BEYOND " : 0;\n"                     \
+	"  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }"
+
+static struct fixture *scaling(uint64_t seed)
+{
+	struct fixture *fixture = fx_new();
+	struct kl_point *point = fx_point(fixture, "case0", true);
+
+	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
+	point->arg[0].value = 1024;
+	fx_extent(point, 1, 1, 1024, 0);
+	fx_extent(point, 2, 1, 1024, 0);
+	fx_rule(fixture, KL_RULE_NOISE, 2);
+	fx_oracle(fixture,
+		  "void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
+		  "{ kl_real error = sizeof(kl_real) == 4 ? " ERROR " : 0;\n"
+		  "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }");
+	fixture->job.seed = seed;
+	return fixture;
+}
+
+static json_t *judged(struct fixture *fixture, struct kl_pool *pool, const char *name,
+		      const char *body)
+{
+	json_t *result = json_object();
+
+	fx_candidate(fixture, name, body);
+	assert_ok(kl_stage_correct(result, &fixture->job, pool));
+	return result;
+}
+
+/* Return the first note about fresh draws; "": none. */
+static const char *note_of(const json_t *result)
+{
+	const json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(result, "correct"), "notes"), i, note)
+		if (strstr(json_string_value(note), "fresh draws"))
+			return json_string_value(note);
+	return "";
+}
+
+static void an_error_on_every_input_is_no_chance(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = scaling(3);
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *result = NULL;
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	result = judged(fixture, pool, "always", KERNEL("1"));
+	assert_string_equal(kl_json_str_or(result, "class", ""), "wrong-all");
+	assert_contains(note_of(result), "not all correctly");
+}
+
+/* Four inputs and sixteen fresh draws, half of which it gets wrong. */
+static void an_error_on_half_of_all_inputs_is_no_chance(void **state)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = scaling(seed);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		KL_AUTO(json_decrefp) json_t *result = NULL;
+		const struct kl_member *member[3];
+		bool met = false;
+
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
+		for (int i = 0; i < 3; i++)
+			met = met || ((const float *)member[i]->input[1])[0] > 0;
+		result = judged(fixture, pool, "half", KERNEL("x[0] > 0"));
+		assert_true(!met || !strcmp(kl_json_str_or(result, "class", ""), "wrong-all"));
+	}
+}
+
+/* Return a seed under which just one noise draw begins with a number above 2.2. */
+static uint64_t rare_seed(void)
+{
+	for (uint64_t seed = 1; seed < 200; seed++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = scaling(seed);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		const struct kl_member *member[3];
+		int n = 0;
+
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
+		for (int i = 0; i < 3; i++)
+			n += ((const float *)member[i]->input[1])[0] > 2.2f;
+		if (n == 1)
+			return seed;
+	}
+	fail_msg("no seed has such a draw");
+	return 0;
+}
+
+static void an_error_on_a_rare_input_is_drawn_again(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = scaling(rare_seed());
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *first = NULL, *second = NULL;
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	first = judged(fixture, pool, "rare", KERNEL("x[0] > 2.2f"));
+	second = judged(fixture, pool, "rare", KERNEL("x[0] > 2.2f"));
+	assert_string_equal(kl_json_str_or(first, "class", ""), "");
+	assert_contains(note_of(first), "the kernel answered all correctly");
+	assert_string_equal(note_of(first), note_of(second)); /* a replay draws the same */
+}
+
+/* What is far beyond the limits, or depends on earlier calls, is not drawn again. */
+static void other_failures_are_not_drawn_again(void **state)
+{
+	static const char *const bodies[] = {
+		"void k(int64_t n, const float *x, float *y)\n"
+		"{ for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * 5 * " ERROR "; }",
+		"static int calls;\n"
+		"void k(int64_t n, const float *x, float *y)\n"
+		"{ float error = calls++ ? " BEYOND " : 0;\n"
+		"  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bodies); i++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = scaling(4);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		KL_AUTO(json_decrefp) json_t *result = NULL;
+
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		result = judged(fixture, pool, i ? "later" : "large", bodies[i]);
+		assert_string_equal(kl_json_str_or(result, "class", ""),
+				    i ? "nondeterministic" : "wrong-all");
+		assert_string_equal(note_of(result), "");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_error_on_every_input_is_no_chance),
+		cmocka_unit_test(an_error_on_half_of_all_inputs_is_no_chance),
+		cmocka_unit_test(an_error_on_a_rare_input_is_drawn_again),
+		cmocka_unit_test(other_failures_are_not_drawn_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
