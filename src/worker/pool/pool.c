@@ -425,6 +425,11 @@ const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl
 	return NULL;
 }
 
+const struct kl_yardsticks *kl_pool_yardsticks(const struct kl_pool *pool)
+{
+	return &pool->yardsticks;
+}
+
 /* -- pools of one process ------------------------------------------------- */
 
 size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of)

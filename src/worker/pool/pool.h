@@ -32,6 +32,7 @@
 #define KL_POOL_TWIN "twin" /* band of the near-duplicate input */
 
 struct kl_pool;
+struct kl_yardsticks;
 /**
  * Open or build the pool; the pool borrows `job`. Returns KL_ECANNOT if the oracle faults, hangs,
  * or gives an answer that is not finite to finite inputs; the error message has the details.
@@ -56,6 +57,9 @@ const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl
  * for a call at a point when the pool was built; 0: unknown.
  */
 int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
+
+/** Return the honest errors of all draws of the pool, spare draws included. */
+const struct kl_yardsticks *kl_pool_yardsticks(const struct kl_pool *pool);
 
 /**
  * Build a pool for this process alone: its file does not stay on disk, and no other pool is changed.

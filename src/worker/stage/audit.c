@@ -9,9 +9,11 @@
 
 #include "base/par.h"
 #include "job/tensor.h"
+#include "worker/pool/yardsticks.h"
 #include "worker/stage/audit_parts.h"
 
 #define ROOM ((size_t)256)  /* elements converted to double at a time */
+#define DRAWS_SHARE 10      /* one draw in ten may fail by the errors of the others */
 #define SHARES ((size_t)64) /* number of pieces of a tensor that are scanned in parallel */
 
 void kl_audit_add(json_t *list, const char *fmt, ...)
@@ -100,6 +102,34 @@ static int check_honest(struct kl_audit *audit)
 				at.got, at.wanted, at.why);
 	}
 	return 0;
+}
+
+/*
+ * Judge each draw of the honest reference by the errors of all other draws. A rule that would
+ * refuse it under many seeds refuses sound kernels, too.
+ */
+static void check_draws(struct kl_audit *audit)
+{
+	const struct kl_yardsticks *all = kl_pool_yardsticks(audit->pool);
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct kl_yardsticks_band *band = &all->band[i];
+
+		for (size_t k = 0; k < audit->job->nrule; k++) {
+			const struct kl_rule *rule = &audit->job->rule[k];
+			size_t outside = kl_yardstick_outside(&band->rule[k], rule);
+
+			/* one draw can be unlike all others */
+			if (outside < 2 || DRAWS_SHARE * outside <= band->rule[k].n)
+				continue;
+			kl_audit_add(audit->problems,
+				     "the oracle in float fails %zu of %zu draws for '%s' at '%s', "
+				     "band '%s', judged by the other draws: the rule allows too "
+				     "little",
+				     outside, band->rule[k].n, audit->job->arg[rule->out].name,
+				     band->point->id, band->band);
+		}
+	}
 }
 
 /* -- exact bands that must exceed a value ------------------------------- */
@@ -233,6 +263,7 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 	check_reference(&audit);
 	check_twins(&audit);
 	check_exceed(&audit);
+	check_draws(&audit);
 	err = check_honest(&audit);
 	if (err == 0)
 		err = kl_audit_trivial(&audit);

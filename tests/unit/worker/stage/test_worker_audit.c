@@ -88,6 +88,35 @@ static void a_rule_tighter_than_honest_is_named(void **state)
 }
 
 /* Sums beyond 2^24: the band would refuse right kernels that add in another order. */
+/*
+ * All elements share one sum, so that a single execution passes by its own error, however strict
+ * the rule is: many executions tell.
+ */
+static void a_rule_that_honest_fails_by_chance_is_named(void **state)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = fx_new();
+		struct kl_point *point = fx_point(fixture, "case0", true);
+		struct kl_rule *rule;
+
+		fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+		fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+		fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
+		point->arg[0].value = 1024;
+		fx_extent(point, 1, 1, 1024, 0);
+		fx_extent(point, 2, 1, 1024, 0);
+		rule = fx_rule(fixture, KL_RULE_NOISE, 2);
+		fx_oracle(fixture,
+			  "void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
+			  "{ kl_real sum = 0; for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];\n"
+			  "  for (int64_t i = 0; i < n; i++) y[i] = x[i] / sum; }");
+		fixture->job.seed = seed;
+		assert_sound(fixture);
+		rule->rms = 0.2;
+		assert_problem(fixture, "judged by the other draws");
+	}
+}
+
 static void exact_bands_that_are_not_are_named(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
@@ -247,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_good_contract_passes),
 		cmocka_unit_test(loose_rules_are_named),
 		cmocka_unit_test(a_rule_tighter_than_honest_is_named),
+		cmocka_unit_test(a_rule_that_honest_fails_by_chance_is_named),
 		cmocka_unit_test(exact_bands_that_are_not_are_named),
 		cmocka_unit_test(bands_that_stay_small_are_named),
 		cmocka_unit_test(unused_inputs_are_named),
