@@ -214,7 +214,7 @@ cheats: deps
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests
 	@tests/cheats.sh "$(CURDIR)/$(B)" $(LOAD)
 
-# how often kernels whose elements share roundings are refused; SEEDS, KERNEL=<one of them>
+# how often kernels whose elements share roundings are refused; SEEDS=<number>, KERNEL=<name> [BUILD=-O3|-Ofast]
 YARDSTICK_BUILDS := truth honest plain fast
 YARDSTICK_OBJ := $(patsubst %,$(B)/yardstick/%.o,yardstick inprocess cheats $(YARDSTICK_BUILDS))
 $(B)/yardstick/truth.o: YARDSTICK_FLAGS = -O3 -ffp-contract=off -march=x86-64-v3 -Dkl_real=double
@@ -231,7 +231,7 @@ $(B)/yardstick/yardstick: $(YARDSTICK_OBJ) $(WORKER_OBJ) $(WORKER_LIB_OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--wrap=kl_subject_start_cpu -o $@ $(YARDSTICK_OBJ) \
 		$(filter-out %/worker/main.o,$(WORKER_OBJ)) $(WORKER_LIB_OBJ) -lmvec $(WORKER_LIBS)
 yardstick: $(B)/yardstick/yardstick
-	@$< $(or $(SEEDS),10000) $(KERNEL)
+	@$< $(or $(SEEDS),10000) "$(KERNEL)" "$(BUILD)"
 
 # the shipped lineages under the gate's present policy
 rejudge: deps

@@ -185,8 +185,11 @@ static bool blames_oracle(const json_t *audit)
 	size_t i;
 
 	json_array_foreach(json_object_get(json_object_get(audit, "audit"), "problems"), i, problem)
-		if (strstr(json_string_value(problem), "oracle in float"))
+		if (strstr(json_string_value(problem), "oracle in float")) {
+			if (getenv("YARDSTICK_VERBOSE"))
+				printf("# %s\n", json_string_value(problem));
 			return true;
+		}
 	return false;
 }
 
@@ -298,22 +301,29 @@ static int print_cheat(const struct kernel *kernel, const struct build *build, l
 	return err;
 }
 
-static int print_kernel(const struct kernel *kernel, long seeds)
+/* Judge the sound builds of a kernel, or only that of the given name. */
+static int print_kernel(const struct kernel *kernel, const char *only, long seeds)
 {
+	const struct {
+		const struct build *build;
+		enum kl_dtype dtype;
+		const char *type;
+		long share; /* of the seeds */
+	} run[] = {
+		{ &kernel->right[0], KL_F32, "f32", 1 },
+		{ &kernel->right[1], KL_F32, "f32", 1 },
+		{ &kernel->right[1], KL_BF16, "bf16", 10 },
+		{ &kernel->right[1], KL_F16, "f16", 10 },
+	};
 	int bad = 0, err = 0;
 
 	kl_inprocess.truth = kernel->truth;
 	kl_inprocess.honest = kernel->honest;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(kernel->right) && err >= 0; i++) {
-		err = print_right(kernel, &kernel->right[i], KL_F32, "f32", seeds);
-		bad = err > 0 ? 1 : bad;
-	}
-	if (err >= 0) {
-		err = print_right(kernel, &kernel->right[1], KL_BF16, "bf16", seeds / 10);
-		bad = err > 0 ? 1 : bad;
-	}
-	if (err >= 0) {
-		err = print_right(kernel, &kernel->right[1], KL_F16, "f16", seeds / 10);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(run) && err >= 0; i++) {
+		if (*only && strcmp(only, run[i].build->name))
+			continue;
+		err = print_right(kernel, run[i].build, run[i].dtype, run[i].type,
+				  seeds / run[i].share);
 		bad = err > 0 ? 1 : bad;
 	}
 	return err < 0 ? err : bad;
@@ -343,7 +353,7 @@ static void use_one_processor(void)
 int main(int argc, char **argv)
 {
 	long seeds = argc > 1 ? atol(argv[1]) : 10000;
-	const char *only = argc > 2 ? argv[2] : "";
+	const char *only = argc > 2 ? argv[2] : "", *build = argc > 3 ? argv[3] : "";
 	int bad = 0, err = 0;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 
@@ -359,7 +369,7 @@ int main(int argc, char **argv)
 	       "rejected", "redrawn", "audit", "alone", "margin: 50% 99% 99.9% all");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kernels) && err >= 0; i++)
 		if (!*only || !strcmp(only, kernels[i].name)) {
-			err = print_kernel(&kernels[i], seeds);
+			err = print_kernel(&kernels[i], build, seeds);
 			bad = err > 0 ? 1 : bad;
 		}
 	printf("\n%-10s %-24s %6s %8s %8s\n", "kernel", "cheat", "seeds", "rejected", "redrawn");

@@ -225,16 +225,16 @@ static bool is_outside(const struct kl_yardstick *yardstick, const struct kl_rul
 
 size_t kl_yardstick_outside(const struct kl_yardstick *yardstick, const struct kl_rule *rule)
 {
-	size_t outside = 0;
+	size_t groups = yardstick->seen && yardstick->n >= ENOUGH ? yardstick->ngroup : 0, most = 0;
 
-	for (size_t i = 0; yardstick->seen && yardstick->n >= ENOUGH && i < yardstick->n; i++) {
-		bool fails = false;
+	for (size_t group = 0; group < groups; group++) {
+		size_t outside = 0;
 
-		for (size_t group = 0; group < yardstick->ngroup; group++)
-			fails = fails || is_outside(yardstick, rule, i, group);
-		outside += fails;
+		for (size_t i = 0; i < yardstick->n; i++)
+			outside += is_outside(yardstick, rule, i, group);
+		most = outside > most ? outside : most;
 	}
-	return outside;
+	return most;
 }
 
 /* -- a member ------------------------------------------------------------- */

@@ -69,8 +69,9 @@ void kl_yardstick_finish(struct kl_yardstick *yardstick);
  */
 bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick);
 /**
- * Return the number of executions that would fail a rule if they were judged by all others. 0 if
- * there are too few executions, or if they are not kept one by one.
+ * Return the number of executions that would fail a rule in the same group if they were judged by
+ * all others; of several groups, the largest number. 0 if there are too few executions, or if they
+ * are not kept one by one.
  */
 size_t kl_yardstick_outside(const struct kl_yardstick *yardstick, const struct kl_rule *rule);
 

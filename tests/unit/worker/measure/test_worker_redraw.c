@@ -7,9 +7,9 @@
 #define BEYOND "2.5f * " ERROR
 
 /* A kernel whose error is BEYOND where `when`, and none elsewhere. */
-#define KERNEL(when)                                                         \
-	"void k(int64_t n, const float *x, float *y)\n"                      \
-	"{ float error = (" when ") ? " BEYOND " : 0;\n"                     \
+#define KERNEL(when)                                     \
+	"void k(int64_t n, const float *x, float *y)\n"  \
+	"{ float error = (" when ") ? " BEYOND " : 0;\n" \
 	"  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }"
 
 static struct fixture *scaling(uint64_t seed)
@@ -24,10 +24,9 @@ static struct fixture *scaling(uint64_t seed)
 	fx_extent(point, 1, 1, 1024, 0);
 	fx_extent(point, 2, 1, 1024, 0);
 	fx_rule(fixture, KL_RULE_NOISE, 2);
-	fx_oracle(fixture,
-		  "void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
-		  "{ kl_real error = sizeof(kl_real) == 4 ? " ERROR " : 0;\n"
-		  "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }");
+	fx_oracle(fixture, "void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
+			   "{ kl_real error = sizeof(kl_real) == 4 ? " ERROR " : 0;\n"
+			   "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }");
 	fixture->job.seed = seed;
 	return fixture;
 }
