@@ -201,10 +201,10 @@ void kl_yardstick_finish(struct kl_yardstick *yardstick)
 	compute_errors(yardstick);
 }
 
-bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick)
+bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick, double least)
 {
 	return !yardstick->ngroup || yardstick->across || yardstick->n >= ENOUGH ||
-	       yardstick->freedom >= KL_YARDSTICK_FREE;
+	       yardstick->freedom >= least;
 }
 
 /* Return true if an execution fails in a group if it is judged by the other executions. */

@@ -64,10 +64,10 @@ void kl_yardstick_add(struct kl_yardstick *yardstick, const struct kl_tolerance 
 /** Compute the distribution from the executions so far. */
 void kl_yardstick_finish(struct kl_yardstick *yardstick);
 /**
- * Return true if no further execution is needed: the errors are as good as independent, or there
- * are enough executions to judge by them.
+ * Return true if no further execution is needed: the errors have at least `least` degrees of
+ * freedom, or there are enough executions to judge by them.
  */
-bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick);
+bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick, double least);
 /**
  * Return the number of executions that would fail a rule in the same group if they were judged by
  * all others; of several groups, the largest number. 0 if there are too few executions, or if they

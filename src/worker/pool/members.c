@@ -15,18 +15,27 @@
  * draws, from which only tolerances are computed (compare/yardstick.h); they are numbered from
  * SPARE on. Exact bands, twins and further bands have none.
  *
- * With groups of fewer than SPARE_GROUP elements, or at a small point with few groups, each band
- * has SPARES of them. At a larger point EARLY draws of the noise band tell if that many are needed:
- * the others are late, and are made only if the honest errors of the noise draws differ. Many
- * groups need no late draws, since together they show how much errors differ.
+ * With groups of fewer than SPARE_GROUP elements, each band has SPARES of them. At other points
+ * only EARLY draws of the noise band are made in any case, EARLY_LARGE at large points (a case has
+ * as many draws anyway). The others are made in a later round if the honest errors of the noise
+ * draws have too few degrees of freedom. Errors that no elements share, such as those of a matrix
+ * product, need none of them. Many groups need none either, since together they show how much
+ * errors differ.
  */
 #define SPARE 1000
 #define SPARES 15
-#define EARLY 2
+#define EARLY 6
+#define EARLY_LARGE 2
 #define SPARE_GROUP KL_YARDSTICK_RELATIVE
 #define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw SPARES / 5 */
-/* a small point has at most this many elements, and at most this volume (kl_job_volume()) */
+/*
+ * A small point has at most this many elements, and at most this volume (kl_job_volume()). There
+ * LEAST_FREEDOM degrees of freedom are enough. At a larger point each draw takes long: only errors
+ * that all elements share, LEAST_LARGE, need further rounds.
+ */
 #define SMALL_ELEMENTS 65536
+#define LEAST_FREEDOM 8
+#define LEAST_LARGE 2
 /* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
 /*
@@ -110,45 +119,54 @@ static double volume_of(const struct kl_job *job, const struct kl_point *pt)
 	return volume;
 }
 
-/* The spare draws of each band of a point; `noise`: of the noise band. */
-struct spares {
-	int early, late, noise;
-};
-
-static struct spares count_spares(const struct kl_job *job, const struct kl_point *pt)
+static bool is_small(const struct kl_job *job, const struct kl_point *pt)
 {
-	int few = count_inputs(job, pt) > SPARE_ELEMENTS ? SPARES / 5 : SPARES;
-	int early = pt->perf ? 0 : EARLY;
+	return kl_job_point_elements(job, pt) <= SMALL_ELEMENTS &&
+	       volume_of(job, pt) <= SMALL_ELEMENTS;
+}
 
-	if (has_small_groups(job, pt))
-		return (struct spares){ .early = few, .noise = few };
+double kl_members_freedom(const struct kl_job *job, const struct kl_point *pt)
+{
+	return is_small(job, pt) ? LEAST_FREEDOM : LEAST_LARGE;
+}
+
+/* Return the number of spare draws of a band of a point. */
+static int count_spares(const struct kl_job *job, const struct kl_point *pt, bool noise)
+{
+	bool many = count_inputs(job, pt) > SPARE_ELEMENTS;
+
 	if (kl_tolerance_least_group(job, pt) == SIZE_MAX)
-		return (struct spares){ .early = 0 };
-	if (kl_tolerance_least_count(job, pt) >= KL_YARDSTICK_ACROSS)
-		return (struct spares){ .noise = early };
-	if (kl_job_point_elements(job, pt) <= SMALL_ELEMENTS &&
-	    volume_of(job, pt) <= SMALL_ELEMENTS)
-		return (struct spares){ .early = few, .noise = few };
-	return (struct spares){ .noise = early, .late = few };
+		return 0;
+	if (!has_small_groups(job, pt) && kl_tolerance_least_count(job, pt) >= KL_YARDSTICK_ACROSS)
+		return noise && !pt->perf ? EARLY_LARGE : 0;
+	return many ? SPARES / 5 : SPARES;
+}
+
+/* Return true if a spare draw is made only in the later round. */
+static bool is_late(const struct kl_job *job, const struct kl_member *member)
+{
+	int early = is_small(job, member->point) ? EARLY : member->point->perf ? 0 : EARLY_LARGE;
+
+	return !has_small_groups(job, member->point) &&
+	       (strcmp(member->band, "noise") || member->draw - SPARE >= early);
 }
 
 /* Plan spare draws for the bands of the members planned from `first` on. */
 static void plan_spares(struct members *members, const struct kl_job *job, size_t first)
 {
-	struct spares spares = count_spares(job, members->member[first].point);
 	size_t last = members->n;
 
 	for (size_t i = first; i < last; i++) {
-		char band[32];
 		struct kl_member member = members->member[i];
 		bool alone = member.exact || member.further || !strcmp(member.band, KL_POOL_TWIN);
-		int early = strcmp(member.band, "noise") ? spares.early : spares.noise;
-		int n = early > spares.late ? early : spares.late;
+		int n = member.draw || alone ?
+				0 :
+				count_spares(job, member.point, !strcmp(member.band, "noise"));
 
-		snprintf(band, sizeof(band), "%s", member.band);
-		for (int draw = 0; draw < n && !member.draw && !alone; draw++) {
-			plan_add(members, job, member.point, band, SPARE + draw, false);
-			members->member[members->n - 1].late = draw >= early;
+		for (int draw = 0; draw < n; draw++) {
+			plan_add(members, job, member.point, member.band, SPARE + draw, false);
+			members->member[members->n - 1].late = is_late(
+				job, &members->member[members->n - 1]);
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/pool/pool.h"
+#include "worker/pool/pool_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,30 +12,11 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/rng.h"
-#include "worker/compare/tolerance.h"
 #include "worker/pool/build.h"
-#include "worker/pool/key.h"
 #include "worker/pool/member_file.h"
 #include "worker/pool/members.h"
-#include "worker/pool/yardsticks.h"
 
 #define MEMBERS "members" /* name of the file in the pool's directory */
-
-struct kl_pool {
-	char *dir;
-	const struct kl_job *job;
-	struct kl_poolindex index;
-	size_t nrule;
-	struct kl_member *member;
-	size_t n;
-	char *base; /* the mapped file of all members; NULL: not mapped */
-	size_t bytes;
-	size_t *at; /* where each planned member begins in the file */
-	/* for each planned member: it could not be made, or it is late and not needed */
-	bool *none;
-	bool *measured; /* for each planned member: its honest errors are in the yardsticks */
-	struct kl_yardsticks yardsticks;
-};
 
 /* -- the file of the members ------------------------------------------------ */
 
@@ -135,86 +116,25 @@ static int open_file(struct kl_pool *pool)
 	return pool->bytes ? map_file(pool, fd, PROT_READ) : 0;
 }
 
-/* -- tolerances --------------------------------------------------------- */
-
-static void free_tolerances(struct kl_tolerance *tolerance, size_t n)
-{
-	for (size_t rule = 0; tolerance && rule < n; rule++)
-		kl_tolerance_release(&tolerance[rule]);
-	free(tolerance);
-}
-
-/* Compute a member's own tolerances and add them to the yardsticks; spares do not keep them. */
-static int measure_member(struct kl_pool *pool, size_t i)
-{
-	const struct kl_job *job = pool->job;
-	struct kl_tolerance *tolerance;
-	int err = 0;
-
-	if (pool->none[i] || pool->measured[i])
-		return 0;
-	tolerance = kl_calloc(job->nrule + 1, sizeof(*tolerance));
-	for (size_t rule = 0; rule < job->nrule && err == 0; rule++)
-		err = kl_tolerance_make(&tolerance[rule], job, rule, &pool->member[i]);
-	if (err == 0)
-		kl_yardsticks_add(&pool->yardsticks, &pool->member[i], tolerance);
-	pool->measured[i] = err == 0;
-	if (err == 0 && !kl_members_is_spare(&pool->member[i]))
-		pool->member[i].tolerance = tolerance;
-	else
-		free_tolerances(tolerance, job->nrule);
-	return err;
-}
-
-static int measure_all(struct kl_pool *pool)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < pool->n && err == 0; i++)
-		err = measure_member(pool, i);
-	kl_yardsticks_finish(&pool->yardsticks);
-	return err;
-}
-
-/* Forget what was measured, so that a pool that is opened again adds everything up in one order. */
-static void forget_measures(struct kl_pool *pool)
-{
-	for (size_t i = 0; i < pool->n; i++) {
-		free_tolerances((struct kl_tolerance *)pool->member[i].tolerance, pool->nrule);
-		pool->member[i].tolerance = NULL;
-		pool->measured[i] = false;
-	}
-	kl_yardsticks_release(&pool->yardsticks);
-}
-
-static void set_yardsticks(struct kl_pool *pool, const struct kl_yardsticks *yardsticks)
-{
-	for (size_t i = 0; i < pool->n; i++) {
-		struct kl_tolerance *tolerance = (struct kl_tolerance *)pool->member[i].tolerance;
-
-		for (size_t rule = 0; tolerance && rule < pool->job->nrule; rule++)
-			tolerance[rule].yardstick = kl_yardsticks_find(yardsticks, &pool->member[i],
-								       rule);
-	}
-}
-
 /* -- making ------------------------------------------------------------------- */
 
 /*
- * Find out which late members are needed: those at points where the honest errors of the members
- * made so far differ so much that more draws are needed to judge by them. All others are skipped.
+ * Choose the late members to be made: those at points where the honest errors so far differ too
+ * much to judge by them. Returns false if there are none.
  */
-static bool choose_late(const struct kl_pool *pool, bool *skip)
+static bool choose_late(bool *skip, const struct kl_pool *pool)
 {
-	bool some = false;
+	bool any = false;
 
 	for (size_t i = 0; i < pool->n; i++) {
 		const struct kl_member *member = &pool->member[i];
 
-		skip[i] = !member->late || kl_yardsticks_settled(&pool->yardsticks, member->point);
-		some = some || !skip[i];
+		skip[i] = !member->late ||
+			  kl_yardsticks_settled(&pool->yardsticks, member->point,
+						kl_members_freedom(pool->job, member->point));
+		any = any || !skip[i];
 	}
-	return some;
+	return any;
 }
 
 static int build_members(struct kl_pool *pool, int fd, struct kl_poolbuild *build)
@@ -248,9 +168,9 @@ static int make_members(struct kl_pool *pool, const struct kl_key *key, const at
 	if (err == 0)
 		err = build_members(pool, fd, &build);
 	if (err == 0)
-		err = measure_all(pool);
-	if (err == 0 && choose_late(pool, skip)) {
-		forget_measures(pool);
+		err = kl_pool_measure(pool);
+	if (err == 0 && choose_late(skip, pool)) {
+		kl_pool_forget(pool);
 		err = build_members(pool, fd, &build);
 	}
 	if (err == 0 && pool->base && mprotect(pool->base, pool->bytes, PROT_READ) < 0)
@@ -323,23 +243,32 @@ static struct kl_pool *pool_new(const struct kl_job *job, const char *dir)
 	return pool;
 }
 
-/* Drop the members that were not made, and the spare draws: tolerances are computed by now. */
+/*
+ * Drop the members that were not made or cannot be judged, and the spare draws: tolerances are
+ * computed by now.
+ */
 static void drop_hidden(struct kl_pool *pool)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < pool->n; i++)
-		if (!pool->none[i] && !kl_members_is_spare(&pool->member[i]))
+	for (size_t i = 0; i < pool->n; i++) {
+		if (pool->none[i])
+			continue;
+		if (kl_members_is_spare(&pool->member[i]) ||
+		    kl_pool_vanishes(pool, &pool->member[i]))
+			kl_pool_free_tolerances(&pool->member[i], pool->nrule);
+		else
 			pool->member[n++] = pool->member[i];
+	}
 	pool->n = n;
 }
 
 /* Compute the tolerances, then drop the members that are needed only for this. */
 static int finish_pool(struct kl_pool *pool)
 {
-	int err = measure_all(pool);
+	int err = kl_pool_measure(pool);
 
-	set_yardsticks(pool, &pool->yardsticks);
+	kl_pool_set_yardsticks(pool, &pool->yardsticks);
 	if (err == 0)
 		drop_hidden(pool);
 	return err;
@@ -379,7 +308,7 @@ void kl_pool_free(struct kl_pool *pool)
 {
 	unmap_file(pool);
 	for (size_t i = 0; i < pool->n; i++)
-		free_tolerances((struct kl_tolerance *)pool->member[i].tolerance, pool->nrule);
+		kl_pool_free_tolerances(&pool->member[i], pool->nrule);
 	kl_yardsticks_release(&pool->yardsticks);
 	free(pool->member);
 	free(pool->at);
@@ -527,7 +456,7 @@ static int build_like(struct kl_pool *pool, const struct kl_pool *like, const ch
 	kl_key_master(&master, pool->job->seed);
 	key = kl_key_derive(&master, purpose);
 	if ((err = build_alone(pool, &key, NULL)) == 0)
-		set_yardsticks(pool, &like->yardsticks);
+		kl_pool_set_yardsticks(pool, &like->yardsticks);
 	return err;
 }
 

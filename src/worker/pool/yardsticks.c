@@ -64,13 +64,14 @@ void kl_yardsticks_finish(struct kl_yardsticks *yardsticks)
 			kl_yardstick_finish(&yardsticks->band[i].rule[rule]);
 }
 
-bool kl_yardsticks_settled(const struct kl_yardsticks *yardsticks, const struct kl_point *pt)
+bool kl_yardsticks_settled(const struct kl_yardsticks *yardsticks, const struct kl_point *pt,
+			   double least)
 {
 	const struct kl_yardsticks_band *band = find_band(yardsticks, pt, "noise");
 	bool settled = true;
 
 	for (size_t rule = 0; band && rule < yardsticks->job->nrule; rule++)
-		settled = settled && kl_yardstick_is_settled(&band->rule[rule]);
+		settled = settled && kl_yardstick_is_settled(&band->rule[rule], least);
 	return settled;
 }
 

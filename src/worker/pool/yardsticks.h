@@ -26,8 +26,9 @@ void kl_yardsticks_release(struct kl_yardsticks *yardsticks);
 void kl_yardsticks_add(struct kl_yardsticks *yardsticks, const struct kl_member *member,
 		       const struct kl_tolerance *tolerance);
 void kl_yardsticks_finish(struct kl_yardsticks *yardsticks);
-/** Return true if the noise band of a point has enough executions. */
-bool kl_yardsticks_settled(const struct kl_yardsticks *yardsticks, const struct kl_point *pt);
+/** Return true if the noise band of a point has enough executions (kl_yardstick_is_settled()). */
+bool kl_yardsticks_settled(const struct kl_yardsticks *yardsticks, const struct kl_point *pt,
+			   double least);
 /**
  * Return the yardstick of rule `index` for a member: that of its band or, if its band has only one
  * execution and elements share roundings, that of the noise band. NULL: the member's own honest

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_POOL_POOL_PARTS_H
+#define KL_WORKER_POOL_POOL_PARTS_H
+
+#include "worker/pool/key.h"
+#include "worker/pool/pool.h"
+#include "worker/pool/yardsticks.h"
+
+/*
+ * pool_parts - what the files of the pool share. pool.c makes and maps the file of the members,
+ * pool_tolerances.c computes tolerances.
+ */
+struct kl_pool {
+	char *dir;
+	const struct kl_job *job;
+	struct kl_poolindex index;
+	size_t nrule;
+	struct kl_member *member;
+	size_t n;
+	char *base; /* the mapped file of all members; NULL: not mapped */
+	size_t bytes;
+	size_t *at; /* where each planned member begins in the file */
+	/* for each planned member: it could not be made, or it is late and not needed */
+	bool *none;
+	bool *measured; /* for each planned member: its honest errors are in the yardsticks */
+	struct kl_yardsticks yardsticks;
+};
+
+/**
+ * Compute the tolerances of all members made so far that have none, and add their honest errors to
+ * the yardsticks.
+ */
+int kl_pool_measure(struct kl_pool *pool);
+/** Forget all tolerances, so that a pool that is opened again adds errors up in one order. */
+void kl_pool_forget(struct kl_pool *pool);
+/** Let the tolerances of all members use `yardsticks`, which must outlive the pool. */
+void kl_pool_set_yardsticks(struct kl_pool *pool, const struct kl_yardsticks *yardsticks);
+/**
+ * Return true if the true answer to a member of a further band vanishes in some group, as that of a
+ * normalization of rows of one value does, and elements share roundings: if the honest answer is
+ * exact, then by luck, and no tolerance can be computed.
+ */
+bool kl_pool_vanishes(const struct kl_pool *pool, const struct kl_member *member);
+void kl_pool_free_tolerances(const struct kl_member *member, size_t nrule);
+
+#endif
