@@ -575,9 +575,9 @@ static void one_number_is_judged_by_many_draws(void **state)
 				back += values[i];
 			assert_ok(kl_compare(&at, &fixture->job, members[depth], got));
 			lucky += fabs(*(const float *)members[depth]->honest[2] - truth) <
-				 members[depth]->tolerance[0].yardstick->most[0] / 16;
+				 members[depth]->tolerance[0].yardstick->error[0].max / 16;
 			back = (float)(truth +
-				       40 * members[depth]->tolerance[0].yardstick->most[0]);
+				       40 * members[depth]->tolerance[0].yardstick->error[0].max);
 			assert_int_equal(kl_compare(&at, &fixture->job, members[depth], got),
 					 KL_ENO);
 		}
