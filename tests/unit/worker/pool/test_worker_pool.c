@@ -585,6 +585,65 @@ static void one_number_is_judged_by_many_draws(void **state)
 	assert_true(lucky > 0);
 }
 
+/* Return the number of bytes of the pool's file that are on disk. */
+static int64_t disk_bytes(const struct fixture *fixture)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/members", fixture->job.pool);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return (int64_t)st.st_blocks * 512;
+}
+
+/* Open the pool and return how many honest errors its yardstick has. */
+static size_t executions(struct fixture *fixture)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	const struct kl_member *first;
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_int_equal(kl_pool_noise(pool, &fixture->point[0], &first, 1), 1);
+	assert_non_null(first->tolerance[0].yardstick);
+	return first->tolerance[0].yardstick->n;
+}
+
+/*
+ * Spare draws are made late where all elements share a rounding, and not where each has its own.
+ * A pool that is opened again has the same ones, and none of them is made again.
+ */
+static void late_draws_are_made_where_needed(void **state)
+{
+	size_t many[2];
+	int64_t bytes[2];
+
+	for (int shared = 0; shared < 2; shared++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = largest("{\"normal\":[0.0,1.0]}", 4096);
+		int64_t made, then;
+
+		fx_extent(&fixture->point[0], 2, 1, 4096, 0);
+		fixture->rule[0] = (struct kl_rule){
+			.kind = KL_RULE_NOISE, .out = 2, .max = 4, .rms = 2
+		};
+		fx_oracle(fixture,
+			  shared ? "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+				   "{ kl_real s = 0; for (int64_t i = 0; i < n; i++) s += x[i];"
+				   "for (int64_t i = 0; i < n; i++) y[i] = s; }" :
+				   "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+				   "{ for (int64_t i = 0; i < n; i++) y[i] = x[i] / 3; }");
+		fixture->job.seed = 7;
+		many[shared] = executions(fixture);
+		bytes[shared] = disk_bytes(fixture);
+		inode_time(fixture, &made);
+		assert_int_equal(executions(fixture), many[shared]);
+		inode_time(fixture, &then);
+		assert_true(then == made);
+	}
+	assert_true(many[0] < 15);
+	assert_true(many[1] > 15);
+	/* members that are not made are holes */
+	assert_true(bytes[0] < bytes[1] * 3 / 4);
+}
+
 static void empty_tensors_are_fine(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
@@ -617,6 +676,7 @@ int main(void)
 		cmocka_unit_test(no_twin_where_nothing_changes_the_answer),
 		cmocka_unit_test(twins_keep_what_a_fill_promises),
 		cmocka_unit_test(one_number_is_judged_by_many_draws),
+		cmocka_unit_test(late_draws_are_made_where_needed),
 		cmocka_unit_test(empty_tensors_are_fine),
 	};
 
