@@ -27,7 +27,7 @@ void kl_commands_release(struct kl_commands *commands)
 	*commands = (struct kl_commands){ .v = NULL };
 }
 
-/* --- paths and words ------------------------------------------------------------------------- */
+/* --- paths and words -------------------------------------------------------------------------- */
 
 char *kl_command_path(const char *dir, const char *path)
 {
@@ -60,14 +60,14 @@ char *kl_command_path(const char *dir, const char *path)
 bool kl_command_takes_word(const char *option)
 {
 	static const char *const options[] = {
-		"-o",        "-I",           "-D",           "-U",          "-include",
-		"-imacros",  "-isystem",     "-iquote",      "-idirafter",  "-isysroot",
-		"-iprefix",  "-iwithprefix", "-MF",          "-MT",         "-MQ",
-		"-MJ",       "-x",           "-L",           "-l",          "-T",
-		"-u",        "-z",           "-e",           "-arch",       "-target",
-		"-Xlinker",  "-Xassembler",  "-Xclang",      "-B",          "-Xpreprocessor",
-		"--param",   "-framework",   "-A",           "-aux-info",   "-wrapper",
-		"-specs",    "-dumpbase",    "-Xcompiler",   "-gencode",    "-ccbin",
+		"-o",        "-I",           "-D",         "-U",         "-include",
+		"-imacros",  "-isystem",     "-iquote",    "-idirafter", "-isysroot",
+		"-iprefix",  "-iwithprefix", "-MF",        "-MT",        "-MQ",
+		"-MJ",       "-x",           "-L",         "-l",         "-T",
+		"-u",        "-z",           "-e",         "-arch",      "-target",
+		"-Xlinker",  "-Xassembler",  "-Xclang",    "-B",         "-Xpreprocessor",
+		"--param",   "-framework",   "-A",         "-aux-info",  "-wrapper",
+		"-specs",    "-dumpbase",    "-Xcompiler", "-gencode",   "-ccbin",
 		"--sysroot",
 	};
 
@@ -115,7 +115,7 @@ static size_t find_compiler(const struct kl_strvec *word)
 	return word->n;
 }
 
-/* --- adding commands --------------------------------------------------------------------------- */
+/* --- adding commands -------------------------------------------------------------------------- */
 
 static int add_command(struct kl_commands *out, const char *dir, const char *file,
 		       const struct kl_strvec *word, size_t from, const struct kl_strvec *unknown)
@@ -156,7 +156,7 @@ static int add_sources(struct kl_commands *out, const char *dir, const struct kl
 	return err;
 }
 
-/* --- reading compile_commands.json --------------------------------------------------------------- */
+/* --- reading compile_commands.json ------------------------------------------------------------ */
 
 static int add_line(struct kl_commands *out, const char *dir, const char *file, const char *text)
 {
@@ -215,7 +215,7 @@ int kl_commands_json(struct kl_commands *out, const char *dir, const char *text,
 	return 0;
 }
 
-/* --- reading what make prints ---------------------------------------------------------------------- */
+/* --- reading what make prints ----------------------------------------------------------------- */
 
 struct make_log {
 	struct kl_commands *out;
@@ -292,8 +292,9 @@ int kl_commands_make(struct kl_commands *out, const char *dir, const char *text,
 		size_t n = 0;
 
 		/* a line that ends in a backslash goes on in the next one */
-		while (at + n < len && (text[at + n] != '\n' || (n && text[at + n - 1] == '\\') ||
-					(n > 1 && text[at + n - 1] == '\r' && text[at + n - 2] == '\\')))
+		while (at + n < len &&
+		       (text[at + n] != '\n' || (n && text[at + n - 1] == '\\') ||
+			(n > 1 && text[at + n - 1] == '\r' && text[at + n - 2] == '\\')))
 			n++;
 		err = read_line(&log, text + at, n);
 		at += n + 1;

@@ -17,17 +17,17 @@
 
 /* How one source file is compiled. Paths are absolute, without "." and "..". */
 struct kl_command {
-	char *dir;  /* where the compiler runs */
-	char *file; /* the source */
-	char *output;          /* as the command names it; NULL: it names none */
-	struct kl_strvec word; /* the compiler and its arguments */
+	char *dir;                /* where the compiler runs */
+	char *file;               /* the source */
+	char *output;             /* as the command names it; NULL: it names none */
+	struct kl_strvec word;    /* the compiler and its arguments */
 	struct kl_strvec unknown; /* words whose value only a shell knows */
 };
 
 struct kl_commands {
 	struct kl_command *v;
 	size_t n, alloc;
-	char *origin; /* what they were read from, for messages */
+	char *origin;   /* what they were read from, for messages */
 	size_t skipped; /* lines or entries that could not be read */
 };
 

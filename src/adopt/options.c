@@ -82,7 +82,7 @@ static void drop_option(struct kl_options *out, const char *option, const char *
 	push_once(&out->dropped, line);
 }
 
-/* --- macros --------------------------------------------------------------------------------- */
+/* --- macros ----------------------------------------------------------------------------------- */
 
 static void take_macro(struct kl_options *out, const char *text, bool defined)
 {
@@ -106,7 +106,7 @@ static void take_macro(struct kl_options *out, const char *text, bool defined)
 			    "parameters or other characters than printable ASCII");
 }
 
-/* --- flags ----------------------------------------------------------------------------------- */
+/* --- flags ------------------------------------------------------------------------------------ */
 
 /* Options that say how a program is built and linked, but not what code a file gives. */
 static bool is_silent(const char *word)
@@ -183,7 +183,7 @@ static void take_flag(struct kl_options *out, const char *word)
 	push_once(&out->flags, flag);
 }
 
-/* --- words of a command ------------------------------------------------------------------------- */
+/* --- words of a command ----------------------------------------------------------------------- */
 
 enum value_kind { VALUE_NONE, VALUE_DIR, VALUE_PREINCLUDE, VALUE_DEFINE, VALUE_UNDEFINE };
 
@@ -259,11 +259,12 @@ void kl_options_read(struct kl_options *out, const struct kl_command *command)
 	for (size_t i = 1; i < command->word.n;)
 		i = read_word(out, command, i);
 	for (size_t i = 0; i < command->unknown.n; i++)
-		drop_option(out, command->unknown.v[i],
-			    "only a shell knows what this is, and the build's commands are not run");
+		drop_option(
+			out, command->unknown.v[i],
+			"only a shell knows what this is, and the build's commands are not run");
 }
 
-/* --- options of further units --------------------------------------------------------------------- */
+/* --- options of further units ----------------------------------------------------------------- */
 
 static void merge_list(struct kl_strvec *to, const struct kl_strvec *from)
 {

@@ -54,6 +54,7 @@ struct kl_cmd {
 extern const struct kl_cmd kl_cmds[];
 
 int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -247,7 +247,7 @@ int kl_init_template(const char *name, const char *dir)
 
 		err = kl_repo_open(&repo);
 		if (!err)
-			err = kl_repo_ignores(&ignored, repo, dir);
+			err = kl_repo_ignores_dir(&ignored, repo, dir);
 		if (!err && !ignored)
 			return add_folder(repo, starter, dir);
 		if (err < 0 && err != KL_ENOTFOUND)

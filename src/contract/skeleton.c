@@ -365,7 +365,7 @@ static void put_owned(struct kl_map *map, const char *key, char *owned)
 }
 
 static void contract_values(struct kl_map *map, const struct kl_language *language,
-			    const struct kl_proto *proto, const char *leaf)
+			    const struct kl_proto *proto)
 {
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
@@ -389,9 +389,22 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	/* no row of this point is longer than the first value */
 	put_owned(map, "ODDS", dims_with(proto, ": ", odds, KL_ARRAY_SIZE(odds), *odds));
 	put_owned(map, "DOMAIN", dims_with(proto, " >= ", ones, 1, *todo));
-	put_owned(map, "SOURCES", sources_of(language, proto, leaf, kl_map_get(map, "PLAN")));
 	put_owned(map, "ACCEPT", accept_of(proto));
 	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
+}
+
+static void build_values(struct kl_map *map, const struct kl_language *language,
+			 const struct kl_proto *proto, const char *leaf,
+			 const struct kl_skeleton *sk)
+{
+	const struct kl_skeleton_build *build = sk->build;
+
+	put_owned(map, "SOURCES",
+		  build ? kl_strdup(build->sources) :
+			  sources_of(language, proto, leaf, sk->plan_name));
+	put_owned(map, "BUILD", kl_strdup(build ? build->lines : "  flags: [-O2]\n"));
+	put_owned(map, "PATHS", kl_strdup(build ? "paths: repository\n" : ""));
+	put_owned(map, "ORACLE", kl_strdup(build ? build->oracle : sk->oracle_name));
 }
 
 /* Return the arguments of a launch; a plan has no integers of 8 and 16 bits. */
@@ -503,12 +516,12 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	put_owned(&map, "ENTRY", kl_strdup(proto->name));
 	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	name_files(sk, language, kl_map_get(&map, "WORKLOAD"), further);
-	put_owned(&map, "ORACLE", kl_strdup(sk->oracle_name));
 	if (language->init->plan)
 		plan_values(&map, sk, proto);
 	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
 	put_owned(&map, "PROTOTYPE", kl_strdup(proto->text));
-	contract_values(&map, language, proto, leaf);
+	contract_values(&map, language, proto);
+	build_values(&map, language, proto, leaf, sk);
 	if ((err = fill_template(&sk->contract, language->init->contract, &map)) < 0)
 		return err;
 	put_owned(&map, "PROTOTYPE", oracle_prototype(language, proto));

@@ -16,6 +16,13 @@
  *	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
  *	err = kl_skeleton_make(&sk, "axpy.c", text, len, NULL, NULL);
  */
+/* How the kernel is built, if it is not a file compiled by itself; texts as in the contract. */
+struct kl_skeleton_build {
+	const char *sources; /* what stands between the brackets */
+	const char *lines;   /* the lines of `surface` after `entry`, each with a newline */
+	const char *oracle;  /* path of the oracle; all paths begin at the top */
+};
+
 struct kl_skeleton {
 	struct kl_buf contract; /* klineage.yaml */
 	struct kl_buf oracle;
@@ -25,6 +32,8 @@ struct kl_skeleton {
 	char *workload;                 /* name of the workload */
 	char *prototype;                /* the kernel's prototype on one line, printable */
 	struct kl_todo todo, plan_todo; /* what is marked TODO in the contract, and in its plan */
+	/* set by the caller, borrowed; NULL: the file is beside the contract, compiled by itself */
+	const struct kl_skeleton_build *build;
 };
 
 #define KL_SKELETON_INIT                                                                    \

@@ -179,13 +179,15 @@ int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
  * another index. KL_EINVALID: the index has conflicts, or the repository is bare.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
+/** Set *out to true if git ignores an untracked file; `path` is relative to the top. */
+int kl_repo_ignores_file(bool *out, struct kl_repo *repo, const char *path);
 /** Set *out to true if tracked files differ from HEAD, in the index or in the worktree. */
 int kl_repo_is_dirty(bool *out, struct kl_repo *repo);
 /**
  * Set *out to true if gitignore(5) makes git ignore the directory `dir`, which need not exist. `dir`
  * is relative to the current directory. A bare repository ignores nothing.
  */
-int kl_repo_ignores(bool *out, struct kl_repo *repo, const char *dir);
+int kl_repo_ignores_dir(bool *out, struct kl_repo *repo, const char *dir);
 
 /**
  * A commit for kl_repo_commit_write(), which writes the object and moves no ref. Identity and time

@@ -68,6 +68,23 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 	return kl_oid_parse(out, text.ptr);
 }
 
+int kl_repo_ignores_file(bool *out, struct kl_repo *repo, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *full = repo->worktree ? kl_fs_join(repo->worktree, path) : NULL;
+	struct kl_git_call call = {
+		.args = KL_ARGS("ls-files", "--others", "--ignored", "--exclude-standard", "-z",
+				"--", full),
+		.here = true,
+		.out = &text,
+	};
+	int err = repo->worktree ? kl_git_do(repo, &call) : 0;
+
+	if (!err)
+		*out = text.len > 0;
+	return err;
+}
+
 int kl_repo_is_dirty(bool *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -83,7 +100,7 @@ int kl_repo_is_dirty(bool *out, struct kl_repo *repo)
 	return err;
 }
 
-int kl_repo_ignores(bool *out, struct kl_repo *repo, const char *dir)
+int kl_repo_ignores_dir(bool *out, struct kl_repo *repo, const char *dir)
 {
 	/*
 	 * git check-ignore rejects literal pathspecs; after "./", a ":" at the start of `dir` is

@@ -38,7 +38,7 @@ __git_klineage_value ()
 	--runner) __gitcomp "local bundle ssh:" ;;
 	--rewriter) __gitcomp "history passes patches: stepwise" ;;
 	--template) __gitcomp_nl "$(git klineage init --list 2>/dev/null | cut -d' ' -f1)" ;;
-	-o|--output|--import) return 0 ;;
+	-o|--output|--import|--commands|--contract|--source) return 0 ;;
 	-*)
 		choices=$(__git_klineage_choices "$1" "$2")
 		[ -n "$choices" ] || return 1

@@ -107,21 +107,20 @@ static void a_database_is_data(void **state)
 
 static void what_make_prints_is_followed(void **state)
 {
-	static const char text[] =
-		"make: Entering directory '/p'\n"
-		"echo \"CC a.c\"\n"
-		"gcc -O3 -Iinc -c -o obj/a.o a.c\r\n"
-		"mkdir -p obj && cd lib && CFLAGS=x ccache clang -c \\\n"
-		"	b.c -o b.o\n"
-		"make -C sub all\n"
-		"make[1]: Entering directory '/p/sub'\n"
-		"/bin/sh ../libtool --tag=CC --mode=compile gcc -DSUB -c c.c\n"
-		"if test -f x; then gcc -c 'broken; fi\n"
-		"make[1]: Leaving directory '/p/sub'\n"
-		"gcc -o run main.c util.c obj/a.o -lm -I .. -include pre.c\n"
-		"ar rcs liba.a obj/a.o\n"
-		"grep gcc d.c\n"
-		"make: Leaving directory '/p'\n";
+	static const char text[] = "make: Entering directory '/p'\n"
+				   "echo \"CC a.c\"\n"
+				   "gcc -O3 -Iinc -c -o obj/a.o a.c\r\n"
+				   "mkdir -p obj && cd lib && CFLAGS=x ccache clang -c \\\n"
+				   "	b.c -o b.o\n"
+				   "make -C sub all\n"
+				   "make[1]: Entering directory '/p/sub'\n"
+				   "/bin/sh ../libtool --tag=CC --mode=compile gcc -DSUB -c c.c\n"
+				   "if test -f x; then gcc -c 'broken; fi\n"
+				   "make[1]: Leaving directory '/p/sub'\n"
+				   "gcc -o run main.c util.c obj/a.o -lm -I .. -include pre.c\n"
+				   "ar rcs liba.a obj/a.o\n"
+				   "grep gcc d.c\n"
+				   "make: Leaving directory '/p'\n";
 	KL_AUTO(kl_commands_release) struct kl_commands commands = { .v = NULL };
 	static const char *const files[] = { "/p/a.c",    "/p/lib/b.c", "/p/sub/c.c",
 					     "/p/main.c", "/p/util.c",  "/p/d.c" };

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adopt/adopt.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adopt/adopt_parts.h"
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/contract.h"
+#include "contract/prototype.h"
+#include "contract/skeleton.h"
+#include "text/name.h"
+
+#define MAX_SOURCE ((size_t)4 << 20)
+
+void kl_adopt_release(struct kl_adopt_report *report)
+{
+	free(report->contract);
+	free(report->oracle);
+	free(report->workload);
+	free(report->prototype);
+	free(report->origin);
+	kl_strvec_release(&report->units);
+	kl_strvec_release(&report->flags);
+	kl_strvec_release(&report->dropped);
+	kl_strvec_release(&report->generated);
+	kl_strvec_release(&report->notes);
+	kl_strvec_release(&report->todo);
+	*report = (struct kl_adopt_report){ .contract = NULL };
+}
+
+/* --- the state of an adoption ----------------------------------------------------------------- */
+
+static void adopting_release(struct kl_adopting *adopting)
+{
+	free(adopting->top);
+	kl_commands_release(&adopting->commands);
+	kl_strvec_release(&adopting->failures);
+	kl_scratch_release(&adopting->scratch);
+}
+
+const char *kl_adopt_below(const struct kl_adopting *adopting, const char *path)
+{
+	size_t n = strlen(adopting->top);
+
+	if (strncmp(path, adopting->top, n) || (path[n] && path[n] != '/'))
+		return NULL;
+	return path[n] ? path + n + 1 : path + n;
+}
+
+bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path)
+{
+	git_oid oid;
+	bool there = *path &&
+		     !kl_repo_tree_entry(&oid, NULL, adopting->repo, &adopting->tree, path);
+
+	kl_error_clear();
+	return there;
+}
+
+static int open_jail(struct kl_adopting *adopting)
+{
+	const char *name = getenv("KLINEAGE_JAIL");
+	enum kl_jail_level want = KL_JAIL_AUTO;
+	int err = 0;
+
+	if (!name || !*name)
+		name = kl_repo_config(adopting->repo, "klineage.jail");
+	if (name)
+		err = kl_jail_level_parse(&want, name);
+	return err < 0 ? err : kl_jail_open(&adopting->jail, want);
+}
+
+static int open_adopting(struct kl_adopting *adopting)
+{
+	const char *top = kl_repo_worktree(adopting->repo);
+	int err;
+
+	if (!top)
+		return kl_error(KL_EINVALID, "cannot adopt a kernel of a bare repository");
+	adopting->top = realpath(top, NULL);
+	if (!adopting->top)
+		return kl_error_errno("cannot resolve '%s'", top);
+	if ((err = open_jail(adopting)) < 0 ||
+	    (err = kl_machine_platform(&adopting->platform,
+				       kl_repo_config(adopting->repo, "klineage.platform"))) < 0 ||
+	    (err = kl_repo_staged_tree(&adopting->tree, adopting->repo)) < 0)
+		return err;
+	return kl_scratch_open(&adopting->scratch, "klineage-adopt");
+}
+
+/* --- the kernel's file and function ----------------------------------------------------------- */
+
+static int check_file(const struct kl_adopting *adopting, const char *file)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, file);
+	const char *dot = strrchr(file, '.');
+
+	if (!kl_fs_path_ok(file) || !kl_fs_exists(path))
+		return kl_error(KL_ENOTFOUND, "there is no file '%s' in this repository", file);
+	if (!kl_adopt_is_tracked(adopting, file)) {
+		kl_error(KL_EINVALID, "git does not track '%s'", file);
+		return kl_error_hint(KL_EINVALID, "git add %s", file);
+	}
+	if (dot && !strcmp(dot, ".c"))
+		return 0;
+	kl_error(KL_EINVALID, "'%s' is not a C source (.c), which is all that adopt reads", file);
+	return kl_error_hint(KL_EINVALID,
+			     "a header's function needs a .c file that calls it; for CUDA write a "
+			     "contract with a launch plan (docs/own-kernel.md)");
+}
+
+/* Return the text of a file, or after the preprocessor the text that the compiler reads. */
+static int read_text(struct kl_buf *out, const struct kl_adopting *adopting,
+		     const struct kl_units *units, bool preprocessed)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+
+	if (!preprocessed)
+		return kl_fs_read(out, units->path.v[0], MAX_SOURCE);
+	kl_adopt_gcc(&argv, adopting, &units->options);
+	kl_strvec_push(&argv, "-E");
+	kl_strvec_push(&argv, "-P");
+	kl_strvec_push(&argv, units->path.v[0]);
+	return kl_adopt_run_gcc(out, adopting, &argv, "preprocessing");
+}
+
+static int find_entry(char **out, const struct kl_adopting *adopting, const struct kl_units *units)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_proto_freep) struct kl_proto *proto = NULL;
+	int err;
+
+	if (adopting->opts->entry) {
+		*out = kl_strdup(adopting->opts->entry);
+		return 0;
+	}
+	err = read_text(&text, adopting, units, false);
+	if (!err)
+		err = kl_proto_read(&proto, text.ptr, text.len, NULL, false);
+	if (err < 0) {
+		kl_error_in(err, "%s", adopting->opts->file);
+		return kl_error_hint(err, "name the function: git klineage adopt %s:<function>",
+				     adopting->opts->file);
+	}
+	*out = kl_strdup(proto->name);
+	return 0;
+}
+
+/* --- what the contract is called -------------------------------------------------------------- */
+
+static int name_workload(char **out, const struct kl_adopt_opts *opts, const char *entry)
+{
+	*out = kl_strdup(opts->workload ? opts->workload : entry);
+	for (char *ch = *out; *ch && !opts->workload; ch++)
+		*ch = *ch == '_' ? '-' : (char)tolower((unsigned char)*ch);
+	if (kl_name_is_slug(*out))
+		return 0;
+	return kl_error(KL_EINVALID,
+			"'%s' is not a valid workload name ([a-z0-9][a-z0-9._-]*, up to 64 bytes); "
+			"give one with --workload <name>",
+			*out);
+}
+
+static int name_files(struct kl_adopted *adopted, const struct kl_adopt_opts *opts,
+		      const char *workload)
+{
+	KL_AUTO(kl_freep) char *place = NULL, *dir = NULL, *name = NULL;
+
+	adopted->contract = opts->contract ?
+				    kl_strdup(opts->contract) :
+				    kl_asprintf("klineage/%s" KL_CONTRACT_SUFFIX, workload);
+	place = kl_contract_place_of(adopted->contract);
+	if (!place || !kl_fs_path_ok(adopted->contract))
+		return kl_error(
+			KL_EINVALID,
+			"a contract is called '%s' or '<name>%s', not '%s', and lies in the "
+			"repository",
+			KL_CONTRACT_FILE, KL_CONTRACT_SUFFIX, adopted->contract);
+	dir = kl_contract_place_dir(place);
+	name = kl_asprintf("%s.oracle.c", workload);
+	adopted->oracle = kl_fs_join(dir, name);
+	return 0;
+}
+
+/* --- an adoption, step by step ---------------------------------------------------------------- */
+
+static void resolve_preincludes(struct kl_options *options)
+{
+	const struct kl_strvec *lists[] = { &options->iquote, &options->include,
+					    &options->isystem };
+
+	for (size_t i = 0; i < options->preinclude.n; i++)
+		for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
+			for (size_t d = 0; d < lists[k]->n; d++) {
+				KL_AUTO(kl_freep) char *path = NULL;
+
+				if (options->preinclude.v[i][0] == '/')
+					continue;
+				path = kl_fs_join(lists[k]->v[d], options->preinclude.v[i]);
+				if (!kl_fs_exists(path))
+					continue;
+				free(options->preinclude.v[i]);
+				options->preinclude.v[i] = kl_command_path("/", path);
+			}
+}
+
+static int refuse_missing(const struct kl_closure *closure)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+
+	for (size_t i = 0; i < closure->missing.n; i++)
+		kl_buf_addf(&list, "%s%s", i ? ", " : "", closure->missing.v[i]);
+	kl_error(KL_ENOTFOUND, "no directory of the build has what the kernel includes: %s",
+		 list.ptr);
+	return kl_error_hint(KL_ENOTFOUND,
+			     "if the build generates it, run the build (or its configure step) in "
+			     "the repository first, then adopt with --commands or as before");
+}
+
+static int find_closure(struct kl_closure *closure, const struct kl_adopting *adopting,
+			const struct kl_units *units)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < units->path.n; i++)
+		err = kl_closure_add(closure, adopting, units->path.v[i], &units->options);
+	return !err && closure->missing.n ? refuse_missing(closure) : err;
+}
+
+static void report_units(struct kl_adopt_report *out, const struct kl_adopting *adopting,
+			 const struct kl_units *units, const struct kl_closure *closure)
+{
+	for (size_t i = 0; i < units->path.n; i++)
+		kl_strvec_pushf(&out->units, *units->why.v[i] ? "%s (defines '%s')" : "%s",
+				kl_adopt_below(adopting, units->path.v[i]), units->why.v[i]);
+	for (size_t i = 0; i < units->missing.n; i++)
+		kl_strvec_pushf(
+			&out->notes,
+			"nobody in the repository defines '%s', which the kernel needs and the "
+			"gate does not allow",
+			units->missing.v[i]);
+	for (size_t i = 0; i < closure->foreign.n; i++)
+		kl_strvec_pushf(
+			&out->notes,
+			"the kernel includes <%s>, which is no header of the C library: the "
+			"gate refuses it",
+			closure->foreign.v[i]);
+}
+
+/* Write the contract and the oracle from the prototype, as it is written or as macros make it. */
+static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopting,
+			 const struct kl_units *units, const char *entry, const char *workload)
+{
+	const char *slash = strrchr(adopting->opts->file, '/');
+	const char *leaf = slash ? slash + 1 : adopting->opts->file;
+	KL_AUTO(kl_freep) char *why = NULL;
+	int err = KL_EINVALID;
+
+	for (int preprocessed = 0; err < 0 && preprocessed < 2; preprocessed++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+		err = read_text(&text, adopting, units, preprocessed);
+		if (!err)
+			err = kl_skeleton_make(sk, leaf, text.ptr, text.len, entry, workload,
+					       false);
+		if (err < 0 && !why)
+			why = kl_strdup(kl_error_last());
+	}
+	return err < 0 ? kl_error(KL_EINVALID, "%s", why) : 0;
+}
+
+static int write_contract(struct kl_adopting *adopting, const struct kl_units *units,
+			  const struct kl_closure *closure, const char *entry)
+{
+	struct kl_adopt_report *out = adopting->out;
+	KL_AUTO(kl_adopted_release) struct kl_adopted adopted = { .contract = NULL };
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+	KL_AUTO(kl_freep) char *sources = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
+	struct kl_skeleton_build build;
+	int err;
+
+	if ((err = name_workload(&out->workload, adopting->opts, entry)) < 0 ||
+	    (err = name_files(&adopted, adopting->opts, out->workload)) < 0 ||
+	    (err = kl_adopted_fill(&adopted, adopting, units, closure, out->workload)) < 0)
+		return err;
+	kl_adopted_lines(&out->flags, &adopted);
+	kl_buf_adds(&lines, "");
+	for (size_t i = 0; i < out->flags.n; i++)
+		kl_buf_addf(&lines, "%s\n", out->flags.v[i]);
+	sources = kl_adopted_list(&adopted.sources, sizeof("  sources: [") - 1);
+	build = (struct kl_skeleton_build){ .sources = sources,
+					    .lines = lines.ptr,
+					    .oracle = adopted.oracle };
+	sk.build = &build;
+	if ((err = make_skeleton(&sk, adopting, units, entry, out->workload)) < 0 ||
+	    (err = kl_adopted_try(adopting, &adopted, &build, entry)) < 0 ||
+	    (err = kl_adopted_write(adopting, &adopted, &sk)) < 0)
+		return err;
+	kl_strvec_copy(&out->dropped, &units->options.dropped);
+	out->sources = adopted.sources.n;
+	out->prototype = kl_steal(&sk.prototype);
+	out->contract = kl_steal(&adopted.contract);
+	out->oracle = kl_steal(&adopted.oracle);
+	return 0;
+}
+
+int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
+		   const struct kl_adopt_opts *opts)
+{
+	KL_AUTO(adopting_release)
+	struct kl_adopting adopting = {
+		.repo = repo, .opts = opts, .out = out, .scratch = KL_SCRATCH_INIT
+	};
+	KL_AUTO(kl_units_release) struct kl_units units = { .path = KL_STRVEC_INIT };
+	KL_AUTO(kl_closure_release) struct kl_closure closure = { .files = KL_STRVEC_INIT };
+	KL_AUTO(kl_freep) char *entry = NULL;
+	const struct kl_command *command;
+	int err;
+
+	if ((err = open_adopting(&adopting)) < 0 || (err = check_file(&adopting, opts->file)) < 0 ||
+	    (err = kl_adopt_find_build(&adopting, &command)) < 0)
+		return err;
+	kl_options_read(&units.options, command);
+	resolve_preincludes(&units.options);
+	kl_strvec_take(&units.path, kl_command_path(adopting.top, opts->file));
+	kl_strvec_push(&units.why, "");
+	out->origin = kl_strdup(adopting.commands.origin);
+	/* look for headers that are missing before anything is compiled, to name all at once */
+	if ((err = find_closure(&closure, &adopting, &units)) < 0 ||
+	    (err = find_entry(&entry, &adopting, &units)) < 0 ||
+	    (err = kl_units_find(&units, &adopting, entry)) < 0 ||
+	    (err = find_closure(&closure, &adopting, &units)) < 0)
+		return err;
+	report_units(out, &adopting, &units, &closure);
+	return write_contract(&adopting, &units, &closure, entry);
+}
+
+int kl_adopt_list(struct kl_strvec *files, char **origin, struct kl_repo *repo,
+		  const struct kl_adopt_opts *opts)
+{
+	KL_AUTO(kl_adopt_release) struct kl_adopt_report report = { .contract = NULL };
+	KL_AUTO(adopting_release)
+	struct kl_adopting adopting = {
+		.repo = repo, .opts = opts, .out = &report, .scratch = KL_SCRATCH_INIT
+	};
+	const struct kl_command *command;
+	int err = open_adopting(&adopting);
+
+	if (!err)
+		err = kl_adopt_find_build(&adopting, &command);
+	for (size_t i = 0; !err && i < adopting.commands.n; i++) {
+		const char *path = adopting.commands.v[i].file;
+		const char *below = kl_adopt_below(&adopting, path), *dot = strrchr(path, '.');
+
+		if (below && dot && !strcmp(dot, ".c"))
+			kl_strvec_push(files, below);
+	}
+	kl_strvec_uniq(files);
+	if (!err)
+		*origin = kl_strdup(adopting.commands.origin);
+	return err;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* adopted - makes a contract's paths of what a build names, tries the result, and writes the files */
+#include <string.h>
+
+#include "adopt/adopt_parts.h"
+#include "backend/c/compile.h"
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/surface.h"
+
+#define MAX_FILE ((size_t)4 << 20)
+
+/* --- generated headers ------------------------------------------------------------------------ */
+
+/* Directories of generated headers, as absolute paths, and where their copies go. */
+struct copies {
+	struct kl_strvec from, to;
+};
+
+static void copies_release(struct copies *copies)
+{
+	kl_strvec_release(&copies->from);
+	kl_strvec_release(&copies->to);
+}
+
+static bool is_in(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	return !strncmp(dir, path, n) && path[n] == '/';
+}
+
+/* Return the longest directory of the include path that contains the file; NULL: none does. */
+static const char *include_dir(const struct kl_options *options, const char *path)
+{
+	const struct kl_strvec *lists[] = { &options->iquote, &options->include,
+					    &options->isystem };
+	const char *best = NULL;
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (is_in(lists[k]->v[i], path) &&
+			    (!best || strlen(lists[k]->v[i]) > strlen(best)))
+				best = lists[k]->v[i];
+	return best;
+}
+
+/* Return where copies of the directory's headers go; NULL: it has none. */
+static const char *copy_of(const struct copies *copies, const char *dir)
+{
+	for (size_t i = 0; i < copies->from.n; i++)
+		if (!strcmp(copies->from.v[i], dir))
+			return copies->to.v[i];
+	return NULL;
+}
+
+/* Plan a copy of a generated header beside the contract. */
+static void plan_copy(struct kl_adopted *adopted, struct copies *copies,
+		      const struct kl_options *options, const char *path, const char *workload)
+{
+	const char *found = include_dir(options, path);
+	KL_AUTO(kl_freep) char *dir = found ? kl_strdup(found) :
+					      kl_strndup(path, (size_t)(strrchr(path, '/') - path));
+	KL_AUTO(kl_freep) char *place = kl_contract_place_of(adopted->contract);
+	KL_AUTO(kl_freep) char *beside = kl_contract_place_dir(place);
+
+	if (!copy_of(copies, dir)) {
+		KL_AUTO(kl_freep) char *name = kl_asprintf("%s.generated", workload);
+		KL_AUTO(kl_freep) char *to = kl_fs_join(beside, name);
+
+		if (copies->to.n)
+			kl_strvec_pushf(&copies->to, "%s-%zu", to, copies->to.n + 1);
+		else
+			kl_strvec_push(&copies->to, to);
+		kl_strvec_push(&copies->from, dir);
+	}
+	kl_strvec_push(&adopted->copy_from, path);
+	kl_strvec_take(&adopted->copy_to, kl_fs_join(copy_of(copies, dir), path + strlen(dir) + 1));
+}
+
+/* --- paths from the top ----------------------------------------------------------------------- */
+
+static void push_once(struct kl_strvec *list, const char *text)
+{
+	if (!kl_strvec_has(list, text))
+		kl_strvec_push(list, text);
+}
+
+/*
+ * Name the directories of an include path from the top. Those outside of the repository are left
+ * out, and before one with generated headers comes that of their copies.
+ */
+static void name_dirs(struct kl_strvec *out, const struct kl_strvec *dirs,
+		      const struct kl_adopting *adopting, const struct copies *copies,
+		      struct kl_strvec *notes)
+{
+	for (size_t i = 0; i < dirs->n; i++) {
+		const char *below = kl_adopt_below(adopting, dirs->v[i]);
+		const char *copy = copy_of(copies, dirs->v[i]);
+
+		if (copy)
+			push_once(out, copy);
+		if (below && kl_fs_is_dir(dirs->v[i]))
+			push_once(out, *below ? below : ".");
+		else if (!below && !copy && !kl_fs_is_dir(dirs->v[i]))
+			kl_strvec_pushf(notes, "the include directory '%s' does not exist",
+					dirs->v[i]);
+	}
+}
+
+static void name_preincludes(struct kl_adopted *adopted, const struct kl_adopting *adopting,
+			     const struct kl_options *options)
+{
+	for (size_t i = 0; i < options->preinclude.n; i++) {
+		const char *path = options->preinclude.v[i];
+		const char *below = kl_adopt_below(adopting, path);
+
+		for (size_t k = 0; k < adopted->copy_from.n; k++)
+			if (!strcmp(adopted->copy_from.v[k], path))
+				below = adopted->copy_to.v[k];
+		if (below)
+			push_once(&adopted->options.preinclude, below);
+	}
+}
+
+/* Units are named only if without them other files would be compiled, or refused for their suffix. */
+static void name_units(struct kl_adopted *adopted, const struct kl_adopting *adopting,
+		       const struct kl_units *units)
+{
+	static const char *const suffixes[] = { ".c", ".h", ".inc", NULL };
+	bool plain = true;
+
+	for (size_t i = 0; i < units->path.n; i++)
+		kl_strvec_push(&adopted->units, kl_adopt_below(adopting, units->path.v[i]));
+	for (size_t i = 0; i < adopted->sources.n; i++) {
+		const char *path = adopted->sources.v[i], *dot = strrchr(path, '.');
+		bool unit = kl_strvec_has(&adopted->units, path);
+
+		plain &= kl_suffix_in(path, suffixes) && (unit || strcmp(dot, ".c") != 0);
+	}
+	if (plain) {
+		kl_strvec_release(&adopted->units);
+		adopted->units = (struct kl_strvec)KL_STRVEC_INIT;
+	}
+}
+
+static int check_names(const struct kl_adopted *adopted)
+{
+	for (size_t i = 0; i < adopted->sources.n; i++)
+		if (strpbrk(adopted->sources.v[i], " \t\"'$`;&|<>*?()#@\\") ||
+		    !kl_fs_path_ok(adopted->sources.v[i]))
+			return kl_error(
+				KL_EINVALID,
+				"a contract cannot have the path '%s', since it has blanks or "
+				"characters that are special to a shell",
+				adopted->sources.v[i]);
+	return 0;
+}
+
+int kl_adopted_fill(struct kl_adopted *adopted, struct kl_adopting *adopting,
+		    const struct kl_units *units, const struct kl_closure *closure,
+		    const char *workload)
+{
+	KL_AUTO(copies_release) struct copies copies = { .from = KL_STRVEC_INIT };
+	const struct kl_options *options = &units->options;
+	struct kl_options *to = &adopted->options;
+	struct kl_strvec *notes = &adopting->out->notes;
+
+	for (size_t i = 0; i < closure->generated.n; i++)
+		plan_copy(adopted, &copies, options, closure->generated.v[i], workload);
+	for (size_t i = 0; i < closure->files.n; i++)
+		kl_strvec_push(&adopted->sources, kl_adopt_below(adopting, closure->files.v[i]));
+	kl_strvec_copy(&adopted->sources, &adopted->copy_to);
+	kl_strvec_sort(&adopted->sources);
+	name_dirs(&to->iquote, &options->iquote, adopting, &copies, notes);
+	name_dirs(&to->include, &options->include, adopting, &copies, notes);
+	name_dirs(&to->isystem, &options->isystem, adopting, &copies, notes);
+	for (size_t i = 0; i < copies.to.n; i++)
+		if (!kl_strvec_has(&to->iquote, copies.to.v[i]) &&
+		    !kl_strvec_has(&to->isystem, copies.to.v[i]))
+			push_once(&to->include, copies.to.v[i]);
+	name_preincludes(adopted, adopting, options);
+	kl_strvec_copy(&to->define, &options->define);
+	kl_strvec_copy(&to->undefine, &options->undefine);
+	kl_strvec_copy(&to->flags, &options->flags);
+	kl_strvec_copy(&adopted->traps, &units->traps);
+	name_units(adopted, adopting, units);
+	return check_names(adopted);
+}
+
+/* --- trying what the gate says of it ---------------------------------------------------------- */
+
+/* Read the sources, generated ones from where they are now. */
+static int read_sources(struct kl_file *file, const struct kl_adopting *adopting,
+			const struct kl_adopted *adopted)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < adopted->sources.n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, adopted->sources.v[i]);
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		const char *from = path;
+
+		for (size_t k = 0; k < adopted->copy_to.n; k++)
+			if (!strcmp(adopted->copy_to.v[k], adopted->sources.v[i]))
+				from = adopted->copy_from.v[k];
+		err = kl_fs_read(&text, from, MAX_FILE);
+		file[i].path = adopted->sources.v[i];
+		file[i].mode = 0100644;
+		file[i].len = text.len;
+		file[i].data = text.ptr ? kl_buf_detach(&text) : kl_strdup("");
+	}
+	return err;
+}
+
+/* Parse a contract that has this `surface`, and otherwise only what every contract needs. */
+static int parse_surface(struct kl_contract **out, const struct kl_skeleton_build *build,
+			 const char *entry)
+{
+	KL_AUTO(kl_freep) char *text = kl_asprintf(
+		"klineage: 1\nworkload: adopted\npaths: repository\n"
+		"case: {op: adopted, dims: {n: 1}}\n"
+		"surface:\n  language: c\n  sources: [%s]\n  entry: %s\n%s"
+		"args: [{name: out, kind: out, dtype: i32, shape: [n]}]\n"
+		"oracle: {language: c, sources: [%s], entry: oracle}\naccept: {rule: exact}\n",
+		build->sources, entry, build->lines, build->oracle);
+
+	return kl_contract_parse(out, "the contract", text, strlen(text));
+}
+
+/*
+ * Compile and audit the kernel as the gate does, so that it is known now what the gate will say. A
+ * refusal is a note, since the user may want to change the kernel.
+ */
+int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopted,
+		   const struct kl_skeleton_build *build, const char *entry)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(adopting->scratch.path, "try");
+	struct kl_file *file = kl_calloc(adopted->sources.n + 1, sizeof(*file));
+	struct kl_surface surface = { .file = file, .nfile = adopted->sources.n };
+	struct kl_compile_tools tools = { .jail = NULL };
+	const char *class_ = NULL;
+	int err = parse_surface(&contract, build, entry);
+
+	surface.contract = contract;
+	if (!err)
+		err = read_sources(file, adopting, adopted);
+	if (!err)
+		err = kl_compile_tools_open(&tools, &adopting->jail, &adopting->platform);
+	if (!err)
+		err = kl_fs_mkdir(dir);
+	if (!err)
+		err = kl_compile_runtime(&tools, dir);
+	if (!err)
+		err = kl_compile_surface(&artefact, &class_, &tools, &surface, dir);
+	if (err == KL_ENO || err == KL_ECANNOT) {
+		kl_strvec_pushf(&adopting->out->notes,
+				err == KL_ENO ?
+					"the gate refuses the kernel as it is, class %s: %s" :
+					"the gate%.0s cannot compile kernels here: %s",
+				class_ ? class_ : "", kl_error_last());
+		kl_error_clear();
+		err = 0;
+	}
+	if (tools.libraries)
+		kl_compile_tools_release(&tools);
+	for (size_t i = 0; i < adopted->sources.n; i++)
+		free(file[i].data);
+	free(file);
+	return err;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static int check_new(const struct kl_adopting *adopting, const char *name)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, name);
+
+	if (!kl_fs_exists(path))
+		return 0;
+	kl_error(KL_EEXISTS, "'%s' already exists; not overwriting it", name);
+	return kl_error_hint(KL_EEXISTS,
+			     "move it away, or give --contract <path> or --workload <name>");
+}
+
+static int write_file(const struct kl_adopting *adopting, const char *name, const char *text,
+		      size_t len)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, name);
+	int err = kl_fs_mkdir_of(path);
+
+	return err ? err : kl_fs_write(path, text, len);
+}
+
+int kl_adopted_write(struct kl_adopting *adopting, const struct kl_adopted *adopted,
+		     const struct kl_skeleton *sk)
+{
+	struct kl_adopt_report *out = adopting->out;
+	int err = check_new(adopting, adopted->contract);
+
+	if (!err)
+		err = check_new(adopting, adopted->oracle);
+	for (size_t i = 0; !err && i < adopted->copy_to.n; i++)
+		err = check_new(adopting, adopted->copy_to.v[i]);
+	for (size_t i = 0; !err && i < adopted->copy_to.n; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		const char *below = kl_adopt_below(adopting, adopted->copy_from.v[i]);
+
+		err = kl_fs_read(&text, adopted->copy_from.v[i], MAX_FILE);
+		if (!err)
+			err = write_file(adopting, adopted->copy_to.v[i], text.ptr ? text.ptr : "",
+					 text.len);
+		kl_strvec_pushf(&out->generated, "%s (from %s)", adopted->copy_to.v[i],
+				below ? below : adopting->commands.origin);
+	}
+	if (!err)
+		err = write_file(adopting, adopted->oracle, sk->oracle.ptr, sk->oracle.len);
+	if (!err)
+		err = write_file(adopting, adopted->contract, sk->contract.ptr, sk->contract.len);
+	if (!err)
+		kl_strvec_copy(&out->todo, &sk->todo.line);
+	return err;
+}

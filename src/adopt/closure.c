@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* closure - finds the files that a unit includes, as the compiler lists them */
+#include <string.h>
+
+#include "adopt/adopt_parts.h"
+#include "backend/c/lookups.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fs.h"
+
+#define MAX_FILES 2000
+
+void kl_closure_release(struct kl_closure *closure)
+{
+	kl_strvec_release(&closure->files);
+	kl_strvec_release(&closure->generated);
+	kl_strvec_release(&closure->missing);
+	kl_strvec_release(&closure->foreign);
+}
+
+static void push_once(struct kl_strvec *list, const char *text)
+{
+	if (!kl_strvec_has(list, text))
+		kl_strvec_push(list, text);
+}
+
+/*
+ * Return the name by which a source includes a header of the system, or "" for one of the compiler;
+ * NULL: it is another file.
+ */
+static const char *system_header(const char *path)
+{
+	static const char *const dirs[] = { "/usr/include/x86_64-linux-gnu/", "/usr/include/",
+					    "/usr/local/include/" };
+
+	if (!strncmp(path, "/usr/lib", 8))
+		return "";
+	for (size_t i = 0; i < KL_ARRAY_SIZE(dirs); i++)
+		if (!strncmp(path, dirs[i], strlen(dirs[i])))
+			return path + strlen(dirs[i]);
+	return NULL;
+}
+
+/* Return true if git tracks the file or could: it is in the worktree and not ignored. */
+static int is_kept(bool *out, const struct kl_adopting *adopting, const char *below)
+{
+	bool ignored = false;
+	int err;
+
+	*out = kl_adopt_is_tracked(adopting, below);
+	if (*out)
+		return 0;
+	err = kl_repo_ignores_file(&ignored, adopting->repo, below);
+	*out = !ignored;
+	return err;
+}
+
+static int add_file(struct kl_closure *closure, const struct kl_adopting *adopting,
+		    const char *name)
+{
+	KL_AUTO(kl_freep) char *path = NULL;
+	const char *below, *header;
+	bool kept = false;
+	int err = 0;
+
+	if (*name != '/') { /* -MG: no directory has it */
+		push_once(&closure->missing, name);
+		return 0;
+	}
+	path = kl_command_path("/", name);
+	below = kl_adopt_below(adopting, path);
+	header = below ? NULL : system_header(path);
+	if (header) {
+		if (*header && !kl_lookups_is_header_of_c(header))
+			push_once(&closure->foreign, header);
+		return 0;
+	}
+	if (below && (err = is_kept(&kept, adopting, below)) < 0)
+		return err;
+	push_once(kept ? &closure->files : &closure->generated, path);
+	return 0;
+}
+
+/* Read the dependencies of a rule for make: words with escaped blanks after the colon. */
+static int read_rule(struct kl_closure *closure, const struct kl_adopting *adopting,
+		     const char *rule)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf word = KL_BUF_INIT;
+	const char *at = strstr(rule, ": ");
+	int err = 0;
+
+	for (at = at ? at + 2 : ""; !err; at++) {
+		if (*at == '\\' && at[1] == '\n')
+			at++;
+		else if (*at == '\\' && (at[1] == ' ' || at[1] == '#'))
+			kl_buf_add(&word, ++at, 1);
+		else if (*at == '$' && at[1] == '$')
+			kl_buf_add(&word, at++, 1);
+		else if (*at && *at != ' ' && *at != '\n')
+			kl_buf_add(&word, at, 1);
+		else if (word.len) {
+			err = add_file(closure, adopting, word.ptr);
+			kl_buf_clear(&word);
+		}
+		if (!*at)
+			break;
+	}
+	return err;
+}
+
+int kl_closure_add(struct kl_closure *closure, const struct kl_adopting *adopting, const char *path,
+		   const struct kl_options *options)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf rule = KL_BUF_INIT;
+	const char *below = kl_adopt_below(adopting, path);
+	KL_AUTO(kl_freep) char *what = kl_asprintf("the headers of '%s'", below ? below : path);
+	int err;
+
+	kl_adopt_gcc(&argv, adopting, options);
+	kl_strvec_push(&argv, "-M");
+	kl_strvec_push(&argv, "-MG");
+	kl_strvec_push(&argv, "-MT");
+	kl_strvec_push(&argv, "unit");
+	kl_strvec_push(&argv, path);
+	err = kl_adopt_run_gcc(&rule, adopting, &argv, what);
+	if (err == KL_ENO)
+		return kl_error_in(KL_EINVALID, "%s", what);
+	if (err < 0)
+		return err;
+	err = read_rule(closure, adopting, rule.ptr ? rule.ptr : "");
+	if (!err && closure->files.n + closure->generated.n > MAX_FILES)
+		err = kl_error(KL_EINVALID, "the kernel includes more than %d files", MAX_FILES);
+	return err;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contract_text - writes what a contract says of the build: the keys of `surface` */
+#include <string.h>
+
+#include "adopt/adopt_parts.h"
+#include "base/buf.h"
+
+#define WIDTH 98
+
+void kl_adopted_release(struct kl_adopted *adopted)
+{
+	kl_options_release(&adopted->options);
+	kl_strvec_release(&adopted->sources);
+	kl_strvec_release(&adopted->units);
+	kl_strvec_release(&adopted->traps);
+	kl_strvec_release(&adopted->copy_from);
+	kl_strvec_release(&adopted->copy_to);
+	free(adopted->contract);
+	free(adopted->oracle);
+}
+
+/* Append a value, in double quotes if YAML would read it otherwise. */
+static void add_value(struct kl_buf *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._+-/=";
+
+	if (*text && !text[strspn(text, plain)]) {
+		kl_buf_adds(out, text);
+		return;
+	}
+	kl_buf_adds(out, "\"");
+	for (; *text; text++)
+		kl_buf_addf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+	kl_buf_adds(out, "\"");
+}
+
+char *kl_adopted_list(const struct kl_strvec *list, size_t column)
+{
+	struct kl_buf out = KL_BUF_INIT;
+
+	kl_buf_adds(&out, "");
+	for (size_t i = 0; i < list->n; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf value = KL_BUF_INIT;
+
+		add_value(&value, list->v[i]);
+		if (i)
+			kl_buf_adds(&out, ",");
+		if (column + value.len + 2 > WIDTH && i) {
+			kl_buf_adds(&out, "\n    ");
+			column = 4;
+		} else if (i) {
+			kl_buf_adds(&out, " ");
+		}
+		kl_buf_add(&out, value.ptr, value.len);
+		column += value.len + 2;
+	}
+	return kl_buf_detach(&out);
+}
+
+static void add_key(struct kl_strvec *out, const char *key, const struct kl_strvec *list)
+{
+	KL_AUTO(kl_freep) char *text = NULL;
+
+	if (!list->n)
+		return;
+	text = kl_adopted_list(list, strlen(key) + 5);
+	kl_strvec_pushf(out, "  %s: [%s]", key, text);
+}
+
+void kl_adopted_lines(struct kl_strvec *out, const struct kl_adopted *adopted)
+{
+	add_key(out, "flags", &adopted->options.flags);
+	add_key(out, "units", &adopted->units);
+	add_key(out, "define", &adopted->options.define);
+	add_key(out, "undefine", &adopted->options.undefine);
+	add_key(out, "include", &adopted->options.include);
+	add_key(out, "iquote", &adopted->options.iquote);
+	add_key(out, "isystem", &adopted->options.isystem);
+	add_key(out, "preinclude", &adopted->options.preinclude);
+	add_key(out, "traps", &adopted->traps);
+}

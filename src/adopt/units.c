@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* units - finds the files of a project that define what a kernel's entry needs */
+#include <string.h>
+
+#include "adopt/adopt_parts.h"
+#include "backend/c/link/reached.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/contract.h"
+#include "image/symbols.h"
+
+#define MAX_UNITS 64
+#define MAX_COMPILED 400 /* candidates that are compiled to look into them */
+#define MAX_SOURCE ((size_t)4 << 20)
+#define MAX_TREE 1000000
+
+void kl_units_release(struct kl_units *units)
+{
+	kl_strvec_release(&units->path);
+	kl_strvec_release(&units->why);
+	kl_strvec_release(&units->traps);
+	kl_strvec_release(&units->missing);
+	kl_options_release(&units->options);
+}
+
+/* A compiled source. If it does not compile, `object` is NULL. */
+struct compiled {
+	char *path;
+	struct kl_object *object;
+	struct kl_options options;
+};
+
+struct search {
+	struct kl_adopting *adopting;
+	struct kl_units *out;
+	struct compiled *all;
+	size_t n, alloc;
+	const struct kl_object **unit; /* objects of the units */
+	size_t nunit;
+	struct kl_strvec others; /* tracked C files, as absolute paths */
+	bool listed;             /* `others` is filled */
+};
+
+static void search_release(struct search *search)
+{
+	for (size_t i = 0; i < search->n; i++) {
+		free(search->all[i].path);
+		if (search->all[i].object)
+			kl_object_free(search->all[i].object);
+		kl_options_release(&search->all[i].options);
+	}
+	free(search->all);
+	free(search->unit);
+	kl_strvec_release(&search->others);
+}
+
+/* --- compiling -------------------------------------------------------------------------------- */
+
+static int compile_object(struct kl_object **out, struct kl_adopting *adopting, const char *path,
+			  const struct kl_options *options)
+{
+	static const char *const fixed[] = { "-fPIC",
+					     "-fvisibility=default",
+					     "-ffunction-sections",
+					     "-fdata-sections",
+					     "-fno-common",
+					     "-fno-lto",
+					     "-fno-stack-protector",
+					     "-fno-asynchronous-unwind-tables",
+					     "-fno-exceptions",
+					     "-c",
+					     "-o",
+					     NULL };
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%zu.o", adopting->runs++);
+	KL_AUTO(kl_freep) char *object = kl_fs_join(adopting->scratch.path, name);
+	const char *below = kl_adopt_below(adopting, path);
+	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", below ? below : path);
+	int err;
+
+	kl_adopt_gcc(&argv, adopting, options);
+	kl_strvec_pushv(&argv, fixed);
+	kl_strvec_push(&argv, name);
+	kl_strvec_push(&argv, path);
+	err = kl_adopt_run_gcc(NULL, adopting, &argv, what);
+	return err ? err : kl_object_read(out, object);
+}
+
+static const struct kl_command *command_of(const struct kl_adopting *adopting, const char *path)
+{
+	for (size_t i = 0; i < adopting->commands.n; i++)
+		if (!strcmp(adopting->commands.v[i].file, path))
+			return &adopting->commands.v[i];
+	return NULL;
+}
+
+/*
+ * Compile a file once, as its own command does, or if it has none as the kernel's does. If it does
+ * not compile, it has no object; `must`: that is an error.
+ */
+static int look_into(struct compiled **out, struct search *search, const char *path, bool must)
+{
+	/* of the kernel's own file, another command than the first may be chosen */
+	const struct kl_command *command = search->n ? command_of(search->adopting, path) : NULL;
+	struct compiled *one;
+	int err;
+
+	for (size_t i = 0; i < search->n; i++)
+		if (!strcmp(search->all[i].path, path)) {
+			*out = &search->all[i];
+			return 0;
+		}
+	if (search->n == MAX_COMPILED)
+		return kl_error(
+			KL_EINVALID,
+			"looked into %d files for what the kernel needs; name the right ones "
+			"with --source",
+			MAX_COMPILED);
+	KL_GROW(search->all, search->n + 1, search->alloc);
+	one = &search->all[search->n++];
+	*one = (struct compiled){ .path = kl_strdup(path) };
+	if (command)
+		kl_options_read(&one->options, command);
+	else
+		kl_options_copy(&one->options, &search->out->options);
+	err = compile_object(&one->object, search->adopting, path, &one->options);
+	*out = one;
+	if (err < 0 && (must || (err != KL_ENO && err != KL_EIO)))
+		return err == KL_ENO ? kl_error_in(KL_EINVALID, "as the build compiles it") : err;
+	kl_error_clear();
+	return 0;
+}
+
+static void add_unit(struct search *search, const struct compiled *one, const char *why)
+{
+	const char *below = kl_adopt_below(search->adopting, one->path);
+
+	kl_strvec_push(&search->out->path, one->path);
+	kl_strvec_push(&search->out->why, why);
+	search->unit = kl_realloc(search->unit, search->nunit + 1, sizeof(*search->unit));
+	search->unit[search->nunit++] = one->object;
+	if (search->nunit > 1)
+		kl_options_merge(&search->out->options, &one->options, below ? below : one->path);
+}
+
+/* --- looking for a definition ----------------------------------------------------------------- */
+
+static bool defines_symbol(const struct kl_object *object, const char *symbol)
+{
+	for (size_t i = 0; object && i < object->nsym; i++)
+		if (object->sym[i].sec != KL_SYM_UNDEF && object->sym[i].bind != STB_LOCAL &&
+		    !strcmp(object->sym[i].name, symbol))
+			return true;
+	return false;
+}
+
+static bool in_name(char ch)
+{
+	return ch == '_' || (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') ||
+	       (ch >= 'a' && ch <= 'z');
+}
+
+/* Return true if the file has the symbol's name as a word. Only such files are compiled. */
+static bool mentions(const char *path, const char *symbol)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	size_t n = strlen(symbol);
+	const char *at;
+
+	if (kl_fs_read(&text, path, MAX_SOURCE) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	for (at = text.ptr; at && (at = memmem(at, (size_t)(text.ptr + text.len - at), symbol, n));
+	     at += n)
+		if ((at == text.ptr || !in_name(at[-1])) &&
+		    (at + n == text.ptr + text.len || !in_name(at[n])))
+			return true;
+	return false;
+}
+
+static bool is_c(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 2 && !strcmp(path + n - 2, ".c");
+}
+
+static int list_others(struct search *search)
+{
+	KL_AUTO(kl_blobs_release) struct kl_blobs blobs = { 0 };
+	struct kl_adopting *adopting = search->adopting;
+	int err = kl_repo_tree_list(&blobs, adopting->repo, &adopting->tree, MAX_TREE);
+
+	for (size_t i = 0; !err && i < blobs.n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, blobs.b[i].path);
+
+		if (is_c(path) && !command_of(adopting, path))
+			kl_strvec_push(&search->others, path);
+	}
+	search->listed = true;
+	return err;
+}
+
+/* Two files that define a symbol; the second is NULL if there is only one. */
+struct definers {
+	struct compiled *first, *second;
+};
+
+static int try_file(struct definers *out, struct search *search, const char *path,
+		    const char *symbol)
+{
+	struct compiled *one;
+	size_t first = out->first ? (size_t)(out->first - search->all) : 0;
+	bool had = out->first != NULL;
+	int err;
+
+	if (!is_c(path) || !kl_adopt_below(search->adopting, path) || !mentions(path, symbol))
+		return 0;
+	err = look_into(&one, search, path, false);
+	if (had) /* the list may have moved */
+		out->first = &search->all[first];
+	if (err < 0 || !defines_symbol(one->object, symbol) || one == out->first)
+		return err;
+	if (out->first)
+		out->second = one;
+	else
+		out->first = one;
+	return 0;
+}
+
+/* Look first among the files that the build compiles, then among the other tracked files. */
+static int find_definition(struct definers *out, struct search *search, const char *symbol)
+{
+	const struct kl_commands *commands = &search->adopting->commands;
+	int err = 0;
+
+	*out = (struct definers){ NULL, NULL };
+	for (size_t i = 0; !err && !out->second && i < commands->n; i++)
+		err = try_file(out, search, commands->v[i].file, symbol);
+	if (err < 0 || out->first)
+		return err;
+	if (!search->listed)
+		err = list_others(search);
+	for (size_t i = 0; !err && !out->second && i < search->others.n; i++)
+		err = try_file(out, search, search->others.v[i], symbol);
+	return err;
+}
+
+static int refuse_two(const struct search *search, const struct definers *two, const char *symbol)
+{
+	const char *first = kl_adopt_below(search->adopting, two->first->path);
+	const char *second = kl_adopt_below(search->adopting, two->second->path);
+
+	kl_error(KL_EINVALID, "two files define '%s', which the kernel needs: '%s' and '%s'",
+		 symbol, first, second);
+	return kl_error_hint(KL_EINVALID, "choose one with --source <file>");
+}
+
+/* Add the file that defines a symbol. If nobody does, note that. */
+static int resolve_symbol(struct search *search, const char *symbol)
+{
+	struct definers definers;
+	int err;
+
+	if (kl_contract_may_trap(symbol)) {
+		kl_strvec_push(&search->out->traps, symbol);
+		return 0;
+	}
+	if (search->nunit == MAX_UNITS)
+		return kl_error(KL_EINVALID, "the kernel needs more than %d files", MAX_UNITS);
+	if ((err = find_definition(&definers, search, symbol)) < 0)
+		return err;
+	if (definers.second)
+		return refuse_two(search, &definers, symbol);
+	if (definers.first)
+		add_unit(search, definers.first, symbol);
+	else
+		kl_strvec_push(&search->out->missing, symbol);
+	return 0;
+}
+
+/* --- following what the entry reaches --------------------------------------------------------- */
+
+static bool is_settled(const struct search *search, const struct kl_symbol_index *defined,
+		       const char *name)
+{
+	return !*name || !strcmp(name, "_GLOBAL_OFFSET_TABLE_") ||
+	       kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || kl_symbol_index_find(defined, name) ||
+	       kl_strvec_has(&search->out->traps, name) ||
+	       kl_strvec_has(&search->out->missing, name);
+}
+
+/* Return a copy of the name of an undefined symbol that the entry reaches; NULL: none is left. */
+static char *next_symbol(const struct search *search, const char *entry)
+{
+	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
+	KL_AUTO(kl_reached_release) struct kl_reached reached = { .sec = NULL };
+
+	kl_symbol_index_build(&defined, search->unit, search->nunit);
+	kl_reached_find(&reached, search->unit, search->nunit, &defined, entry);
+	for (size_t k = 0; k < search->nunit; k++)
+		for (size_t i = 0; i < search->unit[k]->nsym; i++) {
+			const struct kl_osym *symbol = &search->unit[k]->sym[i];
+
+			if (symbol->sec == KL_SYM_UNDEF && reached.sym[k][i] &&
+			    !is_settled(search, &defined, symbol->name))
+				return kl_strdup(symbol->name);
+		}
+	return NULL;
+}
+
+/* Compile the kernel's own file and the files that were asked for. */
+static int compile_first(struct search *search, const char *entry)
+{
+	const struct kl_strvec *sources = &search->adopting->opts->sources;
+	KL_AUTO(kl_freep) char *own = kl_strdup(search->out->path.v[0]);
+	const char *below = kl_adopt_below(search->adopting, own);
+	struct compiled *one;
+	int err = look_into(&one, search, own, true);
+
+	if (err < 0)
+		return err;
+	kl_strvec_release(&search->out->path);
+	kl_strvec_release(&search->out->why);
+	add_unit(search, one, "");
+	if (!defines_symbol(one->object, entry))
+		return kl_error(
+			KL_ENOTFOUND,
+			"'%s' defines no function '%s' that other files can call, as the build "
+			"compiles it",
+			below, entry);
+	for (size_t i = 0; i < sources->n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_command_path(search->adopting->top,
+							       sources->v[i]);
+
+		if ((err = look_into(&one, search, path, true)) < 0)
+			return err;
+		if (!kl_strvec_has(&search->out->path, path))
+			add_unit(search, one, "");
+	}
+	return 0;
+}
+
+int kl_units_find(struct kl_units *out, struct kl_adopting *adopting, const char *entry)
+{
+	KL_AUTO(search_release) struct search search = { .adopting = adopting, .out = out };
+	int err = compile_first(&search, entry);
+
+	while (!err) {
+		KL_AUTO(kl_freep) char *symbol = next_symbol(&search, entry);
+
+		if (!symbol)
+			break;
+		err = resolve_symbol(&search, symbol);
+	}
+	return err;
+}

@@ -1,0 +1,258 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage adopt: a kernel as its project builds it'
+. ./lib.sh
+
+command -v cmake >/dev/null && test_set_prereq CMAKE
+command -v meson >/dev/null && test_set_prereq MESON
+
+# project <dir>: a kernel with a header directory, a file that it needs, an included file and an error path
+project () {
+	git init -q "$1" && mkdir -p "$1/src" "$1/include/api" "$1/lib" &&
+	cat >"$1/include/api/k.h" <<-\C &&
+	void pack(int n, const float *x, float *t);
+	void gemv(int n, int m, const float *restrict a, const float *x, float *y);
+	C
+	cat >"$1/src/k.c" <<-\C &&
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <api/k.h>
+	#include "body.c"
+	static void report(const char *what) { fprintf(stderr, "%s\n", what); exit(1); }
+	void gemv(int n, int m, const float *restrict a, const float *x, float *y)
+	{
+		float *t = malloc(m * sizeof(*t));
+		if (!t)
+			report("no memory");
+		pack(m, x, t);
+		for (int i = 0; i < n; i++)
+			y[i] = dot(m, a + i * m, t);
+		free(t);
+	}
+	void show(const float *x) { printf("%f\n", *x); }
+	C
+	cat >"$1/src/body.c" <<-\C &&
+	static float dot(int n, const float *a, const float *x)
+	{
+		float s = 0;
+		for (int i = 0; i < n; i++)
+			s += a[i] * x[i];
+		return s * SCALE;
+	}
+	C
+	cat >"$1/lib/pack.c" <<-\C &&
+	#include <api/k.h>
+	void pack(int n, const float *x, float *t) { for (int i = 0; i < n; i++) t[i] = x[i]; }
+	C
+	echo "int other(void) { return 1; } /* pack */" >"$1/lib/other.c" &&
+	echo "#include <api/k.h>" >"$1/main.c" && echo "int main(void) { return 0; }" >>"$1/main.c"
+}
+
+# filled <dir>: fill in what adopt leaves to a person
+filled () {
+	sed -e "s/dims: {n: TODO, m: TODO}/dims: {n: 64, m: 96}/" -e "/name: a,/s/TODO/n, m/" -e "/name: x,/s/TODO/m/" \
+		-e "/name: y,/s/TODO/n/" "$1"/klineage/gemv.klineage.yaml >new.yaml && mv new.yaml "$1"/klineage/gemv.klineage.yaml &&
+	cat >"$1"/klineage/gemv.oracle.c <<-\C
+	#include "kl_oracle.h"
+	void oracle(int n, int m, const kl_real *a, const kl_real *x, kl_real *y)
+	{
+		for (int i = 0; i < n; i++) {
+			kl_real s = 0;
+			for (int j = 0; j < m; j++)
+				s += a[i * m + j] * x[j];
+			y[i] = s * 2;
+		}
+	}
+	C
+}
+
+test_expect_success 'a project with a Makefile and sub-makes' '
+	project made &&
+	cat >made/Makefile <<-\MAKE &&
+	.RECIPEPREFIX = >
+	CFLAGS = -O3 -Wall -Iinclude -DSCALE=2 -march=native -fopenmp
+	app: src/k.o main.o
+	>$(MAKE) -C lib CFLAGS="-O2 -I../include"
+	>$(CC) -o $@ src/k.o main.o lib/pack.o
+	%.o: %.c
+	>@echo CC $<
+	>@$(CC) $(CFLAGS) -c -o $@ $<
+	MAKE
+	cat >made/lib/Makefile <<-\MAKE &&
+	all: pack.o other.o
+	MAKE
+	git -C made add . && git -C made commit -q -m project &&
+	(cd made && exits 0 git klineage adopt >../out) &&
+	says "make -n compiles 4 C files" out && says "  lib/pack.c" out &&
+	(cd made/src && exits 0 git klineage adopt k.c:gemv >../../out) &&
+	says "wrote klineage/gemv.klineage.yaml and klineage/gemv.oracle.c" out &&
+	says "lib/pack.c (defines '"'pack'"')" out && says "-march=native: the platform sets the architecture" out &&
+	says "-fopenmp: a kernel runs on one thread" out && says "traps: [stderr, fprintf, exit]" out &&
+	says "line 8: case: {op: gemv, dims: {n: TODO, m: TODO}}" out &&
+	test "$(grep -c "       line" out)" = 4 &&
+	says "git klineage gate --worktree --workload gemv" out
+'
+
+test_expect_success 'the contract names the build, and the gate judges it' '
+	contract=made/klineage/gemv.klineage.yaml &&
+	says "paths: repository" $contract && says "flags: [-O3]" $contract && says "include: [include]" $contract &&
+	says "define: [SCALE=2]" $contract && says "units: [src/k.c, lib/pack.c]" $contract &&
+	says "sources: [include/api/k.h, lib/pack.c, src/body.c, src/k.c]" $contract &&
+	filled made && git -C made add klineage &&
+	(cd made && exits 0 git klineage gate --no-profile --worktree --workload gemv >../out) && says "gemv: pass" out
+'
+
+test_expect_success 'nothing of the build was left in the repository' '
+	git -C made status --porcelain --ignored | grep -v "^A  klineage/" >left || : &&
+	test_must_be_empty left
+'
+
+test_expect_success 'an error path that a kernel reaches is a fault' '
+	sed "s/if (!t)/if (!t || n == 64)/" made/src/k.c >k.c && mv k.c made/src/k.c &&
+	(cd made && exits 1 git klineage gate --no-profile --worktree --workload gemv >../out) && says "gemv: fail fault" out &&
+	git -C made checkout -q src/k.c
+'
+
+test_expect_success 'what is there is not overwritten' '
+	cp made/klineage/gemv.klineage.yaml before &&
+	(cd made && exits 128 git klineage adopt src/k.c:gemv 2>../err) && says "already exists; not overwriting it" err &&
+	test_cmp before made/klineage/gemv.klineage.yaml &&
+	(cd made && exits 0 git klineage adopt src/k.c:gemv --workload gemv-2 --contract judge/two.klineage.yaml >../out) &&
+	says "workload: gemv-2" made/judge/two.klineage.yaml && test -f made/judge/gemv-2.oracle.c &&
+	(cd made && exits 128 git klineage adopt src/k.c:gemv --contract judge/two.yaml 2>../err) &&
+	says "a contract is called" err && rm -r made/judge
+'
+
+test_expect_success 'compile_commands.json is data: nothing of it is run' '
+	project data && git -C data add . && git -C data commit -q -m project && mkdir data/build &&
+	cat >data/build/compile_commands.json <<-JSON &&
+	[{"directory": "$PWD/data/build", "file": "../src/k.c", "output": "a.o",
+	  "command": "touch $PWD/ran; gcc \$(touch $PWD/ran) -I../include -DSCALE=2 -O2 -o a.o -c ../src/k.c"},
+	 {"directory": "$PWD/data", "file": "src/k.c", "output": "b.o",
+	  "arguments": ["gcc", "-Iinclude", "-DSCALE=4", "-DNAME=\"a b\"", "-Ofast", "-c", "src/k.c"]},
+	 {"directory": "$PWD/data", "file": "lib/pack.c", "arguments": ["cc", "-Iinclude", "-c", "lib/pack.c"]},
+	 {"directory": "$PWD/data", "file": 7}, "x"]
+	JSON
+	(cd data && exits 0 git klineage adopt src/k.c:gemv >../out) && test ! -e ran &&
+	says "build/compile_commands.json (command 1 of 2 for this file; choose another with --index)" out &&
+	says "only a shell knows what this is" out && says "2 entries of build/compile_commands.json have another form" out &&
+	says "define: [SCALE=2]" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
+	(cd data && exits 0 git klineage adopt src/k.c:gemv --index 2 >../out) &&
+	says "define: [SCALE=4, \"NAME=\\\"a b\\\"\"]" data/klineage/gemv.klineage.yaml &&
+	says "flags: [-Ofast]" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
+	(cd data && exits 129 git klineage adopt src/k.c:gemv --index 3 2>../err) && says "the build has 2 commands" err
+'
+
+test_expect_success 'a file that the build does not compile, a function that is not there' '
+	(cd data && exits 128 git klineage adopt main.c:main 2>../err) && says "found no command that compiles" err &&
+	says "build/compile_commands.json has no command for '"'main.c'"' among 3" err &&
+	(cd data && exits 128 git klineage adopt src/k.c:nothing 2>../err) && says "defines no function '"'nothing'"'" err &&
+	(cd data && exits 128 git klineage adopt src/k.c 2>../err) && says "name the function" err &&
+	(cd data && exits 128 git klineage adopt src/none.c:f 2>../err) && says "there is no file" err &&
+	(cd data && exits 128 git klineage adopt ../made/src/k.c:gemv 2>../err)
+'
+
+test_expect_success 'malformed and huge databases' '
+	echo "[{" >bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err) &&
+	says "bad.json" err &&
+	echo "{}" >bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err) &&
+	says "it is not a list of commands" err &&
+	truncate -s 300M bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err) &&
+	rm bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err)
+'
+
+test_expect_success 'two definitions of one symbol: the person chooses' '
+	cp data/lib/pack.c data/lib/other.c && git -C data add lib/other.c && rm data/build/compile_commands.json &&
+	printf "[{\"directory\": \"%s\", \"file\": \"src/k.c\", \"arguments\": [\"gcc\", \"-Iinclude\", \"-DSCALE=2\", \"-c\", \"src/k.c\"]}]\n" \
+		"$PWD/data" >commands.json &&
+	(cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../commands.json 2>../err) &&
+	says "two files define '"'pack'"', which the kernel needs: '"'lib/other.c'"' and '"'lib/pack.c'"'" err &&
+	(cd data && exits 0 git klineage adopt src/k.c:gemv --commands ../commands.json --source lib/other.c >../out) &&
+	says "units: [src/k.c, lib/other.c]" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
+	git -C data reset -q --hard
+'
+
+test_expect_success 'a generated header that is missing is named, one that is there is copied' '
+	sed "s/#include <stdio.h>/#include <stdio.h>\n#include \"config.h\"\n#include <gen\/more.h>/" data/src/k.c >k.c && mv k.c data/src/k.c &&
+	echo build >data/.gitignore && git -C data add . && git -C data commit -q -m config &&
+	sed "s/-Iinclude/-Iinclude\", \"-Ibuild/" commands.json >c.json &&
+	(cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../c.json 2>../err) &&
+	says "config.h" err && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../commands.json 2>../err) &&
+	says "no directory of the build has what the kernel includes: config.h, gen/more.h" err && says "if the build generates it" err &&
+	mkdir data/build/gen && echo "#define HAVE_X 1" >data/build/config.h && : >data/build/gen/more.h &&
+	(cd data && exits 0 git klineage adopt src/k.c:gemv --commands ../c.json >../out) &&
+	says "klineage/gemv.generated/config.h (from build/config.h)" out &&
+	says "include: [include, klineage/gemv.generated, build]" data/klineage/gemv.klineage.yaml &&
+	test_cmp data/build/config.h data/klineage/gemv.generated/config.h &&
+	filled data && git -C data add klineage && git -C data commit -q -m adopt && git clone -q data clone &&
+	(cd clone && exits 0 git klineage gate --no-profile --workload gemv >../out) && says "gemv: pass" out
+'
+
+test_expect_success CMAKE 'a project with CMake, whose build is made elsewhere' '
+	project configured &&
+	cat >configured/CMakeLists.txt <<-\CMAKE &&
+	cmake_minimum_required(VERSION 3.10)
+	project(p C)
+	set(SCALE 2)
+	file(WRITE ${CMAKE_BINARY_DIR}/gen/scale.h "#define SCALE 2\n")
+	add_library(k src/k.c lib/pack.c)
+	target_include_directories(k PRIVATE include ${CMAKE_BINARY_DIR}/gen)
+	target_compile_options(k PRIVATE -include scale.h -ffast-math)
+	CMAKE
+	git -C configured add . && git -C configured commit -q -m project &&
+	(cd configured && exits 0 git klineage adopt src/k.c:gemv >../out) && says "  build      cmake" out &&
+	says "klineage/gemv.generated/scale.h (from cmake)" out &&
+	says "preinclude: [klineage/gemv.generated/scale.h]" configured/klineage/gemv.klineage.yaml &&
+	says "flags: [-O3, -ffast-math]" configured/klineage/gemv.klineage.yaml &&
+	git -C configured status --porcelain >left && test "$(cat left)" = "?? klineage/" &&
+	filled configured && git -C configured add . &&
+	(cd configured && exits 0 git klineage gate --no-profile --worktree --workload gemv >../out) && says "gemv: pass" out
+'
+
+test_expect_success CMAKE 'a build that wants the network is refused, with what to do' '
+	project remote &&
+	cat >remote/CMakeLists.txt <<-\CMAKE &&
+	cmake_minimum_required(VERSION 3.14)
+	project(p C)
+	include(FetchContent)
+	FetchContent_Declare(dep GIT_REPOSITORY https://example.invalid/dep.git GIT_TAG v1)
+	FetchContent_MakeAvailable(dep)
+	add_library(k src/k.c)
+	CMAKE
+	git -C remote add . && git -C remote commit -q -m project &&
+	(cd remote && exits 125 git klineage adopt src/k.c:gemv 2>../err) &&
+	says "it wants the network, which the compile jail does not have" err && says "--commands <compile_commands.json>" err
+'
+
+test_expect_success MESON 'a project with Meson' '
+	project mesoned &&
+	cat >mesoned/meson.build <<-\MESON &&
+	project('"'p', 'c'"')
+	add_project_arguments('"'-DSCALE=2', language: 'c'"')
+	library('"'k', 'src/k.c', 'lib/pack.c'"', include_directories: include_directories('"'include'"'))
+	MESON
+	git -C mesoned add . && git -C mesoned commit -q -m project &&
+	(cd mesoned && exits 0 git klineage adopt src/k.c:gemv >../out) && says "  build      meson" out &&
+	filled mesoned && git -C mesoned add . &&
+	(cd mesoned && exits 0 git klineage gate --no-profile --worktree --workload gemv >../out) && says "gemv: pass" out
+'
+
+test_expect_success 'without a build the file is taken alone only when asked for' '
+	git init -q alone && printf "void axpy(int n, float a, const float *x, float *y)\r\n{\r\n\tfor (int i = 0; i < n; i++)\r\n\t\ty[i] += a * x[i];\r\n}\r\n" >alone/axpy.c &&
+	git -C alone add . && git -C alone commit -q -m axpy &&
+	(cd alone && exits 128 git klineage adopt axpy.c 2>../err) && says "there is no build here" err && says "--build none" err &&
+	(cd alone && exits 0 git klineage adopt axpy.c --build none >../out) && says "no build" out &&
+	says "sources: [axpy.c]" alone/klineage/axpy.klineage.yaml && says "flags: [-O2]" alone/klineage/axpy.klineage.yaml
+'
+
+test_expect_success 'options that exclude each other, and kernels of other languages' '
+	(cd alone && exits 129 git klineage adopt axpy.c --build scons) &&
+	(cd alone && exits 129 git klineage adopt axpy.c --build make --commands x.json) &&
+	(cd alone && exits 129 git klineage adopt axpy.c:) && (cd alone && exits 129 git klineage adopt a.c b.c) &&
+	echo "__global__ void k(void) { }" >alone/k.cu && git -C alone add k.cu &&
+	(cd alone && exits 128 git klineage adopt k.cu:k 2>../err) && says "is not a C source" err &&
+	echo "void f(int *x) { *x = 1; }" >alone/f.c && (cd alone && exits 128 git klineage adopt f.c 2>../err) &&
+	says "git add f.c" err
+'
+
+test_done
