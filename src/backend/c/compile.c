@@ -376,6 +376,7 @@ static int compile_kernel(struct build *build)
 		.file = build->file,
 		.nfile = build->nfile,
 		.command = source_command,
+		.entry = build->entry,
 		.is_unit = is_unit,
 		.payload = build,
 	};

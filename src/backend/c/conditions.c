@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backend/c/declarations.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/key.h"
@@ -143,29 +144,84 @@ static int refuse_source(const struct kl_conditions *conditions, size_t i)
 			conditions->file[i].path, macro ? ": remove " : "", macro ? macro : "");
 }
 
-static int check_text(const struct kl_conditions *conditions, const struct world *left,
-		      const struct world *right, size_t i)
+/* Preprocess all units in one world. */
+static int read_world(struct kl_strvec *out, const struct kl_conditions *conditions,
+		      const struct world *world)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf one = KL_BUF_INIT, other = KL_BUF_INIT;
-	int err = preprocess(&one, conditions, left, i);
+	int err = 0;
 
-	if (!err)
-		err = preprocess(&other, conditions, right, i);
-	if (err < 0)
-		return err;
-	/*
-	 * the compiler, not the preprocessor, replaces __builtin_FILE, so the two texts are equal
-	 * even if a source uses it
-	 */
-	if (has_word(one.ptr, one.len, "__builtin_FILE") || one.len != other.len ||
-	    memcmp(one.ptr, other.ptr, one.len))
-		return refuse_source(conditions, i);
+	for (size_t i = 0; !err && i < conditions->nfile; i++) {
+		struct kl_buf text = KL_BUF_INIT;
+
+		if (!conditions->is_unit(conditions->payload, conditions->file[i].path))
+			continue;
+		kl_buf_adds(&text, "");
+		err = preprocess(&text, conditions, world, i);
+		/* a NUL in a literal must not hide what comes after it */
+		for (size_t k = 0; k < text.len; k++)
+			text.ptr[k] = text.ptr[k] ? text.ptr[k] : '\1';
+		kl_strvec_take(out, kl_buf_detach(&text));
+	}
+	return err;
+}
+
+/*
+ * The compiler, not the preprocessor, replaces __builtin_FILE, so that two texts are equal even if a
+ * source uses it. Return a copy in which it is replaced.
+ */
+static char *mark_builtin(const char *text, const char *mark)
+{
+	static const char word[] = "__builtin_FILE";
+	struct kl_buf out = KL_BUF_INIT;
+	const char *at;
+
+	kl_buf_adds(&out, "");
+	while ((at = strstr(text, word))) {
+		kl_buf_add(&out, text, (size_t)(at - text));
+		kl_buf_adds(&out, mark);
+		text = at + sizeof(word) - 1;
+	}
+	kl_buf_adds(&out, text);
+	return kl_buf_detach(&out);
+}
+
+static size_t nth_unit(const struct kl_conditions *conditions, size_t nth)
+{
+	for (size_t i = 0; i < conditions->nfile; i++)
+		if (conditions->is_unit(conditions->payload, conditions->file[i].path) && !nth--)
+			return i;
 	return 0;
+}
+
+/* Compare the texts of two worlds where the kernel reaches them. */
+static int compare_worlds(const struct kl_conditions *conditions, struct kl_strvec *left,
+			  struct kl_strvec *right)
+{
+	size_t differs = left->n;
+
+	for (size_t i = 0; i < left->n; i++)
+		if (strcmp(left->v[i], right->v[i]) || strstr(left->v[i], "__builtin_FILE"))
+			differs = i < differs ? i : differs;
+	if (differs == left->n)
+		return 0;
+	for (size_t i = 0; i < left->n; i++) {
+		char *one = mark_builtin(left->v[i], "__builtin_FILE_here");
+		char *other = mark_builtin(right->v[i], "__builtin_FILE_there");
+
+		free(left->v[i]);
+		free(right->v[i]);
+		left->v[i] = one;
+		right->v[i] = other;
+	}
+	if (conditions->entry && kl_declarations_alike(left, right, conditions->entry))
+		return 0;
+	return refuse_source(conditions, nth_unit(conditions, differs));
 }
 
 int kl_conditions_check(const struct kl_conditions *conditions)
 {
 	struct world world[2];
+	struct kl_strvec text[KL_ARRAY_SIZE(world)] = { KL_STRVEC_INIT };
 	int err = kl_fs_remove(conditions->dir);
 
 	if (!err)
@@ -174,8 +230,11 @@ int kl_conditions_check(const struct kl_conditions *conditions)
 		draw_world(&world[i], i == 1);
 		err = lay_out(conditions, &world[i]);
 	}
-	for (size_t i = 0; !err && i < conditions->nfile; i++)
-		if (conditions->is_unit(conditions->payload, conditions->file[i].path))
-			err = check_text(conditions, &world[0], &world[1], i);
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(world); i++)
+		err = read_world(&text[i], conditions, &world[i]);
+	if (!err)
+		err = compare_worlds(conditions, &text[0], &text[1]);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(world); i++)
+		kl_strvec_release(&text[i]);
 	return err;
 }

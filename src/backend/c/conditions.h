@@ -11,7 +11,8 @@
  * its users another.
  *
  * The sources are preprocessed twice, each time with a directory, a date and file times drawn at
- * random. The two texts must be equal; equal texts compile to equal objects. The objects are not
+ * random. The two texts must be equal in all that the kernel reaches (declarations.h); equal texts
+ * compile to equal objects. The objects are not
  * compared, because that would take five times as long and detect less: a source that compares its
  * file name with the name that the gate uses compiles to equal objects in any two directories with
  * other names.
@@ -22,6 +23,7 @@ struct kl_conditions {
 	const char *dir;
 	const struct kl_file *file; /* all sources */
 	size_t nfile;
+	const char *entry; /* the kernel's function; NULL: everything counts as reached */
 	bool (*is_unit)(const void *payload, const char *path); /* true: the source is compiled */
 	/* append the compiler and its flags to `argv`; headers are in `folder` */
 	void (*command)(struct kl_strvec *argv, const void *payload, const char *folder);

@@ -100,6 +100,36 @@ static void test_constant(void **state)
 	}
 }
 
+/* Where the kernel does not reach it, a source may name its file, and include what main needs. */
+static void test_unreached(void **state)
+{
+	static const char checks[] =
+		"#include <arpa/inet.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+		"static inline FILE *open_checked(const char *path, const char *file, int line)\n"
+		"{ FILE *f = fopen(path, \"r\"); if (!f) { printf(\"%s:%d\", file, line); exit(1); } return f; }\n"
+		"#define OPEN(path) open_checked(path, __FILE__, __LINE__)\n"
+		"int k(int a) { return a * 2; }\n"
+		"static const char *built(void) { return *__builtin_FILE() ? __DATE__ : \"\"; }\n"
+		"int main(void) { fclose(OPEN(built())); return k(1); }\n";
+	static const char reached[] =
+		"static inline int n(void) { return sizeof(__FILE__); }\nint k(int a) { return n(); }\n"
+		"int main(void) { return k(1); }\n";
+	static const char hidden[] = "const char *text = \"a\\0b\"; /* @ */\nint k(int a)\n"
+				     "{ return a + (int)sizeof(__FILE__); }\n";
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	struct kl_artefact *refused = NULL;
+
+	assert_ok(kernel_compile(&artefact, &kernel, checks, NULL, NULL));
+	assert_error(KL_ENO, "depends on where or when",
+		     kernel_compile(&refused, &kernel, reached, NULL, NULL));
+	assert_error(KL_ENO, "depends on where or when",
+		     kernel_compile(&refused, &kernel, hidden, NULL, NULL));
+	assert_error(KL_ENO, "depends on where or when",
+		     kernel_compile(&refused, &kernel,
+				    "int f(void);\nint k(void) { return f(); }\n",
+				    "int f(void) { return sizeof(__FILE__); }\n", NULL));
+}
+
 /* The answer is the same whether or not a jail hides the file. */
 static void test_levels(void **state)
 {
@@ -150,9 +180,8 @@ static void test_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_knowing),
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_knowing),   cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_unreached), cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_records),
 	};
 

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/c/declarations.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "plan/lexer.h"
+
+/* A declaration: tokens [from, to) of a unit. */
+struct declaration {
+	size_t unit, from, to;
+	size_t name; /* of a plain function or prototype: index of its name; NONE: all words */
+	bool reached;
+};
+#define NONE SIZE_MAX
+
+/* The units of one form, split. */
+struct form {
+	const struct kl_strvec *text;
+	struct kl_tokens *unit;
+	struct declaration *v;
+	size_t n, alloc;
+	struct kl_map names;   /* word -> struct places * */
+	struct kl_strvec todo; /* words that are reached and not followed yet */
+	struct kl_map seen;    /* words that were in `todo` */
+	bool all;              /* everything counts as reached */
+};
+
+/* Indices of declarations. */
+struct places {
+	size_t *v, n, alloc;
+};
+
+static void free_places(void *data)
+{
+	struct places *places = data;
+
+	free(places->v);
+	free(places);
+}
+
+static void form_release(struct form *form)
+{
+	for (size_t i = 0; form->unit && i < form->text->n; i++)
+		kl_tokens_release(&form->unit[i]);
+	free(form->unit);
+	free(form->v);
+	kl_map_release(&form->names);
+	kl_map_release(&form->seen);
+	kl_strvec_release(&form->todo);
+}
+
+/* --- splitting a unit --------------------------------------------------------------------------- */
+
+/* Words of the language, which name nothing. Those with parentheses after them are listed apart. */
+static const char keywords[] =
+	" auto break case char const continue default do double else enum extern float for goto if"
+	" inline int long register restrict return short signed sizeof static struct switch typedef"
+	" union unsigned void volatile while _Bool _Complex _Imaginary _Noreturn _Thread_local"
+	" __inline __inline__ __const __restrict __restrict__ __signed__ __volatile__ __extension__"
+	" __int128 _Float16 _Float32 _Float64 _Float128 __float128 __bf16 __builtin_va_list ";
+static const char attributes[] =
+	" __attribute__ __attribute __asm__ __asm asm __declspec _Alignas ";
+static const char with_parentheses[] =
+	" typeof __typeof__ __typeof _Atomic _BitInt _Static_assert _Generic _Alignof ";
+
+static bool is_listed(const char *list, const struct kl_token *token)
+{
+	char word[80];
+
+	if (token->kind != KL_TOKEN_WORD || token->n + 3 > sizeof(word))
+		return false;
+	word[0] = ' ';
+	memcpy(word + 1, token->s, token->n);
+	word[token->n + 1] = ' ';
+	word[token->n + 2] = '\0';
+	return strstr(list, word) != NULL;
+}
+
+/* Return the index after attributes such as __attribute__((...)) that begin at `i`. */
+static size_t skip_attributes(const struct kl_tokens *tokens, size_t i)
+{
+	while (i < tokens->n && is_listed(attributes, &tokens->t[i]) &&
+	       kl_token_is(tokens, i + 1, "("))
+		i = kl_token_skip(tokens, i + 1);
+	return i;
+}
+
+/*
+ * Return the name of a declaration that is nothing but a function or a prototype: words, stars and
+ * attributes, then the name, its parameters, attributes, and `stop`. NONE: it is more than that.
+ */
+static size_t plain_name(const struct kl_tokens *tokens, size_t from, size_t stop)
+{
+	for (size_t i = from; i < stop; i++) {
+		size_t next = skip_attributes(tokens, i);
+
+		if (next != i) {
+			i = next - 1;
+			continue;
+		}
+		if (kl_token_is(tokens, i, "*"))
+			continue;
+		if (tokens->t[i].kind != KL_TOKEN_WORD)
+			return NONE;
+		if (!kl_token_is(tokens, i + 1, "("))
+			continue;
+		if (is_listed(keywords, &tokens->t[i]) ||
+		    is_listed(with_parentheses, &tokens->t[i]))
+			return NONE;
+		next = skip_attributes(tokens, kl_token_skip(tokens, i + 1));
+		return next == stop ? i : NONE;
+	}
+	return NONE;
+}
+
+static void add_declaration(struct form *form, size_t unit, size_t from, size_t stop, size_t to)
+{
+	KL_GROW(form->v, form->n + 1, form->alloc);
+	form->v[form->n++] = (struct declaration){
+		.unit = unit,
+		.from = from,
+		.to = to,
+		.name = plain_name(&form->unit[unit], from, stop),
+	};
+}
+
+static void split_unit(struct form *form, size_t unit)
+{
+	const struct kl_tokens *tokens = &form->unit[unit];
+	size_t from = 0;
+
+	for (size_t i = 0; i < tokens->n;) {
+		if (kl_token_is(tokens, i, ";")) {
+			add_declaration(form, unit, from, i, i + 1);
+			from = ++i;
+		} else if (kl_token_is(tokens, i, "{")) {
+			size_t end = kl_token_skip(tokens, i);
+
+			/* after the body of a plain function the next declaration begins */
+			if (plain_name(tokens, from, i) != NONE) {
+				add_declaration(form, unit, from, i, end);
+				from = end;
+			}
+			i = end;
+		} else if (kl_token_is(tokens, i, "(") || kl_token_is(tokens, i, "[")) {
+			i = kl_token_skip(tokens, i);
+		} else {
+			i++;
+		}
+	}
+	if (from < tokens->n)
+		add_declaration(form, unit, from, tokens->n, tokens->n);
+}
+
+/* --- words of declarations ----------------------------------------------------------------------- */
+
+typedef void (*word_fn)(struct form *form, const char *word, size_t index);
+
+/* Call a function with each word of a text. */
+static void split_words(struct form *form, const char *text, size_t len, word_fn call, size_t index)
+{
+	for (size_t at = 0, n; at < len; at += n + !n) {
+		for (n = 0; at + n < len && (isalnum((unsigned char)text[at + n]) ||
+					     text[at + n] == '_' || text[at + n] == '$');)
+			n++;
+		if (n) {
+			KL_AUTO(kl_freep) char *word = kl_strndup(text + at, n);
+
+			call(form, word, index);
+		}
+	}
+}
+
+static int digit_of(char ch)
+{
+	return isdigit((unsigned char)ch) ? ch - '0' : tolower((unsigned char)ch) - 'a' + 10;
+}
+
+/* Append the character of an octal or hexadecimal escape, or a blank for any other escape. */
+static size_t add_escape(struct kl_buf *out, const char *text, size_t len)
+{
+	int base = len > 1 && text[1] == 'x' ? 16 : 8;
+	size_t n = base == 16 ? 2 : 1;
+	int value = 0;
+	char ch;
+
+	if (len > 1 && base == 8 && !isdigit((unsigned char)text[1])) {
+		kl_buf_adds(out, " ");
+		return 2;
+	}
+	for (; n < len && isxdigit((unsigned char)text[n]) && digit_of(text[n]) < base; n++)
+		value = (value * base + digit_of(text[n])) & 0xff;
+	ch = (char)(value ? value : ' ');
+	kl_buf_add(out, &ch, 1);
+	return n;
+}
+
+/* Call a function with each word of the strings that begin at `i`, which the compiler joins. */
+static size_t join_strings(struct form *form, const struct kl_tokens *tokens, size_t i,
+			   word_fn call, size_t index)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	kl_buf_adds(&text, "");
+	for (; i < tokens->n && tokens->t[i].kind == KL_TOKEN_STRING; i++)
+		for (size_t k = 1; k + 1 < tokens->t[i].n;) {
+			const char *at = tokens->t[i].s + k;
+
+			if (*at == '\\') {
+				k += add_escape(&text, at, tokens->t[i].n - k - 1);
+				continue;
+			}
+			kl_buf_add(&text, at, 1);
+			k++;
+		}
+	split_words(form, text.ptr, text.len, call, index);
+	return i;
+}
+
+/* Call a function with each word of the tokens [from, to), `strings`: only with those in strings. */
+static void each_word(struct form *form, const struct kl_tokens *tokens, size_t from, size_t to,
+		      bool strings, word_fn call, size_t index)
+{
+	for (size_t i = from; i < to;) {
+		const struct kl_token *token = &tokens->t[i];
+
+		if (token->kind == KL_TOKEN_STRING) {
+			i = join_strings(form, tokens, i, call, index);
+			continue;
+		}
+		if (!strings && token->kind == KL_TOKEN_WORD && !is_listed(keywords, token))
+			split_words(form, token->s, token->n, call, index);
+		i++;
+	}
+}
+
+static void add_name(struct form *form, const char *word, size_t index)
+{
+	struct places *places = kl_map_get(&form->names, word);
+
+	if (!places) {
+		places = kl_calloc(1, sizeof(*places));
+		kl_map_put(&form->names, word, places);
+	}
+	if (places->n && places->v[places->n - 1] == index)
+		return;
+	KL_GROW(places->v, places->n + 1, places->alloc);
+	places->v[places->n++] = index;
+}
+
+static void add_todo(struct form *form, const char *word, size_t index)
+{
+	static char mark[] = "";
+
+	if (!kl_map_put(&form->seen, word, mark))
+		kl_strvec_push(&form->todo, word);
+}
+
+/* Return the index of the first token that is one of the words, or `to`. */
+static size_t find_word(const struct kl_tokens *tokens, size_t from, size_t to, const char *list)
+{
+	while (from < to && !is_listed(list, &tokens->t[from]))
+		from++;
+	return from;
+}
+
+static size_t body_of(const struct kl_tokens *tokens, const struct declaration *declaration)
+{
+	size_t i = declaration->from;
+
+	while (i < declaration->to && !kl_token_is(tokens, i, "{"))
+		i++;
+	return i;
+}
+
+static void name_declaration(struct form *form, size_t index)
+{
+	/* attributes that give a function another name, or that of another one */
+	static const char renames[] =
+		" alias __alias__ weakref __weakref__ ifunc __ifunc__ symver __symver__ ";
+	const struct declaration *declaration = &form->v[index];
+	const struct kl_tokens *tokens = &form->unit[declaration->unit];
+	size_t from = declaration->from, to = declaration->to;
+
+	form->all |= find_word(tokens, from, to, renames) < to;
+	if (declaration->name == NONE) {
+		each_word(form, tokens, from, to, false, add_name, index);
+		return;
+	}
+	each_word(form, tokens, declaration->name, declaration->name + 1, false, add_name, index);
+	/* int f(void) __asm__("g"); */
+	each_word(form, tokens, from, body_of(tokens, declaration), true, add_name, index);
+}
+
+static void reach_declaration(struct form *form, size_t index)
+{
+	static const char assembler[] = " asm __asm__ __asm ";
+	struct declaration *declaration = &form->v[index];
+	const struct kl_tokens *tokens = &form->unit[declaration->unit];
+	size_t body = declaration->name == NONE ? declaration->from : body_of(tokens, declaration);
+
+	if (declaration->reached)
+		return;
+	declaration->reached = true;
+	/* assembler code can make up the name of a function */
+	form->all |= find_word(tokens, body, declaration->to, assembler) < declaration->to;
+	each_word(form, tokens, declaration->from, declaration->to, false, add_todo, index);
+}
+
+/* --- lines of the preprocessor ---------------------------------------------------------------------- */
+
+/* Return the next line that begins with '#', after blanks; NULL: there is none. */
+static const char *next_directive(const char *at, size_t *len)
+{
+	while (at && *at) {
+		const char *from = at + strspn(at, " \t");
+		const char *end = strchrnul(from, '\n');
+
+		if (*from == '#') {
+			*len = (size_t)(end - from);
+			return from;
+		}
+		at = *end ? end + 1 : NULL;
+	}
+	return NULL;
+}
+
+static bool same_directives(const char *left, const char *right)
+{
+	size_t n = 0, other = 0;
+
+	for (;;) {
+		left = next_directive(left, &n);
+		right = next_directive(right, &other);
+		if (!left || !right)
+			return !left && !right;
+		if (n != other || memcmp(left, right, n))
+			return false;
+		left += n;
+		right += n;
+	}
+}
+
+static void reach_directives(struct form *form, const char *text)
+{
+	size_t n = 0;
+
+	while ((text = next_directive(text, &n))) {
+		split_words(form, text, n, add_todo, 0);
+		text += n;
+	}
+}
+
+/* --- comparing ---------------------------------------------------------------------------------------- */
+
+/*
+ * Return true for a declaration that counts as reached because no name leads to it: assembler code,
+ * and what does not begin with a word, as the body of a function after old-style parameters.
+ */
+static bool is_root(const struct form *form, const struct declaration *declaration)
+{
+	const struct kl_tokens *tokens = &form->unit[declaration->unit];
+
+	if (declaration->name != NONE)
+		return false;
+	if (tokens->t[declaration->from].kind != KL_TOKEN_WORD)
+		return true;
+	for (size_t i = declaration->from; i < declaration->to; i++)
+		if (kl_token_is(tokens, i, "asm") || kl_token_is(tokens, i, "__asm__") ||
+		    kl_token_is(tokens, i, "__asm"))
+			return true;
+	return false;
+}
+
+static void reach_all(struct form *form, const char *entry)
+{
+	add_todo(form, entry, 0);
+	for (size_t i = 0; i < form->text->n; i++)
+		reach_directives(form, form->text->v[i]);
+	for (size_t i = 0; i < form->n; i++)
+		if (is_root(form, &form->v[i]))
+			reach_declaration(form, i);
+	for (size_t k = 0; k < form->todo.n; k++) {
+		const struct places *places = kl_map_get(&form->names, form->todo.v[k]);
+
+		for (size_t i = 0; places && i < places->n; i++)
+			reach_declaration(form, places->v[i]);
+	}
+}
+
+static void read_form(struct form *form, const struct kl_strvec *text, const char *entry)
+{
+	*form = (struct form){ .text = text };
+	form->names.free_value = free_places;
+	form->unit = kl_calloc(text->n + 1, sizeof(*form->unit));
+	for (size_t i = 0; i < text->n; i++) {
+		kl_lexer_read(&form->unit[i], text->v[i], strlen(text->v[i]));
+		split_unit(form, i);
+	}
+	for (size_t i = 0; i < form->n; i++)
+		name_declaration(form, i);
+	reach_all(form, entry);
+}
+
+static bool same_tokens(const struct form *left, const struct form *right, size_t index)
+{
+	const struct declaration *one = &left->v[index], *other = &right->v[index];
+
+	if (one->unit != other->unit || one->to - one->from != other->to - other->from)
+		return false;
+	for (size_t i = 0; i < one->to - one->from; i++) {
+		const struct kl_token *token = &left->unit[one->unit].t[one->from + i];
+		const struct kl_token *twin = &right->unit[other->unit].t[other->from + i];
+
+		if (token->n != twin->n || memcmp(token->s, twin->s, token->n))
+			return false;
+	}
+	return true;
+}
+
+bool kl_declarations_alike(const struct kl_strvec *left, const struct kl_strvec *right,
+			   const char *entry)
+{
+	KL_AUTO(form_release) struct form one = { .n = 0 };
+	KL_AUTO(form_release) struct form other = { .n = 0 };
+	bool alike = left->n == right->n;
+
+	read_form(&one, left, entry);
+	read_form(&other, right, entry);
+	for (size_t i = 0; alike && i < left->n; i++)
+		alike = same_directives(left->v[i], right->v[i]);
+	alike = alike && one.n == other.n;
+	for (size_t i = 0; alike && i < one.n; i++)
+		alike = same_tokens(&one, &other, i) ||
+			(!one.all && !other.all && !one.v[i].reached && !other.v[i].reached);
+	return alike;
+}

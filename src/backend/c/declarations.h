@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BACKEND_C_DECLARATIONS_H
+#define KL_BACKEND_C_DECLARATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/vec.h"
+
+/*
+ * declarations - compares two preprocessed texts of the same sources where the kernel reaches them.
+ *
+ * A text is split into its declarations at file scope. The entry reaches the declaration of its
+ * name; a reached declaration reaches those of all words in it, also of words in its strings. Of a
+ * plain function or prototype only its own name counts, of every other declaration all words that it
+ * contains. If a reached declaration has assembler code, or if an attribute gives any function another
+ * name, everything counts as reached. So more may count than the compiler reaches, but never less.
+ */
+
+/**
+ * Return true if `left` and `right`, the texts of all units in two forms, differ only in
+ * declarations that the entry does not reach. All lines that begin with '#', and assembler code at
+ * file scope, count as reached.
+ */
+bool kl_declarations_alike(const struct kl_strvec *left, const struct kl_strvec *right,
+			   const char *entry);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "backend/c/declarations.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+/* Return the text with another word in place of each '@'; the caller frees it. */
+static char *in_world(const char *text, const char *word)
+{
+	struct kl_buf out = KL_BUF_INIT;
+
+	kl_buf_adds(&out, "");
+	for (; *text; text++)
+		kl_buf_addf(&out, *text == '@' ? "%s" : "%.1s", *text == '@' ? word : text);
+	return kl_buf_detach(&out);
+}
+
+/* Are the texts of two units alike, with "left" and "right" for each '@'? */
+static bool alike(const char *text, const char *second)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT, right = KL_STRVEC_INIT;
+
+	kl_strvec_take(&left, in_world(text, "left"));
+	kl_strvec_take(&right, in_world(text, "right"));
+	if (second) {
+		kl_strvec_take(&left, in_world(second, "left"));
+		kl_strvec_take(&right, in_world(second, "right"));
+	}
+	return kl_declarations_alike(&left, &right, "k");
+}
+
+#define ENTRY "int k(int a) { return a + 1; }\n"
+
+static void what_is_not_reached_may_differ(void **state)
+{
+	static const char *const rows[] = {
+		ENTRY,
+		"void f(void) { show(\"@\"); }\n" ENTRY,
+		"static inline void f(int a, char *b) { show(\"@\", b); }\n" ENTRY,
+		ENTRY
+		"int main(int argc, char **argv) { check(argv[0], \"@\", 7); return k(1); }\n",
+		"typedef unsigned long size_t;\nvoid *f(size_t n) { return need(n, \"@\"); }\n"
+		"int k(size_t n) { return (int)n; }\n",
+		"extern int printf(const char *s, ...) __attribute__((format(printf, 1, 2)));\n"
+		"__attribute__((noinline)) static void f(void) { printf(\"@\"); }\n" ENTRY,
+		"struct s { int a; float b[3]; };\nvoid f(struct s *p) { p->a = sizeof(\"@\"); }\n"
+		"int k(struct s *p) { return p->a; }\n",
+		"const char *name = \"@\";\nconst char *f(void) { return name; }\n" ENTRY,
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		if (!alike(rows[i], NULL))
+			fail_msg("not alike: %s", rows[i]);
+	assert_true(alike(ENTRY, "void f(void) { show(\"@\"); }\n"));
+}
+
+static void what_is_reached_may_not(void **state)
+{
+	static const char *const rows[] = {
+		"int k(int a) { return a + sizeof(\"@\"); }\n",
+		"static inline int f(void) { return \"@\"[0]; }\nint k(int a) { return f(); }\n",
+		"static int f(void) { return \"@\"[0]; }\nstatic int (*const p[])(void) = { f };\n"
+		"int k(int a) { return p[a](); }\n",
+		"const char *name = \"@\";\nint k(int a) { return name[a]; }\n",
+		"typedef char t[sizeof(\"@\")];\nint k(int a) { return sizeof(t); }\n",
+		"enum { N = sizeof(\"@\") };\nint k(int a) { return N; }\n",
+		"struct s { char b[sizeof(\"@\")]; };\nint k(int a) { return sizeof(struct s); }\n",
+		"struct s { char b[sizeof(\"@\")]; } f(void) { }\nint k(int a) { return sizeof(struct s); }\n",
+		"struct s { char b[sizeof(\"@\")]; } __attribute__((packed));\n"
+		"int k(int a) { return sizeof(struct s); }\n",
+		"typeof(1) f(void) { return sizeof(\"@\"); }\nint k(int a) { return f(); }\n",
+		"int (f)(void) { return sizeof(\"@\"); }\nint k(int a) { return f(); }\n",
+		"int (*f(void))(int) { show(\"@\"); }\nint k(int a) { return f()(a); }\n",
+		"_BitInt(32) f(void) { return sizeof(\"@\"); }\nint k(int a) { return f(); }\n",
+		"int f(a) int a; { return sizeof(\"@\"); }\nint k(int a) { return f(a); }\n",
+		"int f(a) int a; { return sizeof(\"@\"); }\n" ENTRY,
+		"int f(void) { return sizeof(\"@\"); }\nint g(void) __attribute__((alias(\"f\")));\n"
+		"int k(int a) { return g(); }\n",
+		"int f(void) __asm__(\"g\");\nint f(void) { return sizeof(\"@\"); }\nint g(void);\n"
+		"int k(int a) { return g(); }\n",
+		"int f(void) { return sizeof(\"@\"); }\n"
+		"int k(int a) { __asm__(\"call f\" : \"+a\"(a)); return a; }\n",
+		"int f12(void) __asm__(\"\" \"g\" \"\\x31\" \"\\062\");\nint f12(void) { return sizeof(\"@\"); }\n"
+		"int g12(void);\nint k(int a) { return g12(); }\n",
+		"int f(void) { return sizeof(\"@\"); }\n"
+		"int k(int a) { __asm__(\"call \\x66\" : \"+a\"(a)); return a; }\n",
+		"__asm__(\".ascii \\\"@\\\"\");\n" ENTRY,
+		"__extension__ __asm__(\".ascii \\\"@\\\"\");\n" ENTRY,
+		"int f(void) { return sizeof(\"@\"); }\n#pragma weak g = f\nint g(void);\n"
+		"int k(int a) { return a; }\n",
+		"#pragma GCC optimize(\"@\")\n" ENTRY,
+		"  #pragma x @\n" ENTRY,
+		"int k(int a) { void f(void); f(); return a; }\nvoid f(void) { show(\"@\"); }\n",
+		"void f(int *p) { show(\"@\"); }\n"
+		"int k(int a) { int b __attribute__((cleanup(f))) = a; return b; }\n",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		if (alike(rows[i], NULL))
+			fail_msg("alike: %s", rows[i]);
+	assert_false(alike("int f(void);\nint k(int a) { return f(); }\n",
+			   "int f(void) { return sizeof(\"@\"); }\n"));
+}
+
+/* A text of another structure, and texts that are no C at all. */
+static void odd_texts(void **state)
+{
+	static const char *const rows[] = { "",       "}}}",         "{",   "(((",
+					    "int k(", "\"",          "k",   ";;;",
+					    "# ",     "= { [ ) } ]", "asm", "__attribute__((",
+					    "'\\" };
+	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT, right = KL_STRVEC_INIT;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		assert_true(alike(rows[i], NULL));
+	kl_strvec_push(&left, ENTRY);
+	kl_strvec_push(&right, "int other;\n" ENTRY);
+	assert_false(kl_declarations_alike(&left, &right, "k"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_reached_may_differ),
+		cmocka_unit_test(what_is_reached_may_not),
+		cmocka_unit_test(odd_texts),
+	};
+
+	return cmocka_run_group_tests_name("c declarations", tests, NULL, NULL);
+}
