@@ -39,6 +39,12 @@ bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path);
  */
 int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **chosen);
 
+/* --- tree_copy.c */
+/** Copy the tracked files of the worktree to the directory `to`. KL_ECANNOT: they are too many. */
+int kl_adopt_copy_tree(struct kl_adopting *adopting, const char *to);
+/** In all commands, replace paths below `from`, a copy of the worktree, by those in the worktree. */
+void kl_adopt_move_commands(struct kl_adopting *adopting, const char *from);
+
 /* --- compiler.c */
 /** Start a command line in `argv`: gcc with the options, as absolute paths, in the jail. */
 void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,

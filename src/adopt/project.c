@@ -258,40 +258,72 @@ static int try_make(const struct kl_command **chosen, struct kl_adopting *adopti
 	return err;
 }
 
-/* Configure a project with CMake or Meson into the scratch directory, and read its database. */
-static int try_configure(const struct kl_command **chosen, struct kl_adopting *adopting,
-			 const char *dir, bool cmake)
+/*
+ * Run CMake or Meson on the sources in `from`, which is the project's directory or a copy of it.
+ * `to` is the build directory. *failed is set to why it failed; NULL: it did not.
+ */
+static int run_configure(char **failed, struct kl_adopting *adopting, const char *from,
+			 const char *to, bool cmake)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf log = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *failed = NULL;
-	const char *name = cmake ? "cmake" : "meson";
-	KL_AUTO(kl_freep) char *to = kl_fs_join(adopting->scratch.path, name);
 	KL_AUTO(kl_freep) char *path = kl_fs_join(to, DATABASE);
 	int err;
 
-	kl_strvec_push(&argv, name);
 	if (cmake) {
-		kl_strvec_pushf(&argv, "-S%s", dir);
+		kl_strvec_push(&argv, "cmake");
+		kl_strvec_pushf(&argv, "-S%s", from);
 		kl_strvec_pushf(&argv, "-B%s", to);
 		kl_strvec_push(&argv, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON");
 		kl_strvec_push(&argv, "-DCMAKE_BUILD_TYPE=Release");
 	} else {
+		kl_strvec_push(&argv, "meson");
 		kl_strvec_push(&argv, "setup");
 		kl_strvec_push(&argv, "--buildtype=release");
 		kl_strvec_push(&argv, "--wrap-mode=nodownload");
 		kl_strvec_push(&argv, to);
-		kl_strvec_push(&argv, dir);
+		kl_strvec_push(&argv, from);
 	}
-	if ((err = run_build(&log, &failed, adopting, &argv)) < 0)
+	err = run_build(&log, failed, adopting, &argv);
+	if (!err && !*failed && access(path, R_OK))
+		*failed = kl_strdup("it writes no " DATABASE);
+	return err;
+}
+
+/*
+ * Configure a project into the scratch directory, and read its database. The worktree is read-only
+ * to the build; if that fails, the build gets a copy to write to.
+ */
+static int try_configure(const struct kl_command **chosen, struct kl_adopting *adopting,
+			 const char *dir, bool cmake)
+{
+	const char *name = cmake ? "cmake" : "meson";
+	KL_AUTO(kl_freep) char *failed = NULL, *again = NULL;
+	KL_AUTO(kl_freep) char *to = kl_fs_join(adopting->scratch.path, name);
+	KL_AUTO(kl_freep) char *copy = kl_asprintf("%s-copy", to);
+	KL_AUTO(kl_freep) char *from = kl_fs_join(copy, kl_adopt_below(adopting, dir));
+	KL_AUTO(kl_freep) char *path = kl_fs_join(to, DATABASE);
+	int err = run_configure(&failed, adopting, dir, to, cmake);
+
+	if (err < 0)
 		return err;
-	if (failed || access(path, R_OK)) {
+	if (failed && !strstr(failed, "network")) {
+		if ((err = kl_fs_remove(to)) < 0 ||
+		    (err = kl_adopt_copy_tree(adopting, copy)) < 0 ||
+		    (err = run_configure(&again, adopting, from, to, cmake)) < 0)
+			return err;
+	} else if (failed) {
+		again = kl_strdup(failed);
+	}
+	if (again) {
 		kl_strvec_pushf(&adopting->failures, "%s cannot configure the project: %s", name,
-				failed ? failed : "it writes no " DATABASE);
+				again);
 		return KL_ENOTFOUND;
 	}
 	if ((err = read_database(adopting, path)) < 0)
 		return err;
+	if (failed)
+		kl_adopt_move_commands(adopting, copy);
 	take_origin(adopting, kl_strdup(name));
 	return try_commands(chosen, adopting);
 }

@@ -209,6 +209,22 @@ test_expect_success CMAKE 'a project with CMake, whose build is made elsewhere' 
 	(cd configured && exits 0 git klineage gate --no-profile --worktree --workload gemv >../out) && says "gemv: pass" out
 '
 
+test_expect_success CMAKE 'a build that writes beside its sources gets a copy of them' '
+	project writing &&
+	cat >writing/CMakeLists.txt <<-\CMAKE &&
+	cmake_minimum_required(VERSION 3.10)
+	project(p C)
+	file(WRITE ${CMAKE_SOURCE_DIR}/include/made.h "#define SCALE 2\n")
+	file(RENAME ${CMAKE_SOURCE_DIR}/main.c ${CMAKE_SOURCE_DIR}/main.c.old)
+	add_library(k src/k.c lib/pack.c)
+	target_include_directories(k PRIVATE include)
+	target_compile_definitions(k PRIVATE SCALE=2)
+	CMAKE
+	git -C writing add . && git -C writing commit -q -m project &&
+	(cd writing && exits 0 git klineage adopt src/k.c:gemv >../out) && says "include: [include]" out &&
+	git -C writing status --porcelain >left && test "$(cat left)" = "?? klineage/" && test -f writing/main.c
+'
+
 test_expect_success CMAKE 'a build that wants the network is refused, with what to do' '
 	project remote &&
 	cat >remote/CMakeLists.txt <<-\CMAKE &&
