@@ -250,26 +250,51 @@ static void report_units(struct kl_adopt_report *out, const struct kl_adopting *
 			closure->foreign.v[i]);
 }
 
-/* Write the contract and the oracle from the prototype, as it is written or as macros make it. */
+/* Write the contract and the oracle from a text. */
+static int try_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopting,
+			const struct kl_buf *text, const char *entry, const char *workload)
+{
+	const char *slash = strrchr(adopting->opts->file, '/');
+
+	return kl_skeleton_make(sk, slash ? slash + 1 : adopting->opts->file, text->ptr, text->len,
+				entry, workload, false);
+}
+
+/* Return true if a parameter or the returned value has a type that contracts do not have. */
+static bool has_unknown_type(const struct kl_skeleton *sk)
+{
+	return strstr(sk->contract.ptr, "contracts do not have the type") != NULL;
+}
+
+/*
+ * Write the contract and the oracle from the prototype as it is written. If it cannot be read, or
+ * has types of the project, take it as macros and typedefs make it.
+ */
 static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopting,
 			 const struct kl_units *units, const char *entry, const char *workload)
 {
-	const char *slash = strrchr(adopting->opts->file, '/');
-	const char *leaf = slash ? slash + 1 : adopting->opts->file;
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton other = KL_SKELETON_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, expanded = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *why = NULL;
-	int err = KL_EINVALID;
+	int err = read_text(&text, adopting, units, false);
 
-	for (int preprocessed = 0; err < 0 && preprocessed < 2; preprocessed++) {
-		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-
-		err = read_text(&text, adopting, units, preprocessed);
-		if (!err)
-			err = kl_skeleton_make(sk, leaf, text.ptr, text.len, entry, workload,
-					       false);
-		if (err < 0 && !why)
-			why = kl_strdup(kl_error_last());
+	if (!err)
+		err = try_skeleton(sk, adopting, &text, entry, workload);
+	if (!err && !has_unknown_type(sk))
+		return 0;
+	why = err < 0 ? kl_strdup(kl_error_last()) : NULL;
+	kl_error_clear();
+	if (read_text(&expanded, adopting, units, true) < 0)
+		return why ? kl_error(KL_EINVALID, "%s", why) : 0;
+	other.build = sk->build;
+	if (try_skeleton(&other, adopting, &expanded, entry, workload) < 0) {
+		kl_error_clear();
+		return why ? kl_error(KL_EINVALID, "%s", why) : 0;
 	}
-	return err < 0 ? kl_error(KL_EINVALID, "%s", why) : 0;
+	kl_skeleton_release(sk);
+	*sk = other;
+	other = (struct kl_skeleton)KL_SKELETON_INIT;
+	return 0;
 }
 
 static int write_contract(struct kl_adopting *adopting, const struct kl_units *units,

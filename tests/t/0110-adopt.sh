@@ -261,6 +261,30 @@ test_expect_success 'without a build the file is taken alone only when asked for
 	says "sources: [axpy.c]" alone/klineage/axpy.klineage.yaml && says "flags: [-O2]" alone/klineage/axpy.klineage.yaml
 '
 
+test_expect_success 'types of the project that its headers define' '
+	git init -q typed && cat >typed/types.h <<-\C && cat >typed/scale.c <<-\C &&
+	#include <stdint.h>
+	typedef uint32_t word_t;
+	typedef word_t count_t;
+	typedef float real_t;
+	C
+	#include "types.h"
+	count_t scale(count_t n, const real_t *x, real_t *y)
+	{
+		for (count_t i = 0; i < n; i++)
+			y[i] = 2 * x[i];
+		return n;
+	}
+	C
+	git -C typed add . && git -C typed commit -q -m scale &&
+	(cd typed && exits 0 git klineage adopt scale.c --build none >../out) &&
+	says "{name: n, kind: dim, dtype: u32}" typed/klineage/scale.klineage.yaml &&
+	says "{name: x, kind: in, dtype: f32, shape: [TODO], fill: normal}" typed/klineage/scale.klineage.yaml &&
+	says "{name: y, kind: out, dtype: f32, shape: [TODO]}" typed/klineage/scale.klineage.yaml &&
+	says "returns: {dtype: u32}" typed/klineage/scale.klineage.yaml &&
+	says "uint32_t oracle(uint32_t n, const kl_real *x, kl_real *y)" typed/klineage/scale.oracle.c
+'
+
 test_expect_success 'options that exclude each other, and kernels of other languages' '
 	(cd alone && exits 129 git klineage adopt axpy.c --build scons) &&
 	(cd alone && exits 129 git klineage adopt axpy.c --build make --commands x.json) &&
