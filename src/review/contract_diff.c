@@ -552,6 +552,39 @@ static void diff_measures(struct pair *pair)
 	diff_limit(pair, "seconds that a call may take", before->call_s, after->call_s);
 }
 
+/* What a contract says of the build, beyond the flags. */
+static void diff_build(struct pair *pair)
+{
+	static const struct {
+		size_t at;
+		const char *name;
+	} keys[] = {
+		{ offsetof(struct kl_contract_build, units), "units" },
+		{ offsetof(struct kl_contract_build, define), "define" },
+		{ offsetof(struct kl_contract_build, undefine), "undefine" },
+		{ offsetof(struct kl_contract_build, include), "include" },
+		{ offsetof(struct kl_contract_build, iquote), "iquote" },
+		{ offsetof(struct kl_contract_build, isystem), "isystem" },
+		{ offsetof(struct kl_contract_build, preinclude), "preinclude" },
+		{ offsetof(struct kl_contract_build, traps), "traps" },
+	};
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++) {
+		const struct kl_strvec *before, *after;
+
+		before = (const void *)((const char *)&pair->old->build + keys[k].at);
+		after = (const void *)((const char *)&pair->now->build + keys[k].at);
+		for (size_t i = 0; i < after->n; i++)
+			if (!kl_strvec_has(before, after->v[i]))
+				NOTE(pair, "build-added", "%w of the surface now has %s",
+				     keys[k].name, after->v[i]);
+		for (size_t i = 0; i < before->n; i++)
+			if (!kl_strvec_has(after, before->v[i]))
+				NOTE(pair, "build-removed", "%w of the surface no longer has %s",
+				     keys[k].name, before->v[i]);
+	}
+}
+
 static void diff_surface(struct pair *pair)
 {
 	const struct kl_contract *before = pair->old, *after = pair->now;
@@ -586,6 +619,7 @@ static void diff_surface(struct pair *pair)
 		if (!kl_strvec_has(&before->sources, after->sources.v[i]))
 			NOTE(pair, "source-added", "%s is now a source of the kernel",
 			     after->sources.v[i]);
+	diff_build(pair);
 }
 
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,

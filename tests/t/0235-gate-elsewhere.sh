@@ -66,6 +66,13 @@ test_expect_success 'a review names the kernels of a changed header' '
 	git -C repo checkout -q main
 '
 
+test_expect_success 'a review says what changed in the build' '
+	git -C repo checkout -q -b trapped && sed -i "s/include: \[include\]/include: [include, src], traps: [abort]/" \
+		repo/judge/up.klineage.yaml && git -C repo commit -q -am "up: trap abort" &&
+	(cd repo && git klineage review main..trapped >../out; cat ../out) && says "traps of the surface now has" out && says "include of the surface now has" out &&
+	git -C repo checkout -q main
+'
+
 test_expect_success 'a verdict holds wherever the contract lies' '
 	git -C repo mv judge/up.klineage.yaml up.klineage.yaml && git -C repo commit -q -m move &&
 	(cd repo && exits 0 git klineage gate --no-profile --workload up >../out) && says "judged before" out
