@@ -6,8 +6,9 @@
 #include "model/provider/message.h"
 
 /*
- * bill - reads what a provider charged from its export, and sums it per day and model. The columns or members of the file show which form it has; docs/formats.md, "Bills",
- * lists the forms. The file is untrusted.
+ * bill - reads what a provider charged from its export, and sums it per day and model. The columns
+ * or members of the file show which form it has; docs/formats.md, "Bills", lists the forms. The
+ * file is untrusted.
  *
  *	KL_AUTO(kl_bill_release) struct kl_bill bill = { 0 };
  *

@@ -5,9 +5,10 @@
 #include <stdint.h>
 
 /*
- * dirt - bytes of 0xff that fill a kernel's new memory, where no kernel may expect zeros. The bytes are NaN in every float format, and no valid index. Children map them privately
- * from a sealed file. Only the pages that a kernel writes are then copied, so a child starts faster
- * than if it wrote the bytes itself.
+ * dirt - bytes of 0xff that fill a kernel's new memory, where no kernel may expect zeros. The bytes
+ * are NaN in every float format, and no valid index. Children map them privately from a sealed file.
+ * Only the pages that a kernel writes are then copied, so a child starts faster than if it wrote the
+ * bytes itself.
  */
 #define KL_DIRT_BYTES ((uint64_t)2 << 20) /* size of the file */
 

@@ -336,7 +336,7 @@ static void bad_ends_untraced(void **state)
 	"uint64_t *page = 0, *sp = __builtin_frame_address(0);"                                        \
 	"for (int i = 8; i < 120 && !page; i++)"                                                       \
 	" for (int d = -8; d < 9 && !(sp[i] & 4095) && sp[i] >> 40 && !(sp[i] >> 47); d++)"            \
-	"  if (sp[i + d] >> 48"                                                                   \
+	"  if (sp[i + d] >> 48"                                                                        \
 	"   && sp[i + d] >> 48 != 65535 && *(uint64_t *)sp[i] == sp[i + d]) page = (uint64_t *)sp[i];" \
 	"if (!page) __builtin_trap();"
 #define WORK(loops) \
