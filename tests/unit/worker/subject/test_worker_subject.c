@@ -328,16 +328,17 @@ static void bad_ends_untraced(void **state)
 
 #ifdef __x86_64__
 /*
- * A kernel that forges: it finds the control page through what the loop's callee-saved registers
- * left on the stack (the page in one, the nonce of the call in another), where 64 bytes on is
- * `ready`, 128 bytes on `done`, and says done before it has done anything.
+ * A kernel that forges: it finds the control page through what the loop's
+ * callee-saved registers left on the stack (the page in rbx, 1 in r14, the
+ * nonce in r15), where 64 bytes on is `ready`, 128 bytes on `done`, and
+ * says done before it has done anything.
  */
-#define FIND                                                                                           \
-	"uint64_t *page = 0, *sp = __builtin_frame_address(0);"                                        \
-	"for (int i = 8; i < 120 && !page; i++)"                                                       \
-	" for (int d = -8; d < 9 && !(sp[i] & 4095) && sp[i] >> 40 && !(sp[i] >> 47); d++)"            \
-	"  if (sp[i + d] >> 48"                                                                        \
-	"   && sp[i + d] >> 48 != 65535 && *(uint64_t *)sp[i] == sp[i + d]) page = (uint64_t *)sp[i];" \
+#define FIND                                                                                              \
+	"uint64_t *page = 0, *sp = __builtin_frame_address(0);"                                           \
+	"for (int i = 0; i < 120 && !page; i++)"                                                          \
+	" for (int d = 1; d < 6; d++)"                                                                    \
+	"  if (!(sp[i] & 4095) && sp[i] >> 40 && !(sp[i] >> 47) && sp[i + d] == 1 && sp[i + d + 1] >> 40" \
+	"   && *(uint64_t *)sp[i] == sp[i + d + 1]) page = (uint64_t *)sp[i];"                            \
 	"if (!page) __builtin_trap();"
 #define WORK(loops) \
 	"for (long i = 0; i < " #loops "; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);"
@@ -365,7 +366,7 @@ static void forgers(void **state)
 	       KL_CALL_CHEAT, "wrote the completion word");
 	forged("forge_outputs",
 	       FIND "for (int i = 0; i < n / 2; i++) y[i] = s * x[i]; page[16] = page[0];"
-		    " for (volatile int i = 0; i < 50000; i++) ; scale_all(n, s, x, y);",
+		    " for (volatile int i = 0; i < 500; i++) ; scale_all(n, s, x, y);",
 	       KL_CALL_CHEAT, "and then to its outputs");
 	forged("forge_go", FIND "page[0] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT,
 	       "control page");
