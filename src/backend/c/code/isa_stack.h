@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * isa_stack - decodes what one x86-64 instruction does to the stack, in enough detail to prove that
- * a function returns to its caller (backend/c/code/code_branch.c). An instruction that is not
+ * isa_stack - decodes what one x86-64 instruction does to the stack. That is enough to prove that a
+ * function returns to its caller (backend/c/code/code_branch.c). An instruction that is not
  * understood is KL_ISA_STACK_OTHER.
  */
 enum kl_isa_stack_kind {
