@@ -153,7 +153,9 @@ static void cached_values_are_refused(void **state)
 		{ "uint32_t " K " { uint32_t s = 0; for (int64_t i = 0; i < n / 2; i++) s = s * 31 + x[i]; return s; }",
 		  "wrong-all", "the kernel returned" },
 		{ "void " K " { }", "wrong-all", "the kernel returned" },
-		{ SUM("uint16_t"), "wrong-all", "the kernel returned" },
+		/* not SUM("uint16_t"): what that leaves in the other bytes is often right */
+		{ "uint32_t " K " { uint32_t s = 0; for (int64_t i = 0; i < n; i++) s = s * 31 + x[i];"
+		  "return s & 0xffff; }", "wrong-all", "the kernel returned" },
 	};
 	/* clang-format on */
 
@@ -187,6 +189,9 @@ static void a_float_is_returned_within_its_tolerance(void **state)
 		  "wrong-all" },
 	};
 
+	/* without cancellation, which the rule would not allow for: x is no float */
+	json_decref(fixture->job.arg[1].fill);
+	fixture->job.arg[1].fill = fx_json("{\"ints\":[1,50]}");
 	fixture->rule[0].kind = KL_RULE_ELEMENTWISE;
 	fixture->rule[0].ulps = 16;
 	fixture->rule[0].acc = 100;
