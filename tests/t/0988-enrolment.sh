@@ -68,7 +68,7 @@ test_expect_success 'a line that is a comment or expired does not allow the key:
 		done &&
 		echo "a-team@example.invalid $key" >$list && git klineage hooks install --sign >../out && says "already" ../out && test "$(wc -l <$list)" = 1 &&
 		cp ../alice.pub ../revoked && git config gpg.ssh.revocationFile "$top/revoked" && echo "# nobody" >$list && test_must_fail git klineage hooks install --sign 2>../err &&
-		says "does not count" ../err && test "$(cat $list)" = "# nobody" && git config --unset gpg.ssh.revocationFile && git checkout -q $list
+		says "would not allow the key" ../err && test "$(cat $list)" = "# nobody" && git config --unset gpg.ssh.revocationFile && git checkout -q $list
 	)
 '
 
