@@ -221,12 +221,13 @@ static bool log_has(const struct kl_tool_failure *failure, const char *words)
 
 /*
  * Return true if the tool exceeded the limit of processor time. A tool that ignores SIGXCPU, as one
- * of nvcc's programs does, is killed a second later; nvcc's shell then reports "Killed".
+ * of nvcc's programs does, is killed a second later; nvcc's shell then reports "Killed", unless that
+ * program took its place.
  */
 static bool ran_too_long(const struct kl_tool_failure *failure)
 {
 	const struct kl_proc_result *res = failure->res;
-	bool killed = !strncmp(failure->log, "Killed", 6) ||
+	bool killed = res->signal == SIGKILL || !strncmp(failure->log, "Killed", 6) ||
 		      log_has(failure, "died due to signal 9");
 
 	return res->signal == SIGXCPU || log_has(failure, "CPU time limit exceeded") ||

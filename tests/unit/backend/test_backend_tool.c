@@ -83,6 +83,9 @@ static void test_ends(void **state)
 {
 	const struct kl_proc_result killed = { .exit = -1, .signal = SIGKILL },
 				    slow = { .exit = -1, .signal = SIGKILL, .timed_out = true },
+				    ignored = { .exit = -1,
+						.signal = SIGKILL,
+						.wall_ns = INT64_C(3600) * 1000000000 },
 				    cpu = { .exit = -1, .signal = SIGXCPU },
 				    file = { .exit = -1, .signal = SIGXFSZ }, large = { .exit = 1 };
 	static const char memory[] = "cc1: out of memory allocating 16 bytes after a total of 1\n";
@@ -90,6 +93,7 @@ static void test_ends(void **state)
 	assert_error(KL_ECANNOT, "killed by signal 9", failure_of(killed, "a.c:1:1: error: x\n"));
 	assert_error(KL_ECANNOT, "too little processor time", failure_of(slow, ""));
 	assert_error(KL_ENO, "of processor time", failure_of(cpu, ""));
+	assert_error(KL_ENO, "of processor time", failure_of(ignored, ""));
 	assert_error(KL_ENO, "more than 64 MiB of output", failure_of(file, ""));
 	assert_error(KL_ENO, "more than 4096 MiB of memory", failure_of(large, memory));
 }
