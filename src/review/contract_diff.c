@@ -1,203 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "review/contract_diff.h"
+#include "review/contract_diff_parts.h"
 
 #include <string.h>
 
 #include "backend/backend.h"
 #include "base/error.h"
-#include "card/predicate.h"
 #include "plan/expr.h"
-
-struct pair {
-	struct kl_findings *out;
-	const struct kl_contract *old, *now;
-};
-
-#define ANSWER(p, ...) kl_findings_add((p)->out, KL_ANSWER, __VA_ARGS__)
-#define NOTE(p, ...) kl_findings_add((p)->out, KL_NOTE, __VA_ARGS__)
 
 static bool same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
-}
-
-/* --- points ------------------------------------------------------------------- */
-
-static const char *dims_text(struct kl_buf *buf, const struct kl_contract *contract,
-			     const struct kl_dims *dims)
-{
-	kl_buf_clear(buf);
-	for (size_t i = 0; i < dims->n; i++)
-		kl_buf_addf(buf, "%s%s: %lld", i ? ", " : "", contract->dim_name[i],
-			    (long long)dims->v[i]);
-	return buf->ptr;
-}
-
-/*
- * Check that two points have the same dims by name: `before` is a point of the old contract,
- * `after` one of the new contract.
- */
-static bool same_point(const struct pair *pair, const struct kl_dims *before,
-		       const struct kl_dims *after)
-{
-	for (size_t i = 0; i < before->n; i++) {
-		bool same = false;
-
-		for (size_t k = 0; k < after->n; k++)
-			same |= !strcmp(pair->old->dim_name[i], pair->now->dim_name[k]) &&
-				before->v[i] == after->v[k];
-		if (!same)
-			return false;
-	}
-	return before->n == after->n;
-}
-
-static void diff_case(struct pair *pair)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf before = KL_BUF_INIT, after = KL_BUF_INIT;
-
-	if (strcmp(pair->old->op, pair->now->op))
-		ANSWER(pair, "op", "the operator is %s (was %s)", pair->now->op, pair->old->op);
-	if (same_point(pair, &pair->old->dims, &pair->now->dims))
-		return;
-	dims_text(&before, pair->old, &pair->old->dims);
-	dims_text(&after, pair->now, &pair->now->dims);
-	for (size_t i = 0; i < pair->old->dims.n; i++) {
-		for (size_t k = 0; k < pair->now->dims.n; k++)
-			if (!strcmp(pair->old->dim_name[i], pair->now->dim_name[k]) &&
-			    pair->now->dims.v[k] < pair->old->dims.v[i]) {
-				ANSWER(pair, "dims-narrowed", "the case is smaller: %s (was %s)",
-				       after.ptr, before.ptr);
-				return;
-			}
-	}
-	ANSWER(pair, "dims-changed", "the case is %s (was %s)", after.ptr, before.ptr);
-}
-
-static const struct kl_perf_case *find_perf(const struct pair *pair,
-					    const struct kl_perf_case *before)
-{
-	for (size_t i = 0; i < pair->now->nperf; i++)
-		if (same_point(pair, &before->dims, &pair->now->perf[i].dims))
-			return &pair->now->perf[i];
-	return NULL;
-}
-
-static void diff_cases(struct pair *pair)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-
-	for (size_t i = 0; i < pair->old->nperf; i++) {
-		const struct kl_perf_case *before = &pair->old->perf[i],
-					  *after = find_perf(pair, before);
-
-		dims_text(&buf, pair->old, &before->dims);
-		if (!after) {
-			ANSWER(pair, "case-removed", "a case is no longer measured: %s", buf.ptr);
-			continue;
-		}
-		if (before->weight != after->weight)
-			ANSWER(pair, "case-weight", "the weight of the case %s is %d (was %d)",
-			       buf.ptr, after->weight, before->weight);
-		if (before->hot != after->hot)
-			ANSWER(pair, "case-rank", "the case %s is measured %w (was %w)", buf.ptr,
-			       after->hot ? "hot" : "cold", before->hot ? "hot" : "cold");
-	}
-	for (size_t i = 0; i < pair->now->nperf; i++) {
-		bool known = false;
-
-		for (size_t k = 0; k < pair->old->nperf; k++)
-			known |= same_point(pair, &pair->old->perf[k].dims,
-					    &pair->now->perf[i].dims);
-		if (!known)
-			NOTE(pair, "case-added", "a further case is measured: %s",
-			     dims_text(&buf, pair->now, &pair->now->perf[i].dims));
-	}
-}
-
-static void diff_also(struct pair *pair)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-
-	for (size_t i = 0; i < pair->old->nalso; i++) {
-		bool there = false;
-
-		for (size_t k = 0; k < pair->now->nalso; k++)
-			there |= same_point(pair, &pair->old->also[i], &pair->now->also[k]);
-		if (!there)
-			ANSWER(pair, "also-removed", "a shape of 'also' is no longer checked: %s",
-			       dims_text(&buf, pair->old, &pair->old->also[i]));
-	}
-	for (size_t k = 0; k < pair->now->nalso; k++) {
-		bool known = false;
-
-		for (size_t i = 0; i < pair->old->nalso; i++)
-			known |= same_point(pair, &pair->old->also[i], &pair->now->also[k]);
-		if (!known)
-			NOTE(pair, "also-added", "a further shape is checked: %s",
-			     dims_text(&buf, pair->now, &pair->now->also[k]));
-	}
-}
-
-/* --- domain ---------------------------------------------------------------------- */
-
-/*
- * Parse the whole domain as one predicate; NULL: the domain is empty (no restriction), or its text
- * is too long.
- */
-static struct kl_predicate *whole_domain(const struct kl_contract *contract)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	struct kl_predicate *predicate = NULL;
-
-	for (size_t i = 0; i < contract->ndomain; i++)
-		kl_buf_addf(&buf, "%s(%s)", i ? " && " : "", contract->domain_text[i]);
-	if (buf.len && kl_predicate_parse(&predicate, buf.ptr, NULL) < 0)
-		kl_error_clear();
-	return predicate;
-}
-
-/*
- * Return true if a condition follows from the domain of `from`; `whole` is that domain as one
- * predicate. If `whole` is NULL or the predicates cannot be compared, a condition follows only if
- * the domain has a condition with the same text.
- */
-static bool follows_from(const struct kl_contract *from, const struct kl_predicate *whole,
-			 const char *text)
-{
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *part = NULL;
-
-	for (size_t i = 0; i < from->ndomain; i++)
-		if (!strcmp(from->domain_text[i], text))
-			return true;
-	if (!whole || kl_predicate_parse(&part, text, NULL) < 0) {
-		kl_error_clear();
-		return false;
-	}
-	switch (kl_predicate_relation(whole, part, NULL)) {
-	case KL_RELATION_SAME:
-	case KL_RELATION_WEAKER:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void diff_domain(struct pair *pair)
-{
-	KL_AUTO(kl_predicate_freep)
-	struct kl_predicate *old = whole_domain(pair->old), *now = whole_domain(pair->now);
-
-	for (size_t i = 0; i < pair->now->ndomain; i++)
-		if (!follows_from(pair->old, old, pair->now->domain_text[i]))
-			ANSWER(pair, "domain-narrowed",
-			       "the domain is narrower: it now requires %s",
-			       pair->now->domain_text[i]);
-	for (size_t i = 0; i < pair->old->ndomain; i++)
-		if (!follows_from(pair->now, now, pair->old->domain_text[i]))
-			NOTE(pair, "domain-widened",
-			     "the domain is wider: it no longer requires %s",
-			     pair->old->domain_text[i]);
 }
 
 /* --- inputs ------------------------------------------------------------------------ */
@@ -236,7 +48,8 @@ static bool is_wider(const json_t *before, const json_t *after)
 	       lo == low && high >= hi;
 }
 
-static void diff_arg(struct pair *pair, const struct kl_arg *before, const struct kl_arg *after)
+static void diff_arg(struct kl_contract_pair *pair, const struct kl_arg *before,
+		     const struct kl_arg *after)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
 
@@ -281,7 +94,7 @@ static void diff_arg(struct pair *pair, const struct kl_arg *before, const struc
 }
 
 /* Compare the shapes of an argument by their extents at each point of the old contract. */
-static void diff_shape(struct pair *pair, size_t i, size_t k)
+static void diff_shape(struct kl_contract_pair *pair, size_t i, size_t k)
 {
 	const struct kl_arg *before = &pair->old->arg[i], *after = &pair->now->arg[k];
 	bool same = before->naxes == after->naxes;
@@ -302,7 +115,7 @@ static void diff_shape(struct pair *pair, size_t i, size_t k)
 		ANSWER(pair, "arg-shape", "the argument %s has another shape", before->name);
 }
 
-static void diff_args(struct pair *pair)
+static void diff_args(struct kl_contract_pair *pair)
 {
 	bool order = false;
 
@@ -328,7 +141,7 @@ static void diff_args(struct pair *pair)
 }
 
 /* Compare the special values of inputs, such as nan, for which the result is undefined. */
-static void diff_values(struct pair *pair)
+static void diff_values(struct kl_contract_pair *pair)
 {
 	for (size_t i = 0; i < KL_VALUES; i++) {
 		const char *name = kl_value_names[i];
@@ -360,7 +173,7 @@ static const json_t *rule_for(const struct kl_contract *contract, const json_t *
 	return NULL;
 }
 
-static void diff_factor(struct pair *pair, const json_t *before, const json_t *after,
+static void diff_factor(struct kl_contract_pair *pair, const json_t *before, const json_t *after,
 			const char *out, const char *key)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
@@ -376,7 +189,7 @@ static void diff_factor(struct pair *pair, const json_t *before, const json_t *a
 		     out, key, after_text.ptr, before_text.ptr);
 }
 
-static void diff_rule(struct pair *pair, const json_t *before, const json_t *after)
+static void diff_rule(struct kl_contract_pair *pair, const json_t *before, const json_t *after)
 {
 	static const char *const factors[] = { "max", "rms", "ulps", "acc", "tol" };
 	KL_AUTO(kl_buf_release) struct kl_buf before_text = KL_BUF_INIT, after_text = KL_BUF_INIT;
@@ -414,7 +227,7 @@ static void diff_rule(struct pair *pair, const json_t *before, const json_t *aft
 		       json_text(&after_text, after), json_text(&before_text, before));
 }
 
-static void diff_accept(struct pair *pair)
+static void diff_accept(struct kl_contract_pair *pair)
 {
 	size_t i;
 	json_t *before;
@@ -441,7 +254,8 @@ static bool has_json(const json_t *list, const json_t *what)
 	return false;
 }
 
-static void diff_bands(struct pair *pair, const json_t *old, const json_t *now, const char *what)
+static void diff_bands(struct kl_contract_pair *pair, const json_t *old, const json_t *now,
+		       const char *what)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	size_t i;
@@ -467,7 +281,7 @@ static const struct kl_file *find_file(const struct kl_file *file, size_t n, con
 	return NULL;
 }
 
-static void diff_oracle(struct pair *pair, const struct kl_surface *old,
+static void diff_oracle(struct kl_contract_pair *pair, const struct kl_surface *old,
 			const struct kl_surface *now)
 {
 	if (!same_text(pair->old->oracle_entry, pair->now->oracle_entry) ||
@@ -508,7 +322,7 @@ static int64_t floor_at(const struct kl_contract *contract, const struct kl_expr
 	return value;
 }
 
-static void diff_limit(struct pair *pair, const char *what, int64_t old, int64_t now)
+static void diff_limit(struct kl_contract_pair *pair, const char *what, int64_t old, int64_t now)
 {
 	if (now > old)
 		ANSWER(pair, "limit-raised", "%w: %d (was %d)", what, now, old);
@@ -516,7 +330,7 @@ static void diff_limit(struct pair *pair, const char *what, int64_t old, int64_t
 		NOTE(pair, "limit-lowered", "%w: %d (was %d)", what, now, old);
 }
 
-static void diff_floor(struct pair *pair, const char *what, int64_t old, int64_t now)
+static void diff_floor(struct kl_contract_pair *pair, const char *what, int64_t old, int64_t now)
 {
 	if (now < old)
 		ANSWER(pair, "floor-lowered", "the floor of %w at the case is %d (was %d)", what,
@@ -526,7 +340,7 @@ static void diff_floor(struct pair *pair, const char *what, int64_t old, int64_t
 		     old);
 }
 
-static void diff_measures(struct pair *pair)
+static void diff_measures(struct kl_contract_pair *pair)
 {
 	const struct kl_contract *before = pair->old, *after = pair->now;
 
@@ -553,7 +367,7 @@ static void diff_measures(struct pair *pair)
 }
 
 /* What a contract says of the build, beyond the flags. */
-static void diff_build(struct pair *pair)
+static void diff_build(struct kl_contract_pair *pair)
 {
 	static const struct {
 		size_t at;
@@ -585,7 +399,7 @@ static void diff_build(struct pair *pair)
 	}
 }
 
-static void diff_surface(struct pair *pair)
+static void diff_surface(struct kl_contract_pair *pair)
 {
 	const struct kl_contract *before = pair->old, *after = pair->now;
 
@@ -625,13 +439,10 @@ static void diff_surface(struct pair *pair)
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 		      const struct kl_surface *now)
 {
-	struct pair pair = { .out = out, .old = old->contract, .now = now->contract };
+	struct kl_contract_pair pair = { .out = out, .old = old->contract, .now = now->contract };
 
 	diff_surface(&pair);
-	diff_case(&pair);
-	diff_domain(&pair);
-	diff_cases(&pair);
-	diff_also(&pair);
+	kl_contract_diff_points(&pair);
 	diff_args(&pair);
 	diff_values(&pair);
 	diff_accept(&pair);
