@@ -12,8 +12,8 @@
  * shell_line - splits a line into commands and words as a shell does, and runs nothing.
  *
  * Quotes and backslashes are resolved. A command ends at ; & | ( ) or a newline; redirections and
- * comments are left out. A word with a variable or a command substitution has a value that only a
- * shell knows, so it is left out, too, and its text is listed in `unknown`.
+ * comments are left out. Only a shell knows the value of a word with a variable or a command
+ * substitution: such a word is left out, and its text is added to `unknown`.
  */
 #define KL_SHELL_MAX_LINE ((size_t)1 << 20)
 

@@ -96,7 +96,7 @@ DEFINE_WRITE(write_plain, )
 
 #ifdef __x86_64__
 DEFINE_WRITE(write_avx2, __attribute__((target("avx2"))))
-/* AVX-512 has a function of its own, because it rotates a word in one instruction */
+/* with AVX-512, one instruction rotates a word */
 DEFINE_WRITE(write_avx512, __attribute__((target("avx512vl"))))
 
 static void write_lanes(unsigned char *out, const uint32_t state[WORDS])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worktree - writes the index as a tree, and tests what is modified or ignored in the worktree */
+/* worktree - writes the index as a tree, finds modified files, and asks what git ignores */
 #include "repo/internal.h"
 
 #include <stdlib.h>

@@ -86,7 +86,7 @@ static bool ends_with(const char *text, const char *with)
 	return n >= len && !strcmp(text + n - len, with);
 }
 
-/* Return true if the source is compiled as a translation unit of its own. */
+/* Return true if the compiler is run on the source; other sources are only included. */
 static bool is_unit(const void *payload, const char *path)
 {
 	const struct build *build = payload;

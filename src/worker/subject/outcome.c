@@ -98,7 +98,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 	}
 	number = kl_trace_syscall(&regs);
 	kl_trace_read(subject->pid, kl_trace_pc(&regs) - 2, op, 2);
-	if (op[0] == 0xcd) { /* int 0x80: a 32-bit system call, with numbers of its own */
+	if (op[0] == 0xcd) { /* int 0x80: a system call by its 32-bit number */
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made the 32-bit system call %ld",
 				number);
 		return;

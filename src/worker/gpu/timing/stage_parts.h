@@ -30,7 +30,7 @@
 /* Error of the time between two events, in ns. */
 #define KL_GPU_EVENT_NS 1000.0
 
-/* What is known about a subject's answers and times. */
+/* Fingerprints of a subject's right answers, and the time of its calls. */
 struct kl_gpu_known {
 	uint64_t print[KL_GPU_TIMER_MEMBERS][2]; /* fingerprint of a right answer to each member */
 	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether print[member] is set */
