@@ -125,6 +125,23 @@ static inline void fx_candidate(struct fixture *fixture, const char *name, const
 	fixture->job.candidate_path = fx_image(fixture, name, "k", "float", body);
 }
 
+/* A function of n numbers x with n results y, at one performance point. */
+static inline struct fixture *fx_vector(int64_t n, enum kl_rule_kind kind, const char *oracle)
+{
+	struct fixture *fixture = fx_new();
+	struct kl_point *point = fx_point(fixture, "case0", true);
+
+	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
+	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
+	point->arg[0].value = n;
+	fx_extent(point, 1, 1, n, 0);
+	fx_extent(point, 2, 1, n, 0);
+	fx_rule(fixture, kind, 2);
+	fx_oracle(fixture, oracle);
+	return fixture;
+}
+
 /* C[M,N] = A[M,K] B[K,N], noise rule, one exact band, three points. */
 #define FX_GEMM_ORACLE                                                                                   \
 	"void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)\n" \

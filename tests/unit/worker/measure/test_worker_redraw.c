@@ -14,19 +14,12 @@
 
 static struct fixture *scaling(uint64_t seed)
 {
-	struct fixture *fixture = fx_new();
-	struct kl_point *point = fx_point(fixture, "case0", true);
+	struct fixture *fixture = fx_vector(
+		1024, KL_RULE_NOISE,
+		"void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
+		"{ kl_real error = sizeof(kl_real) == 4 ? " ERROR " : 0;\n"
+		"  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }");
 
-	fx_arg(fixture, "n", KL_ARG_DIM, KL_I64, NULL);
-	fx_arg(fixture, "x", KL_ARG_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
-	fx_arg(fixture, "y", KL_ARG_OUT, KL_F32, NULL);
-	point->arg[0].value = 1024;
-	fx_extent(point, 1, 1, 1024, 0);
-	fx_extent(point, 2, 1, 1024, 0);
-	fx_rule(fixture, KL_RULE_NOISE, 2);
-	fx_oracle(fixture, "void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
-			   "{ kl_real error = sizeof(kl_real) == 4 ? " ERROR " : 0;\n"
-			   "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }");
 	fixture->job.seed = seed;
 	return fixture;
 }
