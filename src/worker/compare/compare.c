@@ -160,3 +160,15 @@ int kl_compare_first(struct kl_mismatch *mismatch, const struct kl_job *job,
 {
 	return compare_outputs(mismatch, job, member, got, true);
 }
+
+int kl_compare_all(struct kl_mismatch *each, const struct kl_job *job,
+		   const struct kl_member *member, const void *const *got)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < job->nrule && err == 0; i++) {
+		each[i] = (struct kl_mismatch){ .out = -1 };
+		err = check_rule(&each[i], job, member, i, got, false);
+	}
+	return err;
+}

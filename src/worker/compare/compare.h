@@ -59,4 +59,12 @@ int kl_compare(struct kl_mismatch *mismatch, const struct kl_job *job,
 int kl_compare_first(struct kl_mismatch *mismatch, const struct kl_job *job,
 		     const struct kl_member *member, const void *const *got);
 
+/**
+ * Compare like kl_compare(), but judge every rule by itself, also those after the first that the
+ * answer breaks: each[i] is what rule i gives. Returns 0, also if the answer is wrong; KL_EINVALID
+ * as above.
+ */
+int kl_compare_all(struct kl_mismatch *each, const struct kl_job *job,
+		   const struct kl_member *member, const void *const *got);
+
 #endif

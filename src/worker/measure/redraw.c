@@ -1,21 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/measure/redraw.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/par.h"
 #include "base/rng.h"
 
-/* Return true if the rule `noise` refused the answer, and only by a small factor. */
-static bool may_be_chance(const struct kl_redraw *redraw, const struct kl_mismatch *mismatch)
+/*
+ * Judge the answer by every rule. Returns 1 if rules `noise` refused it, each only by a small factor,
+ * and no other rule did, 0 if not, negative on error. If 1, `mismatch` counts all outputs.
+ */
+static int may_be_chance(struct kl_mismatch *mismatch, const struct kl_job *job,
+			 const struct kl_member *member, const void *const *got)
 {
-	for (size_t i = 0; i < redraw->job->nrule; i++)
-		if (redraw->job->rule[i].out == mismatch->out)
-			return redraw->job->rule[i].kind == KL_RULE_NOISE &&
-			       mismatch->margin <= KL_REDRAW_MOST;
-	return false;
+	KL_AUTO(kl_freep)
+	struct kl_mismatch *each = kl_calloc(job->nrule + 1, sizeof(*each));
+	int err = kl_compare_all(each, job, member, got);
+	int64_t elements = 0;
+	double margin = 0;
+
+	for (size_t i = 0; i < job->nrule && err == 0; i++) {
+		if (each[i].out >= 0 && (job->rule[i].kind != KL_RULE_NOISE ||
+					 each[i].margin > KL_REDRAW_MOST))
+			return 0;
+		margin = fmax(margin, each[i].margin);
+		elements += each[i].elements;
+	}
+	if (err < 0)
+		return err;
+	mismatch->margin = margin;
+	mismatch->elements = elements;
+	return 1;
 }
 
 /*
@@ -82,8 +101,7 @@ static int try_draws(const struct kl_redraw *redraw, struct kl_subject *subject,
 }
 
 int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
-	      const struct kl_mismatch *mismatch, const struct kl_trial *trial,
-	      const void *const *got)
+	      struct kl_mismatch *mismatch, const struct kl_trial *trial, const void *const *got)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	const struct kl_job *job = redraw->job;
@@ -98,8 +116,11 @@ int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
 	const void *again[KL_MAX_ARGS] = { NULL };
 	int right;
 
-	if (redraw->tried >= KL_REDRAW_TIMES || !may_be_chance(redraw, mismatch))
+	if (redraw->tried >= KL_REDRAW_TIMES || mismatch->margin > KL_REDRAW_MOST)
 		return 0;
+	right = may_be_chance(mismatch, job, member, got);
+	if (right <= 0)
+		return right;
 	redraw->tried++;
 	right = kl_subject_start(&subject, job, member->point, &spec);
 	if (right < 0)

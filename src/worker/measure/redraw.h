@@ -15,7 +15,8 @@
  * This gives a kernel that is wrong now and then hardly another chance. One that fails a share p of
  * all draws passes with the probability (1 - p)^KL_REDRAWS; there are at most KL_REDRAW_TIMES
  * redraws for all calls of a stage (an input and its twin fail together); and they are tried only
- * if the error is at most KL_REDRAW_MOST times what is allowed.
+ * if no other rule refuses any output, and each error is at most KL_REDRAW_MOST times what is
+ * allowed.
  */
 #define KL_REDRAWS 16
 #define KL_REDRAW_TIMES 2
@@ -34,10 +35,10 @@ struct kl_redraw {
  * `trial`, may be wrong by chance. First the same call is made again in a new process: for a
  * deterministic kernel its answer must have the same bits, so that it does not depend on other
  * calls. Returns 1 if the kernel answers all fresh draws correctly, 0 if not or if there is no
- * redraw, negative on error.
+ * redraw, negative on error. If 1, the margin and the elements in `mismatch` are those of all
+ * outputs, also of those after the first that is wrong.
  */
 int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
-	      const struct kl_mismatch *mismatch, const struct kl_trial *trial,
-	      const void *const *got);
+	      struct kl_mismatch *mismatch, const struct kl_trial *trial, const void *const *got);
 
 #endif

@@ -2,6 +2,7 @@
 #include "worker/stage/inquiry.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -138,9 +139,8 @@ static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_me
  * this answer counts as right.
  */
 static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
-		      const struct kl_round *round, size_t index,
-		      const struct kl_mismatch *mismatch, const void *const *got,
-		      const struct kl_trial *trial)
+		      const struct kl_round *round, size_t index, struct kl_mismatch *mismatch,
+		      const void *const *got, const struct kl_trial *trial)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
 	bool passed = round->ordinary ? kl_inquiry_passed(inquiry, index) :
@@ -255,16 +255,15 @@ static int judge_call(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	err = kl_judge_answer(&mismatch, &inquiry->judge, &call);
 	if (err < 0 && err != KL_ENO)
 		return err;
-	inquiry->elements += mismatch.elements;
-	if (mismatch.margin > inquiry->margin)
-		inquiry->margin = mismatch.margin;
 	if (!inputs_unchanged(inquiry, subject, member))
-		return 0;
-	if (err == KL_ENO)
-		return fail_wrong(inquiry, subject, round, index, &mismatch, got, trial);
-	if (same_bits(inquiry, round, &call))
+		err = 0;
+	else if (err == KL_ENO)
+		err = fail_wrong(inquiry, subject, round, index, &mismatch, got, trial);
+	else if (same_bits(inquiry, round, &call))
 		inquiry->passed[trial->place.right][index] = true;
-	return 0;
+	inquiry->elements += mismatch.elements;
+	inquiry->margin = fmax(inquiry->margin, mismatch.margin);
+	return err;
 }
 
 static void add_met(struct kl_inquiry *inquiry, const struct kl_member *member)

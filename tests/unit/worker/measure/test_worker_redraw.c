@@ -111,6 +111,40 @@ static void an_error_on_a_rare_input_is_drawn_again(void **state)
 	assert_string_equal(note_of(first), note_of(second)); /* a replay draws the same */
 }
 
+/* A second output z is wrong wherever y is, by twice what is allowed at most or by far. */
+static void each_output_is_judged_before_a_redraw(void **state)
+{
+	uint64_t seed = rare_seed();
+
+	for (int far = 1; far >= 0; far--) {
+		KL_AUTO(fx_freep) struct fixture *fixture = scaling(seed);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		KL_AUTO(json_decrefp) json_t *result = NULL;
+		KL_AUTO(kl_freep) char *body = kl_asprintf(
+			"void k(int64_t n, const float *x, float *y, float *z)\n"
+			"{ float error = x[0] > 2.2f ? " BEYOND " : 0;\n"
+			"  for (int64_t i = 0; i < n; i++) {\n"
+			"    y[i] = x[i] + x[i] * error;\n"
+			"    z[i] = x[i] + x[i] * error * %s; } }",
+			far ? "1000" : "1.4f");
+
+		fx_arg(fixture, "z", KL_ARG_OUT, KL_F32, NULL);
+		fx_extent(fixture->point, 3, 1, 1024, 0);
+		fx_rule(fixture, KL_RULE_NOISE, 3);
+		fx_oracle(fixture,
+			  "void oracle(int64_t n, const kl_real *x, kl_real *y, kl_real *z)\n"
+			  "{ kl_real error = sizeof(kl_real) == 4 ? " ERROR " : 0;\n"
+			  "  for (int64_t i = 0; i < n; i++) y[i] = z[i] = x[i] + x[i] * error; }");
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		result = judged(fixture, pool, far ? "far" : "near", body);
+		assert_string_equal(kl_json_str_or(result, "class", ""), far ? "wrong-all" : "");
+		assert_int_equal(*note_of(result) == 0, far);
+		/* the margin is that of z */
+		assert_true(kl_json_int_or(json_object_get(result, "correct"), "margin_ppm", 0) >
+			    1500000 - far * 500000);
+	}
+}
+
 /* What is far beyond the limits, or depends on earlier calls, is not drawn again. */
 static void other_failures_are_not_drawn_again(void **state)
 {
@@ -142,6 +176,7 @@ int main(void)
 		cmocka_unit_test(an_error_on_every_input_is_no_chance),
 		cmocka_unit_test(an_error_on_half_of_all_inputs_is_no_chance),
 		cmocka_unit_test(an_error_on_a_rare_input_is_drawn_again),
+		cmocka_unit_test(each_output_is_judged_before_a_redraw),
 		cmocka_unit_test(other_failures_are_not_drawn_again),
 	};
 
