@@ -100,7 +100,7 @@ static int try_draws(const struct kl_redraw *redraw, struct kl_subject *subject,
 	return err < 0 ? err : answer_all(subject, redraw->job, fresh, trial);
 }
 
-int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
+int kl_redraw(const struct kl_redraw *redraw, const struct kl_member *member,
 	      struct kl_mismatch *mismatch, const struct kl_trial *trial, const void *const *got)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
@@ -114,14 +114,16 @@ int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
 	};
 	struct kl_trial own = *trial;
 	const void *again[KL_MAX_ARGS] = { NULL };
+	char *note;
 	int right;
 
-	if (redraw->tried >= KL_REDRAW_TIMES || mismatch->margin > KL_REDRAW_MOST)
+	if (!redraw->stage || redraw->stage->tried >= KL_REDRAW_TIMES ||
+	    mismatch->margin > KL_REDRAW_MOST)
 		return 0;
 	right = may_be_chance(mismatch, job, member, got);
 	if (right <= 0)
 		return right;
-	redraw->tried++;
+	note = redraw->stage->note[redraw->stage->tried++];
 	right = kl_subject_start(&subject, job, member->point, &spec);
 	if (right < 0)
 		return kl_error_in(right, "candidate at '%s'", member->point->id);
@@ -132,10 +134,17 @@ int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
 	if (right > 0)
 		right = try_draws(redraw, subject, member, trial);
 	if (right >= 0)
-		snprintf(redraw->note, sizeof(redraw->note),
+		snprintf(note, sizeof(redraw->stage->note[0]),
 			 "%s, band '%s': an error was %.2f times the allowed one; of %d fresh "
 			 "draws the kernel answered %s",
 			 member->point->id, member->band, mismatch->margin, KL_REDRAWS,
 			 right ? "all correctly, so that it was chance" : "not all correctly");
 	return right;
+}
+
+void kl_redraws_note(json_t *notes, const struct kl_redraws *redraws)
+{
+	for (int i = 0; i < redraws->tried; i++)
+		if (*redraws->note[i])
+			json_array_append_new(notes, json_string(redraws->note[i]));
 }

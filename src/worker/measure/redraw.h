@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_MEASURE_REDRAW_H
 #define KL_WORKER_MEASURE_REDRAW_H
 
+#include "text/json.h"
 #include "worker/compare/compare.h"
 #include "worker/pool/pool.h"
 #include "worker/subject/trial.h"
@@ -22,12 +23,19 @@
 #define KL_REDRAW_TIMES 2
 #define KL_REDRAW_MOST 2
 
+/* The redraws of a stage. */
+struct kl_redraws {
+	int tried;                       /* number of redraws so far */
+	char note[KL_REDRAW_TIMES][200]; /* what came of each */
+};
+/** Append what came of each redraw to `notes`. */
+void kl_redraws_note(json_t *notes, const struct kl_redraws *redraws);
+
 struct kl_redraw {
 	const struct kl_job *job;
 	const struct kl_pool *pool; /* the pool whose yardsticks the fresh draws get */
 	int cpu;                    /* processor of the child; -1: any */
-	int tried;                  /* number of redraws so far */
-	char note[200];             /* what came of the last; "": there was none */
+	struct kl_redraws *stage;   /* the redraws of the whole stage; NULL: there are none */
 };
 
 /**
@@ -38,7 +46,7 @@ struct kl_redraw {
  * redraw, negative on error. If 1, the margin and the elements in `mismatch` are those of all
  * outputs, also of those after the first that is wrong.
  */
-int kl_redraw(struct kl_redraw *redraw, const struct kl_member *member,
+int kl_redraw(const struct kl_redraw *redraw, const struct kl_member *member,
 	      struct kl_mismatch *mismatch, const struct kl_trial *trial, const void *const *got);
 
 #endif

@@ -28,7 +28,7 @@ struct kl_visit_plan {
 	bool tail;                        /* make the calls of the tail */
 	bool lean;                        /* from the start, skip calls as after a slow call */
 	struct kl_judge *judge;           /* judges the answers of this subject */
-	struct kl_redraw *redraw;         /* of wrong answers of a candidate; or NULL */
+	const struct kl_redraw *redraw;   /* of wrong answers of a candidate; or NULL */
 	struct kl_subject_memory *memory; /* shared by all subjects at this point; or NULL */
 };
 

@@ -43,12 +43,6 @@ static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl
 			 left->asked + left->members);
 }
 
-static void note_redraw(json_t *notes, const struct kl_inquiry *inquiry)
-{
-	if (*inquiry->redraw.note)
-		kl_blocks_note(notes, "%s", inquiry->redraw.note);
-}
-
 /*
  * Choose a random point that is not timed; in one process, calls at it follow a call at a
  * performance point.
@@ -67,13 +61,16 @@ static void draw_after_perf(struct kl_inquiry *inquiry)
 
 /*
  * If the job is the replay of a failure, begin with the call that failed. If the job has the larger
- * point of a pair too, a call there comes first, as it did when the failure was repeated.
+ * point of a pair too, a call there comes first, as it did when the failure was repeated. There was
+ * no redraw then, so that there is none here.
  */
 static int replay_first(struct kl_inquiry *inquiry)
 {
 	size_t member, before = KL_POOL_NONE;
-	bool right;
+	struct kl_redraws *redraws = inquiry->redraw.stage;
 	struct kl_round round = { .member = &member, .n = 1, .where = "" };
+	bool right;
+	int err;
 
 	if (!kl_first_call_of(&member, &right, inquiry->pool, inquiry->job->seed))
 		return 0;
@@ -85,7 +82,10 @@ static int replay_first(struct kl_inquiry *inquiry)
 		round.before = &before;
 		round.where = KL_SEARCH_AFTER;
 	}
-	return kl_inquiry_round(inquiry, &round);
+	inquiry->redraw.stage = NULL;
+	err = kl_inquiry_round(inquiry, &round);
+	inquiry->redraw.stage = redraws;
+	return err;
 }
 
 static int one_point(struct kl_inquiry *inquiry, const struct kl_point *pt, bool alone,
@@ -221,6 +221,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	KL_AUTO(kl_inquiry_release) struct kl_inquiry inquiry = { .pool = NULL };
 	KL_AUTO(kl_search_release) struct kl_search search = { .pool = NULL };
 	KL_AUTO(json_decrefp) json_t *notes = json_array();
+	struct kl_redraws redraws = { .tried = 0 };
 	struct kl_processors processors;
 	int err;
 
@@ -229,6 +230,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	kl_inquiry_init(&inquiry, job, pool);
 	kl_processors_choose(&processors);
 	inquiry.cpu = inquiry.redraw.cpu = processors.theirs;
+	inquiry.redraw.stage = &redraws;
 	if (!job->point[0].drawn)
 		kl_search_begin(&search, job, pool);
 	err = all_points(&inquiry, notes);
@@ -237,8 +239,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	kl_search_stop(&search);
 	if (err < 0)
 		return err;
-	note_redraw(notes, &inquiry);
-	note_redraw(notes, &search.inquiry);
+	kl_redraws_note(notes, &redraws);
 	kl_retrial(inquiry.class ? &inquiry : &search.inquiry, notes);
 	report_inquiries(result, job, &inquiry, &search, notes);
 	return 0;

@@ -35,7 +35,7 @@ struct kl_inquiry {
 	char message[900]; /* the failure in words */
 	bool *passed[2]; /* [right][member]: the member was answered correctly on this guard side */
 	struct kl_judge judge;
-	struct kl_redraw redraw;         /* of a wrong answer that may be so by chance */
+	struct kl_redraw redraw; /* of a wrong answer that may be so by chance; at first none */
 	struct kl_subject_memory memory; /* used by one child after the other */
 	const struct kl_member **met; /* members that the current child was already called with */
 	size_t nmet, met_alloc;

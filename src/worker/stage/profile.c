@@ -41,6 +41,7 @@ struct profile {
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
 	struct kl_judge judge[KL_BLOCKS_SUBJECTS]; /* KL_BLOCKS_AGAIN shares the candidate's */
 	struct kl_redraw redraw;                   /* of wrong answers of the candidate */
+	struct kl_redraws redraws;
 	struct kl_blocks blocks;
 	struct kl_lateness lateness;
 	/*
@@ -303,12 +304,13 @@ static int profile_points(struct profile *profile, const struct kl_pool *pool, i
 	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
 	int err = kl_pool_make_fresh(&fresh, job, pool, KL_SCRIPT_MEASURED);
 
-	profile->redraw = (struct kl_redraw){ .job = profile->job, .pool = pool, .cpu = cpu };
+	profile->redraw = (struct kl_redraw){
+		.job = job, .pool = pool, .cpu = cpu, .stage = &profile->redraws
+	};
 	for (size_t i = 0; i < job->npoint && !err; i++)
 		if (job->point[i].perf)
 			err = profile_point(profile, pool, fresh, &job->point[i], cpu);
-	if (*profile->redraw.note)
-		kl_blocks_note(profile->notes, "%s", profile->redraw.note);
+	kl_redraws_note(profile->notes, &profile->redraws);
 	return err < 0 ? err : 0;
 }
 

@@ -97,7 +97,7 @@ static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct
 	if (err < 0)
 		return err;
 	kl_inquiry_init(&other, job, pool);
-	other.cpu = other.redraw.cpu = inquiry->cpu;
+	other.cpu = inquiry->cpu;
 	err = call_again(&other, &again);
 	if (err < 0 || !other.class || strcmp(other.class, inquiry->class))
 		return err;

@@ -205,6 +205,7 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 		return 0;
 	kl_inquiry_init(&search->inquiry, &search->drawn.job, search->pool);
 	search->inquiry.cpu = search->inquiry.redraw.cpu = listed->cpu;
+	search->inquiry.redraw.stage = listed->redraw.stage;
 	return kl_search_points(&search->inquiry);
 }
 

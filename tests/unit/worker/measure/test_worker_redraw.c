@@ -2,6 +2,9 @@
 /* An answer that noise refuses by chance is drawn again; a kernel that is wrong stays refused. */
 #include "worker_fixture.h"
 
+#include "worker/pool/drawn.h"
+#include "worker/stage/first_call.h"
+
 #define ERROR "0x1p-20f" /* of the honest reference, in relation to the truth */
 /* The honest error of 1024 elements allows 2.19 times ERROR; this is 1.1 to 1.2 times that. */
 #define BEYOND "2.5f * " ERROR
@@ -32,6 +35,30 @@ static json_t *judged(struct fixture *fixture, struct kl_pool *pool, const char 
 	fx_candidate(fixture, name, body);
 	assert_ok(kl_stage_correct(result, &fixture->job, pool));
 	return result;
+}
+
+static float first_of(const struct kl_member *member)
+{
+	return ((const float *)member->input[1])[0];
+}
+
+/* Return a kernel whose error is BEYOND for `n` inputs that begin with these numbers. */
+static char *kernel_of(const float *number, size_t n)
+{
+	char *when = kl_strdup("0"), *body;
+
+	for (size_t i = 0; i < n; i++) {
+		char *longer = kl_asprintf("%s || x[0] == %af", when, (double)number[i]);
+
+		free(when);
+		when = longer;
+	}
+	body = kl_asprintf("void k(int64_t n, const float *x, float *y)\n"
+			   "{ float error = (%s) ? 3.2f * " ERROR " : 0;\n"
+			   "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }",
+			   when);
+	free(when);
+	return body;
 }
 
 /* Return the first note about fresh draws; "": none. */
@@ -71,7 +98,7 @@ static void an_error_on_half_of_all_inputs_is_no_chance(void **state)
 		assert_ok(kl_pool_open(&pool, &fixture->job));
 		assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
 		for (int i = 0; i < 3; i++)
-			met = met || ((const float *)member[i]->input[1])[0] > 0;
+			met = met || first_of(member[i]) > 0;
 		result = judged(fixture, pool, "half", KERNEL("x[0] > 0"));
 		assert_true(!met || !strcmp(kl_json_str_or(result, "class", ""), "wrong-all"));
 	}
@@ -89,7 +116,7 @@ static uint64_t rare_seed(void)
 		assert_ok(kl_pool_open(&pool, &fixture->job));
 		assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
 		for (int i = 0; i < 3; i++)
-			n += ((const float *)member[i]->input[1])[0] > 2.2f;
+			n += first_of(member[i]) > 2.2f;
 		if (n == 1)
 			return seed;
 	}
@@ -145,6 +172,85 @@ static void each_output_is_judged_before_a_redraw(void **state)
 	}
 }
 
+/* Let the worker draw points that are large enough for the error of kernel_of() to be refused. */
+static void draw_points_too(struct fixture *fixture)
+{
+	KL_AUTO(json_decrefp)
+	json_t *doc = fx_json("{\"domain\":{\"conditions\":[\"n >= 256\",\"n <= 2048\"],"
+			      "\"shapes\":{\"x\":[\"n\"],\"y\":[\"n\"]}}}");
+
+	fixture->job.ndim = 1;
+	strcpy(fixture->job.dim_name[0], "n");
+	fixture->point->dim[0] = fixture->point->arg[0].value;
+	assert_ok(kl_job_parse_domain(&fixture->job, doc));
+}
+
+/* The first number of an input at a point that is drawn under the job's seed. */
+static float first_drawn(const struct fixture *fixture, const struct kl_pool *pool)
+{
+	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
+	KL_AUTO(kl_pool_freep) struct kl_pool *own = NULL;
+	struct kl_key master, key;
+	const struct kl_member *member;
+
+	kl_key_master(&master, fixture->job.seed);
+	key = kl_key_derive(&master, "points");
+	assert_ok(kl_drawn_make(&drawn, &fixture->job, pool, &key));
+	assert_ok(kl_pool_make_own(&own, &drawn.job, NULL));
+	assert_int_equal(kl_pool_noise(own, &drawn.job.point[0], &member, 1), 1);
+	return first_of(member);
+}
+
+/* Two draws at the listed point and one at a drawn point: the third is not drawn again. */
+static void a_stage_has_two_redraws(void **state)
+{
+	for (size_t n = 2; n <= 3; n++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = scaling(5);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		KL_AUTO(json_decrefp) json_t *result = NULL;
+		KL_AUTO(kl_freep) char *body = NULL;
+		const struct kl_member *member[3];
+		const json_t *notes;
+		float number[3];
+
+		draw_points_too(fixture);
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
+		/* not the first: its twin begins with the same number */
+		number[0] = first_of(member[1]);
+		number[1] = first_of(member[2]);
+		number[2] = first_drawn(fixture, pool);
+		body = kernel_of(number, n);
+		result = judged(fixture, pool, "some", body);
+		assert_string_equal(kl_json_str_or(result, "class", ""), n < 3 ? "" : "wrong-edge");
+		notes = json_object_get(json_object_get(result, "correct"), "notes");
+		assert_int_equal(json_array_size(notes), 2);
+		assert_contains(json_string_value(json_array_get(notes, 0)), "fresh draws");
+		assert_contains(json_string_value(json_array_get(notes, 1)), "fresh draws");
+	}
+}
+
+/* A failure is repeated without redraws, so that its replay has none for that call. */
+static void a_replay_fails_without_a_redraw(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = scaling(6);
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *result = NULL;
+	KL_AUTO(kl_freep) char *body = NULL;
+	const struct kl_member *member[3];
+	struct kl_member of = { .point = fixture->point, .draw = 1, .band = "noise" };
+	float number;
+
+	fixture->job.seed = kl_first_call_seed(&fixture->job, &of, false);
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
+	number = first_of(member[1]);
+	body = kernel_of(&number, 1);
+	result = judged(fixture, pool, "named", body);
+	assert_string_equal(kl_json_str_or(result, "class", ""), "wrong-all");
+	assert_string_equal(note_of(result), "");
+}
+
 /* What is far beyond the limits, or depends on earlier calls, is not drawn again. */
 static void other_failures_are_not_drawn_again(void **state)
 {
@@ -177,6 +283,8 @@ int main(void)
 		cmocka_unit_test(an_error_on_half_of_all_inputs_is_no_chance),
 		cmocka_unit_test(an_error_on_a_rare_input_is_drawn_again),
 		cmocka_unit_test(each_output_is_judged_before_a_redraw),
+		cmocka_unit_test(a_stage_has_two_redraws),
+		cmocka_unit_test(a_replay_fails_without_a_redraw),
 		cmocka_unit_test(other_failures_are_not_drawn_again),
 	};
 
