@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/rng.h"
+#include "worker/measure/fresh_call.h"
 
 /*
  * Judge the answer by every rule. Returns 1 if rules `noise` refused it, each only by a small factor,
@@ -24,8 +25,8 @@ static int may_be_chance(struct kl_mismatch *mismatch, const struct kl_job *job,
 	double margin = 0;
 
 	for (size_t i = 0; i < job->nrule && err == 0; i++) {
-		if (each[i].out >= 0 && (job->rule[i].kind != KL_RULE_NOISE ||
-					 each[i].margin > KL_REDRAW_MOST))
+		if (each[i].out >= 0 &&
+		    (job->rule[i].kind != KL_RULE_NOISE || each[i].margin > KL_REDRAW_MOST))
 			return 0;
 		margin = fmax(margin, each[i].margin);
 		elements += each[i].elements;
@@ -34,24 +35,6 @@ static int may_be_chance(struct kl_mismatch *mismatch, const struct kl_job *job,
 		return err;
 	mismatch->margin = margin;
 	mismatch->elements = elements;
-	return 1;
-}
-
-/*
- * Call the kernel in `subject`. Returns 1 if the call ended well, with its outputs in `got`; 0 if
- * not; negative on error.
- */
-static int call_kernel(const void **got, struct kl_subject *subject, const struct kl_job *job,
-		       const struct kl_trial *trial)
-{
-	struct kl_call end;
-	int err = kl_trial_kernel(&end, subject, job, trial);
-
-	if (err < 0 || end.end != KL_CALL_OK)
-		return err < 0 ? err : 0;
-	for (size_t i = 0; i < job->nargs; i++)
-		if (kl_arg_is_output(&job->arg[i]))
-			got[i] = kl_subject_buffer(subject, i);
 	return 1;
 }
 
@@ -78,15 +61,10 @@ static int answer_all(struct kl_subject *subject, const struct kl_job *job,
 	for (size_t i = 0; i < kl_pool_size(fresh) && right > 0; i++) {
 		const struct kl_member *member = kl_pool_get(fresh, i);
 		struct kl_trial trial = { .input = member->input };
-		const void *got[KL_MAX_ARGS] = { NULL };
-		struct kl_mismatch mismatch;
 
 		kl_trial_draw(&trial, &rng);
 		trial.place.right = like->place.right;
-		right = call_kernel(got, subject, job, &trial);
-		if (right > 0)
-			right = kl_compare_first(&mismatch, job, member, got);
-		right = right == KL_ENO ? 0 : right < 0 ? right : mismatch.out < 0;
+		right = kl_fresh_answer(subject, job, member, &trial);
 	}
 	return right;
 }
@@ -105,14 +83,8 @@ int kl_redraw(const struct kl_redraw *redraw, const struct kl_member *member,
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
 	const struct kl_job *job = redraw->job;
-	/* use no shared memory: the process that gave the answer still uses it */
-	const struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL,
-		.path = job->candidate_path,
-		.align_right = trial->place.right,
-		.cpu = redraw->cpu,
-	};
-	struct kl_trial own = *trial;
+	const struct kl_fresh start = { .job = job, .cpu = redraw->cpu, .ns = redraw->ns };
+	struct kl_call end;
 	const void *again[KL_MAX_ARGS] = { NULL };
 	char *note;
 	int right;
@@ -124,11 +96,10 @@ int kl_redraw(const struct kl_redraw *redraw, const struct kl_member *member,
 	if (right <= 0)
 		return right;
 	note = redraw->stage->note[redraw->stage->tried++];
-	right = kl_subject_start(&subject, job, member->point, &spec);
+	right = kl_fresh_start(&subject, &start, member, trial);
 	if (right < 0)
-		return kl_error_in(right, "candidate at '%s'", member->point->id);
-	own.place.other = false;
-	right = call_kernel(again, subject, job, &own);
+		return right;
+	right = kl_fresh_call(&end, again, subject, job, trial);
 	if (right > 0 && job->deterministic)
 		right = same_answer(job, member, again, got);
 	if (right > 0)

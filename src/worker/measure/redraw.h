@@ -35,6 +35,7 @@ struct kl_redraw {
 	const struct kl_job *job;
 	const struct kl_pool *pool; /* the pool whose yardsticks the fresh draws get */
 	int cpu;                    /* processor of the child; -1: any */
+	const int64_t *ns;          /* as in struct kl_fresh */
 	struct kl_redraws *stage;   /* the redraws of the whole stage; NULL: there are none */
 };
 

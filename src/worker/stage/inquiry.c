@@ -12,9 +12,9 @@
 #include "base/par.h"
 #include "base/rng.h"
 #include "worker/measure/failure.h"
+#include "worker/measure/fresh_call.h"
 #include "worker/measure/replay.h"
 #include "worker/measure/time_limit.h"
-#include "worker/stage/fresh_call.h"
 #include "worker/subject/trial.h"
 
 /* -- failures ----------------------------------------------------------- */
@@ -129,9 +129,16 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_member *member,
 			    const struct kl_trial *trial)
 {
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+	const struct kl_fresh fresh = { .job = inquiry->job,
+					.cpu = inquiry->cpu,
+					.ns = inquiry->ns };
+	int err;
+
 	if (inquiry->job->surface != KL_SURFACE_C || !inquiry->nmet)
 		return 0;
-	return kl_fresh_call(inquiry, member, trial);
+	err = kl_fresh_start(&subject, &fresh, member, trial);
+	return err < 0 ? err : kl_fresh_answer(subject, inquiry->job, member, trial);
 }
 
 /*
@@ -428,6 +435,7 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 	inquiry->made = kl_calloc(job->npoint + 1, sizeof(*inquiry->made));
 	inquiry->ns = kl_calloc(job->npoint + 1, sizeof(*inquiry->ns));
 	inquiry->asked = kl_calloc(n + 1, sizeof(*inquiry->asked));
+	inquiry->redraw.ns = inquiry->ns;
 }
 
 void kl_inquiry_release(struct kl_inquiry *inquiry)

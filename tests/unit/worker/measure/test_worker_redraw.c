@@ -251,6 +251,30 @@ static void a_replay_fails_without_a_redraw(void **state)
 	assert_string_equal(note_of(result), "");
 }
 
+/* A kernel that is right for all inputs of the pool but one, and faults with any other. */
+static void a_fault_at_a_fresh_draw_is_wrong(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = scaling(7);
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *result = NULL;
+	KL_AUTO(kl_freep) char *body = NULL;
+	const struct kl_member *member[3];
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
+	body = kl_asprintf("void k(int64_t n, const float *x, float *y)\n"
+			   "{ float error = x[0] == %af ? " BEYOND " : 0;\n"
+			   "  if (!error && x[0] != %af && x[0] != %af && x[0] != %af)"
+			   "    __builtin_trap();\n"
+			   "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }",
+			   (double)first_of(member[2]), (double)first_of(member[0]),
+			   (double)first_of(member[1]),
+			   (double)first_of(kl_pool_twin(pool, fixture->point)));
+	result = judged(fixture, pool, "faults", body);
+	assert_string_equal(kl_json_str_or(result, "class", ""), "wrong-all");
+	assert_contains(note_of(result), "not all correctly");
+}
+
 /* What is far beyond the limits, or depends on earlier calls, is not drawn again. */
 static void other_failures_are_not_drawn_again(void **state)
 {
@@ -285,6 +309,7 @@ int main(void)
 		cmocka_unit_test(each_output_is_judged_before_a_redraw),
 		cmocka_unit_test(a_stage_has_two_redraws),
 		cmocka_unit_test(a_replay_fails_without_a_redraw),
+		cmocka_unit_test(a_fault_at_a_fresh_draw_is_wrong),
 		cmocka_unit_test(other_failures_are_not_drawn_again),
 	};
 
