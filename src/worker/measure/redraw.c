@@ -55,7 +55,7 @@ static int answer_all(struct kl_subject *subject, const struct kl_job *job,
 		      const struct kl_pool *fresh, const struct kl_trial *like)
 {
 	struct kl_rng rng;
-	int right = kl_pool_size(fresh) > 0;
+	int right = 1;
 
 	kl_rng_seed(&rng, like->poison);
 	for (size_t i = 0; i < kl_pool_size(fresh) && right > 0; i++) {
@@ -69,47 +69,81 @@ static int answer_all(struct kl_subject *subject, const struct kl_job *job,
 	return right;
 }
 
-static int try_draws(const struct kl_redraw *redraw, struct kl_subject *subject,
-		     const struct kl_member *member, const struct kl_trial *trial)
+/* What is known of a redraw. */
+struct attempt {
+	const struct kl_redraw *redraw;
+	const struct kl_member *member;
+	const struct kl_trial *trial;
+	char what[300]; /* what came of it */
+};
+
+/*
+ * Call the kernel with the fresh draws, which must be as many as planned: some draws of a further
+ * band may not be possible, and each that is missing would give a wrong kernel a better chance.
+ */
+static int try_draws(struct attempt *attempt, struct kl_subject *subject)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
-	int err = kl_pool_make_again(&fresh, redraw->job, redraw->pool, member, KL_REDRAWS);
+	const struct kl_redraw *redraw = attempt->redraw;
+	int right = kl_pool_make_again(&fresh, redraw->job, redraw->pool, attempt->member,
+				       KL_REDRAWS);
 
-	return err < 0 ? err : answer_all(subject, redraw->job, fresh, trial);
+	if (right < 0)
+		return right;
+	if (kl_pool_size(fresh) < KL_REDRAWS) {
+		snprintf(attempt->what, sizeof(attempt->what),
+			 "only %zu of %d fresh draws could be made", kl_pool_size(fresh),
+			 KL_REDRAWS);
+		return 0;
+	}
+	right = answer_all(subject, redraw->job, fresh, attempt->trial);
+	snprintf(attempt->what, sizeof(attempt->what), "of %d fresh draws the kernel answered %s",
+		 KL_REDRAWS, right ? "all correctly, so that it was chance" : "not all correctly");
+	return right;
+}
+
+/* Make the same call in a new process. Returns 1 if its answer is that in `got`. */
+static int call_again(struct attempt *attempt, struct kl_subject *subject, const void *const *got)
+{
+	const struct kl_job *job = attempt->redraw->job;
+	const void *again[KL_MAX_ARGS] = { NULL };
+	struct kl_call end;
+	int ok = kl_fresh_call(&end, again, subject, job, attempt->trial);
+
+	if (ok == 0)
+		snprintf(attempt->what, sizeof(attempt->what), "in a new process the kernel %s",
+			 end.what);
+	if (ok <= 0 || !job->deterministic || same_answer(job, attempt->member, again, got))
+		return ok;
+	snprintf(attempt->what, sizeof(attempt->what),
+		 "in a new process the same input gave other bits");
+	return 0;
 }
 
 int kl_redraw(const struct kl_redraw *redraw, const struct kl_member *member,
 	      struct kl_mismatch *mismatch, const struct kl_trial *trial, const void *const *got)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
-	const struct kl_job *job = redraw->job;
-	const struct kl_fresh start = { .job = job, .cpu = redraw->cpu, .ns = redraw->ns };
-	struct kl_call end;
-	const void *again[KL_MAX_ARGS] = { NULL };
-	char *note;
+	const struct kl_fresh fresh = { .job = redraw->job, .cpu = redraw->cpu, .ns = redraw->ns };
+	struct attempt attempt = { .redraw = redraw, .member = member, .trial = trial };
+	struct kl_redraws *stage = redraw->stage;
 	int right;
 
-	if (!redraw->stage || redraw->stage->tried >= KL_REDRAW_TIMES ||
-	    mismatch->margin > KL_REDRAW_MOST)
+	if (!stage || stage->tried >= KL_REDRAW_TIMES || mismatch->margin > KL_REDRAW_MOST)
 		return 0;
-	right = may_be_chance(mismatch, job, member, got);
+	right = may_be_chance(mismatch, redraw->job, member, got);
 	if (right <= 0)
 		return right;
-	note = redraw->stage->note[redraw->stage->tried++];
-	right = kl_fresh_start(&subject, &start, member, trial);
-	if (right < 0)
-		return right;
-	right = kl_fresh_call(&end, again, subject, job, trial);
-	if (right > 0 && job->deterministic)
-		right = same_answer(job, member, again, got);
+	stage->tried++;
+	right = kl_fresh_start(&subject, &fresh, member, trial);
+	if (right == 0)
+		right = call_again(&attempt, subject, got);
 	if (right > 0)
-		right = try_draws(redraw, subject, member, trial);
+		right = try_draws(&attempt, subject);
 	if (right >= 0)
-		snprintf(note, sizeof(redraw->stage->note[0]),
-			 "%s, band '%s': an error was %.2f times the allowed one; of %d fresh "
-			 "draws the kernel answered %s",
-			 member->point->id, member->band, mismatch->margin, KL_REDRAWS,
-			 right ? "all correctly, so that it was chance" : "not all correctly");
+		snprintf(stage->note[stage->tried - 1], sizeof(stage->note[0]),
+			 "%s, band '%s': an error was %.2f times the allowed one; %s",
+			 member->point->id, member->band, mismatch->margin, attempt.what);
 	return right;
 }
 

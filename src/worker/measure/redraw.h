@@ -26,7 +26,7 @@
 /* The redraws of a stage. */
 struct kl_redraws {
 	int tried;                       /* number of redraws so far */
-	char note[KL_REDRAW_TIMES][200]; /* what came of each */
+	char note[KL_REDRAW_TIMES][500]; /* what came of each */
 };
 /** Append what came of each redraw to `notes`. */
 void kl_redraws_note(json_t *notes, const struct kl_redraws *redraws);

@@ -2,6 +2,8 @@
 /* An answer that noise refuses by chance is drawn again; a kernel that is wrong stays refused. */
 #include "worker_fixture.h"
 
+#include "worker/compare/compare.h"
+#include "worker/measure/redraw.h"
 #include "worker/pool/drawn.h"
 #include "worker/stage/first_call.h"
 
@@ -275,6 +277,87 @@ static void a_fault_at_a_fresh_draw_is_wrong(void **state)
 	assert_contains(note_of(result), "not all correctly");
 }
 
+/* Return the first draw of a band at the fixture's point. */
+static const struct kl_member *first_member(const struct fixture *fixture,
+					    const struct kl_pool *pool, const char *band)
+{
+	struct kl_member of = { .point = fixture->point };
+	size_t i;
+
+	snprintf(of.band, sizeof(of.band), "%s", band);
+	i = kl_pool_find(pool, &of);
+	assert_true(i != KL_POOL_NONE);
+	return kl_pool_get(pool, i);
+}
+
+/* The oracle fails for about half of all draws of the band `reversed`: too few are left. */
+static void a_redraw_needs_every_draw(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = scaling(8);
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *result = NULL;
+	KL_AUTO(kl_freep) char *body = NULL;
+	float number;
+
+	fx_oracle(fixture, "void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
+			   "{ kl_real error = sizeof(kl_real) == 4 ? " ERROR " : 0;\n"
+			   "  if (x[0] > (kl_real)3.3f && x[0] > x[1] && x[1] > x[2])\n"
+			   "    __builtin_trap();\n"
+			   "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + x[i] * error; }");
+	for (int i = 0; i < KL_VALUES; i++)
+		fixture->job.values.undefined[i] = true;
+	fixture->job.further = true;
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	number = first_of(first_member(fixture, pool, "reversed"));
+	body = kernel_of(&number, 1);
+	result = judged(fixture, pool, "reversed", body);
+	assert_string_equal(kl_json_str_or(result, "class", ""), "wrong-all");
+	assert_contains(note_of(result), "of 16 fresh draws could be made");
+}
+
+/* Without a fresh draw, the note tells what came of the call that was repeated. */
+static void a_note_tells_of_the_repeated_call(void **state)
+{
+	static const char *const other[] = { "__builtin_trap();", "error = 0;" };
+	static const char *const note[] = { "in a new process the kernel ",
+					    "in a new process the same input gave other bits" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(other); i++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = scaling(9);
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		KL_AUTO(json_decrefp) json_t *notes = json_array();
+		KL_AUTO(kl_freep) char *body = NULL;
+		struct kl_redraws redraws = { .tried = 0 };
+		struct kl_redraw redraw = { .job = &fixture->job, .cpu = -1, .stage = &redraws };
+		const struct kl_member *member;
+		struct kl_mismatch mismatch;
+		struct kl_trial trial = { .poison = 3 };
+		float *got = kl_calloc(1024, sizeof(*got));
+		const void *answer[KL_MAX_ARGS] = { [2] = got };
+
+		assert_ok(kl_pool_open(&pool, &fixture->job));
+		redraw.pool = pool;
+		member = first_member(fixture, pool, "noise");
+		trial.input = member->input;
+		for (int k = 0; k < 1024; k++) {
+			float x = ((const float *)member->input[1])[k];
+
+			got[k] = x + x * (2.5f * 0x1p-20f); /* BEYOND */
+		}
+		body = kl_asprintf("void k(int64_t n, const float *x, float *y)\n"
+				   "{ float error = 1; %s\n"
+				   "  for (int64_t i = 0; i < n; i++) y[i] = x[i] + error; }",
+				   other[i]);
+		fx_candidate(fixture, "other", body);
+		assert_int_equal(kl_compare(&mismatch, &fixture->job, member, answer), KL_ENO);
+		assert_int_equal(kl_redraw(&redraw, member, &mismatch, &trial, answer), 0);
+		kl_redraws_note(notes, &redraws);
+		assert_int_equal(json_array_size(notes), 1);
+		assert_contains(json_string_value(json_array_get(notes, 0)), note[i]);
+		free(got);
+	}
+}
+
 /* What is far beyond the limits, or depends on earlier calls, is not drawn again. */
 static void other_failures_are_not_drawn_again(void **state)
 {
@@ -310,6 +393,8 @@ int main(void)
 		cmocka_unit_test(a_stage_has_two_redraws),
 		cmocka_unit_test(a_replay_fails_without_a_redraw),
 		cmocka_unit_test(a_fault_at_a_fresh_draw_is_wrong),
+		cmocka_unit_test(a_redraw_needs_every_draw),
+		cmocka_unit_test(a_note_tells_of_the_repeated_call),
 		cmocka_unit_test(other_failures_are_not_drawn_again),
 	};
 
