@@ -86,7 +86,7 @@ static int try_draws(struct attempt *attempt, struct kl_subject *subject)
 	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
 	const struct kl_redraw *redraw = attempt->redraw;
 	int right = kl_pool_make_again(&fresh, redraw->job, redraw->pool, attempt->member,
-				       KL_REDRAWS);
+				       KL_REDRAWS, redraw->stage->tried);
 
 	if (right < 0)
 		return right;

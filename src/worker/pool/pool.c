@@ -474,14 +474,15 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 }
 
 int kl_pool_make_again(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
-		       const struct kl_member *of, size_t draws)
+		       const struct kl_member *of, size_t draws, int number)
 {
 	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/again-%d", job->pool, (int)getpid());
+	KL_AUTO(kl_freep) char *purpose = kl_asprintf("again/%d", number);
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = pool_new(job, dir);
 	int err;
 
 	kl_members_plan_again(&pool->member, &pool->n, job, of, draws);
-	if ((err = build_like(pool, like, "again")) == 0)
+	if ((err = build_like(pool, like, purpose)) == 0)
 		*out = kl_steal(&pool);
 	return err;
 }

@@ -80,10 +80,11 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 		       size_t draws);
 /**
  * Build a pool of `draws` further draws of the band of `of`, a member of the job's pool `like`, in
- * the same way. Draws of a further band that cannot be made are left out.
+ * the same way. `number` tells apart the pools of one job: each has other draws. Draws of a further
+ * band that cannot be made are left out.
  */
 int kl_pool_make_again(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
-		       const struct kl_member *of, size_t draws);
+		       const struct kl_member *of, size_t draws, int number);
 /**
  * Return the index of the member with the point, band and draw of `of`; KL_POOL_NONE: none has
  * them.

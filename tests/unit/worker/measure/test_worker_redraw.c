@@ -232,6 +232,33 @@ static void a_stage_has_two_redraws(void **state)
 	}
 }
 
+/* The kernel is wrong at two inputs and at the first fresh draw of the second redraw. */
+static void each_redraw_has_its_own_draws(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = scaling(5);
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(kl_pool_freep) struct kl_pool *again = NULL;
+	KL_AUTO(json_decrefp) json_t *result = NULL;
+	KL_AUTO(kl_freep) char *body = NULL;
+	const struct kl_member *member[3];
+	const json_t *notes;
+	float number[3];
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	assert_int_equal(kl_pool_noise(pool, fixture->point, member, 3), 3);
+	assert_ok(kl_pool_make_again(&again, &fixture->job, pool, member[1], KL_REDRAWS, 2));
+	number[0] = first_of(member[1]);
+	number[1] = first_of(member[2]);
+	number[2] = first_of(kl_pool_get(again, 0));
+	body = kernel_of(number, 3);
+	result = judged(fixture, pool, "second", body);
+	assert_string_equal(kl_json_str_or(result, "class", ""), "wrong-all");
+	notes = json_object_get(json_object_get(result, "correct"), "notes");
+	assert_int_equal(json_array_size(notes), 2);
+	assert_contains(json_string_value(json_array_get(notes, 0)), "answered all correctly");
+	assert_contains(json_string_value(json_array_get(notes, 1)), "not all correctly");
+}
+
 /* A failure is repeated without redraws, so that its replay has none for that call. */
 static void a_replay_fails_without_a_redraw(void **state)
 {
@@ -391,6 +418,7 @@ int main(void)
 		cmocka_unit_test(an_error_on_a_rare_input_is_drawn_again),
 		cmocka_unit_test(each_output_is_judged_before_a_redraw),
 		cmocka_unit_test(a_stage_has_two_redraws),
+		cmocka_unit_test(each_redraw_has_its_own_draws),
 		cmocka_unit_test(a_replay_fails_without_a_redraw),
 		cmocka_unit_test(a_fault_at_a_fresh_draw_is_wrong),
 		cmocka_unit_test(a_redraw_needs_every_draw),
