@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "backend/c/spelling.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -28,6 +29,7 @@ struct form {
 	struct kl_strvec todo; /* words that are reached and not followed yet */
 	struct kl_map seen;    /* words that were in `todo` */
 	bool all;              /* everything counts as reached */
+	bool doubtful;         /* the tokens may not be those that the compiler sees */
 };
 
 /* Indices of declarations. */
@@ -68,6 +70,8 @@ static const char attributes[] =
 static const char with_parentheses[] =
 	" typeof __typeof__ __typeof _Atomic _BitInt _Static_assert _Generic _Alignof ";
 
+static const char assembler[] = " asm __asm__ __asm ";
+
 static bool is_listed(const char *list, const struct kl_token *token)
 {
 	char word[80];
@@ -90,6 +94,14 @@ static size_t skip_attributes(const struct kl_tokens *tokens, size_t i)
 	return i;
 }
 
+/* Attributes with a brace can define what others use: aligned(sizeof(enum { N = 1 })). */
+static bool has_brace(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	while (from < to && !kl_token_is(tokens, from, "{"))
+		from++;
+	return from < to;
+}
+
 /*
  * Return the name of a declaration that is nothing but a function or a prototype: words, stars and
  * attributes, then the name, its parameters, attributes, and `stop`. NONE: it is more than that.
@@ -97,9 +109,11 @@ static size_t skip_attributes(const struct kl_tokens *tokens, size_t i)
 static size_t plain_name(const struct kl_tokens *tokens, size_t from, size_t stop)
 {
 	for (size_t i = from; i < stop; i++) {
-		size_t next = skip_attributes(tokens, i);
+		size_t next = skip_attributes(tokens, i), at;
 
 		if (next != i) {
+			if (has_brace(tokens, i, next))
+				return NONE;
 			i = next - 1;
 			continue;
 		}
@@ -112,8 +126,9 @@ static size_t plain_name(const struct kl_tokens *tokens, size_t from, size_t sto
 		if (is_listed(keywords, &tokens->t[i]) ||
 		    is_listed(with_parentheses, &tokens->t[i]))
 			return NONE;
-		next = skip_attributes(tokens, kl_token_skip(tokens, i + 1));
-		return next == stop ? i : NONE;
+		at = kl_token_skip(tokens, i + 1);
+		next = skip_attributes(tokens, at);
+		return next == stop && !has_brace(tokens, at, next) ? i : NONE;
 	}
 	return NONE;
 }
@@ -269,6 +284,27 @@ static size_t find_word(const struct kl_tokens *tokens, size_t from, size_t to, 
 	return from;
 }
 
+/*
+ * Return true if assembler code at `i` can define a name, which takes a label, a directive or an
+ * assignment.
+ */
+static bool defines_name(const struct kl_tokens *tokens, size_t i)
+{
+	while (i < tokens->n && tokens->t[i].kind == KL_TOKEN_WORD)
+		i++;
+	if (!kl_token_is(tokens, i, "(") || i + 1 >= tokens->n ||
+	    tokens->t[i + 1].kind != KL_TOKEN_STRING)
+		return true;
+	for (i++; i < tokens->n && tokens->t[i].kind == KL_TOKEN_STRING; i++)
+		for (size_t k = 0; k < tokens->t[i].n; k++) {
+			const char *at = tokens->t[i].s + k;
+
+			if (strchr(":.=", *at) || (*at == '\\' && !strchr("nt", at[1])))
+				return true;
+		}
+	return false;
+}
+
 static size_t body_of(const struct kl_tokens *tokens, const struct declaration *declaration)
 {
 	size_t i = declaration->from;
@@ -280,12 +316,13 @@ static size_t body_of(const struct kl_tokens *tokens, const struct declaration *
 
 static void name_declaration(struct form *form, size_t index)
 {
-	/* attributes that give a function another name, or that of another one */
+	/* attributes that give a function another name, or by which it is called without one */
 	static const char renames[] =
-		" alias __alias__ weakref __weakref__ ifunc __ifunc__ symver __symver__ ";
+		" alias __alias__ weakref __weakref__ ifunc __ifunc__ symver __symver__"
+		" constructor __constructor__ destructor __destructor__ ";
 	const struct declaration *declaration = &form->v[index];
 	const struct kl_tokens *tokens = &form->unit[declaration->unit];
-	size_t from = declaration->from, to = declaration->to;
+	size_t from = declaration->from, to = declaration->to, body;
 
 	form->all |= find_word(tokens, from, to, renames) < to;
 	if (declaration->name == NONE) {
@@ -294,12 +331,14 @@ static void name_declaration(struct form *form, size_t index)
 	}
 	each_word(form, tokens, declaration->name, declaration->name + 1, false, add_name, index);
 	/* int f(void) __asm__("g"); */
-	each_word(form, tokens, from, body_of(tokens, declaration), true, add_name, index);
+	body = body_of(tokens, declaration);
+	each_word(form, tokens, from, body, true, add_name, index);
+	while ((body = find_word(tokens, body, to, assembler)) < to)
+		form->all |= defines_name(tokens, body++);
 }
 
 static void reach_declaration(struct form *form, size_t index)
 {
-	static const char assembler[] = " asm __asm__ __asm ";
 	struct declaration *declaration = &form->v[index];
 	const struct kl_tokens *tokens = &form->unit[declaration->unit];
 	size_t body = declaration->name == NONE ? declaration->from : body_of(tokens, declaration);
@@ -330,22 +369,6 @@ static const char *next_directive(const char *at, size_t *len)
 	return NULL;
 }
 
-static bool same_directives(const char *left, const char *right)
-{
-	size_t n = 0, other = 0;
-
-	for (;;) {
-		left = next_directive(left, &n);
-		right = next_directive(right, &other);
-		if (!left || !right)
-			return !left && !right;
-		if (n != other || memcmp(left, right, n))
-			return false;
-		left += n;
-		right += n;
-	}
-}
-
 static void reach_directives(struct form *form, const char *text)
 {
 	size_t n = 0;
@@ -370,11 +393,7 @@ static bool is_root(const struct form *form, const struct declaration *declarati
 		return false;
 	if (tokens->t[declaration->from].kind != KL_TOKEN_WORD)
 		return true;
-	for (size_t i = declaration->from; i < declaration->to; i++)
-		if (kl_token_is(tokens, i, "asm") || kl_token_is(tokens, i, "__asm__") ||
-		    kl_token_is(tokens, i, "__asm"))
-			return true;
-	return false;
+	return find_word(tokens, declaration->from, declaration->to, assembler) < declaration->to;
 }
 
 static void reach_all(struct form *form, const char *entry)
@@ -399,12 +418,67 @@ static void read_form(struct form *form, const struct kl_strvec *text, const cha
 	form->names.free_value = free_places;
 	form->unit = kl_calloc(text->n + 1, sizeof(*form->unit));
 	for (size_t i = 0; i < text->n; i++) {
+		form->doubtful |= !kl_spelling_is_plain(text->v[i]);
 		kl_lexer_read(&form->unit[i], text->v[i], strlen(text->v[i]));
 		split_unit(form, i);
 	}
 	for (size_t i = 0; i < form->n; i++)
 		name_declaration(form, i);
+	form->doubtful |= !kl_map_get(&form->names, entry);
 	reach_all(form, entry);
+}
+
+/* A place in a form: the token there, and the last declaration that begins before it. */
+struct place {
+	size_t unit, token, declaration;
+};
+
+/*
+ * Advance to the directive at `text`. Return how many tokens of the declaration are before it; 0:
+ * the declaration does not count as reached.
+ */
+static size_t advance(struct place *place, const struct form *form, const char *text)
+{
+	const struct kl_tokens *tokens = &form->unit[place->unit];
+	size_t i = place->declaration;
+
+	while (place->token < tokens->n && tokens->t[place->token].s < text)
+		place->token++;
+	while (i < form->n && (form->v[i].unit < place->unit ||
+			       (form->v[i].unit == place->unit && form->v[i].to < place->token)))
+		i++;
+	place->declaration = i;
+	if (i == form->n || form->v[i].unit != place->unit)
+		return 0;
+	return form->all || form->v[i].reached ? place->token - form->v[i].from : 0;
+}
+
+static bool same_directives(const struct form *one, const struct form *other, size_t unit)
+{
+	const char *left = one->text->v[unit], *right = other->text->v[unit];
+	struct place place = { .unit = unit }, twin = { .unit = unit };
+	size_t n = 0, len = 0;
+
+	for (;;) {
+		left = next_directive(left, &n);
+		right = next_directive(right, &len);
+		if (!left || !right)
+			return !left && !right;
+		if (n != len || memcmp(left, right, n) ||
+		    advance(&place, one, left) != advance(&twin, other, right) ||
+		    place.declaration != twin.declaration)
+			return false;
+		left += n;
+		right += n;
+	}
+}
+
+static bool same_texts(const struct kl_strvec *left, const struct kl_strvec *right)
+{
+	for (size_t i = 0; i < left->n; i++)
+		if (strcmp(left->v[i], right->v[i]))
+			return false;
+	return true;
 }
 
 static bool same_tokens(const struct form *left, const struct form *right, size_t index)
@@ -432,9 +506,11 @@ bool kl_declarations_alike(const struct kl_strvec *left, const struct kl_strvec 
 
 	read_form(&one, left, entry);
 	read_form(&other, right, entry);
-	for (size_t i = 0; alike && i < left->n; i++)
-		alike = same_directives(left->v[i], right->v[i]);
+	if (alike && (one.doubtful || other.doubtful))
+		return same_texts(left, right);
 	alike = alike && one.n == other.n;
+	for (size_t i = 0; alike && i < left->n; i++)
+		alike = same_directives(&one, &other, i);
 	for (size_t i = 0; alike && i < one.n; i++)
 		alike = same_tokens(&one, &other, i) ||
 			(!one.all && !other.all && !one.v[i].reached && !other.v[i].reached);

@@ -13,8 +13,11 @@
  * A text is split into its declarations at file scope. The entry reaches the declaration of its
  * name; a reached declaration reaches those of all words in it, also of words in its strings. Of a
  * plain function or prototype only its own name counts, of every other declaration all words that it
- * contains. If a reached declaration has assembler code, or if an attribute gives any function another
- * name, everything counts as reached. So more may count than the compiler reaches, but never less.
+ * contains. Everything counts as reached if a reached declaration has assembler code, if assembler
+ * code anywhere can define a name, or if an attribute gives any function another name. If a text is
+ * spelled so that its tokens are in doubt (spelling.h), or no declaration has the entry's name, the
+ * whole texts must be equal. So more may count than a name leads to, but not less. Code at an address
+ * that a kernel computes is not found; the linker leaves out what the entry does not reach.
  */
 
 /**

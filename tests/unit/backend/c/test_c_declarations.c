@@ -47,6 +47,9 @@ static void what_is_not_reached_may_differ(void **state)
 		"struct s { int a; float b[3]; };\nvoid f(struct s *p) { p->a = sizeof(\"@\"); }\n"
 		"int k(struct s *p) { return p->a; }\n",
 		"const char *name = \"@\";\nconst char *f(void) { return name; }\n" ENTRY,
+		"void g(void) { __asm__ volatile (\"tile\\t%X0\\n\" :: \"m\"(*(int *)0)); }\n"
+		"void f(void) { show(L\"@\", u8\"//\", 'a', \"<% /* \\\" {\"); }\n" ENTRY,
+		"#pragma GCC push_options\nvoid f(void) { show(\"@\"); }\n#pragma GCC pop_options\n" ENTRY,
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
@@ -103,6 +106,68 @@ static void what_is_reached_may_not(void **state)
 			   "int f(void) { return sizeof(\"@\"); }\n"));
 }
 
+/* Spellings that hide code from the lexer, and code that no name leads to. */
+static void what_is_in_doubt_may_not(void **state)
+{
+#define HIDDEN "const char *f(void) { return \"@\"; }\n"
+#define CALLS "const char *f(void);\nint k(int a) { return f()[a]; }\n"
+	static const char *const rows[] = {
+		"#pragma x \"/*\"\n" HIDDEN "#pragma x \"*/\"\n" CALLS,
+		"#pragma x \\\n" HIDDEN CALLS,
+		"_Pragma(\"x\") " HIDDEN ENTRY,
+		"const char *f(void) <% return \"@\"; %>\n" CALLS,
+		"int b<:1:> = { 0 };\n" HIDDEN ENTRY,
+		"%:pragma x {\n" HIDDEN ENTRY,
+		"?\?=pragma x {\n" HIDDEN ENTRY,
+		"void u(void) { g(R\"(\" { { )\"); }\n" HIDDEN CALLS,
+		"void u(void) { g(LR\"(\" { { )\", u8R\"(\")\"); }\n" HIDDEN CALLS,
+		"int u = 1'000;\n" HIDDEN ENTRY,
+		"const char *\xc3\xa9(void) { return \"@\"; }\nint k(int a) { return \xc3\xa9()[a]; }\n",
+		"const char *f\\u00e9(void) { return \"@\"; }\n" ENTRY,
+		"/* { */ " HIDDEN ENTRY,
+		"// {\n" HIDDEN ENTRY,
+		"void g(void) { ( ] ) }\n" HIDDEN ENTRY,
+		"#pragma x\n" HIDDEN "int other(int a) { return a; }\n",
+		"__attribute__((constructor)) void f(void) { show(\"@\"); }\n" ENTRY,
+		"__attribute__((aligned(sizeof(enum { N = sizeof(\"@\") })))) void f(void);\n"
+		"int k(int a) { return N; }\n",
+		"void f(void) __attribute__((aligned(sizeof(enum { N = sizeof(\"@\") }))));\n"
+		"int k(int a) { return N; }\n",
+		"int k(int a);\nvoid f(void) { __asm__(\"k: ret\" :: \"i\"(\"@\")); }\n",
+		"int k(int a);\nvoid f(void) { __asm__(\"\\x6b\\x3a\" :: \"i\"(\"@\")); }\n",
+		"int k(int a);\nvoid f(void) { __asm__ volatile((T) :: \"i\"(\"@\")); }\n",
+		"int k(int a) { int f(void) { return sizeof(\"@\"); } return f(); }\n",
+		"int k(int a) { return ({ int b = sizeof(\"@\"); b; }); }\n",
+		"[[gnu::unused]] int f(void) { return sizeof(\"@\"); }\nint k(int a) { return f(); }\n",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		if (alike(rows[i], NULL))
+			fail_msg("alike: %s", rows[i]);
+}
+
+/* The same directives, but before other declarations or other tokens of the kernel. */
+static void directives_have_places(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "#pragma pack(1)\nstruct s { char a; int b; };\n" ENTRY,
+		  "struct s { char a; int b; };\n#pragma pack(1)\n" ENTRY },
+		{ "int k(int a) {\n#pragma x\nf(a); return a; }\n",
+		  "int k(int a) { f(a);\n#pragma x\nreturn a; }\n" },
+		{ ENTRY "#pragma x\n", "#pragma x\n" ENTRY },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(pairs); i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
+		KL_AUTO(kl_strvec_release) struct kl_strvec right = KL_STRVEC_INIT;
+
+		kl_strvec_push(&left, pairs[i][0]);
+		kl_strvec_push(&right, pairs[i][1]);
+		assert_true(kl_declarations_alike(&left, &left, "k"));
+		assert_false(kl_declarations_alike(&left, &right, "k"));
+	}
+}
+
 /* A text of another structure, and texts that are no C at all. */
 static void odd_texts(void **state)
 {
@@ -124,6 +189,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_reached_may_differ),
 		cmocka_unit_test(what_is_reached_may_not),
+		cmocka_unit_test(what_is_in_doubt_may_not),
+		cmocka_unit_test(directives_have_places),
 		cmocka_unit_test(odd_texts),
 	};
 
