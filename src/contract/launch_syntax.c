@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-#define DEEPEST 6   /* variables that are set to variables */
+#define DEEPEST 6   /* variables that are set to variables, macros and calls, one in another */
 #define LONGEST 480 /* bytes of an expression; a plan allows 512 */
 
 /* --- translating expressions --------------------------------------------------------------- */
@@ -157,6 +157,8 @@ static bool translate(struct kl_buf *out, const struct launch *launch, size_t fr
 {
 	const struct kl_tokens *tokens = launch->tokens;
 
+	if (depth > DEEPEST || out->len > LONGEST)
+		return false;
 	for (size_t i = from; i < to; i++) {
 		const struct kl_token *token = &tokens->t[i];
 		size_t digits = 0;
@@ -173,8 +175,7 @@ static bool translate(struct kl_buf *out, const struct launch *launch, size_t fr
 				return false;
 			i = kl_token_skip(tokens, i + 1) - 1;
 		} else if (token->kind == KL_TOKEN_WORD) {
-			if (depth == DEEPEST || out->len > LONGEST ||
-			    !translate_word(out, launch, i, depth))
+			if (!translate_word(out, launch, i, depth))
 				return false;
 		} else if (token->n == 1 && strchr("+-*/%()", *token->s)) {
 			bool tight = *token->s == '(' || *token->s == ')';

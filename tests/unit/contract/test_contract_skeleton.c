@@ -470,6 +470,8 @@ static void launches_become_plans(void **state)
 		{ "other<<<1, 2>>>(x, m);", NULL, NULL, NULL }, { "k<<<1.5, 2>>>(x, m);", NULL, "2", NULL },
 		{ "a = b + b + b + b + b + b; b = c + c + c + c + c + c; c = d + d + d + d + d + d; d = m + m + m + m;"
 		  "k<<<a, 1>>>(x, m);", NULL, "1", NULL },
+		{ "int e = e; k<<<cdiv(cdiv(cdiv(cdiv(cdiv(cdiv(cdiv(e, 2), 2), 2), 2), 2), 2), 2), 1>>>(x, m);", NULL, "1", NULL },
+		{ "int e = cdiv(e, e); k<<<e, 1>>>(x, m);", NULL, "1", NULL },
 		{ "k<<<", NULL, NULL, NULL }, { "k<<<1>>>(x, m);", NULL, NULL, NULL }, { "k<<<1, 2", "1", "2", NULL },
 	};
 	/* clang-format on */
