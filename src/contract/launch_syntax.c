@@ -39,9 +39,8 @@ static const char *passed_as(const struct launch *launch, size_t word)
 
 	for (size_t k = 0; k < launch->proto->n && i < launch->end; k++) {
 		size_t end = item_end(tokens, i);
-		const struct kl_token *at = &tokens->t[i], *want = &tokens->t[word];
 
-		if (end == i + 1 && at->n == want->n && !memcmp(at->s, want->s, at->n) &&
+		if (end == i + 1 && kl_token_same(&tokens->t[i], &tokens->t[word]) &&
 		    !launch->proto->param[k].pointer)
 			return launch->proto->param[k].name;
 		i = end + 1;
@@ -52,12 +51,6 @@ static const char *passed_as(const struct launch *launch, size_t word)
 static bool translate(struct kl_buf *out, const struct launch *launch, size_t from, size_t to,
 		      int depth);
 
-static bool is_same(const struct kl_tokens *tokens, size_t left, size_t right)
-{
-	return tokens->t[left].n == tokens->t[right].n &&
-	       !memcmp(tokens->t[left].s, tokens->t[right].s, tokens->t[left].n);
-}
-
 /* Find what the variable at `word` is set to: [*from, *to); false: it is not set, or set twice. */
 static bool find_value(size_t *from, size_t *to, const struct launch *launch, size_t word)
 {
@@ -65,7 +58,8 @@ static bool find_value(size_t *from, size_t *to, const struct launch *launch, si
 	size_t n = 0;
 
 	for (size_t i = 1; i + 1 < tokens->n; i++) {
-		if (!kl_token_is(tokens, i + 1, "=") || !is_same(tokens, i, word) ||
+		if (!kl_token_is(tokens, i + 1, "=") ||
+		    !kl_token_same(&tokens->t[i], &tokens->t[word]) ||
 		    kl_token_is(tokens, i - 1, ".") || kl_token_is(tokens, i - 1, "->"))
 			continue;
 		n++;
@@ -200,7 +194,8 @@ static bool find_list(size_t *out, const struct launch *launch, size_t i)
 		return true;
 	}
 	for (size_t k = 1; k + 2 < tokens->n; k++) {
-		if (!kl_token_is(tokens, k - 1, "dim3") || !is_same(tokens, k, i))
+		if (!kl_token_is(tokens, k - 1, "dim3") ||
+		    !kl_token_same(&tokens->t[k], &tokens->t[i]))
 			continue;
 		if (kl_token_is(tokens, k + 1, "=")) {
 			*out = k + (kl_token_is(tokens, k + 2, "{") ? 3 : 4);

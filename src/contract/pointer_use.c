@@ -33,20 +33,12 @@ static void search_range(struct search *search, const struct range *range);
 
 /* --- tokens around a use ------------------------------------------------------------------ */
 
-static bool is_any(const struct kl_tokens *tokens, size_t i, const char *const *words)
-{
-	for (; *words; words++)
-		if (kl_token_is(tokens, i, *words))
-			return true;
-	return false;
-}
-
 static bool is_keyword(const struct kl_tokens *tokens, size_t i)
 {
 	static const char *const words[] = { "if",     "while",  "for",  "switch",
 					     "return", "sizeof", "else", NULL };
 
-	return is_any(tokens, i, words);
+	return kl_token_is_any(tokens, i, words);
 }
 
 static bool is_step(const struct kl_tokens *tokens, size_t i)
@@ -61,7 +53,8 @@ static bool is_assignment(const struct kl_tokens *tokens, size_t i, bool *plain)
 	bool shift = kl_token_is(tokens, i, "<<") || kl_token_is(tokens, i, ">>");
 
 	*plain = kl_token_is(tokens, i, "=");
-	return *plain || is_any(tokens, i, words) || (shift && kl_token_is(tokens, i + 1, "="));
+	return *plain || kl_token_is_any(tokens, i, words) ||
+	       (shift && kl_token_is(tokens, i + 1, "="));
 }
 
 /* Return true if the sign at `i` has no operand on its left: *p, &p. */
@@ -302,7 +295,7 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 	size_t equals = i, begin;
 
 	while (equals > range->from && equals + LONGEST > i && !kl_token_is(tokens, equals, "=") &&
-	       (equals == i || !is_any(tokens, equals, ends)))
+	       (equals == i || !kl_token_is_any(tokens, equals, ends)))
 		equals = skip_back(range, equals);
 	if (equals <= range->from || !kl_token_is(tokens, equals, "=") ||
 	    !kl_found_is_word(tokens, equals - 1) || kl_token_is(tokens, equals - 2, ".") ||
@@ -311,7 +304,8 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 	search->seen = true;
 	if (kl_token_is(tokens, equals - 1, range->name))
 		return true;
-	for (begin = equals - 1; begin > range->from && !is_any(tokens, begin - 1, ends); begin--)
+	for (begin = equals - 1; begin > range->from && !kl_token_is_any(tokens, begin - 1, ends);
+	     begin--)
 		;
 	if (has_const(tokens, begin, equals) && begin + 2 < equals) {
 		note_first(search, true);
@@ -338,10 +332,10 @@ static void use_pointer(struct search *search, const struct range *range, size_t
 	bool first = i == range->from;
 	size_t open, at = i;
 
-	if (is_any(tokens, i + 1, tests) || kl_token_is(tokens, i + 1, "+=") ||
+	if (kl_token_is_any(tokens, i + 1, tests) || kl_token_is(tokens, i + 1, "+=") ||
 	    kl_token_is(tokens, i + 1, "-=") || is_step(tokens, i + 1) ||
 	    kl_token_is(tokens, i + 1, "=") ||
-	    (!first && (is_any(tokens, i - 1, tests) || kl_token_is(tokens, i - 1, "!") ||
+	    (!first && (kl_token_is_any(tokens, i - 1, tests) || kl_token_is(tokens, i - 1, "!") ||
 			is_step(tokens, i - 1))))
 		return;
 	for (; find_open(&open, range, at); at = open) {

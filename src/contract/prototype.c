@@ -17,21 +17,13 @@ static void founds_release(struct kl_founds *founds)
 	free(founds->f);
 }
 
-static bool is_one_of(const struct kl_tokens *tokens, size_t i, const char *const *words)
-{
-	for (; *words; words++)
-		if (kl_token_is(tokens, i, *words))
-			return true;
-	return false;
-}
-
 bool kl_found_is_qualifier(const struct kl_tokens *tokens, size_t i)
 {
 	static const char *const words[] = { "const",      "volatile",     "restrict",
 					     "__restrict", "__restrict__", "register",
 					     "static",     "__const",      NULL };
 
-	return is_one_of(tokens, i, words);
+	return kl_token_is_any(tokens, i, words);
 }
 
 /* Skip __attribute__((...)), __launch_bounds__(...) and their like. */
@@ -42,7 +34,7 @@ static size_t skip_attribute(const struct kl_tokens *tokens, size_t i)
 		"__asm__",       "asm",         "__launch_bounds__", "__cluster_dims__", NULL
 	};
 
-	if (!is_one_of(tokens, i, words) || !kl_token_is(tokens, i + 1, "("))
+	if (!kl_token_is_any(tokens, i, words) || !kl_token_is(tokens, i + 1, "("))
 		return i;
 	return kl_token_skip(tokens, i + 1);
 }
@@ -56,7 +48,7 @@ static bool is_storage(const struct kl_tokens *tokens, size_t i)
 					     "__device__",   "__host__",      "__forceinline__",
 					     "__noinline__", "__extension__", NULL };
 
-	return is_one_of(tokens, i, words) || tokens->t[i].kind == KL_TOKEN_STRING;
+	return kl_token_is_any(tokens, i, words) || tokens->t[i].kind == KL_TOKEN_STRING;
 }
 
 /* Return true if the tokens can be parameters: none, void, or a type with a name. */
@@ -388,7 +380,7 @@ static bool is_size_sign(const struct kl_tokens *tokens, size_t i)
 	static const char *const signs[] = { "<", ">", "<=", ">=", "!=", "==", "-", "*",
 					     "/", "%", "--", "++", "-=", "[",  "]", NULL };
 
-	return is_one_of(tokens, i, signs);
+	return kl_token_is_any(tokens, i, signs);
 }
 
 /*

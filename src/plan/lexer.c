@@ -111,10 +111,7 @@ static void skip_quoted(struct scan *scan)
 		scan->pos++;
 }
 
-/*
- * Return the length of the operator at the current position. Operators that contract/prototype.c
- * does not need are split into tokens of one byte.
- */
+/* Return the length of the operator at the current position, at most two (lexer.h). */
 static size_t sign_length(const struct scan *scan)
 {
 	static const char *const two[] = {
@@ -185,6 +182,19 @@ bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text)
 {
 	return i < tokens->n && strlen(text) == tokens->t[i].n &&
 	       !memcmp(text, tokens->t[i].s, tokens->t[i].n);
+}
+
+bool kl_token_is_any(const struct kl_tokens *tokens, size_t i, const char *const *words)
+{
+	for (; *words; words++)
+		if (kl_token_is(tokens, i, *words))
+			return true;
+	return false;
+}
+
+bool kl_token_same(const struct kl_token *left, const struct kl_token *right)
+{
+	return left->n == right->n && !memcmp(left->s, right->s, left->n);
 }
 
 size_t kl_token_skip(const struct kl_tokens *tokens, size_t i)

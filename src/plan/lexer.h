@@ -10,7 +10,8 @@
 /*
  * lexer - splits C source into tokens that point into it. Comments, white space and preprocessor
  * directives are left out, but the names of #include "..." and the texts of #define are collected.
- * Any bytes are accepted; bytes that are not C become tokens of one byte.
+ * Any bytes are accepted; bytes that are not C become tokens of one byte. Operators have at most two
+ * bytes: "<<=" is "<<" and "=".
  */
 enum kl_token_kind { KL_TOKEN_WORD, KL_TOKEN_NUMBER, KL_TOKEN_STRING, KL_TOKEN_SIGN };
 
@@ -36,6 +37,10 @@ void kl_tokens_release(struct kl_tokens *tokens);
 
 /** Return true if the token at `i` is `text`; false if `i` is beyond the last token. */
 bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text);
+/** Return true if the token at `i` is one of `words`, which end with NULL. */
+bool kl_token_is_any(const struct kl_tokens *tokens, size_t i, const char *const *words);
+/** Return true if two tokens, of any texts, have the same bytes. */
+bool kl_token_same(const struct kl_token *left, const struct kl_token *right);
 /**
  * Return the index after the bracket that closes the bracket at `i`; tokens->n: no bracket closes
  * it.

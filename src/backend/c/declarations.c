@@ -488,10 +488,8 @@ static bool same_tokens(const struct form *left, const struct form *right, size_
 	if (one->unit != other->unit || one->to - one->from != other->to - other->from)
 		return false;
 	for (size_t i = 0; i < one->to - one->from; i++) {
-		const struct kl_token *token = &left->unit[one->unit].t[one->from + i];
-		const struct kl_token *twin = &right->unit[other->unit].t[other->from + i];
-
-		if (token->n != twin->n || memcmp(token->s, twin->s, token->n))
+		if (!kl_token_same(&left->unit[one->unit].t[one->from + i],
+				   &right->unit[other->unit].t[other->from + i]))
 			return false;
 	}
 	return true;
