@@ -87,14 +87,11 @@ static void note_first(struct search *search, bool read)
 	search->any = true;
 }
 
-/* Note a use of an element; the tokens before `before` and from `after` on say which. */
-static void use_element(struct search *search, const struct range *range, size_t before,
-			size_t after)
+/* Return the index after members and rows of an element: p[i].re, p[i][j]. */
+static size_t skip_members(const struct range *range, size_t after)
 {
 	const struct kl_tokens *tokens = range->tokens;
-	bool plain = false, assigned;
 
-	/* members of the element, and rows of it */
 	while (after < range->to) {
 		if (kl_token_is(tokens, after, "["))
 			after = kl_token_skip(tokens, after);
@@ -103,9 +100,37 @@ static void use_element(struct search *search, const struct range *range, size_t
 		else
 			break;
 	}
+	return after;
+}
+
+/* Return true if the bracket "(" at `i` only groups: it is not that of a call, a cast or an if. */
+static bool is_group(const struct range *range, size_t i)
+{
+	static const char *const words[] = { "return", "else", "do", NULL };
+
+	if (i < range->from || i >= range->to || !kl_token_is(range->tokens, i, "("))
+		return false;
+	return i == range->from || !kl_found_is_word(range->tokens, i - 1) ||
+	       kl_token_is_any(range->tokens, i - 1, words);
+}
+
+/* Note a use of an element; the tokens before `before` and from `after` on say which. */
+static void use_element(struct search *search, const struct range *range, size_t before,
+			size_t after)
+{
+	const struct kl_tokens *tokens = range->tokens;
+	bool plain = false, assigned;
+
+	after = skip_members(range, after);
+	while (before > range->from && is_group(range, before - 1) &&
+	       kl_token_is(tokens, after, ")")) {
+		before--;
+		after = skip_members(range, after + 1);
+	}
 	search->seen = true;
-	/* an element's pointer leads elsewhere */
-	search->unknown |= kl_token_is(tokens, after, "->");
+	/* an element's pointer leads elsewhere, and so can its address */
+	search->unknown |= kl_token_is(tokens, after, "->") ||
+			   (before > range->from && is_unary(range, before - 1, "&"));
 	assigned = after < range->to && is_assignment(tokens, after, &plain);
 	if (assigned || is_step(tokens, after) ||
 	    (before > range->from && is_step(tokens, before - 1)))

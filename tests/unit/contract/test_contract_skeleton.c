@@ -162,6 +162,9 @@ static void writes_are_found(void **state)
 		{ "*++y = 1;", 'w' }, { "z = *(y + i);", '-' }, { "*(y + i) = 1;", 'w' }, { "z = a * y[0];", '-' },
 		{ "while (*y) y++;", '-' }, { "", '?' }, { "if (!y) return;", '?' }, { "if (y == 0) return; z = y[0];", '-' },
 		{ "opaque(y);", '?' }, { "opaque(y); y[0] = 1;", 'w' }, { "opaque(&y[1]);", '?' },
+		{ "(*y)++;", 'w' }, { "(*y) = 1;", 'w' }, { "(y[i]) += 1;", 'w' }, { "++(*y);", 'w' }, { "((y[i])).re = 1;", 'w' },
+		{ "if (n) z = 1; else (*y) = 1;", 'w' }, { "z = (*y);", '-' }, { "if (*y) n = 1;", '-' }, { "z = (y[i]) + 1;", '-' },
+		{ "opaque(&(*y));", '?' }, { "opaque(&(y[i]));", '?' }, { "opaque(&Y(1, 2));", '?' }, { "z = n & y[i];", '-' },
 		{ "z = s.y[i];", '?' }, { "n = sizeof(y);", '?' }, { "return y;", '?' },
 		/* copies */
 		{ "const float *q = y; z = q[1];", '-' }, { "float *q = y; z = q[1];", '-' },
