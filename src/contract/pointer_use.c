@@ -18,6 +18,7 @@ struct search {
 	const struct kl_founds *all;
 	int depth, searches;
 	bool seen, written, unknown;
+	bool lost; /* a name that is followed gets another pointer, so what it writes may not be ours */
 	bool any, read_first; /* any: `read_first` is known */
 };
 
@@ -27,6 +28,9 @@ struct range {
 	size_t from, to;
 	const char *name;
 	size_t axes; /* number of brackets that lead to an element; p[i] is a pointer with fewer */
+	/* of a copy: the name that it copies, and the index where it is made; NULL: a parameter */
+	const char *origin;
+	size_t made;
 };
 
 static void search_range(struct search *search, const struct range *range);
@@ -70,12 +74,17 @@ static bool is_unary(const struct range *range, size_t i, const char *sign)
 	       !kl_token_is(tokens, i - 1, "]");
 }
 
-static bool mentions(const struct range *range, size_t from, const char *end)
+static bool mentions_name(const struct range *range, size_t from, const char *end, const char *name)
 {
 	for (size_t i = from; i < range->to && !kl_token_is(range->tokens, i, end); i++)
-		if (kl_token_is(range->tokens, i, range->name))
+		if (kl_token_is(range->tokens, i, name))
 			return true;
 	return false;
+}
+
+static bool mentions(const struct range *range, size_t from, const char *end)
+{
+	return mentions_name(range, from, end, range->name);
 }
 
 /* --- uses of an element --------------------------------------------------------------------- */
@@ -340,6 +349,8 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 		return false;
 	name = kl_strndup(tokens->t[equals - 1].s, tokens->t[equals - 1].n);
 	copy.name = name;
+	copy.origin = range->name;
+	copy.made = equals - 1;
 	copy.axes = 1;
 	search->depth++;
 	search_range(search, &copy);
@@ -347,21 +358,39 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 	return true;
 }
 
+/* Return true if the assignment to the name at `i` gives it another pointer: p = r, not p = p + n. */
+static bool is_replaced(const struct range *range, size_t i)
+{
+	if (range->origin && (i == range->made || mentions_name(range, i + 2, ";", range->origin)))
+		return false;
+	return !mentions(range, i + 2, ";");
+}
+
+/* Return true if the pointer is only compared or moved. */
+static bool is_tested(const struct range *range, size_t i)
+{
+	static const char *const tests[] = { "==", "!=", "&&", "||", "<", ">", "<=", ">=", NULL };
+	static const char *const after[] = { "?", "+=", "-=", NULL };
+	const struct kl_tokens *tokens = range->tokens;
+
+	if (kl_token_is_any(tokens, i + 1, tests) || kl_token_is_any(tokens, i + 1, after) ||
+	    is_step(tokens, i + 1))
+		return true;
+	return i > range->from && (kl_token_is_any(tokens, i - 1, tests) ||
+				   kl_token_is(tokens, i - 1, "!") || is_step(tokens, i - 1));
+}
+
 /* Note a use of the pointer itself: in a condition, in a call, as *(p + i), or as a copy. */
 static void use_pointer(struct search *search, const struct range *range, size_t i)
 {
-	static const char *const tests[] = {
-		"==", "!=", "&&", "||", "<", ">", "<=", ">=", "?", NULL
-	};
 	const struct kl_tokens *tokens = range->tokens;
-	bool first = i == range->from;
 	size_t open, at = i;
 
-	if (kl_token_is_any(tokens, i + 1, tests) || kl_token_is(tokens, i + 1, "+=") ||
-	    kl_token_is(tokens, i + 1, "-=") || is_step(tokens, i + 1) ||
-	    kl_token_is(tokens, i + 1, "=") ||
-	    (!first && (kl_token_is_any(tokens, i - 1, tests) || kl_token_is(tokens, i - 1, "!") ||
-			is_step(tokens, i - 1))))
+	if (kl_token_is(tokens, i + 1, "=")) {
+		search->lost |= is_replaced(range, i);
+		return;
+	}
+	if (is_tested(range, i))
 		return;
 	for (; find_open(&open, range, at); at = open) {
 		if (open > range->from && is_unary(range, open - 1, "*")) {
@@ -435,7 +464,7 @@ static void search_macro(struct search *search, const struct range *range,
 			 const struct kl_tokens *tokens)
 {
 	size_t from = kl_token_is(tokens, 1, "(") ? kl_token_skip(tokens, 1) : 1;
-	struct range text = { tokens, from, tokens->n, range->name, range->axes };
+	struct range text = { tokens, from, tokens->n, range->name, range->axes, NULL, 0 };
 	bool used = false;
 	KL_AUTO(kl_freep) char *name = NULL;
 
@@ -475,10 +504,12 @@ enum kl_pointer_use kl_pointer_use(bool *read_first, const struct kl_founds *all
 				   const struct kl_found *found, const char *name, size_t axes)
 {
 	struct search search = { .all = all };
-	const struct range range = { all->tokens, found->body, found->end, name, axes };
+	const struct range range = { all->tokens, found->body, found->end, name, axes, NULL, 0 };
 
 	search_range(&search, &range);
 	*read_first = search.any && search.read_first;
+	if (search.lost)
+		return KL_POINTER_UNKNOWN;
 	if (search.written)
 		return KL_POINTER_WRITTEN;
 	return search.unknown || !search.seen ? KL_POINTER_UNKNOWN : KL_POINTER_READ;

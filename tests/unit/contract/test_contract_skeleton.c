@@ -172,7 +172,11 @@ static void writes_are_found(void **state)
 		{ "float *x = a, *q = y; *q = z;", 'w' }, { "float *x = y, *q = a; *q = z; z = *x;", '-' },
 		{ "for (const float *q = y; q < e; q++) z += *q;", '-' }, { "float *q[1] = { y };", '?' },
 		{ "s->data = y;", '?' }, { "float *q = (float *)y; q[0] = 1;", 'w' },
-		{ "y = y + 1; z = *y;", '-' },
+		{ "y = y + 1; z = *y;", '-' }, { "y = y + 1; *y = z;", 'w' },
+		{ "q = c ? y : r; q[0] = 1;", 'w' }, { "q = c ? r : y; z = q[0];", '-' }, { "*(c ? y : r) = 1;", 'w' },
+		{ "z = *(c ? y : r);", '-' }, { "z = y ? y[0] : 1;", '-' }, { "put(c ? r : y, n);", 'w' },
+		{ "z = y[0]; opaque(c ? y : r);", '?' }, { "y = other; y[0] = 1;", '?' }, { "y = other; z = y[0];", '?' },
+		{ "float *q = y; z = *q; q = other; *q = 1;", '?' }, { "float *q = y; q = y + n; *q = 1;", 'w' },
 		/* functions */
 		{ "put(y, n);", 'w' }, { "get(n, y + n);", '-' }, { "look(y);", '-' }, { "deep(y);", 'w' },
 		{ "again(y);", '?' }, { "get(n, &y[0]);", '-' }, { "get(y[0], x);", '-' },
