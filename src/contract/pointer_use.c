@@ -31,6 +31,7 @@ struct range {
 	/* of a copy: the name that it copies, and the index where it is made; NULL: a parameter */
 	const char *origin;
 	size_t made;
+	bool is_const; /* it is declared so; a cast can take that away */
 };
 
 static void search_range(struct search *search, const struct range *range);
@@ -274,16 +275,28 @@ static void use_parameter(struct search *search, const struct kl_found *callee, 
 		search->unknown = true;
 		return;
 	}
-	if (has_const(tokens, from, to)) {
-		note_first(search, true);
-		return;
-	}
 	text = kl_strndup(tokens->t[name].s, tokens->t[name].n);
 	range.name = text;
 	range.axes = count_axes(tokens, from, to);
+	range.is_const = has_const(tokens, from, to);
 	search->depth++;
 	search_range(search, &range);
 	search->depth--;
+}
+
+/*
+ * Return true if an unknown function cannot write through the argument at `i`: it is const, and
+ * passed as it is, without a cast. A macro of the source is no function.
+ */
+static bool is_promised(const struct range *range, size_t open, size_t i)
+{
+	const struct kl_token *callee = &range->tokens->t[open - 1];
+	const struct kl_strvec *macros = &range->tokens->macros;
+
+	for (size_t k = 0; k < macros->n; k++)
+		if (!strncmp(macros->v[k], callee->s, callee->n) && macros->v[k][callee->n] == '(')
+			return false;
+	return range->is_const && (i == open + 1 || kl_token_is(range->tokens, i - 1, ","));
 }
 
 static void use_call(struct search *search, const struct range *range, size_t open, size_t i)
@@ -301,6 +314,8 @@ static void use_call(struct search *search, const struct range *range, size_t op
 		search->written |= use == KL_POINTER_WRITTEN;
 		/* memset(p, 0, n) writes first, store(p, add(load(p), x)) reads first */
 		note_first(search, use == KL_POINTER_READ || mentions(range, i + 1, ";"));
+	} else if (is_promised(range, open, i)) {
+		note_first(search, true);
 	} else {
 		search->unknown = true;
 	}
@@ -341,16 +356,13 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 	for (begin = equals - 1; begin > range->from && !kl_token_is_any(tokens, begin - 1, ends);
 	     begin--)
 		;
-	if (has_const(tokens, begin, equals) && begin + 2 < equals) {
-		note_first(search, true);
-		return true;
-	}
 	if (search->depth == DEEPEST)
 		return false;
 	name = kl_strndup(tokens->t[equals - 1].s, tokens->t[equals - 1].n);
 	copy.name = name;
 	copy.origin = range->name;
 	copy.made = equals - 1;
+	copy.is_const = has_const(tokens, begin, equals);
 	copy.axes = 1;
 	search->depth++;
 	search_range(search, &copy);
@@ -464,7 +476,8 @@ static void search_macro(struct search *search, const struct range *range,
 			 const struct kl_tokens *tokens)
 {
 	size_t from = kl_token_is(tokens, 1, "(") ? kl_token_skip(tokens, 1) : 1;
-	struct range text = { tokens, from, tokens->n, range->name, range->axes, NULL, 0 };
+	struct range text = { tokens,      from, tokens->n, range->name,
+			      range->axes, NULL, 0,         range->is_const };
 	bool used = false;
 	KL_AUTO(kl_freep) char *name = NULL;
 
@@ -504,7 +517,8 @@ enum kl_pointer_use kl_pointer_use(bool *read_first, const struct kl_founds *all
 				   const struct kl_found *found, const char *name, size_t axes)
 {
 	struct search search = { .all = all };
-	const struct range range = { all->tokens, found->body, found->end, name, axes, NULL, 0 };
+	const struct range range = { all->tokens, found->body, found->end, name,
+				     axes,        NULL,        0,          false };
 
 	search_range(&search, &range);
 	*read_first = search.any && search.read_first;

@@ -177,7 +177,12 @@ static void writes_are_found(void **state)
 		{ "z = *(c ? y : r);", '-' }, { "z = y ? y[0] : 1;", '-' }, { "put(c ? r : y, n);", 'w' },
 		{ "z = y[0]; opaque(c ? y : r);", '?' }, { "y = other; y[0] = 1;", '?' }, { "y = other; z = y[0];", '?' },
 		{ "float *q = y; z = *q; q = other; *q = 1;", '?' }, { "float *q = y; q = y + n; *q = 1;", 'w' },
+		{ "const float *q = y; ((float *)q)[0] = 1;", '?' }, { "const float *q = y; float *w = (float *)q; w[0] = 1;", 'w' },
+		{ "const float *q = y; *(float *)(q + 1) = 1;", '?' }, { "const float *q = y; opaque(q, 1, q);", '-' },
+		{ "const float *q = y; opaque((float *)q);", '?' }, { "const float *q = y; TAKE(q);", '?' },
+		{ "const float *q = y; asm(\"\" : : \"r\"(q) : \"memory\");", '?' }, { "const float *q = y; put((float *)q, 1);", 'w' },
 		/* functions */
+		{ "cast(y);", '?' }, { "cast2(y);", 'w' },
 		{ "put(y, n);", 'w' }, { "get(n, y + n);", '-' }, { "look(y);", '-' }, { "deep(y);", 'w' },
 		{ "again(y);", '?' }, { "get(n, &y[0]);", '-' }, { "get(y[0], x);", '-' },
 		{ "memset(y, 0, n);", 'w' }, { "memcpy(y, x, n);", 'w' }, { "memcpy(x, y, n);", '-' },
@@ -193,6 +198,9 @@ static void writes_are_found(void **state)
 		"static void put(float *to, int n) { to[n] = 1; }\n"
 		"static float get(int n, float *from) { return from[n]; }\n"
 		"static void look(const float *from) { opaque(from); }\n"
+		"static void cast(const float *from) { ((float *)from)[0] = 1; }\n"
+		"static void cast2(const float *from) { float *to = (float *)from; *to = 1; }\n"
+		"#define TAKE(v) take(v)\n"
 		"static void deep(float *to) { put(to + 1, 2); }\n"
 		"static void again(float *to) { again(to); }\n";
 	/* clang-format on */
