@@ -6,17 +6,18 @@
 #include "base/mem.h"
 
 /*
- * Limits, so that no source takes long: copies and calls that are followed, one after another and in
- * all, and tokens of a statement that are read.
+ * Limits, so that no source takes long: copies and calls that are followed one after another, tokens
+ * and functions that are read in all for one pointer, and tokens of a statement.
  */
 #define DEEPEST 6
-#define MOST_SEARCHES 200
+#define MOST_READ ((size_t)1 << 22)
 #define LONGEST 4096
 
 /* A search for all uses of one name in one function. */
 struct search {
 	const struct kl_founds *all;
-	int depth, searches;
+	int depth;
+	size_t read; /* tokens and functions read so far */
 	bool seen, written, unknown;
 	bool lost; /* a name that is followed gets another pointer, so what it writes may not be ours */
 	bool any, read_first; /* any: `read_first` is known */
@@ -35,6 +36,14 @@ struct range {
 };
 
 static void search_range(struct search *search, const struct range *range);
+
+/* Add what will be read; false: it is too much, and what the pointer is used for stays unknown. */
+static bool may_read(struct search *search, size_t n)
+{
+	search->read += n;
+	search->unknown |= search->read > MOST_READ;
+	return search->read <= MOST_READ;
+}
 
 /* --- tokens around a use ------------------------------------------------------------------ */
 
@@ -75,17 +84,20 @@ static bool is_unary(const struct range *range, size_t i, const char *sign)
 	       !kl_token_is(tokens, i - 1, "]");
 }
 
-static bool mentions_name(const struct range *range, size_t from, const char *end, const char *name)
+static bool mentions_name(struct search *search, const struct range *range, size_t from,
+			  const char *end, const char *name)
 {
-	for (size_t i = from; i < range->to && !kl_token_is(range->tokens, i, end); i++)
+	for (size_t i = from; i < range->to && !kl_token_is(range->tokens, i, end); i++) {
+		search->read++;
 		if (kl_token_is(range->tokens, i, name))
 			return true;
+	}
 	return false;
 }
 
-static bool mentions(const struct range *range, size_t from, const char *end)
+static bool mentions(struct search *search, const struct range *range, size_t from, const char *end)
 {
-	return mentions_name(range, from, end, range->name);
+	return mentions_name(search, range, from, end, range->name);
 }
 
 /* --- uses of an element --------------------------------------------------------------------- */
@@ -129,6 +141,7 @@ static void use_element(struct search *search, const struct range *range, size_t
 			size_t after)
 {
 	const struct kl_tokens *tokens = range->tokens;
+	size_t from = after;
 	bool plain = false, assigned;
 
 	after = skip_members(range, after);
@@ -137,6 +150,7 @@ static void use_element(struct search *search, const struct range *range, size_t
 		before--;
 		after = skip_members(range, after + 1);
 	}
+	search->read += after - from;
 	search->seen = true;
 	/* an element's pointer leads elsewhere, and so can its address */
 	search->unknown |= kl_token_is(tokens, after, "->") ||
@@ -146,7 +160,7 @@ static void use_element(struct search *search, const struct range *range, size_t
 	    (before > range->from && is_step(tokens, before - 1)))
 		search->written = true;
 	/* the right side is evaluated before the assignment */
-	note_first(search, !assigned || !plain || mentions(range, after, ";"));
+	note_first(search, !assigned || !plain || mentions(search, range, after, ";"));
 }
 
 /* --- uses of the pointer itself --------------------------------------------------------------- */
@@ -178,15 +192,18 @@ static bool find_open(size_t *out, const struct range *range, size_t i)
 /* Return which argument of the call whose bracket is at `open` has the token `i`. */
 static size_t count_arguments(const struct range *range, size_t open, size_t i)
 {
-	size_t n = 0;
+	size_t n = 0, depth = 0;
 
-	for (size_t k = open + 1; k < i;) {
-		bool nested = kl_token_is(range->tokens, k, "(") ||
-			      kl_token_is(range->tokens, k, "[");
-		size_t next = nested ? kl_token_skip(range->tokens, k) : k + 1;
-
-		n += kl_token_is(range->tokens, k, ",");
-		k = nested && next > i ? k + 1 : next;
+	while (--i > open) {
+		if (kl_token_is(range->tokens, i, ")") || kl_token_is(range->tokens, i, "]"))
+			depth++;
+		else if (depth &&
+			 (kl_token_is(range->tokens, i, "(") || kl_token_is(range->tokens, i, "[")))
+			depth--;
+		else if (kl_token_is(range->tokens, i, "(") || kl_token_is(range->tokens, i, "["))
+			n = 0; /* commas in brackets around the token separate no arguments */
+		else
+			n += !depth && kl_token_is(range->tokens, i, ",");
 	}
 	return n;
 }
@@ -307,13 +324,14 @@ static void use_call(struct search *search, const struct range *range, size_t op
 	size_t argument = count_arguments(range, open, i);
 	enum kl_pointer_use use;
 
+	search->read += search->all->n + range->tokens->macros.n;
 	search->seen = true;
 	if (callee) {
 		use_parameter(search, callee, argument);
 	} else if (use_library(&use, name, argument)) {
 		search->written |= use == KL_POINTER_WRITTEN;
 		/* memset(p, 0, n) writes first, store(p, add(load(p), x)) reads first */
-		note_first(search, use == KL_POINTER_READ || mentions(range, i + 1, ";"));
+		note_first(search, use == KL_POINTER_READ || mentions(search, range, i + 1, ";"));
 	} else if (is_promised(range, open, i)) {
 		note_first(search, true);
 	} else {
@@ -346,6 +364,7 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 	while (equals > range->from && equals + LONGEST > i && !kl_token_is(tokens, equals, "=") &&
 	       (equals == i || !kl_token_is_any(tokens, equals, ends)))
 		equals = skip_back(range, equals);
+	search->read += i - equals;
 	if (equals <= range->from || !kl_token_is(tokens, equals, "=") ||
 	    !kl_found_is_word(tokens, equals - 1) || kl_token_is(tokens, equals - 2, ".") ||
 	    kl_token_is(tokens, equals - 2, "->"))
@@ -371,11 +390,12 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 }
 
 /* Return true if the assignment to the name at `i` gives it another pointer: p = r, not p = p + n. */
-static bool is_replaced(const struct range *range, size_t i)
+static bool is_replaced(struct search *search, const struct range *range, size_t i)
 {
-	if (range->origin && (i == range->made || mentions_name(range, i + 2, ";", range->origin)))
+	if (range->origin &&
+	    (i == range->made || mentions_name(search, range, i + 2, ";", range->origin)))
 		return false;
-	return !mentions(range, i + 2, ";");
+	return !mentions(search, range, i + 2, ";");
 }
 
 /* Return true if the pointer is only compared or moved. */
@@ -399,14 +419,17 @@ static void use_pointer(struct search *search, const struct range *range, size_t
 	size_t open, at = i;
 
 	if (kl_token_is(tokens, i + 1, "=")) {
-		search->lost |= is_replaced(range, i);
+		search->lost |= is_replaced(search, range, i);
 		return;
 	}
 	if (is_tested(range, i))
 		return;
 	for (; find_open(&open, range, at); at = open) {
+		search->read += at - open;
 		if (open > range->from && is_unary(range, open - 1, "*")) {
-			use_element(search, range, open - 1, kl_token_skip(tokens, open));
+			at = kl_token_skip(tokens, open);
+			search->read += at - open;
+			use_element(search, range, open - 1, at);
 			return;
 		}
 		if (open > range->from && is_keyword(tokens, open - 1)) {
@@ -440,6 +463,7 @@ static void use_at(struct search *search, const struct range *range, size_t i)
 			after = kl_token_skip(tokens, after);
 			axes++;
 		}
+		search->read += after - i;
 		if (i > range->from && is_unary(range, i - 1, "&"))
 			use_pointer(search, range, i - 1);
 		else if (axes < range->axes)
@@ -463,7 +487,7 @@ static void use_at(struct search *search, const struct range *range, size_t i)
 /* Search for uses of the macro `name`, whose text is an element of the pointer. */
 static void search_macro_uses(struct search *search, const struct range *range, const char *name)
 {
-	for (size_t i = range->from; i < range->to; i++)
+	for (size_t i = range->from; i < range->to && may_read(search, 1); i++)
 		if (kl_token_is(range->tokens, i, name) && kl_token_is(range->tokens, i + 1, "("))
 			use_element(search, range, i, kl_token_skip(range->tokens, i + 1));
 }
@@ -481,10 +505,10 @@ static void search_macro(struct search *search, const struct range *range,
 	bool used = false;
 	KL_AUTO(kl_freep) char *name = NULL;
 
-	if (!kl_found_is_word(tokens, 0) || !mentions(&text, from, ""))
+	if (!kl_found_is_word(tokens, 0) || !mentions(search, &text, from, ""))
 		return;
 	name = kl_strndup(tokens->t[0].s, tokens->t[0].n);
-	for (size_t i = range->from; i < range->to; i++)
+	for (size_t i = range->from; i < range->to && may_read(search, 1); i++)
 		used |= kl_token_is(range->tokens, i, name);
 	if (!used)
 		return;
@@ -497,20 +521,13 @@ static void search_macro(struct search *search, const struct range *range,
 
 static void search_range(struct search *search, const struct range *range)
 {
-	if (++search->searches > MOST_SEARCHES) {
-		search->unknown = true;
-		return;
-	}
-	for (size_t i = range->from; i < range->to; i++)
+	const struct kl_founds *all = search->all;
+
+	for (size_t i = range->from; i < range->to && may_read(search, 1); i++)
 		if (kl_token_is(range->tokens, i, range->name))
 			use_at(search, range, i);
-	for (size_t i = 0; i < range->tokens->macros.n; i++) {
-		KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
-		const char *text = range->tokens->macros.v[i];
-
-		kl_lexer_read(&tokens, text, strlen(text));
-		search_macro(search, range, &tokens);
-	}
+	for (size_t i = 0; i < all->tokens->macros.n && may_read(search, all->macro[i].n); i++)
+		search_macro(search, range, &all->macro[i]);
 }
 
 enum kl_pointer_use kl_pointer_use(bool *read_first, const struct kl_founds *all,

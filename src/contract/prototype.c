@@ -14,6 +14,9 @@
 
 static void founds_release(struct kl_founds *founds)
 {
+	for (size_t i = 0; founds->macro && i < founds->tokens->macros.n; i++)
+		kl_tokens_release(&founds->macro[i]);
+	free(founds->macro);
 	free(founds->f);
 }
 
@@ -142,6 +145,13 @@ static size_t read_declaration(struct kl_found *found, bool *defines,
 		}
 	}
 	return i;
+}
+
+static void read_macros(struct kl_founds *out, const struct kl_strvec *text)
+{
+	out->macro = kl_calloc(text->n + 1, sizeof(*out->macro));
+	for (size_t i = 0; i < text->n; i++)
+		kl_lexer_read(&out->macro[i], text->v[i], strlen(text->v[i]));
 }
 
 static void find_functions(struct kl_founds *out, const struct kl_tokens *tokens)
@@ -502,6 +512,7 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
 
 	kl_lexer_read(&tokens, text, len);
 	find_functions(&all, &tokens);
+	read_macros(&all, &tokens.macros);
 	if ((err = choose_found(&found, &all, entry, kernel)) < 0)
 		return err;
 	proto->name = text_of(&tokens, found->name);

@@ -19,6 +19,7 @@ struct kl_found {
 /* The definitions of a source, and its tokens, which are borrowed. */
 struct kl_founds {
 	const struct kl_tokens *tokens;
+	struct kl_tokens *macro; /* the tokens of each text in tokens->macros */
 	struct kl_found *f;
 	size_t n, alloc;
 };

@@ -185,6 +185,7 @@ static void writes_are_found(void **state)
 		{ "cast(y);", '?' }, { "cast2(y);", 'w' },
 		{ "put(y, n);", 'w' }, { "get(n, y + n);", '-' }, { "look(y);", '-' }, { "deep(y);", 'w' },
 		{ "again(y);", '?' }, { "get(n, &y[0]);", '-' }, { "get(y[0], x);", '-' },
+		{ "get(n, x[f(1, 2)] ? y : (0, y));", '-' }, { "get((1, 2), (3, y));", '-' },
 		{ "memset(y, 0, n);", 'w' }, { "memcpy(y, x, n);", 'w' }, { "memcpy(x, y, n);", '-' },
 		{ "v = _mm256_loadu_ps(y + i);", '-' }, { "_mm256_storeu_ps(y + i, v);", 'w' },
 		{ "_mm_storeu_si128((__m128i *)(y + i), v);", 'w' }, { "_mm_prefetch(y, 1); z = y[0];", '-' },
@@ -228,6 +229,22 @@ static void copies_are_not_followed_for_ever(void **state)
 	for (int i = 0; i < 100; i++)
 		kl_buf_adds(&text, "b = a; c = b; d = c; e = d; f = e; g = f; h = g;");
 	kl_buf_adds(&text, "z = h[0]; }");
+	other = proto(text.ptr, NULL);
+	assert_int_equal(other->param[0].use, KL_POINTER_UNKNOWN);
+}
+
+/* A source that would be read for minutes, since each of its macros has to be looked up, ends soon. */
+static void macros_are_not_read_for_ever(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_proto_freep) struct kl_proto *other = NULL;
+
+	for (int i = 0; i < 20000; i++)
+		kl_buf_addf(&text, "#define M%d(i) a[i]\n", i);
+	kl_buf_adds(&text, "void f(float *a) {");
+	for (int i = 0; i < 20000; i++)
+		kl_buf_addf(&text, "b%d = a; ", i);
+	kl_buf_adds(&text, "}");
 	other = proto(text.ptr, NULL);
 	assert_int_equal(other->param[0].use, KL_POINTER_UNKNOWN);
 }
@@ -565,6 +582,7 @@ int main(void)
 		cmocka_unit_test(use_is_guessed_from_the_body),
 		cmocka_unit_test(writes_are_found),
 		cmocka_unit_test(copies_are_not_followed_for_ever),
+		cmocka_unit_test(macros_are_not_read_for_ever),
 		cmocka_unit_test(rows_of_arrays_are_pointers),
 		cmocka_unit_test(returned_values_are_read),
 		cmocka_unit_test(sizes_are_told_from_seeds),
