@@ -172,7 +172,7 @@ static void check_cost(struct checker *checker, const struct kl_conversation *co
 	const struct claim *claim = kl_map_get(&checker->claims, key);
 
 	if (turn->price && turn->usage.known &&
-	    kl_rates_cost(&turn->rates, &turn->usage) != turn->nano)
+	    kl_rates_cost(&turn->rates, &turn->usage, 1000) != turn->nano)
 		report_finding(checker, true, conversation->ref,
 			       "cost of turn %zu differs from the price of its tokens", i);
 	if (!turn->reservation) {

@@ -23,11 +23,10 @@ static bool are_possible(const struct kl_cost_of *of, const struct kl_usage *usa
 static int price_reply(int64_t *nano, const struct kl_cost_of *of, const struct kl_reply *reply)
 {
 	int64_t permille = reply->permille ? reply->permille : 1000;
-	int err = kl_price_cost(nano, of->price, &reply->usage);
+	int err = kl_price_cost(nano, of->price, &reply->usage, permille);
 
 	if (err < 0)
 		return err;
-	*nano = *nano / 1000 * permille + (*nano % 1000 * permille + 999) / 1000;
 	if (reply->stated_nano > *nano)
 		*nano = reply->stated_nano;
 	return 0;
@@ -79,7 +78,7 @@ static enum kl_cost_by estimate(int64_t *nano, const struct kl_cost_of *of, stru
 	bound.known = true;
 	bound.output = output;
 	if (are_possible(of, &bound, false) && kl_usage_prompt(&bound) &&
-	    !kl_price_cost(nano, of->price, &bound)) {
+	    !kl_price_cost(nano, of->price, &bound, 1000)) {
 		reply->usage = bound;
 	} else {
 		kl_error_clear();

@@ -14,9 +14,12 @@
 
 #define SHIPPED "templates/prices.yaml"
 #define MAX_FILE ((size_t)1 << 20)
-#define MILLION 1000000
-/* limit of a price per million tokens: ten times the highest known price */
+/*
+ * limits of a price per million tokens: ten times the highest known price, and less than the lowest
+ * known price, but more than any price per token
+ */
 #define DEAREST (10000 * KL_DOLLAR)
+#define CHEAPEST (KL_DOLLAR / 1000)
 
 void kl_price_free(struct kl_price *price)
 {
@@ -53,18 +56,20 @@ static size_t rate_of(const char *name)
 	return i;
 }
 
-/* Convert dollars per million tokens to nano-dollars per token. Return NULL, or what is wrong. */
-static const char *parse_rate(int64_t *nano, const char *text)
+/* Convert dollars per million tokens to pico-dollars per token. Return NULL, or what is wrong. */
+static const char *parse_rate(int64_t *pico, const char *text)
 {
 	int64_t million;
 
 	if (!kl_money_parse(&million, text))
 		return "a price must be a decimal number of US dollars, such as \"2.50\"";
-	if (million % MILLION)
-		return "a price has at most 3 decimals; is it per million tokens?";
+	if (million && million < CHEAPEST)
+		return "a price is 0 or at least $0.001; is it per million tokens?";
+	if (million % KL_PICO)
+		return "a price has at most 6 decimals";
 	if (million > DEAREST)
 		return "a price is at most $10000 per million tokens; is the unit right?";
-	*nano = million / MILLION;
+	*pico = million / KL_PICO;
 	return NULL;
 }
 
@@ -85,13 +90,13 @@ static int read_rate(struct kl_rates *rates, const struct file *file, size_t whi
 		     const struct kl_yaml *node)
 {
 	const char *wrong = "a price must be a decimal number of US dollars, such as \"2.50\"";
-	int64_t nano = 0;
+	int64_t pico = 0;
 
 	if (node->kind == KL_YAML_SCALAR)
-		wrong = parse_rate(&nano, node->text);
+		wrong = parse_rate(&pico, node->text);
 	if (wrong)
 		return kl_yaml_error(file->name, node, "%s", wrong);
-	*kl_rate_at(rates, which) = nano;
+	*kl_rate_at(rates, which) = pico;
 	return 0;
 }
 
@@ -316,7 +321,7 @@ static int config_word(struct kl_price *price, unsigned *seen, const char *key, 
 	char *eq = strchr(word, '=');
 	size_t which = KL_RATES;
 	const char *wrong = NULL;
-	int64_t nano = 0;
+	int64_t pico = 0;
 
 	if (eq) {
 		*eq = '\0';
@@ -329,12 +334,12 @@ static int config_word(struct kl_price *price, unsigned *seen, const char *key, 
 				"config %s: '%s' is not one of input=, output=, cache-read=, "
 				"cache-write-5m=, cache-write-1h=",
 				key, word);
-	if ((wrong = parse_rate(&nano, eq + 1)))
+	if ((wrong = parse_rate(&pico, eq + 1)))
 		return kl_error(KL_EINVALID, "config %s: %s: %s", key, word, wrong);
 	if (*seen & 1u << which)
 		return kl_error(KL_EINVALID, "config %s: %s is given twice", key, word);
 	*seen |= 1u << which;
-	*kl_rate_at(&price->rates, which) = nano;
+	*kl_rate_at(&price->rates, which) = pico;
 	return 0;
 }
 
@@ -442,20 +447,24 @@ const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct
 		       &price->rates;
 }
 
-int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage)
+int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage, int64_t permille)
 {
-	return usage->input * rates->input + usage->output * rates->output +
-	       usage->cache_read * rates->cache_read +
-	       usage->cache_write_5m * rates->cache_write_5m +
-	       usage->cache_write_1h * rates->cache_write_1h;
+	__int128 pico = (__int128)usage->input * rates->input +
+			(__int128)usage->output * rates->output +
+			(__int128)usage->cache_read * rates->cache_read +
+			(__int128)usage->cache_write_5m * rates->cache_write_5m +
+			(__int128)usage->cache_write_1h * rates->cache_write_1h;
+
+	return (int64_t)((pico * permille + 500 * KL_PICO) / (1000 * KL_PICO));
 }
 
-int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_usage *usage)
+int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_usage *usage,
+		  int64_t permille)
 {
 	if (!count_ok(usage->input) || !count_ok(usage->output) || !count_ok(usage->cache_read) ||
 	    !count_ok(usage->cache_write_5m) || !count_ok(usage->cache_write_1h))
 		return kl_error(KL_EINVALID, "the provider reports impossible token counts");
-	*nano = kl_rates_cost(kl_price_rates(price, usage), usage);
+	*nano = kl_rates_cost(kl_price_rates(price, usage), usage, permille);
 	return 0;
 }
 
@@ -475,6 +484,12 @@ static int64_t dearest_input(const struct kl_rates *rates, enum kl_cache_ttl cac
 	return cache == KL_CACHE_1H ? larger_of(n, rates->cache_write_1h) : n;
 }
 
+/* Convert pico-dollars to nano-dollars, rounded up. */
+static int64_t round_up(__int128 pico)
+{
+	return (int64_t)((pico + KL_PICO - 1) / KL_PICO);
+}
+
 void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *price,
 		    enum kl_cache_ttl cache, int64_t request_bytes)
 {
@@ -485,6 +500,6 @@ void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *p
 		in = larger_of(in, dearest_input(&price->long_rates, cache));
 		out = larger_of(out, price->long_rates.output);
 	}
-	*fixed = tokens * in;
-	*per_token = out;
+	*fixed = round_up((__int128)tokens * in);
+	*per_token = round_up(out);
 }

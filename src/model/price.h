@@ -7,7 +7,9 @@
 #include "repo/repo.h"
 
 /*
- * price - finds the price of a model's tokens and computes costs, in nano-dollars per token.
+ * price - finds the price of a model's tokens and computes costs. Prices are in pico-dollars
+ * (10^-12 dollars) per token, since some have four or more decimals per million tokens; costs are in
+ * nano-dollars, rounded once per request.
  *
  * The first of these sources that has a price wins: klineage.<model>.price in the configuration;
  * the file that klineage.chat.prices names; templates/prices.yaml; klineage.chat.price, the price
@@ -15,7 +17,8 @@
  * snapshot suffix ("-20251101", "-2026-09-29", "-latest"). A name with any other suffix does not
  * match, because that model can have another price. docs/formats.md, "Ledger and prices".
  */
-struct kl_rates { /* nano-dollars per token: $1 per million tokens is 1000 */
+#define KL_PICO 1000 /* pico-dollars in a nano-dollar */
+struct kl_rates {    /* pico-dollars per token: $1 per million tokens is 1000000 */
 	int64_t input, output, cache_read, cache_write_5m, cache_write_1h;
 };
 
@@ -58,18 +61,24 @@ int kl_price_parse(struct kl_price **out, const char *name, const char *text, si
 /** Return the rates that apply to these tokens: `long_rates` or `rates` of the price; borrowed. */
 const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct kl_usage *usage);
 /**
- * Return the cost at these rates in nano-dollars. The counts must have been checked: from 0 to
- * KL_USAGE_MAX.
+ * Return the cost at these rates times `permille` / 1000, to the nearest nano-dollar: over many
+ * requests the errors cancel out, so that the sum agrees with the bill. The counts must have been
+ * checked: from 0 to KL_USAGE_MAX.
  */
-int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage);
+int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage, int64_t permille);
 
-/** Compute the cost of the tokens used. KL_EINVALID: impossible counts (negative or above 10^9). */
-int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_usage *usage);
+/**
+ * Compute the cost of the tokens used, times `permille` / 1000. KL_EINVALID: impossible counts
+ * (negative or above 10^9).
+ */
+int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_usage *usage,
+		  int64_t permille);
 
 /**
  * Compute the worst-case cost of a request, in nano-dollars. `*fixed` is for the prompt: one token
  * per byte of the request plus KL_PRICE_ALLOWANCE tokens that a provider can add, all at the
- * highest price of an input token with this cache. `*per_token` is for each token of the reply.
+ * highest price of an input token with this cache. `*per_token` is for each token of the reply. Both
+ * are rounded up, so that no request costs more.
  */
 #define KL_PRICE_ALLOWANCE 1024
 void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *price,

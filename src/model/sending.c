@@ -144,7 +144,7 @@ static void show_progress(struct kl_sending *sending, int64_t bytes, const struc
 	if (out < bytes / 4)
 		out = bytes / 4;
 	so_far.output = out;
-	if (price && !kl_price_cost(&nano, price, &so_far))
+	if (price && !kl_price_cost(&nano, price, &so_far, 1000))
 		kl_money_text(money, nano);
 	kl_progress_step(sending->session->progress, "%s, turn %zu: %lld tokens in, %lld out, %s",
 			 sending->conversation->phase, sending->conversation->n, (long long)in,

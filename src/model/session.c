@@ -173,15 +173,16 @@ void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *ses
 		     int64_t request_bytes, int64_t reply_tokens)
 {
 	int64_t fixed, per_token, tokens = request_bytes / 5;
+	struct kl_usage usage = { .known = true, .input = tokens / 10, .output = reply_tokens };
 	const struct kl_rates *rates;
 
 	*least = *most = 0;
 	if (!session->price)
 		return;
 	rates = &session->price->rates;
-	*least = (tokens - tokens / 10) *
-			 (rates->cache_read < rates->input ? rates->cache_read : rates->input) +
-		 tokens / 10 * rates->input + reply_tokens * rates->output;
+	*(rates->cache_read < rates->input ? &usage.cache_read : &usage.input) += tokens -
+										  tokens / 10;
+	*least = kl_rates_cost(rates, &usage, 1000);
 	kl_price_worst(&fixed, &per_token, session->price,
 		       session->cache == KL_CACHE_AUTO ? KL_CACHE_1H :
 							 (enum kl_cache_ttl)session->cache,

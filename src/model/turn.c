@@ -9,7 +9,8 @@
 
 #define SCHEMA "klineage.turn/1"
 #define MAX_NANO (INT64_MAX / 1024) /* so that the sum over a conversation cannot overflow */
-#define MAX_RATE 10000000           /* $10000 per million tokens */
+#define MAX_RATE INT64_C(10000000)  /* nano-dollars per token: $10000 per million tokens */
+#define UNIT "pico"
 
 static const char *const stops[] = { "end", "length", "refusal", "other" };
 static const char *const caches[] = { "none", "5m", "1h" };
@@ -25,20 +26,26 @@ const char *kl_cache_name(enum kl_cache_ttl ttl)
 }
 
 /*
- * Return the rates, in nano-dollars per token, and the source of the price; JSON null if the turn
- * is not metered.
+ * Return the rates and the source of the price; JSON null if the turn is not metered. The rates are
+ * in nano-dollars per token if all are whole, else in pico-dollars, as `unit` says.
  */
 static json_t *price_json(const struct kl_turn *turn)
 {
 	struct kl_rates rates = turn->rates;
+	int64_t unit = KL_PICO;
 	json_t *price;
 
 	if (!turn->price)
 		return json_null();
+	for (size_t i = 0; i < KL_RATES; i++)
+		if (*kl_rate_at(&rates, i) % KL_PICO)
+			unit = 1;
 	price = json_object();
 	kl_json_set_str(price, "from", turn->price);
+	if (unit == 1)
+		kl_json_set_str(price, "unit", UNIT);
 	for (size_t i = 0; i < KL_RATES; i++)
-		kl_json_set_int(price, kl_rate_name[i], *kl_rate_at(&rates, i));
+		kl_json_set_int(price, kl_rate_name[i], *kl_rate_at(&rates, i) / unit);
 	return price;
 }
 
@@ -177,6 +184,7 @@ static int read_options(struct kl_turn *turn, const json_t *meta)
 static int read_price(struct kl_turn *turn, const json_t *meta)
 {
 	const json_t *price = json_object_get(meta, "price");
+	int64_t unit = KL_PICO;
 	int err;
 
 	if (json_is_null(price))
@@ -185,11 +193,18 @@ static int read_price(struct kl_turn *turn, const json_t *meta)
 		return kl_error(KL_EINVALID, "'price' is neither an object nor null");
 	if ((err = read_text(&turn->price, price, "from", false)) < 0)
 		return err;
+	if (json_object_get(price, "unit")) {
+		if (strcmp(kl_json_str_or(price, "unit", ""), UNIT))
+			return kl_error(KL_EINVALID, "'price': 'unit' is not " UNIT);
+		unit = 1;
+	}
 	for (size_t i = 0; i < KL_RATES; i++) {
 		int64_t *rate = kl_rate_at(&turn->rates, i);
 
-		if ((err = kl_json_count(rate, price, kl_rate_name[i], MAX_RATE)) < 0)
+		if ((err = kl_json_count(rate, price, kl_rate_name[i], MAX_RATE * KL_PICO / unit)) <
+		    0)
 			return kl_error_in(err, "'price'");
+		*rate *= unit;
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@
 
 #include "model/price.h"
 
-#define DEAREST 10000000 /* nano-dollars a token: $10000 for a million */
+#define DEAREST (10000000 * (int64_t)KL_PICO) /* a token: $10000 for a million */
 
 static void check_rates(const struct kl_rates *rates)
 {
@@ -31,7 +31,7 @@ static void check_worst(const struct kl_price *price)
 			*to[kind] = bytes[i];
 			kl_price_worst(&fixed, &per_token, price,
 				       kind == 3 ? KL_CACHE_1H : KL_CACHE_5M, bytes[i]);
-			MUST(kl_price_cost(&nano, price, &usage) == 0);
+			MUST(kl_price_cost(&nano, price, &usage, 1000) == 0);
 			MUST(fixed >= 0 && per_token >= 0 && nano >= 0);
 			MUST(nano <= fixed + per_token * usage.output);
 		}

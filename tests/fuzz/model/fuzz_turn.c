@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kl_buf_add(&text, (const char *)data, size);
 	if (!memchr(text.ptr, '\0', text.len) && kl_turn_parse(&turn, text.ptr, 0) == 0) {
 		MUST(turn.nano >= 0 && turn.max_tokens >= 0);
-		MUST(kl_rates_cost(&turn.rates, &turn.usage) >= 0);
+		MUST(kl_rates_cost(&turn.rates, &turn.usage, 1000) >= 0);
 		kl_turn_format(&first, &turn, 0);
 		MUST(kl_turn_parse(&again, first.ptr, 0) == 0);
 		kl_turn_format(&second, &again, 0);

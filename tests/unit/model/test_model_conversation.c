@@ -29,7 +29,10 @@ static struct fixture fixture(const char *name)
 #define FIXTURE(name) KL_AUTO(fixture_release) struct fixture f = fixture(name)
 #define REF "refs/klineage/chat/w/n/back-0"
 
-static void add_turn(struct fixture *fixture, const char *user, const char *reply, const char *key)
+static const struct kl_rates whole = { 21000, 22000, 23000, 24000, 25000 };
+
+static void add_turn_at(struct fixture *fixture, const char *user, const char *reply,
+			const char *key, const struct kl_rates *rates)
 {
 	struct kl_turn turn = {
 		.user = kl_strdup(user),
@@ -45,7 +48,7 @@ static void add_turn(struct fixture *fixture, const char *user, const char *repl
 		.nano = 123456789,
 		.budget = KL_BUDGET_MATERIALIZE,
 		.price = kl_strdup("templates/prices.yaml:7"),
-		.rates = { 21, 22, 23, 24, 25 },
+		.rates = *rates,
 		.usage = { .known = true,
 			   .input = 1,
 			   .output = 2,
@@ -62,6 +65,11 @@ static void add_turn(struct fixture *fixture, const char *user, const char *repl
 	assert_ok(kl_refs_txn_commit(txn, "test"));
 	kl_conversation_push(&fixture->c, &turn, &oid);
 	kl_turn_release(&turn);
+}
+
+static void add_turn(struct fixture *fixture, const char *user, const char *reply, const char *key)
+{
+	add_turn_at(fixture, user, reply, key, &whole);
 }
 
 /* every byte but NUL, twice over, and no newline at the end */
@@ -106,8 +114,8 @@ static void comes_back_byte_for_byte(void **state)
 	assert_int_equal(turn->nano, 123456789);
 	assert_int_equal(turn->usage.cache_write_1h, 5);
 	assert_string_equal(turn->price, "templates/prices.yaml:7");
-	assert_int_equal(turn->rates.input, 21);
-	assert_int_equal(turn->rates.cache_write_1h, 25);
+	assert_int_equal(turn->rates.input, 21000);
+	assert_int_equal(turn->rates.cache_write_1h, 25000);
 	/* plain git sees the same */
 	assert_sh("one", f.dir, "git show " REF "~1:system/00");
 	assert_sh("key,meta.json,reply,system,user", f.dir,
@@ -115,6 +123,24 @@ static void comes_back_byte_for_byte(void **state)
 	assert_sh("chat: back-0 of n, turn 1 (m-1, $0.1235)", f.dir,
 		  "git log -1 --format=%%s " REF);
 	assert_sh("", f.dir, "git fsck --strict 2>&1 | grep -v dangling || :");
+}
+
+/* Prices are stored in nano-dollars per token; in pico-dollars if one of them is not whole. */
+static void small_prices_come_back(void **state)
+{
+	const struct kl_rates small = { 37500, 1, 10000000000, 2000, 0 };
+	FIXTURE("small");
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
+
+	add_turn(&f, "u", "r", "k");
+	add_turn_at(&f, "u", "r", "k", &small);
+	assert_ok(kl_conversation_load(&conversation, f.r, "w", "n", "back-0"));
+	assert_memory_equal(&conversation.turn[0].rates, &whole, sizeof(whole));
+	assert_memory_equal(&conversation.turn[1].rates, &small, sizeof(small));
+	assert_sh("21", f.dir,
+		  "git show " REF "~1:meta.json | sed -n 's/.*\"input\": \\(2.\\).*/\\1/p'");
+	assert_sh("0", f.dir, "git show " REF "~1:meta.json | grep -c '\"unit\"' || :");
+	assert_sh("1", f.dir, "git show " REF ":meta.json | grep -c '\"unit\": \"pico\"'");
 }
 
 /* the digest that formats.md describes, worked out by the shell */
@@ -193,6 +219,7 @@ static void what_is_no_conversation_is_refused(void **state)
 		{ "sed -i 's/\"budget\": \".*\"/\"budget\": \"all\"/' meta.json", "'budget' has the unknown value 'all'" },
 		{ "sed -i 's/\"output\": 22/\"output\": 22000000/' meta.json", "is negative or too large" },
 		{ "sed -i 's/\"from\": .*/\"from\": 3,/' meta.json", "from" },
+		{ "sed -i 's/\"from\": .*/&\"unit\": \"femto\",/' meta.json", "'unit' is not pico" },
 		{ "sed -i 's/\"m-1\"/\"m\\\\u001b[2J\"/' meta.json", "not plain text" },
 		{ "echo [] >meta.json", "meta.json" }, { "echo '{' >meta.json", "meta.json" }, { ": >meta.json", "meta.json" },
 	};
@@ -272,6 +299,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_back_byte_for_byte),
+		cmocka_unit_test(small_prices_come_back),
 		cmocka_unit_test(the_prompt_digest_is_as_described),
 		cmocka_unit_test(the_first_system_blocks_stand),
 		cmocka_unit_test(names_are_slugs),

@@ -8,11 +8,11 @@
 #define BYTES 8000 /* of the request */
 #define RESERVED 99999999
 static const struct kl_price price = {
-	.rates = { .input = 3000,
-		   .output = 15000,
-		   .cache_read = 300,
-		   .cache_write_5m = 3750,
-		   .cache_write_1h = 6000 },
+	.rates = { .input = 3000000,
+		   .output = 15000000,
+		   .cache_read = 300000,
+		   .cache_write_5m = 3750000,
+		   .cache_write_1h = 6000000 },
 };
 
 static struct kl_cost_of of_request(bool blind)
@@ -57,8 +57,8 @@ static void only_possible_counts_are_believed(void **state)
 			if (kl_cost_of_reply(&nano, &of, &reply) !=
 			    (ok ? KL_COST_COUNTED : KL_COST_IMPLAUSIBLE))
 				fail_msg("%s, blind %d", is[i].what, blind);
-			assert_int_equal(nano,
-					 ok ? kl_rates_cost(&price.rates, &is[i].u) : RESERVED);
+			assert_int_equal(nano, ok ? kl_rates_cost(&price.rates, &is[i].u, 1000) :
+						    RESERVED);
 			assert_int_equal(reply.usage.known, ok);
 		}
 }

@@ -2,6 +2,7 @@
 /* Prices: exact, from files and configuration, and what is refused. */
 #include "model/money.h"
 #include "model/price.h"
+#include "model/provider/usage.h"
 #include "scratch.h"
 
 #define MODEL(name, more)                                                                      \
@@ -135,7 +136,7 @@ static struct fixture fixture(const char *name, const char *prices)
 
 #define FIXTURE(name, text) KL_AUTO(fixture_release) struct fixture f = fixture(name, text)
 
-static void a_file_gives_whole_nano_dollars(void **state)
+static void a_file_gives_the_cost_of_tokens(void **state)
 {
 	FIXTURE("file",
 		HEAD MODEL("small", "") MODEL(
@@ -153,24 +154,76 @@ static void a_file_gives_whole_nano_dollars(void **state)
 
 	assert_ok(kl_price_find(&price, f.r, "small"));
 	assert_contains(price->from, "prices.yaml:3, 2026-11-20");
-	assert_int_equal(price->rates.input, 3000);
-	assert_int_equal(price->rates.output, 15000);
-	assert_int_equal(price->rates.cache_read, 300);
-	assert_int_equal(price->rates.cache_write_5m, 3750);
-	assert_int_equal(price->rates.cache_write_1h, 6000);
-	assert_ok(kl_price_cost(&n, price, &usage));
+	assert_int_equal(price->rates.input, 3000000);
+	assert_int_equal(price->rates.output, 15000000);
+	assert_int_equal(price->rates.cache_read, 300000);
+	assert_int_equal(price->rates.cache_write_5m, 3750000);
+	assert_int_equal(price->rates.cache_write_1h, 6000000);
+	assert_ok(kl_price_cost(&n, price, &usage, 1000));
 	assert_int_equal(n, 100 * 3000 + 10 * 15000 + 700 * 300 + 150 * 3750 + 50 * 6000);
 	/* 1000 tokens of prompt are not more than 1000, 1001 are */
 	assert_ok(kl_price_find(&other, f.r, "long"));
-	assert_ok(kl_price_cost(&n, other, &usage));
+	assert_ok(kl_price_cost(&n, other, &usage, 1000));
 	assert_int_equal(n, 100 * 3000 + 10 * 15000 + 700 * 300 + 150 * 3750 + 50 * 6000);
 	usage.input++;
-	assert_ok(kl_price_cost(&n, other, &usage));
+	assert_ok(kl_price_cost(&n, other, &usage, 1000));
 	assert_int_equal(n, 101 * 6000 + 10 * 22500 + 700 * 600 + 150 * 7500 + 50 * 12000);
 	usage.output = -1;
-	assert_error(KL_EINVALID, "impossible token counts", kl_price_cost(&n, price, &usage));
+	assert_error(KL_EINVALID, "impossible token counts",
+		     kl_price_cost(&n, price, &usage, 1000));
 	usage.output = INT64_MAX;
-	assert_error(KL_EINVALID, "impossible token counts", kl_price_cost(&n, price, &usage));
+	assert_error(KL_EINVALID, "impossible token counts",
+		     kl_price_cost(&n, price, &usage, 1000));
+}
+
+#define SMALL(name, price)                                                               \
+	"  " name ": {input: \"" price "\", output: \"" price "\", cache_read: \"" price \
+	"\",\n     cache_write_5m: \"" price "\", cache_write_1h: \"" price              \
+	"\", date: 2026-11-20, source: here}\n"
+
+/*
+ * A price with four decimals or more costs what the bill says, to the nearest nano-dollar, and never
+ * more than is reserved for it.
+ */
+static void small_prices_cost_what_the_bill_says(void **state)
+{
+	FIXTURE("small", HEAD SMALL("a", "0.0375") SMALL("b", "0.075") SMALL("c", "0.001")
+				 SMALL("d", "0.012345") SMALL("e", "0.100001"));
+	/* clang-format off */
+	static const struct { const char *model; int64_t tokens, nano; } is[] = {
+		{ "a", 1, 38 }, { "a", 2, 75 }, { "a", 1000, 37500 }, { "a", 1000001, 37500038 },
+		{ "b", 1, 75 }, { "b", 1000, 75000 }, { "b", 1000001, 75000075 },
+		{ "c", 1, 1 }, { "c", 1000000, 1000000 },
+		{ "d", 1, 12 }, { "d", 1000, 12345 }, { "d", 1000001, 12345012 },
+		{ "e", 1, 100 }, { "e", 1000000, 100001000 }, { "e", KL_USAGE_MAX, 100001000000 },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
+		int64_t tokens = is[i].tokens, n, fixed, per;
+		struct kl_usage in = { .known = true, .input = tokens }, out = { .output = tokens };
+
+		assert_ok(kl_price_find(&price, f.r, is[i].model));
+		assert_ok(kl_price_cost(&n, price, &in, 1000));
+		assert_int_equal(n, is[i].nano);
+		assert_ok(kl_price_cost(&n, price, &out, 1000));
+		assert_int_equal(n, is[i].nano);
+		kl_price_worst(&fixed, &per, price, KL_CACHE_NONE, tokens - KL_PRICE_ALLOWANCE);
+		assert_true(fixed >= is[i].nano && fixed <= is[i].nano + 1);
+		assert_true(per * tokens >= is[i].nano);
+	}
+}
+
+/* The cost is rounded once, after the kinds of tokens and the factor of the tier. */
+static void a_request_is_rounded_once(void **state)
+{
+	const struct kl_rates rates = { 37500, 37500, 37500, 37500, 37500 };
+	const struct kl_usage usage = { true, 1, 1, 1, 1, 1 };
+
+	assert_int_equal(kl_rates_cost(&rates, &usage, 1000), 188);
+	assert_int_equal(kl_rates_cost(&rates, &usage, 500), 94);
+	assert_int_equal(kl_rates_cost(&rates, &usage, 1100), 206);
 }
 
 /* no split of the bytes into tokens, and of those over the kinds, may cost more */
@@ -196,7 +249,7 @@ static void the_worst_is_the_worst(void **state)
 				  kind == 1 ? &usage.cache_read :
 				  kind == 2 ? &usage.cache_write_5m :
 					      &usage.cache_write_1h) = tokens;
-				assert_ok(kl_price_cost(&n, price, &usage));
+				assert_ok(kl_price_cost(&n, price, &usage, 1000));
 				assert_true(n <= fixed + 77 * per);
 			}
 		}
@@ -242,7 +295,7 @@ static void its_own_entry_goes_before_its_models(void **state)
 	KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
 
 	assert_ok(kl_price_find(&price, f.r, "a-1-20260101"));
-	assert_int_equal(price->rates.input, 9000);
+	assert_int_equal(price->rates.input, 9000000);
 }
 
 static void what_is_wrong_is_refused_with_its_line(void **state)
@@ -261,7 +314,9 @@ static void what_is_wrong_is_refused_with_its_line(void **state)
 		{ HEAD "  m:\n    input: \"3\"\n    output: \"-15\"\n", ":5:13: a price must be a decimal number" },
 		{ HEAD "  m:\n    input: 3e-6\n", ":4:12: a price must be a decimal number" },
 		{ HEAD "  m:\n    input: [3]\n", ":4:12: a price must be a decimal number" },
-		{ HEAD "  m:\n    input: \"0.000003\"\n", ":4:12: a price has at most 3 decimals" },
+		{ HEAD "  m:\n    input: \"0.000003\"\n", ":4:12: a price is 0 or at least $0.001; is it per million tokens?" },
+		{ HEAD "  m:\n    input: \"0.000999\"\n", ":4:12: a price is 0 or at least $0.001" },
+		{ HEAD "  m:\n    input: \"0.0375001\"\n", ":4:12: a price has at most 6 decimals" },
 		{ HEAD "  m:\n    input: \"3000000\"\n", "a price must be a decimal" },
 		{ HEAD "  m:\n    input: \"30000\"\n", ":4:12: a price is at most $10000 per million" },
 		{ HEAD "  m:\n    input: \"3\"\n    output: \"15\"\n", ":4:5: the price of 'cache_read' is missing" },
@@ -314,14 +369,14 @@ static void the_user_has_the_first_and_the_last_word(void **state)
 		  "git config klineage.chat.price free");
 	assert_ok(kl_repo_open_at(&again, f.dir));
 	assert_ok(kl_price_find(&own, again, "gpt-6.7"));
-	assert_int_equal(own->rates.input, 2000);
-	assert_int_equal(own->rates.output, 10000);
-	assert_int_equal(own->rates.cache_read, 200);
-	assert_int_equal(own->rates.cache_write_5m, 4000);
-	assert_int_equal(own->rates.cache_write_1h, 4000);
+	assert_int_equal(own->rates.input, 2000000);
+	assert_int_equal(own->rates.output, 10000000);
+	assert_int_equal(own->rates.cache_read, 200000);
+	assert_int_equal(own->rates.cache_write_5m, 4000000);
+	assert_int_equal(own->rates.cache_write_1h, 4000000);
 	assert_string_equal(own->from, "config klineage.gpt-6.7.price");
 	assert_ok(kl_price_find(&file, again, "gpt-5.5"));
-	assert_int_equal(file->rates.input, 3000);
+	assert_int_equal(file->rates.input, 3000000);
 	assert_ok(kl_price_find(&rest, again, "llama"));
 	assert_int_equal(rest->rates.input, 0);
 	assert_int_equal(rest->rates.output, 0);
@@ -336,7 +391,8 @@ static void a_bad_price_of_the_configuration_is_refused(void **state)
 		{ "", "has no input=" }, { "2", "'2' is not one of" }, { "free input=1", "'free' is not one of" },
 		{ "input=2 output=10 input=3", "input is given twice" }, { "in=2 out=3", "'in' is not one of" },
 		{ "input=-2 output=10", "input: a price must be a decimal number" },
-		{ "input=0.000002 output=10", "at most 3 decimals" }, { "input= output=1", "a decimal number" },
+		{ "input=0.000002 output=10", "is it per million tokens?" }, { "input=0.0375001 output=1", "at most 6 decimals" },
+		{ "input= output=1", "a decimal number" },
 		{ "input=20000 output=1", "at most $10000" },
 	};
 	/* clang-format on */
@@ -385,7 +441,9 @@ int main(void)
 		cmocka_unit_test(amounts_of_programs_are_exact),
 		cmocka_unit_test(money_is_exact),
 		cmocka_unit_test(money_is_never_shown_as_less),
-		cmocka_unit_test(a_file_gives_whole_nano_dollars),
+		cmocka_unit_test(a_file_gives_the_cost_of_tokens),
+		cmocka_unit_test(small_prices_cost_what_the_bill_says),
+		cmocka_unit_test(a_request_is_rounded_once),
 		cmocka_unit_test(the_worst_is_the_worst),
 		cmocka_unit_test(a_snapshot_has_its_models_price),
 		cmocka_unit_test(its_own_entry_goes_before_its_models),
