@@ -76,7 +76,7 @@ PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml
 PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check cheats yardstick rejudge tests man style format fuzz ptx bench bench-programs clean
+.PHONY: all worker deps deps-dev demo check cheats yardstick rejudge price tests man style format fuzz ptx bench bench-programs clean
 .PHONY: install install-strip uninstall installcheck dist deb
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
@@ -237,6 +237,11 @@ yardstick: $(B)/yardstick/yardstick
 rejudge: deps
 	@$(MAKE) --no-print-directory -s -j2 all
 	@KLINEAGE_BUILD="$(CURDIR)/$(B)" tests/rejudge.sh
+
+# what walks cost, at a provider that accounts for a cache; WALKS="ten two" makes only these
+price: deps
+	@$(MAKE) --no-print-directory -s -j2 tests
+	@tests/price.sh "$(CURDIR)/$(B)" $(WALKS)
 
 # --- manual ---------------------------------------------------------------
 

@@ -111,6 +111,7 @@ row () {
 		my ($n, %sum) = (0);
 		while (<STDIN>) { my $bill = decode_json($_); $n++; $sum{$_} += $bill->{$_} for qw(input cache_read cache_write_5m output); }
 		my $in = $sum{input} + $sum{cache_read} + $sum{cache_write_5m};
+		$in or die "price: $walk: the server counted no tokens of a prompt\n";
 		my $dollars = ($sum{input} * $price{input} + $sum{cache_read} * $price{"cache-read"} +
 			$sum{cache_write_5m} * $price{"cache-write-5m"} + $sum{output} * $price{output}) / 1e6;
 		printf "%-5s %6s %8d %9d %9d %8d %8d %6.1f %% %9.4f\n", $walk, $steps, $n, $in, $sum{cache_read}, $sum{cache_write_5m},
@@ -121,7 +122,7 @@ printf '%-5s %6s %8s %9s %9s %8s %8s %8s %9s\n' walk steps requests 'tokens in' 
 failed=0
 for walk in $walks; do
 	if walk "$walk" && steps=$(sed -n 's/.*[^0-9]\([0-9][0-9]*\) steps\{0,1\} accepted.*/\1/p' "$walk.out") && test -s "$walk.bill"; then
-		row "$walk" "${steps:-?}"
+		row "$walk" "${steps:-?}" || failed=1
 	else
 		echo "price: $walk: the walk failed" >&2
 		cat "$walk.out" "$walk.err" >&2 2>/dev/null
