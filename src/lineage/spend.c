@@ -135,7 +135,9 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 		return;
 	}
 	phase->reserved -= entry->released;
-	phase->open -= entry->kind == KL_LEDGER_SETTLE;
+	/* a ledger from elsewhere can settle what it never reserved */
+	if (entry->kind == KL_LEDGER_SETTLE && phase->open)
+		phase->open--;
 	phase->settled += kl_ledger_settled_by(entry);
 	phase->implausible += entry->implausible;
 	kl_usage_add(&phase->usage, &entry->usage);

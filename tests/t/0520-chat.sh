@@ -164,6 +164,13 @@ test_expect_success 'what broke off is settled: at its reply, as the user says, 
 	)
 '
 
+test_expect_success 'a settlement without a reservation is no open request' '
+	mkdir u u/tree && cp -R .git u/ && (
+	cd u && entry settle $d back-1 2 4000000 379000000 3000000 "\"released\": 4000000, $usage" &&
+	git klineage chat cost >out && says "1 request is under way, or broke off" out
+	)
+'
+
 test_expect_success 'a request that is under way is left alone' '
 	(
 	cd s && entry reserve $f back-0 2 4000000 381500000 4000000 && mkdir -p .git/klineage/talk/w/n &&
