@@ -12,7 +12,8 @@
 #	comment		post $KLINEAGE_OUT/comment.md, or replace the earlier comment
 #	answered	fail unless `review` found nothing to answer, or somebody who can push here, other than the author
 #			and the account of KLINEAGE_TOKEN, has written the comment "klineage: answered <head>"; on GitHub, set
-#			the status `klineage` of the head, for a pull request onto $KLINEAGE_BRANCH
+#			the status `klineage` of the head, for a pull request onto $KLINEAGE_BRANCH, also to failure
+#			where there is no valid review
 #
 # Except for the commits themselves, nothing that a pull request can choose (titles, branch names, paths) is used here.
 # Variables:
@@ -38,7 +39,17 @@ notes=refs/notes/klineage/gate
 theirs=refs/notes/remotes/ci/klineage/gate
 marker='<!-- klineage-review -->'	# written by review
 
-die () { echo "klineage-ci: $*" >&2; exit 2; }
+sets=	# "yes": `answered` may set the status (find_branch); "last": die sets it
+
+# die <message>: exit; a success that an earlier run gave the head must not stay there
+die () {
+	echo "klineage-ci: $*" >&2
+	if [ "$sets" = yes ]; then
+		sets=last
+		status failure "there is no review; the job says why"
+	fi
+	exit 2
+}
 say () { echo "klineage-ci: $*"; }
 
 is_commit () {
@@ -290,7 +301,7 @@ can_push () {
 # KLINEAGE_TOKEN does not count: whoever can read the token, such as the author, can write its comments.
 has_answer () {
 	# shellcheck disable=SC2086
-	author=$(api GET "$request" | field $keys)
+	author=$(field $keys <"$out/request.json")
 	[ -n "$author" ] || die "cannot find the author"
 	find_bot
 	page=1
@@ -307,25 +318,25 @@ has_answer () {
 	return 1
 }
 
-# find_branch: on GitHub, set $sets to "yes" if the status may be set. A status belongs to a commit, whatever pull request
-# it is for: one onto another branch, with a contract of the author's choice, must not set it for $KLINEAGE_BRANCH.
+# find_branch: read the request; on GitHub, set $sets to "yes" if the status may be set. A status belongs to a commit,
+# whatever pull request it is for: one onto another branch, with a contract of the author's choice, must not set it for
+# $KLINEAGE_BRANCH.
 find_branch () {
-	sets=
+	api GET "$request" >"$out/request.json" || die "cannot read the request"
 	[ -z "${CI_API_V4_URL:-}" ] || return 0
-	api GET "$request" >"$out/pr.json" || die "no pull request $KLINEAGE_PR"
-	[ "$(field base sha <"$out/pr.json")" = "$base" ] || die "the base of pull request $KLINEAGE_PR has changed; run this job again"
-	branch=${KLINEAGE_BRANCH:-$(field base repo default_branch <"$out/pr.json")}
+	branch=${KLINEAGE_BRANCH:-$(field base repo default_branch <"$out/request.json")}
 	[ -n "$branch" ] || die "cannot find the default branch"
-	if [ "$(field base ref <"$out/pr.json")" = "$branch" ]; then
+	if [ "$(field base ref <"$out/request.json")" = "$branch" ]; then
 		sets=yes
 	else
 		say "this pull request is not onto $branch, so the status is not set"
 	fi
+	[ "$(field base sha <"$out/request.json")" = "$base" ] || die "the base of pull request $KLINEAGE_PR has changed; run this job again"
 }
 
 # status <state> <text>: of the head, on GitHub; the job's own is what GitLab shows
 status () {
-	[ "$sets" = yes ] || return 0
+	[ -n "$sets" ] || return 0
 	printf '{"state":"%s","context":"klineage","description":"%s"}\n' "$1" "$2" >"$out/status.json"
 	api POST "$url/statuses/$head" "$out/status.json" >/dev/null || die "cannot set the status"
 }
@@ -339,7 +350,7 @@ answered () {
 	case $code in
 	0) status success "nothing to answer"; return ;;
 	1) ;;
-	*) status failure "there is no review"; die "the review failed, or did not run" ;;
+	*) die "the review failed, or did not run" ;;
 	esac
 	if [ "${KLINEAGE_ANSWERS:-require}" = advise ]; then
 		status success "points to answer, which are not required here"

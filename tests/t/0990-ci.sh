@@ -325,6 +325,20 @@ klineage: answered $head" author reader writer)" && step github-report.yml answe
 	)
 '
 
+test_expect_success 'an error after the branch is known replaces an earlier success by a failure' '
+	(
+	cd w1 && head=$(git rev-parse HEAD) && KLINEAGE_HEAD=$head KLINEAGE_PR=12 KLINEAGE_TOKEN=t0ken && export KLINEAGE_HEAD KLINEAGE_PR KLINEAGE_TOKEN && fresh_api &&
+	echo 1 >klineage-out/review && : >../api/statuses && KLINEAGE_ANSWERS=advise step github-report.yml answered &&
+	test "$(cat ../api/statuses)" = "$head success" &&
+	(KLINEAGE_BASE=$own && exits 2 step github-report.yml answered 2>err) && says "has changed" err && test "$(tail -n 1 ../api/statuses)" = "$head failure" &&
+	: >../api/statuses && sed "s/,.user.*/}/" ../api/pr-12.json >../api/pr-13.json && KLINEAGE_PR=13 exits 2 step github-report.yml answered 2>err &&
+	says "cannot find the author" err && test "$(cat ../api/statuses)" = "$head failure" &&
+	# the request is read once, and one that was not found sets nothing
+	fresh_api && : >../api/statuses && exits 1 step github-report.yml answered && test "$(grep -c "pulls/12$" ../api/log)" = 1 &&
+	: >../api/statuses && KLINEAGE_PR= exits 2 step github-report.yml answered 2>err && says "KLINEAGE_PR is not a number" err && test ! -s ../api/statuses
+	)
+'
+
 test_expect_success 'one without points to answer is not held up' '
 	(
 	cd g2 && KLINEAGE_HEAD=$(git rev-parse "$own~") KLINEAGE_PR=7 KLINEAGE_TOKEN=t0ken && export KLINEAGE_HEAD KLINEAGE_PR KLINEAGE_TOKEN && fresh_api &&
@@ -342,7 +356,7 @@ test_expect_success 'a second pull request of the same head, onto a branch of th
 	(KLINEAGE_BRANCH=main-too && export KLINEAGE_BRANCH && step github-report.yml answered) && test "$(cat ../api/statuses)" = "$head success" &&
 	# one that was reviewed against that branch, and moved to main since
 	: >../api/statuses && pull "$head" "$base" main >../api/pr-14.json && exits 2 step github-report.yml answered 2>err && says "has changed" err &&
-	pull "$head" "$head" "" >../api/pr-14.json && step github-report.yml answered >out && test ! -s ../api/statuses
+	test "$(cat ../api/statuses)" = "$head failure" && : >../api/statuses && pull "$head" "$head" "" >../api/pr-14.json && step github-report.yml answered >out && test ! -s ../api/statuses
 	)
 '
 
