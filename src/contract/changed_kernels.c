@@ -83,17 +83,18 @@ static bool names_changed(const struct looking *looking, const struct kl_surface
 }
 
 /*
- * Add a contract that is a file of its own, if it changed or names a changed path. Its sources can
+ * Add a contract if it changed or names a changed path: with `paths: repository`, its sources can
  * be anywhere in the repository.
  */
-static int look_at_file(struct looking *looking, const git_oid *tree, const char *place)
+static int look_at(struct looking *looking, const git_oid *tree, const char *place)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *bare = NULL;
+	KL_AUTO(kl_freep) char *path = kl_contract_place_path(place);
 	int err;
 
 	if (kl_strvec_has(&looking->places, place))
 		return 0;
-	if (kl_strvec_has(&looking->paths, place)) {
+	if (kl_strvec_has(&looking->paths, path)) {
 		kl_strvec_push(&looking->places, place);
 		return 0;
 	}
@@ -106,14 +107,14 @@ static int look_at_file(struct looking *looking, const git_oid *tree, const char
 	return 0;
 }
 
-/* Look at all contracts of a tree that are files of their own. */
+/* Look at all contracts of a tree. */
 static int look_everywhere(struct looking *looking, const git_oid *tree)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
-	int err = tree ? kl_surface_files(&places, looking->repo, tree) : 0;
+	int err = tree ? kl_surface_places(&places, looking->repo, tree) : 0;
 
 	for (size_t i = 0; !err && i < places.n; i++)
-		err = look_at_file(looking, tree, places.v[i]);
+		err = look_at(looking, tree, places.v[i]);
 	return err;
 }
 

@@ -5,9 +5,12 @@
 #include "contract/surface.h"
 
 /*
- * changed_kernels - lists the kernels whose surface or contract differs between two trees. It reads
- * only the contracts in directories above a changed path and those that are files of their own
- * (gemm.klineage.yaml), so that the cost depends little on the size of the tree.
+ * changed_kernels - lists the kernels whose surface or contract differs between two trees.
+ *
+ * A contract with `paths: repository` can name any file. So unless the trees are the same, the
+ * names of all files of both are listed, and each contract is parsed with its oracle's files read;
+ * the sources are read only of a contract that lies in a directory above a changed path, or that
+ * changed itself or names a changed path.
  */
 struct kl_changed_one {
 	char *dir;              /* the contract's place (contract.h) */

@@ -83,8 +83,8 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *sur
 void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
-/** List the places of the contracts in a tree that are files of their own, unsorted. */
-int kl_surface_files(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree);
+/** List the places of the contracts in a tree, unsorted. */
+int kl_surface_places(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree);
 /**
  * List the places of the contracts in a tree, sorted. `workloads` has the workload of each at the
  * same index: "" for a contract that does not parse.

@@ -93,14 +93,17 @@ static int read_workload(char **out, struct kl_repo *repo, const struct kl_blob 
 	return 0;
 }
 
-int kl_surface_files(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree)
+int kl_surface_places(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree)
 {
 	KL_AUTO(kl_blobs_release) struct kl_blobs all = { 0 };
 	int err = kl_repo_tree_list(&all, repo, tree, MAX_TREE);
 
-	for (size_t i = 0; !err && i < all.n; i++)
-		if (kl_contract_place_is_file(all.b[i].path))
-			kl_strvec_push(places, all.b[i].path);
+	for (size_t i = 0; !err && i < all.n; i++) {
+		char *place = kl_contract_place_of(all.b[i].path);
+
+		if (place)
+			kl_strvec_take(places, place);
+	}
 	return err;
 }
 

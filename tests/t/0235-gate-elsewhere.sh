@@ -66,6 +66,15 @@ test_expect_success 'a review names the kernels of a changed header' '
 	git -C repo checkout -q main
 '
 
+test_expect_success 'a contract called klineage.yaml can name sources of other directories too' '
+	git -C repo checkout -q -b plain && git -C repo mv judge/up.klineage.yaml judge/klineage.yaml &&
+	git -C repo commit -q -m "up: call the contract klineage.yaml" &&
+	(cd repo && exits 0 git klineage gate --no-profile --workload up) && git -C repo checkout -q -b slower &&
+	kernel up "+" >repo/src/up.c && git -C repo commit -q -am "up: add" &&
+	(cd repo && git klineage review plain..slower >../out; cat ../out) && says "up" out && ! grep "down" out &&
+	git -C repo checkout -q main
+'
+
 test_expect_success 'a review says what changed in the build' '
 	git -C repo checkout -q -b trapped && sed -i "s/include: \[include\]/include: [include, src], traps: [abort]/" \
 		repo/judge/up.klineage.yaml && git -C repo commit -q -am "up: trap abort" &&
