@@ -36,6 +36,7 @@ void kl_adopt_release(struct kl_adopt_report *report)
 static void adopting_release(struct kl_adopting *adopting)
 {
 	free(adopting->top);
+	free(adopting->build);
 	kl_commands_release(&adopting->commands);
 	kl_strvec_release(&adopting->failures);
 	kl_scratch_release(&adopting->scratch);
@@ -207,12 +208,15 @@ static void resolve_preincludes(struct kl_options *options)
 			}
 }
 
-static int refuse_missing(const struct kl_closure *closure)
+static int refuse_missing(const struct kl_closure *closure, const struct kl_options *options)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
 	for (size_t i = 0; i < closure->missing.n; i++)
 		kl_buf_addf(&list, "%s%s", i ? ", " : "", closure->missing.v[i]);
+	for (size_t i = 0; i < options->outside.n; i++)
+		kl_buf_addf(&list, "%s%s", i ? ", " : "; outside of the repository, so left out: ",
+			    options->outside.v[i]);
 	kl_error(KL_ENOTFOUND, "no directory of the build has what the kernel includes: %s",
 		 list.ptr);
 	return kl_error_hint(KL_ENOTFOUND,
@@ -227,7 +231,7 @@ static int find_closure(struct kl_closure *closure, const struct kl_adopting *ad
 
 	for (size_t i = 0; !err && i < units->path.n; i++)
 		err = kl_closure_add(closure, adopting, units->path.v[i], &units->options);
-	return !err && closure->missing.n ? refuse_missing(closure) : err;
+	return !err && closure->missing.n ? refuse_missing(closure, &units->options) : err;
 }
 
 static void report_units(struct kl_adopt_report *out, const struct kl_adopting *adopting,
@@ -326,6 +330,11 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 	    (err = kl_adopted_write(adopting, &adopted, &sk)) < 0)
 		return err;
 	kl_strvec_copy(&out->dropped, &units->options.dropped);
+	for (size_t i = 0; i < units->options.outside.n; i++)
+		kl_strvec_pushf(&out->dropped,
+				"the include directory %s: it is outside of the repository and of "
+				"the build's directory",
+				units->options.outside.v[i]);
 	out->sources = adopted.sources.n;
 	out->prototype = kl_steal(&sk.prototype);
 	out->contract = kl_steal(&adopted.contract);
@@ -350,6 +359,7 @@ int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 	    (err = kl_adopt_find_build(&adopting, &command)) < 0)
 		return err;
 	kl_options_read(&units.options, command);
+	kl_closure_drop_dirs(&units.options, &adopting);
 	resolve_preincludes(&units.options);
 	kl_strvec_take(&units.path, kl_command_path(adopting.top, opts->file));
 	kl_strvec_push(&units.why, "");

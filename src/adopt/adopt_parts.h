@@ -17,7 +17,8 @@ struct kl_adopting {
 	struct kl_repo *repo;
 	const struct kl_adopt_opts *opts;
 	struct kl_adopt_report *out;
-	char *top; /* of the worktree, without symlinks */
+	char *top;   /* of the worktree, without symlinks */
+	char *build; /* directory of opts->commands; NULL: none, or the worktree is inside of it */
 	struct kl_jail jail;
 	struct kl_platform platform;
 	struct kl_scratch scratch; /* work directory of the jail */
@@ -60,11 +61,22 @@ int kl_adopt_run_gcc(struct kl_buf *out, const struct kl_adopting *adopting,
 /* The files that units include. Paths are absolute. */
 struct kl_closure {
 	struct kl_strvec files;     /* in the repository, the units among them */
-	struct kl_strvec generated; /* untracked and ignored, or outside of the repository */
+	struct kl_strvec generated; /* untracked and ignored, or in the build's directory */
 	struct kl_strvec missing;   /* names that no directory has */
 	struct kl_strvec foreign;   /* headers of the system that the gate does not allow */
 };
-/** Add the files that the unit `path` includes, and the unit itself. */
+/**
+ * Return true if the kernel may include files at `path`, with symlinks followed: in the worktree
+ * but for .git, in the scratch directory, or in the build's directory. A repository could otherwise
+ * have any file of the user copied into it.
+ */
+bool kl_closure_may_have(const struct kl_adopting *adopting, const char *path);
+/** Move the include directories that the compiler may not read to options->outside. */
+void kl_closure_drop_dirs(struct kl_options *options, const struct kl_adopting *adopting);
+/**
+ * Add the files that the unit `path` includes, and the unit itself. KL_EINVALID: one of them lies
+ * elsewhere.
+ */
 int kl_closure_add(struct kl_closure *closure, const struct kl_adopting *adopting, const char *path,
 		   const struct kl_options *options);
 void kl_closure_release(struct kl_closure *closure);

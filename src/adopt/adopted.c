@@ -294,6 +294,18 @@ static int write_file(const struct kl_adopting *adopting, const char *name, cons
 	return err ? err : kl_fs_write(path, text, len);
 }
 
+/* Return where a generated header is, or what made it if that was in the scratch directory. */
+static char *name_original(const struct kl_adopting *adopting, const char *path)
+{
+	KL_AUTO(kl_freep) char *real = realpath(path, NULL);
+	KL_AUTO(kl_freep) char *scratch = realpath(adopting->scratch.path, NULL);
+	const char *below = real ? kl_adopt_below(adopting, real) : NULL;
+
+	if (real && scratch && is_in(scratch, real))
+		return kl_strdup(adopting->commands.origin);
+	return kl_strdup(below ? below : real ? real : path);
+}
+
 int kl_adopted_write(struct kl_adopting *adopting, const struct kl_adopted *adopted,
 		     const struct kl_skeleton *sk)
 {
@@ -306,14 +318,13 @@ int kl_adopted_write(struct kl_adopting *adopting, const struct kl_adopted *adop
 		err = check_new(adopting, adopted->copy_to.v[i]);
 	for (size_t i = 0; !err && i < adopted->copy_to.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		const char *below = kl_adopt_below(adopting, adopted->copy_from.v[i]);
+		KL_AUTO(kl_freep) char *from = name_original(adopting, adopted->copy_from.v[i]);
 
 		err = kl_fs_read(&text, adopted->copy_from.v[i], MAX_FILE);
 		if (!err)
 			err = write_file(adopting, adopted->copy_to.v[i], text.ptr ? text.ptr : "",
 					 text.len);
-		kl_strvec_pushf(&out->generated, "%s (from %s)", adopted->copy_to.v[i],
-				below ? below : adopting->commands.origin);
+		kl_strvec_pushf(&out->generated, "%s (from %s)", adopted->copy_to.v[i], from);
 	}
 	if (!err)
 		err = write_file(adopting, adopted->oracle, sk->oracle.ptr, sk->oracle.len);

@@ -41,6 +41,59 @@ static const char *system_header(const char *path)
 	return NULL;
 }
 
+/* --- which files may be included -------------------------------------------------------------- */
+
+/* Return what follows the directory `dir` in `path`, "" for itself; NULL: `path` is elsewhere. */
+static const char *path_in(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	if (strncmp(path, dir, n) || (path[n] && path[n] != '/'))
+		return NULL;
+	return path[n] ? path + n + 1 : path + n;
+}
+
+bool kl_closure_may_have(const struct kl_adopting *adopting, const char *path)
+{
+	KL_AUTO(kl_freep) char *real = realpath(path, NULL);
+	KL_AUTO(kl_freep) char *scratch = realpath(adopting->scratch.path, NULL);
+	const char *below = real ? kl_adopt_below(adopting, real) : NULL;
+
+	if (!real)
+		return false;
+	if (below)
+		return !*below || kl_fs_path_ok(below);
+	return (scratch && path_in(scratch, real)) ||
+	       (adopting->build && path_in(adopting->build, real));
+}
+
+/* Return true if the compiler may read the directory, or would if it existed. */
+static bool may_read_dir(const struct kl_adopting *adopting, const char *dir)
+{
+	KL_AUTO(kl_freep) char *inside = kl_asprintf("%s/", dir);
+
+	return system_header(inside) || kl_closure_may_have(adopting, dir) ||
+	       (!kl_fs_exists(dir) && kl_adopt_below(adopting, dir));
+}
+
+void kl_closure_drop_dirs(struct kl_options *options, const struct kl_adopting *adopting)
+{
+	struct kl_strvec *lists[] = { &options->iquote, &options->include, &options->isystem };
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec all = *lists[k];
+
+		*lists[k] = (struct kl_strvec)KL_STRVEC_INIT;
+		for (size_t i = 0; i < all.n; i++)
+			if (may_read_dir(adopting, all.v[i]))
+				kl_strvec_push(lists[k], all.v[i]);
+			else
+				push_once(&options->outside, all.v[i]);
+	}
+}
+
+/* --- the files of a unit ---------------------------------------------------------------------- */
+
 /* Return true if git tracks the file or could: it is in the worktree and not ignored. */
 static int is_kept(bool *out, const struct kl_adopting *adopting, const char *below)
 {
@@ -74,6 +127,15 @@ static int add_file(struct kl_closure *closure, const struct kl_adopting *adopti
 		if (*header && !kl_lookups_is_header_of_c(header))
 			push_once(&closure->foreign, header);
 		return 0;
+	}
+	if (!kl_closure_may_have(adopting, path)) {
+		kl_error(KL_EINVALID,
+			 "the kernel includes '%s', which is neither in the repository nor in the "
+			 "build's directory",
+			 path);
+		return kl_error_hint(KL_EINVALID,
+				     "if it is in a build directory elsewhere, give --commands "
+				     "<compile_commands.json> of that directory");
 	}
 	if (below && (err = is_kept(&kept, adopting, below)) < 0)
 		return err;

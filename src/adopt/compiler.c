@@ -49,7 +49,8 @@ static void list_readable(struct kl_strvec *out, const struct kl_adopting *adopt
 			continue;
 		if (!kl_adopt_below(adopting, dir) && strncmp(dir, "/usr/", 5) &&
 		    strncmp(dir, adopting->scratch.path, strlen(adopting->scratch.path)) &&
-		    kl_fs_is_dir(dir) && !kl_strvec_has(out, dir))
+		    kl_closure_may_have(adopting, dir) && kl_fs_is_dir(dir) &&
+		    !kl_strvec_has(out, dir))
 			kl_strvec_push(out, dir);
 	}
 }

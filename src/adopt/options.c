@@ -13,6 +13,7 @@ void kl_options_release(struct kl_options *options)
 	kl_strvec_release(&options->include);
 	kl_strvec_release(&options->iquote);
 	kl_strvec_release(&options->isystem);
+	kl_strvec_release(&options->outside);
 	kl_strvec_release(&options->preinclude);
 	kl_strvec_release(&options->define);
 	kl_strvec_release(&options->undefine);
@@ -25,6 +26,7 @@ void kl_options_copy(struct kl_options *to, const struct kl_options *from)
 	kl_strvec_copy(&to->include, &from->include);
 	kl_strvec_copy(&to->iquote, &from->iquote);
 	kl_strvec_copy(&to->isystem, &from->isystem);
+	kl_strvec_copy(&to->outside, &from->outside);
 	kl_strvec_copy(&to->preinclude, &from->preinclude);
 	kl_strvec_copy(&to->define, &from->define);
 	kl_strvec_copy(&to->undefine, &from->undefine);
@@ -288,6 +290,7 @@ void kl_options_merge(struct kl_options *to, const struct kl_options *from, cons
 	merge_list(&to->include, &from->include);
 	merge_list(&to->iquote, &from->iquote);
 	merge_list(&to->isystem, &from->isystem);
+	merge_list(&to->outside, &from->outside);
 	merge_list(&to->preinclude, &from->preinclude);
 	for (size_t i = 0; i < from->define.n; i++) {
 		const char *text = from->define.v[i], *other = find_macro(&to->define, text);

@@ -11,6 +11,7 @@
  */
 struct kl_options {
 	struct kl_strvec include, iquote, isystem; /* directories, as absolute paths */
+	struct kl_strvec outside;                  /* directories that may not be read */
 	struct kl_strvec preinclude;               /* as the command writes them */
 	struct kl_strvec define, undefine, flags;  /* as in a contract */
 	struct kl_strvec dropped;                  /* "<option>: <reason>" */

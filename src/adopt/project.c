@@ -420,6 +420,20 @@ static int refuse_builds(const struct kl_adopting *adopting)
 			     "--build none");
 }
 
+/*
+ * Headers in the directory of the database may be read, since a person named it. If the worktree is
+ * inside of it, it is no build directory, but may be the home directory.
+ */
+static void note_build_dir(struct kl_adopting *adopting, const char *database)
+{
+	KL_AUTO(kl_freep) char *dir = kl_strndup(database,
+						 (size_t)(strrchr(database, '/') - database));
+	size_t n = strlen(dir);
+
+	if (strncmp(adopting->top, dir, n) || (adopting->top[n] && adopting->top[n] != '/'))
+		adopting->build = kl_steal(&dir);
+}
+
 int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **chosen)
 {
 	const struct kl_adopt_opts *opts = adopting->opts;
@@ -429,6 +443,8 @@ int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **
 	if (opts->commands) {
 		KL_AUTO(kl_freep) char *path = realpath(opts->commands, NULL);
 
+		if (path)
+			note_build_dir(adopting, path);
 		err = path ? read_database(adopting, path) :
 			     kl_error_errno("cannot open '%s'", opts->commands);
 		if (!err)

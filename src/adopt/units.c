@@ -120,10 +120,12 @@ static int look_into(struct compiled **out, struct search *search, const char *p
 	KL_GROW(search->all, search->n + 1, search->alloc);
 	one = &search->all[search->n++];
 	*one = (struct compiled){ .path = kl_strdup(path) };
-	if (command)
+	if (command) {
 		kl_options_read(&one->options, command);
-	else
+		kl_closure_drop_dirs(&one->options, search->adopting);
+	} else {
 		kl_options_copy(&one->options, &search->out->options);
+	}
 	err = compile_object(&one->object, search->adopting, path, &one->options);
 	*out = one;
 	if (err < 0 && (must || (err != KL_ENO && err != KL_EIO)))

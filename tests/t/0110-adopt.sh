@@ -188,6 +188,33 @@ test_expect_success 'a generated header that is missing is named, one that is th
 	(cd clone && exits 0 git klineage gate --no-profile --workload gemv >../out) && says "gemv: pass" out
 '
 
+test_expect_success 'a kernel cannot have files of the user copied' '
+	git init -q thief && mkdir thief/src elsewhere && echo "token" >elsewhere/secret && echo "int x;" >elsewhere/x.h &&
+	printf "#ifdef __PIE__\n#include \"%s\"\n#endif\nvoid f(int *x) { *x = 1; }\n" "$PWD/elsewhere/secret" >thief/src/a.c &&
+	printf "#ifdef __PIE__\n#include \"%s\"\n#endif\nvoid f(int *x) { *x = 1; }\n" "$PWD/thief/.git/config" >thief/src/b.c &&
+	printf "#ifdef __PIE__\n#include \"%s\"\n#endif\nvoid f(int *x) { *x = 1; }\n" "$PWD/thief/link/secret" >thief/src/c.c &&
+	printf "#include <x.h>\nvoid f(int *x) { *x = 1; }\n" >thief/src/d.c &&
+	ln -s ../elsewhere thief/link && echo "link/*" >thief/.gitignore &&
+	printf "[{\"directory\": \"%s\", \"file\": \"src/d.c\", \"arguments\": [\"gcc\", \"-I$PWD/elsewhere\", \"-c\", \"src/d.c\"]}]\n" \
+		"$PWD/thief" >thief/compile_commands.json &&
+	git -C thief add . && git -C thief commit -q -m thief &&
+	for file in "a.c:$PWD/elsewhere/secret" "b.c:$PWD/thief/.git/config" "c.c:$PWD/thief/link/secret"; do
+		(cd thief && exits 128 git klineage adopt "src/${file%%:*}" --build none 2>../err) &&
+		says "the kernel includes '"'"'${file#*:}'"'"', which is neither in the repository nor in the build" err || return 1
+	done &&
+	(cd thief && exits 128 git klineage adopt src/d.c 2>../err) &&
+	says "no directory of the build has what the kernel includes: x.h" err && says "left out: $PWD/elsewhere" err &&
+	test ! -e thief/klineage
+'
+
+test_expect_success 'headers of a build directory that --commands names are copied' '
+	mkdir -p elsewhere/gen && echo "#define ONE 1" >elsewhere/gen/x.h && sed "s|/elsewhere|/elsewhere/gen\", \"-I/etc|" \
+		thief/compile_commands.json >elsewhere/compile_commands.json &&
+	(cd thief && exits 0 git klineage adopt src/d.c --commands ../elsewhere/compile_commands.json >../out) &&
+	says "klineage/f.generated/x.h (from $PWD/elsewhere/gen/x.h)" out && says "the include directory /etc: it is outside" out &&
+	test_cmp elsewhere/gen/x.h thief/klineage/f.generated/x.h && rm -r thief/klineage
+'
+
 test_expect_success CMAKE 'a project with CMake, whose build is made elsewhere' '
 	project configured &&
 	cat >configured/CMakeLists.txt <<-\CMAKE &&
