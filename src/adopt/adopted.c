@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* adopted - makes a contract's paths of what a build names, tries the result, and writes the files */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "adopt/adopt_parts.h"
@@ -274,12 +276,20 @@ int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopte
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/* Check that nothing has this path, and that no symlink leads out of the repository. */
 static int check_new(const struct kl_adopting *adopting, const char *name)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, name);
+	KL_AUTO(kl_closep) int fd = kl_fs_open_below(adopting->top, name, O_PATH);
 
-	if (!kl_fs_exists(path))
-		return 0;
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR)) {
+		kl_error(KL_EINVALID,
+			 "cannot write '%s': the path contains a symbolic link, or a file as a "
+			 "directory",
+			 name);
+		return kl_error_hint(KL_EINVALID, "give --contract <path> in another directory");
+	}
+	if (fd < 0)
+		return errno == ENOENT ? 0 : kl_error_errno("cannot open '%s'", name);
 	kl_error(KL_EEXISTS, "'%s' already exists; not overwriting it", name);
 	return kl_error_hint(KL_EEXISTS,
 			     "move it away, or give --contract <path> or --workload <name>");

@@ -56,6 +56,26 @@ int kl_fs_read(struct kl_buf *out, const char *path, size_t max)
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
+int kl_fs_open_below(const char *root, const char *path, int flags)
+{
+	KL_AUTO(kl_freep) char *copy = kl_strdup(path);
+	KL_AUTO(kl_closep) int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *part = copy, *slash;
+
+	while (at >= 0 && (slash = strchr(part, '/'))) {
+		int next;
+
+		*slash = '\0';
+		next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(at);
+		at = next;
+		part = slash + 1;
+	}
+	if (at < 0)
+		return -1;
+	return openat(at, part, flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static int write_all(int fd, const void *data, size_t n)
 {
 	const char *at = data;

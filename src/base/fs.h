@@ -16,6 +16,13 @@
 int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
 
 /**
+ * Open the file `path` below the directory `root` with the flags of open(), component by component,
+ * so that no symlink is followed, not even one that is created meanwhile. Return the descriptor, or
+ * -1 with errno set: ELOOP or ENOTDIR if the path contains a symlink, or a file as a directory.
+ */
+int kl_fs_open_below(const char *root, const char *path, int flags);
+
+/**
  * Replace `path` atomically: write a temporary file in the same directory, fsync it, rename it and
  * fsync the directory. A crash leaves either the old or the new file.
  */

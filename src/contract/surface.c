@@ -156,36 +156,12 @@ int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, c
 
 /* --- reading files from a directory -------------------------------------------- */
 
-/*
- * Open `path` below `root` component by component, so that no symlink is followed, not even one
- * that is created meanwhile.
- */
-static int open_below(const char *root, const char *path)
-{
-	KL_AUTO(kl_freep) char *copy = kl_strdup(path);
-	KL_AUTO(kl_closep) int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char *part = copy, *slash;
-
-	while (at >= 0 && (slash = strchr(part, '/'))) {
-		int next;
-
-		*slash = '\0';
-		next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(at);
-		at = next;
-		part = slash + 1;
-	}
-	if (at < 0)
-		return -1;
-	return openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-}
-
 static int read_below(struct kl_file *file, const char *dir, const char *path, size_t max,
 		      void *payload)
 {
 	KL_AUTO(kl_freep) char *root = kl_fs_join(payload, dir);
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	KL_AUTO(kl_closep) int fd = open_below(root, path);
+	KL_AUTO(kl_closep) int fd = kl_fs_open_below(root, path, O_RDONLY | O_NONBLOCK);
 	struct stat st;
 	int err;
 

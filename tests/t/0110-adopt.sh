@@ -207,6 +207,19 @@ test_expect_success 'a kernel cannot have files of the user copied' '
 	test ! -e thief/klineage
 '
 
+test_expect_success 'nothing is written through a symlink' '
+	mkdir target && ln -s ../target thief/klineage && mkdir thief/deep && ln -s ../../target thief/deep/link &&
+	echo "void g(int *x) { *x = 1; }" >thief/src/g.c && git -C thief add . && git -C thief commit -q -m links &&
+	(cd thief && exits 128 git klineage adopt src/g.c --build none 2>../err) &&
+	says "cannot write '"'klineage/g.klineage.yaml': the path contains a symbolic link"'" err &&
+	(cd thief && exits 128 git klineage adopt src/g.c --build none --contract deep/link/new/klineage.yaml 2>../err) &&
+	says "the path contains a symbolic link" err && test -z "$(ls target)" &&
+	(cd thief && exits 128 git klineage adopt src/g.c --build none --contract src/g.c/klineage.yaml 2>../err) &&
+	says "or a file as a directory" err &&
+	(cd thief && exits 0 git klineage adopt src/g.c --build none --contract deep/new/klineage.yaml) &&
+	test -f thief/deep/new/klineage.yaml && rm thief/klineage
+'
+
 test_expect_success 'headers of a build directory that --commands names are copied' '
 	mkdir -p elsewhere/gen && echo "#define ONE 1" >elsewhere/gen/x.h && sed "s|/elsewhere|/elsewhere/gen\", \"-I/etc|" \
 		thief/compile_commands.json >elsewhere/compile_commands.json &&
