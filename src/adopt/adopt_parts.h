@@ -25,6 +25,7 @@ struct kl_adopting {
 	git_oid tree;              /* the index */
 	struct kl_commands commands;
 	struct kl_strvec failures; /* why builds could not be used, one sentence each */
+	bool network;              /* one of them wants the network */
 	size_t runs;               /* objects made so far */
 };
 

@@ -193,8 +193,19 @@ static char *worst_line(const char *text)
 	return kl_strndup(found, strcspn(found, "\n") < 300 ? strcspn(found, "\n") : 300);
 }
 
-/* Run a program of a build system. *failed is set to why it failed; NULL: it did not. */
-static int run_build(struct kl_buf *out, char **failed, const struct kl_adopting *adopting,
+/* Why a build failed; `why` NULL: it did not. */
+struct failure {
+	char *why;
+	bool network; /* it wants the network */
+};
+
+static void failure_release(struct failure *failure)
+{
+	free(failure->why);
+}
+
+/* Run a program of a build system; `failed` is empty before. */
+static int run_build(struct kl_buf *out, struct failure *failed, struct kl_adopting *adopting,
 		     const struct kl_strvec *argv)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
@@ -213,19 +224,21 @@ static int run_build(struct kl_buf *out, char **failed, const struct kl_adopting
 	struct kl_proc_result res;
 	int err = kl_jail_run(&res, &adopting->jail, &run);
 
-	*failed = NULL;
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ECANNOT, "'%s' is not installed", argv->v[0]);
 	if (err < 0 || (!res.exit && !res.signal && !res.timed_out))
 		return err;
 	kl_buf_add(&said, out->ptr ? out->ptr : "", out->len);
 	kl_buf_adds(&said, "");
+	failed->network = !res.timed_out && wants_network(said.ptr ? said.ptr : "");
+	adopting->network |= failed->network;
 	if (res.timed_out)
-		*failed = kl_strdup("it takes more than two minutes");
-	else if (wants_network(said.ptr ? said.ptr : ""))
-		*failed = kl_strdup("it wants the network, which the compile jail does not have");
+		failed->why = kl_strdup("it takes more than two minutes");
+	else if (failed->network)
+		failed->why = kl_strdup(
+			"it wants the network, which the compile jail does not have");
 	else
-		*failed = worst_line(said.ptr ? said.ptr : "");
+		failed->why = worst_line(said.ptr ? said.ptr : "");
 	return 0;
 }
 
@@ -233,7 +246,7 @@ static int try_make(const struct kl_command **chosen, struct kl_adopting *adopti
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf log = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *failed = NULL;
+	KL_AUTO(failure_release) struct failure failed = { .why = NULL };
 	const char *in = kl_adopt_below(adopting, dir);
 	static const char *const fixed[] = { "make",        "-n",       "-w", "-k",       "-B",
 					     "-o",          "Makefile", "-o", "makefile", "-o",
@@ -252,17 +265,17 @@ static int try_make(const struct kl_command **chosen, struct kl_adopting *adopti
 		return err;
 	/* with -k, make goes on after an error: what it printed may do */
 	err = try_commands(chosen, adopting);
-	if (err == KL_ENOTFOUND && failed)
+	if (err == KL_ENOTFOUND && failed.why)
 		kl_strvec_pushf(&adopting->failures, "%s fails: %s", adopting->commands.origin,
-				failed);
+				failed.why);
 	return err;
 }
 
 /*
  * Run CMake or Meson on the sources in `from`, which is the project's directory or a copy of it.
- * `to` is the build directory. *failed is set to why it failed; NULL: it did not.
+ * `to` is the build directory; `failed` is empty before.
  */
-static int run_configure(char **failed, struct kl_adopting *adopting, const char *from,
+static int run_configure(struct failure *failed, struct kl_adopting *adopting, const char *from,
 			 const char *to, bool cmake)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
@@ -285,8 +298,8 @@ static int run_configure(char **failed, struct kl_adopting *adopting, const char
 		kl_strvec_push(&argv, from);
 	}
 	err = run_build(&log, failed, adopting, &argv);
-	if (!err && !*failed && access(path, R_OK))
-		*failed = kl_strdup("it writes no " DATABASE);
+	if (!err && !failed->why && access(path, R_OK))
+		failed->why = kl_strdup("it writes no " DATABASE);
 	return err;
 }
 
@@ -298,7 +311,8 @@ static int try_configure(const struct kl_command **chosen, struct kl_adopting *a
 			 const char *dir, bool cmake)
 {
 	const char *name = cmake ? "cmake" : "meson";
-	KL_AUTO(kl_freep) char *failed = NULL, *again = NULL;
+	KL_AUTO(failure_release) struct failure failed = { .why = NULL };
+	KL_AUTO(failure_release) struct failure again = { .why = NULL };
 	KL_AUTO(kl_freep) char *to = kl_fs_join(adopting->scratch.path, name);
 	KL_AUTO(kl_freep) char *copy = kl_asprintf("%s-copy", to);
 	KL_AUTO(kl_freep) char *from = kl_fs_join(copy, kl_adopt_below(adopting, dir));
@@ -307,22 +321,22 @@ static int try_configure(const struct kl_command **chosen, struct kl_adopting *a
 
 	if (err < 0)
 		return err;
-	if (failed && !strstr(failed, "network")) {
+	if (failed.why && !failed.network) {
 		if ((err = kl_fs_remove(to)) < 0 ||
 		    (err = kl_adopt_copy_tree(adopting, copy)) < 0 ||
 		    (err = run_configure(&again, adopting, from, to, cmake)) < 0)
 			return err;
-	} else if (failed) {
-		again = kl_strdup(failed);
+	} else if (failed.why) {
+		again.why = kl_strdup(failed.why);
 	}
-	if (again) {
+	if (again.why) {
 		kl_strvec_pushf(&adopting->failures, "%s cannot configure the project: %s", name,
-				again);
+				again.why);
 		return KL_ENOTFOUND;
 	}
 	if ((err = read_database(adopting, path)) < 0)
 		return err;
-	if (failed)
+	if (failed.why)
 		kl_adopt_move_commands(adopting, copy);
 	take_origin(adopting, kl_strdup(name));
 	return try_commands(chosen, adopting);
@@ -404,16 +418,14 @@ static int compile_alone(const struct kl_command **chosen, struct kl_adopting *a
 static int refuse_builds(const struct kl_adopting *adopting)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-	bool network = false;
+	int err = adopting->network ? KL_ECANNOT : KL_ENOTFOUND;
 
-	for (size_t i = 0; i < adopting->failures.n; i++) {
+	for (size_t i = 0; i < adopting->failures.n; i++)
 		kl_buf_addf(&why, "%s%s", i ? "; " : "", adopting->failures.v[i]);
-		network |= strstr(adopting->failures.v[i], "network") != NULL;
-	}
-	kl_error(network ? KL_ECANNOT : KL_ENOTFOUND, "found no command that compiles '%s': %s",
+	kl_error(err, "found no command that compiles '%s': %s",
 		 adopting->opts->file ? adopting->opts->file : "a C file",
 		 why.len ? why.ptr : "there is no build here");
-	return kl_error_hint(network ? KL_ECANNOT : KL_ENOTFOUND,
+	return kl_error_hint(err,
 			     "build the project as usual with its commands recorded (cmake "
 			     "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON, meson, or bear -- make) and give "
 			     "--commands <compile_commands.json>, or take the file alone with "

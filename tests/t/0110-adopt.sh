@@ -280,6 +280,12 @@ test_expect_success CMAKE 'a build that wants the network is refused, with what 
 	says "it wants the network, which the compile jail does not have" err && says "--commands <compile_commands.json>" err
 '
 
+test_expect_success 'a build that fails for another reason than the network' '
+	git init -q network && mkdir network/network && printf "all:\n\tgcc -c b.c\n" >network/Makefile &&
+	echo "void f(int *x) { *x = 1; }" >network/network/k.c && git -C network add . && git -C network commit -q -m project &&
+	(cd network && exits 128 git klineage adopt network/k.c 2>../err) && says "has no command for '"'network/k.c'"'" err
+'
+
 test_expect_success MESON 'a project with Meson' '
 	project mesoned &&
 	cat >mesoned/meson.build <<-\MESON &&
