@@ -355,8 +355,12 @@ int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 	const struct kl_command *command;
 	int err;
 
-	if ((err = open_adopting(&adopting)) < 0 || (err = check_file(&adopting, opts->file)) < 0 ||
-	    (err = kl_adopt_find_build(&adopting, &command)) < 0)
+	if ((err = open_adopting(&adopting)) < 0 || (err = check_file(&adopting, opts->file)) < 0)
+		return err;
+	for (size_t i = 0; i < opts->sources.n; i++)
+		if ((err = check_file(&adopting, opts->sources.v[i])) < 0)
+			return err;
+	if ((err = kl_adopt_find_build(&adopting, &command)) < 0)
 		return err;
 	kl_options_read(&units.options, command);
 	kl_closure_drop_dirs(&units.options, &adopting);

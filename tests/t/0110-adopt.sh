@@ -331,6 +331,14 @@ test_expect_success 'types of the project that its headers define' '
 	says "uint32_t oracle(uint32_t n, const kl_real *x, kl_real *y)" typed/klineage/scale.oracle.c
 '
 
+test_expect_success '--source takes tracked C files of the repository' '
+	echo "int y;" >outside.c && echo "int z;" >alone/untracked.c &&
+	(cd alone && exits 128 git klineage adopt axpy.c --build none --workload w --source "$PWD/../outside.c" 2>../err) &&
+	says "outside.c" err &&
+	(cd alone && exits 128 git klineage adopt axpy.c --build none --workload w --source untracked.c 2>../err) &&
+	says "git does not track '"'untracked.c'"'" err && rm alone/untracked.c
+'
+
 test_expect_success 'options that exclude each other, and kernels of other languages' '
 	(cd alone && exits 129 git klineage adopt axpy.c --build scons) &&
 	(cd alone && exits 129 git klineage adopt axpy.c --build make --commands x.json) &&
