@@ -74,17 +74,39 @@ static int open_jail(struct kl_adopting *adopting)
 	return err < 0 ? err : kl_jail_open(&adopting->jail, want);
 }
 
-static int open_adopting(struct kl_adopting *adopting)
+static int find_top(char **out, struct kl_repo *repo)
 {
-	const char *top = kl_repo_worktree(adopting->repo);
-	int err;
+	const char *top = kl_repo_worktree(repo);
 
 	if (!top)
 		return kl_error(KL_EINVALID, "cannot adopt a kernel of a bare repository");
-	adopting->top = realpath(top, NULL);
-	if (!adopting->top)
-		return kl_error_errno("cannot resolve '%s'", top);
-	if ((err = open_jail(adopting)) < 0 ||
+	*out = realpath(top, NULL);
+	return *out ? 0 : kl_error_errno("cannot resolve '%s'", top);
+}
+
+int kl_adopt_path(char **out, struct kl_repo *repo, const char *path)
+{
+	struct kl_adopting adopting = { .repo = repo };
+	int err = find_top(&adopting.top, repo);
+	KL_AUTO(kl_freep) char *top = adopting.top;
+	KL_AUTO(kl_freep) char *dir = err ? NULL : kl_fs_join(top, kl_repo_prefix(repo));
+	KL_AUTO(kl_freep) char *full = err ? NULL : kl_command_path(dir, path);
+	const char *below = err ? NULL : kl_adopt_below(&adopting, full);
+
+	if (err < 0)
+		return err;
+	if (!below)
+		return kl_error(KL_EINVALID, "'%s' is outside of the repository", path);
+	*out = kl_strdup(below);
+	return 0;
+}
+
+static int open_adopting(struct kl_adopting *adopting)
+{
+	int err;
+
+	if ((err = find_top(&adopting->top, adopting->repo)) < 0 ||
+	    (err = open_jail(adopting)) < 0 ||
 	    (err = kl_machine_platform(&adopting->platform,
 				       kl_repo_config(adopting->repo, "klineage.platform"))) < 0 ||
 	    (err = kl_repo_staged_tree(&adopting->tree, adopting->repo)) < 0)

@@ -42,6 +42,12 @@ struct kl_adopt_report {
 };
 
 /**
+ * Set *out, which the caller frees, to `path`, which is relative to the current directory, as a path
+ * relative to the top of the worktree. KL_EINVALID: it is outside of the worktree.
+ */
+int kl_adopt_path(char **out, struct kl_repo *repo, const char *path);
+
+/**
  * Write the contract, the oracle and copies of generated headers. KL_EEXISTS: one of them exists,
  * and nothing was written. KL_ECANNOT: the build does not run in the jail; KL_ENOTFOUND: it does
  * not compile the file; KL_EINVALID: the file or the build cannot be adopted. Hints say what to do.

@@ -58,33 +58,6 @@ static int list_files(struct kl_repo *repo, const struct kl_adopt_opts *opts)
 	return 0;
 }
 
-/* Make a path that is relative to the current directory relative to the top of the worktree. */
-static char *from_top(struct kl_repo *repo, const char *path)
-{
-	KL_AUTO(kl_freep) char *full = kl_asprintf("%s%s", kl_repo_prefix(repo), path);
-	KL_AUTO(kl_strvec_release) struct kl_strvec parts = KL_STRVEC_INIT;
-	struct kl_buf out = KL_BUF_INIT;
-	size_t n = 0;
-
-	if (*path == '/')
-		return kl_strdup(path);
-	kl_strvec_split(&parts, full, "/");
-	for (size_t i = 0; i < parts.n; i++) {
-		if (!strcmp(parts.v[i], ".."))
-			n -= n > 0;
-		else if (strcmp(parts.v[i], ".")) {
-			char *part = parts.v[i];
-
-			parts.v[i] = parts.v[n];
-			parts.v[n++] = part;
-		}
-	}
-	kl_buf_adds(&out, "");
-	for (size_t i = 0; i < n; i++)
-		kl_buf_addf(&out, "%s%s", i ? "/" : "", parts.v[i]);
-	return kl_buf_detach(&out);
-}
-
 static int check_options(const struct kl_adopt_opts *opts)
 {
 	static const char *const systems[] = { "make", "cmake", "meson", "none" };
@@ -111,12 +84,14 @@ static int adopt_kernel(struct kl_repo *repo, struct kl_adopt_opts *opts, const 
 	const char *colon = strrchr(argument, ':');
 	KL_AUTO(kl_freep) char *name = kl_strndup(argument, colon ? (size_t)(colon - argument) :
 								    strlen(argument));
-	KL_AUTO(kl_freep) char *file = from_top(repo, name);
-	KL_AUTO(kl_freep) char *contract = opts->contract ? from_top(repo, opts->contract) : NULL;
+	KL_AUTO(kl_freep) char *file = NULL, *contract = NULL;
 	int err;
 
 	if (colon && !colon[1])
 		return kl_opt_usage(synopsis, "'%s' names no function", argument);
+	if ((err = kl_adopt_path(&file, repo, name)) < 0 ||
+	    (opts->contract && (err = kl_adopt_path(&contract, repo, opts->contract)) < 0))
+		return err;
 	opts->file = file;
 	opts->entry = colon ? colon + 1 : NULL;
 	opts->contract = contract;
@@ -159,9 +134,15 @@ int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return list_files(ctx->repo, &adopt);
 	if (sources)
 		kl_strvec_split(&names, sources, ",");
-	for (size_t i = 0; i < names.n; i++)
-		kl_strvec_take(&adopt.sources, from_top(ctx->repo, names.v[i]));
-	err = adopt_kernel(ctx->repo, &adopt, argv[0]);
+	for (size_t i = 0; !err && i < names.n; i++) {
+		char *path;
+
+		err = kl_adopt_path(&path, ctx->repo, names.v[i]);
+		if (!err)
+			kl_strvec_take(&adopt.sources, path);
+	}
+	if (!err)
+		err = adopt_kernel(ctx->repo, &adopt, argv[0]);
 	kl_strvec_release(&adopt.sources);
 	return err;
 }

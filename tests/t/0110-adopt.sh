@@ -149,7 +149,12 @@ test_expect_success 'a file that the build does not compile, a function that is 
 	(cd data && exits 128 git klineage adopt src/k.c:nothing 2>../err) && says "defines no function '"'nothing'"'" err &&
 	(cd data && exits 128 git klineage adopt src/k.c 2>../err) && says "name the function" err &&
 	(cd data && exits 128 git klineage adopt src/none.c:f 2>../err) && says "there is no file" err &&
-	(cd data && exits 128 git klineage adopt ../made/src/k.c:gemv 2>../err)
+	for path in ../made/src/k.c ../src/k.c /src/k.c ../../../../../../../../../../../../src/k.c; do
+		(cd data && exits 128 git klineage adopt $path:gemv 2>../err) &&
+		says "'\''$path'\'' is outside of the repository" err || return 1
+	done &&
+	(cd data && exits 128 git klineage adopt src/k.c:gemv --contract ../k.klineage.yaml 2>../err) &&
+	says "is outside of the repository" err
 '
 
 test_expect_success 'malformed and huge databases' '
