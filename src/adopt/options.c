@@ -128,6 +128,8 @@ static bool is_silent(const char *word)
 	};
 	/* clang-format on */
 
+	if (starts_with(word, "-Wp,"))
+		return false; /* it may define a macro */
 	for (size_t i = 0; i < KL_ARRAY_SIZE(exact); i++)
 		if (!strcmp(exact[i], word))
 			return true;
@@ -153,6 +155,7 @@ static const char *reason_of(const char *word)
 		{ "-fsanitize", "the code of a sanitizer calls the system" },
 		{ "-fstack", "the gate sets this itself" },
 		{ "-fcf-protection", "the gate sets this itself" },
+		{ "-Wp,", "options in a list for the preprocessor are not read" },
 		{ "@", "files with options are not read" },
 		{ "-nostdinc", "the headers of the C library are always found" },
 		{ "-isysroot", "the headers are those of this system" },

@@ -160,7 +160,8 @@ static void what_matters_is_taken(void **state)
 		"cc -c -O1 -g -Wall -Werror -std=c99 -O4 -std=gnu99 -I inc -I../up -Iinc -iquote q "
 		"-isystem /opt/sys -DA -DB=1 -DB=2 '-DNAME=\"x y\"' -UB -UC -DC -D__X=1 '-DF(x)=x' -DNDEBUG "
 		"-D_GNU_SOURCE -include config.h -march=native -mavx2 -ffast-math -fPIC -flto -fopenmp "
-		"-funroll-loops -fplugin=x.so -MMD -MF a.d -x c @more -pipe -o a.o a.c -lm -Wl,-z,x $EXTRA";
+		"-funroll-loops -fplugin=x.so -MMD -MF a.d -x c @more -pipe -o a.o a.c -lm -Wl,-z,x -Wp,-DP "
+		"$EXTRA";
 	KL_AUTO(kl_commands_release) struct kl_commands commands = { .v = NULL };
 	KL_AUTO(kl_options_release) struct kl_options options = { .include = KL_STRVEC_INIT };
 	KL_AUTO(kl_options_release) struct kl_options other = { .include = KL_STRVEC_INIT };
@@ -182,8 +183,9 @@ static void what_matters_is_taken(void **state)
 	assert_true(has_reason(&options, "-D__X=1: "));
 	assert_true(has_reason(&options, "-DF(x)=x: "));
 	assert_true(has_reason(&options, "@more: "));
+	assert_true(has_reason(&options, "-Wp,-DP: options in a list for the preprocessor"));
 	assert_true(has_reason(&options, "$EXTRA: only a shell knows"));
-	assert_int_equal(options.dropped.n, 8);
+	assert_int_equal(options.dropped.n, 9);
 	kl_strvec_push(&other.define, "A=3");
 	kl_strvec_push(&other.define, "NEW");
 	kl_strvec_push(&other.include, "/p/more");
