@@ -288,6 +288,35 @@ static const char *find_macro(const struct kl_strvec *list, const char *text)
 	return NULL;
 }
 
+/* Report an option of another unit that the kernel's units are compiled without. */
+static void report_other(struct kl_options *to, const char *option, const char *text,
+			 const char *unit)
+{
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s%s of %s", option, text, unit);
+
+	drop_option(to, name, "the kernel's own file is compiled otherwise");
+}
+
+static void merge_macros(struct kl_options *to, const struct kl_options *from, const char *unit)
+{
+	for (size_t i = 0; i < from->define.n; i++) {
+		const char *text = from->define.v[i], *other = find_macro(&to->define, text);
+
+		if (!other && !find_macro(&to->undefine, text))
+			kl_strvec_push(&to->define, text);
+		else if (!other || strcmp(other, text))
+			report_other(to, "-D", text, unit);
+	}
+	for (size_t i = 0; i < from->undefine.n; i++) {
+		const char *name = from->undefine.v[i];
+
+		if (find_macro(&to->define, name))
+			report_other(to, "-U", name, unit);
+		else
+			push_once(&to->undefine, name);
+	}
+}
+
 void kl_options_merge(struct kl_options *to, const struct kl_options *from, const char *unit)
 {
 	merge_list(&to->include, &from->include);
@@ -295,13 +324,8 @@ void kl_options_merge(struct kl_options *to, const struct kl_options *from, cons
 	merge_list(&to->isystem, &from->isystem);
 	merge_list(&to->outside, &from->outside);
 	merge_list(&to->preinclude, &from->preinclude);
-	for (size_t i = 0; i < from->define.n; i++) {
-		const char *text = from->define.v[i], *other = find_macro(&to->define, text);
-		KL_AUTO(kl_freep) char *option = kl_asprintf("-D%s of %s", text, unit);
-
-		if (!other && !find_macro(&to->undefine, text))
-			kl_strvec_push(&to->define, text);
-		else if (!other || strcmp(other, text))
-			drop_option(to, option, "the kernel's own file is compiled otherwise");
-	}
+	merge_macros(to, from, unit);
+	for (size_t i = 0; i < from->flags.n; i++)
+		if (!kl_strvec_has(&to->flags, from->flags.v[i]))
+			report_other(to, "", from->flags.v[i], unit);
 }

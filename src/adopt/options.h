@@ -20,8 +20,9 @@ struct kl_options {
 /** Read the options of a command; `out` is empty before. */
 void kl_options_read(struct kl_options *out, const struct kl_command *command);
 /**
- * Add the options of another unit of the same kernel: includes and defines that are missing.
- * Defines that differ stay as they are, and are added to `dropped` with a reason.
+ * Add the options of another unit of the same kernel: includes, defines and undefines that are
+ * missing. Its macros that differ and its flags that `to` lacks are added to `dropped` instead, with
+ * a reason.
  */
 void kl_options_merge(struct kl_options *to, const struct kl_options *from, const char *unit);
 void kl_options_copy(struct kl_options *to, const struct kl_options *from);

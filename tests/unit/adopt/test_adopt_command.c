@@ -188,11 +188,21 @@ static void what_matters_is_taken(void **state)
 	assert_int_equal(options.dropped.n, 9);
 	kl_strvec_push(&other.define, "A=3");
 	kl_strvec_push(&other.define, "NEW");
+	kl_strvec_push(&other.undefine, "B");
+	kl_strvec_push(&other.undefine, "C");
+	kl_strvec_push(&other.undefine, "GONE");
+	kl_strvec_push(&other.flags, "-mavx2");
+	kl_strvec_push(&other.flags, "-O2");
 	kl_strvec_push(&other.include, "/p/more");
 	kl_options_merge(&options, &other, "b.c");
 	assert_list(&options.define, "A NAME=\"x y\" C _GNU_SOURCE NEW");
 	assert_list(&options.include, "/p/src/inc /p/up /p/more");
+	assert_list(&options.undefine, "B GONE");
+	assert_list(&options.flags, "-O3 -std=gnu99 -mavx2 -ffast-math -funroll-loops");
 	assert_true(has_reason(&options, "-DA=3 of b.c: "));
+	assert_true(has_reason(&options, "-UC of b.c: the kernel's own file"));
+	assert_true(has_reason(&options, "-O2 of b.c: the kernel's own file"));
+	assert_int_equal(options.dropped.n, 12);
 }
 
 int main(void)
