@@ -50,11 +50,23 @@ static int changed_output(const struct kl_job *job, const struct kl_judged *judg
 	return -1;
 }
 
+static void copy_answer(const struct kl_judge *judge, struct kl_judged *judged, bool right,
+			const void *const *got)
+{
+	struct kl_answer *answer = &judged->answer[right];
+
+	judged->kept[right] = true;
+	kl_answer_room(answer, judge->job, judged->member);
+	for (size_t i = 0; i < judge->job->nargs; i++)
+		if (kl_arg_is_output(&judge->job->arg[i]))
+			kl_par_copy(answer->bytes[i], got[i],
+				    bytes_of(judge->job, judged->member, i));
+}
+
 /* Keep a right answer if it is the first on its guard side and there is room for it. */
 static void keep_answer(struct kl_judge *judge, struct kl_judged *judged, bool right,
 			const void *const *got)
 {
-	struct kl_answer *answer = &judged->answer[right];
 	size_t need = 0;
 
 	for (size_t i = 0; i < judge->job->nargs; i++)
@@ -62,12 +74,7 @@ static void keep_answer(struct kl_judge *judge, struct kl_judged *judged, bool r
 	if (judged->kept[right] || need > MOST_BYTES - judge->bytes)
 		return;
 	judge->bytes += need;
-	judged->kept[right] = true;
-	kl_answer_room(answer, judge->job, judged->member);
-	for (size_t i = 0; i < judge->job->nargs; i++)
-		if (kl_arg_is_output(&judge->job->arg[i]))
-			kl_par_copy(answer->bytes[i], got[i],
-				    bytes_of(judge->job, judged->member, i));
+	copy_answer(judge, judged, right, got);
 }
 
 int kl_judge_answer(struct kl_mismatch *mismatch, struct kl_judge *judge,
@@ -93,9 +100,14 @@ int kl_judge_answer(struct kl_mismatch *mismatch, struct kl_judge *judge,
 	return 0;
 }
 
-void kl_judge_accept(struct kl_judge *judge, const struct kl_judge_call *call)
+void kl_judge_accept(struct kl_judge *judge, const struct kl_judge_call *call,
+		     const struct kl_mismatch *mismatch)
 {
-	keep_answer(judge, find_judged(judge, call->member), call->right, call->got);
+	struct kl_judged *judged = find_judged(judge, call->member);
+
+	judged->elements = mismatch->elements;
+	if (!judged->kept[call->right])
+		copy_answer(judge, judged, call->right, call->got);
 }
 
 bool kl_judge_changed(struct kl_mismatch *mismatch, const struct kl_judge *judge,

@@ -26,7 +26,7 @@ struct kl_judge {
 		bool kept[2];               /* by guard side: an answer is kept */
 	} * judged;
 	size_t n, alloc;
-	size_t bytes; /* size of all kept answers, which is limited */
+	size_t bytes; /* size of all kept answers, which is limited; without the accepted ones */
 };
 
 void kl_judge_release(struct kl_judge *judge);
@@ -39,8 +39,13 @@ struct kl_judge_call {
 /** Judge an answer; results and errors are those of kl_compare(). */
 int kl_judge_answer(struct kl_mismatch *mismatch, struct kl_judge *judge,
 		    const struct kl_judge_call *call);
-/** Treat an answer as right from now on, after kl_judge_answer() found it wrong (redraw.h). */
-void kl_judge_accept(struct kl_judge *judge, const struct kl_judge_call *call);
+/**
+ * Treat an answer as right from now on, after kl_judge_answer() found it wrong and gave `mismatch`
+ * (redraw.h). It is kept in any case, so that it is not found wrong again; a stage accepts at most
+ * KL_REDRAW_TIMES answers.
+ */
+void kl_judge_accept(struct kl_judge *judge, const struct kl_judge_call *call,
+		     const struct kl_mismatch *mismatch);
 /**
  * Find the first element whose bits differ from the answer kept for the same input and guard side.
  * Returns false if there is no such element, or if no answer was kept. Sets the place and the

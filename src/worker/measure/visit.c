@@ -33,7 +33,7 @@ static int judge_wrong(struct kl_visit *visit, const struct kl_visit_plan *plan,
 	chance = kl_redraw(plan->redraw, call->member, &visit->mismatch, &call->trial, judged->got);
 	if (chance <= 0)
 		return chance;
-	kl_judge_accept(plan->judge, judged);
+	kl_judge_accept(plan->judge, judged, &visit->mismatch);
 	visit->mismatch.out = -1;
 	add_met(visit, call->member);
 	return 1;

@@ -164,7 +164,8 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		return depends < 0 ? depends : chance;
 	if (chance) {
 		kl_judge_accept(&inquiry->judge,
-				&(struct kl_judge_call){ member, trial->place.right, got });
+				&(struct kl_judge_call){ member, trial->place.right, got },
+				mismatch);
 		inquiry->passed[trial->place.right][index] = true;
 		return 0;
 	}

@@ -348,6 +348,35 @@ static void other_bits_are_noticed(void **state)
 		assert_int_equal(kl_judge_answer(&mismatch, &judge, &left), KL_ENO);
 }
 
+/* An answer that is accepted counts as right from then on, even where no other would be kept. */
+static void an_accepted_answer_is_always_kept(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(kl_judge_release) struct kl_judge judge = { .job = &fixture->job };
+	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
+	const void *got[KL_MAX_ARGS] = { NULL };
+	struct kl_judge_call call = { .got = got };
+	struct kl_mismatch mismatch;
+
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	call.member = kl_pool_get(pool, 0);
+	kl_answer_truth(&answer, &fixture->job, call.member);
+	got[5] = answer.bytes[5];
+	judge.bytes = (size_t)1 << 30; /* no room left */
+	assert_int_equal(kl_judge_answer(&mismatch, &judge, &call), 0);
+	assert_false(judge.judged[0].kept[0]);
+	answer.bytes[5][4 * 70 + 3] ^= 0x40;
+	assert_int_equal(kl_judge_answer(&mismatch, &judge, &call), KL_ENO);
+	judge.judged[0].elements = 0; /* as if no answer had been right before */
+	kl_judge_accept(&judge, &call, &mismatch);
+	assert_int_equal(kl_judge_answer(&mismatch, &judge, &call), 0);
+	assert_int_equal(mismatch.elements, 64 * 64);
+	/* other bits are not accepted with it */
+	answer.bytes[5][4 * 71 + 3] ^= 0x40;
+	assert_int_equal(kl_judge_answer(&mismatch, &judge, &call), KL_ENO);
+}
+
 static void numbers_are_hidden(void **state)
 {
 	static const char *const texts[][2] = {
@@ -377,6 +406,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_dawdles_unless_timed_is_not_judged),
 		cmocka_unit_test(work_behind_the_word_is_charged),
 		cmocka_unit_test(other_bits_are_noticed),
+		cmocka_unit_test(an_accepted_answer_is_always_kept),
 		cmocka_unit_test(numbers_are_hidden),
 	};
 
