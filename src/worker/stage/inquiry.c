@@ -121,6 +121,11 @@ static bool fail_replay(struct kl_inquiry *inquiry, const struct kl_round *round
 	return true;
 }
 
+static struct kl_fresh fresh_of(const struct kl_inquiry *inquiry)
+{
+	return (struct kl_fresh){ .job = inquiry->job, .cpu = inquiry->cpu, .ns = inquiry->ns };
+}
+
 /*
  * Return 1 if a wrong answer of a kernel in C depends on earlier calls: in a new process the kernel
  * answers correctly. Return 0 if the answer does not depend on them or this was not checked, or an
@@ -130,15 +135,72 @@ static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_me
 			    const struct kl_trial *trial)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
-	const struct kl_fresh fresh = { .job = inquiry->job,
-					.cpu = inquiry->cpu,
-					.ns = inquiry->ns };
+	const struct kl_fresh fresh = fresh_of(inquiry);
 	int err;
 
 	if (inquiry->job->surface != KL_SURFACE_C || !inquiry->nmet)
 		return 0;
 	err = kl_fresh_start(&subject, &fresh, member, trial);
 	return err < 0 ? err : kl_fresh_answer(subject, inquiry->job, member, trial);
+}
+
+/*
+ * Draw the addresses and the poison of the next call with a member. They do not depend on calls
+ * with other members, so that a replay of only this call can repeat them.
+ */
+static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
+		       const struct kl_round *round, size_t index, bool right)
+{
+	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
+	struct kl_key key;
+	struct kl_rng rng;
+	char label[128];
+
+	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
+	key = kl_key_derive(&inquiry->poison, label);
+	kl_rng_key(&rng, &key, (uint64_t)inquiry->asked[index]++);
+	*trial = (struct kl_trial){ .input = member->input };
+	kl_trial_draw(trial, &rng);
+	trial->place.right = right;
+	trial->place.other = member->point != round->point;
+}
+
+/*
+ * Find out if a kernel that answers values beyond those of the contract wrongly, which says nothing
+ * of borders, also answers the point's first noise draw wrongly in a new process. If so, report that
+ * answer. Returns false if it is right, or if the kernel could not be called or gave no answer.
+ */
+static bool fail_noise(struct kl_inquiry *inquiry, const struct kl_round *round,
+		       const struct kl_member *of, bool right)
+{
+	KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+	const struct kl_fresh fresh = fresh_of(inquiry);
+	const void *got[KL_MAX_ARGS] = { NULL };
+	const struct kl_member *noise;
+	struct kl_mismatch mismatch;
+	struct kl_trial trial;
+	struct kl_call end;
+	size_t index;
+	int err;
+
+	if (!of->further || !kl_pool_noise(inquiry->pool, of->point, &noise, 1))
+		return false;
+	index = kl_pool_find(inquiry->pool, noise);
+	draw_trial(&trial, inquiry, round, index, right);
+	err = kl_fresh_start(&subject, &fresh, noise, &trial);
+	if (err == 0)
+		err = kl_fresh_call(&end, got, subject, inquiry->job, &trial);
+	if (err > 0)
+		err = kl_compare(&mismatch, inquiry->job, noise, got);
+	if (err != KL_ENO) {
+		if (err < 0)
+			kl_error_clear(); /* the kernel is wrong, whatever became of this call */
+		return false;
+	}
+	inquiry->failed = (struct kl_failed_call){ .member = index, .right = right };
+	fail_at(inquiry, kl_failure_class_wrong(&mismatch), noise, &mismatch, "",
+		why_wrong(inquiry, subject, round, &mismatch, noise->point, &trial));
+	return true;
 }
 
 /*
@@ -177,6 +239,8 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	} else if (depends) {
 		why = "this input is answered correctly in a new process, but not after other "
 		      "calls";
+	} else if (fail_noise(inquiry, round, member, trial->place.right)) {
+		return 0;
 	} else {
 		class = kl_failure_class_wrong(mismatch);
 		why = why_wrong(inquiry, subject, round, mismatch, member->point, trial);
@@ -209,27 +273,6 @@ static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subj
 		return false;
 	}
 	return true;
-}
-
-/*
- * Draw the addresses and the poison of the next call with a member. They do not depend on calls
- * with other members, so that a replay of only this call can repeat them.
- */
-static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
-		       const struct kl_round *round, size_t index, bool right)
-{
-	const struct kl_member *member = kl_pool_get(inquiry->pool, index);
-	struct kl_key key;
-	struct kl_rng rng;
-	char label[128];
-
-	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
-	key = kl_key_derive(&inquiry->poison, label);
-	kl_rng_key(&rng, &key, (uint64_t)inquiry->asked[index]++);
-	*trial = (struct kl_trial){ .input = member->input };
-	kl_trial_draw(trial, &rng);
-	trial->place.right = right;
-	trial->place.other = member->point != round->point;
 }
 
 /*
