@@ -130,7 +130,11 @@ static int by_value(const void *left, const void *right)
 	return (first > second) - (first < second);
 }
 
-/* Return the median; of many values, that of MEDIAN_OF of them. */
+/*
+ * Return the median; of many values, that of MEDIAN_OF of them. It is the upper one of two, not the
+ * mean of both (kl_stats_median()): if half of the errors are exact by luck, it is still one of the
+ * others.
+ */
 static double median_of(const struct selection *selection, bool rms)
 {
 	double value[MEDIAN_OF];
@@ -168,26 +172,31 @@ static double largest(const struct selection *selection)
 	return cap > 0 ? fmin(most, cap) : most;
 }
 
+/* Return the honest error of a group, or of all groups; relative errors are kept one by one. */
+static struct kl_yardstick_error relative_error(const struct kl_yardstick *yardstick, size_t group)
+{
+	const struct selection selection = {
+		.seen = yardstick->seen + group,
+		.n = yardstick->across ? yardstick->n * yardstick->ngroup : yardstick->n,
+		.step = yardstick->across ? 1 : yardstick->ngroup,
+	};
+
+	return (struct kl_yardstick_error){ largest(&selection), capped_rms(&selection, true) };
+}
+
+static struct kl_yardstick_error absolute_error(const struct kl_yardstick *yardstick, size_t group)
+{
+	return (struct kl_yardstick_error){ yardstick->most[group],
+					    sqrt(yardstick->sum[group] / (double)yardstick->n) };
+}
+
 static void compute_errors(struct kl_yardstick *yardstick)
 {
-	size_t groups = yardstick->ngroup, count = yardstick->across ? 1 : groups;
+	size_t count = yardstick->across ? 1 : yardstick->ngroup;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct selection selection = {
-			.seen = yardstick->seen + i,
-			.n = yardstick->across ? yardstick->n * groups : yardstick->n,
-			.step = yardstick->across ? 1 : groups,
-		};
-
-		if (yardstick->relative)
-			yardstick->error[i] = (struct kl_yardstick_error){
-				largest(&selection), capped_rms(&selection, true)
-			};
-		else
-			yardstick->error[i] = (struct kl_yardstick_error){
-				yardstick->most[i], sqrt(yardstick->sum[i] / (double)yardstick->n)
-			};
-	}
+	for (size_t i = 0; i < count; i++)
+		yardstick->error[i] = yardstick->relative ? relative_error(yardstick, i) :
+							    absolute_error(yardstick, i);
 }
 
 void kl_yardstick_finish(struct kl_yardstick *yardstick)
