@@ -220,6 +220,9 @@ double kl_job_volume(const struct kl_job *job, const struct kl_point *point)
 
 	for (size_t i = 0; i < job->ndim; i++)
 		volume *= point->dim[i] > 1 ? (double)point->dim[i] : 1;
+	for (size_t i = 0; i < job->nargs && !job->ndim; i++)
+		if (job->arg[i].kind == KL_ARG_DIM && point->arg[i].value > 1)
+			volume *= (double)point->arg[i].value;
 	return volume;
 }
 

@@ -156,7 +156,10 @@ void kl_job_tensor_bytes(int64_t out[KL_MAX_ARGS], const struct kl_job *job,
 int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *point);
 /** Return the total number of elements of all tensors at a point. */
 int64_t kl_job_point_elements(const struct kl_job *job, const struct kl_point *point);
-/** Return the product of the dims of a point, in which a dim below 1 counts as 1. */
+/**
+ * Return the product of the dims of a point, in which a dim below 1 counts as 1. In a job without
+ * names of dims, they are those that are arguments.
+ */
 double kl_job_volume(const struct kl_job *job, const struct kl_point *point);
 /** Sort the indices of all points by kl_job_volume(), the smallest first. */
 void kl_job_order_points(size_t *order, const struct kl_job *job);

@@ -106,23 +106,10 @@ static bool has_small_groups(const struct kl_job *job, const struct kl_point *pt
 	return kl_tolerance_least_group(job, pt) < SPARE_GROUP;
 }
 
-/* Return the product of the dims of a point; a job without names for them has them in arguments. */
-static double volume_of(const struct kl_job *job, const struct kl_point *pt)
-{
-	double volume = 1;
-
-	if (job->ndim)
-		return kl_job_volume(job, pt);
-	for (size_t i = 0; i < job->nargs; i++)
-		if (job->arg[i].kind == KL_ARG_DIM && pt->arg[i].value > 1)
-			volume *= (double)pt->arg[i].value;
-	return volume;
-}
-
 static bool is_small(const struct kl_job *job, const struct kl_point *pt)
 {
 	return kl_job_point_elements(job, pt) <= SMALL_ELEMENTS &&
-	       volume_of(job, pt) <= SMALL_ELEMENTS;
+	       kl_job_volume(job, pt) <= SMALL_ELEMENTS;
 }
 
 double kl_members_freedom(const struct kl_job *job, const struct kl_point *pt)

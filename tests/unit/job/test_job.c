@@ -109,6 +109,30 @@ static void points_are_ordered_by_size(void **state)
 	assert_memory_equal(order, want, sizeof(want));
 }
 
+/* Without names of dims, those that are arguments count, and no other numbers. */
+static void dims_can_be_arguments(void **state)
+{
+	static struct kl_job job = {
+		.nargs = 3,
+		.arg = { { .kind = KL_ARG_DIM },
+			 { .kind = KL_ARG_SCALAR },
+			 { .kind = KL_ARG_DIM } },
+	};
+	struct kl_point point[] = {
+		{ .arg = { { .value = 7 }, { .value = 1 }, { .value = 3 } } },
+		{ .arg = { { .value = 0 }, { .value = 90 }, { .value = 20 } } },
+	};
+	static const size_t want[] = { 1, 0 };
+	size_t order[KL_ARRAY_SIZE(point)];
+
+	job.point = point;
+	job.npoint = KL_ARRAY_SIZE(point);
+	assert_true(kl_job_volume(&job, &point[0]) == 21);
+	assert_true(kl_job_volume(&job, &point[1]) == 20);
+	kl_job_order_points(order, &job);
+	assert_memory_equal(order, want, sizeof(want));
+}
+
 /* All that the parser keeps is written, in the form that it was read from. */
 static void assert_written_again(const char *text)
 {
@@ -353,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_arrives),
 		cmocka_unit_test(points_are_ordered_by_size),
+		cmocka_unit_test(dims_can_be_arguments),
 		cmocka_unit_test(what_is_parsed_can_be_written),
 		cmocka_unit_test(a_device_job_arrives),
 		cmocka_unit_test(edits_are_refused),
