@@ -221,9 +221,9 @@ $(B)/yardstick/truth.o: YARDSTICK_FLAGS = -O3 -ffp-contract=off -march=x86-64-v3
 $(B)/yardstick/honest.o: YARDSTICK_FLAGS = -O3 -ffp-contract=off -march=x86-64-v3 -Dkl_real=float
 $(B)/yardstick/plain.o: YARDSTICK_FLAGS = -O3 -march=x86-64-v3 -Dkl_real=float
 $(B)/yardstick/fast.o: YARDSTICK_FLAGS = -Ofast -march=x86-64-v3 -Dkl_real=float
-$(patsubst %,$(B)/yardstick/%.o,$(YARDSTICK_BUILDS)): $(B)/yardstick/%.o: tests/yardstick/kernels.c tests/yardstick/kernels.h Makefile
+$(patsubst %,$(B)/yardstick/%.o,$(YARDSTICK_BUILDS)): $(B)/yardstick/%.o: tests/yardstick/kernels.c Makefile
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -Itemplates/runtime $(YARDSTICK_FLAGS) -DBUILD=$* -c -o $@ $<
+	$(Q)$(CC) -std=gnu11 -Itemplates/runtime $(YARDSTICK_FLAGS) -DBUILD=$* -MMD -MP -c -o $@ $<
 $(B)/yardstick/%.o: tests/yardstick/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

@@ -12,8 +12,6 @@
  * A function takes the rows and columns of x, the input w (a vector of `cols`; of dot: another x)
  * and the output y: a matrix, or a number for each row.
  */
-#define KL_YARDSTICK_KERNELS(each) each(rmsnorm) each(softmax) each(layernorm) each(dot) each(variance)
-
 #define KL_YARDSTICK_DECLARE(build, real)                                                           \
 	void build##_rmsnorm(int64_t rows, int64_t cols, const real *x, const real *w, real *y);    \
 	void build##_softmax(int64_t rows, int64_t cols, const real *x, const real *w, real *y);    \
