@@ -214,9 +214,9 @@ cheats: deps
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests
 	@tests/cheats.sh "$(CURDIR)/$(B)" $(LOAD)
 
-# how often kernels whose elements share roundings are refused; SEEDS=<number>, KERNEL=<name> [BUILD=-O3|-Ofast]
+# how often kernels whose elements share roundings are refused; SEEDS=<number>, KERNEL=<name>|simulation [BUILD=-O3|-Ofast]
 YARDSTICK_BUILDS := truth honest plain fast
-YARDSTICK_OBJ := $(patsubst %,$(B)/yardstick/%.o,yardstick inprocess cheats $(YARDSTICK_BUILDS))
+YARDSTICK_OBJ := $(patsubst %,$(B)/yardstick/%.o,yardstick inprocess cheats simulation $(YARDSTICK_BUILDS))
 $(B)/yardstick/truth.o: YARDSTICK_FLAGS = -O3 -ffp-contract=off -march=x86-64-v3 -Dkl_real=double
 $(B)/yardstick/honest.o: YARDSTICK_FLAGS = -O3 -ffp-contract=off -march=x86-64-v3 -Dkl_real=float
 $(B)/yardstick/plain.o: YARDSTICK_FLAGS = -O3 -march=x86-64-v3 -Dkl_real=float

@@ -11,6 +11,7 @@
 #include "base/stats.h"
 #include "inprocess.h"
 #include "kernels.h"
+#include "simulation.h"
 #include "worker/compare/compare.h"
 #include "worker/compare/tolerance.h"
 #include "worker/compare/yardstick.h"
@@ -390,5 +391,7 @@ int main(int argc, char **argv)
 		}
 	if (err < 0)
 		fprintf(stderr, "yardstick: %s\n", kl_error_last());
+	else if ((!*only || !strcmp(only, "simulation")) && !kl_simulation_print(300 * seeds))
+		bad = 1;
 	return err < 0 ? 2 : bad;
 }
