@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adopt/adopt.h"
+#include "base/error.h"
 #include "base/fs.h"
 #include "card/library.h"
 #include "cmd/cli/listing.h"
@@ -23,8 +25,9 @@ static const char synopsis[] = "blame [<options>] <file>";
 
 /* The file to blame, the lineage whose steps are searched, and the result. */
 struct subject {
-	char *path;         /* path of the file, relative to the contract's directory */
-	char *workload;     /* workload of the enclosing contract; NULL: no contract was found */
+	char *file;         /* path of the file from the top; in a bare repository, as given */
+	char *path;         /* path of the file in the lineage */
+	char *workload;     /* workload of the file's contract; NULL: no contract was found */
 	struct kl_buf text; /* the file in the worktree; if it is not there, the file in K* */
 	bool there;         /* the file exists in the worktree */
 	struct kl_view view;
@@ -36,6 +39,7 @@ struct subject {
 
 static void subject_release(struct subject *subject)
 {
+	free(subject->file);
 	free(subject->path);
 	free(subject->workload);
 	kl_buf_release(&subject->text);
@@ -62,29 +66,89 @@ static int read_workload(char **out, const char *path)
 	return err;
 }
 
-/*
- * Find the innermost contract whose directory contains the file. Paths in a lineage are relative to
- * that directory.
- */
-static int find_contract(struct subject *subject, struct kl_repo *repo, const char *file)
+/* Return true if `lineage` ("<workload>[/<name>]") is of this workload, or is NULL. */
+static bool may_be_of(const char *workload, const char *lineage)
 {
-	KL_AUTO(kl_freep) char *full = kl_asprintf("%s%s", kl_repo_prefix(repo), file);
-	KL_AUTO(kl_freep) char *dir = kl_strdup(full);
-	const char *top = kl_repo_worktree(repo);
+	size_t n = strlen(workload);
 
-	subject->path = kl_strdup(full);
-	for (size_t n = strlen(dir); top && n;) {
+	return !lineage || (!strncmp(lineage, workload, n) && (!lineage[n] || lineage[n] == '/'));
+}
+
+/* Read a contract of the index. *out is NULL if it does not name the file, or cannot be read. */
+static int read_named(struct kl_surface **out, const struct subject *subject, struct kl_repo *repo,
+		      const git_oid *tree, const char *place)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	int err = kl_surface_bare(out, repo, tree, place);
+
+	if (err == KL_EINTR || err == KL_EIO)
+		return err;
+	kl_error_clear();
+	if (!err)
+		kl_surface_paths(&paths, *out);
+	if (!kl_strvec_has(&paths, subject->file)) {
+		kl_surface_free(*out);
+		*out = NULL;
+	}
+	return 0;
+}
+
+/*
+ * Find the contract of the index that names the file: with `paths: repository`, it can be anywhere.
+ * Of several, take that in the innermost directory.
+ */
+static int find_named(struct subject *subject, struct kl_repo *repo, const char *lineage)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
+	size_t longest = 0, found = 0;
+	git_oid tree;
+	int err = kl_repo_staged_tree(&tree, repo);
+
+	if (err < 0 && err != KL_EINTR) { /* the index has conflicts */
+		kl_error_clear();
+		return 0;
+	}
+	if (!err)
+		err = kl_surface_places(&places, repo, &tree);
+	for (size_t i = 0; !err && i < places.n; i++) {
+		KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+		KL_AUTO(kl_freep) char *dir = kl_contract_place_dir(places.v[i]);
+		size_t n = strlen(dir);
+
+		err = read_named(&surface, subject, repo, &tree, places.v[i]);
+		if (err < 0 || !surface || !may_be_of(surface->contract->workload, lineage) ||
+		    (found && n < longest))
+			continue;
+		found = found && n == longest ? found + 1 : 1;
+		longest = n;
+		free(subject->workload);
+		free(subject->path);
+		subject->workload = kl_strdup(surface->contract->workload);
+		subject->path = kl_strdup(subject->file +
+					  (*surface->dir ? strlen(surface->dir) + 1 : 0));
+	}
+	if (err < 0 || found < 2)
+		return err;
+	kl_error(KL_EUSAGE, "several contracts name '%s'", subject->file);
+	return kl_error_hint(KL_EUSAGE, "choose a workload with --lineage");
+}
+
+/* Find the innermost klineage.yaml of the worktree whose directory contains the file. */
+static int find_above(struct subject *subject, struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *dir = kl_strdup(subject->file);
+
+	for (size_t n = strlen(dir); n;) {
 		KL_AUTO(kl_freep) char *at = NULL;
 		KL_AUTO(kl_freep) char *contract = NULL;
 
 		while (n && dir[n - 1] != '/')
 			n--;
 		dir[n] = '\0';
-		at = kl_fs_join(top, dir);
+		at = kl_fs_join(kl_repo_worktree(repo), dir);
 		contract = kl_fs_join(at, KL_CONTRACT_FILE);
 		if (kl_fs_exists(contract)) {
-			free(subject->path);
-			subject->path = kl_strdup(full + n);
+			subject->path = kl_strdup(subject->file + n);
 			return read_workload(&subject->workload, contract);
 		}
 		n -= n > 0;
@@ -92,14 +156,34 @@ static int find_contract(struct subject *subject, struct kl_repo *repo, const ch
 	return 0;
 }
 
-static int read_text(struct subject *subject, struct kl_repo *repo, const char *file)
+/* Find the file's contract: one that names it, or else that of the directory around it. */
+static int find_contract(struct subject *subject, struct kl_repo *repo, const char *file,
+			 const char *lineage)
 {
-	KL_AUTO(kl_freep) char *full = kl_asprintf("%s%s", kl_repo_prefix(repo), file);
+	int err;
+
+	if (!kl_repo_worktree(repo)) {
+		subject->file = kl_strdup(file);
+		subject->path = kl_strdup(file);
+		return 0;
+	}
+	err = kl_adopt_path(&subject->file, repo, file);
+	if (!err)
+		err = find_named(subject, repo, lineage);
+	if (!err && !subject->path)
+		err = find_above(subject, repo);
+	if (!err && !subject->path)
+		subject->path = kl_strdup(subject->file);
+	return err;
+}
+
+static int read_text(struct subject *subject, struct kl_repo *repo)
+{
 	KL_AUTO(kl_freep) char *path = NULL;
 
 	if (!kl_repo_worktree(repo))
 		return 0;
-	path = kl_fs_join(kl_repo_worktree(repo), full);
+	path = kl_fs_join(kl_repo_worktree(repo), subject->file);
 	subject->there = kl_fs_exists(path);
 	return subject->there ? kl_fs_read(&subject->text, path, MAX_TEXT) : 0;
 }
@@ -403,7 +487,7 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	bool steps = true;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "lineage", &lineage, "<workload>[/<name>]",
-			   "use this lineage (default: that of the contract around the file)"),
+			   "use this lineage (default: that of the file's contract)"),
 		KL_OPT_BOOL('\0', "steps", &steps, "describe the steps below the lines (default)"),
 		KL_OPT_LISTING(&out), KL_OPT_END
 	};
@@ -415,8 +499,8 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis,
 				    argc ? "only one file can be given" : "no file given");
 	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
-	    (err = find_contract(&subject, ctx->repo, argv[0])) < 0 ||
-	    (err = read_text(&subject, ctx->repo, argv[0])) < 0 ||
+	    (err = find_contract(&subject, ctx->repo, argv[0], lineage)) < 0 ||
+	    (err = read_text(&subject, ctx->repo)) < 0 ||
 	    (err = open_lineage(&subject, ctx->repo, lineage)) < 0 ||
 	    (err = blame_subject(&subject, ctx->repo)) < 0 ||
 	    (err = load_cards(&subject, ctx->repo)) < 0)

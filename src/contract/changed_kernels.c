@@ -69,16 +69,12 @@ static int look_around(struct looking *looking, const char *path)
 /* Return true if the contract names a changed path: as a source or as a file of its oracle. */
 static bool names_changed(const struct looking *looking, const struct kl_surface *bare)
 {
-	const struct kl_strvec *lists[] = { &bare->contract->sources,
-					    &bare->contract->oracle_sources };
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
 
-	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++) {
-			KL_AUTO(kl_freep) char *path = kl_fs_join(bare->dir, lists[k]->v[i]);
-
-			if (kl_strvec_has(&looking->paths, path))
-				return true;
-		}
+	kl_surface_paths(&paths, bare);
+	for (size_t i = 0; i < paths.n; i++)
+		if (kl_strvec_has(&looking->paths, paths.v[i]))
+			return true;
 	return false;
 }
 

@@ -83,6 +83,8 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *sur
 void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
+/** List the paths of the sources and of the oracle's files from the repository's top, unsorted. */
+void kl_surface_paths(struct kl_strvec *paths, const struct kl_surface *surface);
 /** List the places of the contracts in a tree, unsorted. */
 int kl_surface_places(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree);
 /**

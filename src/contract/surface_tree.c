@@ -107,6 +107,16 @@ int kl_surface_places(struct kl_strvec *places, struct kl_repo *repo, const git_
 	return err;
 }
 
+void kl_surface_paths(struct kl_strvec *paths, const struct kl_surface *surface)
+{
+	const struct kl_strvec *lists[] = { &surface->contract->sources,
+					    &surface->contract->oracle_sources };
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			kl_strvec_take(paths, kl_fs_join(surface->dir, lists[k]->v[i]));
+}
+
 int kl_surface_find(struct kl_strvec *places, struct kl_strvec *workloads, struct kl_repo *repo,
 		    const git_oid *tree)
 {

@@ -52,6 +52,25 @@ test_expect_success 'from below, from the branch of the lineage, of a file that 
 	git -C repo checkout -q $ref && (cd repo && git klineage blame --no-steps topk.cu) >out && git -C repo checkout -q main && test_cmp lines out
 '
 
+test_expect_success 'the contract that names the file, wherever it is' '
+	(
+		cd repo && git klineage import "$KLINEAGE_TOP/skills/lineages/cuda-gemm" >/dev/null &&
+		exits 129 git klineage blame --no-steps other.cu 2>../err && mkdir kernels judge &&
+		git archive $ref | tar -x -C kernels && mv kernels/klineage.yaml kernels/topk.klineage.yaml && git add kernels &&
+		git klineage blame --no-steps kernels/topk.cu >../beside && git rm -r -q --cached kernels && rm -r kernels &&
+		git archive $ref | tar -x && { echo "paths: repository"; cat klineage.yaml; } >judge/top.klineage.yaml && rm klineage.yaml &&
+		git add . && cd judge && git klineage blame --no-steps ../topk.cu >../../above &&
+		sed s/cuda-topk/cuda-gemm/ top.klineage.yaml >gemm.klineage.yaml && git add . &&
+		exits 129 git klineage blame --no-steps ../topk.cu 2>../../several &&
+		git klineage blame --no-steps --lineage cuda-topk ../topk.cu >../../chosen
+	) &&
+	test_cmp lines beside && test_cmp lines above && test_cmp lines chosen &&
+	says "several contracts name '"'topk.cu'"'" several && says "with --lineage" several &&
+	(cd repo && exits 128 git klineage blame ../order 2>../err) && says "is outside of the repository" err &&
+	git -C repo reset -q --hard && git -C repo clean -q -f -d &&
+	git -C repo for-each-ref --format="%(refname)" refs/heads/klineage/lineage/cuda-gemm | xargs -n 1 git -C repo update-ref -d
+'
+
 test_expect_success 'a bare repository: the file by its name in the lineage' '
 	git clone -q --mirror repo bare.git && (cd bare.git && git klineage blame --lineage cuda-topk --no-steps topk.cu) >out && test_cmp lines out
 '
