@@ -82,12 +82,6 @@ static void plan_copy(struct kl_adopted *adopted, struct copies *copies,
 
 /* --- paths from the top ----------------------------------------------------------------------- */
 
-static void push_once(struct kl_strvec *list, const char *text)
-{
-	if (!kl_strvec_has(list, text))
-		kl_strvec_push(list, text);
-}
-
 /*
  * Name the directories of an include path from the top. Those outside of the repository are left
  * out, and before one with generated headers comes that of their copies.
@@ -101,9 +95,9 @@ static void name_dirs(struct kl_strvec *out, const struct kl_strvec *dirs,
 		const char *copy = copy_of(copies, dirs->v[i]);
 
 		if (copy)
-			push_once(out, copy);
+			kl_strvec_add_once(out, copy);
 		if (below && kl_fs_is_dir(dirs->v[i]))
-			push_once(out, *below ? below : ".");
+			kl_strvec_add_once(out, *below ? below : ".");
 		else if (!below && !copy && !kl_fs_is_dir(dirs->v[i]))
 			kl_strvec_pushf(notes, "the include directory '%s' does not exist",
 					dirs->v[i]);
@@ -121,7 +115,7 @@ static void name_preincludes(struct kl_adopted *adopted, const struct kl_adoptin
 			if (!strcmp(adopted->copy_from.v[k], path))
 				below = adopted->copy_to.v[k];
 		if (below)
-			push_once(&adopted->options.preinclude, below);
+			kl_strvec_add_once(&adopted->options.preinclude, below);
 	}
 }
 
@@ -180,7 +174,7 @@ int kl_adopted_fill(struct kl_adopted *adopted, struct kl_adopting *adopting,
 	for (size_t i = 0; i < copies.to.n; i++)
 		if (!kl_strvec_has(&to->iquote, copies.to.v[i]) &&
 		    !kl_strvec_has(&to->isystem, copies.to.v[i]))
-			push_once(&to->include, copies.to.v[i]);
+			kl_strvec_add_once(&to->include, copies.to.v[i]);
 	name_preincludes(adopted, adopting, options);
 	kl_strvec_copy(&to->define, &options->define);
 	kl_strvec_copy(&to->undefine, &options->undefine);

@@ -18,12 +18,6 @@ void kl_closure_release(struct kl_closure *closure)
 	kl_strvec_release(&closure->foreign);
 }
 
-static void push_once(struct kl_strvec *list, const char *text)
-{
-	if (!kl_strvec_has(list, text))
-		kl_strvec_push(list, text);
-}
-
 /*
  * Return the name by which a source includes a header of the system, or "" for one of the compiler;
  * NULL: it is another file.
@@ -88,7 +82,7 @@ void kl_closure_drop_dirs(struct kl_options *options, const struct kl_adopting *
 			if (may_read_dir(adopting, all.v[i]))
 				kl_strvec_push(lists[k], all.v[i]);
 			else
-				push_once(&options->outside, all.v[i]);
+				kl_strvec_add_once(&options->outside, all.v[i]);
 	}
 }
 
@@ -117,7 +111,7 @@ static int add_file(struct kl_closure *closure, const struct kl_adopting *adopti
 	int err = 0;
 
 	if (*name != '/') { /* -MG: no directory has it */
-		push_once(&closure->missing, name);
+		kl_strvec_add_once(&closure->missing, name);
 		return 0;
 	}
 	path = kl_command_path("/", name);
@@ -125,7 +119,7 @@ static int add_file(struct kl_closure *closure, const struct kl_adopting *adopti
 	header = below ? NULL : system_header(path);
 	if (header) {
 		if (*header && !kl_lookups_is_header_of_c(header))
-			push_once(&closure->foreign, header);
+			kl_strvec_add_once(&closure->foreign, header);
 		return 0;
 	}
 	if (!kl_closure_may_have(adopting, path)) {
@@ -139,7 +133,7 @@ static int add_file(struct kl_closure *closure, const struct kl_adopting *adopti
 	}
 	if (below && (err = is_kept(&kept, adopting, below)) < 0)
 		return err;
-	push_once(kept ? &closure->files : &closure->generated, path);
+	kl_strvec_add_once(kept ? &closure->files : &closure->generated, path);
 	return 0;
 }
 

@@ -39,12 +39,6 @@ static bool starts_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static void push_once(struct kl_strvec *list, const char *text)
-{
-	if (!kl_strvec_has(list, text))
-		kl_strvec_push(list, text);
-}
-
 /* Remove the strings that are `name`, or begin with `name` and '='. */
 static void remove_macro(struct kl_strvec *list, const char *name, size_t n)
 {
@@ -81,7 +75,7 @@ static void drop_option(struct kl_options *out, const char *option, const char *
 {
 	KL_AUTO(kl_freep) char *line = kl_asprintf("%.200s: %s", option, reason);
 
-	push_once(&out->dropped, line);
+	kl_strvec_add_once(&out->dropped, line);
 }
 
 /* --- macros ----------------------------------------------------------------------------------- */
@@ -185,7 +179,7 @@ static void take_flag(struct kl_options *out, const char *word)
 		remove_flags(&out->flags, "-std=");
 		remove_flags(&out->flags, "-ansi");
 	}
-	push_once(&out->flags, flag);
+	kl_strvec_add_once(&out->flags, flag);
 }
 
 /* --- words of a command ----------------------------------------------------------------------- */
@@ -215,10 +209,10 @@ static void take_value(struct kl_options *out, const struct valued *option, cons
 	switch (option->kind) {
 	case VALUE_DIR:
 		path = kl_command_path(command->dir, value);
-		push_once((struct kl_strvec *)((char *)out + option->list), path);
+		kl_strvec_add_once((struct kl_strvec *)((char *)out + option->list), path);
 		break;
 	case VALUE_PREINCLUDE:
-		push_once(&out->preinclude, value);
+		kl_strvec_add_once(&out->preinclude, value);
 		break;
 	case VALUE_DEFINE:
 	case VALUE_UNDEFINE:
@@ -274,7 +268,7 @@ void kl_options_read(struct kl_options *out, const struct kl_command *command)
 static void merge_list(struct kl_strvec *to, const struct kl_strvec *from)
 {
 	for (size_t i = 0; i < from->n; i++)
-		push_once(to, from->v[i]);
+		kl_strvec_add_once(to, from->v[i]);
 }
 
 /* Return the definition of a macro in a list; NULL: there is none. */
@@ -313,7 +307,7 @@ static void merge_macros(struct kl_options *to, const struct kl_options *from, c
 		if (find_macro(&to->define, name))
 			report_other(to, "-U", name, unit);
 		else
-			push_once(&to->undefine, name);
+			kl_strvec_add_once(&to->undefine, name);
 	}
 }
 

@@ -45,6 +45,12 @@ bool kl_strvec_has(const struct kl_strvec *list, const char *text)
 	return false;
 }
 
+void kl_strvec_add_once(struct kl_strvec *list, const char *text)
+{
+	if (!kl_strvec_has(list, text))
+		kl_strvec_push(list, text);
+}
+
 static int compare_strings(const void *left, const void *right)
 {
 	return strcmp(*(char *const *)left, *(char *const *)right);

@@ -27,6 +27,8 @@ void kl_strvec_pushf(struct kl_strvec *list, const char *fmt, ...)
 void kl_strvec_pushv(struct kl_strvec *list, const char *const *strings);
 /** Push `text` without copying it; the list then owns it. */
 void kl_strvec_take(struct kl_strvec *list, char *text);
+/** Push a copy of `text` unless the list has it. */
+void kl_strvec_add_once(struct kl_strvec *list, const char *text);
 bool kl_strvec_has(const struct kl_strvec *list, const char *text);
 void kl_strvec_sort(struct kl_strvec *list);
 /** Sort the list and remove duplicates. */

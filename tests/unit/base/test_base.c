@@ -78,6 +78,11 @@ static void vec_sorts_and_splits(void **state)
 	assert_null(list.v[2]);
 	assert_true(kl_strvec_has(&list, "b"));
 	assert_false(kl_strvec_has(&list, "c"));
+	kl_strvec_add_once(&list, "b");
+	assert_int_equal(list.n, 2);
+	kl_strvec_add_once(&list, "c");
+	assert_int_equal(list.n, 3);
+	assert_string_equal(list.v[2], "c");
 }
 
 static void prefix_of_text_and_of_families(void **state)
