@@ -13,7 +13,6 @@ static void command_release(struct kl_command *command)
 {
 	free(command->dir);
 	free(command->file);
-	free(command->output);
 	kl_strvec_release(&command->word);
 	kl_strvec_release(&command->unknown);
 }
@@ -77,7 +76,8 @@ bool kl_command_takes_word(const char *option)
 	return false;
 }
 
-bool kl_command_is_source(const char *path)
+/* Return true if the file's suffix is that of C, C++ or CUDA source. */
+static bool is_source(const char *path)
 {
 	static const char *const suffixes[] = { "c", "cc", "cpp", "cxx", "C", "cu" };
 	const char *dot = strrchr(path, '.');
@@ -135,9 +135,6 @@ static int add_command(struct kl_commands *out, const char *dir, const char *fil
 		kl_strvec_push(&command->word, word->v[i]);
 	if (unknown)
 		kl_strvec_copy(&command->unknown, unknown);
-	for (size_t i = 1; i + 1 < command->word.n; i++)
-		if (!strcmp(command->word.v[i], "-o") && !command->output)
-			command->output = kl_strdup(command->word.v[i + 1]);
 	return 0;
 }
 
@@ -150,7 +147,7 @@ static int add_sources(struct kl_commands *out, const char *dir, const struct kl
 	for (size_t i = from + 1; !err && i < word->n; i++) {
 		if (kl_command_takes_word(word->v[i]))
 			i++;
-		else if (word->v[i][0] != '-' && kl_command_is_source(word->v[i]))
+		else if (word->v[i][0] != '-' && is_source(word->v[i]))
 			err = add_command(out, dir, word->v[i], word, from, unknown);
 	}
 	return err;

@@ -19,7 +19,6 @@
 struct kl_command {
 	char *dir;                /* where the compiler runs */
 	char *file;               /* the source */
-	char *output;             /* as the command names it; NULL: it names none */
 	struct kl_strvec word;    /* the compiler and its arguments */
 	struct kl_strvec unknown; /* words whose value only a shell knows */
 };
@@ -47,7 +46,5 @@ void kl_commands_release(struct kl_commands *commands);
 char *kl_command_path(const char *dir, const char *path);
 /** Return true if the compiler's option takes the next word as its value: "-I", "-include" ... */
 bool kl_command_takes_word(const char *option);
-/** Return true if the file's suffix is that of C, C++ or CUDA source. */
-bool kl_command_is_source(const char *path);
 
 #endif
