@@ -39,29 +39,15 @@ static bool starts_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Remove the strings that are `name`, or begin with `name` and '='. */
-static void remove_macro(struct kl_strvec *list, const char *name, size_t n)
+/* Remove the strings that begin with a prefix; `macro`: only if they end there or '=' follows. */
+static void remove_all(struct kl_strvec *list, const char *prefix, bool macro)
 {
-	size_t to = 0;
+	size_t n = strlen(prefix), to = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
-		if (!strncmp(list->v[i], name, n) && (!list->v[i][n] || list->v[i][n] == '='))
-			free(list->v[i]);
-		else
-			list->v[to++] = list->v[i];
-	}
-	list->n = to;
-	if (list->v)
-		list->v[to] = NULL;
-}
+		const char *text = list->v[i];
 
-/* Remove the flags that begin with a prefix, of which the last one counts. */
-static void remove_flags(struct kl_strvec *list, const char *prefix)
-{
-	size_t to = 0;
-
-	for (size_t i = 0; i < list->n; i++) {
-		if (starts_with(list->v[i], prefix))
+		if (!strncmp(text, prefix, n) && (!macro || !text[n] || text[n] == '='))
 			free(list->v[i]);
 		else
 			list->v[to++] = list->v[i];
@@ -82,12 +68,11 @@ static void drop_option(struct kl_options *out, const char *option, const char *
 
 static void take_macro(struct kl_options *out, const char *text, bool defined)
 {
-	size_t n = strcspn(text, "=");
-	KL_AUTO(kl_freep) char *name = kl_strndup(text, n);
+	KL_AUTO(kl_freep) char *name = kl_strndup(text, strcspn(text, "="));
 	KL_AUTO(kl_freep) char *option = kl_asprintf("-%c%s", defined ? 'D' : 'U', text);
 
-	remove_macro(&out->define, name, n);
-	remove_macro(&out->undefine, name, n);
+	remove_all(&out->define, name, true);
+	remove_all(&out->undefine, name, true);
 	if (!strcmp(name, "NDEBUG") || !strcmp(name, "_FORTIFY_SOURCE")) {
 		if (!defined || name[0] == '_')
 			drop_option(out, option, "the gate sets this macro itself");
@@ -174,17 +159,17 @@ static void take_flag(struct kl_options *out, const char *word)
 		return;
 	}
 	if (starts_with(flag, "-O"))
-		remove_flags(&out->flags, "-O");
+		remove_all(&out->flags, "-O", false);
 	if (starts_with(flag, "-std=") || !strcmp(flag, "-ansi")) {
-		remove_flags(&out->flags, "-std=");
-		remove_flags(&out->flags, "-ansi");
+		remove_all(&out->flags, "-std=", false);
+		remove_all(&out->flags, "-ansi", false);
 	}
 	kl_strvec_add_once(&out->flags, flag);
 }
 
 /* --- words of a command ----------------------------------------------------------------------- */
 
-enum value_kind { VALUE_NONE, VALUE_DIR, VALUE_PREINCLUDE, VALUE_DEFINE, VALUE_UNDEFINE };
+enum value_kind { VALUE_DIR, VALUE_PREINCLUDE, VALUE_DEFINE, VALUE_UNDEFINE };
 
 /* Options whose value matters, in the word itself or in the next one. */
 static const struct valued {
@@ -217,8 +202,6 @@ static void take_value(struct kl_options *out, const struct valued *option, cons
 	case VALUE_DEFINE:
 	case VALUE_UNDEFINE:
 		take_macro(out, value, option->kind == VALUE_DEFINE);
-		break;
-	case VALUE_NONE:
 		break;
 	}
 }
