@@ -61,6 +61,13 @@ bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path)
 	return there;
 }
 
+bool kl_adopt_is_c(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 2 && !strcmp(path + n - 2, ".c");
+}
+
 static int open_jail(struct kl_adopting *adopting)
 {
 	const char *name = getenv("KLINEAGE_JAIL");
@@ -119,7 +126,6 @@ static int open_adopting(struct kl_adopting *adopting)
 static int check_file(const struct kl_adopting *adopting, const char *file)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, file);
-	const char *dot = strrchr(file, '.');
 
 	if (!kl_fs_path_ok(file) || !kl_fs_exists(path))
 		return kl_error(KL_ENOTFOUND, "there is no file '%s' in this repository", file);
@@ -127,7 +133,7 @@ static int check_file(const struct kl_adopting *adopting, const char *file)
 		kl_error(KL_EINVALID, "git does not track '%s'", file);
 		return kl_error_hint(KL_EINVALID, "git add %s", file);
 	}
-	if (dot && !strcmp(dot, ".c"))
+	if (kl_adopt_is_c(file))
 		return 0;
 	kl_error(KL_EINVALID, "'%s' is not a C source (.c), which is all that adopt reads", file);
 	return kl_error_hint(KL_EINVALID,
@@ -415,9 +421,9 @@ int kl_adopt_list(struct kl_strvec *files, char **origin, struct kl_repo *repo,
 		err = kl_adopt_find_build(&adopting, &command);
 	for (size_t i = 0; !err && i < adopting.commands.n; i++) {
 		const char *path = adopting.commands.v[i].file;
-		const char *below = kl_adopt_below(&adopting, path), *dot = strrchr(path, '.');
+		const char *below = kl_adopt_below(&adopting, path);
 
-		if (below && dot && !strcmp(dot, ".c"))
+		if (below && kl_adopt_is_c(path))
 			kl_strvec_push(files, below);
 	}
 	kl_strvec_uniq(files);

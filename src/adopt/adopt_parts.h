@@ -33,6 +33,8 @@ struct kl_adopting {
 const char *kl_adopt_below(const struct kl_adopting *adopting, const char *path);
 /** Return true if the index has the file; `path` is relative to the top. */
 bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path);
+/** Return true if the file's suffix is ".c". */
+bool kl_adopt_is_c(const char *path);
 
 /* --- project.c */
 /**

@@ -129,10 +129,10 @@ static void name_units(struct kl_adopted *adopted, const struct kl_adopting *ado
 	for (size_t i = 0; i < units->path.n; i++)
 		kl_strvec_push(&adopted->units, kl_adopt_below(adopting, units->path.v[i]));
 	for (size_t i = 0; i < adopted->sources.n; i++) {
-		const char *path = adopted->sources.v[i], *dot = strrchr(path, '.');
+		const char *path = adopted->sources.v[i];
 		bool unit = kl_strvec_has(&adopted->units, path);
 
-		plain &= kl_suffix_in(path, suffixes) && (unit || strcmp(dot, ".c") != 0);
+		plain &= kl_suffix_in(path, suffixes) && (unit || !kl_adopt_is_c(path));
 	}
 	if (plain) {
 		kl_strvec_release(&adopted->units);

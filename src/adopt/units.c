@@ -182,13 +182,6 @@ static bool mentions(const char *path, const char *symbol)
 	return false;
 }
 
-static bool is_c(const char *path)
-{
-	size_t n = strlen(path);
-
-	return n > 2 && !strcmp(path + n - 2, ".c");
-}
-
 static int list_others(struct search *search)
 {
 	KL_AUTO(kl_blobs_release) struct kl_blobs blobs = { 0 };
@@ -198,7 +191,7 @@ static int list_others(struct search *search)
 	for (size_t i = 0; !err && i < blobs.n; i++) {
 		KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, blobs.b[i].path);
 
-		if (is_c(path) && !command_of(adopting, path))
+		if (kl_adopt_is_c(path) && !command_of(adopting, path))
 			kl_strvec_push(&search->others, path);
 	}
 	search->listed = true;
@@ -218,7 +211,8 @@ static int try_file(struct definers *out, struct search *search, const char *pat
 	bool had = out->first != NULL;
 	int err;
 
-	if (!is_c(path) || !kl_adopt_below(search->adopting, path) || !mentions(path, symbol))
+	if (!kl_adopt_is_c(path) || !kl_adopt_below(search->adopting, path) ||
+	    !mentions(path, symbol))
 		return 0;
 	err = look_into(&one, search, path, false);
 	if (had) /* the list may have moved */
