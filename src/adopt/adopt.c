@@ -292,12 +292,6 @@ static int try_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopti
 				entry, workload, false);
 }
 
-/* Return true if a parameter or the returned value has a type that contracts do not have. */
-static bool has_unknown_type(const struct kl_skeleton *sk)
-{
-	return strstr(sk->contract.ptr, "contracts do not have the type") != NULL;
-}
-
 /*
  * Write the contract and the oracle from the prototype as it is written. If it cannot be read, or
  * has types of the project, take it as macros and typedefs make it.
@@ -312,7 +306,7 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 
 	if (!err)
 		err = try_skeleton(sk, adopting, &text, entry, workload);
-	if (!err && !has_unknown_type(sk))
+	if (!err && !sk->unknown_type)
 		return 0;
 	why = err < 0 ? kl_strdup(kl_error_last()) : NULL;
 	kl_error_clear();

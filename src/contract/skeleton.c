@@ -274,6 +274,15 @@ static char *oracle_prototype(const struct kl_language *language, const struct k
 	return kl_buf_detach(&buf);
 }
 
+/* Return true if a parameter or the returned value has a type that contracts do not have. */
+static bool has_unknown_type(const struct kl_proto *proto)
+{
+	for (size_t i = 0; i < proto->n; i++)
+		if (use_of(&proto->param[i]) == USE_UNKNOWN)
+			return true;
+	return proto->returns && !is_judged(&proto->returned);
+}
+
 /* --- writing contract and oracle from the templates -------------------------------- */
 
 /* Make a slug from a name: "conv2d-nhwc" from "Conv2D_nhwc". The result can be invalid. */
@@ -530,6 +539,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if (language->init->plan && (err = fill_plans(sk, language, &map)) < 0)
 		return err;
 	kl_todo_find(&sk->todo, sk->contract.ptr);
+	sk->unknown_type = has_unknown_type(proto);
 	sk->prototype = kl_steal(&proto->text);
 	return 0;
 }

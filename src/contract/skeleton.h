@@ -31,6 +31,7 @@ struct kl_skeleton {
 	char *contract_name, *oracle_name, *plan_name, *oracle_plan_name;
 	char *workload;                 /* name of the workload */
 	char *prototype;                /* the kernel's prototype on one line, printable */
+	bool unknown_type;              /* contracts lack the type of a parameter or result */
 	struct kl_todo todo, plan_todo; /* what is marked TODO in the contract, and in its plan */
 	/* set by the caller, borrowed; NULL: the file is beside the contract, compiled by itself */
 	const struct kl_skeleton_build *build;

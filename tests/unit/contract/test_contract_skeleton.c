@@ -527,6 +527,27 @@ static void launches_become_plans(void **state)
 	}
 }
 
+static void a_type_that_contracts_lack_is_noted(void **state)
+{
+	static const struct {
+		const char *text;
+		bool unknown;
+	} rows[] = {
+		{ "void f(int n, const float *x) {}", false },
+		{ "float f(int n, const float *x) { return 0; }", false },
+		{ "void f(int n, word *x) {}", true },
+		{ "word f(int n) { return 0; }", true },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+
+		assert_ok(kl_skeleton_make(&sk, "k.c", rows[i].text, strlen(rows[i].text), NULL,
+					   NULL, false));
+		assert_int_equal(sk.unknown_type, rows[i].unknown);
+	}
+}
+
 /* What a hostile source says goes into YAML and C: only plain words may. */
 static void nothing_but_plain_text_is_copied(void **state)
 {
@@ -591,6 +612,7 @@ int main(void)
 		cmocka_unit_test(launches_become_plans),
 		cmocka_unit_test(a_filled_skeleton_is_a_contract),
 		cmocka_unit_test(the_oracle_has_the_kernels_arguments),
+		cmocka_unit_test(a_type_that_contracts_lack_is_noted),
 		cmocka_unit_test(nothing_but_plain_text_is_copied),
 		cmocka_unit_test(odd_names_are_refused),
 	};
