@@ -68,19 +68,6 @@ bool kl_adopt_is_c(const char *path)
 	return n > 2 && !strcmp(path + n - 2, ".c");
 }
 
-static int open_jail(struct kl_adopting *adopting)
-{
-	const char *name = getenv("KLINEAGE_JAIL");
-	enum kl_jail_level want = KL_JAIL_AUTO;
-	int err = 0;
-
-	if (!name || !*name)
-		name = kl_repo_config(adopting->repo, "klineage.jail");
-	if (name)
-		err = kl_jail_level_parse(&want, name);
-	return err < 0 ? err : kl_jail_open(&adopting->jail, want);
-}
-
 static int find_top(char **out, struct kl_repo *repo)
 {
 	const char *top = kl_repo_worktree(repo);
@@ -113,7 +100,8 @@ static int open_adopting(struct kl_adopting *adopting)
 	int err;
 
 	if ((err = find_top(&adopting->top, adopting->repo)) < 0 ||
-	    (err = open_jail(adopting)) < 0 ||
+	    (err = kl_jail_open_named(&adopting->jail,
+				      kl_repo_config(adopting->repo, "klineage.jail"))) < 0 ||
 	    (err = kl_machine_platform(&adopting->platform,
 				       kl_repo_config(adopting->repo, "klineage.platform"))) < 0 ||
 	    (err = kl_repo_staged_tree(&adopting->tree, adopting->repo)) < 0)

@@ -14,20 +14,6 @@ static const char *read_setting(struct kl_gate *gate, const char *asked, const c
 	return gate->repo ? kl_repo_config(gate->repo, key) : NULL;
 }
 
-static int open_jail(struct kl_gate *gate)
-{
-	const char *name = read_setting(gate, gate->opts.jail, "klineage.jail");
-	const char *forced = getenv("KLINEAGE_JAIL");
-	enum kl_jail_level want = KL_JAIL_AUTO;
-	int err = 0;
-
-	if (forced && *forced)
-		name = forced;
-	if (name)
-		err = kl_jail_level_parse(&want, name);
-	return err < 0 ? err : kl_jail_open(&gate->jail, want);
-}
-
 int kl_gate_trouble(int err)
 {
 	switch (err) {
@@ -75,7 +61,8 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	if (!err)
 		err = read_counters(gate);
 	if (!err)
-		err = open_jail(gate);
+		err = kl_jail_open_named(&gate->jail,
+					 read_setting(gate, opts->jail, "klineage.jail"));
 	if (!err)
 		err = kl_scratch_open(&gate->scratch, "klineage-gate");
 	if (err < 0)

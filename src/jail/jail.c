@@ -2,6 +2,7 @@
 #include "jail/jail.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -42,6 +43,19 @@ int kl_jail_level_parse(enum kl_jail_level *out, const char *name)
 	}
 	return kl_error(KL_EINVALID,
 			"unknown jail '%s' (available: auto, bwrap, landlock, chroot, none)", name);
+}
+
+int kl_jail_open_named(struct kl_jail *out, const char *name)
+{
+	const char *forced = getenv("KLINEAGE_JAIL");
+	enum kl_jail_level want = KL_JAIL_AUTO;
+	int err = 0;
+
+	if (forced && *forced)
+		name = forced;
+	if (name)
+		err = kl_jail_level_parse(&want, name);
+	return err < 0 ? err : kl_jail_open(out, want);
 }
 
 void kl_jail_proc_opts(struct kl_proc_opts *opts, const struct kl_jail_run *run)

@@ -63,6 +63,11 @@ struct kl_jail {
  * but never KL_JAIL_NONE. KL_ECANNOT: the level does not work on this machine, or no level does.
  */
 int kl_jail_open(struct kl_jail *out, enum kl_jail_level want);
+/**
+ * Open the level that KLINEAGE_JAIL names, or else `name`, which is configured; NULL: KL_JAIL_AUTO.
+ * KL_EINVALID: there is no such level. Otherwise as kl_jail_open().
+ */
+int kl_jail_open_named(struct kl_jail *out, const char *name);
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name);
 const char *kl_jail_level_name(enum kl_jail_level level);
 /** Return the tier that verdicts record: "host-sandboxed", "host-restricted" or "unsandboxed". */

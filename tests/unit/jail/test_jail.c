@@ -307,6 +307,13 @@ static void test_names(void **state)
 	assert_ok(kl_jail_level_parse(&level, "landlock"));
 	assert_int_equal(level, KL_JAIL_LANDLOCK);
 	assert_error(KL_EINVALID, "unknown jail 'docker'", kl_jail_level_parse(&level, "docker"));
+	unsetenv("KLINEAGE_JAIL");
+	assert_error(KL_EINVALID, "unknown jail 'docker'", kl_jail_open_named(&jail, "docker"));
+	setenv("KLINEAGE_JAIL", "none", 1);
+	assert_ok(kl_jail_open_named(&jail, "docker"));
+	assert_int_equal(jail.level, KL_JAIL_NONE);
+	unsetenv("KLINEAGE_JAIL");
+	assert_ok(kl_jail_open_named(&jail, "none"));
 	if (!kl_jail_open(&jail, KL_JAIL_AUTO))
 		assert_true(jail.level != KL_JAIL_NONE && jail.level != KL_JAIL_AUTO);
 }
