@@ -138,6 +138,15 @@ static int add_command(struct kl_commands *out, const char *dir, const char *fil
 	return 0;
 }
 
+int kl_commands_add(struct kl_commands *out, const char *dir, const char *file,
+		    const char *const *argv)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec word = KL_STRVEC_INIT;
+
+	kl_strvec_pushv(&word, argv);
+	return add_command(out, dir, file, &word, 0, NULL);
+}
+
 /* Add a command for each source that the compiler's arguments name. */
 static int add_sources(struct kl_commands *out, const char *dir, const struct kl_strvec *word,
 		       size_t from, const struct kl_strvec *unknown)

@@ -40,6 +40,9 @@ int kl_commands_json(struct kl_commands *out, const char *dir, const char *text,
  * directories that make enters and leaves.
  */
 int kl_commands_make(struct kl_commands *out, const char *dir, const char *text, size_t len);
+/** Add the command `argv`, NULL-terminated, which compiles `file` in the directory `dir`. */
+int kl_commands_add(struct kl_commands *out, const char *dir, const char *file,
+		    const char *const *argv);
 void kl_commands_release(struct kl_commands *commands);
 
 /** Return "/a/c" for the path "../c" in "/a/b"; the caller frees it. Symlinks are not followed. */

@@ -407,12 +407,13 @@ static int try_systems(const struct kl_command **chosen, struct kl_adopting *ado
 
 static int compile_alone(const struct kl_command **chosen, struct kl_adopting *adopting)
 {
-	KL_AUTO(kl_freep) char *line = kl_asprintf("gcc -O2 -c '%s'", adopting->opts->file);
+	const char *const argv[] = { "gcc", "-O2", "-c", adopting->opts->file, NULL };
+	int err;
 
 	kl_commands_release(&adopting->commands);
 	take_origin(adopting, kl_strdup("no build"));
-	kl_commands_make(&adopting->commands, adopting->top, line, strlen(line));
-	return try_commands(chosen, adopting);
+	err = kl_commands_add(&adopting->commands, adopting->top, adopting->opts->file, argv);
+	return err < 0 ? err : try_commands(chosen, adopting);
 }
 
 static int refuse_builds(const struct kl_adopting *adopting)

@@ -313,6 +313,12 @@ test_expect_success 'without a build the file is taken alone only when asked for
 	says "sources: [axpy.c]" alone/klineage/axpy.klineage.yaml && says "flags: [-O2]" alone/klineage/axpy.klineage.yaml
 '
 
+test_expect_success 'a file whose name a contract cannot have' '
+	git init -q quoted && echo "void f(int *x) { *x = 1; }" >"quoted/it'\''s.c" && git -C quoted add . && git -C quoted commit -q -m quoted &&
+	(cd quoted && exits 128 git klineage adopt "it'\''s.c" --build none 2>../err) &&
+	says "a contract cannot have the path" err
+'
+
 test_expect_success 'types of the project that its headers define' '
 	git init -q typed && cat >typed/types.h <<-\C && cat >typed/scale.c <<-\C &&
 	#include <stdint.h>
