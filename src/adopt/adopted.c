@@ -260,8 +260,7 @@ int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopte
 		kl_error_clear();
 		err = 0;
 	}
-	if (tools.libraries)
-		kl_compile_tools_release(&tools);
+	kl_compile_tools_release(&tools);
 	for (size_t i = 0; i < adopted->sources.n; i++)
 		free(file[i].data);
 	free(file);
