@@ -11,7 +11,7 @@
 void kl_changed_release(struct kl_changed *changed)
 {
 	for (size_t i = 0; i < changed->n; i++) {
-		free(changed->one[i].dir);
+		free(changed->one[i].place);
 		free(changed->one[i].workload);
 		free(changed->one[i].why);
 		kl_surface_free(changed->one[i].now);
@@ -161,7 +161,7 @@ static int compare_place(struct kl_changed *out, struct looking *looking, const 
 	known = now ? now : before;
 	KL_GROW(out->one, out->n + 1, out->alloc);
 	out->one[out->n++] = (struct kl_changed_one){
-		.dir = kl_strdup(place),
+		.place = kl_strdup(place),
 		.workload = kl_strdup(known  ? known->contract->workload :
 				      *place ? place :
 					       "."),

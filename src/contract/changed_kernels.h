@@ -13,8 +13,8 @@
  * changed itself or names a changed path.
  */
 struct kl_changed_one {
-	char *dir;              /* the contract's place (contract.h) */
-	char *workload;         /* the contract's workload; `dir` if neither contract can be read */
+	char *place;            /* of the contract (contract.h) */
+	char *workload;         /* the contract's workload; `place` if neither can be read */
 	struct kl_surface *now; /* the kernel in `to`; NULL: it was removed or cannot be read */
 	/**
 	 * The kernel in `from`; NULL: it is absent there, cannot be read, or has another contract.

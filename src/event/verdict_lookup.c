@@ -90,7 +90,7 @@ int kl_verdict_lookup_commit(struct kl_verdict_lookup *lookup, struct kl_repo *r
 		if (kernel->now)
 			kl_verdict_lookup_state(lookup, kernel->now, commit);
 		else if (kernel->why)
-			add_entry(lookup, commit, kernel->dir, kernel->workload)->why = kl_strdup(
+			add_entry(lookup, commit, kernel->place, kernel->workload)->why = kl_strdup(
 				kernel->why);
 		/* otherwise the commit removed the kernel */
 	}

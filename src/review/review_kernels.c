@@ -92,7 +92,7 @@ static int find_changes(struct changes *all, struct kl_review_work *work)
 		struct change *change = &all->v[all->n++];
 
 		*change = (struct change){
-			.dir = one->dir,
+			.dir = one->place,
 			.workload = one->workload,
 			.now = one->now,
 			.why = one->why,
