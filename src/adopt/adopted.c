@@ -12,6 +12,18 @@
 
 #define MAX_FILE ((size_t)4 << 20)
 
+void kl_adopted_release(struct kl_adopted *adopted)
+{
+	kl_options_release(&adopted->options);
+	kl_strvec_release(&adopted->sources);
+	kl_strvec_release(&adopted->units);
+	kl_strvec_release(&adopted->traps);
+	kl_strvec_release(&adopted->copy_from);
+	kl_strvec_release(&adopted->copy_to);
+	free(adopted->contract);
+	free(adopted->oracle);
+}
+
 /* --- generated headers ------------------------------------------------------------------------ */
 
 /* Directories of generated headers, as absolute paths, and where their copies go. */

@@ -7,18 +7,6 @@
 
 #define WIDTH 98
 
-void kl_adopted_release(struct kl_adopted *adopted)
-{
-	kl_options_release(&adopted->options);
-	kl_strvec_release(&adopted->sources);
-	kl_strvec_release(&adopted->units);
-	kl_strvec_release(&adopted->traps);
-	kl_strvec_release(&adopted->copy_from);
-	kl_strvec_release(&adopted->copy_to);
-	free(adopted->contract);
-	free(adopted->oracle);
-}
-
 /* Append a value, in double quotes if YAML would read it otherwise. */
 static void add_value(struct kl_buf *out, const char *text)
 {
