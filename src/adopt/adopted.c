@@ -8,6 +8,7 @@
 #include "backend/c/compile.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/utf8.h"
 #include "contract/surface.h"
 
 #define MAX_FILE ((size_t)4 << 20)
@@ -152,17 +153,30 @@ static void name_units(struct kl_adopted *adopted, const struct kl_adopting *ado
 	}
 }
 
+static int check_name(const char *path)
+{
+	size_t n = strlen(path);
+
+	if (!strcmp(path, ".") || (kl_contract_path_ok(path) && kl_utf8_span(path, n) == n))
+		return 0;
+	return kl_error(KL_EINVALID,
+			"a contract cannot have the path '%s', since it has blanks or characters "
+			"that are special to a shell, is not in UTF-8, or has a component that "
+			"begins with '-'",
+			path);
+}
+
+/* Check that a contract can name all sources and directories, and its oracle. */
 static int check_names(const struct kl_adopted *adopted)
 {
-	for (size_t i = 0; i < adopted->sources.n; i++)
-		if (strpbrk(adopted->sources.v[i], " \t\"'$`;&|<>*?()#@\\") ||
-		    !kl_fs_path_ok(adopted->sources.v[i]))
-			return kl_error(
-				KL_EINVALID,
-				"a contract cannot have the path '%s', since it has blanks or "
-				"characters that are special to a shell",
-				adopted->sources.v[i]);
-	return 0;
+	const struct kl_strvec *lists[] = { &adopted->sources, &adopted->options.iquote,
+					    &adopted->options.include, &adopted->options.isystem };
+	int err = check_name(adopted->oracle);
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; !err && i < lists[k]->n; i++)
+			err = check_name(lists[k]->v[i]);
+	return err;
 }
 
 int kl_adopted_fill(struct kl_adopted *adopted, struct kl_adopting *adopting,

@@ -143,6 +143,11 @@ void kl_contract_build_flags(struct kl_strvec *argv, const struct kl_contract *c
 			     const char *folder);
 /** What a contract may list in `define` and in `undefine`; both have is_valid(). */
 extern const struct kl_string_type kl_contract_define, kl_contract_undefine;
+/**
+ * Return true if a contract may name the path: it stays inside of the directory, no component begins
+ * with '-', and it has no blanks and no characters that are special to a shell.
+ */
+bool kl_contract_path_ok(const char *path);
 /** Return true if a contract may list `name` in `traps`. */
 bool kl_contract_may_trap(const char *name);
 

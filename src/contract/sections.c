@@ -8,6 +8,12 @@
 
 /* --- reading `sources` -------------------------------------------------------------------- */
 
+bool kl_contract_path_ok(const char *path)
+{
+	return kl_fs_path_ok(path) && path[0] != '-' && !strstr(path, "/-") &&
+	       !strpbrk(path, " \t\"'$`;&|<>*?()#@");
+}
+
 static int check_path(const char *file, const struct kl_yaml *node, const char *key)
 {
 	const char *path = node->text;
@@ -16,7 +22,7 @@ static int check_path(const char *file, const struct kl_yaml *node, const char *
 		return kl_yaml_error(
 			file, node,
 			"'%.200s' is not a relative path inside the contract's directory", path);
-	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
+	if (!kl_contract_path_ok(path))
 		return kl_yaml_error(
 			file, node,
 			"'%.200s' is not allowed: a path must not contain blanks, shell "

@@ -316,7 +316,15 @@ test_expect_success 'without a build the file is taken alone only when asked for
 test_expect_success 'a file whose name a contract cannot have' '
 	git init -q quoted && echo "void f(int *x) { *x = 1; }" >"quoted/it'\''s.c" && git -C quoted add . && git -C quoted commit -q -m quoted &&
 	(cd quoted && exits 128 git klineage adopt "it'\''s.c" --build none 2>../err) &&
-	says "a contract cannot have the path" err
+	says "a contract cannot have the path" err &&
+	mkdir "quoted/in c" quoted/-inc && echo "void g(int *x) { *x = 1; }" >quoted/g.c && git -C quoted add g.c &&
+	git -C quoted commit -q -m g && for dir in "in c" -inc; do
+		printf "g.o: g.c\n\t\$(CC) -I \"%s\" -c g.c\n" "$dir" >quoted/Makefile &&
+		(cd quoted && exits 128 git klineage adopt g.c 2>../err) &&
+		says "a contract cannot have the path '\''$dir'\''" err || return 1
+	done && rm quoted/Makefile &&
+	(cd quoted && exits 128 git klineage adopt g.c --build none --contract "a b/klineage.yaml" 2>../err) &&
+	says "a contract cannot have the path '\''a b/g.oracle.c'\''" err && test ! -e "quoted/a b"
 '
 
 test_expect_success 'types of the project that its headers define' '
