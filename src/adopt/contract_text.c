@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* contract_text - writes what a contract says of the build: the keys of `surface` */
+#include <ctype.h>
 #include <string.h>
 
 #include "adopt/adopt_parts.h"
 #include "base/buf.h"
+#include "text/yaml_write.h"
 
 #define WIDTH 98
 
-/* Append a value, in double quotes if YAML would read it otherwise. */
+/*
+ * Append a value, in double quotes if a YAML reader could take it for a number, a boolean or null.
+ * An option of the compiler, a '-' and a letter, is none of these.
+ */
 static void add_value(struct kl_buf *out, const char *text)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789._+-/=";
+	bool option = text[0] == '-' && isalpha((unsigned char)text[1]);
 
-	if (*text && !text[strspn(text, plain)]) {
+	if (kl_yaml_is_plain_item(text + option))
 		kl_buf_adds(out, text);
-		return;
-	}
-	kl_buf_adds(out, "\"");
-	for (; *text; text++)
-		kl_buf_addf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-	kl_buf_adds(out, "\"");
+	else
+		kl_yaml_quote(out, text);
 }
 
 char *kl_adopted_list(const struct kl_strvec *list, size_t column)

@@ -165,6 +165,11 @@ static bool can_be_literal(const char *text, size_t n)
 	       !(n > 1 && text[n - 1] == '\n' && isspace((unsigned char)text[n - 2]));
 }
 
+bool kl_yaml_is_plain_item(const char *text)
+{
+	return can_be_plain(text, true) && !needs_escape(text);
+}
+
 enum style { PLAIN, QUOTED, FOLDED, LITERAL };
 
 static enum style style_of(const struct kl_yaml *node, bool flow)
@@ -205,11 +210,7 @@ static unsigned decode_utf8(const unsigned char *bytes, int *len)
 	       (bytes[3] & 0x3fu);
 }
 
-/*
- * Write a text in double quotes. The text is valid UTF-8: the parser or the creator of the node has
- * checked it.
- */
-static void write_quoted(struct kl_buf *out, const char *text)
+void kl_yaml_quote(struct kl_buf *out, const char *text)
 {
 	int n;
 
@@ -281,7 +282,7 @@ static void write_scalar(struct kl_buf *out, const struct kl_yaml *node, int ind
 	if (style == PLAIN)
 		kl_buf_add(out, node->text, node->len);
 	else if (style == QUOTED)
-		write_quoted(out, node->text);
+		kl_yaml_quote(out, node->text);
 	else if (style == FOLDED)
 		write_folded(out, node->text, indent);
 	else
@@ -293,7 +294,7 @@ static void write_key(struct kl_buf *out, const char *key, bool flow)
 	if (can_be_plain(key, flow))
 		kl_buf_adds(out, key);
 	else
-		write_quoted(out, key);
+		kl_yaml_quote(out, key);
 	kl_buf_addch(out, ':');
 }
 

@@ -32,4 +32,9 @@ void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value);
 
 void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *node);
 
+/** Return true if in a list in flow style, without quotes, every YAML reader takes it for this text. */
+bool kl_yaml_is_plain_item(const char *text);
+/** Append a text, which must be valid UTF-8, in double quotes. */
+void kl_yaml_quote(struct kl_buf *out, const char *text);
+
 #endif

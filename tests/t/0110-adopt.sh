@@ -327,6 +327,17 @@ test_expect_success 'a file whose name a contract cannot have' '
 	says "a contract cannot have the path '\''a b/g.oracle.c'\''" err && test ! -e "quoted/a b"
 '
 
+test_expect_success 'values that YAML could take for numbers, booleans or null are quoted' '
+	git init -q values && mkdir -p values/1.5 values/off/x && echo "void g(int *x) { *x = 1; }" >values/null &&
+	echo "#include \"null\"" >values/g.c && touch values/1.5/x.h values/off/x/x.h &&
+	printf "g.o: g.c\n\t\$(CC) -O2 -I. -I1.5 -Ioff -Ioff/x -iquote 0x1F -Dyes -DA=1 -DB=a,b -Unull -c g.c\n" >values/Makefile &&
+	mkdir values/0x1F && git -C values add . && git -C values commit -q -m values &&
+	(cd values && exits 0 git klineage adopt g.c:g >../out) && contract=values/klineage/g.klineage.yaml &&
+	says "flags: [-O2]" $contract && says "include: [\".\", \"1.5\", \"off\", off/x]" $contract &&
+	says "iquote: [\"0x1F\"]" $contract && says "define: [\"yes\", A=1, \"B=a,b\"]" $contract &&
+	says "undefine: [\"null\"]" $contract && says "sources: [g.c, \"null\"]" $contract
+'
+
 test_expect_success 'types of the project that its headers define' '
 	git init -q typed && cat >typed/types.h <<-\C && cat >typed/scale.c <<-\C &&
 	#include <stdint.h>
