@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 
 #define MAX_FILES 2000
 
@@ -27,10 +28,10 @@ static const char *system_header(const char *path)
 	static const char *const dirs[] = { "/usr/include/x86_64-linux-gnu/", "/usr/include/",
 					    "/usr/local/include/" };
 
-	if (!strncmp(path, "/usr/lib", 8))
+	if (kl_prefix_has(path, "/usr/lib"))
 		return "";
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dirs); i++)
-		if (!strncmp(path, dirs[i], strlen(dirs[i])))
+		if (kl_prefix_has(path, dirs[i]))
 			return path + strlen(dirs[i]);
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #include "adopt/shell_line.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/prefix.h"
 #include "text/json.h"
 
 static void command_release(struct kl_command *command)
@@ -233,9 +234,9 @@ static char *moved_to(const char *line, const char *word)
 {
 	const char *colon = strstr(line, ": "), *open, *close;
 
-	if (strncmp(line, "make", 4) && strncmp(line, "gmake", 5))
+	if (!kl_prefix_has(line, "make") && !kl_prefix_has(line, "gmake"))
 		return NULL;
-	if (!colon || strncmp(colon + 2, word, strlen(word)))
+	if (!colon || !kl_prefix_has(colon + 2, word))
 		return NULL;
 	open = strpbrk(colon + 2, "'`");
 	close = open ? strrchr(open + 1, '\'') : NULL;

@@ -6,6 +6,7 @@
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 
 static void push_pairs(struct kl_strvec *argv, const char *option, const struct kl_strvec *values)
 {
@@ -47,8 +48,8 @@ static void list_readable(struct kl_strvec *out, const struct kl_adopting *adopt
 		if (strcmp(argv->v[i], "-I") && strcmp(argv->v[i], "-iquote") &&
 		    strcmp(argv->v[i], "-isystem"))
 			continue;
-		if (!kl_adopt_below(adopting, dir) && strncmp(dir, "/usr/", 5) &&
-		    strncmp(dir, adopting->scratch.path, strlen(adopting->scratch.path)) &&
+		if (!kl_adopt_below(adopting, dir) && !kl_prefix_has(dir, "/usr/") &&
+		    !kl_prefix_has(dir, adopting->scratch.path) &&
 		    kl_closure_may_have(adopting, dir) && kl_fs_is_dir(dir) &&
 		    !kl_strvec_has(out, dir))
 			kl_strvec_push(out, dir);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "contract/contract.h"
 #include "contract/flags.h"
 
@@ -34,11 +35,6 @@ void kl_options_copy(struct kl_options *to, const struct kl_options *from)
 	kl_strvec_copy(&to->dropped, &from->dropped);
 }
 
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 /* Remove the strings that begin with a prefix; `macro`: only if they end there or '=' follows. */
 static void remove_all(struct kl_strvec *list, const char *prefix, bool macro)
 {
@@ -47,7 +43,7 @@ static void remove_all(struct kl_strvec *list, const char *prefix, bool macro)
 	for (size_t i = 0; i < list->n; i++) {
 		const char *text = list->v[i];
 
-		if (!strncmp(text, prefix, n) && (!macro || !text[n] || text[n] == '='))
+		if (kl_prefix_has(text, prefix) && (!macro || !text[n] || text[n] == '='))
 			free(list->v[i]);
 		else
 			list->v[to++] = list->v[i];
@@ -107,13 +103,13 @@ static bool is_silent(const char *word)
 	};
 	/* clang-format on */
 
-	if (starts_with(word, "-Wp,"))
+	if (kl_prefix_has(word, "-Wp,"))
 		return false; /* it may define a macro */
 	for (size_t i = 0; i < KL_ARRAY_SIZE(exact); i++)
 		if (!strcmp(exact[i], word))
 			return true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(prefix); i++)
-		if (starts_with(word, prefix[i]))
+		if (kl_prefix_has(word, prefix[i]))
 			return true;
 	return false;
 }
@@ -142,7 +138,7 @@ static const char *reason_of(const char *word)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
-		if (starts_with(word, rows[i].prefix))
+		if (kl_prefix_has(word, rows[i].prefix))
 			return rows[i].reason;
 	return "a contract cannot have this flag (docs/formats.md, Flags)";
 }
@@ -158,9 +154,9 @@ static void take_flag(struct kl_options *out, const char *word)
 		drop_option(out, word, reason_of(word));
 		return;
 	}
-	if (starts_with(flag, "-O"))
+	if (kl_prefix_has(flag, "-O"))
 		remove_all(&out->flags, "-O", false);
-	if (starts_with(flag, "-std=") || !strcmp(flag, "-ansi")) {
+	if (kl_prefix_has(flag, "-std=") || !strcmp(flag, "-ansi")) {
 		remove_all(&out->flags, "-std=", false);
 		remove_all(&out->flags, "-ansi", false);
 	}

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 
 #define DATABASE "compile_commands.json"
 #define RUN_MS ((int64_t)120 * 1000)
@@ -187,7 +188,7 @@ static char *worst_line(const char *text)
 		break;
 	}
 	/* CMake says where in the first line, and what in the one after an empty one */
-	if (!strncmp(found, "CMake Error", 11) && strchr(found, '\n'))
+	if (kl_prefix_has(found, "CMake Error") && strchr(found, '\n'))
 		found = strchr(found, '\n');
 	found += strspn(found, "\n ");
 	return kl_strndup(found, strcspn(found, "\n") < 300 ? strcspn(found, "\n") : 300);

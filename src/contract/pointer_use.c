@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/prefix.h"
 
 /*
  * Limits, so that no source takes long: copies and calls that are followed one after another, tokens
@@ -208,11 +209,6 @@ static size_t count_arguments(const struct range *range, size_t open, size_t i)
 	return n;
 }
 
-static bool starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 /* What functions of the C library and of compilers do with an argument; false: unknown function. */
 static bool use_library(enum kl_pointer_use *out, const char *callee, size_t argument)
 {
@@ -222,7 +218,8 @@ static bool use_library(enum kl_pointer_use *out, const char *callee, size_t arg
 	static const char *const readers[] = {
 		"memcmp", "memchr", "strlen", "_mm_prefetch", "__builtin_prefetch", NULL
 	};
-	bool vector = starts(callee, "_mm"), neon = starts(callee, "vld") || starts(callee, "vst");
+	bool vector = kl_prefix_has(callee, "_mm"),
+	     neon = kl_prefix_has(callee, "vld") || kl_prefix_has(callee, "vst");
 
 	*out = KL_POINTER_READ;
 	for (size_t i = 0; readers[i]; i++)
@@ -236,7 +233,7 @@ static bool use_library(enum kl_pointer_use *out, const char *callee, size_t arg
 	}
 	if (!vector && !neon)
 		return false;
-	if (starts(callee, "vst") || strstr(callee, "store") || strstr(callee, "scatter") ||
+	if (kl_prefix_has(callee, "vst") || strstr(callee, "store") || strstr(callee, "scatter") ||
 	    (strstr(callee, "stream") && !strstr(callee, "load")))
 		*out = argument ? KL_POINTER_READ : KL_POINTER_WRITTEN;
 	else if (vector && !strstr(callee, "load") && !strstr(callee, "gather") &&

@@ -11,7 +11,7 @@ const char *kl_sign_literal_key(const char *value)
 {
 	static const char *const kinds[] = { "ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-" };
 
-	if (!strncmp(value, "key::", 5))
+	if (kl_prefix_has(value, "key::"))
 		return value + 5;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
 		if (kl_prefix_has(value, kinds[i]))
