@@ -195,9 +195,9 @@ static int fill_groups(size_t *count, size_t *next, struct making *making)
 		 * a commit can have notes at several depths of the notes tree (rare): each blob
 		 * counts as a note
 		 */
-		else if (!(err = kl_repo_blob_read(&making->text[n], making->r, &at->blob,
-						   KL_EVENT_INDEX_MAX_NOTE)))
-			making->head.read++;
+		else
+			err = kl_repo_blob_read(&making->text[n], making->r, &at->blob,
+						KL_EVENT_INDEX_MAX_NOTE);
 		*next += 1;
 	}
 	*count = n;

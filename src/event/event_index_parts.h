@@ -10,13 +10,12 @@
  * event_index_build.c writes it.
  */
 #define KL_EVENT_INDEX_MAGIC "KLEVENTS"
-#define KL_EVENT_INDEX_VERSION 4
+#define KL_EVENT_INDEX_VERSION 5
 #define KL_EVENT_INDEX_MAX_NOTE ((size_t)64 << 20)
 
 /* Header of the index; in the file it follows struct kl_mapfile_head. */
 struct kl_event_index_head {
 	uint64_t events, notes; /* numbers of events and of notes in the index */
-	uint64_t read;          /* number of notes that were read, not copied from an older index */
 };
 
 /*
