@@ -32,12 +32,11 @@ static bool is_pushed(const struct push *push, const git_oid *commit)
  */
 static int peel_commit(bool *there, git_oid *out, struct kl_repo *repo, const git_oid *oid)
 {
-	static const git_oid none;
 	char hex[KL_OID_HEX];
 	int err = KL_ENOTFOUND;
 
 	kl_oid_hex(hex, oid);
-	if (memcmp(oid, &none, sizeof(none)))
+	if (!git_oid_is_zero(oid))
 		err = kl_repo_resolve(out, repo, hex);
 	*there = !err;
 	if (err == KL_EINTR)
@@ -52,7 +51,7 @@ static int list_at(git_oid *blob, uint32_t *mode, struct kl_repo *repo, const gi
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, repo, commit);
 
-	*blob = (git_oid){ { 0 } };
+	*blob = kl_oid_none;
 	*mode = 0;
 	if (!err)
 		err = kl_repo_tree_entry(blob, mode, repo, &tree, KL_SIGNERS_FILE);
