@@ -9,7 +9,6 @@
 
 struct push {
 	struct kl_repo *repo;
-	git_oid signers;       /* tip of the branch that klineage.signers names */
 	struct kl_map commits; /* ids (hex) of the commits that the remote lacks */
 };
 
@@ -112,12 +111,8 @@ static int check_ref(bool *own, git_oid *base, const struct push *push,
 	*own = false;
 	if (err < 0 || !there)
 		return err;
-	err = kl_repo_merge_base(&shared, push->repo, &push->signers, &local);
-	if (err == KL_ENOTFOUND) {
-		kl_error_clear();
-		return 0;
-	}
-	if (err < 0 || !is_pushed(push, &shared))
+	err = kl_signers_merge_base(&there, &shared, push->repo, &local);
+	if (err < 0 || !there || !is_pushed(push, &shared))
 		return err;
 	if ((err = ref_base(&there, base, push, ref, &local)) < 0 || !there)
 		return err;
@@ -130,16 +125,9 @@ int kl_push_base(bool *own, git_oid *base, struct kl_repo *repo, const struct kl
 		 size_t nref, const git_oid *commit, size_t n)
 {
 	KL_AUTO(push_release) struct push push = { .repo = repo };
-	const char *rev = kl_repo_config(repo, "klineage.signers");
-	int err;
+	int err = 0;
 
 	*own = false;
-	if (!rev || !*rev || !n)
-		return 0;
-	if ((err = kl_repo_resolve(&push.signers, repo, rev)) == KL_ENOTFOUND) {
-		kl_error_clear();
-		return 0;
-	}
 	for (size_t i = 0; i < n; i++) {
 		char hex[KL_OID_HEX];
 

@@ -176,26 +176,36 @@ int kl_signers_path(const char **path, struct kl_signers *signers)
 	return kl_fs_put(signers->path, signers->text.ptr, signers->text.len, 0600);
 }
 
-int kl_signers_in_range(bool *out, struct kl_repo *repo, const git_oid *base, const git_oid *head)
+int kl_signers_merge_base(bool *there, git_oid *out, struct kl_repo *repo, const git_oid *head)
 {
 	const char *rev = kl_repo_config(repo, "klineage.signers");
-	git_oid signers, shared;
-	bool before = false;
+	git_oid signers;
 	int err;
 
-	*out = false;
+	*there = false;
 	if (!rev || !*rev)
 		return 0;
 	err = kl_repo_resolve(&signers, repo, rev);
 	if (!err)
-		err = kl_repo_merge_base(&shared, repo, &signers, head);
-	/* there is no such branch, or it has no common ancestor with `head` */
+		err = kl_repo_merge_base(out, repo, &signers, head);
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
-	if (!err)
-		err = kl_repo_is_ancestor(&before, repo, &shared, base);
+	*there = !err;
+	return err;
+}
+
+int kl_signers_in_range(bool *out, struct kl_repo *repo, const git_oid *base, const git_oid *head)
+{
+	git_oid shared;
+	bool there, before = false;
+	int err = kl_signers_merge_base(&there, &shared, repo, head);
+
+	*out = false;
+	if (err < 0 || !there)
+		return err;
+	err = kl_repo_is_ancestor(&before, repo, &shared, base);
 	*out = !err && !before;
 	return err;
 }

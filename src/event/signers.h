@@ -50,6 +50,12 @@ const struct kl_keygen *kl_signers_keygen(const struct kl_signers *signers);
 struct kl_repo *kl_signers_repo(const struct kl_signers *signers);
 
 /**
+ * Get the merge base of `head` and the branch that klineage.signers names. Set *there to false if
+ * there is none: klineage.signers is not set, or there is no such branch, or it has no common
+ * ancestor with `head`.
+ */
+int kl_signers_merge_base(bool *there, git_oid *out, struct kl_repo *repo, const git_oid *head);
+/**
  * Set *out to true if the branch that klineage.signers names has commits of the range from `base`
  * to `head`. These commits may have changed the list at the tip of the branch, so the list must be
  * read at `base` instead.
