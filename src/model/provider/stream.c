@@ -166,9 +166,12 @@ bool kl_stream_is_final(const json_t *error)
 	       (status >= 400 && status < 500 && !kl_retry_status((long)status));
 }
 
-bool kl_stream_is_idle(const json_t *error)
+/*
+ * Return true if the server's error says that no model has run, as an overload or a wrong key does.
+ */
+static bool is_idle(const json_t *error)
 {
-	static const char *const idle[] = {
+	static const char *const names[] = {
 		"overloaded_error",
 		"rate_limit_error",
 		"authentication_error",
@@ -183,7 +186,7 @@ bool kl_stream_is_idle(const json_t *error)
 	};
 	int64_t status = kl_json_int_or(error, "code", 0);
 
-	return is_called(error, idle) || (status > 400 && kl_retry_is_free((long)status));
+	return is_called(error, names) || (status > 400 && kl_retry_is_free((long)status));
 }
 
 int kl_stream_error(struct kl_stream *stream, const json_t *value)
@@ -193,7 +196,7 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value)
 	const json_t *error = json_object_get(value, "error");
 
 	stream->refused = kl_stream_is_final(error ? error : value);
-	stream->idle = stream->events == 1 && kl_stream_is_idle(error ? error : value);
+	stream->idle = stream->events == 1 && is_idle(error ? error : value);
 	if (words)
 		kl_secret_quote(&said, stream->key, words, strlen(words), MAX_WORDS);
 	return kl_error(KL_EIO, "the server reported an error: %s",

@@ -89,10 +89,6 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value);
  */
 bool kl_stream_is_final(const json_t *error);
 /**
- * Return true if the server's error says that no model has run, as an overload or a wrong key does.
- */
-bool kl_stream_is_idle(const json_t *error);
-/**
  * Find the error message in a server's JSON: {"error":{"message"}}, {"error":""}, {"message"} or
  * {"detail"}. Return the message, borrowed, or NULL.
  */
