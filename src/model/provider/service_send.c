@@ -14,7 +14,6 @@
 #include "model/provider/reply.h"
 #include "model/provider/retry.h"
 
-#define MAX_WORDS 500 /* maximum bytes of a server's message that an error quotes */
 /* limit of the total time of a request, as a multiple of the limit without a byte */
 #define TOTAL 6
 
@@ -114,7 +113,7 @@ static void add_words(struct kl_buf *out, const struct kl_buf *body)
 	else
 		kl_error_clear();
 	if (words)
-		kl_body_quote(out, words, strlen(words), MAX_WORDS);
+		kl_body_quote(out, words, strlen(words), KL_STREAM_MAX_WORDS);
 	else
 		kl_body_quote(out, body->ptr, body->len, 200);
 }

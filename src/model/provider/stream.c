@@ -9,8 +9,6 @@
 #include "model/provider/reply.h"
 #include "model/provider/retry.h"
 
-#define MAX_WORDS 500 /* maximum bytes of a server's message that an error quotes */
-
 static int read_event(struct kl_stream *stream, const char *data, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *value = NULL;
@@ -198,7 +196,7 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value)
 	stream->refused = kl_stream_is_final(error ? error : value);
 	stream->idle = stream->events == 1 && is_idle(error ? error : value);
 	if (words)
-		kl_secret_quote(&said, stream->key, words, strlen(words), MAX_WORDS);
+		kl_secret_quote(&said, stream->key, words, strlen(words), KL_STREAM_MAX_WORDS);
 	return kl_error(KL_EIO, "the server reported an error: %s",
 			said.len ? said.ptr : "no reason given");
 }

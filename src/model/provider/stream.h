@@ -88,6 +88,8 @@ int kl_stream_error(struct kl_stream *stream, const json_t *value);
  * server's error. An unknown error can be temporary.
  */
 bool kl_stream_is_final(const json_t *error);
+/** Maximum number of bytes of a server's message that an error quotes. */
+#define KL_STREAM_MAX_WORDS 500
 /**
  * Find the error message in a server's JSON: {"error":{"message"}}, {"error":""}, {"message"} or
  * {"detail"}. Return the message, borrowed, or NULL.
