@@ -10,18 +10,6 @@
 #define DOUBLINGS 8 /* doublings of FIRST_MS until KL_RETRY_LONGEST_MS is exceeded */
 #define FOREVER (INT64_C(1) << 50)
 
-bool kl_retry_status(long status)
-{
-	return status == 408 || status == 409 || status == 425 || status == 429 ||
-	       (status >= 500 && status != 501 && status != 505);
-}
-
-bool kl_retry_is_free(long status)
-{
-	return (status >= 300 && status < 500 && status != 408 && status != 499) || status == 101 ||
-	       status == 501 || status == 503 || status == 505 || status == 529;
-}
-
 /* Parse a non-negative decimal number. Return its thousandths, or -1 if it is malformed. */
 static int64_t parse_thousandths(const char *text)
 {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "model/provider/body.h"
 #include "model/provider/http.h"
+#include "model/provider/http_status.h"
 #include "model/provider/ops.h"
 #include "model/provider/protocol.h"
 #include "model/provider/reply.h"
@@ -213,7 +214,7 @@ static bool body_says(const struct kl_http_reply *reply, const char *word)
 /* Return true if no model can have run. Some servers charge for a prompt that a filter refused. */
 static bool turned_away(const struct kl_http_reply *reply)
 {
-	return kl_retry_is_free(reply->status) &&
+	return kl_http_status_is_free(reply->status) &&
 	       (reply->status != 400 || !body_says(reply, "content_filter"));
 }
 
@@ -264,7 +265,8 @@ static bool is_transient(const struct attempt *attempt, int err)
 	if (err == KL_EINTR || attempt->s.refused)
 		return false;
 	if (reply->status && reply->status != 200)
-		return kl_retry_status(reply->status) && !body_says(reply, "insufficient_quota");
+		return kl_http_status_is_transient(reply->status) &&
+		       !body_says(reply, "insufficient_quota");
 	return reply->begun || reply->transient || err == KL_ETIMEOUT ||
 	       (reply->status == 200 && may_begin(reply));
 }

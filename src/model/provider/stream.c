@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/provider/http_status.h"
 #include "model/provider/ops.h"
 #include "model/provider/reply.h"
-#include "model/provider/retry.h"
 
 static int read_event(struct kl_stream *stream, const char *data, size_t len)
 {
@@ -161,7 +161,7 @@ bool kl_stream_is_final(const json_t *error)
 	int64_t status = kl_json_int_or(error, "code", 0);
 
 	return is_called(error, final) ||
-	       (status >= 400 && status < 500 && !kl_retry_status((long)status));
+	       (status >= 400 && status < 500 && !kl_http_status_is_transient((long)status));
 }
 
 /*
@@ -184,7 +184,7 @@ static bool is_idle(const json_t *error)
 	};
 	int64_t status = kl_json_int_or(error, "code", 0);
 
-	return is_called(error, names) || (status > 400 && kl_retry_is_free((long)status));
+	return is_called(error, names) || (status > 400 && kl_http_status_is_free((long)status));
 }
 
 int kl_stream_error(struct kl_stream *stream, const json_t *value)

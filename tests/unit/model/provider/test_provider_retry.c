@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <stdbool.h>
+
 #include "model/provider/retry.h"
-
-static void some_refusals_may_pass(void **state)
-{
-	static const long again[] = { 408, 409, 425, 429, 500, 502, 503, 504, 524, 529 };
-	static const long never[] = { 101, 200, 301, 307, 400, 401, 402,
-				      403, 404, 413, 422, 501, 505 };
-
-	for (size_t i = 0; i < sizeof(again) / sizeof(*again); i++)
-		assert_true(kl_retry_status(again[i]));
-	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
-		assert_false(kl_retry_status(never[i]));
-}
 
 /* Over many seeds: the least and the most it may be. */
 static void assert_between(int64_t least, int64_t most, unsigned failures, int64_t wish)
@@ -84,7 +74,6 @@ static void nonsense_is_as_if_nothing_were_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(some_refusals_may_pass),
 		cmocka_unit_test(our_own_pause_doubles_to_minutes_and_jitters),
 		cmocka_unit_test(what_the_server_says_goes_first),
 		cmocka_unit_test(what_it_says_is_read_in_all_its_forms),
