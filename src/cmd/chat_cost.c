@@ -2,7 +2,6 @@
 #include "cmd/chat_cost.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/listing.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_chat - git klineage chat: shows conversations with models and their costs */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fs.h"
