@@ -366,37 +366,51 @@ static void diff_measures(struct kl_contract_pair *pair)
 	diff_limit(pair, "seconds that a call may take", before->call_s, after->call_s);
 }
 
-/* What a contract says of the build, beyond the flags. */
-static void diff_build(struct kl_contract_pair *pair)
+/* --- the surface --------------------------------------------------------------------------- */
+
+/* A list of a contract, and what to say of each entry that is new or gone. */
+struct list {
+	size_t at;             /* offset of the list in struct kl_contract */
+	enum kl_weight weight; /* of an entry that is new; one that is gone is a note */
+	const char *added_code, *removed_code;
+	const char *added, *removed; /* formats of kl_findings_add(), with %s for the entry */
+};
+
+/* clang-format off */
+#define BUILD_KEY(key) \
+	{ offsetof(struct kl_contract, build.key), KL_NOTE, "build-added", "build-removed", \
+	  #key " of the surface now has %s", #key " of the surface no longer has %s" }
+/* clang-format on */
+
+static const struct list lists[] = {
+	{ offsetof(struct kl_contract, flags), KL_NOTE, "flag-added", "flag-removed",
+	  "the kernel is now compiled with %s", "the kernel is no longer compiled with %s" },
+	{ offsetof(struct kl_contract, sources), KL_NOTE, "source-added", "source-removed",
+	  "%s is now a source of the kernel", "%s is no longer a source of the kernel" },
+	BUILD_KEY(units),
+	BUILD_KEY(define),
+	BUILD_KEY(undefine),
+	BUILD_KEY(include),
+	BUILD_KEY(iquote),
+	BUILD_KEY(isystem),
+	BUILD_KEY(preinclude),
+	BUILD_KEY(traps),
+};
+
+static void diff_list(struct kl_contract_pair *pair, const struct list *list)
 {
-	static const struct {
-		size_t at;
-		const char *name;
-	} keys[] = {
-		{ offsetof(struct kl_contract_build, units), "units" },
-		{ offsetof(struct kl_contract_build, define), "define" },
-		{ offsetof(struct kl_contract_build, undefine), "undefine" },
-		{ offsetof(struct kl_contract_build, include), "include" },
-		{ offsetof(struct kl_contract_build, iquote), "iquote" },
-		{ offsetof(struct kl_contract_build, isystem), "isystem" },
-		{ offsetof(struct kl_contract_build, preinclude), "preinclude" },
-		{ offsetof(struct kl_contract_build, traps), "traps" },
-	};
+	const struct kl_strvec *before, *after;
 
-	for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++) {
-		const struct kl_strvec *before, *after;
-
-		before = (const void *)((const char *)&pair->old->build + keys[k].at);
-		after = (const void *)((const char *)&pair->now->build + keys[k].at);
-		for (size_t i = 0; i < after->n; i++)
-			if (!kl_strvec_has(before, after->v[i]))
-				NOTE(pair, "build-added", "%w of the surface now has %s",
-				     keys[k].name, after->v[i]);
-		for (size_t i = 0; i < before->n; i++)
-			if (!kl_strvec_has(after, before->v[i]))
-				NOTE(pair, "build-removed", "%w of the surface no longer has %s",
-				     keys[k].name, before->v[i]);
-	}
+	before = (const void *)((const char *)pair->old + list->at);
+	after = (const void *)((const char *)pair->now + list->at);
+	for (size_t i = 0; i < after->n; i++)
+		if (!kl_strvec_has(before, after->v[i]))
+			kl_findings_add(pair->out, list->weight, list->added_code, list->added,
+					after->v[i]);
+	for (size_t i = 0; i < before->n; i++)
+		if (!kl_strvec_has(after, before->v[i]))
+			kl_findings_add(pair->out, KL_NOTE, list->removed_code, list->removed,
+					before->v[i]);
 }
 
 static void diff_surface(struct kl_contract_pair *pair)
@@ -417,23 +431,8 @@ static void diff_surface(struct kl_contract_pair *pair)
 		ANSWER(pair, "tier-lowered",
 		       "the kernel may now run host code of its own: its tier is host-sandboxed, "
 		       "not device-only");
-	for (size_t i = 0; i < after->flags.n; i++)
-		if (!kl_strvec_has(&before->flags, after->flags.v[i]))
-			NOTE(pair, "flag-added", "the kernel is now compiled with %s",
-			     after->flags.v[i]);
-	for (size_t i = 0; i < before->flags.n; i++)
-		if (!kl_strvec_has(&after->flags, before->flags.v[i]))
-			NOTE(pair, "flag-removed", "the kernel is no longer compiled with %s",
-			     before->flags.v[i]);
-	for (size_t i = 0; i < before->sources.n; i++)
-		if (!kl_strvec_has(&after->sources, before->sources.v[i]))
-			NOTE(pair, "source-removed", "%s is no longer a source of the kernel",
-			     before->sources.v[i]);
-	for (size_t i = 0; i < after->sources.n; i++)
-		if (!kl_strvec_has(&before->sources, after->sources.v[i]))
-			NOTE(pair, "source-added", "%s is now a source of the kernel",
-			     after->sources.v[i]);
-	diff_build(pair);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(lists); i++)
+		diff_list(pair, &lists[i]);
 }
 
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
