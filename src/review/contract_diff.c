@@ -394,7 +394,10 @@ static const struct list lists[] = {
 	BUILD_KEY(iquote),
 	BUILD_KEY(isystem),
 	BUILD_KEY(preinclude),
-	BUILD_KEY(traps),
+	{ offsetof(struct kl_contract, build.traps), KL_ANSWER, "trap-added", "trap-removed",
+	  "traps of the surface now has %s: a kernel may now call it, and fails only if it "
+	  "reaches the call",
+	  "traps of the surface no longer has %s" },
 };
 
 static void diff_list(struct kl_contract_pair *pair, const struct list *list)

@@ -199,13 +199,16 @@ test_expect_success 'every weakening of a contract is told' '
 	contract floor "\$a floor: {bytes: none}" && finds floor-lowered "bytes" ../out &&
 	contract interface "s/name: M, kind: dim/name: M, kind: dim, dtype: i32/" && finds arg-changed "M" ../out &&
 	contract renamed "s/workload: mm/workload: nn/" && finds workload-renamed "nn" ../out &&
+	contract trapped "s/flags: .-O2./&, traps: [abort]/" && finds trap-added "now has '\''abort'\''" ../out &&
 	on oracle "echo \"/* */\" >>oracle.c" && finds oracle-changed "oracle.c" ../out
 '
 
 test_expect_success 'what asks for more needs no answer of its own; the kernel must be judged again' '
 	contract tighter "s/max: 4/max: 2/; s/ints: .-2, 2./ints: [-2, 2]/" && notes tolerance-tightened "max 2 (was 4)" ../out &&
 	finds verdict-missing "not been judged" ../out && test "$(perl -MJSON::PP -e "print decode_json(scalar <STDIN>)->{answers}" <../out)" = 1 &&
-	contract wider "s/ M <= 128,//" && notes domain-widened "M <= 128" ../out
+	contract wider "s/ M <= 128,//" && notes domain-widened "M <= 128" ../out &&
+	contract flagged "s/flags: .-O2./flags: [-O3], define: [A=1]/" && notes flag-added "compiled with '\''-O3'\''" ../out &&
+	notes flag-removed "'\''-O2'\''" ../out && notes build-added "define of the surface now has '\''A=1'\''" ../out
 '
 
 test_expect_success 'a contract that is gone, broken, moved, new' '
