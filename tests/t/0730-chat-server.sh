@@ -37,6 +37,18 @@ test_expect_success 'Anthropic Messages over http: a step, its money, its conver
 	with_key a && test "$(asked a)" = 2 && grep -c "/v1/messages" a.log
 '
 
+# spy <program> [<command>]: a program that adds its environment to `seen`, and then is the command
+spy () {
+	printf '#!/bin/sh\n{ echo "== %s"; env; } >>"%s/seen"\n%s\n' "${1##*/}" "$SHARNESS_TRASH_DIRECTORY" "${2:-exit 0}" >"$1" && chmod +x "$1"
+}
+
+test_expect_success 'the compiler and the hooks that a walk runs do not see the key' '
+	fresh h anthropic && cat first last >h.script && serve h && rm -f seen && mkdir spies && spy spies/gcc "exec $(command -v gcc) \"\$@\"" &&
+	spy h/.git/hooks/reference-transaction && git -C h config klineage.chat.url "http://127.0.0.1:$port" &&
+	(cd h && PATH=$SHARNESS_TRASH_DIRECTORY/spies:$PATH && chat >out 2>err && says "1 step accepted" out) && with_key h && test "$(asked h)" = 2 &&
+	says "== gcc" seen && says "== reference-transaction" seen && says "PATH=" seen && test_must_fail grep -qaF "$key" seen
+'
+
 test_expect_success 'chat completions over TLS, by the trust that git is told' '
 	fresh o openai && cat first last >o.script && serve o --tls "$PWD/ca.pem" && openssl x509 -in ca.pem -noout -checkend 0 &&
 	(
