@@ -4,19 +4,10 @@
  * fails or says nothing, a TLS handshake that stalls. Each is outwaited, and costs nothing, since
  * no request left the machine.
  */
-#include "chatd_fixture.h"
 #include "network_fixture.h"
+#include "outage_fixture.h"
 
-#include <time.h>
-
-#include "base/clock.h"
-#include "model/ledger.h"
-#include "model/request.h"
-
-#define SECOND_NS INT64_C(1000000000)
 #define OUTAGE_NS (15 * SECOND_NS)
-#define GOOD "{\"text\":\"back again\",\"usage\":{\"input\":20,\"output\":10}}\n"
-#define COST 210000 /* of this reply, nano-dollars */
 
 /* One way in which the network is lost. */
 struct loss {
@@ -39,57 +30,21 @@ static const struct loss losses[] = {
 };
 
 static struct {
-	const struct loss *loss; /* NULL: time passes as usual */
-	int64_t skipped_ns;      /* time that was slept */
-	int64_t ends_ns;         /* when the network is there again; 0: it is */
-	struct chatd server;
-	int port, listener;
-} outage;
-
-static int64_t real_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
-
-int64_t kl_clock_ns(void)
-{
-	return real_ns() + outage.skipped_ns;
-}
+	const struct loss *loss;
+	struct chatd server; /* listens at `port` when the network is there again */
+	int port;
+	int listener; /* listens there and answers nothing; -1: none */
+} lost;
 
 static void bring_back(void)
 {
 	*network.dns = DNS_ANSWERS;
-	if (outage.listener >= 0)
-		close(outage.listener);
-	outage.listener = -1;
+	if (lost.listener >= 0)
+		close(lost.listener);
+	lost.listener = -1;
 	network_up(true);
-	chatd_start_at(&outage.server, GOOD, outage.loss->flags, outage.port);
+	chatd_start_at(&lost.server, GOOD, lost.loss->flags, lost.port);
 }
-
-void kl_clock_sleep_ms(int64_t ms)
-{
-	struct timespec delay = { ms / 1000, (ms % 1000) * 1000000 };
-
-	if (!outage.loss) {
-		nanosleep(&delay, NULL);
-		return;
-	}
-	outage.skipped_ns += ms * 1000000;
-	if (!outage.ends_ns || kl_clock_ns() < outage.ends_ns)
-		return;
-	outage.ends_ns = 0;
-	bring_back();
-}
-
-void kl_clock_iso(char out[21])
-{
-	memcpy(out, "2026-11-20T10:00:00Z", 21);
-}
-
-/* --- a walk's request ------------------------------------------------------------------ */
 
 /* Listen and accept nothing: the kernel completes connections, and nobody answers them. */
 static int listen_at(int port)
@@ -105,67 +60,24 @@ static int listen_at(int port)
 }
 
 /* A repository that asks a server which cannot be reached. The caller frees. */
-static char *lost(const struct loss *loss)
+static char *lose(const struct loss *loss)
 {
 	char *dir = scratch_repo(loss->name);
 	struct chatd free_port = { 0 };
 
 	chatd_start(&free_port, GOOD, 0);
-	outage.port = free_port.port;
+	lost.port = free_port.port;
 	chatd_stop(&free_port);
-	outage.listener = loss->stalls ? listen_at(outage.port) : -1;
+	lost.loss = loss;
+	lost.listener = loss->stalls ? listen_at(lost.port) : -1;
 	*network.dns = loss->dns;
 	network_up(!loss->down);
 	sh(dir,
 	   "git config klineage.chat.provider anthropic; git config klineage.chat.model m-1;"
 	   "git config klineage.chat.url http%s://%s:%d; git config klineage.chat.timeout 1;"
 	   "git config klineage.chat.insecure true; git config klineage.m-1.price 'input=3 output=15'",
-	   loss->flags & CHATD_TLS ? "s" : "", loss->host, outage.port);
+	   loss->flags & CHATD_TLS ? "s" : "", loss->host, lost.port);
 	return dir;
-}
-
-static int ask(const char *dir, const char **reply, struct kl_conversation *conversation,
-	       struct kl_session **session, struct kl_repo **repo)
-{
-	struct kl_session_opts opts = { .workload = "w" };
-	struct kl_request request = { .user = "the kernel" };
-
-	assert_ok(kl_repo_open_at(repo, dir));
-	assert_ok(kl_session_open(session, *repo, &opts));
-	assert_ok(
-		kl_session_conversation(conversation, *session, "n", "back-0", request_system, 2));
-	return kl_request_send(reply, conversation, 0, &request);
-}
-
-/* Ask once, while the network is lost for `ns`. Returns the error, whose message has `says`. */
-static int ask_during(const char *dir, const struct loss *loss, int64_t ns, const char *says)
-{
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
-	const char *reply = NULL;
-	int err;
-
-	outage.ends_ns = kl_clock_ns() + ns;
-	outage.loss = loss;
-	err = ask(dir, &reply, &conversation, &session, &repo);
-	outage.loss = NULL;
-	if (err < 0)
-		assert_contains(kl_error_last(), says);
-	else
-		assert_string_equal(reply, "back again");
-	return err;
-}
-
-static void assert_money(const char *dir, int64_t settled)
-{
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	struct kl_ledger_totals totals;
-
-	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_ledger_totals(&totals, repo, "w"));
-	assert_int_equal(totals.of[KL_BUDGET_INDUCE].settled, settled);
-	assert_int_equal(totals.of[KL_BUDGET_INDUCE].reserved, 0);
 }
 
 static void need_network(void)
@@ -182,17 +94,17 @@ static void a_lost_network_is_outwaited(void **state)
 {
 	need_network();
 	for (size_t i = 0; i < KL_ARRAY_SIZE(losses); i++) {
-		KL_AUTO(kl_freep) char *dir = lost(&losses[i]);
+		KL_AUTO(kl_freep) char *dir = lose(&losses[i]);
 		int64_t from = kl_clock_ns(), took;
 
-		assert_ok(ask_during(dir, &losses[i], OUTAGE_NS, ""));
+		assert_ok(outage_ask_during(dir, OUTAGE_NS, bring_back, ""));
 		took = kl_clock_ns() - from;
 		if (took < OUTAGE_NS || took > 3 * OUTAGE_NS)
 			fail_msg("%s: the reply came after %.1f s", losses[i].name,
 				 (double)took / (double)SECOND_NS);
-		assert_int_equal(chatd_count(&outage.server), 1);
-		assert_money(dir, COST);
-		chatd_stop(&outage.server);
+		assert_int_equal(chatd_count(&lost.server), 1);
+		outage_assert_settled(dir, COST);
+		chatd_stop(&lost.server);
 	}
 }
 
@@ -201,16 +113,16 @@ static void a_network_that_stays_away_ends_the_turn(void **state)
 {
 	need_network();
 	for (size_t i = 0; i < KL_ARRAY_SIZE(losses); i++) {
-		KL_AUTO(kl_freep) char *dir = lost(&losses[i]);
+		KL_AUTO(kl_freep) char *dir = lose(&losses[i]);
 
 		sh(dir, "git config klineage.chat.patience 2");
-		assert_int_equal(ask_during(dir, &losses[i], 60 * OUTAGE_NS, losses[i].says),
+		assert_int_equal(outage_ask_during(dir, 60 * OUTAGE_NS, bring_back, losses[i].says),
 				 KL_ETIMEOUT);
 		assert_contains(kl_error_last(), "klineage.chat.patience has passed");
-		assert_money(dir, 0);
+		outage_assert_settled(dir, 0);
 		network_up(true);
-		if (outage.listener >= 0)
-			close(outage.listener);
+		if (lost.listener >= 0)
+			close(lost.listener);
 	}
 }
 
@@ -224,21 +136,16 @@ static void a_silent_name_server_holds_up_nothing(void **state)
 	pid_t pid;
 
 	need_network();
-	dir = lost(silent);
+	dir = lose(silent);
 	sh(dir, "git config klineage.chat.patience 0");
 	from = real_ns();
-	assert_int_equal(ask_during(dir, silent, OUTAGE_NS, ""), KL_ETIMEOUT);
+	assert_int_equal(outage_ask_during(dir, OUTAGE_NS, bring_back, ""), KL_ETIMEOUT);
 	assert_true(real_ns() - from < 4 * SECOND_NS);
 	sh(dir, "git config klineage.chat.timeout 60");
 	pid = fork();
 	if (!pid) {
-		KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
-		struct kl_session *session = NULL;
-		struct kl_repo *repo = NULL;
-		const char *reply;
-
 		kl_proc_catch_signals();
-		_exit(ask(dir, &reply, &conversation, &session, &repo) == KL_EINTR ? 0 : 1);
+		_exit(outage_ask(dir) == KL_EINTR ? 0 : 1);
 	}
 	kl_clock_sleep_ms(1500);
 	from = real_ns();
@@ -246,7 +153,7 @@ static void a_silent_name_server_holds_up_nothing(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	assert_true(real_ns() - from < 2 * SECOND_NS);
-	assert_money(dir, 0);
+	outage_assert_settled(dir, 0);
 }
 
 static int setup_network(void **state)

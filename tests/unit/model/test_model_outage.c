@@ -1,66 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Long outages, over HTTP: ten minutes of 529 and ten minutes without a server are outwaited. The
- * clock of base/clock.h is replaced: what the code sleeps passes at once.
+ * Long outages, over HTTP: ten minutes of 529 and ten minutes without a server are outwaited.
  */
-#include "chatd_fixture.h"
+#include "outage_fixture.h"
 
-#include <time.h>
-
-#include "base/clock.h"
-#include "model/ledger.h"
-#include "model/request.h"
-
-#define MINUTE_NS (INT64_C(60) * 1000000000)
+#define MINUTE_NS (60 * SECOND_NS)
 #define OUTAGE_NS (10 * MINUTE_NS)
-#define GOOD "{\"text\":\"back again\",\"usage\":{\"input\":20,\"output\":10}}\n"
-#define COST 210000 /* of this reply, nano-dollars */
 #define BUSY "{\"status\":529,\"message\":\"overloaded\",\"repeat\":999}\n"
 
 static struct {
-	bool skips;           /* what is slept passes at once */
-	int64_t skipped_ns;   /* time that passed in this way */
-	int64_t ends_ns;      /* when the outage ends; 0: it has ended */
-	struct chatd *server; /* listens at `port` when the outage ends */
+	struct chatd *d; /* listens at `port` when the outage ends */
 	int port;
-	size_t refused; /* requests that the server refused until then */
-} outage;
+	size_t refused; /* requests that it refused until then */
+} server;
 
-static int64_t real_ns(void)
+static void bring_back(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t kl_clock_ns(void)
-{
-	return real_ns() + outage.skipped_ns;
-}
-
-void kl_clock_sleep_ms(int64_t ms)
-{
-	struct timespec delay = { ms / 1000, (ms % 1000) * 1000000 };
-
-	if (!outage.skips) {
-		nanosleep(&delay, NULL);
-		return;
+	if (server.d->pid > 0) {
+		server.refused = chatd_count(server.d);
+		chatd_stop(server.d);
 	}
-	outage.skipped_ns += ms * 1000000;
-	if (!outage.ends_ns || kl_clock_ns() < outage.ends_ns)
-		return;
-	outage.ends_ns = 0;
-	if (outage.server->pid > 0) {
-		outage.refused = chatd_count(outage.server);
-		chatd_stop(outage.server);
-	}
-	chatd_start_at(outage.server, GOOD, 0, outage.port);
-}
-
-void kl_clock_iso(char out[21])
-{
-	memcpy(out, "2026-11-20T10:00:00Z", 21);
+	chatd_start_at(server.d, GOOD, 0, server.port);
 }
 
 struct fixture {
@@ -78,8 +38,8 @@ static void fixture_start(struct fixture *fixture, const char *provider, const c
 {
 	fixture->dir = scratch_repo(provider);
 	chatd_start(&fixture->d, script, 0);
-	outage.port = fixture->d.port;
-	outage.server = &fixture->d;
+	server.port = fixture->d.port;
+	server.d = &fixture->d;
 	sh(fixture->dir,
 	   "git config klineage.chat.provider %s; git config klineage.chat.model m-1;"
 	   "git config klineage.chat.url http://127.0.0.1:%d; git config klineage.chat.timeout 10;"
@@ -88,43 +48,12 @@ static void fixture_start(struct fixture *fixture, const char *provider, const c
 }
 
 /* Ask once, while the outage lasts for `ns`. Returns the minutes until the answer. */
-static int64_t ask_during(struct fixture *fixture, int64_t ns, const char *want, int want_err)
+static int64_t minutes_of(struct fixture *fixture, int64_t ns, const char *says, int want)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
-	struct kl_session_opts opts = { .workload = "w" };
-	struct kl_request request = { .user = "the kernel" };
-	const char *reply = NULL;
-	int64_t from;
-	int err;
+	int64_t from = kl_clock_ns();
 
-	assert_ok(kl_repo_open_at(&repo, fixture->dir));
-	assert_ok(kl_session_open(&session, repo, &opts));
-	assert_ok(
-		kl_session_conversation(&conversation, session, "n", "back-0", request_system, 2));
-	from = kl_clock_ns();
-	outage.ends_ns = from + ns;
-	outage.skips = true;
-	err = kl_request_send(&reply, &conversation, 0, &request);
-	outage.skips = false;
-	assert_int_equal(err, want_err);
-	if (err < 0)
-		assert_contains(kl_error_last(), want);
-	else
-		assert_string_equal(reply, want);
+	assert_int_equal(outage_ask_during(fixture->dir, ns, bring_back, says), want);
 	return (kl_clock_ns() - from) / MINUTE_NS;
-}
-
-static void assert_money(struct fixture *fixture, int64_t settled)
-{
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	struct kl_ledger_totals totals;
-
-	assert_ok(kl_repo_open_at(&repo, fixture->dir));
-	assert_ok(kl_ledger_totals(&totals, repo, "w"));
-	assert_int_equal(totals.of[KL_BUDGET_INDUCE].settled, settled);
-	assert_int_equal(totals.of[KL_BUDGET_INDUCE].reserved, 0);
 }
 
 /* The pauses grow to two minutes, so the reply comes within them, and the server is not flooded. */
@@ -133,10 +62,10 @@ static void ten_minutes_of_overload_are_outwaited(void **state)
 	KL_AUTO(fixture_release) struct fixture f = { 0 };
 
 	fixture_start(&f, "anthropic", BUSY);
-	assert_in_range(ask_during(&f, OUTAGE_NS, "back again", 0), 10, 12);
-	assert_in_range(outage.refused, 10, 20);
+	assert_in_range(minutes_of(&f, OUTAGE_NS, "", 0), 10, 12);
+	assert_in_range(server.refused, 10, 20);
 	assert_int_equal(chatd_count(&f.d), 1);
-	assert_money(&f, COST);
+	outage_assert_settled(f.dir, COST);
 }
 
 static void ten_minutes_without_a_network_are_outwaited(void **state)
@@ -145,9 +74,9 @@ static void ten_minutes_without_a_network_are_outwaited(void **state)
 
 	fixture_start(&f, "openai", GOOD);
 	chatd_stop(&f.d);
-	assert_in_range(ask_during(&f, OUTAGE_NS, "back again", 0), 10, 12);
+	assert_in_range(minutes_of(&f, OUTAGE_NS, "", 0), 10, 12);
 	assert_int_equal(chatd_count(&f.d), 1);
-	assert_money(&f, COST);
+	outage_assert_settled(f.dir, COST);
 }
 
 /* The default patience is an hour. */
@@ -156,11 +85,11 @@ static void an_outage_of_more_than_an_hour_ends_the_turn(void **state)
 	KL_AUTO(fixture_release) struct fixture f = { 0 };
 
 	fixture_start(&f, "anthropic", BUSY);
-	assert_int_equal(ask_during(&f, 90 * MINUTE_NS, "klineage.chat.patience has passed",
+	assert_int_equal(minutes_of(&f, 90 * MINUTE_NS, "klineage.chat.patience has passed",
 				    KL_ETIMEOUT),
 			 60);
 	assert_in_range(chatd_count(&f.d), 30, 75);
-	assert_money(&f, 0);
+	outage_assert_settled(f.dir, 0);
 }
 
 static int setup_key(void **state)
