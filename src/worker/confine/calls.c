@@ -2,6 +2,8 @@
 #include "worker/confine/calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,7 +19,33 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
-#define FIXED 24 /* most instructions, not counting two for each listed call */
+#define FIXED 40 /* most instructions, not counting two for each listed call */
+
+/*
+ * Append the tests of the calls that can send a signal to this process and to others: tgkill() gets
+ * the receiver's process, and the others set who gets the signals of a file.
+ */
+static size_t add_signal_tests(struct sock_filter *filter, size_t n, uint32_t refuse)
+{
+	filter[n++] = KL_BPF_IF_SAME(SYS_tgkill, 0, 4);
+	filter[n++] = KL_BPF_LOAD(args[0]);
+	filter[n++] = KL_BPF_IF_SAME((uint32_t)getpid(), 0, 1);
+	filter[n++] = KL_BPF_RETURN(SECCOMP_RET_ALLOW);
+	filter[n++] = KL_BPF_RETURN(refuse);
+	filter[n++] = KL_BPF_IF_SAME(SYS_fcntl, 0, 5);
+	filter[n++] = KL_BPF_LOAD(args[1]);
+	filter[n++] = KL_BPF_IF_SAME(F_SETOWN, 1, 0);
+	filter[n++] = KL_BPF_IF_SAME(F_SETOWN_EX, 0, 1);
+	filter[n++] = KL_BPF_RETURN(refuse);
+	filter[n++] = KL_BPF_RETURN(SECCOMP_RET_ALLOW);
+	filter[n++] = KL_BPF_IF_SAME(SYS_ioctl, 0, 5);
+	filter[n++] = KL_BPF_LOAD(args[1]);
+	filter[n++] = KL_BPF_IF_SAME(FIOSETOWN, 1, 0);
+	filter[n++] = KL_BPF_IF_SAME(SIOCSPGRP, 0, 1);
+	filter[n++] = KL_BPF_RETURN(refuse);
+	filter[n++] = KL_BPF_RETURN(SECCOMP_RET_ALLOW);
+	return n;
+}
 
 static size_t build_filter(struct sock_filter *filter, const struct kl_calls *calls)
 {
@@ -35,6 +63,8 @@ static size_t build_filter(struct sock_filter *filter, const struct kl_calls *ca
 		filter[n++] = KL_BPF_IF_SAME((uint32_t)calls->number[i], 0, 1);
 		filter[n++] = KL_BPF_RETURN(refuse);
 	}
+	if (calls->own_signals)
+		n = add_signal_tests(filter, n, refuse);
 	/*
 	 * refuse clone3, whose flags lie in memory, where a filter cannot test them; libc then uses
 	 * clone

@@ -21,6 +21,7 @@ struct kl_calls {
 	size_t n;
 	enum kl_calls_answer answer;
 	bool threads_only; /* also refuse to start processes; starting threads is allowed */
+	bool own_signals;  /* also refuse signals to other processes; list kill() and the like */
 	bool every_thread; /* apply to all threads that already run, not only to this one */
 };
 

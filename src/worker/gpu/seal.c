@@ -28,6 +28,9 @@ static const int forbidden[] = {
 	SYS_pidfd_getfd,
 	SYS_pidfd_send_signal,
 	SYS_kill,
+	SYS_tkill,
+	SYS_rt_sigqueueinfo,
+	SYS_rt_tgsigqueueinfo,
 	SYS_bpf,
 	SYS_perf_event_open,
 	SYS_userfaultfd,
@@ -68,6 +71,7 @@ int kl_gpu_seal(unsigned *closed)
 		.n = KL_ARRAY_SIZE(forbidden),
 		.answer = KL_CALLS_KILL,
 		.threads_only = true,
+		.own_signals = true,
 		.every_thread = true,
 	};
 	int err = kl_calls_refuse(&calls);

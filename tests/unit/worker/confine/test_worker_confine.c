@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,6 +20,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "worker/confine/job_jail.h"
+#include "worker/gpu/seal.h"
 
 static char *dir, *outside;
 
@@ -186,12 +190,140 @@ static void test_work(void **state)
 	assert_int_equal(confined(try_program), 0);
 }
 
+/* --- the GPU process under host code -------------------------------------------------- */
+
+/* Run `send` in a process under kl_gpu_seal(); returns the signal that ended it, or 0. */
+static int ended_by(void (*send)(pid_t receiver))
+{
+	int status;
+	pid_t receiver = getpid(), pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		unsigned closed = 0;
+
+		alarm(20);
+		if (kl_gpu_seal(&closed) < 0)
+			_exit(99);
+		send(receiver);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void send_kill(pid_t receiver)
+{
+	kill(receiver, 0);
+}
+
+static void send_tkill(pid_t receiver)
+{
+	syscall(SYS_tkill, receiver, 0);
+}
+
+static void send_tgkill(pid_t receiver)
+{
+	syscall(SYS_tgkill, receiver, receiver, 0);
+}
+
+static void send_queued(pid_t receiver)
+{
+	sigqueue(receiver, 0, (union sigval){ .sival_int = 0 });
+}
+
+static void send_queued_to_thread(pid_t receiver)
+{
+	siginfo_t info = { .si_code = SI_QUEUE };
+
+	syscall(SYS_rt_tgsigqueueinfo, receiver, receiver, 0, &info);
+}
+
+static void send_from_file(pid_t receiver)
+{
+	fcntl(0, F_SETOWN, receiver);
+}
+
+static void send_from_file_to_thread(pid_t receiver)
+{
+	const struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = receiver };
+
+	fcntl(0, F_SETOWN_EX, &owner);
+}
+
+static void send_from_socket(pid_t receiver)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0)
+		ioctl(pair[0], FIOSETOWN, &receiver);
+}
+
+static void send_from_socket_to_group(pid_t receiver)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0)
+		ioctl(pair[0], SIOCSPGRP, &receiver);
+}
+
+static void raise_own(pid_t receiver)
+{
+	raise(SIGUSR1);
+}
+
+static void abort_own(pid_t receiver)
+{
+	abort();
+}
+
+static void signal_thread(pid_t receiver)
+{
+	pthread_kill(pthread_self(), 0);
+}
+
+static void use_file(pid_t receiver)
+{
+	int waiting;
+
+	if (fcntl(0, F_GETFD) < 0 || (ioctl(0, FIONREAD, &waiting) < 0 && errno != ENOTTY))
+		_exit(98);
+}
+
+static void test_signals(void **state)
+{
+	static const struct {
+		void (*send)(pid_t receiver);
+		int signal;
+	} rows[] = {
+		{ send_kill, SIGSYS },
+		{ send_tkill, SIGSYS },
+		{ send_tgkill, SIGSYS },
+		{ send_queued, SIGSYS },
+		{ send_queued_to_thread, SIGSYS },
+		{ send_from_file, SIGSYS },
+		{ send_from_file_to_thread, SIGSYS },
+		{ send_from_socket, SIGSYS },
+		{ send_from_socket_to_group, SIGSYS },
+		{ raise_own, SIGUSR1 },
+		{ abort_own, SIGABRT },
+		{ signal_thread, 0 },
+		{ use_file, 0 },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		print_message("row %zu\n", i);
+		assert_int_equal(ended_by(rows[i].send), rows[i].signal);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_closed), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_calls),  cmocka_unit_test(test_processes),
-		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_work),   cmocka_unit_test(test_signals),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
