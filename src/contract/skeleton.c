@@ -177,40 +177,50 @@ static char *dims_with(const struct kl_proto *proto, const char *sep, const char
 	return kl_buf_detach(&buf);
 }
 
+/* Return the rule for an output, without its braces and `out`. */
+static const char *rule_of(const struct kl_param *output)
+{
+	if (!is_float(output))
+		return "exact";
+	/* the oracle in float, by whose errors `noise` judges, tells nothing about double */
+	return strcmp(output->dtype, "f64") ? "noise, max: 4, rms: 2" : "rel-l2, tol: 1.0e-12";
+}
+
+/* Add the rule for an output to `list`, and to `rules` if it is not there. */
+static void add_rule(struct kl_buf *list, struct kl_strvec *rules, const struct kl_param *output,
+		     const char *name)
+{
+	const char *rule = rule_of(output);
+	int kind = (int)strcspn(rule, ",");
+
+	kl_buf_addf(list, "\n  - {rule: %.*s, out: %s%s}", kind, rule, name, rule + kind);
+	if (!kl_strvec_has(rules, rule))
+		kl_strvec_push(rules, rule);
+}
+
+/* Return one rule if it is the same for all outputs, or else a list. */
 static char *accept_of(const struct kl_proto *proto)
 {
-	struct kl_buf list = KL_BUF_INIT;
-	bool floats = false, others = false;
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec rules = KL_STRVEC_INIT;
+	const struct kl_param *perhaps = NULL; /* the first tensor that may be an output */
 
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
 		enum use use = use_of(param);
 
-		if (use != USE_OUT && use != USE_INOUT)
-			continue;
-		if (is_float(param)) {
-			floats = true;
-			kl_buf_addf(&list, "\n  - {rule: noise, out: %s, max: 4, rms: 2}",
-				    param->name);
-		} else {
-			others = true;
-			kl_buf_addf(&list, "\n  - {rule: exact, out: %s}", param->name);
-		}
+		if (use == USE_OUT || use == USE_INOUT)
+			add_rule(&list, &rules, param, param->name);
+		else if (use == USE_TENSOR && !perhaps)
+			perhaps = param;
 	}
-	if (is_judged(&proto->returned)) {
-		bool real = is_float(&proto->returned);
-
-		floats |= real;
-		others |= !real;
-		kl_buf_addf(&list,
-			    real ? "\n  - {rule: noise, out: %s, max: 4, rms: 2}" :
-				   "\n  - {rule: exact, out: %s}",
-			    KL_RETURNED);
-	}
-	if (floats && others)
+	if (is_judged(&proto->returned))
+		add_rule(&list, &rules, &proto->returned, KL_RETURNED);
+	if (rules.n > 1)
 		return kl_buf_detach(&list);
-	kl_buf_release(&list);
-	return kl_strdup(others ? " {rule: exact}" : " {rule: noise, max: 4, rms: 2}");
+	return kl_asprintf(" {rule: %s}", rules.n ? rules.v[0] :
+					  perhaps ? rule_of(perhaps) :
+						    "noise, max: 4, rms: 2");
 }
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";

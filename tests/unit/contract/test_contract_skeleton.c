@@ -455,6 +455,38 @@ static void types_of_c_become_dtypes(void **state)
 	assert_int_equal(json_array_size(contract->accept), 2);
 }
 
+/* The audit refuses the rule `noise` for f64. */
+static void each_dtype_gets_its_rule(void **state)
+{
+	static const struct {
+		const char *text, *accept;
+	} rows[] = {
+		{ "void f(int n, float *y) { y[n] = 1; }",
+		  "accept: {rule: noise, max: 4, rms: 2}\n" },
+		{ "void f(int n, double *y) { y[n] = 1; }",
+		  "accept: {rule: rel-l2, tol: 1.0e-12}\n" },
+		{ "void f(int n, int *y) { y[n] = 1; }", "accept: {rule: exact}\n" },
+		{ "double f(int n, const double *x) { return x[n]; }",
+		  "accept: {rule: rel-l2, tol: 1.0e-12}\n" },
+		{ "void f(int n, float *x, double *y) { x[n] = y[n] = 1; }",
+		  "accept:\n  - {rule: noise, out: x, max: 4, rms: 2}\n"
+		  "  - {rule: rel-l2, out: y, tol: 1.0e-12}\n" },
+		{ "double f(int n, int *y) { y[n] = 1; return 2; }",
+		  "accept:\n  - {rule: exact, out: y}\n"
+		  "  - {rule: rel-l2, out: return, tol: 1.0e-12}\n" },
+		{ "void f(int n, double *y) { g(y); }", "accept: {rule: rel-l2, tol: 1.0e-12}\n" },
+		{ "void f(int n) { }", "accept: {rule: noise, max: 4, rms: 2}\n" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+		const char *text = rows[i].text;
+
+		assert_ok(kl_skeleton_make(&sk, "f.c", text, strlen(text), NULL, NULL, false));
+		assert_contains(sk.contract.ptr, rows[i].accept);
+	}
+}
+
 /* As g++ and nvcc name them. */
 static void names_are_mangled(void **state)
 {
@@ -608,6 +640,7 @@ int main(void)
 		cmocka_unit_test(returned_values_are_read),
 		cmocka_unit_test(sizes_are_told_from_seeds),
 		cmocka_unit_test(types_of_c_become_dtypes),
+		cmocka_unit_test(each_dtype_gets_its_rule),
 		cmocka_unit_test(names_are_mangled),
 		cmocka_unit_test(launches_become_plans),
 		cmocka_unit_test(a_filled_skeleton_is_a_contract),
