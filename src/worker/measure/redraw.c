@@ -60,7 +60,7 @@ static int answer_all(struct kl_subject *subject, const struct kl_job *job,
 	kl_rng_seed(&rng, like->poison);
 	for (size_t i = 0; i < kl_pool_size(fresh) && right > 0; i++) {
 		const struct kl_member *member = kl_pool_get(fresh, i);
-		struct kl_trial trial = { .input = member->input };
+		struct kl_trial trial = { .input = member->input, .further = member->further };
 
 		kl_trial_draw(&trial, &rng);
 		trial.place.right = like->place.right;

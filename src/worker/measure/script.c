@@ -59,6 +59,7 @@ static struct kl_script_call *add_call(struct kl_script *script, struct kl_rng *
 	*call = (struct kl_script_call){ .member = member };
 	kl_trial_draw(&call->trial, rng);
 	call->trial.input = member->input;
+	call->trial.further = member->further;
 	return call;
 }
 

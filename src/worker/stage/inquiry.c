@@ -159,7 +159,7 @@ static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
 	snprintf(label, sizeof(label), "%s/%s/%d", member->point->id, member->band, member->draw);
 	key = kl_key_derive(&inquiry->poison, label);
 	kl_rng_key(&rng, &key, (uint64_t)inquiry->asked[index]++);
-	*trial = (struct kl_trial){ .input = member->input };
+	*trial = (struct kl_trial){ .input = member->input, .further = member->further };
 	kl_trial_draw(trial, &rng);
 	trial->place.right = right;
 	trial->place.other = member->point != round->point;

@@ -254,7 +254,7 @@ bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *t
 	if (!at_once && !arm_call(subject, out))
 		return false;
 	subject->control->saved = (struct kl_saved_state){ 0 };
-	watch = kl_watch_begin(subject, subject->call_ms);
+	watch = kl_watch_begin(subject, subject->limit_ms);
 	times->go = watch.begin;
 	if (!at_once)
 		store_word(&subject->control->go, nonce);
@@ -265,7 +265,7 @@ bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *t
 	if (seen == KL_LATE) {
 		kl_outcome_kill(subject, out, KL_CALL_HANG,
 				"did not end within %lld ms of processor time",
-				(long long)subject->call_ms);
+				(long long)subject->limit_ms);
 		return false;
 	}
 	if (seen == KL_STOPPED && !subject->traced) {

@@ -61,6 +61,12 @@ int kl_subject_call(struct kl_subject *subject, struct kl_call *out)
 	return subject->ops->call(subject, out);
 }
 
+void kl_subject_extend(struct kl_subject *subject, int times)
+{
+	if (subject->ops->extend)
+		subject->ops->extend(subject, times);
+}
+
 void kl_subject_limit(struct kl_subject *subject, int64_t ms)
 {
 	if (subject->ops->limit)

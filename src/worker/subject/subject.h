@@ -210,6 +210,11 @@ int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
  */
 void kl_subject_limit(struct kl_subject *subject, int64_t ms);
 /**
+ * Let each later call of a kernel in C take `times` as long as job->call_ms, until then once. On
+ * surface cuda this does nothing.
+ */
+void kl_subject_extend(struct kl_subject *subject, int times);
+/**
  * Check the slack around outputs, and that `carry` scratch is zero, without a call. Calls of an
  * `ordinary` subject leave these checks to the caller, because the checks run kernels of their own;
  * other calls make them.

@@ -375,6 +375,13 @@ static int call_cpu(struct kl_subject *subject, struct kl_call *out)
 	return kl_cpu_subject_call(as_cpu(subject), out);
 }
 
+static void extend_cpu(struct kl_subject *base, int times)
+{
+	struct kl_cpu_subject *subject = as_cpu(base);
+
+	subject->limit_ms = subject->call_ms * times;
+}
+
 static const struct kl_subject_ops operations = {
 	.free = cpu_free,
 	.place = place_cpu,
@@ -385,6 +392,7 @@ static const struct kl_subject_ops operations = {
 	.handshake_ns = handshake_ns,
 	.flush = flush_cpu,
 	.call = call_cpu,
+	.extend = extend_cpu,
 };
 
 static void lent_release(struct lent *lent)
@@ -422,7 +430,7 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	for (size_t i = 0; i < KL_MAX_ARGS; i++)
 		subject->tensor[i].fd = -1;
 	subject->precise = spec->timed;
-	subject->call_ms = job->call_ms;
+	subject->call_ms = subject->limit_ms = job->call_ms;
 	subject->memory = spec->memory;
 	kl_rng_fresh(&subject->rng);
 	if ((err = kl_memory_shared((void **)&subject->wire, &lent.plan, "plan",

@@ -25,7 +25,8 @@ struct kl_subject_ops {
 	bool (*widens)(const struct kl_subject *s, size_t arg); /* NULL: always false */
 	int (*call)(struct kl_subject *s, struct kl_call *out);
 	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: calls check */
-	void (*limit)(struct kl_subject *s, int64_t ms);         /* NULL: the limit is fixed */
+	void (*limit)(struct kl_subject *s, int64_t ms); /* NULL: kl_subject_extend() sets it */
+	void (*extend)(struct kl_subject *s, int times); /* NULL: kl_subject_limit() sets it */
 };
 
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,

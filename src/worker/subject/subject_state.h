@@ -42,7 +42,7 @@ struct kl_cpu_subject {
 	pid_t pid;              /* 0: the child has ended */
 	bool traced, precise;   /* precise: calls are timed, so the parent spins */
 	int socket;             /* to the child; -1: closed, as soon as the child has its answer */
-	int64_t call_ms;
+	int64_t call_ms, limit_ms;  /* job->call_ms; the limit of the next call */
 	struct kl_control *control; /* shared with the child */
 	struct kl_wire_call *args;  /* shared with the child: the arguments of the next call */
 	struct kl_wire *wire;

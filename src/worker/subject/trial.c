@@ -23,6 +23,7 @@ int kl_trial_kernel(struct kl_call *end, struct kl_subject *subject, const struc
 		if (kl_arg_is_input(&job->arg[i]) && kl_subject_bytes(subject, i))
 			kl_par_copy(kl_subject_buffer(subject, i), trial->input[i],
 				    kl_subject_bytes(subject, i));
+	kl_subject_extend(subject, trial->further ? KL_TRIAL_FURTHER_TIMES : 1);
 	if (trial->cold)
 		kl_subject_flush(subject);
 	return kl_subject_call(subject, end);

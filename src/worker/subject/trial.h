@@ -19,7 +19,15 @@ struct kl_trial {
 	uint64_t poison;          /* seed for kl_subject_poison() */
 	const void *const *input; /* borrowed: elements of each input, by argument, in its dtype */
 	bool cold;                /* evict all tensors from the caches before the call */
+	bool further;             /* the inputs are those of a further band */
 };
+
+/*
+ * How many times as long a call of a kernel in C may take if its inputs are those of a further band.
+ * They can be denormal or give denormal products, and some processors need over a hundred cycles more
+ * for each operation with such a number, so that a slow but sound kernel would pass its limit.
+ */
+#define KL_TRIAL_FURTHER_TIMES 10
 
 /** Draw the place, at the subject's main point, and the poison of the next call. */
 void kl_trial_draw(struct kl_trial *trial, struct kl_rng *rng);

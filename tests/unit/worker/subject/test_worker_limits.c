@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "worker/subject/subject_state.h"
+#include "worker/subject/trial.h"
 
 #define LOAD 8 /* processes that want each processor */
 #define LIMIT_MS 400
@@ -66,6 +67,31 @@ static void an_endless_kernel_hangs_on_a_busy_machine(void **state)
 	assert_ok(kl_subject_call(subject, &call));
 	assert_int_equal(call.end, KL_CALL_HANG);
 	assert_contains(call.what, "100 ms of processor time");
+}
+
+/* Inputs of a further band can be denormal, which slows some processors down. */
+static void a_further_band_has_more_time(void **state)
+{
+	static const float one[SF_N] = { 1 }, zero[SF_N] = { 0 };
+	const void *const ends[KL_MAX_ARGS] = { [2] = one };
+	const void *const hangs[KL_MAX_ARGS] = { [2] = zero };
+
+	for (int further = 0; further < 2; further++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = sf_new();
+		KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+		struct kl_trial trial = { .input = ends, .further = !further };
+		struct kl_call call;
+
+		sf_kernel(fixture, "", " while (x[0] != 1) __asm__ volatile(\"\");");
+		fixture->job.call_ms = 20;
+		subject = sf_start(fixture, (struct kl_subject_spec){ .cpu = -1 });
+		assert_ok(kl_trial_kernel(&call, subject, &fixture->job, &trial));
+		assert_int_equal(call.end, KL_CALL_OK);
+		trial = (struct kl_trial){ .input = hangs, .further = further };
+		assert_ok(kl_trial_kernel(&call, subject, &fixture->job, &trial));
+		assert_int_equal(call.end, KL_CALL_HANG);
+		assert_contains(call.what, further ? "within 200 ms" : "within 20 ms");
+	}
 }
 
 /*
@@ -129,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slow_kernel_passes_on_a_busy_machine),
 		cmocka_unit_test(an_endless_kernel_hangs_on_a_busy_machine),
+		cmocka_unit_test(a_further_band_has_more_time),
 		cmocka_unit_test(a_starved_kernel_is_not_judged),
 		cmocka_unit_test(a_killed_kernel_is_not_judged),
 	};
