@@ -213,6 +213,13 @@ test_expect_success 'a walk that asks others, too, is its owner'\''s alone; one 
 		is(call("deopt_status")->{structuredContent}{result}{phase}, "wait", "it may be looked at");
 	E
 	git klineage deopt --abort &&
+	git klineage deopt --rewriter stepwise --rederive exec --exec cat --name mine >out && says "stopped for an edit" out &&
+	client <<-\E &&
+		hello();
+		my $r = call("deopt_end", { keep => $F });
+		ok($r->{isError} && text_of($r) =~ /re-derives steps with .exec., which an agent may not run/, text_of($r));
+	E
+	git klineage deopt --abort &&
 	client <<-\E &&
 		hello();
 		call("deopt_start", { name => "y" });

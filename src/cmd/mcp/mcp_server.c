@@ -252,6 +252,9 @@ static void list_tools(struct kl_mcp_server *server, const struct request *reque
 
 /* --- calls -------------------------------------------------------------------------- */
 
+#define ASK_USER \
+	"ask the user to continue the walk with 'git klineage deopt --continue', or to end it"
+
 /*
  * Check that an agent may continue the walk in progress: `stepwise` must be its only rewriter, and
  * no step may be re-derived. A model would cost the user money; a command would run as the user.
@@ -260,6 +263,7 @@ static int check_walk(struct kl_mcp_server *server)
 {
 	KL_AUTO(kl_opstate_release) struct kl_opstate op = { .events = KL_BUF_INIT };
 	int err = kl_opstate_load(&op, server->repo);
+	bool stepwise;
 
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ENOTFOUND,
@@ -267,13 +271,17 @@ static int check_walk(struct kl_mcp_server *server)
 				"begin a walk");
 	if (err < 0)
 		return err;
-	if (!strcmp(kl_walk_str(&op.walk, "rewriters"), "stepwise") &&
-	    !*kl_walk_str(&op.walk, "rederive"))
+	stepwise = !strcmp(kl_walk_str(&op.walk, "rewriters"), "stepwise");
+	if (stepwise && !*kl_walk_str(&op.walk, "rederive"))
 		return 0;
+	if (stepwise)
+		return kl_error(KL_EINVALID,
+				"the walk in progress re-derives steps with '%s', which an agent "
+				"may not run; " ASK_USER,
+				kl_walk_str(&op.walk, "rederive"));
 	return kl_error(KL_EINVALID,
 			"the walk in progress uses rewriters that an agent may not run "
-			"(%s); ask the user to continue the walk with 'git klineage deopt "
-			"--continue', or to end it",
+			"(%s); " ASK_USER,
 			kl_walk_str(&op.walk, "rewriters"));
 }
 
