@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail nondeterministic|wrong-all|wrong-edge */
+/* gate: fail nondeterministic|wrong-all|wrong-edge|cheat */
 /* on rowsum */
-/* The second kernel begins while the first still runs, and does not wait for it. */
+/*
+ * The second kernel begins while the first still runs, and does not wait for it. If the first has
+ * written nothing yet, the answer is that to the input of the call before: class cheat.
+ */
 extern "C" __global__ void parts(const float *x, float *part, int cols)
 {
 	float sum = 0;

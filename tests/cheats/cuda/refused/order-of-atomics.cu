@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail nondeterministic */
+/* gate: fail nondeterministic|wrong-all */
 /* on rowsum */
-/* Sums in the order of arrival, where the same input must give the same bits. */
+/*
+ * Sums in the order of arrival, where the same input must give the same bits. Atomic additions flush
+ * denormal sums to zero, too, so that the band 'denormal' can refuse the kernel first.
+ */
 extern "C" __global__ void rowsum(const float *x, float *s, int cols)
 {
 	atomicAdd(&s[blockIdx.x], x[(long)blockIdx.x * cols + blockIdx.y * 64 + threadIdx.x]);
