@@ -76,7 +76,7 @@ PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml
 PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check cheats yardstick rejudge price tests man style format fuzz ptx bench bench-programs clean
+.PHONY: all worker deps deps-dev demo check cheats yardstick real rejudge price tests man style format fuzz ptx bench bench-programs clean
 .PHONY: install install-strip uninstall installcheck dist deb
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
@@ -232,6 +232,11 @@ $(B)/yardstick/yardstick: $(YARDSTICK_OBJ) $(WORKER_OBJ) $(WORKER_LIB_OBJ)
 		$(filter-out %/worker/main.o,$(WORKER_OBJ)) $(WORKER_LIB_OBJ) -lmvec $(WORKER_LIBS)
 yardstick: $(B)/yardstick/yardstick
 	@$< $(or $(SEEDS),10000) "$(KERNEL)" "$(BUILD)"
+
+# kernels of public repositories (tests/real/README.md); reaches the network. LIST=<list>, ROWS="<name>...", REAL_FLAGS
+real: deps
+	@$(MAKE) --no-print-directory -s -j2 all
+	@KLINEAGE_BUILD="$(CURDIR)/$(B)" tests/real/run.sh $(REAL_FLAGS) $(or $(LIST),tests/real/kernels.list) $(ROWS)
 
 # the shipped lineages under the gate's present policy
 rejudge: deps
