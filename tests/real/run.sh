@@ -162,7 +162,8 @@ one () {
 	*) put reason "$(reason adopt)"; return 0 ;;
 	esac
 	[ "$2" = given ] || edited || return
-	git add -A . && git diff --cached --quiet --diff-filter=a || put touched yes
+	git add -A . || return
+	git diff --cached --quiet --diff-filter=a || put touched yes
 	[ -s "$row/todo" ] && return 1
 	judged quick git klineage gate --quick
 	[ "$quick" ] && return 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 void oracle(int M, int N, int K, kl_real ALPHA, const kl_real *A, int lda, const kl_real *B, int ldb, kl_real *C, int ldc)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 void oracle(const kl_real *data_im, int channels, int height, int width, int ksize, int stride, int pad,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 void oracle(int m, int n, int k, const kl_real *a, int lda, const kl_real *b, int ldb, kl_real *c, int ldc)

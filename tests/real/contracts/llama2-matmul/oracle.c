@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 void oracle(kl_real *xout, const kl_real *x, const kl_real *w, int n, int d)

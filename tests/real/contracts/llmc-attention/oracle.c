@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 /* The kernel leaves preatt above the diagonal as it was, and zeroes att there. */

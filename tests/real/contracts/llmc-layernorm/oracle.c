@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 void oracle(kl_real *out, kl_real *mean, kl_real *rstd, const kl_real *inp, const kl_real *weight, const kl_real *bias,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 void oracle(kl_real *out, const kl_real *inp, const kl_real *weight, const kl_real *bias, int B, int T, int C, int OC)

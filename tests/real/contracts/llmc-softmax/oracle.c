@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 void oracle(kl_real *probs, const kl_real *logits, int B, int T, int V, int Vp)

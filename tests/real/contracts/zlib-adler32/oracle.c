@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kl_oracle.h"
 
 uint64_t oracle(uint64_t adler, const uint8_t *buf, uint64_t len)
