@@ -193,6 +193,8 @@ static void writes_are_found(void **state)
 		{ "v = vld1q_f32(y);", '-' }, { "float *q = __builtin_assume_aligned(y, 64); q[0] = 1;", 'w' },
 		/* macros */
 		{ "z = Y(1, 2);", '-' }, { "Y(i, j) = 1;", 'w' }, { "Y(i, j) += 1;", 'w' }, { "PUT(1);", '?' },
+		{ "put(&Y(0, 1), n);", 'w' }, { "get(n, &Y(0, 1));", '-' }, { "opaque(&Y(0, 1));", '?' },
+		{ "float *q = &Y(0, 1); *q = z;", 'w' }, { "z = n & Y(0, 1);", '-' },
 	};
 	static const char head[] =
 		"#define Y(i, j) y[(j) * ld + (i)]\n#define PUT(v) do { y[0] = v; } while (0)\n"
