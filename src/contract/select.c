@@ -44,8 +44,28 @@ static int refuse_none(const char *workload)
 			     "to write a contract, run 'git klineage init <kernel file>'");
 }
 
-static int choose_workload(char **out, const struct kl_strvec *places,
-			   const struct kl_strvec *names, const char *workload)
+/* As refuse_none(); name the first contract that does not parse, which may be the one. */
+static int refuse_workload(struct kl_repo *repo, const git_oid *tree,
+			   const struct kl_strvec *places, const struct kl_strvec *names,
+			   const char *workload)
+{
+	KL_AUTO(kl_freep) char *why = NULL;
+
+	for (size_t i = 0; !why && i < places->n; i++) {
+		KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+
+		if (!*names->v[i] &&
+		    kl_surface_bare(&surface, repo, tree, places->v[i]) == KL_EINVALID)
+			why = kl_strdup(kl_error_last());
+		kl_error_clear();
+	}
+	refuse_none(workload);
+	return why ? kl_error_hint(KL_ECANNOT, "a contract has an error: %s", why) : KL_ECANNOT;
+}
+
+static int choose_workload(char **out, struct kl_repo *repo, const git_oid *tree,
+			   const struct kl_strvec *places, const struct kl_strvec *names,
+			   const char *workload)
 {
 	size_t best = 0, found = 0;
 
@@ -60,7 +80,7 @@ static int choose_workload(char **out, const struct kl_strvec *places,
 				"worktree; give each contract a workload of its own",
 				workload, found);
 	if (!found)
-		return refuse_none(workload);
+		return refuse_workload(repo, tree, places, names, workload);
 	*out = kl_strdup(places->v[best]);
 	return 0;
 }
@@ -99,7 +119,7 @@ int kl_select_place(char **out, struct kl_repo *repo, const git_oid *tree, const
 
 	if (err < 0)
 		return err;
-	return workload ? choose_workload(out, &places, &names, workload) :
+	return workload ? choose_workload(out, repo, tree, &places, &names, workload) :
 			  choose_near(out, &places, &names, kl_repo_prefix(repo));
 }
 

@@ -53,6 +53,13 @@ test_expect_success 'without a workload several are refused by name, in commit a
 	says "contracts: judge/down.klineage.yaml judge/up.klineage.yaml" err
 '
 
+test_expect_success 'a contract with an error is named when its workload is asked for' '
+	sed "s/kind: out/kind: in/" repo/judge/up.klineage.yaml >up.yaml && cp up.yaml repo/judge/up.klineage.yaml &&
+	git -C repo add . && (cd repo && exits 125 git klineage gate --no-profile --worktree --workload up 2>../err) &&
+	says "no contract has the workload" err && says "a contract has an error: judge/up.klineage.yaml:" err &&
+	says "no argument is an output" err && git -C repo reset -q --hard
+'
+
 test_expect_success 'the staged check judges the contracts whose sources changed' '
 	printf "#define SCALE 2\n" >repo/include/scale.h && git -C repo add . &&
 	(cd repo && exits 1 git klineage gate --no-profile --staged --workload up >../out) && says "up: fail" out &&
