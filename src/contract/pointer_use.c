@@ -485,8 +485,7 @@ static void use_at(struct search *search, const struct range *range, size_t i)
 static void search_macro_uses(struct search *search, const struct range *range, const char *name)
 {
 	for (size_t i = range->from; i < range->to && may_read(search, 1); i++) {
-		if (!kl_token_is(range->tokens, i, name) ||
-		    !kl_token_is(range->tokens, i + 1, "("))
+		if (!kl_token_is(range->tokens, i, name) || !kl_token_is(range->tokens, i + 1, "("))
 			continue;
 		if (i > range->from && is_unary(range, i - 1, "&"))
 			use_pointer(search, range, i - 1);
