@@ -37,6 +37,7 @@ struct range {
 };
 
 static void search_range(struct search *search, const struct range *range);
+static bool find_open(size_t *out, const struct range *range, size_t i);
 
 /* Add what will be read; false: it is too much, and what the pointer is used for stays unknown. */
 static bool may_read(struct search *search, size_t n)
@@ -110,6 +111,60 @@ static void note_first(struct search *search, bool read)
 	search->any = true;
 }
 
+/* Return true if the macro's text can write to its arguments: it assigns, or passes an address. */
+static bool can_write(const char *text)
+{
+	KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
+	bool address = false, call = false, plain;
+
+	kl_lexer_read(&tokens, text, strlen(text));
+	for (size_t i = kl_token_skip(&tokens, 1); i < tokens.n; i++) {
+		if (is_assignment(&tokens, i, &plain) || is_step(&tokens, i))
+			return true;
+		address |= kl_token_is(&tokens, i, "&");
+		call |= kl_found_is_word(&tokens, i) && kl_token_is(&tokens, i + 1, "(");
+	}
+	return address && call;
+}
+
+/* Return the text of the macro with arguments that the word at `i` names, or NULL. */
+static const char *find_macro(const struct kl_tokens *tokens, size_t i)
+{
+	const struct kl_token *word = &tokens->t[i];
+
+	for (size_t k = 0; kl_found_is_word(tokens, i) && k < tokens->macros.n; k++) {
+		const char *text = tokens->macros.v[k];
+
+		if (!strncmp(text, word->s, word->n) && text[word->n] == '(')
+			return text;
+	}
+	return NULL;
+}
+
+/*
+ * Note an element that is passed to a macro: FLOAT4(p[i]) = v writes through the pointer, and
+ * SWAP(p[i], p[j]) can. A function gets the value only. Return true if it is written before it is
+ * read.
+ */
+static bool pass_element(struct search *search, const struct range *range, size_t i)
+{
+	const struct kl_tokens *tokens = range->tokens;
+	size_t open;
+
+	for (; find_open(&open, range, i) && open > range->from; i = open) {
+		const char *text = find_macro(tokens, open - 1);
+		size_t after = kl_token_skip(tokens, open);
+		bool plain;
+
+		if (text && is_assignment(tokens, after, &plain)) {
+			search->written = true;
+			return plain && !mentions(search, range, after, ";");
+		}
+		search->unknown |= text && can_write(text);
+	}
+	return false;
+}
+
 /* Return the index after members and rows of an element: p[i].re, p[i][j]. */
 static size_t skip_members(const struct range *range, size_t after)
 {
@@ -143,7 +198,7 @@ static void use_element(struct search *search, const struct range *range, size_t
 {
 	const struct kl_tokens *tokens = range->tokens;
 	size_t from = after;
-	bool plain = false, assigned;
+	bool plain = false, assigned, first;
 
 	after = skip_members(range, after);
 	while (before > range->from && is_group(range, before - 1) &&
@@ -157,11 +212,14 @@ static void use_element(struct search *search, const struct range *range, size_t
 	search->unknown |= kl_token_is(tokens, after, "->") ||
 			   (before > range->from && is_unary(range, before - 1, "&"));
 	assigned = after < range->to && is_assignment(tokens, after, &plain);
+	/* the right side is evaluated before the assignment */
+	first = assigned && plain && !mentions(search, range, after, ";");
 	if (assigned || is_step(tokens, after) ||
 	    (before > range->from && is_step(tokens, before - 1)))
 		search->written = true;
-	/* the right side is evaluated before the assignment */
-	note_first(search, !assigned || !plain || mentions(search, range, after, ";"));
+	else
+		first = pass_element(search, range, before);
+	note_first(search, !first);
 }
 
 /* --- uses of the pointer itself --------------------------------------------------------------- */

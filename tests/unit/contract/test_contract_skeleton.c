@@ -195,9 +195,13 @@ static void writes_are_found(void **state)
 		{ "z = Y(1, 2);", '-' }, { "Y(i, j) = 1;", 'w' }, { "Y(i, j) += 1;", 'w' }, { "PUT(1);", '?' },
 		{ "put(&Y(0, 1), n);", 'w' }, { "get(n, &Y(0, 1));", '-' }, { "opaque(&Y(0, 1));", '?' },
 		{ "float *q = &Y(0, 1); *q = z;", 'w' }, { "z = n & Y(0, 1);", '-' },
+		{ "WIDE(y[i]) = v;", 'w' }, { "WIDE(y[i]) += v;", 'w' }, { "v = WIDE(y[i]);", '-' },
+		{ "v = WIDE(Y(0, i));", '-' }, { "z = MAX(z, y[i]);", '-' }, { "SWAP(y[i], y[j]);", '?' }, { "BY(y[i]);", '?' },
+		{ "z = ABS(y[i]);", '-' }, { "z = get(n, x) + (y[i]);", '-' }, { "if (WIDE(n) == y[i]) n++;", '-' },
 	};
 	static const char head[] =
-		"#define Y(i, j) y[(j) * ld + (i)]\n#define PUT(v) do { y[0] = v; } while (0)\n"
+		"#define Y(i, j) y[(j) * ld + (i)]\n#define WIDE(at) (*(vec *)&(at))\n#define MAX(a, b) ((a) >= (b) ? (a) : (b))\n#define SWAP(a, b) do { t = a; a = b; b = t; } while (0)\n"
+		"#define BY(a) opaque(&(a))\n#define ABS(a) fabsf(a)\n#define PUT(v) do { y[0] = v; } while (0)\n"
 		"static void put(float *to, int n) { to[n] = 1; }\n"
 		"static float get(int n, float *from) { return from[n]; }\n"
 		"static void look(const float *from) { opaque(from); }\n"
