@@ -43,6 +43,49 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
 	return list_commits(out, n, repo, &args);
 }
 
+/* Keep of the lines "commit parent..." of git rev-list those on the line of first parents. */
+static int follow_line(git_oid **out, size_t *n, const struct kl_buf *text)
+{
+	KL_AUTO(kl_freep) git_oid *found = kl_calloc(text->len / GIT_OID_HEXSZ + 1, sizeof(*found));
+	const char *next = text->ptr; /* 40 digits of the commit to keep next */
+	size_t count = 0, len;
+
+	for (const char *at = text->ptr; next && *at; at += len + (at[len] == '\n')) {
+		len = strcspn(at, "\n");
+		if (len < GIT_OID_HEXSZ ||
+		    (len > GIT_OID_HEXSZ && len < 2 * (size_t)GIT_OID_HEXSZ + 1) ||
+		    !kl_oid_parsen(found + count, at, GIT_OID_HEXSZ))
+			return kl_error(KL_EIO, "unexpected output of git rev-list: '%.60s'", at);
+		if (memcmp(at, next, GIT_OID_HEXSZ))
+			continue;
+		count++;
+		next = len > GIT_OID_HEXSZ ? at + GIT_OID_HEXSZ + 1 : NULL;
+	}
+	*n = count;
+	*out = kl_steal(&found);
+	return 0;
+}
+
+int kl_repo_line(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
+		 const char *const *paths, size_t npaths)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call call = { .out = &text };
+	int err;
+
+	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--topo-order", "--parents"));
+	kl_strvec_push(&args, git_oid_tostr_s(from));
+	kl_strvec_push(&args, "--");
+	for (size_t i = 0; i < npaths; i++)
+		kl_strvec_push(&args, paths[i]);
+	call.args = (const char *const *)args.v;
+	err = kl_git_do(repo, &call);
+	if (err < 0)
+		return err;
+	return follow_line(out, n, &text);
+}
+
 int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		    const git_oid *to, size_t max)
 {

@@ -248,6 +248,15 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
 		     const char *const *paths, size_t npaths, size_t max);
 
 /**
+ * List the commits that changed any of `paths`, newest first, on one line from `from` to a root. At
+ * a merge that took all of `paths` from one of its parents the line follows that parent, so that it
+ * has the commits of a merged branch instead of the merge; at any other merge it follows the first
+ * parent. The caller frees the array.
+ */
+int kl_repo_line(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
+		 const char *const *paths, size_t npaths);
+
+/**
  * List the commits that are reachable from `to` but not from `from`: the newest `max` of them,
  * oldest first. The caller frees the array.
  */

@@ -292,6 +292,39 @@ static void touching(void **state)
 	assert_int_equal(n, 0);
 }
 
+/* at a merge that took the paths from one side, the line follows that side */
+static void line(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("line");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
+	const char *const paths[] = { "dir" }, *const none_there[] = { "nothing" };
+	KL_AUTO(kl_freep) git_oid *found = NULL, *both = NULL, *none = NULL;
+	git_oid head;
+	size_t n;
+
+	sh(dir,
+	   "echo 2 >dir/b.txt; git commit -qam b; git checkout -q -b side; "
+	   "echo 3 >dir/c.txt; git add .; git commit -qm side; echo 4 >dir/c.txt; git commit -qam side2; "
+	   "git checkout -q main; echo 1 >a.txt; git commit -qam a; git merge -q -m merge side");
+	head = oid_of(dir, "HEAD");
+	assert_ok(kl_repo_line(&found, &n, repo, &head, paths, 1));
+	assert_int_equal(n, 4);
+	assert_oid(dir, "side", &found[0]);
+	assert_oid(dir, "side~1", &found[1]);
+	assert_oid(dir, "side~2", &found[2]);
+	assert_oid(dir, "side~3", &found[3]);
+	/* both sides changed them: the merge, then its first parents */
+	sh(dir, "git checkout -q -b other side~1; echo 5 >dir/b.txt; git commit -qam other; "
+		"git checkout -q main; git merge -q -m merge2 other");
+	head = oid_of(dir, "HEAD");
+	assert_ok(kl_repo_line(&both, &n, repo, &head, paths, 1));
+	assert_int_equal(n, 5);
+	assert_oid(dir, ":/merge2", &both[0]);
+	assert_oid(dir, "side", &both[1]);
+	assert_ok(kl_repo_line(&none, &n, repo, &head, none_there, 1));
+	assert_int_equal(n, 0);
+}
+
 static void touching_long(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("long");
@@ -326,6 +359,7 @@ int main(void)
 		cmocka_unit_test(signed_commits), cmocka_unit_test(diffs),
 		cmocka_unit_test(patches),        cmocka_unit_test(bare_patches),
 		cmocka_unit_test(touching),       cmocka_unit_test(touching_long),
+		cmocka_unit_test(line),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
