@@ -129,6 +129,16 @@ int kl_deopt_print_status(const struct kl_walk *walk, struct kl_deopt_model *mod
 
 /* --- outcome ------------------------------------------------------------------- */
 
+static json_t *passed_over_json(const struct kl_outcome *out)
+{
+	json_t *value = json_object();
+
+	kl_json_set_int(value, "equal", (int64_t)out->passed_over.equal);
+	kl_json_set_int(value, "no-change", (int64_t)out->passed_over.same_code);
+	kl_json_set_int(value, "compile", (int64_t)out->passed_over.uncompiled);
+	return value;
+}
+
 static void print_json(const struct kl_outcome *out)
 {
 	KL_AUTO(json_decrefp) json_t *value = json_object();
@@ -146,6 +156,7 @@ static void print_json(const struct kl_outcome *out)
 	kl_json_set_str(value, "termination", *out->termination ? out->termination : NULL);
 	kl_json_set_int(value, "steps", (int64_t)out->steps);
 	kl_json_set_int(value, "rejections", (int64_t)out->rejections);
+	kl_json_set(value, "passed_over", passed_over_json(out));
 	kl_json_set_int(value, "rederived", (int64_t)out->rederived);
 	kl_json_set_int(value, "unisolated", (int64_t)out->unisolated);
 	json_object_set(value, "judged", out->judged);
@@ -168,6 +179,7 @@ static const char *termination_meaning(const char *termination)
 static void print_outcome(const struct kl_outcome *out)
 {
 	KL_AUTO(kl_freep) char *rederived = NULL;
+	KL_AUTO(kl_freep) char *passed_over = kl_outcome_passed_over(out);
 
 	if (out->awaiting) {
 		printf("%s: %s, %zu step%s so far; %lld job%s to be judged elsewhere.\n",
@@ -201,6 +213,8 @@ static void print_outcome(const struct kl_outcome *out)
 	       out->lineage + strlen("refs/heads/"), out->walk + strlen("refs/heads/"));
 	if (*out->rejected)
 		printf("  rejected  %s\n", out->rejected);
+	if (*passed_over)
+		printf("  passed    %s\n", passed_over);
 	printf("  read it   git klineage log %s/%s\n", out->workload, out->name);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "rewrite/past.h"
 #include "rewrite/rewriter.h"
 
 /*
@@ -10,94 +11,79 @@
  * than the last accepted one are proposed, newest first. Then the current state is proposed with
  * one commit reverted.
  *
+ * States with the tokens of a state that was visited, or that is known to fail, are passed over
+ * without judging them. So are detours: what lies between two equal states, such as a commit and
+ * its revert.
+ *
  * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
  * states they led to are skipped.
  */
-#define MAX_COMMITS 1000
 
-struct past {
-	git_oid commit;
-	bool back; /* a backward step of an earlier walk */
-};
-
-struct kl_history {
-	struct past *p; /* newest first; p[0] is the commit that made the expert's surface */
-	size_t n;
-};
-
-void kl_history_free(struct kl_history *history)
+/* Set *out to true if an entry's commit is a backward step of an earlier walk. */
+static int is_back(bool *out, struct kl_past *past, size_t i)
 {
-	if (!history)
-		return;
-	free(history->p);
-	free(history);
-}
+	KL_AUTO(kl_freep) char *direction = NULL;
+	struct kl_commit commit = { 0 };
+	int err = kl_repo_commit_read(&commit, past->repo, &past->e[i].commit);
 
-static int source_paths(struct kl_strvec *out, const struct kl_surface *surface)
-{
-	for (size_t i = 0; i < surface->nfile; i++) {
-		if (*surface->dir)
-			kl_strvec_pushf(out, "%s/%s", surface->dir, surface->file[i].path);
-		else
-			kl_strvec_push(out, surface->file[i].path);
-	}
-	return 0;
-}
-
-static int load_history(struct kl_rewrite *rw)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) git_oid *oid = NULL;
-	struct kl_history *history;
-	size_t n;
-	int err;
-
-	source_paths(&paths, rw->state);
-	err = kl_repo_touching(&oid, &n, rw->repo, &rw->expert, (const char *const *)paths.v,
-			       paths.n, MAX_COMMITS);
 	if (err < 0)
 		return err;
-	history = rw->history = kl_calloc(1, sizeof(*history));
-	history->p = kl_calloc(n + 1, sizeof(*history->p));
-	for (; history->n < n; history->n++) {
-		struct kl_commit commit = { 0 };
-		KL_AUTO(kl_freep) char *direction = NULL;
-
-		if ((err = kl_repo_commit_read(&commit, rw->repo, &oid[history->n])) < 0)
-			return err;
-		direction = kl_trailer_get(commit.message, "Klineage-Direction");
-		history->p[history->n].commit = oid[history->n];
-		history->p[history->n].back = direction && !strcmp(direction, "back");
-		kl_commit_release(&commit);
-	}
+	direction = kl_trailer_get(commit.message, "Klineage-Direction");
+	*out = direction && !strcmp(direction, "back");
+	kl_commit_release(&commit);
 	return 0;
+}
+
+/* Return the greatest entry that one of the records came from; `least` if none is greater. */
+static size_t oldest_source(const struct kl_past *past, const json_t *records, size_t least)
+{
+	json_t *rec;
+	size_t i;
+
+	json_array_foreach(records, i, rec) {
+		size_t at;
+
+		if (strcmp(kl_json_str_or(rec, "rewriter", ""), "history"))
+			continue;
+		at = kl_past_find(past, kl_json_str_or(rec, "source", ""));
+		if (at < past->n && at > least)
+			least = at;
+	}
+	return least;
 }
 
 /*
- * Return the index of the oldest commit whose state was accepted as a step; if there is none, of
- * the newest commit that is not a backward step of an earlier walk.
+ * Set *out to the oldest entry whose state was accepted as a step; if there is none, to the newest
+ * one that is not a backward step of an earlier walk.
  */
-static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *history)
+static int find_cursor(size_t *out, const struct kl_rewrite *rw, struct kl_past *past)
 {
-	size_t at = 0, i;
-	json_t *step;
+	size_t at = 0;
+	bool back = true;
 
-	while (at < history->n && history->p[at].back)
+	while (at < past->n) {
+		int err = is_back(&back, past, at);
+
+		if (err < 0)
+			return err;
+		if (!back)
+			break;
 		at++;
-	json_array_foreach(rw->steps, i, step) {
-		const char *source = kl_json_str_or(step, "source", "");
-
-		if (strcmp(kl_json_str_or(step, "rewriter", ""), "history"))
-			continue;
-		for (size_t k = 0; k < history->n; k++) {
-			char hex[KL_OID_HEX];
-
-			kl_oid_hex(hex, &history->p[k].commit);
-			if (!strcmp(hex, source) && k > at)
-				at = k;
-		}
 	}
-	return at;
+	*out = oldest_source(past, rw->steps, at);
+	return 0;
+}
+
+static int load_past(struct kl_rewrite *rw)
+{
+	size_t at;
+	int err = kl_past_load(&rw->past, rw->repo, &rw->expert, rw->state);
+
+	if (!err)
+		err = find_cursor(&at, rw, rw->past);
+	if (!err)
+		rw->past->counted = oldest_source(rw->past, rw->rejections, at);
+	return err;
 }
 
 struct words {
@@ -115,47 +101,78 @@ static void words_release(struct words *words)
 	json_decref(words->traits);
 }
 
+/* The commits that a step undoes, as entries of the past, newest first. */
+struct undone {
+	size_t *e;
+	size_t n, alloc;
+};
+
+static void undone_release(struct undone *undone)
+{
+	free(undone->e);
+}
+
+static void add_undone(struct undone *undone, size_t i)
+{
+	KL_GROW(undone->e, undone->n + 1, undone->alloc);
+	undone->e[undone->n++] = i;
+}
+
+/* Describe the part of a step that undoes one commit. If it is the only one, its trailers count. */
+static int describe_commit(struct words *words, struct kl_rewrite *rw, size_t i, bool only)
+{
+	struct kl_commit commit = { 0 };
+	KL_AUTO(kl_freep) char *subject = NULL;
+	KL_AUTO(kl_freep) char *trait = NULL;
+	char hex[KL_OID_HEX];
+	int err = kl_repo_commit_read(&commit, rw->repo, &rw->past->e[i].commit);
+
+	if (err < 0)
+		return err;
+	kl_oid_hex(hex, &commit.oid);
+	subject = kl_trailer_subject(commit.message);
+	kl_buf_addf(&words->text, "%sundo %.7s: %s", words->text.len ? "\n" : "", hex, subject);
+	if (only) {
+		words->action = kl_trailer_get(commit.message, "Klineage-Action");
+		words->mechanism = kl_trailer_get(commit.message, "Klineage-Mechanism");
+		words->locus = kl_trailer_get(commit.message, "Klineage-Locus");
+	}
+	trait = kl_trailer_get(commit.message, "Klineage-Trait");
+	if (trait)
+		kl_json_set_str(words->traits, trait, "no");
+	kl_commit_release(&commit);
+	return 0;
+}
+
 /*
  * Describe a step by the commits that it undoes, newest first. If there is only one commit, its
  * trailers also give the action, mechanism and locus; of several commits only the subjects and
  * traits are used.
  */
-static int describe_step(struct words *words, struct kl_rewrite *rw, const struct past *undone,
-			 size_t n)
+static int describe_step(struct words *words, struct kl_rewrite *rw, const struct undone *undone)
 {
-	words->traits = json_object();
-	for (size_t i = 0; i < n; i++) {
-		struct kl_commit commit = { 0 };
-		KL_AUTO(kl_freep) char *subject = NULL;
-		KL_AUTO(kl_freep) char *trait = NULL;
-		char hex[KL_OID_HEX];
-		int err = kl_repo_commit_read(&commit, rw->repo, &undone[i].commit);
+	int err = 0;
 
-		if (err < 0)
-			return err;
-		kl_oid_hex(hex, &undone[i].commit);
-		subject = kl_trailer_subject(commit.message);
-		kl_buf_addf(&words->text, "%sundo %.7s: %s", i ? "\n" : "", hex, subject);
-		if (n == 1) {
-			words->action = kl_trailer_get(commit.message, "Klineage-Action");
-			words->mechanism = kl_trailer_get(commit.message, "Klineage-Mechanism");
-			words->locus = kl_trailer_get(commit.message, "Klineage-Locus");
-		}
-		trait = kl_trailer_get(commit.message, "Klineage-Trait");
-		if (trait)
-			kl_json_set_str(words->traits, trait, "no");
-		kl_commit_release(&commit);
-	}
-	return 0;
+	words->traits = json_object();
+	for (size_t i = 0; !err && i < undone->n; i++)
+		err = describe_commit(words, rw, undone->e[i], undone->n == 1);
+	return err;
 }
 
-static int offer_state(struct kl_proposal **out, struct kl_rewrite *rw, const git_oid *tree,
-		       const char *source, const struct past *undone, size_t n)
+/* One call of the rewriter, and the token digests of states not to propose. */
+struct asking {
+	struct kl_rewrite *rw;
+	struct kl_map known;
+};
+
+static int offer_edit(struct kl_proposal **out, const struct asking *asking,
+		      const struct kl_file *edit, size_t nedit, const char *source,
+		      const struct undone *undone)
 {
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
 	KL_AUTO(words_release) struct words words = { .text = KL_BUF_INIT };
-	struct kl_file *edit = NULL;
-	size_t nedit = 0;
-	int err = describe_step(&words, rw, undone, n);
+	struct kl_rewrite *rw = asking->rw;
+	int err = describe_step(&words, rw, undone);
 	struct kl_claim claim = {
 		.rewriter = "history",
 		.source = source,
@@ -167,35 +184,80 @@ static int offer_state(struct kl_proposal **out, struct kl_rewrite *rw, const gi
 		.traits = words.traits,
 	};
 
-	if (!err)
-		err = kl_rewrite_read_tree(&edit, &nedit, rw, tree);
 	if (!err && nedit)
-		err = kl_rewrite_offer(out, rw, edit, nedit, &claim);
-	kl_edits_free(edit, nedit);
+		err = kl_rewrite_offer(&proposal, rw, edit, nedit, &claim);
+	if (proposal && !kl_map_get(&asking->known, proposal->tokens))
+		*out = kl_steal(&proposal);
 	return err;
 }
 
-static int propose_state(struct kl_proposal **out, struct kl_rewrite *rw,
-			 const struct kl_history *history, size_t from)
+/* Collect the commits that lead from the state of entry `at` to that of `from`, without detours. */
+static int find_undone(struct undone *undone, struct kl_past *past, size_t from, size_t at)
 {
-	for (size_t i = from + 1; i < history->n && !*out; i++) {
-		char hex[KL_OID_HEX];
-		git_oid tree;
-		int err = kl_repo_tree_of(&tree, rw->repo, &history->p[i].commit);
+	size_t i = from;
+	int err = 0;
 
-		kl_oid_hex(hex, &history->p[i].commit);
+	while (!err && i < at) {
+		err = kl_past_next(&i, past, i);
 		if (!err)
-			err = offer_state(out, rw, &tree, hex, &history->p[from], i - from);
-		if (err < 0)
-			return err;
+			add_undone(undone, i - 1);
 	}
-	return 0;
+	return err;
+}
+
+static int offer_state(struct kl_proposal **out, const struct asking *asking, size_t from,
+		       size_t at)
+{
+	struct kl_rewrite *rw = asking->rw;
+	KL_AUTO(undone_release) struct undone undone = { 0 };
+	struct kl_file *edit = NULL;
+	size_t n = 0;
+	char hex[KL_OID_HEX];
+	int err = find_undone(&undone, rw->past, from, at);
+
+	kl_oid_hex(hex, &rw->past->e[at].commit);
+	if (!err)
+		err = kl_past_read(&edit, &n, rw->past, at, rw->state);
+	if (!err)
+		err = offer_edit(out, asking, edit, n, hex, &undone);
+	kl_edits_free(edit, n);
+	return err;
+}
+
+/* Count the entries before `at` that are passed over, each once in a walk. */
+static void count_skipped(struct kl_rewrite *rw, size_t at)
+{
+	struct kl_past *past = rw->past;
+
+	if (at <= past->counted)
+		return;
+	rw->skipped += at - past->counted - 1;
+	past->counted = at;
+}
+
+static int propose_state(struct kl_proposal **out, const struct asking *asking, size_t from)
+{
+	struct kl_past *past = asking->rw->past;
+	const char *state;
+	size_t at = from;
+	int err = 0;
+
+	while (!err && !*out && at < past->n) {
+		if ((err = kl_past_next(&at, past, at)) < 0 || at >= past->n ||
+		    (err = kl_past_state(&state, past, at)) < 0)
+			break;
+		if (*state && !kl_map_get(&asking->known, state))
+			err = offer_state(out, asking, from, at);
+	}
+	if (!err)
+		count_skipped(asking->rw, at);
+	return err;
 }
 
 /* Append the diff from a commit back to its first parent, limited to the sources. */
 static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid *commit)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	const struct kl_strvec *paths = &rw->past->paths;
 	KL_AUTO(kl_freep) git_oid *parent = NULL;
 	git_oid before, after;
 	size_t n;
@@ -206,41 +268,58 @@ static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid
 	if ((err = kl_repo_tree_of(&after, rw->repo, commit)) < 0 ||
 	    (err = kl_repo_tree_of(&before, rw->repo, &parent[0])) < 0)
 		return err;
-	source_paths(&paths, rw->state);
-	for (size_t i = 0; !err && i < paths.n; i++)
-		err = kl_repo_diff(out, rw->repo, &after, &before, paths.v[i]);
+	for (size_t i = 0; !err && i < paths->n; i++)
+		err = kl_repo_diff(out, rw->repo, &after, &before, paths->v[i]);
 	return err;
 }
 
-static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const struct past *past)
+static int propose_revert(struct kl_proposal **out, const struct asking *asking, size_t i)
 {
+	struct kl_rewrite *rw = asking->rw;
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *source = NULL;
+	const struct undone undone = { .e = &i, .n = 1 };
+	struct kl_file *edit = NULL;
+	size_t n = 0;
 	char hex[KL_OID_HEX];
+	bool back = false;
 	git_oid tree;
-	int err = reverse_diff(&diff, rw, &past->commit);
+	int err = is_back(&back, rw->past, i);
 
+	if (!err && !back)
+		err = reverse_diff(&diff, rw, &rw->past->e[i].commit);
 	if (err < 0 || !diff.len)
 		return err;
 	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
 	if (err == KL_ENO)
 		return 0; /* the revert does not apply, since later commits build on this one */
-	kl_oid_hex(hex, &past->commit);
+	kl_oid_hex(hex, &rw->past->e[i].commit);
 	source = kl_asprintf("revert@%s", hex);
-	return err < 0 ? err : offer_state(out, rw, &tree, source, past, 1);
+	if (!err)
+		err = kl_rewrite_read_tree(&edit, &n, rw, &tree);
+	if (!err)
+		err = offer_edit(out, asking, edit, n, source, &undone);
+	kl_edits_free(edit, n);
+	return err;
 }
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
+	struct asking asking = { .rw = rw };
 	size_t at;
-	int err = rw->history ? 0 : load_history(rw);
+	int err = rw->past ? 0 : load_past(rw);
 
-	if (err < 0)
+	if (err < 0 || (err = find_cursor(&at, rw, rw->past)) < 0)
 		return err;
-	at = history_cursor(rw, rw->history);
-	err = propose_state(out, rw, rw->history, at);
-	for (size_t i = at; !err && !*out && i + 1 < rw->history->n; i++)
-		if (!rw->history->p[i].back)
-			err = propose_revert(out, rw, &rw->history->p[i]);
+	if (rw->known)
+		rw->known(&asking.known, rw->payload);
+	err = propose_state(out, &asking, at);
+	/* commits that made no new state, or were taken back, have nothing to revert */
+	while (!err && !*out && at < rw->past->n) {
+		err = kl_past_next(&at, rw->past, at);
+		if (!err && at < rw->past->n)
+			err = propose_revert(out, &asking, at - 1);
+	}
+	kl_map_release(&asking.known);
 	return err;
 }

@@ -37,6 +37,7 @@ json_t *kl_proposal_to_json(const struct kl_proposal *proposal)
 
 	kl_json_set_str(value, "id", proposal->id);
 	kl_json_set_str(value, "edit", proposal->edit);
+	kl_json_set_str(value, "tokens", proposal->tokens);
 	kl_json_set_str(value, "rewriter", proposal->rewriter);
 	kl_json_set_str(value, "source", proposal->source);
 	kl_json_set_str(value, "action", proposal->action);
@@ -96,6 +97,8 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 				"the files of proposal %.12s differ from the recorded ones", id);
 	memcpy(proposal->id, id, KL_DIGEST_HEX);
 	snprintf(proposal->edit, sizeof(proposal->edit), "%s", kl_json_str_or(value, "edit", ""));
+	snprintf(proposal->tokens, sizeof(proposal->tokens), "%s",
+		 kl_json_str_or(value, "tokens", ""));
 	proposal->origin = origin_of(kl_json_str_or(value, "origin", ""));
 	proposal->unisolated = kl_json_bool_or(value, "unisolated", false);
 	proposal->traits = json_deep_copy(traits);

@@ -20,9 +20,10 @@
 struct kl_proposal {
 	char id[KL_DIGEST_HEX];
 	char edit[KL_DIGEST_HEX];
-	char *rewriter; /* "history", "passes", ... */
-	char *source;   /* what it was made from: a commit, "pass@site", a file */
-	char *action;   /* slug; "": the facts that the step loses will give it */
+	char tokens[KL_DIGEST_HEX]; /* digest of the candidate's tokens (token_digest.h) */
+	char *rewriter;             /* "history", "passes", ... */
+	char *source;               /* what it was made from: a commit, "pass@site", a file */
+	char *action;               /* slug; "": the facts that the step loses will give it */
 	/* name in templates/mechanisms.yaml; "": the lost facts will give it */
 	char *mechanism;
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */

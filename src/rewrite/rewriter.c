@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "rewrite/ctoken.h"
+#include "rewrite/past.h"
+#include "rewrite/token_digest.h"
 
 struct rewriter {
 	const char *name;
@@ -29,8 +31,8 @@ static const struct rewriter rewriters[] = {
 
 void kl_rewrite_release(struct kl_rewrite *rw)
 {
-	kl_history_free(rw->history);
-	rw->history = NULL;
+	kl_past_free(rw->past);
+	rw->past = NULL;
 	kl_map_release(&rw->cache);
 }
 
@@ -119,6 +121,7 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 	*out = NULL;
 	*stop = false;
 	rw->limited = false;
+	rw->skipped = 0;
 	if (strcmp(rw->cache_of, rw->state->digest)) {
 		kl_map_release(&rw->cache);
 		rw->cache = (struct kl_map){ .free_value = free };
@@ -225,6 +228,7 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const stru
 	proposal = kl_calloc(1, sizeof(*proposal));
 	memcpy(proposal->id, id, sizeof(id));
 	memcpy(proposal->edit, lines, sizeof(lines));
+	kl_token_digest(proposal->tokens, surface);
 	proposal->rewriter = or_empty(claim->rewriter);
 	proposal->source = or_empty(claim->source);
 	proposal->action = or_empty(claim->action);

@@ -63,9 +63,16 @@ struct kl_rewrite {
 	/** Returns the event of a record ("event" of a step or a rejection), borrowed, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);
 	void *payload;
-	/* private; `history` and `cache` keep results that are slow to compute */
+	/** Adds the token digests of states that were visited or are known to fail; can be NULL. */
+	void (*known)(struct kl_map *out, void *payload);
+	/*
+	 * set by kl_rewrite_next(): the number of older states that were passed over since they
+	 * equal a known one; each is counted once in a walk
+	 */
+	size_t skipped;
+	/* private; `past` and `cache` keep results that are slow to compute */
 	bool again; /* second round: propose also edits that were rejected on another state */
-	struct kl_history *history;
+	struct kl_past *past;
 	struct kl_map cache;
 	char cache_of[KL_DIGEST_HEX];
 };
@@ -140,7 +147,6 @@ const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *p
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		       const char *arg);
-void kl_history_free(struct kl_history *history);
 int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_passes_check(const char *arg);
 int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "repo/notes.h"
+#include "walk/rejection.h"
 #include "walk/step.h"
 #include "walk/walk_model.h"
 
@@ -324,7 +325,9 @@ static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	if (judgement && (err = kl_opstate_event(op, judgement->event, hex)) < 0)
 		return err;
 	more = kl_asprintf(": %s", class_);
-	tell_user(sequencer, "rejected", kl_walk_pending(&op->walk), more);
+	if (!kl_rejection_is_passed_over(kl_json_str_or(kl_walk_pending(&op->walk), "rewriter", ""),
+					 class_))
+		tell_user(sequencer, "rejected", kl_walk_pending(&op->walk), more);
 	kl_walk_rejected(&op->walk, &seen);
 	kl_surface_free(op->pending);
 	op->pending = NULL;
@@ -361,8 +364,9 @@ static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
 
 	kl_judge_facts_read(&judged->before, kl_walk_facts(walk));
 	kl_judge_facts_read(&judged->after, facts);
-	ruling->same_code = *judged->after.code_digest &&
-			    !strcmp(judged->before.code_digest, judged->after.code_digest);
+	ruling->same_code = kl_walk_has_code(walk, judged->after.code_digest) ||
+			    (*judged->after.code_digest &&
+			     !strcmp(judged->before.code_digest, judged->after.code_digest));
 	settle_name(&judged->named, sequencer, kl_walk_pending(walk), &judged->before,
 		    &judged->after);
 	ruling->unknown = !judged->named.mechanism;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "walk/rejection.h"
 #include "walk/sequencer_parts.h"
 
 void kl_outcome_release(struct kl_outcome *outcome)
@@ -14,6 +15,26 @@ void kl_outcome_release(struct kl_outcome *outcome)
 	outcome->awaiting = outcome->judged = NULL;
 }
 
+char *kl_outcome_passed_over(const struct kl_outcome *outcome)
+{
+	const struct {
+		size_t n;
+		const char *why;
+	} row[] = {
+		{ outcome->passed_over.equal, "equal to another or taken back" },
+		{ outcome->passed_over.same_code, "with the machine code of another" },
+		{ outcome->passed_over.uncompiled,
+		  "that the contract of the expert cannot compile" },
+	};
+	struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++)
+		if (row[i].n)
+			kl_buf_addf(&buf, "%s%zu %s", buf.len ? ", " : "older states: ", row[i].n,
+				    row[i].why);
+	return kl_buf_detach(&buf);
+}
+
 static size_t count_derived(const struct kl_walk *walk, const char *how)
 {
 	size_t i, n = 0;
@@ -22,6 +43,27 @@ static size_t count_derived(const struct kl_walk *walk, const char *how)
 	json_array_foreach(kl_walk_steps(walk), i, step)
 		n += !strcmp(kl_walk_derivation(json_object_get(step, "rederived")), how);
 	return n;
+}
+
+/* Count the rejections, and the older states that were passed over. */
+static void count_rejections(struct kl_outcome *out, const struct kl_walk *walk)
+{
+	size_t i;
+	json_t *rec;
+
+	out->rejections = 0;
+	memset(&out->passed_over, 0, sizeof(out->passed_over));
+	out->passed_over.equal = (size_t)kl_json_int_or(walk->state, "skipped", 0);
+	json_array_foreach(kl_walk_rejections(walk), i, rec) {
+		const char *class_ = kl_json_str_or(rec, "class", "");
+
+		if (!kl_rejection_is_passed_over(kl_json_str_or(rec, "rewriter", ""), class_))
+			out->rejections++;
+		else if (!strcmp(class_, "no-change"))
+			out->passed_over.same_code++;
+		else
+			out->passed_over.uncompiled++;
+	}
 }
 
 /* Append the records from index `from` on, each with its event. */
@@ -62,7 +104,7 @@ void kl_outcome_fill(struct kl_outcome *out, struct kl_sequencer *sequencer)
 	snprintf(out->termination, sizeof(out->termination), "%s",
 		 kl_walk_str(walk, "termination"));
 	out->steps = json_array_size(kl_walk_steps(walk));
-	out->rejections = json_array_size(kl_walk_rejections(walk));
+	count_rejections(out, walk);
 	out->rederived = count_derived(walk, "rederived");
 	out->unisolated = count_derived(walk, "unisolated");
 }

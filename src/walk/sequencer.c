@@ -68,6 +68,18 @@ int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination)
 	return kl_sequencer_save(sequencer, termination);
 }
 
+static int nothing_accepted(const struct kl_sequencer *sequencer, const struct kl_outcome *out)
+{
+	KL_AUTO(kl_freep) char *passed_over = kl_outcome_passed_over(out);
+	int err = kl_error(KL_ENO,
+			   "nothing could be removed from %.7s: %zu proposal%s rejected, none "
+			   "accepted",
+			   kl_walk_str(&sequencer->op.walk, "expert"), out->rejections,
+			   out->rejections == 1 ? "" : "s");
+
+	return *passed_over ? kl_error_hint(err, "passed over %s", passed_over) : err;
+}
+
 static int finish_walk(struct kl_sequencer *sequencer, struct kl_outcome *out)
 {
 	int err;
@@ -77,13 +89,7 @@ static int finish_walk(struct kl_sequencer *sequencer, struct kl_outcome *out)
 	if ((err = kl_finish_write(&sequencer->op, out)) < 0)
 		return err;
 	kl_fs_remove(sequencer->edit_dir);
-	if (!out->steps)
-		return kl_error(KL_ENO,
-				"nothing could be removed from %.7s: %zu proposal%s rejected, "
-				"none accepted",
-				kl_walk_str(&sequencer->op.walk, "expert"), out->rejections,
-				out->rejections == 1 ? "" : "s");
-	return 0;
+	return out->steps ? 0 : nothing_accepted(sequencer, out);
 }
 
 /* --- results of a runner ------------------------------------------------------ */

@@ -96,6 +96,13 @@ struct kl_outcome {
 	char lineage[256], walk[256], rejected[256];
 	char termination[24];
 	size_t steps, rejections, rederived;
+	/*
+	 * older states that `history` passed over, which are no rejections: equal to another, with
+	 * the machine code of another, or not compiled with the contract of the expert
+	 */
+	struct {
+		size_t equal, same_code, uncompiled;
+	} passed_over;
 	/* steps that were re-derived by a command which could see the repository */
 	size_t unisolated;
 	/*
@@ -105,6 +112,11 @@ struct kl_outcome {
 };
 
 void kl_outcome_release(struct kl_outcome *outcome);
+/**
+ * Say how many older states were passed over, and why: "older states: 3 equal to another ..."; "":
+ * none was. The caller frees it.
+ */
+char *kl_outcome_passed_over(const struct kl_outcome *outcome);
 
 /**
  * Check everything that can be checked early, then create the operation. KL_EBUSY: another process

@@ -14,6 +14,13 @@ static bool was_tried(const char *id, const char *surface, const char *edit, boo
 	return kl_walk_tried(&sequencer->op.walk, id, surface, edit, again);
 }
 
+static void add_known(struct kl_map *out, void *payload)
+{
+	const struct kl_sequencer *sequencer = payload;
+
+	kl_walk_known(out, &sequencer->op.walk);
+}
+
 static void say_reason(const char *text, void *payload)
 {
 	struct kl_sequencer *sequencer = payload;
@@ -34,6 +41,7 @@ int kl_sequencer_aim(struct kl_sequencer *sequencer)
 	rw->steps = kl_walk_steps(&sequencer->op.walk);
 	rw->rejections = kl_walk_rejections(&sequencer->op.walk);
 	rw->tried = was_tried;
+	rw->known = add_known;
 	rw->say = sequencer->op.dry ? NULL : say_reason;
 	rw->payload = sequencer;
 	if ((err = kl_model_aim(rw, sequencer)) < 0)
@@ -115,6 +123,7 @@ int kl_sequencer_ask(struct kl_sequencer *sequencer)
 		return kl_sequencer_end(sequencer, limit);
 	kl_progress_step(sequencer->progress, "looking for an optimization to remove");
 	err = kl_rewrite_next(&proposal, &stop, &sequencer->rw, list);
+	kl_walk_skipped(&sequencer->op.walk, sequencer->rw.skipped);
 	if (err == KL_ENO && kl_rewriters_model(list)) {
 		kl_progress_print(sequencer->progress, "%s", kl_error_last());
 		kl_error_clear();

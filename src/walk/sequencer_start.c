@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "rewrite/token_digest.h"
 #include "walk/sequencer_parts.h"
 #include "walk/walk_model.h"
 
@@ -102,7 +103,7 @@ static int keep_rejections(struct kl_sequencer *sequencer)
 int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts)
 {
 	KL_AUTO(kl_freep) char *name = NULL;
-	char hex[KL_OID_HEX];
+	char hex[KL_OID_HEX], tokens[KL_DIGEST_HEX];
 	git_oid expert, there;
 	struct kl_session *session;
 	struct kl_walk_init init = {
@@ -135,6 +136,8 @@ int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer
 	init.expert = hex;
 	init.workload = sequencer->op.state->contract->workload;
 	init.surface = sequencer->op.state->digest;
+	kl_token_digest(tokens, sequencer->op.state);
+	init.tokens = tokens;
 	if ((err = default_name(&name, opts, hex)) < 0 ||
 	    (err = check_names(sequencer, init.workload, name)) < 0)
 		return err;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "walk/rejection.h"
 #include "walk/step.h"
 
 #define SCHEMA "klineage.operation/1"
@@ -36,6 +37,8 @@ void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init)
 	kl_json_set_str(walk->state, "dir", init->dir);
 	kl_json_set_str(walk->state, "expert", init->expert);
 	kl_json_set_str(walk->state, "surface", init->surface);
+	if (init->tokens)
+		kl_json_set_str(walk->state, "tokens", init->tokens);
 	kl_json_set_str(walk->state, "rewriters", init->rewriters);
 	if (init->runner)
 		kl_json_set_str(walk->state, "runner", init->runner);
@@ -189,21 +192,6 @@ json_t *kl_walk_facts(const struct kl_walk *walk)
 	return json_object_get(walk->state, "facts");
 }
 
-/*
- * Return true if this class rejects only the step, not the state: another proposal may lead to the
- * same state.
- */
-static bool is_step_class(const char *class_)
-{
-	static const char *const list[] = { "no-change", "slower", "skipped", "inconclusive",
-					    "compound" };
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)
-		if (!strcmp(class_, list[i]))
-			return true;
-	return false;
-}
-
 static bool edit_counts(const json_t *rec, const char *edit, bool again)
 {
 	const char *class_ = kl_json_str_or(rec, "class", "");
@@ -228,11 +216,37 @@ bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surfa
 		if (!strcmp(kl_json_str_or(rec, "id", ""), id) || edit_counts(rec, edit, again))
 			return true;
 		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface) &&
-		    !is_step_class(kl_json_str_or(rec, "class", "")))
+		    !kl_rejection_is_of_step(kl_json_str_or(rec, "class", "")))
 			return true;
 	}
 	rec = kl_walk_held_proposal(walk);
 	return rec && !strcmp(kl_json_str_or(rec, "id", ""), id);
+}
+
+/* Add the token digest of a record or of the expert, if it has one. */
+static void add_tokens(struct kl_map *out, const json_t *rec)
+{
+	const char *tokens = kl_json_str_or(rec, "tokens", "");
+
+	if (*tokens)
+		kl_map_put(out, tokens, (void *)rec);
+}
+
+void kl_walk_known(struct kl_map *out, const struct kl_walk *walk)
+{
+	size_t i;
+	json_t *rec;
+
+	add_tokens(out, walk->state);
+	json_array_foreach(kl_walk_steps(walk), i, rec)
+		add_tokens(out, rec);
+	json_array_foreach(kl_walk_rejections(walk), i, rec) {
+		const char *class_ = kl_json_str_or(rec, "class", "");
+
+		/* what changed no machine code has that of a state which was visited */
+		if (!kl_rejection_is_of_step(class_) || !strcmp(class_, "no-change"))
+			add_tokens(out, rec);
+	}
 }
 
 static int64_t read_limit(const struct kl_walk *walk, const char *key)
@@ -268,8 +282,28 @@ const char *kl_walk_limit(const struct kl_walk *walk)
 	return NULL;
 }
 
+bool kl_walk_has_code(const struct kl_walk *walk, const char *code)
+{
+	size_t i;
+	json_t *visited;
+
+	json_array_foreach(json_object_get(walk->state, "codes"), i, visited)
+		if (*code && json_is_string(visited) && !strcmp(json_string_value(visited), code))
+			return true;
+	return false;
+}
+
 static void set_state(struct kl_walk *walk, const struct kl_walk_seen *seen)
 {
+	const char *code = kl_json_str_or(seen->facts, "code", "");
+	json_t *codes = json_object_get(walk->state, "codes");
+
+	if (!codes) {
+		codes = json_array();
+		kl_json_set(walk->state, "codes", codes);
+	}
+	if (*code)
+		json_array_append_new(codes, json_string(code));
 	kl_json_set(walk->state, "facts", seen->facts);
 	kl_json_set_int(walk->state, "ns", seen->ns);
 	kl_json_set_str(walk->state, "event", seen->event);
@@ -359,7 +393,16 @@ void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen)
 	kl_json_set_str(rec, "on", kl_walk_tip(walk));
 	json_array_append_new(kl_walk_rejections(walk), rec);
 	kl_json_set_str(walk->state, "rejected_last", seen->commit);
-	kl_json_set_int(walk->state, "row", kl_json_int_or(walk->state, "row", 0) + 1);
+	if (kl_rejection_counts(kl_json_str_or(rec, "rewriter", ""),
+				kl_json_str_or(rec, "class", "")))
+		kl_json_set_int(walk->state, "row", kl_json_int_or(walk->state, "row", 0) + 1);
+}
+
+void kl_walk_skipped(struct kl_walk *walk, size_t n)
+{
+	if (n)
+		kl_json_set_int(walk->state, "skipped",
+				kl_json_int_or(walk->state, "skipped", 0) + (int64_t)n);
 }
 
 void kl_walk_timed_out(struct kl_walk *walk)

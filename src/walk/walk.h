@@ -3,6 +3,7 @@
 #define KL_WALK_WALK_H
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "event/vocabulary.h"
 #include "text/digest.h"
 #include "text/json.h"
@@ -61,6 +62,7 @@ struct kl_walk_init {
 	const char *dir;       /* contract's directory in the repository */
 	const char *expert;    /* commit, 40 digits */
 	const char *surface;   /* digest of K* */
+	const char *tokens;    /* digest of its tokens (rewrite/token_digest.h), or NULL */
 	const char *rewriters; /* their names, separated by commas: "history,passes" */
 	const char *runner;    /* NULL: read from the config each time a runner is needed */
 	/* rewriter that re-derives steps, "chat" or "exec"; NULL: no step is re-derived */
@@ -109,6 +111,13 @@ json_t *kl_walk_facts(const struct kl_walk *walk);
  */
 bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surface,
 		   const char *edit, bool again);
+/**
+ * Add the token digests of the states that were visited or are known to fail, with values that are
+ * not NULL.
+ */
+void kl_walk_known(struct kl_map *out, const struct kl_walk *walk);
+/** Return true if K_i or an earlier state of this walk has this machine code. "": false. */
+bool kl_walk_has_code(const struct kl_walk *walk, const char *code);
 
 /* --- changes --------------------------------------------------------------- */
 
@@ -136,6 +145,8 @@ void kl_walk_waiting(struct kl_walk *walk);
 bool kl_walk_exhausted(struct kl_walk *walk);
 void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
+/** Count older states that were passed over without judging them (kl_rewrite.skipped). */
+void kl_walk_skipped(struct kl_walk *walk, size_t n);
 /**
  * Start to wait for the results in `what` (docs/formats.md, "operation"). Takes over the reference.
  */
@@ -157,8 +168,8 @@ void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, co
 		 int offset);
 /**
  * Return the termination if a limit is reached, or NULL. The limit on rejections is reached in two
- * ways: by that many rejections since the last accepted step, or by that many rejected proposals
- * and timeouts of a model in the whole walk.
+ * ways: by that many rejections since the last accepted step, of those that count (rejection.h), or
+ * by that many rejected proposals and timeouts of a model in the whole walk.
  */
 const char *kl_walk_limit(const struct kl_walk *walk);
 
@@ -168,8 +179,10 @@ enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
 struct kl_walk_ruling {
 	enum kl_verdict verdict;
 	const char *class_; /* class that the gate gives; "": none */
-	/* by the facts: the machine code is that of K_i; more than the mechanism was removed; no
-	 * mechanism explains the difference */
+	/*
+	 * by the facts: the machine code is that of K_i or of an earlier state; more than the
+	 * mechanism was removed; no mechanism explains the difference
+	 */
 	bool same_code, compound, unknown;
 };
 /**

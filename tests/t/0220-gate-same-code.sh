@@ -8,7 +8,7 @@ unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 test_expect_success 'a walk refuses a state with the same machine code, the gate then judges it by its answers' '
 	(
 	(make_repo r) && cd r && git reset -q --hard main~2 &&
-	sed -i "1i /* a word about it */" k/scale.c && git commit -q -a -m "scale: a comment" &&
+	sed -i "s/ 1.0f/ (1.0f)/" k/scale.c && git commit -q -a -m "scale: parentheses" &&
 	git klineage deopt --rewriter history --name x &&
 	rejected=$(git log --format=%H --grep="no-change" refs/klineage/rejected/scale/x) &&
 	test "$(echo "$rejected" | wc -w)" = 1 &&

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "rewrite/cocci.h"
+#include "rewrite/token_digest.h"
 #include "rewrite/tokenpass.h"
 
 static bool one_site(const struct kl_cedit *edit, void *payload)
@@ -222,6 +223,39 @@ static void test_cocci_audit(void **state)
 	assert_ok(kl_cocci_audit("p.cocci", good, strlen(good)));
 }
 
+static void test_digest(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} row[] = {
+		{ "int a;", "int  a ; // word\n", true },
+		{ "int a;", "/* ; */ int\r\na;", true },
+		{ "int a;", "int b;", false },
+		{ "inta;", "int a;", false },
+		{ "a++ + b", "a++ +b", true },
+		{ "a++ + b", "a + ++b", false },
+		{ "a >> b", "a > > b", false },
+		{ "#define A(x) x\n", "#define  A(x)\tx /* word */\n", true },
+		{ "#define A(x) x\n", "#define A (x) x\n", false },
+		{ "#define A 1 \\\n + 2\n", "#define A 1 + 2 // more\r\n", true },
+		{ "#define A \"a  b\"\n", "#define A \"a b\"\n", false },
+		{ "#define A \"/* */\"\n", "#define A \"\"\n", false },
+		{ "s = \"a  b\"", "s = \"a b\"", false },
+		{ "#ifdef A\nint a;\n#endif\n", "#ifdef A int a;\n#endif\n", false },
+		{ "", " /* nothing */\n", true },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		char a[KL_DIGEST_HEX], b[KL_DIGEST_HEX];
+
+		kl_token_digest_file(a, row[i].a, strlen(row[i].a));
+		kl_token_digest_file(b, row[i].b, strlen(row[i].b));
+		if (!strcmp(a, b) != row[i].same)
+			fail_msg("%s | %s", row[i].a, row[i].b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_scalar_load), cmocka_unit_test(test_one_site),
 		cmocka_unit_test(test_functions),   cmocka_unit_test(test_any_bytes),
 		cmocka_unit_test(test_tiles),       cmocka_unit_test(test_cocci_audit),
+		cmocka_unit_test(test_digest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

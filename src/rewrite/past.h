@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REWRITE_PAST_H
+#define KL_REWRITE_PAST_H
+
+#include "base/map.h"
+#include "contract/surface.h"
+
+/*
+ * past - the older states of a kernel: its sources as each commit of its history left them.
+ *
+ * Entry 0 is the commit that made the sources of the expert, the last entry the oldest commit.
+ * States are compared by their tokens (token_digest.h), so that a commit which changes only
+ * comments makes no new state. What a state is made of is read when it is asked for; of a commit
+ * that nobody asks about only the id is in memory.
+ */
+struct kl_past_entry {
+	git_oid commit;
+	/*
+	 * token digest of the state; NULL: not read yet; "": no state, since the commit has none of
+	 * the sources or one of them is too large. Equal states have the same pointer.
+	 */
+	const char *state;
+};
+
+struct kl_past {
+	struct kl_repo *repo; /* borrowed */
+	struct kl_strvec names, paths; /* of the sources: in the surface, and in the repository */
+	struct kl_past_entry *e;
+	size_t n;
+	struct kl_map states; /* the token digests, each once */
+	struct kl_map blobs;  /* id of a blob -> its token digest, owned */
+	/*
+	 * entry up to which kl_rewrite.skipped is counted; used by the rewriter `history` only
+	 */
+	size_t counted;
+};
+
+/** List the commits that changed the sources of `surface`, from the commit `expert` on. */
+int kl_past_load(struct kl_past **out, struct kl_repo *repo, const git_oid *expert,
+		 const struct kl_surface *surface);
+void kl_past_free(struct kl_past *past);
+
+/** Get the token digest of an entry's state (kl_past_entry.state); borrowed. */
+int kl_past_state(const char **out, struct kl_past *past, size_t i);
+/**
+ * Set *out to the next entry whose state may be another one: the entry after the last one that has
+ * the state of entry `i`. What lies between them is a detour that the history took back, such as a
+ * commit and its revert. past->n: there is none.
+ */
+int kl_past_next(size_t *out, struct kl_past *past, size_t i);
+/**
+ * Read the sources of an entry's state, as edits of `surface`. Leaves out those that the commit
+ * does not have as regular files. The caller frees *edit by kl_edits_free().
+ */
+int kl_past_read(struct kl_file **edit, size_t *n, struct kl_past *past, size_t i,
+		 const struct kl_surface *surface);
+/** Find the entry of a commit; past->n: there is none. */
+size_t kl_past_find(const struct kl_past *past, const char *hex);
+
+#endif
