@@ -91,12 +91,14 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 	print_line("commit", hex);
 	print_line("action", step->step.action);
 	print_line("mechanism", step->step.mechanism);
+	print_line("claimed", step->step.claimed);
 	print_line("where", step->step.locus);
 	print_line("trait", step->step.trait);
 	print_line("derivation", step->step.derivation);
 	print_rederived(step, repo);
 	print_line("failed", step->step.attempts);
 	print_line("delta", step->step.delta);
+	print_line("contradiction", step->step.contradiction);
 	print_line("origin", step->step.origin);
 	print_line("rewriter", step->step.rewriter);
 	print_line("source", step->step.source);

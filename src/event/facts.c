@@ -70,15 +70,32 @@ static bool has_fact(const struct kl_facts *facts, const char *fact)
 					    has_trait(facts, fact + 6);
 }
 
-static void add_primary(struct kl_buf *why, const struct kl_mechanism *mechanism,
-			const struct kl_strvec *gone, const struct kl_facts *after)
+/* List the primary facts that disappeared or remain, and return how many disappeared. */
+static size_t list_primary(struct kl_buf *why, const struct kl_mechanism *mechanism,
+			   const struct kl_strvec *gone, const struct kl_facts *after)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; mechanism && i < mechanism->primary.n; i++) {
-		if (kl_strvec_has(gone, mechanism->primary.v[i]))
+		if (kl_strvec_has(gone, mechanism->primary.v[i])) {
 			add_reason(why, "gone:", mechanism->primary.v[i]);
-		else if (has_fact(after, mechanism->primary.v[i]))
+			n++;
+		} else if (has_fact(after, mechanism->primary.v[i])) {
 			add_reason(why, "still there:", mechanism->primary.v[i]);
+		}
 	}
+	if (!n && !why->len)
+		kl_buf_adds(why, "no primary fact disappeared");
+	return n;
+}
+
+bool kl_facts_moved(struct kl_buf *why, const struct kl_mechanism *mechanism,
+		    const struct kl_facts *before, const struct kl_facts *after)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
+
+	all_minus(&gone, before, after);
+	return list_primary(why, mechanism, &gone, after) > 0;
 }
 
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
@@ -100,6 +117,5 @@ enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mech
 				 NULL);
 	if (foreign)
 		return KL_DELTA_COMPOUND;
-	add_primary(why, mechanism, &gone, after);
-	return KL_DELTA_CLEAN;
+	return list_primary(why, mechanism, &gone, after) ? KL_DELTA_CLEAN : KL_DELTA_UNMOVED;
 }

@@ -56,17 +56,24 @@ void kl_mechanisms_release(struct kl_mechanisms *mechanisms);
 const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechanisms,
 					      const char *name);
 
-enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
+enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_UNMOVED, KL_DELTA_NO_CHANGE };
 /**
  * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine
- * code is the same. Clean: all facts that disappeared are primary or companions, and all that
- * appeared are fallbacks. Compound: some changed facts are foreign. A fact that disappeared is
- * foreign if it is neither primary nor a companion; a fact that appeared, if it is no fallback.
- * Without a mechanism (NULL) every changed fact is foreign. A trait disappears if it was "yes" and
- * has another value afterwards, and appears in the opposite case. `why` lists the foreign facts, or
- * for a clean step the primary facts that disappeared or remain.
+ * code is the same. Compound: some changed facts are foreign. Clean: no changed fact is foreign, and
+ * a primary fact disappeared. Unmoved: no changed fact is foreign, but no primary fact disappeared,
+ * so that nothing shows that the mechanism was removed. A fact that disappeared is foreign if it is
+ * neither primary nor a companion; a fact that appeared, if it is no fallback. Without a mechanism
+ * (NULL) every changed fact is foreign. A trait disappears if it was "yes" and has another value
+ * afterwards, and appears in the opposite case. `why` lists the foreign facts, or the primary facts
+ * that disappeared or remain.
  */
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after);
+/**
+ * Return true if a primary fact of the mechanism disappeared from `before` to `after`. If not, `why`
+ * lists the primary facts that remain.
+ */
+bool kl_facts_moved(struct kl_buf *why, const struct kl_mechanism *mechanism,
+		    const struct kl_facts *before, const struct kl_facts *after);
 
 #endif

@@ -340,6 +340,7 @@ json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
 	kl_json_set_str(object, "commit", hex);
 	kl_json_set_str(object, "action", step->step.action);
 	kl_json_set_str(object, "mechanism", step->step.mechanism);
+	kl_json_set_str(object, "claimed", step->step.claimed);
 	kl_json_set_str(object, "derivation", step->step.derivation);
 	return object;
 }

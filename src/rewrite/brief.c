@@ -195,7 +195,7 @@ static void tip_hex(char out[KL_OID_HEX], const struct kl_rewrite *rw)
 
 static void add_record(struct kl_buf *out, const json_t *rec, bool timed)
 {
-	const char *mechanism = kl_json_str_or(rec, "mechanism", "");
+	const char *mechanism = kl_proposal_claimed(rec);
 
 	kl_buf_addf(out, "%s in %s", kl_json_str_or(rec, "action", "?"),
 		    kl_json_str_or(rec, "locus", "?"));

@@ -22,6 +22,13 @@ void kl_proposal_free(struct kl_proposal *proposal)
 	free(proposal);
 }
 
+const char *kl_proposal_claimed(const json_t *record)
+{
+	const char *claimed = kl_json_str_or(record, "claimed", "");
+
+	return *claimed ? claimed : kl_json_str_or(record, "mechanism", "");
+}
+
 void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest, const char *to_digest)
 {
 	struct kl_digest *digest = kl_digest_new();

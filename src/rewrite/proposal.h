@@ -55,6 +55,12 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 			  struct kl_surface *candidate);
 
 /**
+ * Return the mechanism that the author of a recorded step named, even if the facts contradict it;
+ * "": the author named none. Borrowed.
+ */
+const char *kl_proposal_claimed(const json_t *record);
+
+/**
  * Make a slug of at most 40 bytes: "Drop prefetch of B" -> "drop-prefetch-of-b"; "step" if no
  * letters or digits remain. Caller frees.
  */

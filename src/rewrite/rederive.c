@@ -57,7 +57,7 @@ static char *goal_name(const struct deriver *deriver)
 {
 	const json_t *rec = deriver->r->record;
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", "?"));
-	const char *name = kl_json_str_or(rec, "mechanism", "");
+	const char *name = kl_proposal_claimed(rec);
 	const struct kl_mechanism *mechanism = kl_mechanisms_find(&deriver->mechanisms, name);
 	const struct kl_event *reached = deriver->r->goal;
 	int64_t ns = reached ? reached->profile.ns : 0;

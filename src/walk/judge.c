@@ -137,6 +137,8 @@ static void put_traits(struct kl_event *event, const struct kl_facts *facts, jso
 
 struct named {
 	const struct kl_mechanism *mechanism; /* NULL: unknown */
+	bool contradicted; /* no primary fact of the mechanism that the proposal claims moved */
+	struct kl_buf contradiction;
 	enum kl_delta delta;
 	struct kl_buf why;
 };
@@ -203,6 +205,9 @@ static void settle_name(struct named *out, const struct kl_sequencer *sequencer,
 		find_mechanism(out, sequencer, before, after);
 	if (!*claimed && out->mechanism)
 		kl_json_set_str(pending, "mechanism", out->mechanism->name);
+	if (*claimed && out->mechanism)
+		out->contradicted = !kl_facts_moved(&out->contradiction, out->mechanism, before,
+						    after);
 	if (!*kl_json_str_or(pending, "action", "")) {
 		KL_AUTO(kl_freep) char *action = out->mechanism && out->mechanism->action ?
 							 kl_strdup(out->mechanism->action) :
@@ -262,7 +267,7 @@ static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	step.kind = KL_STEP_BACK;
 	free(step.delta);
 	step.delta = kl_strdup(delta);
-	if (!strcmp(delta, "compound") && *why) {
+	if (*why) {
 		char *text = kl_asprintf("%s\n\nIt could not be split: %s", step.text, why);
 
 		free(step.text);
@@ -354,6 +359,7 @@ static void judged_release(struct judged *judged)
 	kl_facts_release(&judged->before);
 	kl_facts_release(&judged->after);
 	kl_buf_release(&judged->named.why);
+	kl_buf_release(&judged->named.contradiction);
 }
 
 static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
@@ -370,7 +376,21 @@ static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
 	settle_name(&judged->named, sequencer, kl_walk_pending(walk), &judged->before,
 		    &judged->after);
 	ruling->unknown = !judged->named.mechanism;
+	ruling->contradicted = judged->named.contradicted;
 	ruling->compound = judged->named.mechanism && judged->named.delta == KL_DELTA_COMPOUND;
+}
+
+/*
+ * Take back the name that the author of an accepted step claims, since no fact of that mechanism
+ * moved. The record keeps the claim and the reason.
+ */
+static void take_back_claim(json_t *pending, const char *why)
+{
+	KL_AUTO(kl_freep) char *claimed = kl_strdup(kl_json_str_or(pending, "mechanism", ""));
+
+	kl_json_set_str(pending, "claimed", claimed);
+	kl_json_set_str(pending, "contradiction", why);
+	kl_json_set_str(pending, "mechanism", "");
 }
 
 /* Accept a step. First a model, if the walk has one, audits the traits that the step claims. */
@@ -386,10 +406,13 @@ static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged,
 	if (audited && !strcmp(delta, "clean") &&
 	    is_unconfirmed(judged->named.mechanism, &judged->before, &judged->after))
 		delta = "unknown";
+	if (!strcmp(delta, "contradicted"))
+		take_back_claim(kl_walk_pending(&sequencer->op.walk),
+				judged->named.contradiction.ptr);
 	if (judged->after.traits.n)
 		put_traits(judged->judgement->event, &judged->after, audited);
 	return accept_step(sequencer, judged->judgement, &judged->after, delta,
-			   judged->named.why.ptr);
+			   judged->named.delta == KL_DELTA_COMPOUND ? judged->named.why.ptr : "");
 }
 
 static void tell_title(struct kl_sequencer *sequencer)
@@ -406,7 +429,9 @@ static void tell_title(struct kl_sequencer *sequencer)
 int kl_judge_pending(struct kl_sequencer *sequencer)
 {
 	struct kl_walk *walk = &sequencer->op.walk;
-	KL_AUTO(judged_release) struct judged judged = { .named = { .why = KL_BUF_INIT } };
+	KL_AUTO(judged_release) struct judged judged = {
+		.named = { .why = KL_BUF_INIT, .contradiction = KL_BUF_INIT }
+	};
 	struct kl_walk_ruling ruling = { 0 };
 	const char *class_, *delta;
 	int err;

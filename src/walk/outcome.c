@@ -71,7 +71,8 @@ static void add_judged(json_t *list, struct kl_sequencer *sequencer, const json_
 		       size_t from)
 {
 	static const char *const keys[] = {
-		"action", "mechanism", "locus", "rewriter", "commit", "class", "delta", "ns",
+		"action", "mechanism", "locus", "rewriter", "commit",
+		"class",  "delta",     "ns",    "claimed",
 	};
 
 	for (size_t i = from; i < json_array_size(records); i++) {

@@ -10,12 +10,12 @@
 
 void kl_step_release(struct kl_step *step)
 {
-	char **field[] = {
-		&step->action,   &step->mechanism,  &step->locus,    &step->text,
-		&step->origin,   &step->rewriter,   &step->source,   &step->trait,
-		&step->delta,    &step->derivation, &step->attempts, &step->class_,
-		&step->workload, &step->platform,   &step->expert,   &step->termination
-	};
+	char **field[] = { &step->action,      &step->mechanism, &step->locus,
+			   &step->text,        &step->origin,    &step->rewriter,
+			   &step->source,      &step->trait,     &step->delta,
+			   &step->derivation,  &step->attempts,  &step->class_,
+			   &step->workload,    &step->platform,  &step->expert,
+			   &step->termination, &step->claimed,   &step->contradiction };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
 		free(*field[i]);
@@ -150,6 +150,9 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *step)
 	add_trailer(out, "Derivation", step->kind == KL_STEP_FORWARD ? step->derivation : NULL);
 	add_trailer(out, "Attempts", step->kind == KL_STEP_FORWARD ? step->attempts : NULL);
 	add_trailer(out, "Delta", step->kind == KL_STEP_REJECTED ? NULL : step->delta);
+	add_trailer(out, "Claimed", step->kind == KL_STEP_REJECTED ? NULL : step->claimed);
+	add_trailer(out, "Contradiction",
+		    step->kind == KL_STEP_REJECTED ? NULL : step->contradiction);
 	add_trailer(out, "Trait", step->trait);
 	add_trailer(out, "Origin", step->origin);
 	add_trailer(out, "Rewriter", step->rewriter);
@@ -174,6 +177,8 @@ static void read_trailers(struct kl_step *step, char **direction, char **number,
 		{ "Klineage-Source", &step->source },
 		{ "Klineage-Trait", &step->trait },
 		{ "Klineage-Delta", &step->delta },
+		{ "Klineage-Claimed", &step->claimed },
+		{ "Klineage-Contradiction", &step->contradiction },
 		{ "Klineage-Derivation", &step->derivation },
 		{ "Klineage-Attempts", &step->attempts },
 		{ "Klineage-Class", &step->class_ },
@@ -253,6 +258,8 @@ void kl_step_from_json(struct kl_step *out, const json_t *record)
 		.rewriter = member_text(record, "rewriter"),
 		.source = member_text(record, "source"),
 		.delta = member_text(record, "delta"),
+		.claimed = member_text(record, "claimed"),
+		.contradiction = member_text(record, "contradiction"),
 		.class_ = member_text(record, "class"),
 		.trait = claimed_traits(record),
 	};
@@ -272,6 +279,8 @@ void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_
 	replace_text(&out->source, member_text(attempt, "source"));
 	replace_text(&out->origin, kl_strdup("induced"));
 	replace_text(&out->delta, NULL);
+	replace_text(&out->claimed, NULL);
+	replace_text(&out->contradiction, NULL);
 	replace_text(&out->class_, NULL);
 }
 

@@ -26,9 +26,11 @@ struct kl_step {
 	char *action, *mechanism, *locus, *text;
 	char *origin; /* "induced", "authored" or "historical" */
 	char *rewriter, *source;
-	char *trait;      /* traits that the step claims to remove: "tiled, packed" */
-	char *delta;      /* "clean", "compound" or "unknown" */
-	char *derivation; /* only for forward steps: "rederived", "inverse" or "unisolated" */
+	char *trait;   /* traits that the step claims to remove: "tiled, packed" */
+	char *delta;   /* "clean", "compound", "contradicted" or "unknown" */
+	char *claimed; /* only for contradicted steps: the mechanism that the author claimed */
+	char *contradiction; /* likewise: what contradicts the claim */
+	char *derivation;    /* only for forward steps: "rederived", "inverse" or "unisolated" */
 	/* only for forward steps: classes of the failed attempts: "wrong-edge, slower" */
 	char *attempts;
 	char *class_; /* only for rejected steps: class of the failure */

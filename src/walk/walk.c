@@ -448,12 +448,11 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 		*class_ = "no-change";
 		return KL_CHOICE_REJECT;
 	}
-	if (!ruling->compound) {
-		*delta = ruling->unknown ? "unknown" : "clean";
-		return KL_CHOICE_ACCEPT;
-	}
-	if (final) {
-		*delta = "compound";
+	if (!ruling->compound || final) {
+		*delta = ruling->contradicted ? "contradicted" :
+			 ruling->compound     ? "compound" :
+			 ruling->unknown      ? "unknown" :
+						"clean";
 		return KL_CHOICE_ACCEPT;
 	}
 	/* a compound part of the held proposal is not better than the whole */

@@ -129,9 +129,10 @@ struct kl_walk_seen {
 	const char *surface;
 	const char *event;  /* id of the state's event; "": the state was not judged */
 	const char *class_; /* class of a rejection or of a failed attempt */
-	const char *delta;  /* only for an accepted step: "clean", "compound" or "unknown" */
-	int64_t ns;         /* time of one call; 0: not measured */
-	json_t *facts;      /* NULL for a rejection */
+	const char *
+		delta; /* only for an accepted step: "clean", "compound", "contradicted", "unknown" */
+	int64_t ns;    /* time of one call; 0: not measured */
+	json_t *facts; /* NULL for a rejection */
 };
 
 void kl_walk_expert_passed(struct kl_walk *walk, const struct kl_walk_seen *seen);
@@ -181,9 +182,10 @@ struct kl_walk_ruling {
 	const char *class_; /* class that the gate gives; "": none */
 	/*
 	 * by the facts: the machine code is that of K_i or of an earlier state; more than the
-	 * mechanism was removed; no mechanism explains the difference
+	 * mechanism was removed; no mechanism explains the difference; no fact of the claimed
+	 * mechanism moved
 	 */
-	bool same_code, compound, unknown;
+	bool same_code, compound, unknown, contradicted;
 };
 /**
  * Decide whether to accept, reject or hold the pending proposal. Only a pass with changed machine

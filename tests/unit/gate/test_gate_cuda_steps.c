@@ -27,6 +27,17 @@ static void facts_of(struct kl_facts *out, struct kl_gate *gate, const char *dir
 		fail_msg("%s %s: %s", name, rev, kl_error_last());
 }
 
+/* Claim the primary traits of the mechanism, as a walk does: the step forward adds them. */
+static void claim_traits(const struct kl_mechanism *mechanism, struct kl_facts *before,
+			 struct kl_facts *after)
+{
+	for (size_t i = 0; i < mechanism->primary.n; i++)
+		if (!strncmp(mechanism->primary.v[i], "trait:", 6)) {
+			kl_map_put(&before->traits, mechanism->primary.v[i] + 6, kl_strdup("no"));
+			kl_map_put(&after->traits, mechanism->primary.v[i] + 6, kl_strdup("yes"));
+		}
+}
+
 static void walk(const char *name, const struct kl_mechanisms *mechanisms)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir(name), *revs = NULL;
@@ -52,6 +63,8 @@ static void walk(const char *name, const struct kl_mechanisms *mechanisms)
 		facts_of(&after, gate, dir, name, rev.v[i]);
 		if (i && !other)
 			fail_msg("%s: no mechanism '%s'", name, mechanism);
+		if (i)
+			claim_traits(other, &before, &after);
 		if (i && kl_facts_judge(&why, other, &after, &before) != KL_DELTA_CLEAN)
 			fail_msg("%s, step %zu (%s): %s", name, i, mechanism, why.ptr);
 		kl_facts_release(&before);

@@ -133,21 +133,27 @@ static void test_decide(void **state)
 		bool same, compound, unknown, final, held;
 		enum kl_walk_choice want;
 		const char *want_class, *want_delta;
+		bool contradicted;
 	} row[] = {
-		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 0, KL_CHOICE_ACCEPT, "", "clean" },
-		{ KL_VERDICT_PASS, "", 0, 0, 1, 0, 0, KL_CHOICE_ACCEPT, "", "unknown" },
-		{ KL_VERDICT_PASS, "", 1, 0, 0, 0, 0, KL_CHOICE_REJECT, "no-change", "" },
-		{ KL_VERDICT_PASS, "", 0, 1, 0, 0, 0, KL_CHOICE_HOLD, "", "" },
-		{ KL_VERDICT_PASS, "", 0, 1, 0, 1, 0, KL_CHOICE_ACCEPT, "", "compound" },
-		{ KL_VERDICT_PASS, "", 0, 1, 0, 0, 1, KL_CHOICE_REJECT, "compound", "" },
-		{ KL_VERDICT_FAIL, "wrong-all", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "wrong-all", "" },
-		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "inconclusive",
-		  "" },
+		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 0, KL_CHOICE_ACCEPT, "", "clean", false },
+		{ KL_VERDICT_PASS, "", 0, 0, 1, 0, 0, KL_CHOICE_ACCEPT, "", "unknown", false },
+		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 0, KL_CHOICE_ACCEPT, "", "contradicted", true },
+		{ KL_VERDICT_PASS, "", 0, 1, 0, 0, 0, KL_CHOICE_HOLD, "", "", true },
+		{ KL_VERDICT_PASS, "", 0, 1, 0, 1, 0, KL_CHOICE_ACCEPT, "", "contradicted", true },
+		{ KL_VERDICT_PASS, "", 1, 0, 0, 0, 0, KL_CHOICE_REJECT, "no-change", "", false },
+		{ KL_VERDICT_PASS, "", 0, 1, 0, 0, 0, KL_CHOICE_HOLD, "", "", false },
+		{ KL_VERDICT_PASS, "", 0, 1, 0, 1, 0, KL_CHOICE_ACCEPT, "", "compound", false },
+		{ KL_VERDICT_PASS, "", 0, 1, 0, 0, 1, KL_CHOICE_REJECT, "compound", "", false },
+		{ KL_VERDICT_FAIL, "wrong-all", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "wrong-all", "",
+		  false },
+		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "inconclusive", "",
+		  false },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
-		struct kl_walk_ruling ruling = { row[i].verdict, row[i].class_, row[i].same,
-						 row[i].compound, row[i].unknown };
+		struct kl_walk_ruling ruling = { row[i].verdict, row[i].class_,
+						 row[i].same,    row[i].compound,
+						 row[i].unknown, row[i].contradicted };
 		const char *class_, *delta;
 		struct kl_walk walk;
 

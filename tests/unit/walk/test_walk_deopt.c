@@ -346,7 +346,7 @@ static void test_view(void **state)
 
 /*
  * One commit took away two mechanisms and says it was one. The part that is
- * that one goes first; what is left of the commit cannot be split, and stands as compound.
+ * that one goes first; what is left of the commit cannot be split, and it is not what it says.
  */
 static void test_compound(void **state)
 {
@@ -386,13 +386,65 @@ static void test_compound(void **state)
 	assert_ok(kl_sequencer_run(&sequencer, &out));
 	kl_sequencer_release(&sequencer);
 	assert_int_equal(out.steps, 2);
-	assert_sh("compound\nclean", dir,
+	assert_sh("contradicted\nclean", dir,
 		  "git log -2 --format='%%(trailers:key=Klineage-Delta,valueonly)' " WALK
 		  " | grep .");
 	assert_sh("1", dir, "git show " WALK "~1:k/copy.c | grep -c vec.256");
 	assert_sh("", dir, "git show " WALK ":k/copy.c | grep F: || :");
 	assert_sh("1", dir,
 		  "git log -1 --format=%%B " WALK " | grep -c 'could not be split: .*vec.256'");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+/* a commit says that it added prefetching, but the kernel prefetches without it as well */
+static void test_contradicted(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("contradicted");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	char *primary[] = { (char *)"prefetch", NULL };
+	struct kl_mechanism prefetch = { .name = (char *)"prefetch",
+					 .action = (char *)"prefetch-off",
+					 .primary = { primary, 1, 0 } };
+	struct kl_mechanisms table = { .m = &prefetch, .n = 1 };
+	struct fake fake = { 0 };
+	struct kl_sequencer sequencer;
+	struct kl_outcome out;
+
+	sh(dir,
+	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	   "echo 'void copy(void) {}' >k/oracle.c",
+	   fake_contract);
+	for (int i = 0; i < 2; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/copy.c");
+		KL_AUTO(kl_freep) char *text = kl_asprintf(
+			"/* NS:%d F:prefetch */\nvoid copy(void)\n{\n\tint x = %d;\n}\n",
+			i ? 1000 : 3000, i);
+
+		assert_ok(kl_fs_put(path, text, strlen(text), 0644));
+		sh(dir, "git add . && git commit -q -F - <<'EOF'\n%s\nEOF",
+		   i ? "p\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off" :
+		       "plain");
+	}
+	assert_ok(kl_repo_open_at(&repo, dir));
+	sequencer = fake_sequencer(repo, &fake);
+	sequencer.mechanisms = &table;
+	assert_ok(kl_sequencer_start(&sequencer, &fake_opts));
+	assert_ok(kl_sequencer_run(&sequencer, &out));
+	kl_sequencer_release(&sequencer);
+	for (int i = 0; i < 2; i++) {
+		const char *ref = i ? LINEAGE : WALK;
+
+		assert_sh("contradicted", dir,
+			  "git log -1 --format='%%(trailers:key=Klineage-Delta,valueonly)' %s | "
+			  "grep .",
+			  ref);
+		assert_sh("prefetch\nstill there: prefetch", dir,
+			  "git log -1 --format='%%(trailers:key=Klineage-Claimed,valueonly)"
+			  "%%(trailers:key=Klineage-Contradiction,valueonly)' %s | grep .",
+			  ref);
+		assert_sh("", dir, "git log -1 --format=%%B %s | grep Mechanism || :", ref);
+	}
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }
@@ -449,11 +501,17 @@ static void test_passed_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passed_over),  cmocka_unit_test(test_results),
-		cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_expert_fails), cmocka_unit_test(test_nothing_accepted),
-		cmocka_unit_test(test_limits),       cmocka_unit_test(test_stepwise),
-		cmocka_unit_test(test_patches),      cmocka_unit_test(test_view),
+		cmocka_unit_test(test_passed_over),
+		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_contradicted),
+		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_expert_fails),
+		cmocka_unit_test(test_nothing_accepted),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_stepwise),
+		cmocka_unit_test(test_patches),
+		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_compound),
 	};
 
