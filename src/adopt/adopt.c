@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "adopt/adopt_parts.h"
+#include "adopt/shell_line.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "contract/contract.h"
@@ -39,6 +40,7 @@ static void adopting_release(struct kl_adopting *adopting)
 	free(adopting->build);
 	kl_commands_release(&adopting->commands);
 	kl_strvec_release(&adopting->failures);
+	kl_strvec_release(&adopting->options);
 	kl_scratch_release(&adopting->scratch);
 }
 
@@ -95,11 +97,29 @@ int kl_adopt_path(char **out, struct kl_repo *repo, const char *path)
 	return 0;
 }
 
+/* Split the options of the build into words as a shell does. */
+static int split_options(struct kl_strvec *out, const char *text)
+{
+	KL_AUTO(kl_shell_release) struct kl_shell_line line = { .v = NULL };
+	int err = text ? kl_shell_split(&line, text, strlen(text)) : 0;
+
+	if (err < 0)
+		return kl_error_in(KL_EUSAGE, "--build-options");
+	if (line.n > 1 || line.unknown.n)
+		return kl_error(KL_EUSAGE,
+				"--build-options is a list of options that no shell reads, not "
+				"'%s'",
+				text);
+	for (size_t i = 0; line.n && i < line.v[0].n; i++)
+		kl_strvec_push(out, line.v[0].v[i]);
+	return 0;
+}
+
 static int open_adopting(struct kl_adopting *adopting)
 {
-	int err;
+	int err = split_options(&adopting->options, adopting->opts->build_options);
 
-	if ((err = find_top(&adopting->top, adopting->repo)) < 0 ||
+	if (err < 0 || (err = find_top(&adopting->top, adopting->repo)) < 0 ||
 	    (err = kl_jail_open_named(&adopting->jail,
 				      kl_repo_config(adopting->repo, "klineage.jail"))) < 0 ||
 	    (err = kl_machine_platform(&adopting->platform,

@@ -23,6 +23,8 @@ struct kl_adopt_opts {
 	const char *build;    /* "make", "cmake", "meson" or "none"; NULL: whichever is there */
 	const char *target;   /* of make; NULL: its default */
 	int64_t index;        /* which of the commands for the file to take, from 1; 0: the first */
+	/* further arguments of the build system, or of the compiler if there is none; NULL: none */
+	const char *build_options;
 	struct kl_strvec sources; /* further files to compile, relative to the top */
 };
 
@@ -50,7 +52,8 @@ int kl_adopt_path(char **out, struct kl_repo *repo, const char *path);
 /**
  * Write the contract, the oracle and copies of generated headers. KL_EEXISTS: one of them exists,
  * and nothing was written. KL_ECANNOT: the build does not run in the jail; KL_ENOTFOUND: it does
- * not compile the file; KL_EINVALID: the file or the build cannot be adopted. Hints say what to do.
+ * not compile the file; KL_EUSAGE: build_options are no options; KL_EINVALID: the file or the build
+ * cannot be adopted. Hints say what to do.
  */
 int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 		   const struct kl_adopt_opts *opts);

@@ -22,6 +22,7 @@ struct kl_adopting {
 	struct kl_jail jail;
 	struct kl_platform platform;
 	struct kl_scratch scratch; /* work directory of the jail */
+	struct kl_strvec options;  /* the words of opts->build_options */
 	git_oid tree;              /* the index */
 	struct kl_commands commands;
 	struct kl_strvec failures; /* why builds could not be used, one sentence each */

@@ -243,6 +243,12 @@ static int run_build(struct kl_buf *out, struct failure *failed, struct kl_adopt
 	return 0;
 }
 
+static void push_options(struct kl_strvec *argv, const struct kl_adopting *adopting)
+{
+	for (size_t i = 0; i < adopting->options.n; i++)
+		kl_strvec_push(argv, adopting->options.v[i]);
+}
+
 static int try_make(const struct kl_command **chosen, struct kl_adopting *adopting, const char *dir)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
@@ -256,6 +262,7 @@ static int try_make(const struct kl_command **chosen, struct kl_adopting *adopti
 
 	kl_strvec_pushv(&argv, fixed);
 	kl_strvec_push(&argv, dir);
+	push_options(&argv, adopting);
 	if (adopting->opts->target)
 		kl_strvec_push(&argv, adopting->opts->target);
 	if ((err = run_build(&log, &failed, adopting, &argv)) < 0)
@@ -290,11 +297,13 @@ static int run_configure(struct failure *failed, struct kl_adopting *adopting, c
 		kl_strvec_pushf(&argv, "-B%s", to);
 		kl_strvec_push(&argv, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON");
 		kl_strvec_push(&argv, "-DCMAKE_BUILD_TYPE=Release");
+		push_options(&argv, adopting);
 	} else {
 		kl_strvec_push(&argv, "meson");
 		kl_strvec_push(&argv, "setup");
 		kl_strvec_push(&argv, "--buildtype=release");
 		kl_strvec_push(&argv, "--wrap-mode=nodownload");
+		push_options(&argv, adopting);
 		kl_strvec_push(&argv, to);
 		kl_strvec_push(&argv, from);
 	}
@@ -408,12 +417,19 @@ static int try_systems(const struct kl_command **chosen, struct kl_adopting *ado
 
 static int compile_alone(const struct kl_command **chosen, struct kl_adopting *adopting)
 {
-	const char *const argv[] = { "gcc", "-O2", "-c", adopting->opts->file, NULL };
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	int err;
 
+	kl_strvec_push(&argv, "gcc");
+	kl_strvec_push(&argv, "-O2");
+	for (size_t i = 0; i < adopting->options.n; i++)
+		kl_strvec_push(&argv, adopting->options.v[i]);
+	kl_strvec_push(&argv, "-c");
+	kl_strvec_push(&argv, adopting->opts->file);
 	kl_commands_release(&adopting->commands);
 	take_origin(adopting, kl_strdup("no build"));
-	err = kl_commands_add(&adopting->commands, adopting->top, adopting->opts->file, argv);
+	err = kl_commands_add(&adopting->commands, adopting->top, adopting->opts->file,
+			      (const char *const *)argv.v);
 	return err < 0 ? err : try_commands(chosen, adopting);
 }
 
@@ -430,8 +446,8 @@ static int refuse_builds(const struct kl_adopting *adopting)
 	return kl_error_hint(err,
 			     "build the project as usual with its commands recorded (cmake "
 			     "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON, meson, or bear -- make) and give "
-			     "--commands <compile_commands.json>, or take the file alone with "
-			     "--build none");
+			     "--commands <compile_commands.json>; give the build what it lacks "
+			     "with --build-options; or take the file alone with --build none");
 }
 
 /*
@@ -467,7 +483,8 @@ int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **
 	}
 	if (opts->build && !strcmp(opts->build, "none"))
 		return opts->file ? compile_alone(chosen, adopting) : refuse_builds(adopting);
-	if (!opts->build)
+	/* options ask for a build other than the one that a database has recorded */
+	if (!opts->build && !adopting->options.n)
 		err = find_database(chosen, adopting);
 	if (err == KL_ENOTFOUND)
 		err = try_systems(chosen, adopting);

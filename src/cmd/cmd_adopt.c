@@ -71,6 +71,8 @@ static int check_options(const struct kl_adopt_opts *opts)
 				    opts->build);
 	if (opts->build && opts->commands)
 		return kl_opt_usage(synopsis, "--commands and --build exclude each other");
+	if (opts->build_options && opts->commands)
+		return kl_opt_usage(synopsis, "--commands and --build-options exclude each other");
 	if (opts->target && opts->build && strcmp(opts->build, "make"))
 		return kl_opt_usage(synopsis, "--target is for make");
 	if (opts->index < 0)
@@ -114,6 +116,8 @@ int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "read the build from this compile_commands.json"),
 		KL_OPT_STR('\0', "build", &adopt.build, "make|cmake|meson|none",
 			   "ask this build system; none: compile the file alone"),
+		KL_OPT_STR('\0', "build-options", &adopt.build_options, "<options>",
+			   "further arguments of the build system, or of the compiler for none"),
 		KL_OPT_STR('\0', "target", &adopt.target, "<name>", "ask make for this target"),
 		KL_OPT_INT('\0', "index", &adopt.index, "<n>",
 			   "take the n-th of several commands for the file"),

@@ -338,6 +338,42 @@ test_expect_success 'values that YAML could take for numbers, booleans or null a
 	says "undefine: [\"null\"]" $contract && says "sources: [g.c, \"null\"]" $contract
 '
 
+test_expect_success 'a project that needs options, for make, the compiler and CMake' '
+	git init -q optional && mkdir optional/inc && echo "#define SCALE 2" >optional/inc/scale.h &&
+	cat >optional/k.c <<-\C && printf "k.o: k.c\n\t\$(CC) -O2 \$(WITH) -c k.c\n" >optional/Makefile &&
+	#include "scale.h"
+	#ifndef FLOATING
+	#error choose an arithmetic
+	#endif
+	void scale(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = SCALE * x[i]; }
+	C
+	git -C optional add . && git -C optional commit -q -m k &&
+	(cd optional && exits 128 git klineage adopt k.c 2>../err) &&
+	(cd optional && exits 0 git klineage adopt k.c --build-options "WITH=\"-Iinc -DFLOATING=1\"" >../out) &&
+	says "make -n" out && says "define: [FLOATING=1]" out && rm -r optional/klineage &&
+	(cd optional && exits 0 git klineage adopt k.c --build none --build-options "-Iinc -DFLOATING=2" >../out) &&
+	says "no build" out && says "define: [FLOATING=2]" out && says "include: [inc]" out && rm -r optional/klineage &&
+	(cd optional && exits 129 git klineage adopt k.c --build-options "-DX=1; touch ran" 2>../err) &&
+	says "no shell reads" err && (cd optional && exits 129 git klineage adopt k.c --build-options "\$(touch ran)") &&
+	(cd optional && exits 129 git klineage adopt k.c --build-options "-DX" --commands c.json) && test ! -e optional/ran
+'
+
+test_expect_success CMAKE 'a project whose CMake needs a definition' '
+	cat >optional/CMakeLists.txt <<-\CMAKE && git -C optional add . && git -C optional commit -q -m cmake &&
+	cmake_minimum_required(VERSION 3.10)
+	project(p C)
+	if(NOT HOST)
+	  message(FATAL_ERROR "say what the host is")
+	endif()
+	add_library(k k.c)
+	target_include_directories(k PRIVATE inc)
+	target_compile_definitions(k PRIVATE FLOATING=3)
+	CMAKE
+	(cd optional && exits 128 git klineage adopt k.c --build cmake 2>../err) && says "say what the host is" err &&
+	says "give the build what it lacks with --build-options" err &&
+	(cd optional && exits 0 git klineage adopt k.c --build-options "-DHOST=\"a b\"" >../out) && says "define: [FLOATING=3]" out
+'
+
 test_expect_success 'types of the project that its headers define' '
 	git init -q typed && cat >typed/types.h <<-\C && cat >typed/scale.c <<-\C &&
 	#include <stdint.h>
