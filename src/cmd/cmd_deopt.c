@@ -29,7 +29,8 @@ static const char synopsis[] = "deopt [<options>] [<workload>]\n"
 			       "deopt (--continue | --skip | --quit | --abort | --status)";
 
 struct options {
-	bool go_on, skip, abort, quit, status, estimate, no_rederive, json, quiet, progress;
+	bool go_on, skip, abort, quit, status, estimate, no_rederive, keep_all, json, quiet,
+		progress;
 	const char *expert, *name, *rewriters, *rederive, *jail, *platform, *runner;
 	const char *exec, *model, *budget, *step;
 	struct kl_claim claim;
@@ -265,6 +266,7 @@ static int start_walk(struct kl_sequencer *sequencer, struct tools *tools, struc
 	opts.rederive = options->rederive;
 	opts.step_limit = options->steps;
 	opts.rejection_limit = options->rejections;
+	opts.keep_all = options->keep_all;
 	return kl_sequencer_start(sequencer, &opts);
 }
 
@@ -381,7 +383,7 @@ static int check_options(const struct options *options, int argc)
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "only one workload can be given");
 	if (modes && (options->expert || options->name || options->rewriters || options->rederive ||
-		      options->no_rederive || options->estimate))
+		      options->no_rederive || options->estimate || options->keep_all))
 		return kl_opt_usage(synopsis, "the options of a new walk cannot be used on the "
 					      "operation in progress");
 	if (options->step &&
@@ -421,6 +423,8 @@ static int parse_options(struct options *options, int *argc, char ***argv)
 			   "end after this many accepted steps"),
 		KL_OPT_INT('\0', "rejections", &options->rejections, "<n>",
 			   "end after this many rejections in a row"),
+		KL_OPT_BOOL('\0', "keep-all", &options->keep_all,
+			    "keep older states that are no faster or slower as steps"),
 		KL_OPT_BOOL('\0', "continue", &options->go_on,
 			    "resume after an interruption or an edit"),
 		KL_OPT_BOOL('\0', "skip", &options->skip,

@@ -40,6 +40,30 @@ static const char *or_dash(const char *text)
 	return text && *text ? text : "-";
 }
 
+/* the column that is left out if no step has an effect, as in lineages of earlier versions */
+#define EFFECT_COLUMN 8
+#define COLUMNS 12
+
+static bool has_effects(const struct kl_view *view)
+{
+	for (size_t i = 0; i < view->n; i++)
+		if (view->step[i].step.effect)
+			return true;
+	return false;
+}
+
+/* Add a row of all columns, without that of the effect if the table does not have it. */
+static void add_cells(struct kl_table *table, const char *const cell[COLUMNS])
+{
+	const char *some[COLUMNS];
+	size_t k = 0;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (i != EFFECT_COLUMN || table->columns == COLUMNS)
+			some[k++] = cell[i];
+	kl_table_row(table, some);
+}
+
 static void add_row(struct kl_table *table, const struct kl_view_step *step, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf prev = KL_BUF_INIT;
@@ -52,13 +76,14 @@ static void add_row(struct kl_table *table, const struct kl_view_step *step, siz
 	add_ratio(&prev, &step->prev);
 	add_ratio(&root, &step->root);
 	add_list(&gained, &step->gained);
-	kl_table_row(table, (const char *[]){ number, i ? or_dash(step->step.action) : "(simplest)",
-					      i ? or_dash(step->step.mechanism) : "-",
-					      i ? or_dash(step->step.locus) : "-", time, prev.ptr,
-					      root.ptr, or_dash(gained.ptr),
-					      i ? or_dash(step->step.derivation) : "-",
-					      or_dash(kl_verdict_name(step->verdict)),
-					      or_dash(kl_tier_name(step->tier)) });
+	add_cells(table,
+		  (const char *[]){ number, i ? or_dash(step->step.action) : "(simplest)",
+				    i ? or_dash(step->step.mechanism) : "-",
+				    i ? or_dash(step->step.locus) : "-", time, prev.ptr, root.ptr,
+				    or_dash(gained.ptr), i ? or_dash(step->step.effect) : "-",
+				    i ? or_dash(step->step.derivation) : "-",
+				    or_dash(kl_verdict_name(step->verdict)),
+				    or_dash(kl_tier_name(step->tier)) });
 }
 
 static void print_bars(const struct kl_view *view, const struct kl_term *term)
@@ -115,14 +140,16 @@ static void print_outdated(const struct kl_view *view)
 
 static void print_view(const struct kl_view *view, bool bars, const struct kl_term *term)
 {
-	static const char *const head[] = { "state",   "action undone", "mechanism",
-					    "where",   "time",          "x previous",
-					    "x K_0",   "facts gained",  "derivation",
-					    "verdict", "tier" };
-	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
+	static const char *const head[COLUMNS] = { "state",      "action undone", "mechanism",
+						   "where",      "time",          "x previous",
+						   "x K_0",      "facts gained",  "effect",
+						   "derivation", "verdict",       "tier" };
+	KL_AUTO(kl_table_release) struct kl_table table = { .columns = has_effects(view) ?
+									       COLUMNS :
+									       COLUMNS - 1 };
 
 	print_head(view, term);
-	kl_table_row(&table, head);
+	add_cells(&table, head);
 	for (size_t i = 0; i < view->n; i++)
 		add_row(&table, &view->step[i], i);
 	kl_table_print(&table);
@@ -168,6 +195,9 @@ static json_t *step_json(const struct kl_view_step *step, size_t i)
 	kl_json_set_str(value, "attempts", step->step.attempts);
 	kl_json_set_str(value, "origin", step->step.origin);
 	kl_json_set_str(value, "rewriter", step->step.rewriter);
+	kl_json_set_str(value, "effect", step->step.effect);
+	kl_json_set_str(value, "undoes", step->step.undoes);
+	kl_json_set_str(value, "folded", step->step.folded);
 	kl_json_set_int(value, "ns", step->ns);
 	kl_json_set(value, "previous", ratio_json(&step->prev));
 	kl_json_set(value, "root", ratio_json(&step->root));

@@ -95,6 +95,9 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 	print_line("where", step->step.locus);
 	print_line("trait", step->step.trait);
 	print_line("derivation", step->step.derivation);
+	print_line("effect", step->step.effect);
+	print_line("undoes", step->step.undoes);
+	print_line("folded", step->step.folded);
 	print_rederived(step, repo);
 	print_line("failed", step->step.attempts);
 	print_line("delta", step->step.delta);

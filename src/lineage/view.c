@@ -10,6 +10,7 @@
 #include "event/speed.h"
 #include "repo/notes.h"
 #include "text/canon.h"
+#include "walk/rejection.h"
 #include "walk/sequencer.h"
 
 #define LINEAGES "refs/heads/klineage/lineage/"
@@ -431,6 +432,13 @@ const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
 	return "";
 }
 
+/* Return true for a backward step that was rejected, but not for a state that was passed over. */
+static bool is_rejected(const struct kl_step *step)
+{
+	return !step->forward && !kl_rejection_is_passed_over(step->rewriter ? step->rewriter : "",
+							      step->class_ ? step->class_ : "");
+}
+
 int kl_view_load(struct kl_view *out, struct kl_repo *repo, const char *workload, const char *name)
 {
 	struct kl_view_rejections rejections;
@@ -445,7 +453,7 @@ int kl_view_load(struct kl_view *out, struct kl_repo *repo, const char *workload
 	if (!err && !(err = load_commits(out, repo, &tip)) && !(err = load_events(out, repo)) &&
 	    !(err = kl_view_rejections(&rejections, repo, workload, name))) {
 		for (size_t i = 0; i < rejections.n; i++)
-			out->rejected += !rejections.r[i].step.forward;
+			out->rejected += is_rejected(&rejections.r[i].step);
 		kl_view_rejections_release(&rejections);
 		compare_features(out);
 		accumulate_steps(out);

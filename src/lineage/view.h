@@ -39,7 +39,7 @@ struct kl_view {
 	char ref[256];
 	struct kl_view_step *step; /* the states; [0] is K_0 */
 	size_t n;
-	size_t rejected; /* number of rejected backward steps */
+	size_t rejected; /* number of rejected backward steps, without states that were passed over */
 };
 
 /** Load a lineage. KL_ENOTFOUND: this repository has no such lineage. */

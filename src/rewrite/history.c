@@ -5,6 +5,10 @@
 #include "base/error.h"
 #include "rewrite/past.h"
 #include "rewrite/rewriter.h"
+#include "rewrite/undone.h"
+
+/* maximum number of commits of a step to try alone, since the gate must judge each */
+#define MAX_PARTS 8
 
 /*
  * The surface before a commit is often simpler than the surface after it. First, whole states older
@@ -86,140 +90,153 @@ static int load_past(struct kl_rewrite *rw)
 	return err;
 }
 
-struct words {
-	struct kl_buf text;
-	char *action, *mechanism, *locus;
-	json_t *traits;
-};
-
-static void words_release(struct words *words)
-{
-	kl_buf_release(&words->text);
-	free(words->action);
-	free(words->mechanism);
-	free(words->locus);
-	json_decref(words->traits);
-}
-
-/* The commits that a step undoes, as entries of the past, newest first. */
-struct undone {
-	size_t *e;
-	size_t n, alloc;
-};
-
-static void undone_release(struct undone *undone)
-{
-	free(undone->e);
-}
-
-static void add_undone(struct undone *undone, size_t i)
-{
-	KL_GROW(undone->e, undone->n + 1, undone->alloc);
-	undone->e[undone->n++] = i;
-}
-
-/* Describe the part of a step that undoes one commit. If it is the only one, its trailers count. */
-static int describe_commit(struct words *words, struct kl_rewrite *rw, size_t i, bool only)
-{
-	struct kl_commit commit = { 0 };
-	KL_AUTO(kl_freep) char *subject = NULL;
-	KL_AUTO(kl_freep) char *trait = NULL;
-	char hex[KL_OID_HEX];
-	int err = kl_repo_commit_read(&commit, rw->repo, &rw->past->e[i].commit);
-
-	if (err < 0)
-		return err;
-	kl_oid_hex(hex, &commit.oid);
-	subject = kl_trailer_subject(commit.message);
-	kl_buf_addf(&words->text, "%sundo %.7s: %s", words->text.len ? "\n" : "", hex, subject);
-	if (only) {
-		words->action = kl_trailer_get(commit.message, "Klineage-Action");
-		words->mechanism = kl_trailer_get(commit.message, "Klineage-Mechanism");
-		words->locus = kl_trailer_get(commit.message, "Klineage-Locus");
-	}
-	trait = kl_trailer_get(commit.message, "Klineage-Trait");
-	if (trait)
-		kl_json_set_str(words->traits, trait, "no");
-	kl_commit_release(&commit);
-	return 0;
-}
-
-/*
- * Describe a step by the commits that it undoes, newest first. If there is only one commit, its
- * trailers also give the action, mechanism and locus; of several commits only the subjects and
- * traits are used.
- */
-static int describe_step(struct words *words, struct kl_rewrite *rw, const struct undone *undone)
-{
-	int err = 0;
-
-	words->traits = json_object();
-	for (size_t i = 0; !err && i < undone->n; i++)
-		err = describe_commit(words, rw, undone->e[i], undone->n == 1);
-	return err;
-}
-
-/* One call of the rewriter, and the token digests of states not to propose. */
+/* One call of the rewriter, and what it must know of the states that were judged. */
 struct asking {
 	struct kl_rewrite *rw;
-	struct kl_map known;
+	struct kl_map known;  /* token digests of states not to propose */
+	struct kl_map equals; /* those of states that equal the current one (undone.h) */
+};
+
+static void asking_release(struct asking *asking)
+{
+	kl_map_release(&asking->known);
+	kl_map_release(&asking->equals);
+}
+
+static void asking_begin(struct asking *asking, struct kl_rewrite *rw)
+{
+	*asking = (struct asking){ .rw = rw };
+	if (rw->known)
+		rw->known(&asking->known, rw->payload);
+	kl_undone_equals(&asking->equals, rw);
+}
+
+/* An older state to offer, or a revert of one commit. */
+struct offer {
+	const struct kl_file *edit;
+	size_t nedit;
+	const char *source;
+	const struct kl_undone *undone;
+	size_t restored; /* entry of the past */
 };
 
 static int offer_edit(struct kl_proposal **out, const struct asking *asking,
-		      const struct kl_file *edit, size_t nedit, const char *source,
-		      const struct undone *undone)
+		      const struct offer *offer)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
-	KL_AUTO(words_release) struct words words = { .text = KL_BUF_INIT };
+	KL_AUTO(kl_undone_words_release) struct kl_undone_words words = { .text = KL_BUF_INIT };
 	struct kl_rewrite *rw = asking->rw;
-	int err = describe_step(&words, rw, undone);
+	int err = kl_undone_describe(&words, rw, offer->undone, offer->restored);
 	struct kl_claim claim = {
 		.rewriter = "history",
-		.source = source,
+		.source = offer->source,
 		.action = words.action,
 		.mechanism = words.mechanism,
 		.locus = words.locus,
 		.text = words.text.ptr,
 		.origin = "historical",
 		.traits = words.traits,
+		.commits = &words.commits,
+		.folded = &offer->undone->folded,
 	};
 
-	if (!err && nedit)
-		err = kl_rewrite_offer(&proposal, rw, edit, nedit, &claim);
+	if (!err && offer->nedit)
+		err = kl_rewrite_offer(&proposal, rw, offer->edit, offer->nedit, &claim);
 	if (proposal && !kl_map_get(&asking->known, proposal->tokens))
 		*out = kl_steal(&proposal);
 	return err;
 }
 
-/* Collect the commits that lead from the state of entry `at` to that of `from`, without detours. */
-static int find_undone(struct undone *undone, struct kl_past *past, size_t from, size_t at)
+/* Append the diff from a commit back to its first parent, limited to the sources. */
+static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid *commit)
 {
-	size_t i = from;
-	int err = 0;
+	const struct kl_strvec *paths = &rw->past->paths;
+	KL_AUTO(kl_freep) git_oid *parent = NULL;
+	git_oid before, after;
+	size_t n;
+	int err;
 
-	while (!err && i < at) {
-		err = kl_past_next(&i, past, i);
-		if (!err)
-			add_undone(undone, i - 1);
-	}
+	if ((err = kl_repo_parents(&parent, &n, rw->repo, commit)) < 0 || !n)
+		return err;
+	if ((err = kl_repo_tree_of(&after, rw->repo, commit)) < 0 ||
+	    (err = kl_repo_tree_of(&before, rw->repo, &parent[0])) < 0)
+		return err;
+	for (size_t i = 0; !err && i < paths->n; i++)
+		err = kl_repo_diff(out, rw->repo, &after, &before, paths->v[i]);
 	return err;
 }
 
+/*
+ * Offer the current state with one commit reverted, if that applies and the commit is not a
+ * backward step of an earlier walk.
+ */
+static int offer_revert(struct kl_proposal **out, const struct asking *asking,
+			const struct kl_undone *undone, size_t restored, const char *source)
+{
+	struct offer offer = { .source = source, .undone = undone, .restored = restored };
+	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
+	struct kl_rewrite *rw = asking->rw;
+	struct kl_file *edit = NULL;
+	size_t n = 0;
+	bool back = false;
+	git_oid tree;
+	int err = is_back(&back, rw->past, undone->e[0]);
+
+	if (!err && !back)
+		err = reverse_diff(&diff, rw, &rw->past->e[undone->e[0]].commit);
+	if (err < 0 || !diff.len)
+		return err;
+	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
+	if (err == KL_ENO) {
+		kl_error_clear();
+		return 0; /* the revert does not apply, since later commits build on this one */
+	}
+	if (!err)
+		err = kl_rewrite_read_tree(&edit, &n, rw, &tree);
+	offer.edit = edit;
+	offer.nedit = n;
+	if (!err)
+		err = offer_edit(out, asking, &offer);
+	kl_edits_free(edit, n);
+	return err;
+}
+
+static int propose_revert(struct kl_proposal **out, const struct asking *asking, size_t i)
+{
+	const struct kl_undone undone = { .e = &i, .n = 1 };
+	KL_AUTO(kl_freep) char *source = NULL;
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &asking->rw->past->e[i].commit);
+	source = kl_asprintf("revert@%s", hex);
+	return offer_revert(out, asking, &undone, i, source);
+}
+
+/*
+ * Offer the state of entry `at`. If a single commit makes the difference, first offer to take back
+ * that commit alone, so that the step has no other changes, such as comments.
+ */
 static int offer_state(struct kl_proposal **out, const struct asking *asking, size_t from,
 		       size_t at)
 {
 	struct kl_rewrite *rw = asking->rw;
-	KL_AUTO(undone_release) struct undone undone = { 0 };
+	KL_AUTO(kl_undone_release) struct kl_undone undone = { 0 };
+	char hex[KL_OID_HEX];
+	struct offer offer = { .source = hex, .undone = &undone, .restored = at };
 	struct kl_file *edit = NULL;
 	size_t n = 0;
-	char hex[KL_OID_HEX];
-	int err = find_undone(&undone, rw->past, from, at);
+	int err = kl_undone_find(&undone, rw, &asking->equals, from, at);
 
 	kl_oid_hex(hex, &rw->past->e[at].commit);
+	if (!err && undone.n == 1 && !undone.folded.n)
+		err = offer_revert(out, asking, &undone, at, hex);
+	if (err < 0 || *out)
+		return err;
+	err = kl_past_read(&edit, &n, rw->past, at, rw->state);
+	offer.edit = edit;
+	offer.nedit = n;
 	if (!err)
-		err = kl_past_read(&edit, &n, rw->past, at, rw->state);
-	if (!err)
-		err = offer_edit(out, asking, edit, n, hex, &undone);
+		err = offer_edit(out, asking, &offer);
 	kl_edits_free(edit, n);
 	return err;
 }
@@ -254,65 +271,15 @@ static int propose_state(struct kl_proposal **out, const struct asking *asking, 
 	return err;
 }
 
-/* Append the diff from a commit back to its first parent, limited to the sources. */
-static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid *commit)
-{
-	const struct kl_strvec *paths = &rw->past->paths;
-	KL_AUTO(kl_freep) git_oid *parent = NULL;
-	git_oid before, after;
-	size_t n;
-	int err;
-
-	if ((err = kl_repo_parents(&parent, &n, rw->repo, commit)) < 0 || !n)
-		return err;
-	if ((err = kl_repo_tree_of(&after, rw->repo, commit)) < 0 ||
-	    (err = kl_repo_tree_of(&before, rw->repo, &parent[0])) < 0)
-		return err;
-	for (size_t i = 0; !err && i < paths->n; i++)
-		err = kl_repo_diff(out, rw->repo, &after, &before, paths->v[i]);
-	return err;
-}
-
-static int propose_revert(struct kl_proposal **out, const struct asking *asking, size_t i)
-{
-	struct kl_rewrite *rw = asking->rw;
-	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *source = NULL;
-	const struct undone undone = { .e = &i, .n = 1 };
-	struct kl_file *edit = NULL;
-	size_t n = 0;
-	char hex[KL_OID_HEX];
-	bool back = false;
-	git_oid tree;
-	int err = is_back(&back, rw->past, i);
-
-	if (!err && !back)
-		err = reverse_diff(&diff, rw, &rw->past->e[i].commit);
-	if (err < 0 || !diff.len)
-		return err;
-	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
-	if (err == KL_ENO)
-		return 0; /* the revert does not apply, since later commits build on this one */
-	kl_oid_hex(hex, &rw->past->e[i].commit);
-	source = kl_asprintf("revert@%s", hex);
-	if (!err)
-		err = kl_rewrite_read_tree(&edit, &n, rw, &tree);
-	if (!err)
-		err = offer_edit(out, asking, edit, n, source, &undone);
-	kl_edits_free(edit, n);
-	return err;
-}
-
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
-	struct asking asking = { .rw = rw };
+	KL_AUTO(asking_release) struct asking asking;
 	size_t at;
 	int err = rw->past ? 0 : load_past(rw);
 
+	asking_begin(&asking, rw);
 	if (err < 0 || (err = find_cursor(&at, rw, rw->past)) < 0)
 		return err;
-	if (rw->known)
-		rw->known(&asking.known, rw->payload);
 	err = propose_state(out, &asking, at);
 	/* commits that made no new state, or were taken back, have nothing to revert */
 	while (!err && !*out && at < rw->past->n) {
@@ -320,6 +287,23 @@ int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 		if (!err && at < rw->past->n)
 			err = propose_revert(out, &asking, at - 1);
 	}
-	kl_map_release(&asking.known);
+	return err;
+}
+
+int kl_history_split(struct kl_proposal **out, struct kl_rewrite *rw,
+		     const struct kl_proposal *whole)
+{
+	KL_AUTO(asking_release) struct asking asking;
+	const struct kl_strvec *commits = &whole->commits;
+	int err = rw->past ? 0 : load_past(rw);
+
+	asking_begin(&asking, rw);
+	/* the oldest first: it made the step that the others then built on */
+	for (size_t i = 0; !err && !*out && i < commits->n && i < MAX_PARTS; i++) {
+		size_t at = kl_past_find(rw->past, commits->v[commits->n - 1 - i]);
+
+		if (at < rw->past->n)
+			err = propose_revert(out, &asking, at);
+	}
 	return err;
 }

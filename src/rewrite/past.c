@@ -35,9 +35,9 @@ int kl_past_load(struct kl_past **out, struct kl_repo *repo, const git_oid *expe
 	past->states.free_value = past->blobs.free_value = free;
 	for (size_t i = 0; i < surface->nfile; i++) {
 		kl_strvec_push(&past->names, surface->file[i].path);
-		kl_strvec_take(&past->paths, *surface->dir ? kl_fs_join(surface->dir,
-									surface->file[i].path) :
-							     kl_strdup(surface->file[i].path));
+		kl_strvec_take(&past->paths,
+			       *surface->dir ? kl_fs_join(surface->dir, surface->file[i].path) :
+					       kl_strdup(surface->file[i].path));
 	}
 	err = kl_repo_line(&oid, &past->n, repo, expert, (const char *const *)past->paths.v,
 			   past->paths.n);

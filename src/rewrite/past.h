@@ -23,7 +23,7 @@ struct kl_past_entry {
 };
 
 struct kl_past {
-	struct kl_repo *repo; /* borrowed */
+	struct kl_repo *repo;          /* borrowed */
 	struct kl_strvec names, paths; /* of the sources: in the surface, and in the repository */
 	struct kl_past_entry *e;
 	size_t n;

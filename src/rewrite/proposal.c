@@ -18,6 +18,8 @@ void kl_proposal_free(struct kl_proposal *proposal)
 	free(proposal->locus);
 	free(proposal->text);
 	json_decref(proposal->traits);
+	kl_strvec_release(&proposal->commits);
+	kl_strvec_release(&proposal->folded);
 	kl_surface_free(proposal->candidate);
 	free(proposal);
 }
@@ -38,6 +40,18 @@ void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest, const char 
 	kl_digest_end(digest, id);
 }
 
+static void put_list(json_t *value, const char *key, const struct kl_strvec *list)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < list->n; i++)
+		json_array_append_new(array, json_string(list->v[i]));
+	if (list->n)
+		kl_json_set(value, key, array);
+	else
+		json_decref(array);
+}
+
 json_t *kl_proposal_to_json(const struct kl_proposal *proposal)
 {
 	json_t *value = json_object();
@@ -54,6 +68,8 @@ json_t *kl_proposal_to_json(const struct kl_proposal *proposal)
 	kl_json_set_str(value, "origin", proposal->origin);
 	kl_json_set_str(value, "surface", proposal->candidate->digest);
 	kl_json_set(value, "traits", json_deep_copy(proposal->traits));
+	put_list(value, "commits", &proposal->commits);
+	put_list(value, "folded", &proposal->folded);
 	if (proposal->unisolated)
 		kl_json_set_bool(value, "unisolated", true);
 	return value;
@@ -107,6 +123,8 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 	snprintf(proposal->tokens, sizeof(proposal->tokens), "%s",
 		 kl_json_str_or(value, "tokens", ""));
 	proposal->origin = origin_of(kl_json_str_or(value, "origin", ""));
+	kl_json_strings(&proposal->commits, json_object_get(value, "commits"));
+	kl_json_strings(&proposal->folded, json_object_get(value, "folded"));
 	proposal->unisolated = kl_json_bool_or(value, "unisolated", false);
 	proposal->traits = json_deep_copy(traits);
 	proposal->candidate = candidate;

@@ -30,7 +30,12 @@ struct kl_proposal {
 	char *text;         /* reason for the change; one or more lines, or "" */
 	const char *origin; /* "induced", "authored" or "historical" */
 	json_t *traits;     /* claims about the new state: {"tiled":"no"} */
-	bool unisolated;    /* the author of a re-derived step could read the repository */
+	/*
+	 * of `history`: the commits that it undoes, newest first, and those that it takes back
+	 * along with them, since undoing them alone changes neither speed nor generality
+	 */
+	struct kl_strvec commits, folded;
+	bool unisolated; /* the author of a re-derived step could read the repository */
 	struct kl_surface *candidate; /* the resulting state, owned */
 };
 

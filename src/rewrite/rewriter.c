@@ -238,6 +238,10 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const stru
 							  kl_proposal_locus(rw->state, surface);
 	proposal->origin = claim->origin;
 	proposal->traits = claim->traits ? json_deep_copy(claim->traits) : json_object();
+	if (claim->commits)
+		kl_strvec_copy(&proposal->commits, claim->commits);
+	if (claim->folded)
+		kl_strvec_copy(&proposal->folded, claim->folded);
 	proposal->candidate = kl_steal(&surface);
 	*out = kl_steal(&proposal);
 	return 0;
@@ -365,9 +369,15 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		.traits = whole->traits,
 	};
 
+	int err;
+
 	*out = NULL;
 	if (kl_rewriters_model(whole->rewriter))
 		return kl_chat_split(out, rw, whole);
+	if (whole->commits.n > 1 && ((err = kl_history_split(out, rw, whole)) < 0 || *out))
+		return err;
+	if (whole->commits.n > 1 && !rw->foreign)
+		return 0; /* it was held for its commits only */
 	if (strchr(whole->source, '@'))
 		return 0; /* `whole` is already a part of another proposal */
 	return kl_rewrite_part(out, rw, whole->candidate, &claim);

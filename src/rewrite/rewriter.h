@@ -95,7 +95,8 @@ const char *kl_rewriters_model(const char *list);
 int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list);
 
 /**
- * Set *out to a part of `whole` that was not tried yet: the change of one function or of one file.
+ * Set *out to a part of `whole` that was not tried yet: one of several commits that it takes back,
+ * or the change of one function or of one file.
  * For a proposal of chat or exec the model is asked once for a part. NULL: no part is left; judge
  * `whole` instead. Errors: those of kl_rewrite_next().
  */
@@ -109,6 +110,8 @@ struct kl_claim {
 	const char *rewriter, *source, *action, *mechanism, *text, *origin;
 	const json_t *traits; /* NULL: no claims about traits */
 	const char *locus;    /* NULL: computed from the difference */
+	/* of `history`: commits that are undone, newest first, and folded ones; can be NULL */
+	const struct kl_strvec *commits, *folded;
 };
 
 /**
@@ -147,6 +150,9 @@ const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *p
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		       const char *arg);
+/** As kl_rewrite_split(): revert one of the commits that a step to an older state takes back. */
+int kl_history_split(struct kl_proposal **out, struct kl_rewrite *rw,
+		     const struct kl_proposal *whole);
 int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_passes_check(const char *arg);
 int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,

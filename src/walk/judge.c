@@ -6,8 +6,12 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
+#include "base/prefix.h"
 #include "repo/notes.h"
+#include "walk/effect.h"
+#include "walk/fold.h"
 #include "walk/rejection.h"
+#include "walk/sequencer_parts.h"
 #include "walk/step.h"
 #include "walk/walk_model.h"
 
@@ -180,12 +184,18 @@ static void find_mechanism(struct named *out, const struct kl_sequencer *sequenc
 
 /*
  * Make an action of the proposal's text. If the text is "undo 1234567: subject", use only the
- * subject.
+ * subject; if it is "undo commits 1234567..89abcde", the commits.
  */
 static char *action_from_text(const json_t *pending)
 {
 	const char *text = kl_json_str_or(pending, "text", ""), *colon = strstr(text, ": ");
-	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(colon ? colon + 2 : text);
+	KL_AUTO(kl_freep) char *slug = NULL;
+
+	if (kl_prefix_has(text, "undo commits "))
+		text += strlen("undo ");
+	else if (colon)
+		text = colon + 2;
+	slug = kl_proposal_slug(text);
 
 	return kl_asprintf("historical-%s", slug);
 }
@@ -329,9 +339,12 @@ static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	kl_oid_hex(hex, &oid);
 	if (judgement && (err = kl_opstate_event(op, judgement->event, hex)) < 0)
 		return err;
-	more = kl_asprintf(": %s", class_);
-	if (!kl_rejection_is_passed_over(kl_json_str_or(kl_walk_pending(&op->walk), "rewriter", ""),
-					 class_))
+	more = kl_asprintf(": %s%s", class_,
+			   strcmp(kl_json_str_or(kl_walk_pending(&op->walk), "effect", ""),
+				  "generality") ?
+				   "" :
+				   ", but right at the cases");
+	if (!kl_rejection_is_passed_over(step.rewriter, class_))
 		tell_user(sequencer, "rejected", kl_walk_pending(&op->walk), more);
 	kl_walk_rejected(&op->walk, &seen);
 	kl_surface_free(op->pending);
@@ -415,6 +428,21 @@ static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged,
 			   judged->named.delta == KL_DELTA_COMPOUND ? judged->named.why.ptr : "");
 }
 
+/* Hold the pending proposal, unless it would be held for its commits only and none is to be tried. */
+static int hold_or_accept(struct kl_sequencer *sequencer, struct judged *judged)
+{
+	bool compound = judged->named.mechanism && judged->named.delta == KL_DELTA_COMPOUND;
+	bool part = true;
+	int err = compound ? 0 : kl_sequencer_has_commit(&part, sequencer);
+
+	if (err < 0)
+		return err;
+	if (!part)
+		return accept_audited(sequencer, judged,
+				      judged->named.mechanism ? "clean" : "unknown");
+	return hold_step(sequencer, compound ? judged->named.why.ptr : "");
+}
+
 static void tell_title(struct kl_sequencer *sequencer)
 {
 	const json_t *pending = kl_walk_pending(&sequencer->op.walk);
@@ -442,7 +470,8 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 				"the operation lacks the files of its pending proposal; discard it "
 				"with --abort");
 	if ((err = sequencer->judge(&judged.judgement, sequencer->op.pending, sequencer->op.state,
-				    sequencer->payload)) < 0)
+				    sequencer->payload)) < 0 ||
+	    (err = kl_fold_measure(&judged.judgement, sequencer)) < 0)
 		return err;
 	if (judged.judgement->deferred)
 		return KL_JUDGE_LATER;
@@ -451,13 +480,16 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 				judged.judgement->event->message);
 	ruling.verdict = judged.judgement->event->verdict;
 	ruling.class_ = kl_event_class(judged.judgement->event);
+	ruling.no_effect = kl_fold_is_due(sequencer, judged.judgement->event);
+	kl_json_set_str(kl_walk_pending(walk), "effect",
+			kl_effect_name(kl_effect_of(judged.judgement->event)));
 	if (ruling.verdict == KL_VERDICT_PASS)
 		weigh_step(&ruling, &judged, sequencer);
 	switch (kl_walk_decide(&class_, &delta, walk, &ruling)) {
 	case KL_CHOICE_ACCEPT:
 		return accept_audited(sequencer, &judged, delta);
 	case KL_CHOICE_HOLD:
-		return hold_step(sequencer, judged.named.why.ptr);
+		return hold_or_accept(sequencer, &judged);
 	default:
 		if (judged.after.traits.n)
 			put_traits(judged.judgement->event, &judged.after, NULL);

@@ -23,6 +23,7 @@ char *kl_outcome_passed_over(const struct kl_outcome *outcome)
 	} row[] = {
 		{ outcome->passed_over.equal, "equal to another or taken back" },
 		{ outcome->passed_over.same_code, "with the machine code of another" },
+		{ outcome->passed_over.no_effect, "no faster or slower than another" },
 		{ outcome->passed_over.uncompiled,
 		  "that the contract of the expert cannot compile" },
 	};
@@ -61,6 +62,8 @@ static void count_rejections(struct kl_outcome *out, const struct kl_walk *walk)
 			out->rejections++;
 		else if (!strcmp(class_, "no-change"))
 			out->passed_over.same_code++;
+		else if (!strcmp(class_, "no-effect"))
+			out->passed_over.no_effect++;
 		else
 			out->passed_over.uncompiled++;
 	}

@@ -5,16 +5,27 @@
 
 #include "base/mem.h"
 
-bool kl_rejection_is_passed_over(const char *rewriter, const char *class_)
+/* Return true for an older state of the kernel's history, also for one commit of it reverted. */
+static bool is_older_state(const char *rewriter)
 {
-	return !strcmp(rewriter, "history") && !kl_rejection_counts(rewriter, class_);
+	return !strcmp(rewriter, "history");
 }
 
-bool kl_rejection_counts(const char *rewriter, const char *class_)
+bool kl_rejection_is_passed_over(const char *rewriter, const char *class_)
 {
-	if (!strcmp(class_, "no-change"))
+	return is_older_state(rewriter) &&
+	       (!strcmp(class_, "no-change") || !strcmp(class_, "no-effect") ||
+		!strcmp(class_, "compile"));
+}
+
+bool kl_rejection_counts(const json_t *rec, const char *class_)
+{
+	if (!strcmp(class_, "no-change") || !strcmp(class_, "no-effect"))
 		return false;
-	return strcmp(class_, "compile") != 0 || strcmp(rewriter, "history") != 0;
+	if (!is_older_state(kl_json_str_or(rec, "rewriter", "")))
+		return true;
+	return strcmp(class_, "compile") != 0 &&
+	       strcmp(kl_json_str_or(rec, "effect", ""), "generality") != 0;
 }
 
 bool kl_rejection_is_of_step(const char *class_)

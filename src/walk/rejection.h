@@ -4,27 +4,33 @@
 
 #include <stdbool.h>
 
+#include "text/json.h"
+
 /*
  * rejection - what the class of a rejected proposal means for the walk: whether it counts towards
  * the limit of rejections, and whether another proposal may lead to the same state.
  *
- *	class		counts towards the limit	the state may be proposed again
- *	no-change	never				from another state
- *	compile		not if `history` proposed it	never
+ *	class			counts towards the limit	the state may be proposed again
+ *	no-change		never				from another state
+ *	no-effect		never				never
+ *	compile			not of an older state		never
+ *	any other, if the effect is "generality"
+ *				not of an older state		never
  *	slower, skipped, inconclusive, compound
- *			yes				from another state
- *	any other	yes				never
+ *				yes				from another state
+ *	any other		yes				never
  *
- * An older state that does not compile says nothing about the states before it: what failed is the
- * contract of the expert on sources of another time. So it does not end the walk. The proposals of
- * a model count in another way, too (kl_walk_limit), because each of them costs money.
+ * An older state is one that `history` proposed. If it does not compile, or is right at the cases
+ * only (effect.h), that says nothing about the states before it: what failed is today's contract on
+ * sources of another time. So it does not end the walk. The proposals of a model count in another
+ * way, too (kl_walk_limit), because each of them costs money.
  */
 
-/** Return true if the rejection counts towards the limit of rejections in a row. */
-bool kl_rejection_counts(const char *rewriter, const char *class_);
+/** Return true if a rejection of this record or proposal counts towards the limit in a row. */
+bool kl_rejection_counts(const json_t *rec, const char *class_);
 /**
- * Return true for an older state of `history` that was passed over rather than rejected: it is
- * counted by its class at the end, instead of being reported by itself.
+ * Return true for an older state that was passed over rather than rejected, because of its class
+ * no-change, no-effect or compile: it is counted at the end instead of being reported by itself.
  */
 bool kl_rejection_is_passed_over(const char *rewriter, const char *class_);
 /** Return true if the class rejects only the step, so that another proposal may lead to its state. */

@@ -71,13 +71,25 @@ int kl_sequencer_end(struct kl_sequencer *sequencer, const char *termination)
 static int nothing_accepted(const struct kl_sequencer *sequencer, const struct kl_outcome *out)
 {
 	KL_AUTO(kl_freep) char *passed_over = kl_outcome_passed_over(out);
-	int err = kl_error(KL_ENO,
-			   "nothing could be removed from %.7s: %zu proposal%s rejected, none "
-			   "accepted",
-			   kl_walk_str(&sequencer->op.walk, "expert"), out->rejections,
-			   out->rejections == 1 ? "" : "s");
+	const char *expert = kl_walk_str(&sequencer->op.walk, "expert");
+	int err;
 
-	return *passed_over ? kl_error_hint(err, "passed over %s", passed_over) : err;
+	if (out->passed_over.no_effect && !out->rejections)
+		err = kl_error(KL_ENO,
+			       "no older state of %.7s differs in speed, so there is no "
+			       "step to record",
+			       expert);
+	else
+		err = kl_error(KL_ENO,
+			       "nothing could be removed from %.7s: %zu proposal%s rejected, none "
+			       "accepted",
+			       expert, out->rejections, out->rejections == 1 ? "" : "s");
+	if (*passed_over)
+		kl_error_hint(err, "passed over %s", passed_over);
+	if (out->passed_over.no_effect)
+		kl_error_hint(err, "time the kernel at a case where it matters, or keep these "
+				   "states as steps with --keep-all");
+	return err;
 }
 
 static int finish_walk(struct kl_sequencer *sequencer, struct kl_outcome *out)

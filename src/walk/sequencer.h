@@ -83,6 +83,7 @@ struct kl_sequencer_opts {
 	const char *runner;
 	const char *rederive; /* "chat" or "exec"; NULL: no step is re-derived */
 	int64_t step_limit, rejection_limit;
+	bool keep_all; /* do not fold older states that change nothing (walk.h) */
 };
 
 struct kl_outcome {
@@ -98,10 +99,11 @@ struct kl_outcome {
 	size_t steps, rejections, rederived;
 	/*
 	 * older states that `history` passed over, which are no rejections: equal to another, with
-	 * the machine code of another, or not compiled with the contract of the expert
+	 * the machine code of another, folded since they change nothing, or not compiled with the
+	 * contract of the expert
 	 */
 	struct {
-		size_t equal, same_code, uncompiled;
+		size_t equal, same_code, no_effect, uncompiled;
 	} passed_over;
 	/* steps that were re-derived by a command which could see the repository */
 	size_t unisolated;

@@ -49,15 +49,33 @@ int kl_sequencer_aim(struct kl_sequencer *sequencer)
 	return kl_oid_parse(&rw->expert, kl_walk_str(&sequencer->op.walk, "expert"));
 }
 
-static int load_held(struct kl_proposal **out, struct kl_sequencer *sequencer)
+/* Make a proposal from its record and a copy of its files. */
+static int load_proposal(struct kl_proposal **out, const json_t *rec,
+			 const struct kl_surface *files)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *copy = NULL;
-	int err = kl_surface_with(&copy, sequencer->op.held, NULL, 0);
+	int err = kl_surface_with(&copy, files, NULL, 0);
 
 	if (!err)
-		err = kl_proposal_from_json(out, kl_walk_held_proposal(&sequencer->op.walk), copy);
+		err = kl_proposal_from_json(out, rec, copy);
 	if (!err)
 		copy = NULL;
+	return err;
+}
+
+int kl_sequencer_has_commit(bool *out, struct kl_sequencer *sequencer)
+{
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *whole = NULL, *part = NULL;
+	int err;
+
+	*out = false;
+	if ((err = kl_sequencer_aim(sequencer)) < 0 ||
+	    (err = load_proposal(&whole, kl_walk_pending(&sequencer->op.walk),
+				 sequencer->op.pending)) < 0)
+		return err;
+	if (whole->commits.n > 1)
+		err = kl_history_split(&part, &sequencer->rw, whole);
+	*out = part;
 	return err;
 }
 
@@ -89,7 +107,8 @@ static char *list_rewriters(const struct kl_sequencer *sequencer)
 static int ask_for_part(struct kl_sequencer *sequencer)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *whole = NULL, *proposal = NULL;
-	int err = load_held(&whole, sequencer);
+	int err = load_proposal(&whole, kl_walk_held_proposal(&sequencer->op.walk),
+				sequencer->op.held);
 
 	if (!err)
 		err = kl_rewrite_split(&proposal, &sequencer->rw, whole);

@@ -24,6 +24,12 @@ int kl_sequencer_aim(struct kl_sequencer *sequencer);
 /** Make the proposal the pending one, to be judged next. Takes over its candidate. */
 int kl_sequencer_propose(struct kl_sequencer *sequencer, struct kl_proposal *proposal);
 
+/**
+ * Set *out to true if the pending proposal takes back several commits, one of which can be proposed
+ * alone.
+ */
+int kl_sequencer_has_commit(bool *out, struct kl_sequencer *sequencer);
+
 /** Fill in the verdicts of this run, and the names, termination and counts of the walk. */
 void kl_outcome_fill(struct kl_outcome *out, struct kl_sequencer *sequencer);
 

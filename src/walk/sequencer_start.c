@@ -114,6 +114,7 @@ int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer
 		.rederive = opts->rederive,
 		.step_limit = opts->step_limit,
 		.rejection_limit = opts->rejection_limit,
+		.keep_all = opts->keep_all,
 	};
 	int err;
 

@@ -14,6 +14,7 @@ void kl_step_release(struct kl_step *step)
 			   &step->text,        &step->origin,    &step->rewriter,
 			   &step->source,      &step->trait,     &step->delta,
 			   &step->derivation,  &step->attempts,  &step->class_,
+			   &step->effect,      &step->undoes,    &step->folded,
 			   &step->workload,    &step->platform,  &step->expert,
 			   &step->termination, &step->claimed,   &step->contradiction };
 
@@ -153,10 +154,13 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *step)
 	add_trailer(out, "Claimed", step->kind == KL_STEP_REJECTED ? NULL : step->claimed);
 	add_trailer(out, "Contradiction",
 		    step->kind == KL_STEP_REJECTED ? NULL : step->contradiction);
+	add_trailer(out, "Effect", step->effect);
 	add_trailer(out, "Trait", step->trait);
 	add_trailer(out, "Origin", step->origin);
 	add_trailer(out, "Rewriter", step->rewriter);
 	add_trailer(out, "Source", step->source);
+	add_trailer(out, "Undoes", step->undoes);
+	add_trailer(out, "Folded", step->folded);
 }
 
 /* Read all trailers in one pass, because a lineage can have thousands of messages. */
@@ -182,6 +186,9 @@ static void read_trailers(struct kl_step *step, char **direction, char **number,
 		{ "Klineage-Derivation", &step->derivation },
 		{ "Klineage-Attempts", &step->attempts },
 		{ "Klineage-Class", &step->class_ },
+		{ "Klineage-Effect", &step->effect },
+		{ "Klineage-Undoes", &step->undoes },
+		{ "Klineage-Folded", &step->folded },
 		{ "Klineage-Workload", &step->workload },
 		{ "Klineage-Platform", &step->platform },
 		{ "Klineage-Expert", &step->expert },
@@ -247,6 +254,34 @@ static char *claimed_traits(const json_t *record)
 	return kl_buf_detach(&buf);
 }
 
+/*
+ * Return what a step of `history` undoes: "<commit>", or "<restored commit>..<newest commit>" of
+ * several. NULL: it does not say. The caller frees the text.
+ */
+static char *undone_commits(const json_t *record)
+{
+	const json_t *commits = json_object_get(record, "commits");
+	const char *newest = json_string_value(json_array_get(commits, 0));
+
+	if (!newest)
+		return NULL;
+	return json_array_size(commits) == 1 ?
+		       kl_strdup(newest) :
+		       kl_asprintf("%s..%s", kl_json_str_or(record, "source", ""), newest);
+}
+
+static char *folded_commits(const json_t *record)
+{
+	struct kl_buf buf = KL_BUF_INIT;
+	size_t i;
+	json_t *commit;
+
+	json_array_foreach(json_object_get(record, "folded"), i, commit)
+		if (json_is_string(commit))
+			kl_buf_addf(&buf, "%s%s", buf.len ? ", " : "", json_string_value(commit));
+	return kl_buf_detach(&buf);
+}
+
 void kl_step_from_json(struct kl_step *out, const json_t *record)
 {
 	*out = (struct kl_step){
@@ -261,6 +296,9 @@ void kl_step_from_json(struct kl_step *out, const json_t *record)
 		.claimed = member_text(record, "claimed"),
 		.contradiction = member_text(record, "contradiction"),
 		.class_ = member_text(record, "class"),
+		.effect = member_text(record, "effect"),
+		.undoes = undone_commits(record),
+		.folded = folded_commits(record),
 		.trait = claimed_traits(record),
 	};
 }
@@ -282,6 +320,9 @@ void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_
 	replace_text(&out->claimed, NULL);
 	replace_text(&out->contradiction, NULL);
 	replace_text(&out->class_, NULL);
+	replace_text(&out->effect, NULL);
+	replace_text(&out->undoes, NULL);
+	replace_text(&out->folded, NULL);
 }
 
 bool kl_slug_ok(const char *text)

@@ -44,6 +44,8 @@ void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init)
 		kl_json_set_str(walk->state, "runner", init->runner);
 	if (init->rederive)
 		kl_json_set_str(walk->state, "rederive", init->rederive);
+	if (init->keep_all)
+		kl_json_set_bool(walk->state, "keep_all", true);
 	kl_json_set_str(walk->state, "termination", "");
 	kl_json_set(walk->state, "limits", limits);
 	kl_json_set(walk->state, "steps", json_array());
@@ -393,8 +395,7 @@ void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen)
 	kl_json_set_str(rec, "on", kl_walk_tip(walk));
 	json_array_append_new(kl_walk_rejections(walk), rec);
 	kl_json_set_str(walk->state, "rejected_last", seen->commit);
-	if (kl_rejection_counts(kl_json_str_or(rec, "rewriter", ""),
-				kl_json_str_or(rec, "class", "")))
+	if (kl_rejection_counts(rec, kl_json_str_or(rec, "class", "")))
 		kl_json_set_int(walk->state, "row", kl_json_int_or(walk->state, "row", 0) + 1);
 }
 
@@ -433,32 +434,50 @@ void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, co
 	set_phase(walk, KL_WALK_FINISH);
 }
 
+/* Return the number of commits that a proposal of `history` takes back; 0: it is of no commit. */
+static size_t count_commits(const json_t *proposal)
+{
+	return json_array_size(json_object_get(proposal, "commits"));
+}
+
+/* Decide about a proposal that passed and changed the machine code. */
+static enum kl_walk_choice decide_step(const char **class_, const char **delta,
+				       const struct kl_walk *walk,
+				       const struct kl_walk_ruling *ruling)
+{
+	const json_t *held = kl_walk_held_proposal(walk);
+	bool final = kl_json_bool_or(kl_walk_pending(walk), "final", false);
+	size_t n = count_commits(kl_walk_pending(walk));
+
+	*delta = ruling->contradicted ? "contradicted" :
+		 ruling->compound     ? "compound" :
+		 ruling->unknown      ? "unknown" :
+					"clean";
+	if (final || (!ruling->compound && (held || n < 2)))
+		return KL_CHOICE_ACCEPT;
+	/* one commit of several is as far as the history divides the step */
+	if (count_commits(held) > 1 && n == 1)
+		return KL_CHOICE_ACCEPT;
+	*delta = "";
+	if (!held)
+		return KL_CHOICE_HOLD;
+	/* a compound part of the held proposal is not better than the whole */
+	*class_ = "compound";
+	return KL_CHOICE_REJECT;
+}
+
 enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 				   const struct kl_walk *walk, const struct kl_walk_ruling *ruling)
 {
-	bool final = kl_json_bool_or(kl_walk_pending(walk), "final", false);
-
 	*class_ = "";
 	*delta = "";
-	if (ruling->verdict != KL_VERDICT_PASS) {
+	if (ruling->verdict != KL_VERDICT_PASS)
 		*class_ = *ruling->class_ ? ruling->class_ : kl_verdict_name(ruling->verdict);
-		return KL_CHOICE_REJECT;
-	}
-	if (ruling->same_code) {
+	else if (ruling->same_code)
 		*class_ = "no-change";
-		return KL_CHOICE_REJECT;
-	}
-	if (!ruling->compound || final) {
-		*delta = ruling->contradicted ? "contradicted" :
-			 ruling->compound     ? "compound" :
-			 ruling->unknown      ? "unknown" :
-						"clean";
-		return KL_CHOICE_ACCEPT;
-	}
-	/* a compound part of the held proposal is not better than the whole */
-	if (kl_walk_held_proposal(walk)) {
-		*class_ = "compound";
-		return KL_CHOICE_REJECT;
-	}
-	return KL_CHOICE_HOLD;
+	else if (ruling->no_effect)
+		*class_ = "no-effect";
+	else
+		return decide_step(class_, delta, walk, ruling);
+	return KL_CHOICE_REJECT;
 }

@@ -68,6 +68,7 @@ struct kl_walk_init {
 	/* rewriter that re-derives steps, "chat" or "exec"; NULL: no step is re-derived */
 	const char *rederive;
 	int64_t step_limit, rejection_limit;
+	bool keep_all; /* accept older states that change neither speed nor generality */
 };
 
 /** Start a walk whose first phase is to judge the expert. */
@@ -186,11 +187,13 @@ struct kl_walk_ruling {
 	 * mechanism moved
 	 */
 	bool same_code, compound, unknown, contradicted;
+	bool no_effect; /* the step is to be folded, since it changes nothing (effect.h) */
 };
 /**
  * Decide whether to accept, reject or hold the pending proposal. Only a pass with changed machine
- * code is accepted. A compound proposal is held the first time and accepted the second time, but a
- * compound part of a held proposal is rejected. Sets `class_` for a rejection, `delta` for an
+ * code is accepted. A proposal that is compound, or that takes back several commits, is held the
+ * first time and accepted the second time, but a compound part of a held proposal is rejected
+ * unless it is one commit of several. Sets `class_` for a rejection, `delta` for an
  * accepted step.
  */
 enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,

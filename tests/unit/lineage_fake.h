@@ -6,8 +6,10 @@
  * lineage_fake - a gate that reads its verdict in the source: words in its
  * comments say what the "compiled" kernel would show.
  *
- *	NS:<n>		its time			BAD:<class>	it fails
+ *	NS:<n>		its time, the sum of all	BAD:<class>	it fails
+ *	NEEDS:<word>	it does not compile without HAS:<word>
  *	F:<feature>	a fact of the artefact		CODE:<word>	machine code, if not the text itself
+ *	AT:<point>	the point at which it fails
  *
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
@@ -39,9 +41,23 @@ static char *fake_word(const char *text, const char *key)
 
 static int64_t fake_ns(const struct kl_surface *surface)
 {
-	KL_AUTO(kl_freep) char *word = surface ? fake_word(surface->file[0].data, "NS:") : NULL;
+	int64_t ns = 0;
 
-	return word ? atoll(word) : 0;
+	for (const char *at = surface ? surface->file[0].data : ""; (at = strstr(at, "NS:")); at++)
+		ns += atoll(at + 3);
+	return ns;
+}
+
+static bool fake_lacks(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "NEEDS:")); at++) {
+		KL_AUTO(kl_freep) char *word = fake_word(at, "NEEDS:");
+		KL_AUTO(kl_freep) char *has = kl_asprintf("HAS:%s ", word);
+
+		if (!strstr(text, has))
+			return true;
+	}
+	return false;
 }
 
 static void fake_facts(struct kl_event *event, const struct kl_surface *surface)
@@ -78,7 +94,9 @@ static void fake_profile(struct kl_event *event, const struct kl_surface *surfac
 		.ratio.ppm = ratio,
 		.ratio.lo = ratio - ratio / 100,
 		.ratio.hi = ratio + ratio / 100,
-		.speed = ratio > 1000000 ? KL_SPEED_FAST : KL_SPEED_SLOW,
+		.speed = ratio == 1000000 ? KL_SPEED_SAME :
+			 ratio > 1000000  ? KL_SPEED_FAST :
+					    KL_SPEED_SLOW,
 	};
 }
 
@@ -87,8 +105,11 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *surfac
 {
 	struct fake *fake = payload;
 	KL_AUTO(kl_freep) char *bad = fake_word(surface->file[0].data, "BAD:");
+	KL_AUTO(kl_freep) char *point = fake_word(surface->file[0].data, "AT:");
 	struct kl_event *event;
 
+	if (!bad && fake_lacks(surface->file[0].data))
+		bad = kl_strdup("compile");
 	if (++fake->calls == fake->interrupt_at)
 		return kl_error(KL_EINTR, "interrupted");
 	event = kl_event_new();
@@ -102,6 +123,8 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *surfac
 	kl_judgement_set(*out, bad ? KL_VERDICT_FAIL : KL_VERDICT_PASS, bad,
 			 bad ? "y[3]: got 1, wanted 2" : NULL);
 	fake_facts(event, surface);
+	if (point)
+		event->correct = json_pack("{s:{s:s}}", "failure", "point", point);
 	if (!bad)
 		fake_profile(event, surface, parent);
 	kl_event_seal(event);

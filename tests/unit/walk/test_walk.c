@@ -153,7 +153,8 @@ static void test_decide(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		struct kl_walk_ruling ruling = { row[i].verdict, row[i].class_,
 						 row[i].same,    row[i].compound,
-						 row[i].unknown, row[i].contradicted };
+						 row[i].unknown, row[i].contradicted,
+						 false };
 		const char *class_, *delta;
 		struct kl_walk walk;
 

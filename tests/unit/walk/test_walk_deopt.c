@@ -449,69 +449,14 @@ static void test_contradicted(void **state)
 	kl_outcome_release(&out);
 }
 
-/*
- * older states that equal another are passed over without asking the gate, and so is what a revert
- * took back; none of them counts as a rejection
- */
-static void test_passed_over(void **state)
-{
-	KL_AUTO(kl_freep) char *dir = scratch_dir("passed");
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	struct kl_sequencer_opts opts = fake_opts;
-	struct fake fake = { 0 };
-	struct kl_sequencer sequencer;
-	struct kl_outcome out;
-
-	sh(dir,
-	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c && git add .",
-	   fake_contract);
-	fake_commit(dir, "NS:4000", "\tplain();\n", "plain");
-	for (int i = 0; i < 40; i++)
-		fake_commit(dir, "NS:4000", i % 2 ? "\tplain(); // a\n" : "\tplain( );\n", "word");
-	fake_commit(dir, "NS:3000 CODE:x", "\tdetour();\n", "detour");
-	fake_commit(dir, "NS:4000", "\tplain();\n", "Revert detour");
-	fake_commit(dir, "NS:1000 CODE:y", "\texpert(1);\n", "expert");
-	fake_commit(dir, "NS:1000 CODE:y", "\texpert(+1);\n", "the same code");
-	fake_commit(dir, "NS:1000 CODE:y", "\texpert( +1 );\n", "the same tokens");
-	opts.rejection_limit = 1;
-	assert_ok(kl_repo_open_at(&repo, dir));
-	sequencer = fake_sequencer(repo, &fake);
-	assert_ok(kl_sequencer_start(&sequencer, &opts));
-	assert_ok(kl_sequencer_run(&sequencer, &out));
-	kl_sequencer_release(&sequencer);
-	assert_string_equal(out.termination, "complete");
-	assert_int_equal(out.steps, 1);
-	assert_int_equal(out.rejections, 0);
-	/* the expert, a state with its machine code, and the plain loop: nothing else is judged */
-	assert_int_equal(fake.calls, 3);
-	assert_int_equal(out.passed_over.same_code, 1);
-	assert_int_equal(out.passed_over.equal, 43);
-	{
-		KL_AUTO(kl_freep) char *text = kl_outcome_passed_over(&out);
-
-		assert_string_equal(text,
-				    "older states: 43 equal to another or taken back, 1 with the "
-				    "machine code of another");
-	}
-	assert_clean(dir);
-	kl_outcome_release(&out);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passed_over),
-		cmocka_unit_test(test_results),
-		cmocka_unit_test(test_contradicted),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_expert_fails),
-		cmocka_unit_test(test_nothing_accepted),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_stepwise),
-		cmocka_unit_test(test_patches),
-		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_results),      cmocka_unit_test(test_contradicted),
+		cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_expert_fails), cmocka_unit_test(test_nothing_accepted),
+		cmocka_unit_test(test_limits),       cmocka_unit_test(test_stepwise),
+		cmocka_unit_test(test_patches),      cmocka_unit_test(test_view),
 		cmocka_unit_test(test_compound),
 	};
 

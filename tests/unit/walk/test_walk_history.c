@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* the rewriter history on a history that nobody wrote for it, with a gate that reads its verdicts */
+#include "lineage_fake.h"
+
+#include "event/speed.h"
+#include "fsck/check.h"
+#include "walk/effect.h"
+
+#define WALK "klineage/walk/copy/x86-64-v3-$(git rev-parse --short=7 main)"
+#define LINEAGE "klineage/lineage/copy/x86-64-v3-$(git rev-parse --short=7 main)"
+#define REJECTED "refs/klineage/rejected/copy/x86-64-v3-$(git rev-parse --short=7 main)"
+
+static void assert_clean(const char *dir)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_check check = { 0 };
+
+	sh(dir, "git fsck --strict --no-dangling");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	check.repo = repo;
+	assert_ok(kl_check_run(&check));
+	assert_int_equal(check.errors, 0);
+}
+
+/* a repository with the contract; the caller commits the kernel */
+static char *begin_repo(const char *name)
+{
+	char *dir = scratch_dir(name);
+
+	sh(dir,
+	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	   "echo 'void copy(void) {}' >k/oracle.c && git add .",
+	   fake_contract);
+	return dir;
+}
+
+/* a kernel of two lines that commits can change independently of each other */
+static void two_lines(const char *dir, const char *first, const char *last, const char *subject)
+{
+	KL_AUTO(kl_freep) char *body = kl_asprintf("\\t%s\\n\\tx1;\\n\\tx2;\\n\\tx3;\\n\\tx4;\\n"
+						   "\\tx5;\\n\\tx6;\\n\\tx7;\\n\\t%s\\n",
+						   first, last);
+
+	fake_commit(dir, "", body, subject);
+}
+
+/* what a trailer of the newest commits of a ref is, the newest first */
+#define TRAILER(n, key, ref)                                                                 \
+	"git log -" n " --format='%%(trailers:key=Klineage-" key ",valueonly,separator=)' " ref
+
+/*
+ * older states that equal another are passed over without asking the gate, and so is what a revert
+ * took back; none of them counts as a rejection
+ */
+static void test_passed_over(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("passed");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_sequencer_opts opts = fake_opts;
+	struct fake fake = { 0 };
+	struct kl_sequencer sequencer;
+	struct kl_outcome out;
+
+	fake_commit(dir, "NS:4000", "\tplain();\n", "plain");
+	for (int i = 0; i < 40; i++)
+		fake_commit(dir, "NS:4000", i % 2 ? "\tplain(); // a\n" : "\tplain( );\n", "word");
+	fake_commit(dir, "NS:3000 CODE:x", "\tdetour();\n", "detour");
+	fake_commit(dir, "NS:4000", "\tplain();\n", "Revert detour");
+	fake_commit(dir, "NS:1000 CODE:y", "\texpert(1);\n", "expert");
+	fake_commit(dir, "NS:1000 CODE:y", "\texpert(+1);\n", "the same code");
+	fake_commit(dir, "NS:1000 CODE:y", "\texpert( +1 );\n", "the same tokens");
+	opts.rejection_limit = 1;
+	assert_ok(kl_repo_open_at(&repo, dir));
+	sequencer = fake_sequencer(repo, &fake);
+	assert_ok(kl_sequencer_start(&sequencer, &opts));
+	assert_ok(kl_sequencer_run(&sequencer, &out));
+	kl_sequencer_release(&sequencer);
+	assert_string_equal(out.termination, "complete");
+	assert_int_equal(out.steps, 1);
+	assert_int_equal(out.rejections, 0);
+	/* the expert, a state with its machine code, and the plain loop: nothing else is judged */
+	assert_int_equal(fake.calls, 3);
+	assert_int_equal(out.passed_over.same_code, 1);
+	assert_int_equal(out.passed_over.equal, 43);
+	{
+		KL_AUTO(kl_freep) char *text = kl_outcome_passed_over(&out);
+
+		assert_string_equal(text,
+				    "older states: 43 equal to another or taken back, 1 with the "
+				    "machine code of another");
+	}
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+/*
+ * older states without an effect are folded: the next one is compared with K_i again, and the step
+ * is named by the commit that made the difference
+ */
+static void test_folded(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("folded");
+	struct kl_sequencer_opts opts = fake_opts;
+	struct kl_outcome out;
+
+	fake_commit(dir, "NS:4000", "\\tplain();\\n", "plain");
+	fake_commit(dir, "NS:1000", "\\tfaster();\\n", "the optimization");
+	fake_commit(dir, "NS:1000", "\\tother();\\n", "one of nothing");
+	fake_commit(dir, "NS:1000", "\\texpert();\\n", "another of nothing");
+	opts.rejection_limit = 1;
+	assert_ok(fake_deopt(dir, &opts, &out));
+	assert_int_equal(out.steps, 1);
+	assert_int_equal(out.rejections, 0);
+	assert_int_equal(out.passed_over.no_effect, 2);
+	kl_outcome_release(&out);
+	assert_sh("plain", dir, "git show " WALK ":k/copy.c | grep -o plain");
+	assert_sh("speed", dir,
+		  "git log -1 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " LINEAGE);
+	sh(dir,
+	   "test \"$(git log -1 --format='%%(trailers:key=Klineage-Undoes,valueonly,separator=)' " LINEAGE
+	   ")\" = $(git rev-parse main~2)");
+	sh(dir,
+	   "test \"$(git log -1 --format='%%(trailers:key=Klineage-Folded,valueonly,separator=)' " LINEAGE
+	   ")\" = \"$(git rev-parse main), $(git rev-parse main~1)\"");
+	assert_sh("2", dir,
+		  "git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
+		  " ^" WALK " | grep -c nothing");
+	assert_clean(dir);
+	opts.keep_all = true;
+	opts.name = "all";
+	assert_ok(fake_deopt(dir, &opts, &out));
+	assert_int_equal(out.steps, 3);
+	assert_int_equal(out.passed_over.no_effect, 0);
+	assert_sh("nothing\nnothing\nspeed", dir,
+		  "git log -3 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' "
+		  "klineage/lineage/copy/all");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+/* a lineage in which nothing is real is none: the message says what there was, and what to do */
+static void test_nothing_real(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("unreal");
+	struct kl_outcome out;
+
+	fake_commit(dir, "NS:1000", "\\tplain();\\n", "plain");
+	fake_commit(dir, "NS:1000", "\\texpert();\\n", "nothing");
+	assert_error(KL_ENO, "no older state", fake_deopt(dir, &fake_opts, &out));
+	assert_contains(kl_error_hints(), "--keep-all");
+	assert_contains(kl_error_hints(), "1 no faster or slower");
+	assert_sh("", dir, "git for-each-ref refs/heads/klineage");
+	kl_outcome_release(&out);
+}
+
+/*
+ * between the expert and the next state that passes are two commits, of which one passes alone: the
+ * step is of that commit, and the next one of the other
+ */
+static void test_bundle(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("bundle");
+	struct kl_outcome out;
+
+	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:1500 */", "plain");
+	two_lines(dir, "a0; /* NS:2500 */", "c1; /* NS:500 NEEDS:a1 */", "the end");
+	two_lines(dir, "a1; /* NS:500 HAS:a1 */", "c1; /* NS:500 NEEDS:a1 */", "the beginning");
+	assert_ok(fake_deopt(dir, &fake_opts, &out));
+	assert_int_equal(out.steps, 2);
+	assert_int_equal(out.passed_over.uncompiled, 1);
+	sh(dir,
+	   "test \"$(" TRAILER("2", "Undoes", WALK) ")\" = \"$(git rev-parse main main~1)\"");
+	assert_sh("historical-the-beginning\nhistorical-the-end", dir, TRAILER("2", "Action", WALK));
+	/* the first step changes one line of the expert, that of the commit which it undoes */
+	assert_sh("-\tc1; /* NS:500 NEEDS:a1 */\n+\tc0; /* NS:1500 */", dir,
+		  "git diff main " WALK "~1 | grep '^[-+]\t'");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+/* neither commit passes without the other: the step says that it is of both */
+static void test_true_bundle(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("both");
+	struct kl_outcome out;
+
+	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:1500 */", "plain");
+	two_lines(dir, "a0; /* NS:2500 */", "c1; /* NS:500 NEEDS:a1 HAS:c1 */", "the end");
+	two_lines(dir, "a1; /* NS:500 HAS:a1 NEEDS:c1 */", "c1; /* NS:500 NEEDS:a1 HAS:c1 */",
+		  "the beginning");
+	assert_ok(fake_deopt(dir, &fake_opts, &out));
+	assert_int_equal(out.steps, 1);
+	assert_int_equal(out.passed_over.uncompiled, 2);
+	sh(dir,
+	   "test \"$(" TRAILER("1", "Undoes", WALK)
+	   ")\" = \"$(git rev-parse main~2)..$(git rev-parse main)\"");
+	sh(dir,
+	   "git log -1 --format=%%b " WALK " | grep \"undo commits $(git rev-parse --short=7 main~2)"
+	   "..$(git rev-parse --short=7 main)\"");
+	sh(dir, "git log -1 --format=%%s " WALK " | grep '^historical-commits-'");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+/* comments that changed in between are not part of the step's difference */
+static void test_one_commit(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("one");
+	struct kl_outcome out;
+
+	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:500 */", "plain");
+	two_lines(dir, "a1; /* NS:500 */", "c0; /* NS:500 */", "the beginning");
+	two_lines(dir, "a1; /* NS:500 */", "c0; /* NS:500 a word */", "a word");
+	assert_ok(fake_deopt(dir, &fake_opts, &out));
+	assert_int_equal(out.steps, 1);
+	assert_int_equal(out.passed_over.equal, 1);
+	assert_sh("1", dir, "git show " WALK ":k/copy.c | grep -c 'a word'");
+	assert_sh("1\t1\tk/copy.c", dir, "git diff --numstat main " WALK);
+	assert_sh("historical-the-beginning", dir, TRAILER("1", "Action", WALK));
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+/* right at the cases only: said, and gone on with older states, whatever the limit */
+static void test_narrower(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("narrower");
+	struct kl_sequencer_opts opts = fake_opts;
+	struct kl_outcome out;
+
+	fake_commit(dir, "NS:4000", "\\tplain();\\n", "plain");
+	for (int i = 0; i < 5; i++) {
+		KL_AUTO(kl_freep) char *body = kl_asprintf("\\tnarrow(%d);\\n", i);
+
+		fake_commit(dir, "NS:2000 BAD:wrong-edge AT:also1", body, "narrow");
+	}
+	fake_commit(dir, "NS:1000", "\\texpert();\\n", "the remainder");
+	opts.rejection_limit = 1;
+	assert_ok(fake_deopt(dir, &opts, &out));
+	assert_int_equal(out.steps, 1);
+	assert_int_equal(out.rejections, 5);
+	assert_string_equal(out.termination, "complete");
+	assert_sh("5", dir,
+		  "git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
+		  " ^" WALK " | grep -c generality");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+static void test_effect(void **state)
+{
+	static const struct {
+		enum kl_speed speed;
+		int64_t lo, hi;
+		enum kl_effect want;
+		bool hidden;
+	} row[] = {
+		{ KL_SPEED_FAST, 1200000, 1300000, KL_EFFECT_SPEED, false },
+		{ KL_SPEED_SLOW, 700000, 800000, KL_EFFECT_SPEED, false },
+		{ KL_SPEED_SAME, 995000, 1005000, KL_EFFECT_NOTHING, false },
+		{ KL_SPEED_AMBIGUOUS, 40000, 4310000, KL_EFFECT_UNKNOWN, true },
+		{ KL_SPEED_AMBIGUOUS, 985000, 1015000, KL_EFFECT_NOTHING, false },
+		{ KL_SPEED_AMBIGUOUS, 985000, 1060000, KL_EFFECT_UNKNOWN, true },
+		{ KL_SPEED_AMBIGUOUS, 900000, 999000, KL_EFFECT_UNKNOWN, true },
+	};
+	static const struct {
+		enum kl_failure failure;
+		const char *point;
+		enum kl_effect want;
+	} failed[] = {
+		{ KL_FAILURE_WRONG_EDGE, "also0", KL_EFFECT_GENERALITY },
+		{ KL_FAILURE_FAULT, "drawn3", KL_EFFECT_GENERALITY },
+		{ KL_FAILURE_WRONG_EDGE, "case0", KL_EFFECT_UNKNOWN },
+		{ KL_FAILURE_WRONG_ALL, "", KL_EFFECT_UNKNOWN },
+		{ KL_FAILURE_CHEAT, "also0", KL_EFFECT_UNKNOWN },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_new();
+
+		event->verdict = KL_VERDICT_PASS;
+		assert_int_equal(kl_effect_of(event), KL_EFFECT_UNKNOWN);
+		event->profile.there = true;
+		event->profile.vs.v = kl_calloc(1, sizeof(*event->profile.vs.v));
+		event->profile.vs.n = 1;
+		event->profile.vs.v[0] = (struct kl_comparison){
+			.what = "parent",
+			.ratio = { 1000000, row[i].lo, row[i].hi },
+			.speed = row[i].speed,
+		};
+		assert_int_equal(kl_effect_of(event), row[i].want);
+		assert_int_equal(kl_effect_is_hidden(event), row[i].hidden);
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(failed); i++) {
+		KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_new();
+
+		event->verdict = KL_VERDICT_FAIL;
+		event->failure = failed[i].failure;
+		event->correct = json_pack("{s:{s:s}}", "failure", "point", failed[i].point);
+		assert_int_equal(kl_effect_of(event), failed[i].want);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_passed_over), cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_nothing_real), cmocka_unit_test(test_bundle),
+		cmocka_unit_test(test_true_bundle), cmocka_unit_test(test_one_commit),
+		cmocka_unit_test(test_narrower), cmocka_unit_test(test_effect),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
