@@ -84,5 +84,10 @@ int kl_code_check(const struct kl_image *image)
 	if (!err && image->start != KL_IMAGE_NONE && !is_start(&starts, image->start))
 		err = bad_code("its start function is not the start of an instruction",
 			       image->start);
+	for (size_t i = 0; !err && i < KL_IMAGE_ADAPTER; i++)
+		if (image->adapter[i] != KL_IMAGE_NONE && !is_start(&starts, image->adapter[i]))
+			err = bad_code("a function of its adapter is not the start of an "
+				       "instruction",
+				       image->adapter[i]);
 	return err ? err : check_branches(image, &starts);
 }

@@ -15,9 +15,11 @@ struct head {
 	uint64_t text, rodata, data, bss, align, own, entry, arena, dims, start, frames;
 	uint64_t naddress, nthread, nimport, nnames;
 	uint64_t len; /* bytes of the file */
+	/* each offset plus 1; 0: none, so that the head of an image without an adapter ends here */
+	uint64_t adapter[KL_IMAGE_ADAPTER];
 };
 
-_Static_assert(sizeof(struct head) == 136, "no padding");
+_Static_assert(sizeof(struct head) == 160, "no padding");
 _Static_assert(sizeof(struct kl_image_slot) == 16, "no padding");
 _Static_assert(sizeof(struct kl_image_import) == 16, "no padding");
 
@@ -123,6 +125,9 @@ static int check_offsets(const struct kl_image *image)
 		return bad_image("its entry lies outside its code");
 	if (image->start != KL_IMAGE_NONE && image->start >= image->own)
 		return bad_image("its start function lies outside its code");
+	for (size_t i = 0; i < KL_IMAGE_ADAPTER; i++)
+		if (image->adapter[i] != KL_IMAGE_NONE && image->adapter[i] >= image->own)
+			return bad_image("a function of its adapter lies outside its code");
 	if (image->arena != KL_IMAGE_NONE &&
 	    (image->arena % 8 || !in_data(image, image->arena, 16)))
 		return bad_image("its arena is not aligned, or lies outside its data");
@@ -244,6 +249,8 @@ int kl_image_read(struct kl_image *out, const void *bytes, size_t len)
 		.nimport = head.nimport,
 		.nnames = head.nnames,
 	};
+	for (size_t i = 0; i < KL_IMAGE_ADAPTER; i++)
+		image.adapter[i] = head.adapter[i] - 1; /* 0 becomes KL_IMAGE_NONE */
 	if ((err = check_sizes(&image, head.len, len)) < 0)
 		return err;
 	place_parts(&image, file);
@@ -287,6 +294,8 @@ void kl_image_write(struct kl_buf *out, const struct kl_image *image)
 		.len = segment_bytes(image) + list_bytes(image),
 	};
 
+	for (size_t i = 0; i < KL_IMAGE_ADAPTER; i++)
+		head.adapter[i] = image->adapter[i] + 1;
 	memcpy(head.magic, magic, sizeof(magic));
 	kl_buf_clear(out);
 	kl_buf_reserve(out, head.len);

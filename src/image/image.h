@@ -27,6 +27,8 @@
 #define KL_IMAGE_MAX_ITEMS ((uint64_t)4 << 20) /* limit of the items of each list */
 #define KL_IMAGE_MAX_NAMES ((uint64_t)1 << 20) /* limit of the bytes of `names` */
 #define KL_IMAGE_NONE UINT64_MAX               /* stands for a missing offset */
+/* The functions of a contract's adapter that are called outside the timed call. */
+enum { KL_IMAGE_PREPARE, KL_IMAGE_PACK, KL_IMAGE_FINISH, KL_IMAGE_ADAPTER };
 /* limit of the distance in bytes from the start of the image to a target */
 #define KL_IMAGE_REACH ((int64_t)1 << 40)
 
@@ -57,6 +59,8 @@ struct kl_image {
 	uint64_t dims;   /* offset of the dims that host code reads (128 bytes); or NONE */
 	uint64_t start;  /* offset of the function to call before the entry; or NONE */
 	uint64_t frames; /* offset of the exception tables, which end with rodata; or NONE */
+	/* offsets of the functions of an adapter besides the entry (KL_IMAGE_PREPARE ...); or NONE */
+	uint64_t adapter[KL_IMAGE_ADAPTER];
 	const unsigned char *bytes[3]; /* bytes of text, rodata and data */
 	/* words that receive the address of `to` */
 	const struct kl_image_slot *address;

@@ -142,6 +142,8 @@ static void describe_mapped(struct kl_image_mapped *out, const struct loader *lo
 		.data = place_of(loader, kl_image_offset(image, 2)),
 		.data_bytes = image->data + image->bss,
 	};
+	for (size_t i = 0; i < KL_IMAGE_ADAPTER; i++)
+		out->adapter[i] = place_of(loader, image->adapter[i]);
 }
 
 int kl_image_map(struct kl_image_mapped *out, int fd, size_t len, kl_image_find find, void *payload)

@@ -21,7 +21,7 @@ struct kl_image_mapped {
 	 * addresses of the parts whose offsets are in struct kl_image under the same names; NULL:
 	 * the image has no such part
 	 */
-	unsigned char *entry, *arena, *dims, *start, *frames;
+	unsigned char *entry, *arena, *dims, *start, *frames, *adapter[KL_IMAGE_ADAPTER];
 	unsigned char *data; /* data and bss, which are all that the code can change */
 	uint64_t data_bytes;
 };

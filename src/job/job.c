@@ -107,11 +107,13 @@ static int parse_function(struct kl_job *job, const json_t *doc)
 		"arch",           "plan",          "parent_plan", "oracle_plan",
 		"baseline_cubin", "baseline_plan", "host",        "kernels",
 	};
+	int err;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(cuda_only); i++)
 		if (json_object_get(doc, cuda_only[i]))
 			return kl_error(KL_EINVALID, "'%s' is only for surface cuda", cuda_only[i]);
-	return json_object_get(doc, "dims") ? parse_dim_names(job, doc) : 0;
+	err = kl_job_read_bool(&job->adapter, doc, "adapter", false);
+	return !err && json_object_get(doc, "dims") ? parse_dim_names(job, doc) : err;
 }
 
 static int parse_kernels(struct kl_job *job, const json_t *doc)
@@ -135,6 +137,8 @@ static int parse_device(struct kl_job *job, const json_t *doc)
 	struct kl_plan_facts facts;
 	int err = kl_job_read_bool(&job->host, doc, "host", false);
 
+	if (json_object_get(doc, "adapter"))
+		return kl_error(KL_EINVALID, "'adapter' is only for surface c");
 	if (err == 0 && job->host)
 		err = parse_kernels(job, doc);
 	if (err < 0)
@@ -307,16 +311,39 @@ static int parse_values(struct kl_job *job, const json_t *doc)
 
 static int parse_job(struct kl_job *job, const json_t *doc)
 {
-	static const char *const known[] = {
-		"schema",        "surface",     "truth",         "honest",
-		"candidate",     "parent",      "baseline",      "isa",
-		"pool",          "args",        "points",        "accept",
-		"exact",         "bands",       "deterministic", "do",
-		"seed",          "arena_bytes", "call_ms",       "profile",
-		"dims",          "arch",        "plan",          "parent_plan",
-		"oracle_plan",   "host",        "kernels",       "baseline_cubin",
-		"baseline_plan", "domain",      "values",        NULL
-	};
+	static const char *const known[] = { "schema",
+					     "surface",
+					     "truth",
+					     "honest",
+					     "candidate",
+					     "parent",
+					     "baseline",
+					     "isa",
+					     "pool",
+					     "args",
+					     "points",
+					     "accept",
+					     "exact",
+					     "bands",
+					     "deterministic",
+					     "do",
+					     "seed",
+					     "arena_bytes",
+					     "call_ms",
+					     "profile",
+					     "dims",
+					     "arch",
+					     "plan",
+					     "parent_plan",
+					     "oracle_plan",
+					     "host",
+					     "kernels",
+					     "baseline_cubin",
+					     "baseline_plan",
+					     "domain",
+					     "values",
+					     "adapter",
+					     NULL };
 	int err;
 
 	if ((err = kl_job_read_only(doc, "the job", known)) < 0 ||

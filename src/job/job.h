@@ -98,10 +98,12 @@ struct kl_job {
 	/* cuda: candidate and parent are images that contain host code */
 	bool host;
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
-	char *candidate_path;    /* image, or cubin for cuda without `host`; NULL: none */
-	char *parent_path;       /* NULL: none */
-	char *baseline;          /* name, such as "openblas.sgemm"; NULL: none */
-	char *baseline_path;     /* cuda: path of the cubin of a shipped baseline; NULL: none */
+	/* c: candidate and parent are called by the contract's adapter, which has a workspace */
+	bool adapter;
+	char *candidate_path; /* image, or cubin for cuda without `host`; NULL: none */
+	char *parent_path;    /* NULL: none */
+	char *baseline;       /* name, such as "openblas.sgemm"; NULL: none */
+	char *baseline_path;  /* cuda: path of the cubin of a shipped baseline; NULL: none */
 	struct kl_plan *baseline_plan;
 	char *isa;  /* limits the instructions of baselines: "x86-64-v3"; NULL: no limit */
 	char *pool; /* directory of the input pool; created if missing */

@@ -11,6 +11,8 @@ static json_t *write_plan(const struct kl_plan *plan)
 static void write_function(json_t *doc, const struct kl_job *job)
 {
 	kl_json_set_str(doc, "isa", job->isa);
+	if (job->adapter)
+		kl_json_set_bool(doc, "adapter", true);
 }
 
 static void write_device(json_t *doc, const struct kl_job *job)

@@ -16,6 +16,20 @@
 
 #define MOST 8
 
+/* Name the functions of an adapter that the objects define. */
+static void find_adapter(struct kl_link *link)
+{
+	static const char *const names[KL_IMAGE_ADAPTER] = { "adapter_prepare", "adapter_pack",
+							     "adapter_finish" };
+
+	for (size_t k = 0; k < link->nobject; k++)
+		for (size_t sym = 0; sym < link->object[k]->nsym; sym++)
+			for (size_t i = 0; i < KL_IMAGE_ADAPTER; i++)
+				if (link->object[k]->sym[sym].sec >= 0 &&
+				    !strcmp(link->object[k]->sym[sym].name, names[i]))
+					link->adapter[i] = names[i];
+}
+
 static int link_all(const char *out, struct kl_link *link, char *const *path)
 {
 	KL_AUTO(kl_libraries_freep) struct kl_libraries *libraries = NULL;
@@ -31,6 +45,8 @@ static int link_all(const char *out, struct kl_link *link, char *const *path)
 	link->object = (const struct kl_object *const *)object;
 	link->runtime = runtime;
 	link->libraries = libraries;
+	if (!err)
+		find_adapter(link);
 	if (!err)
 		err = kl_link(&bytes, link);
 	if (!err)

@@ -71,7 +71,7 @@ static void flush_lines(unsigned char *bytes, size_t n, bool opt)
 	}
 }
 
-void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
+void kl_buffers_flush(struct kl_cpu_subject *subject)
 {
 	bool opt = has_clflushopt();
 
@@ -82,6 +82,7 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
 		if (subject->arg[i].tensor)
 			flush_lines(subject->tensor[i].map, subject->arg[i].map_bytes, opt);
+	flush_lines(subject->work.map, subject->work.bytes, opt);
 	__asm__ volatile("mfence" ::: "memory");
 }
 #else
@@ -89,7 +90,7 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
  * Evict everything by reading more memory than any cache holds: for this processor the gate has no
  * flush by address.
  */
-void kl_cpu_subject_flush(struct kl_cpu_subject *s)
+void kl_buffers_flush(struct kl_cpu_subject *s)
 {
 	enum { BYTES = 64 << 20 };
 	unsigned char *big = kl_malloc(BYTES);
@@ -100,3 +101,12 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 	free(big);
 }
 #endif
+
+void kl_cpu_subject_flush(struct kl_cpu_subject *subject)
+{
+	/* adapter_pack would bring the tensors back into the caches */
+	if (subject->work.map)
+		subject->work.flush = true;
+	else
+		kl_buffers_flush(subject);
+}

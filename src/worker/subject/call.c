@@ -192,13 +192,13 @@ static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 	return true;
 }
 
-static uint64_t draw_nonce(struct kl_cpu_subject *subject, bool empty)
+static uint64_t draw_nonce(struct kl_cpu_subject *subject, enum kl_wire_do what)
 {
 	uint64_t nonce;
 
 	do
-		nonce = (kl_rng_u64(&subject->rng) & ~(uint64_t)1) | empty;
-	while (nonce < 2 || nonce == subject->last);
+		nonce = (kl_rng_u64(&subject->rng) & ~(uint64_t)KL_WIRE_DO_MASK) | what;
+	while (nonce <= KL_WIRE_DO_MASK || nonce == subject->last);
 	return nonce;
 }
 
@@ -236,16 +236,16 @@ static bool end_call(struct kl_cpu_subject *subject, const struct kl_watch *watc
 	return true;
 }
 
-bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *times,
+bool kl_call_once(struct kl_cpu_subject *subject, enum kl_wire_do what, struct kl_times *times,
 		  struct kl_call *out)
 {
-	uint64_t nonce = draw_nonce(subject, empty);
+	uint64_t nonce = draw_nonce(subject, what);
 	/*
 	 * For a call that is not timed, write the nonce before the child continues: otherwise the
 	 * child would spin until it sees the nonce, possibly on the processor that the parent needs
 	 * to write it.
 	 */
-	bool at_once = subject->traced && !subject->precise;
+	bool at_once = subject->traced && (!subject->precise || what >= KL_WIRE_PREPARE);
 	struct kl_trace_event ev;
 	struct kl_watch watch;
 	enum kl_seen seen;
@@ -287,10 +287,14 @@ int kl_cpu_subject_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	struct kl_times times;
 
-	*out = (struct kl_call){ .end = KL_CALL_OK };
+	*out = subject->unprepared;
+	subject->unprepared = (struct kl_call){ .end = KL_CALL_OK };
+	if (out->end != KL_CALL_OK)
+		return 0;
 	if (!subject->pid)
 		return kl_error(KL_EINVALID, "the kernel process has exited");
-	if (kl_call_once(subject, false, &times, out))
+	if (kl_adapter_pack(subject, out) && kl_call_once(subject, KL_WIRE_CALL, &times, out) &&
+	    kl_adapter_finish(subject, out))
 		kl_handshake_take(subject, &times, out);
 	else if (out->end == KL_CALL_UNTESTED)
 		return kl_error(KL_ECANNOT, "a kernel cannot be tested: it %s", out->what);
@@ -323,5 +327,6 @@ int kl_call_settle(struct kl_cpu_subject *subject)
 	subject->has_clock = !clock_getcpuclockid(subject->pid, &subject->clock);
 	if (subject->traced && (err = first_trap(subject)) < 0)
 		return err;
-	return kl_handshake_measure(subject);
+	err = kl_adapter_prepare(subject);
+	return err < 0 || !subject->pid ? err : kl_handshake_measure(subject);
 }

@@ -104,6 +104,27 @@ static int map_views(struct child *child, struct kl_slots *slots, uint32_t arg, 
 	return 0;
 }
 
+/* Map the adapter's workspace of each point, which lie one after the other in the file. */
+static int map_workspaces(struct child *child, int fd)
+{
+	off_t offset = 0;
+	int err = 0;
+
+	for (uint32_t point = 0; point < child->plan->npoint && err == 0; point++) {
+		uint64_t *at = &child->hello.work[point], bytes = child->plan->work_bytes[point];
+
+		if (!bytes)
+			break;
+		err = reserve_range(at, bytes);
+		if (err == 0 &&
+		    mmap((void *)*at, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, offset) == MAP_FAILED)
+			err = kl_error_errno("cannot map the workspace of the adapter");
+		offset += (off_t)bytes;
+	}
+	return err;
+}
+
 static int map_tensors(struct child *child)
 {
 	int fd = KL_WIRE_FD_TENSOR;
@@ -113,7 +134,7 @@ static int map_tensors(struct child *child)
 	for (uint32_t i = 0; i < child->plan->nargs && err == 0; i++)
 		if (child->plan->arg[KL_WIRE_MAIN][i].tensor)
 			err = map_views(child, &slots, i, fd++);
-	return err;
+	return err ? err : map_workspaces(child, fd);
 }
 
 static int map_memory(uint64_t *at, uint64_t bytes)
@@ -245,6 +266,8 @@ static int map_image(struct child *child, uint64_t bytes)
 	if (mapped.arena)
 		memcpy(mapped.arena, &child->arena, sizeof(child->arena));
 	*(void **)&child->frame->fn = mapped.entry;
+	for (size_t i = 0; i < KL_IMAGE_ADAPTER; i++)
+		*(void **)&child->frame->adapter[i] = mapped.adapter[i];
 	return protect_frame(child);
 }
 

@@ -74,7 +74,7 @@ int kl_handshake_measure(struct kl_cpu_subject *subject)
 	struct kl_call out;
 
 	for (int i = 0; i < n; i++) {
-		if (!kl_call_once(subject, true, &times, &out))
+		if (!kl_call_once(subject, KL_WIRE_EMPTY, &times, &out))
 			return subject->control->why[0] ?
 				       kl_outcome_not_sealed(subject) :
 				       kl_error(KL_ECANNOT, "an empty call failed: %s", out.what);

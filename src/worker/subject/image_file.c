@@ -16,7 +16,7 @@ static int read_image(struct kl_buf *bytes, struct kl_image *image, const char *
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
-int kl_image_file_open(int *fd, uint64_t *bytes, const char *path)
+int kl_image_file_open(int *fd, uint64_t *bytes, bool adapter[KL_IMAGE_ADAPTER], const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	struct kl_image image;
@@ -24,6 +24,8 @@ int kl_image_file_open(int *fd, uint64_t *bytes, const char *path)
 
 	if (!err)
 		err = kl_sealed_make(fd, "image", data.ptr, data.len);
+	for (size_t i = 0; !err && i < KL_IMAGE_ADAPTER; i++)
+		adapter[i] = image.adapter[i] != KL_IMAGE_NONE;
 	*bytes = data.len;
 	return err;
 }
@@ -38,7 +40,16 @@ static int check_imports(const struct kl_image *image, bool host)
 	return foreign ? kl_error(KL_ENO, "imports '%.100s', which is not allowed", foreign) : 0;
 }
 
-static int check_one(const char *path, const char *what, bool host)
+static int check_adapter(const struct kl_image *image, bool adapter)
+{
+	for (size_t i = 0; !adapter && i < KL_IMAGE_ADAPTER; i++)
+		if (image->adapter[i] != KL_IMAGE_NONE)
+			return kl_error(KL_ENO, "has functions of an adapter, but the job has no "
+						"'adapter'");
+	return 0;
+}
+
+static int check_one(const char *path, const char *what, bool host, bool adapter)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	struct kl_image image;
@@ -46,6 +57,8 @@ static int check_one(const char *path, const char *what, bool host)
 
 	if (!err && path)
 		err = check_imports(&image, host);
+	if (!err && path)
+		err = check_adapter(&image, adapter);
 	if (!err && path)
 		err = kl_code_check(&image);
 	return err < 0 ? kl_error_in(KL_ECANNOT, "%s", what) : 0;
@@ -57,12 +70,12 @@ int kl_image_file_check(const struct kl_job *job)
 	int err = 0;
 
 	if (is_c)
-		err = check_one(job->truth_path, "the oracle", false);
+		err = check_one(job->truth_path, "the oracle", false, false);
 	if (!err && is_c)
-		err = check_one(job->honest_path, "the oracle", false);
+		err = check_one(job->honest_path, "the oracle", false, false);
 	if (!err && any)
-		err = check_one(job->candidate_path, "the candidate", job->host);
+		err = check_one(job->candidate_path, "the candidate", job->host, job->adapter);
 	if (!err && any)
-		err = check_one(job->parent_path, "the parent", job->host);
+		err = check_one(job->parent_path, "the parent", job->host, job->adapter);
 	return err;
 }

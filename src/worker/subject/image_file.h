@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_SUBJECT_IMAGE_FILE_H
 #define KL_WORKER_SUBJECT_IMAGE_FILE_H
 
+#include "image/image.h"
 #include "job/job.h"
 
 /*
@@ -15,9 +16,10 @@
 
 /**
  * Read an image and open a sealed copy of it as *fd, which the caller closes; *bytes is its size.
- * KL_EINVALID: the file is not a valid image.
+ * Set adapter[i] if the image has that function of an adapter (KL_IMAGE_PREPARE ...). KL_EINVALID:
+ * the file is not a valid image.
  */
-int kl_image_file_open(int *fd, uint64_t *bytes, const char *path);
+int kl_image_file_open(int *fd, uint64_t *bytes, bool adapter[KL_IMAGE_ADAPTER], const char *path);
 
 /**
  * Check the code of every image that a job names (image/code_check.h), and the symbols that it

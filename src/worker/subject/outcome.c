@@ -166,6 +166,20 @@ static bool near_tensor(struct kl_cpu_subject *subject, uint64_t addr, struct kl
 	return false;
 }
 
+/* If `addr` is near the adapter's workspace, report the fault; otherwise return false. */
+static bool near_workspace(struct kl_cpu_subject *subject, uint64_t addr, struct kl_call *out)
+{
+	uint64_t at = subject->hello.work[subject->point];
+	uint64_t bytes = subject->wire->work_bytes[subject->point];
+
+	if (!bytes || addr < at - KL_WIRE_GUARD || addr >= at + bytes + KL_WIRE_GUARD)
+		return false;
+	kl_outcome_kill(subject, out, KL_CALL_FAULT,
+			"went out of bounds of the adapter's workspace: byte %lld of %llu",
+			(long long)(addr - at), (unsigned long long)bytes);
+	return true;
+}
+
 static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	const char *name;
@@ -187,7 +201,7 @@ static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 				"a wild address or a privileged instruction");
 		return;
 	}
-	if (near_tensor(subject, addr, out))
+	if (near_tensor(subject, addr, out) || near_workspace(subject, addr, out))
 		return;
 	if (addr < subject->hello.stack && subject->hello.stack - addr <= KL_WIRE_GUARD)
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "caused a stack overflow (8 MiB)");

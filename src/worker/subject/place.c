@@ -32,6 +32,7 @@ void kl_cpu_subject_place(struct kl_cpu_subject *subject, const struct kl_place 
 {
 	subject->point = place->other ? KL_WIRE_OTHER : KL_WIRE_MAIN;
 	subject->arg = subject->wire->arg[subject->point];
+	subject->args->work = subject->hello.work[subject->point];
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
 		const struct kl_wire_arg *arg = &subject->arg[i];
 		uint64_t view = draw_view(subject, place->draw, i);

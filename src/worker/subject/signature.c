@@ -15,7 +15,7 @@ void kl_signature_call(const void *frame_arg, uint64_t go)
 {
 	const struct kl_frame *f = frame_arg;
 
-	if (f->baseline[0].run && !(go & 1))
+	if (f->baseline[0].run && (go & KL_WIRE_DO_MASK) == KL_WIRE_CALL)
 		f->baseline[f->call->view].run(f->baseline[f->call->view].state);
 }
 #else
@@ -48,38 +48,70 @@ static ffi_type *type_of(enum kl_dtype dtype)
 	KL_BUG("dtype %d", (int)dtype);
 }
 
+/* Add an argument whose value is at `value` to a list of `*n` arguments. */
+static void add_value(ffi_type **types, void **values, uint32_t *n, ffi_type *type,
+		      const uint64_t *value)
+{
+	types[*n] = type;
+	/* the cast drops a const: libffi only reads the arguments */
+	values[(*n)++] = (void *)(uintptr_t)value;
+}
+
 /* Prepare for the returned value, if the last argument is one. */
 static ffi_type *prepare_returned(struct kl_frame *frame, const struct kl_wire *wire)
 {
-	const struct kl_wire_arg *last = &wire->arg[KL_WIRE_MAIN][wire->nargs - 1];
+	uint32_t last = wire->nargs - 1;
 
-	frame->npassed = wire->nargs;
-	if (!wire->nargs || !last->returned)
+	if (!wire->nargs || !wire->arg[KL_WIRE_MAIN][last].returned)
 		return &ffi_type_void;
-	frame->npassed--;
-	frame->nreturned = kl_dtype_bytes(last->dtype);
-	return type_of(last->dtype);
+	frame->returned = last;
+	frame->nreturned = kl_dtype_bytes(wire->arg[KL_WIRE_MAIN][last].dtype);
+	return type_of(wire->arg[KL_WIRE_MAIN][last].dtype);
+}
+
+static void list_arguments(struct kl_frame *frame, const struct kl_wire *wire)
+{
+	if (wire->work_bytes[KL_WIRE_MAIN]) {
+		add_value(frame->type, frame->value, &frame->npassed, &ffi_type_pointer,
+			  &frame->call->work);
+		add_value(frame->prepare_type, frame->prepare_value, &frame->nprepared,
+			  &ffi_type_pointer, &frame->call->work);
+	}
+	for (uint32_t i = 0; i < wire->nargs; i++) {
+		const struct kl_wire_arg *arg = &wire->arg[KL_WIRE_MAIN][i];
+		ffi_type *type = arg->tensor ? &ffi_type_pointer : type_of(arg->dtype);
+
+		if (arg->returned)
+			continue;
+		add_value(frame->type, frame->value, &frame->npassed, type, &frame->call->store[i]);
+		if (!arg->tensor)
+			add_value(frame->prepare_type, frame->prepare_value, &frame->nprepared,
+				  type, &frame->call->store[i]);
+	}
 }
 
 int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire)
 {
 	ffi_type *returned = prepare_returned(frame, wire);
 
-	for (uint32_t i = 0; i < frame->npassed; i++) {
-		const struct kl_wire_arg *arg = &wire->arg[KL_WIRE_MAIN][i];
-
-		frame->type[i] = arg->tensor ? &ffi_type_pointer : type_of(arg->dtype);
-		/* the cast drops a const: libffi only reads the arguments */
-		frame->value[i] = (void *)(uintptr_t)&frame->call->store[i];
-	}
+	list_arguments(frame, wire);
 	if (ffi_prep_cif(&frame->cif, FFI_DEFAULT_ABI, frame->npassed, returned, frame->type) !=
-	    FFI_OK)
+		    FFI_OK ||
+	    ffi_prep_cif(&frame->untimed_cif, FFI_DEFAULT_ABI, frame->npassed, &ffi_type_void,
+			 frame->type) != FFI_OK ||
+	    ffi_prep_cif(&frame->prepare_cif, FFI_DEFAULT_ABI, frame->nprepared, &ffi_type_void,
+			 frame->prepare_type) != FFI_OK)
 		return kl_error(KL_EINVALID, "libffi cannot call a function with these arguments");
 	return 0;
 }
 
 static void do_nothing(void)
 {
+}
+
+static bool is_empty(uint64_t go)
+{
+	return (go & KL_WIRE_DO_MASK) == KL_WIRE_EMPTY;
 }
 
 /* A returned value; libffi widens integers to a register. */
@@ -111,9 +143,20 @@ static __attribute__((noinline)) void call_returning(struct kl_frame *frame, uin
 {
 	union returned value;
 
-	ffi_call(&frame->cif, (go & 1) ? do_nothing : frame->fn, &value, frame->value);
-	store_returned((void *)(uintptr_t)frame->call->store[frame->npassed], &value,
+	ffi_call(&frame->cif, is_empty(go) ? do_nothing : frame->fn, &value, frame->value);
+	store_returned((void *)(uintptr_t)frame->call->store[frame->returned], &value,
 		       frame->nreturned);
+}
+
+/* Call a function of the adapter, outside the timed call. */
+static __attribute__((noinline)) void call_untimed(struct kl_frame *frame, uint64_t which)
+{
+	void (*fn)(void) = frame->adapter[which - KL_WIRE_PREPARE];
+
+	if (which == KL_WIRE_PREPARE)
+		ffi_call(&frame->prepare_cif, fn, NULL, frame->prepare_value);
+	else
+		ffi_call(&frame->untimed_cif, fn, NULL, frame->value);
 }
 
 void kl_signature_call(const void *frame_arg, uint64_t go)
@@ -121,11 +164,13 @@ void kl_signature_call(const void *frame_arg, uint64_t go)
 	/* libffi's prototype lacks the const, but libffi writes to neither cif nor values */
 	struct kl_frame *frame = (struct kl_frame *)(uintptr_t)frame_arg;
 
-	if (frame->nreturned)
+	if ((go & KL_WIRE_DO_MASK) >= KL_WIRE_PREPARE)
+		call_untimed(frame, go & KL_WIRE_DO_MASK);
+	else if (frame->nreturned)
 		call_returning(frame, go);
 	else if (!frame->baseline[0].run)
-		ffi_call(&frame->cif, (go & 1) ? do_nothing : frame->fn, NULL, frame->value);
-	else if (!(go & 1))
+		ffi_call(&frame->cif, is_empty(go) ? do_nothing : frame->fn, NULL, frame->value);
+	else if (!is_empty(go))
 		frame->baseline[frame->call->view].run(frame->baseline[frame->call->view].state);
 }
 #endif

@@ -6,6 +6,7 @@
 #include <ffi.h>
 #endif
 
+#include "image/image.h"
 #include "worker/subject/baseline.h"
 #include "worker/subject/wire.h"
 
@@ -16,6 +17,10 @@
  * A worker built without libffi (KL_NO_FFI), for a machine with a GPU, does not support surface c:
  * kl_signature_prepare() then returns KL_ECANNOT.
  *
+ * With an adapter (adapter.c) the kernel is called by the adapter's function, whose first argument
+ * is the workspace; adapter_pack and adapter_finish have the same arguments, and adapter_prepare has
+ * the workspace, the dims and the scalars.
+ *
  * The frame holds everything that a call needs besides its arguments (struct kl_wire_call). The
  * frame has a mapping of its own, which is made read-only once it is filled; the arguments are
  * mapped read-only as well. So no kernel can change what the next call uses.
@@ -25,19 +30,27 @@ struct kl_frame {
 	const struct kl_wire_call *call;
 	/* for each view, the baseline to call instead of `fn`; if its `run` is NULL, call `fn` */
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
-	size_t nreturned; /* bytes of the value that the kernel returns; 0: it returns none */
-	uint32_t npassed; /* arguments; the pointer after them says where the returned value goes */
+	/* functions of an adapter, by KL_WIRE_PREPARE ... less KL_WIRE_PREPARE; NULL: none */
+	void (*adapter[KL_IMAGE_ADAPTER])(void);
+	size_t nreturned;   /* bytes of the value that the kernel returns; 0: it returns none */
+	uint32_t returned;  /* index in call->store of the address where the value goes */
+	uint32_t npassed;   /* number of arguments, with the workspace */
+	uint32_t nprepared; /* of adapter_prepare */
 #ifndef KL_NO_FFI
 	ffi_cif cif;
-	ffi_type *type[KL_MAX_ARGS];
+	ffi_type *type[KL_MAX_ARGS + 1];
+	/* of adapter_pack and adapter_finish, which return nothing; of adapter_prepare */
+	ffi_cif untimed_cif, prepare_cif;
+	ffi_type *prepare_type[KL_MAX_ARGS + 1];
 #endif
-	void *value[KL_MAX_ARGS]; /* pointers into call->store */
+	void *value[KL_MAX_ARGS + 1]; /* pointers into *call */
+	void *prepare_value[KL_MAX_ARGS + 1];
 };
 
 /** Prepare the frame for calls with the arguments of frame->call, which must be set. */
 int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire);
 
-/** Call the kernel, or an empty function if bit 0 of `go` is set. Invoked by the stub. */
+/** Call what the low bits of `go` say (enum kl_wire_do). Invoked by the stub. */
 void kl_signature_call(const void *frame, uint64_t go);
 
 #endif

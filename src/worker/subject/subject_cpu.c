@@ -23,6 +23,10 @@
 #include "worker/subject/subject_state.h"
 
 #define PAGE ((uint64_t)4096)
+#define MOST_FDS (KL_WIRE_FD_TENSOR + KL_MAX_ARGS + 1) /* the last one: of the workspaces */
+/* An adapter's workspace at a point has this many bytes, and WORK_SHARE times those of the tensors. */
+#define WORK_BYTES ((uint64_t)256 << 10)
+#define WORK_SHARE 2
 /*
  * The program that the child runs. Sanitized builds define it as the unsanitized worker, because a
  * sanitizer's runtime does not survive the seal.
@@ -147,6 +151,16 @@ static uint64_t largest_tensor(const struct kl_wire *wire, const struct kl_job *
 	return most;
 }
 
+/* Return the bytes of the adapter's workspace at a point. */
+static uint64_t plan_workspace(const struct kl_wire *wire, enum kl_wire_point point)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < wire->nargs; i++)
+		bytes += wire->arg[point][i].bytes;
+	return whole_pages(WORK_BYTES + WORK_SHARE * bytes);
+}
+
 static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 		       const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
@@ -165,8 +179,11 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	     (err = plan_point(wire->arg[KL_WIRE_OTHER], job, spec->other, spec)) < 0))
 		return err;
 	wire->largest = largest_tensor(wire, job, spec);
-	for (uint32_t point = 0; point < wire->npoint; point++)
+	for (uint32_t point = 0; point < wire->npoint; point++) {
 		wire->nview[point] = kl_place_views(wire, point);
+		if (job->adapter && spec->kind == KL_SUBJECT_KERNEL)
+			wire->work_bytes[point] = plan_workspace(wire, point);
+	}
 	if (spec->baseline && strlen(spec->baseline) >= sizeof(wire->baseline_name))
 		return kl_error(KL_EINVALID, "the name of the baseline is too long");
 	snprintf(wire->baseline_name, sizeof(wire->baseline_name), "%s",
@@ -179,7 +196,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 {
 	static char name[] = "klineage-worker", option[] = "--child";
 	static char *const argv[] = { name, option, NULL };
-	int high[KL_WIRE_FD_TENSOR + KL_MAX_ARGS];
+	int high[MOST_FDS];
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -207,7 +224,7 @@ static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int fd[KL_WIRE_FD_TENSOR + KL_MAX_ARGS] = { null, null, null, lent->plan, lent->control };
+	int fd[MOST_FDS] = { null, null, null, lent->plan, lent->control };
 	int nfd = KL_WIRE_FD_TENSOR, pair[2], err;
 	struct timeval wait = { .tv_sec = HELLO_SECONDS };
 
@@ -222,6 +239,8 @@ static int spawn_child(struct kl_cpu_subject *subject, const struct kl_job *job,
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
 		if (subject->wire->arg[KL_WIRE_MAIN][i].tensor)
 			fd[nfd++] = subject->tensor[i].fd;
+	if (subject->work.map)
+		fd[nfd++] = subject->work.fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return kl_error_errno("cannot create a socket pair");
 	subject->socket = pair[0];
@@ -268,13 +287,13 @@ static int read_hello(struct kl_cpu_subject *subject, const struct kl_subject_sp
 
 static int greet_child(struct kl_cpu_subject *subject, const struct kl_subject_spec *spec)
 {
-	const struct kl_place first = { .right = spec->align_right };
 	char answer;
 	int err = read_hello(subject, spec);
 
 	if (err < 0)
 		return err;
-	kl_cpu_subject_place(subject, &first);
+	subject->first = (struct kl_place){ .right = spec->align_right };
+	kl_cpu_subject_place(subject, &subject->first);
 	kl_buffers_surround(subject, 1);
 	subject->traced = KL_STUB_TRACE && !spec->untraced && kl_trace_attach(subject->pid);
 	answer = subject->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
@@ -310,6 +329,7 @@ static void end_cpu(struct kl_cpu_subject *subject)
 	if (subject->socket >= 0)
 		close(subject->socket);
 	kl_memory_give(subject);
+	kl_adapter_give(subject);
 	if (subject->wire)
 		munmap(subject->wire, sizeof(*subject->wire));
 	if (subject->control)
@@ -413,7 +433,8 @@ static int lend_bytes(struct kl_cpu_subject *subject, struct lent *lent,
 		return 0;
 	if ((err = kl_dirt_lend(&lent->dirt)) < 0)
 		return err;
-	err = kl_image_file_open(&lent->image, &subject->wire->image_bytes, spec->path);
+	err = kl_image_file_open(&lent->image, &subject->wire->image_bytes, subject->work.has,
+				 spec->path);
 	return err < 0 ? kl_error_in(KL_ECANNOT, "the kernel") : 0;
 }
 
@@ -440,7 +461,8 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	    (err = kl_memory_shared((void **)&subject->args, &lent.args, "arguments",
 				    sizeof(*subject->args))) < 0 ||
 	    (err = plan_memory(subject, job, pt, spec)) < 0 ||
-	    (err = kl_memory_take(subject)) < 0 || (err = lend_bytes(subject, &lent, spec)) < 0)
+	    (err = kl_memory_take(subject)) < 0 || (err = kl_adapter_take(subject)) < 0 ||
+	    (err = lend_bytes(subject, &lent, spec)) < 0)
 		return err;
 	if ((err = spawn_child(subject, job, &lent)) < 0 || (err = greet_child(subject, spec)) < 0)
 		return err;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/rng.h"
+#include "image/image.h"
 #include "worker/subject/subject_ops.h"
 #include "worker/subject/trace.h"
 #include "worker/subject/wire.h"
@@ -20,6 +21,15 @@ struct kl_tensor {
 	uint64_t bytes;       /* size of the memfd, enough for each point */
 	unsigned char *slack; /* expected bytes around the data */
 	int fd;               /* the memfd; -1: none */
+};
+
+/* The memory of a contract's adapter (adapter.c), and which of its functions the image has. */
+struct kl_workspace {
+	unsigned char *map; /* the parent's mapping of all workspaces; NULL: no adapter */
+	uint64_t bytes;
+	int fd;
+	bool has[KL_IMAGE_ADAPTER];
+	bool flush; /* flush the caches before the next call, but after adapter_pack */
 };
 
 /* Words of the outputs that are read twice (spot_check.h). */
@@ -58,6 +68,13 @@ struct kl_cpu_subject {
 	struct kl_trace_regs home; /* registers at the first trap */
 	clockid_t clock;           /* clock of the child's processor time */
 	bool has_clock;
+	struct kl_workspace work;
+	struct kl_place first; /* the place before the first kl_subject_place() */
+	/*
+	 * how adapter_prepare ended, for the first call, if it ended the child; otherwise
+	 * KL_CALL_OK
+	 */
+	struct kl_call unprepared;
 	struct kl_rng rng; /* draws nonces and spot checks */
 	struct kl_spot_check check;
 	uint64_t last; /* without ptrace: the nonce of the last call */
@@ -68,12 +85,26 @@ struct kl_cpu_subject {
 /* call.c */
 /** Wait for the first trap and measure the cost of an empty call. */
 int kl_call_settle(struct kl_cpu_subject *subject);
-/**
- * Make one call, which calls nothing if `empty` is set. Return false if the child has ended; *out
- * then says how.
- */
-bool kl_call_once(struct kl_cpu_subject *subject, bool empty, struct kl_times *times,
+/** Make one call. Return false if the child has ended; *out then says how. */
+bool kl_call_once(struct kl_cpu_subject *subject, enum kl_wire_do what, struct kl_times *times,
 		  struct kl_call *out);
+
+/* adapter.c */
+/** Allocate the workspaces of an adapter, if wire->work_bytes says that there are any. */
+int kl_adapter_take(struct kl_cpu_subject *subject);
+void kl_adapter_give(struct kl_cpu_subject *subject);
+/**
+ * Call adapter_prepare for each point, before the tensors hold anything of a call. If this ends the
+ * child, set subject->unprepared and return 0. KL_ECANNOT: the machine prevented a call.
+ */
+int kl_adapter_prepare(struct kl_cpu_subject *subject);
+/**
+ * Call adapter_pack, then flush the caches if a flush is due. Return false if the child has ended;
+ * *out then says how. Do nothing without an adapter.
+ */
+bool kl_adapter_pack(struct kl_cpu_subject *subject, struct kl_call *out);
+/** As kl_adapter_pack, with adapter_finish, after the call. */
+bool kl_adapter_finish(struct kl_cpu_subject *subject, struct kl_call *out);
 
 /* handshake.c */
 /** Measure empty calls and set empty_done, empty_trap and jitter. */
@@ -117,6 +148,8 @@ static inline size_t kl_place_slack(const struct kl_wire_arg *arg)
 /* buffers.c */
 /** Poison only the bytes around the tensors' data, which is enough for empty calls. */
 void kl_buffers_surround(struct kl_cpu_subject *subject, uint64_t seed);
+/** Evict the tensors, and the workspaces of an adapter, from all caches. */
+void kl_buffers_flush(struct kl_cpu_subject *subject);
 
 /* subject_cpu.c, place.c, buffers.c, call.c: operations of subject.h */
 /** Kill and reap the child, if it still runs. */

@@ -19,6 +19,7 @@
  *	7	the arguments of the next call: a memfd of one page, mapped read-only
  *	8	bytes for new memory (dirt.h): a sealed memfd, or /dev/null for a vendor library
  *	9 ...	one memfd for each tensor argument, in order of arguments
+ *	then	with an adapter: the memfd of its workspaces
  *
  * Life cycle of a child: it maps the arguments and sends hello; the parent attaches (ptrace) and
  * answers KL_WIRE_TRACED, or KL_WIRE_ALONE if it is not allowed to attach; the child drops every
@@ -45,6 +46,17 @@ enum kl_wire_fd {
 enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
 #define KL_WIRE_VIEWS 4 /* most views of a tensor at one point */
 
+/* What a call does; in the low bits of its nonce. */
+enum kl_wire_do {
+	KL_WIRE_CALL,
+	KL_WIRE_EMPTY, /* call nothing, to measure the handshake */
+	/* call a function of the contract's adapter, outside the timed call */
+	KL_WIRE_PREPARE,
+	KL_WIRE_PACK,
+	KL_WIRE_FINISH,
+	KL_WIRE_DO_MASK = 7,
+};
+
 /* Bytes of unmapped addresses on each side of every view. */
 #define KL_WIRE_GUARD ((uint64_t)64 << 20)
 
@@ -66,7 +78,7 @@ struct kl_saved_state {
 
 /* The control page, with each word on its own cache line. */
 struct kl_control {
-	uint64_t go; /* parent: a nonce that starts a call; bit 0: the empty call */
+	uint64_t go; /* parent: a nonce that starts a call; low bits: enum kl_wire_do */
 	uint64_t pad0[7];
 	uint64_t ready; /* child: the nonce of the last call, set when it waits for the next one */
 	uint64_t pad1[7];
@@ -102,12 +114,15 @@ struct kl_wire {
 	struct kl_wire_arg arg[KL_WIRE_POINTS][KL_MAX_ARGS];
 	uint64_t largest; /* map_bytes of the largest tensor at any point of the job */
 	uint64_t image_bytes;
+	/* with an adapter: bytes of its workspace at each point, whole pages; 0: no adapter */
+	uint64_t work_bytes[KL_WIRE_POINTS];
 	char baseline_name[64];
 };
 
 /* The arguments of the next call, which the parent writes between calls. */
 struct kl_wire_call {
 	uint64_t store[KL_MAX_ARGS]; /* scalars by value, tensors as pointers */
+	uint64_t work;               /* with an adapter: address of the workspace */
 	uint64_t view;               /* baselines: index of the view that all tensors use */
 };
 
@@ -119,6 +134,7 @@ struct kl_hello {
 	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
 	/* addresses of the views in the child, by point, view and argument */
 	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];
+	uint64_t work[KL_WIRE_POINTS]; /* addresses of the workspaces of an adapter */
 };
 
 #endif

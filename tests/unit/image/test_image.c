@@ -48,6 +48,7 @@ static void make_parts(struct parts *parts)
 			.text = sizeof(code), .rodata = sizeof(parts->rodata),
 			.data = sizeof(parts->data), .bss = 5000, .align = 4096, .own = 32,
 			.entry = 0, .arena = BSS + 16, .dims = KL_IMAGE_NONE, .start = KL_IMAGE_NONE, .frames = KL_IMAGE_NONE,
+			.adapter = { KL_IMAGE_NONE, 7, KL_IMAGE_NONE },
 			.bytes = { code, (unsigned char *)parts->rodata, (unsigned char *)parts->data },
 			.address = parts->address, .thread = parts->thread, .import = parts->import,
 			.naddress = 1, .nthread = 1, .names = "here\0", .nnames = 5,
@@ -76,9 +77,15 @@ static void test_round_trip(void **state)
 	assert_int_equal(bytes.len % 4096, 16 + 16 + 16 + 5);
 	assert_ok(kl_image_read(&image, bytes.ptr, bytes.len));
 	assert_int_equal(image.bss, 5000);
+	assert_true(image.adapter[KL_IMAGE_PREPARE] == KL_IMAGE_NONE);
+	assert_int_equal(image.adapter[KL_IMAGE_PACK], 7);
+	assert_true(image.adapter[KL_IMAGE_FINISH] == KL_IMAGE_NONE);
 	assert_int_equal(image.address[0].to, DATA);
 	assert_string_equal(image.names + image.import[0].name, "here");
 	assert_ok(kl_code_check(&image));
+	image.adapter[KL_IMAGE_PACK] = 8;
+	assert_error(KL_ENO, "of its adapter is not the start", kl_code_check(&image));
+	image.adapter[KL_IMAGE_PACK] = 7;
 	kl_image_write(&again, &image);
 	assert_int_equal(again.len, bytes.len);
 	assert_memory_equal(again.ptr, bytes.ptr, bytes.len);
@@ -204,6 +211,8 @@ static void test_rules(void **state)
 	BROKEN("entry lies outside", image->entry = image->own);
 	BROKEN("entry lies outside", image->entry = KL_IMAGE_NONE);
 	BROKEN("start function lies outside", image->start = image->own);
+	BROKEN("adapter lies outside", image->adapter[KL_IMAGE_PACK] = image->own);
+	BROKEN("adapter lies outside", image->adapter[KL_IMAGE_FINISH] = KL_IMAGE_NONE - 1);
 	BROKEN("arena is not aligned, or lies outside", image->arena = 0);
 	BROKEN("arena is not aligned, or lies outside", image->arena = DATA + 16 + 5000 - 8);
 	BROKEN("arena is not aligned, or lies outside", image->arena = BSS + 1);
@@ -270,6 +279,7 @@ static int check_code(const char *text, size_t n, uint64_t own)
 	struct kl_image image = { .text = n,
 				  .own = own,
 				  .start = KL_IMAGE_NONE,
+				  .adapter = { KL_IMAGE_NONE, KL_IMAGE_NONE, KL_IMAGE_NONE },
 				  .bytes = { (const unsigned char *)text } };
 
 	return kl_code_check(&image);

@@ -153,8 +153,11 @@ static void what_is_parsed_can_be_written(void **state)
 	KL_AUTO(kl_freep) char *zeros = edited(whole, "\"kind\":\"out\"",
 					       "\"init\":\"zeros\",\"kind\":\"out\"");
 
+	KL_AUTO(kl_freep) char *adapter = edited(whole, "\"isa\"", "\"adapter\":true,\"isa\"");
+
 	assert_written_again(whole);
 	assert_written_again(zeros);
+	assert_written_again(adapter);
 }
 
 /* One edit of the whole each, and a word of the message that has to come. */
@@ -226,6 +229,7 @@ static const struct edit {
 	{ "\"call_ms\":10000", "\"call_ms\":0", "call_ms" },
 	{ "\"min_blocks\":8", "\"min_blocks\":0", "min_blocks" },
 	{ "\"deterministic\":true", "\"deterministic\":1", "deterministic" },
+	{ "\"surface\":\"c\",", "\"surface\":\"c\",\"adapter\":1,", "'adapter'" },
 };
 
 static const char device[] =
@@ -293,6 +297,7 @@ static const struct edit domain_edits[] = {
 
 static const struct edit device_edits[] = {
 	{ "sm_90a", "sm_1", "unknown architecture" },
+	{ "\"arch\"", "\"adapter\":true,\"arch\"", "'adapter' is only for surface c" },
 	{ "\"arch\":\"sm_90a\",", "", "arch" },
 	{ "[\"M\",\"N\"]", "[]", "'dims' has 0 entries; it must have 1 to 16" },
 	{ "[\"M\",\"N\"]", "[\"M\",7]", "not a name" },

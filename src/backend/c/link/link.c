@@ -207,6 +207,8 @@ static int mark_all(struct kl_linker *linker)
 		err = mark_root(linker, of->dims);
 	if (!err)
 		err = mark_root(linker, of->start);
+	for (size_t i = 0; !err && i < KL_IMAGE_ADAPTER; i++)
+		err = mark_root(linker, of->adapter[i]);
 	if (!err && of->whole)
 		err = mark_whole(linker);
 	return err ? err : follow_all(linker);
@@ -256,6 +258,8 @@ static int state_offsets(struct kl_linker *linker)
 
 	if (!err)
 		err = state_offset(&image->start, linker, of->start, true);
+	for (size_t i = 0; !err && i < KL_IMAGE_ADAPTER; i++)
+		err = state_offset(&image->adapter[i], linker, of->adapter[i], true);
 	if (!err)
 		err = state_offset(&image->arena, linker, of->arena, false);
 	return err ? err : state_offset(&image->dims, linker, of->dims, false);

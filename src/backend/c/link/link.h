@@ -8,6 +8,7 @@
 #include "backend/c/link/object.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "image/image.h"
 
 /*
  * link - links audited objects to an image (image/image.h), in this process.
@@ -33,6 +34,8 @@ struct kl_link {
 	 * the image; NULL: none
 	 */
 	const char *arena, *dims, *start;
+	/* names of the functions of an adapter, by KL_IMAGE_PREPARE ...; NULL: none */
+	const char *adapter[KL_IMAGE_ADAPTER];
 	bool whole; /* keep all sections of the objects, even if the entry does not reach them */
 	/* store the offset of the exception tables in the image; needs `whole`, which keeps them */
 	bool frames;
