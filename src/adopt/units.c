@@ -291,11 +291,12 @@ static bool is_settled(const struct search *search, const struct kl_symbol_index
 /* Return a copy of the name of an undefined symbol that the entry reaches; NULL: none is left. */
 static char *next_symbol(const struct search *search, const char *entry)
 {
+	const char *const entries[] = { entry, NULL };
 	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
 	KL_AUTO(kl_reached_release) struct kl_reached reached = { .sec = NULL };
 
 	kl_symbol_index_build(&defined, search->unit, search->nunit);
-	kl_reached_find(&reached, search->unit, search->nunit, &defined, entry);
+	kl_reached_find(&reached, search->unit, search->nunit, &defined, entries);
 	for (size_t k = 0; k < search->nunit; k++)
 		for (size_t i = 0; i < search->unit[k]->nsym; i++) {
 			const struct kl_osym *symbol = &search->unit[k]->sym[i];

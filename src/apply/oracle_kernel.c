@@ -318,6 +318,10 @@ static int make_kernel(struct kl_surface **out, struct maker *maker)
 
 	if (!maker->words)
 		return refuse_language(maker);
+	if (contract->adapter)
+		return refuse_oracle(
+			maker, "the contract has an adapter, which calls a function with other "
+			       "arguments than the oracle's");
 	if (!place)
 		return refuse_oracle(maker, "the surface has no source that can contain it");
 	if ((err = kl_oracle_filled(maker->surface)) < 0 || (err = find_real(maker)) < 0 ||

@@ -12,6 +12,7 @@ void kl_artefact_free(struct kl_artefact *artefact)
 	json_decref(artefact->statics);
 	kl_launch_free(artefact->launch);
 	kl_strvec_release(&artefact->kernels);
+	kl_strvec_release(&artefact->notes);
 	kl_facts_release(&artefact->facts);
 	free(artefact);
 }

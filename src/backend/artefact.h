@@ -16,6 +16,7 @@ struct kl_artefact {
 	char *log; /* the compiler's messages, cut at 16 KiB */
 	/* names of the kernels in the object that the host code can launch */
 	struct kl_strvec kernels;
+	struct kl_strvec notes; /* sentences about the artefact for the event's `notes` */
 	/* figures of each kernel, found without running it; NULL: there are none */
 	json_t *statics;
 	struct kl_launch *launch; /* the launch plan; NULL: the kernel needs none */

@@ -164,6 +164,8 @@ static const struct kl_field contract_fields[] = {
 	KL_VALUE_FIELD("returns", 0, 0, &kl_contract_returns),
 	KL_VALUES_FIELD("sweep", 0, 0, &kl_contract_sweep, 0, KL_MAX_ARGS),
 	KL_VALUE_FIELD("oracle", KL_NEEDED, 0, &kl_contract_oracle),
+	KL_VALUE_FIELD("adapter", 0, 0, &kl_contract_adapter),
+	KL_VALUES_FIELD("prepares", 0, 0, &kl_contract_prepares, 1, KL_PREPARES_MAX),
 	KL_VALUES_FIELD("accept", KL_NEEDED, 0, &kl_contract_accept, 1, KL_MAX_ARGS),
 	KL_VALUES_FIELD("exact", 0, 0, &kl_contract_exact, 0, KL_MAX_BANDS),
 	KL_VALUES_FIELD("bands", 0, 0, &kl_contract_bands, 0, KL_MAX_BANDS),

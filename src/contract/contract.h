@@ -29,7 +29,9 @@
 #define KL_MAX_ALSO 64
 #define KL_MAX_BANDS 16      /* most bands in `exact`, and most in `bands` */
 #define KL_RETURNED "return" /* name of the value that a kernel returns, as an output */
-#define KL_HEADERS_MAX 4     /* most sets of headers in one contract */
+#define KL_ADAPTER_MAX_BYTES (64 * 1024)
+#define KL_PREPARES_MAX 64
+#define KL_HEADERS_MAX 4 /* most sets of headers in one contract */
 
 struct kl_expr; /* plan/expr.h */
 struct kl_expr_names;
@@ -104,6 +106,9 @@ struct kl_contract {
 	size_t nalso;
 	struct kl_strvec oracle_sources;
 	char *oracle_entry, *oracle_launch;
+	char *adapter; /* path of the file in C that calls the kernel; NULL: the worker calls it */
+	/* functions of the kernel that adapter_prepare may call */
+	struct kl_strvec prepares;
 	json_t *accept;          /* array of rules, each naming its output, as in a job */
 	json_t *exact, *bands;   /* arrays of {arg: canonical fill} */
 	struct kl_values values; /* which of NaN, infinity and denormals are undefined as inputs */

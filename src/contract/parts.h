@@ -66,6 +66,13 @@ int kl_contract_dtype_read(enum kl_dtype *out, bool *is_bool, const char *file,
 /** `returns`: the value that the kernel returns, which becomes the last of the arguments. */
 extern const struct kl_value_type kl_contract_returns;
 
+/* --- sections that adapter.c reads ---------------------------------------------- */
+
+/** `adapter`: path of the file that calls the kernel. */
+extern const struct kl_value_type kl_contract_adapter;
+/** `prepares`: functions of the kernel that the adapter may call untimed. */
+extern const struct kl_value_type kl_contract_prepares;
+
 /* --- fills, which args.c reads ------------------------------------------------- */
 
 /** Read a fill for an argument; its `index` is checked at every point. The caller owns `*out`. */

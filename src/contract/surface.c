@@ -130,6 +130,24 @@ static int read_contract(struct kl_surface *surface, const struct kl_languages *
 	return 0;
 }
 
+/* Read the files that belong to the contract: those of the oracle, and the adapter. */
+static int read_trusted(struct kl_surface *surface, kl_surface_reader read, void *payload)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	const struct kl_file *adapter;
+	int err;
+
+	kl_strvec_copy(&paths, &surface->contract->oracle_sources);
+	if (surface->contract->adapter)
+		kl_strvec_push(&paths, surface->contract->adapter);
+	err = read_files(&surface->oracle, &surface->noracle, surface->dir, &paths, read, payload);
+	adapter = err ? NULL : kl_surface_adapter(surface);
+	if (adapter && adapter->len > KL_ADAPTER_MAX_BYTES)
+		return kl_error(KL_EINVALID, "the adapter '%s' is larger than %d KiB",
+				adapter->path, KL_ADAPTER_MAX_BYTES / 1024);
+	return err;
+}
+
 int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *place,
 		    kl_surface_reader read, kl_surface_reader source, void *payload)
 {
@@ -144,8 +162,7 @@ int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, c
 	err = read_files(&surface->file, &surface->nfile, surface->dir, &surface->contract->sources,
 			 source, payload);
 	if (!err)
-		err = read_files(&surface->oracle, &surface->noracle, surface->dir,
-				 &surface->contract->oracle_sources, read, payload);
+		err = read_trusted(surface, read, payload);
 	if (err < 0)
 		return kl_error_in(err, "%s", name);
 	digest_sources(surface);
@@ -225,6 +242,14 @@ static struct kl_file *find_file(struct kl_surface *surface, const char *path)
 	for (size_t i = 0; i < surface->nfile; i++)
 		if (!strcmp(surface->file[i].path, path))
 			return &surface->file[i];
+	return NULL;
+}
+
+const struct kl_file *kl_surface_adapter(const struct kl_surface *surface)
+{
+	for (size_t i = 0; surface->contract->adapter && i < surface->noracle; i++)
+		if (!strcmp(surface->oracle[i].path, surface->contract->adapter))
+			return &surface->oracle[i];
 	return NULL;
 }
 

@@ -13,11 +13,11 @@
  * oracle's files. All files are read from a tree of git or from a directory.
  *
  * There are two digests (docs/formats.md): `digest` of the sources, and `contract_digest` of
- * klineage.yaml and the oracle's files. Each covers the mode, the path relative to `dir`, the
+ * klineage.yaml, the oracle's files and the adapter. Each covers the mode, the path relative to `dir`, the
  * length and the bytes of every file, in the order of the paths; a contract of another name counts
  * as klineage.yaml in `dir`. These are KL_EINVALID: a
  * symlink, a path that leaves the directory, a source or oracle file above 4 MiB, a contract above
- * 256 KiB, and sources, or oracle files, that together exceed 16 MiB.
+ * 256 KiB, an adapter above 64 KiB, and sources, or oracle files, that together exceed 16 MiB.
  */
 struct kl_file {
 	char *path; /* relative to kl_surface.dir */
@@ -36,7 +36,7 @@ struct kl_surface {
 	char *dir;
 	struct kl_file *file; /* sources, sorted by path */
 	size_t nfile;
-	struct kl_file *oracle; /* the oracle's files, sorted */
+	struct kl_file *oracle; /* the oracle's files and the contract's adapter, sorted */
 	size_t noracle;
 	struct kl_file contract_file;
 	char digest[KL_DIGEST_HEX];
@@ -80,10 +80,15 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
  */
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);
+/** Return the contract's adapter, one of surface->oracle; NULL: the contract has none. */
+const struct kl_file *kl_surface_adapter(const struct kl_surface *surface);
 void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
-/** List the paths of the sources and of the oracle's files from the repository's top, unsorted. */
+/**
+ * List the paths of the sources, of the oracle's files and of the adapter from the repository's top,
+ * unsorted.
+ */
 void kl_surface_paths(struct kl_strvec *paths, const struct kl_surface *surface);
 /** List the places of the contracts in a tree, unsorted. */
 int kl_surface_places(struct kl_strvec *places, struct kl_repo *repo, const git_oid *tree);

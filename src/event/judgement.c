@@ -119,11 +119,20 @@ static void set_member(json_t **member, json_t *value)
 	*member = value;
 }
 
-/* Collect the notes of all stages in one list. */
+void kl_judgement_notes(struct kl_judgement *judged, const struct kl_strvec *notes)
+{
+	for (size_t i = 0; i < notes->n && i < MAX_NOTES; i++) {
+		if (!judged->event->notes)
+			judged->event->notes = json_array();
+		json_array_append_new(judged->event->notes, json_string(notes->v[i]));
+	}
+}
+
+/* Add the notes of all stages to those of the artefact. */
 static void take_notes(struct kl_event *event, const json_t *result)
 {
 	static const char *const stage[] = { "correct", "profile", "counters" };
-	json_t *notes = json_array();
+	json_t *notes = event->notes ? json_copy(event->notes) : json_array();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(stage); i++) {
 		json_t *note;

@@ -39,6 +39,8 @@ void kl_judgement_set(struct kl_judgement *judged, enum kl_verdict verdict, cons
 		      const char *message);
 /** Copy the features and the code digest of the artefact into the event. */
 void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *facts);
+/** Add sentences about the artefact to the event's notes. */
+void kl_judgement_notes(struct kl_judgement *judged, const struct kl_strvec *notes);
 /**
  * Fill the event from a result that kl_runner_check() accepts. The result's device and driver are
  * copied into the event's platform.

@@ -120,6 +120,7 @@ static int build_task(struct kl_gate_task *task, struct kl_judgement *judgement,
 	}
 	kl_judgement_facts(judgement, &task->candidate->artefact->facts);
 	judgement->event->statics = json_incref(task->candidate->artefact->statics);
+	kl_judgement_notes(judgement, &task->candidate->artefact->notes);
 	return 0;
 }
 

@@ -281,6 +281,12 @@ static const struct kl_file *find_file(const struct kl_file *file, size_t n, con
 	return NULL;
 }
 
+static bool is_edited(const struct kl_file *before, const struct kl_file *after)
+{
+	return before->len != after->len || memcmp(before->data, after->data, before->len) ||
+	       before->mode != after->mode;
+}
+
 static void diff_oracle(struct kl_contract_pair *pair, const struct kl_surface *old,
 			const struct kl_surface *now)
 {
@@ -294,19 +300,47 @@ static void diff_oracle(struct kl_contract_pair *pair, const struct kl_surface *
 		const struct kl_file *before = &old->oracle[i],
 				     *after = find_file(now->oracle, now->noracle, before->path);
 
+		if (before == kl_surface_adapter(old))
+			continue;
 		if (!after)
 			ANSWER(pair, "oracle-changed",
 			       "the oracle changed: its file %s was removed", before->path);
-		else if (before->len != after->len ||
-			 memcmp(before->data, after->data, before->len) ||
-			 before->mode != after->mode)
+		else if (is_edited(before, after))
 			ANSWER(pair, "oracle-changed", "the oracle changed: its file %s was edited",
 			       before->path);
 	}
 	for (size_t i = 0; i < now->noracle; i++)
-		if (!find_file(old->oracle, old->noracle, now->oracle[i].path))
+		if (&now->oracle[i] != kl_surface_adapter(now) &&
+		    !find_file(old->oracle, old->noracle, now->oracle[i].path))
 			ANSWER(pair, "oracle-changed", "the oracle changed: its file %s is new",
 			       now->oracle[i].path);
+}
+
+/* The adapter decides what is called and what is timed, so any change of it must be answered. */
+static void diff_adapter(struct kl_contract_pair *pair, const struct kl_surface *old,
+			 const struct kl_surface *now)
+{
+	const struct kl_file *before = kl_surface_adapter(old), *after = kl_surface_adapter(now);
+
+	if (before && !after)
+		ANSWER(pair, "adapter-changed", "the adapter %s was removed", before->path);
+	else if (after && !before)
+		ANSWER(pair, "adapter-changed", "the adapter %s is new", after->path);
+	else if (after && strcmp(before->path, after->path))
+		ANSWER(pair, "adapter-changed", "the adapter is %s (was %s)", after->path,
+		       before->path);
+	else if (after && is_edited(before, after))
+		ANSWER(pair, "adapter-changed", "the adapter %s was edited", after->path);
+	for (size_t i = 0; i < pair->now->prepares.n; i++)
+		if (!kl_strvec_has(&pair->old->prepares, pair->now->prepares.v[i]))
+			ANSWER(pair, "prepares-added",
+			       "the kernel's function %s can run without being timed",
+			       pair->now->prepares.v[i]);
+	for (size_t i = 0; i < pair->old->prepares.n; i++)
+		if (!kl_strvec_has(&pair->now->prepares, pair->old->prepares.v[i]))
+			NOTE(pair, "prepares-removed",
+			     "the kernel's function %s is not called by the adapter any more",
+			     pair->old->prepares.v[i]);
 }
 
 /* Return the floor at the case, in bytes or operations; 0: the contract has no floor. */
@@ -451,5 +485,6 @@ void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 	diff_bands(&pair, pair.old->exact, pair.now->exact, "exact");
 	diff_bands(&pair, pair.old->bands, pair.now->bands, "bands");
 	diff_oracle(&pair, old, now);
+	diff_adapter(&pair, old, now);
 	diff_measures(&pair);
 }

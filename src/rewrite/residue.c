@@ -250,6 +250,9 @@ static void read_surface(struct seen *out, const struct kl_surface *surface)
 		kl_ctokens_release(&tokens[i]);
 	}
 	free(tokens);
+	/* the contract's adapter calls these, too */
+	for (size_t i = 0; i < surface->contract->prepares.n; i++)
+		add_word(&out->live, surface->contract->prepares.v[i]);
 	mark_live(out, surface->contract->entry ? surface->contract->entry : "");
 }
 

@@ -3,18 +3,14 @@
 
 #include <string.h>
 
+#include "backend/c/adapter.h"
 #include "backend/c/audit.h"
-#include "backend/c/code/code.h"
-#include "backend/c/code/hidden.h"
-#include "backend/c/code/isa.h"
+#include "backend/c/compile_parts.h"
 #include "backend/c/conditions.h"
-#include "backend/c/link/link.h"
 #include "backend/c/lookups.h"
-#include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/tasks.h"
-#include "image/code_check.h"
 
 /*
  * These flags follow the contract's flags, so that the contract cannot override them. With -fplt
@@ -47,34 +43,14 @@ static const char *const fixed_flags[] = { "-fPIC",
 					   "-pipe",
 					   NULL };
 
-/* most layouts of an image to try */
-#define MOST_SHIFTS 8u
-
-/* The build of one image in `dir` (the jail's work directory). */
-struct build {
-	const struct kl_compile_tools *tools;
-	/* name: the stem of the image, and the folder of its objects */
-	const char *dir, *name, *entry;
-	const struct kl_file *file;
-	size_t nfile;
-	const struct kl_contract
-		*contract; /* how a kernel is built; NULL: an oracle, the runtime */
-	/* the gate's flags for an oracle, before fixed_flags; NULL: the sources are a kernel */
-	const char *const *extra;
-	const char **class_;
-	struct kl_object **obj;
-	size_t nobj;
-	struct kl_strvec objpath; /* paths of the objects, relative to `dir` */
-	struct kl_code code;
-	struct kl_tool tool;
-};
-
-static void build_release(struct build *build)
+void kl_build_release(struct kl_build *build)
 {
 	kl_code_release(&build->code);
 	for (size_t i = 0; i < build->nobj; i++)
 		kl_object_free(build->obj[i]);
 	free(build->obj);
+	if (build->untimed)
+		kl_object_free(build->untimed);
 	kl_strvec_release(&build->objpath);
 	kl_buf_release(&build->tool.log);
 }
@@ -89,13 +65,15 @@ static bool ends_with(const char *text, const char *with)
 /* Return true if the compiler is run on the source; other sources are only included. */
 static bool is_unit(const void *payload, const char *path)
 {
-	const struct build *build = payload;
+	const struct kl_build *build = payload;
 	const struct kl_strvec *units = build->contract ? &build->contract->build.units : NULL;
 
+	if (build->adapter && !strcmp(path, build->adapter))
+		return true;
 	return units && units->n ? kl_strvec_has(units, path) : ends_with(path, ".c");
 }
 
-static int lay_out(const struct build *build)
+int kl_build_lay_out(const struct kl_build *build)
 {
 	KL_AUTO(kl_freep) char *objects = kl_fs_join(build->dir, build->name);
 	KL_AUTO(kl_freep) char *sources = kl_asprintf("%s/src-%s", build->dir, build->name);
@@ -116,7 +94,7 @@ static int lay_out(const struct build *build)
  * Add the compiler and its flags, but not -c, -E or any file. Headers are in `folder`. `ours`: the
  * source is the gate's runtime, not a kernel or oracle.
  */
-static void add_command(struct kl_strvec *argv, const struct build *build, const char *folder,
+static void add_command(struct kl_strvec *argv, const struct kl_build *build, const char *folder,
 			bool ours)
 {
 	kl_strvec_push(argv, "gcc");
@@ -126,6 +104,8 @@ static void add_command(struct kl_strvec *argv, const struct build *build, const
 		kl_strvec_copy(argv, &build->contract->flags);
 		kl_contract_build_flags(argv, build->contract, folder);
 	}
+	if (build->contract && build->adapter)
+		kl_strvec_push(argv, "-DKL_TIMED=1");
 	if (!ours && build->extra)
 		kl_strvec_pushv(argv, build->extra);
 	if (ours)
@@ -136,7 +116,7 @@ static void add_command(struct kl_strvec *argv, const struct build *build, const
 		kl_strvec_pushf(argv, "-I%s", folder);
 }
 
-static int compile_one(struct build *build, const char *source, const char *object, bool ours)
+static int compile_one(struct kl_build *build, const char *source, const char *object, bool ours)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", strchr(source, '/') + 1);
@@ -152,7 +132,7 @@ static int compile_one(struct build *build, const char *source, const char *obje
 	return kl_tool_run(&build->tool, &argv, NULL, what);
 }
 
-static int audit_failed(struct build *build, int err, const char *what)
+int kl_build_failed(struct kl_build *build, int err, const char *what)
 {
 	if (err == KL_ENO) {
 		*build->class_ = "cheat";
@@ -162,7 +142,7 @@ static int audit_failed(struct build *build, int err, const char *what)
 }
 
 /* Check which files the sources looked for. An oracle may also include the gate's headers. */
-static int check_lookups(struct build *build)
+static int check_lookups(struct kl_build *build)
 {
 	KL_AUTO(kl_freep) char *sources = kl_asprintf("src-%s", build->name);
 	const struct kl_lookups_rules rules = {
@@ -171,14 +151,15 @@ static int check_lookups(struct build *build)
 		.gate = build->extra ? "rt" : NULL,
 	};
 
-	return audit_failed(build, kl_lookups_check(build->dir, build->name, &rules), "the kernel");
+	return kl_build_failed(build, kl_lookups_check(build->dir, build->name, &rules),
+			       "the kernel");
 }
 
 /*
  * Return the error to report after the compiler failed. If a source looked for a file that is not
  * allowed, refuse the source: the compiler can have failed because the jail hides that file.
  */
-static int explain_trouble(struct build *build)
+static int explain_trouble(struct kl_build *build)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 	int err = check_lookups(build);
@@ -186,7 +167,7 @@ static int explain_trouble(struct build *build)
 	return err == KL_ENO ? err : kl_error(KL_ECANNOT, "%s", why);
 }
 
-static int compile_sources(struct build *build)
+int kl_build_sources(struct kl_build *build)
 {
 	int err = kl_lookups_make(build->tool.jail, build->dir);
 
@@ -206,7 +187,7 @@ static int compile_sources(struct build *build)
 		err = kl_object_read(&build->obj[build->nobj], path);
 		if (!err)
 			build->nobj++;
-		err = audit_failed(build, err, build->file[i].path);
+		err = kl_build_failed(build, err, build->file[i].path);
 	}
 	if (!err && !build->nobj) {
 		*build->class_ = "compile";
@@ -215,8 +196,10 @@ static int compile_sources(struct build *build)
 	return err == KL_ECANNOT ? explain_trouble(build) : err ? err : check_lookups(build);
 }
 
-static int check_entry(struct build *build)
+static int check_entry(struct kl_build *build)
 {
+	if (build->adapter) /* kl_adapter_check() says more */
+		return 0;
 	for (size_t k = 0; k < build->nobj; k++)
 		for (size_t i = 0; i < build->obj[k]->nsym; i++)
 			if (build->obj[k]->sym[i].sec >= 0 &&
@@ -226,8 +209,17 @@ static int check_entry(struct build *build)
 	return kl_error(KL_ENO, "no source defines the function '%s'", build->entry);
 }
 
-/* Audit the machine code of the sections that the entry reaches; they are those that are linked. */
-static int audit_code(struct build *build, const struct kl_reached *reached)
+/* The functions that are called in the image, the entry first; NULL at the end. */
+struct entries {
+	const char *name[3];
+};
+
+static struct entries entries_of(const struct kl_build *build)
+{
+	return (struct entries){ { build->entry, build->adapter ? KL_ADAPTER_PREPARE : NULL } };
+}
+
+int kl_build_disassemble(struct kl_build *build)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -240,25 +232,53 @@ static int audit_code(struct build *build, const struct kl_reached *reached)
 	for (size_t k = 0; k < build->objpath.n; k++)
 		kl_strvec_push(&argv, build->objpath.v[k]);
 	err = kl_tool_run(&build->tool, &argv, &text, "reading the machine code");
-	if (!err)
-		err = kl_code_parse(&build->code, objs, build->nobj, text.ptr, text.len);
+	return err ? err : kl_code_parse(&build->code, objs, build->nobj, text.ptr, text.len);
+}
+
+/* Audit the machine code of the sections that the entry reaches; they are those that are linked. */
+static int audit_code(struct kl_build *build, const struct kl_reached *reached)
+{
+	const struct entries entries = entries_of(build);
+	int err = kl_build_disassemble(build);
+
 	if (!err)
 		err = kl_code_audit(&build->code, reached);
 	if (!err)
-		err = kl_code_reach(&build->code, build->entry);
+		err = kl_code_reach(&build->code, entries.name);
 	if (!err) {
 		kl_code_live(&build->code);
 		err = kl_code_check_level(&build->code, build->tools->platform->march);
 	}
-	return audit_failed(build, err, "the kernel");
+	return kl_build_failed(build, err, "the kernel");
 }
 
-static const struct kl_strvec *traps_of(const struct build *build)
+const struct kl_strvec *kl_build_traps(const struct kl_build *build)
 {
 	return build->contract ? &build->contract->build.traps : NULL;
 }
 
-static int audit_objects(struct build *build)
+static struct kl_adapter adapter_of(const struct kl_build *build,
+				    const struct kl_symbol_index *defined)
+{
+	return (struct kl_adapter){ .object = (const struct kl_object *const *)build->obj,
+				    .n = build->nobj,
+				    .defined = defined,
+				    .contract = build->contract };
+}
+
+/* Check the adapter together with the kernel. */
+static int check_adapter(struct kl_build *build, const struct kl_symbol_index *defined)
+{
+	const struct kl_adapter adapter = adapter_of(build, defined);
+	const char *class_;
+	int err = kl_adapter_check(&class_, &adapter);
+
+	if (err == KL_ENO)
+		*build->class_ = class_;
+	return err;
+}
+
+static int audit_objects(struct kl_build *build)
 {
 	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
 	KL_AUTO(kl_reached_release) struct kl_reached reached = { .sec = NULL };
@@ -267,14 +287,17 @@ static int audit_objects(struct build *build)
 		.n = build->nobj,
 		.defined = &defined,
 		.reached = &reached,
-		.traps = traps_of(build),
+		.traps = kl_build_traps(build),
 	};
+	const struct entries entries = entries_of(build);
 	int err = check_entry(build);
 
 	kl_symbol_index_build(&defined, audit.object, audit.n);
-	kl_reached_find(&reached, audit.object, audit.n, &defined, build->entry);
+	if (build->adapter)
+		err = check_adapter(build, &defined);
+	kl_reached_find(&reached, audit.object, audit.n, &defined, entries.name);
 	for (size_t k = 0; !err && k < build->nobj; k++)
-		err = audit_failed(build, kl_audit_object(&audit, k), "the kernel");
+		err = kl_build_failed(build, kl_audit_object(&audit, k), "the kernel");
 	return err ? err : audit_code(build, &reached);
 }
 
@@ -302,7 +325,7 @@ char *kl_compile_runtime_path(const struct kl_platform *platform)
 	return kl_asprintf("rt/runtime-%s.o", platform->march);
 }
 
-static int make_runtime(struct build *build, const char *object)
+static int make_runtime(struct kl_build *build, const char *object)
 {
 	int err = 0;
 
@@ -316,7 +339,7 @@ int kl_compile_runtime(struct kl_compile_tools *tools, const char *dir)
 	const char *class_ = NULL;
 	KL_AUTO(kl_freep) char *object = kl_compile_runtime_path(tools->platform);
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, object);
-	KL_AUTO(build_release) struct build build = {
+	KL_AUTO(kl_build_release) struct kl_build build = {
 		.tools = tools,
 		.dir = dir,
 		.name = "rt",
@@ -352,8 +375,8 @@ static void source_command(struct kl_strvec *argv, const void *payload, const ch
 
 static int compile_and_audit(void *ctx)
 {
-	struct build *build = ctx;
-	int err = compile_sources(build);
+	struct kl_build *build = ctx;
+	int err = kl_build_sources(build);
 
 	return err ? err : audit_objects(build);
 }
@@ -367,16 +390,17 @@ static int check_conditions(void *ctx)
  * Compile and audit the sources of a kernel and, at the same time, check that the sources do not
  * depend on the directory or the date.
  */
-static int compile_kernel(struct build *build)
+static int compile_kernel(struct kl_build *build)
 {
 	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s-conditions", build->dir);
+	const struct entries entries = entries_of(build);
 	struct kl_conditions conditions = {
 		.jail = build->tools->jail,
 		.dir = dir,
 		.file = build->file,
 		.nfile = build->nfile,
 		.command = source_command,
-		.entry = build->entry,
+		.entries = entries.name,
 		.is_unit = is_unit,
 		.payload = build,
 	};
@@ -398,85 +422,20 @@ static int compile_kernel(struct build *build)
 	return err;
 }
 
-/* -- linking an image and checking it ------------------------------------------------------------ */
-
-static int link_objects(struct kl_buf *out, struct build *build, unsigned shift)
-{
-	const struct kl_link link = {
-		.object = (const struct kl_object *const *)build->obj,
-		.nobject = build->nobj,
-		.runtime = build->tools->runtime,
-		.libraries = build->tools->libraries,
-		.level = kl_isa_level(build->tools->platform->march),
-		.entry = build->entry,
-		.arena = "kl_rt_arena",
-		.shift = shift,
-		.traps = traps_of(build),
-	};
-	int err = kl_link(out, &link);
-
-	if (err == KL_ENO)
-		*build->class_ = "compile";
-	return err;
-}
-
-/*
- * Check the linked code again, because linking filled in references that the audit of the objects
- * did not see.
- */
-static int check_image(struct build *build, const struct kl_image *image)
-{
-	int err = kl_code_check(image);
-
-	if (!err)
-		err = kl_code_check_hidden(&build->code, image->bytes[0], (size_t)image->text);
-	return audit_failed(build, err, "the kernel");
-}
-
-static int link_shifted(struct kl_buf *bytes, struct kl_image *image, struct build *build,
-			unsigned shift)
-{
-	int err;
-
-	kl_buf_clear(bytes);
-	err = link_objects(bytes, build, shift);
-	return err ? err : kl_image_read(image, bytes->ptr, bytes->len);
-}
-
-/*
- * Link. If the linked code contains the bytes of a hidden instruction (hidden.h), link again with
- * another layout, because the bytes can be a distance between two places, which is not the source's
- * fault. If no layout helps, the bytes come from the source, and check_image() reports them.
- */
-static int link_image(struct kl_buf *bytes, struct build *build)
-{
-	struct kl_image image;
-	bool hides = true;
-	int err = 0;
-
-	for (unsigned shift = 0; !err && hides && shift < MOST_SHIFTS; shift++) {
-		size_t at = 0;
-
-		err = link_shifted(bytes, &image, build, shift);
-		hides = !err && kl_hidden_find(&at, image.bytes[0], (size_t)image.text);
-	}
-	if (!err && hides)
-		err = link_shifted(bytes, &image, build, 0);
-	return err ? err : check_image(build, &image);
-}
-
 /* Compile the sources to the audited image `dir`/<name>.image. The parsed code stays in `build`. */
-static int build_image(struct build *build, char **path, char digest[KL_DIGEST_HEX])
+static int build_image(struct kl_build *build, char **path, char digest[KL_DIGEST_HEX])
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.image", build->name);
 	KL_AUTO(kl_freep) char *to = kl_fs_join(build->dir, name);
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
-	int err = lay_out(build);
+	int err = build->contract && build->adapter ? kl_build_untimed(build) : 0;
 
+	if (!err)
+		err = kl_build_lay_out(build);
 	if (!err) /* an oracle's sources are trusted not to depend on where they are compiled */
 		err = build->extra ? compile_and_audit(build) : compile_kernel(build);
 	if (!err)
-		err = link_image(&bytes, build);
+		err = kl_build_link(&bytes, build);
 	if (!err)
 		err = kl_fs_put(to, bytes.ptr, bytes.len, 0644);
 	if (err < 0)
@@ -486,20 +445,47 @@ static int build_image(struct build *build, char **path, char digest[KL_DIGEST_H
 	return 0;
 }
 
+static void take_notes(struct kl_artefact *artefact, const struct kl_build *build)
+{
+	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
+	const struct kl_adapter adapter = adapter_of(build, &defined);
+
+	kl_symbol_index_build(&defined, adapter.object, adapter.n);
+	if (build->adapter)
+		kl_adapter_notes(&artefact->notes, &adapter, &build->code);
+}
+
+/* Return the sources and, at the end, the adapter; the caller frees the array, not the files. */
+static struct kl_file *list_files(const struct kl_surface *surface, size_t *n)
+{
+	const struct kl_file *adapter = kl_surface_adapter(surface);
+	struct kl_file *file = kl_calloc(surface->nfile + 1, sizeof(*file));
+
+	memcpy(file, surface->file, surface->nfile * sizeof(*file));
+	*n = surface->nfile;
+	if (adapter)
+		file[(*n)++] = *adapter;
+	return file;
+}
+
 int kl_compile_surface(struct kl_artefact **out, const char **class_,
 		       const struct kl_compile_tools *tools, const struct kl_surface *surface,
 		       const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = kl_calloc(1, sizeof(*artefact));
-	KL_AUTO(build_release)
-	struct build build = {
+	const struct kl_contract *contract = surface->contract;
+	size_t nfile;
+	KL_AUTO(kl_freep) struct kl_file *file = list_files(surface, &nfile);
+	KL_AUTO(kl_build_release)
+	struct kl_build build = {
 		.tools = tools,
 		.dir = dir,
 		.name = "kernel",
-		.entry = surface->contract->entry,
-		.file = surface->file,
-		.nfile = surface->nfile,
-		.contract = surface->contract,
+		.entry = contract->adapter ? KL_ADAPTER_CALL : contract->entry,
+		.adapter = contract->adapter,
+		.file = file,
+		.nfile = nfile,
+		.contract = contract,
 		.class_ = class_,
 		.tool = { .jail = tools->jail,
 			  .dir = dir,
@@ -507,12 +493,15 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 			  .class_ = class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = build_image(&build, &artefact->object, artefact->digest);
+	int err = kl_adapter_filled(kl_surface_adapter(surface));
 
+	if (!err)
+		err = build_image(&build, &artefact->object, artefact->digest);
 	if (err < 0)
 		return err;
 	kl_code_features(&artefact->facts.features, &build.code);
 	kl_code_digest(artefact->facts.code_digest, &build.code);
+	take_notes(artefact, &build);
 	artefact->log = kl_buf_detach(&build.tool.log);
 	*out = kl_steal(&artefact);
 	return 0;
@@ -529,19 +518,34 @@ static const struct { const char *prefix, *flags[5]; } arithmetic[] = {
 };
 /* clang-format on */
 
+/* Return the oracle's files without the adapter; the caller frees the array, not the files. */
+static struct kl_file *list_oracle(const struct kl_surface *surface, size_t *n)
+{
+	const struct kl_file *adapter = kl_surface_adapter(surface);
+	struct kl_file *file = kl_calloc(surface->noracle + 1, sizeof(*file));
+
+	*n = 0;
+	for (size_t i = 0; i < surface->noracle; i++)
+		if (&surface->oracle[i] != adapter)
+			file[(*n)++] = surface->oracle[i];
+	return file;
+}
+
 int kl_compile_oracle(const struct kl_compile_tools *tools, const struct kl_surface *surface,
 		      enum kl_oracle which, const char *dir)
 {
 	const char *class_ = NULL;
+	size_t nfile;
+	KL_AUTO(kl_freep) struct kl_file *file = list_oracle(surface, &nfile);
 	KL_AUTO(kl_freep) char *path = NULL;
 	char digest[KL_DIGEST_HEX];
-	KL_AUTO(build_release) struct build build = {
+	KL_AUTO(kl_build_release) struct kl_build build = {
 		.tools = tools,
 		.dir = dir,
 		.name = kl_oracle_name(which),
 		.entry = surface->contract->oracle_entry,
-		.file = surface->oracle,
-		.nfile = surface->noracle,
+		.file = file,
+		.nfile = nfile,
 		.extra = arithmetic[which].flags,
 		.class_ = &class_,
 		.tool = { .jail = tools->jail,

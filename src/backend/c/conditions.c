@@ -213,7 +213,7 @@ static int compare_worlds(const struct kl_conditions *conditions, struct kl_strv
 		left->v[i] = one;
 		right->v[i] = other;
 	}
-	if (conditions->entry && kl_declarations_alike(left, right, conditions->entry))
+	if (conditions->entries && kl_declarations_alike(left, right, conditions->entries))
 		return 0;
 	return refuse_source(conditions, nth_unit(conditions, differs));
 }

@@ -23,7 +23,8 @@ struct kl_conditions {
 	const char *dir;
 	const struct kl_file *file; /* all sources */
 	size_t nfile;
-	const char *entry; /* the kernel's function; NULL: everything counts as reached */
+	/* the kernel's functions that are called, NULL at the end; NULL: all counts as reached */
+	const char *const *entries;
 	bool (*is_unit)(const void *payload, const char *path); /* true: the source is compiled */
 	/* append the compiler and its flags to `argv`; headers are in `folder` */
 	void (*command)(struct kl_strvec *argv, const void *payload, const char *folder);

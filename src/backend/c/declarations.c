@@ -396,9 +396,10 @@ static bool is_root(const struct form *form, const struct declaration *declarati
 	return find_word(tokens, declaration->from, declaration->to, assembler) < declaration->to;
 }
 
-static void reach_all(struct form *form, const char *entry)
+static void reach_all(struct form *form, const char *const *entries)
 {
-	add_todo(form, entry, 0);
+	for (; *entries; entries++)
+		add_todo(form, *entries, 0);
 	for (size_t i = 0; i < form->text->n; i++)
 		reach_directives(form, form->text->v[i]);
 	for (size_t i = 0; i < form->n; i++)
@@ -412,7 +413,7 @@ static void reach_all(struct form *form, const char *entry)
 	}
 }
 
-static void read_form(struct form *form, const struct kl_strvec *text, const char *entry)
+static void read_form(struct form *form, const struct kl_strvec *text, const char *const *entries)
 {
 	*form = (struct form){ .text = text };
 	form->names.free_value = free_places;
@@ -424,8 +425,9 @@ static void read_form(struct form *form, const struct kl_strvec *text, const cha
 	}
 	for (size_t i = 0; i < form->n; i++)
 		name_declaration(form, i);
-	form->doubtful |= !kl_map_get(&form->names, entry);
-	reach_all(form, entry);
+	for (size_t i = 0; entries[i]; i++)
+		form->doubtful |= !kl_map_get(&form->names, entries[i]);
+	reach_all(form, entries);
 }
 
 /* A place in a form: the token there, and the last declaration that begins before it. */
@@ -496,14 +498,14 @@ static bool same_tokens(const struct form *left, const struct form *right, size_
 }
 
 bool kl_declarations_alike(const struct kl_strvec *left, const struct kl_strvec *right,
-			   const char *entry)
+			   const char *const *entries)
 {
 	KL_AUTO(form_release) struct form one = { .n = 0 };
 	KL_AUTO(form_release) struct form other = { .n = 0 };
 	bool alike = left->n == right->n;
 
-	read_form(&one, left, entry);
-	read_form(&other, right, entry);
+	read_form(&one, left, entries);
+	read_form(&other, right, entries);
 	if (alike && (one.doubtful || other.doubtful))
 		return same_texts(left, right);
 	alike = alike && one.n == other.n;

@@ -22,10 +22,10 @@
 
 /**
  * Return true if `left` and `right`, the texts of all units in two forms, differ only in
- * declarations that the entry does not reach. All lines that begin with '#', and assembler code at
- * file scope, count as reached.
+ * declarations that the entries (NULL at the end) do not reach. All lines that begin with '#', and
+ * assembler code at file scope, count as reached.
  */
 bool kl_declarations_alike(const struct kl_strvec *left, const struct kl_strvec *right,
-			   const char *entry);
+			   const char *const *entries);
 
 #endif

@@ -348,11 +348,12 @@ static int build_image(struct build *build, char digest[KL_DIGEST_HEX])
 static void digest_code(char out[KL_DIGEST_HEX], struct build *build,
 			const struct kl_cuda_code *device)
 {
+	static const char *const entries[] = { KL_HOST_ENTRY, NULL };
 	char half[2][KL_DIGEST_HEX];
 
 	kl_cuda_digest(half[0], device);
 	kl_error_clear();
-	if (kl_code_reach(&build->code, KL_HOST_ENTRY) < 0)
+	if (kl_code_reach(&build->code, entries) < 0)
 		kl_error_clear();
 	kl_code_digest(half[1], &build->code);
 	kl_digest_hex(out, half, sizeof(half));

@@ -19,7 +19,7 @@
  *	objdump -dzw --no-show-raw-insn <objects>	(in the compile jail)
  *	kl_code_parse(&c, objects, n, text, len)	parse its output
  *	kl_code_audit(&c, reached)			before linking
- *	kl_code_reach(&c, entry)
+ *	kl_code_reach(&c, entries)
  *	kl_code_features(...), kl_code_digest(...)
  *
  * The text is not trusted: an unknown line is an error, never skipped, and the instructions must
@@ -107,11 +107,12 @@ int kl_code_check_level(const struct kl_code *code, const char *march);
 void kl_code_live(struct kl_code *code);
 
 /**
- * Mark the functions that the entry reaches: those that reached code calls or jumps to, and those
- * whose address is in reached code or in data that it refers to. KL_ENOTFOUND: no function `entry`
- * is defined.
+ * Mark the functions that the entries reach: those that reached code calls or jumps to, and those
+ * whose address is in reached code or in data that it refers to. `entries` ends with NULL. Only the
+ * first entry counts as executed (kl_code_live), and only it must exist: KL_ENOTFOUND: no function of
+ * that name is defined.
  */
-int kl_code_reach(struct kl_code *code, const char *entry);
+int kl_code_reach(struct kl_code *code, const char *const *entries);
 
 /**
  * Return the index of the function that contains an address in a section; nfunc: no function does.
@@ -199,6 +200,9 @@ struct kl_open_branch {
  * jump through a table counts as an open branch.
  */
 bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code);
+
+/** As kl_code_open_branch, but find only calls and jumps. */
+bool kl_code_pointer_branch(struct kl_open_branch *out, const struct kl_code *code);
 
 /**
  * Check `text`, the linked code of the objects. KL_ENO: its bytes hide an instruction that neither

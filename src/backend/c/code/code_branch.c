@@ -195,7 +195,7 @@ static bool return_is_proven(const struct kl_code *code, size_t func)
 	return walk.proven;
 }
 
-static const char *open_branch_of(const struct kl_code *code, size_t func)
+static const char *pointer_branch_of(const struct kl_code *code, size_t func)
 {
 	const struct kl_func *fn = &code->func[func];
 	struct kl_ref ref;
@@ -208,13 +208,23 @@ static const char *open_branch_of(const struct kl_code *code, size_t func)
 			return kl_insn_is_call(&code->insn[i]) ? "calls through a pointer" :
 								 "jumps through a pointer";
 	}
-	return return_is_proven(code, func) ? NULL : "could change where it returns to";
+	return NULL;
 }
 
-bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code)
+static const char *open_branch_of(const struct kl_code *code, size_t func)
+{
+	const char *how = pointer_branch_of(code, func);
+
+	if (how || return_is_proven(code, func))
+		return how;
+	return "could change where it returns to";
+}
+
+static bool find_branch(struct kl_open_branch *out, const struct kl_code *code,
+			const char *(*find)(const struct kl_code *code, size_t func))
 {
 	for (size_t k = 0; k < code->norder; k++) {
-		const char *how = open_branch_of(code, code->order[k]);
+		const char *how = find(code, code->order[k]);
 
 		if (!how)
 			continue;
@@ -223,4 +233,14 @@ bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code)
 		return true;
 	}
 	return false;
+}
+
+bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code)
+{
+	return find_branch(out, code, open_branch_of);
+}
+
+bool kl_code_pointer_branch(struct kl_open_branch *out, const struct kl_code *code)
+{
+	return find_branch(out, code, pointer_branch_of);
 }

@@ -241,10 +241,11 @@ static void reach_all(struct reach *reach)
 	}
 }
 
-int kl_code_reach(struct kl_code *code, const char *entry)
+int kl_code_reach(struct kl_code *code, const char *const *entries)
 {
 	struct reach reach = { .code = code, .seen = kl_calloc(code->nobj, sizeof(*reach.seen)) };
 	struct kl_ref ref = { 0 };
+	const char *entry = *entries;
 	bool found = find_global(&ref, code, entry, 0) && ref.kind == KL_REF_CODE;
 
 	for (size_t k = 0; k < code->nobj; k++)
@@ -254,10 +255,11 @@ int kl_code_reach(struct kl_code *code, const char *entry)
 	code->norder = 0;
 	for (size_t i = 0; i < code->nfunc; i++)
 		code->func[i].reached = false;
-	if (found) {
-		reach_func(&reach, ref.func);
+	for (; found && *entries; entries++)
+		if (find_global(&ref, code, *entries, 0) && ref.kind == KL_REF_CODE)
+			reach_func(&reach, ref.func);
+	if (found)
 		reach_all(&reach);
-	}
 	for (size_t k = 0; k < code->nobj; k++)
 		free(reach.seen[k]);
 	free(reach.seen);

@@ -55,9 +55,9 @@ static void follow_sections(struct search *search)
 }
 
 void kl_reached_find(struct kl_reached *out, const struct kl_object *const *objects, size_t n,
-		     const struct kl_symbol_index *defined, const char *entry)
+		     const struct kl_symbol_index *defined, const char *const *entries)
 {
-	const struct kl_symbol_entry *root = kl_symbol_index_find(defined, entry);
+	const struct kl_symbol_entry *root = kl_symbol_index_find(defined, *entries);
 	struct search search = { .out = out, .objects = objects, .defined = defined };
 
 	*out = (struct kl_reached){ .n = n };
@@ -71,8 +71,12 @@ void kl_reached_find(struct kl_reached *out, const struct kl_object *const *obje
 		memset(out->sec[k], true, objects[k]->nsec);
 		memset(out->sym[k], true, objects[k]->nsym);
 	}
-	if (root)
-		mark_symbol(&search, root->obj, root->sym);
+	for (; root && *entries; entries++) {
+		const struct kl_symbol_entry *entry = kl_symbol_index_find(defined, *entries);
+
+		if (entry)
+			mark_symbol(&search, entry->obj, entry->sym);
+	}
 	follow_sections(&search);
 	free(search.todo);
 }

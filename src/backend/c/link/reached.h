@@ -6,7 +6,7 @@
 #include "backend/c/link/symbol_index.h"
 
 /*
- * reached - finds what a kernel's entry reaches along relocations: the sections of its objects, and
+ * reached - finds what a kernel's entries reach along relocations: the sections of its objects, and
  * the symbols that these sections use. The linker (link.h) takes the same sections into the image
  * and leaves the others out, so only these need to be audited.
  */
@@ -17,11 +17,12 @@ struct kl_reached {
 };
 
 /**
- * Find what `entry`, a global symbol of the objects, reaches. `defined` is the index of the
- * objects' symbols. If no object defines the entry, everything counts as reached.
+ * Find what `entries`, global symbols of the objects, reach; NULL at the end. `defined` is the index
+ * of the objects' symbols. If no object defines the first entry, everything counts as reached; other
+ * entries may be missing.
  */
 void kl_reached_find(struct kl_reached *out, const struct kl_object *const *objects, size_t n,
-		     const struct kl_symbol_index *defined, const char *entry);
+		     const struct kl_symbol_index *defined, const char *const *entries);
 void kl_reached_release(struct kl_reached *reached);
 
 #endif

@@ -27,7 +27,7 @@ static bool alike(const char *text, const char *second)
 		kl_strvec_take(&left, in_world(second, "left"));
 		kl_strvec_take(&right, in_world(second, "right"));
 	}
-	return kl_declarations_alike(&left, &right, "k");
+	return kl_declarations_alike(&left, &right, (const char *const[]){ "k", NULL });
 }
 
 #define ENTRY "int k(int a) { return a + 1; }\n"
@@ -181,7 +181,7 @@ static void odd_texts(void **state)
 		assert_true(alike(rows[i], NULL));
 	kl_strvec_push(&left, ENTRY);
 	kl_strvec_push(&right, "int other;\n" ENTRY);
-	assert_false(kl_declarations_alike(&left, &right, "k"));
+	assert_false(kl_declarations_alike(&left, &right, (const char *const[]){ "k", NULL }));
 }
 
 int main(void)

@@ -5,22 +5,22 @@
 #include "worker/subject/subject_state.h"
 
 #define ARGS "void *work, int64_t n, float s, const float *x, float *y"
-#define HEAD                                                                                           \
-	"struct work { int64_t prepared, packed, called; float in[1000], out[1000]; const float *x; "  \
-	"float *y; };\n"                                                                               \
+#define HEAD                                                                                          \
+	"struct work { int64_t prepared, packed, called; float in[1000], out[1000]; const float *x; " \
+	"float *y; };\n"                                                                              \
 	"static int64_t prepares;\n"
-#define PREPARE                                                                     \
+#define PREPARE                                                                         \
 	"void adapter_prepare(void *work, int64_t n, float s) { struct work *w = work;" \
 	" w->prepared = ++prepares * 10000 + n; w->packed = w->called = 0; }\n"
-#define PACK                                                                                       \
+#define PACK                                                                                    \
 	"void adapter_pack(" ARGS ") { struct work *w = work; w->packed++; w->x = x; w->y = y;" \
 	" for (int64_t i = 0; i < n; i++) w->in[i] = x[i] + 1; }\n"
 #define FINISH                                                                                    \
 	"void adapter_finish(" ARGS ") { struct work *w = work; int ok = w->x == x && w->y == y;" \
 	" for (int64_t i = 0; i < n; i++) y[i] = w->out[i] - 1; y[0] = w->prepared;"              \
 	" y[1] = w->packed; y[2] = w->called; y[3] = ok; }\n"
-#define CALL                                                                                    \
-	"void k(" ARGS ") { struct work *w = work; w->called++;"                               \
+#define CALL                                                     \
+	"void k(" ARGS ") { struct work *w = work; w->called++;" \
 	" for (int64_t i = 0; i < n; i++) w->out[i] = s * w->in[i]; }\n"
 
 #define SMALL 100
@@ -132,11 +132,11 @@ static void a_value_is_returned(void **state)
 
 static void only_the_call_is_timed(void **state)
 {
-	KL_AUTO(fx_freep) struct fixture *fixture =
-		with_adapter("void k(" ARGS ") {" SCALE " }\n"
-			     "void adapter_prepare(void *work, int64_t n, float s) {" SPIN " }\n"
-			     "void adapter_pack(" ARGS ") {" SPIN " }\n"
-			     "void adapter_finish(" ARGS ") {" SPIN " }\n");
+	KL_AUTO(fx_freep) struct fixture *fixture = with_adapter(
+		"void k(" ARGS ") {" SCALE " }\n"
+		"void adapter_prepare(void *work, int64_t n, float s) {" SPIN " }\n"
+		"void adapter_pack(" ARGS ") {" SPIN " }\n"
+		"void adapter_finish(" ARGS ") {" SPIN " }\n");
 	struct kl_subject_spec spec = { .cpu = -1, .timed = true };
 	KL_AUTO(kl_subject_freep) struct kl_subject *subject = start(fixture, spec);
 	int64_t least = INT64_MAX;
@@ -169,7 +169,8 @@ static void prepare_finds_blank_tensors(void **state)
 	subject = start(fixture, spec);
 	for (size_t arg = 2; arg < 4; arg++)
 		for (size_t i = 0; i < (size_t)SF_N * 4; i++)
-			assert_int_equal(((unsigned char *)kl_subject_buffer(subject, arg))[i], 0xff);
+			assert_int_equal(((unsigned char *)kl_subject_buffer(subject, arg))[i],
+					 0xff);
 	kl_subject_free(subject);
 }
 
@@ -221,8 +222,9 @@ static void the_workspace_has_guards(void **state)
 
 	call_at(&call, subject, (struct kl_place){ .draw = 2 });
 	assert_int_equal(call.end, KL_CALL_FAULT);
-	assert_string_equal(call.what, "went out of bounds of the adapter's workspace: byte 1048576 of "
-				       "278528");
+	assert_string_equal(call.what,
+			    "went out of bounds of the adapter's workspace: byte 1048576 of "
+			    "278528");
 }
 
 int main(void)

@@ -83,6 +83,7 @@ static void link_objects(struct kl_object *const *object, size_t n)
 	const struct kl_audit audit = {
 		.object = objects, .n = n, .defined = &defined, .reached = &reached
 	};
+	static const char *const entries[] = { "k", NULL };
 	struct kl_link link = {
 		.object = objects,
 		.nobject = n,
@@ -94,7 +95,7 @@ static void link_objects(struct kl_object *const *object, size_t n)
 	};
 
 	kl_symbol_index_build(&defined, objects, n);
-	kl_reached_find(&reached, objects, n, &defined, "k");
+	kl_reached_find(&reached, objects, n, &defined, entries);
 	for (size_t i = 0; i < n; i++)
 		kl_audit_object(&audit, i);
 	/* the link holds alone, whatever the audit thinks of the objects: as C, moved, as host code */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BACKEND_C_COMPILE_PARTS_H
+#define KL_BACKEND_C_COMPILE_PARTS_H
+
+#include "backend/c/code/code.h"
+#include "backend/c/compile.h"
+#include "backend/tool.h"
+
+/*
+ * compile_parts - the build of one image, shared by the files compile*.c.
+ *
+ *	compile.c		compiles and audits the sources of a kernel, an oracle or the runtime
+ *	compile_adapter.c	compiles and audits the untimed half of an adapter
+ *	compile_link.c		links the objects and checks the image
+ */
+/* The build of one image in `dir` (the jail's work directory). */
+struct kl_build {
+	const struct kl_compile_tools *tools;
+	/* name: the stem of the image, and the folder of its objects */
+	const char *dir, *name, *entry;
+	const struct kl_file *file;
+	size_t nfile;
+	const struct kl_contract
+		*contract; /* how a kernel is built; NULL: an oracle, the runtime */
+	/* the gate's flags for an oracle, before fixed_flags; NULL: the sources are a kernel */
+	const char *const *extra;
+	const char *adapter; /* path of the contract's adapter, one of the files; NULL: none */
+	const char **class_;
+	struct kl_object **obj; /* the timed half of the adapter is the last one */
+	size_t nobj;
+	struct kl_object *untimed; /* the untimed half of the adapter; NULL: none, or it is empty */
+	struct kl_strvec objpath; /* paths of the objects, relative to `dir` */
+	struct kl_code code;
+	struct kl_tool tool;
+};
+
+void kl_build_release(struct kl_build *build);
+
+/** Write the sources into the jail's work directory. */
+int kl_build_lay_out(const struct kl_build *build);
+/** Compile the sources to build->obj. */
+int kl_build_sources(struct kl_build *build);
+/** Read the machine code of build->obj into build->code. */
+int kl_build_disassemble(struct kl_build *build);
+/** If `err` is KL_ENO, make it a verdict of class "cheat" on `what`. Return `err`. */
+int kl_build_failed(struct kl_build *build, int err, const char *what);
+/** Return the names that the linker makes traps; NULL: none. */
+const struct kl_strvec *kl_build_traps(const struct kl_build *build);
+/** Compile the untimed half of the adapter, the last of the files, to build->untimed. */
+int kl_build_untimed(struct kl_build *build);
+/** Link the objects to the image `bytes` and check it. */
+int kl_build_link(struct kl_buf *bytes, struct kl_build *build);
+
+#endif
