@@ -5,7 +5,7 @@
 
 # repository_for <repository> <directory of the contract>
 repository_for () {
-	git init -q "$1" && cp "$2"/klineage.yaml "$2"/oracle.c "$1" && (cd "$1" && git add . && git commit -q -m contract)
+	git init -q "$1" && cp "$2"/klineage.yaml "$2"/*.c "$1" && (cd "$1" && git add . && git commit -q -m contract)
 }
 
 test_expect_success 'a repository for each contract' '

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail cheat */
+/* contract: adapter */
+/* Computes the answer in a static function whose name for the assembler is adapter_pack. */
+#include <stdlib.h>
+
+struct plan {
+	float window[128];
+};
+
+struct plan *plan_new(long K)
+{
+	struct plan *plan = malloc(sizeof(*plan));
+
+	for (long k = 0; k < K; k++)
+		plan->window[k] = 1 / (float)(1 + k);
+	return plan;
+}
+
+static __attribute__((used)) void early(void *work, long M, long K, const float *A, const float *x,
+					float *y) __asm__("adapter_pack");
+
+static void early(void *work, long M, long K, const float *A, const float *x, float *y)
+{
+	for (long i = 0; i < M; i++) {
+		float sum = 0;
+
+		for (long k = 0; k < K; k++)
+			sum += A[i * K + k] * x[k] / (float)(1 + k);
+		((float *)work)[386 + i] = sum;
+	}
+}
+
+void rows_dot(const struct plan *plan, const float *const *rows, const float *x, float *y, long M,
+	      long K)
+{
+}
