@@ -113,7 +113,7 @@ find src -mindepth 1 -type d | sed 's,^src/,,' | while read -r room; do
 done | grep . >&2 && bad "^ add the room to tests/rooms"
 lines '^src/(worker|job)/' '^#include "text/' | grep -v '"text/json.h"' &&
 	bad "^ worker and job may include only text/json.h of text/"
-lines '^src/plan/' '^#include "text/' | grep -vE '"text/(json|name|schema|yaml|yaml_json)\.h"' &&
+lines '^src/plan/' '^#include "text/' | grep -vE '"text/(json|name|schema|yaml|yaml_json|yaml_write)\.h"' &&
 	bad "^ plan may include only what the worker gets of text/ (WORKER_TEXT in the Makefile)"
 only 'git2' 'repo/'
 only 'yaml\.h|openssl/' 'text/'

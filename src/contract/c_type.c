@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define DEEPEST 8 /* typedefs of typedefs that are followed */
+#define DEEPEST 8 /* names of names of types that are followed */
 
 /* clang-format off */
 static const struct { const char *type, *dtype; } names[] = {
@@ -107,6 +107,36 @@ static bool find_typedef(struct kl_strvec *out, const struct kl_tokens *tokens, 
 	return false;
 }
 
+/*
+ * Collect the words after "using name =" or "#define name" into `out`. Returns false if the source
+ * has neither, or with anything but words.
+ */
+static bool find_alias(struct kl_strvec *out, const struct kl_tokens *tokens, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i + 3 < tokens->n; i++) {
+		if (!kl_token_is(tokens, i, "using") || !kl_token_is(tokens, i + 1, name) ||
+		    !kl_token_is(tokens, i + 2, "="))
+			continue;
+		for (i += 3; i < tokens->n && tokens->t[i].kind == KL_TOKEN_WORD; i++)
+			kl_strvec_take(out, kl_strndup(tokens->t[i].s, tokens->t[i].n));
+		return kl_token_is(tokens, i, ";");
+	}
+	for (size_t i = 0; i < tokens->macros.n; i++) {
+		KL_AUTO(kl_tokens_release) struct kl_tokens text = { 0 };
+		const char *macro = tokens->macros.v[i];
+
+		if (strncmp(macro, name, n) != 0 || !isspace((unsigned char)macro[n]))
+			continue;
+		kl_lexer_read(&text, macro + n, strlen(macro + n));
+		for (size_t k = 0; k < text.n && text.t[k].kind == KL_TOKEN_WORD; k++)
+			kl_strvec_take(out, kl_strndup(text.t[k].s, text.t[k].n));
+		return out->n && out->n == text.n;
+	}
+	return false;
+}
+
 static const char *dtype_at(const struct kl_tokens *tokens, const struct kl_strvec *words,
 			    int depth)
 {
@@ -120,7 +150,8 @@ static const char *dtype_at(const struct kl_tokens *tokens, const struct kl_strv
 		return "i32";
 	if (words->n != 1)
 		return NULL;
-	if (depth < DEEPEST && find_typedef(&meant, tokens, words->v[0]))
+	if (depth < DEEPEST &&
+	    (find_typedef(&meant, tokens, words->v[0]) || find_alias(&meant, tokens, words->v[0])))
 		return dtype_at(tokens, &meant, depth + 1);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i].type, words->v[0]))

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "contract/c_type.h"
+#include "contract/prototype_parts.h"
 
 #define DEEPEST 6   /* variables that are set to variables, macros and calls, one in another */
 #define LONGEST 480 /* bytes of an expression; a plan allows 512 */
@@ -243,20 +245,73 @@ static char *read_extents(const struct launch *launch, size_t from, size_t to)
 	return kl_buf_detach(&out);
 }
 
-/* Return the index after "<<<" of the first launch of the kernel; 0: there is none. */
-static size_t find_launch(const struct kl_tokens *tokens, const char *name)
+/*
+ * Return the index after "<<<" of the first launch of the kernel; 0: there is none. *angle is the
+ * index of the "<" of template arguments; 0: there are none.
+ */
+static size_t find_launch(size_t *angle, const struct kl_tokens *tokens, const char *name)
 {
-	for (size_t i = 0; i + 3 < tokens->n; i++)
-		if (kl_token_is(tokens, i, name) && kl_token_is(tokens, i + 1, "<<") &&
-		    kl_token_is(tokens, i + 2, "<"))
-			return i + 3;
+	for (size_t i = 0; i + 3 < tokens->n; i++) {
+		size_t at = i + 1;
+
+		if (!kl_token_is(tokens, i, name))
+			continue;
+		*angle = kl_token_is(tokens, at, "<") ? at : 0;
+		if (*angle)
+			at = kl_found_skip_angles(tokens, at);
+		if (kl_token_is(tokens, at, "<<") && kl_token_is(tokens, at + 1, "<"))
+			return at + 2;
+	}
+	*angle = 0;
 	return 0;
+}
+
+/* --- the instance of a template that is launched ------------------------------------------------ */
+
+/* Return the template argument [from, to): a number or a type; "": it is neither. */
+static char *read_argument(const struct launch *launch, size_t from, size_t to)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf number = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+	const struct kl_tokens *tokens = launch->tokens;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	if (to == from + 1 &&
+	    (kl_token_is(tokens, from, "true") || kl_token_is(tokens, from, "false")))
+		return kl_strndup(tokens->t[from].s, tokens->t[from].n);
+	if (translate(&number, launch, from, to, 0))
+		return kl_buf_detach(&number);
+	for (size_t i = from; i < to; i++) {
+		kl_strvec_take(&words, kl_strndup(tokens->t[i].s, tokens->t[i].n));
+		kl_buf_addf(&text, "%s%s", i > from ? " " : "", words.v[words.n - 1]);
+	}
+	return kl_c_type_dtype(tokens, &words) ? kl_buf_detach(&text) : kl_strdup("");
+}
+
+void kl_launch_instance(struct kl_proto *proto, const struct kl_tokens *tokens)
+{
+	const struct launch launch = { .tokens = tokens, .proto = proto };
+	size_t angle, end, i;
+
+	if (!find_launch(&angle, tokens, proto->name) || !angle)
+		return;
+	end = kl_found_skip_angles(tokens, angle) - 1;
+	for (i = angle + 1; i < end && proto->argument.n < proto->given.n;) {
+		size_t to = i;
+
+		while (to < end && !kl_token_is(tokens, to, ","))
+			to = kl_token_is(tokens, to, "(") ? kl_token_skip(tokens, to) :
+			     kl_token_is(tokens, to, "<") ? kl_found_skip_angles(tokens, to) :
+							    to + 1;
+		kl_strvec_take(&proto->argument, read_argument(&launch, i, to));
+		i = to + 1;
+	}
 }
 
 void kl_launch_syntax(struct kl_proto *proto, const struct kl_tokens *tokens)
 {
 	struct launch launch = { .tokens = tokens, .proto = proto };
-	size_t at[4] = { find_launch(tokens, proto->name) }, n = 0, i = at[0];
+	size_t angle, at[4] = { find_launch(&angle, tokens, proto->name) }, n = 0, i = at[0];
 
 	if (!i)
 		return;
@@ -281,99 +336,4 @@ void kl_launch_syntax(struct kl_proto *proto, const struct kl_tokens *tokens)
 		if (add_expr(&smem, &launch, at[2], at[3] - 1) && strcmp(smem.ptr, "0"))
 			proto->smem = kl_buf_detach(&smem);
 	}
-}
-
-/* --- mangled names ----------------------------------------------------------------------------------- */
-
-/* Return the letter of a type of C; NULL: the type is another one. */
-static const char *letter_of(const char *type)
-{
-	/* clang-format off */
-	static const struct { const char *type, *letter; } letters[] = {
-		{ "float", "f" }, { "double", "d" }, { "bool", "b" }, { "_Bool", "b" },
-		{ "int8_t", "a" }, { "uint8_t", "h" }, { "int16_t", "s" }, { "uint16_t", "t" },
-		{ "int32_t", "i" }, { "uint32_t", "j" }, { "uint", "j" }, { "int64_t", "l" },
-		{ "ptrdiff_t", "l" }, { "ssize_t", "l" }, { "uint64_t", "m" }, { "size_t", "m" },
-	};
-	/* clang-format on */
-	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
-	bool is_unsigned, is_long;
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(letters); i++)
-		if (!strcmp(letters[i].type, type))
-			return letters[i].letter;
-	kl_strvec_split(&words, type, " ");
-	is_unsigned = kl_strvec_has(&words, "unsigned");
-	is_long = kl_strvec_has(&words, "long");
-	if (kl_strvec_has(&words, "char"))
-		return is_unsigned ? "h" : words.n > 1 ? "a" : "c";
-	if (kl_strvec_has(&words, "short"))
-		return is_unsigned ? "t" : "s";
-	if (strstr(type, "long long"))
-		return is_unsigned ? "y" : "x";
-	if (is_long)
-		return is_unsigned ? "m" : "l";
-	if (is_unsigned)
-		return "j";
-	return kl_strvec_has(&words, "int") || kl_strvec_has(&words, "signed") ? "i" : NULL;
-}
-
-/* Append a type in its full form, "PK6__half"; one that occurred before is only referred to. */
-static void add_type(struct kl_buf *out, struct kl_strvec *known, const char *full)
-{
-	if (full[0] && !full[1] && islower((unsigned char)full[0])) {
-		kl_buf_adds(out, full);
-		return;
-	}
-	for (size_t i = 0; i < known->n; i++) {
-		if (strcmp(known->v[i], full))
-			continue;
-		if (i)
-			kl_buf_addf(out, "S%c_", (int)(i - 1 < 10 ? '0' + i - 1 : 'A' + i - 11));
-		else
-			kl_buf_adds(out, "S_");
-		return;
-	}
-	if (*full == 'P' || *full == 'K') {
-		kl_buf_addch(out, *full);
-		add_type(out, known, full + 1);
-	} else {
-		kl_buf_adds(out, full);
-	}
-	kl_strvec_push(known, full);
-}
-
-char *kl_launch_mangle(const struct kl_proto *proto)
-{
-	/* the headers of CUDA define these names for others */
-	static const struct {
-		const char *alias, *name;
-	} aliases[] = { { "half", "__half" },
-			{ "half2", "__half2" },
-			{ "nv_bfloat16", "__nv_bfloat16" },
-			{ "nv_bfloat162", "__nv_bfloat162" } };
-	KL_AUTO(kl_strvec_release) struct kl_strvec known = KL_STRVEC_INIT;
-	struct kl_buf out = KL_BUF_INIT;
-
-	kl_buf_addf(&out, "_Z%zu%s", strlen(proto->name), proto->name);
-	for (size_t i = 0; i < proto->n; i++) {
-		const struct kl_param *param = &proto->param[i];
-		const char *type = param->written, *letter = letter_of(type);
-		KL_AUTO(kl_freep) char *full = NULL;
-
-		/* the type that a typedef of the source names */
-		if (!letter && param->dtype && strcmp(param->dtype, "f16") &&
-		    strcmp(param->dtype, "bf16"))
-			letter = letter_of(param->type);
-		for (size_t k = 0; k < KL_ARRAY_SIZE(aliases); k++)
-			if (!strcmp(aliases[k].alias, type))
-				type = aliases[k].name;
-		full = letter ? kl_asprintf("%s%s%s", param->pointer ? "P" : "",
-					    param->pointer && param->is_const ? "K" : "", letter) :
-				kl_asprintf("%s%s%zu%s", param->pointer ? "P" : "",
-					    param->pointer && param->is_const ? "K" : "",
-					    strlen(type), type);
-		add_type(&out, &known, full);
-	}
-	return kl_buf_detach(&out);
 }

@@ -8,7 +8,7 @@
 /*
  * launch_syntax - reads how host code launches a kernel, k<<<grid, block, smem>>>(...).
  *
- * This and the kernel's mangled name make a first launch plan. Variables are replaced by what they
+ * This and the kernel's name make a first launch plan. Variables are replaced by what they
  * are set to, and those that are passed to the kernel by its own names for them.
  */
 
@@ -19,9 +19,9 @@
  */
 void kl_launch_syntax(struct kl_proto *proto, const struct kl_tokens *tokens);
 /**
- * Return the name that C++ compilers give the function (Itanium ABI), such as "_Z5scalePKfPfi"; the
- * caller frees it. Types that are not of C are taken for structs of that name.
+ * Read the template arguments of that launch into proto->argument. Variables and macros that are
+ * set to numbers are replaced by these.
  */
-char *kl_launch_mangle(const struct kl_proto *proto);
+void kl_launch_instance(struct kl_proto *proto, const struct kl_tokens *tokens);
 
 #endif

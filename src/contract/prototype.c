@@ -12,179 +12,6 @@
 
 #define MAX_PARAMS 32
 
-static void founds_release(struct kl_founds *founds)
-{
-	for (size_t i = 0; founds->macro && i < founds->tokens->macros.n; i++)
-		kl_tokens_release(&founds->macro[i]);
-	free(founds->macro);
-	free(founds->f);
-}
-
-bool kl_found_is_qualifier(const struct kl_tokens *tokens, size_t i)
-{
-	static const char *const words[] = { "const",      "volatile",     "restrict",
-					     "__restrict", "__restrict__", "register",
-					     "static",     "__const",      NULL };
-
-	return kl_token_is_any(tokens, i, words);
-}
-
-/* Skip __attribute__((...)), __launch_bounds__(...) and their like. */
-static size_t skip_attribute(const struct kl_tokens *tokens, size_t i)
-{
-	static const char *const words[] = {
-		"__attribute__", "__attribute", "__declspec",        "_Alignas",         "alignas",
-		"__asm__",       "asm",         "__launch_bounds__", "__cluster_dims__", NULL
-	};
-
-	if (!kl_token_is_any(tokens, i, words) || !kl_token_is(tokens, i + 1, "("))
-		return i;
-	return kl_token_skip(tokens, i + 1);
-}
-
-/* --- finding function definitions ------------------------------------------- */
-
-static bool is_storage(const struct kl_tokens *tokens, size_t i)
-{
-	static const char *const words[] = { "static",       "extern",        "inline",
-					     "__inline",     "__inline__",    "__global__",
-					     "__device__",   "__host__",      "__forceinline__",
-					     "__noinline__", "__extension__", NULL };
-
-	return kl_token_is_any(tokens, i, words) || tokens->t[i].kind == KL_TOKEN_STRING;
-}
-
-/* Return true if the tokens can be parameters: none, void, or a type with a name. */
-static bool are_parameters(const struct kl_tokens *tokens, size_t from, size_t to)
-{
-	if (from == to || (from + 1 == to && kl_token_is(tokens, from, "void")))
-		return true;
-	for (size_t i = from; i + 1 < to; i++)
-		if (kl_found_is_word(tokens, i) &&
-		    (kl_found_is_word(tokens, i + 1) || kl_token_is(tokens, i + 1, "*")))
-			return true;
-	return false;
-}
-
-/* Return true if a type stands in [from, to). */
-static bool has_type(const struct kl_tokens *tokens, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		KL_AUTO(kl_freep) char *word = kl_strndup(tokens->t[i].s, tokens->t[i].n);
-
-		if (kl_found_is_word(tokens, i) && !is_storage(tokens, i) &&
-		    !kl_found_is_qualifier(tokens, i) && !kl_c_type_is_macro(word))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Return true if the brackets at `i` belong to a macro, not to the function: another name with
- * brackets follows before the body, and a type or parameters are missing here, as in EXPORT(void)
- * f(int n) or void ALIGNED(64) f(int n).
- */
-static bool is_macro_call(const struct kl_tokens *tokens, size_t from, size_t i)
-{
-	size_t close = kl_token_skip(tokens, i), next = close, skipped;
-
-	while ((skipped = skip_attribute(tokens, next)) != next || kl_token_is(tokens, next, "*") ||
-	       (kl_found_is_word(tokens, next) && !kl_token_is(tokens, next + 1, "(")))
-		next = skipped != next ? skipped : next + 1;
-	if (!kl_found_is_word(tokens, next))
-		return false;
-	return !has_type(tokens, from, i - 1) || !are_parameters(tokens, i + 1, close - 1);
-}
-
-/* Read a declaration at file scope into `found`, and return the index of the token after it. */
-static size_t read_declaration(struct kl_found *found, bool *defines,
-			       const struct kl_tokens *tokens, size_t i)
-{
-	size_t next;
-
-	*found = (struct kl_found){ .from = i };
-	*defines = false;
-	while (i < tokens->n) {
-		next = skip_attribute(tokens, i);
-		if (next != i) {
-			i = next;
-		} else if (kl_token_is(tokens, i, ";")) {
-			return i + 1;
-		} else if (kl_token_is(tokens, i, "(") && !found->open && i > found->from &&
-			   kl_found_is_word(tokens, i - 1)) {
-			if (!is_macro_call(tokens, found->from, i)) {
-				found->name = i - 1;
-				found->open = i + 1;
-			}
-			i = kl_token_skip(tokens, i);
-			found->close = i - 1;
-		} else if (kl_token_is(tokens, i, "{") && found->open && found->close + 1 <= i) {
-			found->body = i + 1;
-			found->end = kl_token_skip(tokens, i);
-			*defines = true;
-			return found->end;
-		} else if (kl_token_is(tokens, i, "=")) {
-			/* a variable: the braces that follow are not a function body */
-			found->open = 0;
-			found->name = 0;
-			while (i < tokens->n && !kl_token_is(tokens, i, ";"))
-				i = kl_token_is(tokens, i, "{") || kl_token_is(tokens, i, "(") ?
-					    kl_token_skip(tokens, i) :
-					    i + 1;
-		} else if (kl_token_is(tokens, i, "{") || kl_token_is(tokens, i, "(") ||
-			   kl_token_is(tokens, i, "[")) {
-			i = kl_token_skip(tokens, i);
-		} else {
-			found->is_kernel |= kl_token_is(tokens, i, "__global__");
-			found->is_template |= kl_token_is(tokens, i, "template");
-			found->is_static |= kl_token_is(tokens, i, "static") ||
-					    kl_token_is(tokens, i, "inline") ||
-					    kl_token_is(tokens, i, "__inline") ||
-					    kl_token_is(tokens, i, "__inline__");
-			i++;
-		}
-	}
-	return i;
-}
-
-static void read_macros(struct kl_founds *out, const struct kl_strvec *text)
-{
-	out->macro = kl_calloc(text->n + 1, sizeof(*out->macro));
-	for (size_t i = 0; i < text->n; i++)
-		kl_lexer_read(&out->macro[i], text->v[i], strlen(text->v[i]));
-}
-
-static void find_functions(struct kl_founds *out, const struct kl_tokens *tokens)
-{
-	bool plain = false, block = false; /* in extern "C", or in its braces */
-
-	out->tokens = tokens;
-	for (size_t i = 0; i < tokens->n;) {
-		struct kl_found found;
-		bool defines;
-
-		/* skip extern "C" { and its closing brace */
-		if (kl_token_is(tokens, i, "extern") && kl_token_is(tokens, i + 1, "\"C\"")) {
-			plain = true;
-			block |= kl_token_is(tokens, i + 2, "{");
-			i += kl_token_is(tokens, i + 2, "{") ? 3 : 2;
-			continue;
-		}
-		if (kl_token_is(tokens, i, "}")) {
-			plain = block = false;
-			i++;
-			continue;
-		}
-		i = read_declaration(&found, &defines, tokens, i);
-		found.plain_name = plain;
-		plain = block;
-		if (!defines)
-			continue;
-		KL_GROW(out->f, out->n + 1, out->alloc);
-		out->f[out->n++] = found;
-	}
-}
-
 static char *text_of(const struct kl_tokens *tokens, size_t i)
 {
 	return kl_strndup(tokens->t[i].s, tokens->t[i].n);
@@ -285,12 +112,31 @@ size_t kl_found_param_name(const struct kl_tokens *tokens, size_t from, size_t t
 	return name;
 }
 
+/* Copy the words of a type with the arguments of the instance in place of template parameters. */
+static void replace_given(struct kl_strvec *out, const struct kl_strvec *words,
+			  const struct kl_proto *proto)
+{
+	for (size_t i = 0; i < words->n; i++) {
+		size_t at = 0;
+
+		while (at < proto->argument.n && strcmp(proto->given.v[at], words->v[i]) != 0)
+			at++;
+		if (at < proto->argument.n && *proto->argument.v[at])
+			kl_strvec_split(out, proto->argument.v[at], " ");
+		else
+			kl_strvec_push(out, words->v[i]);
+	}
+}
+
 /* Set the type of a parameter: its words, or the C type that they are a name of. */
-static void set_type(struct kl_param *param, const struct kl_tokens *tokens,
-		     const struct kl_strvec *words, bool known)
+static void set_type(struct kl_param *param, const struct kl_proto *proto,
+		     const struct kl_tokens *tokens, const struct kl_strvec *words, bool known)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf type = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec instance = KL_STRVEC_INIT;
 
+	replace_given(&instance, words, proto);
+	words = &instance;
 	if (known)
 		param->dtype = kl_c_type_dtype(tokens, words);
 	/* contracts have no tensors of bool */
@@ -305,14 +151,15 @@ static void set_type(struct kl_param *param, const struct kl_tokens *tokens,
 }
 
 /* Read a parameter. It must consist of a type, stars, a name and brackets, in this order. */
-static int read_param(struct kl_param *param, const struct kl_tokens *tokens, size_t i, size_t to,
-		      size_t nth)
+static int read_param(struct kl_proto *proto, const struct kl_tokens *tokens, size_t i, size_t to)
 {
+	struct kl_param *param = &proto->param[proto->n - 1];
+	size_t nth = proto->n;
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
 	size_t stars = 0, name = kl_found_param_name(tokens, i, to);
 
 	for (; i < to && i != name; i++) {
-		size_t next = skip_attribute(tokens, i);
+		size_t next = kl_found_skip_attribute(tokens, i);
 
 		if (next != i) {
 			i = next - 1;
@@ -337,7 +184,7 @@ static int read_param(struct kl_param *param, const struct kl_tokens *tokens, si
 	param->pointer = stars > 0;
 	read_brackets(param, tokens, name + 1, to);
 	/* the type of a pointer to pointers is unknown */
-	set_type(param, tokens, &words, stars + (param->extent.n > 0) < 2);
+	set_type(param, proto, tokens, &words, stars + (param->extent.n > 0) < 2);
 	return 0;
 }
 
@@ -368,7 +215,7 @@ static int read_params(struct kl_proto *proto, const struct kl_tokens *tokens,
 			return kl_error(KL_EINVALID, "'%s' has more than %d parameters",
 					proto->name, MAX_PARAMS);
 		proto->n++;
-		if ((err = read_param(&proto->param[proto->n - 1], tokens, i, end, proto->n)) < 0)
+		if ((err = read_param(proto, tokens, i, end)) < 0)
 			return kl_error_in(err, "'%s'", proto->name);
 		i = end + 1;
 	}
@@ -437,6 +284,37 @@ static void read_uses(struct kl_proto *proto, const struct kl_founds *all,
 	}
 }
 
+/* Return the name of the template parameter [from, to), "N" of "int N = 4"; "": it has none. */
+static char *given_name(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	size_t name = to;
+
+	for (size_t i = from; i < to && !kl_token_is(tokens, i, "="); i++)
+		if (kl_found_is_word(tokens, i))
+			name = i;
+	return name < to ? text_of(tokens, name) : kl_strdup("");
+}
+
+/* Read the names of the parameters of a template. */
+static void read_given(struct kl_proto *proto, const struct kl_tokens *tokens,
+		       const struct kl_found *found)
+{
+	size_t i = found->given + 1, end;
+
+	if (!found->is_template)
+		return;
+	for (end = kl_found_skip_angles(tokens, found->given) - 1; i < end;) {
+		size_t to = i;
+
+		while (to < end && !kl_token_is(tokens, to, ","))
+			to = kl_token_is(tokens, to, "(") ? kl_token_skip(tokens, to) :
+			     kl_token_is(tokens, to, "<") ? kl_found_skip_angles(tokens, to) :
+							    to + 1;
+		kl_strvec_take(&proto->given, given_name(tokens, i, to));
+		i = to + 1;
+	}
+}
+
 static char *one_line(const struct kl_tokens *tokens, size_t from, size_t to)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -461,22 +339,44 @@ static void read_returned(struct kl_proto *proto, const struct kl_tokens *tokens
 	struct kl_param *returned = &proto->returned;
 
 	for (size_t i = found->from; i < found->name; i++) {
-		size_t next = skip_attribute(tokens, i);
+		size_t next = kl_found_skip_attribute(tokens, i);
 
 		if (next != i)
 			i = next - 1;
-		else if (kl_token_is(tokens, i, "(") && has_type(tokens, found->from, i - 1))
+		else if (kl_token_is(tokens, i, "(") &&
+			 kl_found_has_type(tokens, found->from, i - 1))
 			i = kl_token_skip(tokens, i) - 1;
 		else if (kl_token_is(tokens, i, "*"))
 			returned->pointer = true;
-		else if (kl_found_is_word(tokens, i) && !is_storage(tokens, i) &&
+		else if (kl_found_is_word(tokens, i) && !kl_found_is_storage(tokens, i) &&
 			 !kl_found_is_qualifier(tokens, i) && !kl_token_is(tokens, i + 1, "("))
 			kl_strvec_take(&words, text_of(tokens, i));
 	}
 	if (!returned->pointer && kl_strvec_has(&words, "void"))
 		return;
-	set_type(returned, tokens, &words, !returned->pointer);
+	set_type(returned, proto, tokens, &words, !returned->pointer);
 	proto->returns = true;
+}
+
+void kl_proto_kernels(struct kl_strvec *out, const char *text, size_t len)
+{
+	KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
+	KL_AUTO(kl_founds_release) struct kl_founds all = { 0 };
+
+	kl_lexer_read(&tokens, text, len);
+	kl_founds_read(&all, &tokens);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct kl_found *found = &all.f[i];
+		KL_AUTO(kl_freep) char *name = text_of(&tokens, found->name);
+		KL_AUTO(kl_freep) char *given = NULL;
+
+		if (!found->is_kernel)
+			continue;
+		if (found->is_template)
+			given = one_line(&tokens, found->given + 1,
+					 kl_found_skip_angles(&tokens, found->given) - 1);
+		kl_strvec_pushf(out, given ? "%s%s<%s>" : "%s%s", found->scope, name, given);
+	}
 }
 
 void kl_proto_free(struct kl_proto *proto)
@@ -492,6 +392,9 @@ void kl_proto_free(struct kl_proto *proto)
 	free(proto->param);
 	free(proto->returned.type);
 	free(proto->returned.written);
+	free(proto->scope);
+	kl_strvec_release(&proto->given);
+	kl_strvec_release(&proto->argument);
 	free(proto->grid);
 	free(proto->block);
 	free(proto->smem);
@@ -505,24 +408,26 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
 		  bool kernel)
 {
 	KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
-	KL_AUTO(founds_release) struct kl_founds all = { 0 };
+	KL_AUTO(kl_founds_release) struct kl_founds all = { 0 };
 	KL_AUTO(kl_proto_freep) struct kl_proto *proto = kl_calloc(1, sizeof(*proto));
 	const struct kl_found *found = NULL;
 	int err;
 
 	kl_lexer_read(&tokens, text, len);
-	find_functions(&all, &tokens);
-	read_macros(&all, &tokens.macros);
+	kl_founds_read(&all, &tokens);
 	if ((err = choose_found(&found, &all, entry, kernel)) < 0)
 		return err;
 	proto->name = text_of(&tokens, found->name);
 	proto->text = one_line(&tokens, found->from, found->close + 1);
+	proto->scope = kl_strdup(found->scope);
+	read_given(proto, &tokens, found);
+	if (proto->given.n)
+		kl_launch_instance(proto, &tokens);
 	read_returned(proto, &tokens, found);
 	if ((err = read_params(proto, &tokens, found)) < 0)
 		return err;
 	read_uses(proto, &all, found);
 	proto->plain_name = found->plain_name;
-	proto->is_template = found->is_template;
 	if (kernel)
 		kl_launch_syntax(proto, &tokens);
 	kl_strvec_copy(&proto->headers, &tokens.headers);

@@ -38,7 +38,12 @@ struct kl_proto {
 	size_t n;
 	struct kl_strvec headers; /* files that the source includes by #include "..." */
 	bool plain_name;          /* extern "C" */
-	bool is_template;         /* only its instances have names, which are not known */
+	char *scope;              /* the namespaces that it stands in: "ns::"; else "" */
+	/*
+	 * of a template: its parameters, and the arguments of the instance that the source
+	 * launches; "": an argument that is not known
+	 */
+	struct kl_strvec given, argument;
 	/* of a kernel on a GPU: expressions of its launch in the source; NULL: unknown */
 	char *grid, *block, *smem;
 };
@@ -50,6 +55,10 @@ struct kl_proto {
  */
 int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry,
 		  bool kernel);
+/**
+ * Append the names of the kernels (__global__) that a source defines: "ns::scale", "tile<int N>".
+ */
+void kl_proto_kernels(struct kl_strvec *out, const char *text, size_t len);
 void kl_proto_free(struct kl_proto *proto);
 KL_DEFINE_CLEANUP(struct kl_proto *, kl_proto_free)
 

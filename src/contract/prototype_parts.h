@@ -12,6 +12,8 @@
 /* A definition: [from, name] '(' [open, close) ')' '{' [body, end). */
 struct kl_found {
 	size_t from, name, open, close, body, end;
+	size_t given; /* of a template: index of the "<" of its parameters */
+	char *scope;  /* the namespaces that it stands in: "ns::" */
 	bool is_static, is_template;
 	bool is_kernel, plain_name; /* __global__; extern "C" */
 };
@@ -30,6 +32,18 @@ static inline bool kl_found_is_word(const struct kl_tokens *tokens, size_t i)
 	return i < tokens->n && tokens->t[i].kind == KL_TOKEN_WORD;
 }
 
+/** Find the definitions in `tokens`, which must outlive `out`. `out` is all zero before. */
+void kl_founds_read(struct kl_founds *out, const struct kl_tokens *tokens);
+void kl_founds_release(struct kl_founds *founds);
+
+/** Return the index after __attribute__((...)), __launch_bounds__(...) or the like at `i`; else `i`. */
+size_t kl_found_skip_attribute(const struct kl_tokens *tokens, size_t i);
+/** At the "<" of a template's list: return the index after the ">" that ends it. */
+size_t kl_found_skip_angles(const struct kl_tokens *tokens, size_t i);
+/** Return true if the token at `i` is static, __global__ or the like. */
+bool kl_found_is_storage(const struct kl_tokens *tokens, size_t i);
+/** Return true if a type stands in [from, to). */
+bool kl_found_has_type(const struct kl_tokens *tokens, size_t from, size_t to);
 /** Return true if the token at `i` is const, restrict or another qualifier. */
 bool kl_found_is_qualifier(const struct kl_tokens *tokens, size_t i);
 /** Return the end of the parameter that begins at `i`: the index of its comma, or `close`. */

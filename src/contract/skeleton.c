@@ -446,15 +446,28 @@ static char *launch_args(const struct kl_proto *proto)
 	return kl_buf_detach(&buf);
 }
 
-/* Return the name that the kernel has in machine code; TODO: it is not known. */
+/* Return the name that a plan gives the kernel, such as "ns::tile<128, 8>". */
 static char *kernel_name(const struct kl_proto *proto)
 {
-	KL_AUTO(kl_freep) char *name = proto->plain_name ? kl_strdup(proto->name) :
-							   kl_launch_mangle(proto);
+	struct kl_buf name = KL_BUF_INIT;
+	bool unknown = false;
 
-	if (proto->is_template)
-		return kl_strdup("TODO    # the mangled name of an instance");
-	return kl_strdup(name[strspn(name, plain)] ? "TODO" : name);
+	if (proto->plain_name)
+		return kl_strdup(proto->name);
+	kl_buf_addf(&name, "%s%s%s", proto->scope, proto->name, proto->given.n ? "<" : "");
+	for (size_t i = 0; i < proto->given.n; i++) {
+		const char *argument = i < proto->argument.n ? proto->argument.v[i] : "";
+
+		/* the arguments that a launch leaves out have defaults, or follow from types */
+		if (proto->argument.n && i >= proto->argument.n)
+			break;
+		unknown |= !*argument;
+		kl_buf_addf(&name, "%s%s", i ? ", " : "", *argument ? argument : "TODO");
+	}
+	kl_buf_adds(&name, proto->given.n ? ">" : "");
+	if (unknown)
+		kl_buf_adds(&name, "    # an instance of the template");
+	return kl_buf_detach(&name);
 }
 
 static void plan_values(struct kl_map *map, const struct kl_skeleton *sk,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/plan_parts.h"
+#include "text/yaml_write.h"
 
 static const char *const fact_names[KL_PLAN_FACTS] = { "sms", "smem_optin", "cc", "l2" };
 
@@ -182,4 +184,48 @@ size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max)
 	for (size_t i = 0; i < plan->prepare.n; i++)
 		n = add_kernel(out, n, max, plan->prepare.v[i].kernel);
 	return n;
+}
+
+static const struct plan_launch *launch_of(const struct plan_launches *list, const char *kernel)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->v[i].kernel, kernel))
+			return &list->v[i];
+	return NULL;
+}
+
+const char *kl_plan_symbol(const struct kl_plan *plan, const char *kernel)
+{
+	const struct plan_launch *launch = launch_of(&plan->launch, kernel);
+
+	if (!launch)
+		launch = launch_of(&plan->prepare, kernel);
+	return launch && launch->symbol ? launch->symbol : kernel;
+}
+
+static void set_symbol(struct plan_launches *list, const char *kernel, const char *symbol)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct plan_launch *launch = &list->v[i];
+
+		if (strcmp(launch->kernel, kernel) != 0)
+			continue;
+		free(launch->symbol);
+		launch->symbol = kl_strdup(symbol);
+		/* const can be cast away, since the plan owns the tree */
+		kl_yaml_put((struct kl_yaml *)(uintptr_t)launch->part.node, "symbol",
+			    kl_yaml_new_text(symbol));
+	}
+}
+
+int kl_plan_set_symbol(struct kl_plan *plan, const char *kernel, const char *symbol)
+{
+	if (strlen(symbol) >= KL_PLAN_MAX_SYMBOL)
+		return kl_error(KL_EINVALID,
+				"the symbol of the kernel '%s' has %zu bytes; at most %d are "
+				"allowed",
+				kernel, strlen(symbol), KL_PLAN_MAX_SYMBOL - 1);
+	set_symbol(&plan->launch, kernel, symbol);
+	set_symbol(&plan->prepare, kernel, symbol);
+	return 0;
 }

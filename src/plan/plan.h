@@ -28,6 +28,7 @@
 #define KL_PLAN_MAX_MAPS 16
 #define KL_PLAN_MAX_SCRATCH 16
 #define KL_PLAN_MAX_PARAM_BYTES 4096
+#define KL_PLAN_MAX_SYMBOL 1024 /* bytes of the symbol of a kernel, with the final NUL */
 /* maximum number of entries in each of `let`, `define` and `require` */
 #define KL_PLAN_MAX_NAMES 64
 
@@ -169,7 +170,8 @@ struct kl_plan_arg {
 };
 
 struct kl_plan_launch {
-	char kernel[256];
+	char kernel[256];                /* the name that the plan gives it, for messages */
+	char symbol[KL_PLAN_MAX_SYMBOL]; /* its name in the cubin */
 	uint32_t grid[3], block[3];
 	uint32_t cluster[3]; /* 0 0 0: no cluster */
 	bool nonportable, cooperative, pdl;
@@ -207,6 +209,22 @@ KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
  * `max` names, which are borrowed from the plan. Return the number of names.
  */
 size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max);
+/**
+ * Return the symbol of the kernel that the plan calls `kernel`; borrowed. It is `kernel` itself
+ * until kl_plan_set_symbol() gave another.
+ */
+const char *kl_plan_symbol(const struct kl_plan *plan, const char *kernel);
+/**
+ * Set the symbol that the code has for `kernel`, a name of C++. kl_plan_to_json() writes it, so that
+ * a worker finds the kernel. Only the one who parsed the plan may call this, before the plan is
+ * shared. KL_EINVALID: `symbol` is not a symbol, or is too long.
+ */
+int kl_plan_set_symbol(struct kl_plan *plan, const char *kernel, const char *symbol);
+/**
+ * Return true if `text` is the name of a function as C++ writes it: "scale", "ns::tile<128, 8>",
+ * "scale(float *, int)". Such a name has no character that would end it in C++ source.
+ */
+bool kl_plan_is_cxx_name(const char *text);
 
 /* -- architectures ----------------------------------------------------------- */
 

@@ -5,25 +5,98 @@
 
 #include "plan/plan_parts.h"
 
+static bool is_symbol(const char *text)
+{
+	for (const char *ch = text; *ch; ch++)
+		if (!(isalnum((unsigned char)*ch) || strchr("_$.", *ch)) ||
+		    isdigit((unsigned char)text[0]))
+			return false;
+	return *text;
+}
+
+/* --- names of kernels as C++ writes them --------------------------------------------------- */
+
+/*
+ * Return the length of the arguments that begin at `text`, with their brackets: "<128, float *>" or
+ * "(const float *, int)". 0: they are anything else.
+ */
+static size_t arguments_length(const char *text)
+{
+	char open[16];
+	size_t depth = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		unsigned char ch = (unsigned char)text[i];
+
+		if (ch == '<' || ch == '(') {
+			if (depth == sizeof(open))
+				return 0;
+			open[depth++] = (char)ch;
+		} else if (ch == '>' || ch == ')') {
+			if (!depth || open[--depth] != (ch == '>' ? '<' : '('))
+				return 0;
+			if (!depth)
+				return i + 1;
+		} else if (!isalnum(ch) && !strchr("_:, -*&", ch)) {
+			return 0;
+		}
+	}
+	return 0;
+}
+
+bool kl_plan_is_cxx_name(const char *text)
+{
+	while (isalpha((unsigned char)*text) || *text == '_') {
+		while (isalnum((unsigned char)*text) || *text == '_')
+			text++;
+		if (*text == '<')
+			text += arguments_length(text);
+		if (*text == '(') {
+			size_t n = arguments_length(text);
+
+			return n && !text[n];
+		}
+		if (!*text)
+			return true;
+		if (strncmp(text, "::", 2) != 0)
+			return false;
+		text += 2;
+	}
+	return false;
+}
+
+/* --- the members of a launch ----------------------------------------------------------------- */
+
 static int check_kernel(const char *file, const struct kl_yaml *node, const char *key)
 {
 	int err = kl_plan_text.check(file, node, key);
 
-	if (err < 0)
-		return err;
-	for (const char *ch = node->text; *ch; ch++)
-		if (!(isalnum((unsigned char)*ch) || strchr("_$.", *ch)) ||
-		    isdigit((unsigned char)node->text[0]))
-			return kl_yaml_error(file, node, "'%.64s' is not a valid symbol",
-					     node->text);
+	if (!err && !is_symbol(node->text) && !kl_plan_is_cxx_name(node->text))
+		return kl_yaml_error(file, node,
+				     "'%.64s' is not a valid symbol, nor a name of C++ such as "
+				     "tile<128, 8>",
+				     node->text);
+	return err;
+}
+
+static int check_symbol(const char *file, const struct kl_yaml *node, const char *key)
+{
+	if (file)
+		return kl_yaml_error(file, node,
+				     "a plan does not set 'symbol': 'kernel' names the kernel as "
+				     "its source does");
+	if (strlen(node->text) >= KL_PLAN_MAX_SYMBOL || !is_symbol(node->text))
+		return kl_yaml_error(file, node, "'%.64s' is not a valid symbol", node->text);
 	return 0;
 }
 
-static const struct kl_string_type kernel_string = { "a symbol", NULL, check_kernel };
+static const struct kl_string_type kernel_string = { "the name of a kernel", NULL, check_kernel };
+static const struct kl_string_type symbol_string = { "a symbol", NULL, check_symbol };
 
 #define AT(m) offsetof(struct plan_launch, m)
 static const struct kl_field fields[] = {
 	KL_STRING_FIELD("kernel", KL_NEEDED, AT(kernel), &kernel_string),
+	KL_STRING_FIELD("symbol", 0, AT(symbol), &symbol_string),
 	KL_VALUES_FIELD("grid", KL_NEEDED, AT(grid), &kl_plan_exprs_value, 1, 3),
 	KL_VALUES_FIELD("block", KL_NEEDED, AT(block), &kl_plan_exprs_value, 1, 3),
 	KL_VALUES_FIELD("cluster", 0, AT(cluster), &kl_plan_exprs_value, 1, 3),

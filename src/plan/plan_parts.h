@@ -96,7 +96,8 @@ struct plan_arg {
 struct plan_launch {
 	struct plan_part part;
 	bool prepare;
-	char *kernel;
+	char *kernel; /* its name in the source, or its symbol */
+	char *symbol; /* of a C++ name, once it is known; NULL: `kernel` is the symbol */
 	struct plan_exprs grid, block, cluster;
 	struct plan_expr smem;
 	bool nonportable, cooperative, pdl;

@@ -325,6 +325,8 @@ static int resolve_launch(struct kl_plan_launch *out, const struct plan_point *p
 	int err;
 
 	snprintf(out->kernel, sizeof(out->kernel), "%s", launch->kernel);
+	snprintf(out->symbol, sizeof(out->symbol), "%s",
+		 launch->symbol ? launch->symbol : launch->kernel);
 	out->nonportable = launch->nonportable;
 	out->cooperative = launch->cooperative;
 	out->pdl = launch->pdl;

@@ -258,11 +258,8 @@ static int no_kernel(const struct kl_cubin *cubin, const char *name)
 	for (size_t i = 0; i < cubin->nkernel && i < 8; i++)
 		kl_buf_addf(&have, "%s'%.100s'", i ? ", " : "", cubin->kernel[i].name);
 	return kl_error(KL_ENO,
-			"the plan launches '%s', which the code does not define: the code has %s%s",
-			name, cubin->nkernel ? have.ptr : "no kernel",
-			cubin->nkernel ?
-				" (C++ mangles the names of kernels: declare them extern \"C\")" :
-				"");
+			"the plan launches '%s', which the code does not define: the code has %s",
+			name, cubin->nkernel ? have.ptr : "no kernel");
 }
 
 static int check_args(const struct kl_cubin_kernel *kernel, const struct kl_cuda_launch *launch)

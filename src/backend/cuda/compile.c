@@ -7,6 +7,8 @@
 
 #include "backend/cuda/audit.h"
 #include "backend/cuda/features.h"
+#include "backend/cuda/kernel_names.h"
+#include "backend/demangle.h"
 #include "backend/headers.h"
 #include "backend/tool.h"
 #include "base/error.h"
@@ -23,6 +25,7 @@ struct build {
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_launch *launch;
+	struct kl_plan *named;         /* the plan, which gets the symbols; NULL: an oracle's */
 	const struct kl_strvec *flags; /* the contract's flags; NULL: none */
 	const char *const *extra;      /* the gate's flags for an oracle; NULL: none */
 	const char **class_;
@@ -82,6 +85,17 @@ static int find_source(struct build *build)
 	return kl_error(KL_ENO, "none of the sources is a .cu file");
 }
 
+/* Write the source with the declarations that make the instances of templates that the plan names. */
+static int write_source(struct build *build, const char *sub)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	kl_buf_add(&text, build->source->data, build->source->len);
+	if (build->named)
+		kl_kernel_names_declare(&text, &build->wish.name);
+	return kl_tool_put(build->dir, sub, build->source->path, text.ptr, text.len);
+}
+
 static int lay_out(struct build *build)
 {
 	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", build->name);
@@ -94,8 +108,10 @@ static int lay_out(struct build *build)
 	if (!err)
 		err = kl_fs_mkdir(tmp);
 	for (size_t i = 0; !err && i < build->nfile; i++)
-		err = kl_tool_put(build->dir, sub, build->file[i].path, build->file[i].data,
-				  build->file[i].len);
+		err = &build->file[i] == build->source ?
+			      write_source(build, sub) :
+			      kl_tool_put(build->dir, sub, build->file[i].path, build->file[i].data,
+					  build->file[i].len);
 	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.cuh");
 }
 
@@ -199,6 +215,19 @@ static int with_source_line(struct build *build, const char *keep)
 			at ? at + strlen(build->tool.prefix) : place, what);
 }
 
+/* Report an error of nvcc: one about a kernel that the plan names is an error of the plan. */
+static int explain(struct build *build, const char *keep)
+{
+	KL_AUTO(kl_freep)
+	char *message = kl_kernel_names_explain(kl_error_last(), &build->wish.name, build->file,
+						build->nfile);
+
+	if (!message)
+		return with_source_line(build, keep);
+	*build->class_ = "launch";
+	return kl_error(KL_ENO, "%s", message);
+}
+
 static int compile_cubin(struct build *build)
 {
 	KL_AUTO(kl_freep)
@@ -214,7 +243,7 @@ static int compile_cubin(struct build *build)
 	ptx = kept_ptx(build, keep);
 	err = run_nvcc(build, keep, cubin, false);
 	if (err == KL_ENO)
-		return with_source_line(build, keep);
+		return explain(build, keep);
 	if (!err)
 		err = kl_fs_read(&build->text, ptx, MAX_PTX);
 	return err == KL_EINVALID ? kl_error(KL_ENO, "the PTX is larger than 64 MiB") : err;
@@ -252,6 +281,22 @@ static int read_sass(struct build *build, const char *cubin)
 			     "install nvdisasm (CUDA Toolkit)");
 }
 
+/* Give the plan and what was computed from it the symbols of their kernels. */
+static int name_kernels(struct build *build)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec symbol = KL_STRVEC_INIT;
+	int err = build->named ? kl_kernel_names_find(&symbol, build->cubin, &build->wish.name,
+						      build->tool.jail, build->dir) :
+				 0;
+
+	for (size_t i = 0; !err && i < symbol.n; i++)
+		if (strcmp(symbol.v[i], build->wish.name.v[i]) != 0)
+			err = kl_plan_set_symbol(build->named, build->wish.name.v[i], symbol.v[i]);
+	if (!err && build->named)
+		kl_cuda_wish_name(&build->wish, &symbol);
+	return err == KL_EINVALID ? kl_error(KL_ENO, "%s", kl_error_last()) : err;
+}
+
 static int audit_cubin(struct build *build)
 {
 	KL_AUTO(kl_freep) char *cubin = kl_asprintf("%s.cubin", build->name),
@@ -265,7 +310,9 @@ static int audit_cubin(struct build *build)
 	if (err < 0)
 		return err;
 	*build->class_ = "launch";
-	err = kl_audit_cuda_launch(build->cubin, &build->wish);
+	err = name_kernels(build);
+	if (!err)
+		err = kl_audit_cuda_launch(build->cubin, &build->wish);
 	if (err < 0)
 		return err;
 	*build->class_ = "cheat";
@@ -292,7 +339,11 @@ static int build_kernel(struct build *build, const struct kl_contract *contract)
 	}
 	fixed_env(build);
 	err = artefact ? import_artefact(build, artefact) : compile_cubin(build);
-	return err ? err : audit_cubin(build);
+	if (!err)
+		err = audit_cubin(build);
+	return err == KL_ENO && build->named ?
+		       kl_demangle_error(err, build->tool.jail, build->dir) :
+		       err;
 }
 
 static int digest_file(char out[KL_DIGEST_HEX], const char *path)
@@ -307,8 +358,7 @@ static int digest_file(char out[KL_DIGEST_HEX], const char *path)
 
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,
-		    const struct kl_surface *surface, const struct kl_launch *launch,
-		    const char *dir)
+		    const struct kl_surface *surface, struct kl_launch *launch, const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = kl_calloc(1, sizeof(*artefact));
 	KL_AUTO(build_release) struct build build = {
@@ -318,6 +368,7 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 		.file = surface->file,
 		.nfile = surface->nfile,
 		.launch = launch,
+		.named = launch->plan,
 		.flags = &surface->contract->flags,
 		.class_ = class_,
 		.text = KL_BUF_INIT,
@@ -375,6 +426,15 @@ static bool has_float_scalar(const struct kl_contract *contract)
 	return false;
 }
 
+/* Return true if C++ may have mangled the names of the kernels that a plan launches. */
+static bool lacks_kernel(const struct build *build)
+{
+	for (size_t i = 0; build->cubin && i < build->wish.name.n; i++)
+		if (!kl_cubin_kernel(build->cubin, build->wish.name.v[i]))
+			return true;
+	return false;
+}
+
 int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 			   const struct kl_surface *surface, const struct kl_launch *launch,
 			   enum kl_oracle which, const char *dir)
@@ -406,6 +466,11 @@ int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvc
 		err = build_kernel(&build, surface->contract);
 	if (err != KL_ENO)
 		return err;
+	if (class_ && !strcmp(class_, "launch") && lacks_kernel(&build))
+		return kl_error(KL_EINVALID,
+				"oracle: %s (C++ mangles the names of kernels: declare those of an "
+				"oracle extern \"C\")",
+				kl_error_last());
 	if (class_ && !strcmp(class_, "launch") && has_float_scalar(surface->contract))
 		return kl_error(KL_EINVALID,
 				"oracle: %s (only tensors of floats are kl_real: scalars have the "

@@ -20,14 +20,14 @@
 
 /**
  * Compile the surface's code to `dir`/kernel.cubin, or copy the cubin that the plan imports to that
- * file, and audit the cubin. `headers`: the header libraries found so far (backend/headers.h). The
+ * file, and audit the cubin. The plan gets the symbols of the kernels that it names as C++ does
+ * (kernel_names.h). `headers`: the header libraries found so far (backend/headers.h). The
  * caller frees the artefact. KL_ENO: the code is refused; `*class_` is "compile", "launch" or
  * "cheat". KL_ECANNOT: a tool is not installed, or the machine is in trouble.
  */
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,
-		    const struct kl_surface *surface, const struct kl_launch *launch,
-		    const char *dir);
+		    const struct kl_surface *surface, struct kl_launch *launch, const char *dir);
 
 /**
  * Compile an oracle to `dir`/truth.cubin or `dir`/honest.cubin. Errors are those of

@@ -10,8 +10,30 @@ void kl_cuda_wish_release(struct kl_cuda_wish *wish)
 {
 	free(wish->launch);
 	kl_strvec_release(&wish->name);
+	kl_strvec_release(&wish->planned);
 	kl_buf_release(&wish->text);
 	*wish = (struct kl_cuda_wish){ .text = KL_BUF_INIT };
+}
+
+void kl_cuda_wish_name(struct kl_cuda_wish *wish, const struct kl_strvec *symbol)
+{
+	struct kl_strvec planned = wish->name;
+
+	wish->name = (struct kl_strvec)KL_STRVEC_INIT;
+	kl_strvec_copy(&wish->name, symbol);
+	for (size_t i = 0; i < wish->nlaunch; i++)
+		for (size_t k = 0; k < planned.n; k++)
+			if (wish->launch[i].kernel == planned.v[k])
+				wish->launch[i].kernel = wish->name.v[k];
+	wish->planned = planned;
+}
+
+const char *kl_cuda_wish_planned(const struct kl_cuda_wish *wish, const char *symbol)
+{
+	for (size_t i = 0; i < wish->planned.n; i++)
+		if (!strcmp(wish->name.v[i], symbol))
+			return wish->planned.v[i];
+	return symbol;
 }
 
 static int64_t arg_size(const struct kl_plan_arg *arg)

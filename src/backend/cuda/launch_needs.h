@@ -31,7 +31,11 @@ struct kl_cuda_wish {
 	char arch[16]; /* "sm_90a" */
 	struct kl_cuda_launch *launch;
 	size_t nlaunch, alloc;
-	struct kl_strvec name; /* names of the kernels, once each, in the order of the plan */
+	/*
+	 * kernels, once each, in the order of the plan: their symbols, which are the plan's names
+	 * until kl_cuda_wish_name() gave others; and the plan's names, if that was called
+	 */
+	struct kl_strvec name, planned;
 	/* all launches as text; each kernel is written as its index in `name` */
 	struct kl_buf text;
 };
@@ -42,6 +46,10 @@ struct kl_cuda_wish {
  */
 int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
 		      const struct kl_contract *contract);
+/** Replace the plan's names by `symbol`, one for each kernel. */
+void kl_cuda_wish_name(struct kl_cuda_wish *wish, const struct kl_strvec *symbol);
+/** Return the plan's name of the kernel with this symbol, for messages and events; borrowed. */
+const char *kl_cuda_wish_planned(const struct kl_cuda_wish *wish, const char *symbol);
 void kl_cuda_wish_release(struct kl_cuda_wish *wish);
 
 #endif

@@ -220,7 +220,7 @@ static json_t *kernel_figures(const struct kl_cuda_code *code, const char *name)
 	struct kl_cuda_spill spill = kl_cuda_spill(code->verbose, name);
 	json_t *object = json_object();
 
-	kl_json_set_str(object, "kernel", name);
+	kl_json_set_str(object, "kernel", kl_cuda_wish_planned(code->wish, name));
 	kl_json_set_int(object, "registers", kernel->registers);
 	kl_json_set_int(object, "smem_static", kernel->smem);
 	kl_json_set_int(object, "spill_bytes", spill.stores + spill.loads);

@@ -297,7 +297,7 @@ int kl_gpu_launch_find(struct kl_gpu_launch *launch, size_t n, const struct kl_g
 
 	for (size_t i = 0; i < n; i++) {
 		rc = device->cu->module_function(&launch[i].f, bound->module->handle,
-						 launch[i].plan->kernel);
+						 launch[i].plan->symbol);
 		if (rc == KL_CU_NOT_FOUND)
 			return kl_error(KL_EINVALID, "the cubin has no kernel '%s'",
 					launch[i].plan->kernel);

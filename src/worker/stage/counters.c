@@ -2,6 +2,7 @@
 /* counters - reads the candidate's hardware counters with ncu (stages launch and counters) */
 #include "worker/stage/stages.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -62,6 +63,24 @@ static int write_job(const char *path, const json_t *doc)
 	return kl_fs_put(path, text.ptr, text.len, 0600);
 }
 
+/* Replace the symbols in `kernel` of each launch by the names that the plan has for them. */
+static void name_launches(json_t *launches, const struct kl_plan *plan, const char *const *kernel,
+			  size_t n)
+{
+	json_t *launch;
+	size_t i;
+
+	json_array_foreach(launches, i, launch) {
+		const char *seen = kl_json_str_or(launch, "kernel", "");
+
+		for (size_t k = 0; k < n; k++)
+			if (!strcmp(kl_plan_symbol(plan, kernel[k]), seen)) {
+				kl_json_set_str(launch, "kernel", kernel[k]);
+				break;
+			}
+	}
+}
+
 static int run_ncu(json_t **launches, const struct kl_job *job, const char *file)
 {
 	KL_AUTO(kl_freep) char *self = NULL, *ncu = NULL;
@@ -72,7 +91,7 @@ static int run_ncu(json_t **launches, const struct kl_job *job, const char *file
 	int err;
 
 	for (size_t i = 0; i < n && i < MAX_KERNELS; i++)
-		kl_strvec_push(&names, kernel[i]);
+		kl_strvec_push(&names, kl_plan_symbol(job->plan, kernel[i]));
 	if ((err = kl_ncu_find(&ncu)) < 0 || (err = kl_fs_program(&self, "klineage-worker")) < 0)
 		return err;
 	const char *argv[] = { self, "--job", file, NULL };
@@ -85,7 +104,10 @@ static int run_ncu(json_t **launches, const struct kl_job *job, const char *file
 		.limit_ms = LIMIT_MS,
 	};
 
-	return kl_ncu_run(launches, &look);
+	err = kl_ncu_run(launches, &look);
+	if (!err)
+		name_launches(*launches, job->plan, kernel, n);
+	return err;
 }
 
 static int count_launches(json_t **launches, const struct kl_job *job, const json_t *doc)

@@ -493,32 +493,62 @@ static void each_dtype_gets_its_rule(void **state)
 	}
 }
 
-/* As g++ and nvcc name them. */
-static void names_are_mangled(void **state)
+/* A plan calls a kernel what its source calls it, with the template arguments of its launch. */
+static void plans_name_kernels(void **state)
 {
 	/* clang-format off */
-	static const struct { const char *text, *want; } rows[] = {
-		{ "a(const float *x, const float *y, float *z, int n)", "_Z1aPKfS0_Pfi" },
-		{ "b(float *__restrict__ x, const float *__restrict__ y, size_t n, float *z)", "_Z1bPfPKfmS_" },
-		{ "c(int M, int N, float alpha, const float *A, const float *B, float beta, float *C)", "_Z1ciifPKfS0_fPf" },
-		{ "d(__half *x, const __half *y, __half z, const __half *w)", "_Z1dP6__halfPKS_S_S2_" },
-		{ "e(unsigned char *p, const unsigned char *q, char c, signed char s, bool t, short u, unsigned short v,"
-		  "long long w, unsigned long long x, long y, unsigned long z, uint32_t aa, int64_t bb)", "_Z1ePhPKhcabstxylmjl" },
-		{ "f(const int n, float *const p)", "_Z1fiPf" }, { "i(float x[4], const double y[])", "_Z1iPfPKd" },
-		{ "j(const half *y, half *x)", "_Z1jPK6__halfPS_" }, { "k(u32 n, real *x)", "_Z1kjPf" },
+	static const struct { const char *text, *want, *dtype; } rows[] = {
+		{ "extern \"C\" __global__ void k(float *x) {}", "k", "f32" },
+		{ "extern \"C\" { __global__ void k(float *x) {} }", "k", "f32" },
+		{ "__global__ void __launch_bounds__((A * B) / C, 2) k(float *x) {}", "k", "f32" },
+		{ "__launch_bounds__(256) __global__ void k(float *x) {}", "k", "f32" },
+		{ "namespace a::b { inline namespace c { static __global__ void k(float *x) {} } }", "a::b::c::k", "f32" },
+		{ "namespace a { extern \"C\" { void f() {} } namespace { __global__ void k(float *x) {} } }", "a::k", "f32" },
+		{ "namespace a { void f() {} } __global__ void k(float *x) {}", "k", "f32" },
+		{ "template <int N> __global__ void k(float *x) {}\nvoid f(float *x) { k<128><<<1, 2>>>(x); }", "k<128>", "f32" },
+		{ "template <int N, int M = (N > 3)> __global__ void k(float *x) {}\n"
+		  "void f(float *x) { const int B = 8; k<B * 2><<<1, 2>>>(x); }", "k<8 * 2>", "f32" },
+		{ "template <typename T, bool B> __global__ void k(T *x) {}\nvoid f(double *x) { k<double, true><<<1, 2>>>(x); }",
+		  "k<double, true>", "f64" },
+		{ "template <class T = std::array<int, 3>, int N = 4> __global__ void k(T *x) {}\n"
+		  "void f(int *x) { k<unsigned char><<<1, 2>>>(x); }", "k<unsigned char>", "u8" },
+		{ "template <typename T> __global__ void k(T *x) {}\ntemplate <typename T> void f(T *x) { k<T><<<1, 2>>>(x); }",
+		  "k<TODO>    # an instance of the template", NULL },
+		{ "template <typename T> __global__ void k(T *x) {}", "k<TODO>    # an instance of the template", NULL },
+		{ "#define real float\n__global__ void k(real *x) {}", "k", "f32" },
+		{ "#define real double /* or float */\n#define scalar real\n__global__ void k(scalar *x) {}", "k", "f64" },
+		{ "using real = float;\n__global__ void k(const real *x) {}", "k", "f32" },
 	};
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_freep)
-		char *text = kl_asprintf("typedef unsigned u32; typedef float real;\n"
-					 "__global__ void %s {}",
-					 rows[i].text);
-		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
-		KL_AUTO(kl_freep) char *got = kl_launch_mangle(other);
+		const char *text = rows[i].text;
+		KL_AUTO(kl_freep) char *want = kl_asprintf("kernel: %s\n", rows[i].want);
+		KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+		KL_AUTO(kl_proto_freep) struct kl_proto *proto = NULL;
 
-		assert_string_equal(got, rows[i].want);
+		assert_ok(kl_skeleton_make(&sk, "f.cu", text, strlen(text), NULL, NULL, false));
+		assert_contains(sk.plan.ptr, want);
+		assert_ok(kl_proto_read(&proto, text, strlen(text), NULL, true));
+		if (rows[i].dtype)
+			assert_string_equal(proto->param[0].dtype, rows[i].dtype);
+		else
+			assert_null(proto->param[0].dtype);
 	}
+}
+
+static void kernels_of_a_source_are_listed(void **state)
+{
+	static const char text[] =
+		"#define B 8\n__device__ float f(float x) { return x; }\n"
+		"namespace ns { template <int N, typename T = float> __global__ void tile(T *x) {} }\n"
+		"__global__ void __launch_bounds__(B * 4) plain(float *x) {}\nvoid run() {}\n";
+	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
+
+	kl_proto_kernels(&all, text, strlen(text));
+	assert_int_equal(all.n, 2);
+	assert_string_equal(all.v[0], "ns::tile<int N, typename T = float>");
+	assert_string_equal(all.v[1], "plain");
 }
 
 static void launches_become_plans(void **state)
@@ -647,7 +677,8 @@ int main(void)
 		cmocka_unit_test(sizes_are_told_from_seeds),
 		cmocka_unit_test(types_of_c_become_dtypes),
 		cmocka_unit_test(each_dtype_gets_its_rule),
-		cmocka_unit_test(names_are_mangled),
+		cmocka_unit_test(plans_name_kernels),
+		cmocka_unit_test(kernels_of_a_source_are_listed),
 		cmocka_unit_test(launches_become_plans),
 		cmocka_unit_test(a_filled_skeleton_is_a_contract),
 		cmocka_unit_test(the_oracle_has_the_kernels_arguments),

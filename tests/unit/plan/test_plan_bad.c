@@ -105,6 +105,9 @@ static const struct row gemm[] = {
 	{ "interleave: none", "^l2_policy: 4, interleave: none", "cannot set L2 access policies" },
 	/* launches */
 	{ "kernel: tile_order", "kernel: ^tile order", "'tile order' is not a valid symbol" },
+	{ "kernel: tile_order", "kernel: ^tile<1", "'tile<1' is not a valid symbol, nor a name of C++" },
+	{ "kernel: tile_order", "kernel: ^'tile<1>;'", "'tile<1>;' is not a valid symbol, nor a name of C++" },
+	{ "kernel: tile_order, ", "kernel: tile_order, symbol: ^k, ", "a plan does not set 'symbol'" },
 	{ "kernel: tile_order", "kernel: ^''", "'kernel' is empty" },
 	{ "{kernel: tile_order, ", "^{", "'kernel' is missing" },
 	{ "kernel: tile_order", "kernel: ^true", "'kernel' must be a text: put true in quotes" },

@@ -168,6 +168,48 @@ static void chain_of_launches(void **state)
 }
 
 /* A job is written with its keys sorted; the worker must read the same plan out of it. */
+/* A symbol stands beside the name that the plan gives the kernel, which messages keep. */
+static void symbols_of_names(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = plan_contract("chain");
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = plan_good(contract, "chain");
+	KL_AUTO(kl_freep) char *long_symbol = kl_calloc(KL_PLAN_MAX_SYMBOL + 1, 1);
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
+
+	assert_string_equal(kl_plan_symbol(launch->plan, "kkt_solve"), "kkt_solve");
+	assert_ok(kl_plan_set_symbol(launch->plan, "kkt_solve", "_Z9kkt_solvePf"));
+	assert_string_equal(kl_plan_symbol(launch->plan, "kkt_solve"), "_Z9kkt_solvePf");
+	at = resolve(contract, launch->plan, &contract->dims, &h100);
+	assert_string_equal(at->launch[0].symbol, at->launch[0].kernel);
+	assert_string_equal(at->launch[1].kernel, "kkt_solve");
+	assert_string_equal(at->launch[1].symbol, "_Z9kkt_solvePf");
+	memset(long_symbol, 'a', KL_PLAN_MAX_SYMBOL);
+	assert_error(KL_EINVALID, "has 1024 bytes; at most 1023",
+		     kl_plan_set_symbol(launch->plan, "kkt_solve", long_symbol));
+}
+
+static void names_in_cxx(void **state)
+{
+	static const char *const good[] = { "k",           "_k1",
+					    "a::b::k",     "k<1>",
+					    "k<a<b<1>>>",  "a<int>::k<-1, unsigned char>",
+					    "k(float *)",  "a::k<8>(const float *, int &)",
+					    "k<(1), true>" };
+	static const char *const bad[] = {
+		"",     "1k",       "a::",   "::k",     "a:b",
+		"k<1",  "k>",       "k<1>>", "k<(1>)",  "k<1>b",
+		"k()b", "k<1>;",    "k{}",   "k<\"\">", "k<\n>",
+		"k<#>", "k<1>()()", "a b",   "k<a.b>",  "k<<<<<<<<<<<<<<<<<1>>>>>>>>>>>>>>>>>"
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++)
+		if (!kl_plan_is_cxx_name(good[i]))
+			fail_msg("%s", good[i]);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		if (kl_plan_is_cxx_name(bad[i]))
+			fail_msg("%s", bad[i]);
+}
+
 static void survives_the_job(void **state)
 {
 	static const char *const names[] = { "gemm", "conv2d", "chain" };
@@ -201,6 +243,8 @@ static void survives_the_job(void **state)
 					contract->arg[k].value
 				};
 		}
+		if (i == 2)
+			assert_ok(kl_plan_set_symbol(launch->plan, "kkt_solve", "_Z9kkt_solvePf"));
 		written = kl_plan_to_json(launch->plan);
 		kl_json_canonical(&text, written);
 		assert_ok(kl_json_parse(&doc, text.ptr, text.len));
@@ -327,6 +371,8 @@ int main(void)
 		cmocka_unit_test(a_smaller_device_gets_a_smaller_grid),
 		cmocka_unit_test(conv2d),
 		cmocka_unit_test(chain_of_launches),
+		cmocka_unit_test(symbols_of_names),
+		cmocka_unit_test(names_in_cxx),
 		cmocka_unit_test(survives_the_job),
 		cmocka_unit_test(constants_have_64_bits),
 		cmocka_unit_test(a_whole_number_has_no_minus_zero),

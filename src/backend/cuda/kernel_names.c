@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/cuda/kernel_names.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/demangle.h"
+#include "base/error.h"
+#include "contract/prototype.h"
+
+#define VARIABLE "kl_kernel_name" /* the declared template of variables */
+#define PLACE "kl_kernel_"        /* the file of a declaration in messages: "kl_kernel_0" */
+
+/* --- declaring what a plan names ------------------------------------------------------------ */
+
+static bool is_declared(const char *name)
+{
+	return name[strcspn(name, "<:(")] && kl_plan_is_cxx_name(name);
+}
+
+/* Return the parameter types at the end of a name: "(float *, int)"; "": it has none. */
+static const char *parameters_of(const char *name)
+{
+	int depth = 0;
+
+	for (const char *at = name; *at; at++) {
+		depth += *at == '<' ? 1 : *at == '>' ? -1 : 0;
+		if (*at == '(' && !depth)
+			return at;
+	}
+	return "";
+}
+
+void kl_kernel_names_declare(struct kl_buf *source, const struct kl_strvec *names)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < names->n; i++) {
+		const char *name = names->v[i], *types = parameters_of(name);
+
+		if (!is_declared(name))
+			continue;
+		if (!any)
+			kl_buf_adds(source, "\n#line 1 \"" PLACE "\"\n"
+					    "template <int kl_number, auto *kl_kernel> "
+					    "__device__ char " VARIABLE ";\n");
+		any = true;
+		kl_buf_addf(source, "#line 1 \"" PLACE "%zu\"\n", i);
+		kl_buf_addf(source, "template __device__ char " VARIABLE "<%zu, ", i);
+		if (*types)
+			kl_buf_addf(source, "static_cast<void (*)%s>(&%.*s)>;\n", types,
+				    (int)(types - name), name);
+		else
+			kl_buf_addf(source, "&%s>;\n", name);
+	}
+}
+
+/* --- explaining a name that the compiler refuses --------------------------------------------- */
+
+static void list_kernels(struct kl_buf *out, const struct kl_file *file, size_t nfile)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
+
+	for (size_t i = 0; i < nfile; i++)
+		kl_proto_kernels(&all, file[i].data, file[i].len);
+	for (size_t i = 0; i < all.n && i < 12; i++)
+		kl_buf_addf(out, "%s'%.100s'", i ? ", " : "", all.v[i]);
+	if (all.n > 12)
+		kl_buf_adds(out, " ...");
+}
+
+char *kl_kernel_names_explain(const char *message, const struct kl_strvec *names,
+			      const struct kl_file *file, size_t nfile)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf have = KL_BUF_INIT;
+	const char *at = strstr(message, PLACE), *what;
+	char *end;
+	unsigned long number;
+
+	if (!at)
+		return NULL;
+	number = strtoul(at + strlen(PLACE), &end, 10);
+	what = strstr(end, "error");
+	what = what ? strstr(what, ": ") : NULL;
+	/* that there is no such instance is what nvcc says of the declaration's own parameter */
+	if (what && strstr(what, "\"auto\" template parameter"))
+		what = ": its template arguments or parameters fit no definition";
+	if (end == at + strlen(PLACE) || number >= names->n)
+		return NULL;
+	list_kernels(&have, file, nfile);
+	return kl_asprintf("the plan launches '%s', which the code does not define%s%s: the code "
+			   "has %s",
+			   names->v[number], what ? ": " : "", what ? what + 2 : "",
+			   have.len ? have.ptr : "no kernel");
+}
+
+/* --- finding symbols --------------------------------------------------------------------------- */
+
+/* The symbols of a cubin that can matter, and their names in full. */
+struct symbols {
+	struct kl_strvec symbol, name;
+	size_t nkernel; /* the first ones are those of kernels */
+};
+
+static void symbols_release(struct symbols *symbols)
+{
+	kl_strvec_release(&symbols->symbol);
+	kl_strvec_release(&symbols->name);
+}
+
+static int read_symbols(struct symbols *out, const struct kl_cubin *cubin,
+			const struct kl_jail *jail, const char *dir)
+{
+	for (size_t i = 0; i < cubin->nkernel; i++)
+		kl_strvec_push(&out->symbol, cubin->kernel[i].name);
+	out->nkernel = out->symbol.n;
+	for (size_t i = 0; i < cubin->nsym; i++)
+		if (cubin->sym[i].type == STT_OBJECT && strstr(cubin->sym[i].name, VARIABLE))
+			kl_strvec_push(&out->symbol, cubin->sym[i].name);
+	return kl_demangle(&out->name, jail, dir, &out->symbol, false);
+}
+
+/*
+ * Return the full name of the kernel in the name of its variable, "kl_kernel_name<0, &(void
+ * tile<8>(float*))>"; NULL: the variable is another one. The caller frees it.
+ */
+static char *declared_name(const char *variable, size_t number)
+{
+	KL_AUTO(kl_freep) char *begins = kl_asprintf(VARIABLE "<%zu, ", number);
+	const char *at = strstr(variable, begins), *end = strrchr(variable, '>');
+
+	if (!at || !end || at + strlen(begins) >= end)
+		return NULL;
+	at += strlen(begins);
+	at += *at == '&';
+	if (*at == '(' && end[-1] == ')') {
+		at++;
+		end--;
+	}
+	return at < end ? kl_strndup(at, (size_t)(end - at)) : NULL;
+}
+
+/* Say that a name can mean two kernels. */
+static int refuse_two(const struct symbols *symbols, const char *name, size_t left, size_t right)
+{
+	return kl_error(KL_ENO,
+			"the plan launches '%s', which can mean '%.200s' and '%.200s': name the "
+			"types of its parameters",
+			name, symbols->name.v[left], symbols->name.v[right]);
+}
+
+/*
+ * Return true if the variable at `variable` is that of a kernel. c++filt leaves out the parameters
+ * of a function that is no template and stands in a namespace; then its symbol decides, which is a
+ * part of the variable's.
+ */
+static bool is_declared_kernel(const struct symbols *symbols, size_t variable, const char *name,
+			       size_t kernel, bool exact)
+{
+	const char *full = symbols->name.v[kernel];
+	KL_AUTO(kl_freep) char *part = kl_asprintf("L%sE", symbols->symbol.v[kernel]);
+	size_t n = strlen(name);
+
+	if (strchr(name, '(') || !full[n])
+		return !strcmp(full, name);
+	return !strncmp(full, name, n) && full[n] == '(' &&
+	       (!exact || strstr(symbols->symbol.v[variable], part));
+}
+
+/* Find the kernel of the variable that was declared for the name `number`. */
+static int find_declared(const char **out, const struct symbols *symbols,
+			 const struct kl_strvec *names, size_t number)
+{
+	KL_AUTO(kl_freep) char *name = NULL;
+	size_t variable = symbols->nkernel, found = 0, n = 0;
+
+	while (variable < symbols->name.n &&
+	       !(name = declared_name(symbols->name.v[variable], number)))
+		variable++;
+	for (int exact = 1; name && exact >= 0 && !n; exact--)
+		for (size_t i = 0; i < symbols->nkernel; i++) {
+			if (!is_declared_kernel(symbols, variable, name, i, exact))
+				continue;
+			if (n++)
+				return refuse_two(symbols, names->v[number], found, i);
+			found = i;
+		}
+	*out = n ? symbols->symbol.v[found] : NULL;
+	return 0;
+}
+
+/* Return true if `full` is a function `name`, of no scope or of an unnamed one. */
+static bool is_function(const char *full, const char *name)
+{
+	static const char unnamed[] = "(anonymous namespace)::";
+	size_t n = strlen(name);
+
+	if (!strncmp(full, unnamed, strlen(unnamed)))
+		full += strlen(unnamed);
+	return !strncmp(full, name, n) && full[n] == '(';
+}
+
+/* Find the kernel whose source calls it by the identifier `name`. */
+static int find_plain(const char **out, const struct symbols *symbols, const char *name)
+{
+	size_t found = 0, n = 0;
+
+	for (size_t i = 0; i < symbols->nkernel; i++) {
+		if (!is_function(symbols->name.v[i], name))
+			continue;
+		if (n++)
+			return refuse_two(symbols, name, found, i);
+		found = i;
+	}
+	*out = n ? symbols->symbol.v[found] : NULL;
+	return 0;
+}
+
+int kl_kernel_names_find(struct kl_strvec *out, const struct kl_cubin *cubin,
+			 const struct kl_strvec *names, const struct kl_jail *jail, const char *dir)
+{
+	KL_AUTO(symbols_release) struct symbols symbols = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < names->n; i++) {
+		const char *name = names->v[i], *symbol = NULL;
+
+		if (!kl_cubin_kernel(cubin, name)) {
+			if (!symbols.symbol.n)
+				err = read_symbols(&symbols, cubin, jail, dir);
+			if (!err && is_declared(name))
+				err = find_declared(&symbol, &symbols, names, i);
+			else if (!err)
+				err = find_plain(&symbol, &symbols, name);
+			if (err < 0)
+				return err;
+		}
+		kl_strvec_push(out, symbol ? symbol : name);
+	}
+	return 0;
+}
