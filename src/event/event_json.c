@@ -58,6 +58,7 @@ static void read_facts(struct kl_event *event, const json_t *doc)
 
 	event->compiled = json_is_array(features);
 	kl_json_strings(&event->facts.features, features);
+	event->facts.features_version = kl_json_int_or(doc, "features_version", 1);
 	read_code(event->facts.code_digest, doc);
 	json_object_foreach(json_object_get(doc, "traits"), name, value)
 		if (json_is_string(value))
@@ -185,6 +186,8 @@ static void put_features(json_t *doc, const struct kl_event *event)
 				 !strcmp(code, event->facts.code_digest)))
 		return;
 	set_strings(doc, "features", &event->facts.features);
+	if (event->facts.features_version > 1)
+		kl_json_set_int(doc, "features_version", event->facts.features_version);
 	kl_json_set_str(doc, "code", event->facts.code_digest);
 }
 

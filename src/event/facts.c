@@ -13,6 +13,37 @@ void kl_facts_release(struct kl_facts *facts)
 	*facts = (struct kl_facts){ 0 };
 }
 
+/* Patterns of the features that version 2 of the list has added. */
+static const char *const second[] = {
+	"madd", "sad", "mul.wide", "clmul", "crc32", "aes", "sha", "table-shuffle", "accumulators*",
+};
+
+/* Return true if the list of this version has the feature. */
+static bool is_listed(const char *feature, int64_t version)
+{
+	static const char pointer[] = "pointer.";
+
+	if (version >= 2)
+		return true;
+	if (!strncmp(feature, pointer, sizeof(pointer) - 1))
+		feature += sizeof(pointer) - 1;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(second); i++)
+		if (!fnmatch(second[i], feature, 0))
+			return false;
+	return true;
+}
+
+void kl_features_minus(struct kl_strvec *out, const struct kl_strvec *left,
+		       const struct kl_strvec *right, int64_t version)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
+
+	kl_strvec_minus(&all, left, right);
+	for (size_t i = 0; i < all.n; i++)
+		if (is_listed(all.v[i], version))
+			kl_strvec_push(out, all.v[i]);
+}
+
 static bool has_trait(const struct kl_facts *facts, const char *name)
 {
 	const char *value = kl_map_get(&facts->traits, name);
@@ -24,7 +55,7 @@ static bool has_trait(const struct kl_facts *facts, const char *name)
 static void all_minus(struct kl_strvec *out, const struct kl_facts *left,
 		      const struct kl_facts *right)
 {
-	kl_strvec_minus(out, &left->features, &right->features);
+	kl_features_minus(out, &left->features, &right->features, right->features_version);
 	for (size_t i = 0; i < left->traits.n; i++) {
 		const char *name = left->traits.e[i].key;
 
@@ -56,7 +87,8 @@ static size_t count_foreign(struct kl_buf *why, const char *what, const struct k
 	for (size_t i = 0; i < delta->n; i++) {
 		const char *fact = delta->v[i];
 
-		if ((allow && matches_any(allow, fact)) || (allow2 && matches_any(allow2, fact)))
+		if (!fnmatch("accumulators*", fact, 0) || (allow && matches_any(allow, fact)) ||
+		    (allow2 && matches_any(allow2, fact)))
 			continue;
 		add_reason(why, what, fact);
 		n++;

@@ -19,11 +19,24 @@
  */
 struct kl_facts {
 	struct kl_strvec features; /* sorted, unique */
-	struct kl_map traits;      /* name -> owned "yes", "no", "unknown", "yes unaudited" ... */
-	char code_digest[65];      /* digest of the reached machine code (docs/formats.md) */
+	/*
+	 * version of the list of features (docs/formats.md) by which they were found: a feature
+	 * that a later version added may be there and is not in `features`; 0 is 1
+	 */
+	int64_t features_version;
+	struct kl_map traits; /* name -> owned "yes", "no", "unknown", "yes unaudited" ... */
+	char code_digest[65]; /* digest of the reached machine code (docs/formats.md) */
 };
 
+#define KL_FEATURES_VERSION 2 /* of surface c */
+
 void kl_facts_release(struct kl_facts *facts);
+/**
+ * Append the features that `left` has and `right` lacks. Those that the list of `right`, of version
+ * `version`, did not have yet are left out, since `right` may have them as well.
+ */
+void kl_features_minus(struct kl_strvec *out, const struct kl_strvec *left,
+		       const struct kl_strvec *right, int64_t version);
 
 /*
  * mechanisms - reads templates/mechanisms.yaml, which lists for each mechanism its primary facts,
@@ -62,7 +75,8 @@ enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_UNMOVED, KL_DELTA_NO
  * code is the same. Compound: some changed facts are foreign. Clean: no changed fact is foreign, and
  * a primary fact disappeared. Unmoved: no changed fact is foreign, but no primary fact disappeared,
  * so that nothing shows that the mechanism was removed. A fact that disappeared is foreign if it is
- * neither primary nor a companion; a fact that appeared, if it is no fallback. Without a mechanism
+ * neither primary nor a companion; a fact that appeared, if it is no fallback. The number of
+ * accumulators is never foreign, because it follows from the shape of a loop. Without a mechanism
  * (NULL) every changed fact is foreign. A trait disappears if it was "yes" and has another value
  * afterwards, and appears in the opposite case. `why` lists the foreign facts, or the primary facts
  * that disappeared or remain.

@@ -48,6 +48,7 @@ void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *fact
 
 	judged->event->compiled = true;
 	kl_strvec_copy(&own->features, &facts->features);
+	own->features_version = facts->features_version;
 	snprintf(own->code_digest, sizeof(own->code_digest), "%s", facts->code_digest);
 }
 

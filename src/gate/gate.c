@@ -164,6 +164,7 @@ int kl_gate_facts(struct kl_facts *out, struct kl_gate *gate, const struct kl_su
 	if (!built->artefact)
 		return kl_error(KL_ENO, "%s: %s", built->class_, built->message);
 	kl_strvec_copy(&out->features, &built->artefact->facts.features);
+	out->features_version = built->artefact->facts.features_version;
 	snprintf(out->code_digest, sizeof(out->code_digest), "%s",
 		 built->artefact->facts.code_digest);
 	return 0;

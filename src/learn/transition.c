@@ -59,6 +59,7 @@ struct source {
 	const git_oid *commit; /* commits of K_0, K_1, ... */
 	size_t n;
 	struct kl_strvec had;      /* features of the state that was read last */
+	int64_t had_version;       /* the version of their list */
 	struct kl_surface *before; /* surface of that state */
 	char before_surface[KL_DIGEST_HEX];
 };
@@ -200,6 +201,7 @@ static void move_on(struct source *source, struct kl_surface *at, const struct k
 	source->before = at;
 	snprintf(source->before_surface, sizeof(source->before_surface), "%s", at->digest);
 	set_features(&source->had, event);
+	source->had_version = event ? event->facts.features_version : KL_FEATURES_VERSION;
 }
 
 static void add_transition(struct source *source, struct kl_transition *transition)
@@ -223,8 +225,9 @@ static int make_transition(struct kl_transition *transition, struct source *sour
 	transition->event = kl_event_ref(
 		pick_event(source, ids, at->digest, source->before_surface));
 	set_features(&has, state);
-	kl_strvec_minus(&transition->gained, &has, &source->had);
-	kl_strvec_minus(&transition->lost, &source->had, &has);
+	kl_features_minus(&transition->gained, &has, &source->had, source->had_version);
+	kl_features_minus(&transition->lost, &source->had, &has,
+			  state ? state->facts.features_version : KL_FEATURES_VERSION);
 	kl_strvec_copy(&transition->had, &source->had);
 	if ((err = read_surface(&transition->from, &before_tree, source, &transition->before)) <
 		    0 ||

@@ -177,6 +177,7 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 
 	copy_text(step->event, sizeof(step->event), event->id);
 	kl_strvec_copy(&step->features, &event->facts.features);
+	step->features_version = event->facts.features_version;
 	step->verdict = event->verdict;
 	step->outdated = kl_event_is_outdated(event);
 	step->tier = event->tier;
@@ -321,8 +322,10 @@ static void compare_features(struct kl_view *view)
 
 		if (!*step->event || !*before->event)
 			continue;
-		kl_strvec_minus(&step->gained, &step->features, &before->features);
-		kl_strvec_minus(&step->lost, &before->features, &step->features);
+		kl_features_minus(&step->gained, &step->features, &before->features,
+				  before->features_version);
+		kl_features_minus(&step->lost, &before->features, &step->features,
+				  step->features_version);
 	}
 }
 

@@ -32,6 +32,7 @@ struct kl_view_step {
 	 */
 	char event[65];
 	struct kl_strvec features; /* features of the compiled state */
+	int64_t features_version;  /* as in struct kl_facts */
 };
 
 struct kl_view {

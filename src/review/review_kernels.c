@@ -248,8 +248,10 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 
 	if (!old || !old->compiled || !now->compiled)
 		return;
-	kl_strvec_minus(&gained, &now->facts.features, &old->facts.features);
-	kl_strvec_minus(&lost, &old->facts.features, &now->facts.features);
+	kl_features_minus(&gained, &now->facts.features, &old->facts.features,
+			  old->facts.features_version);
+	kl_features_minus(&lost, &old->facts.features, &now->facts.features,
+			  now->facts.features_version);
 	say_list(&item->found, "feature-gained", "gained %s", &gained);
 	say_list(&item->found, "feature-lost", "lost %s", &lost);
 	kl_json_set(item->facts, "gained", strings_json(&gained));

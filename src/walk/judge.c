@@ -26,6 +26,8 @@ json_t *kl_judge_facts_json(const struct kl_facts *facts)
 	for (size_t i = 0; i < facts->traits.n; i++)
 		kl_json_set_str(traits, facts->traits.e[i].key, facts->traits.e[i].value);
 	kl_json_set(object, "features", list);
+	if (facts->features_version > 1)
+		kl_json_set_int(object, "features_version", facts->features_version);
 	kl_json_set(object, "traits", traits);
 	kl_json_set_str(object, "code", facts->code_digest);
 	return object;
@@ -38,6 +40,7 @@ void kl_judge_facts_read(struct kl_facts *out, const json_t *value)
 
 	*out = (struct kl_facts){ .traits = { .free_value = free } };
 	kl_json_strings(&out->features, json_object_get(value, "features"));
+	out->features_version = kl_json_int_or(value, "features_version", 1);
 	json_object_foreach(json_object_get(value, "traits"), key, trait)
 		if (json_is_string(trait))
 			kl_map_put(&out->traits, key, kl_strdup(json_string_value(trait)));
@@ -108,7 +111,7 @@ static bool is_unconfirmed(const struct kl_mechanism *mechanism, const struct kl
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 	bool doubt = false;
 
-	kl_strvec_minus(&gone, &before->features, &after->features);
+	kl_features_minus(&gone, &before->features, &after->features, after->features_version);
 	for (size_t i = 0; mechanism && i < mechanism->primary.n; i++) {
 		const char *fact = mechanism->primary.v[i];
 		const char *trait = strncmp(fact, "trait:", 6) ?
@@ -164,7 +167,7 @@ static void find_mechanism(struct named *out, const struct kl_sequencer *sequenc
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 
-	kl_strvec_minus(&gone, &before->features, &after->features);
+	kl_features_minus(&gone, &before->features, &after->features, after->features_version);
 	for (size_t i = 0; sequencer->mechanisms && i < sequencer->mechanisms->n; i++) {
 		const struct kl_mechanism *mechanism = &sequencer->mechanisms->m[i];
 		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;

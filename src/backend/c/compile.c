@@ -500,6 +500,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 	if (err < 0)
 		return err;
 	kl_code_features(&artefact->facts.features, &build.code);
+	artefact->facts.features_version = KL_FEATURES_VERSION;
 	kl_code_digest(artefact->facts.code_digest, &build.code);
 	take_notes(artefact, &build);
 	artefact->log = kl_buf_detach(&build.tool.log);

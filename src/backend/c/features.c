@@ -46,6 +46,13 @@ static const struct { const char *feature; enum vec vec; const char *patterns; }
 	{ "convert", VEC_YES,
 	  "cvt* pmovzx* pmovsx* pmov[bwdq][bwd] pmovs[wdq][bwd] pmovus[wdq][bwd]" },
 	{ "x87", VEC_NO, "f*" },
+	{ "madd", VEC_YES, "pmaddwd pmaddubsw pdp*" },
+	{ "sad", VEC_YES, "psadbw mpsadbw dbpsadbw" },
+	{ "mul.wide", VEC_ANY, "pmuludq pmuldq mulx mulxl mulxq mulq imulq" },
+	{ "clmul", VEC_YES, "pclmul*" },
+	{ "crc32", VEC_NO, "crc32*" },
+	{ "aes", VEC_YES, "aes*" },
+	{ "sha", VEC_YES, "sha1* sha256* sha512*" },
 };
 /* clang-format on */
 
@@ -133,8 +140,21 @@ struct scan {
 	struct kl_map seen;   /* mnemonic -> struct shown */
 	uint32_t bits;
 	bool vec[3], masked, atomic, rep;
-	bool static_data, table;
+	bool static_data, table, wide_product, table_shuffle;
+	unsigned accumulators; /* of the loop that has the most */
 };
+
+/*
+ * Return true for the forms of mul and imul with one operand of 64 bits, whose product has 128. (In
+ * memory the operand has a suffix: mulq.)
+ */
+static bool is_wide_product(const struct kl_insn *in)
+{
+	size_t n = strlen(in->args);
+
+	return (!strcmp(in->op, "mul") || !strcmp(in->op, "imul")) && !strncmp(in->args, "%r", 2) &&
+	       !strchr(in->args, ',') && !strchr("dwb", in->args[n - 1]);
+}
 
 static void scan_insn(struct scan *scan, const struct kl_insn *in)
 {
@@ -151,6 +171,7 @@ static void scan_insn(struct scan *scan, const struct kl_insn *in)
 		scan->vec[width == 512 ? 2 : width == 256 ? 1 : 0] = true;
 	scan->masked |= width && strstr(in->args, "{%k");
 	scan->atomic |= in->lock;
+	scan->wide_product |= is_wide_product(in);
 	/* count only string instructions, not the prefix in "repz ret" */
 	scan->rep |= in->rep && strstr(in->args, "%es:");
 }
@@ -445,6 +466,14 @@ static void emit_bits(struct scan *scan)
 		kl_strvec_push(scan->out, "static-data");
 	if (scan->table)
 		kl_strvec_push(scan->out, "table");
+	if (scan->wide_product)
+		kl_strvec_push(scan->out, "mul.wide");
+	if (scan->table_shuffle)
+		kl_strvec_push(scan->out, "table-shuffle");
+	if (scan->accumulators < 2)
+		return;
+	kl_strvec_push(scan->out, "accumulators");
+	kl_strvec_pushf(scan->out, "accumulators.%u", scan->accumulators);
 }
 
 static void scan_code(struct kl_strvec *out, const struct kl_code *code, enum kl_insn_use use)
@@ -453,10 +482,15 @@ static void scan_code(struct kl_strvec *out, const struct kl_code *code, enum kl
 
 	for (size_t k = 0; k < code->norder; k++) {
 		const struct kl_func *func = &code->func[code->order[k]];
+		unsigned most = kl_code_accumulators(code, code->order[k], use);
 
-		for (size_t i = func->first; i < func->first + func->n; i++)
-			if (code->insn[i].use >= use)
-				scan_insn(&scan, &code->insn[i]);
+		scan.accumulators = most > scan.accumulators ? most : scan.accumulators;
+		for (size_t i = func->first; i < func->first + func->n; i++) {
+			if (code->insn[i].use < use)
+				continue;
+			scan_insn(&scan, &code->insn[i]);
+			scan.table_shuffle |= kl_code_table_shuffle(code, code->order[k], i);
+		}
 		scan_refs(&scan, code->order[k]);
 		scan_stack(&scan, code->order[k]);
 	}

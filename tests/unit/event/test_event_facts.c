@@ -22,12 +22,34 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* What a list does not have yet is neither gained nor lost against it. */
+static void test_versions(void **state)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec old = KL_STRVEC_INIT, now = KL_STRVEC_INIT,
+						    minus = KL_STRVEC_INIT;
+
+	kl_strvec_split(&old, "gather vec.256", " ");
+	kl_strvec_split(&now,
+			"accumulators accumulators.4 mul.wide pointer.crc32 pointer.sqrt vec.256",
+			" ");
+	kl_features_minus(&minus, &now, &old, 1);
+	assert_int_equal(minus.n, 1);
+	assert_string_equal(minus.v[0], "pointer.sqrt");
+	kl_strvec_release(&minus);
+	kl_features_minus(&minus, &now, &old, KL_FEATURES_VERSION);
+	assert_int_equal(minus.n, 5);
+	kl_strvec_release(&minus);
+	kl_features_minus(&minus, &old, &now, KL_FEATURES_VERSION);
+	assert_int_equal(minus.n, 1);
+}
+
 static void make(struct kl_facts *facts, const char *features, const char *traits,
 		 const char *digest)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 
-	*facts = (struct kl_facts){ .traits = { .free_value = free } };
+	*facts = (struct kl_facts){ .traits = { .free_value = free },
+				    .features_version = KL_FEATURES_VERSION };
 	kl_strvec_split(&facts->features, features, " ");
 	kl_strvec_sort(&facts->features);
 	kl_strvec_split(&list, traits, " ");
@@ -78,6 +100,15 @@ static void test_judge(void **state)
 		{ "cache-block", "", "tiled=yes", "", "", KL_DELTA_UNMOVED, "no primary fact" },
 		{ NULL, "vec.256", "", "", "", KL_DELTA_COMPOUND, "lost vec.256" },
 		{ NULL, "vec.256", "", "vec.256", "", KL_DELTA_UNMOVED, "no primary fact" },
+		/* integer work */
+		{ "madd", "madd vec.256", "", "vec.256 convert", "", KL_DELTA_CLEAN, "gone: madd" },
+		{ "crc-instruction", "crc32", "", "table", "", KL_DELTA_CLEAN, "gone: crc32" },
+		{ "crc-instruction", "crc32 madd", "", "table", "", KL_DELTA_COMPOUND,
+		  "lost madd" },
+		{ "interleaved-streams", "accumulators accumulators.4", "", "", "", KL_DELTA_CLEAN,
+		  "gone: accumulators" },
+		{ "prefetch", "prefetch accumulators accumulators.4", "",
+		  "accumulators accumulators.2", "", KL_DELTA_CLEAN, "gone: prefetch" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
@@ -120,7 +151,7 @@ static void test_shipped(void **state)
 {
 	static const char known[] =
 		" vec.128 vec.256 vec.512 fma.scalar avx2.fma gather scatter prefetch nt-store nt-load shuffle compress broadcast"
-		" movmask blend masked popcnt bmi div idiv sqrt approx convert x87 atomic rep alloc call.* call.mem* call.__*"
+		" movmask blend masked popcnt bmi madd sad mul.wide crc32 clmul table-shuffle accumulators div idiv sqrt approx convert x87 atomic rep alloc call.* call.mem* call.__*"
 		" call._ZGV* call.indirect recursion loop.depth.* jump-table table static-data spill stack.large"
 		" ldg.128 ldg.256 stg.128 stg.256 lds.128 sts.128 cp.async tma.load tma.store multicast tensormap mbarrier"
 		" fence.proxy ldmatrix stmatrix mma mma.bf16 mma.f16 mma.tf32 wgmma wgmma.bf16 wgmma.f16 wgmma.tf32 tf32"
@@ -179,9 +210,8 @@ static void test_malformed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_judge),
-		cmocka_unit_test(test_minus),
-		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_judge),     cmocka_unit_test(test_minus),
+		cmocka_unit_test(test_versions),  cmocka_unit_test(test_shipped),
 		cmocka_unit_test(test_malformed),
 	};
 

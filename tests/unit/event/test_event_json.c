@@ -112,7 +112,7 @@ static void their_members_say_all(void **state)
 static const char sample[] =
 	"{\"audit\":{\"tiled\":{\"value\":\"yes\"}},\"by\":\"A <a@x>\",\"class\":\"wrong-edge\",\"code\":\"abc\","
 	"\"commit\":\"c0\",\"contract\":\"k\",\"correct\":{\"cases\":3},\"counters\":{\"by\":\"ncu\"},"
-	"\"features\":[\"fma\",\"vec.256\"],\"id\":\"i\",\"inverse\":{\"pair\":\"p\",\"state\":\"s\"},"
+	"\"features\":[\"fma\",\"vec.256\"],\"features_version\":2,\"id\":\"i\",\"inverse\":{\"pair\":\"p\",\"state\":\"s\"},"
 	"\"job\":\"j\",\"kind\":\"check\",\"message\":\"m\",\"notes\":[\"n\"],\"platform\":{\"compiler\":\"gcc\","
 	"\"device\":\"d\",\"driver\":\"r\",\"flags\":[\"-O2\"],\"id\":\"cpu\"},\"policy\":2,\"profile\":"
 	"{\"aa_ppm\":7,\"ns\":8,\"points\":[{\"aa\":{\"hi_ppm\":1000009,\"lo_ppm\":999999},\"id\":\"p0\",\"ns\":9,"
@@ -137,6 +137,7 @@ static void members_are_read(void **state)
 	assert_string_equal(event->place.flags.v[0], "-O2");
 	assert_true(event->compiled);
 	assert_int_equal(event->facts.features.n, 2);
+	assert_int_equal(event->facts.features_version, 2);
 	assert_string_equal(event->facts.code_digest, "abc");
 	assert_string_equal(kl_map_get(&event->facts.traits, "tiled"), "yes");
 	assert_true(event->inverse.there);

@@ -179,6 +179,19 @@ bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
  */
 bool kl_code_has_table(const struct kl_code *code, size_t func, enum kl_insn_use use);
 
+/**
+ * Count the independent accumulators of the loop of the function that has the most of them: values
+ * that a loop of a single block keeps in registers and to which each iteration adds what it loads.
+ * One that another feeds is not independent. 0: no loop has one. `use`: as above.
+ */
+unsigned kl_code_accumulators(const struct kl_code *code, size_t func, enum kl_insn_use use);
+
+/**
+ * Return true if instruction `i` of the function looks up bytes in a vector register as in a table:
+ * a pshufb whose control is computed. (A control that is loaded moves bytes to fixed places.)
+ */
+bool kl_code_table_shuffle(const struct kl_code *code, size_t func, size_t i);
+
 /* Indices of instructions of one function. */
 struct kl_targets {
 	size_t *v, n, alloc;

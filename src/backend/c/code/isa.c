@@ -151,3 +151,78 @@ bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n
 	find_set(out, &insn);
 	return true;
 }
+
+/* ---- registers ---- */
+
+/* Return the bit of a register in kl_isa_flow; 0: none. */
+static uint64_t register_bit(ZydisRegister reg)
+{
+	ZydisRegisterClass class;
+	int id;
+
+	reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+	class = ZydisRegisterGetClass(reg);
+	id = ZydisRegisterGetId(reg);
+	if (class == ZYDIS_REGCLASS_FLAGS)
+		return UINT64_C(1) << 56;
+	if (class == ZYDIS_REGCLASS_GPR64 && id >= 0 && id < 16)
+		return UINT64_C(1) << id;
+	if (class == ZYDIS_REGCLASS_ZMM && id >= 0 && id < 32)
+		return UINT64_C(1) << (16 + id);
+	if (class == ZYDIS_REGCLASS_MASK && id >= 0 && id < 8)
+		return UINT64_C(1) << (48 + id);
+	return 0;
+}
+
+static void add_operand(struct kl_isa_flow *flow, const ZydisDecodedOperand *operand)
+{
+	if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+		flow->reads |= register_bit(operand->mem.base) | register_bit(operand->mem.index);
+		flow->loads |= operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN &&
+			       (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ);
+		return;
+	}
+	if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return;
+	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+		flow->reads |= register_bit(operand->reg.value);
+	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		flow->writes |= register_bit(operand->reg.value);
+	/* where the condition is false, the old value stays */
+	if (operand->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
+		flow->reads |= register_bit(operand->reg.value);
+}
+
+/* Return true if the result is the same whatever the register that both sources name has in it. */
+static bool is_constant(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand)
+{
+	static const ZydisMnemonic idioms[] = {
+		IS(XOR),     IS(SUB),     IS(PXOR),    IS(VPXOR),    IS(VPXORD),   IS(VPXORQ),
+		IS(XORPS),   IS(XORPD),   IS(VXORPS),  IS(VXORPD),   IS(PSUBB),    IS(PSUBW),
+		IS(PSUBD),   IS(PSUBQ),   IS(VPSUBB),  IS(VPSUBW),   IS(VPSUBD),   IS(VPSUBQ),
+		IS(PCMPEQB), IS(PCMPEQW), IS(PCMPEQD), IS(VPCMPEQB), IS(VPCMPEQW), IS(VPCMPEQD),
+	};
+	unsigned last = insn->operand_count_visible, before = last - 1;
+	bool idiom = false;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(idioms); i++)
+		idiom |= idioms[i] == insn->mnemonic;
+	return idiom && last >= 2 && operand[last - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       operand[before - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       operand[last - 1].reg.value == operand[before - 1].reg.value;
+}
+
+bool kl_isa_flow(struct kl_isa_flow *out, const unsigned char *bytes, size_t n)
+{
+	ZydisDecodedInstruction insn;
+	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, n, &insn, operand)))
+		return false;
+	*out = (struct kl_isa_flow){ .clears = is_constant(&insn, operand) };
+	for (unsigned i = 0; i < insn.operand_count; i++)
+		add_operand(out, &operand[i]);
+	return true;
+}

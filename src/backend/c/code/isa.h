@@ -28,9 +28,28 @@ struct kl_isa_insn {
 	const char *harm;
 };
 
+/*
+ * What an instruction does with registers, as sets of bits: general registers are bits 0 to 15,
+ * vector registers 16 to 47, mask registers 48 to 55, and the flags bit 56. A part of a register
+ * counts as the whole.
+ */
+#define KL_ISA_REGS 57
+struct kl_isa_flow {
+	uint64_t reads; /* also those in addresses */
+	uint64_t writes;
+	bool loads; /* reads memory */
+	/* makes a constant (x ^ x, x - x): what it writes depends on nothing */
+	bool clears;
+};
+
 /** Return the level of a name: 1 for "x86-64" to 4 for "x86-64-v4"; 0: the name is unknown. */
 int kl_isa_level(const char *march);
 /** Decode the instruction at the start of `bytes`. Return false if it is unknown or incomplete. */
 bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n);
+/**
+ * Find which registers the instruction at the start of `bytes` reads and writes, also those that it
+ * does not name. Return false if it is unknown or incomplete.
+ */
+bool kl_isa_flow(struct kl_isa_flow *out, const unsigned char *bytes, size_t n);
 
 #endif

@@ -136,6 +136,39 @@ static const struct { const char *what, *source, *flags, *has, *not; } table[] =
 	  "-O2 -mavx512f", "vec.512", "vec.256 masked" },
 	{ "masks", IMM "void k(float *x, int m) { _mm512_mask_storeu_ps(x, m, _mm512_maskz_add_ps(m, _mm512_loadu_ps(x), _mm512_loadu_ps(x))); }\n",
 	  "-O2 -mavx512f", "vec.512 masked", "" },
+	{ "one sum is no choice of sums", "long k(const long *x, long n) { long s = 0; for (long i = 0; i < n; i++) s += x[i]; return s; }\n",
+	  "-O2", "loop.depth.1", "accumulators mul.wide crc32 madd" },
+	{ "four sums", "double k(const double *x, long n) { double a = 0, b = 0, c = 0, d = 0; for (long i = 0; i < n; i += 4) {\n"
+	  "a += x[i]; b += x[i + 1]; c += x[i + 2]; d += x[i + 3]; } return a + b + c + d; }\n", "-O2 -fno-tree-vectorize",
+	  "accumulators accumulators.4", "accumulators.1 accumulators.5" },
+	{ "a register tile", IMM "void k(float *c, const float *a, const float *b, long n) { __m256 s[6] = { 0 }; for (long i = 0; i < n; i++)\n"
+	  "for (int r = 0; r < 6; r++) s[r] = _mm256_fmadd_ps(_mm256_set1_ps(a[6 * i + r]), _mm256_loadu_ps(b + 8 * i), s[r]);\n"
+	  "for (int r = 0; r < 6; r++) _mm256_storeu_ps(c + 8 * r, s[r]); }\n", "-O3", "accumulators.6", "" },
+	{ "a sum that feeds another waits for it", "unsigned k(const unsigned char *x, long n) { unsigned a = 1, b = 0;\n"
+	  "for (long i = 0; i < n; i++) { a += x[i]; b += a; } return a ^ b << 16; }\n", "-O2 -fno-tree-vectorize", "loop.depth.1", "accumulators" },
+	{ "counters are no sums", "void k(float *x, const float *y, long n) { for (long i = 0, j = n; i < n; i++, j--) x[j] = y[i]; }\n",
+	  "-O2 -fno-tree-vectorize", "loop.depth.1", "accumulators" },
+	{ "a hash of four lanes", "unsigned k(const unsigned *x, long n) { unsigned v[4] = { 1, 2, 3, 4 }; for (long i = 0; i + 4 <= n; i += 4)\n"
+	  "for (int l = 0; l < 4; l++) { v[l] += x[i + l] * 2246822519u; v[l] = (v[l] << 13 | v[l] >> 19) * 2654435761u; }\n"
+	  "return v[0] + v[1] + v[2] + v[3]; }\n", "-O3 -fno-tree-vectorize -fno-tree-slp-vectorize", "accumulators.4", "mul.wide" },
+	{ "multiply and add neighbours", IMM "__m256i k(__m256i a, __m256i b) { return _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), b); }\n",
+	  "-O2", "madd vec.256", "sad mul.wide" },
+	{ "sums of differences", IMM "__m256i k(__m256i a, __m256i b) { return _mm256_sad_epu8(a, b); }\n", "-O2", "sad vec.256", "madd" },
+	{ "wide vector product", IMM "__m256i k(__m256i a, __m256i b) { return _mm256_mul_epu32(a, b); }\n", "-O2", "mul.wide", "madd" },
+	{ "wide product", "unsigned long k(unsigned long a, unsigned long b) { return (unsigned __int128)a * b >> 64 ^ a * b; }\n", "-O2",
+	  "mul.wide", "madd" },
+	{ "wide product without mulx", "unsigned long k(unsigned long a, unsigned long b) { return (unsigned __int128)a * b >> 64 ^ a * b; }\n",
+	  "-O2 -mno-bmi2", "mul.wide", "bmi" },
+	{ "plain products are not wide", "long k(long a, int b) { return a * a * b; }\n", "-O2", "loop.depth.0", "mul.wide" },
+	{ "crc32", IMM "unsigned k(const unsigned char *x, long n) { unsigned long s = -1; for (long i = 0; i < n; i++)\n"
+	  "s = _mm_crc32_u8(s, x[i]); return s; }\n", "-O2", "crc32", "clmul accumulators" },
+	{ "three streams of crc32", IMM "unsigned long k(const unsigned long *x, long n) { unsigned long a = 0, b = 0, c = 0;\n"
+	  "for (long i = 0; i < n; i++) { a = _mm_crc32_u64(a, x[i]); b = _mm_crc32_u64(b, x[n + i]); c = _mm_crc32_u64(c, x[2 * n + i]); }\n"
+	  "return a ^ b ^ c; }\n", "-O2", "crc32 accumulators.3", "" },
+	{ "a table in a register", IMM "__m256i k(__m256i x) { __m256i t = _mm256_setr_epi8(0,1,1,2,1,2,2,3,1,2,2,3,2,3,3,4,0,1,1,2,1,2,2,3,1,2,2,3,2,3,3,4);\n"
+	  "return _mm256_shuffle_epi8(t, _mm256_and_si256(x, _mm256_set1_epi8(15))); }\n", "-O2", "table-shuffle shuffle", "" },
+	{ "bytes turned around", IMM "__m128i k(__m128i x) { return _mm_shuffle_epi8(x, _mm_setr_epi8(15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,0)); }\n",
+	  "-O2", "shuffle", "table-shuffle" },
 };
 /* clang-format on */
 
@@ -255,11 +288,50 @@ static void test_disassembly(void **state)
 		     kl_code_parse(&code, (const struct kl_object *const *)&object, 1, "\0", 1));
 }
 
+/* Instructions of sets that no level has: a kernel that executes them is not judged. */
+static void test_no_level(void **state)
+{
+	static const struct {
+		const char *insn, *feature;
+	} table[] = {
+		{ "vpclmullqlqdq %xmm0,%xmm1,%xmm2", "clmul" },
+		{ "pclmulqdq $0x7,%xmm0,%xmm1", "clmul" },
+		{ "vaesenc %xmm0,%xmm1,%xmm2", "aes" },
+		{ "aesimc %xmm0,%xmm1", "aes" },
+		{ "sha256rnds2 %xmm0,%xmm1,%xmm2", "sha" },
+		{ "sha1msg1 %xmm0,%xmm1", "sha" },
+	};
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	KL_AUTO(kl_object_freep) struct kl_object *object = NULL;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(kernel.dir, "kernel/0.o");
+
+	assert_ok(kernel_compile(&artefact, &kernel, "int k(int x) { return x * 3 + 1; }\n", NULL,
+				 NULL));
+	assert_ok(kl_object_read(&object, path));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
+		KL_AUTO(kl_code_release) struct kl_code code = { 0 };
+		KL_AUTO(kl_freep) char *text = kl_asprintf(
+			"k.o:     file format elf64-x86-64\n\nDisassembly of section "
+			".text.k:\n   0:\t%s\n   3:\tret\n",
+			table[i].insn);
+
+		assert_ok(kl_code_parse(&code, (const struct kl_object *const *)&object, 1, text,
+					strlen(text)));
+		assert_ok(kl_code_reach(&code, "k"));
+		kl_code_live(&code);
+		kl_code_features(&features, &code);
+		if (!kl_strvec_has(&features, table[i].feature))
+			fail_msg("%s does not show %s", table[i].insn, table[i].feature);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_features),
 		cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_no_level),
 		cmocka_unit_test(test_disassembly),
 	};
 
