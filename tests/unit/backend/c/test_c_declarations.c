@@ -156,6 +156,7 @@ static void directives_have_places(void **state)
 		  "int k(int a) { f(a);\n#pragma x\nreturn a; }\n" },
 		{ ENTRY "#pragma x\n", "#pragma x\n" ENTRY },
 	};
+	static const char *const entries[] = { "k", NULL };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(pairs); i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
@@ -163,8 +164,8 @@ static void directives_have_places(void **state)
 
 		kl_strvec_push(&left, pairs[i][0]);
 		kl_strvec_push(&right, pairs[i][1]);
-		assert_true(kl_declarations_alike(&left, &left, "k"));
-		assert_false(kl_declarations_alike(&left, &right, "k"));
+		assert_true(kl_declarations_alike(&left, &left, entries));
+		assert_false(kl_declarations_alike(&left, &right, entries));
 	}
 }
 

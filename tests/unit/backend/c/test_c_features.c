@@ -293,7 +293,7 @@ static void test_no_level(void **state)
 {
 	static const struct {
 		const char *insn, *feature;
-	} table[] = {
+	} rows[] = {
 		{ "vpclmullqlqdq %xmm0,%xmm1,%xmm2", "clmul" },
 		{ "pclmulqdq $0x7,%xmm0,%xmm1", "clmul" },
 		{ "vaesenc %xmm0,%xmm1,%xmm2", "aes" },
@@ -308,21 +308,21 @@ static void test_no_level(void **state)
 	assert_ok(kernel_compile(&artefact, &kernel, "int k(int x) { return x * 3 + 1; }\n", NULL,
 				 NULL));
 	assert_ok(kl_object_read(&object, path));
-	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
 		KL_AUTO(kl_code_release) struct kl_code code = { 0 };
 		KL_AUTO(kl_freep) char *text = kl_asprintf(
 			"k.o:     file format elf64-x86-64\n\nDisassembly of section "
 			".text.k:\n   0:\t%s\n   3:\tret\n",
-			table[i].insn);
+			rows[i].insn);
 
 		assert_ok(kl_code_parse(&code, (const struct kl_object *const *)&object, 1, text,
 					strlen(text)));
-		assert_ok(kl_code_reach(&code, "k"));
+		assert_ok(kl_code_reach(&code, (const char *const[]){ "k", NULL }));
 		kl_code_live(&code);
 		kl_code_features(&features, &code);
-		if (!kl_strvec_has(&features, table[i].feature))
-			fail_msg("%s does not show %s", table[i].insn, table[i].feature);
+		if (!kl_strvec_has(&features, rows[i].feature))
+			fail_msg("%s does not show %s", rows[i].insn, rows[i].feature);
 	}
 }
 
