@@ -74,12 +74,34 @@ static long lock_holder(int fd)
 	return found;
 }
 
-/* Lock an open file. The lock takes over the descriptor `*fd`. */
-static int take_file(struct kl_lock *lock, int *fd, const char *path, int64_t wait_ms)
+#define HEAR_MS 1000
+
+/* How long to wait for a lock, and who hears of it. */
+struct patience {
+	int64_t wait_ms;      /* -1: for ever */
+	kl_lock_heard *heard; /* NULL: nobody */
+	void *payload;
+	int64_t start_ns, told_ms;
+};
+
+static void tell_waiter(struct patience *patience, int fd)
 {
+	int64_t ms = (kl_clock_ns() - patience->start_ns) / 1000000;
+
+	if (!patience->heard || ms < patience->told_ms + HEAR_MS)
+		return;
+	patience->told_ms = ms;
+	patience->heard(patience->payload, lock_holder(fd), ms);
+}
+
+/* Lock an open file. The lock takes over the descriptor `*fd`. */
+static int take_file(struct kl_lock *lock, int *fd, const char *path, struct patience *patience)
+{
+	int64_t wait_ms = patience->wait_ms;
 	int64_t end = kl_clock_ns() + wait_ms * 1000000;
 	int64_t nap = 1;
 
+	patience->start_ns = kl_clock_ns();
 	while (flock(*fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return kl_error_errno("cannot lock '%s'", path);
@@ -93,6 +115,7 @@ static int take_file(struct kl_lock *lock, int *fd, const char *path, int64_t wa
 						pid);
 			return kl_error(KL_EBUSY, "'%s' is locked by another process", path);
 		}
+		tell_waiter(patience, *fd);
 		kl_clock_sleep_ms(nap);
 		nap = nap < 50 ? nap * 2 : 50;
 	}
@@ -102,12 +125,19 @@ static int take_file(struct kl_lock *lock, int *fd, const char *path, int64_t wa
 	return 0;
 }
 
-int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms)
+static int take_path(struct kl_lock *lock, const char *path, struct patience *patience)
 {
 	KL_AUTO(kl_closep) int fd = -1;
 	int err = open_file(&fd, path);
 
-	return err < 0 ? err : take_file(lock, &fd, path, wait_ms);
+	return err < 0 ? err : take_file(lock, &fd, path, patience);
+}
+
+int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms)
+{
+	struct patience patience = { .wait_ms = wait_ms };
+
+	return take_path(lock, path, &patience);
 }
 
 void kl_lock_release(struct kl_lock *lock)
@@ -156,7 +186,7 @@ static char *private_dir(void)
  * Take a lock that only the processes of this user share, after the machine-wide lock file could
  * not be opened. The last error says why it could not.
  */
-static int take_private(struct kl_lock *lock, const char *resource, int64_t wait_ms)
+static int take_private(struct kl_lock *lock, const char *resource, struct patience *patience)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last()), *dir = private_dir(),
 			       *path = NULL;
@@ -166,7 +196,7 @@ static int take_private(struct kl_lock *lock, const char *resource, int64_t wait
 		return kl_error(KL_EIO,
 				"%s, and there is no directory for a lock of this user alone", why);
 	path = kl_asprintf("%s/.klineage-%s.lock", dir, resource);
-	if ((err = kl_lock_take(lock, path, wait_ms)) < 0)
+	if ((err = take_path(lock, path, patience)) < 0)
 		return err;
 	lock->notice = kl_asprintf("%s: using '%s' instead, which does not keep other users from "
 				   "measuring at the same time",
@@ -175,7 +205,7 @@ static int take_private(struct kl_lock *lock, const char *resource, int64_t wait
 	return 0;
 }
 
-int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms)
+static int take_machine(struct kl_lock *lock, const char *resource, struct patience *patience)
 {
 	/* in /tmp, because every user of the machine can create a file there */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
@@ -184,6 +214,31 @@ int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wai
 
 	if (err == KL_EINTR)
 		return err;
-	return err < 0 ? take_private(lock, resource, wait_ms) :
-			 take_file(lock, &fd, path, wait_ms);
+	return err < 0 ? take_private(lock, resource, patience) :
+			 take_file(lock, &fd, path, patience);
+}
+
+int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms)
+{
+	struct patience patience = { .wait_ms = wait_ms };
+
+	return take_machine(lock, resource, &patience);
+}
+
+int kl_lock_await_machine(struct kl_lock *lock, const char *resource, kl_lock_heard *heard,
+			  void *payload)
+{
+	struct patience patience = { .wait_ms = -1, .heard = heard, .payload = payload };
+
+	return take_machine(lock, resource, &patience);
+}
+
+char *kl_lock_wait_text(long pid, int64_t ms)
+{
+	long long seconds = (long long)(ms / 1000);
+
+	return pid > 0 ?
+		       kl_asprintf("waiting for another measurement (pid %ld, for %lld s so far)",
+				   pid, seconds) :
+		       kl_asprintf("waiting for another measurement (for %lld s so far)", seconds);
 }

@@ -35,4 +35,18 @@ void kl_lock_release(struct kl_lock *lock);
  */
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 
+/**
+ * Whoever awaits a lock hears of it after a second, and then every second: who holds it (0: unknown)
+ * and for how long it has been awaited.
+ */
+typedef void kl_lock_heard(void *payload, long pid, int64_t ms);
+/** Like kl_lock_take_machine(), but wait for ever, and tell `heard` while it waits. */
+int kl_lock_await_machine(struct kl_lock *lock, const char *resource, kl_lock_heard *heard,
+			  void *payload);
+/**
+ * Return "waiting for another measurement (pid 4711, for 7 s so far)", for people. The caller frees
+ * it.
+ */
+char *kl_lock_wait_text(long pid, int64_t ms);
+
 #endif

@@ -18,6 +18,7 @@
 #include "base/printable.h"
 #include "base/utf8.h"
 
+#define MINUTE_MS 60000
 #define DELAY_S 2 /* seconds; the default of git; GIT_PROGRESS_DELAY overrides it */
 
 /*
@@ -27,6 +28,8 @@
 struct kl_progress {
 	struct kl_buf title, step;
 	bool tty, waiting, started;
+	bool silent;     /* show nothing but waits */
+	int64_t said_ms; /* how long the wait was when it was printed last; 0: not yet */
 	int64_t drawn_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t end;
@@ -88,15 +91,15 @@ struct kl_progress *kl_progress_new(enum kl_progress_mode mode)
 	bool tty = isatty(STDERR_FILENO), dumb = !term || !*term || !strcmp(term, "dumb");
 	struct kl_progress *progress;
 
-	if (mode == KL_PROGRESS_NEVER || (mode == KL_PROGRESS_AUTO && (!tty || dumb)))
-		return NULL;
-	/* a background process must not overwrite the progress line of a foreground one */
-	if (mode == KL_PROGRESS_AUTO && tcgetpgrp(STDERR_FILENO) != getpgrp())
+	if (mode == KL_PROGRESS_NEVER)
 		return NULL;
 	progress = kl_calloc(1, sizeof(*progress));
 	progress->title = progress->step = (struct kl_buf)KL_BUF_INIT;
-	progress->tty = tty && !dumb;
-	progress->waiting = mode == KL_PROGRESS_AUTO;
+	/* a background process must not overwrite the progress line of a foreground one */
+	progress->silent = mode == KL_PROGRESS_AUTO &&
+			   (!tty || dumb || tcgetpgrp(STDERR_FILENO) != getpgrp());
+	progress->tty = tty && !dumb && !progress->silent;
+	progress->waiting = mode == KL_PROGRESS_AUTO && !progress->silent;
 	start_timer(progress);
 	return progress;
 }
@@ -160,7 +163,7 @@ void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!progress)
+	if (!progress || progress->silent)
 		return;
 	pthread_mutex_lock(&progress->lock);
 	kl_buf_clear(&progress->title);
@@ -178,7 +181,7 @@ void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!progress)
+	if (!progress || progress->silent)
 		return;
 	pthread_mutex_lock(&progress->lock);
 	kl_buf_clear(&progress->step);
@@ -189,12 +192,35 @@ void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	pthread_mutex_unlock(&progress->lock);
 }
 
+void kl_progress_wait(struct kl_progress *progress, int64_t ms, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!progress)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	kl_buf_clear(&progress->step);
+	va_start(ap, fmt);
+	kl_buf_vaddf(&progress->step, fmt, ap);
+	va_end(ap);
+	if (ms < progress->said_ms)
+		progress->said_ms = 0;
+	if (progress->tty) {
+		draw_line(progress, false);
+	} else if (!progress->said_ms || ms >= 2 * progress->said_ms ||
+		   ms - progress->said_ms >= MINUTE_MS) {
+		put_text(progress->step.ptr, progress->step.len);
+		progress->said_ms = ms;
+	}
+	pthread_mutex_unlock(&progress->lock);
+}
+
 void kl_progress_print(struct kl_progress *progress, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	va_list ap;
 
-	if (!progress)
+	if (!progress || progress->silent)
 		return;
 	pthread_mutex_lock(&progress->lock);
 	if (progress->tty && !progress->waiting)

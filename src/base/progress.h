@@ -3,14 +3,16 @@
 #define KL_BASE_PROGRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/mem.h"
 
 /*
  * progress - a progress line on stderr. On a terminal it is rewritten in place; on a pipe (ALWAYS
  * mode) each new title is printed as a line. All functions accept NULL and then do nothing. AUTO
- * mode shows nothing if stderr is a pipe or a dumb terminal, or if the process is in the
- * background. Otherwise it shows nothing in the first two seconds (or $GIT_PROGRESS_DELAY).
+ * mode shows nothing but what is waited for (kl_progress_wait) if stderr is a pipe or a dumb
+ * terminal, or if the process is in the background. Otherwise it shows nothing in the first two
+ * seconds (or $GIT_PROGRESS_DELAY).
  */
 struct kl_progress;
 
@@ -20,7 +22,7 @@ enum kl_progress_mode {
 	KL_PROGRESS_NEVER,
 };
 
-/** Return NULL if no progress is to be shown. kl_progress_free() frees the result. */
+/** Return NULL in NEVER mode. kl_progress_free() frees the result. */
 struct kl_progress *kl_progress_new(enum kl_progress_mode mode);
 /** Set the title, such as "[3/7] devectorize topk.c:scan", and clear the step. */
 void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
@@ -28,6 +30,12 @@ void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 /** Set the step, which is shown after the title, such as "profile, block 5". */
 void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/**
+ * Say what has been waited for during `ms`: on a terminal as a step; elsewhere as a line, first when
+ * it is called, then each time the wait has doubled, at least once a minute.
+ */
+void kl_progress_wait(struct kl_progress *progress, int64_t ms, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /** Print a line that stays: clears the progress line, prints, and draws the progress line again. */
 void kl_progress_print(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -72,6 +72,13 @@ static void add_note(json_t *result, const char *note)
 	json_array_append_new(json_object_get(profile, "notes"), json_string(note));
 }
 
+static void say_wait(void *payload, long pid, int64_t ms)
+{
+	KL_AUTO(kl_freep) char *text = kl_lock_wait_text(pid, ms);
+
+	kl_progress_wait(payload, ms, "%s", text);
+}
+
 int kl_gate_job_run(json_t **result, struct kl_gate *gate, const struct kl_surface *surface,
 		    const struct kl_backend *backend, const json_t *job)
 {
@@ -88,14 +95,8 @@ int kl_gate_job_run(json_t **result, struct kl_gate *gate, const struct kl_surfa
 	int err = 0;
 
 	/* a device is locked by the worker, since only the worker knows which device it uses */
-	if (!gate->opts.no_profile && !backend->device) {
-		err = kl_lock_take_machine(&lock, "cpu", 0);
-		if (err == KL_EBUSY) {
-			kl_progress_step(gate->opts.progress,
-					 "waiting: another process is profiling on this machine");
-			err = kl_lock_take_machine(&lock, "cpu", -1);
-		}
-	}
+	if (!gate->opts.no_profile && !backend->device)
+		err = kl_lock_await_machine(&lock, "cpu", say_wait, gate->opts.progress);
 	kl_progress_step(gate->opts.progress,
 			 gate->opts.no_profile ? "correctness" : "correctness and profile");
 	if (!err)

@@ -154,6 +154,20 @@ static void drop_audit(json_t *job)
 			json_array_remove(list, i);
 }
 
+#define MINUTE_MS 60000
+
+/* Print how long the lock has been awaited: at once, then each time the wait has doubled. */
+static void say_wait(void *payload, long pid, int64_t ms)
+{
+	int64_t *said = payload;
+	KL_AUTO(kl_freep) char *text = kl_lock_wait_text(pid, ms);
+
+	if (*said && ms < 2 * *said && ms - *said < MINUTE_MS)
+		return;
+	*said = ms;
+	fprintf(stderr, "klineage-worker: %s\n", text);
+}
+
 /*
  * If the job profiles a kernel in C, take the machine's lock for profiling on the CPU, and wait
  * while another process holds the lock. For device code the worker process of the job takes the
@@ -161,16 +175,12 @@ static void drop_audit(json_t *job)
  */
 static int take_turn(struct kl_lock *lock, const json_t *job)
 {
+	int64_t said_ms = 0;
 	int err;
 
 	if (!wants_stage(job, "profile") || strcmp(kl_json_str_or(job, "surface", "c"), "c"))
 		return 0;
-	err = kl_lock_take_machine(lock, "cpu", 0);
-	if (err == KL_EBUSY) {
-		fprintf(stderr,
-			"klineage-worker: waiting: another process is profiling on this machine\n");
-		err = kl_lock_take_machine(lock, "cpu", -1);
-	}
+	err = kl_lock_await_machine(lock, "cpu", say_wait, &said_ms);
 	if (!err && lock->notice)
 		fprintf(stderr, "klineage-worker: %s\n", lock->notice);
 	return err;

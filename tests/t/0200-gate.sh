@@ -124,6 +124,34 @@ test_expect_success 'several contracts: named, around the user, or asked for' '
 	says "mm-a mm-b" err && says "mm-b: pass" named && says "mm-a: pass" around
 '
 
+# hold_machine <seconds> <command...>: run a command while somebody else measures
+hold_machine () {
+	seconds=$1; shift
+	test -e /tmp/klineage-cpu.lock || (umask 0 && : >>/tmp/klineage-cpu.lock)
+	rm -f held
+	flock /tmp/klineage-cpu.lock sh -c "echo \$\$ >held; exec sleep $seconds" & holder=$!
+	until test -s held; do sleep 0.1; done
+	"$@"; status=$?
+	wait $holder
+	return $status
+}
+
+command -v flock >/dev/null && test_set_prereq FLOCK
+
+test_expect_success FLOCK 'who waits for another measurement is told, also in a hook and by --progress, but not by --quiet' '
+	hold_machine 3 git -C repo klineage gate --fresh --no-note >out 2>err &&
+	grep "^waiting for another measurement (.*for [1-3] s so far)$" err &&
+	hold_machine 3 git -C repo klineage gate --fresh --no-note --progress >out 2>err &&
+	grep "waiting for another measurement (.*for [1-3] s so far)" err &&
+	hold_machine 3 git -C repo klineage gate --fresh --no-note --quiet >out 2>err && ! grep waiting err &&
+	git init -q hooked && (
+		cd hooked && cp ../repo/*.c ../repo/klineage.yaml . && git add . && git commit -q -m first &&
+		git klineage hooks install >../out && git config klineage.hooks.profile true &&
+		echo "/* again */" >>mm.c &&
+		hold_machine 3 git commit -q -a -m again 2>../err
+	) && grep "^waiting for another measurement (.*for [1-3] s so far)$" err
+'
+
 test_expect_success '--fast is another name of --quick, which the usage does not show' '
 	for name in quick fast; do
 		(cd repo && git klineage gate --$name --fresh --no-note --json >../$name) && test "$(field kind $name)" = check || return 1

@@ -400,6 +400,41 @@ static void lock_excludes_and_dies_with_its_holder(void **state)
 	kl_lock_release(&right);
 }
 
+static void count_wait(void *payload, long pid, int64_t ms)
+{
+	int64_t *heard = payload;
+
+	assert_true(pid == (long)heard[1] || !pid);
+	assert_true(ms >= 1000 * (heard[0] + 1));
+	heard[0]++;
+}
+
+static void who_awaits_a_lock_hears_of_it(void **state)
+{
+	KL_AUTO(kl_freep) char *name = kl_asprintf("test-%ld", (long)getpid());
+	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", name);
+	KL_AUTO(kl_freep) char *known = kl_lock_wait_text(4711, 7900);
+	KL_AUTO(kl_freep) char *unknown = kl_lock_wait_text(0, 61000);
+	KL_AUTO(kl_lock_release) struct kl_lock mine = KL_LOCK_INIT, lock = KL_LOCK_INIT;
+	int64_t heard[2] = { 0 };
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(kl_lock_take_machine(&mine, name, 0) == 0 ? (kl_clock_sleep_ms(2600), 0) : 1);
+	heard[1] = pid;
+	kl_clock_sleep_ms(200);
+	assert_ok(kl_lock_await_machine(&lock, name, count_wait, heard));
+	assert_int_equal(heard[0], 2);
+	waitpid(pid, NULL, 0);
+	kl_lock_release(&lock);
+	heard[0] = 0;
+	assert_ok(kl_lock_await_machine(&lock, name, count_wait, heard));
+	assert_int_equal(heard[0], 0);
+	assert_int_equal(unlink(path), 0);
+	assert_string_equal(known, "waiting for another measurement (pid 4711, for 7 s so far)");
+	assert_string_equal(unknown, "waiting for another measurement (for 61 s so far)");
+}
+
 static void rng_repeats_and_spreads(void **state)
 {
 	struct kl_rng left, right;
@@ -703,6 +738,7 @@ int main(void)
 		cmocka_unit_test(proc_kills_the_whole_group),
 		cmocka_unit_test(proc_runs_beside_us),
 		cmocka_unit_test(lock_excludes_and_dies_with_its_holder),
+		cmocka_unit_test(who_awaits_a_lock_hears_of_it),
 		cmocka_unit_test(lock_of_the_machine_survives_what_lies_in_its_place),
 		cmocka_unit_test(scratch_of_the_dead_is_removed),
 		cmocka_unit_test(clock_knows_its_form),

@@ -7,8 +7,8 @@
 
 /* Stems of the instructions that compute the bytes by which a table is looked up. */
 static const char *const computes[] = {
-	"pand", "por", "pxor", "pternlog", "psrl", "psra",  "psll",
-	"padd", "psub", "pmin", "pmax",    "pack", "gf2p8",
+	"pand", "por",  "pxor", "pternlog", "psrl", "psra",  "psll",
+	"padd", "psub", "pmin", "pmax",     "pack", "gf2p8",
 };
 
 static const char *stem_of(const struct kl_insn *insn)
