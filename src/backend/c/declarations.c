@@ -314,6 +314,62 @@ static size_t body_of(const struct kl_tokens *tokens, const struct declaration *
 	return i;
 }
 
+/*
+ * Return the index of the word that names the type of a declaration, as T in "static T x, *y": the
+ * first one, if another word or a star follows. NONE: the first word can be what is declared.
+ */
+static size_t type_name(const struct kl_tokens *tokens, size_t from, size_t to)
+{
+	size_t i = from;
+
+	while (i < to && (is_listed(keywords, &tokens->t[i]) || skip_attributes(tokens, i) != i))
+		i = skip_attributes(tokens, i) != i ? skip_attributes(tokens, i) : i + 1;
+	if (i + 1 >= to || tokens->t[i].kind != KL_TOKEN_WORD)
+		return NONE;
+	if (kl_token_is(tokens, i + 1, "*"))
+		return i;
+	return tokens->t[i + 1].kind == KL_TOKEN_WORD && !is_listed(attributes, &tokens->t[i + 1]) ?
+		       i :
+		       NONE;
+}
+
+/*
+ * Add the names that a declaration which is no plain function defines: all its words except
+ * the first if it is a type, but in braces and attributes only enumerators and the tags of types
+ * that are defined there. Members and designators name nothing at file scope, and who uses
+ * a member names the type, or something declared with it. A static assertion has only tags and
+ * enumerators, too.
+ */
+static void add_names(struct form *form, const struct declaration *declaration, size_t index)
+{
+	const struct kl_tokens *tokens = &form->unit[declaration->unit];
+	size_t to = declaration->to, inside = 0, enumerators = 0;
+	size_t type = type_name(tokens, declaration->from, to);
+
+	if (is_listed(" _Static_assert ", &tokens->t[declaration->from]))
+		inside = to;
+	for (size_t i = declaration->from; i < to; i++) {
+		if (is_listed(" struct union enum ", &tokens->t[i])) {
+			size_t tag = skip_attributes(tokens, i + 1), body = tag;
+
+			if (tag < to && tokens->t[tag].kind == KL_TOKEN_WORD)
+				body = skip_attributes(tokens, tag + 1);
+			if (body != tag && kl_token_is(tokens, body, "{"))
+				each_word(form, tokens, tag, tag + 1, false, add_name, index);
+			if (kl_token_is(tokens, i, "enum") && kl_token_is(tokens, body, "{") &&
+			    kl_token_skip(tokens, body) > enumerators)
+				enumerators = kl_token_skip(tokens, body);
+		}
+		if (kl_token_is(tokens, i, "{") && i >= inside)
+			inside = kl_token_skip(tokens, i);
+		if (is_listed(" __attribute__ __attribute __declspec _Alignas ", &tokens->t[i]) &&
+		    i >= inside)
+			inside = skip_attributes(tokens, i);
+		if (i != type && (i >= inside || i < enumerators))
+			each_word(form, tokens, i, i + 1, false, add_name, index);
+	}
+}
+
 static void name_declaration(struct form *form, size_t index)
 {
 	/* attributes that give a function another name, or by which it is called without one */
@@ -326,13 +382,18 @@ static void name_declaration(struct form *form, size_t index)
 
 	form->all |= find_word(tokens, from, to, renames) < to;
 	if (declaration->name == NONE) {
-		each_word(form, tokens, from, to, false, add_name, index);
+		add_names(form, declaration, index);
 		return;
 	}
 	each_word(form, tokens, declaration->name, declaration->name + 1, false, add_name, index);
-	/* int f(void) __asm__("g"); */
+	/* int f(void) __asm__("g"); no string of another attribute names anything */
 	body = body_of(tokens, declaration);
-	each_word(form, tokens, from, body, true, add_name, index);
+	while ((from = find_word(tokens, from, body, assembler)) < body) {
+		size_t end = skip_attributes(tokens, from);
+
+		each_word(form, tokens, from, end, true, add_name, index);
+		from = end + (end == from);
+	}
 	while ((body = find_word(tokens, body, to, assembler)) < to)
 		form->all |= defines_name(tokens, body++);
 }

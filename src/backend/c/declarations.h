@@ -11,9 +11,10 @@
  * declarations - compares two preprocessed texts of the same sources where the kernel reaches them.
  *
  * A text is split into its declarations at file scope. The entry reaches the declaration of its
- * name; a reached declaration reaches those of all words in it, also of words in its strings. Of a
- * plain function or prototype only its own name counts, of every other declaration all words that it
- * contains. Everything counts as reached if a reached declaration has assembler code, if assembler
+ * name; a reached declaration reaches those of all words in it, also of words in its strings. A plain
+ * function or prototype has one name, and those of its asm labels; any other declaration has all its
+ * words as names, but not the type that it begins with, names of members, or words of attributes and
+ * initializers. Everything counts as reached if a reached declaration has assembler code, if assembler
  * code anywhere can define a name, or if an attribute gives any function another name. If a text is
  * spelled so that its tokens are in doubt (spelling.h), or no declaration has the entry's name, the
  * whole texts must be equal. So more may count than a name leads to, but not less. Code at an address

@@ -50,6 +50,21 @@ static void what_is_not_reached_may_differ(void **state)
 		"void g(void) { __asm__ volatile (\"tile\\t%X0\\n\" :: \"m\"(*(int *)0)); }\n"
 		"void f(void) { show(L\"@\", u8\"//\", 'a', \"<% /* \\\" {\"); }\n" ENTRY,
 		"#pragma GCC push_options\nvoid f(void) { show(\"@\"); }\n#pragma GCC pop_options\n" ENTRY,
+		/* names of members, of parameters of members, and designators */
+		"struct s { int a; };\nstruct t { struct s a; void (*f)(int *data); char b[sizeof(\"@\")]; };\n"
+		"int k(struct s *p) { int *data = &p->a; return *data; }\n",
+		"struct s { int a; };\nconst struct s x[] = { { .a = sizeof(\"@\") } };\n"
+		"int k(struct s *p) { return p->a; }\n",
+		"__attribute__((visibility(\"default\"))) void f(void) { show(\"@\"); }\n"
+		"__attribute__((visibility(\"default\"))) int k(int a) { return a + 1; }\n",
+		"typedef float v __attribute__((vector_size(32)));\n"
+		"static const int x __attribute__((aligned(8))) = sizeof(\"@\");\n"
+		"__attribute__((noinline)) int k(v *a) { return (int)(*a)[0]; }\n",
+		"typedef int t;\nstatic const t x[] = { sizeof(\"@\") }, *y = x;\nint k(t a) { return a + 1; }\n",
+		"typedef int t;\ntypedef t u[sizeof(\"@\")];\nint k(t a) { return a + 1; }\n",
+		"struct s { int a; };\nstruct s x = { sizeof(\"@\") };\nint k(struct s *p) { return p->a; }\n",
+		"struct s { int a; };\n_Static_assert(sizeof(struct t) < sizeof(\"@\"), \"a\");\n"
+		"int k(struct s *p) { return p->a; }\n",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
@@ -72,6 +87,26 @@ static void what_is_reached_may_not(void **state)
 		"struct s { char b[sizeof(\"@\")]; } f(void) { }\nint k(int a) { return sizeof(struct s); }\n",
 		"struct s { char b[sizeof(\"@\")]; } __attribute__((packed));\n"
 		"int k(int a) { return sizeof(struct s); }\n",
+		"struct t { struct s { char b[sizeof(\"@\")]; } a; };\nint k(int a) { return sizeof(struct s); }\n",
+		"struct t { enum e { N = sizeof(\"@\") } a; };\nint k(int a) { return N; }\n",
+		"struct t { enum { N = 1, M = sizeof(\"@\") } a; };\nint k(int a) { return M; }\n",
+		"struct t { enum __attribute__((packed)) { N = sizeof(\"@\") } a; };\nint k(int a) { return N; }\n",
+		"struct __attribute__((packed)) s { char b[sizeof(\"@\")]; } x;\n"
+		"int k(int a) { return sizeof(x.b); }\n",
+		"typedef struct { char b[sizeof(\"@\")]; } t;\nint k(int a) { return sizeof(((t *)0)->b); }\n",
+		"union { int a; char b[sizeof(\"@\")]; } x;\nint k(int a) { return sizeof(x); }\n",
+		"_Static_assert(sizeof(enum { N = sizeof(\"@\") }), \"\");\nint k(int a) { return N; }\n",
+		"int (*f(int a))(int) { struct s { int b; }; show(\"@\"); }\nint k(int a) { return f(a)(a); }\n",
+		"typedef int t;\nt x[] = { sizeof(\"@\") };\nint k(t a) { return x[a]; }\n",
+		"typedef int t;\nt const *const x = \"@\";\nint k(t a) { return x[a]; }\n",
+		"typedef int t;\ntypedef t *u[sizeof(\"@\")];\nint k(t a) { return sizeof(u); }\n",
+		"x = sizeof(\"@\");\nint k(int a) { return x; }\n",
+		"static x __attribute__((unused)) = sizeof(\"@\");\nint k(int a) { return x; }\n",
+		"int x __attribute__((aligned(sizeof(enum { N = sizeof(\"@\") }))));\nint k(int a) { return N; }\n",
+		"int y __asm__(\"x\") = sizeof(\"@\");\nextern int x;\nint k(int a) { return x; }\n",
+		"x, *y = \"@\";\nint k(int a) { return x; }\n",
+		"struct s; struct s { char b[sizeof(\"@\")]; } *p;\nint k(struct s *q) { return sizeof(*q); }\n",
+		"const int x[] = { [0] = sizeof(\"@\") }, y[2];\nint k(int a) { return y[a]; }\n",
 		"typeof(1) f(void) { return sizeof(\"@\"); }\nint k(int a) { return f(); }\n",
 		"int (f)(void) { return sizeof(\"@\"); }\nint k(int a) { return f(); }\n",
 		"int (*f(void))(int) { show(\"@\"); }\nint k(int a) { return f()(a); }\n",
@@ -80,6 +115,8 @@ static void what_is_reached_may_not(void **state)
 		"int f(a) int a; { return sizeof(\"@\"); }\n" ENTRY,
 		"int f(void) { return sizeof(\"@\"); }\nint g(void) __attribute__((alias(\"f\")));\n"
 		"int k(int a) { return g(); }\n",
+		"int f(void) __attribute__((cold)) __asm__(\"h\") __attribute__((pure));\n"
+		"int f(void) { return sizeof(\"@\"); }\nint h(void);\nint k(int a) { return h(); }\n",
 		"int f(void) __asm__(\"g\");\nint f(void) { return sizeof(\"@\"); }\nint g(void);\n"
 		"int k(int a) { return g(); }\n",
 		"int f(void) { return sizeof(\"@\"); }\n"
@@ -150,8 +187,8 @@ static void what_is_in_doubt_may_not(void **state)
 static void directives_have_places(void **state)
 {
 	static const char *const pairs[][2] = {
-		{ "#pragma pack(1)\nstruct s { char a; int b; };\n" ENTRY,
-		  "struct s { char a; int b; };\n#pragma pack(1)\n" ENTRY },
+		{ "#pragma pack(1)\nstruct s { char a; int b; };\nint k(struct s *p) { return p->b; }\n",
+		  "struct s { char a; int b; };\n#pragma pack(1)\nint k(struct s *p) { return p->b; }\n" },
 		{ "int k(int a) {\n#pragma x\nf(a); return a; }\n",
 		  "int k(int a) { f(a);\n#pragma x\nreturn a; }\n" },
 		{ ENTRY "#pragma x\n", "#pragma x\n" ENTRY },
