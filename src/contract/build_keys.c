@@ -69,6 +69,15 @@ static bool is_define(const char *text, size_t len)
 	return true;
 }
 
+static bool is_plain_define(const char *text, size_t len)
+{
+	const char *value = text + strcspn(text, "=");
+
+	return is_define(text, len) && !value[strspn(value, "=abcdefghijklmnopqrstuvwxyz"
+							    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+							    "0123456789_.+-")];
+}
+
 static bool is_undefine(const char *text, size_t len)
 {
 	return strlen(text) == len && is_macro(text, len) && strcmp(text, "NDEBUG");
@@ -78,6 +87,11 @@ const struct kl_string_type kl_contract_define = {
 	"a macro (NAME or NAME=value, of at most 256 printable characters; no name of the compiler, "
 	"of the gate or with parameters)",
 	is_define, NULL
+};
+const struct kl_string_type kl_contract_plain_define = {
+	"a macro for nvcc (NAME or NAME=value, whose value has only letters, digits and _ . + -; no "
+	"name of the compiler or of the gate)",
+	is_plain_define, NULL
 };
 const struct kl_string_type kl_contract_undefine = {
 	"a macro's name (none of the compiler or the gate, which always defines NDEBUG)",

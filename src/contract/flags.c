@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "contract/contract.h"
 
 /*
  * One allow-list for GCC and Clang. Every other flag is refused, so that new options of compilers
@@ -208,6 +209,11 @@ int kl_compile_flag_ok(const char *flag)
 	    is_switch(flag, 'm', machine, KL_ARRAY_SIZE(machine)) || is_valued(flag) ||
 	    is_define(flag) || is_warning(flag))
 		return 0;
+	if (!strncmp(flag, "-D", 2) && kl_contract_define.is_valid(flag + 2, strlen(flag + 2)))
+		return kl_error(KL_EINVALID,
+				"flag '%s' is not allowed: a value with other characters than "
+				"letters, digits and _ . + - belongs into the key 'define'",
+				flag);
 	if (!strncmp(flag, "-march", 6) || !strncmp(flag, "-mtune", 6))
 		return kl_error(KL_EINVALID,
 				"flag '%s' is not allowed: the platform sets the architecture",
@@ -245,6 +251,12 @@ static const char *const nvcc[] = {
 	"-Xptxas=-dlcm=ca",
 	"-Xptxas=-dlcm=cg",
 	"-extra-device-vectorization",
+	"--expt-relaxed-constexpr",
+	"-expt-relaxed-constexpr",
+	"--extended-lambda",
+	"-extended-lambda",
+	"--expt-extended-lambda",
+	"-expt-extended-lambda",
 };
 
 /* Accept --maxrregcount= with a number from 16 to 255. */

@@ -36,8 +36,11 @@ static int finish_launch(char **launch, const struct kl_contract *contract,
 
 static int finish_surface(struct kl_contract *contract, const struct kl_yaml *section)
 {
-	return finish_launch(&contract->launch, contract, &contract->sources, "launch.yaml",
-			     section);
+	int err = kl_contract_build_finish(contract, section);
+
+	return err ? err :
+		     finish_launch(&contract->launch, contract, &contract->sources, "launch.yaml",
+				   section);
 }
 
 static int finish_oracle(struct kl_contract *contract, const struct kl_yaml *section)
@@ -56,6 +59,7 @@ static const struct kl_field plan_fields[] = {
 	HOST_FIELD,
 	KL_STRING_FIELD("launch", 0, AT(launch), &kl_contract_path),
 	KL_LANGUAGE_FLAGS_FIELD,
+	KL_CONTRACT_CUDA_BUILD_FIELDS,
 	HEADERS_FIELD,
 	KL_FIELDS_END,
 };
@@ -102,7 +106,7 @@ static int finish_host(struct kl_contract *contract, const struct kl_yaml *secti
 				contract->sources.v[i]);
 	if (!contract->std)
 		contract->std = kl_strdup(standards[0]);
-	return 0;
+	return kl_contract_build_finish(contract, section);
 }
 
 static const struct kl_value_type std_value = { .read = read_std };
@@ -115,6 +119,7 @@ static const struct kl_field host_fields[] = {
 	HOST_FIELD,
 	KL_VALUE_FIELD("std", 0, AT(std), &std_value),
 	KL_LANGUAGE_FLAGS_FIELD,
+	KL_CONTRACT_CUDA_BUILD_FIELDS,
 	HEADERS_FIELD,
 	KL_FIELDS_END,
 };

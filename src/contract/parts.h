@@ -32,7 +32,8 @@ extern const struct kl_string_type kl_contract_path;
 
 /* --- keys of `surface` that build_keys.c reads ----------------------------------- */
 
-extern const struct kl_string_type kl_contract_directory, kl_contract_trap;
+extern const struct kl_string_type kl_contract_directory, kl_contract_trap,
+	kl_contract_plain_define;
 /* clang-format off */
 #define KL_CONTRACT_BUILD_SET(key, m, type, most) \
 	KL_SET_FIELD(key, 0, offsetof(struct kl_contract, build.m), type, 1, most)
@@ -47,6 +48,13 @@ extern const struct kl_string_type kl_contract_directory, kl_contract_trap;
 	KL_CONTRACT_BUILD_SET("isystem", isystem, &kl_contract_directory, KL_LANGUAGE_MAX_FLAGS), \
 	KL_CONTRACT_BUILD_SET("preinclude", preinclude, &kl_contract_path, KL_LANGUAGE_MAX_FLAGS), \
 	KL_CONTRACT_BUILD_SET("traps", traps, &kl_contract_trap, KL_LANGUAGE_MAX_FLAGS)
+/* those of nvcc, which passes values through a shell and does not have -iquote */
+#define KL_CONTRACT_CUDA_BUILD_FIELDS \
+	KL_CONTRACT_BUILD_SET("define", define, &kl_contract_plain_define, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("undefine", undefine, &kl_contract_undefine, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("include", include, &kl_contract_directory, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("isystem", isystem, &kl_contract_directory, KL_LANGUAGE_MAX_FLAGS), \
+	KL_CONTRACT_BUILD_SET("preinclude", preinclude, &kl_contract_path, KL_LANGUAGE_MAX_FLAGS)
 /* clang-format on */
 /** Check that units and preincluded files are sources. */
 int kl_contract_build_finish(struct kl_contract *contract, const struct kl_yaml *section);

@@ -117,4 +117,61 @@ test_expect_success 'kernels of an oracle are extern "C"' '
 	says "declare those of an oracle extern \"C\"" ../err && git checkout -q .
 '
 
+test_expect_success 'a binding to Python beside the kernel is read, and no header of it is needed' '
+	mkdir -p include/lib && echo "#define TIMES 3" >include/lib/times.h && cat >bind.cu <<-\EOF &&
+	#include <torch/extension.h>
+	#include <ATen/cuda/CUDAContext.h>
+	#  include "c10/cuda/CUDAGuard.h"
+	#include <lib/times.h>
+	#define CHECK_INPUT(x) TORCH_CHECK((x).is_cuda() && x.is_contiguous(), #x " must be a contiguous CUDA tensor")
+	template <typename scalar_t, typename F> __global__ void apply(const scalar_t *x, scalar_t *y, int n, F f)
+	{
+		int i = blockIdx.x * blockDim.x + threadIdx.x;
+		if (i < n)
+			y[i] = f(x[i]);
+	}
+	constexpr float times(float x) { return x * TIMES * SCALE; }
+	extern "C" __global__ void scale(const float *x, float *y, int n)
+	{
+		int i = blockIdx.x * blockDim.x + threadIdx.x;
+		if (i < n)
+			y[i] = times(x[i]);
+	}
+	torch::Tensor forward(torch::Tensor x, c10::optional<at::Tensor> mask, double by)
+	{
+		CHECK_INPUT(x);
+		TORCH_CHECK(x.dim() == 2, "wanted 2 axes, not ", x.dim());
+		const at::cuda::OptionalCUDAGuard guard(device_of(x));
+		auto y = torch::empty_like(x), z = torch::zeros({x.size(0), x.size(1)}, x.options().dtype(torch::kFloat32));
+		const int n = x.numel();
+		auto stream = at::cuda::getCurrentCUDAStream();
+		AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "forward", ([&] {
+			apply<scalar_t><<<(n + 255) / 256, 256, 0, stream>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), n,
+				[=] __device__(scalar_t v) { return v; });
+		}));
+		scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), z.data_ptr<float>(), n);
+		C10_CUDA_KERNEL_LAUNCH_CHECK();
+		return y.view({-1, n});
+	}
+	PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward, "Forward", py::arg("x"), py::arg("by") = 2.0); }
+	EOF
+	sed "s|^  sources: .*|  sources: [bind.cu, include/lib/times.h, launch.yaml]\n  include: [include]\n  define: [SCALE=1.0f]\n  flags: [--expt-relaxed-constexpr, --extended-lambda]|" klineage.yaml >new &&
+	mv new klineage.yaml &&
+	launches scale && bundle ../job && says "\"scale\"" ../job
+'
+
+test_expect_success 'a kernel that uses PyTorch is refused, with the name of what it uses' '
+	cp bind.cu kept && sed "s/= times(x\[i\])/= times(x[i]) + torch::zeros({1}).numel()/" kept >bind.cu &&
+	refused compile "at::Tensor::numel" &&
+	sed "s/void scale(const float .x,/void scale(at::PackedTensorAccessor32<float, 1> a, const float *x,/" kept >bind.cu &&
+	refused compile "PackedTensorAccessor32" && mv kept bind.cu
+'
+
+test_expect_success 'a macro that a shell could read is no value for nvcc' '
+	cp klineage.yaml kept && for bad in "A=\$(id)" "A=\`id\`" "A=a b" "A=;"; do
+		sed "s|define: \[SCALE=1.0f\]|define: [\"$bad\"]|" kept >klineage.yaml &&
+		exits 128 git klineage gate --worktree 2>../err && says "a macro for nvcc" ../err || return 1
+	done && mv kept klineage.yaml
+'
+
 test_done

@@ -8,6 +8,7 @@
 #include "backend/cuda/audit.h"
 #include "backend/cuda/features.h"
 #include "backend/cuda/kernel_names.h"
+#include "backend/cuda/torch_stub.h"
 #include "backend/demangle.h"
 #include "backend/headers.h"
 #include "backend/tool.h"
@@ -25,9 +26,10 @@ struct build {
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_launch *launch;
-	struct kl_plan *named;         /* the plan, which gets the symbols; NULL: an oracle's */
-	const struct kl_strvec *flags; /* the contract's flags; NULL: none */
-	const char *const *extra;      /* the gate's flags for an oracle; NULL: none */
+	struct kl_plan *named; /* the plan, which gets the symbols; NULL: an oracle's */
+	const struct kl_contract *contract; /* how the source is built; NULL: an oracle */
+	bool stubs;                         /* a source includes headers of PyTorch */
+	const char *const *extra;           /* the gate's flags for an oracle; NULL: none */
 	const char **class_;
 	const struct kl_map *known; /* header libraries found so far; NULL: none */
 	const struct kl_strvec *headers;
@@ -112,6 +114,8 @@ static int lay_out(struct build *build)
 			      write_source(build, sub) :
 			      kl_tool_put(build->dir, sub, build->file[i].path, build->file[i].data,
 					  build->file[i].len);
+	if (!err && build->contract)
+		err = kl_torch_stubs_put(&build->stubs, build->dir, build->file, build->nfile);
 	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.cuh");
 }
 
@@ -130,6 +134,19 @@ static void add_defines(struct kl_strvec *argv, const struct kl_plan_compile *co
 	for (size_t i = 0; i < compile->ndefine; i++)
 		kl_strvec_pushf(argv, "-D%s=%lld", compile->define[i].name,
 				(long long)compile->define[i].value);
+}
+
+/* Add the contract's flags, macros and directories of headers. */
+static void add_contract(struct kl_strvec *argv, const struct build *build)
+{
+	KL_AUTO(kl_freep) char *folder = kl_asprintf("src-%s", build->name);
+	const struct kl_strvec *flags = build->contract ? &build->contract->flags : NULL;
+
+	for (size_t i = 0; flags && i < flags->n; i++)
+		if (strcmp(flags->v[i], "-lineinfo"))
+			kl_strvec_push(argv, flags->v[i]);
+	if (build->contract)
+		kl_contract_build_flags(argv, build->contract, folder);
 }
 
 /* Return the path of the PTX that nvcc keeps in `keep`. It has the name of the source. */
@@ -160,9 +177,7 @@ static int run_nvcc(struct build *build, const char *keep, const char *cubin, bo
 	kl_strvec_push(&argv, "-Xptxas=-v");
 	kl_strvec_push(&argv, "--keep");
 	kl_strvec_pushf(&argv, "--keep-dir=%s", keep);
-	for (size_t i = 0; build->flags && i < build->flags->n; i++)
-		if (strcmp(build->flags->v[i], "-lineinfo"))
-			kl_strvec_push(&argv, build->flags->v[i]);
+	add_contract(&argv, build);
 	add_defines(&argv, compile);
 	if (build->extra)
 		kl_strvec_pushv(&argv, build->extra);
@@ -171,6 +186,12 @@ static int run_nvcc(struct build *build, const char *keep, const char *cubin, bo
 	kl_strvec_pushf(&argv, "-Isrc-%s", build->name);
 	if (build->headers)
 		kl_headers_flags(&argv, build->known, build->headers);
+	if (build->stubs) {
+		kl_strvec_push(&argv, "-isystem");
+		kl_strvec_push(&argv, KL_TORCH_STUBS);
+		kl_strvec_push(&argv, "-isystem");
+		kl_strvec_push(&argv, "rt");
+	}
 	kl_nvcc_fixed_path(&argv, build->source->path);
 	kl_strvec_push(&argv, "-o");
 	kl_strvec_push(&argv, cubin);
@@ -369,7 +390,7 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 		.nfile = surface->nfile,
 		.launch = launch,
 		.named = launch->plan,
-		.flags = &surface->contract->flags,
+		.contract = surface->contract,
 		.class_ = class_,
 		.text = KL_BUF_INIT,
 		.verbose = KL_BUF_INIT,

@@ -150,6 +150,7 @@ static int compile_source(struct build *build)
 	kl_strvec_push(&argv, "--keep-dir=tmp-kernel");
 	for (size_t i = 0; i < contract->flags.n; i++)
 		kl_strvec_push(&argv, contract->flags.v[i]);
+	kl_contract_build_flags(&argv, contract, "src-kernel");
 	kl_strvec_push(&argv, host_flags);
 	kl_strvec_push(&argv, "-include=rt/klineage.h");
 	kl_strvec_push(&argv, "-Isrc-kernel");
