@@ -253,8 +253,11 @@ static int judge_all(struct kl_repo *repo, const struct kl_gate_options *options
 	if (!err)
 		err = ask_all(asked, n, gate, options);
 	kl_progress_free(kl_steal(&progress));
-	if (err < 0 && n == 1)
+	if (err < 0 && n == 1) {
+		if (gate && kl_gate_compiled(gate) && !kl_listing_asked(&options->out))
+			kl_gate_print_compiled(kl_gate_compiled(gate), asked->sel.candidate);
 		return err;
+	}
 	/* save the message: printing the other verdicts can overwrite it */
 	message = kl_strdup(err < 0 ? kl_error_last() : "");
 	hints = kl_strdup(err < 0 ? kl_error_hints() : "");

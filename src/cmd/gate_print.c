@@ -74,6 +74,34 @@ static void print_counters(const json_t *counters)
 	}
 }
 
+/* Print the resources of each kernel on a device, which are known without running it. */
+static void print_figures(const json_t *statics)
+{
+	size_t i;
+	json_t *value;
+
+	json_array_foreach(statics, i, value) {
+		int64_t ppm = kl_json_int_or(value, "occupancy_ppm", -1);
+		int64_t spilled = kl_json_int_or(value, "spill_bytes", 0);
+		const char *by = kl_json_str_or(value, "limited_by", "");
+
+		printf("  figures   ");
+		kl_out_line(stdout, kl_json_str_or(value, "kernel", "?"));
+		printf(": %lld registers, %lld bytes of shared memory",
+		       (long long)kl_json_int_or(value, "registers", 0),
+		       (long long)kl_json_int_or(value, "smem",
+						 kl_json_int_or(value, "smem_static", 0)));
+		if (spilled)
+			printf(", %lld bytes spilled", (long long)spilled);
+		if (ppm >= 0) {
+			printf(", occupancy %.1f %% (limited by ", (double)ppm / 1e4);
+			kl_out_line(stdout, !strcmp(by, "shared") ? "shared memory" : by);
+			putchar(')');
+		}
+		putchar('\n');
+	}
+}
+
 static void print_correct(const json_t *correct)
 {
 	int64_t points = kl_json_int_or(correct, "drawn_points", 0);
@@ -117,7 +145,21 @@ void kl_gate_print_verdict(const struct kl_judgement *judgement, const struct kl
 	print_profile(&event->profile);
 	print_counters(event->counters);
 	kl_out_words("  features ", &event->facts.features);
+	print_figures(event->statics);
 	print_notes(event->notes);
+}
+
+void kl_gate_print_compiled(const struct kl_judgement *judgement, const struct kl_surface *surface)
+{
+	const struct kl_event *event = judgement->event;
+
+	printf("%s: compiled, no verdict  (", surface->contract->workload);
+	kl_out_line(stdout, event->place.id);
+	printf(", ");
+	kl_out_line(stdout, event->place.compiler);
+	printf(")\n");
+	kl_out_words("  features ", &event->facts.features);
+	print_figures(event->statics);
 }
 
 /* --- output for programs --------------------------------------------------- */

@@ -89,6 +89,7 @@ void kl_gate_free(struct kl_gate *gate)
 	kl_map_release(&gate->audited);
 	kl_scratch_release(&gate->scratch);
 	kl_bundle_free(gate->bundle);
+	kl_judgement_free(gate->compiled);
 	free(gate);
 }
 
@@ -101,6 +102,11 @@ int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 int kl_gate_machine(struct kl_platform *out, struct kl_gate *gate, const char *platform)
 {
 	return kl_builder_machine(out, &gate->builder, platform);
+}
+
+const struct kl_judgement *kl_gate_compiled(const struct kl_gate *gate)
+{
+	return gate->compiled;
 }
 
 const struct kl_jail *kl_gate_jail(const struct kl_gate *gate)

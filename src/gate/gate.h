@@ -129,6 +129,13 @@ bool kl_gate_is_remote(const struct kl_gate *gate);
 bool kl_gate_lacked_device(const struct kl_gate *gate);
 
 /**
+ * Return what the last judgement found although no suitable device was there: its event has the
+ * features and figures of the candidate, which compiled and passed the audit, and no verdict. NULL:
+ * the last judgement lacked no device. Borrowed until the next judgement.
+ */
+const struct kl_judgement *kl_gate_compiled(const struct kl_gate *gate);
+
+/**
  * Check that this session can judge the surface now. Call it before paying a model for a candidate.
  * KL_ECANNOT: the surface needs a device that this machine does not have, or the runner judges
  * elsewhere, so that verdicts arrive later.

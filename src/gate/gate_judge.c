@@ -223,6 +223,7 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	int err;
 
 	gate->no_device = false;
+	kl_judgement_free(kl_steal(&gate->compiled));
 	if ((err = kl_builder_platform(&task.platform, &gate->builder, candidate)) < 0 ||
 	    (err = kl_builder_backend(&task.backend, &gate->builder, candidate)) < 0)
 		return err;
@@ -243,7 +244,10 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	kl_error_clear();
 	kl_cache_key_hex(hex, &key);
 	judgement->event = event_new(gate, candidate, &task);
-	if ((err = judge_task(judgement, gate, &task, candidate, parent, &bundle_job)) < 0)
+	err = judge_task(judgement, gate, &task, candidate, parent, &bundle_job);
+	if (err < 0 && gate->no_device && *judgement->event->facts.code_digest)
+		gate->compiled = kl_steal(&judgement);
+	if (err < 0)
 		return err;
 	kl_event_seal(judgement->event);
 	if (!judgement->deferred && (err = remember_event(gate, &key, judgement)) < 0)

@@ -23,6 +23,12 @@ test_expect_success 'without a GPU there is no verdict, and it is said what to d
 	(cd topk && exits 125 git klineage gate) 2>err && says "no GPU here" err && says "runner bundle" err
 '
 
+test_expect_success 'what compilation and audit found is printed without a GPU' '
+	(cd topk && exits 125 git klineage gate --quick) >out 2>err && says "compiled, no verdict  (cuda/sm_90, nvcc" out &&
+	says "  features  " out && grep "^  figures   topk: [1-9][0-9]* registers, [0-9]* bytes of shared memory.*, occupancy [0-9.]* % (limited by [a-z ]*)$" out >/dev/null &&
+	(cd topk && exits 125 git klineage gate --quick --json) >out 2>err && test_must_be_empty out
+'
+
 test_expect_success 'a bundle has the job, its cubins and plans, and the event what is known' '
 	(cd topk && exits 125 git klineage gate --runner bundle --json >../out 2>../err) &&
 	tar -xf topk/.git/klineage/bundles/*.tar && says "\"surface\":\"cuda\"" jobs/* &&
