@@ -61,6 +61,46 @@ int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oi
 	return 0;
 }
 
+/* Return the former path of a file that a diff with similar files found renamed; borrowed. */
+static const char *find_renamed(const git_diff *diff, const char *path)
+{
+	for (size_t i = 0; i < git_diff_num_deltas(diff); i++) {
+		const git_diff_delta *delta = git_diff_get_delta(diff, i);
+
+		if (delta->status == GIT_DELTA_RENAMED && !strcmp(delta->new_file.path, path))
+			return delta->old_file.path;
+	}
+	return NULL;
+}
+
+int kl_repo_former_path(char **out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
+			const char *path)
+{
+	KL_AUTO(git_tree_freep) git_tree *old_tree = NULL, *new_tree = NULL;
+	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
+	git_diff_options options;
+	git_diff_find_options similar;
+	const char *former;
+	int err;
+
+	*out = NULL;
+	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+	git_diff_find_options_init(&similar, GIT_DIFF_FIND_OPTIONS_VERSION);
+	similar.flags = GIT_DIFF_FIND_RENAMES;
+	err = git_tree_lookup(&old_tree, repo->git, from);
+	if (!err)
+		err = git_tree_lookup(&new_tree, repo->git, to);
+	if (!err)
+		err = git_diff_tree_to_tree(&diff, repo->git, old_tree, new_tree, &options);
+	if (!err)
+		err = git_diff_find_similar(diff, &similar);
+	if (err < 0)
+		return kl_error_git(err, "cannot compare two trees");
+	former = find_renamed(diff, path);
+	*out = former ? kl_strdup(former) : NULL;
+	return 0;
+}
+
 /* --- applying a patch by git apply to a temporary index ------------------ */
 
 struct scratch {

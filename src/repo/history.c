@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Run `git rev-list` and parse the commits that it prints. */
+/* Run `git rev-list` or `git log` and parse the commits that it prints. */
 static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 			const struct kl_strvec *args)
 {
@@ -20,7 +20,7 @@ static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 	for (const char *at = text.ptr; *at; at += GIT_OID_HEXSZ + 1) {
 		if (text.ptr + text.len - at <= GIT_OID_HEXSZ ||
 		    !kl_oid_parsen(found + count++, at, GIT_OID_HEXSZ))
-			return kl_error(KL_EIO, "unexpected output of git rev-list: '%.60s'", at);
+			return kl_error(KL_EIO, "unexpected output of git: '%.60s'", at);
 	}
 	*n = count;
 	*out = kl_steal(&found);
@@ -84,6 +84,21 @@ int kl_repo_line(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *
 	if (err < 0)
 		return err;
 	return follow_line(out, n, &text);
+}
+
+int kl_repo_creating(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
+		     const char *const *paths, size_t npaths)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+
+	kl_strvec_pushv(&args,
+			KL_ARGS("log", "--topo-order", "--format=%H", "--no-show-signature",
+				"--no-follow", "--no-renames", "--diff-filter=A", "--no-patch"));
+	kl_strvec_push(&args, git_oid_tostr_s(from));
+	kl_strvec_push(&args, "--");
+	for (size_t i = 0; i < npaths; i++)
+		kl_strvec_push(&args, paths[i]);
+	return list_commits(out, n, repo, &args);
 }
 
 int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,

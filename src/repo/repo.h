@@ -219,6 +219,12 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, 
 int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to);
 /**
+ * Set *out to the path that the file `path` of the tree `to` has in the tree `from`, if it was
+ * renamed between them as git detects it, by similarity; the caller frees it. NULL: it was not.
+ */
+int kl_repo_former_path(char **out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
+			const char *path);
+/**
  * Apply a unified patch, whose paths are relative to `prefix`, to a tree. Does not change the
  * user's index or worktree. KL_ENO: the patch does not apply. KL_EINVALID: the text is not a patch.
  */
@@ -255,6 +261,13 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
  */
 int kl_repo_line(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		 const char *const *paths, size_t npaths);
+
+/**
+ * List the commits, newest first, that created any of `paths`, without regard to renames; it leaves
+ * out merges. The caller frees the array.
+ */
+int kl_repo_creating(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
+		     const char *const *paths, size_t npaths);
 
 /**
  * List the commits that are reachable from `to` but not from `from`: the newest `max` of them,

@@ -150,7 +150,7 @@ static int offer_edit(struct kl_proposal **out, const struct asking *asking,
 /* Append the diff from a commit back to its first parent, limited to the sources. */
 static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid *commit)
 {
-	const struct kl_strvec *paths = &rw->past->paths;
+	const struct kl_strvec *paths = &rw->past->era[0].paths;
 	KL_AUTO(kl_freep) git_oid *parent = NULL;
 	git_oid before, after;
 	size_t n;

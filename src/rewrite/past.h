@@ -2,6 +2,7 @@
 #ifndef KL_REWRITE_PAST_H
 #define KL_REWRITE_PAST_H
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "contract/surface.h"
 
@@ -9,6 +10,8 @@
  * past - the older states of a kernel: its sources as each commit of its history left them.
  *
  * Entry 0 is the commit that made the sources of the expert, the last entry the oldest commit.
+ * Sources that were renamed are read under the names that they had.
+ *
  * States are compared by their tokens (token_digest.h), so that a commit which changes only
  * comments makes no new state. What a state is made of is read when it is asked for; of a commit
  * that nobody asks about only the id is in memory.
@@ -20,13 +23,21 @@ struct kl_past_entry {
 	 * the sources or one of them is too large. Equal states have the same pointer.
 	 */
 	const char *state;
+	size_t era; /* index into kl_past.era */
+};
+
+/* The paths of the sources in the repository, from the commits that renamed some of them back. */
+struct kl_past_era {
+	struct kl_strvec paths; /* in the order of kl_past.names */
 };
 
 struct kl_past {
-	struct kl_repo *repo;          /* borrowed */
-	struct kl_strvec names, paths; /* of the sources: in the surface, and in the repository */
+	struct kl_repo *repo;    /* borrowed */
+	struct kl_strvec names;  /* of the sources, in the surface */
+	struct kl_past_era *era; /* the newest first */
+	size_t nera, era_alloc;
 	struct kl_past_entry *e;
-	size_t n;
+	size_t n, alloc;
 	struct kl_map states; /* the token digests, each once */
 	struct kl_map blobs;  /* id of a blob -> its token digest, owned */
 	/*
@@ -54,6 +65,11 @@ int kl_past_next(size_t *out, struct kl_past *past, size_t i);
  */
 int kl_past_read(struct kl_file **edit, size_t *n, struct kl_past *past, size_t i,
 		 const struct kl_surface *surface);
+/**
+ * Append a line for each source that had another path at an entry than it has now: "\nk/b.c was
+ * k/a.c". Nothing is appended if all have the same.
+ */
+void kl_past_say_renames(struct kl_buf *out, const struct kl_past *past, size_t i);
 /** Find the entry of a commit; past->n: there is none. */
 size_t kl_past_find(const struct kl_past *past, const char *hex);
 

@@ -166,5 +166,6 @@ int kl_undone_describe(struct kl_undone_words *out, const struct kl_rewrite *rw,
 	}
 	if (undone->n > MAX_SUBJECTS)
 		kl_buf_addf(&out->text, "\nand %zu more", undone->n - MAX_SUBJECTS);
+	kl_past_say_renames(&out->text, past, restored);
 	return err;
 }

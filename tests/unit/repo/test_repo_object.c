@@ -325,6 +325,33 @@ static void line(void **state)
 	assert_int_equal(n, 0);
 }
 
+static void renames(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("renames");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
+	const char *const paths[] = { "dir/new.c", "a.txt" };
+	KL_AUTO(kl_freep) git_oid *creating = NULL;
+	char *former = NULL;
+	git_oid head, from, to;
+	size_t n;
+
+	sh(dir,
+	   "seq 100 >old.c; git add .; git commit -qm old; git config log.follow true; "
+	   "git mv old.c dir/new.c; echo more >>dir/new.c; echo x >>a.txt; git add .; git commit -qm renamed; "
+	   "echo more >>dir/new.c; git commit -qam last");
+	head = oid_of(dir, "HEAD");
+	assert_ok(kl_repo_creating(&creating, &n, repo, &head, paths, 2));
+	assert_int_equal(n, 2);
+	assert_oid(dir, "HEAD~1", &creating[0]);
+	from = oid_of(dir, "HEAD~2^{tree}");
+	to = oid_of(dir, "HEAD~1^{tree}");
+	assert_ok(kl_repo_former_path(&former, repo, &from, &to, "dir/new.c"));
+	assert_string_equal(former, "old.c");
+	free(former);
+	assert_ok(kl_repo_former_path(&former, repo, &from, &to, "a.txt"));
+	assert_null(former);
+}
+
 static void touching_long(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("long");
@@ -359,7 +386,7 @@ int main(void)
 		cmocka_unit_test(signed_commits), cmocka_unit_test(diffs),
 		cmocka_unit_test(patches),        cmocka_unit_test(bare_patches),
 		cmocka_unit_test(touching),       cmocka_unit_test(touching_long),
-		cmocka_unit_test(line),
+		cmocka_unit_test(line),           cmocka_unit_test(renames),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -45,7 +45,7 @@ static void two_lines(const char *dir, const char *first, const char *last, cons
 }
 
 /* what a trailer of the newest commits of a ref is, the newest first */
-#define TRAILER(n, key, ref)                                                                 \
+#define TRAILER(n, key, ref) \
 	"git log -" n " --format='%%(trailers:key=Klineage-" key ",valueonly,separator=)' " ref
 
 /*
@@ -114,17 +114,19 @@ static void test_folded(void **state)
 	assert_int_equal(out.passed_over.no_effect, 2);
 	kl_outcome_release(&out);
 	assert_sh("plain", dir, "git show " WALK ":k/copy.c | grep -o plain");
-	assert_sh("speed", dir,
-		  "git log -1 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " LINEAGE);
+	assert_sh(
+		"speed", dir,
+		"git log -1 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " LINEAGE);
 	sh(dir,
 	   "test \"$(git log -1 --format='%%(trailers:key=Klineage-Undoes,valueonly,separator=)' " LINEAGE
 	   ")\" = $(git rev-parse main~2)");
 	sh(dir,
 	   "test \"$(git log -1 --format='%%(trailers:key=Klineage-Folded,valueonly,separator=)' " LINEAGE
 	   ")\" = \"$(git rev-parse main), $(git rev-parse main~1)\"");
-	assert_sh("2", dir,
-		  "git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
-		  " ^" WALK " | grep -c nothing");
+	assert_sh(
+		"2", dir,
+		"git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
+		" ^" WALK " | grep -c nothing");
 	assert_clean(dir);
 	opts.keep_all = true;
 	opts.name = "all";
@@ -168,9 +170,9 @@ static void test_bundle(void **state)
 	assert_ok(fake_deopt(dir, &fake_opts, &out));
 	assert_int_equal(out.steps, 2);
 	assert_int_equal(out.passed_over.uncompiled, 1);
-	sh(dir,
-	   "test \"$(" TRAILER("2", "Undoes", WALK) ")\" = \"$(git rev-parse main main~1)\"");
-	assert_sh("historical-the-beginning\nhistorical-the-end", dir, TRAILER("2", "Action", WALK));
+	sh(dir, "test \"$(" TRAILER("2", "Undoes", WALK) ")\" = \"$(git rev-parse main main~1)\"");
+	assert_sh("historical-the-beginning\nhistorical-the-end", dir,
+		  TRAILER("2", "Action", WALK));
 	/* the first step changes one line of the expert, that of the commit which it undoes */
 	assert_sh("-\tc1; /* NS:500 NEEDS:a1 */\n+\tc0; /* NS:1500 */", dir,
 		  "git diff main " WALK "~1 | grep '^[-+]\t'");
@@ -192,11 +194,11 @@ static void test_true_bundle(void **state)
 	assert_int_equal(out.steps, 1);
 	assert_int_equal(out.passed_over.uncompiled, 2);
 	sh(dir,
-	   "test \"$(" TRAILER("1", "Undoes", WALK)
-	   ")\" = \"$(git rev-parse main~2)..$(git rev-parse main)\"");
-	sh(dir,
-	   "git log -1 --format=%%b " WALK " | grep \"undo commits $(git rev-parse --short=7 main~2)"
-	   "..$(git rev-parse --short=7 main)\"");
+	   "test \"$(" TRAILER("1", "Undoes",
+			       WALK) ")\" = \"$(git rev-parse main~2)..$(git rev-parse main)\"");
+	sh(dir, "git log -1 --format=%%b " WALK
+		" | grep \"undo commits $(git rev-parse --short=7 main~2)"
+		"..$(git rev-parse --short=7 main)\"");
 	sh(dir, "git log -1 --format=%%s " WALK " | grep '^historical-commits-'");
 	assert_clean(dir);
 	kl_outcome_release(&out);
@@ -240,9 +242,36 @@ static void test_narrower(void **state)
 	assert_int_equal(out.steps, 1);
 	assert_int_equal(out.rejections, 5);
 	assert_string_equal(out.termination, "complete");
-	assert_sh("5", dir,
-		  "git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
-		  " ^" WALK " | grep -c generality");
+	assert_sh(
+		"5", dir,
+		"git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
+		" ^" WALK " | grep -c generality");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
+/* a source is read under the names that it had, also through two renames and another directory */
+static void test_renamed(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("renamed");
+	struct kl_outcome out;
+
+	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:1500 */", "plain");
+	sh(dir, "mkdir lib && git mv k/copy.c lib/first.c && git commit -qm 'the first name'");
+	sh(dir, "sed 's/a0.*/a1; \\/* NS:500 *\\//' lib/first.c >x && mv x lib/first.c && "
+		"git commit -qam 'the beginning' && git mv lib/first.c lib/second.c && "
+		"git commit -qm 'the second name'");
+	sh(dir, "git mv lib/second.c k/copy.c && sed 's/c0.*/c1; \\/* NS:500 *\\//' k/copy.c >x && "
+		"mv x k/copy.c && git add -A && git commit -qm 'the end and a name'");
+	assert_ok(fake_deopt(dir, &fake_opts, &out));
+	assert_int_equal(out.steps, 2);
+	assert_int_equal(out.passed_over.equal, 2);
+	assert_sh("k/copy.c", dir, "git diff --name-only main " WALK);
+	assert_sh("NS:2500\nNS:1500", dir, "git show " WALK ":k/copy.c | grep -o 'NS:[0-9]*'");
+	assert_sh("1", dir,
+		  "git log -1 --format=%%b " WALK "~1 | grep -c 'k/copy.c was lib/second.c'");
+	assert_sh("historical-the-beginning\nhistorical-the-end-and-a-name", dir,
+		  TRAILER("2", "Action", WALK));
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }
@@ -304,10 +333,11 @@ static void test_effect(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passed_over), cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_passed_over),  cmocka_unit_test(test_folded),
 		cmocka_unit_test(test_nothing_real), cmocka_unit_test(test_bundle),
-		cmocka_unit_test(test_true_bundle), cmocka_unit_test(test_one_commit),
-		cmocka_unit_test(test_narrower), cmocka_unit_test(test_effect),
+		cmocka_unit_test(test_true_bundle),  cmocka_unit_test(test_one_commit),
+		cmocka_unit_test(test_narrower),     cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_effect),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
