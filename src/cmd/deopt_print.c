@@ -134,6 +134,7 @@ static json_t *passed_over_json(const struct kl_outcome *out)
 	json_t *value = json_object();
 
 	kl_json_set_int(value, "equal", (int64_t)out->passed_over.equal);
+	kl_json_set_int(value, "unreadable", (int64_t)out->passed_over.unreadable);
 	kl_json_set_int(value, "no-change", (int64_t)out->passed_over.same_code);
 	kl_json_set_int(value, "no-effect", (int64_t)out->passed_over.no_effect);
 	kl_json_set_int(value, "compile", (int64_t)out->passed_over.uncompiled);

@@ -246,10 +246,14 @@ static void count_skipped(struct kl_rewrite *rw, size_t at)
 {
 	struct kl_past *past = rw->past;
 
-	if (at <= past->counted)
-		return;
-	rw->skipped += at - past->counted - 1;
-	past->counted = at;
+	for (size_t i = past->counted + 1; i < at; i++) {
+		bool none = past->e[i].state && !*past->e[i].state;
+
+		rw->unreadable += none;
+		rw->skipped += !none;
+	}
+	if (at > past->counted)
+		past->counted = at;
 }
 
 static int propose_state(struct kl_proposal **out, const struct asking *asking, size_t from)

@@ -121,7 +121,7 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 	*out = NULL;
 	*stop = false;
 	rw->limited = false;
-	rw->skipped = 0;
+	rw->skipped = rw->unreadable = 0;
 	if (strcmp(rw->cache_of, rw->state->digest)) {
 		kl_map_release(&rw->cache);
 		rw->cache = (struct kl_map){ .free_value = free };

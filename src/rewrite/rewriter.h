@@ -66,10 +66,11 @@ struct kl_rewrite {
 	/** Adds the token digests of states that were visited or are known to fail; can be NULL. */
 	void (*known)(struct kl_map *out, void *payload);
 	/*
-	 * set by kl_rewrite_next(): the number of older states that were passed over since they
-	 * equal a known one; each is counted once in a walk
+	 * set by kl_rewrite_next(): the numbers of older states that were passed over, since they
+	 * equal a known one, or since their sources are missing or too large; each is counted once
+	 * in a walk
 	 */
-	size_t skipped;
+	size_t skipped, unreadable;
 	/* private; `past` and `cache` keep results that are slow to compute */
 	bool again; /* second round: propose also edits that were rejected on another state */
 	struct kl_past *past;

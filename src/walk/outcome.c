@@ -22,6 +22,7 @@ char *kl_outcome_passed_over(const struct kl_outcome *outcome)
 		const char *why;
 	} row[] = {
 		{ outcome->passed_over.equal, "equal to another or taken back" },
+		{ outcome->passed_over.unreadable, "without sources, or with one above 4 MiB" },
 		{ outcome->passed_over.same_code, "with the machine code of another" },
 		{ outcome->passed_over.no_effect, "no faster or slower than another" },
 		{ outcome->passed_over.uncompiled,
@@ -55,6 +56,7 @@ static void count_rejections(struct kl_outcome *out, const struct kl_walk *walk)
 	out->rejections = 0;
 	memset(&out->passed_over, 0, sizeof(out->passed_over));
 	out->passed_over.equal = (size_t)kl_json_int_or(walk->state, "skipped", 0);
+	out->passed_over.unreadable = (size_t)kl_json_int_or(walk->state, "unreadable", 0);
 	json_array_foreach(kl_walk_rejections(walk), i, rec) {
 		const char *class_ = kl_json_str_or(rec, "class", "");
 

@@ -98,12 +98,12 @@ struct kl_outcome {
 	char termination[24];
 	size_t steps, rejections, rederived;
 	/*
-	 * older states that `history` passed over, which are no rejections: equal to another, with
-	 * the machine code of another, folded since they change nothing, or not compiled with the
-	 * contract of the expert
+	 * older states that `history` passed over, which are no rejections: equal to another,
+	 * without sources that can be read, with the machine code of another, folded since they
+	 * change nothing, or not compiled with the contract of the expert
 	 */
 	struct {
-		size_t equal, same_code, no_effect, uncompiled;
+		size_t equal, unreadable, same_code, no_effect, uncompiled;
 	} passed_over;
 	/* steps that were re-derived by a command which could see the repository */
 	size_t unisolated;

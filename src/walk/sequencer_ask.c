@@ -142,7 +142,7 @@ int kl_sequencer_ask(struct kl_sequencer *sequencer)
 		return kl_sequencer_end(sequencer, limit);
 	kl_progress_step(sequencer->progress, "looking for an optimization to remove");
 	err = kl_rewrite_next(&proposal, &stop, &sequencer->rw, list);
-	kl_walk_skipped(&sequencer->op.walk, sequencer->rw.skipped);
+	kl_walk_skipped(&sequencer->op.walk, sequencer->rw.skipped, sequencer->rw.unreadable);
 	if (err == KL_ENO && kl_rewriters_model(list)) {
 		kl_progress_print(sequencer->progress, "%s", kl_error_last());
 		kl_error_clear();

@@ -399,11 +399,16 @@ void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen)
 		kl_json_set_int(walk->state, "row", kl_json_int_or(walk->state, "row", 0) + 1);
 }
 
-void kl_walk_skipped(struct kl_walk *walk, size_t n)
+static void add_count(struct kl_walk *walk, const char *key, size_t n)
 {
 	if (n)
-		kl_json_set_int(walk->state, "skipped",
-				kl_json_int_or(walk->state, "skipped", 0) + (int64_t)n);
+		kl_json_set_int(walk->state, key, kl_json_int_or(walk->state, key, 0) + (int64_t)n);
+}
+
+void kl_walk_skipped(struct kl_walk *walk, size_t equal, size_t unreadable)
+{
+	add_count(walk, "skipped", equal);
+	add_count(walk, "unreadable", unreadable);
 }
 
 void kl_walk_timed_out(struct kl_walk *walk)

@@ -147,8 +147,8 @@ void kl_walk_waiting(struct kl_walk *walk);
 bool kl_walk_exhausted(struct kl_walk *walk);
 void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
-/** Count older states that were passed over without judging them (kl_rewrite.skipped). */
-void kl_walk_skipped(struct kl_walk *walk, size_t n);
+/** Count older states that were passed over without judging them (kl_rewrite.skipped, .unreadable). */
+void kl_walk_skipped(struct kl_walk *walk, size_t equal, size_t unreadable);
 /**
  * Start to wait for the results in `what` (docs/formats.md, "operation"). Takes over the reference.
  */

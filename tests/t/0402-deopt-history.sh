@@ -22,7 +22,7 @@ test_expect_success 'comments, white space, other files and reverts make no step
 	changed "s/1.0f/(1.0f)/" "the same machine code" &&
 	git klineage deopt --rewriter history --name x --rejections 1 --json >json &&
 	git klineage log >out && cat out &&
-	grep -F "\"passed_over\":{\"compile\":0,\"equal\":4,\"no-change\":1,\"no-effect\":0}" json &&
+	grep -F "\"passed_over\":{\"compile\":0,\"equal\":4,\"no-change\":1,\"no-effect\":0,\"unreadable\":0}" json &&
 	grep -F "\"rejections\":0" json && grep -F "\"termination\":\"complete\"" json &&
 	test "$(git rev-list --count main..$walk)" = 1 &&
 	git show $walk:k/scale.c | grep volatile &&
@@ -73,6 +73,25 @@ test_expect_success 'each step of the lineage is of one commit, and none changes
 	test "$((steps + $(grep -c -e no-effect -e no-change classes)))" = 3 &&
 	git klineage log --json | grep -F "\"undoes\":\"$(git rev-parse main~2)\"" &&
 	git klineage fsck
+	)
+'
+
+test_expect_success 'what cannot be a kernel is passed over: a binary, a huge file, a symlink, a submodule' '
+	(
+	(make_repo u) && cd u && git reset -q --hard main~3 && cp k/scale.c ../plain.c &&
+	sed -i "s/volatile float t = x\[i\];/&\n\tfor (volatile int k = 0; k < 30; k++)\n;\n/" k/scale.c &&
+	git commit -q --amend --no-edit -a &&
+	head -c 3000 /dev/zero >k/scale.c && git commit -q -a -m "a binary" &&
+	head -c 5000000 /dev/zero | tr "\0" " " >k/scale.c && git commit -q -a -m "a huge file" &&
+	ln -sf oracle.c k/scale.c && git commit -q -a -m "a symlink" && rm k/scale.c && git commit -q -a -m "none" &&
+	git update-index --add --cacheinfo 160000,$(git rev-parse HEAD~1),k/scale.c && git commit -q -m "a submodule" &&
+	git update-index --cacheinfo 160000,$(git rev-parse HEAD~1),k/scale.c && git commit -q -m "it was pushed by force" &&
+	git rm -q --cached k/scale.c && sed "s/\$/\r/" <../plain.c >k/scale.c && git add k/scale.c && git commit -q -m "CRLF" &&
+	sed "s/volatile //" <../plain.c >k/scale.c && git commit -q -a -m "keep it in registers" &&
+	git klineage deopt --rewriter history --name x --rejections 1 >out && cat out && says "2 steps accepted, 0 rejected" out &&
+	says "5 without sources, or with one above 4 MiB" out && says "1 that the contract of the expert cannot compile" out &&
+	git show $walk:k/scale.c | grep "volatile int" && git show $walk~1:k/scale.c | tr "\r" R | grep "{R" &&
+	git klineage fsck && git fsck --strict --no-dangling
 	)
 '
 
