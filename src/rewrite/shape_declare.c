@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shape_declare - the macros, arrays and functions of sources, for shape */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewrite/shape_parts.h"
+
+#define FEW_VALUES 4 /* a table has more commas than this */
+
+/* Read "#define NAME 16" or "#define A(i,j) a[(i)+(j)*lda]". */
+static void read_define(struct kl_shape_reader *reader, const char *text, size_t len)
+{
+	KL_AUTO(kl_freep) char *line = kl_strndup(text, len), *name = NULL;
+	char *at = line + 1 + strspn(line + 1, " \t");
+	size_t n;
+
+	if (strncmp(at, "define", 6) || !isspace((unsigned char)at[6]))
+		return;
+	at += 6;
+	at += strspn(at, " \t");
+	n = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+	name = kl_strndup(at, n);
+	at += n;
+	if (*at == '(') {
+		if (strchr(at, '['))
+			kl_strvec_add_once(&reader->macros, name);
+		return;
+	}
+	at += strspn(at, " \t(");
+	if (n && isdigit((unsigned char)*at))
+		kl_map_put(&reader->constants, name, kl_strndup(at, strcspn(at, " \t\r\n)/")));
+}
+
+/* Return the value of a number or of a macro that is one; 0: not known. */
+static long value_of(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens, size_t i)
+{
+	KL_AUTO(kl_freep) char *text = kl_shape_text(tokens, i, i + 1);
+	const char *value = tokens->t[i].kind == KL_CT_NUMBER ?
+				    text :
+				    kl_map_get(&reader->constants, text);
+
+	return value ? strtol(value, NULL, 0) : 0;
+}
+
+/* Multiply the extents "[4][8 + 1]" that begin at token `i`, and note what they say. */
+static size_t read_extents(struct kl_shape_array *array, const struct kl_shape_reader *reader,
+			   const struct kl_ctokens *tokens, size_t i)
+{
+	size_t part = 0;
+
+	array->size = 1;
+	while (kl_ctoken_is(tokens, i, "[") && tokens->t[i].match > (int)i) {
+		size_t close = (size_t)tokens->t[i].match;
+		long extent = close == i + 2 ? value_of(reader, tokens, i + 1) : 0;
+
+		for (size_t k = i + 1; k < close; k++)
+			array->padded |= kl_ctoken_is(tokens, k, "+");
+		if (!part++ && (extent == 2 || extent == 3 || extent == 4))
+			array->doubled = kl_ctoken_is(tokens, close + 1, "[");
+		array->size *= extent < 1 << 20 ? extent : 0;
+		i = close + 1;
+	}
+	return i;
+}
+
+/* Find the first token of the declaration that has token `i`. */
+static size_t start_of(const struct kl_ctokens *tokens, size_t i)
+{
+	while (i && !kl_shape_one_of(tokens, i - 1, "; { } ) (") &&
+	       tokens->t[i - 1].kind != KL_CT_DIRECTIVE)
+		i--;
+	return i;
+}
+
+static void read_array(struct kl_shape_reader *reader, struct kl_shape_source *source, size_t i)
+{
+	const struct kl_ctokens *tokens = &source->tokens;
+	struct kl_shape_array array = { .name = i, .fn = tokens->t[i].fn };
+	size_t start = start_of(tokens, i), end;
+
+	if (start == i || kl_shape_one_of(tokens, start, "return goto case else typedef") ||
+	    (start && kl_ctoken_is(tokens, start - 1, "(")))
+		return;
+	for (size_t k = start; k < i; k++) {
+		array.shared |= kl_ctoken_is(tokens, k, "__shared__");
+		array.is_static |= kl_ctoken_is(tokens, k, "static");
+		array.constant |= kl_shape_one_of(tokens, k, "const __constant__ constexpr");
+		if (kl_ctoken_is(tokens, k, "="))
+			return;
+	}
+	end = read_extents(&array, reader, tokens, i + 1);
+	if (!kl_shape_one_of(tokens, end, "; , = __attribute__"))
+		return;
+	if (kl_ctoken_is(tokens, end, "=") && kl_ctoken_is(tokens, end + 1, "{")) {
+		size_t commas = 0;
+
+		for (size_t k = end + 1; (int)k < tokens->t[end + 1].match; k++)
+			commas += kl_ctoken_is(tokens, k, ",");
+		array.valued = commas > FEW_VALUES;
+	}
+	KL_GROW(source->array, source->narray + 1, source->alloc);
+	source->array[source->narray++] = array;
+}
+
+void kl_shape_declare(struct kl_shape_reader *reader)
+{
+	for (size_t i = 0; i < reader->n; i++) {
+		const struct kl_ctokens *tokens = &reader->source[i].tokens;
+
+		for (size_t k = 0; k < tokens->n; k++)
+			if (tokens->t[k].kind == KL_CT_DIRECTIVE)
+				read_define(reader, tokens->text + tokens->t[k].off,
+					    tokens->t[k].len);
+		for (size_t k = 0; k < reader->source[i].nest.n; k++) {
+			size_t head = reader->source[i].nest.v[k].head;
+			KL_AUTO(kl_freep) char *name = kl_ctoken_function(tokens, head);
+
+			if (*name)
+				kl_strvec_add_once(&reader->looped, name);
+		}
+	}
+	for (size_t i = 0; i < reader->n; i++) {
+		struct kl_shape_source *source = &reader->source[i];
+
+		for (size_t k = 1; k + 2 < source->tokens.n; k++)
+			if (source->tokens.t[k].kind == KL_CT_IDENT &&
+			    source->tokens.t[k - 1].kind == KL_CT_IDENT &&
+			    kl_ctoken_is(&source->tokens, k + 1, "["))
+				read_array(reader, source, k);
+	}
+}
+
+const struct kl_shape_array *kl_shape_array_at(const struct kl_shape_source *source, size_t i)
+{
+	int fn = source->tokens.t[i].fn;
+
+	for (size_t k = source->narray; k-- > 0;)
+		if ((source->array[k].fn == fn || source->array[k].fn < 0) &&
+		    kl_shape_same(&source->tokens, source->array[k].name, i))
+			return &source->array[k];
+	return NULL;
+}
