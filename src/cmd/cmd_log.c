@@ -70,20 +70,20 @@ static void add_row(struct kl_table *table, const struct kl_view_step *step, siz
 	KL_AUTO(kl_buf_release) struct kl_buf root = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf gained = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *number = kl_asprintf("K_%zu", i);
+	KL_AUTO(kl_freep) char *mechanism = kl_view_mechanism(step);
 	char time[32];
 
 	kl_table_time(time, step->ns);
 	add_ratio(&prev, &step->prev);
 	add_ratio(&root, &step->root);
 	add_list(&gained, &step->gained);
-	add_cells(table,
-		  (const char *[]){ number, i ? or_dash(step->step.action) : "(simplest)",
-				    i ? or_dash(step->step.mechanism) : "-",
-				    i ? or_dash(step->step.locus) : "-", time, prev.ptr, root.ptr,
-				    or_dash(gained.ptr), i ? or_dash(step->step.effect) : "-",
-				    i ? or_dash(step->step.derivation) : "-",
-				    or_dash(kl_verdict_name(step->verdict)),
-				    or_dash(kl_tier_name(step->tier)) });
+	add_cells(table, (const char *[]){ number, i ? or_dash(step->step.action) : "(simplest)",
+					   i ? mechanism : "-", i ? or_dash(step->step.locus) : "-",
+					   time, prev.ptr, root.ptr, or_dash(gained.ptr),
+					   i ? or_dash(step->step.effect) : "-",
+					   i ? or_dash(step->step.derivation) : "-",
+					   or_dash(kl_verdict_name(step->verdict)),
+					   or_dash(kl_tier_name(step->tier)) });
 }
 
 static void print_bars(const struct kl_view *view, const struct kl_term *term)

@@ -91,6 +91,7 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 	print_line("commit", hex);
 	print_line("action", step->step.action);
 	print_line("mechanism", step->step.mechanism);
+	print_line("confidence", step->step.confidence);
 	print_line("claimed", step->step.claimed);
 	print_line("where", step->step.locus);
 	print_line("trait", step->step.trait);

@@ -189,7 +189,10 @@ static int state_section(struct kl_buf *buf, struct kl_repo *repo, const struct 
 	kl_buf_adds(buf, "</h3><dl>");
 	write_pair(buf, "commit", hex);
 	write_pair(buf, "trait", step->step.trait);
+	write_pair(buf, "confidence", step->step.confidence);
 	write_pair(buf, "delta", step->step.delta);
+	write_pair(buf, "claimed", step->step.claimed);
+	write_pair(buf, "contradiction", step->step.contradiction);
 	write_pair(buf, "rewriter", step->step.rewriter);
 	write_pair(buf, "attempts", step->step.attempts);
 	kl_buf_adds(buf, "</dl>\n");
@@ -213,9 +216,10 @@ static void state_row(struct kl_buf *buf, const struct kl_view_step *step, size_
 	const char *class_ = step->verdict == KL_VERDICT_PASS ? "pass" :
 			     step->verdict == KL_VERDICT_FAIL ? "fail" :
 								"soft";
+	KL_AUTO(kl_freep) char *mechanism = kl_view_mechanism(step);
 
 	kl_buf_addf(buf, "<tr><td>K_%zu</td><td>", i);
-	add_or_dash(buf, i ? step->step.mechanism : NULL);
+	add_or_dash(buf, i ? mechanism : NULL);
 	kl_buf_adds(buf, "</td><td>");
 	add_or_dash(buf, i ? step->step.action : "(simplest)");
 	kl_buf_adds(buf, "</td><td>");

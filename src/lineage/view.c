@@ -334,9 +334,40 @@ void kl_view_factor(char out[24], double value)
 	snprintf(out, 24, "%.*f", value >= 100 ? 0 : value >= 10 ? 1 : 2, value);
 }
 
+/* Return the confidence "0.80 (...)" in millionths; -1: there is none. */
+static int64_t confidence_of(const struct kl_step *step)
+{
+	const char *text = step->confidence ? step->confidence : "";
+
+	return strncmp(text, "0.", 2) ? -1 : strtoll(text + 2, NULL, 10) * 10000;
+}
+
+char *kl_view_mechanism(const struct kl_view_step *step)
+{
+	const char *name = step->step.mechanism, *claimed = step->step.claimed;
+	int64_t ppm = confidence_of(&step->step);
+
+	if (name && *name && ppm >= 0)
+		return kl_asprintf("%s 0.%02d", name, (int)(ppm / 10000));
+	if (name && *name)
+		return kl_strdup(name);
+	return claimed && *claimed ? kl_asprintf("(%s: contradicted)", claimed) : kl_strdup("-");
+}
+
+/* Return the evidence of "0.80 (evidence)"; the caller frees. NULL: there is none. */
+static char *evidence_of(const struct kl_step *step)
+{
+	const char *open = step->confidence ? strchr(step->confidence, '(') : NULL;
+	const char *close = open ? strrchr(open, ')') : NULL;
+
+	return close ? kl_strndup(open + 1, (size_t)(close - open - 1)) : NULL;
+}
+
 json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
 {
 	json_t *object = json_object();
+	KL_AUTO(kl_freep) char *evidence = evidence_of(&step->step);
+	int64_t ppm = confidence_of(&step->step);
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, &step->commit);
@@ -344,6 +375,8 @@ json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
 	kl_json_set_str(object, "commit", hex);
 	kl_json_set_str(object, "action", step->step.action);
 	kl_json_set_str(object, "mechanism", step->step.mechanism);
+	kl_json_set(object, "confidence_ppm", ppm < 0 ? json_null() : json_integer(ppm));
+	kl_json_set_str(object, "evidence", evidence);
 	kl_json_set_str(object, "claimed", step->step.claimed);
 	kl_json_set_str(object, "derivation", step->step.derivation);
 	return object;

@@ -70,8 +70,13 @@ const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
 /** Format a factor with three digits, which is how precise timings are: "1.25", "12.3", "312". */
 void kl_view_factor(char out[24], double value);
 /**
+ * Return the mechanism of a step for people: "prefetch"; "register-tile 0.80" with the confidence of
+ * a name that sources and facts gave; "(fma: contradicted)"; "-". Caller frees.
+ */
+char *kl_view_mechanism(const struct kl_view_step *step);
+/**
  * Return a JSON object with the members of step `i` that all commands print: number, commit,
- * action, mechanism, derivation.
+ * action, mechanism, derivation, and how the mechanism was named: confidence, evidence, claimed.
  */
 json_t *kl_view_step_json(const struct kl_view_step *step, size_t i);
 /**

@@ -13,6 +13,7 @@
 #include "walk/rejection.h"
 #include "walk/sequencer_parts.h"
 #include "walk/step.h"
+#include "walk/step_name.h"
 #include "walk/walk_model.h"
 
 /* --- facts ----------------------------------------------------------------- */
@@ -46,44 +47,6 @@ void kl_judge_facts_read(struct kl_facts *out, const json_t *value)
 			kl_map_put(&out->traits, key, kl_strdup(json_string_value(trait)));
 	snprintf(out->code_digest, sizeof(out->code_digest), "%s",
 		 kl_json_str_or(value, "code", ""));
-}
-
-/*
- * Complete the claims of a proposal: if it claims to remove a mechanism, it also claims to remove
- * the primary traits of that mechanism.
- */
-static void complete_claims(json_t *pending, const struct kl_mechanism *mechanism)
-{
-	json_t *traits = json_object_get(pending, "traits");
-
-	for (size_t i = 0; mechanism && traits && i < mechanism->primary.n; i++)
-		if (!strncmp(mechanism->primary.v[i], "trait:", 6) &&
-		    !json_object_get(traits, mechanism->primary.v[i] + 6))
-			kl_json_set_str(traits, mechanism->primary.v[i] + 6, "no");
-}
-
-/*
- * Complete the traits of `after`: copy those of `before` that `after` lacks, then set those that
- * the proposal claims, marked "unaudited" until a model has read the source (kl_model_audit). A
- * claim that a trait is removed ("no") also sets the trait to "yes unaudited" in `before`.
- */
-static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
-{
-	const char *key;
-	json_t *claim;
-
-	for (size_t i = 0; i < before->traits.n; i++)
-		if (!kl_map_get(&after->traits, before->traits.e[i].key))
-			kl_map_put(&after->traits, before->traits.e[i].key,
-				   kl_strdup(before->traits.e[i].value));
-	json_object_foreach(json_object_get(pending, "traits"), key, claim) {
-		if (!json_is_string(claim))
-			continue;
-		kl_map_put(&after->traits, key,
-			   kl_asprintf("%s unaudited", json_string_value(claim)));
-		if (!strcmp(json_string_value(claim), "no"))
-			kl_map_put(&before->traits, key, kl_strdup("yes unaudited"));
-	}
 }
 
 /* Turn the claims that the audit confirms into facts, and set all others to "unknown". */
@@ -138,96 +101,6 @@ static void put_traits(struct kl_event *event, const struct kl_facts *facts, jso
 		event->audit = json_incref(audited);
 	}
 	kl_event_seal(event);
-}
-
-/* --- naming the mechanism that a proposal removes --------------------------- */
-
-struct named {
-	const struct kl_mechanism *mechanism; /* NULL: unknown */
-	bool contradicted; /* no primary fact of the mechanism that the proposal claims moved */
-	struct kl_buf contradiction;
-	enum kl_delta delta;
-	struct kl_buf why;
-};
-
-static bool is_primary_gone(const struct kl_mechanism *mechanism, const struct kl_strvec *gone)
-{
-	for (size_t i = 0; i < mechanism->primary.n; i++)
-		if (kl_strvec_has(gone, mechanism->primary.v[i]))
-			return true;
-	return false;
-}
-
-/*
- * Find a mechanism of which a primary fact is gone. Prefer a mechanism that explains the whole
- * difference (KL_DELTA_CLEAN).
- */
-static void find_mechanism(struct named *out, const struct kl_sequencer *sequencer,
-			   const struct kl_facts *before, const struct kl_facts *after)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
-
-	kl_features_minus(&gone, &before->features, &after->features, after->features_version);
-	for (size_t i = 0; sequencer->mechanisms && i < sequencer->mechanisms->n; i++) {
-		const struct kl_mechanism *mechanism = &sequencer->mechanisms->m[i];
-		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-		enum kl_delta delta;
-
-		if (!is_primary_gone(mechanism, &gone))
-			continue;
-		delta = kl_facts_judge(&why, mechanism, before, after);
-		if (!out->mechanism || (out->delta != KL_DELTA_CLEAN && delta == KL_DELTA_CLEAN)) {
-			out->mechanism = mechanism;
-			out->delta = delta;
-			kl_buf_clear(&out->why);
-			kl_buf_adds(&out->why, why.ptr);
-		}
-	}
-}
-
-/*
- * Make an action of the proposal's text. If the text is "undo 1234567: subject", use only the
- * subject; if it is "undo commits 1234567..89abcde", the commits.
- */
-static char *action_from_text(const json_t *pending)
-{
-	const char *text = kl_json_str_or(pending, "text", ""), *colon = strstr(text, ": ");
-	KL_AUTO(kl_freep) char *slug = NULL;
-
-	if (kl_prefix_has(text, "undo commits "))
-		text += strlen("undo ");
-	else if (colon)
-		text = colon + 2;
-	slug = kl_proposal_slug(text);
-
-	return kl_asprintf("historical-%s", slug);
-}
-
-static void settle_name(struct named *out, const struct kl_sequencer *sequencer, json_t *pending,
-			struct kl_facts *before, struct kl_facts *after)
-{
-	const char *claimed = kl_json_str_or(pending, "mechanism", "");
-
-	if (*claimed && sequencer->mechanisms)
-		out->mechanism = kl_mechanisms_find(sequencer->mechanisms, claimed);
-	complete_claims(pending, out->mechanism);
-	claim_traits(before, after, pending);
-	if (out->mechanism)
-		out->delta = kl_facts_judge(&out->why, out->mechanism, before, after);
-	else if (!*claimed)
-		find_mechanism(out, sequencer, before, after);
-	if (!*claimed && out->mechanism)
-		kl_json_set_str(pending, "mechanism", out->mechanism->name);
-	if (*claimed && out->mechanism)
-		out->contradicted = !kl_facts_moved(&out->contradiction, out->mechanism, before,
-						    after);
-	if (!*kl_json_str_or(pending, "action", "")) {
-		KL_AUTO(kl_freep) char *action = out->mechanism && out->mechanism->action ?
-							 kl_strdup(out->mechanism->action) :
-							 action_from_text(pending);
-
-		kl_json_set_str(pending, "action", action);
-	}
 }
 
 /* --- accepting and rejecting ------------------------------------------------- */
@@ -328,7 +201,7 @@ static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	step.class_ = kl_strdup(class_);
 	if (!*step.action) {
 		free(step.action);
-		step.action = action_from_text(kl_walk_pending(&op->walk));
+		step.action = kl_step_name_action(kl_walk_pending(&op->walk));
 		kl_json_set_str(kl_walk_pending(&op->walk), "action", step.action);
 	}
 	if (judgement && *judgement->event->message) {
@@ -366,7 +239,7 @@ static int hold_step(struct kl_sequencer *sequencer, const char *why)
 struct judged {
 	struct kl_judgement *judgement;
 	struct kl_facts before, after;
-	struct named named;
+	struct kl_step_name name;
 };
 
 static void judged_release(struct judged *judged)
@@ -374,8 +247,7 @@ static void judged_release(struct judged *judged)
 	kl_judgement_free(judged->judgement);
 	kl_facts_release(&judged->before);
 	kl_facts_release(&judged->after);
-	kl_buf_release(&judged->named.why);
-	kl_buf_release(&judged->named.contradiction);
+	kl_step_name_release(&judged->name);
 }
 
 static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
@@ -389,24 +261,11 @@ static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
 	ruling->same_code = kl_walk_has_code(walk, judged->after.code_digest) ||
 			    (*judged->after.code_digest &&
 			     !strcmp(judged->before.code_digest, judged->after.code_digest));
-	settle_name(&judged->named, sequencer, kl_walk_pending(walk), &judged->before,
-		    &judged->after);
-	ruling->unknown = !judged->named.mechanism;
-	ruling->contradicted = judged->named.contradicted;
-	ruling->compound = judged->named.mechanism && judged->named.delta == KL_DELTA_COMPOUND;
-}
-
-/*
- * Take back the name that the author of an accepted step claims, since no fact of that mechanism
- * moved. The record keeps the claim and the reason.
- */
-static void take_back_claim(json_t *pending, const char *why)
-{
-	KL_AUTO(kl_freep) char *claimed = kl_strdup(kl_json_str_or(pending, "mechanism", ""));
-
-	kl_json_set_str(pending, "claimed", claimed);
-	kl_json_set_str(pending, "contradiction", why);
-	kl_json_set_str(pending, "mechanism", "");
+	kl_step_name_settle(&judged->name, sequencer, &judged->before, &judged->after);
+	ruling->unknown = !judged->name.mechanism || judged->name.delta == KL_DELTA_UNMOVED;
+	ruling->contradicted = judged->name.contradicted;
+	ruling->compound = judged->name.mechanism && judged->name.delta == KL_DELTA_COMPOUND;
+	ruling->whole = judged->name.whole;
 }
 
 /* Accept a step. First a model, if the walk has one, audits the traits that the step claims. */
@@ -420,30 +279,28 @@ static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged,
 	if (audited)
 		audit_traits(&judged->after, kl_walk_pending(&sequencer->op.walk), audited);
 	if (audited && !strcmp(delta, "clean") &&
-	    is_unconfirmed(judged->named.mechanism, &judged->before, &judged->after))
+	    is_unconfirmed(judged->name.mechanism, &judged->before, &judged->after))
 		delta = "unknown";
 	if (!strcmp(delta, "contradicted"))
-		take_back_claim(kl_walk_pending(&sequencer->op.walk),
-				judged->named.contradiction.ptr);
+		kl_step_name_take_back(&judged->name, sequencer, &judged->before, &judged->after);
 	if (judged->after.traits.n)
 		put_traits(judged->judgement->event, &judged->after, audited);
 	return accept_step(sequencer, judged->judgement, &judged->after, delta,
-			   judged->named.delta == KL_DELTA_COMPOUND ? judged->named.why.ptr : "");
+			   judged->name.delta == KL_DELTA_COMPOUND ? judged->name.why.ptr : "");
 }
 
 /* Hold the pending proposal, unless it would be held for its commits only and none is to be tried. */
-static int hold_or_accept(struct kl_sequencer *sequencer, struct judged *judged)
+static int hold_or_accept(struct kl_sequencer *sequencer, struct judged *judged,
+			  const struct kl_walk_ruling *ruling)
 {
-	bool compound = judged->named.mechanism && judged->named.delta == KL_DELTA_COMPOUND;
-	bool part = true;
+	bool compound = ruling->compound && !ruling->whole, part = true;
 	int err = compound ? 0 : kl_sequencer_has_commit(&part, sequencer);
 
 	if (err < 0)
 		return err;
 	if (!part)
-		return accept_audited(sequencer, judged,
-				      judged->named.mechanism ? "clean" : "unknown");
-	return hold_step(sequencer, compound ? judged->named.why.ptr : "");
+		return accept_audited(sequencer, judged, kl_walk_delta(ruling));
+	return hold_step(sequencer, compound ? judged->name.why.ptr : "");
 }
 
 static void tell_title(struct kl_sequencer *sequencer)
@@ -460,9 +317,8 @@ static void tell_title(struct kl_sequencer *sequencer)
 int kl_judge_pending(struct kl_sequencer *sequencer)
 {
 	struct kl_walk *walk = &sequencer->op.walk;
-	KL_AUTO(judged_release) struct judged judged = {
-		.named = { .why = KL_BUF_INIT, .contradiction = KL_BUF_INIT }
-	};
+	KL_AUTO(judged_release) struct judged judged = { .name = { .why = KL_BUF_INIT,
+								   .contradiction = KL_BUF_INIT } };
 	struct kl_walk_ruling ruling = { 0 };
 	const char *class_, *delta;
 	int err;
@@ -492,7 +348,7 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 	case KL_CHOICE_ACCEPT:
 		return accept_audited(sequencer, &judged, delta);
 	case KL_CHOICE_HOLD:
-		return hold_or_accept(sequencer, &judged);
+		return hold_or_accept(sequencer, &judged, &ruling);
 	default:
 		if (judged.after.traits.n)
 			put_traits(judged.judgement->event, &judged.after, NULL);

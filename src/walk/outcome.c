@@ -77,7 +77,7 @@ static void add_judged(json_t *list, struct kl_sequencer *sequencer, const json_
 {
 	static const char *const keys[] = {
 		"action", "mechanism", "locus", "rewriter", "commit",
-		"class",  "delta",     "ns",    "claimed",
+		"class",  "delta",     "ns",    "claimed",  "confidence",
 	};
 
 	for (size_t i = from; i < json_array_size(records); i++) {

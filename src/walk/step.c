@@ -16,7 +16,8 @@ void kl_step_release(struct kl_step *step)
 			   &step->derivation,  &step->attempts,  &step->class_,
 			   &step->effect,      &step->undoes,    &step->folded,
 			   &step->workload,    &step->platform,  &step->expert,
-			   &step->termination, &step->claimed,   &step->contradiction };
+			   &step->termination, &step->claimed,   &step->contradiction,
+			   &step->confidence };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
 		free(*field[i]);
@@ -151,6 +152,7 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *step)
 	add_trailer(out, "Derivation", step->kind == KL_STEP_FORWARD ? step->derivation : NULL);
 	add_trailer(out, "Attempts", step->kind == KL_STEP_FORWARD ? step->attempts : NULL);
 	add_trailer(out, "Delta", step->kind == KL_STEP_REJECTED ? NULL : step->delta);
+	add_trailer(out, "Confidence", step->kind == KL_STEP_REJECTED ? NULL : step->confidence);
 	add_trailer(out, "Claimed", step->kind == KL_STEP_REJECTED ? NULL : step->claimed);
 	add_trailer(out, "Contradiction",
 		    step->kind == KL_STEP_REJECTED ? NULL : step->contradiction);
@@ -181,6 +183,7 @@ static void read_trailers(struct kl_step *step, char **direction, char **number,
 		{ "Klineage-Source", &step->source },
 		{ "Klineage-Trait", &step->trait },
 		{ "Klineage-Delta", &step->delta },
+		{ "Klineage-Confidence", &step->confidence },
 		{ "Klineage-Claimed", &step->claimed },
 		{ "Klineage-Contradiction", &step->contradiction },
 		{ "Klineage-Derivation", &step->derivation },
@@ -293,6 +296,7 @@ void kl_step_from_json(struct kl_step *out, const json_t *record)
 		.rewriter = member_text(record, "rewriter"),
 		.source = member_text(record, "source"),
 		.delta = member_text(record, "delta"),
+		.confidence = member_text(record, "confidence"),
 		.claimed = member_text(record, "claimed"),
 		.contradiction = member_text(record, "contradiction"),
 		.class_ = member_text(record, "class"),
@@ -318,6 +322,7 @@ void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_
 	replace_text(&out->origin, kl_strdup("induced"));
 	replace_text(&out->delta, NULL);
 	replace_text(&out->claimed, NULL);
+	replace_text(&out->confidence, NULL);
 	replace_text(&out->contradiction, NULL);
 	replace_text(&out->class_, NULL);
 	replace_text(&out->effect, NULL);

@@ -445,6 +445,14 @@ static size_t count_commits(const json_t *proposal)
 	return json_array_size(json_object_get(proposal, "commits"));
 }
 
+const char *kl_walk_delta(const struct kl_walk_ruling *ruling)
+{
+	return ruling->contradicted ? "contradicted" :
+	       ruling->compound     ? "compound" :
+	       ruling->unknown      ? "unknown" :
+				      "clean";
+}
+
 /* Decide about a proposal that passed and changed the machine code. */
 static enum kl_walk_choice decide_step(const char **class_, const char **delta,
 				       const struct kl_walk *walk,
@@ -452,13 +460,11 @@ static enum kl_walk_choice decide_step(const char **class_, const char **delta,
 {
 	const json_t *held = kl_walk_held_proposal(walk);
 	bool final = kl_json_bool_or(kl_walk_pending(walk), "final", false);
+	bool parts = ruling->compound && !ruling->whole;
 	size_t n = count_commits(kl_walk_pending(walk));
 
-	*delta = ruling->contradicted ? "contradicted" :
-		 ruling->compound     ? "compound" :
-		 ruling->unknown      ? "unknown" :
-					"clean";
-	if (final || (!ruling->compound && (held || n < 2)))
+	*delta = kl_walk_delta(ruling);
+	if (final || (!parts && (held || n < 2)))
 		return KL_CHOICE_ACCEPT;
 	/* one commit of several is as far as the history divides the step */
 	if (count_commits(held) > 1 && n == 1)

@@ -183,12 +183,14 @@ struct kl_walk_ruling {
 	const char *class_; /* class that the gate gives; "": none */
 	/*
 	 * by the facts: the machine code is that of K_i or of an earlier state; more than the
-	 * mechanism was removed; no mechanism explains the difference; no fact of the claimed
-	 * mechanism moved
+	 * mechanism was removed; no mechanism explains the difference; facts or sources contradict
+	 * the claimed mechanism; a compound step is not to be held
 	 */
-	bool same_code, compound, unknown, contradicted;
+	bool same_code, compound, unknown, contradicted, whole;
 	bool no_effect; /* the step is to be folded, since it changes nothing (effect.h) */
 };
+/** Return the trailer Klineage-Delta of a step that is accepted: "clean", "compound" ... */
+const char *kl_walk_delta(const struct kl_walk_ruling *ruling);
 /**
  * Decide whether to accept, reject or hold the pending proposal. Only a pass with changed machine
  * code is accepted. A proposal that is compound, or that takes back several commits, is held the

@@ -151,10 +151,14 @@ static void test_decide(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
-		struct kl_walk_ruling ruling = { row[i].verdict, row[i].class_,
-						 row[i].same,    row[i].compound,
-						 row[i].unknown, row[i].contradicted,
-						 false };
+		const struct kl_walk_ruling ruling = {
+			.verdict = row[i].verdict,
+			.class_ = row[i].class_,
+			.same_code = row[i].same,
+			.compound = row[i].compound,
+			.unknown = row[i].unknown,
+			.contradicted = row[i].contradicted,
+		};
 		const char *class_, *delta;
 		struct kl_walk walk;
 
