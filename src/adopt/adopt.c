@@ -20,6 +20,7 @@ void kl_adopt_release(struct kl_adopt_report *report)
 {
 	free(report->contract);
 	free(report->oracle);
+	free(report->adapter);
 	free(report->workload);
 	free(report->prototype);
 	free(report->origin);
@@ -204,7 +205,7 @@ static int name_workload(char **out, const struct kl_adopt_opts *opts, const cha
 static int name_files(struct kl_adopted *adopted, const struct kl_adopt_opts *opts,
 		      const char *workload)
 {
-	KL_AUTO(kl_freep) char *place = NULL, *dir = NULL, *name = NULL;
+	KL_AUTO(kl_freep) char *place = NULL, *dir = NULL, *name = NULL, *adapter = NULL;
 
 	adopted->contract = opts->contract ?
 				    kl_strdup(opts->contract) :
@@ -219,6 +220,9 @@ static int name_files(struct kl_adopted *adopted, const struct kl_adopt_opts *op
 	dir = kl_contract_place_dir(place);
 	name = kl_asprintf("%s.oracle.c", workload);
 	adopted->oracle = kl_fs_join(dir, name);
+	adapter = kl_asprintf("%s.adapter.c", workload);
+	if (opts->adapted)
+		adopted->adapter = kl_fs_join(dir, adapter);
 	return 0;
 }
 
@@ -310,6 +314,7 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton other = KL_SKELETON_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, expanded = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *why = NULL;
+	struct kl_skeleton_build build = *sk->build;
 	int err = read_text(&text, adopting, units, false);
 
 	if (!err)
@@ -320,11 +325,15 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 	kl_error_clear();
 	if (read_text(&expanded, adopting, units, true) < 0)
 		return why ? kl_error(KL_EINVALID, "%s", why) : 0;
-	other.build = sk->build;
+	/* the expanded text includes nothing any more */
+	build.headers = &sk->headers;
+	other.build = &build;
+	other.adapted = sk->adapted;
 	if (try_skeleton(&other, adopting, &expanded, entry, workload) < 0) {
 		kl_error_clear();
 		return why ? kl_error(KL_EINVALID, "%s", why) : 0;
 	}
+	other.build = sk->build;
 	kl_skeleton_release(sk);
 	*sk = other;
 	other = (struct kl_skeleton)KL_SKELETON_INIT;
@@ -338,6 +347,10 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 	KL_AUTO(kl_adopted_release) struct kl_adopted adopted = { .contract = NULL };
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
 	KL_AUTO(kl_freep) char *sources = NULL;
+	const char *slash = strrchr(adopting->opts->file, '/');
+	KL_AUTO(kl_freep) char *folder =
+		slash ? kl_strndup(adopting->opts->file, (size_t)(slash - adopting->opts->file)) :
+			kl_strdup("");
 	KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
 	struct kl_skeleton_build build;
 	int err;
@@ -353,8 +366,11 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 	sources = kl_adopted_list(&adopted.sources, sizeof("  sources: [") - 1);
 	build = (struct kl_skeleton_build){ .sources = sources,
 					    .lines = lines.ptr,
-					    .oracle = adopted.oracle };
+					    .oracle = adopted.oracle,
+					    .adapter = adopted.adapter,
+					    .folder = folder };
 	sk.build = &build;
+	sk.adapted = adopted.adapter != NULL;
 	if ((err = make_skeleton(&sk, adopting, units, entry, out->workload)) < 0 ||
 	    (err = kl_adopted_try(adopting, &adopted, &build, entry)) < 0 ||
 	    (err = kl_adopted_write(adopting, &adopted, &sk)) < 0)
@@ -369,6 +385,8 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 	out->prototype = kl_steal(&sk.prototype);
 	out->contract = kl_steal(&adopted.contract);
 	out->oracle = kl_steal(&adopted.oracle);
+	out->adapter = kl_steal(&adopted.adapter);
+	out->unknown = sk.unknown;
 	return 0;
 }
 

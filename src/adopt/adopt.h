@@ -25,11 +25,14 @@ struct kl_adopt_opts {
 	int64_t index;        /* which of the commands for the file to take, from 1; 0: the first */
 	/* further arguments of the build system, or of the compiler if there is none; NULL: none */
 	const char *build_options;
+	bool adapted;         /* write an adapter, too */
 	struct kl_strvec sources; /* further files to compile, relative to the top */
 };
 
 struct kl_adopt_report {
-	char *contract, *oracle; /* paths of the files that were written, relative to the top */
+	/* paths of the files that were written, relative to the top; adapter: NULL: none */
+	char *contract, *oracle, *adapter;
+	int unknown; /* arguments whose types contracts do not have */
 	char *workload, *prototype;
 	char *origin; /* where the command was found */
 	size_t commands,

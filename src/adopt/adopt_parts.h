@@ -102,7 +102,7 @@ struct kl_adopted {
 	struct kl_options options; /* directories that the contract names */
 	struct kl_strvec sources, units, traps;
 	struct kl_strvec copy_from, copy_to; /* generated headers */
-	char *contract, *oracle;
+	char *contract, *oracle, *adapter;   /* adapter: NULL: none */
 };
 void kl_adopted_release(struct kl_adopted *adopted);
 /** Name all paths from the top; `contract` is set before. */

@@ -23,6 +23,7 @@ void kl_adopted_release(struct kl_adopted *adopted)
 	kl_strvec_release(&adopted->copy_to);
 	free(adopted->contract);
 	free(adopted->oracle);
+	free(adopted->adapter);
 }
 
 /* --- generated headers ------------------------------------------------------------------------ */
@@ -343,6 +344,8 @@ int kl_adopted_write(struct kl_adopting *adopting, const struct kl_adopted *adop
 
 	if (!err)
 		err = check_new(adopting, adopted->oracle);
+	if (!err && adopted->adapter)
+		err = check_new(adopting, adopted->adapter);
 	for (size_t i = 0; !err && i < adopted->copy_to.n; i++)
 		err = check_new(adopting, adopted->copy_to.v[i]);
 	for (size_t i = 0; !err && i < adopted->copy_to.n; i++) {
@@ -357,6 +360,8 @@ int kl_adopted_write(struct kl_adopting *adopting, const struct kl_adopted *adop
 	}
 	if (!err)
 		err = write_file(adopting, adopted->oracle, sk->oracle.ptr, sk->oracle.len);
+	if (!err && adopted->adapter)
+		err = write_file(adopting, adopted->adapter, sk->adapter.ptr, sk->adapter.len);
 	if (!err)
 		err = write_file(adopting, adopted->contract, sk->contract.ptr, sk->contract.len);
 	if (!err)

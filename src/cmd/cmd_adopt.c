@@ -31,12 +31,19 @@ static void print_report(const struct kl_adopt_report *report)
 	print_list("generated", &report->generated);
 	print_list("left out", &report->dropped);
 	print_list("note", &report->notes);
+	if (report->unknown && !report->adapter)
+		printf("contracts do not have the type of %d of the arguments; for an adapter, which "
+		       "calls the kernel,\nremove the files and run this again with --adapter\n",
+		       report->unknown);
 	printf("next:\n  1. fill in the places marked TODO in %s:\n", report->contract);
 	for (size_t i = 0; i < report->todo.n; i++)
 		printf("       line %s\n", report->todo.v[i]);
 	printf("  2. write the oracle, %s: plain code that is correct, however slow\n",
 	       report->oracle);
-	printf("  3. git add %s %s", report->contract, report->oracle);
+	if (report->adapter)
+		printf("     and the adapter, %s, which calls the kernel\n", report->adapter);
+	printf("  3. git add %s %s%s%s", report->contract, report->oracle,
+	       report->adapter ? " " : "", report->adapter ? report->adapter : "");
 	for (size_t i = 0; i < report->generated.n; i++)
 		printf(" %.*s", (int)strcspn(report->generated.v[i], " "), report->generated.v[i]);
 	printf("\n  4. git klineage gate --worktree --workload %s\n", report->workload);
@@ -112,6 +119,8 @@ int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "write the contract there (default: klineage/<workload>.klineage.yaml)"),
 		KL_OPT_STR('\0', "workload", &adopt.workload, "<name>",
 			   "name the workload (default: the function's name)"),
+		KL_OPT_BOOL('\0', "adapter", &adopt.adapted,
+			    "also write an adapter, which calls the kernel"),
 		KL_OPT_STR('\0', "commands", &adopt.commands, "<file>",
 			   "read the build from this compile_commands.json"),
 		KL_OPT_STR('\0', "build", &adopt.build, "make|cmake|meson|none",

@@ -16,11 +16,12 @@
 #include "lineage/starter.h"
 #include "repo/refs.h"
 
-static const char synopsis[] = "init [--entry <function>] [--workload <name>] <kernel file>\n"
-			       "init --template <name> [<dir>]\n"
-			       "init --ci github|gitlab\n"
-			       "init --sign\n"
-			       "init --list [--json | --porcelain | -z]";
+static const char synopsis[] =
+	"init [--entry <function>] [--workload <name>] [--adapter] <kernel file>\n"
+	"init --template <name> [<dir>]\n"
+	"init --ci github|gitlab\n"
+	"init --sign\n"
+	"init --list [--json | --porcelain | -z]";
 
 static void add_template(json_t *list, struct kl_table *table, const struct kl_starter *starter)
 {
@@ -127,6 +128,13 @@ static void print_next(const struct kl_skeleton *sk, const char *leaf)
 	       sk->prototype);
 	if (sk->plan_name)
 		printf("wrote their launch plans %s and %s\n", sk->plan_name, sk->oracle_plan_name);
+	if (sk->adapter_name)
+		printf("wrote the adapter %s, which calls the kernel\n", sk->adapter_name);
+	else if (sk->unknown)
+		printf("contracts do not have the type of %d of the arguments; for an adapter, which "
+		       "calls the kernel,\nremove the two files and run: git klineage init "
+		       "--adapter %s\n",
+		       sk->unknown, leaf);
 	puts("next:");
 	printf("  1. fill in what is marked TODO in %s (%zu places):\n", sk->contract_name,
 	       sk->todo.n);
@@ -137,8 +145,11 @@ static void print_next(const struct kl_skeleton *sk, const char *leaf)
 	printf("  2. write the oracle: plain code that is correct, however slow%s%s\n",
 	       sk->plan_name ? ", and its launch in " : "",
 	       sk->plan_name ? sk->oracle_plan_name : "");
-	printf("  3. git klineage gate --worktree%s%s\n", further ? " --workload " : "",
-	       further ? sk->workload : "");
+	if (sk->adapter_name)
+		puts("  3. write the adapter, and list in the contract the tensors, dims and scalars "
+		     "that it\n     takes instead of the kernel's arguments");
+	printf("  %d. git klineage gate --worktree%s%s\n", sk->adapter_name ? 4 : 3,
+	       further ? " --workload " : "", further ? sk->workload : "");
 }
 
 /* Write all files or, if one of them exists, none. */
@@ -148,6 +159,7 @@ static int write_files(const char *dir, const struct kl_skeleton *sk)
 		const char *name;
 		const struct kl_buf *text;
 	} files[] = { { sk->oracle_name, &sk->oracle },
+		      { sk->adapter_name, &sk->adapter },
 		      { sk->plan_name, &sk->plan },
 		      { sk->oracle_plan_name, &sk->oracle_plan },
 		      { sk->contract_name, &sk->contract } };
@@ -161,7 +173,7 @@ static int write_files(const char *dir, const struct kl_skeleton *sk)
 	return err;
 }
 
-static int init_kernel(const char *path, const char *entry, const char *workload)
+static int init_kernel(const char *path, const char *entry, const char *workload, bool adapted)
 {
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -171,11 +183,13 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 					      kl_strdup(".");
 	int err = kl_fs_read(&text, path, 4 << 20);
 
+	sk.adapted = adapted;
 	if (!err)
 		err = kl_skeleton_make(&sk, leaf, text.ptr, text.len, entry, workload, false);
 	if (!err && is_of_another(dir, sk.workload)) {
 		kl_skeleton_release(&sk);
 		sk = (struct kl_skeleton)KL_SKELETON_INIT;
+		sk.adapted = adapted;
 		err = kl_skeleton_make(&sk, leaf, text.ptr, text.len, entry, workload, true);
 	}
 	if (err < 0)
@@ -264,7 +278,7 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	const char *template = NULL, *entry = NULL, *workload = NULL, *ci = NULL;
 	struct kl_listing out = { 0 };
-	bool list = false, sign = false;
+	bool list = false, sign = false, adapted = false;
 	const struct kl_opt opts[] = { KL_OPT_STR('\0', "template", &template, "<name>",
 						  "copy this shipped workload with its history"),
 				       KL_OPT_STR('\0', "ci", &ci, "github|gitlab",
@@ -277,6 +291,8 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 				       KL_OPT_STR('\0', "workload", &workload, "<name>",
 						  "name the workload (default: the entry's "
 						  "name)"),
+				       KL_OPT_BOOL('\0', "adapter", &adapted,
+						   "also write an adapter, which calls the kernel"),
 				       KL_OPT_LISTING(&out),
 				       KL_OPT_END };
 	int done = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -287,8 +303,9 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return done;
 	if (kl_listing_asked(&out) && !list)
 		return kl_opt_usage(synopsis, "--json, --porcelain and -z need --list");
-	if ((entry || workload) && (sign || list || ci || template))
-		return kl_opt_usage(synopsis, "--entry and --workload need a kernel file");
+	if ((entry || workload || adapted) && (sign || list || ci || template))
+		return kl_opt_usage(synopsis,
+				    "--entry, --workload and --adapter need a kernel file");
 	if (sign)
 		return argc || template || ci || list ?
 			       kl_opt_usage(synopsis, "--sign takes no other option or argument") :
@@ -308,5 +325,5 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 				  kl_init_template(template, argc ? argv[0] : NULL);
 	if (argc != 1)
 		return kl_opt_usage(synopsis, "expected one kernel file");
-	return init_kernel(argv[0], entry, workload);
+	return init_kernel(argv[0], entry, workload, adapted);
 }

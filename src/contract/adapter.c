@@ -20,13 +20,15 @@ static int read_adapter(void *at, const char *file, const struct kl_field *field
 		return kl_yaml_error(file, node, "'%.200s' is not a %s file", contract->adapter,
 				     contract->language->mains[0]);
 	if (kl_strvec_has(&contract->sources, contract->adapter))
-		return kl_yaml_error(file, node,
-				     "'%.200s' is a source of the kernel, so it cannot be the adapter",
-				     contract->adapter);
+		return kl_yaml_error(
+			file, node,
+			"'%.200s' is a source of the kernel, so it cannot be the adapter",
+			contract->adapter);
 	if (kl_strvec_has(&contract->oracle_sources, contract->adapter))
-		return kl_yaml_error(file, node,
-				     "'%.200s' is a source of the oracle, so it cannot be the adapter",
-				     contract->adapter);
+		return kl_yaml_error(
+			file, node,
+			"'%.200s' is a source of the oracle, so it cannot be the adapter",
+			contract->adapter);
 	return 0;
 }
 

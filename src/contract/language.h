@@ -30,9 +30,10 @@ struct kl_language_section {
 
 /* Templates from which `init` writes a contract and an oracle; paths as for kl_fs_share(). */
 struct kl_language_init {
-	const char *contract, *oracle; /* templates */
-	const char *oracle_name;       /* name of the oracle's file */
-	const char *mains[2];          /* suffix of a kernel's file; NULL at the end */
+	const char *contract, *oracle;      /* templates */
+	const char *oracle_name;            /* name of the oracle's file */
+	const char *adapter, *adapter_name; /* template and name of an adapter; NULL: none */
+	const char *mains[2];               /* suffix of a kernel's file; NULL at the end */
 	/* templates and names of the launch plans of kernel and oracle; NULL: there are none */
 	const char *plan, *plan_name, *oracle_plan, *oracle_plan_name;
 };

@@ -55,6 +55,8 @@ static const struct kl_language_init start = {
 	.contract = "templates/init/klineage.yaml.in",
 	.oracle = "templates/init/oracle.c.in",
 	.oracle_name = "oracle.c",
+	.adapter = "templates/init/adapter.c.in",
+	.adapter_name = "adapter.c",
 	.mains = { ".c" },
 };
 

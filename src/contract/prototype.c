@@ -183,8 +183,9 @@ static int read_param(struct kl_proto *proto, const struct kl_tokens *tokens, si
 	param->name = text_of(tokens, name);
 	param->pointer = stars > 0;
 	read_brackets(param, tokens, name + 1, to);
+	param->stars = stars + (param->extent.n > 0);
 	/* the type of a pointer to pointers is unknown */
-	set_type(param, proto, tokens, &words, stars + (param->extent.n > 0) < 2);
+	set_type(param, proto, tokens, &words, param->stars < 2);
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct kl_param {
 	char *type;        /* the same, or its C type: "uint32_t" */
 	const char *dtype; /* name of the type in contracts; NULL: the type is unknown */
 	bool pointer;      /* the parameter is written as *p or p[] */
+	size_t stars;      /* number of stars, brackets included: 2 of a pointer to pointers */
 	bool is_const;     /* a pointer to const */
 	bool size;         /* a guess, of a value: it is a size, not a flag or a seed */
 	/* of a pointer that is not to const: whether the body writes through it */

@@ -9,11 +9,12 @@
 #include "base/map.h"
 #include "contract/contract.h"
 #include "contract/launch_syntax.h"
-#include "contract/prototype.h"
+#include "contract/skeleton_parts.h"
 #include "text/name.h"
 #include "text/template.h"
 
 #define MAX_TEMPLATE (64 * 1024)
+#define MANY_STARS "****************"
 
 /* USE_TENSOR: a pointer of which init cannot see whether the kernel writes through it. */
 enum use { USE_DIM, USE_SCALAR, USE_IN, USE_OUT, USE_INOUT, USE_TENSOR, USE_UNKNOWN };
@@ -40,6 +41,11 @@ static enum use use_of(const struct kl_param *param)
 	if (param->use == KL_POINTER_UNKNOWN)
 		return USE_TENSOR;
 	return param->read_first ? USE_INOUT : USE_OUT;
+}
+
+bool kl_skeleton_reads(const struct kl_param *param)
+{
+	return use_of(param) == USE_IN;
 }
 
 static bool is_float(const struct kl_param *param)
@@ -89,7 +95,8 @@ static void add_shape(struct kl_buf *buf, const struct kl_proto *proto,
 	}
 }
 
-static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const struct kl_param *param)
+static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const struct kl_param *param,
+		    bool adapter)
 {
 	enum use use = use_of(param);
 
@@ -105,8 +112,9 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 		kl_buf_addf(buf, "kind: scalar, dtype: %s, value: TODO}", param->dtype);
 		break;
 	case USE_UNKNOWN:
-		kl_buf_addf(buf, "kind: TODO}    # contracts do not have the type '%s%s'",
-			    param->type, param->pointer ? " *" : "");
+		kl_buf_addf(buf, "kind: TODO}    # contracts do not have the type '%s%s%.*s'%s",
+			    param->type, param->stars ? " " : "", (int)param->stars, MANY_STARS,
+			    adapter ? ": list what the adapter makes it of" : "");
 		break;
 	default:
 		kl_buf_addf(buf, "kind: %s, dtype: %s, shape: [",
@@ -132,8 +140,7 @@ static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const stru
 	kl_buf_adds(buf, "\n");
 }
 
-/* Return true if a contract can judge a value that is returned. */
-static bool is_judged(const struct kl_param *returned)
+bool kl_skeleton_judges(const struct kl_param *returned)
 {
 	return returned->dtype && strcmp(returned->dtype, "f16") && strcmp(returned->dtype, "bf16");
 }
@@ -143,7 +150,7 @@ static void add_returns(struct kl_buf *buf, const struct kl_proto *proto)
 {
 	const struct kl_param *returned = &proto->returned;
 
-	if (is_judged(returned))
+	if (kl_skeleton_judges(returned))
 		kl_buf_addf(buf,
 			    "\n# What %s returns; without this line the value is ignored.\n"
 			    "returns: {dtype: %s}\n",
@@ -214,7 +221,7 @@ static char *accept_of(const struct kl_proto *proto)
 		else if (use == USE_TENSOR && !perhaps)
 			perhaps = param;
 	}
-	if (is_judged(&proto->returned))
+	if (kl_skeleton_judges(&proto->returned))
 		add_rule(&list, &rules, &proto->returned, KL_RETURNED);
 	if (rules.n > 1)
 		return kl_buf_detach(&list);
@@ -262,21 +269,26 @@ static const char *example_input(const struct kl_proto *proto)
 
 /* --- writing parts of the oracle --------------------------------------------------- */
 
-static char *oracle_prototype(const struct kl_language *language, const struct kl_proto *proto)
+/* With an adapter the oracle gets nothing of an unknown type. */
+static char *oracle_prototype(const struct kl_language *language, const struct kl_proto *proto,
+			      bool adapted)
 {
+	size_t n = 0;
 	struct kl_buf buf = KL_BUF_INIT;
 
 	kl_buf_addf(&buf, "%s oracle(",
-		    language->init->plan         ? "KL_ORACLE" :
-		    !is_judged(&proto->returned) ? "void" :
-		    is_float(&proto->returned)   ? "kl_real" :
-						   proto->returned.type);
+		    language->init->plan                  ? "KL_ORACLE" :
+		    !kl_skeleton_judges(&proto->returned) ? "void" :
+		    is_float(&proto->returned)            ? "kl_real" :
+							    proto->returned.type);
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
 		/* on a GPU only the tensors are kl_real */
 		bool real = is_float(param) && (param->pointer || !language->init->plan);
 
-		kl_buf_addf(&buf, "%s%s%s %s%s", i ? ", " : "",
+		if (adapted && !param->dtype)
+			continue;
+		kl_buf_addf(&buf, "%s%s%s %s%s", n++ ? ", " : "",
 			    use_of(param) == USE_IN ? "const " : "", real ? "kl_real" : param->type,
 			    param->pointer ? "*" : "", param->name);
 	}
@@ -290,7 +302,7 @@ static bool has_unknown_type(const struct kl_proto *proto)
 	for (size_t i = 0; i < proto->n; i++)
 		if (use_of(&proto->param[i]) == USE_UNKNOWN)
 			return true;
-	return proto->returns && !is_judged(&proto->returned);
+	return proto->returns && !kl_skeleton_judges(&proto->returned);
 }
 
 /* --- writing contract and oracle from the templates -------------------------------- */
@@ -329,11 +341,15 @@ static int find_language(const struct kl_language **out, const char *leaf)
 
 /* Check that all names are plain, since they are written into YAML and code without quotes. */
 static int check_names(const struct kl_language *language, const struct kl_proto *proto,
-		       const char *leaf)
+		       const char *leaf, bool adapted)
 {
 	if (!strcmp(leaf, language->init->oracle_name))
 		return kl_error(KL_EINVALID,
 				"'%s' is the name of the oracle's file; rename the kernel's file",
+				leaf);
+	if (language->init->adapter && !strcmp(leaf, language->init->adapter_name) && adapted)
+		return kl_error(KL_EINVALID,
+				"'%s' is the name of the adapter's file; rename the kernel's file",
 				leaf);
 	if (strchr(leaf, '/') || !is_source(language, leaf))
 		return kl_error(
@@ -384,7 +400,7 @@ static void put_owned(struct kl_map *map, const char *key, char *owned)
 }
 
 static void contract_values(struct kl_map *map, const struct kl_language *language,
-			    const struct kl_proto *proto)
+			    const struct kl_proto *proto, bool adapter)
 {
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
@@ -399,7 +415,7 @@ static void contract_values(struct kl_map *map, const struct kl_language *langua
 	/* a launch plan passes the dims */
 	for (size_t i = 0; i < proto->n; i++)
 		if (!language->init->plan || use_of(&proto->param[i]) != USE_DIM)
-			add_arg(&args, proto, &proto->param[i]);
+			add_arg(&args, proto, &proto->param[i], adapter);
 	add_returns(&args, proto);
 	put_owned(map, "ARGS", kl_buf_detach(&args));
 	put_owned(map, "DIMS", dims_with(proto, ": ", todo, 1, *todo));
@@ -424,6 +440,12 @@ static void build_values(struct kl_map *map, const struct kl_language *language,
 	put_owned(map, "BUILD", kl_strdup(build ? build->lines : "  flags: [-O2]\n"));
 	put_owned(map, "PATHS", kl_strdup(build ? "paths: repository\n" : ""));
 	put_owned(map, "ORACLE", kl_strdup(build ? build->oracle : sk->oracle_name));
+	put_owned(map, "ADAPTER",
+		  sk->adapted ?
+			  kl_asprintf("\n# What calls the kernel, with arguments that it builds of "
+				      "those above.\nadapter: %s\n",
+				      build ? build->adapter : sk->adapter_name) :
+			  kl_strdup(""));
 }
 
 /* Return the arguments of a launch; a plan has no integers of 8 and 16 bits. */
@@ -495,6 +517,23 @@ static int fill_plans(struct kl_skeleton *sk, const struct kl_language *language
 	return err;
 }
 
+static int fill_adapter(struct kl_skeleton *sk, const struct kl_language *language,
+			const struct kl_proto *proto, struct kl_map *map)
+{
+	put_owned(map, "PROTOTYPE", kl_strdup(proto->text));
+	kl_skeleton_adapter_values(map, proto, sk);
+	return fill_template(&sk->adapter, language->init->adapter, map);
+}
+
+static int count_unknown(const struct kl_proto *proto)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < proto->n; i++)
+		n += use_of(&proto->param[i]) == USE_UNKNOWN;
+	return n;
+}
+
 static void name_files(struct kl_skeleton *sk, const struct kl_language *language,
 		       const char *workload, bool further)
 {
@@ -505,6 +544,9 @@ static void name_files(struct kl_skeleton *sk, const struct kl_language *languag
 		workload = "";
 	sk->contract_name = kl_asprintf("%s%s%s", workload, dot, KL_CONTRACT_FILE);
 	sk->oracle_name = kl_asprintf("%s%s%s", workload, dot, oracle);
+	if (sk->adapted)
+		sk->adapter_name = kl_asprintf("%s%s%s", workload, dot,
+					       language->init->adapter_name);
 	if (!language->init->plan)
 		return;
 	sk->plan_name = kl_asprintf("%s%s%s", workload, dot, language->init->plan_name);
@@ -530,9 +572,13 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if (!err)
 		err = kl_proto_read(&proto, text, len, entry, language->init->plan);
 	if (!err)
-		err = check_names(language, proto, leaf);
+		err = check_names(language, proto, leaf, sk->adapted);
+	if (!err && sk->adapted && !language->init->adapter)
+		err = kl_error(KL_EINVALID, "only a kernel in C can have an adapter");
 	if (err < 0)
 		return kl_error_in(err, "%s", leaf);
+	sk->unknown = count_unknown(proto);
+	kl_strvec_copy(&sk->headers, &proto->headers);
 	slug = slug_of(proto->name);
 	if (!workload && !kl_name_is_slug(slug))
 		return kl_error(
@@ -552,14 +598,16 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		plan_values(&map, sk, proto);
 	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
 	put_owned(&map, "PROTOTYPE", kl_strdup(proto->text));
-	contract_values(&map, language, proto);
+	contract_values(&map, language, proto, sk->adapted);
 	build_values(&map, language, proto, leaf, sk);
 	if ((err = fill_template(&sk->contract, language->init->contract, &map)) < 0)
 		return err;
-	put_owned(&map, "PROTOTYPE", oracle_prototype(language, proto));
+	put_owned(&map, "PROTOTYPE", oracle_prototype(language, proto, sk->adapted));
 	if ((err = fill_template(&sk->oracle, language->init->oracle, &map)) < 0)
 		return err;
 	if (language->init->plan && (err = fill_plans(sk, language, &map)) < 0)
+		return err;
+	if (sk->adapted && (err = fill_adapter(sk, language, proto, &map)) < 0)
 		return err;
 	kl_todo_find(&sk->todo, sk->contract.ptr);
 	sk->unknown_type = has_unknown_type(proto);
@@ -572,6 +620,9 @@ void kl_skeleton_release(struct kl_skeleton *sk)
 	kl_buf_release(&sk->contract);
 	kl_buf_release(&sk->oracle);
 	kl_freep(&sk->prototype);
+	kl_buf_release(&sk->adapter);
+	kl_freep(&sk->adapter_name);
+	kl_strvec_release(&sk->headers);
 	kl_freep(&sk->contract_name);
 	kl_freep(&sk->oracle_name);
 	kl_freep(&sk->workload);

@@ -21,26 +21,35 @@ struct kl_skeleton_build {
 	const char *sources; /* what stands between the brackets */
 	const char *lines;   /* the lines of `surface` after `entry`, each with a newline */
 	const char *oracle;  /* path of the oracle; all paths begin at the top */
+	const char *adapter; /* path of the adapter; NULL: `adapted` is false */
+	const char *folder;  /* of the kernel's file; "": the top */
+	/* for the adapter: what the kernel's file includes; NULL: what the text includes */
+	const struct kl_strvec *headers;
 };
 
 struct kl_skeleton {
 	struct kl_buf contract; /* klineage.yaml */
 	struct kl_buf oracle;
+	struct kl_buf adapter;           /* empty unless `adapted` */
 	struct kl_buf plan, oracle_plan; /* launch plans; empty if the language has none */
 	/* names of their files; NULL for plans that the language does not have */
-	char *contract_name, *oracle_name, *plan_name, *oracle_plan_name;
+	char *contract_name, *oracle_name, *plan_name, *oracle_plan_name, *adapter_name;
 	char *workload;                 /* name of the workload */
 	char *prototype;                /* the kernel's prototype on one line, printable */
 	bool unknown_type;              /* contracts lack the type of a parameter or result */
 	struct kl_todo todo, plan_todo; /* what is marked TODO in the contract, and in its plan */
+	struct kl_strvec headers;       /* what the text includes by #include "..." */
+	int unknown;                    /* number of parameters whose types contracts do not have */
+	bool adapted;                   /* set by the caller: write an adapter, too */
 	/* set by the caller, borrowed; NULL: the file is beside the contract, compiled by itself */
 	const struct kl_skeleton_build *build;
 };
 
-#define KL_SKELETON_INIT                                                                    \
-	{                                                                                   \
-		.contract = KL_BUF_INIT, .oracle = KL_BUF_INIT, .plan = KL_BUF_INIT,        \
-		.oracle_plan = KL_BUF_INIT, .todo = KL_TODO_INIT, .plan_todo = KL_TODO_INIT \
+#define KL_SKELETON_INIT                                                                       \
+	{                                                                                      \
+		.contract = KL_BUF_INIT, .oracle = KL_BUF_INIT, .plan = KL_BUF_INIT,           \
+		.adapter = KL_BUF_INIT, .headers = KL_STRVEC_INIT, .oracle_plan = KL_BUF_INIT, \
+		.todo = KL_TODO_INIT, .plan_todo = KL_TODO_INIT                                \
 	}
 
 /**

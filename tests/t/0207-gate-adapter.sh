@@ -353,4 +353,26 @@ test_expect_success 'packed inputs, a value returned in a struct, complex number
 	edited dot.h "s/a\[i\].q\[j\] \* b/a[i].q[j ^ 1] * b/" && refused 1 "wrong" && git checkout -q . && cd ..
 '
 
+test_expect_success 'init says that a kernel needs an adapter, and writes a skeleton' '
+	git init -q started && cd started && cp ../rows/rows.c ../rows/rows.h . && git klineage init rows.c >../out &&
+	tells "the type of 3 of the arguments; for an adapter" ../out && tells "git klineage init --adapter rows.c" ../out && test ! -e adapter.c &&
+	exits 128 git klineage init --adapter rows.c 2>../err && tells "oracle.c. already exists" ../err && test ! -e adapter.c &&
+	rm klineage.yaml oracle.c && git klineage init --adapter rows.c >../out && tells "wrote the adapter adapter.c" ../out &&
+	tells "type .const float \\*\\*|type .float \\*\\*.: list what the adapter makes it of" klineage.yaml && tells "^adapter: adapter.c" klineage.yaml &&
+	tells "scale_rows\\(/\\* TODO: out \\*/" adapter.c && tells "rows.h" adapter.c &&
+	cp ../rows/klineage.yaml ../rows/oracle.c . && refused 125 "the adapter is not written yet: KL_ADAPTER_TODO" &&
+	exits 129 git klineage init --adapter --list 2>../err && tells "need a kernel file" ../err &&
+	echo "__global__ void k(float *x) { }" >k.cu && exits 128 git klineage init --adapter k.cu 2>../err && tells "only a kernel in C can have an adapter" ../err &&
+	cp rows.c adapter.c && exits 128 git klineage init --adapter adapter.c 2>../err && tells "is the name of the adapter" ../err && cd ..
+'
+
+test_expect_success 'adopt writes one, too, which finds the headers of the project' '
+	git init -q project && cd project && mkdir src && cp ../fir/fir.c ../fir/fir.h src && git add . && git commit -q -m project &&
+	git klineage adopt --build none --adapter src/fir.c:fir_run >../out && tells "the adapter, klineage/fir-run.adapter.c" ../out &&
+	tells "include .src/fir.h." klineage/fir-run.adapter.c && tells "^adapter: klineage/fir-run.adapter.c" klineage/fir-run.klineage.yaml &&
+	sed "s,include \"fir.h\",include \"src/fir.h\"," ../fir/adapter.c >klineage/fir-run.adapter.c && cp ../fir/oracle.c klineage/fir-run.oracle.c &&
+	sed "s,oracle.c,klineage/fir-run.oracle.c,; s,adapter: adapter,adapter: klineage/fir-run.adapter,; s,fir.[ch],src/&,g; s,^workload:,paths: repository\n&," ../fir/klineage.yaml >klineage/fir-run.klineage.yaml &&
+	git add . && git commit -q -m contract && judged 0 --quick && tells "fir: pass" ../out && cd ..
+'
+
 test_done

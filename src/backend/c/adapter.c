@@ -52,8 +52,9 @@ static int check_kernel_names(const struct kl_adapter *adapter)
 		for (size_t i = 0; i < adapter->object[k]->nsym; i++) {
 			const struct kl_osym *symbol = &adapter->object[k]->sym[i];
 
-			if (symbol->sec != KL_SYM_UNDEF && (is_in(kl_adapter_timed, symbol->name) ||
-							    is_in(kl_adapter_untimed, symbol->name)))
+			if (symbol->sec != KL_SYM_UNDEF &&
+			    (is_in(kl_adapter_timed, symbol->name) ||
+			     is_in(kl_adapter_untimed, symbol->name)))
 				return kl_error(KL_ENO,
 						"the kernel defines '%s', a function of the "
 						"contract's adapter: rename it",
@@ -251,7 +252,8 @@ void kl_adapter_notes(struct kl_strvec *out, const struct kl_adapter *adapter,
 	note_prepare(out, adapter);
 	for (size_t i = 0; i < code->nfunc; i++)
 		if (!strcmp(code->func[i].name, KL_ADAPTER_CALL) && loops_itself(code, i))
-			kl_strvec_push(out, KL_ADAPTER_CALL
-				       " has a loop that does not call the kernel, and its time "
-				       "counts: such work belongs in adapter_pack or adapter_finish");
+			kl_strvec_push(
+				out, KL_ADAPTER_CALL
+				" has a loop that does not call the kernel, and its time "
+				"counts: such work belongs in adapter_pack or adapter_finish");
 }

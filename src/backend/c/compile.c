@@ -112,7 +112,8 @@ static void add_command(struct kl_strvec *argv, const struct kl_build *build, co
 		kl_strvec_push(argv, "-fno-builtin");
 	kl_strvec_pushf(argv, "-march=%s", build->tools->platform->march);
 	kl_strvec_pushv(argv, fixed_flags);
-	if (!build->contract || !build->contract->from_top)
+	/* an adapter includes the kernel's headers by their paths from the top */
+	if (!build->contract || !build->contract->from_top || build->adapter)
 		kl_strvec_pushf(argv, "-I%s", folder);
 }
 

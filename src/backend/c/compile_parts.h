@@ -29,7 +29,7 @@ struct kl_build {
 	struct kl_object **obj; /* the timed half of the adapter is the last one */
 	size_t nobj;
 	struct kl_object *untimed; /* the untimed half of the adapter; NULL: none, or it is empty */
-	struct kl_strvec objpath; /* paths of the objects, relative to `dir` */
+	struct kl_strvec objpath;  /* paths of the objects, relative to `dir` */
 	struct kl_code code;
 	struct kl_tool tool;
 };
