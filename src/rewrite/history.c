@@ -117,8 +117,21 @@ struct offer {
 	size_t nedit;
 	const char *source;
 	const struct kl_undone *undone;
-	size_t restored; /* entry of the past */
+	size_t restored;                   /* entry of the past */
+	const struct kl_past_files *files; /* how the state was read; NULL: a revert */
+	bool without;                      /* sources that the commit lacks are empty */
 };
+
+/* Say which files the state has or lacks besides those that changed. */
+static void say_files(struct kl_buf *out, const struct offer *offer)
+{
+	const struct kl_past_files *files = offer->files;
+
+	for (size_t i = 0; files && i < files->inlined.n; i++)
+		kl_buf_addf(out, "\nwith %s of that commit", files->inlined.v[i]);
+	for (size_t i = 0; files && offer->without && i < files->absent.n; i++)
+		kl_buf_addf(out, "\nwithout %s", files->absent.v[i]);
+}
 
 static int offer_edit(struct kl_proposal **out, const struct asking *asking,
 		      const struct offer *offer)
@@ -133,13 +146,14 @@ static int offer_edit(struct kl_proposal **out, const struct asking *asking,
 		.action = words.action,
 		.mechanism = words.mechanism,
 		.locus = words.locus,
-		.text = words.text.ptr,
 		.origin = "historical",
 		.traits = words.traits,
 		.commits = &words.commits,
 		.folded = &offer->undone->folded,
 	};
 
+	say_files(&words.text, offer);
+	claim.text = words.text.ptr;
 	if (!err && offer->nedit)
 		err = kl_rewrite_offer(&proposal, rw, offer->edit, offer->nedit, &claim);
 	if (proposal && !kl_map_get(&asking->known, proposal->tokens))
@@ -212,9 +226,54 @@ static int propose_revert(struct kl_proposal **out, const struct asking *asking,
 	return offer_revert(out, asking, &undone, i, source);
 }
 
+/* Return true if the state of a commit was rejected because it does not compile. */
+static bool is_uncompiled(const struct kl_rewrite *rw, const char *source)
+{
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(rw->rejections, i, rec)
+		if (!strcmp(kl_json_str_or(rec, "source", ""), source) &&
+		    !strcmp(kl_json_str_or(rec, "class", ""), "compile"))
+			return true;
+	return false;
+}
+
+/* Offer the state of an entry as its commit has it. */
+static int offer_files(struct kl_proposal **out, const struct asking *asking, struct offer *offer)
+{
+	KL_AUTO(kl_past_files_release) struct kl_past_files files = { 0 };
+	struct kl_rewrite *rw = asking->rw;
+	int err = kl_past_read(&files, rw->past, offer->restored, rw->state, offer->without);
+
+	offer->files = &files;
+	offer->edit = files.edit;
+	offer->nedit = files.n;
+	if (!err && (!offer->without || files.absent.n))
+		err = offer_edit(out, asking, offer);
+	return err;
+}
+
+/* Set *out to true if the current state has the bytes of an entry's state. */
+static int is_exact(bool *out, const struct kl_rewrite *rw, size_t i)
+{
+	KL_AUTO(kl_past_files_release) struct kl_past_files files = { 0 };
+	int err = kl_past_read(&files, rw->past, i, rw->state, false);
+
+	*out = !err;
+	for (size_t k = 0; !err && k < files.n; k++) {
+		const struct kl_file *file = kl_rewrite_file(rw, files.edit[k].path);
+
+		*out = *out && file && file->len == files.edit[k].len &&
+		       !memcmp(file->data, files.edit[k].data, file->len);
+	}
+	return err;
+}
+
 /*
  * Offer the state of entry `at`. If a single commit makes the difference, first offer to take back
- * that commit alone, so that the step has no other changes, such as comments.
+ * that commit alone, so that the step has no other changes, such as comments. If the state does not
+ * compile with the present bytes of the sources that its commit lacks, offer it without them.
  */
 static int offer_state(struct kl_proposal **out, const struct asking *asking, size_t from,
 		       size_t at)
@@ -223,21 +282,19 @@ static int offer_state(struct kl_proposal **out, const struct asking *asking, si
 	KL_AUTO(kl_undone_release) struct kl_undone undone = { 0 };
 	char hex[KL_OID_HEX];
 	struct offer offer = { .source = hex, .undone = &undone, .restored = at };
-	struct kl_file *edit = NULL;
-	size_t n = 0;
+	bool exact = false;
 	int err = kl_undone_find(&undone, rw, &asking->equals, from, at);
 
 	kl_oid_hex(hex, &rw->past->e[at].commit);
-	if (!err && undone.n == 1 && !undone.folded.n)
+	if (!err && !undone.gap)
+		err = is_exact(&exact, rw, from);
+	if (!err && !exact && undone.n == 1 && !undone.folded.n)
 		err = offer_revert(out, asking, &undone, at, hex);
-	if (err < 0 || *out)
-		return err;
-	err = kl_past_read(&edit, &n, rw->past, at, rw->state);
-	offer.edit = edit;
-	offer.nedit = n;
-	if (!err)
-		err = offer_edit(out, asking, &offer);
-	kl_edits_free(edit, n);
+	if (!err && !*out)
+		err = offer_files(out, asking, &offer);
+	offer.without = is_uncompiled(rw, hex);
+	if (!err && !*out && offer.without)
+		err = offer_files(out, asking, &offer);
 	return err;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "rewrite/inclusion.h"
 #include "rewrite/rewriter.h"
 #include "rewrite/token_digest.h"
 
@@ -21,10 +22,191 @@ void kl_past_free(struct kl_past *past)
 	for (size_t i = 0; i < past->nera; i++)
 		kl_strvec_release(&past->era[i].paths);
 	free(past->era);
+	kl_surface_free(past->expert);
+	kl_map_release(&past->left);
 	kl_map_release(&past->states);
 	kl_map_release(&past->blobs);
 	free(past->e);
 	free(past);
+}
+
+void kl_past_say_renames(struct kl_buf *out, const struct kl_past *past, size_t i)
+{
+	const struct kl_strvec *now = &past->era[0].paths;
+	const struct kl_strvec *then = &past->era[past->e[i].era].paths;
+
+	for (size_t k = 0; k < now->n; k++)
+		if (strcmp(now->v[k], then->v[k]) != 0)
+			kl_buf_addf(out, "\n%s was %s", now->v[k], then->v[k]);
+}
+
+size_t kl_past_find(const struct kl_past *past, const char *hex)
+{
+	git_oid commit;
+	size_t i = past->n;
+
+	if (strlen(hex) != KL_OID_HEX - 1 || kl_oid_parse(&commit, hex) < 0) {
+		kl_error_clear();
+		return past->n;
+	}
+	for (i = 0; i < past->n && memcmp(&past->e[i].commit, &commit, sizeof(commit)); i++)
+		;
+	return i;
+}
+
+/* Find a source in a tree. KL_ENOTFOUND: there is no regular file of that path. */
+static int find_source(git_oid *blob, struct kl_past *past, const git_oid *tree, const char *path)
+{
+	uint32_t mode;
+	int err = kl_repo_tree_entry(blob, &mode, past->repo, tree, path);
+
+	if (!err && (mode & 0170000) != 0100000)
+		err = KL_ENOTFOUND;
+	return err;
+}
+
+static struct kl_inclusion inclusion_of(const struct kl_past *past, size_t era, const git_oid *tree)
+{
+	return (struct kl_inclusion){
+		.repo = past->repo,
+		.contract = past->expert->contract,
+		.dir = past->expert->dir,
+		.tree = tree,
+		.now = &past->era[0].paths,
+		.then = &past->era[era].paths,
+		.left = &past->left,
+	};
+}
+
+/* What is known of a blob as the source of one path. */
+struct blob {
+	char tokens[KL_DIGEST_HEX];
+	bool open; /* it includes files that are not among the sources */
+};
+
+static bool is_open(const struct kl_past *past, size_t era, size_t source,
+		    const struct kl_buf *text)
+{
+	KL_AUTO(kl_map_release) struct kl_map names = KL_MAP_INIT;
+	const struct kl_inclusion inclusion = inclusion_of(past, era, NULL);
+
+	kl_inclusion_open(&names, &inclusion, source, text->ptr, text->len);
+	for (size_t i = 0; i < names.n; i++)
+		if (!kl_map_get(&past->left, names.e[i].key))
+			return true;
+	return era > 0 && names.n;
+}
+
+/* Look at a blob as source `source`; borrowed. NULL: it is larger than a source may be. */
+static int look_at_blob(const struct blob **out, struct kl_past *past, const git_oid *oid,
+			size_t era, size_t source)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *key = NULL;
+	char hex[KL_OID_HEX];
+	struct blob *blob;
+	size_t size;
+	int err;
+
+	kl_oid_hex(hex, oid);
+	key = kl_asprintf("%s:%zu:%zu", hex, era, source);
+	if ((*out = kl_map_get(&past->blobs, key)))
+		return 0;
+	if ((err = kl_repo_object_size(&size, past->repo, oid)) < 0 || size > MAX_SOURCE ||
+	    (err = kl_repo_blob_read(&text, past->repo, oid, MAX_SOURCE)) < 0)
+		return err;
+	blob = kl_calloc(1, sizeof(*blob));
+	kl_token_digest_file(blob->tokens, text.ptr, text.len);
+	blob->open = is_open(past, era, source, &text);
+	kl_map_put(&past->blobs, key, blob);
+	*out = blob;
+	return 0;
+}
+
+/* Append the text of a source of an older commit, with what only that commit includes. */
+static int read_source(struct kl_buf *out, struct kl_strvec *inlined, struct kl_past *past,
+		       size_t i, size_t source, const git_oid *tree, const git_oid *blob)
+{
+	const struct kl_inclusion inclusion = inclusion_of(past, past->e[i].era, tree);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_repo_blob_read(&text, past->repo, blob, MAX_SOURCE);
+
+	return err < 0 ?
+		       err :
+		       kl_inclusion_complete(out, inlined, &inclusion, source, text.ptr, text.len);
+}
+
+/* Digest the tokens of one source. "-": the commit does not have it; "": it is too large. */
+static int digest_source(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i, size_t source,
+			 const git_oid *tree)
+{
+	const size_t era = past->e[i].era;
+	KL_AUTO(kl_strvec_release) struct kl_strvec inlined = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const struct blob *blob;
+	git_oid oid;
+	int err = find_source(&oid, past, tree, past->era[era].paths.v[source]);
+
+	memcpy(hex, "-", 2);
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		return 0;
+	}
+	if (err < 0 || (err = look_at_blob(&blob, past, &oid, era, source)) < 0)
+		return err;
+	memcpy(hex, blob ? blob->tokens : "", blob ? KL_DIGEST_HEX : 1);
+	if (!blob || !blob->open)
+		return 0;
+	err = read_source(&text, &inlined, past, i, source, tree, &oid);
+	if (!err && inlined.n)
+		kl_token_digest_file(hex, text.ptr, text.len);
+	return err;
+}
+
+/* Compute the token digest of an entry's state; "": it has no state. */
+static int digest_state(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i)
+{
+	struct kl_digest *digest = kl_digest_new();
+	size_t have = 0;
+	bool whole = true;
+	git_oid tree;
+	int err = kl_repo_tree_of(&tree, past->repo, &past->e[i].commit);
+
+	for (size_t k = 0; !err && whole && k < past->names.n; k++) {
+		char tokens[KL_DIGEST_HEX] = "";
+
+		err = digest_source(tokens, past, i, k, &tree);
+		have += !err && *tokens && *tokens != '-';
+		whole = !err && *tokens;
+		kl_token_digest_add(digest, past->names.v[k], tokens);
+	}
+	kl_digest_end(digest, hex);
+	if (!have || !whole)
+		*hex = '\0';
+	return err;
+}
+
+/* Note which headers the sources of the expert include without listing them. */
+static int leave_names(struct kl_past *past, const git_oid *expert)
+{
+	const struct kl_inclusion inclusion = inclusion_of(past, 0, NULL);
+	const struct kl_strvec *paths = &past->era[0].paths;
+	git_oid tree, blob;
+	int err = kl_repo_tree_of(&tree, past->repo, expert);
+
+	for (size_t k = 0; !err && k < paths->n; k++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+		err = find_source(&blob, past, &tree, paths->v[k]);
+		if (!err)
+			err = kl_repo_blob_read(&text, past->repo, &blob, MAX_SOURCE);
+		if (!err)
+			kl_inclusion_open(&past->left, &inclusion, k, text.ptr, text.len);
+		if (err == KL_ENOTFOUND)
+			err = 0;
+	}
+	kl_error_clear();
+	return err;
 }
 
 /* Begin an era with the paths of the last one; without one, with no paths. */
@@ -38,6 +220,14 @@ static struct kl_strvec *begin_era(struct kl_past *past)
 	if (past->nera > 1)
 		kl_strvec_copy(&era->paths, &past->era[past->nera - 2].paths);
 	return &era->paths;
+}
+
+/* A header that became a unit was divided or merged rather than renamed. */
+static bool same_suffix(const char *a, const char *b)
+{
+	const char *dot_a = strrchr(a, '.'), *dot_b = strrchr(b, '.');
+
+	return dot_a && dot_b ? !strcmp(dot_a, dot_b) : dot_a == dot_b;
 }
 
 /*
@@ -69,6 +259,8 @@ static int find_renames(bool *found, git_oid *before, struct kl_past *past, cons
 						  now->v[i]);
 		if (err < 0)
 			return err;
+		if (path && !same_suffix(path, now->v[i]))
+			kl_freep(&path);
 		*found = *found || path;
 		kl_strvec_take(&former, path ? path : kl_strdup(now->v[i]));
 	}
@@ -129,100 +321,14 @@ int kl_past_load(struct kl_past **out, struct kl_repo *repo, const git_oid *expe
 					      kl_fs_join(surface->dir, surface->file[i].path) :
 					      kl_strdup(surface->file[i].path));
 	}
+	if (!(err = kl_surface_with(&past->expert, surface, NULL, 0)))
+		err = leave_names(past, expert);
 	while (!err && more && past->nera <= MAX_ERAS)
 		err = add_era(&more, past, &from);
 	if (err < 0)
 		kl_past_free(past);
 	else
 		*out = past;
-	return err;
-}
-
-void kl_past_say_renames(struct kl_buf *out, const struct kl_past *past, size_t i)
-{
-	const struct kl_strvec *now = &past->era[0].paths;
-	const struct kl_strvec *then = &past->era[past->e[i].era].paths;
-
-	for (size_t k = 0; k < now->n; k++)
-		if (strcmp(now->v[k], then->v[k]) != 0)
-			kl_buf_addf(out, "\n%s was %s", now->v[k], then->v[k]);
-}
-
-size_t kl_past_find(const struct kl_past *past, const char *hex)
-{
-	git_oid commit;
-	size_t i = past->n;
-
-	if (strlen(hex) != KL_OID_HEX - 1 || kl_oid_parse(&commit, hex) < 0) {
-		kl_error_clear();
-		return past->n;
-	}
-	for (i = 0; i < past->n && memcmp(&past->e[i].commit, &commit, sizeof(commit)); i++)
-		;
-	return i;
-}
-
-/* Find a source in a tree. KL_ENOTFOUND: there is no regular file of that path. */
-static int find_source(git_oid *blob, struct kl_past *past, const git_oid *tree, const char *path)
-{
-	uint32_t mode;
-	int err = kl_repo_tree_entry(blob, &mode, past->repo, tree, path);
-
-	if (!err && (mode & 0170000) != 0100000)
-		err = KL_ENOTFOUND;
-	return err;
-}
-
-/* Get the token digest of a blob; borrowed. NULL: the blob is larger than a source may be. */
-static int blob_tokens(const char **out, struct kl_past *past, const git_oid *blob)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	char hex[KL_OID_HEX], digest[KL_DIGEST_HEX];
-	size_t size;
-	int err;
-
-	kl_oid_hex(hex, blob);
-	if ((*out = kl_map_get(&past->blobs, hex)))
-		return 0;
-	if ((err = kl_repo_object_size(&size, past->repo, blob)) < 0 || size > MAX_SOURCE ||
-	    (err = kl_repo_blob_read(&text, past->repo, blob, MAX_SOURCE)) < 0)
-		return err;
-	kl_token_digest_file(digest, text.ptr, text.len);
-	kl_map_put(&past->blobs, hex, kl_strdup(digest));
-	*out = kl_map_get(&past->blobs, hex);
-	return 0;
-}
-
-/* Compute the token digest of an entry's state; "": it has no state. */
-static int digest_state(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i)
-{
-	struct kl_digest *digest = kl_digest_new();
-	size_t have = 0;
-	const struct kl_strvec *paths = &past->era[past->e[i].era].paths;
-	git_oid tree;
-	int err = kl_repo_tree_of(&tree, past->repo, &past->e[i].commit);
-
-	for (size_t k = 0; !err && k < paths->n; k++) {
-		const char *tokens = "-";
-		git_oid blob;
-
-		err = find_source(&blob, past, &tree, paths->v[k]);
-		if (!err)
-			err = blob_tokens(&tokens, past, &blob);
-		have += !err && tokens && *tokens != '-';
-		if (!err && !tokens) {
-			have = 0;
-			break;
-		}
-		if (err == KL_ENOTFOUND) {
-			kl_error_clear();
-			err = 0;
-		}
-		kl_token_digest_add(digest, past->names.v[k], tokens);
-	}
-	kl_digest_end(digest, hex);
-	if (!have)
-		*hex = '\0';
 	return err;
 }
 
@@ -267,39 +373,43 @@ int kl_past_next(size_t *out, struct kl_past *past, size_t i)
 	return err;
 }
 
-int kl_past_read(struct kl_file **edit, size_t *n, struct kl_past *past, size_t i,
-		 const struct kl_surface *surface)
+void kl_past_files_release(struct kl_past_files *files)
 {
-	struct kl_file *list = kl_calloc(surface->nfile + 1, sizeof(*list));
-	size_t have = 0;
+	kl_edits_free(files->edit, files->n);
+	kl_strvec_release(&files->inlined);
+	kl_strvec_release(&files->absent);
+}
+
+int kl_past_read(struct kl_past_files *out, struct kl_past *past, size_t i,
+		 const struct kl_surface *surface, bool without)
+{
 	const struct kl_strvec *paths = &past->era[past->e[i].era].paths;
 	git_oid tree, blob;
 	int err = kl_repo_tree_of(&tree, past->repo, &past->e[i].commit);
 
+	*out = (struct kl_past_files){ .edit = kl_calloc(surface->nfile + 1, sizeof(*out->edit)) };
 	for (size_t k = 0; !err && k < surface->nfile && k < paths->n; k++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		bool absent;
 
 		err = find_source(&blob, past, &tree, paths->v[k]);
+		absent = err == KL_ENOTFOUND;
 		if (!err)
-			err = kl_repo_blob_read(&text, past->repo, &blob, MAX_SOURCE);
-		if (err == KL_ENOTFOUND) {
+			err = read_source(&text, &out->inlined, past, i, k, &tree, &blob);
+		if (absent) {
 			kl_error_clear();
+			kl_strvec_push(&out->absent, surface->file[k].path);
 			err = 0;
-			continue;
 		}
 		if (err < 0)
-			break;
-		list[have].path = kl_strdup(surface->file[k].path);
+			return err;
+		if (absent && !without)
+			continue;
+		out->edit[out->n].path = kl_strdup(surface->file[k].path);
 		/* keep the mode: changing it is no simplification */
-		list[have].mode = surface->file[k].mode;
-		list[have].len = text.len;
-		list[have++].data = kl_buf_detach(&text);
+		out->edit[out->n].mode = surface->file[k].mode;
+		out->edit[out->n].len = text.len;
+		out->edit[out->n++].data = kl_buf_detach(&text);
 	}
-	if (err < 0) {
-		kl_edits_free(list, have);
-		return err;
-	}
-	*edit = list;
-	*n = have;
-	return 0;
+	return err;
 }

@@ -38,8 +38,10 @@ struct kl_past {
 	size_t nera, era_alloc;
 	struct kl_past_entry *e;
 	size_t n, alloc;
+	struct kl_surface *expert; /* for its contract; owned */
+	struct kl_map left;   /* names of headers that older states need not have (inclusion.h) */
 	struct kl_map states; /* the token digests, each once */
-	struct kl_map blobs;  /* id of a blob -> its token digest, owned */
+	struct kl_map blobs;  /* "<id of a blob>:<source>" -> its token digest and more, owned */
 	/*
 	 * entry up to which kl_rewrite.skipped is counted; used by the rewriter `history` only
 	 */
@@ -59,12 +61,21 @@ int kl_past_state(const char **out, struct kl_past *past, size_t i);
  * commit and its revert. past->n: there is none.
  */
 int kl_past_next(size_t *out, struct kl_past *past, size_t i);
+/** The sources of an older state, as edits of a surface. */
+struct kl_past_files {
+	struct kl_file *edit;
+	size_t n;
+	struct kl_strvec inlined; /* files that were written into sources (inclusion.h) */
+	struct kl_strvec absent;  /* sources that the commit does not have as regular files */
+};
+
 /**
- * Read the sources of an entry's state, as edits of `surface`. Leaves out those that the commit
- * does not have as regular files. The caller frees *edit by kl_edits_free().
+ * Read the sources of an entry's state, as edits of `surface`. The absent ones keep their present
+ * bytes, or become empty if `without` is set.
  */
-int kl_past_read(struct kl_file **edit, size_t *n, struct kl_past *past, size_t i,
-		 const struct kl_surface *surface);
+int kl_past_read(struct kl_past_files *out, struct kl_past *past, size_t i,
+		 const struct kl_surface *surface, bool without);
+void kl_past_files_release(struct kl_past_files *files);
 /**
  * Append a line for each source that had another path at an entry than it has now: "\nk/b.c was
  * k/a.c". Nothing is appended if all have the same.

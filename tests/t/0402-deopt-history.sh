@@ -95,6 +95,28 @@ test_expect_success 'what cannot be a kernel is passed over: a binary, a huge fi
 	)
 '
 
+test_expect_success 'an older state has the files of its time: a header that is gone, and not a source that came later' '
+	(
+	(make_repo i) && cd i && git reset -q --hard main~3 && mkdir k/inc &&
+	printf "static inline float times(float t)\n{\n\treturn t * FACTOR;\n}\n" >k/inc/times.h &&
+	printf "#pragma once\n#define FACTOR 3.0f\n#include \"times.h\"\n" >k/inc/old.h &&
+	sed -i "s/#include <stdint.h>/&\n#include \"inc\/old.h\"/; s/t \* 3.0f/times(t)/" k/scale.c &&
+	sed -i "s/volatile float t = x\[i\];/&\n\tfor (volatile int k = 0; k < 30; k++)\n;\n/" k/scale.c &&
+	printf "\nfloat plus_one(float t)\n{\n\treturn t + 1.0f;\n}\n" >>k/scale.c && git add k &&
+	git commit -q --amend --no-edit &&
+	git rm -q -r k/inc && printf "float plus_one(float t)\n{\n\treturn t + 1.0f;\n}\n" >k/plus.c &&
+	printf "#include <stdint.h>\nfloat plus_one(float t);\nvoid scale(int64_t n, const float *x, float *y)\n{\n" >k/scale.c &&
+	printf "\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = plus_one(x[i] * 3.0f);\n}\n" >>k/scale.c &&
+	sed -i "s/sources: \[scale.c\]/sources: [scale.c, plus.c]/" k/klineage.yaml && git add k && git commit -q -m "two files" &&
+	git klineage deopt --rewriter history --name x --rejections 1 >out && cat out && says "1 step accepted, 0 rejected" out &&
+	git log -1 --format=%B $walk >message && cat message &&
+	says "with k/inc/old.h of that commit" message && says "with k/inc/times.h of that commit" message &&
+	says "without plus.c" message && test -z "$(git show $walk:k/plus.c)" &&
+	git show $walk:k/scale.c | grep "return t . FACTOR" && ! git show $walk:k/scale.c | grep old.h &&
+	git klineage fsck && git klineage gate $walk >out && says pass out
+	)
+'
+
 test_expect_success 'five thousand commits of comments are passed over at once' '
 	(
 	(make_repo b) && cd b && git reset -q --hard main~3 &&

@@ -276,6 +276,34 @@ static void test_renamed(void **state)
 	kl_outcome_release(&out);
 }
 
+/* what only an older source includes is written into it; what the expert includes, too, is not */
+static void test_included(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("included");
+	struct kl_outcome out;
+
+	sh(dir,
+	   "mkdir k/sub && echo 'int win;' >k/win.h && "
+	   "printf '#pragma once\n#include \"../old.h\"\nint deep;' >k/sub/deep.h && "
+	   "printf '#ifndef OLD\n#define OLD\n#include \"sub/deep.h\"\nint old; /* NS:3000 */\n#endif\n' "
+	   ">k/old.h && printf '# include  \"old.h\" // word\n#include <none.h>\n#include \"win.h\"\n"
+	   "/*\n#include \"old.h\"\n*/ /* NS:1000 */\nvoid copy(void) {}\n' >k/copy.c && git add . && "
+	   "git commit -qm plain && printf '#include \"win.h\" /* NS:1000 */\nvoid copy(void) {}\n' "
+	   ">k/copy.c && git rm -qr k/old.h k/sub && git add . && git commit -qm expert");
+	assert_ok(fake_deopt(dir, &fake_opts, &out));
+	assert_int_equal(out.steps, 1);
+	assert_sh("#ifndef OLD\n#define OLD", dir, "git show " WALK ":k/copy.c | head -n 2");
+	sh(dir, "git show " WALK ":k/copy.c >got && test $(grep -c 'int deep' got) = 1 && "
+		"test $(grep -c 'int old' got) = 1 && test $(grep -c 'int win' got) = 0 && "
+		"test $(grep -c 'include \"win.h\"' got) = 1 && grep -c 'include <none.h>' got && "
+		"test $(grep -c '#include \"old.h\"' got) = 1 && grep -A1 'ifndef ONCE_' got");
+	assert_sh("with k/old.h of that commit\nwith k/sub/deep.h of that commit", dir,
+		  "git log -1 --format=%%b " WALK " | grep '^with'");
+	assert_sh("k/copy.c", dir, "git diff --name-only main " WALK);
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
 static void test_effect(void **state)
 {
 	static const struct {
@@ -337,6 +365,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_real), cmocka_unit_test(test_bundle),
 		cmocka_unit_test(test_true_bundle),  cmocka_unit_test(test_one_commit),
 		cmocka_unit_test(test_narrower),     cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_included),
+
 		cmocka_unit_test(test_effect),
 	};
 
