@@ -115,7 +115,7 @@ edited () {
 		esac
 		sed --sandbox -f "$script" "$file" >"$row/edited" && cp "$row/edited" "$file" || return
 	done
-	for file in "$contracts/$name"/oracle.*; do
+	for file in "$contracts/$name"/oracle.c "$contracts/$name"/oracle.cu; do
 		[ -e "$file" ] && cp "$file" "$oracle.${file##*.}"
 	done
 	for file in "$contracts/$name"/beside.*; do
@@ -147,8 +147,12 @@ learned () {
 	perl "$here/facts.pl" tries "$row/cards.out" >>"$row/result"
 }
 
-# one <walk> <how> <repository> <commit>: a row, in its clone
+# one <walk> <how> <repository> <commit> <needs>: a row, in its clone
 one () {
+	[ "$5" = - ] || [ -d "$contracts/$name" ] || {
+		put reason "no contract yet"
+		return 0
+	}
 	at_commit "$3" "$4" 2>"$row/clone.err" || {
 		talk "$name: no clone of $3 at $4: $(tail -n 1 "$row/clone.err")"
 		return 1
@@ -186,7 +190,7 @@ while read -r name repository commit kernel how walk needs <&3; do
 	put asked-walk "$walk"
 	put needs "$needs"
 	talk "$name"
-	(one "$walk" "$how" "$repository" "$commit") || failed=1
+	(one "$walk" "$how" "$repository" "$commit" "$needs") || failed=1
 	touch "$row/done"
 done 3<"$work/list"
 

@@ -74,11 +74,12 @@ test_expect_success 'edits that miss, a commit that is not there, a function tha
 	cat >>mine/real.list <<-LIST &&
 	missed	../theirs $commit sum.c:sum adopt - -
 	gone	../theirs 0123456789012345678901234567890123456789 sum.c:sum adopt - -
-	none	../theirs $commit sum.c:product adopt - adapter
+	none	../theirs $commit sum.c:product adopt - -
+	later	../theirs $commit sum.c:sum adopt - adapter
 	LIST
 	exits 1 "$real" -q -o kept mine/real.list >out 2>err &&
 	says "missed: the edits leave 2 places marked TODO" err && says "gone: no clone of" err &&
-	says "needs adapter: " out && says "defines no function" out && grep "^c: verdicts, sources untouched  *1 of  *4" out
+	says "needs adapter: no contract yet" out && says "defines no function" out && grep "^c: verdicts, sources untouched  *1 of  *5" out
 '
 
 test_expect_success 'only the named rows, without a directory to keep' '
