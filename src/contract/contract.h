@@ -116,6 +116,7 @@ struct kl_contract {
 	char *baseline; /* name of the baseline; NULL: none */
 	struct kl_floor floor;
 	int64_t arena_mib, call_s;
+	int64_t threads; /* of the kernel, with OpenMP; 0: without OpenMP, in one thread */
 };
 
 /*

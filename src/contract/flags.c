@@ -218,6 +218,10 @@ int kl_compile_flag_ok(const char *flag)
 		return kl_error(KL_EINVALID,
 				"flag '%s' is not allowed: the platform sets the architecture",
 				flag);
+	if (!strcmp(flag, "-fopenmp"))
+		return kl_error(KL_EINVALID,
+				"flag '-fopenmp' is not allowed: add 'threads: <n>' to 'surface' "
+				"instead, which sets it");
 	return kl_error(KL_EINVALID, "flag '%s' is not allowed: %s", flag, hint);
 }
 

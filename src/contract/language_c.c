@@ -28,10 +28,13 @@ const struct kl_string_type kl_language_entry = { "a C identifier", NULL, check_
 	KL_STRING_FIELD("entry", KL_NEEDED | KL_LOOSE, offsetof(struct kl_contract, m), \
 			&kl_language_entry)
 
+#define THREADS_FIELD \
+	KL_INT_FIELD("threads", KL_LOOSE, offsetof(struct kl_contract, threads), 1, KL_MAX_THREADS)
+
 static const struct kl_field surface_fields[] = {
 	KL_LANGUAGE_FIELD,  KL_CONTRACT_UNITS_FIELD, KL_LANGUAGE_SOURCES_FIELD,
 	ENTRY_FIELD(entry), KL_LANGUAGE_FLAGS_FIELD, KL_CONTRACT_BUILD_FIELDS,
-	KL_FIELDS_END,
+	THREADS_FIELD,      KL_FIELDS_END,
 };
 static const struct kl_field oracle_fields[] = {
 	KL_LANGUAGE_FIELD,

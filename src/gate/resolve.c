@@ -253,6 +253,7 @@ static void choose_stages(struct kl_job *job, const struct kl_resolve_of *of)
 	job->deterministic = of->contract->deterministic;
 	job->arena_bytes = of->contract->arena_mib << 20;
 	job->call_ms = of->contract->call_s * 1000;
+	job->threads = of->contract->threads;
 	job->profile_min_blocks = MIN_BLOCKS;
 	job->profile_max_ms = of->profile_max_ms;
 }

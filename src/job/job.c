@@ -343,6 +343,7 @@ static int parse_job(struct kl_job *job, const json_t *doc)
 					     "domain",
 					     "values",
 					     "adapter",
+					     "threads",
 					     NULL };
 	int err;
 
@@ -357,8 +358,12 @@ static int parse_job(struct kl_job *job, const json_t *doc)
 	    (err = parse_do(job, doc)) < 0 || (err = parse_seed(job, doc)) < 0 ||
 	    (err = kl_job_read_int(&job->arena_bytes, doc, "arena_bytes", 0, KL_TENSOR_MAX_BYTES)) <
 		    0 ||
-	    (err = kl_job_read_int(&job->call_ms, doc, "call_ms", 1, 3600 * 1000)) < 0)
+	    (err = kl_job_read_int(&job->call_ms, doc, "call_ms", 1, 3600 * 1000)) < 0 ||
+	    (json_object_get(doc, "threads") &&
+	     (err = kl_job_read_int(&job->threads, doc, "threads", 1, KL_MAX_THREADS)) < 0))
 		return err;
+	if (job->threads && job->surface != KL_SURFACE_C)
+		return kl_error(KL_EINVALID, "'threads' is for surface c");
 	return parse_profile(job, doc);
 }
 

@@ -124,6 +124,7 @@ struct kl_job {
 	uint64_t seed;       /* of a replay; 0: draw the inputs from a random key */
 	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0: none */
 	int64_t call_ms;     /* limit of one call; surface c: processor time */
+	int64_t threads;     /* surface c: threads of the kernel, for OpenMP; 0: without OpenMP */
 	int64_t profile_min_blocks, profile_max_ms;
 	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
 };

@@ -189,6 +189,8 @@ json_t *kl_job_write(const struct kl_job *job)
 	kl_json_set_str(doc, "seed", seed);
 	kl_json_set_int(doc, "arena_bytes", job->arena_bytes);
 	kl_json_set_int(doc, "call_ms", job->call_ms);
+	if (job->threads)
+		kl_json_set_int(doc, "threads", job->threads);
 	kl_json_set(doc, "profile", write_profile(job));
 	return doc;
 }

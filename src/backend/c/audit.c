@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/prefix.h"
+#include "image/openmp_symbols.h"
 
 #define MAX_TEXT ((uint64_t)8 << 20)
 #define MAX_DATA ((uint64_t)1 << 30)
@@ -109,6 +110,24 @@ static bool is_left_out(const struct kl_audit *audit, size_t k, size_t sym)
 	       !strcmp(symbol->name, "main");
 }
 
+static int check_openmp(const struct kl_audit *audit, const char *name)
+{
+	if (!audit->openmp)
+		return kl_error(
+			KL_ENO,
+			"uses '%s', but the contract gives it no threads: add 'threads: <n>' "
+			"to 'surface'",
+			name);
+	if (kl_openmp_symbol(name))
+		return 0;
+	if (!strcmp(name, "omp_get_wtime") || !strcmp(name, "omp_get_wtick"))
+		return kl_error(KL_ENO, "reads a clock: '%s'", name);
+	return kl_error(KL_ENO,
+			"uses '%s', a function of OpenMP that the gate does not have "
+			"(docs/formats.md, section 4, Threads)",
+			name);
+}
+
 static int check_undefined(const struct kl_audit *audit, const char *name)
 {
 	/* the assembler adds this symbol to position-independent code */
@@ -118,6 +137,8 @@ static int check_undefined(const struct kl_audit *audit, const char *name)
 	    (audit->defined && kl_symbol_index_find(audit->defined, name)) ||
 	    (audit->traps && kl_strvec_has(audit->traps, name)))
 		return 0;
+	if (kl_openmp_named(name))
+		return check_openmp(audit, name);
 	return kl_error(KL_ENO,
 			"uses '%s', which is not allowed: "
 			"a kernel may call mem*, str*, libm and malloc",

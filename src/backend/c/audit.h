@@ -21,12 +21,14 @@ struct kl_audit {
 	const struct kl_reached *reached;      /* what the entry reaches; NULL: everything */
 	/* further names that may be undefined, since the linker makes them traps; NULL: none */
 	const struct kl_strvec *traps;
+	bool openmp; /* functions of OpenMP may be undefined, since the worker has them */
 };
 
 /**
  * Audit the object `k` of a kernel before it is linked. It must have only sections of code and
  * data, and no constructors, IFUNC, TLS or executable stack. Undefined symbols that the entry
- * reaches must be of an allowed kind (kl_symbol_kind) or be in `defined` or `traps`. It must not
+ * reaches must be of an allowed kind (kl_symbol_kind) or be in `defined` or `traps`, or with `openmp`
+ * be of OpenMP (image/openmp_symbols.h). It must not
  * define a name of a library function or of the gate; it may define `main`, if the entry does not
  * reach that. KL_ENO: the object is refused; the message is the reason for a verdict of class
  * "cheat".

@@ -103,6 +103,8 @@ static void add_command(struct kl_strvec *argv, const struct kl_build *build, co
 	if (build->contract) {
 		kl_strvec_copy(argv, &build->contract->flags);
 		kl_contract_build_flags(argv, build->contract, folder);
+		if (build->contract->threads)
+			kl_strvec_push(argv, "-fopenmp");
 	}
 	if (build->contract && build->adapter)
 		kl_strvec_push(argv, "-DKL_TIMED=1");
@@ -289,6 +291,7 @@ static int audit_objects(struct kl_build *build)
 		.defined = &defined,
 		.reached = &reached,
 		.traps = kl_build_traps(build),
+		.openmp = build->contract && build->contract->threads,
 	};
 	const struct entries entries = entries_of(build);
 	int err = check_entry(build);

@@ -9,6 +9,7 @@
 #include "backend/c/link/link.h"
 #include "base/error.h"
 #include "image/code_check.h"
+#include "image/openmp_symbols.h"
 
 /* most layouts of an image to try */
 #define MOST_SHIFTS 8u
@@ -42,6 +43,7 @@ static int link_objects(struct kl_buf *out, struct kl_build *build, unsigned shi
 		.arena = "kl_rt_arena",
 		.shift = shift,
 		.traps = kl_build_traps(build),
+		.may_import = build->contract && build->contract->threads ? kl_openmp_symbol : NULL,
 	};
 	int err;
 

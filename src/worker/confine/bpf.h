@@ -27,6 +27,9 @@
 
 /* Load the low 32 bits of a member of struct seccomp_data. */
 #define KL_BPF_LOAD(member) KL_BPF(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+/* Load the high 32 bits of a member of 64 bits; both architectures are little-endian. */
+#define KL_BPF_LOAD_HIGH(member) \
+	KL_BPF(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member) + 4)
 /* Test whether the loaded word equals `value`. */
 #define KL_BPF_IF_SAME(value, yes, no) KL_BPF_IF(BPF_JEQ, value, yes, no)
 /* Test whether the loaded word is at least `value`. */

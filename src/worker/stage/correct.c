@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
-#include "worker/measure/processors.h"
 #include "worker/stage/first_call.h"
 #include "worker/stage/inquiry.h"
 #include "worker/stage/ordinary_calls.h"
@@ -18,6 +17,7 @@
 #include "worker/stage/scout.h"
 #include "worker/stage/search.h"
 #include "worker/stage/soak.h"
+#include "worker/subject/processors.h"
 
 /*
  * Note which calls were skipped because they are slow. If inputs were skipped at a point that is

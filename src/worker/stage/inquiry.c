@@ -287,7 +287,10 @@ static bool same_bits(struct kl_inquiry *inquiry, const struct kl_round *round,
 	if (!inquiry->job->deterministic || !kl_judge_changed(&mismatch, &inquiry->judge, call))
 		return true;
 	fail_at(inquiry, "nondeterministic", call->member, &mismatch, round->where,
-		"the same input gave other bits in an earlier call");
+		inquiry->job->threads > 1 ?
+			"the same input gave other bits in an earlier call (a reduction over threads "
+			"needs 'deterministic: false' in the contract)" :
+			"the same input gave other bits in an earlier call");
 	return false;
 }
 

@@ -12,9 +12,9 @@
 #include "worker/gpu/timing/stage.h"
 #include "worker/measure/blocks.h"
 #include "worker/measure/lateness.h"
-#include "worker/measure/processors.h"
 #include "worker/measure/profile_failure.h"
 #include "worker/measure/visit.h"
+#include "worker/subject/processors.h"
 
 /* Errors of the clock and of the handshake can put a single time below the floor by this much. */
 #define FLOOR_SLACK_NS 1000
@@ -350,6 +350,19 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	if (processors.one_core)
 		kl_blocks_note(profile.notes,
 			       "the clock and the kernel share one core: times are rough");
+	if (job->threads > CPU_COUNT(&before)) {
+		kl_blocks_note(
+			profile.notes,
+			"not profiled: the kernel has %lld threads, but only %d processors may "
+			"be used",
+			(long long)job->threads, CPU_COUNT(&before));
+		return 0;
+	}
+	if (job->threads > 1 && job->threads == CPU_COUNT(&before))
+		kl_blocks_note(
+			profile.notes,
+			"the clock shares a processor with a thread of the kernel: times are "
+			"rough");
 	CPU_ZERO(&one);
 	CPU_SET(processors.ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)

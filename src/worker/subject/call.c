@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "worker/subject/convention.h"
 #include "worker/subject/spot_check.h"
+#include "worker/subject/threads.h"
 #include "worker/subject/watch.h"
 
 /* Without ptrace: time to wait, after a call, for late changes of its outputs. */
@@ -26,7 +27,7 @@ static void store_word(uint64_t *word, uint64_t value)
 static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		    struct kl_trace_regs *regs)
 {
-	return ev->kind == KL_TRACE_SIGNAL && ev->signal == SIGTRAP &&
+	return ev->kind == KL_TRACE_SIGNAL && ev->signal == SIGTRAP && ev->pid == subject->pid &&
 	       kl_trace_get_regs(subject->pid, regs) &&
 	       kl_trace_pc(regs) == subject->hello.trapped &&
 	       (!kl_trace_sp(&subject->home) || kl_trace_sp(regs) == kl_trace_sp(&subject->home));
@@ -45,6 +46,7 @@ static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "vanished between two calls");
 		return false;
 	}
+	kl_threads_release(subject);
 	kl_trace_continue(subject->pid);
 	return true;
 }
@@ -53,6 +55,20 @@ static bool end_starved(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	kl_outcome_kill(subject, out, KL_CALL_UNTESTED,
 			"did not get enough processor time to end: the machine is too busy");
+	return false;
+}
+
+static bool end_late(struct kl_cpu_subject *subject, struct kl_call *out)
+{
+	int64_t now = kl_watch_now();
+
+	if (kl_threads_stuck(subject, kl_watch_processor_ns(subject), now))
+		kl_outcome_kill(subject, out, KL_CALL_HANG,
+				"did not end: its threads wait for each other");
+	else
+		kl_outcome_kill(subject, out, KL_CALL_HANG,
+				"did not end within %lld ms of processor time",
+				(long long)subject->limit_ms);
 	return false;
 }
 
@@ -228,6 +244,8 @@ static bool end_call(struct kl_cpu_subject *subject, const struct kl_watch *watc
 	}
 	if (subject->traced ? !end_traced(subject, ev, out) : !end_alone(subject, nonce, out))
 		return false;
+	if (!kl_threads_park(subject, out))
+		return false;
 	if (early && !kl_spot_check_same(check)) {
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
 				"wrote the completion word and then to its outputs");
@@ -262,12 +280,8 @@ bool kl_call_once(struct kl_cpu_subject *subject, enum kl_wire_do what, struct k
 		return false;
 	seen = kl_watch_word(&watch, &subject->control->done, nonce, &ev);
 	times->done = times->trap = kl_watch_now();
-	if (seen == KL_LATE) {
-		kl_outcome_kill(subject, out, KL_CALL_HANG,
-				"did not end within %lld ms of processor time",
-				(long long)subject->limit_ms);
-		return false;
-	}
+	if (seen == KL_LATE)
+		return end_late(subject, out);
 	if (seen == KL_STOPPED && !subject->traced) {
 		kl_outcome(subject, &ev, out);
 		return false;
@@ -307,17 +321,27 @@ static int first_trap(struct kl_cpu_subject *subject)
 	struct kl_watch watch = kl_watch_stub(subject);
 	struct kl_trace_event ev;
 
-	while (!kl_trace_poll(subject->pid, &ev)) {
-		if (kl_watch_now() - watch.begin > watch.wall_ns)
+	int err;
+
+	for (;;) {
+		if (kl_trace_poll(subject->pid, &ev)) {
+			if (ev.kind != KL_TRACE_CLONED)
+				break;
+			if ((err = kl_threads_add(subject, ev.thread)) < 0)
+				return err;
+			kl_trace_continue(subject->pid);
+		} else if (kl_watch_now() - watch.begin > watch.wall_ns) {
 			return kl_error(KL_ECANNOT, "the kernel's process does not answer");
-		nanosleep(&pause, NULL);
+		} else {
+			nanosleep(&pause, NULL);
+		}
 	}
 	if (ev.kind != KL_TRACE_SIGNAL || !at_home(subject, &ev, &subject->home)) {
 		if (ev.kind == KL_TRACE_GONE)
 			subject->pid = 0;
 		return kl_outcome_not_sealed(subject);
 	}
-	return 0;
+	return kl_threads_settle(subject);
 }
 
 int kl_call_settle(struct kl_cpu_subject *subject)

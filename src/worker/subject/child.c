@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "image/image_map.h"
 #include "worker/subject/dirt.h"
+#include "worker/subject/openmp.h"
 #include "worker/subject/seal.h"
 #include "worker/subject/signature.h"
 #include "worker/subject/slots.h"
@@ -165,14 +166,24 @@ static int map_arena(struct child *child)
 			   KL_WIRE_FD_DIRT);
 }
 
-static int map_stack(struct child *child)
+/* Map the stacks of all threads in a row, with a guard on both sides of each. */
+static int map_stacks(struct child *child)
 {
-	int err = map_memory(&child->hello.stack, KL_WIRE_STACK);
+	uint32_t n = child->plan->nthread;
+	uint64_t at = 0;
+	int err = reserve_range(&at, n * KL_WIRE_STRIDE);
 
-	if (err < 0)
-		return err;
+	child->hello.stack = at;
+	for (uint32_t i = 0; i < n && !err; i++, at += KL_WIRE_STRIDE) {
+		if (mmap((void *)at, KL_WIRE_STACK, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+			 0) == MAP_FAILED)
+			return kl_error_errno("cannot allocate a stack for the kernel");
+		err = kl_dirt_map(at + KL_WIRE_STACK - KL_WIRE_ABOVE - DIRTY_STACK, DIRTY_STACK,
+				  KL_WIRE_FD_DIRT);
+	}
 	child->stack_end = child->hello.stack + KL_WIRE_STACK - KL_WIRE_ABOVE;
-	return kl_dirt_map(child->stack_end - DIRTY_STACK, DIRTY_STACK, KL_WIRE_FD_DIRT);
+	return err;
 }
 
 /* Open a baseline for each view. */
@@ -217,7 +228,7 @@ static int prepare_child(struct child *child)
 		return err;
 	if (child->plan->baseline)
 		return open_baseline(child);
-	return (err = map_arena(child)) < 0 ? err : map_stack(child);
+	return (err = map_arena(child)) < 0 ? err : map_stacks(child);
 }
 
 /*
@@ -234,6 +245,7 @@ static int say_hello(struct child *child, int err)
 	child->hello.stored = (uint64_t)(uintptr_t)kl_stub_stored;
 	child->hello.trapped = (uint64_t)(uintptr_t)kl_stub_trapped;
 #endif
+	kl_team_describe(&child->hello);
 	if (send(KL_WIRE_FD_SOCKET, &child->hello, sizeof(child->hello), MSG_NOSIGNAL) !=
 		    sizeof(child->hello) ||
 	    err < 0)
@@ -256,10 +268,15 @@ static void forget_pid(void)
 			word[i] = 0;
 }
 
+static void *find_import(const char *name, void *payload)
+{
+	return (void *)(uintptr_t)kl_openmp_find(name);
+}
+
 static int map_image(struct child *child, uint64_t bytes)
 {
 	struct kl_image_mapped mapped;
-	int err = kl_image_map(&mapped, KL_WIRE_FD_IMAGE, bytes, NULL, NULL);
+	int err = kl_image_map(&mapped, KL_WIRE_FD_IMAGE, bytes, find_import, NULL);
 
 	if (err < 0)
 		return err;
@@ -279,18 +296,22 @@ static __attribute__((noreturn)) void give_up(struct child *child)
 }
 
 /*
- * Seal this process (seal.h), and map the image between kl_seal_begin() and kl_seal_end(). No code
- * of the image runs yet.
+ * Seal this process (seal.h). The threads are started when nothing but the system calls is left to
+ * be denied, and the image is mapped when they are. No code of the image runs yet.
  */
 static void enter_seal(struct child *child)
 {
-	uint64_t bytes = child->plan->image_bytes;
+	uint64_t bytes = child->plan->image_bytes, stack = child->hello.stack + KL_WIRE_STACK;
+	uint32_t n = child->plan->nthread;
+	int16_t cpu[KL_MAX_THREADS];
 
+	memcpy(cpu, child->plan->thread_cpu, sizeof(cpu));
 	munmap((void *)(uintptr_t)child->plan, sizeof(struct kl_wire));
 	child->plan = NULL;
 	forget_pid();
-	if (kl_seal_begin(KL_WIRE_FD_IMAGE) < 0 || map_image(child, bytes) < 0 ||
-	    kl_seal_end(KL_WIRE_FD_IMAGE) < 0)
+	if (kl_seal_begin(KL_WIRE_FD_IMAGE) < 0 || kl_team_start(n, stack, cpu) < 0 ||
+	    kl_seal_mapping(KL_WIRE_FD_IMAGE) < 0 || map_image(child, bytes) < 0 ||
+	    kl_seal_end(KL_WIRE_FD_IMAGE, n > 1) < 0)
 		give_up(child);
 }
 

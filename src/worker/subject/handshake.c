@@ -48,7 +48,7 @@ void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_tim
 		 * when the theft is noticed. So processor time that is far less than wall time does
 		 * not show how long the call took.
 		 */
-		if (times->used >= ns / STOLEN_SHARE)
+		if (times->used >= ns / STOLEN_SHARE && !subject->threads.n)
 			ns = times->used;
 	}
 	out->ns = ns > 0 ? ns : 0;

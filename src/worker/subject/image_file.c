@@ -6,6 +6,7 @@
 #include "base/sealed.h"
 #include "image/code_check.h"
 #include "image/host_symbols.h"
+#include "image/openmp_symbols.h"
 
 static int read_image(struct kl_buf *bytes, struct kl_image *image, const char *path)
 {
@@ -30,12 +31,15 @@ int kl_image_file_open(int *fd, uint64_t *bytes, bool adapter[KL_IMAGE_ADAPTER],
 	return err;
 }
 
-/* Check that a kernel in C imports nothing, and host code only what its audit allows. */
-static int check_imports(const struct kl_image *image, bool host)
+/* What an image may import from the process that maps it. */
+enum imports { IMPORTS_NONE, IMPORTS_HOST, IMPORTS_OPENMP };
+
+static int check_imports(const struct kl_image *image, enum imports allowed)
 {
-	const char *foreign = host          ? kl_host_symbol_foreign(image) :
-			      image->nnames ? image->names :
-					      NULL;
+	const char *foreign = allowed == IMPORTS_HOST   ? kl_host_symbol_foreign(image) :
+			      allowed == IMPORTS_OPENMP ? kl_openmp_symbol_foreign(image) :
+			      image->nnames             ? image->names :
+							  NULL;
 
 	return foreign ? kl_error(KL_ENO, "imports '%.100s', which is not allowed", foreign) : 0;
 }
@@ -49,14 +53,14 @@ static int check_adapter(const struct kl_image *image, bool adapter)
 	return 0;
 }
 
-static int check_one(const char *path, const char *what, bool host, bool adapter)
+static int check_one(const char *path, const char *what, enum imports allowed, bool adapter)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	struct kl_image image;
 	int err = path ? read_image(&bytes, &image, path) : 0;
 
 	if (!err && path)
-		err = check_imports(&image, host);
+		err = check_imports(&image, allowed);
 	if (!err && path)
 		err = check_adapter(&image, adapter);
 	if (!err && path)
@@ -67,15 +71,18 @@ static int check_one(const char *path, const char *what, bool host, bool adapter
 int kl_image_file_check(const struct kl_job *job)
 {
 	bool is_c = job->surface == KL_SURFACE_C, any = is_c || job->host;
+	enum imports allowed = job->host    ? IMPORTS_HOST :
+			       job->threads ? IMPORTS_OPENMP :
+					      IMPORTS_NONE;
 	int err = 0;
 
 	if (is_c)
-		err = check_one(job->truth_path, "the oracle", false, false);
+		err = check_one(job->truth_path, "the oracle", IMPORTS_NONE, false);
 	if (!err && is_c)
-		err = check_one(job->honest_path, "the oracle", false, false);
+		err = check_one(job->honest_path, "the oracle", IMPORTS_NONE, false);
 	if (!err && any)
-		err = check_one(job->candidate_path, "the candidate", job->host, job->adapter);
+		err = check_one(job->candidate_path, "the candidate", allowed, job->adapter);
 	if (!err && any)
-		err = check_one(job->parent_path, "the parent", job->host, job->adapter);
+		err = check_one(job->parent_path, "the parent", allowed, job->adapter);
 	return err;
 }

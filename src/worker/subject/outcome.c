@@ -85,6 +85,25 @@ void kl_outcome_kill(struct kl_cpu_subject *subject, struct kl_call *out, enum k
 	kl_cpu_subject_reap(subject);
 }
 
+/*
+ * Find the thread that made a system call which killed the child, since the first one to be seen
+ * can be any. A thread that waits for others is in futex.
+ */
+static bool find_caller(struct kl_cpu_subject *subject, struct kl_trace_regs *regs)
+{
+	const struct kl_threads *threads = &subject->threads;
+
+	if (!threads->n)
+		return kl_trace_get_regs(subject->pid, regs);
+	for (size_t i = 0; i <= threads->n; i++) {
+		subject->culprit = i < threads->n ? threads->tid[i] : subject->pid;
+		if (kl_trace_get_regs(subject->culprit, regs) && kl_trace_syscall(regs) >= 0 &&
+		    kl_trace_syscall(regs) != SYS_futex)
+			return true;
+	}
+	return false;
+}
+
 static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	struct kl_trace_regs regs;
@@ -92,12 +111,12 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 	const char *name = NULL;
 	long number;
 
-	if (!subject->traced || !kl_trace_get_regs(subject->pid, &regs)) {
+	if (!subject->traced || !find_caller(subject, &regs)) {
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made a system call");
 		return;
 	}
 	number = kl_trace_syscall(&regs);
-	kl_trace_read(subject->pid, kl_trace_pc(&regs) - 2, op, 2);
+	kl_trace_read(subject->culprit, kl_trace_pc(&regs) - 2, op, 2);
 	if (op[0] == 0xcd) { /* int 0x80: a system call by its 32-bit number */
 		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "made the 32-bit system call %ld",
 				number);
@@ -116,9 +135,9 @@ static const char *protected_instruction(struct kl_cpu_subject *subject)
 	struct kl_trace_regs regs;
 	unsigned char op[16] = { 0 };
 
-	if (!kl_trace_get_regs(subject->pid, &regs))
+	if (!kl_trace_get_regs(subject->culprit, &regs))
 		return NULL;
-	kl_trace_read(subject->pid, kl_trace_pc(&regs), op, sizeof(op));
+	kl_trace_read(subject->culprit, kl_trace_pc(&regs), op, sizeof(op));
 	if (op[0] == 0x0f && op[1] == 0x31)
 		return "rdtsc";
 	if (op[0] == 0x0f && op[1] == 0x33)
@@ -180,13 +199,22 @@ static bool near_workspace(struct kl_cpu_subject *subject, uint64_t addr, struct
 	return true;
 }
 
+/* True if `addr` is in the guard below the stack of a thread. */
+static bool below_stack(const struct kl_cpu_subject *subject, uint64_t addr)
+{
+	uint64_t first = subject->hello.stack - KL_WIRE_GUARD;
+
+	return addr >= first && addr - first < subject->wire->nthread * KL_WIRE_STRIDE &&
+	       (addr - first) % KL_WIRE_STRIDE < KL_WIRE_GUARD;
+}
+
 static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 {
 	const char *name;
 	uint64_t addr;
 	int code;
 
-	if (!kl_trace_fault(subject->pid, &addr, &code)) {
+	if (!kl_trace_fault(subject->culprit, &addr, &code)) {
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "caused a segmentation fault");
 		return;
 	}
@@ -203,7 +231,7 @@ static void explain_segv(struct kl_cpu_subject *subject, struct kl_call *out)
 	}
 	if (near_tensor(subject, addr, out) || near_workspace(subject, addr, out))
 		return;
-	if (addr < subject->hello.stack && subject->hello.stack - addr <= KL_WIRE_GUARD)
+	if (below_stack(subject, addr))
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "caused a stack overflow (8 MiB)");
 	else if (addr < 65536)
 		kl_outcome_kill(subject, out, KL_CALL_FAULT,
@@ -257,7 +285,8 @@ static void set_ended(struct kl_cpu_subject *subject, int status, struct kl_call
 void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		struct kl_call *out)
 {
-	if (ev->kind == KL_TRACE_GONE)
+	subject->culprit = ev->pid;
+	if (ev->kind == KL_TRACE_GONE && ev->pid == subject->pid)
 		subject->pid = 0;
 	if (ev->kind == KL_TRACE_SIGNAL)
 		set_signalled(subject, ev->signal, out);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -89,31 +90,33 @@ static int load_filter(struct sock_filter *code, size_t n)
  * Install the filter under which the image is mapped. It allows
  *	mmap of `keep` or of no file, and mprotect, if not writable and executable at once
  *	munmap, close, exit
+ *	futex, which the next filter limits
  *	prctl, to install the next filter
  */
 static int allow_mapping(int keep)
 {
 	struct sock_filter code[] = {
 		/* 0 */ KL_BPF_LOAD(arch),
-		/* 1 */ KL_BPF_IF_SAME(KL_BPF_ARCH, 0, 17),
+		/* 1 */ KL_BPF_IF_SAME(KL_BPF_ARCH, 0, 18),
 		/* 2 */ KL_BPF_LOAD(nr),
-		/* 3 */ KL_BPF_IF_SAME(SYS_mmap, 8, 0),
-		/* 4 */ KL_BPF_IF_SAME(SYS_mprotect, 10, 0),
-		/* 5 */ KL_BPF_IF_SAME(SYS_munmap, 12, 0),
-		/* 6 */ KL_BPF_IF_SAME(SYS_close, 11, 0),
-		/* 7 */ KL_BPF_IF_SAME(SYS_exit, 10, 0),
-		/* 8 */ KL_BPF_IF_SAME(SYS_exit_group, 9, 0),
-		/* 9 */ KL_BPF_IF_SAME(SYS_prctl, 0, 9),
-		/* 10 */ KL_BPF_LOAD(args[0]),
-		/* 11 */ KL_BPF_IF_SAME(PR_SET_SECCOMP, 6, 7),
-		/* 12 */ KL_BPF_LOAD(args[4]),
-		/* 13 */ KL_BPF_IF_SAME((uint32_t)keep, 1, 0),
-		/* 14 */ KL_BPF_IF_SAME((uint32_t)-1, 0, 4),
-		/* 15 */ KL_BPF_LOAD(args[2]),
-		/* 16 */ KL_BPF_MASK(PROT_WRITE | PROT_EXEC),
-		/* 17 */ KL_BPF_IF_SAME(PROT_WRITE | PROT_EXEC, 1, 0),
-		/* 18 */ KL_BPF_RETURN(SECCOMP_RET_ALLOW),
-		/* 19 */ KL_BPF_RETURN(SECCOMP_RET_KILL_PROCESS),
+		/* 3 */ KL_BPF_IF_SAME(SYS_mmap, 9, 0),
+		/* 4 */ KL_BPF_IF_SAME(SYS_mprotect, 11, 0),
+		/* 5 */ KL_BPF_IF_SAME(SYS_munmap, 13, 0),
+		/* 6 */ KL_BPF_IF_SAME(SYS_close, 12, 0),
+		/* 7 */ KL_BPF_IF_SAME(SYS_futex, 11, 0),
+		/* 8 */ KL_BPF_IF_SAME(SYS_exit, 10, 0),
+		/* 9 */ KL_BPF_IF_SAME(SYS_exit_group, 9, 0),
+		/* 10 */ KL_BPF_IF_SAME(SYS_prctl, 0, 9),
+		/* 11 */ KL_BPF_LOAD(args[0]),
+		/* 12 */ KL_BPF_IF_SAME(PR_SET_SECCOMP, 6, 7),
+		/* 13 */ KL_BPF_LOAD(args[4]),
+		/* 14 */ KL_BPF_IF_SAME((uint32_t)keep, 1, 0),
+		/* 15 */ KL_BPF_IF_SAME((uint32_t)-1, 0, 4),
+		/* 16 */ KL_BPF_LOAD(args[2]),
+		/* 17 */ KL_BPF_MASK(PROT_WRITE | PROT_EXEC),
+		/* 18 */ KL_BPF_IF_SAME(PROT_WRITE | PROT_EXEC, 1, 0),
+		/* 19 */ KL_BPF_RETURN(SECCOMP_RET_ALLOW),
+		/* 20 */ KL_BPF_RETURN(SECCOMP_RET_KILL_PROCESS),
 	};
 
 	return load_filter(code, sizeof(code) / sizeof(code[0]));
@@ -129,6 +132,33 @@ static int allow_exit(void)
 		/* 4 */ KL_BPF_IF_SAME(SYS_exit_group, 0, 1),
 		/* 5 */ KL_BPF_RETURN(SECCOMP_RET_ALLOW),
 		/* 6 */ KL_BPF_RETURN(SECCOMP_RET_KILL_PROCESS),
+	};
+
+	return load_filter(code, sizeof(code) / sizeof(code[0]));
+}
+
+/*
+ * Allow what threads need to wait for each other: futex, to wait without a limit of time or to wake,
+ * and only among the threads of this process. A limit would be a clock.
+ */
+static int allow_waiting(void)
+{
+	struct sock_filter code[] = {
+		/* 0 */ KL_BPF_LOAD(arch),
+		/* 1 */ KL_BPF_IF_SAME(KL_BPF_ARCH, 0, 12),
+		/* 2 */ KL_BPF_LOAD(nr),
+		/* 3 */ KL_BPF_IF_SAME(SYS_exit, 9, 0),
+		/* 4 */ KL_BPF_IF_SAME(SYS_exit_group, 8, 0),
+		/* 5 */ KL_BPF_IF_SAME(SYS_futex, 0, 8),
+		/* 6 */ KL_BPF_LOAD(args[1]),
+		/* 7 */ KL_BPF_IF_SAME(FUTEX_WAKE_PRIVATE, 5, 0),
+		/* 8 */ KL_BPF_IF_SAME(FUTEX_WAIT_PRIVATE, 0, 5),
+		/* 9 */ KL_BPF_LOAD(args[3]),
+		/* 10 */ KL_BPF_IF_SAME(0, 0, 3),
+		/* 11 */ KL_BPF_LOAD_HIGH(args[3]),
+		/* 12 */ KL_BPF_IF_SAME(0, 0, 1),
+		/* 13 */ KL_BPF_RETURN(SECCOMP_RET_ALLOW),
+		/* 14 */ KL_BPF_RETURN(SECCOMP_RET_KILL_PROCESS),
 	};
 
 	return load_filter(code, sizeof(code) / sizeof(code[0]));
@@ -180,12 +210,22 @@ int kl_seal_begin(int keep)
 	deny_files();
 	close_others(keep);
 	deny_cpuid();
+	return 0;
+}
+
+int kl_seal_thread(void)
+{
+	return allow_waiting();
+}
+
+int kl_seal_mapping(int keep)
+{
 	return allow_mapping(keep);
 }
 
-int kl_seal_end(int keep)
+int kl_seal_end(int keep, bool threads)
 {
 	if (close(keep) < 0)
 		return kl_error_errno("cannot close the image");
-	return allow_exit();
+	return threads ? allow_waiting() : allow_exit();
 }

@@ -19,8 +19,9 @@
 #include "worker/subject/child.h"
 #include "worker/subject/dirt.h"
 #include "worker/subject/image_file.h"
+#include "worker/subject/processors.h"
 #include "worker/subject/stub.h"
-#include "worker/subject/subject_state.h"
+#include "worker/subject/threads.h"
 
 #define PAGE ((uint64_t)4096)
 #define MOST_FDS (KL_WIRE_FD_TENSOR + KL_MAX_ARGS + 1) /* the last one: of the workspaces */
@@ -161,6 +162,20 @@ static uint64_t plan_workspace(const struct kl_wire *wire, enum kl_wire_point po
 	return whole_pages(WORK_BYTES + WORK_SHARE * bytes);
 }
 
+/* Plan the threads of a kernel; oracles and baselines have one. */
+static void plan_threads(struct kl_cpu_subject *subject, const struct kl_job *job,
+			 const struct kl_subject_spec *spec)
+{
+	struct kl_wire *wire = subject->wire;
+	bool many = spec->kind == KL_SUBJECT_KERNEL && job->threads > 1;
+
+	wire->cpu = spec->cpu;
+	wire->nthread = many ? (uint32_t)job->threads : 1;
+	if (many)
+		subject->threads.crowded = kl_processors_spread(wire->thread_cpu, wire->nthread,
+								spec->cpu) <= wire->nthread;
+}
+
 static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 		       const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
@@ -168,7 +183,7 @@ static int plan_memory(struct kl_cpu_subject *subject, const struct kl_job *job,
 	int err;
 
 	wire->baseline = spec->kind == KL_SUBJECT_BASELINE;
-	wire->cpu = spec->cpu;
+	plan_threads(subject, job, spec);
 	wire->arena_bytes = job->arena_bytes;
 	wire->nargs = (uint32_t)job->nargs;
 	wire->npoint = spec->other ? 2 : 1;
@@ -296,6 +311,9 @@ static int greet_child(struct kl_cpu_subject *subject, const struct kl_subject_s
 	kl_cpu_subject_place(subject, &subject->first);
 	kl_buffers_surround(subject, 1);
 	subject->traced = KL_STUB_TRACE && !spec->untraced && kl_trace_attach(subject->pid);
+	if (!subject->traced && subject->wire->nthread > 1)
+		return kl_error(KL_ECANNOT, "a kernel with threads cannot be run here: the system "
+					    "does not let this process trace it (ptrace)");
 	answer = subject->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
 	if (send(subject->socket, &answer, 1, MSG_NOSIGNAL) != 1)
 		return kl_error_errno("cannot send to the kernel's process");
@@ -313,6 +331,7 @@ void kl_cpu_subject_reap(struct kl_cpu_subject *subject)
 	kill(subject->pid, SIGKILL);
 	/* a child stopped in its exit event ignores signals: it must be continued */
 	kl_trace_continue(subject->pid);
+	kl_threads_reap(subject);
 	for (;;) {
 		if (waitpid(subject->pid, &status, __WALL) < 0 && errno != EINTR)
 			break;

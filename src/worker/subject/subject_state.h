@@ -32,6 +32,17 @@ struct kl_workspace {
 	bool flush; /* flush the caches before the next call, but after adapter_pack */
 };
 
+/* The threads of a kernel besides the first one (threads.h). */
+struct kl_threads {
+	pid_t tid[KL_MAX_THREADS];
+	struct kl_trace_regs home[KL_MAX_THREADS]; /* registers while it waited at first */
+	size_t n;
+	size_t next;           /* the thread to look at in the next poll */
+	bool stopped;          /* all of them are stopped */
+	bool crowded;          /* there is no processor left for the parent */
+	int64_t used, used_at; /* the last change of the processor time, and when it was seen */
+};
+
 /* Words of the outputs that are read twice (spot_check.h). */
 #define KL_SPOT_CHECKS 24
 struct kl_spot_check {
@@ -66,7 +77,9 @@ struct kl_cpu_subject {
 	/* who gets the memory of the tensors back at the end; NULL: nobody, free it */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */
-	clockid_t clock;           /* clock of the child's processor time */
+	struct kl_threads threads;
+	pid_t culprit;   /* the thread whose event ended the child */
+	clockid_t clock; /* clock of the child's processor time */
 	bool has_clock;
 	struct kl_workspace work;
 	struct kl_place first; /* the place before the first kl_subject_place() */

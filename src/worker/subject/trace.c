@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/subject/trace.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -8,7 +9,8 @@
 
 bool kl_trace_attach(pid_t pid)
 {
-	return !ptrace(PTRACE_SEIZE, pid, NULL, (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXIT));
+	return !ptrace(PTRACE_SEIZE, pid, NULL,
+		       (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE));
 }
 
 bool kl_trace_poll(pid_t pid, struct kl_trace_event *ev)
@@ -18,7 +20,7 @@ bool kl_trace_poll(pid_t pid, struct kl_trace_event *ev)
 
 	if (waitpid(pid, &status, WNOHANG | __WALL) != pid)
 		return false;
-	*ev = (struct kl_trace_event){ .kind = KL_TRACE_GONE, .status = status };
+	*ev = (struct kl_trace_event){ .kind = KL_TRACE_GONE, .pid = pid, .status = status };
 	if (!WIFSTOPPED(status))
 		return true;
 	switch (status >> 16) {
@@ -26,6 +28,11 @@ bool kl_trace_poll(pid_t pid, struct kl_trace_event *ev)
 		ptrace(PTRACE_GETEVENTMSG, pid, NULL, &message);
 		ev->kind = KL_TRACE_EXITING;
 		ev->status = (int)message;
+		break;
+	case PTRACE_EVENT_CLONE:
+		ptrace(PTRACE_GETEVENTMSG, pid, NULL, &message);
+		ev->kind = KL_TRACE_CLONED;
+		ev->thread = (pid_t)message;
 		break;
 	case 0:
 		ev->kind = KL_TRACE_SIGNAL;
@@ -74,6 +81,11 @@ uint64_t kl_trace_sp(const struct kl_trace_regs *regs)
 	return regs->r.rsp;
 }
 
+uint32_t kl_trace_region(const struct kl_trace_regs *regs)
+{
+	return (uint32_t)regs->r.r15;
+}
+
 long kl_trace_syscall(const struct kl_trace_regs *regs)
 {
 	return (long)regs->r.orig_rax;
@@ -104,6 +116,11 @@ uint64_t kl_trace_sp(const struct kl_trace_regs *r)
 	return 0;
 }
 
+uint32_t kl_trace_region(const struct kl_trace_regs *r)
+{
+	return 0;
+}
+
 long kl_trace_syscall(const struct kl_trace_regs *r)
 {
 	return -1;
@@ -119,6 +136,16 @@ bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code)
 	*addr = (uint64_t)(uintptr_t)si.si_addr;
 	*code = si.si_code;
 	return true;
+}
+
+bool kl_trace_word(pid_t pid, uint64_t addr, uint32_t *out)
+{
+	long word;
+
+	errno = 0;
+	word = ptrace(PTRACE_PEEKDATA, pid, (void *)addr, NULL);
+	*out = (uint32_t)word;
+	return !errno;
 }
 
 size_t kl_trace_read(pid_t pid, uint64_t addr, void *out, size_t n)

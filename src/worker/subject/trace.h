@@ -16,15 +16,18 @@
  */
 enum kl_trace_kind {
 	KL_TRACE_SIGNAL,  /* stopped before a signal is delivered */
-	KL_TRACE_STOP,    /* stopped on request of kl_trace_interrupt() */
+	KL_TRACE_STOP,    /* stopped on request of kl_trace_interrupt(), or a new thread */
+	KL_TRACE_CLONED,  /* stopped after it started a thread, which is traced, too */
 	KL_TRACE_EXITING, /* about to end; registers and memory can still be read */
 	KL_TRACE_GONE,    /* ended and reaped */
 };
 
 struct kl_trace_event {
 	enum kl_trace_kind kind;
-	int signal; /* SIGNAL: its number */
-	int status; /* EXITING, GONE: the status in the format of waitpid(2) */
+	pid_t pid;    /* the thread that the event is about */
+	pid_t thread; /* CLONED: the new thread */
+	int signal;   /* SIGNAL: its number */
+	int status;   /* EXITING, GONE: the status in the format of waitpid(2) */
 };
 
 struct kl_trace_regs {
@@ -58,10 +61,14 @@ bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs);
 bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out);
 uint64_t kl_trace_pc(const struct kl_trace_regs *regs);
 uint64_t kl_trace_sp(const struct kl_trace_regs *regs);
+/** Return the number of regions that a waiting thread has seen (team_loop.h). */
+uint32_t kl_trace_region(const struct kl_trace_regs *regs);
 /** Return the number of the system call that the child is in; -1: in none. */
 long kl_trace_syscall(const struct kl_trace_regs *regs);
 /** Get si_addr and si_code of the signal that stopped the child; return false if it has ended. */
 bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code);
+/** Read a word of the memory of a stopped child; return false if it cannot be read. */
+bool kl_trace_word(pid_t pid, uint64_t addr, uint32_t *out);
 /** Read up to `n` bytes of the child's memory; return how many were read. */
 size_t kl_trace_read(pid_t pid, uint64_t addr, void *out, size_t n);
 

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "worker/subject/threads.h"
+
 #define US 1000LL
 #define MS (1000 * US)
 
@@ -63,7 +65,7 @@ static bool idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 	int64_t ns = waited / 64;
 	struct timespec pause = { 0 };
 
-	if (subject->precise && waited < 200 * MS)
+	if (subject->precise && !subject->threads.crowded && waited < 200 * MS)
 		return false;
 	ns = ns < 20 * US ? 20 * US : ns > MS ? MS : ns;
 	pause.tv_nsec = subject->precise ? 50 * US : ns;
@@ -79,7 +81,8 @@ static enum kl_seen check_limit(const struct kl_watch *watch, int64_t waited)
 	if (waited <= watch->limit_ns)
 		return KL_SEEN;
 	used = kl_watch_processor_ns(watch->subject);
-	if (watch->used < 0 || used < 0 || used - watch->used > watch->limit_ns)
+	if (watch->used < 0 || used < 0 || used - watch->used > watch->limit_ns ||
+	    kl_threads_stuck(watch->subject, used, watch->begin + waited))
 		return KL_LATE;
 	return waited > watch->wall_ns ? KL_STARVED : KL_SEEN;
 }
@@ -103,6 +106,8 @@ enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, u
 				return KL_STOPPED;
 			kl_trace_continue(pid); /* an interrupt that arrived late */
 		}
+		if (kl_threads_poll(watch->subject, ev))
+			return KL_STOPPED;
 		waited = kl_watch_now() - watch->begin;
 		if ((seen = check_limit(watch, waited)) != KL_SEEN)
 			return seen;

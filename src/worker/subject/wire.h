@@ -67,6 +67,8 @@ enum kl_wire_do {
  */
 #define KL_WIRE_STACK ((uint64_t)8 << 20)
 #define KL_WIRE_ABOVE ((uint64_t)4096)
+/* Distance of the stacks of two threads, between which there is a guard. */
+#define KL_WIRE_STRIDE (KL_WIRE_STACK + KL_WIRE_GUARD)
 
 /* The flags and floating-point state that the stub saves after a call without ptrace. */
 struct kl_saved_state {
@@ -106,8 +108,10 @@ struct kl_wire_arg {
 };
 
 struct kl_wire {
-	int baseline; /* a vendor library: trusted, not sealed */
-	int cpu;      /* processor to run on; -1: any */
+	int baseline;                       /* a vendor library: trusted, not sealed */
+	int cpu;                            /* processor to run on; -1: any */
+	uint32_t nthread;                   /* threads of the kernel; at least 1 */
+	int16_t thread_cpu[KL_MAX_THREADS]; /* processor of each thread but the first; -1: any */
 	int64_t arena_bytes;
 	uint32_t nargs, npoint;
 	uint32_t nview[KL_WIRE_POINTS]; /* number of views of each tensor at each point */
@@ -132,6 +136,8 @@ struct kl_hello {
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub's labels (stub.h); 0: cannot be traced */
 	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
+	/* addresses of labels of team_loop.h and of the number of regions */
+	uint64_t joined, begun, regions;
 	/* addresses of the views in the child, by point, view and argument */
 	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];
 	uint64_t work[KL_WIRE_POINTS]; /* addresses of the workspaces of an adapter */

@@ -40,7 +40,7 @@ static const char searched[] =
 	"\"exact\":[],\"bands\":[],\"domain\":{\"conditions\":[\"N >= 2\",\"R >= 1 && R <= N\"],"
 	"\"shapes\":{\"at\":[\"R\",\"N\"],\"C\":[\"R\",\"N - 1\"]}},"
 	"\"values\":{\"nan\":\"undefined\",\"inf\":\"oracle\",\"denormal\":\"oracle\"},"
-	"\"deterministic\":true,\"do\":[\"correct\"],\"seed\":\"0\",\"arena_bytes\":0,\"call_ms\":10000,"
+	"\"deterministic\":true,\"do\":[\"correct\"],\"seed\":\"0\",\"arena_bytes\":0,\"call_ms\":10000,\"threads\":4,"
 	"\"profile\":{\"min_blocks\":8,\"max_ms\":15000}}";
 
 /* The text with the first `from` in it replaced. Owned. */
@@ -227,6 +227,8 @@ static const struct edit {
 	{ "18446744073709551615", "18446744073709551616", "2^64" },
 	{ "\"18446744073709551615\"", "\"0x10\"", "0x10" },
 	{ "\"call_ms\":10000", "\"call_ms\":0", "call_ms" },
+	{ "\"call_ms\":10000", "\"call_ms\":10000,\"threads\":0", "threads" },
+	{ "\"call_ms\":10000", "\"call_ms\":10000,\"threads\":65", "threads" },
 	{ "\"min_blocks\":8", "\"min_blocks\":0", "min_blocks" },
 	{ "\"deterministic\":true", "\"deterministic\":1", "deterministic" },
 	{ "\"surface\":\"c\",", "\"surface\":\"c\",\"adapter\":1,", "'adapter'" },

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "backend/c/code/code.h"
+#include "base/prefix.h"
 
 /*
  * Instructions are followed one by one. The instruction after a call is executed only if the called
- * function returns. Stored addresses are not followed. A call or jump through a pointer that is not
+ * function returns. Stored addresses are not followed, except those of the functions that gcc makes
+ * of parallel regions, where OpenMP is called. A call or jump through a pointer that is not
  * constant can go to any function whose address is taken; if the executed code has such a branch, a
  * second pass marks the instructions that these functions execute as KL_INSN_POINTED.
  */
@@ -102,6 +104,29 @@ static void mark_next(struct live *live, size_t func, size_t insn)
 	}
 }
 
+/* Return true for the functions of OpenMP that call a function which they get. */
+static bool runs_region(const char *name)
+{
+	return kl_prefix_has(name, "GOMP_parallel") || !strcmp(name, "GOMP_task");
+}
+
+/*
+ * Mark what the parallel regions and tasks of `func` execute. gcc makes a function of each, whose
+ * name has "._omp_fn." and whose address it passes to the functions of OpenMP.
+ */
+static void mark_regions(struct live *live, size_t func)
+{
+	const struct kl_func *fn = &live->code->func[func];
+	struct kl_ref ref;
+
+	for (size_t i = fn->first; i < fn->first + fn->n; i++) {
+		kl_code_insn_ref(&ref, live->code, func, i);
+		if (ref.kind == KL_REF_CODE && ref.insn == live->code->func[ref.func].first &&
+		    strstr(live->code->func[ref.func].name, "._omp_fn."))
+			mark_insn(live, ref.func, ref.insn);
+	}
+}
+
 static void follow_call(struct live *live, size_t func, size_t insn)
 {
 	const struct kl_func *fn = &live->code->func[func];
@@ -110,6 +135,8 @@ static void follow_call(struct live *live, size_t func, size_t insn)
 
 	kl_code_branch_target(&ref, live->code, func, insn);
 	live->open |= ref.kind == KL_REF_NONE;
+	if (ref.kind == KL_REF_EXTERN && runs_region(ref.name))
+		mark_regions(live, func);
 	if (ref.kind != KL_REF_CODE) {
 		mark_next(live, func, insn);
 		return;
@@ -139,6 +166,8 @@ static void follow_jump(struct live *live, size_t func, size_t insn)
 		if (ref.func != func)
 			mark_after(live, ref.func, func, NONE);
 	} else if (ref.kind == KL_REF_EXTERN) {
+		if (runs_region(ref.name)) /* the last thing that the function does */
+			mark_regions(live, func);
 		mark_return(live, func);
 	} else if (kl_insn_is_indirect(in)) {
 		targets = tables_of(live, func);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_WORKER_MEASURE_PROCESSORS_H
-#define KL_WORKER_MEASURE_PROCESSORS_H
+#ifndef KL_WORKER_SUBJECT_PROCESSORS_H
+#define KL_WORKER_SUBJECT_PROCESSORS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * processors - chooses the processor that kernels run on, and the processor of the process that
@@ -17,5 +18,13 @@ struct kl_processors {
 
 /** Choose among the processors that this thread may use. */
 void kl_processors_choose(struct kl_processors *out);
+
+/**
+ * Choose processors for the `n` threads of a kernel whose first thread runs on `cpu`, among those
+ * that the last kl_processors_choose() found; out[i] is for thread i, i = 1 ...; -1: any. The
+ * processor of the process that times them is taken last. Return the number of processors that may
+ * be used: with fewer than n, threads share some; with n, one shares that of the process.
+ */
+uint32_t kl_processors_spread(int16_t *out, uint32_t n, int cpu);
 
 #endif

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/measure/processors.h"
+#include "worker/subject/processors.h"
 
 #include <sched.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
+
+/*
+ * What kl_processors_choose() found last. Afterwards this process pins itself to one processor, so
+ * that it cannot ask again. Several threads only read this.
+ */
+static struct {
+	cpu_set_t allowed;
+	int ours;
+} found = { .ours = -1 };
 
 /* Return true unless both processors are known to share a core. */
 static bool other_core(int first, int second)
@@ -47,4 +57,22 @@ void kl_processors_choose(struct kl_processors *out)
 		if (out->ours < 0 || !out->one_core)
 			out->ours = cpu;
 	}
+	found.allowed = allowed;
+	found.ours = out->ours;
+}
+
+uint32_t kl_processors_spread(int16_t *out, uint32_t n, int cpu)
+{
+	uint32_t all = (uint32_t)CPU_COUNT(&found.allowed), others = 0;
+	int16_t other[CPU_SETSIZE];
+
+	for (int at = 0; at < CPU_SETSIZE; at++)
+		if (CPU_ISSET(at, &found.allowed) && at != cpu && at != found.ours)
+			other[others++] = (int16_t)at;
+	if (found.ours >= 0 && found.ours != cpu && others + 1 < n)
+		other[others++] = (int16_t)found.ours;
+	out[0] = -1;
+	for (uint32_t i = 1; i < n; i++)
+		out[i] = cpu < 0 || !others ? -1 : other[(i - 1) % others];
+	return all;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_TEAM_LOOP_H
+#define KL_WORKER_SUBJECT_TEAM_LOOP_H
+
+#include <stdint.h>
+
+/*
+ * team_loop - the loop in which the threads of a kernel wait (team.h).
+ *
+ *	joined:	one thread less is at work; wake the first thread if it was the last one
+ *	parked:	spin, then sleep, until the number of regions differs from that in r15
+ *		r15 = the number of regions
+ *	begun:	reset the floating-point environment and the direction flag
+ *		kl_team_work(), then joined
+ *
+ * A thread between `joined` and `begun` with the stack pointer that it had at first runs no code
+ * of the kernel until the number of regions differs from its r15.
+ */
+void kl_team_loop(void) __attribute__((noreturn));
+extern const char kl_team_joined[], kl_team_begun[];
+
+extern uint32_t kl_team_regions;  /* number of regions that were begun */
+extern uint32_t kl_team_working;  /* threads that have not ended the last region */
+extern uint32_t kl_team_sleepers; /* threads that sleep on kl_team_regions */
+
+/** Run this thread's part of the region, if it has one. */
+void kl_team_work(void);
+
+/* 1 if the loop exists for this processor, else 0. */
+#ifdef __x86_64__
+#define KL_TEAM_LOOP 1
+#else
+#define KL_TEAM_LOOP 0
+#endif
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_THREADS_H
+#define KL_WORKER_SUBJECT_THREADS_H
+
+#include "worker/subject/subject_state.h"
+
+/*
+ * threads - the parent's view of the threads that a kernel with OpenMP has (team.h). They run while
+ * a call does, and are stopped (ptrace) from its end to the beginning of the next one.
+ *
+ * A call ends when the kernel's first thread is back in the stub. Then each other thread must wait
+ * in its loop, on its own stack, for a region that has not begun: it can run no code of the kernel
+ * until the next call begins one. Anything else is work that goes on after the call, or that is
+ * left for later, and a cheat.
+ *
+ * All of this needs ptrace. Without it, kernels with threads are not run.
+ */
+
+/** Take note of a thread that the child has started; `tid` is about to stop. */
+int kl_threads_add(struct kl_cpu_subject *subject, pid_t tid);
+/** Stop the threads for the first time, after the child's first trap. */
+int kl_threads_settle(struct kl_cpu_subject *subject);
+/** Let the threads run, before a call. They wait until the kernel begins a region. */
+void kl_threads_release(struct kl_cpu_subject *subject);
+/**
+ * Stop the threads after a call. If one does not wait as it must, kill the child, set *out and
+ * return false.
+ */
+bool kl_threads_park(struct kl_cpu_subject *subject, struct kl_call *out);
+/** As kl_trace_poll(), for one of the threads in turn. Stops by kl_trace_interrupt() go on. */
+bool kl_threads_poll(struct kl_cpu_subject *subject, struct kl_trace_event *ev);
+/** Reap the threads of a child that was killed, without which it cannot be reaped. */
+void kl_threads_reap(struct kl_cpu_subject *subject);
+/**
+ * Return true if no thread has used a processor for so long that they must be waiting for each
+ * other; `used` is the processor time of the child at the time `now`.
+ */
+bool kl_threads_stuck(struct kl_cpu_subject *subject, int64_t used, int64_t now);
+
+#endif
