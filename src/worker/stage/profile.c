@@ -264,9 +264,10 @@ static void doubt_times(struct profile *profile)
 			       "added to its times",
 			       profile->point->id, (long long)late);
 	if (profile->disturbed > profile->measured / 4)
-		kl_blocks_note(profile->notes,
-			       "%s: other programs ran on the processors: times are processor time",
-			       profile->point->id);
+		kl_blocks_note(profile->notes, "%s: other programs ran on the processors: times %s",
+			       profile->point->id,
+			       profile->job->threads > 1 ? "include waiting for one" :
+							   "are processor time");
 	if (judged <= OTHER_KERNEL * ns + OTHER_KERNEL_NS)
 		return;
 	message = kl_asprintf("at '%s' every untimed call took at least %.2g s, but a timed call "

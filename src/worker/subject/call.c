@@ -232,6 +232,7 @@ static bool end_call(struct kl_cpu_subject *subject, const struct kl_watch *watc
 	if (early)
 		kl_spot_check_take(check);
 	if (early && subject->traced) {
+		kl_threads_ask(subject);
 		seen = kl_watch_trap(watch, times->done, ev);
 		times->trap = kl_watch_now();
 	}

@@ -104,8 +104,10 @@ static bool next_ordered(uint64_t *first, uint64_t *stop)
 static struct kl_loop signed_loop(enum kl_schedule schedule, long start, long end, long step,
 				  long chunk)
 {
-	struct kl_loop loop = { (uint64_t)start, (uint64_t)end, (uint64_t)step, 0,
-				chunk > 0 ? (uint64_t)chunk : 0, schedule };
+	struct kl_loop loop = {
+		(uint64_t)start, (uint64_t)end, (uint64_t)step, 0, chunk > 0 ? (uint64_t)chunk : 0,
+		schedule
+	};
 
 	if (step > 0 && start < end)
 		loop.count = (loop.end - loop.start - 1) / loop.step + 1;
@@ -126,27 +128,27 @@ static struct kl_loop unsigned_loop(enum kl_schedule schedule, bool up, uint64_t
 	return loop;
 }
 
-#define LOOP_START(name, schedule)                                                              \
-	static bool name(long start, long end, long step, long chunk, uint64_t *first,          \
-			 uint64_t *stop)                                                        \
-	{                                                                                       \
-		struct kl_loop loop = signed_loop(schedule, start, end, step, chunk);           \
-                                                                                                \
-		return first_ordered(&loop, first, stop);                                       \
-	}                                                                                       \
-	static bool name##_ull(bool up, uint64_t start, uint64_t end, uint64_t step,            \
-			       uint64_t chunk, uint64_t *first, uint64_t *stop)                 \
-	{                                                                                       \
-		struct kl_loop loop = unsigned_loop(schedule, up, start, end, step, chunk);     \
-                                                                                                \
-		return first_ordered(&loop, first, stop);                                       \
-	}                                                                                       \
-	static void name##_parallel(void (*fn)(void *), void *data, unsigned threads,           \
-				    long start, long end, long step, long chunk, unsigned flags) \
-	{                                                                                       \
-		struct kl_loop loop = signed_loop(schedule, start, end, step, chunk);           \
-                                                                                                \
-		kl_openmp_region(fn, data, threads, &loop);                                     \
+#define LOOP_START(name, schedule)                                                                \
+	static bool name(long start, long end, long step, long chunk, uint64_t *first,            \
+			 uint64_t *stop)                                                          \
+	{                                                                                         \
+		struct kl_loop loop = signed_loop(schedule, start, end, step, chunk);             \
+                                                                                                  \
+		return first_ordered(&loop, first, stop);                                         \
+	}                                                                                         \
+	static bool name##_ull(bool up, uint64_t start, uint64_t end, uint64_t step,              \
+			       uint64_t chunk, uint64_t *first, uint64_t *stop)                   \
+	{                                                                                         \
+		struct kl_loop loop = unsigned_loop(schedule, up, start, end, step, chunk);       \
+                                                                                                  \
+		return first_ordered(&loop, first, stop);                                         \
+	}                                                                                         \
+	static void name##_parallel(void (*fn)(void *), void *data, unsigned threads, long start, \
+				    long end, long step, long chunk, unsigned flags)              \
+	{                                                                                         \
+		struct kl_loop loop = signed_loop(schedule, start, end, step, chunk);             \
+                                                                                                  \
+		kl_openmp_region(fn, data, threads, &loop);                                       \
 	}
 
 LOOP_START(static_loop, KL_SCHEDULE_STATIC)

@@ -38,6 +38,7 @@ struct kl_threads {
 	struct kl_trace_regs home[KL_MAX_THREADS]; /* registers while it waited at first */
 	size_t n;
 	size_t next;           /* the thread to look at in the next poll */
+	bool asked;            /* all of them were asked to stop, after the call */
 	bool stopped;          /* all of them are stopped */
 	bool crowded;          /* there is no processor left for the parent */
 	int64_t used, used_at; /* the last change of the processor time, and when it was seen */

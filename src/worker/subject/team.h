@@ -46,8 +46,8 @@ struct kl_share {
 /* The threads that run a parallel region. */
 struct kl_team {
 	uint32_t size;
-	uint32_t level; /* number of regions around, this one included */
-	bool active;    /* it or a region around it has more than one thread */
+	uint32_t level;  /* number of regions around, this one included */
+	bool active;     /* it or a region around it has more than one thread */
 	uint32_t inside; /* 1: its threads begin inside of the construct share[0]; otherwise 0 */
 	uint32_t arrived, phase, waiting; /* barrier */
 	struct kl_share share[KL_TEAM_SHARES];
@@ -56,8 +56,8 @@ struct kl_team {
 /* What a thread knows of its place in the region that it runs. */
 struct kl_member {
 	struct kl_team *team;
-	uint32_t id;     /* number in the team */
-	uint32_t shares; /* number of constructs that it has met in this region */
+	uint32_t id;            /* number in the team */
+	uint32_t shares;        /* number of constructs that it has met in this region */
 	struct kl_share *share; /* the construct that it is in */
 	uint64_t trip;          /* number of chunks that it got from `share` */
 	uint64_t turn;          /* ordered loop: number of its chunk */

@@ -10,8 +10,8 @@
 #include "worker/subject/watch.h"
 
 #define MS 1000000LL
-#define STOP_NS (10000 * MS)  /* time for a thread to stop, by the clock */
-#define STUCK_NS (2000 * MS)  /* time without any progress */
+#define STOP_NS (10000 * MS) /* time for a thread to stop, by the clock */
+#define STUCK_NS (2000 * MS) /* time without any progress */
 
 int kl_threads_add(struct kl_cpu_subject *subject, pid_t tid)
 {
@@ -122,13 +122,21 @@ static const char *not_waiting(const struct kl_cpu_subject *subject, size_t i,
 	return NULL;
 }
 
+void kl_threads_ask(struct kl_cpu_subject *subject)
+{
+	struct kl_threads *threads = &subject->threads;
+
+	for (size_t i = 0; i < threads->n && !threads->asked; i++)
+		kl_trace_interrupt(threads->tid[i]);
+	threads->asked = true;
+}
+
 /* Stop all threads. *ev is set if one has ended, or stopped for a reason of its own. */
 static bool stop_all(struct kl_cpu_subject *subject, struct kl_trace_event *ev)
 {
 	struct kl_threads *threads = &subject->threads;
 
-	for (size_t i = 0; i < threads->n; i++)
-		kl_trace_interrupt(threads->tid[i]);
+	kl_threads_ask(subject);
 	for (size_t i = 0; i < threads->n; i++) {
 		if (!await_stop(threads->tid[i], ev)) {
 			*ev = (struct kl_trace_event){ .kind = KL_TRACE_STOP };
@@ -192,7 +200,7 @@ void kl_threads_release(struct kl_cpu_subject *subject)
 	threads->used = -1;
 	for (size_t i = 0; i < threads->n && threads->stopped; i++)
 		kl_trace_continue(threads->tid[i]);
-	threads->stopped = false;
+	threads->stopped = threads->asked = false;
 }
 
 bool kl_threads_park(struct kl_cpu_subject *subject, struct kl_call *out)

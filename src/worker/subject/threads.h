@@ -22,6 +22,8 @@ int kl_threads_add(struct kl_cpu_subject *subject, pid_t tid);
 int kl_threads_settle(struct kl_cpu_subject *subject);
 /** Let the threads run, before a call. They wait until the kernel begins a region. */
 void kl_threads_release(struct kl_cpu_subject *subject);
+/** Ask the threads to stop, as soon as a call seems to have ended. */
+void kl_threads_ask(struct kl_cpu_subject *subject);
 /**
  * Stop the threads after a call. If one does not wait as it must, kill the child, set *out and
  * return false.

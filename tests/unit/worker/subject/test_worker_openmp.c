@@ -18,8 +18,13 @@ typedef void (*parallel_fn)(void (*fn)(void *), void *data, unsigned threads, un
 static void names_agree(void **state)
 {
 	const struct kl_openmp_entry *const table[] = { kl_openmp_calls, kl_openmp_loops };
-	static const char *const foreign[] = { "omp_get_wtime", "omp_get_wtick", "GOMP_target_ext",
-					       "GOMP_taskloop", "omp_", "GOMP_", "" };
+	static const char *const foreign[] = { "omp_get_wtime",
+					       "omp_get_wtick",
+					       "GOMP_target_ext",
+					       "GOMP_taskloop",
+					       "omp_",
+					       "GOMP_",
+					       "" };
 
 	for (size_t k = 0; k < 2; k++)
 		for (const struct kl_openmp_entry *entry = table[k]; entry->name; entry++)
@@ -55,16 +60,23 @@ static void check_signed(const char *schedule, long start, long end, long step, 
 
 static void signed_loops_are_whole(void **state)
 {
-	static const char *const schedules[] = { "static", "dynamic", "guided",
-						 "nonmonotonic_dynamic", "ordered_static",
-						 "ordered_dynamic", "ordered_guided" };
+	static const char *const schedules[] = { "static",         "dynamic",
+						 "guided",         "nonmonotonic_dynamic",
+						 "ordered_static", "ordered_dynamic",
+						 "ordered_guided" };
 	static const long loops[][4] = {
-		{ 0, 10, 1, 3 },	 { 0, 10, 3, 1 },
-		{ 10, 0, -1, 4 },	 { 9, -1, -4, 1 },
-		{ 5, 5, 1, 1 },		 { 7, 3, 1, 1 },
-		{ 3, 7, -1, 1 },	 { LONG_MIN, LONG_MIN + 5, 2, 1 },
-		{ LONG_MAX - 5, LONG_MAX, 2, 2 }, { LONG_MIN, LONG_MAX, LONG_MAX, 1 },
-		{ LONG_MAX, LONG_MIN, LONG_MIN, 1 }, { 0, 1, 1, LONG_MAX },
+		{ 0, 10, 1, 3 },
+		{ 0, 10, 3, 1 },
+		{ 10, 0, -1, 4 },
+		{ 9, -1, -4, 1 },
+		{ 5, 5, 1, 1 },
+		{ 7, 3, 1, 1 },
+		{ 3, 7, -1, 1 },
+		{ LONG_MIN, LONG_MIN + 5, 2, 1 },
+		{ LONG_MAX - 5, LONG_MAX, 2, 2 },
+		{ LONG_MIN, LONG_MAX, LONG_MAX, 1 },
+		{ LONG_MAX, LONG_MIN, LONG_MIN, 1 },
+		{ 0, 1, 1, LONG_MAX },
 	};
 
 	for (size_t k = 0; k < KL_ARRAY_SIZE(schedules); k++)
