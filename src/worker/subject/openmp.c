@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/subject/openmp.h"
 
-#include <alloca.h>
 #include <string.h>
 
 /* threads of a region that does not say how many; 0: as many as there are */
@@ -136,22 +135,53 @@ static void end_copy(void *copy)
 
 /* -- tasks -------------------------------------------------------------------------- */
 
-/* Run the task at once; `copy` makes its data, with the alignment `align`. */
+#define TASK_SMALL ((size_t)4096)
+#define TASK_LARGE ((size_t)1 << 20) /* most bytes that a task can have of its own */
+
+struct task {
+	void (*fn)(void *), (*copy)(void *, void *);
+	void *data;
+	size_t size, align; /* of the copy */
+};
+
+static void run_in(const struct task *task, unsigned char *room)
+{
+	uintptr_t at = ((uintptr_t)room + task->align - 1) / task->align * task->align;
+
+	task->copy((void *)at, task->data);
+	task->fn((void *)at);
+}
+
+static __attribute__((noinline)) void run_small(const struct task *task)
+{
+	unsigned char room[TASK_SMALL];
+
+	run_in(task, room);
+}
+
+static __attribute__((noinline)) void run_large(const struct task *task)
+{
+	unsigned char room[TASK_LARGE];
+
+	run_in(task, room);
+}
+
+/* Run the task at once, on a copy of its data on the stack if it has `copy`. */
 static void run_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), long size,
 		     long align, bool deferred, unsigned flags, void **depend, int priority,
 		     void *detach)
 {
-	size_t least = align > 0 ? (size_t)align : 1;
+	const struct task task = { fn, copy, data, size > 0 ? (size_t)size : 0,
+				   align > 0 ? (size_t)align : 1 };
 
-	if (copy) {
-		uintptr_t room = (uintptr_t)alloca((size > 0 ? (size_t)size : 0) + least);
-		uintptr_t at = (room + least - 1) / least * least;
-
-		copy((void *)at, data);
-		fn((void *)at);
-		return;
-	}
-	fn(data);
+	if (!copy)
+		fn(data);
+	else if (task.size + task.align <= TASK_SMALL)
+		run_small(&task);
+	else if (task.size + task.align <= TASK_LARGE)
+		run_large(&task);
+	else
+		__builtin_trap();
 }
 
 static void do_nothing(void)
