@@ -41,6 +41,15 @@ test_expect_success 'facts are those of the code that the threads run' '
 	judged 0 --quick && says "loop.depth.3" out && says "call.GOMP_parallel" out
 '
 
+test_expect_success 'without threads its pragmas are ignored, and the event says so' '
+	(cd mm && exits 0 git klineage gate --worktree --quick --json >../event) &&
+	! grep "OpenMP" event &&
+	sed "s/, threads: 2//" "$cheats"/contracts/threads/klineage.yaml >mm/klineage.yaml && judged 0 --quick &&
+	says "pragmas of OpenMP are ignored" out && says "add '"'threads: <n>'"'" out &&
+	judged 0 --quick --json && says "pragmas of OpenMP are ignored" out &&
+	cp "$cheats"/contracts/threads/klineage.yaml mm
+'
+
 test_expect_success 'without threads OpenMP is refused by name, and so is its flag' '
 	sed "s/, threads: 2//" "$cheats"/contracts/threads/klineage.yaml >mm/klineage.yaml &&
 	cp "$cheats"/accepted/threads-share-a-stack.c mm/mm.c &&

@@ -8,6 +8,7 @@
 #include "backend/c/compile_parts.h"
 #include "backend/c/conditions.h"
 #include "backend/c/lookups.h"
+#include "backend/c/pragmas.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/tasks.h"
@@ -449,14 +450,18 @@ static int build_image(struct kl_build *build, char **path, char digest[KL_DIGES
 	return 0;
 }
 
-static void take_notes(struct kl_artefact *artefact, const struct kl_build *build)
+static void take_notes(struct kl_artefact *artefact, const struct kl_build *build,
+		       const struct kl_surface *surface)
 {
 	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
 	const struct kl_adapter adapter = adapter_of(build, &defined);
+	const char *ignored = kl_pragmas_ignored(surface);
 
 	kl_symbol_index_build(&defined, adapter.object, adapter.n);
 	if (build->adapter)
 		kl_adapter_notes(&artefact->notes, &adapter, &build->code);
+	if (ignored)
+		kl_strvec_push(&artefact->notes, ignored);
 }
 
 /* Return the sources and, at the end, the adapter; the caller frees the array, not the files. */
@@ -506,7 +511,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 	kl_code_features(&artefact->facts.features, &build.code);
 	artefact->facts.features_version = KL_FEATURES_VERSION;
 	kl_code_digest(artefact->facts.code_digest, &build.code);
-	take_notes(artefact, &build);
+	take_notes(artefact, &build, surface);
 	artefact->log = kl_buf_detach(&build.tool.log);
 	*out = kl_steal(&artefact);
 	return 0;
