@@ -122,7 +122,9 @@ static const char *reason_of(const char *word)
 		{ "-march", "the platform sets the architecture" },
 		{ "-mtune", "the platform sets the architecture" },
 		{ "-mcpu", "the platform sets the architecture" },
-		{ "-fopenmp", "a kernel runs on one thread, so OpenMP's pragmas are ignored" },
+		{ "-fopenmp",
+		  "a kernel runs on one thread, so OpenMP's pragmas are ignored, unless "
+		  "you add 'threads: <n>' to 'surface'" },
 		{ "-fopen", "a kernel runs on one thread" },
 		{ "-flto", "each file is compiled by itself" },
 		{ "-fwhole-program", "each file is compiled by itself" },

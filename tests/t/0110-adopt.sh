@@ -87,7 +87,7 @@ test_expect_success 'a project with a Makefile and sub-makes' '
 	(cd made/src && exits 0 git klineage adopt k.c:gemv >../../out) &&
 	says "wrote klineage/gemv.klineage.yaml and klineage/gemv.oracle.c" out &&
 	says "lib/pack.c (defines '"'pack'"')" out && says "-march=native: the platform sets the architecture" out &&
-	says "-fopenmp: a kernel runs on one thread" out &&
+	says "-fopenmp: a kernel runs on one thread" out && says "unless you add '"'threads: <n>'"'" out &&
 	says "-O2 of lib/pack.c: the kernel'"'"'s own file is compiled otherwise" out && says "traps: [stderr, fprintf, exit]" out &&
 	says "line 8: case: {op: gemv, dims: {n: TODO, m: TODO}}" out &&
 	test "$(grep -c "       line" out)" = 4 &&
