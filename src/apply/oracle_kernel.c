@@ -318,7 +318,7 @@ static int make_kernel(struct kl_surface **out, struct maker *maker)
 
 	if (!maker->words)
 		return refuse_language(maker);
-	if (contract->adapter)
+	if (contract->adapters.n)
 		return refuse_oracle(
 			maker, "the contract has an adapter, which calls a function with other "
 			       "arguments than the oracle's");

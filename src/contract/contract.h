@@ -30,6 +30,7 @@
 #define KL_MAX_BANDS 16      /* most bands in `exact`, and most in `bands` */
 #define KL_RETURNED "return" /* name of the value that a kernel returns, as an output */
 #define KL_ADAPTER_MAX_BYTES (64 * 1024)
+#define KL_ADAPTERS_MAX 8
 #define KL_PREPARES_MAX 64
 #define KL_HEADERS_MAX 4 /* most sets of headers in one contract */
 
@@ -106,7 +107,11 @@ struct kl_contract {
 	size_t nalso;
 	struct kl_strvec oracle_sources;
 	char *oracle_entry, *oracle_launch;
-	char *adapter; /* path of the file in C that calls the kernel; NULL: the worker calls it */
+	/*
+	 * paths of the files in C that can call the kernel, of which the first that fits the kernel
+	 * does; empty: the worker calls it
+	 */
+	struct kl_strvec adapters;
 	/* functions of the kernel that adapter_prepare may call */
 	struct kl_strvec prepares;
 	json_t *accept;          /* array of rules, each naming its output, as in a job */

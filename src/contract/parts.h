@@ -76,7 +76,7 @@ extern const struct kl_value_type kl_contract_returns;
 
 /* --- sections that adapter.c reads ---------------------------------------------- */
 
-/** `adapter`: path of the file that calls the kernel. */
+/** `adapter`: path of the file that calls the kernel, or a list of such paths. */
 extern const struct kl_value_type kl_contract_adapter;
 /** `prepares`: functions of the kernel that the adapter may call untimed. */
 extern const struct kl_value_type kl_contract_prepares;

@@ -130,21 +130,21 @@ static int read_contract(struct kl_surface *surface, const struct kl_languages *
 	return 0;
 }
 
-/* Read the files that belong to the contract: those of the oracle, and the adapter. */
+/* Read the files that belong to the contract: those of the oracle, and the adapters. */
 static int read_trusted(struct kl_surface *surface, kl_surface_reader read, void *payload)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
-	const struct kl_file *adapter;
 	int err;
 
 	kl_strvec_copy(&paths, &surface->contract->oracle_sources);
-	if (surface->contract->adapter)
-		kl_strvec_push(&paths, surface->contract->adapter);
+	for (size_t i = 0; i < surface->contract->adapters.n; i++)
+		kl_strvec_push(&paths, surface->contract->adapters.v[i]);
 	err = read_files(&surface->oracle, &surface->noracle, surface->dir, &paths, read, payload);
-	adapter = err ? NULL : kl_surface_adapter(surface);
-	if (adapter && adapter->len > KL_ADAPTER_MAX_BYTES)
-		return kl_error(KL_EINVALID, "the adapter '%s' is larger than %d KiB",
-				adapter->path, KL_ADAPTER_MAX_BYTES / 1024);
+	for (size_t i = 0; !err && i < surface->noracle; i++)
+		if (surface->oracle[i].len > KL_ADAPTER_MAX_BYTES &&
+		    kl_surface_is_adapter(surface, surface->oracle[i].path))
+			return kl_error(KL_EINVALID, "the adapter '%s' is larger than %d KiB",
+					surface->oracle[i].path, KL_ADAPTER_MAX_BYTES / 1024);
 	return err;
 }
 
@@ -245,10 +245,17 @@ static struct kl_file *find_file(struct kl_surface *surface, const char *path)
 	return NULL;
 }
 
-const struct kl_file *kl_surface_adapter(const struct kl_surface *surface)
+bool kl_surface_is_adapter(const struct kl_surface *surface, const char *path)
 {
-	for (size_t i = 0; surface->contract->adapter && i < surface->noracle; i++)
-		if (!strcmp(surface->oracle[i].path, surface->contract->adapter))
+	return kl_strvec_has(&surface->contract->adapters, path);
+}
+
+const struct kl_file *kl_surface_adapter(const struct kl_surface *surface, size_t nth)
+{
+	const struct kl_strvec *adapters = &surface->contract->adapters;
+
+	for (size_t i = 0; nth < adapters->n && i < surface->noracle; i++)
+		if (!strcmp(surface->oracle[i].path, adapters->v[nth]))
 			return &surface->oracle[i];
 	return NULL;
 }

@@ -13,7 +13,7 @@
  * oracle's files. All files are read from a tree of git or from a directory.
  *
  * There are two digests (docs/formats.md): `digest` of the sources, and `contract_digest` of
- * klineage.yaml, the oracle's files and the adapter. Each covers the mode, the path relative to `dir`, the
+ * klineage.yaml, the oracle's files and the adapters. Each covers the mode, the path relative to `dir`, the
  * length and the bytes of every file, in the order of the paths; a contract of another name counts
  * as klineage.yaml in `dir`. These are KL_EINVALID: a
  * symlink, a path that leaves the directory, a source or oracle file above 4 MiB, a contract above
@@ -36,7 +36,7 @@ struct kl_surface {
 	char *dir;
 	struct kl_file *file; /* sources, sorted by path */
 	size_t nfile;
-	struct kl_file *oracle; /* the oracle's files and the contract's adapter, sorted */
+	struct kl_file *oracle; /* the oracle's files and the contract's adapters, sorted */
 	size_t noracle;
 	struct kl_file contract_file;
 	char digest[KL_DIGEST_HEX];
@@ -80,13 +80,15 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
  */
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);
-/** Return the contract's adapter, one of surface->oracle; NULL: the contract has none. */
-const struct kl_file *kl_surface_adapter(const struct kl_surface *surface);
+/** Return true if the file is one of the contract's adapters. */
+bool kl_surface_is_adapter(const struct kl_surface *surface, const char *path);
+/** Return the i-th adapter of the contract, one of surface->oracle; NULL: it has none of the number. */
+const struct kl_file *kl_surface_adapter(const struct kl_surface *surface, size_t i);
 void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
 /**
- * List the paths of the sources, of the oracle's files and of the adapter from the repository's top,
+ * List the paths of the sources, of the oracle's files and of adapters from the repository's top,
  * unsorted.
  */
 void kl_surface_paths(struct kl_strvec *paths, const struct kl_surface *surface);

@@ -110,13 +110,12 @@ int kl_surface_places(struct kl_strvec *places, struct kl_repo *repo, const git_
 void kl_surface_paths(struct kl_strvec *paths, const struct kl_surface *surface)
 {
 	const struct kl_strvec *lists[] = { &surface->contract->sources,
-					    &surface->contract->oracle_sources };
+					    &surface->contract->oracle_sources,
+					    &surface->contract->adapters };
 
 	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++)
 			kl_strvec_take(paths, kl_fs_join(surface->dir, lists[k]->v[i]));
-	if (surface->contract->adapter)
-		kl_strvec_take(paths, kl_fs_join(surface->dir, surface->contract->adapter));
 }
 
 int kl_surface_find(struct kl_strvec *places, struct kl_strvec *workloads, struct kl_repo *repo,

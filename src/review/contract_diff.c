@@ -300,7 +300,7 @@ static void diff_oracle(struct kl_contract_pair *pair, const struct kl_surface *
 		const struct kl_file *before = &old->oracle[i],
 				     *after = find_file(now->oracle, now->noracle, before->path);
 
-		if (before == kl_surface_adapter(old))
+		if (kl_surface_is_adapter(old, before->path))
 			continue;
 		if (!after)
 			ANSWER(pair, "oracle-changed",
@@ -310,37 +310,48 @@ static void diff_oracle(struct kl_contract_pair *pair, const struct kl_surface *
 			       before->path);
 	}
 	for (size_t i = 0; i < now->noracle; i++)
-		if (&now->oracle[i] != kl_surface_adapter(now) &&
+		if (!kl_surface_is_adapter(now, now->oracle[i].path) &&
 		    !find_file(old->oracle, old->noracle, now->oracle[i].path))
 			ANSWER(pair, "oracle-changed", "the oracle changed: its file %s is new",
 			       now->oracle[i].path);
 }
 
-/* The adapter decides what is called and what is timed, so any change of it must be answered. */
-static void diff_adapter(struct kl_contract_pair *pair, const struct kl_surface *old,
-			 const struct kl_surface *now)
+/* The adapters decide what is called and what is timed, so any change of them must be answered. */
+static void diff_adapters(struct kl_contract_pair *pair, const struct kl_surface *old,
+			  const struct kl_surface *now)
 {
-	const struct kl_file *before = kl_surface_adapter(old), *after = kl_surface_adapter(now);
+	const struct kl_strvec *was = &pair->old->adapters, *is = &pair->now->adapters;
+	size_t same = 0;
 
-	if (before && !after)
-		ANSWER(pair, "adapter-changed", "the adapter %s was removed", before->path);
-	else if (after && !before)
-		ANSWER(pair, "adapter-changed", "the adapter %s is new", after->path);
-	else if (after && strcmp(before->path, after->path))
-		ANSWER(pair, "adapter-changed", "the adapter is %s (was %s)", after->path,
-		       before->path);
-	else if (after && is_edited(before, after))
-		ANSWER(pair, "adapter-changed", "the adapter %s was edited", after->path);
-	for (size_t i = 0; i < pair->now->prepares.n; i++)
-		if (!kl_strvec_has(&pair->old->prepares, pair->now->prepares.v[i]))
+	for (size_t i = 0; i < was->n; i++)
+		if (!kl_strvec_has(is, was->v[i]))
+			ANSWER(pair, "adapter-changed", "the adapter %s was removed", was->v[i]);
+	for (size_t i = 0; i < is->n; i++) {
+		const struct kl_file *before = find_file(old->oracle, old->noracle, is->v[i]);
+
+		if (!kl_strvec_has(was, is->v[i]))
+			ANSWER(pair, "adapter-changed", "the adapter %s is new", is->v[i]);
+		else if (is_edited(before, kl_surface_adapter(now, i)))
+			ANSWER(pair, "adapter-changed", "the adapter %s was edited", is->v[i]);
+		same += i < was->n && !strcmp(is->v[i], was->v[i]);
+	}
+	if (same < is->n && is->n == was->n && was->n > 1)
+		ANSWER(pair, "adapter-changed", "the adapters are tried in another order");
+}
+
+static void diff_prepares(struct kl_contract_pair *pair)
+{
+	const struct kl_strvec *was = &pair->old->prepares, *is = &pair->now->prepares;
+
+	for (size_t i = 0; i < is->n; i++)
+		if (!kl_strvec_has(was, is->v[i]))
 			ANSWER(pair, "prepares-added",
-			       "the kernel's function %s can run without being timed",
-			       pair->now->prepares.v[i]);
-	for (size_t i = 0; i < pair->old->prepares.n; i++)
-		if (!kl_strvec_has(&pair->now->prepares, pair->old->prepares.v[i]))
+			       "the kernel's function %s can run without being timed", is->v[i]);
+	for (size_t i = 0; i < was->n; i++)
+		if (!kl_strvec_has(is, was->v[i]))
 			NOTE(pair, "prepares-removed",
-			     "the kernel's function %s is not called by the adapter any more",
-			     pair->old->prepares.v[i]);
+			     "the kernel's function %s must not run without being timed any more",
+			     was->v[i]);
 }
 
 /* Return the floor at the case, in bytes or operations; 0: the contract has no floor. */
@@ -485,6 +496,7 @@ void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,
 	diff_bands(&pair, pair.old->exact, pair.now->exact, "exact");
 	diff_bands(&pair, pair.old->bands, pair.now->bands, "bands");
 	diff_oracle(&pair, old, now);
-	diff_adapter(&pair, old, now);
+	diff_adapters(&pair, old, now);
+	diff_prepares(&pair);
 	diff_measures(&pair);
 }

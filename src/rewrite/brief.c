@@ -97,12 +97,12 @@ static int set_workload(struct kl_map *map, struct kl_repo *repo, const struct k
 	kl_prompt_set(map, "CONTRACT", kl_buf_detach(&contract));
 	if (surface->noracle)
 		kl_buf_adds(&oracle, "The oracle says what is right. It stands as it is, too:\n\n");
-	if (surface->contract->adapter)
+	for (size_t i = 0; i < surface->contract->adapters.n; i++)
 		kl_buf_addf(
 			&oracle,
-			"The file %s among them is the adapter: it calls the kernel, and it stands "
+			"The file %s among them is an adapter: it calls the kernel, and it stands "
 			"as it is as well.\n\n",
-			surface->contract->adapter);
+			surface->contract->adapters.v[i]);
 	kl_prompt_files(&oracle, surface->oracle, surface->noracle, false);
 	kl_prompt_set(map, "ORACLE", kl_buf_detach(&oracle));
 	return 0;

@@ -45,11 +45,12 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, 
 			"'%.100s' is the contract, which must not be changed; only these files can "
 			"be changed: %s",
 			path, list);
-	if (surface->contract->adapter && !strcmp(path, surface->contract->adapter))
-		return kl_error(KL_EINVALID,
-				"'%.100s' is the contract's adapter, which must not be changed; "
-				"only these files can be changed: %s",
-				path, list);
+	if (kl_surface_is_adapter(surface, path))
+		return kl_error(
+			KL_EINVALID,
+			"'%.100s' is an adapter of the contract, which must not be changed; "
+			"only these files can be changed: %s",
+			path, list);
 	if (is_oracle(surface, path))
 		return kl_error(
 			KL_EINVALID,

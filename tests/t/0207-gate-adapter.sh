@@ -160,6 +160,19 @@ test_expect_success 'what is wrong between the kernel and the adapter is a verdi
 	git checkout -q . && cd ..
 '
 
+test_expect_success 'of several adapters the first that fits calls the kernel' '
+	cd rows && sed "s/order, twice);/order, twice, 0);/" adapter.c >adapter-more.c && edited klineage.yaml "s/^adapter: .*/adapter: [adapter.c, adapter-more.c]/" &&
+	git add . && git commit -q -m several && judged 0 --quick && ! grep "the adapter" ../out &&
+	edited rows.h "s/_Bool twice)/_Bool twice, int more)/" && edited rows.c "s/_Bool twice)/_Bool twice, int more)/" &&
+	judged 0 --quick && tells "the adapter adapter-more.c calls the kernel" ../out &&
+	edited rows.h "s/int more)/int more, int most)/" && edited rows.c "s/int more)/int more, int most)/" &&
+	refused 1 "fail.* compile" && tells "adapter.c:10" ../out && git checkout -q . &&
+	edited klineage.yaml "s/adapter-more.c/rows.c/" && refused 128 "klineage.yaml:16:22: .rows.c. is a source of the kernel" && git checkout -q . &&
+	edited klineage.yaml "s/adapter-more.c/adapter.c/" && refused 128 "adapter.c" && git checkout -q . &&
+	edited klineage.yaml "s/^adapter: .*/adapter: [adapter-more.c, adapter.c]/" && git commit -q -a -m order && { git klineage review HEAD~1 --json >../out || :; } &&
+	tells "tried in another order" ../out && git reset -q --hard HEAD~2 && cd ..
+'
+
 test_expect_success 'a context that a function of the project makes, once and untimed' '
 	git init -q fir && cd fir &&
 	cat >fir.h <<-\EOF &&

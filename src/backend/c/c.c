@@ -236,7 +236,7 @@ static int add_recipe(struct kl_digest *key, const void *state)
 static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 {
 	job->isa = kl_strdup(of->platform->march);
-	job->adapter = of->contract->adapter != NULL;
+	job->adapter = of->contract->adapters.n > 0;
 }
 
 static const char *const includes[] = { "math", "stddef", "stdint", "stdlib", "string", NULL };

@@ -465,9 +465,9 @@ static void take_notes(struct kl_artefact *artefact, const struct kl_build *buil
 }
 
 /* Return the sources and, at the end, the adapter; the caller frees the array, not the files. */
-static struct kl_file *list_files(const struct kl_surface *surface, size_t *n)
+static struct kl_file *list_files(const struct kl_surface *surface, const struct kl_file *adapter,
+				  size_t *n)
 {
-	const struct kl_file *adapter = kl_surface_adapter(surface);
 	struct kl_file *file = kl_calloc(surface->nfile + 1, sizeof(*file));
 
 	memcpy(file, surface->file, surface->nfile * sizeof(*file));
@@ -477,24 +477,24 @@ static struct kl_file *list_files(const struct kl_surface *surface, size_t *n)
 	return file;
 }
 
-int kl_compile_surface(struct kl_artefact **out, const char **class_,
-		       const struct kl_compile_tools *tools, const struct kl_surface *surface,
-		       const char *dir)
+/* Compile and audit a surface that `adapter` calls; NULL: the worker calls it. */
+static int compile_called(struct kl_artefact **out, const char **class_,
+			  const struct kl_compile_tools *tools, const struct kl_surface *surface,
+			  const struct kl_file *adapter, const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = kl_calloc(1, sizeof(*artefact));
-	const struct kl_contract *contract = surface->contract;
 	size_t nfile;
-	KL_AUTO(kl_freep) struct kl_file *file = list_files(surface, &nfile);
+	KL_AUTO(kl_freep) struct kl_file *file = list_files(surface, adapter, &nfile);
 	KL_AUTO(kl_build_release)
 	struct kl_build build = {
 		.tools = tools,
 		.dir = dir,
 		.name = "kernel",
-		.entry = contract->adapter ? KL_ADAPTER_CALL : contract->entry,
-		.adapter = contract->adapter,
+		.entry = adapter ? KL_ADAPTER_CALL : surface->contract->entry,
+		.adapter = adapter ? adapter->path : NULL,
 		.file = file,
 		.nfile = nfile,
-		.contract = contract,
+		.contract = surface->contract,
 		.class_ = class_,
 		.tool = { .jail = tools->jail,
 			  .dir = dir,
@@ -502,7 +502,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 			  .class_ = class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = kl_adapter_filled(kl_surface_adapter(surface));
+	int err = kl_adapter_filled(adapter);
 
 	if (!err)
 		err = build_image(&build, &artefact->object, artefact->digest);
@@ -517,6 +517,27 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 	return 0;
 }
 
+int kl_compile_surface(struct kl_artefact **out, const char **class_,
+		       const struct kl_compile_tools *tools, const struct kl_surface *surface,
+		       const char *dir)
+{
+	const struct kl_file *adapter = kl_surface_adapter(surface, 0);
+	int err = compile_called(out, class_, tools, surface, adapter, dir);
+	KL_AUTO(kl_freep) char *why = err == KL_ENO ? kl_strdup(kl_error_last()) : NULL;
+
+	/* the interface of an older kernel can be that of a further adapter */
+	for (size_t i = 1; err == KL_ENO && !strcmp(*class_, "compile") &&
+			   (adapter = kl_surface_adapter(surface, i));
+	     i++) {
+		err = compile_called(out, class_, tools, surface, adapter, dir);
+		if (!err)
+			kl_strvec_pushf(&(*out)->notes, "the adapter %s calls the kernel",
+					adapter->path);
+	}
+	/* if none fits, the kernel is as it should be by the first */
+	return err == KL_ENO && !strcmp(*class_, "compile") ? kl_error(KL_ENO, "%s", why) : err;
+}
+
 /* -- compiling oracles ------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -528,15 +549,14 @@ static const struct { const char *prefix, *flags[5]; } arithmetic[] = {
 };
 /* clang-format on */
 
-/* Return the oracle's files without the adapter; the caller frees the array, not the files. */
+/* Return the oracle's files without adapters; the caller frees the array, not the files. */
 static struct kl_file *list_oracle(const struct kl_surface *surface, size_t *n)
 {
-	const struct kl_file *adapter = kl_surface_adapter(surface);
 	struct kl_file *file = kl_calloc(surface->noracle + 1, sizeof(*file));
 
 	*n = 0;
 	for (size_t i = 0; i < surface->noracle; i++)
-		if (&surface->oracle[i] != adapter)
+		if (!kl_surface_is_adapter(surface, surface->oracle[i].path))
 			file[(*n)++] = surface->oracle[i];
 	return file;
 }
