@@ -41,6 +41,8 @@
  *	behave well when not timed	timed and other children do the same; only the work of
  *					their parents differs
  *	write the outputs later		the child is stopped while they are read
+ *	work where an adapter is not	its code runs there only before the first inputs (adapter.c)
+ *	timed
  *
  * One attack remains: a kernel that writes `done` after its last output, but earlier than the loop
  * would. In a single call it can gain up to the jitter of the trap (measured with empty calls; at
