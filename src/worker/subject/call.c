@@ -115,16 +115,25 @@ static bool page_untouched(const struct kl_cpu_subject *subject, uint64_t nonce)
 	       control->ready == (subject->traced ? 0 : nonce);
 }
 
+static uint64_t add_print(uint64_t hash, const void *bytes, uint64_t n)
+{
+	const uint64_t *words = bytes;
+
+	for (size_t i = 0; i < n / 8; i++)
+		hash = (hash ^ words[i]) * 0xff51afd7ed558ccdu;
+	return hash;
+}
+
+/* Hash all that the kernel can leave an answer in: the outputs, and an adapter's workspace. */
 static uint64_t outputs_print(const struct kl_cpu_subject *subject)
 {
-	uint64_t hash = 0x9e3779b97f4a7c15u;
+	uint64_t hash = add_print(0x9e3779b97f4a7c15u, subject->work.map, subject->work.bytes);
 
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
 		const struct kl_wire_arg *arg = &subject->arg[i];
-		const uint64_t *words = (const uint64_t *)subject->tensor[i].map;
 
-		for (size_t n = 0; arg->tensor && arg->writable && n < arg->map_bytes / 8; n++)
-			hash = (hash ^ words[n]) * 0xff51afd7ed558ccdu;
+		if (arg->tensor && arg->writable)
+			hash = add_print(hash, subject->tensor[i].map, arg->map_bytes);
 	}
 	return hash;
 }
