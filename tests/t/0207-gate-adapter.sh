@@ -160,6 +160,13 @@ test_expect_success 'what is wrong between the kernel and the adapter is a verdi
 	git checkout -q . && cd ..
 '
 
+test_expect_success 'a loop of its own in adapter_call is reported, and one around the kernel is not' '
+	cd rows && edited adapter.c "s/^struct view weights.*/&\nfor (int64_t i = 0; i < M; i++) work->rows[i] = A + i * N;/" && judged 0 --quick &&
+	tells "adapter_call has a loop that does not call the kernel" ../out && git checkout -q . &&
+	edited adapter.c "s/^scale_rows(.*/for (int64_t i = 0; i < M; i++) scale_rows(work->out + i, work->rows + i, 1, weights, (enum order)order, twice);/" &&
+	judged 0 --quick && ! grep "adapter_call" ../out && git checkout -q . && cd ..
+'
+
 test_expect_success 'of several adapters the first that fits calls the kernel' '
 	cd rows && sed "s/order, twice);/order, twice, 0);/" adapter.c >adapter-more.c && edited klineage.yaml "s/^adapter: .*/adapter: [adapter.c, adapter-more.c]/" &&
 	git add . && git commit -q -m several && judged 0 --quick && ! grep "the adapter" ../out &&

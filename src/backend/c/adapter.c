@@ -226,6 +226,19 @@ static void note_prepare(struct kl_strvec *out, const struct kl_adapter *adapter
 				list.ptr);
 }
 
+/* Return true if the instruction calls another function, or jumps to one at the end. */
+static bool leaves_function(const struct kl_code *code, size_t func, size_t insn)
+{
+	struct kl_ref to;
+
+	if (kl_insn_is_call(&code->insn[insn]))
+		return true;
+	if (!kl_insn_is_plain_jump(&code->insn[insn]))
+		return false;
+	kl_code_branch_target(&to, code, func, insn);
+	return to.kind == KL_REF_EXTERN || (to.kind == KL_REF_CODE && to.func != func);
+}
+
 /* Return true if the function has a loop, calls something, but makes no call in a loop. */
 static bool loops_itself(const struct kl_code *code, size_t func)
 {
@@ -236,7 +249,7 @@ static bool loops_itself(const struct kl_code *code, size_t func)
 	if (!kl_code_loops(code, func, depth))
 		return false;
 	for (size_t i = 0; i < fn->n; i++) {
-		bool calls = kl_insn_is_call(&code->insn[fn->first + i]);
+		bool calls = leaves_function(code, func, fn->first + i);
 
 		if (calls && depth[i])
 			return false;
