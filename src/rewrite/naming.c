@@ -168,7 +168,8 @@ static bool is_possible(const struct kl_mechanism *mechanism, const struct kl_st
 			return true;
 	}
 	/* 128-bit vectors written by hand are vectors, too */
-	return trait || (!strcmp(mechanism->name, "vector-loop") && kl_strvec_has(gained, "vec.128"));
+	return trait ||
+	       (!strcmp(mechanism->name, "vector-loop") && kl_strvec_has(gained, "vec.128"));
 }
 
 /* Return the greatest n of the features "loop.depth.<n>". */
@@ -269,9 +270,10 @@ static void try_rules(struct kl_naming *out, const struct kl_naming_sides *sides
 /* Check for a feature that no compiler makes on its own: the source asks for it. */
 static bool is_asked_for(const char *fact)
 {
-	static const char *const list[] = { "prefetch", "nt-store", "cp.async", "tma.*",   "multicast",
-					    "ldmatrix", "stmatrix", "mma",      "mma.*",   "wgmma",
-					    "pdl",      "cluster",  "ballot",   "setmaxnreg" };
+	static const char *const list[] = { "prefetch",  "nt-store",  "cp.async", "tma.*",
+					    "multicast", "ldmatrix",  "stmatrix", "mma",
+					    "mma.*",     "wgmma",     "pdl",      "cluster",
+					    "ballot",    "setmaxnreg" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)
 		if (!fnmatch(list[i], fact, 0))

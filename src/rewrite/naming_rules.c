@@ -1,17 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rewrite/naming_rules.h"
 
-#define MORE(item) { KL_SHAPE_##item, KL_NAMING_MORE }
-#define LESS(item) { KL_SHAPE_##item, KL_NAMING_LESS }
-#define NOT_MORE(item) { KL_SHAPE_##item, KL_NAMING_NOT_MORE }
-#define NOT_LESS(item) { KL_SHAPE_##item, KL_NAMING_NOT_LESS }
-#define SAME(item) { KL_SHAPE_##item, KL_NAMING_SAME }
-#define MANY(item) { KL_SHAPE_##item, KL_NAMING_MANY }
-#define SOME(item) { KL_SHAPE_##item, KL_NAMING_SOME }
-#define NO_TEST { { KL_SHAPE_LOOPS, KL_NAMING_END } }
+#define MORE(item)                              \
+	{                                       \
+		KL_SHAPE_##item, KL_NAMING_MORE \
+	}
+#define LESS(item)                              \
+	{                                       \
+		KL_SHAPE_##item, KL_NAMING_LESS \
+	}
+#define NOT_MORE(item)                              \
+	{                                           \
+		KL_SHAPE_##item, KL_NAMING_NOT_MORE \
+	}
+#define NOT_LESS(item)                              \
+	{                                           \
+		KL_SHAPE_##item, KL_NAMING_NOT_LESS \
+	}
+#define SAME(item)                              \
+	{                                       \
+		KL_SHAPE_##item, KL_NAMING_SAME \
+	}
+#define MANY(item)                              \
+	{                                       \
+		KL_SHAPE_##item, KL_NAMING_MANY \
+	}
+#define SOME(item)                              \
+	{                                       \
+		KL_SHAPE_##item, KL_NAMING_SOME \
+	}
+#define NO_TEST                                       \
+	{                                             \
+		{                                     \
+			KL_SHAPE_LOOPS, KL_NAMING_END \
+		}                                     \
+	}
 
-#define VECTORS                                                                              \
-	"__m128* __m256* __m512* _mm*_loadu_* _mm*_load_* _mm*_set1_* _mm*_setzero_* "       \
+#define VECTORS                                                                        \
+	"__m128* __m256* __m512* _mm*_loadu_* _mm*_load_* _mm*_set1_* _mm*_setzero_* " \
 	"_mm*_add_* _mm*_mul_* _mm*_fmadd_* *vector_size* *float32x4* vld1q_*"
 
 /* clang-format off */
@@ -33,7 +59,8 @@ const struct kl_naming_rule kl_naming_rules[] = {
 	{ "ballot-compaction", 70, "__ballot*", NO_TEST, false },
 	{ "warp-scan", 70, "__shfl*", NO_TEST, false },
 	{ "fast-exp", 66, "__expf __exp2f exp2f ex2* __exp10f \\\"*ex2.approx*", NO_TEST, false },
-	{ "vector-load", 70, "float4 int4 uint4 float2 make_float4 longlong2 ulonglong2 double2", NO_TEST, false },
+	{ "vector-load", 70, "float4 int4 uint4 float2 make_float4 longlong2 "
+		"ulonglong2 double2", NO_TEST, false },
 	{ "restrict", 70, "restrict __restrict __restrict__", NO_TEST, true },
 	{ "no-alias", 70, "#*ivdep* #*omp*simd* #*independent*", NO_TEST, true },
 	{ "compiler-hint", 60, "__builtin_expect likely unlikely __builtin_unreachable always_inline "
@@ -45,7 +72,8 @@ const struct kl_naming_rule kl_naming_rules[] = {
 	{ "bit-count", 68, "__builtin_popcount* __builtin_ctz* __builtin_clz* _mm_popcnt* _tzcnt* "
 		"_lzcnt* _pext* _pdep*", NO_TEST, false },
 	{ "gather", 72, "_mm*gather*", NO_TEST, true },
-	{ "masked-tail", 72, "__mmask* _mm*_mask_* _mm*_maskz_* _mm*_maskload* _mm*_maskstore*", NO_TEST, false },
+	{ "masked-tail", 72, "__mmask* _mm*_mask_* _mm*_maskz_* _mm*_maskload* "
+		"_mm*_maskstore*", NO_TEST, false },
 	{ "wide-vector", 74, "__m512* _mm512_*", { SAME(BLOCKS) }, false },
 	{ "vector-loop", 68, VECTORS, NO_TEST, false },
 	{ "fma", 60, "fma fmaf _mm*_fmadd_* _mm*_fnmadd_* __fmaf_rn", NO_TEST, false },
@@ -77,7 +105,8 @@ const struct kl_naming_rule kl_naming_rules[] = {
 	{ "lookup-table", 68, NULL, { MORE(TABLES) }, false },
 	{ "static-scratch", 64, NULL, { MORE(STATICS), SAME(COPIES) }, false },
 	{ "hoist-invariant", 62, NULL, { MORE(GUARDS), SAME(COPIES) }, false },
-	{ "hoist-invariant", 58, NULL, { MORE(HOISTS), LESS(ACCESSES), SAME(LOOPS), NOT_MORE(SHARED) }, false },
+	{ "hoist-invariant", 58, NULL, { MORE(HOISTS), LESS(ACCESSES), SAME(LOOPS),
+		NOT_MORE(SHARED) }, false },
 	{ 0 },
 };
 /* clang-format on */

@@ -105,8 +105,13 @@ static void read_loop(struct kl_nest_loop *loop, const struct kl_ctokens *tokens
 {
 	size_t close = (size_t)tokens->t[i + 1].match, first, second;
 
-	*loop = (struct kl_nest_loop){ .head = i, .open = i + 1, .up = -1, .counter = -1,
-				       .step_at = -1, .cond = i + 2, .cond_end = close,
+	*loop = (struct kl_nest_loop){ .head = i,
+				       .open = i + 1,
+				       .up = -1,
+				       .counter = -1,
+				       .step_at = -1,
+				       .cond = i + 2,
+				       .cond_end = close,
 				       .first = close + 1 };
 	loop->last = kl_nest_statement_end(tokens, close + 1);
 	if (!kl_ctoken_is(tokens, i, "for"))

@@ -13,11 +13,11 @@ struct kl_nest_loop {
 	size_t first, last; /* tokens of the body */
 	/* tokens of the condition: cond ... cond_end - 1 */
 	size_t cond, cond_end;
-	int up;        /* index of the loop that contains this one directly; -1: none */
-	int inside;    /* number of loops that this one contains */
-	long counter;  /* token of the counter in the increment; -1: not known */
-	long step;     /* how much the counter grows, if it is a number; 0: not known */
-	long step_at;  /* token of the amount; -1: "++" or "--", or not known */
+	int up;       /* index of the loop that contains this one directly; -1: none */
+	int inside;   /* number of loops that this one contains */
+	long counter; /* token of the counter in the increment; -1: not known */
+	long step;    /* how much the counter grows, if it is a number; 0: not known */
+	long step_at; /* token of the amount; -1: "++" or "--", or not known */
 };
 
 struct kl_nest {

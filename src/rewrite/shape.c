@@ -82,8 +82,7 @@ bool kl_shape_one_of(const struct kl_ctokens *tokens, size_t i, const char *list
 	for (size_t n; i < tokens->n && *list; list += n) {
 		list += strspn(list, " ");
 		n = strcspn(list, " ");
-		if (n && n == tokens->t[i].len &&
-		    !memcmp(tokens->text + tokens->t[i].off, list, n))
+		if (n && n == tokens->t[i].len && !memcmp(tokens->text + tokens->t[i].off, list, n))
 			return true;
 	}
 	return false;

@@ -6,7 +6,7 @@
 #include "rewrite/shape_parts.h"
 
 #define MAX_UNROLL 16 /* a loop that does more at once runs over blocks */
-#define MANY 8	      /* elements of a local array of unknown size */
+#define MANY 8        /* elements of a local array of unknown size */
 
 static long *counter_of(struct kl_shape_reader *reader, enum kl_shape_item item)
 {
@@ -96,7 +96,7 @@ static bool is_block(const struct kl_shape_reader *reader, const struct kl_shape
 {
 	long step = step_of(reader, &source->tokens, loop);
 
-	if (!around || loop->step_at < 0 || loop->counter < 0)
+	if (!around || loop->step_at < 0 || loop->counter < 0 || step == 1)
 		return false;
 	return bounds_inside(source, loop) || cuts_block(source, loop) || step > MAX_UNROLL;
 }
@@ -241,8 +241,8 @@ static bool is_guard(const struct kl_ctokens *tokens, size_t i)
 	if (call + 1 >= tokens->n || tokens->t[call].kind != KL_CT_IDENT ||
 	    !kl_ctoken_is(tokens, call + 1, "("))
 		return false;
-	return close == i + 3 ||
-	       (close == i + 6 && kl_ctoken_is(tokens, i + 5, "0") && kl_ctoken_is(tokens, i + 3, "="));
+	return close == i + 3 || (close == i + 6 && kl_ctoken_is(tokens, i + 5, "0") &&
+				  kl_ctoken_is(tokens, i + 3, "="));
 }
 
 static void count_tokens(struct kl_shape_reader *reader, const struct kl_shape_source *source,
@@ -252,8 +252,8 @@ static void count_tokens(struct kl_shape_reader *reader, const struct kl_shape_s
 
 	*counter_of(reader, KL_SHAPE_GUARDS) += is_guard(tokens, i);
 	*counter_of(reader, KL_SHAPE_BRANCHES) += kl_ctoken_is(tokens, i, "if");
-	*counter_of(reader, KL_SHAPE_DIVISIONS) +=
-		kl_ctoken_is(tokens, i, "/") || kl_ctoken_is(tokens, i, "%");
+	*counter_of(reader, KL_SHAPE_DIVISIONS) += kl_ctoken_is(tokens, i, "/") ||
+						   kl_ctoken_is(tokens, i, "%");
 	*counter_of(reader, KL_SHAPE_SHIFTS) +=
 		(kl_shape_one_of(tokens, i, "< >") && kl_shape_same(tokens, i, i + 1)) ||
 		(kl_ctoken_is(tokens, i, "&") && !kl_ctoken_is(tokens, i + 1, "&") && i &&
@@ -262,9 +262,9 @@ static void count_tokens(struct kl_shape_reader *reader, const struct kl_shape_s
 		kl_ctoken_is(tokens, i, "?") ||
 		kl_shape_one_of(tokens, i, "fmaxf fminf fmax fmin max min copysignf fabsf fabs");
 	/* "n += x < y": the outcome of a comparison is a number */
-	*counter_of(reader, KL_SHAPE_CHOICES) +=
-		kl_shape_one_of(tokens, i, "< >") && i > 3 &&
-		(kl_ctoken_is(tokens, i - 2, "=") || kl_ctoken_is(tokens, i - 2, "("));
+	*counter_of(reader, KL_SHAPE_CHOICES) += kl_shape_one_of(tokens, i, "< >") && i > 3 &&
+						 (kl_ctoken_is(tokens, i - 2, "=") ||
+						  kl_ctoken_is(tokens, i - 2, "("));
 }
 
 void kl_shape_count(struct kl_shape_reader *reader, const struct kl_shape_source *source)

@@ -33,7 +33,8 @@ static void read_define(struct kl_shape_reader *reader, const char *text, size_t
 }
 
 /* Return the value of a number or of a macro that is one; 0: not known. */
-static long value_of(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens, size_t i)
+static long value_of(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens,
+		     size_t i)
 {
 	KL_AUTO(kl_freep) char *text = kl_shape_text(tokens, i, i + 1);
 	const char *value = tokens->t[i].kind == KL_CT_NUMBER ?

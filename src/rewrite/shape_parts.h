@@ -28,9 +28,9 @@ struct kl_shape_source {
 struct kl_shape_reader {
 	struct kl_shape_source *source;
 	size_t n;
-	struct kl_strvec looped;   /* functions that have loops */
-	struct kl_strvec macros;   /* macros with arguments that stand for memory */
-	struct kl_map constants;   /* macros that are numbers: name -> text */
+	struct kl_strvec looped; /* functions that have loops */
+	struct kl_strvec macros; /* macros with arguments that stand for memory */
+	struct kl_map constants; /* macros that are numbers: name -> text */
 	struct kl_shape *out;
 };
 

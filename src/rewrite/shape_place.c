@@ -13,7 +13,8 @@ static bool is_deref(const struct kl_ctokens *tokens, size_t i)
 	       tokens->t[i - 1].kind == KL_CT_DIRECTIVE;
 }
 
-static bool is_macro(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens, size_t i)
+static bool is_macro(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens,
+		     size_t i)
 {
 	KL_AUTO(kl_freep) char *name = kl_shape_text(tokens, i, i + 1);
 
@@ -121,6 +122,15 @@ bool kl_shape_is_pointer(const struct kl_shape_source *source, size_t i)
 	return false;
 }
 
+/* Check for a token in the head of a loop, where ';' ends no statement. */
+static bool is_in_head(const struct kl_nest *nest, size_t i)
+{
+	for (size_t k = 0; k < nest->n; k++)
+		if (nest->v[k].open <= i && i < nest->v[k].first)
+			return true;
+	return false;
+}
+
 static bool begins_statement(const struct kl_ctokens *tokens, size_t i)
 {
 	return !i || kl_shape_one_of(tokens, i - 1, "; { } ) else do") ||
@@ -134,7 +144,7 @@ bool kl_shape_assignment(struct kl_shape_assignment *out, const struct kl_shape_
 	size_t at = i, n, op;
 
 	*out = (struct kl_shape_assignment){ 0 };
-	if (i + 3 >= tokens->n || !begins_statement(tokens, i))
+	if (i + 3 >= tokens->n || !begins_statement(tokens, i) || is_in_head(&source->nest, i))
 		return false;
 	if (tokens->t[i].kind == KL_CT_IDENT)
 		at = skip_type(tokens, i);

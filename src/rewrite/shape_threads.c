@@ -34,7 +34,8 @@ static int thread_in(const struct kl_ctokens *tokens, size_t first, size_t end)
 			continue;
 		if (!kl_ctoken_is(tokens, i + 2, "x"))
 			return -1;
-		return kl_ctoken_is(tokens, i + 3, "/") || kl_ctoken_is(tokens, i + 3, "*") ? -1 : 1;
+		return kl_ctoken_is(tokens, i + 3, "/") || kl_ctoken_is(tokens, i + 3, "*") ? -1 :
+											      1;
 	}
 	return 0;
 }

@@ -49,7 +49,7 @@ static void open_step(struct step *step, const struct pair *pair)
 					.len = strlen(pair->plain) };
 	split_facts(&step->had, pair->gained, "1");
 	split_facts(&step->has, pair->lost, "2");
-	step->sides = (struct kl_naming_sides){ &step->fast, &step->plain, 1, 1,
+	step->sides = (struct kl_naming_sides){ &step->fast, &step->plain, 1,          1,
 						&step->had,  &step->has,   &mechanisms };
 }
 
@@ -76,9 +76,10 @@ static void check_pairs(const struct pair *pair, size_t n)
 				      naming.percent, naming.evidence.ptr, pair[i].want);
 			wrong++;
 		}
-		if (naming.mechanism &&
-		    (naming.percent < KL_NAMING_LEAST || naming.percent > 100 || !naming.evidence.len))
-			fail_msg("%s: %d, '%s'", pair[i].title, naming.percent, naming.evidence.ptr);
+		if (naming.mechanism && (naming.percent < KL_NAMING_LEAST || naming.percent > 100 ||
+					 !naming.evidence.len))
+			fail_msg("%s: %d, '%s'", pair[i].title, naming.percent,
+				 naming.evidence.ptr);
 		kl_naming_release(&naming);
 		close_step(&step);
 	}
@@ -88,121 +89,126 @@ static void check_pairs(const struct pair *pair, size_t n)
 /* --- the ladder of a matrix product in C ------------------------------------------------------ */
 
 #define HEAD "void mm(int n, const float *a, const float *b, float *c)\n{\n"
-#define NAIVE                                                          \
-	HEAD "\tfor (int i = 0; i < n; i++)\n"                         \
-	     "\t\tfor (int j = 0; j < n; j++)\n"                       \
-	     "\t\t\tfor (int k = 0; k < n; k++)\n"                     \
+#define NAIVE                                      \
+	HEAD "\tfor (int i = 0; i < n; i++)\n"     \
+	     "\t\tfor (int j = 0; j < n; j++)\n"   \
+	     "\t\t\tfor (int k = 0; k < n; k++)\n" \
 	     "\t\t\t\tc[i * n + j] += a[i * n + k] * b[k * n + j];\n}\n"
-#define INTERCHANGED                                                   \
-	HEAD "\tfor (int i = 0; i < n; i++)\n"                         \
-	     "\t\tfor (int k = 0; k < m; k++)\n"                       \
-	     "\t\t\tfor (int j = 0; j < w; j++)\n"                     \
+#define INTERCHANGED                               \
+	HEAD "\tfor (int i = 0; i < n; i++)\n"     \
+	     "\t\tfor (int k = 0; k < m; k++)\n"   \
+	     "\t\t\tfor (int j = 0; j < w; j++)\n" \
 	     "\t\t\t\tc[i * n + j] += a[i * n + k] * b[k * n + j];\n}\n"
-#define NOT_INTERCHANGED                                               \
-	HEAD "\tfor (int i = 0; i < n; i++)\n"                         \
-	     "\t\tfor (int j = 0; j < w; j++)\n"                       \
-	     "\t\t\tfor (int k = 0; k < m; k++)\n"                     \
+#define NOT_INTERCHANGED                           \
+	HEAD "\tfor (int i = 0; i < n; i++)\n"     \
+	     "\t\tfor (int j = 0; j < w; j++)\n"   \
+	     "\t\t\tfor (int k = 0; k < m; k++)\n" \
 	     "\t\t\t\tc[i * n + j] += a[i * n + k] * b[k * n + j];\n}\n"
 /* one column of four at a time, by calls */
-#define DOT                                                                              \
-	"static void dot(int n, const float *x, const float *y, float *z)\n{\n"          \
+#define DOT                                                                     \
+	"static void dot(int n, const float *x, const float *y, float *z)\n{\n" \
 	"\tfor (int k = 0; k < n; k++)\n\t\t*z += x[k] * y[k * n];\n}\n"
-#define CALLED \
+#define CALLED                                                                      \
 	DOT HEAD "\tfor (int i = 0; i < n; i++)\n\t\tfor (int j = 0; j < n; j++)\n" \
 		 "\t\t\tdot(n, a + i * n, b + j, c + i * n + j);\n}\n"
-#define JAMMED                                                                       \
+#define OUTLINED                                                                          \
+	DOT HEAD "\tfor (int j = 0; j < n; j += 1)\n\t\tfor (int i = 0; i < n; i += 1)\n" \
+		 "\t\t\tdot(n, a + i * n, b + j, c + i * n + j);\n}\n"
+#define JAMMED                                                                           \
 	DOT HEAD "\tfor (int i = 0; i < n; i++)\n\t\tfor (int j = 0; j < n; j += 4) {\n" \
-		 "\t\t\tdot(n, a + i * n, b + j, c + i * n + j);\n"                  \
-		 "\t\t\tdot(n, a + i * n, b + j + 1, c + i * n + j + 1);\n"          \
-		 "\t\t\tdot(n, a + i * n, b + j + 2, c + i * n + j + 2);\n"          \
+		 "\t\t\tdot(n, a + i * n, b + j, c + i * n + j);\n"                      \
+		 "\t\t\tdot(n, a + i * n, b + j + 1, c + i * n + j + 1);\n"              \
+		 "\t\t\tdot(n, a + i * n, b + j + 2, c + i * n + j + 2);\n"              \
 		 "\t\t\tdot(n, a + i * n, b + j + 3, c + i * n + j + 3);\n\t\t}\n}\n"
 #define ROW "static void row(int n, const float *x, const float *y, float *z)\n{\n"
-#define FOUR_LOOPS                                                  \
-	ROW "\tfor (int k = 0; k < n; k++)\n\t\tz[0] += x[k] * y[k * n];\n"      \
-	    "\tfor (int k = 0; k < n; k++)\n\t\tz[1] += x[k] * y[k * n + 1];\n"  \
-	    "\tfor (int k = 0; k < n; k++)\n\t\tz[2] += x[k] * y[k * n + 2];\n"  \
+#define FOUR_LOOPS                                                              \
+	ROW "\tfor (int k = 0; k < n; k++)\n\t\tz[0] += x[k] * y[k * n];\n"     \
+	    "\tfor (int k = 0; k < n; k++)\n\t\tz[1] += x[k] * y[k * n + 1];\n" \
+	    "\tfor (int k = 0; k < n; k++)\n\t\tz[2] += x[k] * y[k * n + 2];\n" \
 	    "\tfor (int k = 0; k < n; k++)\n\t\tz[3] += x[k] * y[k * n + 3];\n}\n"
-#define FUSED                                                       \
-	ROW "\tfor (int k = 0; k < n; k++) {\n"                     \
+#define FUSED                                                                  \
+	ROW "\tfor (int k = 0; k < n; k++) {\n"                                \
 	    "\t\tz[0] += x[k] * y[k * n];\n\t\tz[1] += x[k] * y[k * n + 1];\n" \
 	    "\t\tz[2] += x[k] * y[k * n + 2];\n\t\tz[3] += x[k] * y[k * n + 3];\n\t}\n}\n"
-#define REGISTERS                                                   \
-	ROW "\tregister float z0 = 0, z1 = 0, z2 = 0, z3 = 0, xk;\n" \
-	    "\tfor (int k = 0; k < n; k++) {\n\t\txk = x[k];\n"     \
-	    "\t\tz0 += xk * y[k * n];\n\t\tz1 += xk * y[k * n + 1];\n" \
+#define REGISTERS                                                               \
+	ROW "\tregister float z0 = 0, z1 = 0, z2 = 0, z3 = 0, xk;\n"            \
+	    "\tfor (int k = 0; k < n; k++) {\n\t\txk = x[k];\n"                 \
+	    "\t\tz0 += xk * y[k * n];\n\t\tz1 += xk * y[k * n + 1];\n"          \
 	    "\t\tz2 += xk * y[k * n + 2];\n\t\tz3 += xk * y[k * n + 3];\n\t}\n" \
 	    "\tz[0] += z0;\n\tz[1] += z1;\n\tz[2] += z2;\n\tz[3] += z3;\n}\n"
-#define WALKED                                                      \
-	ROW "\tregister float z0 = 0, z1 = 0, z2 = 0, z3 = 0, xk;\n" \
+#define WALKED                                                                        \
+	ROW "\tregister float z0 = 0, z1 = 0, z2 = 0, z3 = 0, xk;\n"                  \
 	    "\tconst float *y0 = y, *y1 = y + n, *y2 = y + 2 * n, *y3 = y + 3 * n;\n" \
-	    "\tfor (int k = 0; k < n; k++) {\n\t\txk = x[k];\n"     \
-	    "\t\tz0 += xk * *y0++;\n\t\tz1 += xk * *y1++;\n"        \
-	    "\t\tz2 += xk * *y2++;\n\t\tz3 += xk * *y3++;\n\t}\n"   \
+	    "\tfor (int k = 0; k < n; k++) {\n\t\txk = x[k];\n"                       \
+	    "\t\tz0 += xk * *y0++;\n\t\tz1 += xk * *y1++;\n"                          \
+	    "\t\tz2 += xk * *y2++;\n\t\tz3 += xk * *y3++;\n\t}\n"                     \
 	    "\tz[0] += z0;\n\tz[1] += z1;\n\tz[2] += z2;\n\tz[3] += z3;\n}\n"
 #define SUM "float sum(int n, const float *x)\n{\n"
-#define ONE_SUM SUM "\tfloat s = 0;\n\n\tfor (int i = 0; i < n; i++)\n\t\ts += x[i];\n\treturn s;\n}\n"
-#define FOUR_SUMS                                                                         \
-	SUM "\tfloat s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n\n\tfor (int i = 0; i < n; i += 4) {\n" \
+#define ONE_SUM \
+	SUM "\tfloat s = 0;\n\n\tfor (int i = 0; i < n; i++)\n\t\ts += x[i];\n\treturn s;\n}\n"
+#define FOUR_SUMS                                                                              \
+	SUM "\tfloat s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n\n\tfor (int i = 0; i < n; i += 4) {\n"  \
 	    "\t\ts0 += x[i];\n\t\ts1 += x[i + 1];\n\t\ts2 += x[i + 2];\n\t\ts3 += x[i + 3];\n" \
 	    "\t}\n\treturn s0 + s1 + s2 + s3;\n}\n"
 #define SCALE "void scale(int n, const float *x, float *y)\n{\n"
 #define PLAIN_SCALE SCALE "\tfor (int i = 0; i < n; i++)\n\t\ty[i] = 2 * x[i];\n}\n"
-#define UNROLLED_SCALE                                                            \
-	SCALE "\tfor (int i = 0; i < n; i += 4) {\n\t\ty[i] = 2 * x[i];\n"        \
-	      "\t\ty[i + 1] = 2 * x[i + 1];\n\t\ty[i + 2] = 2 * x[i + 2];\n"      \
+#define UNROLLED_SCALE                                                       \
+	SCALE "\tfor (int i = 0; i < n; i += 4) {\n\t\ty[i] = 2 * x[i];\n"   \
+	      "\t\ty[i + 1] = 2 * x[i + 1];\n\t\ty[i + 2] = 2 * x[i + 2];\n" \
 	      "\t\ty[i + 3] = 2 * x[i + 3];\n\t}\n}\n"
-#define VECTOR_SCALE                                                               \
-	"#include <immintrin.h>\n" SCALE "\tfor (int i = 0; i < n; i += 8) {\n"    \
-	"\t\t__m256 v = _mm256_loadu_ps(x + i);\n\n"                              \
+#define VECTOR_SCALE                                                            \
+	"#include <immintrin.h>\n" SCALE "\tfor (int i = 0; i < n; i += 8) {\n" \
+	"\t\t__m256 v = _mm256_loadu_ps(x + i);\n\n"                            \
 	"\t\t_mm256_storeu_ps(y + i, _mm256_mul_ps(v, _mm256_set1_ps(2)));\n\t}\n}\n"
-#define PREFETCHED                                                           \
+#define PREFETCHED                                                                     \
 	SCALE "\tfor (int i = 0; i < n; i++) {\n\t\t__builtin_prefetch(x + i + 64);\n" \
 	      "\t\ty[i] = 2 * x[i];\n\t}\n}\n"
-#define RESTRICTED \
+#define RESTRICTED                                                           \
 	"void scale(int n, const float *restrict x, float *restrict y)\n{\n" \
 	"\tfor (int i = 0; i < n; i++)\n\t\ty[i] = 2 * x[i];\n}\n"
-#define BLOCKED                                                                   \
-	"#define MC 64\n#define min(x, y) ((x) < (y) ? (x) : (y))\n" HEAD         \
-	"\tfor (int p = 0; p < n; p += MC) {\n\t\tint pb = min(n - p, MC);\n\n"   \
-	"\t\tfor (int i = 0; i < n; i++)\n\t\t\tfor (int j = 0; j < n; j++)\n"    \
-	"\t\t\t\tfor (int k = p; k < p + pb; k++)\n"                              \
+#define BLOCKED                                                                 \
+	"#define MC 64\n#define min(x, y) ((x) < (y) ? (x) : (y))\n" HEAD       \
+	"\tfor (int p = 0; p < n; p += MC) {\n\t\tint pb = min(n - p, MC);\n\n" \
+	"\t\tfor (int i = 0; i < n; i++)\n\t\t\tfor (int j = 0; j < n; j++)\n"  \
+	"\t\t\t\tfor (int k = p; k < p + pb; k++)\n"                            \
 	"\t\t\t\t\tc[i * n + j] += a[i * n + k] * b[k * n + j];\n\t}\n}\n"
-#define BLOCKED_16                                                                \
-	"#define MC 16\n#define min(x, y) ((x) < (y) ? (x) : (y))\n" HEAD         \
-	"\tfor (int p = 0; p < n; p += MC) {\n\t\tint pb = min(n - p, MC);\n\n"   \
-	"\t\tfor (int i = 0; i < n; i++)\n\t\t\tfor (int j = 0; j < n; j++)\n"    \
-	"\t\t\t\tfor (int k = p; k < p + pb; k++)\n"                              \
+#define BLOCKED_16                                                              \
+	"#define MC 16\n#define min(x, y) ((x) < (y) ? (x) : (y))\n" HEAD       \
+	"\tfor (int p = 0; p < n; p += MC) {\n\t\tint pb = min(n - p, MC);\n\n" \
+	"\t\tfor (int i = 0; i < n; i++)\n\t\t\tfor (int j = 0; j < n; j++)\n"  \
+	"\t\t\t\tfor (int k = p; k < p + pb; k++)\n"                            \
 	"\t\t\t\t\tc[i * n + j] += a[i * n + k] * b[k * n + j];\n\t}\n}\n"
-#define PACKED                                                                    \
-	HEAD "\tfloat panel[4096];\n\n\tfor (int j = 0; j < n; j++) {\n"          \
-	     "\t\tfor (int k = 0; k < n; k++)\n\t\t\tpanel[k] = b[k * n + j];\n"  \
+#define PACKED                                                                      \
+	HEAD "\tfloat panel[4096];\n\n\tfor (int j = 0; j < n; j++) {\n"            \
+	     "\t\tfor (int k = 0; k < n; k++)\n\t\t\tpanel[k] = b[k * n + j];\n"    \
 	     "\t\tfor (int i = 0; i < n; i++)\n\t\t\tfor (int k = 0; k < n; k++)\n" \
 	     "\t\t\t\tc[i * n + j] += a[i * n + k] * panel[k];\n\t}\n}\n"
-#define UNPACKED                                                                  \
-	HEAD "\tfor (int j = 0; j < n; j++) {\n"                                  \
+#define UNPACKED                                                                    \
+	HEAD "\tfor (int j = 0; j < n; j++) {\n"                                    \
 	     "\t\tfor (int i = 0; i < n; i++)\n\t\t\tfor (int k = 0; k < n; k++)\n" \
 	     "\t\t\t\tc[i * n + j] += a[i * n + k] * b[k * n + j];\n\t}\n}\n"
-#define TILED(tile)                                                               \
-	"#define NR " tile "\n" HEAD "\tfor (int i = 0; i < n; i++)\n"            \
-	"\t\tfor (int j = 0; j < n; j += NR) {\n\t\t\tfloat acc[NR] = { 0 };\n\n" \
+#define TILED(tile)                                                                 \
+	"#define NR " tile "\n" HEAD "\tfor (int i = 0; i < n; i++)\n"              \
+	"\t\tfor (int j = 0; j < n; j += NR) {\n\t\t\tfloat acc[NR] = { 0 };\n\n"   \
 	"\t\t\tfor (int k = 0; k < n; k++)\n\t\t\t\tfor (int t = 0; t < NR; t++)\n" \
-	"\t\t\t\t\tacc[t] += a[i * n + k] * b[k * n + j + t];\n"                  \
+	"\t\t\t\t\tacc[t] += a[i * n + k] * b[k * n + j + t];\n"                    \
 	"\t\t\tfor (int t = 0; t < NR; t++)\n\t\t\t\tc[i * n + j + t] = acc[t];\n\t\t}\n}\n"
 #define CLAMP "void clamp(int n, float *x)\n{\n\tfor (int i = 0; i < n; i++)\n"
 #define BRANCHED CLAMP "\t\tif (x[i] < 0)\n\t\t\tx[i] = 0;\n}\n"
 #define CHOSEN CLAMP "\t\tx[i] = x[i] < 0 ? 0 : x[i];\n}\n"
-#define BITS "int bits(int n, const unsigned char *x)\n{\n\tint s = 0;\n\n\tfor (int i = 0; i < n; i++)\n"
+#define BITS \
+	"int bits(int n, const unsigned char *x)\n{\n\tint s = 0;\n\n\tfor (int i = 0; i < n; i++)\n"
 #define COUNTED BITS "\t\tfor (int k = 0; k < 8; k++)\n\t\t\ts += x[i] >> k & 1;\n\treturn s;\n}\n"
-#define LOOKED_UP                                                              \
-	"static const unsigned char table[16] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };\n" \
-	BITS "\t\ts += table[x[i] & 15] + table[x[i] >> 4];\n\treturn s;\n}\n"
+#define LOOKED_UP                                                                                           \
+	"static const unsigned char table[16] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };\n" BITS \
+	"\t\ts += table[x[i] & 15] + table[x[i] >> 4];\n\treturn s;\n}\n"
 #define POPCOUNT BITS "\t\ts += __builtin_popcount(x[i]);\n\treturn s;\n}\n"
 #define ADDRESS "void wrap(int n, int *x)\n{\n\tfor (int i = 0; i < n; i++)\n"
 #define DIVIDED ADDRESS "\t\tx[i] = x[i] / 8 + x[i] % 8;\n}\n"
 #define SHIFTED ADDRESS "\t\tx[i] = (x[i] >> 3) + (x[i] & 7);\n}\n"
 #define NORM "void norm(int n, int m, const float *w, float *x)\n{\n\tfor (int i = 0; i < n; i++)"
 #define SUNK NORM "\n\t\tfor (int j = 0; j < m; j++)\n\t\t\tx[i * m + j] *= w[i];\n}\n"
-#define HOISTED                                                                         \
+#define HOISTED                                                              \
 	NORM " {\n\t\tfloat wi = w[i];\n\n\t\tfor (int j = 0; j < m; j++)\n" \
 	     "\t\t\tx[i * m + j] *= wi;\n\t}\n}\n"
 
@@ -211,7 +217,8 @@ static const struct pair steps_c[] = {
 	{ "calls of four columns", "k.c", CALLED, JAMMED, "", "", "unroll-jam" },
 	{ "four loops become one", "k.c", FOUR_LOOPS, FUSED, "shuffle", "", "loop-fusion" },
 	{ "sums in registers", "k.c", FUSED, REGISTERS, "", "", "register-tile" },
-	{ "a tile of accumulators", "k.c", NAIVE, TILED("8"), "broadcast spill", "", "register-tile" },
+	{ "a tile of accumulators", "k.c", NAIVE, TILED("8"), "broadcast spill", "",
+	  "register-tile" },
 	{ "walking pointers", "k.c", REGISTERS, WALKED, "", "", "strength-reduction" },
 	{ "partial sums", "k.c", ONE_SUM, FOUR_SUMS, "vec.128", "", "lane-reduce" },
 	{ "unrolled", "k.c", PLAIN_SCALE, UNROLLED_SCALE, "shuffle", "", "unroll" },
@@ -238,70 +245,71 @@ static void names_steps_in_c(void **state)
 /* --- device code ------------------------------------------------------------------------------ */
 
 #define GEMM "__global__ void gemm(int n, const float *a, const float *b, float *c)\n{\n"
-#define LOOP                                                   \
-	"\tfloat s = 0;\n\n\tfor (int k = 0; k < n; k++)\n"    \
+#define LOOP                                                \
+	"\tfloat s = 0;\n\n\tfor (int k = 0; k < n; k++)\n" \
 	"\t\ts += a[row * n + k] * b[k * n + col];\n\tc[row * n + col] = s;\n}\n"
-#define SCATTERED                                                       \
-	GEMM "\tint row = blockIdx.x * blockDim.x + threadIdx.x;\n"     \
+#define SCATTERED                                                   \
+	GEMM "\tint row = blockIdx.x * blockDim.x + threadIdx.x;\n" \
 	     "\tint col = blockIdx.y * blockDim.y + threadIdx.y;\n" LOOP
-#define COALESCED                                                       \
-	GEMM "\tint row = blockIdx.y * blockDim.y + threadIdx.y;\n"     \
+#define COALESCED                                                   \
+	GEMM "\tint row = blockIdx.y * blockDim.y + threadIdx.y;\n" \
 	     "\tint col = blockIdx.x * blockDim.x + threadIdx.x;\n" LOOP
-#define SHARED(pad)                                                              \
-	GEMM "\t__shared__ float as[16][16" pad "], bs[16][16" pad "];\n"          \
-	     "\tint row = blockIdx.y * 16 + threadIdx.y;\n"                      \
-	     "\tint col = blockIdx.x * 16 + threadIdx.x;\n\tfloat s = 0;\n\n"    \
-	     "\tfor (int t = 0; t < n; t += 16) {\n"                             \
-	     "\t\tas[threadIdx.y][threadIdx.x] = a[row * n + t + threadIdx.x];\n" \
+#define SHARED(pad)                                                                 \
+	GEMM "\t__shared__ float as[16][16" pad "], bs[16][16" pad "];\n"           \
+	     "\tint row = blockIdx.y * 16 + threadIdx.y;\n"                         \
+	     "\tint col = blockIdx.x * 16 + threadIdx.x;\n\tfloat s = 0;\n\n"       \
+	     "\tfor (int t = 0; t < n; t += 16) {\n"                                \
+	     "\t\tas[threadIdx.y][threadIdx.x] = a[row * n + t + threadIdx.x];\n"   \
 	     "\t\tbs[threadIdx.y][threadIdx.x] = b[(t + threadIdx.y) * n + col];\n" \
-	     "\t\t__syncthreads();\n\t\tfor (int k = 0; k < 16; k++)\n"          \
-	     "\t\t\ts += as[threadIdx.y][k] * bs[k][threadIdx.x];\n"             \
+	     "\t\t__syncthreads();\n\t\tfor (int k = 0; k < 16; k++)\n"             \
+	     "\t\t\ts += as[threadIdx.y][k] * bs[k][threadIdx.x];\n"                \
 	     "\t\t__syncthreads();\n\t}\n\tc[row * n + col] = s;\n}\n"
-#define THREAD_TILE                                                              \
-	GEMM "\t__shared__ float as[64][16], bs[16][64];\n"                      \
+#define THREAD_TILE                                                                         \
+	GEMM "\t__shared__ float as[64][16], bs[16][64];\n"                                 \
 	     "\tfloat sum[8] = { 0.0f };\n\tint row = blockIdx.y * 64 + threadIdx.y * 8;\n" \
-	     "\tint col = blockIdx.x * 64 + threadIdx.x;\n\n"                    \
-	     "\tfor (int t = 0; t < n; t += 16) {\n"                             \
-	     "\t\tas[threadIdx.y][threadIdx.x] = a[row * n + t + threadIdx.x];\n" \
-	     "\t\tbs[threadIdx.y][threadIdx.x] = b[(t + threadIdx.y) * n + col];\n" \
-	     "\t\t__syncthreads();\n\t\tfor (int k = 0; k < 16; k++)\n"          \
-	     "\t\t\tfor (int r = 0; r < 8; r++)\n"                               \
-	     "\t\t\t\tsum[r] += as[threadIdx.y * 8 + r][k] * bs[k][threadIdx.x];\n" \
-	     "\t\t__syncthreads();\n\t}\n\tfor (int r = 0; r < 8; r++)\n"        \
+	     "\tint col = blockIdx.x * 64 + threadIdx.x;\n\n"                               \
+	     "\tfor (int t = 0; t < n; t += 16) {\n"                                        \
+	     "\t\tas[threadIdx.y][threadIdx.x] = a[row * n + t + threadIdx.x];\n"           \
+	     "\t\tbs[threadIdx.y][threadIdx.x] = b[(t + threadIdx.y) * n + col];\n"         \
+	     "\t\t__syncthreads();\n\t\tfor (int k = 0; k < 16; k++)\n"                     \
+	     "\t\t\tfor (int r = 0; r < 8; r++)\n"                                          \
+	     "\t\t\t\tsum[r] += as[threadIdx.y * 8 + r][k] * bs[k][threadIdx.x];\n"         \
+	     "\t\t__syncthreads();\n\t}\n\tfor (int r = 0; r < 8; r++)\n"                   \
 	     "\t\tc[(row + r) * n + col] = sum[r];\n}\n"
-#define COPY "__global__ void copy(int n, const float *x, float *y)\n{\n\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n\n"
+#define COPY \
+	"__global__ void copy(int n, const float *x, float *y)\n{\n\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n\n"
 #define WORDS COPY "\tif (i < n)\n\t\ty[i] = 2 * x[i];\n}\n"
-#define QUADS                                                                         \
+#define QUADS                                                                 \
 	COPY "\tif (i < n / 4) {\n\t\tfloat4 v = ((const float4 *)x)[i];\n\n" \
 	     "\t\t((float4 *)y)[i] = make_float4(2 * v.x, 2 * v.y, 2 * v.z, 2 * v.w);\n\t}\n}\n"
 #define BOUNDED "__launch_bounds__(256) " WORDS
 #define REDUCE "__global__ void reduce(const float *x, float *y)\n{\n"
-#define BY_MEMORY                                                                       \
-	REDUCE "\t__shared__ float s[256];\n\n\ts[threadIdx.x] = x[threadIdx.x];\n"     \
-	       "\t__syncthreads();\n\tfor (int d = 128; d; d /= 2) {\n"                \
+#define BY_MEMORY                                                                        \
+	REDUCE "\t__shared__ float s[256];\n\n\ts[threadIdx.x] = x[threadIdx.x];\n"      \
+	       "\t__syncthreads();\n\tfor (int d = 128; d; d /= 2) {\n"                  \
 	       "\t\tif (threadIdx.x < d)\n\t\t\ts[threadIdx.x] += s[threadIdx.x + d];\n" \
 	       "\t\t__syncthreads();\n\t}\n\tif (!threadIdx.x)\n\t\t*y = s[0];\n}\n"
-#define BY_SHUFFLE                                                                \
-	REDUCE "\tfloat v = x[threadIdx.x];\n\n\tfor (int d = 16; d; d /= 2)\n"   \
+#define BY_SHUFFLE                                                              \
+	REDUCE "\tfloat v = x[threadIdx.x];\n\n\tfor (int d = 16; d; d /= 2)\n" \
 	       "\t\tv += __shfl_down_sync(~0u, v, d);\n\tif (!threadIdx.x)\n\t\t*y = v;\n}\n"
-#define ASYNC                                                                           \
-	"#include <cuda_pipeline.h>\n" REDUCE "\t__shared__ float s[256];\n\n"          \
-	"\t__pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 4);\n"             \
-	"\t__pipeline_commit();\n\t__pipeline_wait_prior(0);\n\t__syncthreads();\n"     \
-	"\tfor (int d = 128; d; d /= 2) {\n"                                            \
-	"\t\tif (threadIdx.x < d)\n\t\t\ts[threadIdx.x] += s[threadIdx.x + d];\n"       \
+#define ASYNC                                                                       \
+	"#include <cuda_pipeline.h>\n" REDUCE "\t__shared__ float s[256];\n\n"      \
+	"\t__pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 4);\n"         \
+	"\t__pipeline_commit();\n\t__pipeline_wait_prior(0);\n\t__syncthreads();\n" \
+	"\tfor (int d = 128; d; d /= 2) {\n"                                        \
+	"\t\tif (threadIdx.x < d)\n\t\t\ts[threadIdx.x] += s[threadIdx.x + d];\n"   \
 	"\t\t__syncthreads();\n\t}\n\tif (!threadIdx.x)\n\t\t*y = s[0];\n}\n"
-#define STAGES(n)                                                                    \
-	REDUCE "\t__shared__ float s[" n "][256];\n\tfloat sum = 0;\n\n"             \
-	       "\tfor (int t = 0; t < 64; t++) {\n"                                 \
-	       "\t\ts[t % " n "][threadIdx.x] = x[t * 256 + threadIdx.x];\n"        \
+#define STAGES(n)                                                                         \
+	REDUCE "\t__shared__ float s[" n "][256];\n\tfloat sum = 0;\n\n"                  \
+	       "\tfor (int t = 0; t < 64; t++) {\n"                                       \
+	       "\t\ts[t % " n "][threadIdx.x] = x[t * 256 + threadIdx.x];\n"              \
 	       "\t\t__syncthreads();\n\t\tsum += s[t % " n "][255 - threadIdx.x];\n\t}\n" \
 	       "\ty[threadIdx.x] = sum;\n}\n"
-#define STAGE_1                                                                      \
-	REDUCE "\t__shared__ float s[256];\n\tfloat sum = 0;\n\n"                    \
-	       "\tfor (int t = 0; t < 64; t++) {\n"                                 \
-	       "\t\ts[threadIdx.x] = x[t * 256 + threadIdx.x];\n"                   \
-	       "\t\t__syncthreads();\n\t\tsum += s[255 - threadIdx.x];\n\t}\n"      \
+#define STAGE_1                                                                \
+	REDUCE "\t__shared__ float s[256];\n\tfloat sum = 0;\n\n"              \
+	       "\tfor (int t = 0; t < 64; t++) {\n"                            \
+	       "\t\ts[threadIdx.x] = x[t * 256 + threadIdx.x];\n"              \
+	       "\t\t__syncthreads();\n\t\tsum += s[255 - threadIdx.x];\n\t}\n" \
 	       "\ty[threadIdx.x] = sum;\n}\n"
 
 static const struct pair steps_cuda[] = {
@@ -323,18 +331,19 @@ static void names_steps_in_cuda(void **state)
 
 /* --- what has no name ------------------------------------------------------------------------- */
 
-#define RENAMED                                                        \
+#define RENAMED                                                                          \
 	"void product(int size, const float *left, const float *right, float *out)\n{\n" \
-	"\tfor (int row = 0; row < size; row++)\n"                     \
-	"\t\tfor (int col = 0; col < size; col++)\n"                   \
-	"\t\t\tfor (int at = 0; at < size; at++)\n"                    \
+	"\tfor (int row = 0; row < size; row++)\n"                                       \
+	"\t\tfor (int col = 0; col < size; col++)\n"                                     \
+	"\t\t\tfor (int at = 0; at < size; at++)\n"                                      \
 	"\t\t\t\tout[row * size + col] += left[row * size + at] * right[at * size + col];\n}\n"
-#define FORMATTED                                                      \
-	"void mm( int n , const float * a , const float * b , float * c ) {\n" \
-	"  for ( int i = 0 ; i < n ; i++ ) {\n    for ( int j = 0 ; j < n ; j++ ) {\n" \
+#define FORMATTED                                                                                  \
+	"void mm( int n , const float * a , const float * b , float * c ) {\n"                     \
+	"  for ( int i = 0 ; i < n ; i++ ) {\n    for ( int j = 0 ; j < n ; j++ ) {\n"             \
 	"      for ( int k = 0 ; k < n ; k++ ) { c[ i*n + j ] += a[ i*n + k ] * b[ k*n + j ]; }\n" \
 	"    }\n  }\n}\n"
-#define COMMENTED "/* restrict, prefetch: float acc[4][4] */\n// for (i = 0; i < n; i += 64)\n" NAIVE
+#define COMMENTED \
+	"/* restrict, prefetch: float acc[4][4] */\n// for (i = 0; i < n; i += 64)\n" NAIVE
 #define TAIL "static int help(int x)\n{\n\treturn x + 1;\n}\n"
 
 static const struct pair unnamed[] = {
@@ -343,6 +352,7 @@ static const struct pair unnamed[] = {
 	{ "comments", "k.c", NAIVE, COMMENTED, "vec.256 broadcast", "", "" },
 	{ "moved", "k.c", TAIL NAIVE, NAIVE TAIL, "", "spill", "" },
 	{ "moved to a helper", "k.c", NAIVE, CALLED, "", "", "" },
+	{ "another way to step", "k.c", NAIVE, OUTLINED, "", "", "" },
 	{ "line ends", "k.c", "int x;\n", "int x;\r\n", "vec.256", "", "" },
 	{ "another compiler's vectors", "k.c", NAIVE, NAIVE TAIL, "vec.256 avx2.fma", "", "" },
 	{ "a constant that bounds nothing", "k.c", "float f(float x)\n{\n\treturn x * 3;\n}\n",
@@ -387,8 +397,7 @@ static void refutes_claims(void **state)
 		open_step(&step, &row[i].pair);
 		refuted = kl_naming_refutes(&why, &step.sides,
 					    kl_mechanisms_find(&mechanisms, row[i].claim));
-		if (refuted != (row[i].why != NULL) ||
-		    (refuted && !strstr(why.ptr, row[i].why)))
+		if (refuted != (row[i].why != NULL) || (refuted && !strstr(why.ptr, row[i].why)))
 			fail_msg("row %zu: %d '%s'", i, refuted, why.ptr);
 		close_step(&step);
 	}
