@@ -152,6 +152,39 @@ static const char *action_of(const struct kl_lifter *lifter, const struct kl_tra
 		       transition->step.action;
 }
 
+/* Check that the step gained a primary fact of the mechanism: a feature, or a trait it claims. */
+static bool gained_primary(const struct kl_transition *transition,
+			   const struct kl_mechanism *mechanism)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec traits = KL_STRVEC_INIT;
+
+	kl_strvec_split(&traits, transition->step.trait ? transition->step.trait : "", ", ");
+	for (size_t i = 0; i < mechanism->primary.n; i++) {
+		const char *fact = mechanism->primary.v[i];
+
+		if (strncmp(fact, "trait:", 6) ? kl_strvec_has(&transition->gained, fact) :
+						 kl_strvec_has(&traits, fact + 6))
+			return true;
+	}
+	return false;
+}
+
+/* Return why no card may be made of a step, or NULL. */
+static const char *reason_against(const struct kl_transition *transition,
+				  const struct kl_mechanism *mechanism)
+{
+	const char *delta = transition->step.delta ? transition->step.delta : "";
+
+	if (!strcmp(delta, "compound"))
+		return "more than one mechanism changed";
+	if (!strcmp(delta, "contradicted"))
+		return "its facts contradict the mechanism that its author named";
+	if (!mechanism)
+		return "no known mechanism";
+	return gained_primary(transition, mechanism) ? NULL :
+						       "no primary fact of its mechanism moved";
+}
+
 static void group_one(struct groups *out, struct kl_lifter *lifter,
 		      const struct kl_transition *transition)
 {
@@ -161,14 +194,10 @@ static void group_one(struct groups *out, struct kl_lifter *lifter,
 			NULL;
 	struct kl_lift_group *group = NULL;
 	bool plan_only = is_plan_only(transition);
-	const char *action;
+	const char *action, *why = reason_against(transition, mechanism);
 
-	if (transition->step.delta && !strcmp(transition->step.delta, "compound")) {
-		leave_out(lifter, transition, "more than one mechanism changed");
-		return;
-	}
-	if (!mechanism) {
-		leave_out(lifter, transition, "no known mechanism");
+	if (why) {
+		leave_out(lifter, transition, why);
 		return;
 	}
 	action = action_of(lifter, transition, mechanism);

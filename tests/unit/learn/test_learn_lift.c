@@ -50,6 +50,31 @@ static void one_mechanism_is_one_card(void **state)
 	close_world(&world);
 }
 
+static void only_what_moved_is_a_card(void **state)
+{
+	static const struct made mades[] = {
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2000000, 0, false, 0 },
+		/* packed multiplication and addition was there before, and is there still */
+		{ "split-fma", "fma", NULL, NULL, "vec.256 spill", 1500000, 0, false, 0 },
+		{ "untile", "register-tile", NULL, NULL, "vec.256", 1500000, 0, false, 0 },
+		{ "unblock", "cache-block", "tiled", "contradicted", "vec.256", 1500000, 0, false,
+		  0 },
+	};
+	struct world world;
+
+	open_world(&world, "moved");
+	make_lineage(world.r, simple, "one", mades, 4);
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_int_equal(world.l.n, 1);
+	assert_int_equal(world.l.used, 1);
+	assert_non_null(card_of(&world.l, "vector-loop"));
+	assert_int_equal(world.l.notes.n, 3);
+	assert_contains(world.l.notes.v[0], "step 2 (split-fma): no primary fact");
+	assert_contains(world.l.notes.v[1], "step 3 (untile): no primary fact");
+	assert_contains(world.l.notes.v[2], "step 4 (unblock): its facts contradict");
+	close_world(&world);
+}
+
 static void what_was_slower_enables_what_came_next(void **state)
 {
 	/* clang-format off */
@@ -290,6 +315,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_mechanism_is_one_card),
+		cmocka_unit_test(only_what_moved_is_a_card),
 		cmocka_unit_test(what_was_slower_enables_what_came_next),
 		cmocka_unit_test(each_case_is_a_row),
 		cmocka_unit_test(what_cannot_be_told_is_left_out),
