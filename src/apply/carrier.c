@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "rewrite/cocci.h"
 #include "rewrite/rewriter.h"
+#include "text/line_ends.h"
 
 #define MAX_FILE (4u << 20)
 
@@ -40,6 +41,33 @@ static void add_edit(struct edits *edits, const char *path, struct kl_buf *text)
 static bool same_text(const struct kl_file *file, const struct kl_buf *text)
 {
 	return file->len == text->len && (!file->len || !memcmp(file->data, text->ptr, file->len));
+}
+
+/* --- diffs: line ends -------------------------------------------------------------- */
+
+/*
+ * The texts of a card have LF (docs/formats.md, "Carriers"). Where sources have CR LF, their copies
+ * with LF are patched, and the result gets CR LF again.
+ */
+static void take_lf(struct kl_buf *text)
+{
+	char *plain = kl_line_ends_to_lf(text->ptr, text->len);
+
+	kl_buf_clear(text);
+	kl_buf_adds(text, plain);
+	free(plain);
+}
+
+static void restore_ends(struct kl_buf *text, const struct kl_file *like)
+{
+	char *ends;
+
+	if (!kl_line_ends_are_crlf(like->data, like->len))
+		return;
+	ends = kl_line_ends_to_crlf(text->ptr, text->len);
+	kl_buf_clear(text);
+	kl_buf_adds(text, ends);
+	free(ends);
 }
 
 /* --- diffs: matching files ----------------------------------------------------------- */
@@ -131,6 +159,38 @@ static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *t
 	return err ? err : kl_repo_blob_read(out, repo, &blob, MAX_FILE);
 }
 
+/* Make a copy of a tree in which the files of the diff have LF. */
+static int tree_with_lf(git_oid *out, struct kl_repo *repo, const git_oid *tree,
+			const struct kl_strvec *paths)
+{
+	struct kl_tree_edit *edit = kl_calloc(paths->n + 1, sizeof(*edit));
+	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < paths->n; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		git_oid blob;
+
+		err = kl_repo_tree_entry(&blob, NULL, repo, tree, paths->v[i]);
+		if (err == KL_ENOTFOUND) { /* the diff adds the file */
+			kl_error_clear();
+			err = 0;
+			continue;
+		}
+		if (!err)
+			err = kl_repo_blob_read(&text, repo, &blob, MAX_FILE);
+		kl_strvec_take(&texts, kl_line_ends_to_lf(text.ptr, text.len));
+		edit[n++] = (struct kl_tree_edit){ .path = paths->v[i],
+						   .data = texts.v[texts.n - 1],
+						   .len = strlen(texts.v[texts.n - 1]) };
+	}
+	if (!err)
+		err = kl_repo_tree_edit(out, repo, tree, edit, n);
+	free(edit);
+	return err;
+}
+
 /*
  * Get the tree that the carrier's diff was made from. KL_ENOTFOUND: the tree is not recorded or is
  * missing here.
@@ -166,7 +226,11 @@ static int merge_file(struct kl_buf *out, const struct kl_carrier_try *try, cons
 	if (err)
 		return err;
 	kl_buf_add(&current, file->data, file->len);
-	return kl_repo_merge_text(out, try->repo, &base_text, &current, &patched);
+	take_lf(&current);
+	if ((err = kl_repo_merge_text(out, try->repo, &base_text, &current, &patched)))
+		return err;
+	restore_ends(out, file);
+	return 0;
 }
 
 /* The files of a diff, and the source that matches each of them. */
@@ -204,37 +268,44 @@ static int map_files(struct mapped *mapped, const struct kl_carrier_try *try, co
 }
 
 static int merge_all(struct edits *out, const struct kl_carrier_try *try,
-		     const struct mapped *mapped, const git_oid *base, const char *diff)
+		     const struct mapped *mapped, const git_oid *recorded, const char *diff)
 {
-	for (size_t i = 0; i < mapped->paths.n; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		int err = merge_file(&text, try, base, mapped->paths.v[i], mapped->file[i], diff);
+	git_oid base;
+	int err = tree_with_lf(&base, try->library, recorded, &mapped->paths);
 
-		if (err)
-			return err;
-		if (!same_text(mapped->file[i], &text))
+	for (size_t i = 0; !err && i < mapped->paths.n; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+		err = merge_file(&text, try, &base, mapped->paths.v[i], mapped->file[i], diff);
+		if (!err && !same_text(mapped->file[i], &text))
 			add_edit(out, mapped->file[i]->path, &text);
 	}
-	return 0;
+	return err;
 }
 
 static int patch_all(struct edits *out, const struct kl_carrier_try *try,
 		     const struct mapped *mapped, const char *diff)
 {
 	struct kl_tree_edit *edit = kl_calloc(mapped->paths.n, sizeof(*edit));
+	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	git_oid tree;
 	int err;
 
-	for (size_t i = 0; i < mapped->paths.n; i++)
+	for (size_t i = 0; i < mapped->paths.n; i++) {
+		const struct kl_file *file = mapped->file[i];
+
+		kl_strvec_take(&texts, kl_line_ends_to_lf(file->data, file->len));
 		edit[i] = (struct kl_tree_edit){ .path = mapped->paths.v[i],
-						 .data = mapped->file[i]->data,
-						 .len = mapped->file[i]->len };
+						 .data = texts.v[i],
+						 .len = strlen(texts.v[i]) };
+	}
 	err = kl_repo_tree_edit(&tree, try->repo, NULL, edit, mapped->paths.n);
 	free(edit);
 	for (size_t i = 0; !err && i < mapped->paths.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
 		err = patch_text(&text, try->repo, &tree, mapped->paths.v[i], diff);
+		restore_ends(&text, mapped->file[i]);
 		if (!err && !same_text(mapped->file[i], &text))
 			add_edit(out, mapped->file[i]->path, &text);
 	}

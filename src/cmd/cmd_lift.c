@@ -333,5 +333,10 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		print_cards(&lift);
 	else
 		print_table(&lift, &transitions);
+	if (lift.unfit)
+		return kl_error(
+			KL_ENO,
+			"%zu card%s could not be written; the lines with 'not lifted' say why",
+			lift.unfit, lift.unfit == 1 ? "" : "s");
 	return 0;
 }

@@ -341,8 +341,10 @@ static bool is_sound(struct kl_lifter *lifter, const struct kl_card *card)
 
 	kl_card_write(&text, card);
 	ok = !kl_card_parse(&again, card->id, text.ptr, text.len);
-	if (!ok)
+	if (!ok) {
 		kl_strvec_pushf(lifter->notes, "not lifted: %s", kl_error_last());
+		lifter->unfit++;
+	}
 	kl_error_clear();
 	return ok;
 }
@@ -546,6 +548,7 @@ int kl_lift_run(struct kl_lift *out, const struct kl_transitions *transitions,
 		if (!out->v[i].old)
 			name_enabled(out, &out->v[i]);
 	drop_same(out);
+	out->unfit = lifter.unfit;
 	return 0;
 }
 

@@ -40,7 +40,8 @@ struct kl_lift_result {
 struct kl_lift {
 	struct kl_lift_result *v; /* in the order of mechanism and action */
 	size_t n, alloc;
-	size_t used; /* number of transitions that are in groups */
+	size_t used;  /* number of transitions that are in groups */
+	size_t unfit; /* number of cards that could not be written; `notes` says why */
 	const struct kl_transitions *t;
 	struct kl_strvec notes; /* what was left out of the cards, and why */
 };

@@ -8,6 +8,7 @@
 #include "card/predicate.h"
 #include "learn/lift_parts.h"
 #include "rewrite/proposal.h"
+#include "text/line_ends.h"
 
 #define MAX_DIFF (128u << 10)
 #define MAX_SAID 400 /* most bytes of a refusal's reason that a card quotes */
@@ -60,6 +61,18 @@ void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, co
 	kl_strvec_uniq(out);
 }
 
+/* Check that a card can hold the text: UTF-8 without control characters but tabs and LF. */
+static bool is_card_text(const char *text)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < n; i++)
+		if (((unsigned char)text[i] < 0x20 && text[i] != '\t' && text[i] != '\n') ||
+		    text[i] == 0x7f)
+			return false;
+	return kl_utf8_span(text, n) == n;
+}
+
 static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 			const char *language)
 {
@@ -67,16 +80,18 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 		return;
 	for (size_t i = 0; i < group->n; i++) { /* transitions are sorted, best first */
 		const struct kl_transition *transition = group->t[i];
+		KL_AUTO(kl_freep) char *diff = kl_line_ends_to_lf(transition->diff,
+								  strlen(transition->diff));
 
-		if (!kl_lift_is_in(transition, language) || !*transition->diff ||
-		    strlen(transition->diff) > MAX_DIFF)
+		if (!kl_lift_is_in(transition, language) || !*diff || strlen(diff) > MAX_DIFF ||
+		    !is_card_text(diff))
 			continue;
 		KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
 		card->carriers.v[card->carriers.n++] = (struct kl_card_carrier){
 			.language = kl_strdup(language),
 			.form = KL_CARRIER_DIFF,
 			.of = kl_strdup(transition->event->id),
-			.text = kl_strdup(transition->diff),
+			.text = kl_steal(&diff),
 		};
 		return;
 	}

@@ -27,6 +27,7 @@ struct kl_lifter {
 	struct kl_actions actions;
 	struct kl_taxonomy *tax;
 	struct kl_strvec *notes;
+	size_t unfit; /* number of cards that could not be written */
 };
 
 /** Return how the speed of K_i compares with that of K_{i-1}; KL_SPEED_NONE: not compared. */

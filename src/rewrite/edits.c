@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "rewrite/ctoken.h"
 #include "rewrite/rewriter.h"
+#include "text/line_ends.h"
 
 #define MAX_SOURCE ((size_t)4 << 20)
 
@@ -106,17 +107,9 @@ static int refuse_edit(const struct kl_envelope_edit *edit, const char *fmt, ...
 /* Return `text`, with its line ends converted to "\r\n" if the file `like` uses them. */
 static char *with_ends(const char *text, const struct kl_buf *like)
 {
-	const char *nl = memchr(like->ptr, '\n', like->len);
-	struct kl_buf buf = KL_BUF_INIT;
-
-	if (!nl || nl == like->ptr || nl[-1] != '\r')
-		return kl_strdup(text);
-	for (; *text; text++) {
-		if (*text == '\n' && (!buf.len || buf.ptr[buf.len - 1] != '\r'))
-			kl_buf_addch(&buf, '\r');
-		kl_buf_addch(&buf, *text);
-	}
-	return kl_buf_detach(&buf);
+	return kl_line_ends_are_crlf(like->ptr, like->len) ?
+		       kl_line_ends_to_crlf(text, strlen(text)) :
+		       kl_strdup(text);
 }
 
 static int put_edit(struct target *target, size_t off, size_t len, const char *with,

@@ -166,6 +166,9 @@ static inline int64_t turned(int64_t ppm)
 	return (1000000 * (int64_t)1000000 + ppm / 2) / ppm;
 }
 
+/* the sources of make_lineage() have CR LF */
+static bool with_crlf;
+
 /* state n of a lineage: its files, its own event, and the forward event against the state before */
 static inline void make_lineage(struct kl_repo *repo, const char *contract, const char *workload,
 				const struct made *other, size_t n)
@@ -176,8 +179,10 @@ static inline void make_lineage(struct kl_repo *repo, const char *contract, cons
 	git_oid at[2] = { 0 };
 
 	for (size_t i = 0; i <= n; i++) {
+		const char *end = with_crlf ? "\r\n" : "\n";
 		KL_AUTO(kl_freep) char *source = kl_asprintf(
-			"/* %s %zu */\nvoid k(void)\n{\n\tf%zu(1);\n}\n", workload, i, i);
+			"/* %s %zu */%svoid k(void)%s{%s\tf%zu(1);%s}%s", workload, i, end, end,
+			end, i, end, end);
 		KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 		KL_AUTO(json_decrefp) json_t *own = NULL, *forward = NULL;
 		git_oid tree = state_tree(repo, contract, workload, source), made;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "apply/carrier.h"
 #include "base/utf8.h"
 #include "lift_lib.h"
 
@@ -72,6 +73,42 @@ static void only_what_moved_is_a_card(void **state)
 	assert_contains(world.l.notes.v[0], "step 2 (split-fma): no primary fact");
 	assert_contains(world.l.notes.v[1], "step 3 (untile): no primary fact");
 	assert_contains(world.l.notes.v[2], "step 4 (unblock): its facts contradict");
+	assert_int_equal(world.l.unfit, 0);
+	close_world(&world);
+}
+
+static void sources_with_crlf_give_cards(void **state)
+{
+	static const struct made mades[] = {
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2000000, 0, false, 0 },
+	};
+	const struct kl_card *card;
+	struct world world;
+
+	with_crlf = true;
+	open_world(&world, "crlf");
+	make_lineage(world.r, simple, "one", mades, 1);
+	with_crlf = false;
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_int_equal(world.l.n, 1);
+	assert_int_equal(world.l.unfit, 0);
+	card = card_of(&world.l, "vector-loop");
+	assert_contains(card->carriers.v[0].text, "+\tf1(1);\n");
+	assert_null(strchr(card->carriers.v[0].text, '\r'));
+	/* merged three-way, then as a patch: the result has CR LF again */
+	for (int known = 1; known >= 0; known--) {
+		const struct kl_carrier_try try = { .repo = world.r,
+						    .library = known ? world.r : NULL,
+						    .card = card,
+						    .state = world.t.v[0].from };
+		KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
+		const char *how;
+
+		assert_ok(kl_carrier_apply(&made, &how, &try));
+		assert_string_equal(how, known ? "merged three-way" : "applied as a patch");
+		assert_string_equal(made->digest, world.t.v[0].to->digest);
+	}
+	assert_ok(kl_lift_put(&world.l, 0, world.lib));
 	close_world(&world);
 }
 
@@ -316,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_mechanism_is_one_card),
 		cmocka_unit_test(only_what_moved_is_a_card),
+		cmocka_unit_test(sources_with_crlf_give_cards),
 		cmocka_unit_test(what_was_slower_enables_what_came_next),
 		cmocka_unit_test(each_case_is_a_row),
 		cmocka_unit_test(what_cannot_be_told_is_left_out),
