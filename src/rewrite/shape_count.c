@@ -48,7 +48,7 @@ static long step_of(const struct kl_shape_reader *reader, const struct kl_ctoken
 	return value ? strtol(value, NULL, 0) : 0;
 }
 
-/* Check that a loop inside runs to, or begins at, what the loop over blocks counts by. */
+/* Check that a loop inside begins at, or runs to, what the loop over blocks counts or steps by. */
 static bool bounds_inside(const struct kl_shape_source *source, const struct kl_nest_loop *loop)
 {
 	const struct kl_ctokens *tokens = &source->tokens;
@@ -58,7 +58,7 @@ static bool bounds_inside(const struct kl_shape_source *source, const struct kl_
 
 		if (inner->head <= loop->head || inner->head > loop->last)
 			continue;
-		for (size_t i = inner->open; i < inner->first; i++)
+		for (size_t i = inner->open; i < inner->cond_end; i++)
 			if (kl_shape_same(tokens, i, (size_t)loop->counter) ||
 			    (kl_shape_same(tokens, i, (size_t)loop->step_at) &&
 			     tokens->t[i].kind != KL_CT_PUNCT))

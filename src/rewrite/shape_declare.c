@@ -104,6 +104,42 @@ static void read_array(struct kl_shape_reader *reader, struct kl_shape_source *s
 	source->array[source->narray++] = array;
 }
 
+static void add_looped(struct kl_shape_reader *reader, const struct kl_ctokens *tokens, size_t i)
+{
+	KL_AUTO(kl_freep) char *name = kl_ctoken_function(tokens, i);
+
+	if (*name)
+		kl_strvec_add_once(&reader->looped, name);
+}
+
+/* Find the functions that have loops, and those that call one that has. */
+static void find_looped(struct kl_shape_reader *reader)
+{
+	size_t before;
+
+	for (size_t i = 0; i < reader->n; i++)
+		for (size_t k = 0; k < reader->source[i].nest.n; k++)
+			add_looped(reader, &reader->source[i].tokens,
+				   reader->source[i].nest.v[k].head);
+	do {
+		before = reader->looped.n;
+		for (size_t i = 0; i < reader->n; i++) {
+			const struct kl_ctokens *tokens = &reader->source[i].tokens;
+
+			for (size_t k = 0; k + 1 < tokens->n; k++) {
+				KL_AUTO(kl_freep) char *name = NULL;
+
+				if (tokens->t[k].kind != KL_CT_IDENT || tokens->t[k].fn < 0 ||
+				    !kl_ctoken_is(tokens, k + 1, "("))
+					continue;
+				name = kl_shape_text(tokens, k, k + 1);
+				if (kl_strvec_has(&reader->looped, name))
+					add_looped(reader, tokens, k);
+			}
+		}
+	} while (reader->looped.n > before);
+}
+
 void kl_shape_declare(struct kl_shape_reader *reader)
 {
 	for (size_t i = 0; i < reader->n; i++) {
@@ -113,14 +149,8 @@ void kl_shape_declare(struct kl_shape_reader *reader)
 			if (tokens->t[k].kind == KL_CT_DIRECTIVE)
 				read_define(reader, tokens->text + tokens->t[k].off,
 					    tokens->t[k].len);
-		for (size_t k = 0; k < reader->source[i].nest.n; k++) {
-			size_t head = reader->source[i].nest.v[k].head;
-			KL_AUTO(kl_freep) char *name = kl_ctoken_function(tokens, head);
-
-			if (*name)
-				kl_strvec_add_once(&reader->looped, name);
-		}
 	}
+	find_looped(reader);
 	for (size_t i = 0; i < reader->n; i++) {
 		struct kl_shape_source *source = &reader->source[i];
 

@@ -120,6 +120,12 @@ static void check_pairs(const struct pair *pair, size_t n)
 		 "\t\t\tdot(n, a + i * n, b + j + 1, c + i * n + j + 1);\n"              \
 		 "\t\t\tdot(n, a + i * n, b + j + 2, c + i * n + j + 2);\n"              \
 		 "\t\t\tdot(n, a + i * n, b + j + 3, c + i * n + j + 3);\n\t\t}\n}\n"
+#define JAMMED_TWICE                                                                        \
+	DOT HEAD "\tfor (int i = 0; i < n; i += 2)\n\t\tfor (int j = 0; j < n; j += 2) {\n" \
+		 "\t\t\tdot(n, a + i * n, b + j, c + i * n + j);\n"                         \
+		 "\t\t\tdot(n, a + i * n, b + j + 1, c + i * n + j + 1);\n"                 \
+		 "\t\t\tdot(n, a + i * n + n, b + j, c + i * n + n + j);\n"                 \
+		 "\t\t\tdot(n, a + i * n + n, b + j + 1, c + i * n + n + j + 1);\n\t\t}\n}\n"
 #define ROW "static void row(int n, const float *x, const float *y, float *z)\n{\n"
 #define FOUR_LOOPS                                                              \
 	ROW "\tfor (int k = 0; k < n; k++)\n\t\tz[0] += x[k] * y[k * n];\n"     \
@@ -215,6 +221,7 @@ static void check_pairs(const struct pair *pair, size_t n)
 static const struct pair steps_c[] = {
 	{ "interchange", "k.c", NOT_INTERCHANGED, INTERCHANGED, "vec.256", "", "loop-interchange" },
 	{ "calls of four columns", "k.c", CALLED, JAMMED, "", "", "unroll-jam" },
+	{ "calls of four rows, too", "k.c", JAMMED, JAMMED_TWICE, "", "", "unroll-jam" },
 	{ "four loops become one", "k.c", FOUR_LOOPS, FUSED, "shuffle", "", "loop-fusion" },
 	{ "sums in registers", "k.c", FUSED, REGISTERS, "", "", "register-tile" },
 	{ "a tile of accumulators", "k.c", NAIVE, TILED("8"), "broadcast spill", "",
