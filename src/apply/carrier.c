@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apply/carrier.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "apply/carrier_transform.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "rewrite/cocci.h"
@@ -19,6 +21,35 @@ const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
 		    kl_carrier_is_mechanical(&card->carriers.v[i]))
 			return &card->carriers.v[i];
 	return NULL;
+}
+
+/* Return the mechanical carrier of a variant, and the variant's index among the carrier's own. */
+static const struct kl_card_carrier *find_variant(size_t *at, const struct kl_card *card,
+						  const char *language, size_t variant)
+{
+	for (size_t i = 0; i < card->carriers.n; i++) {
+		const struct kl_card_carrier *carrier = &card->carriers.v[i];
+		size_t n;
+
+		if (strcmp(carrier->language, language) || !kl_carrier_is_mechanical(carrier))
+			continue;
+		n = kl_carrier_transform_variants(carrier);
+		if (variant < n) {
+			*at = variant;
+			return carrier;
+		}
+		variant -= n;
+	}
+	return NULL;
+}
+
+size_t kl_carrier_variants(const struct kl_card *card, const char *language)
+{
+	size_t n = 0, at;
+
+	while (find_variant(&at, card, language, n))
+		n++;
+	return n;
 }
 
 struct edits {
@@ -366,7 +397,40 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *try,
 		       kl_error(KL_ENO, "the card's semantic patch matches nothing in the sources");
 }
 
-/* --- applying either kind --------------------------------------------------------------------- */
+/* --- transformations -------------------------------------------------------------------------- */
+
+static int apply_transform(struct edits *out, char how[KL_CARRIER_HOW],
+			   const struct kl_carrier_try *try, const struct kl_card_carrier *carrier,
+			   size_t variant)
+{
+	struct kl_carrier_transform transform;
+	KL_AUTO(kl_freep) char *why = NULL;
+	int err = kl_carrier_transform_init(&transform, carrier, variant, try->state);
+
+	for (size_t i = 0; !err && i < try->state->nfile; i++) {
+		const struct kl_file *file = &try->state->file[i];
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+		if (!kl_suffix_in(file->path, try->state->contract->language->texts))
+			continue;
+		err = kl_carrier_transform_file(&text, &transform, file);
+		if (!err && !same_text(file, &text))
+			add_edit(out, file->path, &text);
+		if (err == KL_ENO) {
+			if (!why)
+				why = kl_strdup(kl_error_last());
+			kl_error_clear();
+			err = 0;
+		}
+	}
+	snprintf(how, KL_CARRIER_HOW, "by %s", transform.name);
+	if (!err && !out->n)
+		err = kl_error(KL_ENO, "%s", why ? why : "the contract has no source to transform");
+	kl_carrier_transform_release(&transform);
+	return err;
+}
+
+/* --- applying any kind --------------------------------------------------------------------- */
 
 /* Turn an error in the card's own text into KL_ENO: the card does not apply. */
 static int card_error(int err)
@@ -382,26 +446,59 @@ static int card_error(int err)
 	}
 }
 
-int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try)
+static int apply_form(struct edits *out, char how[KL_CARRIER_HOW], const struct kl_carrier_try *try,
+		      const struct kl_card_carrier *carrier, size_t variant)
 {
-	const char *language = try->state->contract->language->name;
-	const struct kl_card_carrier *carrier = kl_carrier_mechanical(try->card, language);
-	KL_AUTO(edits_release) struct edits edits = { 0 };
+	const char *way = "by its semantic patch";
 	int err;
 
-	*how = "";
+	if (carrier->form == KL_CARRIER_TRANSFORM)
+		return apply_transform(out, how, try, carrier, variant);
+	err = carrier->form == KL_CARRIER_COCCI ? apply_cocci(out, try, carrier) :
+						  apply_diff(out, &way, try, carrier);
+	snprintf(how, KL_CARRIER_HOW, "%s", way);
+	return err;
+}
+
+int kl_carrier_apply(struct kl_surface **out, char how[KL_CARRIER_HOW],
+		     const struct kl_carrier_try *try)
+{
+	const char *language = try->state->contract->language->name;
+	KL_AUTO(edits_release) struct edits edits = { 0 };
+	size_t variant = 0;
+	const struct kl_card_carrier *carrier = find_variant(&variant, try->card, language,
+							     try->variant);
+	int err;
+
+	how[0] = '\0';
 	if (!carrier)
-		return kl_error(KL_ENO, "the card has neither a diff nor a semantic patch for %s",
+		return kl_error(KL_ENO, "the card has no carrier that a tool can apply to %s",
 				language);
-	if (carrier->form == KL_CARRIER_COCCI) {
-		*how = "by its semantic patch";
-		err = apply_cocci(&edits, try, carrier);
-	} else {
-		err = apply_diff(&edits, how, try, carrier);
-	}
+	err = apply_form(&edits, how, try, carrier, variant);
 	if (!err && !edits.n)
 		return kl_error(KL_ENO, "the card's carrier changes nothing in the sources");
 	if (!err)
 		err = kl_surface_with(out, try->state, edits.v, edits.n);
 	return card_error(err);
+}
+
+int kl_carrier_apply_first(struct kl_surface **out, char how[KL_CARRIER_HOW],
+			   const struct kl_carrier_try *try)
+{
+	const char *language = try->state->contract->language->name;
+	size_t n = kl_carrier_variants(try->card, language);
+	struct kl_carrier_try next = *try;
+	KL_AUTO(kl_freep) char *why = NULL;
+	int err;
+
+	for (;; next.variant++) {
+		err = kl_carrier_apply(out, how, &next);
+		if (err != KL_ENO)
+			return err;
+		if (!why) /* the first carrier is the card's own: its reason is the one to tell */
+			why = kl_strdup(kl_error_last());
+		if (next.variant + 1 >= n)
+			return kl_error(KL_ENO, "%s", why);
+		kl_error_clear();
+	}
 }

@@ -13,6 +13,8 @@
  *			diff was made from; without that state, or if the merge conflicts, as a
  *			patch whose context must match
  *	semantic-patch	by Coccinelle, in the compile jail, on each source
+ *	transform	by a transformation of the program (rewrite/transform.h) on each source, which
+ *			needs no resemblance to the code that the card was learned from
  *
  * Only sources of the contract can change: a diff that changes another file, or adds or removes a
  * file, is refused. A file of the diff is matched to the target's source with the same path,
@@ -25,14 +27,28 @@ struct kl_carrier_try {
 	const struct kl_jail *jail; /* NULL: semantic patches cannot run */
 	const struct kl_card *card;
 	const struct kl_surface *state;
+	size_t variant; /* which of the card's ways to apply it; see kl_carrier_variants() */
 };
 
+/* bytes of a text that says how a carrier was applied */
+#define KL_CARRIER_HOW 96
+
 /**
- * Apply the card's carrier to `state`. `*how` is set to a constant text that says how it was
- * applied. KL_ENO, with the reason: the card has no mechanical carrier for the language, or the
- * carrier cannot be run here, does not apply, or changes nothing.
+ * Return the number of ways in which tools can apply the card in a language, in the order of its
+ * carriers: one for a diff or semantic patch, and one for each value of a transformation's
+ * parameter.
  */
-int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try);
+size_t kl_carrier_variants(const struct kl_card *card, const char *language);
+/**
+ * Apply the card to `state` in the way try->variant. `how` says how it was applied. KL_ENO, with
+ * the reason: the card has no mechanical carrier for the language, or the carrier cannot be run
+ * here, does not apply, or changes nothing.
+ */
+int kl_carrier_apply(struct kl_surface **out, char how[KL_CARRIER_HOW],
+		     const struct kl_carrier_try *try);
+/** As kl_carrier_apply(), in the first way from try->variant on that applies. */
+int kl_carrier_apply_first(struct kl_surface **out, char how[KL_CARRIER_HOW],
+			   const struct kl_carrier_try *try);
 
 /** Find the card's mechanical carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "apply/card_commit.h"
-#include "apply/carrier.h"
 #include "apply/materialize_parts.h"
 #include "base/error.h"
 #include "base/fault.h"
@@ -116,7 +115,8 @@ static void leave_out(struct kl_retrieval *retrieval, const struct kl_materializ
 	retrieval->n = n;
 }
 
-int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node)
+int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node,
+			size_t per_axis)
 {
 	const struct kl_materialize_node *at = &run->m->node[node];
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
@@ -125,21 +125,14 @@ int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_ru
 				      run->platform);
 
 	opts.statuses = run->o->statuses;
+	if (per_axis)
+		opts.per_axis = per_axis;
 	if (!err)
 		err = kl_retrieve(out, run->o->index, &target, &opts);
 	if (!err && run->o->without)
 		leave_out(out, run);
 	kl_target_release(&target);
 	return err;
-}
-
-static bool was_tried(const struct kl_materialize_run *run, const char *card, size_t node)
-{
-	for (size_t i = 0; i < run->m->n; i++)
-		if (run->m->v[i].on == node && !strcmp(run->m->v[i].by, "card") &&
-		    !strcmp(run->m->v[i].card, card))
-			return true;
-	return false;
 }
 
 static bool is_known(const struct kl_materialize_run *run, const struct kl_surface *surface)
@@ -329,101 +322,6 @@ size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
 	return materialization->n++;
 }
 
-/* --- trying mechanical carriers --------------------------------------------------------------- */
-
-static int apply_card(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
-		      const struct kl_card *card)
-{
-	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
-	struct kl_carrier_try try = {
-		.repo = run->o->repo,
-		.library = run->o->library,
-		.jail = run->o->gate ? kl_gate_jail(run->o->gate) : NULL,
-		.card = card,
-		.state = run->m->node[attempt->on].state,
-	};
-	int err = kl_carrier_apply(&to, &attempt->how, &try);
-
-	if (err == KL_ENO) {
-		attempt->outcome = KL_MATERIALIZE_LEFT;
-		attempt->why = kl_strdup(kl_error_last());
-		kl_error_clear();
-		return 0;
-	}
-	attempt->outcome = KL_MATERIALIZE_APPLIES;
-	if (err < 0 || run->o->dry)
-		return err;
-	return kl_materialize_settle(
-		attempt, run,
-		&(struct kl_materialize_edit){ .card = card, .how = attempt->how, .to = &to });
-}
-
-/* Load a card and try it on the node `on`; *tried is set to the index of the attempt. */
-static int try_card(size_t *tried, struct kl_card **card, struct kl_materialize_run *run, size_t on,
-		    const struct kl_retrieved *retrieved)
-{
-	struct kl_materialize_attempt attempt = {
-		.on = on, .status = retrieved->status, .how = "", .by = "card"
-	};
-	int err = kl_index_load(card, run->o->index, run->o->library, retrieved->card);
-
-	if (err)
-		return err;
-	attempt.card = kl_strdup(retrieved->id);
-	kl_oid_hex(attempt.blob, &kl_index_card(run->o->index, retrieved->card)->blob);
-	err = apply_card(&attempt, run, *card);
-	*tried = kl_materialize_add_attempt(run, &attempt);
-	return err;
-}
-
-static bool is_enough(const struct kl_materialize_run *run)
-{
-	return run->o->one && run->judged;
-}
-
-/*
- * Try every card that fits the node and that is in `only` (NULL: all), until there is a new best.
- * If an edit is correct but not faster, go on from it with the cards that its card enables, for at
- * most `left` more steps.
- */
-static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
-		    int left)
-{
-	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
-	size_t best = run->m->best;
-	int err = kl_materialize_pool(&pool, run, node);
-
-	if (!node && !only)
-		run->m->offered = pool.n;
-	for (size_t i = 0; !err && i < pool.n && run->m->n < KL_MATERIALIZE_ATTEMPTS &&
-			   run->m->best == best && !is_enough(run);
-	     i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
-		size_t tried;
-
-		if ((only && !kl_strvec_has(only, pool.v[i].id)) ||
-		    was_tried(run, pool.v[i].id, node))
-			continue;
-		err = try_card(&tried, &card, run, node, &pool.v[i]);
-		if (!err && run->m->v[tried].outcome == KL_MATERIALIZE_NODE && card->enables.n &&
-		    left)
-			err = try_pool(run, run->m->v[tried].node, &card->enables, left - 1);
-	}
-	return err;
-}
-
-int kl_materialize_climb(struct kl_materialize_run *run)
-{
-	size_t at;
-	int err;
-
-	do {
-		at = run->m->best;
-		err = try_pool(run, at, NULL, KL_MATERIALIZE_BUILD_ON);
-	} while (!err && run->m->best != at && !is_enough(run));
-	return err;
-}
-
 /* --- beginning a run -------------------------------------------------------------------------- */
 
 /*
@@ -543,7 +441,7 @@ static int climb_all(struct kl_materialize_run *run)
 
 	if (run->o->arm == KL_CARDS_FULL)
 		return kl_materialize_climb(run);
-	err = kl_materialize_pool(&pool, run, 0);
+	err = kl_materialize_pool(&pool, run, 0, 0);
 	run->m->offered = pool.n;
 	return err;
 }
@@ -564,6 +462,6 @@ int kl_materialize(struct kl_materialization *out, const struct kl_materialize_o
 	out->node[0].correct = true;
 	if ((!opts->dry && (err = judge_root(&run)) < 0) || (err = climb_all(&run)) < 0)
 		return err;
-	out->stopped = is_enough(&run);
+	out->stopped = kl_materialize_is_enough(&run);
 	return opts->session && !opts->dry ? kl_materialize_ask(&run) : 0;
 }

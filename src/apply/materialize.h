@@ -3,6 +3,7 @@
 #define KL_APPLY_MATERIALIZE_H
 
 #include "apply/agent.h"
+#include "apply/carrier.h"
 #include "gate/gate.h"
 #include "model/session.h"
 #include "retrieve/index.h"
@@ -18,6 +19,9 @@
  * the `best` only if it is correct, and is fast compared both with its parent and with the best so
  * far. The run then continues with the cards that fit the new best. If a node is correct but not
  * faster, cards that its own card enables are tried on it, up to three steps beyond the node.
+ *
+ * A transformation with a parameter is tried with one value after the other, all on the same node;
+ * once a value gave a new best, the first value that is no better ends the search.
  *
  * A killed run can be repeated at no cost: its chain has the outcome of each edit
  * (materialize_log.h) and its conversation has the replies, so that no edit is judged or committed
@@ -50,7 +54,7 @@ struct kl_materialize_attempt {
 	size_t on;   /* index of the node to which the card was applied */
 	size_t node; /* index of the resulting node; 0: the attempt made no node */
 	enum kl_materialize_outcome outcome;
-	const char *how;     /* how the carrier was applied (carrier.h), or "" */
+	char how[KL_CARRIER_HOW]; /* how the carrier was applied (carrier.h), or "" */
 	char *why;           /* reason or class of the failure, as the outcome says; "": none */
 	enum kl_speed speed; /* speed compared with the node `on` */
 	struct kl_ratio ratio;

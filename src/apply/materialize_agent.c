@@ -40,7 +40,7 @@ static int open_conversation(struct kl_materialize_climber *climber)
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
 	bool ok;
-	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, climber->run, 0);
+	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, climber->run, 0, 0);
 
 	for (size_t i = 0; !err && i < pool.n; i++)
 		err = kl_materialize_tell_card(&ok, &cards, climber, &pool.v[i]);
@@ -134,7 +134,7 @@ static int handle_node(struct kl_materialize_climber *climber,
 	note_outcome(climber, "not-faster", node_at(climber, attempt->node)->event,
 		     outcome_sentence(attempt));
 	if (card && card->enables.n && climber->left) {
-		err = kl_materialize_pool(&pool, climber->run, attempt->node);
+		err = kl_materialize_pool(&pool, climber->run, attempt->node, 0);
 		for (size_t i = 0; !err && i < pool.n; i++)
 			enables |= kl_strvec_has(&card->enables, pool.v[i].id);
 	}
@@ -276,7 +276,7 @@ static int take_edit(struct kl_materialize_climber *climber, struct kl_materiali
 						.to = &answer->to,
 					});
 
-	attempt->how = "";
+	attempt->how[0] = '\0';
 	kl_materialize_add_attempt(climber->run, attempt);
 	if (!err)
 		err = handle_edit(climber, attempt, card);
@@ -294,7 +294,6 @@ static int use_answer(struct kl_materialize_climber *climber, struct kl_agent_an
 		.source = kl_strdup(answer->source),
 		.on = climber->at,
 		.by = driver->rewriter,
-		.how = "",
 		.outcome = KL_MATERIALIZE_UNUSED,
 	};
 	const char *text = answer->text ? answer->text : "";

@@ -27,7 +27,7 @@ static int add_cards(struct kl_buf *out, struct kl_materialize_estimate *estimat
 
 	materialization.node = &root;
 	materialization.nnode = 1;
-	err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, &run, 0);
+	err = opts->arm == KL_CARDS_NONE ? 0 : kl_materialize_pool(&pool, &run, 0, 0);
 	for (size_t i = 0; !err && i < pool.n && out->len < KL_MATERIALIZE_PREFIX_MAX; i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 

@@ -115,7 +115,7 @@ int kl_materialize_make_offer(struct kl_materialize_climber *climber)
 	if (!climber->pooled) {
 		kl_retrieval_release(&climber->pool);
 		climber->pool = (struct kl_retrieval){ 0 };
-		err = kl_materialize_pool(&climber->pool, climber->run, climber->at);
+		err = kl_materialize_pool(&climber->pool, climber->run, climber->at, 0);
 		climber->pooled = !err;
 	}
 	for (size_t i = 0; !err && i < climber->pool.n; i++) {

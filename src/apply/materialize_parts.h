@@ -23,9 +23,18 @@ struct kl_materialize_run {
 	size_t judged; /* number of edits that the gate judged in this run */
 };
 
-/** Retrieve the cards that fit a node, except cards learned from the lineage `without`. */
-int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run,
-			size_t node);
+/*
+ * number of cards per axis that tools try: a card that does not apply costs nothing, and a
+ * transformation may apply to any kernel
+ */
+#define KL_MATERIALIZE_TRY 64
+
+/**
+ * Retrieve the cards that fit a node, except cards learned from the lineage `without`. `per_axis`
+ * is the number of cards to take on each axis; 0: as many as retrieve lists.
+ */
+int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node,
+			size_t per_axis);
 
 /** An edit of a node, to be judged. */
 struct kl_materialize_edit {
@@ -46,9 +55,11 @@ int kl_materialize_settle(struct kl_materialize_attempt *attempt, struct kl_mate
 size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
 				  struct kl_materialize_attempt *attempt);
 
+/** Check that the run was to stop after one judged edit, and has one. */
+bool kl_materialize_is_enough(const struct kl_materialize_run *run);
 /**
  * Try all mechanical carriers on the best node; whenever there is a new best, try them on that as
- * well.
+ * well (materialize_climb.c).
  */
 int kl_materialize_climb(struct kl_materialize_run *run);
 /**

@@ -291,7 +291,8 @@ const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const 
 
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier)
 {
-	return carrier->form == KL_CARRIER_DIFF || carrier->form == KL_CARRIER_COCCI;
+	return carrier->form == KL_CARRIER_DIFF || carrier->form == KL_CARRIER_COCCI ||
+	       carrier->form == KL_CARRIER_TRANSFORM;
 }
 
 /*

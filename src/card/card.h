@@ -61,6 +61,8 @@ enum kl_carrier_form {
 	KL_CARRIER_SCHEDULE,   /* "schedule" */
 	KL_CARRIER_PSEUDOCODE, /* "pseudocode" */
 	KL_CARRIER_PROSE,      /* "prose" */
+	/* "transform": one of the program's transformations (rewrite/transform.h); mechanical */
+	KL_CARRIER_TRANSFORM,
 };
 
 /** How the forward edit of a transition was obtained (docs/formats.md, "Trailers"). */

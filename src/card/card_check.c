@@ -11,6 +11,7 @@
 #include "card/card.h"
 #include "card/status.h"
 #include "rewrite/cocci.h"
+#include "rewrite/transform.h"
 
 #define MAX_HUNK_LINES 1000000
 
@@ -185,13 +186,17 @@ int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at
 {
 	const struct kl_card_carrier *carrier = obj;
 	const struct kl_yaml *text = value_spot(at, "text");
+	struct kl_transform_use use;
 	KL_AUTO(kl_freep) char *why = NULL;
+	int err = 0;
 
 	if (carrier->form == KL_CARRIER_DIFF)
 		return check_diff(name, text, carrier->text);
-	if (carrier->form != KL_CARRIER_COCCI)
-		return 0;
-	if (!kl_cocci_audit("semantic patch", carrier->text, strlen(carrier->text)))
+	if (carrier->form == KL_CARRIER_COCCI)
+		err = kl_cocci_audit("semantic patch", carrier->text, strlen(carrier->text));
+	else if (carrier->form == KL_CARRIER_TRANSFORM)
+		err = kl_transform_parse(&use, carrier->text, carrier->language);
+	if (!err)
 		return 0;
 	why = kl_strdup(kl_error_last());
 	return kl_yaml_error(name, text, "%s", why);

@@ -26,7 +26,8 @@ static const struct kl_schema find_record = {
 /* --- carriers --------------------------------------------------------------------------- */
 
 static const char *const forms[] = {
-	"annotated-snippet", "diff", "semantic-patch", "schedule", "pseudocode", "prose", NULL,
+	"annotated-snippet", "diff",  "semantic-patch", "schedule",
+	"pseudocode",        "prose", "transform",      NULL,
 };
 
 static const struct kl_field carrier_fields[] = {

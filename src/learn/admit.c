@@ -41,8 +41,8 @@ static int can_by_tools(const struct kl_card *card)
 		mechanical |= kl_carrier_is_mechanical(&card->carriers.v[i]);
 	if (!mechanical)
 		return kl_error(KL_ECANNOT,
-				"card '%s' has neither a diff nor a semantic patch: a model is "
-				"needed to try it",
+				"card '%s' has no carrier that a tool can apply: a model is needed "
+				"to try it",
 				card->id);
 	for (size_t i = 0; i < card->provides.n; i++)
 		if (!strncmp(card->provides.v[i], "trait:", 6))
@@ -105,15 +105,15 @@ static int find_partner(struct kl_admit *work)
 static int check_carrier(struct kl_admit_state *state, const struct kl_admit *work)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
-	const char *how;
-	int err = kl_carrier_apply(&to, &how,
-				   &(struct kl_carrier_try){
-					   .repo = work->o->repo,
-					   .library = work->o->repo,
-					   .jail = kl_gate_jail(work->o->gate),
-					   .card = work->old,
-					   .state = state->state,
-				   });
+	char how[KL_CARRIER_HOW];
+	int err = kl_carrier_apply_first(&to, how,
+					 &(struct kl_carrier_try){
+						 .repo = work->o->repo,
+						 .library = work->o->repo,
+						 .jail = kl_gate_jail(work->o->gate),
+						 .card = work->old,
+						 .state = state->state,
+					 });
 
 	if (err != KL_ENO)
 		return err;

@@ -230,15 +230,15 @@ static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 static int by_tool(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of)
 {
-	const char *how;
-	int err = kl_carrier_apply(&attempt->to, &how,
-				   &(struct kl_carrier_try){
-					   .repo = work->o->repo,
-					   .library = work->o->repo,
-					   .jail = kl_gate_jail(work->o->gate),
-					   .card = of->card,
-					   .state = of->on,
-				   });
+	char how[KL_CARRIER_HOW];
+	int err = kl_carrier_apply_first(&attempt->to, how,
+					 &(struct kl_carrier_try){
+						 .repo = work->o->repo,
+						 .library = work->o->repo,
+						 .jail = kl_gate_jail(work->o->gate),
+						 .card = of->card,
+						 .state = of->on,
+					 });
 
 	if (err == KL_ENO) {
 		kl_error_clear();

@@ -28,16 +28,16 @@ static int is_false(bool *yes, struct kl_witness_search *search,
 static int apply_carrier(struct kl_surface **out, struct kl_witness_search *search,
 			 const struct kl_gate *gate, const struct kl_transition *transition)
 {
-	const char *how;
+	char how[KL_CARRIER_HOW];
 
-	return kl_carrier_apply(out, &how,
-				&(struct kl_carrier_try){
-					.repo = search->o->repo,
-					.library = search->o->repo,
-					.jail = kl_gate_jail(gate),
-					.card = search->card,
-					.state = transition->from,
-				});
+	return kl_carrier_apply_first(out, how,
+				      &(struct kl_carrier_try){
+					      .repo = search->o->repo,
+					      .library = search->o->repo,
+					      .jail = kl_gate_jail(gate),
+					      .card = search->card,
+					      .state = transition->from,
+				      });
 }
 
 /* The first edited state that passed, and the first that failed. */

@@ -26,8 +26,7 @@ static bool add_term(struct kl_affine *sum, int64_t factor, const char *product)
 		if (sum->term[at].factor)
 			return sum->term[at].factor < MAX_FACTOR &&
 			       sum->term[at].factor > -MAX_FACTOR;
-		memmove(&sum->term[at], &sum->term[at + 1],
-			(--sum->n - at) * sizeof(sum->term[0]));
+		memmove(&sum->term[at], &sum->term[at + 1], (--sum->n - at) * sizeof(sum->term[0]));
 		return true;
 	}
 	if (sum->n == KL_AFFINE_TERMS || strlen(product) >= KL_AFFINE_PRODUCT)

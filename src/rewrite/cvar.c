@@ -19,8 +19,8 @@ static const struct {
 };
 
 /* not "volatile": nothing is known of such a variable */
-static const char *const qualifiers[] = { "const",    "static",     "register",
-					  "restrict", "__restrict", "__restrict__", NULL };
+static const char *const qualifiers[] = { "const",      "static",       "register", "restrict",
+					  "__restrict", "__restrict__", NULL };
 
 const char *kl_cvar_type(const struct kl_ctokens *tokens, size_t i)
 {

@@ -12,9 +12,9 @@
  */
 struct kl_cvar {
 	char *name;
-	const char *type; /* "float", "int64_t", ...: from a fixed table */
-	int fn;           /* index into kl_ctokens.fn */
-	size_t at;        /* token of the name in its first declaration */
+	const char *type;             /* "float", "int64_t", ...: from a fixed table */
+	int fn;                       /* index into kl_ctokens.fn */
+	size_t at;                    /* token of the name in its first declaration */
 	size_t init_first, init_last; /* tokens of its initial value; both 0: none */
 	int stars;                    /* 1: a pointer */
 	bool param;

@@ -33,7 +33,8 @@ static bool is_assignment(const struct kl_ctokens *tokens, size_t i)
 	    strchr("+-*/%&|^", tokens->text[tokens->t[i].off]))
 		return is_adjacent(tokens, i + 1, '=');
 	return (is_char(tokens, i, '<') || is_char(tokens, i, '>')) &&
-	       is_adjacent(tokens, i + 1, tokens->text[tokens->t[i].off]) && is_adjacent(tokens, i + 2, '=');
+	       is_adjacent(tokens, i + 1, tokens->text[tokens->t[i].off]) &&
+	       is_adjacent(tokens, i + 2, '=');
 }
 
 static bool is_step(const struct kl_ctokens *tokens, size_t i)
@@ -63,9 +64,9 @@ bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last,
 static bool leaves_loop(const struct kl_loops *loops, size_t first, size_t last)
 {
 	const struct kl_ctokens *tokens = loops->tokens;
-	static const char *const word[] = { "break", "continue", "goto",    "return",  "switch",
-					    "case",  "default",  "asm",     "__asm__", "setjmp",
-					    "exit",  "abort",    "__asm",   "longjmp", NULL };
+	static const char *const word[] = { "break", "continue", "goto",  "return",  "switch",
+					    "case",  "default",  "asm",   "__asm__", "setjmp",
+					    "exit",  "abort",    "__asm", "longjmp", NULL };
 
 	for (size_t i = first; i <= last; i++) {
 		if (tokens->t[i].kind == KL_CT_DIRECTIVE)
@@ -121,9 +122,9 @@ static bool read_start(struct kl_loop *out, const struct kl_loops *loops, size_t
 
 	while (kl_cvar_type(tokens, name) && name < semi)
 		name++;
-	if (name >= semi || tokens->t[name].kind != KL_CT_IDENT || !is_char(tokens, name + 1, '=') ||
-	    !(var = kl_cvars_at(&loops->vars, name)) || var->stars || var->array ||
-	    kl_cvar_is_float(var->type) || kl_cvar_bytes(var->type) < 4)
+	if (name >= semi || tokens->t[name].kind != KL_CT_IDENT ||
+	    !is_char(tokens, name + 1, '=') || !(var = kl_cvars_at(&loops->vars, name)) ||
+	    var->stars || var->array || kl_cvar_is_float(var->type) || kl_cvar_bytes(var->type) < 4)
 		return false;
 	out->declares = name > i;
 	out->counter = kl_strdup(var->name);
@@ -140,12 +141,18 @@ static bool read_start(struct kl_loop *out, const struct kl_loops *loops, size_t
 	return out->from_first <= out->from_last;
 }
 
+/* Read "i < n", or "i + 4 <= n", as an unrolled loop has it. */
 static bool read_bound(struct kl_loop *out, const struct kl_ctokens *tokens, size_t i, size_t semi)
 {
-	out->bound_first = i + 2;
+	bool wide = is_char(tokens, i + 1, '+') && i + 2 < semi &&
+		    tokens->t[i + 2].kind == KL_CT_NUMBER;
+	size_t sign = wide ? i + 3 : i + 1;
+
+	out->bound_first = sign + 1 + wide;
 	out->bound_last = semi - 1;
-	return i + 2 < semi && kl_ctoken_is(tokens, i, out->counter) && is_char(tokens, i + 1, '<') &&
-	       !is_adjacent(tokens, i + 2, '=') && !is_adjacent(tokens, i + 2, '<');
+	return out->bound_first < semi && kl_ctoken_is(tokens, i, out->counter) &&
+	       is_char(tokens, sign, '<') && is_adjacent(tokens, sign + 1, '=') == wide &&
+	       !is_adjacent(tokens, sign + 1, '<');
 }
 
 /* Read "i++", "++i" or "i += 4" before the token `close`. */
@@ -199,8 +206,7 @@ static bool read_body(struct kl_loop *out, const struct kl_loops *loops, size_t 
 	for (size_t i = out->body_first; i <= out->body_last; i++)
 		out->innermost &= !kl_ctoken_is(tokens, i, "for") &&
 				  !kl_ctoken_is(tokens, i, "while");
-	return out->body_first <= out->body_last &&
-	       !leaves_loop(loops, out->first, out->body_last);
+	return out->body_first <= out->body_last && !leaves_loop(loops, out->first, out->body_last);
 }
 
 static bool read_loop(struct kl_loop *out, const struct kl_loops *loops, size_t i)

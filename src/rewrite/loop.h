@@ -9,9 +9,10 @@
 /*
  * loop - finds counted loops in C or CUDA code, and what their bodies read and write.
  *
- * A loop that is found is surely "for (c = from; c < bound; c += step)": nothing in its body
- * changes the counter or the bound or leaves the loop, and no directive and no macro but a constant
- * stands in it. Where that is not sure there is no loop. Its body is read apart, as statements (kl_loop_body()) and
+ * A loop that is found is surely "for (c = from; c < bound; c += step)", or that of an unrolled
+ * loop, "for (c = from; c + step <= bound; c += step)": nothing in its body changes the counter or
+ * the bound or leaves the loop, and no directive and no macro but a constant stands in it. Where
+ * that is not sure there is no loop. Its body is read apart, as statements (kl_loop_body()) and
  * accesses (kl_accesses_read()); both fail where the code has something that they do not know.
  * Loops are found by what they do, never by the names that a project uses.
  */
@@ -26,10 +27,11 @@ struct kl_loop {
 	bool braces;      /* the body is in braces */
 	bool hinted;      /* a directive stands before the loop */
 	int64_t step;
-	int parent;      /* index of the loop around it, in the same function; -1: none is known */
-	bool innermost;  /* no loop of any kind is in its body */
-	bool remainder;  /* it does what an unrolled loop left ("i = n / 4 * 4"), or is in one that does */
-	bool from_zero;  /* the initial value is the constant 0 */
+	int parent;     /* index of the loop around it, in the same function; -1: none is known */
+	bool innermost; /* no loop of any kind is in its body */
+	/* it does what an unrolled loop left ("i = n / 4 * 4"), or is in the body of one that does */
+	bool remainder;
+	bool from_zero; /* the initial value is the constant 0 */
 };
 
 struct kl_loops {
@@ -59,7 +61,7 @@ enum kl_cstmt_kind {
 struct kl_cstmt {
 	enum kl_cstmt_kind kind;
 	size_t first, last; /* its tokens, with the ';' */
-	size_t name;        /* of DECLARE: token of the name; of ASSIGN: first token of the target */
+	size_t name; /* of DECLARE: token of the name; of ASSIGN: first token of the target */
 	size_t target_last; /* of ASSIGN: last token of the target */
 	char op;            /* of ASSIGN: '=', or the sign before it */
 	size_t value_first, value_last;

@@ -15,11 +15,11 @@ static char first_char(const struct kl_ctokens *tokens, size_t i)
 /* Functions without effects. */
 static bool is_pure(const struct kl_ctokens *tokens, size_t i)
 {
-	static const char *const name[] = { "sqrtf", "sqrt", "fabsf", "fabs",  "expf",  "exp",
-					    "logf",  "log",  "tanhf", "tanh",  "fmaf",  "fma",
-					    "fmaxf", "fmax", "fminf", "fmin",  "powf",  "pow",
-					    "sinf",  "sin",  "cosf",  "cos",   "__ldg", "rsqrtf",
-					    "floorf", "ceilf", "erff", NULL };
+	static const char *const name[] = { "sqrtf",  "sqrt",  "fabsf", "fabs", "expf",  "exp",
+					    "logf",   "log",   "tanhf", "tanh", "fmaf",  "fma",
+					    "fmaxf",  "fmax",  "fminf", "fmin", "powf",  "pow",
+					    "sinf",   "sin",   "cosf",  "cos",  "__ldg", "rsqrtf",
+					    "floorf", "ceilf", "erff",  NULL };
 
 	for (const char *const *at = name; *at; at++)
 		if (kl_ctoken_is(tokens, i, *at))
@@ -40,8 +40,7 @@ static bool is_changed(const struct kl_loops *loops, const struct kl_cvar *var, 
 
 		if (!kl_ctoken_is(tokens, i, var->name))
 			continue;
-		if ((next == '=' && after != '=') ||
-		    (strchr("+-*/%&|^", next) && after == '=') ||
+		if ((next == '=' && after != '=') || (strchr("+-*/%&|^", next) && after == '=') ||
 		    (strchr("+-", next) && after == next) || before == '&' ||
 		    (strchr("+-", before) && before == first_char(tokens, i - 2)))
 			return true;
@@ -102,8 +101,8 @@ static bool follow_pointer(struct kl_access *access, const struct kl_loops *loop
 	    is_changed(loops, var, var->init_last + 1))
 		return false;
 	for (size_t i = 0; i < init.n; i++) {
-		const struct kl_cvar *part =
-			kl_cvars_get(&loops->vars, var->init_first, init.term[i].product);
+		const struct kl_cvar *part = kl_cvars_get(&loops->vars, var->init_first,
+							  init.term[i].product);
 
 		if (part && (part->stars || part->array)) {
 			if (next || init.term[i].factor != 1 || strcmp(part->type, var->type))

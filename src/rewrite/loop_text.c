@@ -207,8 +207,8 @@ char *kl_loop_head(const struct kl_loops *loops, const struct kl_loop *loop)
 
 char *kl_loop_bound(const struct kl_loops *loops, const struct kl_loop *loop)
 {
-	KL_AUTO(kl_freep) char *text =
-		kl_ctokens_text(loops->tokens, loop->bound_first, loop->bound_last, NULL, 0);
+	KL_AUTO(kl_freep) char *text = kl_ctokens_text(loops->tokens, loop->bound_first,
+						       loop->bound_last, NULL, 0);
 
 	return loop->bound_first == loop->bound_last ? kl_steal(&text) : kl_asprintf("(%s)", text);
 }
@@ -232,12 +232,12 @@ char *kl_loop_rest_head(const struct kl_loops *loops, const struct kl_loop *loop
 {
 	const struct kl_ctokens *tokens = loops->tokens;
 	KL_AUTO(kl_freep) char *bound = kl_loop_bound(loops, loop);
-	KL_AUTO(kl_freep) char *plain =
-		kl_ctokens_text(tokens, loop->bound_first, loop->bound_last, NULL, 0);
-	KL_AUTO(kl_freep) char *from =
-		kl_ctokens_text(tokens, loop->from_first, loop->from_last, NULL, 0);
-	KL_AUTO(kl_freep) char *name =
-		kl_ctokens_text(tokens, loop->first + 2, loop->from_first - 1, NULL, 0);
+	KL_AUTO(kl_freep) char *plain = kl_ctokens_text(tokens, loop->bound_first, loop->bound_last,
+							NULL, 0);
+	KL_AUTO(kl_freep) char *from = kl_ctokens_text(tokens, loop->from_first, loop->from_last,
+						       NULL, 0);
+	KL_AUTO(kl_freep) char *name = kl_ctokens_text(tokens, loop->first + 2,
+						       loop->from_first - 1, NULL, 0);
 
 	if (!loop->declares)
 		return kl_asprintf("; %s < %s; %s++", loop->counter, plain, loop->counter);

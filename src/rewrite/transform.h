@@ -26,7 +26,8 @@ struct kl_transform;
 
 struct kl_transform_use {
 	const struct kl_transform *transform;
-	int64_t value[KL_TRANSFORM_VALUES]; /* of the parameter, in the order in which to try them */
+	int64_t value
+		[KL_TRANSFORM_VALUES]; /* of the parameter, in the order in which to try them */
 	size_t n;
 };
 

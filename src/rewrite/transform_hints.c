@@ -114,8 +114,8 @@ void kl_transform_ivdep(struct kl_transforming *work)
 
 void kl_transform_pragma_unroll(struct kl_transforming *work)
 {
-	KL_AUTO(kl_freep) char *directive =
-		kl_asprintf("#pragma unroll %lld", (long long)work->value);
+	KL_AUTO(kl_freep) char *directive = kl_asprintf("#pragma unroll %lld",
+							(long long)work->value);
 
 	for (size_t i = 0; i < work->loops->n; i++)
 		if (work->loops->v[i].innermost && !work->loops->v[i].hinted &&
@@ -139,9 +139,8 @@ void kl_transform_launch_bounds(struct kl_transforming *work)
 			global |= kl_ctoken_is(tokens, name, "__global__");
 		if (!global || kl_transform_count(tokens, cfn->first, name, "__launch_bounds__"))
 			continue;
-		with = kl_asprintf("__launch_bounds__(%lld) %.*s",
-				   (long long)work->source->threads, (int)cfn->name_len,
-				   tokens->text + cfn->name_off);
+		with = kl_asprintf("__launch_bounds__(%lld) %.*s", (long long)work->source->threads,
+				   (int)cfn->name_len, tokens->text + cfn->name_off);
 		kl_cedits_tokens(&work->edits, tokens, name, name, with, work->edits.nsite);
 	}
 }

@@ -163,8 +163,8 @@ static void make_copies(struct copies *out, const struct kl_transforming *work,
 			const struct jam *jam)
 {
 	for (int64_t k = 1; k < work->value; k++) {
-		struct kl_rename *rename =
-			kl_calloc(jam->around.n + jam->within.n + 1, sizeof(*rename));
+		struct kl_rename *rename = kl_calloc(jam->around.n + jam->within.n + 1,
+						     sizeof(*rename));
 
 		rename[0].from = jam->outer->counter;
 		rename[0].to = kl_asprintf("%s + %lld", jam->outer->counter, (long long)k);

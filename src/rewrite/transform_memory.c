@@ -70,8 +70,8 @@ static bool find_elements(struct elements *out, const struct kl_transforming *wo
 			return false;
 		if (at == out->n) {
 			out->access[at] = access;
-			out->name[at] =
-				kl_transform_fresh(work, access->root->name, (int64_t)out->n++);
+			out->name[at] = kl_transform_fresh(work, access->root->name,
+							   (int64_t)out->n++);
 		}
 		out->written[at] |= access->write;
 	}
@@ -123,8 +123,8 @@ static void write_hoisted(struct kl_transforming *work, const struct kl_loop *lo
 	KL_AUTO(kl_buf_release) struct kl_buf copy = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *deep = NULL;
 	KL_AUTO(kl_freep) char *bound = kl_loop_bound(work->loops, loop);
-	KL_AUTO(kl_freep) char *from =
-		kl_ctokens_text(tokens, loop->from_first, loop->from_last, NULL, 0);
+	KL_AUTO(kl_freep) char *from = kl_ctokens_text(tokens, loop->from_first, loop->from_last,
+						       NULL, 0);
 
 	copy_loop(&copy, work, loop, accesses, elements);
 	kl_loop_text_init(&text, work->loops, loop);
@@ -135,17 +135,16 @@ static void write_hoisted(struct kl_transforming *work, const struct kl_loop *lo
 		kl_loop_text_line(&text, 0, "if ((%s) < %s) {", from, bound);
 	for (size_t i = 0; i < elements->n; i++) {
 		const struct kl_access *access = elements->access[i];
-		KL_AUTO(kl_freep) char *element =
-			kl_ctokens_text(tokens, access->first, access->last, NULL, 0);
+		KL_AUTO(kl_freep) char *element = kl_ctokens_text(tokens, access->first,
+								  access->last, NULL, 0);
 
 		kl_loop_text_line(&text, 1, "%s%s %s = %s;", elements->written[i] ? "" : "const ",
 				  access->type, elements->name[i], element);
 	}
 	kl_loop_text_line(&text, 1, "%s", deep);
 	for (size_t i = 0; i < elements->n; i++) {
-		KL_AUTO(kl_freep) char *element =
-			kl_ctokens_text(tokens, elements->access[i]->first,
-					elements->access[i]->last, NULL, 0);
+		KL_AUTO(kl_freep) char *element = kl_ctokens_text(
+			tokens, elements->access[i]->first, elements->access[i]->last, NULL, 0);
 
 		if (elements->written[i])
 			kl_loop_text_line(&text, 1, "%s = %s;", element, elements->name[i]);
@@ -204,8 +203,8 @@ static void write_prefetch(struct kl_transforming *work, const struct kl_loop *l
 	struct kl_loop_text text;
 	struct kl_cstmts stmts;
 	KL_AUTO(kl_freep) char *head = kl_loop_head(work->loops, loop);
-	KL_AUTO(kl_freep) char *ahead =
-		kl_asprintf("%s + %lld", loop->counter, (long long)work->value);
+	KL_AUTO(kl_freep) char *ahead = kl_asprintf("%s + %lld", loop->counter,
+						    (long long)work->value);
 	const struct kl_rename rename = { loop->counter, ahead };
 	bool any = false;
 

@@ -272,11 +272,10 @@ static bool can_block(struct block *out, const struct kl_transforming *work,
 		    !loop->from_zero || !kl_transform_is_plain(loop) || loop->parent < 0)
 			continue;
 		out->column = loop;
-		if (!kl_transform_count(work->tokens, root->first, loop->bound_last + 1,
-					"while") &&
+		if (!kl_transform_count(work->tokens, root->first, loop->bound_last + 1, "while") &&
 		    all_in_columns(work, root, loop) && owns_scalars(work, out) && is_reused(out))
-			return kl_transform_count(work->tokens, loop->bound_first,
-						  loop->bound_last, root->counter) == 0;
+			return kl_transform_count(work->tokens, loop->bound_first, loop->bound_last,
+						  root->counter) == 0;
 	}
 	return false;
 }
@@ -329,8 +328,8 @@ static void write_blocks(struct kl_transforming *work, const struct block *block
 	kl_loop_text_line(&text, 0, "for (%s %s = 0; %s < %s; %s += %lld) {", column->type, start,
 			  start, bound, start, (long long)work->value);
 	kl_loop_text_line(&text, 1, "const %s %s = %s + %lld < %s ? %s + %lld : %s;", column->type,
-			  end, start, (long long)work->value, bound, start,
-			  (long long)work->value, bound);
+			  end, start, (long long)work->value, bound, start, (long long)work->value,
+			  bound);
 	kl_loop_text_line(&text, 1, "%s", nest.ptr);
 	kl_loop_text_line(&text, 0, "}");
 	kl_loop_text_replace(&work->edits, &text, block->root);

@@ -49,12 +49,11 @@ static size_t make_renames(struct kl_rename *out, const struct kl_transforming *
 
 	if (!number)
 		return 0;
-	out[n++] = (struct kl_rename){ loop->counter, kl_asprintf("%s + %lld", loop->counter,
-								  (long long)number) };
+	out[n++] = (struct kl_rename){ loop->counter,
+				       kl_asprintf("%s + %lld", loop->counter, (long long)number) };
 	for (size_t i = 0; i < sums->n; i++, n++)
-		out[n] = (struct kl_rename){
-			sums->var[i]->name, kl_transform_fresh(work, sums->var[i]->name, number)
-		};
+		out[n] = (struct kl_rename){ sums->var[i]->name,
+					     kl_transform_fresh(work, sums->var[i]->name, number) };
 	for (size_t i = 0; i < stmts->n && n < max; i++) {
 		const struct kl_cvar *var = kl_cvars_at(&work->loops->vars, stmts->v[i].name);
 
@@ -152,8 +151,7 @@ void kl_transform_unroll(struct kl_transforming *work)
 		struct sums sums = { 0 };
 
 		if (loop->innermost && kl_transform_is_plain(loop) &&
-		    kl_loop_body(&stmts, work->loops, loop) &&
-		    find_sums(&sums, work, loop, &stmts))
+		    kl_loop_body(&stmts, work->loops, loop) && find_sums(&sums, work, loop, &stmts))
 			write_unrolled(work, loop, &stmts, &sums);
 		kl_cstmts_release(&stmts);
 	}

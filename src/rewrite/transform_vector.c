@@ -201,10 +201,9 @@ static size_t vector_names(struct kl_rename *out, const struct vectors *vectors,
 	size_t n = 0;
 
 	if (number)
-		out[n++] = (struct kl_rename){
-			loop->counter, kl_asprintf("%s + %lld", loop->counter,
-						   (long long)(number * vectors->lanes))
-		};
+		out[n++] = (struct kl_rename){ loop->counter,
+					       kl_asprintf("%s + %lld", loop->counter,
+							   (long long)(number * vectors->lanes)) };
 	for (size_t i = 0; i < vectors->stmts.n; i++) {
 		const struct kl_cstmt *stmt = &vectors->stmts.v[i];
 		const struct kl_cvar *var = kl_cvars_at(&work->loops->vars, stmt->name);
@@ -300,10 +299,10 @@ static void write_vectors(struct kl_transforming *work, const struct vectors *ve
 				work,
 				kl_cvars_at(&work->loops->vars, vectors->stmts.v[i].name)->name);
 	kl_loop_text_init(&text, work->loops, loop);
-	kl_loop_text_line(&text, 0,
-			  "typedef %s %s __attribute__((vector_size(%d), aligned(%zu), may_alias));",
-			  vectors->type, vectors->vector, VECTOR_BYTES,
-			  kl_cvar_bytes(vectors->type));
+	kl_loop_text_line(
+		&text, 0,
+		"typedef %s %s __attribute__((vector_size(%d), aligned(%zu), may_alias));",
+		vectors->type, vectors->vector, VECTOR_BYTES, kl_cvar_bytes(vectors->type));
 	write_sums(&text, vectors, work, false);
 	kl_loop_text_line(&text, 0, "for (%s) {", wide);
 	for (int64_t k = 0; k < work->value; k++)

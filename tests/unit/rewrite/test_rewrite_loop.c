@@ -49,10 +49,10 @@ static char *accesses_of(const char *text)
 	return kl_buf_detach(&out);
 }
 
-#define SGEMV(row, at)                                                                     \
+#define SGEMV(row, at)                                                                          \
 	"void f(int64_t m, int64_t n, int64_t lda, const float *A, const float *x, float *y)\n" \
-	"{\n\tfor (int64_t i = 0; i < m; i++) {\n" row                                     \
-	"\t\tfloat s = 0;\n\t\tfor (int64_t j = 0; j < n; ++j)\n\t\t\ts += " at            \
+	"{\n\tfor (int64_t i = 0; i < m; i++) {\n" row                                          \
+	"\t\tfloat s = 0;\n\t\tfor (int64_t j = 0; j < n; ++j)\n\t\t\ts += " at                 \
 	" * x[j];\n\t\ty[i] = s;\n\t}\n}\n"
 
 static void test_nest(void **state)
@@ -83,6 +83,8 @@ static void test_heads(void **state)
 		{ "for (i = 0; i < n; i++)", 1 },
 		{ "for (int k = 2; k < n - 1; k += 8)", 8 },
 		{ "for (size_t k = n / 4 * 4; k < n; ++k)", 1 },
+		{ "for (int k = 0; k + 4 <= n; k += 4)", 4 },
+		{ "for (int k = 0; k + 4 < n; k += 4)", 0 },
 		{ "for (i = 0; i <= n; i++)", 0 },
 		{ "for (i = n; i > 0; i--)", 0 },
 		{ "for (i = 0; i < n; i *= 2)", 0 },
@@ -166,10 +168,20 @@ static void test_accesses(void **state)
 static void test_hostile(void **state)
 {
 	static const char *const text[] = {
-		"for", "for (", "void f() { for (", "void f() { for (;", "void f(){for(int i=0;i<n;i++)",
-		"void f(){for(int i=0;i<n;i++){", "void f(){for(int i=0;i<n;i++)}", "void f(int){int",
-		"void f(float *restrict", "void f(){int a=", "void f(){int a[", "#define",
-		"void f(){for(int i=;i<;i++);}", "void f(){for(int i=0;i<n;i++);}",
+		"for",
+		"for (",
+		"void f() { for (",
+		"void f() { for (;",
+		"void f(){for(int i=0;i<n;i++)",
+		"void f(){for(int i=0;i<n;i++){",
+		"void f(){for(int i=0;i<n;i++)}",
+		"void f(int){int",
+		"void f(float *restrict",
+		"void f(){int a=",
+		"void f(){int a[",
+		"#define",
+		"void f(){for(int i=;i<;i++);}",
+		"void f(){for(int i=0;i<n;i++);}",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(text); i++) {
@@ -183,7 +195,7 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nest),	 cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_nest),     cmocka_unit_test(test_heads),
 		cmocka_unit_test(test_not_sure), cmocka_unit_test(test_accesses),
 		cmocka_unit_test(test_hostile),
 	};

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apply/carrier_transform.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "contract/launch.h"
+
+size_t kl_carrier_transform_variants(const struct kl_card_carrier *carrier)
+{
+	struct kl_transform_use use;
+
+	if (carrier->form != KL_CARRIER_TRANSFORM)
+		return 1;
+	if (kl_transform_parse(&use, carrier->text, carrier->language) < 0) {
+		kl_error_clear();
+		return 1; /* a card that was read has no such carrier */
+	}
+	return kl_transform_variants(&use);
+}
+
+/* --- what a launch plan says of its kernels --------------------------------------------------- */
+
+/* Return the name of the function that a mangled name without scopes ("_Z4gemmiPf") begins with. */
+static char *function_of(const char *kernel)
+{
+	size_t n = 0, at = 2;
+
+	if (strncmp(kernel, "_Z", 2) || !isdigit((unsigned char)kernel[2]))
+		return kl_strdup(kernel);
+	for (; isdigit((unsigned char)kernel[at]) && n < 256; at++)
+		n = 10 * n + (size_t)(kernel[at] - '0');
+	return kl_strndup(kernel + at, n);
+}
+
+static bool is_pointer(const struct kl_plan_arg *arg)
+{
+	return arg->kind == KL_PLAN_TENSOR || arg->kind == KL_PLAN_SCRATCH;
+}
+
+/* Check that a launch passes no buffer twice, and none in a struct or a map. */
+static bool has_own_buffers(const struct kl_plan_launch *launch)
+{
+	for (size_t i = 0; i < launch->nargs; i++) {
+		const struct kl_plan_arg *arg = &launch->arg[i];
+
+		if (arg->kind == KL_PLAN_BYTES || arg->kind == KL_PLAN_MAP)
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (is_pointer(arg) && launch->arg[k].kind == arg->kind &&
+			    launch->arg[k].index == arg->index)
+				return false;
+	}
+	return true;
+}
+
+static void note_launches(struct kl_carrier_transform *out, struct kl_strvec *shared,
+			  const struct kl_plan_launch *launch, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		KL_AUTO(kl_freep) char *name = function_of(launch[i].kernel);
+		int64_t threads = (int64_t)launch[i].block[0] * launch[i].block[1] *
+				  launch[i].block[2];
+
+		kl_strvec_push(has_own_buffers(&launch[i]) ? &out->disjoint : shared, name);
+		out->threads = !out->threads || out->threads == threads ? threads : -1;
+	}
+}
+
+/* Resolve the plan at a point, and note what it says. */
+static int note_point(struct kl_carrier_transform *out, struct kl_strvec *shared,
+		      const struct kl_surface *state, const struct kl_launch *launch, size_t point)
+{
+	const struct kl_dims *dims = kl_contract_point(state->contract, point, NULL);
+	int64_t bytes[KL_MAX_ARGS] = { 0 };
+	struct kl_plan_facts facts;
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
+	int err = kl_plan_arch_facts(&facts, launch->arch);
+
+	for (size_t i = 0; !err && i < state->contract->nargs; i++)
+		if (state->contract->arg[i].naxes)
+			err = kl_contract_tensor_bytes(&bytes[i], state->contract, i, dims);
+	if (!err)
+		err = kl_plan_resolve(&at, launch->plan, dims->v, bytes, &facts);
+	if (err < 0)
+		return err;
+	note_launches(out, shared, at->launch, at->nlaunch);
+	note_launches(out, shared, at->prepare, at->nprepare);
+	return 0;
+}
+
+static int note_plan(struct kl_carrier_transform *out, const struct kl_surface *state)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec shared = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	int err = kl_launch_read(&launch, state, false, NULL);
+
+	for (size_t i = 0; !err && i < kl_contract_npoints(state->contract); i++)
+		err = note_point(out, &shared, state, launch, i);
+	if (err < 0)
+		return err;
+	kl_strvec_uniq(&out->disjoint);
+	all = out->disjoint;
+	out->disjoint = (struct kl_strvec)KL_STRVEC_INIT;
+	kl_strvec_minus(&out->disjoint, &all, &shared);
+	out->threads = out->threads < 0 ? 0 : out->threads;
+	return 0;
+}
+
+/* --- applying --------------------------------------------------------------------------------- */
+
+int kl_carrier_transform_init(struct kl_carrier_transform *out,
+			      const struct kl_card_carrier *carrier, size_t variant,
+			      const struct kl_surface *state)
+{
+	int err;
+
+	*out = (struct kl_carrier_transform){ .variant = variant, .disjoint = KL_STRVEC_INIT };
+	if ((err = kl_transform_parse(&out->use, carrier->text, carrier->language)) < 0) {
+		out->name = kl_strdup("");
+		return err;
+	}
+	out->name = kl_transform_name(&out->use, variant);
+	if (state->contract->launch)
+		return note_plan(out, state);
+	if (state->contract->entry)
+		kl_strvec_push(&out->disjoint, state->contract->entry);
+	return 0;
+}
+
+void kl_carrier_transform_release(struct kl_carrier_transform *transform)
+{
+	free(transform->name);
+	kl_strvec_release(&transform->disjoint);
+}
+
+int kl_carrier_transform_file(struct kl_buf *out, const struct kl_carrier_transform *transform,
+			      const struct kl_file *file)
+{
+	const struct kl_transform_source source = {
+		.text = file->data,
+		.len = file->len,
+		.disjoint = transform->disjoint.n ? (const char *const *)transform->disjoint.v :
+						    NULL,
+		.threads = transform->threads,
+	};
+
+	return kl_transform_apply(out, &transform->use, transform->variant, &source);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* materialize_climb - tries the mechanical carriers of the cards that fit a node */
+#include <string.h>
+
+#include "apply/materialize_parts.h"
+#include "base/error.h"
+
+bool kl_materialize_is_enough(const struct kl_materialize_run *run)
+{
+	return run->o->one && run->judged;
+}
+
+static bool was_tried(const struct kl_materialize_run *run, const char *card, size_t node)
+{
+	for (size_t i = 0; i < run->m->n; i++)
+		if (run->m->v[i].on == node && !strcmp(run->m->v[i].by, "card") &&
+		    !strcmp(run->m->v[i].card, card))
+			return true;
+	return false;
+}
+
+static int apply_card(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
+		      const struct kl_card *card, size_t variant)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
+	struct kl_carrier_try try = {
+		.repo = run->o->repo,
+		.library = run->o->library,
+		.jail = run->o->gate ? kl_gate_jail(run->o->gate) : NULL,
+		.card = card,
+		.state = run->m->node[attempt->on].state,
+		.variant = variant,
+	};
+	int err = kl_carrier_apply(&to, attempt->how, &try);
+
+	if (err == KL_ENO) {
+		attempt->outcome = KL_MATERIALIZE_LEFT;
+		attempt->why = kl_strdup(kl_error_last());
+		kl_error_clear();
+		return 0;
+	}
+	attempt->outcome = KL_MATERIALIZE_APPLIES;
+	if (err < 0 || run->o->dry)
+		return err;
+	return kl_materialize_settle(
+		attempt, run,
+		&(struct kl_materialize_edit){ .card = card, .how = attempt->how, .to = &to });
+}
+
+/* Try one way of applying a card on the node `on`. */
+static int try_variant(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
+		       const struct kl_card *card, size_t on, const struct kl_retrieved *retrieved,
+		       size_t variant)
+{
+	*attempt = (struct kl_materialize_attempt){
+		.on = on, .status = retrieved->status, .by = "card", .card = kl_strdup(card->id)
+	};
+	kl_oid_hex(attempt->blob, &kl_index_card(run->o->index, retrieved->card)->blob);
+	return apply_card(attempt, run, card, variant);
+}
+
+static void drop_attempt(struct kl_materialize_attempt *attempt)
+{
+	free(attempt->card);
+	free(attempt->why);
+}
+
+/*
+ * Add the reason why one way does not apply to those of the other ways: that of the card's own edit
+ * and that of a transformation, which is the same for all values.
+ */
+static void add_reason(struct kl_materialize_attempt *left, struct kl_materialize_attempt *attempt,
+		       bool applied)
+{
+	char *both;
+
+	if (!applied && !left->card) {
+		*left = *attempt;
+		return;
+	}
+	if (!applied && !strstr(left->why, attempt->why)) {
+		both = kl_asprintf("%s; %s", left->why, attempt->why);
+		free(left->why);
+		left->why = both;
+	}
+	drop_attempt(attempt);
+}
+
+/*
+ * Try the ways of applying a card on the node `on`, the first that applies and then further values
+ * of its parameter. *node is set to a node that is correct but no new best, or to 0. If no way
+ * applies, one attempt has the reason of the first.
+ */
+static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_run *run, size_t on,
+		    const struct kl_retrieved *retrieved)
+{
+	const char *language = run->m->node[on].state->contract->language->name;
+	struct kl_materialize_attempt left = { 0 };
+	bool applied = false, better = false;
+	size_t i = 0, n;
+	int err = kl_index_load(card, run->o->index, run->o->library, retrieved->card);
+
+	*node = 0;
+	if (err)
+		return err;
+	n = kl_carrier_variants(*card, language);
+	do {
+		struct kl_materialize_attempt attempt;
+
+		err = try_variant(&attempt, run, *card, on, retrieved, i);
+		if (!err && attempt.outcome == KL_MATERIALIZE_LEFT) {
+			add_reason(&left, &attempt, applied);
+			continue;
+		}
+		applied = true;
+		if (left.card)
+			drop_attempt(&left);
+		left.card = NULL;
+		kl_materialize_add_attempt(run, &attempt);
+		if (attempt.outcome == KL_MATERIALIZE_NODE && !*node)
+			*node = attempt.node;
+		/* the edit that the card was learned from needs no other way */
+		if ((!i && kl_carrier_mechanical(*card, language)->form != KL_CARRIER_TRANSFORM) ||
+		    (better && attempt.outcome != KL_MATERIALIZE_BEST))
+			break;
+		better |= attempt.outcome == KL_MATERIALIZE_BEST;
+	} while (!err && ++i < n && !(run->o->dry && applied) && !kl_materialize_is_enough(run) &&
+		 run->m->n < KL_MATERIALIZE_ATTEMPTS);
+	if (left.card)
+		kl_materialize_add_attempt(run, &left);
+	return err;
+}
+
+/*
+ * Try every card that fits the node and that is in `only` (NULL: all), until there is a new best.
+ * If an edit is correct but not faster, go on from it with the cards that its card enables, for at
+ * most `left` more steps.
+ */
+static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
+		    int left)
+{
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
+	size_t best = run->m->best;
+	int err = kl_materialize_pool(&pool, run, node, KL_MATERIALIZE_TRY);
+
+	if (!node && !only)
+		run->m->offered = pool.n;
+	for (size_t i = 0; !err && i < pool.n && run->m->n < KL_MATERIALIZE_ATTEMPTS &&
+			   run->m->best == best && !kl_materialize_is_enough(run);
+	     i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+		size_t correct;
+
+		if ((only && !kl_strvec_has(only, pool.v[i].id)) ||
+		    was_tried(run, pool.v[i].id, node))
+			continue;
+		err = try_card(&correct, &card, run, node, &pool.v[i]);
+		if (!err && correct && run->m->best == best && card->enables.n && left)
+			err = try_pool(run, correct, &card->enables, left - 1);
+	}
+	return err;
+}
+
+int kl_materialize_climb(struct kl_materialize_run *run)
+{
+	size_t at;
+	int err;
+
+	do {
+		at = run->m->best;
+		err = try_pool(run, at, NULL, KL_MATERIALIZE_BUILD_ON);
+	} while (!err && run->m->best != at && !kl_materialize_is_enough(run));
+	return err;
+}
