@@ -124,12 +124,33 @@ const char *kl_cards_arm_name(enum kl_cards_arm arm)
 	return (size_t)arm < KL_ARRAY_SIZE(name) ? name[arm] : NULL;
 }
 
+/* Write a card without its transformations, which are names of this program's own tools. */
+static void write_card(struct kl_buf *out, const struct kl_card *card)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *shown = kl_card_copy(card);
+	size_t n = 0;
+
+	for (size_t i = 0; i < shown->carriers.n; i++) {
+		struct kl_card_carrier carrier = shown->carriers.v[i];
+
+		if (carrier.form == KL_CARRIER_TRANSFORM) {
+			free(carrier.language);
+			free(carrier.of);
+			free(carrier.text);
+		} else {
+			shown->carriers.v[n++] = carrier;
+		}
+	}
+	shown->carriers.n = n;
+	kl_card_write(out, shown);
+}
+
 void kl_agent_card(struct kl_buf *out, const struct kl_card *card, enum kl_cards_arm arm)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
 	if (arm == KL_CARDS_FULL)
-		kl_card_write(&text, card);
+		write_card(&text, card);
 	else
 		kl_buf_addf(&text, "%s: %s\n", card->id, card->intent);
 	kl_prompt_fence(out, arm == KL_CARDS_FULL ? "yaml" : "", text.ptr, text.len);

@@ -43,6 +43,12 @@ void kl_features_minus(struct kl_strvec *out, const struct kl_strvec *left,
  * the companion facts that can disappear with the mechanism, and the fallback facts that can appear
  * when the mechanism is removed.
  */
+/** The transformation (rewrite/transform.h) that adds a mechanism to code of one language. */
+struct kl_mechanism_transform {
+	char *language;
+	char *use; /* "unroll-jam factor=4,2" */
+};
+
 struct kl_mechanism {
 	char *name;
 	char *text;   /* description in one line */
@@ -55,6 +61,10 @@ struct kl_mechanism {
 	struct kl_strvec companions;
 	/* glob patterns of facts that can appear when the mechanism is removed */
 	struct kl_strvec fallbacks;
+	struct {
+		struct kl_mechanism_transform *v;
+		size_t n, alloc;
+	} transform;
 };
 struct kl_mechanisms {
 	struct kl_mechanism *m;

@@ -42,6 +42,21 @@ static int check_incidental(const void *obj, const char *file, const struct kl_y
 	return 0;
 }
 
+static const struct kl_field transform_fields[] = {
+#define AT(m) offsetof(struct kl_mechanism_transform, m)
+	KL_STRING_FIELD("language", KL_KEY, AT(language), &kl_string_slug),
+	KL_STRING_FIELD("use", KL_NEEDED, AT(use), &kl_string_line), KL_FIELDS_END
+#undef AT
+};
+static const struct kl_schema transform_schema = {
+	"a transformation",
+	sizeof(struct kl_mechanism_transform),
+	transform_fields,
+	NULL,
+	NULL,
+	NULL,
+};
+
 static const struct kl_field mechanism_fields[] = {
 #define AT(m) offsetof(struct kl_mechanism, m)
 	KL_STRING_FIELD("name", KL_KEY, AT(name), &name_type),
@@ -51,6 +66,7 @@ static const struct kl_field mechanism_fields[] = {
 	KL_SET_FIELD("incidental", 0, AT(incidental), &pattern_type, 0, 0),
 	KL_SET_FIELD("companions", 0, AT(companions), &pattern_type, 0, 0),
 	KL_SET_FIELD("fallbacks", 0, AT(fallbacks), &pattern_type, 0, 0),
+	KL_MAP_FIELD("transform", 0, AT(transform), &transform_schema, 0, 0),
 	KL_FIELDS_END
 #undef AT
 };

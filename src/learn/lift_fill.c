@@ -97,6 +97,29 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 	}
 }
 
+/* Add the transformation of the program that adds the mechanism, if there is one. */
+static void add_transform(struct kl_card *card, const struct kl_lift_group *group,
+			  const char *language)
+{
+	const char *use = NULL;
+
+	for (size_t i = 0; i < group->m->transform.n; i++)
+		if (!strcmp(group->m->transform.v[i].language, language))
+			use = group->m->transform.v[i].use;
+	for (size_t i = 0; i < card->carriers.n; i++)
+		if (card->carriers.v[i].form == KL_CARRIER_TRANSFORM &&
+		    !strcmp(card->carriers.v[i].language, language))
+			return;
+	if (!use)
+		return;
+	KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
+	card->carriers.v[card->carriers.n++] = (struct kl_card_carrier){
+		.language = kl_strdup(language),
+		.form = KL_CARRIER_TRANSFORM,
+		.text = kl_asprintf("%s\n", use),
+	};
+}
+
 /* --- conditions ------------------------------------------------------------------------------- */
 
 /* Append a condition to the card's `sound` list; takes ownership of its strings. */
@@ -431,6 +454,8 @@ static void learn_language(struct kl_card *card, const struct kl_lifter *lifter,
 			   const struct kl_lift_group *group, const char *language)
 {
 	add_carrier(card, group, language);
+	if (!group->plan_only)
+		add_transform(card, group, language);
 	if (!kl_strvec_has(&card->scope.languages, language)) {
 		kl_lift_find(card, group, language);
 		need_platform(card, lifter, group, language);

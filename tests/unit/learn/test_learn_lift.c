@@ -44,8 +44,11 @@ static void one_mechanism_is_one_card(void **state)
 	assert_string_equal(sound(card, "isa-c")->test, "language != 'c' || cap('vec.256')");
 	assert_string_equal(sound(card, "domain-scale")->test, "op != 'scale' || (n % 8 == 0)");
 	assert_null(sound(card, "domain-copy"));
-	/* the one that was derived anew is the carrier */
-	assert_int_equal(card->carriers.n, 1);
+	/* the one that was derived anew is the carrier; the program can do the like to other code */
+	assert_int_equal(card->carriers.n, 2);
+	assert_int_equal(card->carriers.v[1].form, KL_CARRIER_TRANSFORM);
+	assert_string_equal(card->carriers.v[1].text, "vector-loop vectors=4,2,1\n");
+	assert_null(card->carriers.v[1].of);
 	assert_contains(card->carriers.v[0].text, "+/* anew */");
 	assert_int_equal(card->status, KL_CARD_HYPOTHESIS);
 	close_world(&world);

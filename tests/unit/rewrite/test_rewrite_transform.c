@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/mem.h"
+#include "event/facts.h"
 #include "rewrite/transform.h"
 
 /* what a transformation makes of `text`, whose function `kernel` has tensors; NULL: nothing */
@@ -26,17 +27,17 @@ static char *run(const char *use_text, const char *language, const char *text)
 }
 
 /* the body of a C function with the usual parameters */
-#define KERNEL(body)                                                                        \
+#define KERNEL(body)                                                                               \
 	"void kernel(int64_t m, int64_t n, int64_t k, const float *A, const float *B, float *C)\n" \
 	"{\n" body "}\n"
-#define HELPER(body)                                                                        \
+#define HELPER(body)                                                                               \
 	"void helper(int64_t m, int64_t n, int64_t k, const float *A, const float *B, float *C)\n" \
 	"{\n" body "}\n"
 #define SUM "\tfor (int64_t j = 0; j < n; j++)\n\t\ts += A[j] * B[j];\n"
-#define MATMUL                                                     \
-	"\tfor (int i = 0; i < m; ++i)\n"                          \
-	"\t\tfor (int j = 0; j < n; ++j) {\n"                      \
-	"\t\t\tfloat s = 0;\n\t\t\tfor (int p = 0; p < k; ++p)\n"  \
+#define MATMUL                                                    \
+	"\tfor (int i = 0; i < m; ++i)\n"                         \
+	"\t\tfor (int j = 0; j < n; ++j) {\n"                     \
+	"\t\t\tfloat s = 0;\n\t\t\tfor (int p = 0; p < k; ++p)\n" \
 	"\t\t\t\ts += A[i*k+p]*B[p*n+j];\n\t\t\tC[i*n+j] = s;\n\t\t}\n"
 
 static void check(const char *use, const char *text, const char *want)
@@ -70,8 +71,8 @@ static void test_sums(void **state)
 
 static void test_two_sums(void **state)
 {
-	KL_AUTO(kl_freep) char *got =
-		run("unroll factor=2", "c", KERNEL("\tfloat s = 0;\n" SUM SUM "\tC[0] = s;\n"));
+	KL_AUTO(kl_freep) char *got = run("unroll factor=2", "c",
+					  KERNEL("\tfloat s = 0;\n" SUM SUM "\tC[0] = s;\n"));
 
 	assert_contains(got, "float s_1 = 0;");
 	assert_contains(got, "float s_17 = 0;");
@@ -177,8 +178,9 @@ static void test_refusals(void **state)
 		  KERNEL("\tfor (int j = 0; j < n; j++)\n\t\tC[j] = A[j] * 2.0;\n") },
 		{ "vector-loop vectors=1",
 		  KERNEL("\tfor (int j = 0; j < n; j++)\n\t\tif (A[j] > 0)\n\t\t\tC[j] = A[j];\n") },
-		{ "vector-loop vectors=1", "void kernel(int n, const int *x, int *y)\n{\n"
-					   "\tfor (int j = 0; j < n; j++)\n\t\ty[j] = x[j] + j;\n}\n" },
+		{ "vector-loop vectors=1",
+		  "void kernel(int n, const int *x, int *y)\n{\n"
+		  "\tfor (int j = 0; j < n; j++)\n\t\ty[j] = x[j] + j;\n}\n" },
 		/* along the right axis already */
 		{ "interchange", KERNEL("\tfor (int i = 0; i < m; i++) {\n\t\tfloat s = 0;\n"
 					"\t\tfor (int j = 0; j < n; j++)\n"
@@ -253,6 +255,23 @@ static void test_texts(void **state)
 	assert_int_equal(kl_transform_variants(&use), 1);
 }
 
+static void test_mechanisms(void **state)
+{
+	struct kl_mechanisms mechanisms;
+	size_t n = 0;
+
+	assert_ok(kl_mechanisms_load_shipped(&mechanisms));
+	for (size_t i = 0; i < mechanisms.n; i++)
+		for (size_t k = 0; k < mechanisms.m[i].transform.n; k++, n++) {
+			struct kl_transform_use use;
+
+			assert_ok(kl_transform_parse(&use, mechanisms.m[i].transform.v[k].use,
+						     mechanisms.m[i].transform.v[k].language));
+		}
+	assert_true(n >= 14);
+	kl_mechanisms_release(&mechanisms);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,7 +279,7 @@ int main(void)
 		cmocka_unit_test(test_jam),      cmocka_unit_test(test_nest),
 		cmocka_unit_test(test_elements), cmocka_unit_test(test_restrict),
 		cmocka_unit_test(test_refusals), cmocka_unit_test(test_cuda),
-		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_texts),    cmocka_unit_test(test_mechanisms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
