@@ -166,8 +166,8 @@ one () {
 	*) put reason "$(reason adopt)"; return 0 ;;
 	esac
 	[ "$2" = given ] || edited || return
-	git add -A . || return
-	git diff --cached --quiet --diff-filter=a || put touched yes
+	git diff --quiet || put touched yes
+	git ls-files --others --exclude-standard | git add --pathspec-from-file=- || return
 	[ -s "$row/todo" ] && return 1
 	judged quick git klineage gate --quick
 	[ "$quick" ] && return 0

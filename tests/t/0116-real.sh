@@ -38,7 +38,7 @@ test_expect_success 'a repository, and what a person fills in' '
 	cat >mine/contracts/total/contract.sed <<-\SED &&
 	s/dims: {n: TODO}/dims: {n: 4096}/
 	s/shape: \[TODO\]/shape: [n]/
-	s/^accept: .*/accept: {rule: elementwise, ulps: 2, acc: 64}/
+	s/^accept: .*/accept: {rule: elementwise, ulps: 2, acc: 8}/
 	SED
 	cat >mine/contracts/total/oracle.c <<-\C &&
 	#include "kl_oracle.h"
