@@ -90,7 +90,7 @@ sub tries {
 sub share {
 	my ($what, $some, $all, $aim) = @_;
 	printf "%-58s %3d of %3d  %s\n", $what, $some, $all,
-		$all ? sprintf('%3.0f %%  (aim %s %%)', 100 * $some / $all, $aim) : "(aim $aim %)";
+		($all ? sprintf('%3.0f %%  ', 100 * $some / $all) : '') . ($aim ? "(aim $aim %)" : '');
 }
 
 sub language {
@@ -129,6 +129,8 @@ sub table {
 		share("$language: verdicts, sources untouched", scalar(grep { is_judged($_) } @those), scalar @those, 80);
 	}
 	share('verdicts, sources untouched', scalar(grep { is_judged($_) } @rows), scalar @rows, 80);
+	my @compiled = grep { ($_->{'quick-verdict'} // '') eq 'compiled' } @rows;
+	share('of those: compiled and audited without a GPU', scalar @compiled, scalar @rows, 0) if @compiled;
 	my @walked = grep { defined $_->{steps} } @rows;
 	my @asked = grep { $_->{'asked-walk'} eq 'walk' } @rows;
 	share('lineages with at least 3 real steps', scalar(grep { $_->{real} >= 3 } @walked), scalar @asked, 60);
@@ -139,10 +141,10 @@ sub table {
 	share('cards that applied and were judged', $applied, $tried, 30);
 }
 
-# a pass, of the quick stages at least; device code on a machine without one: compiled and audited
+# a pass, of the quick stages at least; device code on a machine without a GPU: compiled and audited
 sub is_judged {
 	my ($row) = @_;
-	return !$row->{touched} && ($row->{'full-verdict'} // $row->{'quick-verdict'} // '') eq 'pass';
+	return !$row->{touched} && ($row->{'full-verdict'} // $row->{'quick-verdict'} // '') =~ /^(pass|compiled)$/;
 }
 
 my %verbs = (gate => \&gate, steps => \&steps, tries => \&tries, table => \&table,

@@ -1,0 +1,1 @@
+s|^    grid: \[TODO\]|    grid: ["4 * blocks"]|

@@ -1,0 +1,1 @@
+s|^    grid: \[TODO\]|    grid: ["cdiv(M, 256)"]|

@@ -1,0 +1,2 @@
+s|^    grid: \[TODO\]|    grid: [x]|
+s|^    block: \[TODO\]|    block: [128]|
