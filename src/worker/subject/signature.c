@@ -48,15 +48,6 @@ static ffi_type *type_of(enum kl_dtype dtype)
 	KL_BUG("dtype %d", (int)dtype);
 }
 
-/* Add an argument whose value is at `value` to a list of `*n` arguments. */
-static void add_value(ffi_type **types, void **values, uint32_t *n, ffi_type *type,
-		      const uint64_t *value)
-{
-	types[*n] = type;
-	/* the cast drops a const: libffi only reads the arguments */
-	values[(*n)++] = (void *)(uintptr_t)value;
-}
-
 /* Prepare for the returned value, if the last argument is one. */
 static ffi_type *prepare_returned(struct kl_frame *frame, const struct kl_wire *wire)
 {
@@ -69,24 +60,29 @@ static ffi_type *prepare_returned(struct kl_frame *frame, const struct kl_wire *
 	return type_of(wire->arg[KL_WIRE_MAIN][last].dtype);
 }
 
+static void add_argument(struct kl_frame *frame, enum kl_dtype dtype, bool tensor,
+			 const uint64_t *value)
+{
+	frame->type[frame->npassed] = tensor ? &ffi_type_pointer : type_of(dtype);
+	/* the cast drops a const: libffi only reads the arguments */
+	frame->value[frame->npassed++] = (void *)(uintptr_t)value;
+	kl_untimed_add(&frame->untimed, tensor ? KL_U64 : dtype, value);
+}
+
 static void list_arguments(struct kl_frame *frame, const struct kl_wire *wire)
 {
 	if (wire->work_bytes[KL_WIRE_MAIN]) {
-		add_value(frame->type, frame->value, &frame->npassed, &ffi_type_pointer,
-			  &frame->call->work);
-		add_value(frame->prepare_type, frame->prepare_value, &frame->nprepared,
-			  &ffi_type_pointer, &frame->call->work);
+		add_argument(frame, KL_U64, true, &frame->call->work);
+		kl_untimed_add(&frame->prepare, KL_U64, &frame->call->work);
 	}
 	for (uint32_t i = 0; i < wire->nargs; i++) {
 		const struct kl_wire_arg *arg = &wire->arg[KL_WIRE_MAIN][i];
-		ffi_type *type = arg->tensor ? &ffi_type_pointer : type_of(arg->dtype);
 
 		if (arg->returned)
 			continue;
-		add_value(frame->type, frame->value, &frame->npassed, type, &frame->call->store[i]);
+		add_argument(frame, arg->dtype, arg->tensor, &frame->call->store[i]);
 		if (!arg->tensor)
-			add_value(frame->prepare_type, frame->prepare_value, &frame->nprepared,
-				  type, &frame->call->store[i]);
+			kl_untimed_add(&frame->prepare, arg->dtype, &frame->call->store[i]);
 	}
 }
 
@@ -96,11 +92,7 @@ int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire)
 
 	list_arguments(frame, wire);
 	if (ffi_prep_cif(&frame->cif, FFI_DEFAULT_ABI, frame->npassed, returned, frame->type) !=
-		    FFI_OK ||
-	    ffi_prep_cif(&frame->untimed_cif, FFI_DEFAULT_ABI, frame->npassed, &ffi_type_void,
-			 frame->type) != FFI_OK ||
-	    ffi_prep_cif(&frame->prepare_cif, FFI_DEFAULT_ABI, frame->nprepared, &ffi_type_void,
-			 frame->prepare_type) != FFI_OK)
+	    FFI_OK)
 		return kl_error(KL_EINVALID, "libffi cannot call a function with these arguments");
 	return 0;
 }
@@ -149,14 +141,10 @@ static __attribute__((noinline)) void call_returning(struct kl_frame *frame, uin
 }
 
 /* Call a function of the adapter, outside the timed call. */
-static __attribute__((noinline)) void call_untimed(struct kl_frame *frame, uint64_t which)
+static __attribute__((noinline)) void call_untimed(const struct kl_frame *frame, uint64_t which)
 {
-	void (*fn)(void) = frame->adapter[which - KL_WIRE_PREPARE];
-
-	if (which == KL_WIRE_PREPARE)
-		ffi_call(&frame->prepare_cif, fn, NULL, frame->prepare_value);
-	else
-		ffi_call(&frame->untimed_cif, fn, NULL, frame->value);
+	kl_untimed_call(frame->adapter[which - KL_WIRE_PREPARE],
+			which == KL_WIRE_PREPARE ? &frame->prepare : &frame->untimed);
 }
 
 void kl_signature_call(const void *frame_arg, uint64_t go)

@@ -8,6 +8,7 @@
 
 #include "image/image.h"
 #include "worker/subject/baseline.h"
+#include "worker/subject/untimed.h"
 #include "worker/subject/wire.h"
 
 /*
@@ -32,19 +33,16 @@ struct kl_frame {
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
 	/* functions of an adapter, by KL_WIRE_PREPARE ... less KL_WIRE_PREPARE; NULL: none */
 	void (*adapter[KL_IMAGE_ADAPTER])(void);
-	size_t nreturned;   /* bytes of the value that the kernel returns; 0: it returns none */
-	uint32_t returned;  /* index in call->store of the address where the value goes */
-	uint32_t npassed;   /* number of arguments, with the workspace */
-	uint32_t nprepared; /* of adapter_prepare */
+	size_t nreturned;  /* bytes of the value that the kernel returns; 0: it returns none */
+	uint32_t returned; /* index in call->store of the address where the value goes */
+	uint32_t npassed;  /* number of arguments, with the workspace */
 #ifndef KL_NO_FFI
 	ffi_cif cif;
 	ffi_type *type[KL_MAX_ARGS + 1];
-	/* of adapter_pack and adapter_finish, which return nothing; of adapter_prepare */
-	ffi_cif untimed_cif, prepare_cif;
-	ffi_type *prepare_type[KL_MAX_ARGS + 1];
 #endif
 	void *value[KL_MAX_ARGS + 1]; /* pointers into *call */
-	void *prepare_value[KL_MAX_ARGS + 1];
+	/* of adapter_pack and adapter_finish; of adapter_prepare */
+	struct kl_untimed_args untimed, prepare;
 };
 
 /** Prepare the frame for calls with the arguments of frame->call, which must be set. */

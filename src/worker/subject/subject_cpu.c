@@ -314,6 +314,11 @@ static int greet_child(struct kl_cpu_subject *subject, const struct kl_subject_s
 	if (!subject->traced && subject->wire->nthread > 1)
 		return kl_error(KL_ECANNOT, "a kernel with threads cannot be run here: the system "
 					    "does not let this process trace it (ptrace)");
+	/* a kernel that takes over the loop of the stub could compute where nothing is timed */
+	if (subject->work.map && !subject->traced && !spec->untraced)
+		return kl_error(KL_ECANNOT,
+				"a kernel with an adapter can only be judged where Linux "
+				"allows ptrace");
 	answer = subject->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
 	if (send(subject->socket, &answer, 1, MSG_NOSIGNAL) != 1)
 		return kl_error_errno("cannot send to the kernel's process");
