@@ -340,6 +340,23 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 	return 0;
 }
 
+/* Return the flag by which the compiler assumes that no value is NaN or infinite, or NULL. */
+static const char *finite_flag(const struct kl_strvec *flags)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < flags->n; i++) {
+		const char *flag = flags->v[i];
+
+		if (!strcmp(flag, "-Ofast") || !strcmp(flag, "-ffast-math") ||
+		    !strcmp(flag, "-ffinite-math-only"))
+			found = flag;
+		else if (!strcmp(flag, "-fno-fast-math") || !strcmp(flag, "-fno-finite-math-only"))
+			found = NULL;
+	}
+	return found;
+}
+
 static int write_contract(struct kl_adopting *adopting, const struct kl_units *units,
 			  const struct kl_closure *closure, const char *entry)
 {
@@ -353,6 +370,7 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 			kl_strdup("");
 	KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
 	struct kl_skeleton_build build;
+	const char *finite;
 	int err;
 
 	if ((err = name_workload(&out->workload, adopting->opts, entry)) < 0 ||
@@ -364,11 +382,19 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 	for (size_t i = 0; i < out->flags.n; i++)
 		kl_buf_addf(&lines, "%s\n", out->flags.v[i]);
 	sources = kl_adopted_list(&adopted.sources, sizeof("  sources: [") - 1);
+	finite = finite_flag(&adopted.options.flags);
 	build = (struct kl_skeleton_build){ .sources = sources,
 					    .lines = lines.ptr,
 					    .oracle = adopted.oracle,
 					    .adapter = adopted.adapter,
-					    .folder = folder };
+					    .folder = folder,
+					    .finite = finite != NULL };
+
+	if (finite)
+		kl_strvec_pushf(&out->notes,
+				"with %s NaN, infinities and denormals are undefined: the contract "
+				"says so (values)",
+				finite);
 	sk.build = &build;
 	sk.adapted = adopted.adapter != NULL;
 	if ((err = make_skeleton(&sk, adopting, units, entry, out->workload)) < 0 ||

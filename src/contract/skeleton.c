@@ -438,6 +438,7 @@ static void build_values(struct kl_map *map, const struct kl_language *language,
 		  build ? kl_strdup(build->sources) :
 			  sources_of(language, proto, leaf, sk->plan_name));
 	put_owned(map, "BUILD", kl_strdup(build ? build->lines : "  flags: [-O2]\n"));
+	put_owned(map, "VALUES", kl_strdup(build && build->finite ? "" : "#"));
 	put_owned(map, "PATHS", kl_strdup(build ? "paths: repository\n" : ""));
 	put_owned(map, "ORACLE", kl_strdup(build ? build->oracle : sk->oracle_name));
 	put_owned(map, "ADAPTER",

@@ -25,6 +25,7 @@ struct kl_skeleton_build {
 	const char *folder;  /* of the kernel's file; "": the top */
 	/* for the adapter: what the kernel's file includes; NULL: what the text includes */
 	const struct kl_strvec *headers;
+	bool finite;         /* compiled such that NaN and infinities are undefined */
 };
 
 struct kl_skeleton {

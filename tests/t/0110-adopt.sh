@@ -137,10 +137,13 @@ test_expect_success 'compile_commands.json is data: nothing of it is run' '
 	(cd data && exits 0 git klineage adopt src/k.c:gemv >../out) && test ! -e ran &&
 	says "build/compile_commands.json (command 1 of 2 for this file; choose another with --index)" out &&
 	says "only a shell knows what this is" out && says "2 entries of build/compile_commands.json have another form" out &&
+	grep "^#values: " data/klineage/gemv.klineage.yaml && ! grep undefined out &&
 	says "define: [SCALE=2]" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
 	(cd data && exits 0 git klineage adopt src/k.c:gemv --index 2 >../out) &&
 	says "define: [SCALE=4, \"NAME=\\\"a b\\\"\"]" data/klineage/gemv.klineage.yaml &&
-	says "flags: [-Ofast]" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
+	says "flags: [-Ofast]" data/klineage/gemv.klineage.yaml &&
+	says "with -Ofast NaN, infinities and denormals are undefined" out &&
+	grep "^values: {nan: undefined, inf: undefined, denormal: undefined}" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
 	(cd data && exits 129 git klineage adopt src/k.c:gemv --index 3 2>../err) && says "the build has 2 commands" err
 '
 
