@@ -71,6 +71,8 @@ static const struct { const char *what, *source, *second, *flags; } constant[] =
 	  "#include <signal.h>\n#include <stdalign.h>\n#include <stdarg.h>\n#include <stdatomic.h>\n#include <stdbool.h>\n#include <stddef.h>\n"
 	  "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n#include <sys/stat.h>\n#include <sys/types.h>\n"
 	  "#include <tgmath.h>\n#include <threads.h>\n#include <time.h>\n#include <unistd.h>\n#include <wchar.h>\n" RETURN("1"), NULL, NULL },
+	{ "headers that those of C include", "#include <sys/ioctl.h>\n#include <sys/prctl.h>\n#include <syscall.h>\n#include <syslog.h>\n"
+	  RETURN("1"), NULL, NULL },
 	{ "the words in a comment", "/* __FILE__ __DATE__ __builtin_FILE __has_include(\"/etc/passwd\") */\n" RETURN("1"), NULL, NULL },
 };
 /* clang-format on */
