@@ -79,8 +79,8 @@ static const char headers[] =
 	" sys/cdefs.h sys/errno.h sys/file.h sys/ioctl.h sys/ipc.h sys/mman.h sys/param.h sys/poll.h"
 	" sys/prctl.h sys/procfs.h sys/queue.h sys/random.h sys/resource.h sys/select.h sys/shm.h"
 	" sys/signal.h sys/single_threaded.h sys/socket.h sys/stat.h sys/syscall.h sys/syslog.h"
-	" sys/sysmacros.h sys/time.h sys/times.h sys/ttydefaults.h sys/types.h sys/ucontext.h sys/uio.h sys/un.h"
-	" sys/unistd.h sys/user.h sys/utsname.h sys/wait.h"
+	" sys/sysmacros.h sys/time.h sys/times.h sys/ttydefaults.h sys/types.h sys/ucontext.h"
+	" sys/uio.h sys/un.h sys/unistd.h sys/user.h sys/utsname.h sys/wait.h"
 	" arpa/inet.h net/if.h netdb.h netinet/in.h netinet/tcp.h rpc/netdb.h ";
 
 /* Folders of headers that the headers above include. A source may look for any header in them. */
