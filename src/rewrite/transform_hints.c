@@ -18,6 +18,44 @@ static bool is_listed(const struct kl_transforming *work, int fn)
 	return false;
 }
 
+/* Return the last token of the body of a loop of any kind whose keyword is token `i`. */
+static size_t body_end(const struct kl_ctokens *tokens, size_t i)
+{
+	size_t end = tokens->fn[tokens->t[i].fn].last;
+
+	if (kl_ctoken_is(tokens, i + 1, "(") && tokens->t[i + 1].match > 0)
+		i = (size_t)tokens->t[i + 1].match;
+	while (++i < end && !kl_ctoken_is(tokens, i, ";"))
+		if (kl_ctoken_is(tokens, i, "{") && tokens->t[i].match > 0)
+			return (size_t)tokens->t[i].match;
+		else if (tokens->t[i].match > (int)i)
+			i = (size_t)tokens->t[i].match;
+	return i;
+}
+
+/*
+ * Check that a loop of the function writes elements of an array that is not local: elsewhere a
+ * compiler gains nothing by knowing that pointers do not overlap.
+ */
+static bool writes_in_loop(const struct kl_transforming *work, int fn)
+{
+	const struct kl_ctokens *tokens = work->tokens;
+
+	for (size_t i = tokens->fn[fn].first; i < tokens->fn[fn].last; i++) {
+		if (!kl_ctoken_is(tokens, i, "for") && !kl_ctoken_is(tokens, i, "while") &&
+		    !kl_ctoken_is(tokens, i, "do"))
+			continue;
+		for (size_t k = 0; k < work->loops->vars.n; k++) {
+			const struct kl_cvar *var = &work->loops->vars.v[k];
+
+			if (var->fn == fn && var->stars &&
+			    kl_loop_assigns(tokens, i, body_end(tokens, i), var->name))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Qualify the pointers of listed functions that have at least two and write by one. */
 static void qualify_pointers(struct kl_transforming *work, const char *word)
 {
@@ -32,7 +70,8 @@ static void qualify_pointers(struct kl_transforming *work, const char *word)
 				pointers++;
 				written += !vars->v[i].to_const;
 			}
-		if (pointers < 2 || !written || !is_listed(work, (int)fn))
+		if (pointers < 2 || !written || !is_listed(work, (int)fn) ||
+		    !writes_in_loop(work, (int)fn))
 			continue;
 		for (size_t i = 0; i < vars->n; i++) {
 			const struct kl_cvar *var = &vars->v[i];

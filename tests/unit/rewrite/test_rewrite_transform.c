@@ -132,9 +132,9 @@ static void test_elements(void **state)
 
 static void test_restrict(void **state)
 {
-	check("restrict", "void kernel(int n, const float *x, float* y, float *restrict z)\n{\n}\n",
-	      "void kernel(int n, const float *restrict x, float* restrict y, float *restrict z)\n"
-	      "{\n}\n");
+#define LOOP "{\n\twhile (n--)\n\t\ty[n] = x[n] * z[0];\n}\n"
+	check("restrict", "void kernel(int n, const float *x, float* y, float *restrict z)\n" LOOP,
+	      "void kernel(int n, const float *restrict x, float* restrict y, float *restrict z)\n" LOOP);
 }
 
 static void test_refusals(void **state)
@@ -142,10 +142,12 @@ static void test_refusals(void **state)
 	static const struct {
 		const char *use, *text;
 	} row[] = {
-		/* one pointer, only pointers that are read, and no contract for the function */
-		{ "restrict", "void kernel(int n, float *x)\n{\n}\n" },
-		{ "restrict", "void kernel(int n, const float *x, const float *y)\n{\n}\n" },
-		{ "restrict", HELPER("") },
+		/* one pointer, no contract for the function, and a write outside of loops */
+		{ "restrict",
+		  "void kernel(int n, float *x)\n{\n\twhile (n--)\n\t\tx[n] = 0;\n}\n" },
+		{ "restrict", HELPER("\twhile (n--)\n\t\tC[n] = A[n];\n") },
+		{ "restrict", KERNEL("\tint h = 1;\n\tfor (int j = 0; j < n; j++)\n"
+				     "\t\th = h * 31 + (int)A[j];\n\tC[0] = h;\n") },
 		/* a round needs the one before */
 		{ "vector-loop vectors=1", KERNEL("\tfor (int j = 1; j < n; j++)\n"
 						  "\t\tC[j] = C[j - 1] + A[j];\n") },
@@ -206,9 +208,9 @@ static void test_refusals(void **state)
 
 static void test_cuda(void **state)
 {
-	static const char text[] =
-		"__global__ void kernel(int n, const float *x, float *y)\n{\n"
-		"\tfloat s = 0;\n\tfor (int j = 0; j < n; j++)\n\t\ts += x[j];\n\ty[0] = s;\n}\n";
+	static const char text[] = "__global__ void kernel(int n, const float *x, float *y)\n{\n"
+				   "\tfloat s = 0;\n\tfor (int j = 0; j < n; j++)\n\t\ts += x[j];\n"
+				   "\tfor (int j = 0; j < n; j++)\n\t\ty[j] = s;\n}\n";
 	KL_AUTO(kl_freep) char *bounds = run("launch-bounds", "cuda", text);
 	KL_AUTO(kl_freep) char *pragma = run("pragma-unroll factor=8", "cuda", text);
 	KL_AUTO(kl_freep) char *restricted = run("restrict", "cuda", text);
