@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apply/carrier_transform.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "rewrite/cocci.h"
 #include "rewrite/rewriter.h"
+#include "rewrite/transform_surface.h"
 #include "text/line_ends.h"
 
 #define MAX_FILE (4u << 20)
@@ -23,6 +23,19 @@ const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
 	return NULL;
 }
 
+/* Return the number of ways to apply a mechanical carrier. */
+static size_t count_variants(const struct kl_card_carrier *carrier)
+{
+	struct kl_transform_use use;
+
+	if (carrier->form != KL_CARRIER_TRANSFORM)
+		return 1;
+	if (!kl_transform_parse(&use, carrier->text, carrier->language))
+		return kl_transform_variants(&use);
+	kl_error_clear(); /* applying it says what is wrong */
+	return 1;
+}
+
 /* Return the mechanical carrier of a variant, and the variant's index among the carrier's own. */
 static const struct kl_card_carrier *find_variant(size_t *at, const struct kl_card *card,
 						  const char *language, size_t variant)
@@ -33,7 +46,7 @@ static const struct kl_card_carrier *find_variant(size_t *at, const struct kl_ca
 
 		if (strcmp(carrier->language, language) || !kl_carrier_is_mechanical(carrier))
 			continue;
-		n = kl_carrier_transform_variants(carrier);
+		n = count_variants(carrier);
 		if (variant < n) {
 			*at = variant;
 			return carrier;
@@ -403,17 +416,15 @@ static int apply_transform(struct edits *out, char how[KL_CARRIER_HOW],
 			   const struct kl_carrier_try *try, const struct kl_card_carrier *carrier,
 			   size_t variant)
 {
-	struct kl_carrier_transform transform;
+	struct kl_transform_surface transform;
 	KL_AUTO(kl_freep) char *why = NULL;
-	int err = kl_carrier_transform_init(&transform, carrier, variant, try->state);
+	int err = kl_transform_surface_init(&transform, carrier->text, variant, try->state);
 
 	for (size_t i = 0; !err && i < try->state->nfile; i++) {
 		const struct kl_file *file = &try->state->file[i];
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
-		if (!kl_suffix_in(file->path, try->state->contract->language->texts))
-			continue;
-		err = kl_carrier_transform_file(&text, &transform, file);
+		err = kl_transform_surface_file(&text, &transform, try->state, file);
 		if (!err && !same_text(file, &text))
 			add_edit(out, file->path, &text);
 		if (err == KL_ENO) {
@@ -425,8 +436,8 @@ static int apply_transform(struct edits *out, char how[KL_CARRIER_HOW],
 	}
 	snprintf(how, KL_CARRIER_HOW, "by %s", transform.name);
 	if (!err && !out->n)
-		err = kl_error(KL_ENO, "%s", why ? why : "the contract has no source to transform");
-	kl_carrier_transform_release(&transform);
+		err = kl_error(KL_ENO, "%s", why ? why : "the transformation changes nothing");
+	kl_transform_surface_release(&transform);
 	return err;
 }
 

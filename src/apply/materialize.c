@@ -129,6 +129,10 @@ int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_ru
 		opts.per_axis = per_axis;
 	if (!err)
 		err = kl_retrieve(out, run->o->index, &target, &opts);
+	if (!err)
+		err = kl_retrieve_floor(out, run->o->index, run->o->library, &target, at->state);
+	if (!err && !out->fit)
+		kl_retrieve_drop_unfit(out);
 	if (!err && run->o->without)
 		leave_out(out, run);
 	kl_target_release(&target);
@@ -442,7 +446,7 @@ static int climb_all(struct kl_materialize_run *run)
 	if (run->o->arm == KL_CARDS_FULL)
 		return kl_materialize_climb(run);
 	err = kl_materialize_pool(&pool, run, 0, 0);
-	run->m->offered = pool.n;
+	run->m->offered = pool.fit;
 	return err;
 }
 

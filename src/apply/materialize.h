@@ -77,7 +77,10 @@ struct kl_materialization {
 	size_t best;
 	/* refs of the run; `branch` exists if `best` is not 0, or if it existed before the run */
 	char branch[256], chain[256];
-	size_t offered; /* number of cards that fit the root */
+	/*
+	 * number of cards that fit the root (kl_retrieve_floor()); 0: no card was tried or offered
+	 */
+	size_t offered;
 	/* the run ended because of the option `one`, so cards may be left to try */
 	bool stopped;
 	struct kl_strvec left_out; /* ids of the cards that did not fit into the prompt */

@@ -144,7 +144,7 @@ static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl
 	int err = kl_materialize_pool(&pool, run, node, KL_MATERIALIZE_TRY);
 
 	if (!node && !only)
-		run->m->offered = pool.n;
+		run->m->offered = pool.fit;
 	for (size_t i = 0; !err && i < pool.n && run->m->n < KL_MATERIALIZE_ATTEMPTS &&
 			   run->m->best == best && !kl_materialize_is_enough(run);
 	     i++) {

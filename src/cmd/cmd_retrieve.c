@@ -402,7 +402,14 @@ static int find_answer(struct answer *answer, const struct args *args)
 		err = make_target(answer, args);
 	if (!err)
 		err = kl_index_open(&answer->ix, answer->repo, answer->tax);
-	return err ? err : kl_retrieve(&answer->found, answer->ix, &answer->target, &opts);
+	if (!err)
+		err = kl_retrieve(&answer->found, answer->ix, &answer->target, &opts);
+	if (!err)
+		err = kl_retrieve_floor(&answer->found, answer->ix, answer->repo, &answer->target,
+					answer->sel.candidate);
+	if (!err)
+		kl_retrieve_drop_unfit(&answer->found);
+	return err;
 }
 
 static void print_answer(const struct answer *answer, const struct args *args)

@@ -60,22 +60,35 @@ static int parent_of(const struct kl_taxonomy *taxonomy, int op)
 	return op < 0 ? -1 : taxonomy->op[op].parent;
 }
 
-int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
-			       const struct kl_case *b)
+/* Return the deepest common ancestor of two operators; -1: it is the root. */
+static int common_ancestor(const struct kl_taxonomy *taxonomy, int op_a, int op_b)
 {
-	int op_a = a->op, op_b = b->op, sum;
-
-	if (a->name == b->name)
-		return KL_ONE;
-	/* an operator that is not in the tree counts as a child of the root, which has depth 1 */
-	sum = (op_a < 0 ? 2 : depth_of(taxonomy, op_a)) + (op_b < 0 ? 2 : depth_of(taxonomy, op_b));
 	while (op_a != op_b) {
 		if (depth_of(taxonomy, op_a) >= depth_of(taxonomy, op_b))
 			op_a = parent_of(taxonomy, op_a);
 		else
 			op_b = parent_of(taxonomy, op_b);
 	}
-	return to_ppm(2.0 * depth_of(taxonomy, op_a) / sum);
+	return op_a;
+}
+
+int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
+			       const struct kl_case *b)
+{
+	int sum;
+
+	if (a->name == b->name)
+		return KL_ONE;
+	/* an operator that is not in the tree counts as a child of the root, which has depth 1 */
+	sum = (a->op < 0 ? 2 : depth_of(taxonomy, a->op)) +
+	      (b->op < 0 ? 2 : depth_of(taxonomy, b->op));
+	return to_ppm(2.0 * depth_of(taxonomy, common_ancestor(taxonomy, a->op, b->op)) / sum);
+}
+
+bool kl_similarity_is_related(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
+			      const struct kl_case *b)
+{
+	return a->name == b->name || common_ancestor(taxonomy, a->op, b->op) >= 0;
 }
 
 int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b)

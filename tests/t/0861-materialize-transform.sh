@@ -30,10 +30,10 @@ kernel () {
 	} >"$1/klineage.yaml"
 	for f in "$1" oracle; do
 		type=float
-		test $f = "$1" || type=kl_real
+		test "$f" = "$1" || type=kl_real
 		{
 			printf '#include <stdint.h>\n%s' "$6"
-			test $f = "$1" || printf '#include "kl_oracle.h"\n'
+			test "$f" = "$1" || printf '#include "kl_oracle.h"\n'
 			printf '\nvoid %s(' "$f"
 			for d in $dims; do printf 'int64_t %s, ' "$d"; done
 			sep=''
@@ -124,6 +124,44 @@ test_expect_success 'saxpy and a norm: what applies is correct' '
 		materialize $w --one --name one; rc=$?
 		test $rc -le 1 && grep -E ": (best|node), by " $w/out && ! grep ": fail" $w/out || return 1
 	done
+'
+
+checksum () {	# checksum <file> <function>
+	cat >"$1" <<-X
+	#include <stdint.h>
+
+	void $2(int64_t n, const uint32_t *x, uint32_t *h)
+	{
+		uint32_t a = 2166136261u;
+
+		for (int64_t i = 0; i < n; i++) {
+			a ^= x[i];
+			a *= 16777619u;
+		}
+		h[0] = a;
+	}
+	X
+}
+
+test_expect_success 'for a checksum nothing fits, and retrieve and materialize say so' '
+	git init -q -b main sum && (cd sum && checksum sum.c sum && checksum oracle.c oracle && cat >klineage.yaml <<-\E &&
+	klineage: 1
+	workload: sum
+	case: {op: checksum, dims: {n: 4096}}
+	surface: {language: c, sources: [sum.c], entry: sum, flags: [-O2]}
+	args:
+	  - {name: n, kind: dim}
+	  - {name: x, kind: in, dtype: u32, shape: [n], fill: {ints: [0, 1000000]}}
+	  - {name: h, kind: out, dtype: u32, shape: [1]}
+	domain: [n >= 1]
+	oracle: {language: c, sources: [oracle.c], entry: oracle}
+	accept: {rule: exact}
+	E
+	commit "sum: a checksum" && git klineage skills import --shipped >/dev/null &&
+	exits 1 git klineage retrieve --status hypothesis,admitted >out 2>err && says "none of 56 cards fits" err &&
+	exits 1 git klineage retrieve --status hypothesis,admitted --explain >out && says "not offered: nothing in common: its operators are unrelated" out &&
+	exits 1 git klineage materialize --status hypothesis,admitted --dry-run >out && cat out && says "0 cards fit" out &&
+	git config klineage.profileMs 500 && exits 1 git klineage materialize --status hypothesis,admitted >out; cat out && says "no card fits the root" out)
 '
 
 test_expect_success 'a card with a transformation that the program does not have is refused by name' '

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apply/carrier_transform.h"
+#include "rewrite/transform_surface.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "contract/launch.h"
-
-size_t kl_carrier_transform_variants(const struct kl_card_carrier *carrier)
-{
-	struct kl_transform_use use;
-
-	if (carrier->form != KL_CARRIER_TRANSFORM)
-		return 1;
-	if (kl_transform_parse(&use, carrier->text, carrier->language) < 0) {
-		kl_error_clear();
-		return 1; /* a card that was read has no such carrier */
-	}
-	return kl_transform_variants(&use);
-}
 
 /* --- what a launch plan says of its kernels --------------------------------------------------- */
 
@@ -55,7 +42,7 @@ static bool has_own_buffers(const struct kl_plan_launch *launch)
 	return true;
 }
 
-static void note_launches(struct kl_carrier_transform *out, struct kl_strvec *shared,
+static void note_launches(struct kl_transform_surface *out, struct kl_strvec *shared,
 			  const struct kl_plan_launch *launch, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -69,18 +56,19 @@ static void note_launches(struct kl_carrier_transform *out, struct kl_strvec *sh
 }
 
 /* Resolve the plan at a point, and note what it says. */
-static int note_point(struct kl_carrier_transform *out, struct kl_strvec *shared,
-		      const struct kl_surface *state, const struct kl_launch *launch, size_t point)
+static int note_point(struct kl_transform_surface *out, struct kl_strvec *shared,
+		      const struct kl_surface *surface, const struct kl_launch *launch,
+		      size_t point)
 {
-	const struct kl_dims *dims = kl_contract_point(state->contract, point, NULL);
+	const struct kl_dims *dims = kl_contract_point(surface->contract, point, NULL);
 	int64_t bytes[KL_MAX_ARGS] = { 0 };
 	struct kl_plan_facts facts;
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
 	int err = kl_plan_arch_facts(&facts, launch->arch);
 
-	for (size_t i = 0; !err && i < state->contract->nargs; i++)
-		if (state->contract->arg[i].naxes)
-			err = kl_contract_tensor_bytes(&bytes[i], state->contract, i, dims);
+	for (size_t i = 0; !err && i < surface->contract->nargs; i++)
+		if (surface->contract->arg[i].naxes)
+			err = kl_contract_tensor_bytes(&bytes[i], surface->contract, i, dims);
 	if (!err)
 		err = kl_plan_resolve(&at, launch->plan, dims->v, bytes, &facts);
 	if (err < 0)
@@ -90,15 +78,15 @@ static int note_point(struct kl_carrier_transform *out, struct kl_strvec *shared
 	return 0;
 }
 
-static int note_plan(struct kl_carrier_transform *out, const struct kl_surface *state)
+static int note_plan(struct kl_transform_surface *out, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec shared = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	int err = kl_launch_read(&launch, state, false, NULL);
+	int err = kl_launch_read(&launch, surface, false, NULL);
 
-	for (size_t i = 0; !err && i < kl_contract_npoints(state->contract); i++)
-		err = note_point(out, &shared, state, launch, i);
+	for (size_t i = 0; !err && i < kl_contract_npoints(surface->contract); i++)
+		err = note_point(out, &shared, surface, launch, i);
 	if (err < 0)
 		return err;
 	kl_strvec_uniq(&out->disjoint);
@@ -111,33 +99,33 @@ static int note_plan(struct kl_carrier_transform *out, const struct kl_surface *
 
 /* --- applying --------------------------------------------------------------------------------- */
 
-int kl_carrier_transform_init(struct kl_carrier_transform *out,
-			      const struct kl_card_carrier *carrier, size_t variant,
-			      const struct kl_surface *state)
+int kl_transform_surface_init(struct kl_transform_surface *out, const char *text, size_t variant,
+			      const struct kl_surface *surface)
 {
 	int err;
 
-	*out = (struct kl_carrier_transform){ .variant = variant, .disjoint = KL_STRVEC_INIT };
-	if ((err = kl_transform_parse(&out->use, carrier->text, carrier->language)) < 0) {
+	*out = (struct kl_transform_surface){ .variant = variant, .disjoint = KL_STRVEC_INIT };
+	err = kl_transform_parse(&out->use, text, surface->contract->language->name);
+	if (err < 0) {
 		out->name = kl_strdup("");
 		return err;
 	}
 	out->name = kl_transform_name(&out->use, variant);
-	if (state->contract->launch)
-		return note_plan(out, state);
-	if (state->contract->entry)
-		kl_strvec_push(&out->disjoint, state->contract->entry);
+	if (surface->contract->launch)
+		return note_plan(out, surface);
+	if (surface->contract->entry)
+		kl_strvec_push(&out->disjoint, surface->contract->entry);
 	return 0;
 }
 
-void kl_carrier_transform_release(struct kl_carrier_transform *transform)
+void kl_transform_surface_release(struct kl_transform_surface *transform)
 {
 	free(transform->name);
 	kl_strvec_release(&transform->disjoint);
 }
 
-int kl_carrier_transform_file(struct kl_buf *out, const struct kl_carrier_transform *transform,
-			      const struct kl_file *file)
+int kl_transform_surface_file(struct kl_buf *out, const struct kl_transform_surface *transform,
+			      const struct kl_surface *surface, const struct kl_file *file)
 {
 	const struct kl_transform_source source = {
 		.text = file->data,
@@ -147,5 +135,24 @@ int kl_carrier_transform_file(struct kl_buf *out, const struct kl_carrier_transf
 		.threads = transform->threads,
 	};
 
+	if (!kl_suffix_in(file->path, surface->contract->language->texts))
+		return kl_error(KL_ENO, "no source is made of C tokens");
 	return kl_transform_apply(out, &transform->use, transform->variant, &source);
+}
+
+bool kl_transform_surface_fits(const char *text, const struct kl_surface *surface)
+{
+	struct kl_transform_surface transform;
+	bool fits = false;
+
+	if (!kl_transform_surface_init(&transform, text, 0, surface))
+		for (size_t i = 0; !fits && i < surface->nfile; i++) {
+			KL_AUTO(kl_buf_release) struct kl_buf after = KL_BUF_INIT;
+
+			fits = !kl_transform_surface_file(&after, &transform, surface,
+							  &surface->file[i]);
+		}
+	kl_error_clear();
+	kl_transform_surface_release(&transform);
+	return fits;
 }

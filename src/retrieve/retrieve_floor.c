@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* retrieve_floor - which of the retrieved cards have anything in common with the target */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/prefix.h"
+#include "retrieve/retrieve.h"
+#include "rewrite/transform_surface.h"
+
+/* What the cards are compared with. */
+struct floor_query {
+	const struct kl_index *ix;
+	struct kl_repo *library;
+	const struct kl_target *target;
+	const struct kl_surface *surface;
+};
+
+/* Check that a point of the card is of the target's operator or one related to it. */
+static bool is_related(const struct floor_query *query, size_t card)
+{
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
+
+	for (uint32_t i = 0; i < entry->nrows; i++) {
+		const struct kl_index_row *row = kl_index_row(query->ix, entry->rows + i);
+
+		if (kl_similarity_is_related(query->target->tax,
+					     kl_index_point(query->ix, row->point),
+					     &query->target->point))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Check that the target has one of the facts by which the card's anchor is found, other than the
+ * depth of a loop, and none that the anchor lacks.
+ */
+static bool has_facts(const struct floor_query *query, const struct kl_card *card)
+{
+	const struct kl_strvec *facts = NULL;
+	bool found = false;
+
+	for (size_t i = 0; i < card->anchor.find.n; i++)
+		if (!strcmp(card->anchor.find.v[i].language, query->target->language))
+			facts = &card->anchor.find.v[i].facts;
+	for (size_t i = 0; facts && i < facts->n; i++) {
+		bool absent = facts->v[i][0] == '!';
+
+		if (!kl_target_has(query->target, facts->v[i] + absent) ||
+		    kl_prefix_has(facts->v[i], "loop.depth."))
+			continue;
+		if (absent)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+/* Check that a transformation of the card is for something in the sources. */
+static bool finds_loops(const struct floor_query *query, const struct kl_card *card)
+{
+	for (size_t i = 0; i < card->carriers.n; i++)
+		if (card->carriers.v[i].form == KL_CARRIER_TRANSFORM &&
+		    !strcmp(card->carriers.v[i].language, query->target->language) &&
+		    kl_transform_surface_fits(card->carriers.v[i].text, query->surface))
+			return true;
+	return false;
+}
+
+static int check_card(bool *out, const struct floor_query *query, size_t card)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *whole = NULL;
+	int err = 0;
+
+	*out = is_related(query, card);
+	if (*out || (err = kl_index_load(&whole, query->ix, query->library, card)) < 0)
+		return err;
+	*out = has_facts(query, whole) || finds_loops(query, whole);
+	return 0;
+}
+
+/* A card that a fitting card requires fits as well. */
+static void keep_required(struct kl_retrieval *retrieval)
+{
+	for (size_t i = 0; i < retrieval->n; i++)
+		for (size_t k = 0; retrieval->v[i].fits && k < retrieval->n; k++)
+			retrieval->v[k].fits |=
+				kl_strvec_has(&retrieval->v[i].needs, retrieval->v[k].id);
+}
+
+int kl_retrieve_floor(struct kl_retrieval *retrieval, const struct kl_index *ix,
+		      struct kl_repo *library, const struct kl_target *target,
+		      const struct kl_surface *surface)
+{
+	const struct floor_query query = { ix, library, target, surface };
+
+	retrieval->fit = 0;
+	for (size_t i = 0; i < retrieval->n; i++) {
+		int err = check_card(&retrieval->v[i].fits, &query, retrieval->v[i].card);
+
+		if (err < 0)
+			return err;
+	}
+	keep_required(retrieval);
+	for (size_t i = 0; i < retrieval->n; i++)
+		retrieval->fit += retrieval->v[i].fits;
+	return 0;
+}
+
+/* --- leaving out the others ------------------------------------------------------------------- */
+
+static bool is_listed(const struct kl_retrieval *retrieval, const char *id)
+{
+	for (size_t i = 0; i < retrieval->n; i++)
+		if (!strcmp(retrieval->v[i].id, id))
+			return true;
+	return false;
+}
+
+/* Remove the steps of cards that are no longer listed, and lineages that have none left. */
+static void drop_paths(struct kl_retrieval *retrieval)
+{
+	size_t npath = 0;
+
+	for (size_t i = 0; i < retrieval->npath; i++) {
+		struct kl_retrieved_path path = retrieval->path[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < path.n; k++)
+			if (is_listed(retrieval, path.v[k].id))
+				path.v[n++] = path.v[k];
+			else
+				free(path.v[k].id);
+		path.n = n;
+		if (n) {
+			retrieval->path[npath++] = path;
+			continue;
+		}
+		free(path.v);
+		free(path.lineage);
+	}
+	retrieval->npath = npath;
+}
+
+void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < retrieval->n; i++) {
+		if (retrieval->v[i].fits) {
+			retrieval->v[n++] = retrieval->v[i];
+			continue;
+		}
+		retrieval->v[i].why = kl_strdup("nothing in common: its operators are unrelated, "
+						"the kernel has no fact of its anchor, and no "
+						"transformation of it is for a loop of the sources");
+		KL_GROW(retrieval->dropped, retrieval->ndropped + 1, retrieval->dropped_alloc);
+		retrieval->dropped[retrieval->ndropped++] = retrieval->v[i];
+	}
+	retrieval->n = n;
+	drop_paths(retrieval);
+}
