@@ -424,6 +424,8 @@ static int apply_transform(struct edits *out, char how[KL_CARRIER_HOW],
 		const struct kl_file *file = &try->state->file[i];
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
+		if (!kl_suffix_in(file->path, try->state->contract->language->texts))
+			continue;
 		err = kl_transform_surface_file(&text, &transform, try->state, file);
 		if (!err && !same_text(file, &text))
 			add_edit(out, file->path, &text);
@@ -436,7 +438,7 @@ static int apply_transform(struct edits *out, char how[KL_CARRIER_HOW],
 	}
 	snprintf(how, KL_CARRIER_HOW, "by %s", transform.name);
 	if (!err && !out->n)
-		err = kl_error(KL_ENO, "%s", why ? why : "the transformation changes nothing");
+		err = kl_error(KL_ENO, "%s", why ? why : "no source is made of C tokens");
 	kl_transform_surface_release(&transform);
 	return err;
 }

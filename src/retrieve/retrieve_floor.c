@@ -84,8 +84,8 @@ static void keep_required(struct kl_retrieval *retrieval)
 {
 	for (size_t i = 0; i < retrieval->n; i++)
 		for (size_t k = 0; retrieval->v[i].fits && k < retrieval->n; k++)
-			retrieval->v[k].fits |=
-				kl_strvec_has(&retrieval->v[i].needs, retrieval->v[k].id);
+			if (kl_strvec_has(&retrieval->v[i].needs, retrieval->v[k].id))
+				retrieval->v[k].fits = true;
 }
 
 int kl_retrieve_floor(struct kl_retrieval *retrieval, const struct kl_index *ix,
@@ -151,9 +151,10 @@ void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval)
 			retrieval->v[n++] = retrieval->v[i];
 			continue;
 		}
-		retrieval->v[i].why = kl_strdup("nothing in common: its operators are unrelated, "
-						"the kernel has no fact of its anchor, and no "
-						"transformation of it is for a loop of the sources");
+		retrieval->v[i].why = kl_strdup(
+			"nothing in common: its operators are unrelated, "
+			"the kernel has no fact of its anchor, and no "
+			"transformation of it is for a loop of the sources");
 		KL_GROW(retrieval->dropped, retrieval->ndropped + 1, retrieval->dropped_alloc);
 		retrieval->dropped[retrieval->ndropped++] = retrieval->v[i];
 	}

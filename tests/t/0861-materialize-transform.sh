@@ -164,6 +164,109 @@ test_expect_success 'for a checksum nothing fits, and retrieve and materialize s
 	git config klineage.profileMs 500 && exits 1 git klineage materialize --status hypothesis,admitted >out; cat out && says "no card fits the root" out)
 '
 
+# cuda_card <id> <transformation>: a card for CUDA that has only this transformation
+cuda_card () {
+	cat <<-X
+	schema: 1
+	id: $1
+	status: hypothesis
+	intent: $1 does
+	anchor:
+	  construct: a loop
+	carriers:
+	  - language: cuda
+	    form: transform
+	    of: null
+	    text: |
+	      $2
+	pre:
+	  sound: []
+	  useful: []
+	effect:
+	  kind: win
+	  provides: ["trait:$1"]
+	  rows:
+	    - case: gemv
+	      dims: {K: 512, M: 1024}
+	      dtype: f32
+	      language: cuda
+	      platform: cuda/sm_90
+	      ratio: 1.5
+	      by: unverified
+	      event: $(printf '%064d' 0 | tr 0 b)
+	evidence:
+	  - lineage: w/n
+	    step: 1
+	    before: $(printf '%040d' 1)
+	    after: $(printf '%040d' 2)
+	    rederived: null
+	    derivation: inverse
+	    origin: induced
+	    language: cuda
+	    platform: cuda/sm_90
+	    event: $(printf '%064d' 0 | tr 0 b)
+	risk: []
+	scope:
+	  cases: [gemv]
+	  languages: [cuda]
+	  platforms:
+	    needs: []
+	  prior:
+	    requires: []
+	    provides: ["trait:$1"]
+	    conflicts: []
+	ver: []
+	X
+}
+
+cuda_repo () {	# a plain kernel in CUDA; one of its buffers can be written
+	git init -q -b main cuda && cd cuda && cat >klineage.yaml <<-\E && cat >rows.cu <<-\E && cat >launch.yaml <<-\E || return 1
+	klineage: 1
+	workload: rows
+	case: {op: gemv, dims: {M: 1024, K: 512}}
+	surface: {language: cuda, sources: [rows.cu, launch.yaml]}
+	args:
+	  - {name: A, kind: in, dtype: f32, shape: [M, K], fill: normal}
+	  - {name: x, kind: in, dtype: f32, shape: [K], fill: normal}
+	  - {name: y, kind: out, dtype: f32, shape: [M]}
+	domain: [M >= 128, M % 128 == 0, K >= 1]
+	oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}
+	accept: {rule: noise}
+	E
+	extern "C" __global__ void rows(const float *A, const float *x, float *y, int K)
+	{
+		int row = blockIdx.x * blockDim.x + threadIdx.x;
+		float s = 0;
+
+		for (int k = 0; k < K; k++)
+			s += A[row * K + k] * x[k];
+		for (int i = 0; i < 1; i++)
+			y[row + i] = s;
+	}
+	E
+	klineage-launch: 1
+	compile: {arch: sm_90, std: c++17}
+	launch:
+	  - {kernel: rows, grid: [M / 128], block: [128], args: [A, x, y, {i32: K}]}
+	E
+	sed s/rows/oracle/ rows.cu >oracle.cu && sed "s/kernel: rows/kernel: oracle/" launch.yaml >oracle.yaml && commit "rows: a plain kernel"
+}
+cuda_dry () { (cd cuda && git klineage materialize --platform cuda/sm_90 --status hypothesis --dry-run rows >out; rc=$?; cat out; return $rc); }
+
+test_expect_success 'device code: what the launch plan says of buffers and blocks is used' '
+	(cuda_repo) && mkdir -p cuda-cards/cards && for c in "restrict" "unroll factor=4" "pragma-unroll factor=8" "launch-bounds" "hoist"; do
+		cuda_card "${c%% *}-1" "$c" >cuda-cards/cards/${c%% *}-1.yaml || return 1
+	done &&
+	(cd cuda-cards && git init -q . && git add cards) &&
+	(cd cuda && git fetch -q ../cuda-cards "$(cd ../cuda-cards && git commit -q -m cards && git symbolic-ref HEAD)" && git update-ref refs/heads/klineage/skills FETCH_HEAD) &&
+	cuda_dry && for c in "restrict" "unroll factor=4" "pragma-unroll factor=8" "launch-bounds"; do
+		grep "^${c%% *}-1 .*: applies, by $c$" cuda/out || return 1
+	done &&
+	grep "^hoist-1 .*: left: there is no innermost loop with an element" cuda/out &&
+	(cd cuda && sed -i "s/args: .A, x, y/args: [A, A, y/; s/grid:/block: [64], grid:/; s/ block: .128.,//" launch.yaml && commit "rows: a buffer twice") &&
+	cuda_dry && ! grep "^restrict-1 .*: applies" cuda/out && grep "^launch-bounds-1 .*: applies" cuda/out
+'
+
 test_expect_success 'a card with a transformation that the program does not have is refused by name' '
 	mkdir -p bad/cards && sed "s/unroll-jam factor=4,8,2/rm factor=4/; s/unroll-jam-00abecd/bad-1/" "$KLINEAGE_TOP"/skills/cards/unroll-jam-*.yaml >bad/cards/bad-1.yaml &&
 	(cd lib && exits 1 git klineage skills lint ../bad >out; cat out && says "is not a transformation for c: use one of restrict, unroll" out)
