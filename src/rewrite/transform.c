@@ -205,29 +205,55 @@ char *kl_transform_name(const struct kl_transform_use *use, size_t variant)
 
 /* --- applying --------------------------------------------------------------------------------- */
 
-int kl_transform_apply(struct kl_buf *out, const struct kl_transform_use *use, size_t variant,
-		       const struct kl_transform_source *source)
+/* Write the source after an edit to `out`; false: there is nothing to edit. */
+static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming *work),
+			const struct kl_transform_source *source, int64_t value)
 {
 	struct kl_ctokens tokens;
 	struct kl_loops loops;
-	struct kl_transforming work = { .tokens = &tokens,
-					.loops = &loops,
-					.source = source,
-					.value = use->n ? use->value[variant] : 0 };
-	int err = 0;
+	struct kl_transforming work = {
+		.tokens = &tokens, .loops = &loops, .source = source, .value = value
+	};
+	bool any;
 
 	kl_ctoken_lex(&tokens, source->text, source->len);
 	kl_loops_find(&loops, &tokens);
-	use->transform->edit(&work);
-	if (work.edits.n)
+	edit(&work);
+	any = work.edits.n > 0;
+	if (any)
 		kl_cedits_apply(out, &tokens, &work.edits, NULL, NULL);
-	else
-		err = kl_error(KL_ENO, "there is no %s", use->transform->role);
 	kl_cedits_release(&work.edits);
 	kl_strvec_release(&work.reserved);
 	kl_loops_release(&loops);
 	kl_ctokens_release(&tokens);
-	return err;
+	return any;
+}
+
+/* Edit a source in which sums are in memory ("y[i] += ...") after they are kept in variables. */
+static bool edit_hoisted(struct kl_buf *out, const struct kl_transform *transform,
+			 const struct kl_transform_source *source, int64_t value)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf hoisted = KL_BUF_INIT;
+	struct kl_transform_source next = *source;
+
+	if ((transform->edit != kl_transform_unroll && transform->edit != kl_transform_vector) ||
+	    !edit_source(&hoisted, kl_transform_hoist, source, 0))
+		return false;
+	next.text = hoisted.ptr;
+	next.len = hoisted.len;
+	return edit_source(out, transform->edit, &next, value);
+}
+
+int kl_transform_apply(struct kl_buf *out, const struct kl_transform_use *use, size_t variant,
+		       const struct kl_transform_source *source)
+{
+	const struct kl_transform *transform = use->transform;
+	int64_t value = use->n ? use->value[variant] : 0;
+
+	if (edit_source(out, transform->edit, source, value) ||
+	    edit_hoisted(out, transform, source, value))
+		return 0;
+	return kl_error(KL_ENO, "there is no %s", transform->role);
 }
 
 /* --- shared by the transformations ------------------------------------------------------------ */

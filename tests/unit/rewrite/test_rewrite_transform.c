@@ -78,6 +78,16 @@ static void test_two_sums(void **state)
 	assert_contains(got, "float s_17 = 0;");
 }
 
+static void test_sum_in_memory(void **state)
+{
+	check("unroll factor=2", KERNEL("\tfor (int j = 0; j < n; j++)\n\t\tC[k] += A[j];\n"),
+	      KERNEL("\tif (n > 0) {\n\t\tfloat C_0 = C[k];\n\t\tfloat C_0_1 = 0;\n"
+		     "\t\tfor (int j = 0; j + 2 <= n; j += 2) {\n\t\t\tC_0 += A[j];\n"
+		     "\t\t\tC_0_1 += A[j + 1];\n\t\t}\n\t\tC_0 += C_0_1;\n"
+		     "\t\tfor (int j = n / 2 * 2; j < n; j++)\n\t\t\tC_0 += A[j];\n"
+		     "\t\tC[k] = C_0;\n\t}\n"));
+}
+
 static void test_jam(void **state)
 {
 	check("unroll-jam factor=2", KERNEL(MATMUL),
@@ -277,11 +287,12 @@ static void test_mechanisms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),     cmocka_unit_test(test_two_sums),
-		cmocka_unit_test(test_jam),      cmocka_unit_test(test_nest),
-		cmocka_unit_test(test_elements), cmocka_unit_test(test_restrict),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_cuda),
-		cmocka_unit_test(test_texts),    cmocka_unit_test(test_mechanisms),
+		cmocka_unit_test(test_sum_in_memory), cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_two_sums),      cmocka_unit_test(test_jam),
+		cmocka_unit_test(test_nest),          cmocka_unit_test(test_elements),
+		cmocka_unit_test(test_restrict),      cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_cuda),          cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_mechanisms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
