@@ -239,9 +239,7 @@ int kl_inclusion_complete(struct kl_buf *out, struct kl_strvec *inlined,
 {
 	KL_AUTO(kl_buf_release) struct kl_buf whole = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec found = KL_STRVEC_INIT;
-	struct completion at = {
-		.inclusion = inclusion, .i = i, .out = &whole, .inlined = &found
-	};
+	struct completion at = { .inclusion = inclusion, .i = i, .out = &whole, .inlined = &found };
 	int err = add_text(&at, inclusion->then->v[i], text, len);
 
 	kl_strvec_release(&at.stack);

@@ -17,13 +17,13 @@
  * for another platform.
  */
 struct kl_inclusion {
-	struct kl_repo *repo;             /* borrowed, like all pointers here */
+	struct kl_repo *repo; /* borrowed, like all pointers here */
 	const struct kl_contract *contract;
-	const char *dir;                  /* what the contract's paths are relative to */
-	const git_oid *tree;              /* of the older commit */
-	const struct kl_strvec *now;      /* paths of the sources in the repository */
-	const struct kl_strvec *then;     /* their paths in the older commit, in the same order */
-	const struct kl_map *left;        /* names that are left to the compiler; NULL: none */
+	const char *dir;              /* what the contract's paths are relative to */
+	const git_oid *tree;          /* of the older commit */
+	const struct kl_strvec *now;  /* paths of the sources in the repository */
+	const struct kl_strvec *then; /* their paths in the older commit, in the same order */
+	const struct kl_map *left;    /* names that are left to the compiler; NULL: none */
 };
 
 /**

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "walk/effect.h"
+#include "walk/judge.h"
 
 #define MAX_MEASUREMENTS 3
 
@@ -40,4 +41,137 @@ int kl_fold_measure(struct kl_judgement **judgement, struct kl_sequencer *sequen
 		*judgement = again;
 	}
 	return 0;
+}
+
+/* --- states that are older than the last one that differs ------------------------- */
+
+/* The last step, and the oldest state of no effect that was compared with the state it led to. */
+struct trail {
+	json_t *step;
+	const json_t *rec;
+	struct kl_surface *goal, *candidate; /* the state before the step; the state of `rec` */
+	git_oid goal_tree;
+	struct kl_judgement *judgement;
+};
+
+static void trail_release(struct trail *trail)
+{
+	kl_surface_free(trail->goal);
+	kl_surface_free(trail->candidate);
+	kl_judgement_free(trail->judgement);
+}
+
+/* Find the trail of K_i. Return false if there is none, or if it was tried before. */
+static bool find_trail(struct trail *trail, struct kl_walk *walk)
+{
+	json_t *steps = kl_walk_steps(walk), *rec;
+	size_t n = json_array_size(steps), i;
+
+	trail->step = json_array_get(steps, n - 1);
+	if (!n || kl_json_bool_or(walk->state, "keep_all", false) || *kl_walk_rederiver(walk) ||
+	    json_object_get(trail->step, "rederived") ||
+	    !json_array_size(json_object_get(trail->step, "commits")) ||
+	    !strcmp(kl_walk_str(walk, "trail"), kl_walk_tip(walk)))
+		return false;
+	json_array_foreach(kl_walk_rejections(walk), i, rec)
+		if (!strcmp(kl_json_str_or(rec, "class", ""), "no-effect") &&
+		    !strcmp(kl_json_str_or(rec, "on", ""), kl_walk_tip(walk)) &&
+		    !strchr(kl_json_str_or(rec, "source", ""), '@'))
+			trail->rec = rec;
+	return trail->rec;
+}
+
+static int load_trail(struct trail *trail, const struct kl_opstate *op)
+{
+	git_oid commit, tree, goal;
+	int err;
+
+	if ((err = kl_oid_parse(&goal, kl_walk_goal(&op->walk))) < 0 ||
+	    (err = kl_repo_tree_of(&trail->goal_tree, op->repo, &goal)) < 0 ||
+	    (err = kl_opstate_goal(&trail->goal, op)) < 0 ||
+	    (err = kl_oid_parse(&commit, kl_json_str_or(trail->rec, "commit", ""))) < 0 ||
+	    (err = kl_repo_tree_of(&tree, op->repo, &commit)) < 0)
+		return err;
+	return kl_surface_from_tree(&trail->candidate, op->repo, &tree,
+				    kl_walk_str(&op->walk, "dir"));
+}
+
+static void extend_list(json_t *to, const json_t *from, const char *key)
+{
+	json_array_extend(to, json_object_get(from, key));
+}
+
+/* Make the proposal of the step to the older state: that of the step, with more folded commits. */
+static json_t *trail_proposal(const struct trail *trail)
+{
+	static const char *const keys[] = { "tokens", "source", "surface" };
+	json_t *proposal = json_deep_copy(trail->step), *folded = json_array();
+	char id[KL_DIGEST_HEX], edit[KL_DIGEST_HEX];
+
+	extend_list(folded, trail->step, "folded");
+	extend_list(folded, trail->rec, "folded");
+	extend_list(folded, trail->rec, "commits");
+	kl_json_set(proposal, "folded", folded);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++)
+		kl_json_set_str(proposal, keys[i], kl_json_str_or(trail->rec, keys[i], ""));
+	kl_proposal_id(id, trail->goal->digest, trail->candidate->digest);
+	kl_proposal_edit(edit, trail->goal, trail->candidate);
+	kl_json_set_str(proposal, "id", id);
+	kl_json_set_str(proposal, "edit", edit);
+	return proposal;
+}
+
+/* Return the delta of the step: it stays what it was if the older state has the facts of K_i. */
+static const char *trail_delta(const struct trail *trail, const struct kl_walk *walk)
+{
+	const char *delta = kl_json_str_or(trail->step, "delta", "unknown");
+	struct kl_facts facts;
+	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
+
+	kl_judge_facts_read(&facts, kl_walk_facts(walk));
+	kl_strvec_minus(&gone, &facts.features, &trail->judgement->event->facts.features);
+	kl_strvec_minus(&gone, &trail->judgement->event->facts.features, &facts.features);
+	kl_facts_release(&facts);
+	if (!gone.n || !strcmp(delta, "compound"))
+		return delta;
+	return "unknown";
+}
+
+/* Take back the last step and accept the one to the older state in its place. */
+static int replace_step(struct kl_sequencer *sequencer, struct trail *trail)
+{
+	struct kl_opstate *op = &sequencer->op;
+	const char *delta = trail_delta(trail, &op->walk);
+	KL_AUTO(kl_freep) char *kept = kl_strdup(delta);
+	json_t *proposal = trail_proposal(trail);
+
+	json_array_remove(kl_walk_steps(&op->walk), json_array_size(kl_walk_steps(&op->walk)) - 1);
+	trail->step = NULL;
+	kl_walk_proposed(&op->walk, proposal);
+	kl_surface_free(op->state);
+	op->state = kl_steal(&trail->goal);
+	op->tree = trail->goal_tree;
+	kl_surface_free(op->pending);
+	op->pending = kl_steal(&trail->candidate);
+	return kl_judge_accept(sequencer, trail->judgement, kept);
+}
+
+int kl_fold_trail(bool *done, struct kl_sequencer *sequencer)
+{
+	KL_AUTO(trail_release) struct trail trail = { 0 };
+	struct kl_walk *walk = &sequencer->op.walk;
+	int err;
+
+	*done = false;
+	if (sequencer->op.dry || !find_trail(&trail, walk))
+		return 0;
+	kl_json_set_str(walk->state, "trail", kl_walk_tip(walk));
+	if ((err = load_trail(&trail, &sequencer->op)) < 0 ||
+	    (err = sequencer->judge(&trail.judgement, trail.candidate, trail.goal,
+				    sequencer->payload)) < 0)
+		return err;
+	if (trail.judgement->deferred || kl_effect_of(trail.judgement->event) != KL_EFFECT_SPEED)
+		return 0;
+	*done = true;
+	return replace_step(sequencer, &trail);
 }

@@ -22,4 +22,12 @@ bool kl_fold_is_due(const struct kl_sequencer *sequencer, const struct kl_event 
  */
 int kl_fold_measure(struct kl_judgement **judgement, struct kl_sequencer *sequencer);
 
+/**
+ * Fold the states of no effect that are older than K_i into the step that led to K_i: if the oldest
+ * of them differs in speed from the state before that step, it takes the place of K_i. *done
+ * becomes true if it does. A step that a model re-derived is left alone, and so is the walk if the
+ * judge defers its verdict.
+ */
+int kl_fold_trail(bool *done, struct kl_sequencer *sequencer);
+
 #endif

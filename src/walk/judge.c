@@ -356,6 +356,12 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 	}
 }
 
+int kl_judge_accept(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
+		    const char *delta)
+{
+	return accept_step(sequencer, judgement, &judgement->event->facts, delta, "");
+}
+
 int kl_judge_skip(struct kl_sequencer *sequencer)
 {
 	return reject_step(sequencer, NULL, "skipped");

@@ -21,6 +21,9 @@ int kl_judge_expert(struct kl_sequencer *sequencer);
  * run".
  */
 int kl_judge_pending(struct kl_sequencer *sequencer);
+/** Accept the pending proposal as a step, by a judgement that passed. `delta` as in kl_walk_seen. */
+int kl_judge_accept(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
+		    const char *delta);
 /** Reject the pending proposal with class "skipped", without judging it. */
 int kl_judge_skip(struct kl_sequencer *sequencer);
 

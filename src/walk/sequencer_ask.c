@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "walk/fold.h"
 #include "walk/sequencer_parts.h"
 #include "walk/walk_model.h"
 
@@ -150,6 +151,13 @@ int kl_sequencer_ask(struct kl_sequencer *sequencer)
 	}
 	if (err < 0)
 		return err;
+	if (!proposal || strcmp(proposal->rewriter, "history") != 0) {
+		bool folded;
+
+		err = kl_fold_trail(&folded, sequencer);
+		if (err < 0 || folded)
+			return err;
+	}
 	if (proposal)
 		return kl_sequencer_propose(sequencer, proposal);
 	if (!stop)

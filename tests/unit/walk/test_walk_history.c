@@ -140,6 +140,68 @@ static void test_folded(void **state)
 	kl_outcome_release(&out);
 }
 
+/* what is older than the last state that differs is folded into the step before it */
+static void test_trail(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("trail");
+	struct kl_outcome out;
+
+	fake_commit(dir, "NS:4000", "\\tplain();\\n", "the plainest");
+	fake_commit(dir, "NS:4000", "\\tother();\\n", "one of nothing");
+	fake_commit(dir, "NS:4000", "\\tlast();\\n", "another of nothing");
+	fake_commit(dir, "NS:2000", "\\tfaster();\\n", "the optimization");
+	fake_commit(dir, "NS:1000", "\\texpert();\\n", "the last touch");
+	assert_ok(fake_deopt(dir, &fake_opts, &out));
+	assert_int_equal(out.steps, 2);
+	assert_int_equal(out.passed_over.no_effect, 2);
+	kl_outcome_release(&out);
+	assert_sh("plain", dir, "git show " WALK ":k/copy.c | grep -o plain");
+	assert_sh("2", dir, "git rev-list --count main.." WALK);
+	sh(dir, "test \"$(" TRAILER("2", "Undoes", WALK) ")\" = \"$(git rev-parse main~1 main)\"");
+	sh(dir,
+	   "test \"$(" TRAILER("1", "Folded",
+			       WALK) ")\" = \"$(git rev-parse main~2), $(git rev-parse main~3)\"");
+	sh(dir, "test \"$(" TRAILER("1", "Source", WALK) ")\" = \"$(git rev-parse main~4)\"");
+	assert_sh("2", dir, "git notes --ref=klineage/gate show " LINEAGE "~1 | grep -c .");
+	assert_clean(dir);
+}
+
+/* interrupted at every call of the gate in turn, the walk ends in the same trees */
+static void test_interrupted(void **state)
+{
+	for (int at = 1; at <= 6; at++) {
+		KL_AUTO(kl_freep) char *dir = begin_repo("interrupted");
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct fake fake = { .interrupt_at = at };
+		struct kl_sequencer sequencer;
+		struct kl_outcome out;
+
+		fake_commit(dir, "NS:4000", "\\tplain();\\n", "the plainest");
+		fake_commit(dir, "NS:4000", "\\tlast();\\n", "nothing");
+		fake_commit(dir, "NS:1000", "\\tfaster();\\n", "the optimization");
+		fake_commit(dir, "NS:1000", "\\tfaster(); // word\\n", "a word");
+		fake_commit(dir, "NS:1000", "\\texpert();\\n", "nothing again");
+		assert_ok(kl_repo_open_at(&repo, dir));
+		sequencer = fake_sequencer(repo, &fake);
+		assert_ok(kl_sequencer_start(&sequencer, &fake_opts));
+		assert_error(at < 6 ? KL_EINTR : 0, "", kl_sequencer_run(&sequencer, &out));
+		kl_sequencer_release(&sequencer);
+		if (at < 6) {
+			kl_outcome_release(&out);
+			sequencer = fake_sequencer(repo, &fake);
+			assert_ok(kl_sequencer_resume(&sequencer));
+			assert_ok(kl_sequencer_run(&sequencer, &out));
+			kl_sequencer_release(&sequencer);
+		}
+		assert_int_equal(out.steps, 1);
+		assert_int_equal(out.passed_over.equal, 1);
+		assert_int_equal(out.passed_over.no_effect, 2);
+		assert_sh("plain", dir, "git show " WALK ":k/copy.c | grep -o plain");
+		assert_clean(dir);
+		kl_outcome_release(&out);
+	}
+}
+
 /* a lineage in which nothing is real is none: the message says what there was, and what to do */
 static void test_nothing_real(void **state)
 {
@@ -362,6 +424,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_passed_over),  cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_trail),        cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_nothing_real), cmocka_unit_test(test_bundle),
 		cmocka_unit_test(test_true_bundle),  cmocka_unit_test(test_one_commit),
 		cmocka_unit_test(test_narrower),     cmocka_unit_test(test_renamed),
