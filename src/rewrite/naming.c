@@ -66,8 +66,8 @@ static bool holds(enum kl_naming_sense sense, long fast, long plain)
 		return fast == plain;
 	case KL_NAMING_MANY:
 		return fast >= 4 && fast >= 2 * plain;
-	case KL_NAMING_SOME:
-		return fast > 0;
+	case KL_NAMING_NEW:
+		return fast > 0 && !plain;
 	default:
 		return true;
 	}
@@ -80,10 +80,14 @@ static bool passes_rule(struct kl_buf *evidence, const struct kl_naming_rule *ru
 		long fast = count_words(&shapes->fast, rule->words);
 		long plain = count_words(&shapes->plain, rule->words);
 
-		if (fast <= plain)
+		/* a few more of many are a by-product */
+		if (fast <= plain || (plain && fast * 4 < plain * 5))
 			return false;
 		add_evidence(evidence, "words of it in the source", plain, fast);
 	}
+	if (rule->alone &&
+	    memcmp(shapes->fast.count, shapes->plain.count, sizeof(shapes->fast.count)))
+		return false;
 	for (size_t i = 0; i < KL_NAMING_TESTS && rule->test[i].sense; i++) {
 		enum kl_shape_item item = rule->test[i].item;
 		long fast = shapes->fast.count[item], plain = shapes->plain.count[item];

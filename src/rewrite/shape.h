@@ -17,6 +17,7 @@ enum kl_shape_item {
 	KL_SHAPE_JAMS,         /* loops around loops that do several iterations at once */
 	KL_SHAPE_UNROLLED,     /* innermost loops that do so */
 	KL_SHAPE_ACCUMULATORS, /* the most variables that one innermost loop adds to */
+	KL_SHAPE_ZEROED,       /* the most variables that one function begins at zero, for sums */
 	KL_SHAPE_MEMORY_SUMS,  /* the most places in memory that one innermost loop adds to */
 	KL_SHAPE_PARTIAL,      /* accumulators that are added to each other */
 	KL_SHAPE_ASSIGNMENTS,  /* in innermost loops */
@@ -33,6 +34,7 @@ enum kl_shape_item {
 	KL_SHAPE_TABLES,       /* constant arrays with values */
 	KL_SHAPE_STATICS,      /* static arrays without values */
 	KL_SHAPE_LOCALS,       /* other local arrays */
+	KL_SHAPE_THREADS,      /* uses of the index of a thread */
 	KL_SHAPE_SHARED,       /* arrays in shared memory */
 	KL_SHAPE_PADDED,       /* of these, arrays with a padded row */
 	KL_SHAPE_DOUBLED,      /* of these, arrays with several stages */

@@ -129,6 +129,10 @@ static bool is_load(const struct kl_shape_reader *reader, const struct kl_shape_
 	n = kl_shape_place(reader, source, at);
 	array = n && source->tokens.t[at].kind == KL_CT_IDENT ? kl_shape_array_at(source, at) :
 								NULL;
+	/* elements that move within one array are sorted, not packed */
+	if (n && source->tokens.t[at].kind == KL_CT_IDENT &&
+	    kl_shape_same(&source->tokens, at, one->place))
+		return false;
 	/* a local array that goes to memory is the result, on its way back */
 	return n && at + n == one->value_end && (!array || array->shared || array->fn < 0);
 }
@@ -184,6 +188,28 @@ static void count_partial(struct kl_shape_reader *reader, const struct kl_shape_
 	}
 }
 
+/* Check for "store(to, load(from))": a copy by vectors. */
+static bool is_vector_copy(const struct kl_ctokens *tokens, size_t i)
+{
+	bool load = false;
+
+	if (tokens->t[i].kind != KL_CT_IDENT || !kl_ctoken_is(tokens, i + 1, "(") ||
+	    tokens->t[i + 1].match < 0 ||
+	    !memmem(tokens->text + tokens->t[i].off, tokens->t[i].len, "_store", 6))
+		return false;
+	for (size_t k = i + 2; (int)k < tokens->t[i + 1].match; k++) {
+		const char *word = tokens->text + tokens->t[k].off;
+		size_t n = tokens->t[k].len;
+
+		if (tokens->t[k].kind != KL_CT_IDENT || !kl_ctoken_is(tokens, k + 1, "("))
+			continue;
+		if (!memmem(word, n, "_load", 5))
+			return false;
+		load = true;
+	}
+	return load;
+}
+
 static void count_innermost(struct kl_shape_reader *reader, const struct kl_shape_source *source,
 			    const struct kl_nest_loop *loop)
 {
@@ -197,6 +223,7 @@ static void count_innermost(struct kl_shape_reader *reader, const struct kl_shap
 
 		if (kl_shape_assignment(&one, reader, source, i))
 			read_assignment(&body, reader, source, &one);
+		body.copies |= is_vector_copy(tokens, i);
 		*counter_of(reader, KL_SHAPE_ACCESSES) += n > 0;
 		if (n && tokens->t[i].kind == KL_CT_PUNCT && kl_ctoken_is(tokens, i + n - 1, "+"))
 			++*counter_of(reader, KL_SHAPE_WALKS);
@@ -241,8 +268,8 @@ static bool is_guard(const struct kl_ctokens *tokens, size_t i)
 	if (call + 1 >= tokens->n || tokens->t[call].kind != KL_CT_IDENT ||
 	    !kl_ctoken_is(tokens, call + 1, "("))
 		return false;
-	return close == i + 3 || (close == i + 6 && kl_ctoken_is(tokens, i + 5, "0") &&
-				  kl_ctoken_is(tokens, i + 3, "="));
+	return close == i + 6 && kl_ctoken_is(tokens, i + 5, "0") &&
+	       kl_ctoken_is(tokens, i + 3, "=");
 }
 
 static void count_tokens(struct kl_shape_reader *reader, const struct kl_shape_source *source,
@@ -267,10 +294,29 @@ static void count_tokens(struct kl_shape_reader *reader, const struct kl_shape_s
 						  kl_ctoken_is(tokens, i - 2, "("));
 }
 
+/* Count what each function begins at zero: "= 0.0f", "= _mm256_setzero_ps()". */
+static void count_zeroed(struct kl_shape_reader *reader, const struct kl_ctokens *tokens)
+{
+	for (size_t fn = 0; fn < tokens->nfn; fn++) {
+		long n = 0;
+
+		for (size_t i = tokens->fn[fn].first; i < tokens->fn[fn].last; i++) {
+			const char *word = tokens->text + tokens->t[i].off;
+			bool zero = tokens->t[i].kind == KL_CT_NUMBER && !strncmp(word, "0.", 2) &&
+				    strspn(word, "0.fF") >= tokens->t[i].len;
+
+			if (i && kl_ctoken_is(tokens, i - 1, "="))
+				n += zero || memmem(word, tokens->t[i].len, "setzero", 7) != NULL;
+		}
+		raise_to(reader, KL_SHAPE_ZEROED, n);
+	}
+}
+
 void kl_shape_count(struct kl_shape_reader *reader, const struct kl_shape_source *source)
 {
 	const struct kl_ctokens *tokens = &source->tokens;
 
+	count_zeroed(reader, tokens);
 	for (size_t k = 0; k < source->nest.n; k++)
 		count_loop(reader, source, &source->nest.v[k]);
 	for (size_t i = 0; i + 1 < tokens->n; i++) {

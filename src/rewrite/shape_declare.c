@@ -104,6 +104,25 @@ static void read_array(struct kl_shape_reader *reader, struct kl_shape_source *s
 	source->array[source->narray++] = array;
 }
 
+/* Read "enum { MR = 6, NR = 16 }". */
+static void read_enums(struct kl_shape_reader *reader, const struct kl_ctokens *tokens)
+{
+	for (size_t i = 0; i + 2 < tokens->n; i++) {
+		size_t open = i + 1 + (tokens->t[i + 1].kind == KL_CT_IDENT);
+
+		if (!kl_ctoken_is(tokens, i, "enum") || !kl_ctoken_is(tokens, open, "{"))
+			continue;
+		for (size_t k = open + 1; (int)k + 2 < tokens->t[open].match; k++)
+			if (tokens->t[k].kind == KL_CT_IDENT && kl_ctoken_is(tokens, k + 1, "=") &&
+			    tokens->t[k + 2].kind == KL_CT_NUMBER) {
+				KL_AUTO(kl_freep) char *name = kl_shape_text(tokens, k, k + 1);
+
+				kl_map_put(&reader->constants, name,
+					   kl_shape_text(tokens, k + 2, k + 3));
+			}
+	}
+}
+
 static void add_looped(struct kl_shape_reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_freep) char *name = kl_ctoken_function(tokens, i);
@@ -150,6 +169,8 @@ void kl_shape_declare(struct kl_shape_reader *reader)
 				read_define(reader, tokens->text + tokens->t[k].off,
 					    tokens->t[k].len);
 	}
+	for (size_t i = 0; i < reader->n; i++)
+		read_enums(reader, &reader->source[i].tokens);
 	find_looped(reader);
 	for (size_t i = 0; i < reader->n; i++) {
 		struct kl_shape_source *source = &reader->source[i];

@@ -89,6 +89,7 @@ void kl_shape_count_threads(struct kl_shape_reader *reader, const struct kl_shap
 		struct kl_shape_assignment one;
 		int sign;
 
+		*counter_of(reader, KL_SHAPE_THREADS) += kl_ctoken_is(tokens, i, "threadIdx");
 		if (tokens->t[i].fn < 0)
 			continue;
 		/* outside of innermost loops, a copy to shared memory is a statement of its own */
