@@ -27,6 +27,7 @@ struct kl_event *kl_event_new(void)
 		.signer = "",
 		.sig = "",
 		.of = "",
+		.mechanism = "",
 		.place = { .id = "", .device = "", .driver = "", .compiler = "" },
 		.inverse = { .state = "", .pair = "" },
 		.other_class = "",

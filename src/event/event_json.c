@@ -17,6 +17,7 @@ static const struct { const char *key; size_t at; } texts[] = {
 	{ "message", offsetof(struct kl_event, message) }, { "by", offsetof(struct kl_event, by) },
 	{ "job", offsetof(struct kl_event, job) }, { "signer", offsetof(struct kl_event, signer) },
 	{ "sig", offsetof(struct kl_event, sig) }, { "of", offsetof(struct kl_event, of) },
+	{ "mechanism", offsetof(struct kl_event, mechanism) },
 };
 /* clang-format on */
 

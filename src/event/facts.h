@@ -79,6 +79,10 @@ void kl_mechanisms_release(struct kl_mechanisms *mechanisms);
 const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechanisms,
 					      const char *name);
 
+/** Append the names that are nearest to a misspelt name, at most three, the nearest first. */
+void kl_mechanisms_nearest(struct kl_strvec *out, const struct kl_mechanisms *mechanisms,
+			   const char *name);
+
 enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_UNMOVED, KL_DELTA_NO_CHANGE };
 /**
  * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine

@@ -8,12 +8,14 @@
 #include "text/schema.h"
 
 #define MAX_FILE ((size_t)1 << 20)
+#define MAX_NAME 64
 
 /* Accept lower-case words joined by '-', so that a trailer can contain the name. */
 static bool is_name(const char *text, size_t len)
 {
-	return len && len <= 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == len &&
-	       text[0] != '-' && text[len - 1] != '-';
+	return len && len <= MAX_NAME &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == len && text[0] != '-' &&
+	       text[len - 1] != '-';
 }
 
 static bool is_pattern(const char *text, size_t len)
@@ -96,6 +98,41 @@ const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechan
 		if (!strcmp(mechanisms->m[i].name, name))
 			return &mechanisms->m[i];
 	return NULL;
+}
+
+/* Return how many letters must be inserted, deleted or replaced to turn one name into another. */
+static size_t edit_distance(const char *left, const char *right)
+{
+	size_t row[MAX_NAME + 1], n = strlen(right);
+
+	for (size_t k = 0; k <= n; k++)
+		row[k] = k;
+	for (size_t i = 0; left[i]; i++) {
+		size_t before = row[0];
+
+		row[0] = i + 1;
+		for (size_t k = 0; k < n; k++) {
+			size_t best = before + (left[i] != right[k]);
+
+			before = row[k + 1];
+			best = row[k] + 1 < best ? row[k] + 1 : best;
+			row[k + 1] = before + 1 < best ? before + 1 : best;
+		}
+	}
+	return row[n];
+}
+
+void kl_mechanisms_nearest(struct kl_strvec *out, const struct kl_mechanisms *mechanisms,
+			   const char *name)
+{
+	for (size_t most = 0; most <= 3 && out->n < 3; most++)
+		for (size_t i = 0; i < mechanisms->n && out->n < 3; i++) {
+			const char *other = mechanisms->m[i].name;
+			bool part = most == 3 && (strstr(other, name) || strstr(name, other));
+
+			if (edit_distance(name, other) <= most || part)
+				kl_strvec_add_once(out, other);
+		}
 }
 
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path)

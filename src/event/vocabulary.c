@@ -6,10 +6,8 @@
 #include "base/mem.h"
 
 static const char *const kinds[] = {
-	[KL_KIND_OTHER] = "",
-	[KL_KIND_GATE] = "gate",
-	[KL_KIND_CHECK] = "check",
-	[KL_KIND_RETRACT] = "retract",
+	[KL_KIND_OTHER] = "",          [KL_KIND_GATE] = "gate",   [KL_KIND_CHECK] = "check",
+	[KL_KIND_RETRACT] = "retract", [KL_KIND_LABEL] = "label",
 };
 
 static const char *const verdicts[] = {

@@ -18,6 +18,7 @@ enum kl_event_kind {
 	KL_KIND_GATE,
 	KL_KIND_CHECK,
 	KL_KIND_RETRACT,
+	KL_KIND_LABEL,
 };
 
 enum kl_verdict {

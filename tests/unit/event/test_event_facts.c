@@ -177,6 +177,26 @@ static void test_shipped(void **state)
 	}
 }
 
+static void test_nearest(void **state)
+{
+	static const struct {
+		const char *name, *want;
+	} row[] = {
+		{ "restict", "restrict" },   { "prefetch", "prefetch" }, { "unrol", "unroll" },
+		{ "vector", "vector-loop" }, { "zzzzzzzzzz", "" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec near = KL_STRVEC_INIT;
+
+		kl_mechanisms_nearest(&near, &mechanisms, row[i].name);
+		assert_true(near.n <= 3);
+		assert_int_equal(near.n > 0, *row[i].want != 0);
+		if (near.n && !kl_strvec_has(&near, row[i].want))
+			fail_msg("%s: %s", row[i].name, near.v[0]);
+	}
+}
+
 static void test_malformed(void **state)
 {
 	/* clang-format off */
@@ -210,9 +230,9 @@ static void test_malformed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_judge),     cmocka_unit_test(test_minus),
-		cmocka_unit_test(test_versions),  cmocka_unit_test(test_shipped),
-		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_judge),    cmocka_unit_test(test_minus),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_nearest),  cmocka_unit_test(test_malformed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
