@@ -141,13 +141,14 @@ static void leave_out(struct kl_lifter *lifter, const struct kl_transition *tran
 }
 
 /*
- * Return the step's action or, if the vocabulary does not have it, the mechanism's action, so that
- * steps of several lineages can be grouped.
+ * Return the step's action or, if the vocabulary does not have it or a label names the step, the
+ * mechanism's action, so that steps of several lineages can be grouped.
  */
 static const char *action_of(const struct kl_lifter *lifter, const struct kl_transition *transition,
 			     const struct kl_mechanism *mechanism)
 {
-	return mechanism->action && !kl_actions_has(&lifter->actions, transition->step.action) ?
+	return mechanism->action && (transition->labelled ||
+				     !kl_actions_has(&lifter->actions, transition->step.action)) ?
 		       mechanism->action :
 		       transition->step.action;
 }
@@ -169,12 +170,23 @@ static bool gained_primary(const struct kl_transition *transition,
 	return false;
 }
 
-/* Return why no card may be made of a step, or NULL. */
+/*
+ * Return why no card may be made of a step, or NULL. A person's label overrides what the walk found,
+ * but not a measurement in which nothing moved.
+ */
 static const char *reason_against(const struct kl_transition *transition,
 				  const struct kl_mechanism *mechanism)
 {
 	const char *delta = transition->step.delta ? transition->step.delta : "";
 
+	if (transition->labelled) {
+		bool moved = transition->gained.n || transition->lost.n ||
+			     kl_lift_speed_of(transition) == KL_SPEED_FAST;
+
+		return !mechanism ? "its label is no known mechanism" :
+		       !moved     ? "it is labelled, but neither a fact nor its speed moved" :
+				    NULL;
+	}
 	if (!strcmp(delta, "compound"))
 		return "more than one mechanism changed";
 	if (!strcmp(delta, "contradicted"))

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "event/label.h"
 #include "event/trust.h"
 #include "lineage/import.h"
 #include "lineage/view.h"
@@ -123,6 +124,41 @@ static const struct kl_event *pick_event(const struct source *source, const stru
 			best = event;
 	}
 	return best;
+}
+
+/*
+ * Let the label that holds among the events name the step, if there is one. The label claims the primary traits of the mechanism, as a proposal does.
+ */
+static int take_label(struct kl_transition *transition, const struct source *source,
+		      const struct kl_strvec *ids)
+{
+	struct kl_mechanisms mechanisms = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf traits = KL_BUF_INIT;
+	const struct kl_mechanism *mechanism;
+	struct kl_event **event = kl_calloc(ids->n + 1, sizeof(struct kl_event *));
+	const struct kl_event *label;
+	int err;
+
+	for (size_t i = 0; i < ids->n; i++)
+		event[i] = kl_map_get(&source->t->events, ids->v[i]);
+	label = kl_label_holding(event, ids->n);
+	free(event);
+	if (!label || !*label->mechanism)
+		return 0;
+	if ((err = kl_mechanisms_load_shipped(&mechanisms)) < 0)
+		return err;
+	mechanism = kl_mechanisms_find(&mechanisms, label->mechanism);
+	for (size_t i = 0; mechanism && i < mechanism->primary.n; i++)
+		if (!strncmp(mechanism->primary.v[i], "trait:", 6))
+			kl_buf_addf(&traits, "%s%s", traits.len ? ", " : "",
+				    mechanism->primary.v[i] + 6);
+	kl_mechanisms_release(&mechanisms);
+	free(transition->step.mechanism);
+	free(transition->step.trait);
+	transition->step.mechanism = kl_strdup(label->mechanism);
+	transition->step.trait = traits.len ? kl_buf_detach(&traits) : NULL;
+	transition->labelled = true;
+	return 0;
 }
 
 static void set_features(struct kl_strvec *out, const struct kl_event *event)
@@ -262,6 +298,8 @@ static int read_step(struct source *source, size_t i)
 	transition.said = first_line(commit.message);
 	state = pick_event(source, &ids, at->digest, NULL);
 	if (i && (err = make_transition(&transition, source, i, &commit, &ids, at, state)) < 0)
+		return err;
+	if (i && (err = take_label(&transition, source, &ids)) < 0)
 		return err;
 	if (i && transition.event)
 		add_transition(source, &transition);

@@ -21,6 +21,8 @@ struct kl_transition {
 	char *lineage; /* "<workload>/<name>" */
 	struct kl_step step;
 	char *said; /* first line of the commit's body, or "" */
+	/* a person's label (event/label.h) gave step.mechanism, and step.trait its traits */
+	bool labelled;
 	git_oid before, after;
 	git_oid rederived; /* commit of K_i'; zero if the step was not derived anew */
 	/* K_{i-1} and K_i; if K_i' was derived in isolation and confirmed, `to` is K_i' */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apply/carrier.h"
 #include "base/utf8.h"
+#include "event/label.h"
 #include "lift_lib.h"
 
 /* --- tests ------------------------------------------------------------------------------- */
@@ -77,6 +78,50 @@ static void only_what_moved_is_a_card(void **state)
 	assert_contains(world.l.notes.v[1], "step 3 (untile): no primary fact");
 	assert_contains(world.l.notes.v[2], "step 4 (unblock): its facts contradict");
 	assert_int_equal(world.l.unfit, 0);
+	close_world(&world);
+}
+
+/* Note a label of the last state; `mechanism` NULL takes it back. */
+static void label_last(struct world *world, const char *workload, const char *mechanism)
+{
+	KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/heads/klineage/lineage/%s/x", workload);
+	KL_AUTO(kl_event_freep) struct kl_event *label = NULL;
+	git_oid commit;
+
+	assert_ok(kl_refs_get(&commit, world->r, ref));
+	assert_ok(kl_label_put(&label, world->r,
+			       &(struct kl_label_opts){ .commit = &commit,
+							.workload = workload,
+							.surface = "",
+							.contract = "",
+							.mechanism = mechanism }));
+}
+
+/* a label names a step that the walk could not name, or named otherwise; the last one holds */
+static void a_label_names_a_step(void **state)
+{
+	static const struct made named[] = {
+		{ "untile", "register-tile", NULL, NULL, "broadcast", 1500000, 0, false, 0 },
+	};
+	static const struct made nothing[] = {
+		{ "historical-x", NULL, NULL, NULL, "", 1000000, 0, false, 0 },
+	};
+	struct world world;
+
+	open_world(&world, "label");
+	make_lineage(world.r, simple, "one", named, 1);
+	make_lineage(world.r, simple, "two", nothing, 1);
+	label_last(&world, "one", "prefetch");
+	label_last(&world, "one", NULL);
+	label_last(&world, "one", "cache-block");
+	label_last(&world, "two", "cache-block");
+	lift(&world.l, &world.t, world.r, &world.lib);
+	assert_int_equal(world.l.n, 1);
+	assert_string_equal(card_of(&world.l, "cache-block")->action, "unblock");
+	assert_true(kl_strvec_has(&card_of(&world.l, "cache-block")->provides, "trait:tiled"));
+	assert_int_equal(card_of(&world.l, "cache-block")->evidence.n, 1);
+	assert_int_equal(world.l.notes.n, 1);
+	assert_contains(world.l.notes.v[0], "neither a fact nor its speed moved");
 	close_world(&world);
 }
 
@@ -356,6 +401,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_mechanism_is_one_card),
 		cmocka_unit_test(only_what_moved_is_a_card),
+		cmocka_unit_test(a_label_names_a_step),
 		cmocka_unit_test(sources_with_crlf_give_cards),
 		cmocka_unit_test(what_was_slower_enables_what_came_next),
 		cmocka_unit_test(each_case_is_a_row),
