@@ -66,6 +66,7 @@ int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_label(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -79,6 +79,7 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 		      const struct kl_term *term)
 {
 	const struct kl_view_step *step = &view->step[i];
+	KL_AUTO(kl_freep) char *label = step->label ? kl_view_mechanism(step) : NULL;
 	struct kl_commit commit = { 0 };
 	char hex[KL_OID_HEX], time[32];
 	int err = kl_repo_commit_read(&commit, repo, &step->commit);
@@ -90,6 +91,7 @@ static int print_step(const struct kl_view *view, size_t i, struct kl_repo *repo
 	       view->name, i, view->n - 1, kl_paint(term, KL_PAINT_RESET), step->step.text);
 	print_line("commit", hex);
 	print_line("action", step->step.action);
+	print_line("label", label);
 	print_line("mechanism", step->step.mechanism);
 	print_line("confidence", step->step.confidence);
 	print_line("claimed", step->step.claimed);
@@ -219,36 +221,6 @@ static int print_diff(const struct kl_view *view, size_t i, struct kl_repo *repo
 	return 0;
 }
 
-/* Find the step named by "3", "K_3", "K*", or a commit of the lineage. */
-static int find_step(size_t *out, const struct kl_view *view, struct kl_repo *repo,
-		     const char *word)
-{
-	const char *digits = !strncmp(word, "K_", 2) ? word + 2 : word;
-	char *end;
-	unsigned long n = strtoul(digits, &end, 10);
-	git_oid oid;
-
-	*out = view->n - 1;
-	if (!strcmp(word, "K*"))
-		return 0;
-	if (*digits && !*end && strlen(digits) < 7) {
-		if (n < view->n) {
-			*out = n;
-			return 0;
-		}
-		return kl_error(KL_ENOTFOUND, "%s/%s has the states K_0 to K_%zu", view->workload,
-				view->name, view->n - 1);
-	}
-	if (kl_repo_resolve(&oid, repo, word) == 0)
-		for (size_t i = 0; i < view->n; i++)
-			if (!memcmp(&oid, &view->step[i].commit, sizeof(oid))) {
-				*out = i;
-				return 0;
-			}
-	return kl_error(KL_ENOTFOUND, "'%s' is not a step of %s/%s", word, view->workload,
-			view->name);
-}
-
 int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_freep) char *workload = NULL;
@@ -269,7 +241,7 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "expected a step, and at most one lineage");
 	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc > 1 ? argv[1] : NULL)) < 0 ||
 	    (err = kl_view_load(&view, ctx->repo, workload, name)) < 0 ||
-	    (err = find_step(&i, &view, ctx->repo, argv[0])) < 0)
+	    (err = kl_view_find(&i, &view, ctx->repo, argv[0])) < 0)
 		return err;
 	if (json) {
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;

@@ -25,6 +25,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "deopt", cmd_deopt, WALKS, "walk an expert kernel backward and record the lineage" },
 	{ "log", cmd_log, KL_NEEDS_REPO | KL_PAGES, "show a lineage, state by state" },
 	{ "show", cmd_show, KL_NEEDS_REPO | KL_PAGES, "show one step of a lineage" },
+	{ "label", cmd_label, KL_NEEDS_REPO, "say which mechanism a step of a lineage is" },
 	{ "blame", cmd_blame, KL_NEEDS_REPO | KL_PAGES,
 	  "show which step added each line of an expert" },
 	{ "report", cmd_report, KL_NEEDS_REPO, "write lineages as an HTML page with figures" },

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "event/chain.h"
+#include "event/label.h"
 #include "event/speed.h"
 #include "repo/notes.h"
 #include "text/canon.h"
@@ -23,6 +24,8 @@ static void step_release(struct kl_view_step *step)
 	kl_strvec_release(&step->gained);
 	kl_strvec_release(&step->lost);
 	kl_strvec_release(&step->features);
+	free(step->label);
+	free(step->labeller);
 }
 
 void kl_view_release(struct kl_view *view)
@@ -205,9 +208,11 @@ static bool is_forward(const char *line, size_t n)
 	return memmem(line, n, "\"inverse\":", 10) != NULL;
 }
 
-static bool is_check(const char *line, size_t n)
+/* Check for a line that is no verdict of the whole gate: a check or a label. */
+static bool is_other(const char *line, size_t n)
 {
-	return memmem(line, n, "\"kind\":\"check\"", 14) != NULL;
+	return memmem(line, n, "\"kind\":\"check\"", 14) ||
+	       memmem(line, n, "\"kind\":\"label\"", 14);
 }
 
 /*
@@ -224,8 +229,8 @@ static struct kl_event *read_line(const char *line, size_t n)
 }
 
 /*
- * Return the newest forward event in a note; if there is none, the newest event that is not a
- * check. NULL: the note has neither.
+ * Return the newest forward event in a note; if there is none, the newest event that is neither a
+ * check nor a label. NULL: the note has neither.
  */
 static struct kl_event *pick_event(const char *text, size_t len)
 {
@@ -238,7 +243,7 @@ static struct kl_event *pick_event(const char *text, size_t len)
 		struct kl_event *event;
 
 		n = (size_t)((nl ? nl : end) - at);
-		if (!n || (forward && !is_forward(at, n)) || is_check(at, n) ||
+		if (!n || (forward && !is_forward(at, n)) || is_other(at, n) ||
 		    !(event = read_line(at, n)))
 			continue;
 		if (best && strcmp(best->time, event->time) >= 0) {
@@ -250,6 +255,17 @@ static struct kl_event *pick_event(const char *text, size_t len)
 	}
 	kl_error_clear();
 	return best;
+}
+
+static void read_label(struct kl_view_step *step, const char *text, size_t len)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *label = NULL;
+
+	kl_label_in_note(&label, text, len);
+	if (!label)
+		return;
+	step->label = kl_strdup(label->mechanism);
+	step->labeller = kl_label_author(label);
 }
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
@@ -269,6 +285,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 
 		if (event)
 			read_event(step, event);
+		read_label(step, text, len);
 	}
 	return 0;
 }
@@ -332,54 +349,6 @@ static void compare_features(struct kl_view *view)
 void kl_view_factor(char out[24], double value)
 {
 	snprintf(out, 24, "%.*f", value >= 100 ? 0 : value >= 10 ? 1 : 2, value);
-}
-
-/* Return the confidence "0.80 (...)" in millionths; -1: there is none. */
-static int64_t confidence_of(const struct kl_step *step)
-{
-	const char *text = step->confidence ? step->confidence : "";
-
-	return strncmp(text, "0.", 2) ? -1 : strtoll(text + 2, NULL, 10) * 10000;
-}
-
-char *kl_view_mechanism(const struct kl_view_step *step)
-{
-	const char *name = step->step.mechanism, *claimed = step->step.claimed;
-	int64_t ppm = confidence_of(&step->step);
-
-	if (name && *name && ppm >= 0)
-		return kl_asprintf("%s 0.%02d", name, (int)(ppm / 10000));
-	if (name && *name)
-		return kl_strdup(name);
-	return claimed && *claimed ? kl_asprintf("(%s: contradicted)", claimed) : kl_strdup("-");
-}
-
-/* Return the evidence of "0.80 (evidence)"; the caller frees. NULL: there is none. */
-static char *evidence_of(const struct kl_step *step)
-{
-	const char *open = step->confidence ? strchr(step->confidence, '(') : NULL;
-	const char *close = open ? strrchr(open, ')') : NULL;
-
-	return close ? kl_strndup(open + 1, (size_t)(close - open - 1)) : NULL;
-}
-
-json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
-{
-	json_t *object = json_object();
-	KL_AUTO(kl_freep) char *evidence = evidence_of(&step->step);
-	int64_t ppm = confidence_of(&step->step);
-	char hex[KL_OID_HEX];
-
-	kl_oid_hex(hex, &step->commit);
-	kl_json_set_int(object, "step", (int64_t)i);
-	kl_json_set_str(object, "commit", hex);
-	kl_json_set_str(object, "action", step->step.action);
-	kl_json_set_str(object, "mechanism", step->step.mechanism);
-	kl_json_set(object, "confidence_ppm", ppm < 0 ? json_null() : json_integer(ppm));
-	kl_json_set_str(object, "evidence", evidence);
-	kl_json_set_str(object, "claimed", step->step.claimed);
-	kl_json_set_str(object, "derivation", step->step.derivation);
-	return object;
 }
 
 /* --- loading rejected steps -------------------------------------------------- */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_LABEL_LIST_H
+#define KL_CMD_LABEL_LIST_H
+
+#include <stdbool.h>
+
+#include "repo/repo.h"
+
+/**
+ * label_list - git klineage label --list: prints how the steps of lineages are named, whether a
+ * primary fact of the name moved, and which name sources and facts give today. Nothing is written.
+ * `what` are lineages or directories of exported ones; none: all lineages of the repository.
+ */
+int kl_label_list(struct kl_repo *repo, int n, char **what, bool json);
+
+#endif
