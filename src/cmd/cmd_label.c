@@ -12,10 +12,9 @@
 #include "event/label.h"
 #include "lineage/view.h"
 
-static const char synopsis[] =
-	"label [<options>] <step> <mechanism> [<workload>[/<name>]]\n"
-	"label --remove [<options>] <step> [<workload>[/<name>]]\n"
-	"label --list [--json] [<lineage or directory>...]";
+static const char synopsis[] = "label [<options>] <step> <mechanism> [<workload>[/<name>]]\n"
+			       "label --remove [<options>] <step> [<workload>[/<name>]]\n"
+			       "label --list [--json] [<lineage or directory>...]";
 
 struct options {
 	bool json, list, remove;

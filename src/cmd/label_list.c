@@ -56,8 +56,10 @@ static void name_step(struct named *out, const struct kl_mechanisms *mechanisms,
 {
 	KL_AUTO(kl_facts_release) struct kl_facts had = { 0 }, has = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-	const struct kl_mechanism *mechanism =
-		t->step.mechanism ? kl_mechanisms_find(mechanisms, t->step.mechanism) : NULL;
+	const struct kl_mechanism *mechanism = t->step.mechanism ?
+						       kl_mechanisms_find(mechanisms,
+									  t->step.mechanism) :
+						       NULL;
 	struct kl_naming_sides sides = {
 		.fast = t->to->file,
 		.nfast = t->to->nfile,
@@ -130,7 +132,7 @@ static void print_summary(const struct list *list)
 
 static void print_table(const struct list *list)
 {
-	static const char *const head[] = { "step",  "mechanism",  "moved", "by sources and facts",
+	static const char *const head[] = { "step",  "mechanism", "moved", "by sources and facts",
 					    "delta", "evidence" };
 	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
 
@@ -141,12 +143,12 @@ static void print_table(const struct list *list)
 		const char *found = found_name(named);
 		KL_AUTO(kl_freep) char *where = kl_asprintf("%s %d", named->t->lineage,
 							    step->number);
-		KL_AUTO(kl_freep) char *name = kl_asprintf(
-			"%s%s", step->mechanism ? step->mechanism : "-",
-			named->t->labelled ? " (label)" : "");
-		KL_AUTO(kl_freep) char *by =
-			found ? kl_asprintf("%s 0.%02d", found, named->naming.percent) :
-				kl_strdup("-");
+		KL_AUTO(kl_freep) char *name = kl_asprintf("%s%s",
+							   step->mechanism ? step->mechanism : "-",
+							   named->t->labelled ? " (label)" : "");
+		KL_AUTO(kl_freep) char *by = found ? kl_asprintf("%s 0.%02d", found,
+								 named->naming.percent) :
+						     kl_strdup("-");
 
 		kl_table_row(&table, (const char *[]){ where, name,
 						       !named->known ? "-" :

@@ -120,8 +120,7 @@ int kl_label_put(struct kl_event **out, struct kl_repo *repo, const struct kl_la
 	find_holding(&before, text.ptr, text.len);
 	event = make_label(opts, by, before ? before->id : "");
 	if ((err = kl_noting_add(&noting, opts->commit, event)) < 0 ||
-	    (err = kl_own_add_one(repo, event->id)) < 0 ||
-	    (err = kl_noting_write(&noting)) < 0)
+	    (err = kl_own_add_one(repo, event->id)) < 0 || (err = kl_noting_write(&noting)) < 0)
 		return err;
 	*out = kl_steal(&event);
 	return 0;

@@ -7,8 +7,8 @@
 /*
  * label - what a person says a step's mechanism is. A trailer of a commit cannot be changed, so a
  * label is an event of kind "label" in the note of the lineage's commit. It is never changed either:
- * a later one names the one that it replaces, and one without a mechanism takes the label back. It is signed like other
- * events, and goes where the notes go.
+ * a later one names the one that it replaces, and one without a mechanism takes the label back. It
+ * is signed like other events, and goes where the notes go.
  */
 struct kl_label_opts {
 	const git_oid *commit; /* K_i: the step leads to it */

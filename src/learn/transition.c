@@ -127,7 +127,8 @@ static const struct kl_event *pick_event(const struct source *source, const stru
 }
 
 /*
- * Let the label that holds among the events name the step, if there is one. The label claims the primary traits of the mechanism, as a proposal does.
+ * Let the label that holds among the events name the step, if there is one. The label claims the
+ * primary traits of the mechanism, as a proposal does.
  */
 static int take_label(struct kl_transition *transition, const struct source *source,
 		      const struct kl_strvec *ids)

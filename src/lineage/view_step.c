@@ -58,8 +58,7 @@ json_t *kl_view_step_json(const struct kl_view_step *step, size_t i)
 	return object;
 }
 
-int kl_view_find(size_t *out, const struct kl_view *view, struct kl_repo *repo,
-		 const char *word)
+int kl_view_find(size_t *out, const struct kl_view *view, struct kl_repo *repo, const char *word)
 {
 	const char *digits = !strncmp(word, "K_", 2) ? word + 2 : word;
 	char *end;
