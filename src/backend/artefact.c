@@ -9,6 +9,7 @@ void kl_artefact_free(struct kl_artefact *artefact)
 		return;
 	free(artefact->object);
 	free(artefact->log);
+	kl_strvec_release(&artefact->notes);
 	json_decref(artefact->statics);
 	kl_launch_free(artefact->launch);
 	kl_strvec_release(&artefact->kernels);

@@ -92,6 +92,25 @@ static int find_compiler(struct kl_platform *platform)
 	return 0;
 }
 
+/* Refuse a level, with the features that the processor lacks. */
+static int refuse_level(const char *flags, int most, int level)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf missing = KL_BUF_INIT;
+
+	for (int i = most + 1; i <= level; i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec want = KL_STRVEC_INIT;
+
+		kl_strvec_split(&want, level_flags[i], " ");
+		for (size_t k = 0; k < want.n; k++)
+			if (!has_flags(flags, want.v[k]))
+				kl_buf_addf(&missing, " %s", want.v[k]);
+	}
+	return kl_error(
+		KL_ECANNOT,
+		"this machine is x86-64-v%d and cannot run x86-64-v%d: its processor lacks%s", most,
+		level, missing.ptr);
+}
+
 int kl_machine_platform(struct kl_platform *out, const char *want)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -112,8 +131,7 @@ int kl_machine_platform(struct kl_platform *out, const char *want)
 	if (want && (err = parse_level(&level, want)) < 0)
 		return err;
 	if (level > most)
-		return kl_error(KL_ECANNOT, "this machine is x86-64-v%d and cannot run x86-64-v%d",
-				most, level);
+		return refuse_level(flags, most, level);
 	err = find_compiler(&platform);
 	if (err < 0)
 		return err;

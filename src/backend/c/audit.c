@@ -150,7 +150,11 @@ static int check_symbol(const struct kl_audit *audit, const struct kl_osym *symb
 	if (!symbol->name[0] || symbol->type == STT_FILE || symbol->type == STT_SECTION)
 		return 0;
 	if (symbol->type == STT_GNU_IFUNC)
-		return kl_error(KL_ENO, "selects the code of '%s' at load (IFUNC)", symbol->name);
+		return kl_error(
+			KL_ENO,
+			"selects the code of '%s' at load (IFUNC): select it in the kernel with "
+			"__builtin_cpu_supports(), which is answered for the platform",
+			symbol->name);
 	if (symbol->type == STT_TLS)
 		return kl_error(KL_ENO, "has the thread-local variable '%s'", symbol->name);
 	if (symbol->sec == KL_SYM_ABS)

@@ -7,6 +7,7 @@
 #include "backend/c/audit.h"
 #include "backend/c/compile_parts.h"
 #include "backend/c/conditions.h"
+#include "backend/c/dispatch.h"
 #include "backend/c/lookups.h"
 #include "backend/c/pragmas.h"
 #include "base/error.h"
@@ -106,6 +107,8 @@ static void add_command(struct kl_strvec *argv, const struct kl_build *build, co
 		kl_contract_build_flags(argv, build->contract, folder);
 		if (build->contract->threads)
 			kl_strvec_push(argv, "-fopenmp");
+		if (kl_dispatch_asks(build->file, build->nfile))
+			kl_dispatch_answer(argv, kl_isa_level(build->tools->platform->march));
 	}
 	if (build->contract && build->adapter)
 		kl_strvec_push(argv, "-DKL_TIMED=1");
@@ -450,18 +453,26 @@ static int build_image(struct kl_build *build, char **path, char digest[KL_DIGES
 	return 0;
 }
 
-static void take_notes(struct kl_artefact *artefact, const struct kl_build *build,
-		       const struct kl_surface *surface)
+/* Note what the sources ask for and do not get. */
+static void note_sources(struct kl_strvec *notes, const struct kl_surface *surface)
+{
+	const char *ignored = kl_pragmas_ignored(surface);
+
+	if (ignored)
+		kl_strvec_push(notes, ignored);
+	if (kl_dispatch_asks(surface->file, surface->nfile))
+		kl_strvec_push(notes, "the sources choose among versions for processors: only the "
+				      "version for the platform's level was built and judged");
+}
+
+static void take_notes(struct kl_artefact *artefact, const struct kl_build *build)
 {
 	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
 	const struct kl_adapter adapter = adapter_of(build, &defined);
-	const char *ignored = kl_pragmas_ignored(surface);
 
 	kl_symbol_index_build(&defined, adapter.object, adapter.n);
 	if (build->adapter)
 		kl_adapter_notes(&artefact->notes, &adapter, &build->code);
-	if (ignored)
-		kl_strvec_push(&artefact->notes, ignored);
 }
 
 /* Return the sources and, at the end, the adapter; the caller frees the array, not the files. */
@@ -511,8 +522,9 @@ static int compile_called(struct kl_artefact **out, const char **class_,
 	kl_code_features(&artefact->facts.features, &build.code);
 	artefact->facts.features_version = KL_FEATURES_VERSION;
 	kl_code_digest(artefact->facts.code_digest, &build.code);
-	take_notes(artefact, &build, surface);
+	take_notes(artefact, &build);
 	artefact->log = kl_buf_detach(&build.tool.log);
+	note_sources(&artefact->notes, surface);
 	*out = kl_steal(&artefact);
 	return 0;
 }

@@ -42,7 +42,10 @@ static int check_bytes(const struct kl_code *code, size_t func, size_t i)
 				"has bytes that are not a known instruction in function '%s'",
 				name);
 	if (insn.harm)
-		return kl_error(KL_ENO, "%s: '%s' in function '%s'", insn.harm, in->op, name);
+		return kl_error(KL_ENO, "%s: '%s' in function '%s'%s", insn.harm, in->op, name,
+				strcmp(in->op, "cpuid") ? "" :
+							  "; ask with __builtin_cpu_supports(), "
+							  "which is answered for the platform");
 	if (len == in->len || (bytes[0] == 0x9b && in->len == 1))
 		return 0;
 	return kl_error(KL_ENO, "has an instruction of an unknown length in function '%s': '%s %s'",

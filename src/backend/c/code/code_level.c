@@ -7,6 +7,18 @@
 #include "backend/c/code/isa.h"
 #include "base/error.h"
 
+/* Refuse an instruction set that is part of `level`; KL_ISA_NO_LEVEL: of none. */
+static int refuse_set(const char *func, const char *set, const char *what, int level,
+		      const char *march)
+{
+	KL_AUTO(kl_freep) char *hint = NULL;
+
+	if (level != KL_ISA_NO_LEVEL)
+		hint = kl_asprintf("; judge it with --platform cpu/x86-64-v%d", level);
+	return kl_error(KL_ENO, "function '%s' uses %s ('%s'), which %s does not have%s", func, set,
+			what, march, hint ? hint : "");
+}
+
 /*
  * Check a call of a vector function of libm, whose name tells its instruction set: _ZGVd... uses
  * AVX2.
@@ -24,9 +36,7 @@ static int check_vector_math(const struct kl_ref *ref, int level, const char *ma
 		return 0;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(forms); i++)
 		if (ref->name[4] == forms[i].isa && level < forms[i].level)
-			return kl_error(KL_ENO,
-					"function '%s' uses %s ('%s'), which %s does not have",
-					func, forms[i].set, ref->name, march);
+			return refuse_set(func, forms[i].set, ref->name, forms[i].level, march);
 	return 0;
 }
 
@@ -46,9 +56,7 @@ static int check_func(const struct kl_code *code, size_t func, int level, const 
 		if (!all && code->insn[i].use == KL_INSN_DEAD)
 			continue;
 		if (bytes && kl_isa_decode(&insn, bytes, n) && insn.level > level)
-			return kl_error(KL_ENO,
-					"function '%s' uses %s ('%s'), which %s does not have",
-					fn->name, insn.set, code->insn[i].op, march);
+			return refuse_set(fn->name, insn.set, code->insn[i].op, insn.level, march);
 		kl_code_insn_ref(&ref, code, func, i);
 		err = check_vector_math(&ref, level, march, fn->name);
 	}
