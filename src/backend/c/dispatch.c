@@ -8,7 +8,7 @@
 
 static const char *const words[] = {
 	"__builtin_cpu_supports", "__builtin_cpu_is",  "__builtin_cpu_init",
-	"target_clones",	  "__target_clones__",
+	"target_clones",          "__target_clones__",
 };
 
 /* what each level adds to those below it, by the names of __builtin_cpu_supports() */

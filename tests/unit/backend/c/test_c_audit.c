@@ -55,7 +55,10 @@ static const struct { const char *what, *source, *message; } hostile[] = {
 	{ "syscall in an immediate", "void k(void)\n"
 	  "{ __asm__ volatile(\"jmp 1f+1\\n1: mov $0x90c3050f, %eax\"); }\n", "middle of an instruction" },
 	{ "code as data bytes", "void k(void) { __asm__ volatile(\".byte 0x06, 0x0e\"); }\n", "not an instruction" },
-	{ "cpu_supports", "int k(void) { return __builtin_cpu_supports(\"avx2\"); }\n", "__cpu_model" },
+	{ "cpu_model", "extern struct { unsigned v[4]; } __cpu_model;\n"
+	  "int k(void) { return __cpu_model.v[3] & 1024; }\n", "__cpu_model" },
+	{ "cpu_supports in two words", "#define A(x, y) x ## y\n"
+	  "int k(void) { return A(__builtin_cpu, _supports)(\"avx2\"); }\n", "__cpu_model" },
 	{ "clock", "#include <time.h>\nlong k(void) { return clock(); }\n", "uses 'clock'" },
 	{ "getenv", "#include <stdlib.h>\nchar *k(void) { return getenv(\"HOME\"); }\n", "uses 'getenv'" },
 	{ "printf", "#include <stdio.h>\nint k(void) { return printf(\"%d\", 1); }\n", "uses 'printf'" },
