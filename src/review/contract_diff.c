@@ -385,6 +385,12 @@ static void diff_floor(struct kl_contract_pair *pair, const char *what, int64_t 
 		     old);
 }
 
+/* A kernel without OpenMP runs in one thread. */
+static int64_t count_threads(const struct kl_contract *contract)
+{
+	return contract->threads ? contract->threads : 1;
+}
+
 static void diff_measures(struct kl_contract_pair *pair)
 {
 	const struct kl_contract *before = pair->old, *after = pair->now;
@@ -409,6 +415,8 @@ static void diff_measures(struct kl_contract_pair *pair)
 		   floor_at(after, after->floor.flops, false));
 	diff_limit(pair, "MiB that a kernel may allocate", before->arena_mib, after->arena_mib);
 	diff_limit(pair, "seconds that a call may take", before->call_s, after->call_s);
+	diff_limit(pair, "threads that a kernel may have", count_threads(before),
+		   count_threads(after));
 }
 
 /* --- the surface --------------------------------------------------------------------------- */
@@ -481,6 +489,10 @@ static void diff_surface(struct kl_contract_pair *pair)
 		       "not device-only");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(lists); i++)
 		diff_list(pair, &lists[i]);
+	if (!before->threads && after->threads)
+		NOTE(pair, "flag-added", "the kernel is now compiled with %s", "-fopenmp");
+	else if (before->threads && !after->threads)
+		NOTE(pair, "flag-removed", "the kernel is no longer compiled with %s", "-fopenmp");
 }
 
 void kl_contract_diff(struct kl_findings *out, const struct kl_surface *old,

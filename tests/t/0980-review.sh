@@ -193,6 +193,8 @@ test_expect_success 'every weakening of a contract is told' '
 	contract dims "s/dims: {M: 96/dims: {M: 32/" && finds dims-narrowed "M: 32" ../out &&
 	contract loose "\$a deterministic: false" && finds determinism-dropped "same bits" ../out &&
 	contract limits "s/call_s: 2/call_s: 60/" && finds limit-raised "60 (was 2)" ../out &&
+	contract threads "s/flags: \[-O2\]/flags: [-O2], threads: 8/" && finds limit-raised "threads that a kernel may have: 8 (was 1)" ../out &&
+	notes flag-added "compiled with" ../out &&
 	contract zeroed "s/name: C, kind: out, dtype: f32/&, init: zeros/" && finds output-zeroed "C" ../out &&
 	contract sweep "\$a sweep: [A]" && finds sweep-removed "B" ../out &&
 	contract odd "\$a values: {nan: undefined}" && finds values-undefined "nan" ../out &&

@@ -314,6 +314,30 @@ static void check_bad(const struct bad *bad, bool untraced)
 	assert_true(kl_subject_call(subject, &call) < 0); /* it is gone */
 }
 
+/* Without ptrace nothing would stop the threads after a call, so the kernel is not run. */
+static void threads_need_a_tracer(void **state)
+{
+	KL_AUTO(kl_freep)
+	char *so = build("threads", "scale_all(n, s, x, y);");
+	struct kl_job job;
+	struct kl_point point;
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .path = so, .cpu = -1 };
+	struct kl_subject *subject;
+	struct kl_call call;
+
+	make_job(&job, &point);
+	job.threads = 3;
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(kl_subject_call(subject, &call), 0);
+		assert_int_equal(call.end, KL_CALL_OK);
+	}
+	kl_subject_free(subject);
+	spec.untraced = true;
+	assert_int_equal(kl_subject_start(&subject, &job, &point, &spec), KL_ECANNOT);
+	assert_contains(kl_error_last(), "ptrace");
+}
+
 static void bad_ends(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bads); i++)
@@ -666,6 +690,7 @@ int main(void)
 		cmocka_unit_test(honest),
 		cmocka_unit_test(poison_differs_by_seed_and_reaches_slack),
 		cmocka_unit_test(memory_is_lent_and_written_anew),
+		cmocka_unit_test(threads_need_a_tracer),
 		cmocka_unit_test(bad_ends),
 		cmocka_unit_test(bad_ends_untraced),
 #ifdef __x86_64__
