@@ -338,6 +338,54 @@ static void threads_need_a_tracer(void **state)
 	assert_contains(kl_error_last(), "ptrace");
 }
 
+/* Threads may wait for each other, but not for a time, and not for other processes. */
+static void threads_only_wait(void **state)
+{
+#ifdef __x86_64__
+	static const struct {
+		const char *name, *args; /* of futex: op, val, timeout */
+		enum kl_call_end end;
+	} rows[] = {
+		{ "wake", "129L, 1L, 0L", KL_CALL_OK },
+		{ "wait", "128L, 1L, 0L", KL_CALL_OK }, /* the word is 0, so it returns at once */
+		{ "timeout", "128L, 1L, (long)time", KL_CALL_CHEAT },
+		{ "timeout-high", "128L, 1L, 1L << 40", KL_CALL_CHEAT },
+		{ "shared-wait", "0L, 1L, 0L", KL_CALL_CHEAT },
+		{ "shared-wake", "1L, 1L, 0L", KL_CALL_CHEAT },
+		{ "requeue", "131L, 1L, 0L", KL_CALL_CHEAT },
+		{ "bitset", "137L, 1L, 0L", KL_CALL_CHEAT },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep)
+		char *body = kl_asprintf(
+			"long time[2] = { 0, 1000 }, word = 0, in[3] = { %s }, out = 202;"
+			"register long r10 __asm__(\"r10\") = in[2];"
+			"__asm__ volatile(\"syscall\" : \"+a\"(out) : \"D\"(&word), \"S\"(in[0]), \"d\"(in[1]),"
+			"\"r\"(r10) : \"rcx\", \"r11\", \"memory\"); scale_all(n, s, x, y);",
+			rows[i].args);
+		KL_AUTO(kl_freep) char *so = build(rows[i].name, body);
+		struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .path = so, .cpu = -1 };
+		struct kl_subject *subject;
+		struct kl_point point;
+		struct kl_call call;
+		struct kl_job job;
+
+		make_job(&job, &point);
+		for (job.threads = 2; job.threads >= 0; job.threads -= 2) {
+			enum kl_call_end want = job.threads ? rows[i].end : KL_CALL_CHEAT;
+
+			assert_ok(kl_subject_start(&subject, &job, &point, &spec));
+			assert_int_equal(kl_subject_call(subject, &call), 0);
+			if (call.end != want)
+				fail_msg("%s with %d threads: end %d \"%s\"", rows[i].name,
+					 (int)job.threads, (int)call.end, call.what);
+			kl_subject_free(subject);
+		}
+	}
+#endif
+}
+
 static void bad_ends(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bads); i++)
@@ -691,6 +739,7 @@ int main(void)
 		cmocka_unit_test(poison_differs_by_seed_and_reaches_slack),
 		cmocka_unit_test(memory_is_lent_and_written_anew),
 		cmocka_unit_test(threads_need_a_tracer),
+		cmocka_unit_test(threads_only_wait),
 		cmocka_unit_test(bad_ends),
 		cmocka_unit_test(bad_ends_untraced),
 #ifdef __x86_64__
