@@ -5,6 +5,7 @@
 
 #include "backend/c/adapter.h"
 #include "backend/c/audit.h"
+#include "backend/c/code/isa.h"
 #include "backend/c/compile_parts.h"
 #include "backend/c/conditions.h"
 #include "backend/c/dispatch.h"
