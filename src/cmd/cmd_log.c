@@ -8,6 +8,7 @@
 #include "cmd/cli/opt.h"
 #include "cmd/cli/table.h"
 #include "cmd/cmd.h"
+#include "event/speed.h"
 #include "lineage/view.h"
 
 #define BAR_WIDTH 48 /* columns, if the terminal is wide enough */
@@ -138,6 +139,20 @@ static void print_outdated(const struct kl_view *view)
 		       n, view->n);
 }
 
+/* Say which states were compared on a machine so busy that the figures say nothing. */
+static void print_useless(const struct kl_view *view)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf states = KL_BUF_INIT;
+
+	for (size_t i = 1; i < view->n; i++)
+		if (kl_speed_is_useless(&view->step[i].prev))
+			kl_buf_addf(&states, "%sK_%zu", states.len ? ", " : "", i);
+	if (states.len)
+		printf("\nthe machine was too busy to compare %s; measure again: git klineage "
+		       "measure %s/%s\n",
+		       states.ptr, view->workload, view->name);
+}
+
 static void print_view(const struct kl_view *view, bool bars, const struct kl_term *term)
 {
 	static const char *const head[COLUMNS] = { "state",      "action undone", "mechanism",
@@ -154,6 +169,7 @@ static void print_view(const struct kl_view *view, bool bars, const struct kl_te
 		add_row(&table, &view->step[i], i);
 	kl_table_print(&table);
 	print_outdated(view);
+	print_useless(view);
 	if (bars)
 		print_bars(view, term);
 }

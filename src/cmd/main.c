@@ -28,6 +28,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "label", cmd_label, KL_NEEDS_REPO, "say which mechanism a step of a lineage is" },
 	{ "blame", cmd_blame, KL_NEEDS_REPO | KL_PAGES,
 	  "show which step added each line of an expert" },
+	{ "measure", cmd_measure, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
+	  "measure the states of a lineage again, in one session" },
 	{ "report", cmd_report, KL_NEEDS_REPO, "write lineages as an HTML page with figures" },
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage to a directory for review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },

@@ -62,6 +62,14 @@ struct kl_event {
 		bool there;
 		const char *state, *pair;
 	} inverse;
+	/**
+	 * If `there`, the state of a lineage was measured against the one before it, together with
+	 * the other states (lineage/measure.h): how many there are, and in how many rounds.
+	 */
+	struct {
+		bool there;
+		int64_t states, rounds;
+	} session;
 	/** JSON members; owned, NULL if absent. `statics` is the member "static". */
 	json_t *correct, *counters, *statics, *audit, *notes;
 

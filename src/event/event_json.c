@@ -75,6 +75,15 @@ static void read_inverse(struct kl_event *event, const json_t *doc)
 	event->inverse.pair = text_of(inverse, "pair");
 }
 
+static void read_session(struct kl_event *event, const json_t *doc)
+{
+	const json_t *session = json_object_get(doc, "session");
+
+	event->session.there = json_is_object(session);
+	event->session.states = kl_json_int_or(session, "states", 0);
+	event->session.rounds = kl_json_int_or(session, "rounds", 0);
+}
+
 struct kl_event *kl_event_from_json(json_t *doc)
 {
 	struct kl_event *event = kl_event_new();
@@ -91,6 +100,7 @@ struct kl_event *kl_event_from_json(json_t *doc)
 	read_facts(event, doc);
 	kl_profile_read(&event->profile, json_object_get(doc, "profile"));
 	read_inverse(event, doc);
+	read_session(event, doc);
 	event->correct = json_incref(json_object_get(doc, "correct"));
 	event->counters = json_incref(json_object_get(doc, "counters"));
 	event->statics = json_incref(json_object_get(doc, "static"));
@@ -236,6 +246,20 @@ static void put_inverse(json_t *doc, const struct kl_event *event)
 	kl_json_set(doc, "inverse", out);
 }
 
+static void put_session(json_t *doc, const struct kl_event *event)
+{
+	json_t *out = json_object_get(doc, "session");
+
+	if (!event->session.there ||
+	    (json_is_object(out) && kl_json_int_or(out, "states", 0) == event->session.states &&
+	     kl_json_int_or(out, "rounds", 0) == event->session.rounds))
+		return;
+	out = json_object();
+	kl_json_set_int(out, "states", event->session.states);
+	kl_json_set_int(out, "rounds", event->session.rounds);
+	kl_json_set(doc, "session", out);
+}
+
 static void put_head(json_t *doc, const struct kl_event *event)
 {
 	if (kl_event_kind_parse(text_of(doc, "kind")) != event->kind)
@@ -271,6 +295,7 @@ json_t *kl_event_json(const struct kl_event *event)
 		kl_json_set(doc, "profile",
 			    kl_profile_json(&event->profile, json_object_get(doc, "profile")));
 	put_inverse(doc, event);
+	put_session(doc, event);
 	put_json(doc, "correct", event->correct);
 	put_json(doc, "counters", event->counters);
 	put_json(doc, "static", event->statics);

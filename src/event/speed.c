@@ -64,3 +64,8 @@ bool kl_speed_is_not_slower(const struct kl_profile *profile)
 	       (noise_of(profile->aa_ppm) <= NOISE ||
 		kl_speed_of(parent, profile->aa_ppm) == KL_SPEED_FAST);
 }
+
+bool kl_speed_is_useless(const struct kl_ratio *ratio)
+{
+	return ratio->ppm > 0 && (ratio->lo <= 0 || ratio->hi / 2 > ratio->lo);
+}

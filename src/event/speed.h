@@ -21,6 +21,12 @@ enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm
 enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm, bool one_is_slow);
 
 /**
+ * Return true if the interval says too little to be used as a figure: its ends differ by more than
+ * a factor of 2, as on a busy machine. A ratio that is not known is not useless.
+ */
+bool kl_speed_is_useless(const struct kl_ratio *ratio);
+
+/**
  * kl_speed_is_not_slower() returns true if the upper bound of the kernel's time is at most 1 +
  * max(2 %, 3 A/A) times the parent's, and no case is slower. If 3 A/A is above 10 %, the kernel
  * must be FAST, otherwise noise would count as proof. kl_speed_is_slower() returns true if the

@@ -156,6 +156,37 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate,
 	return 0;
 }
 
+int kl_gate_task_open(struct kl_judgement **out, struct kl_gate_task *task, struct kl_gate *gate,
+		      const struct kl_surface *surface, const struct kl_surface *parent)
+{
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = kl_judgement_new(NULL);
+	int err;
+
+	if ((err = kl_builder_platform(&task->platform, &gate->builder, surface)) < 0 ||
+	    (err = kl_builder_backend(&task->backend, &gate->builder, surface)) < 0)
+		return err;
+	judgement->event = event_new(gate, surface, task);
+	if ((err = build_task(task, judgement, gate, surface, parent)) < 0)
+		return err;
+	*out = kl_steal(&judgement);
+	return 0;
+}
+
+void kl_gate_task_take(struct kl_judgement *judgement, const struct kl_gate_task *task,
+		       const struct kl_surface *surface, const struct kl_surface *parent,
+		       const json_t *result)
+{
+	KL_AUTO(kl_freep) int64_t *weight = point_weights(surface->contract);
+	const struct kl_judgement_of of = {
+		.workload = surface->contract->workload,
+		.weight = weight,
+		.nweight = surface->contract->nperf,
+		.parent = task->parent && task->parent->artefact ? parent->digest : NULL,
+	};
+
+	kl_judgement_take(judgement, result, &of);
+}
+
 /*
  * Find a cached verdict. In a session without `same_code_fails`, ignore a fail of class
  * `no-change`: it comes from a walk, which did not run the kernel.

@@ -47,6 +47,17 @@ struct kl_gate_task {
  */
 int kl_gate_trouble(int err);
 
+/**
+ * Begin a judgement: make its event, and compile everything that the task needs. If the candidate
+ * is refused, the verdict is set and the task's candidate has no artefact.
+ */
+int kl_gate_task_open(struct kl_judgement **out, struct kl_gate_task *task, struct kl_gate *gate,
+		      const struct kl_surface *surface, const struct kl_surface *parent);
+/** Fill the event from the result of the task's job. */
+void kl_gate_task_take(struct kl_judgement *judgement, const struct kl_gate_task *task,
+		       const struct kl_surface *surface, const struct kl_surface *parent,
+		       const json_t *result);
+
 /** Make the job that judges a candidate. The caller releases *doc. */
 int kl_gate_job_make(json_t **doc, struct kl_gate *gate, const struct kl_surface *surface,
 		     const struct kl_gate_task *task);

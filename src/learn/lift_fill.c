@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "card/predicate.h"
+#include "event/speed.h"
 #include "learn/lift_parts.h"
 #include "rewrite/proposal.h"
 #include "text/line_ends.h"
@@ -379,6 +380,21 @@ static void add_evidence(struct kl_card *card, const struct kl_transition *trans
 	kl_card_add_evidence(card, &evidence);
 }
 
+/* Return true, and say so, if an interval is too wide to be a figure of a card. */
+static bool is_useless(const struct kl_ratio *ratio, const struct kl_lifter *lifter,
+		       const struct kl_transition *transition)
+{
+	if (!kl_speed_is_useless(ratio))
+		return false;
+	kl_strvec_pushf(
+		lifter->notes,
+		"%s step %d (%s): the machine was too busy to compare it ([%.2f, %.2f]), so "
+		"the card has no figure; measure again: git klineage measure %s",
+		transition->lineage, transition->step.number, transition->step.action,
+		(double)ratio->lo / 1e6, (double)ratio->hi / 1e6, transition->lineage);
+	return true;
+}
+
 static void add_rows(struct kl_card *card, const struct kl_lifter *lifter,
 		     const struct kl_transition *transition)
 {
@@ -388,7 +404,8 @@ static void add_rows(struct kl_card *card, const struct kl_lifter *lifter,
 		struct kl_card_row row = { 0 };
 		const struct kl_dims *dims;
 
-		if (!kl_transition_point(&row.ratio, &dims, transition, &lifter->t->events, i))
+		if (!kl_transition_point(&row.ratio, &dims, transition, &lifter->t->events, i) ||
+		    is_useless(&row.ratio, lifter, transition))
 			continue;
 		for (size_t dim = 0; dim < dims->n; dim++)
 			kl_card_dims_add(&row.dims, contract->dim_name[dim], dims->v[dim]);

@@ -190,7 +190,7 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 		copy_text(step->baseline, sizeof(step->baseline), baseline->what);
 	}
 	/* only a forward event compares the state with the state before it in the lineage */
-	if (!event->inverse.there || !parent)
+	if ((!event->inverse.there && !event->session.there) || !parent)
 		return;
 	step->prev = ratio_of(parent);
 	step->speed = parent->speed;
@@ -205,7 +205,7 @@ struct noting {
 
 static bool is_forward(const char *line, size_t n)
 {
-	return memmem(line, n, "\"inverse\":", 10) != NULL;
+	return memmem(line, n, "\"inverse\":", 10) || memmem(line, n, "\"session\":", 10);
 }
 
 /* Check for a line that is no verdict of the whole gate: a check or a label. */

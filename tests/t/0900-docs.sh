@@ -292,6 +292,7 @@ test_expect_success 'every feature that is read from machine code is in formats.
 	sed -nE "s/.*\{ \"([a-z0-9.-]+)\", VEC_.*/\1/p; s/.*kl_strvec_push\([^\"]*\"([a-z.-]+)\"\).*/\1/p
 		s/.*kl_strvec_pushf\([^\"]*\"call\.%s\".*/call.<symbol>/p
 		s/.*kl_strvec_pushf\([^\"]*\"pointer\.%s\".*/pointer.<feature>/p
+		s/.*kl_strvec_pushf\([^\"]*\"accumulators\.%u\".*/accumulators.<n>/p
 		s/.*kl_strvec_pushf\([^\"]*\"loop\.depth\.%u\".*/loop.depth.<n>/p" "$src/backend/c/features.c" >names &&
 	grep -oE "\"vec\.[0-9]+\"" "$src/backend/c/features.c" | tr -d "\"" >>names &&
 	sort -u names >want && test "$(wc -l <want)" -ge 30 &&

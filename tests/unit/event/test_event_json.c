@@ -118,7 +118,7 @@ static const char sample[] =
 	"{\"aa_ppm\":7,\"ns\":8,\"points\":[{\"aa\":{\"hi_ppm\":1000009,\"lo_ppm\":999999},\"id\":\"p0\",\"ns\":9,"
 	"\"vs\":[{\"hi_ppm\":3,\"lo_ppm\":1,\"ratio_ppm\":2,\"what\":\"parent\"}]}],\"vs\":[{\"hi_ppm\":6,"
 	"\"lo_ppm\":4,\"ratio_ppm\":5,\"surface\":\"t\",\"verdict\":\"slow\",\"what\":\"parent\"},{\"hi_ppm\":12,"
-	"\"lo_ppm\":10,\"ratio_ppm\":11,\"verdict\":\"same\",\"what\":\"openblas\"}]},\"sig\":\"g\",\"signer\":\"h\","
+	"\"lo_ppm\":10,\"ratio_ppm\":11,\"verdict\":\"same\",\"what\":\"openblas\"}]},\"session\":{\"rounds\":5,\"states\":9},\"sig\":\"g\",\"signer\":\"h\","
 	"\"static\":[{\"kernel\":\"k\"}],\"surface\":\"u\",\"tier\":\"device-only\",\"time\":\"t0\",\"traits\":"
 	"{\"tiled\":\"yes\"},\"tree\":\"t1\",\"v\":1,\"verdict\":\"fail\",\"workload\":\"w\"}";
 
@@ -142,6 +142,9 @@ static void members_are_read(void **state)
 	assert_string_equal(kl_map_get(&event->facts.traits, "tiled"), "yes");
 	assert_true(event->inverse.there);
 	assert_string_equal(event->inverse.pair, "p");
+	assert_true(event->session.there);
+	assert_int_equal(event->session.rounds, 5);
+	assert_int_equal(event->session.states, 9);
 	assert_int_equal(event->profile.ns, 8);
 	assert_int_equal(parent->ratio.ppm, 5);
 	assert_int_equal(parent->ratio.lo, 4);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/quiet.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#define PAIRS 32            /* of times that are compared */
+#define WORDS (1 << 15)     /* of memory that the work reads and writes: 256 KiB, about an L2 */
+#define STEPS 100000        /* dependent steps of one piece of work: about a millisecond */
+#define MOST_PPM 1000000000 /* for an interval that reaches further than that */
+
+static volatile uint64_t sink;
+
+/* Do a fixed piece of work, and return the logarithm of its time. */
+static double time_work(uint64_t *memory)
+{
+	int64_t start = kl_clock_ns(), ns;
+	uint64_t state = 88172645463325252;
+
+	for (int i = 0; i < STEPS; i++) {
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		memory[state % WORDS] += state;
+	}
+	sink = state;
+	ns = kl_clock_ns() - start;
+	return log((double)(ns > 0 ? ns : 1));
+}
+
+static int64_t reach_ppm(const struct kl_interval *interval)
+{
+	double reach = fmax(exp(interval->hi) - 1, 1 - exp(interval->lo));
+
+	return reach * 1e6 < MOST_PPM ? llround(reach * 1e6) : MOST_PPM;
+}
+
+void kl_quiet_measure(struct kl_quiet *out)
+{
+	KL_AUTO(kl_freep) uint64_t *memory = kl_calloc(WORDS, sizeof(*memory));
+	double ratio[PAIRS];
+	struct kl_interval interval;
+
+	time_work(memory); /* the first finds its memory cold */
+	for (size_t i = 0; i < PAIRS; i++) {
+		double first = time_work(memory), second = time_work(memory);
+
+		/* in turns, so that neither half is always the later one */
+		ratio[i] = i % 2 ? first - second : second - first;
+	}
+	interval = kl_stats_centre(ratio, PAIRS);
+	out->noise_ppm = reach_ppm(&interval);
+	if (getloadavg(&out->load, 1) != 1)
+		out->load = -1;
+}
