@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -10,10 +11,19 @@
 
 #define PAIRS 32            /* of times that are compared */
 #define WORDS (1 << 15)     /* of memory that the work reads and writes: 256 KiB, about an L2 */
-#define STEPS 100000        /* dependent steps of one piece of work: about a millisecond */
+#define STEPS 300000        /* dependent steps of one piece of work: some milliseconds */
 #define MOST_PPM 1000000000 /* for an interval that reaches further than that */
 
 static volatile uint64_t sink;
+
+/* Return the time for which this thread had a processor, in ns. */
+static int64_t processor_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 /* Do a fixed piece of work, and return the logarithm of its time. */
 static double time_work(uint64_t *memory)
@@ -44,14 +54,20 @@ void kl_quiet_measure(struct kl_quiet *out)
 	KL_AUTO(kl_freep) uint64_t *memory = kl_calloc(WORDS, sizeof(*memory));
 	double ratio[PAIRS];
 	struct kl_interval interval;
+	int64_t start, had, took;
 
 	time_work(memory); /* the first finds its memory cold */
+	start = kl_clock_ns();
+	had = processor_ns();
 	for (size_t i = 0; i < PAIRS; i++) {
 		double first = time_work(memory), second = time_work(memory);
 
 		/* in turns, so that neither half is always the later one */
 		ratio[i] = i % 2 ? first - second : second - first;
 	}
+	took = kl_clock_ns() - start;
+	had = processor_ns() - had;
+	out->lost_ppm = took > had ? llround((double)(took - had) / (double)took * 1e6) : 0;
 	interval = kl_stats_centre(ratio, PAIRS);
 	out->noise_ppm = reach_ppm(&interval);
 	if (getloadavg(&out->load, 1) != 1)

@@ -12,17 +12,18 @@
  */
 struct kl_quiet {
 	int64_t noise_ppm; /* how far the interval of one half against the other reaches from 1 */
+	int64_t lost_ppm;  /* share of the time in which another program had the processor */
 	double load;       /* mean number of programs that ran in the last minute; -1: unknown */
 };
 
-/* Greatest A/A, in ppm, at which a machine counts as quiet. */
+/* Greatest A/A, and greatest share lost, at which a machine counts as quiet. */
 #define KL_QUIET_PPM 20000
 
-/** Measure for some 100 ms. */
+/** Measure for some 200 ms. */
 void kl_quiet_measure(struct kl_quiet *out);
 static inline bool kl_quiet_is(const struct kl_quiet *quiet)
 {
-	return quiet->noise_ppm <= KL_QUIET_PPM;
+	return quiet->noise_ppm <= KL_QUIET_PPM && quiet->lost_ppm <= KL_QUIET_PPM;
 }
 
 #endif

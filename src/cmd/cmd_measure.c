@@ -10,9 +10,8 @@
 #include "event/speed.h"
 #include "lineage/measure.h"
 
-static const char synopsis[] =
-	"measure [<options>] [<workload>[/<name>]]\n"
-	"measure [<options>] <rev>...";
+static const char synopsis[] = "measure [<options>] [<workload>[/<name>]]\n"
+			       "measure [<options>] <rev>...";
 
 #define ROUNDS 5
 #define MAX_ROUNDS 100
@@ -60,9 +59,9 @@ static void add_row(struct kl_table *table, const struct kl_event *event, const 
 		kl_buf_addf(&share, "%.1f %%", (double)baseline->ratio.ppm / 1e4);
 	if (event->profile.there)
 		kl_buf_addf(&noise, "%.2f %%", (double)event->profile.aa_ppm / 1e4);
-	kl_table_row(table, (const char *[]){ state, time, previous.ptr,
-					      share.len ? share.ptr : "-",
-					      noise.len ? noise.ptr : "-", verdict.ptr });
+	kl_table_row(table,
+		     (const char *[]){ state, time, previous.ptr, share.len ? share.ptr : "-",
+				       noise.len ? noise.ptr : "-", verdict.ptr });
 }
 
 static const char *baseline_of(const struct kl_measured *measured)
@@ -99,8 +98,8 @@ static void print_table(const struct kl_measured *measured, const struct args *a
 	KL_AUTO(kl_freep) char *share = kl_asprintf("of %s", baseline ? baseline : "baseline");
 	KL_AUTO(kl_table_release) struct kl_table table = { .columns = 6 };
 
-	kl_table_row(&table, (const char *[]){ "state", "time", "x previous", share, "A/A",
-					       "verdict" });
+	kl_table_row(&table,
+		     (const char *[]){ "state", "time", "x previous", share, "A/A", "verdict" });
 	for (size_t i = 0; i < measured->n; i++)
 		add_row(&table, measured->state[i].judgement->event, label[i]);
 	kl_table_print(&table);
@@ -145,7 +144,7 @@ static json_t *state_json(const struct kl_measured_state *state, const char *lab
 }
 
 static void print_json(const struct kl_measured *measured, const struct args *args,
-			  char *const *label)
+		       char *const *label)
 {
 	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *states = json_array();
@@ -264,7 +263,8 @@ int cmd_measure(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
 		KL_OPT_BOOL('\0', "progress", &args.progress,
 			    "show progress even if stderr is not a terminal"),
-		KL_OPT_BOOL('\0', "json", &args.json, "print the result as JSON"), KL_OPT_END
+		KL_OPT_BOOL('\0', "json", &args.json, "print the result as JSON"),
+		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 

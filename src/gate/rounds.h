@@ -26,9 +26,9 @@ struct kl_rounds {
 	struct kl_gate *gate; /* a session that runs its jobs on this machine */
 	const struct kl_rounds_pair *pair;
 	size_t n, rounds;
-	const char *store;             /* an existing directory, of these pairs only */
-	int64_t wait_ms;               /* how long to wait for a quiet machine, in all */
-	struct kl_progress *progress;  /* borrowed, or NULL */
+	const char *store;              /* an existing directory, of these pairs only */
+	int64_t wait_ms;                /* how long to wait for a quiet machine, in all */
+	struct kl_progress *progress;   /* borrowed, or NULL */
 	size_t made, kept, busy, again; /* set: measurements; found in the store; noisy; repeated */
 };
 

@@ -28,12 +28,11 @@ void kl_measured_release(struct kl_measured *measured)
 
 /* --- the session --------------------------------------------------------------------- */
 
-static int open_gate(struct kl_gate **out, struct kl_repo *repo,
-		     const struct kl_measure_opts *opts)
+static int open_gate(struct kl_gate **out, struct kl_repo *repo, const struct kl_measure_opts *opts)
 {
-	struct kl_gate_opts gate_opts = {
-		.progress = opts->progress, .jail = opts->jail, .platform = opts->platform
-	};
+	struct kl_gate_opts gate_opts = { .progress = opts->progress,
+					  .jail = opts->jail,
+					  .platform = opts->platform };
 	int64_t ms = 0;
 	int err = kl_repo_config_int(&ms, repo, "klineage.profileMs", 0);
 
@@ -83,8 +82,8 @@ static int run_rounds(struct kl_measured *measured, struct kl_gate *gate, const 
 		      const struct kl_measure_opts *opts)
 {
 	KL_AUTO(kl_freep) struct kl_rounds_pair *pair = kl_calloc(measured->n, sizeof(*pair));
-	KL_AUTO(kl_freep) struct kl_judgement **judgement =
-		kl_calloc(measured->n, sizeof(*judgement));
+	KL_AUTO(kl_freep) struct kl_judgement **judgement = kl_calloc(measured->n,
+								      sizeof(*judgement));
 	struct kl_rounds rounds = {
 		.gate = gate,
 		.pair = pair,
@@ -117,8 +116,7 @@ static int run_rounds(struct kl_measured *measured, struct kl_gate *gate, const 
  * Mark the event as one of a lineage, and give it the traits that the event of the state has:
  * nothing that measures can see them.
  */
-static int keep_claims(struct kl_repo *repo, struct kl_measured *measured, size_t i,
-		       int64_t rounds)
+static int keep_claims(struct kl_repo *repo, struct kl_measured *measured, size_t i, int64_t rounds)
 {
 	struct kl_event *event = measured->state[i].judgement->event;
 	KL_AUTO(kl_event_freep) struct kl_event *old = NULL;
@@ -151,8 +149,8 @@ static void find_useless(struct kl_measured *measured)
 {
 	for (size_t i = 0; i < measured->n; i++) {
 		struct kl_measured_state *state = &measured->state[i];
-		const struct kl_comparison *parent =
-			kl_comparisons_parent(&state->judgement->event->profile.vs);
+		const struct kl_comparison *parent = kl_comparisons_parent(
+			&state->judgement->event->profile.vs);
 
 		state->useless = state->judgement->event->verdict == KL_VERDICT_PASS &&
 				 (parent ? kl_speed_is_useless(&parent->ratio) : i > 0);

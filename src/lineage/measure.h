@@ -27,7 +27,7 @@ struct kl_measure_opts {
 
 struct kl_measured_state {
 	git_oid commit;
-	struct kl_surface *surface; /* owned */
+	struct kl_surface *surface;     /* owned */
 	struct kl_judgement *judgement; /* owned */
 	/* the interval is useless (kl_speed_is_useless): the figures were not noted */
 	bool useless;

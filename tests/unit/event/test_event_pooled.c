@@ -32,9 +32,9 @@ static void pool(struct kl_profile *out, json_t *const *round, size_t n)
 	KL_AUTO(json_decrefp) json_t *pooled = kl_pooled_profile(round, n);
 
 	assert_non_null(pooled);
-	assert_int_equal(
-		kl_json_int_or(json_array_get(json_object_get(pooled, "points"), 0), "blocks", 0),
-		8 * (int64_t)n);
+	assert_int_equal(kl_json_int_or(json_array_get(json_object_get(pooled, "points"), 0),
+					"blocks", 0),
+			 8 * (int64_t)n);
 	kl_profile_of_result(out, pooled, weight, 1, "surface");
 	assert_true(out->there);
 }
