@@ -186,7 +186,7 @@ static int worst_code(const struct kl_measured *measured)
 		const struct kl_event *event = measured->state[i].judgement->event;
 
 		useless += measured->state[i].useless;
-		if (event->verdict == KL_VERDICT_PASS)
+		if (event->verdict == KL_VERDICT_PASS || measured->state[i].useless)
 			continue;
 		if (*event->message)
 			fprintf(stderr, "git-klineage: state %zu: %s\n", i, event->message);

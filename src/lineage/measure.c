@@ -152,8 +152,11 @@ static void find_useless(struct kl_measured *measured)
 		const struct kl_comparison *parent = kl_comparisons_parent(
 			&state->judgement->event->profile.vs);
 
-		state->useless = state->judgement->event->verdict == KL_VERDICT_PASS &&
-				 (parent ? kl_speed_is_useless(&parent->ratio) : i > 0);
+		if (state->judgement->event->verdict == KL_VERDICT_PASS)
+			state->useless = parent ? kl_speed_is_useless(&parent->ratio) : i > 0;
+		else
+			state->useless = state->judgement->event->verdict ==
+					 KL_VERDICT_INCONCLUSIVE;
 	}
 }
 

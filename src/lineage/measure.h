@@ -29,7 +29,10 @@ struct kl_measured_state {
 	git_oid commit;
 	struct kl_surface *surface;     /* owned */
 	struct kl_judgement *judgement; /* owned */
-	/* the interval is useless (kl_speed_is_useless): the figures were not noted */
+	/*
+	 * the interval is useless (kl_speed_is_useless), or there were no usable times: the event
+	 * was not noted
+	 */
 	bool useless;
 };
 struct kl_measured {
