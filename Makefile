@@ -70,7 +70,7 @@ WORKER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(JANSSON_LIBS) $(FFI_LIBS) -Wl
 comma := ,
 
 # packages needed to build, run and test (README.md has the reasons)
-PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
+PACKAGES := gcc g++ libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev libzydis-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	openssh-client cmake meson libcmocka-dev sharness perl asciidoctor shellcheck clang-format
 PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags

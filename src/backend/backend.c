@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 const struct kl_backends kl_backends = {
-	{ &kl_backend_c, &kl_backend_cuda, &kl_backend_cuda_host },
+	{ &kl_backend_c, &kl_backend_cpp, &kl_backend_cuda, &kl_backend_cuda_host },
 };
 
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,

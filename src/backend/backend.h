@@ -155,7 +155,7 @@ struct kl_backends {
 
 /** All backends of this program. */
 extern const struct kl_backends kl_backends;
-extern const struct kl_backend kl_backend_c, kl_backend_cuda, kl_backend_cuda_host;
+extern const struct kl_backend kl_backend_c, kl_backend_cpp, kl_backend_cuda, kl_backend_cuda_host;
 
 /** Return the backend of a contract that was read with kl_languages. Never NULL. */
 const struct kl_backend *kl_backend_of(const struct kl_contract *contract);

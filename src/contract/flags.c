@@ -225,6 +225,44 @@ int kl_compile_flag_ok(const char *flag)
 	return kl_error(KL_EINVALID, "flag '%s' is not allowed: %s", flag, hint);
 }
 
+/* --- flags of kernels in C++ --------------------------------------------------- */
+
+static const char *const cpp[] = {
+	"-std=c++11",
+	"-std=gnu++11",
+	"-std=c++14",
+	"-std=gnu++14",
+	"-std=c++17",
+	"-std=gnu++17",
+	"-std=c++20",
+	"-std=gnu++20",
+	"-std=c++23",
+	"-std=gnu++23",
+	"-fno-rtti",
+	"-fno-exceptions",
+	"-fstrict-enums",
+	"-fno-threadsafe-statics",
+	"-fvisibility-inlines-hidden",
+	"-faligned-new",
+};
+
+int kl_compile_flag_ok_cpp(const char *flag)
+{
+	if (IN(cpp, flag))
+		return 0;
+	if (!strcmp(flag, "-fexceptions") || !strcmp(flag, "-frtti"))
+		return kl_error(KL_EINVALID,
+				"flag '%s' is not allowed: kernels have no exceptions and no "
+				"run-time type information",
+				flag);
+	if (!strncmp(flag, "-std=", 5) || !strcmp(flag, "-ansi"))
+		return kl_error(KL_EINVALID,
+				"flag '%s' is not allowed: the standards of C++ are -std=c++11 to "
+				"c++23, and gnu++11 to gnu++23",
+				flag);
+	return kl_compile_flag_ok(flag);
+}
+
 /* --- flags of nvcc ------------------------------------------------------------ */
 
 /*

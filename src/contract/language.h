@@ -33,19 +33,22 @@ struct kl_language_init {
 	const char *contract, *oracle;      /* templates */
 	const char *oracle_name;            /* name of the oracle's file */
 	const char *adapter, *adapter_name; /* template and name of an adapter; NULL: none */
-	const char *mains[2];               /* suffix of a kernel's file; NULL at the end */
+	const char *mains[4];               /* suffixes of a kernel's file; NULL at the end */
 	/* templates and names of the launch plans of kernel and oracle; NULL: there are none */
 	const char *plan, *plan_name, *oracle_plan, *oracle_plan_name;
 };
 
 struct kl_language {
 	const char *name;  /* value of the key `language` */
+	const char *alias; /* another value of the key with the same meaning; NULL: none */
 	const char *title; /* name for messages: "C" */
 	/**
 	 * Boolean key of `surface` that chooses this row if several rows have the same name. NULL:
 	 * this row is the first with its name, and the default.
 	 */
 	const char *variant;
+	/* a language, other than this one, in which the oracle may be; NULL: none */
+	const char *oracle_language;
 	const char *const *suffixes; /* suffixes of all sources */
 	const char *const *mains;    /* of sources that are compiled; the usual suffix is first */
 	const char *const *texts;    /* of sources made of C tokens, which rewriters read */
@@ -69,12 +72,13 @@ struct kl_languages {
 
 /** The languages that this program supports. */
 extern const struct kl_languages kl_languages;
-extern const struct kl_language kl_language_c, kl_language_cuda, kl_language_cuda_host;
+extern const struct kl_language kl_language_c, kl_language_cpp, kl_language_cuda,
+	kl_language_cuda_host;
 
-/** Return the first row with this name, or NULL. */
+/** Return the first row with this name or alias, or NULL. */
 const struct kl_language *kl_language_find(const struct kl_languages *known, const char *name);
-/** List the names of the languages, each once, in the table's order and with NULL at the end. */
-void kl_language_names(const char *out[KL_LANGUAGES_MAX + 1], const struct kl_languages *known);
+/** List the names and aliases of the languages, each once, in the table's order and with NULL at the end. */
+void kl_language_names(const char *out[2 * KL_LANGUAGES_MAX + 1], const struct kl_languages *known);
 /** Return true if the path ends in one of the suffixes; false if `suffixes` is NULL. */
 bool kl_suffix_in(const char *path, const char *const *suffixes);
 

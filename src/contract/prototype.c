@@ -34,6 +34,19 @@ static int refuse_several(const char *names, bool kernel)
 	return kl_error_hint(KL_EINVALID, "name the kernel with --entry <function>");
 }
 
+/* Return true if `entry` is the function's name: "tile", "ns::tile" or "ns::tile<float>". */
+static bool is_called(const struct kl_tokens *tokens, const struct kl_found *found,
+		      const char *entry)
+{
+	size_t n = strcspn(entry, "<"), name = tokens->t[found->name].n, scope;
+
+	if (n < name || strncmp(entry + n - name, tokens->t[found->name].s, name) != 0)
+		return false;
+	scope = n - name;
+	return !scope || (scope <= strlen(found->scope) &&
+			  !strncmp(found->scope + strlen(found->scope) - scope, entry, scope));
+}
+
 /* Return true if `init` can mean the function: the one called `entry` or, if that is NULL, any. */
 static bool is_meant(const struct kl_tokens *tokens, const struct kl_found *found,
 		     const char *entry, bool kernel)
@@ -41,7 +54,7 @@ static bool is_meant(const struct kl_tokens *tokens, const struct kl_found *foun
 	if (kernel && !found->is_kernel)
 		return false;
 	if (entry)
-		return kl_token_is(tokens, found->name, entry);
+		return is_called(tokens, found, entry);
 	return kernel || (!found->is_static && !kl_token_is(tokens, found->name, "main"));
 }
 
@@ -150,6 +163,13 @@ static void set_type(struct kl_param *param, const struct kl_proto *proto,
 	param->written = kl_buf_detach(&type);
 }
 
+/* Return true if the word at `i` is the scope of the one that follows: std::size_t. */
+static bool is_scope(const struct kl_tokens *tokens, size_t i)
+{
+	return kl_found_is_word(tokens, i) && kl_token_is(tokens, i + 1, ":") &&
+	       kl_token_is(tokens, i + 2, ":");
+}
+
 /* Read a parameter. It must consist of a type, stars, a name and brackets, in this order. */
 static int read_param(struct kl_proto *proto, const struct kl_tokens *tokens, size_t i, size_t to)
 {
@@ -163,6 +183,8 @@ static int read_param(struct kl_proto *proto, const struct kl_tokens *tokens, si
 
 		if (next != i) {
 			i = next - 1;
+		} else if (is_scope(tokens, i)) {
+			i += 2;
 		} else if (kl_token_is(tokens, i, "*")) {
 			stars++;
 		} else if (kl_token_is(tokens, i, "const") || kl_token_is(tokens, i, "__const")) {
@@ -316,6 +338,25 @@ static void read_given(struct kl_proto *proto, const struct kl_tokens *tokens,
 	}
 }
 
+/* Take the template arguments of "tile<float, 8>". */
+static void take_arguments(struct kl_proto *proto, const char *entry)
+{
+	const char *from = strchr(entry, '<');
+	int depth = 0;
+
+	if (!from)
+		return;
+	kl_strvec_release(&proto->argument);
+	for (const char *at = ++from; *at && depth >= 0; at++) {
+		depth += *at == '<' || *at == '(' ? 1 : *at == '>' || *at == ')' ? -1 : 0;
+		if (depth > 0 || (*at != ',' && depth == 0))
+			continue;
+		from += strspn(from, " ");
+		kl_strvec_take(&proto->argument, kl_strndup(from, (size_t)(at - from)));
+		from = at + 1;
+	}
+}
+
 static char *one_line(const struct kl_tokens *tokens, size_t from, size_t to)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -325,7 +366,9 @@ static char *one_line(const struct kl_tokens *tokens, size_t from, size_t to)
 			     kl_token_is(tokens, i, ")") || kl_token_is(tokens, i, "(") ||
 			     kl_token_is(tokens, i, "[") || kl_token_is(tokens, i, "]") ||
 			     kl_token_is(tokens, i - 1, "(") || kl_token_is(tokens, i - 1, "*") ||
-			     kl_token_is(tokens, i - 1, "[");
+			     kl_token_is(tokens, i - 1, "[") || kl_token_is(tokens, i, ":") ||
+			     kl_token_is(tokens, i - 1, ":") || kl_token_is(tokens, i, "<") ||
+			     kl_token_is(tokens, i - 1, "<") || kl_token_is(tokens, i, ">");
 
 		kl_buf_addf(&buf, "%s%.*s", tight ? "" : " ", (int)tokens->t[i].n, tokens->t[i].s);
 	}
@@ -339,11 +382,14 @@ static void read_returned(struct kl_proto *proto, const struct kl_tokens *tokens
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
 	struct kl_param *returned = &proto->returned;
 
-	for (size_t i = found->from; i < found->name; i++) {
+	for (size_t i = found->given ? kl_found_skip_angles(tokens, found->given) : found->from;
+	     i < found->name; i++) {
 		size_t next = kl_found_skip_attribute(tokens, i);
 
 		if (next != i)
 			i = next - 1;
+		else if (is_scope(tokens, i))
+			i += 2;
 		else if (kl_token_is(tokens, i, "(") &&
 			 kl_found_has_type(tokens, found->from, i - 1))
 			i = kl_token_skip(tokens, i) - 1;
@@ -359,7 +405,7 @@ static void read_returned(struct kl_proto *proto, const struct kl_tokens *tokens
 	proto->returns = true;
 }
 
-void kl_proto_kernels(struct kl_strvec *out, const char *text, size_t len)
+void kl_proto_names(struct kl_strvec *out, const char *text, size_t len, bool kernel)
 {
 	KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
 	KL_AUTO(kl_founds_release) struct kl_founds all = { 0 };
@@ -371,7 +417,7 @@ void kl_proto_kernels(struct kl_strvec *out, const char *text, size_t len)
 		KL_AUTO(kl_freep) char *name = text_of(&tokens, found->name);
 		KL_AUTO(kl_freep) char *given = NULL;
 
-		if (!found->is_kernel)
+		if (kernel && !found->is_kernel)
 			continue;
 		if (found->is_template)
 			given = one_line(&tokens, found->given + 1,
@@ -424,6 +470,8 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
 	read_given(proto, &tokens, found);
 	if (proto->given.n)
 		kl_launch_instance(proto, &tokens);
+	if (proto->given.n && entry)
+		take_arguments(proto, entry);
 	read_returned(proto, &tokens, found);
 	if ((err = read_params(proto, &tokens, found)) < 0)
 		return err;

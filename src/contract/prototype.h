@@ -50,16 +50,18 @@ struct kl_proto {
 };
 
 /**
- * Find the definition of `entry` or, if that is NULL, of the only function that is not static; with
- * `kernel`, only kernels on a GPU (__global__) count. KL_ENOTFOUND: there is none. KL_EINVALID:
- * there are several (the message lists them), or the prototype cannot be read.
+ * Find the definition of `entry` ("tile", or in C++ "ns::tile<float, 8>") or, if that is NULL, of
+ * the only function that is not static; with `kernel`, only kernels on a GPU (__global__) count.
+ * KL_ENOTFOUND: there is none. KL_EINVALID: there are several (the message lists them), or the
+ * prototype cannot be read.
  */
 int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry,
 		  bool kernel);
 /**
- * Append the names of the kernels (__global__) that a source defines: "ns::scale", "tile<int N>".
+ * Append the names of the functions that a source defines, "ns::scale", "tile<int N>"; with `kernel`,
+ * only of kernels on a GPU (__global__).
  */
-void kl_proto_kernels(struct kl_strvec *out, const char *text, size_t len);
+void kl_proto_names(struct kl_strvec *out, const char *text, size_t len, bool kernel);
 void kl_proto_free(struct kl_proto *proto);
 KL_DEFINE_CLEANUP(struct kl_proto *, kl_proto_free)
 

@@ -130,7 +130,7 @@ static int read_language(const struct kl_language **out, const struct kl_contrac
 			 const struct kl_field *section, const struct kl_yaml *node)
 {
 	KL_AUTO(kl_freep) char *what = kl_asprintf("'%s'", section->key);
-	const char *names[KL_LANGUAGES_MAX + 1];
+	const char *names[2 * KL_LANGUAGES_MAX + 1];
 	const struct kl_field word = KL_WORD_FIELD("language", KL_NEEDED, 0, names);
 	int which = 0, err;
 
@@ -209,7 +209,8 @@ static int read_oracle(void *at, const char *file, const struct kl_field *field,
 
 	if (err < 0)
 		return err;
-	if (strcmp(language->name, own->name))
+	if (strcmp(language->name, own->name) &&
+	    (!own->oracle_language || strcmp(language->name, own->oracle_language)))
 		return kl_yaml_error(
 			file, kl_yaml_get(node, "language"),
 			"the oracle must be in the surface's language '%s', not in '%s'", own->name,

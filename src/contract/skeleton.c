@@ -469,7 +469,7 @@ static char *launch_args(const struct kl_proto *proto)
 	return kl_buf_detach(&buf);
 }
 
-/* Return the name that a plan gives the kernel, such as "ns::tile<128, 8>". */
+/* Return the kernel's name in C++, such as "ns::tile<128, 8>". */
 static char *kernel_name(const struct kl_proto *proto)
 {
 	struct kl_buf name = KL_BUF_INIT;
@@ -592,7 +592,8 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		make_printable(proto->param[i].type);
 	if (proto->returns)
 		make_printable(proto->returned.type);
-	put_owned(&map, "ENTRY", kl_strdup(proto->name));
+	put_owned(&map, "ENTRY", language->alias ? kernel_name(proto) : kl_strdup(proto->name));
+	put_owned(&map, "LANGUAGE", kl_strdup(language->alias ? language->alias : language->name));
 	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	name_files(sk, language, kl_map_get(&map, "WORKLOAD"), further);
 	if (language->init->plan)

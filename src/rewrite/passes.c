@@ -43,11 +43,18 @@ struct passes {
 static int check_language(const char *file, const struct kl_yaml *node, const char *key)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	const char *name[KL_LANGUAGES_MAX + 1];
+	const char *name[2 * KL_LANGUAGES_MAX + 1];
+	size_t n = 0;
+	const struct kl_language *known = kl_language_find(&kl_languages, node->text);
 
-	if (kl_language_find(&kl_languages, node->text))
+	if (known && !strcmp(known->name, node->text))
 		return 0;
 	kl_language_names(name, &kl_languages);
+	/* a pass names a language as events and cards do, not by another name of contracts */
+	for (size_t i = 0; name[i]; i++)
+		if (!strcmp(kl_language_find(&kl_languages, name[i])->name, name[i]))
+			name[n++] = name[i];
+	name[n] = NULL;
 	for (size_t i = 0; name[i]; i++)
 		kl_buf_addf(&list, "%s%s", !i ? "" : name[i + 1] ? ", " : " or ", name[i]);
 	return kl_yaml_error(file, node, "'%s' of a pass must be %s, not '%.40s'", key, list.ptr,

@@ -47,7 +47,7 @@ __attribute__((constructor)) static void start(void)
 	const char *path = getenv("KL_LOOKUPS"), *name = program_invocation_short_name;
 	int fd;
 
-	if (!path || (strcmp(name, "cc1") && strcmp(name, "as")))
+	if (!path || (strcmp(name, "cc1") && strcmp(name, "cc1plus") && strcmp(name, "as")))
 		return;
 	fd = real(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	record = fcntl(fd, F_DUPFD_CLOEXEC, 200);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c - the backend of kernels in C: compiles with gcc and runs on this machine's processor */
+/* c - the backends of kernels in C and C++: compile with gcc and run on this machine's processor */
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,27 +247,30 @@ static const struct kl_oracle_words words = {
 	.real_scalars = true,
 };
 
+/*
+ * Generous peaks of one core at 6 GHz. Bytes: two 64-byte loads per cycle, because all data can come
+ * from the nearest cache. Operations: two 16-lane FMAs per cycle, each counted as two operations.
+ */
+#define CORE_PEAK                                        \
+	{                                                \
+		.bytes_per_ns = 768, .flops_per_ns = 384 \
+	}
+
+/* what the backends of C and C++ have in common: one compiler, one kind of image, one machine */
+#define COMMON                                                                                   \
+	.object = "image", .surface = KL_SURFACE_C, .peak = CORE_PEAK, .describe = describe_job, \
+	.platforms = "cpu/x86-64-v1 to cpu/x86-64-v4", .owns = owns_platform,                    \
+	.guess = guess_platform, .port = port_surface, .open = open_session,                     \
+	.close = close_session, .platform = platform_of, .prepare = prepare_session,             \
+	.compile = compile_surface, .oracle = compile_oracle, .recipe = add_recipe
+
 const struct kl_backend kl_backend_c = {
 	.language = &kl_language_c,
-	.object = "image",
 	.words = &words,
-	.surface = KL_SURFACE_C,
-	/*
-	 * Generous peaks of one core at 6 GHz. Bytes: two 64-byte loads per cycle, because all data
-	 * can come from the nearest cache. Operations: two 16-lane FMAs per cycle, each counted as
-	 * two operations.
-	 */
-	.peak = { .bytes_per_ns = 768, .flops_per_ns = 384 },
-	.describe = describe_job,
-	.platforms = "cpu/x86-64-v1 to cpu/x86-64-v4",
-	.owns = owns_platform,
-	.guess = guess_platform,
-	.port = port_surface,
-	.open = open_session,
-	.close = close_session,
-	.platform = platform_of,
-	.prepare = prepare_session,
-	.compile = compile_surface,
-	.oracle = compile_oracle,
-	.recipe = add_recipe,
+	COMMON,
+};
+
+const struct kl_backend kl_backend_cpp = {
+	.language = &kl_language_cpp,
+	COMMON,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/c/compile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/c/adapter.h"
@@ -8,6 +9,7 @@
 #include "backend/c/code/isa.h"
 #include "backend/c/compile_parts.h"
 #include "backend/c/conditions.h"
+#include "backend/c/cxx.h"
 #include "backend/c/dispatch.h"
 #include "backend/c/lookups.h"
 #include "backend/c/pragmas.h"
@@ -52,6 +54,7 @@ void kl_build_release(struct kl_build *build)
 	for (size_t i = 0; i < build->nobj; i++)
 		kl_object_free(build->obj[i]);
 	free(build->obj);
+	free(build->symbol);
 	if (build->untimed)
 		kl_object_free(build->untimed);
 	kl_strvec_release(&build->objpath);
@@ -73,7 +76,22 @@ static bool is_unit(const void *payload, const char *path)
 
 	if (build->adapter && !strcmp(path, build->adapter))
 		return true;
-	return units && units->n ? kl_strvec_has(units, path) : ends_with(path, ".c");
+	if (units && units->n)
+		return kl_strvec_has(units, path);
+	return ends_with(path, ".c") || ((build->cxx || build->extra) && kl_cxx_is_source(path));
+}
+
+/* Write a source; the unit of an entry in C++ gets the entry's declaration. */
+static int put_source(const struct kl_build *build, const char *sub, size_t i, bool declare)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const struct kl_file *file = &build->file[i];
+
+	if (!declare)
+		return kl_tool_put(build->dir, sub, file->path, file->data, file->len);
+	kl_buf_add(&text, file->data, file->len);
+	kl_cxx_declare(&text, build->contract, build->tag);
+	return kl_tool_put(build->dir, sub, file->path, text.ptr, text.len);
 }
 
 int kl_build_lay_out(const struct kl_build *build)
@@ -81,6 +99,9 @@ int kl_build_lay_out(const struct kl_build *build)
 	KL_AUTO(kl_freep) char *objects = kl_fs_join(build->dir, build->name);
 	KL_AUTO(kl_freep) char *sources = kl_asprintf("%s/src-%s", build->dir, build->name);
 	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", build->name);
+	size_t unit = build->cxx ? kl_cxx_entry_unit(build->file, build->nfile, build->contract,
+						     is_unit, build) :
+				   build->nfile;
 	int err = kl_fs_remove(objects);
 
 	if (!err)
@@ -88,8 +109,7 @@ int kl_build_lay_out(const struct kl_build *build)
 	if (!err)
 		err = kl_fs_mkdir(objects);
 	for (size_t i = 0; !err && i < build->nfile; i++)
-		err = kl_tool_put(build->dir, sub, build->file[i].path, build->file[i].data,
-				  build->file[i].len);
+		err = put_source(build, sub, i, i == unit);
 	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.h");
 }
 
@@ -101,7 +121,8 @@ static void add_command(struct kl_strvec *argv, const struct kl_build *build, co
 			bool ours)
 {
 	kl_strvec_push(argv, "gcc");
-	kl_strvec_push(argv, "-std=gnu11");
+	if (!build->cxx || ours)
+		kl_strvec_push(argv, "-std=gnu11");
 	kl_strvec_push(argv, "-O2");
 	if (build->contract) {
 		kl_strvec_copy(argv, &build->contract->flags);
@@ -118,7 +139,11 @@ static void add_command(struct kl_strvec *argv, const struct kl_build *build, co
 	if (ours)
 		kl_strvec_push(argv, "-fno-builtin");
 	kl_strvec_pushf(argv, "-march=%s", build->tools->platform->march);
-	kl_strvec_pushv(argv, fixed_flags);
+	for (const char *const *flag = fixed_flags; *flag; flag++)
+		if (!build->cxx || ours || strcmp(*flag, "-Werror=implicit-function-declaration"))
+			kl_strvec_push(argv, *flag);
+	if (build->cxx && !ours)
+		kl_strvec_pushv(argv, kl_cxx_flags);
 	/* an adapter includes the kernel's headers by their paths from the top */
 	if (!build->contract || !build->contract->from_top || build->adapter)
 		kl_strvec_pushf(argv, "-I%s", folder);
@@ -298,9 +323,11 @@ static int audit_objects(struct kl_build *build)
 		.traps = kl_build_traps(build),
 		.openmp = build->contract && build->contract->threads,
 	};
+	int err = build->cxx ? kl_build_find_symbol(build) : check_entry(build);
 	const struct entries entries = entries_of(build);
-	int err = check_entry(build);
 
+	if (err < 0)
+		return err;
 	kl_symbol_index_build(&defined, audit.object, audit.n);
 	if (build->adapter)
 		err = check_adapter(build, &defined);
@@ -409,7 +436,8 @@ static int compile_kernel(struct kl_build *build)
 		.file = build->file,
 		.nfile = build->nfile,
 		.command = source_command,
-		.entries = entries.name,
+		/* what the check knows of a text's declarations is C */
+		.entries = build->cxx ? NULL : entries.name,
 		.is_unit = is_unit,
 		.payload = build,
 	};
@@ -507,6 +535,7 @@ static int compile_called(struct kl_artefact **out, const char **class_,
 		.file = file,
 		.nfile = nfile,
 		.contract = surface->contract,
+		.cxx = surface->contract->language == &kl_language_cpp,
 		.class_ = class_,
 		.tool = { .jail = tools->jail,
 			  .dir = dir,
@@ -516,10 +545,11 @@ static int compile_called(struct kl_artefact **out, const char **class_,
 	};
 	int err = kl_adapter_filled(adapter);
 
+	snprintf(build.tag, sizeof(build.tag), "%.16s", surface->digest);
 	if (!err)
 		err = build_image(&build, &artefact->object, artefact->digest);
 	if (err < 0)
-		return err;
+		return build.cxx ? kl_build_explain_cxx(&build, err) : err;
 	kl_code_features(&artefact->facts.features, &build.code);
 	artefact->facts.features_version = KL_FEATURES_VERSION;
 	kl_code_digest(artefact->facts.code_digest, &build.code);

@@ -11,6 +11,7 @@
  *
  *	compile.c		compiles and audits the sources of a kernel, an oracle or the runtime
  *	compile_adapter.c	compiles and audits the untimed half of an adapter
+ *	compile_cxx.c		finds the entry of a kernel in C++
  *	compile_link.c		links the objects and checks the image
  */
 /* The build of one image in `dir` (the jail's work directory). */
@@ -24,6 +25,9 @@ struct kl_build {
 		*contract; /* how a kernel is built; NULL: an oracle, the runtime */
 	/* the gate's flags for an oracle, before fixed_flags; NULL: the sources are a kernel */
 	const char *const *extra;
+	bool cxx;            /* the kernel is in C++ */
+	char tag[17];        /* in the declaration of its entry */
+	char *symbol;        /* of its entry, once it is found */
 	const char *adapter; /* path of the contract's adapter, one of the files; NULL: none */
 	const char **class_;
 	struct kl_object **obj; /* the timed half of the adapter is the last one */
@@ -48,6 +52,10 @@ int kl_build_failed(struct kl_build *build, int err, const char *what);
 const struct kl_strvec *kl_build_traps(const struct kl_build *build);
 /** Compile the untimed half of the adapter, the last of the files, to build->untimed. */
 int kl_build_untimed(struct kl_build *build);
+/** Replace the entry's name in C++ by its symbol. */
+int kl_build_find_symbol(struct kl_build *build);
+/** Say what C++ has to do with the error, and name functions as the source does. Returns `err`. */
+int kl_build_explain_cxx(struct kl_build *build, int err);
 /** Link the objects to the image `bytes` and check it. */
 int kl_build_link(struct kl_buf *bytes, struct kl_build *build);
 

@@ -189,7 +189,8 @@ static int check_open(const struct reader *reader, const char *path)
 		 * the compiler's own headers are allowed, because a verdict depends on the compiler
 		 * anyway
 		 */
-		if (name && (strstr(dir, "/gcc/") || kl_lookups_is_header_of_c(name)))
+		if (name && (strstr(dir, "/gcc/") || strstr(dir, "/c++/") ||
+			     kl_lookups_is_header_of_c(name)))
 			return 0;
 	}
 	return refuse_path(path);

@@ -63,7 +63,7 @@ static void list_kernels(struct kl_buf *out, const struct kl_file *file, size_t 
 	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
 
 	for (size_t i = 0; i < nfile; i++)
-		kl_proto_kernels(&all, file[i].data, file[i].len);
+		kl_proto_names(&all, file[i].data, file[i].len, true);
 	for (size_t i = 0; i < all.n && i < 12; i++)
 		kl_buf_addf(out, "%s'%.100s'", i ? ", " : "", all.v[i]);
 	if (all.n > 12)

@@ -310,7 +310,7 @@ static void its_contracts_say_what_its_row_says(void **state)
 
 	assert_ok(parse(&languages, CONTRACT(SURFACE)));
 	assert_ok(parse(&languages, CONTRACT("sources: [k.up, a.txt], entry: k, mood: any")));
-	assert_error(KL_EINVALID, "'language' must be one of c, cuda, not 'up'",
+	assert_error(KL_EINVALID, "'language' must be one of c, cpp, c++, cuda, not 'up'",
 		     parse(&kl_languages, CONTRACT(SURFACE)));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, bad[i].message, parse(&languages, bad[i].text));

@@ -545,7 +545,7 @@ static void kernels_of_a_source_are_listed(void **state)
 		"__global__ void __launch_bounds__(B * 4) plain(float *x) {}\nvoid run() {}\n";
 	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
 
-	kl_proto_kernels(&all, text, strlen(text));
+	kl_proto_names(&all, text, strlen(text), true);
 	assert_int_equal(all.n, 2);
 	assert_string_equal(all.v[0], "ns::tile<int N, typename T = float>");
 	assert_string_equal(all.v[1], "plain");
@@ -636,7 +636,7 @@ static void odd_names_are_refused(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *leaf, *text, *workload, *message; } rows[] = {
-		{ "k.f90", "void f(int n) {}", NULL, "'k.f90' is not a C source (.c) or CUDA source (.cu)" },
+		{ "k.f90", "void f(int n) {}", NULL, "'k.f90' is not a C source (.c) or C++ source (.cpp) or CUDA source (.cu)" },
 		{ "k.cu", "__global__ void f(int n) {} __global__ void g(int n) {}", NULL, "several kernels: f, g" },
 		{ "oracle.c", "void f(int n) {}", NULL, "name of the oracle's file" },
 		{ "a b.c", "void f(int n) {}", NULL, "not allowed as a file name" },

@@ -239,7 +239,7 @@ static void test_own_passes(void **state)
 		{ "passes:\n  - {name: roll-loop, kind: token, action: a, mechanism: m, text: t, languages: cuda}\n",
 		  "'languages' must be a list" },
 		{ "passes:\n  - {name: roll-loop, kind: token, action: a, mechanism: m, text: t, languages: [go]}\n",
-		  "c or cuda" },
+		  "c, cpp or cuda" },
 		{ "passes:\n  - {name: drop-unroll, kind: token}\n", "'action' is missing in a pass" },
 	};
 	/* clang-format on */
