@@ -19,7 +19,7 @@ test_expect_success 'a pass removes __restrict from a template, among text that 
 	template <typename T, int U>
 	[[gnu::hot]] void axpy(std::size_t n, T a, const T *__restrict x, T *__restrict y)
 	{
-		constexpr long limit = 1'000'000;
+		constexpr long limit = 1'\''000'\''000;
 		const char *note = R"(a { raw " string)";
 		std::size_t i = 0;
 		(void)note;
