@@ -162,10 +162,10 @@ static bool is_declared_kernel(const struct symbols *symbols, size_t variable, c
 	KL_AUTO(kl_freep) char *part = kl_asprintf("L%sE", symbols->symbol.v[kernel]);
 	size_t n = strlen(name);
 
-	if (strchr(name, '(') || !full[n])
-		return !strcmp(full, name);
-	return !strncmp(full, name, n) && full[n] == '(' &&
-	       (!exact || strstr(symbols->symbol.v[variable], part));
+	if (strncmp(full, name, n) != 0)
+		return false;
+	return !full[n] || (full[n] == '(' && name[n - 1] != ')' &&
+			    (!exact || strstr(symbols->symbol.v[variable], part)));
 }
 
 /* Find the kernel of the variable that was declared for the name `number`. */
