@@ -126,6 +126,8 @@ static void print_next(const struct kl_skeleton *sk, const char *leaf)
 
 	printf("wrote %s and %s next to %s, from `%s`\n", sk->contract_name, sk->oracle_name, leaf,
 	       sk->prototype);
+	if (sk->unit_name)
+		printf("wrote %s, which includes %s and is compiled\n", sk->unit_name, leaf);
 	if (sk->plan_name)
 		printf("wrote their launch plans %s and %s\n", sk->plan_name, sk->oracle_plan_name);
 	if (sk->adapter_name)
@@ -160,6 +162,7 @@ static int write_files(const char *dir, const struct kl_skeleton *sk)
 		const struct kl_buf *text;
 	} files[] = { { sk->oracle_name, &sk->oracle },
 		      { sk->adapter_name, &sk->adapter },
+		      { sk->unit_name, &sk->unit },
 		      { sk->plan_name, &sk->plan },
 		      { sk->oracle_plan_name, &sk->oracle_plan },
 		      { sk->contract_name, &sk->contract } };

@@ -34,6 +34,8 @@ struct kl_language_init {
 	const char *oracle_name;            /* name of the oracle's file */
 	const char *adapter, *adapter_name; /* template and name of an adapter; NULL: none */
 	const char *mains[4];               /* suffixes of a kernel's file; NULL at the end */
+	/* suffixes of headers with a kernel, for which a file that includes it is written */
+	const char *headers[4];
 	/* templates and names of the launch plans of kernel and oracle; NULL: there are none */
 	const char *plan, *plan_name, *oracle_plan, *oracle_plan_name;
 };

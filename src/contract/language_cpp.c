@@ -50,6 +50,7 @@ static const struct kl_language_init start = {
 	.oracle = "templates/init/oracle.c.in",
 	.oracle_name = "oracle.c",
 	.mains = { ".cpp", ".cc", ".cxx" },
+	.headers = { ".hpp", ".hxx", ".hh" },
 };
 
 const struct kl_language kl_language_cpp = {

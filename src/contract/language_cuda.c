@@ -147,6 +147,7 @@ static const struct kl_language_init start = {
 	.oracle = "templates/init/oracle.cu.in",
 	.oracle_name = "oracle.cu",
 	.mains = { ".cu" },
+	.headers = { ".cuh" },
 	.plan = "templates/init/launch.yaml.in",
 	.plan_name = "launch.yaml",
 	.oracle_plan = "templates/init/oracle.yaml.in",

@@ -158,8 +158,8 @@ static size_t read_declaration(struct kl_found *found, bool *defines,
 			i = kl_token_skip(tokens, i);
 		} else {
 			found->is_kernel |= kl_token_is(tokens, i, "__global__");
-			found->is_static |= kl_token_is(tokens, i, "static") ||
-					    kl_token_is(tokens, i, "inline") ||
+			found->is_static |= kl_token_is(tokens, i, "static");
+			found->is_inline |= kl_token_is(tokens, i, "inline") ||
 					    kl_token_is(tokens, i, "__inline") ||
 					    kl_token_is(tokens, i, "__inline__");
 			i++;
@@ -261,6 +261,8 @@ void kl_founds_read(struct kl_founds *out, const struct kl_tokens *tokens)
 		}
 		i = read_declaration(&found, &defines, tokens, i);
 		found.plain_name = plain || (scopes.n && scopes.plain[scopes.n - 1]);
+		/* in C++, which has templates and namespaces, others can call an inline function */
+		found.is_static |= found.is_inline && !found.is_template && !scopes.name.len;
 		plain = false;
 		if (defines)
 			take_found(out, &found, &scopes);

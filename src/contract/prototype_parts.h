@@ -14,8 +14,9 @@ struct kl_found {
 	size_t from, name, open, close, body, end;
 	size_t given; /* of a template: index of the "<" of its parameters */
 	char *scope;  /* the namespaces that it stands in: "ns::" */
-	bool is_static, is_template;
-	bool is_kernel, plain_name; /* __global__; extern "C" */
+	bool is_static,
+		is_template; /* is_static: or inline, where that hides it from other files */
+	bool is_inline, is_kernel, plain_name; /* __global__; extern "C" */
 };
 
 /* The definitions of a source, and its tokens, which are borrowed. */

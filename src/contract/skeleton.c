@@ -240,18 +240,20 @@ static bool is_source(const struct kl_language *language, const char *path)
 }
 
 static char *sources_of(const struct kl_language *language, const struct kl_proto *proto,
-			const char *leaf, const char *plan)
+			const char *leaf, const struct kl_skeleton *sk)
 {
 	struct kl_strvec all = KL_STRVEC_INIT;
 	struct kl_buf buf = KL_BUF_INIT;
 
+	if (sk->unit_name)
+		kl_strvec_push(&all, sk->unit_name);
 	kl_strvec_push(&all, leaf);
 	for (size_t i = 0; i < proto->headers.n; i++)
 		if (is_source(language, proto->headers.v[i]) &&
 		    !kl_strvec_has(&all, proto->headers.v[i]))
 			kl_strvec_push(&all, proto->headers.v[i]);
-	if (plan)
-		kl_strvec_push(&all, plan);
+	if (sk->plan_name)
+		kl_strvec_push(&all, sk->plan_name);
 	for (size_t i = 0; i < all.n; i++)
 		kl_buf_addf(&buf, "%s%s", i ? ", " : "", all.v[i]);
 	kl_strvec_release(&all);
@@ -331,7 +333,7 @@ static int find_language(const struct kl_language **out, const char *leaf)
 		if (!one->init)
 			continue;
 		*out = one;
-		if (kl_suffix_in(leaf, one->init->mains))
+		if (kl_suffix_in(leaf, one->init->mains) || kl_suffix_in(leaf, one->init->headers))
 			return 0;
 		kl_buf_addf(&known, "%s%s source (%s)", known.len ? " or " : "", one->title,
 			    one->init->mains[0]);
@@ -435,8 +437,7 @@ static void build_values(struct kl_map *map, const struct kl_language *language,
 	const struct kl_skeleton_build *build = sk->build;
 
 	put_owned(map, "SOURCES",
-		  build ? kl_strdup(build->sources) :
-			  sources_of(language, proto, leaf, sk->plan_name));
+		  build ? kl_strdup(build->sources) : sources_of(language, proto, leaf, sk));
 	put_owned(map, "BUILD", kl_strdup(build ? build->lines : "  flags: [-O2]\n"));
 	put_owned(map, "VALUES", kl_strdup(build && build->finite ? "" : "#"));
 	put_owned(map, "PATHS", kl_strdup(build ? "paths: repository\n" : ""));
@@ -535,6 +536,16 @@ static int count_unknown(const struct kl_proto *proto)
 	return n;
 }
 
+/* If the kernel's file is a header, write the file that includes it and is compiled. */
+static void make_unit(struct kl_skeleton *sk, const struct kl_language *language, const char *leaf)
+{
+	if (!kl_suffix_in(leaf, language->init->headers))
+		return;
+	sk->unit_name = kl_asprintf("%.*s%s", (int)(strrchr(leaf, '.') - leaf), leaf,
+				    language->init->mains[0]);
+	kl_buf_addf(&sk->unit, "#include \"%s\"\n", leaf);
+}
+
 static void name_files(struct kl_skeleton *sk, const struct kl_language *language,
 		       const char *workload, bool further)
 {
@@ -596,6 +607,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	put_owned(&map, "LANGUAGE", kl_strdup(language->alias ? language->alias : language->name));
 	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	name_files(sk, language, kl_map_get(&map, "WORKLOAD"), further);
+	make_unit(sk, language, leaf);
 	if (language->init->plan)
 		plan_values(&map, sk, proto);
 	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
@@ -634,4 +646,6 @@ void kl_skeleton_release(struct kl_skeleton *sk)
 	kl_buf_release(&sk->oracle_plan);
 	kl_freep(&sk->plan_name);
 	kl_freep(&sk->oracle_plan_name);
+	kl_buf_release(&sk->unit);
+	kl_freep(&sk->unit_name);
 }

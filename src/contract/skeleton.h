@@ -25,7 +25,7 @@ struct kl_skeleton_build {
 	const char *folder;  /* of the kernel's file; "": the top */
 	/* for the adapter: what the kernel's file includes; NULL: what the text includes */
 	const struct kl_strvec *headers;
-	bool finite;         /* compiled such that NaN and infinities are undefined */
+	bool finite; /* compiled such that NaN and infinities are undefined */
 };
 
 struct kl_skeleton {
@@ -33,8 +33,10 @@ struct kl_skeleton {
 	struct kl_buf oracle;
 	struct kl_buf adapter;           /* empty unless `adapted` */
 	struct kl_buf plan, oracle_plan; /* launch plans; empty if the language has none */
+	struct kl_buf unit;              /* includes the kernel's file, if that is a header */
 	/* names of their files; NULL for plans that the language does not have */
 	char *contract_name, *oracle_name, *plan_name, *oracle_plan_name, *adapter_name;
+	char *unit_name;                /* NULL: the kernel's file is compiled itself */
 	char *workload;                 /* name of the workload */
 	char *prototype;                /* the kernel's prototype on one line, printable */
 	bool unknown_type;              /* contracts lack the type of a parameter or result */
@@ -50,7 +52,7 @@ struct kl_skeleton {
 	{                                                                                      \
 		.contract = KL_BUF_INIT, .oracle = KL_BUF_INIT, .plan = KL_BUF_INIT,           \
 		.adapter = KL_BUF_INIT, .headers = KL_STRVEC_INIT, .oracle_plan = KL_BUF_INIT, \
-		.todo = KL_TODO_INIT, .plan_todo = KL_TODO_INIT                                \
+		.unit = KL_BUF_INIT, .todo = KL_TODO_INIT, .plan_todo = KL_TODO_INIT           \
 	}
 
 /**

@@ -68,7 +68,7 @@ test_expect_success 'a contract comes from an instance of a template' '
 	}
 	extern "C" void plain(const float *x, float *y, int n) { ns::scale<float, 3>(x, y, n); }
 	EOF
-	exits 128 git klineage init scale.cpp 2>../err && says "scale, pick, pick, plain" ../err &&
+	exits 128 git klineage init scale.cpp 2>../err && says "scale, other, pick, pick, plain" ../err &&
 	git klineage init --entry "scale<float, 3>" scale.cpp >../out &&
 	says "language: c++" klineage.yaml && says "entry: ns::scale<float, 3>" klineage.yaml &&
 	says "{name: x, kind: in, dtype: f32" klineage.yaml && says "{name: n, kind: dim, dtype: i32" klineage.yaml &&
@@ -76,6 +76,21 @@ test_expect_success 'a contract comes from an instance of a template' '
 	sed "s/name: y, kind: TODO/name: y, kind: out/; s/dims: {n: TODO}/dims: {n: 4096}/; s/shape: \[TODO\]/shape: [n]/; s/sources: \[scale.*/sources: [scale.cpp, lib\/times.hpp, lib\/times.inl]/; s/^  flags.*/  flags: [-O2, -std=c++17]/; /^#/d" klineage.yaml >new &&
 	mv new klineage.yaml && sed "s|/. KL_ORACLE_TODO.*|for (int i = 0; i < n; i++) y[i] = 3 * (x[i] < -100 ? -100 : x[i]);|" oracle.c >new &&
 	mv new oracle.c && git add . && git commit -q -m scale && git klineage gate --no-profile >../out && says "scale: pass" ../out && says "loop.depth.1" ../out
+'
+
+test_expect_success 'a header gets a file that includes it' '
+	mkdir ../head && (
+		cd ../head && git init -q . && sed -n "/^namespace/,/^}/p" ../scale/lib/times.inl >times.hpp &&
+		cat >>times.hpp <<-\EOF &&
+		namespace lib { inline void run(const float *x, float *y, int n) { for (int i = 0; i < n; i++) y[i] = times(x[i], 3.0f); } }
+		EOF
+		git klineage init --entry run times.hpp >out && says "wrote times.cpp, which includes times.hpp" out &&
+		says "sources: [times.cpp, times.hpp]" klineage.yaml && says "entry: lib::run" klineage.yaml &&
+		says "#include \"times.hpp\"" times.cpp && sed "s/{n: TODO}/{n: 512}/; s/\[TODO\]/[n]/" klineage.yaml >new && mv new klineage.yaml &&
+		sed "s|/. KL_ORACLE_TODO.*|for (int i = 0; i < n; i++) y[i] = 3 * x[i];|" oracle.c >new && mv new oracle.c &&
+		git add . && git klineage gate --worktree --no-profile >out && says "run: pass" out &&
+		rm -f klineage.yaml oracle.c && exits 128 git klineage init --entry run times.hpp 2>err && says "times.cpp" err
+	)
 '
 
 test_expect_success 'an instance, an inline function, an overload and extern "C" are entries' '
