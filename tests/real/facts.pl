@@ -138,7 +138,10 @@ sub table {
 	($real, $named) = ($real + $_->{real}, $named + $_->{named}) for @walked;
 	share('real steps with a name (a person says whether it is right)', $named, $real, 70);
 	($tried, $applied) = ($tried + $_->{tries}, $applied + $_->{applied}) for grep { defined $_->{tries} } @rows;
-	share('cards that applied and were judged', $applied, $tried, 30);
+	share('tries of cards that applied and were judged', $applied, $tried, 30);
+	my @carded = grep { defined $_->{tries} } @rows;
+	share('kernels on which a card applied', scalar(grep { $_->{applied} } @carded), scalar @carded, 0);
+	share('kernels that a card made faster', scalar(grep { $_->{best} } @carded), scalar @carded, 0);
 }
 
 # a pass, of the quick stages at least; device code on a machine without a GPU: compiled and audited
