@@ -1,0 +1,1 @@
+s|^    grid: .*|    grid: ["cdiv(M * N, 256)"]|
