@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "rewrite/transform_parts.h"
 
+/* most bytes of a source: the work grows with its square */
+#define MAX_SOURCE ((size_t)128 << 10)
 /* most names that the copies of one loop derive from a name */
 #define NAMES_OF_LOOP 16
 
@@ -250,6 +252,8 @@ int kl_transform_apply(struct kl_buf *out, const struct kl_transform_use *use, s
 	const struct kl_transform *transform = use->transform;
 	int64_t value = use->n ? use->value[variant] : 0;
 
+	if (source->len > MAX_SOURCE)
+		return kl_error(KL_ENO, "a source has more than %zu bytes", MAX_SOURCE);
 	if (edit_source(out, transform->edit, source, value) ||
 	    edit_hoisted(out, transform, source, value))
 		return 0;

@@ -267,6 +267,21 @@ static void test_texts(void **state)
 	assert_int_equal(kl_transform_variants(&use), 1);
 }
 
+static void test_large(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+	struct kl_transform_source source = { 0 };
+	struct kl_transform_use use;
+
+	while (text.len <= 128u << 10)
+		kl_buf_adds(&text, KERNEL("\tfloat s = 0;\n" SUM "\tC[0] = s;\n"));
+	source.text = text.ptr;
+	source.len = text.len;
+	assert_ok(kl_transform_parse(&use, "unroll factor=2", "c"));
+	assert_error(KL_ENO, "more than 131072 bytes", kl_transform_apply(&out, &use, 0, &source));
+}
+
 static void test_mechanisms(void **state)
 {
 	struct kl_mechanisms mechanisms;
@@ -287,12 +302,12 @@ static void test_mechanisms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sum_in_memory), cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_two_sums),      cmocka_unit_test(test_jam),
-		cmocka_unit_test(test_nest),          cmocka_unit_test(test_elements),
-		cmocka_unit_test(test_restrict),      cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_cuda),          cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_mechanisms),
+		cmocka_unit_test(test_sum_in_memory), cmocka_unit_test(test_large),
+		cmocka_unit_test(test_sums),          cmocka_unit_test(test_two_sums),
+		cmocka_unit_test(test_jam),           cmocka_unit_test(test_nest),
+		cmocka_unit_test(test_elements),      cmocka_unit_test(test_restrict),
+		cmocka_unit_test(test_refusals),      cmocka_unit_test(test_cuda),
+		cmocka_unit_test(test_texts),         cmocka_unit_test(test_mechanisms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
