@@ -9,7 +9,8 @@
  *
  *	speed	   the simpler state is fast or slow against the other one, at a case or in the mean
  *	generality the simpler state is right at the cases of the contract but fails at another point
- *		   of its domain; the gate rejects such a step
+ *		   of its domain, or is right only if its outputs start at zero (zeroed.h); the
+ *		   gate rejects such a step
  *	nothing	   both pass, and no case shows a difference of speed
  *
  * An ambiguous comparison shows no difference if its whole interval is within 5 % of 1. If it is

@@ -7,7 +7,6 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "base/prefix.h"
-#include "repo/notes.h"
 #include "walk/effect.h"
 #include "walk/fold.h"
 #include "walk/rejection.h"
@@ -15,6 +14,7 @@
 #include "walk/step.h"
 #include "walk/step_name.h"
 #include "walk/walk_model.h"
+#include "walk/zeroed.h"
 
 /* --- facts ----------------------------------------------------------------- */
 
@@ -178,6 +178,16 @@ static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	return save_walk(sequencer, "step");
 }
 
+/* Say where a rejected older state is right; "": it is not known to be right anywhere. */
+static const char *right_where(const json_t *pending)
+{
+	if (kl_json_bool_or(pending, "zeroed", false))
+		return ", but right if its outputs start at zero";
+	return strcmp(kl_json_str_or(pending, "effect", ""), "generality") ?
+		       "" :
+		       ", but right at the cases";
+}
+
 static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
 		       const char *class_)
 {
@@ -210,16 +220,19 @@ static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 		free(step.text);
 		step.text = text;
 	}
+	if (*right_where(kl_walk_pending(&op->walk))) {
+		char *text = kl_asprintf("%s\n\nThe state is %s%s.", step.text, class_,
+					 right_where(kl_walk_pending(&op->walk)));
+
+		free(step.text);
+		step.text = text;
+	}
 	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
 	if (judgement && (err = kl_opstate_event(op, judgement->event, hex)) < 0)
 		return err;
-	more = kl_asprintf(": %s%s", class_,
-			   strcmp(kl_json_str_or(kl_walk_pending(&op->walk), "effect", ""),
-				  "generality") ?
-				   "" :
-				   ", but right at the cases");
+	more = kl_asprintf(": %s%s", class_, right_where(kl_walk_pending(&op->walk)));
 	if (!kl_rejection_is_passed_over(step.rewriter, class_))
 		tell_user(sequencer, "rejected", kl_walk_pending(&op->walk), more);
 	kl_walk_rejected(&op->walk, &seen);
@@ -314,6 +327,27 @@ static void tell_title(struct kl_sequencer *sequencer)
 			  kl_json_str_or(pending, "rewriter", "?"));
 }
 
+/* Note the effect of the pending proposal. A wrong older state may assume that outputs are zero. */
+static int set_effect(struct kl_sequencer *sequencer, const struct kl_event *event)
+{
+	json_t *pending = kl_walk_pending(&sequencer->op.walk);
+	enum kl_effect effect = kl_effect_of(event);
+	bool wrong = event->failure == KL_FAILURE_WRONG_ALL ||
+		     event->failure == KL_FAILURE_WRONG_EDGE ||
+		     event->failure == KL_FAILURE_NONDETERMINISTIC;
+	bool right = false;
+	int err = 0;
+
+	if (wrong && effect == KL_EFFECT_UNKNOWN && json_object_get(pending, "commits"))
+		err = kl_zeroed_is_right(&right, sequencer, sequencer->op.pending);
+	if (right) {
+		effect = KL_EFFECT_GENERALITY;
+		kl_json_set_bool(pending, "zeroed", true);
+	}
+	kl_json_set_str(pending, "effect", kl_effect_name(effect));
+	return err;
+}
+
 int kl_judge_pending(struct kl_sequencer *sequencer)
 {
 	struct kl_walk *walk = &sequencer->op.walk;
@@ -340,8 +374,8 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 	ruling.verdict = judged.judgement->event->verdict;
 	ruling.class_ = kl_event_class(judged.judgement->event);
 	ruling.no_effect = kl_fold_is_due(sequencer, judged.judgement->event);
-	kl_json_set_str(kl_walk_pending(walk), "effect",
-			kl_effect_name(kl_effect_of(judged.judgement->event)));
+	if ((err = set_effect(sequencer, judged.judgement->event)) < 0)
+		return err;
 	if (ruling.verdict == KL_VERDICT_PASS)
 		weigh_step(&ruling, &judged, sequencer);
 	switch (kl_walk_decide(&class_, &delta, walk, &ruling)) {
@@ -365,58 +399,4 @@ int kl_judge_accept(struct kl_sequencer *sequencer, struct kl_judgement *judgeme
 int kl_judge_skip(struct kl_sequencer *sequencer)
 {
 	return reject_step(sequencer, NULL, "skipped");
-}
-
-/* End the operation because the expert did not pass, and note the expert's event. */
-static int expert_failed(struct kl_sequencer *sequencer, const struct kl_judgement *judgement)
-{
-	struct kl_opstate *op = &sequencer->op;
-	const char *expert = kl_walk_str(&op->walk, "expert");
-	KL_AUTO(kl_freep) char *line = NULL;
-	struct kl_note_line note;
-	const char *class_;
-	int err;
-
-	if (op->dry)
-		return kl_error(KL_ENO, "the expert fails the gate");
-	if ((err = kl_opstate_event(op, judgement->event, expert)) < 0 ||
-	    (err = kl_oid_parse(&note.commit, expert)) < 0)
-		return err;
-	line = kl_strndup(op->events.ptr, strcspn(op->events.ptr, "\n"));
-	note.line = line;
-	if ((err = kl_notes_add(sequencer->repo, KL_NOTES_GATE, &note, 1)) < 0 ||
-	    (err = kl_sequencer_abort(sequencer)) < 0)
-		return err;
-	class_ = kl_event_class(judgement->event);
-	err = kl_error(KL_ENO, "the expert %.7s fails its own gate (%s%s%s): %s", expert,
-		       kl_verdict_name(judgement->event->verdict), *class_ ? ", " : "", class_,
-		       judgement->event->message);
-	return kl_error_hint(err, "run 'git klineage gate %.12s' to judge it again", expert);
-}
-
-int kl_judge_expert(struct kl_sequencer *sequencer)
-{
-	struct kl_walk *walk = &sequencer->op.walk;
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	struct kl_walk_seen seen = { 0 };
-	int err;
-
-	kl_progress_title(sequencer->progress, "[0] the expert, %.7s", kl_walk_str(walk, "expert"));
-	if ((err = sequencer->judge(&judgement, sequencer->op.state, NULL, sequencer->payload)) < 0)
-		return err;
-	if (judgement->deferred)
-		return KL_JUDGE_LATER;
-	if (judgement->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "the gate cannot judge here: %s",
-				judgement->event->message);
-	if (judgement->event->verdict != KL_VERDICT_PASS)
-		return expert_failed(sequencer, judgement);
-	if ((err = kl_opstate_event(&sequencer->op, judgement->event,
-				    kl_walk_str(walk, "expert"))) < 0)
-		return err;
-	seen.event = judgement->event->id;
-	seen.ns = judgement->event->profile.ns;
-	seen.facts = kl_judge_facts_json(&judgement->event->facts);
-	kl_walk_expert_passed(walk, &seen);
-	return save_walk(sequencer, "the expert passes");
 }

@@ -9,7 +9,7 @@
  *	NS:<n>		its time, the sum of all	BAD:<class>	it fails
  *	NEEDS:<word>	it does not compile without HAS:<word>
  *	F:<feature>	a fact of the artefact		CODE:<word>	machine code, if not the text itself
- *	AT:<point>	the point at which it fails
+ *	AT:<point>	the point at which it fails	ADDS:<any>	it fails unless outputs start at zero
  *
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
@@ -110,6 +110,9 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *surfac
 
 	if (!bad && fake_lacks(surface->file[0].data))
 		bad = kl_strdup("compile");
+	if (!bad && strstr(surface->file[0].data, "ADDS:") &&
+	    !strstr(surface->contract_file.data, "zeros"))
+		bad = kl_strdup("wrong-all");
 	if (++fake->calls == fake->interrupt_at)
 		return kl_error(KL_EINTR, "interrupted");
 	event = kl_event_new();

@@ -312,6 +312,43 @@ static void test_narrower(void **state)
 	kl_outcome_release(&out);
 }
 
+/* a kernel that adds to cleared outputs is told from one that is wrong, and does not end the walk */
+static void test_zeroed(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("zeroed");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_sequencer_opts opts = fake_opts;
+	struct fake fake = { 0 };
+	struct kl_sequencer sequencer;
+	struct kl_outcome out;
+
+	fake_commit(dir, "NS:4000", "\\tplain();\\n", "plain");
+	fake_commit(dir, "NS:3000 BAD:wrong-all AT:case0", "\\twrong();\\n", "wrong");
+	fake_commit(dir, "NS:3000 ADDS:y", "\\tadds();\\n", "adds");
+	fake_commit(dir, "NS:3000 ADDS:y", "\\tadds(2);\\n", "adds more");
+	fake_commit(dir, "NS:1000", "\\texpert();\\n", "clears");
+	opts.rejection_limit = 2;
+	assert_ok(kl_repo_open_at(&repo, dir));
+	sequencer = fake_sequencer(repo, &fake);
+	sequencer.judge_anew = fake_judge;
+	assert_ok(kl_sequencer_start(&sequencer, &opts));
+	assert_ok(kl_sequencer_run(&sequencer, &out));
+	kl_sequencer_release(&sequencer);
+	assert_int_equal(out.steps, 1);
+	assert_int_equal(out.rejections, 3);
+	assert_string_equal(out.termination, "complete");
+	assert_sh("2", dir,
+		  "git log --format=%%b " REJECTED " ^" WALK
+		  " | grep -c 'The state is wrong-all, but right "
+		  "if its outputs start at zero.'");
+	assert_sh(
+		"2", dir,
+		"git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
+		" ^" WALK " | grep -c generality");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
 /* a source is read under the names that it had, also through two renames and another directory */
 static void test_renamed(void **state)
 {
@@ -423,12 +460,12 @@ static void test_effect(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passed_over),  cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_trail),        cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_nothing_real), cmocka_unit_test(test_bundle),
-		cmocka_unit_test(test_true_bundle),  cmocka_unit_test(test_one_commit),
-		cmocka_unit_test(test_narrower),     cmocka_unit_test(test_renamed),
-		cmocka_unit_test(test_included),
+		cmocka_unit_test(test_passed_over), cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_trail),       cmocka_unit_test(test_zeroed),
+		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_nothing_real),
+		cmocka_unit_test(test_bundle),      cmocka_unit_test(test_true_bundle),
+		cmocka_unit_test(test_one_commit),  cmocka_unit_test(test_narrower),
+		cmocka_unit_test(test_renamed),     cmocka_unit_test(test_included),
 
 		cmocka_unit_test(test_effect),
 	};
