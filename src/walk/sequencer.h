@@ -51,6 +51,9 @@ struct kl_sequencer {
 	/** Like `judge`, but measures again and ignores known verdicts. NULL: not supported. */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
+	/** Like `judge`, for a state with another contract (zeroed.h). NULL: not supported. */
+	int (*judge_cleared)(struct kl_judgement **out, const struct kl_surface *candidate,
+			     const struct kl_surface *parent, void *payload);
 	struct kl_sequencer_model model;
 	void *payload;
 	const struct kl_jail *jail;             /* for semantic patches; NULL: skip them */

@@ -47,14 +47,13 @@ int kl_zeroed_is_right(bool *out, struct kl_sequencer *sequencer, const struct k
 	int err;
 
 	*out = false;
-	/* a judge elsewhere cannot answer at once (sequencer.h) */
-	if (sequencer->op.dry || !sequencer->judge_anew)
+	if (sequencer->op.dry || !sequencer->judge_cleared)
 		return 0;
 	if (clear_state(&cleared, state) < 0 || !cleared) {
 		kl_error_clear(); /* a contract that cannot be written so */
 		return 0;
 	}
-	err = sequencer->judge(&judgement, cleared, NULL, sequencer->payload);
+	err = sequencer->judge_cleared(&judgement, cleared, NULL, sequencer->payload);
 	if (err == KL_ECANNOT) {
 		kl_error_clear();
 		return 0;

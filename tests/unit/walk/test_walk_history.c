@@ -330,7 +330,7 @@ static void test_zeroed(void **state)
 	opts.rejection_limit = 2;
 	assert_ok(kl_repo_open_at(&repo, dir));
 	sequencer = fake_sequencer(repo, &fake);
-	sequencer.judge_anew = fake_judge;
+	sequencer.judge_cleared = fake_judge;
 	assert_ok(kl_sequencer_start(&sequencer, &opts));
 	assert_ok(kl_sequencer_run(&sequencer, &out));
 	kl_sequencer_release(&sequencer);
