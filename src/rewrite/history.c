@@ -209,7 +209,8 @@ static int offer_revert(struct kl_proposal **out, const struct asking *asking,
 		err = kl_rewrite_read_tree(&edit, &n, rw, &tree);
 	offer.edit = edit;
 	offer.nedit = n;
-	if (!err)
+	/* a revert that removes a source, such as one of a renaming, would take back only a part */
+	if (!err && n == rw->state->nfile)
 		err = offer_edit(out, asking, &offer);
 	kl_edits_free(edit, n);
 	return err;

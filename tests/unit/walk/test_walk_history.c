@@ -375,6 +375,29 @@ static void test_renamed(void **state)
 	kl_outcome_release(&out);
 }
 
+/* a commit that renames the source after a word was added to it is taken back as a whole state */
+static void test_renamed_after(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("after");
+	struct kl_outcome out;
+
+	sh(dir,
+	   "sed -i 's/copy.c\\]/copy.c, more.c]/' k/klineage.yaml && echo 'int more;' >k/more.c");
+	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:500 */", "plain");
+	sh(dir,
+	   "git mv k/copy.c first.c && git commit -qm 'the first name' && "
+	   "git mv first.c k/copy.c && sed -i 's/a0.*/a1; \\/* NS:500 *\\//' k/copy.c && "
+	   "echo 'int less;' >k/more.c && git add -A && git commit -qm 'the name and the beginning' && "
+	   "echo '/* a word */' >>k/more.c && git commit -qam 'a word'");
+	assert_ok(fake_deopt(dir, &fake_opts, &out));
+	assert_int_equal(out.steps, 1);
+	assert_int_equal(out.passed_over.same_code + out.passed_over.no_effect, 0);
+	assert_sh("int more;", dir, "git show " WALK ":k/more.c");
+	assert_sh("1", dir, "git show " WALK ":k/copy.c | grep -c 'NS:2500'");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
 /* what only an older source includes is written into it; what the expert includes, too, is not */
 static void test_included(void **state)
 {
@@ -460,12 +483,13 @@ static void test_effect(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passed_over), cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_trail),       cmocka_unit_test(test_zeroed),
-		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_nothing_real),
-		cmocka_unit_test(test_bundle),      cmocka_unit_test(test_true_bundle),
-		cmocka_unit_test(test_one_commit),  cmocka_unit_test(test_narrower),
-		cmocka_unit_test(test_renamed),     cmocka_unit_test(test_included),
+		cmocka_unit_test(test_passed_over),  cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_trail),        cmocka_unit_test(test_renamed_after),
+		cmocka_unit_test(test_zeroed),       cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_nothing_real), cmocka_unit_test(test_bundle),
+		cmocka_unit_test(test_true_bundle),  cmocka_unit_test(test_one_commit),
+		cmocka_unit_test(test_narrower),     cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_included),
 
 		cmocka_unit_test(test_effect),
 	};
