@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "rewrite/naming_constants.h"
 #include "rewrite/naming_rules.h"
 #include "rewrite/shape.h"
@@ -17,6 +18,8 @@
 #define ORDER_PERCENT 74
 #define FACT_PERCENT 55
 #define MOST 95
+#define MOST_TEXT 300 /* bytes of the evidence */
+#define MOST_PATHS 64 /* ways to innermost loops that are compared */
 
 void kl_naming_release(struct kl_naming *naming)
 {
@@ -132,8 +135,8 @@ static bool is_interchanged(struct kl_buf *evidence, const struct shapes *shapes
 
 	kl_strvec_minus(&only_fast, &shapes->fast.paths, &shapes->plain.paths);
 	kl_strvec_minus(&only_plain, &shapes->plain.paths, &shapes->fast.paths);
-	for (size_t i = 0; i < only_fast.n; i++)
-		for (size_t k = 0; k < only_plain.n; k++)
+	for (size_t i = 0; i < only_fast.n && i < MOST_PATHS; i++)
+		for (size_t k = 0; k < only_plain.n && k < MOST_PATHS; k++)
 			if (is_permuted(only_fast.v[i], only_plain.v[k])) {
 				kl_buf_addf(evidence, "loops in another order: %s was %s",
 					    only_fast.v[i], only_plain.v[k]);
@@ -305,6 +308,27 @@ static void try_facts(struct kl_naming *out, const struct kl_naming_sides *sides
 	}
 }
 
+/* Make valid UTF-8 of bounded length of a text that quotes a source. */
+static void tidy_text(struct kl_buf *text)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf clean = KL_BUF_INIT;
+	bool cut;
+
+	kl_utf8_clean(&clean, text->ptr, text->len);
+	cut = clean.len > MOST_TEXT;
+	kl_buf_clear(text);
+	kl_buf_add(text, clean.ptr, cut ? kl_utf8_cut(clean.ptr, clean.len, MOST_TEXT) : clean.len);
+	if (cut)
+		kl_buf_adds(text, "...");
+}
+
+/* Check that the sources can be read in reasonable time. */
+static bool sources_fit(const struct kl_naming_sides *sides)
+{
+	return kl_shape_fits(sides->fast, sides->nfast) &&
+	       kl_shape_fits(sides->plain, sides->nplain);
+}
+
 void kl_naming_find(struct kl_naming *out, const struct kl_naming_sides *sides)
 {
 	KL_AUTO(shapes_release) struct shapes shapes = { 0 };
@@ -312,7 +336,9 @@ void kl_naming_find(struct kl_naming *out, const struct kl_naming_sides *sides)
 	const char *name;
 
 	*out = (struct kl_naming){ .evidence = KL_BUF_INIT };
-	if (kl_naming_constants(&name, &evidence, sides)) {
+	if (!sources_fit(sides)) {
+		try_facts(out, sides);
+	} else if (kl_naming_constants(&name, &evidence, sides)) {
 		if (name)
 			consider_name(out, sides, name, KL_NAMING_CONSTANT, &evidence);
 	} else {
@@ -321,6 +347,7 @@ void kl_naming_find(struct kl_naming *out, const struct kl_naming_sides *sides)
 		try_rules(out, sides, &shapes);
 		try_facts(out, sides);
 	}
+	tidy_text(&out->evidence);
 	if (out->percent < KL_NAMING_LEAST)
 		out->mechanism = NULL;
 }
@@ -332,12 +359,15 @@ bool kl_naming_refutes(struct kl_buf *why, const struct kl_naming_sides *sides,
 	KL_AUTO(kl_buf_release) struct kl_buf evidence = KL_BUF_INIT;
 	const char *name;
 
+	if (!sources_fit(sides))
+		return false;
 	if (kl_naming_constants(&name, &evidence, sides)) {
 		bool tile = !strcmp(claimed->name, "register-tile") ||
 			    !strcmp(claimed->name, "cache-block");
 
 		if (!tile || (name && !strcmp(name, claimed->name)))
 			return false;
+		tidy_text(&evidence);
 		kl_buf_addf(why, "only constants changed: %s", evidence.ptr);
 		return true;
 	}

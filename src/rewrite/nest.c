@@ -127,7 +127,7 @@ static void read_loop(struct kl_nest_loop *loop, const struct kl_ctokens *tokens
 void kl_nest_find(struct kl_nest *out, const struct kl_ctokens *tokens)
 {
 	*out = (struct kl_nest){ 0 };
-	for (size_t i = 0; i + 2 < tokens->n; i++) {
+	for (size_t i = 0; i + 2 < tokens->n && out->n < KL_NEST_MOST; i++) {
 		struct kl_nest_loop *loop;
 		bool after_do = i && kl_ctoken_is(tokens, i, "while") &&
 				kl_ctoken_is(tokens, i - 1, "}");

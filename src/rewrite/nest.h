@@ -25,7 +25,11 @@ struct kl_nest {
 	size_t n, alloc;
 };
 
-/** Find the loops of a source. The caller releases `out`. */
+#define KL_NEST_MOST 500
+/**
+ * Find the loops of a source, at most KL_NEST_MOST: sources come from anybody. The caller releases
+ * `out`.
+ */
 void kl_nest_find(struct kl_nest *out, const struct kl_ctokens *tokens);
 void kl_nest_release(struct kl_nest *nest);
 /** Return the index of the innermost loop whose body has token `i`; -1: none. */

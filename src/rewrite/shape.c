@@ -149,6 +149,15 @@ void kl_shape_reader_release(struct kl_shape_reader *reader)
 	kl_map_release(&reader->constants);
 }
 
+bool kl_shape_fits(const struct kl_file *file, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += is_source(file[i].path) ? file[i].len : 0;
+	return len <= KL_SHAPE_MOST;
+}
+
 void kl_shape_read(struct kl_shape *out, const struct kl_file *file, size_t n)
 {
 	KL_AUTO(kl_shape_reader_release) struct kl_shape_reader reader = { .out = out };

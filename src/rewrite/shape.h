@@ -43,12 +43,17 @@ enum kl_shape_item {
 	KL_SHAPE_ITEMS,
 };
 
+#define KL_SHAPE_MOST \
+	(256u << 10) /* sources with more bytes have no shape: anybody can write them */
+
 struct kl_shape {
 	long count[KL_SHAPE_ITEMS];
 	struct kl_strvec words; /* identifiers, strings and directives */
 	struct kl_strvec paths; /* of each innermost loop: the conditions on the way to it */
 };
 
+/** Return true if the sources have at most KL_SHAPE_MOST bytes. */
+bool kl_shape_fits(const struct kl_file *file, size_t n);
 void kl_shape_read(struct kl_shape *out, const struct kl_file *file, size_t n);
 void kl_shape_release(struct kl_shape *shape);
 /** Count the words that match a pattern (fnmatch). */

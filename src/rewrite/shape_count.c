@@ -6,7 +6,8 @@
 #include "rewrite/shape_parts.h"
 
 #define MAX_UNROLL 16 /* a loop that does more at once runs over blocks */
-#define MANY 8        /* elements of a local array of unknown size */
+#define MOST_SUMS 1000
+#define MANY 8 /* elements of a local array of unknown size */
 
 static long *counter_of(struct kl_shape_reader *reader, enum kl_shape_item item)
 {
@@ -73,9 +74,7 @@ static bool cuts_block(const struct kl_shape_source *source, const struct kl_nes
 	const struct kl_ctokens *tokens = &source->tokens;
 
 	for (size_t i = loop->first; i < loop->last; i++) {
-		size_t end = kl_nest_statement_end(tokens, i);
-
-		if (tokens->t[i].kind != KL_CT_IDENT || end > loop->last ||
+		if (tokens->t[i].kind != KL_CT_IDENT ||
 		    !kl_shape_one_of(tokens, i, "min MIN fmin imin std min_int") ||
 		    !kl_ctoken_is(tokens, i + 1, "("))
 			continue;
@@ -158,11 +157,12 @@ static void read_assignment(struct body *body, struct kl_shape_reader *reader,
 	++*counter_of(reader, KL_SHAPE_ASSIGNMENTS);
 	if (is_walk(source, one))
 		return;
-	if (one->adds && one->memory)
+	if (one->adds && one->memory && body->places.n < MOST_SUMS)
 		kl_strvec_add_once(&body->places, place);
 	else if (one->adds && one->array && !one->array->shared)
 		body->tile += one->array->size ? one->array->size : MANY;
-	else if (one->adds && !one->array && !is_one_step(&source->tokens, one))
+	else if (one->adds && !one->array && !one->memory && body->scalars.n < MOST_SUMS &&
+		 !is_one_step(&source->tokens, one))
 		kl_strvec_add_once(&body->scalars, place);
 	if (one->adds || one->declared || !is_load(reader, source, one))
 		return;
@@ -179,11 +179,14 @@ static void count_partial(struct kl_shape_reader *reader, const struct kl_shape_
 	if (fn < 0 || body->scalars.n < 2)
 		return;
 	for (size_t i = tokens->fn[fn].first; i + 2 < tokens->fn[fn].last; i++) {
-		KL_AUTO(kl_freep) char *left = kl_shape_text(tokens, i, i + 1);
-		KL_AUTO(kl_freep) char *right = kl_shape_text(tokens, i + 2, i + 3);
+		KL_AUTO(kl_freep) char *left = NULL, *right = NULL;
 
-		if (kl_ctoken_is(tokens, i + 1, "+") && strcmp(left, right) &&
-		    kl_strvec_has(&body->scalars, left) && kl_strvec_has(&body->scalars, right))
+		if (!kl_ctoken_is(tokens, i + 1, "+"))
+			continue;
+		left = kl_shape_text(tokens, i, i + 1);
+		right = kl_shape_text(tokens, i + 2, i + 3);
+		if (strcmp(left, right) && kl_strvec_has(&body->scalars, left) &&
+		    kl_strvec_has(&body->scalars, right))
 			++*counter_of(reader, KL_SHAPE_PARTIAL);
 	}
 }

@@ -6,7 +6,9 @@
 
 #include "rewrite/shape_parts.h"
 
-#define FEW_VALUES 4 /* a table has more commas than this */
+#define MAX_ROUNDS 8    /* calls from one function to the next are followed so far */
+#define MAX_LOOPED 1000 /* functions with loops */
+#define FEW_VALUES 4    /* a table has more commas than this */
 
 /* Read "#define NAME 16" or "#define A(i,j) a[(i)+(j)*lda]". */
 static void read_define(struct kl_shape_reader *reader, const char *text, size_t len)
@@ -127,7 +129,7 @@ static void add_looped(struct kl_shape_reader *reader, const struct kl_ctokens *
 {
 	KL_AUTO(kl_freep) char *name = kl_ctoken_function(tokens, i);
 
-	if (*name)
+	if (*name && reader->looped.n < MAX_LOOPED)
 		kl_strvec_add_once(&reader->looped, name);
 }
 
@@ -135,6 +137,7 @@ static void add_looped(struct kl_shape_reader *reader, const struct kl_ctokens *
 static void find_looped(struct kl_shape_reader *reader)
 {
 	size_t before;
+	int rounds = 0;
 
 	for (size_t i = 0; i < reader->n; i++)
 		for (size_t k = 0; k < reader->source[i].nest.n; k++)
@@ -156,7 +159,7 @@ static void find_looped(struct kl_shape_reader *reader)
 					add_looped(reader, tokens, k);
 			}
 		}
-	} while (reader->looped.n > before);
+	} while (reader->looped.n > before && ++rounds < MAX_ROUNDS);
 }
 
 void kl_shape_declare(struct kl_shape_reader *reader)

@@ -4,6 +4,8 @@
 
 #include "rewrite/shape_parts.h"
 
+#define NEAR 4000 /* tokens around a variable that show how it is used */
+
 /* Check that token `i` is a '*' that reads through a pointer, not a product. */
 static bool is_deref(const struct kl_ctokens *tokens, size_t i)
 {
@@ -110,11 +112,14 @@ static bool value_has(const struct kl_ctokens *tokens, const struct kl_shape_ass
 bool kl_shape_is_pointer(const struct kl_shape_source *source, size_t i)
 {
 	const struct kl_ctokens *tokens = &source->tokens;
+	size_t first, last;
 	int fn = tokens->t[i].fn;
 
 	if (fn < 0)
 		return false;
-	for (size_t k = tokens->fn[fn].first; k < tokens->fn[fn].last; k++)
+	first = tokens->fn[fn].first + NEAR > i ? tokens->fn[fn].first : i - NEAR;
+	last = i + NEAR < tokens->fn[fn].last ? i + NEAR : tokens->fn[fn].last;
+	for (size_t k = first; k < last; k++)
 		if (kl_shape_same(tokens, k, i) &&
 		    ((kl_ctoken_is(tokens, k + 1, "[") && !kl_shape_array_at(source, k)) ||
 		     (k && is_deref(tokens, k - 1))))

@@ -2,6 +2,8 @@
 /* shape_threads - arrays of a source, and how the threads of a GPU share them, for shape */
 #include "rewrite/shape_parts.h"
 
+#define NEAR 4000 /* tokens before a variable that can give it its value */
+
 static long *counter_of(struct kl_shape_reader *reader, enum kl_shape_item item)
 {
 	return &reader->out->count[item];
@@ -44,8 +46,9 @@ static int thread_in(const struct kl_ctokens *tokens, size_t first, size_t end)
 static int thread_of(const struct kl_ctokens *tokens, size_t i)
 {
 	int fn = tokens->t[i].fn;
+	size_t first = tokens->fn[fn].first + NEAR > i ? tokens->fn[fn].first : i - NEAR;
 
-	for (size_t k = tokens->fn[fn].first; k < i; k++)
+	for (size_t k = first; k < i; k++)
 		if (kl_shape_same(tokens, k, i) && kl_ctoken_is(tokens, k + 1, "=") &&
 		    !kl_ctoken_is(tokens, k + 2, "=")) {
 			size_t end = k + 2;

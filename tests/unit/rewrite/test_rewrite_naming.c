@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include "base/utf8.h"
 #include "rewrite/naming.h"
 
 static struct kl_mechanisms mechanisms;
@@ -378,6 +379,84 @@ static void leaves_steps_unnamed(void **state)
 	check_pairs(unnamed, KL_ARRAY_SIZE(unnamed));
 }
 
+/* Sources come from anybody's history: whatever they are, they are read in seconds. */
+static void reads_any_source(void **state)
+{
+	static const char *const parts[] = {
+		"for (;;) ",
+		"for (;;) { ",
+		"a[b] += c[d]; ",
+		"if (x) ",
+		"{ ",
+		"} ",
+		"( ",
+		"p += q; ",
+		"f(g(h( ",
+		"#define X 1\n",
+		"\"",
+		"x = x + y; ",
+		"__shared__ float s[2][2]; ",
+		"[",
+		"void f(void) { for (;;) g(); } ",
+		"for (i = 0; i < n; i += m) ",
+		"? : ",
+		"enum { A = 1, ",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(parts); i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		struct kl_naming naming;
+		struct pair pair = { "", "k.cu", "", "", "vec.256", "", "" };
+		struct step step;
+
+		kl_buf_adds(&text, "void f(float *a)\n{\n");
+		while (text.len < (200u << 10))
+			kl_buf_adds(&text, parts[i]);
+		pair.fast = text.ptr;
+		open_step(&step, &pair);
+		kl_naming_find(&naming, &step.sides);
+		kl_naming_release(&naming);
+		step.plain = step.fast;
+		kl_naming_find(&naming, &step.sides);
+		assert_null(naming.mechanism);
+		kl_naming_release(&naming);
+		close_step(&step);
+	}
+}
+
+/* what a source says goes into trailers and JSON: valid UTF-8, and not without end */
+static void quotes_sources_with_care(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf plain = KL_BUF_INIT, fast = KL_BUF_INIT;
+	struct pair pair = { "", "k.c", "", "", "vec.256", "", "" };
+	struct kl_naming naming;
+	struct step step;
+
+	for (int i = 0; i < 2; i++) {
+		struct kl_buf *text = i ? &fast : &plain;
+
+		kl_buf_adds(text, "void f(float *a)\n{\n");
+		for (int k = 0; k < 2; k++) {
+			kl_buf_adds(text, "for (int i = 0; i < ");
+			for (int n = 0; n < 400; n++)
+				kl_buf_adds(text, i == k ? "\xff" : "n");
+			kl_buf_adds(text, "; i++)\n");
+		}
+		kl_buf_adds(text, "a[i] += 2;\n}\n");
+	}
+	pair.plain = plain.ptr;
+	pair.fast = fast.ptr;
+	open_step(&step, &pair);
+	kl_naming_find(&naming, &step.sides);
+	assert_non_null(naming.mechanism);
+	assert_string_equal(naming.mechanism->name, "loop-interchange");
+	assert_true(naming.evidence.len < 400);
+	assert_int_equal(kl_utf8_span(naming.evidence.ptr, naming.evidence.len),
+			 naming.evidence.len);
+	kl_naming_release(&naming);
+	close_step(&step);
+}
+
 /* --- claims ----------------------------------------------------------------------------------- */
 
 static void refutes_claims(void **state)
@@ -413,10 +492,9 @@ static void refutes_claims(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_steps_in_c),
-		cmocka_unit_test(names_steps_in_cuda),
-		cmocka_unit_test(leaves_steps_unnamed),
-		cmocka_unit_test(refutes_claims),
+		cmocka_unit_test(names_steps_in_c),         cmocka_unit_test(names_steps_in_cuda),
+		cmocka_unit_test(leaves_steps_unnamed),     cmocka_unit_test(reads_any_source),
+		cmocka_unit_test(quotes_sources_with_care), cmocka_unit_test(refutes_claims),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
