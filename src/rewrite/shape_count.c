@@ -7,7 +7,6 @@
 
 #define MAX_UNROLL 16 /* a loop that does more at once runs over blocks */
 #define MOST_SUMS 1000
-#define MANY 8 /* elements of a local array of unknown size */
 
 static long *counter_of(struct kl_shape_reader *reader, enum kl_shape_item item)
 {
@@ -116,8 +115,8 @@ static void body_release(struct body *body)
 }
 
 /* Check for a value that is nothing but a place in memory: a copy. */
-static bool is_load(const struct kl_shape_reader *reader, const struct kl_shape_source *source,
-		    const struct kl_shape_assignment *one)
+static bool is_load(bool *from_shared, const struct kl_shape_reader *reader,
+		    const struct kl_shape_source *source, const struct kl_shape_assignment *one)
 {
 	const struct kl_shape_array *array;
 	size_t at = one->value, n;
@@ -132,6 +131,7 @@ static bool is_load(const struct kl_shape_reader *reader, const struct kl_shape_
 	if (n && source->tokens.t[at].kind == KL_CT_IDENT &&
 	    kl_shape_same(&source->tokens, at, one->place))
 		return false;
+	*from_shared = array && array->shared;
 	/* a local array that goes to memory is the result, on its way back */
 	return n && at + n == one->value_end && (!array || array->shared || array->fn < 0);
 }
@@ -153,6 +153,7 @@ static void read_assignment(struct body *body, struct kl_shape_reader *reader,
 			    const struct kl_shape_assignment *one)
 {
 	KL_AUTO(kl_freep) char *place = kl_shape_text(&source->tokens, one->place, one->place_end);
+	bool from_shared = false;
 
 	++*counter_of(reader, KL_SHAPE_ASSIGNMENTS);
 	if (is_walk(source, one))
@@ -160,14 +161,15 @@ static void read_assignment(struct body *body, struct kl_shape_reader *reader,
 	if (one->adds && one->memory && body->places.n < MOST_SUMS)
 		kl_strvec_add_once(&body->places, place);
 	else if (one->adds && one->array && !one->array->shared)
-		body->tile += one->array->size ? one->array->size : MANY;
+		body->tile += one->array->size;
 	else if (one->adds && !one->array && !one->memory && body->scalars.n < MOST_SUMS &&
 		 !is_one_step(&source->tokens, one))
 		kl_strvec_add_once(&body->scalars, place);
-	if (one->adds || one->declared || !is_load(reader, source, one))
+	if (one->adds || one->declared || !is_load(&from_shared, reader, source, one))
 		return;
 	body->stages |= one->array && one->array->shared;
-	body->copies |= one->memory || (one->array && !one->array->shared);
+	/* what goes from shared memory to a local array goes to registers */
+	body->copies |= one->memory || (one->array && !one->array->shared && !from_shared);
 }
 
 /* Count accumulators that the function adds to each other: "sum = s0 + s1". */

@@ -8,7 +8,9 @@
 
 #define MAX_ROUNDS 8    /* calls from one function to the next are followed so far */
 #define MAX_LOOPED 1000 /* functions with loops */
-#define FEW_VALUES 4    /* a table has more commas than this */
+#define UNKNOWN 8       /* what a name in an extent may stand for */
+#define MAX_EXTENT (1L << 20)
+#define FEW_VALUES 4 /* a table has more commas than this */
 
 /* Read "#define NAME 16" or "#define A(i,j) a[(i)+(j)*lda]". */
 static void read_define(struct kl_shape_reader *reader, const char *text, size_t len)
@@ -46,6 +48,28 @@ static long value_of(const struct kl_shape_reader *reader, const struct kl_ctoke
 	return value ? strtol(value, NULL, 0) : 0;
 }
 
+/* Estimate the extent in tokens first ... end - 1: "16", "TM * TN". */
+static long estimate_extent(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens,
+			    size_t first, size_t end)
+{
+	long extent = 1;
+	bool known = true;
+
+	for (size_t i = first; i < end; i++) {
+		long value = value_of(reader, tokens, i);
+
+		if (kl_ctoken_is(tokens, i, "+") || kl_ctoken_is(tokens, i, "-")) {
+			i++; /* a padding does not count */
+		} else if (tokens->t[i].kind == KL_CT_IDENT || tokens->t[i].kind == KL_CT_NUMBER) {
+			known &= value > 0;
+			extent *= value > 0 ? value : UNKNOWN;
+		}
+		if (extent > MAX_EXTENT)
+			return MAX_EXTENT;
+	}
+	return known || extent < UNKNOWN * UNKNOWN ? extent : UNKNOWN * UNKNOWN;
+}
+
 /* Multiply the extents "[4][8 + 1]" that begin at token `i`, and note what they say. */
 static size_t read_extents(struct kl_shape_array *array, const struct kl_shape_reader *reader,
 			   const struct kl_ctokens *tokens, size_t i)
@@ -55,13 +79,13 @@ static size_t read_extents(struct kl_shape_array *array, const struct kl_shape_r
 	array->size = 1;
 	while (kl_ctoken_is(tokens, i, "[") && tokens->t[i].match > (int)i) {
 		size_t close = (size_t)tokens->t[i].match;
-		long extent = close == i + 2 ? value_of(reader, tokens, i + 1) : 0;
+		long extent = estimate_extent(reader, tokens, i + 1, close);
 
 		for (size_t k = i + 1; k < close; k++)
 			array->padded |= kl_ctoken_is(tokens, k, "+");
-		if (!part++ && (extent == 2 || extent == 3 || extent == 4))
+		if (!part++ && close == i + 2 && (extent == 2 || extent == 3 || extent == 4))
 			array->doubled = kl_ctoken_is(tokens, close + 1, "[");
-		array->size *= extent < 1 << 20 ? extent : 0;
+		array->size = array->size > MAX_EXTENT / extent ? MAX_EXTENT : array->size * extent;
 		i = close + 1;
 	}
 	return i;

@@ -12,7 +12,7 @@
 struct kl_shape_array {
 	size_t name; /* token */
 	int fn;      /* the function that has it; -1: outside of functions */
-	long size;   /* elements; 0: not known */
+	long size;   /* elements, estimated where an extent has names */
 	bool shared, constant, is_static, valued, padded, doubled;
 };
 
