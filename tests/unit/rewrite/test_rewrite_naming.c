@@ -284,6 +284,23 @@ static void names_steps_in_c(void **state)
 	     "\t\t\t\tsum[r] += as[threadIdx.y * 8 + r][k] * bs[k][threadIdx.x];\n"         \
 	     "\t\t__syncthreads();\n\t}\n\tfor (int r = 0; r < 8; r++)\n"                   \
 	     "\t\tc[(row + r) * n + col] = sum[r];\n}\n"
+#define SQUARE_TILE                                                                       \
+	GEMM "\t__shared__ float as[64][16], bs[16][64];\n"                               \
+	     "\tfloat sum[TM * TN] = { 0.0f }, left[TM], right[TN];\n"                    \
+	     "\tint row = blockIdx.y * 64 + threadIdx.y * 8;\n"                           \
+	     "\tint col = blockIdx.x * 64 + threadIdx.x;\n\n"                             \
+	     "\tfor (int t = 0; t < n; t += 16) {\n"                                      \
+	     "\t\tas[threadIdx.y][threadIdx.x] = a[row * n + t + threadIdx.x];\n"         \
+	     "\t\tbs[threadIdx.y][threadIdx.x] = b[(t + threadIdx.y) * n + col];\n"       \
+	     "\t\t__syncthreads();\n\t\tfor (int k = 0; k < 16; k++) {\n"                 \
+	     "\t\t\tfor (int r = 0; r < TM; r++)\n"                                       \
+	     "\t\t\t\tleft[r] = as[threadIdx.y * TM + r][k];\n"                           \
+	     "\t\t\tfor (int r = 0; r < TN; r++)\n"                                       \
+	     "\t\t\t\tright[r] = bs[k][threadIdx.x * TN + r];\n"                          \
+	     "\t\t\tfor (int r = 0; r < TM; r++)\n\t\t\t\tfor (int s = 0; s < TN; s++)\n" \
+	     "\t\t\t\t\tsum[r * TN + s] += left[r] * right[s];\n\t\t}\n"                  \
+	     "\t\t__syncthreads();\n\t}\n\tfor (int r = 0; r < TM; r++)\n"                \
+	     "\t\tc[(row + r) * n + col] = sum[r];\n}\n"
 #define COPY \
 	"__global__ void copy(int n, const float *x, float *y)\n{\n\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n\n"
 #define WORDS COPY "\tif (i < n)\n\t\ty[i] = 2 * x[i];\n}\n"
@@ -325,6 +342,7 @@ static const struct pair steps_cuda[] = {
 	{ "tiles in shared memory", "k.cu", COALESCED, SHARED(""), "smem bar", "", "smem-tile" },
 	{ "padded rows", "k.cu", SHARED(""), SHARED(" + 1"), "smem", "smem lds.128", "smem-pad" },
 	{ "a tile a thread", "k.cu", SHARED(""), THREAD_TILE, "lds.128", "", "register-tile" },
+	{ "a square a thread", "k.cu", THREAD_TILE, SQUARE_TILE, "", "", "register-tile" },
 	{ "float4", "k.cu", WORDS, QUADS, "ldg.128 stg.128", "", "vector-load" },
 	{ "launch bounds", "k.cu", WORDS, BOUNDED, "", "spill", "launch-bounds" },
 	{ "shuffles", "k.cu", BY_MEMORY, BY_SHUFFLE, "shfl", "bar smem", "warp-scan" },
