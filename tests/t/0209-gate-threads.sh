@@ -17,6 +17,12 @@ test_expect_success 'threads write rows in chunks of every schedule' '
 	cp "$cheats"/accepted/threads-schedules.c mm/mm.c && judged 0 --no-profile && says "mm: pass" out
 '
 
+test_expect_success 'sections, single, critical, ordered, tasks, nested regions, locks and barriers' '
+	cp "$cheats"/accepted/threads-constructs.c mm/mm.c && judged 0 --quick && says "mm: pass" out &&
+	says "call.GOMP_critical_name_start" out && ! grep "gomp_critical_user" out &&
+	cp "$cheats"/accepted/threads-schedules.c mm/mm.c
+'
+
 test_expect_success 'more threads than processors give the same answers' '
 	sed "s/threads: 2/threads: 5/" "$cheats"/contracts/threads/klineage.yaml >mm/klineage.yaml &&
 	judged 0 --no-profile && says "mm: pass" out &&

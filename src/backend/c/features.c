@@ -205,6 +205,8 @@ static void emit_call(struct scan *scan, const struct kl_insn *in, const struct 
 	 */
 	if (ref->kind == KL_REF_EXTERN && kl_symbol_kind(ref->name) == KL_SYMBOL_ALLOC)
 		kl_strvec_push(scan->out, "alloc");
+	else if (ref->kind == KL_REF_EXTERN && ref->name[0] == '.')
+		return; /* data that gcc shares among objects: the lock of a critical section */
 	else if (ref->kind == KL_REF_EXTERN)
 		kl_strvec_pushf(scan->out, "call.%s", ref->name);
 	else if (kl_insn_is_call(in) && kl_insn_is_indirect(in) && ref->kind != KL_REF_CODE)
