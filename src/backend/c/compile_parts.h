@@ -11,6 +11,7 @@
  *
  *	compile.c		compiles and audits the sources of a kernel, an oracle or the runtime
  *	compile_adapter.c	compiles and audits the untimed half of an adapter
+ *	compile_audit.c		audits the objects
  *	compile_cxx.c		finds the entry of a kernel in C++
  *	compile_link.c		links the objects and checks the image
  */
@@ -40,6 +41,12 @@ struct kl_build {
 
 void kl_build_release(struct kl_build *build);
 
+/* The functions that are called in the image, the entry first; NULL at the end. */
+struct kl_entries {
+	const char *name[3];
+};
+struct kl_entries kl_build_entries(const struct kl_build *build);
+
 /** Write the sources into the jail's work directory. */
 int kl_build_lay_out(const struct kl_build *build);
 /** Compile the sources to build->obj. */
@@ -52,6 +59,10 @@ int kl_build_failed(struct kl_build *build, int err, const char *what);
 const struct kl_strvec *kl_build_traps(const struct kl_build *build);
 /** Compile the untimed half of the adapter, the last of the files, to build->untimed. */
 int kl_build_untimed(struct kl_build *build);
+/** Audit the objects, and read the machine code into build->code. */
+int kl_build_audit(struct kl_build *build);
+/** Append what an adapter runs untimed. */
+void kl_build_notes(struct kl_strvec *notes, const struct kl_build *build);
 /** Replace the entry's name in C++ by its symbol. */
 int kl_build_find_symbol(struct kl_build *build);
 /** Say what C++ has to do with the error, and name functions as the source does. Returns `err`. */
