@@ -25,7 +25,7 @@ struct kl_adopt_opts {
 	int64_t index;        /* which of the commands for the file to take, from 1; 0: the first */
 	/* further arguments of the build system, or of the compiler if there is none; NULL: none */
 	const char *build_options;
-	bool adapted;         /* write an adapter, too */
+	bool adapted;             /* write an adapter, too */
 	struct kl_strvec sources; /* further files to compile, relative to the top */
 };
 

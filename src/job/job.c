@@ -311,40 +311,17 @@ static int parse_values(struct kl_job *job, const json_t *doc)
 
 static int parse_job(struct kl_job *job, const json_t *doc)
 {
-	static const char *const known[] = { "schema",
-					     "surface",
-					     "truth",
-					     "honest",
-					     "candidate",
-					     "parent",
-					     "baseline",
-					     "isa",
-					     "pool",
-					     "args",
-					     "points",
-					     "accept",
-					     "exact",
-					     "bands",
-					     "deterministic",
-					     "do",
-					     "seed",
-					     "arena_bytes",
-					     "call_ms",
-					     "profile",
-					     "dims",
-					     "arch",
-					     "plan",
-					     "parent_plan",
-					     "oracle_plan",
-					     "host",
-					     "kernels",
-					     "baseline_cubin",
-					     "baseline_plan",
-					     "domain",
-					     "values",
-					     "adapter",
-					     "threads",
-					     NULL };
+	static const char *const known[] = {
+		"schema",        "surface",     "truth",         "honest",
+		"candidate",     "parent",      "baseline",      "isa",
+		"pool",          "args",        "points",        "accept",
+		"exact",         "bands",       "deterministic", "do",
+		"seed",          "arena_bytes", "call_ms",       "profile",
+		"dims",          "arch",        "plan",          "parent_plan",
+		"oracle_plan",   "host",        "kernels",       "baseline_cubin",
+		"baseline_plan", "domain",      "values",        "adapter",
+		"threads",       NULL
+	};
 	int err;
 
 	if ((err = kl_job_read_only(doc, "the job", known)) < 0 ||
