@@ -90,17 +90,14 @@ void kl_materialize_say(FILE *to, const struct kl_materialization *materializati
 		return;
 	}
 	kl_oid_hex(hex, &materialization->node[materialization->best].commit);
-	if (!materialization->best && !materialization->offered && !materialization->n) {
-		fprintf(to, "no card fits the root, %.10s\n", hex);
-		return;
-	}
 	if (materialization->best)
 		fprintf(to, "%s is at %.10s, %d step%s from the root\n",
 			short_ref(materialization->branch), hex,
 			materialization->node[materialization->best].depth,
 			materialization->node[materialization->best].depth == 1 ? "" : "s");
 	else
-		fprintf(to, "nothing is faster than the root, %.10s\n", hex);
+		fprintf(to, "nothing is faster than the root, %.10s%s\n", hex,
+			materialization->offered || materialization->n ? "" : ": no card fits it");
 	if (materialization->stopped)
 		fputs("stopped after one change; --continue resumes\n", to);
 }
