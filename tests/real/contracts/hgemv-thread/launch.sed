@@ -1,2 +1,0 @@
-s|^    grid: \[TODO\]|    grid: [x]|
-s|^    block: \[TODO\]|    block: [128]|

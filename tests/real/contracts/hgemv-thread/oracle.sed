@@ -1,1 +1,0 @@
-s|^    grid: \[TODO\]|    grid: ["cdiv(N, 256)"]|
