@@ -136,11 +136,12 @@ learned () {
 	git klineage skills import --shipped >/dev/null 2>&1
 	if [ "$1" = walk ]; then
 		timed walk git klineage deopt --rewriter history --steps "$steps" --json "$name"
-		[ $rc = 124 ] && timed quit git klineage deopt --quit
+		ended=walk
+		[ $rc = 124 ] && ended=quit && timed quit git klineage deopt --quit
 		git klineage log --json "$name" >"$row/log.out" 2>"$row/log.err"
 		git klineage log --no-bars "$name" >"$row/log.text" 2>/dev/null
 		perl "$here/facts.pl" steps "$row/log.out" >>"$row/result"
-		[ -s "$row/log.out" ] || put walk-reason "$(reason walk)"
+		[ -s "$row/log.out" ] || put walk-reason "$(reason $ended)"
 	fi
 	timed retrieve git klineage retrieve --status admitted,provisional,hypothesis --json "$name"
 	timed cards git klineage materialize --status admitted,provisional,hypothesis --json "$name"
