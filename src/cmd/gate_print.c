@@ -37,10 +37,41 @@ static void print_profile(const struct kl_profile *profile)
 
 static void print_notes(const json_t *notes)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
 
-	kl_json_strings(&words, notes);
-	kl_out_words("  notes    ", &words);
+	kl_json_strings(&lines, notes);
+	for (size_t i = 0; i < lines.n; i++) {
+		fputs(i ? "            " : "  notes     ", stdout);
+		kl_out_line(stdout, lines.v[i]);
+		putchar('\n');
+	}
+}
+
+/* Return the dims of a point of the contract, such as "also1"; NULL: it is none of them. */
+static const struct kl_dims *point_dims(const struct kl_contract *contract, const char *point)
+{
+	for (size_t i = 0; i < kl_contract_npoints(contract); i++) {
+		char id[32];
+		const struct kl_dims *dims = kl_contract_point(contract, i, id);
+
+		if (!strcmp(id, point))
+			return dims;
+	}
+	return NULL;
+}
+
+/* Print the sizes of the point at which a kernel failed, unless it was drawn and has them. */
+static void print_point(const struct kl_contract *contract, const json_t *correct)
+{
+	const char *point = kl_json_str_or(json_object_get(correct, "failure"), "point", "");
+	const struct kl_dims *dims = point_dims(contract, point);
+
+	if (!dims)
+		return;
+	printf("  %s%*s ", point, pad_of(point), "");
+	for (size_t i = 0; i < dims->n; i++)
+		printf("%s%s=%lld", i ? ", " : "", contract->dim_name[i], (long long)dims->v[i]);
+	putchar('\n');
 }
 
 /* Print how much of the device's capacity was used; the event holds shares in millionths. */
@@ -140,6 +171,8 @@ void kl_gate_print_verdict(const struct kl_judgement *judgement, const struct kl
 		kl_out_line(stdout, event->message);
 		putchar('\n');
 	}
+	if (event->verdict == KL_VERDICT_FAIL)
+		print_point(surface->contract, event->correct);
 	if (json_is_object(event->correct) && event->verdict == KL_VERDICT_PASS)
 		print_correct(event->correct);
 	print_profile(&event->profile);

@@ -90,8 +90,14 @@ test_expect_success 'a failure names the place, what came, what was wanted, and 
 		cd repo && cp "$cheats"/refused/skipped-columns.c mm.c &&
 		exits 1 git klineage gate --worktree --no-profile >../out; git reset -q --hard
 	) &&
-	grep "C\[0, *3\]" out && says "is 0, wanted" out && says "git klineage gate" out &&
+	grep -E "^  (case|also)[0-9]+ +M=[0-9]+, " out && grep "C\[0, *3\]" out && says "is 0, wanted" out && says "git klineage gate" out &&
 	says "--seed" out
+'
+
+test_expect_success 'every note has its own line' '
+	(cd repo && git klineage gate --fresh --no-note --json >../event && git klineage gate --no-note >../listed) &&
+	perl -MJSON::PP -e "print map { \"\$_\n\" } @{decode_json(join q(), <STDIN>)->{notes} || []}" <event >notes &&
+	sed -n "/^  notes /,\$ s/^            *\|^  notes  *//p" listed >printed && test_cmp notes printed
 '
 
 test_expect_success 'the replay fails in the same place' '
