@@ -101,6 +101,26 @@ static struct kl_naming_sides sides_of(const struct kl_sequencer *sequencer,
 	};
 }
 
+/* Check for a feature among the primary facts that disappeared. */
+static bool lost_feature(const struct kl_mechanism *mechanism, const struct kl_facts *before,
+			 const struct kl_facts *after)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
+
+	kl_features_minus(&gone, &before->features, &after->features, after->features_version);
+	for (size_t i = 0; i < mechanism->primary.n; i++)
+		if (kl_strvec_has(&gone, mechanism->primary.v[i]))
+			return true;
+	return false;
+}
+
+static bool is_by_model(const json_t *pending)
+{
+	const char *rewriter = kl_json_str_or(pending, "rewriter", "");
+
+	return !strcmp(rewriter, "chat") || !strcmp(rewriter, "exec");
+}
+
 /* Let sources and facts name the step, unless they give the name `but`. */
 static void find_name(struct kl_step_name *out, const struct kl_sequencer *sequencer,
 		      struct kl_facts *before, struct kl_facts *after, const char *but)
@@ -115,24 +135,14 @@ static void find_name(struct kl_step_name *out, const struct kl_sequencer *seque
 	kl_naming_find(&naming, &sides);
 	if (!naming.mechanism || !strcmp(naming.mechanism->name, but))
 		return;
+	/* a trait of a model's step costs an audit, and the model named none: only features name it */
+	if (is_by_model(pending) && !lost_feature(naming.mechanism, before, after))
+		return;
 	text = kl_asprintf("0.%02d (%s)", naming.percent, naming.evidence.ptr);
 	out->mechanism = naming.mechanism;
 	out->found = true;
 	kl_json_set_str(pending, "mechanism", naming.mechanism->name);
 	kl_json_set_str(pending, "confidence", text);
-}
-
-/* Check for a feature among the primary facts that disappeared. */
-static bool lost_feature(const struct kl_mechanism *mechanism, const struct kl_facts *before,
-			 const struct kl_facts *after)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
-
-	kl_features_minus(&gone, &before->features, &after->features, after->features_version);
-	for (size_t i = 0; i < mechanism->primary.n; i++)
-		if (kl_strvec_has(&gone, mechanism->primary.v[i]))
-			return true;
-	return false;
 }
 
 /* Check the name that the author of the step claims. */
@@ -160,7 +170,8 @@ void kl_step_name_settle(struct kl_step_name *out, const struct kl_sequencer *se
 						    kl_json_str_or(pending, "mechanism", ""));
 	else if (!claimed)
 		find_name(out, sequencer, before, after, "");
-	complete_claims(pending, out->mechanism);
+	if (!out->found || !is_by_model(pending))
+		complete_claims(pending, out->mechanism);
 	claim_traits(before, after, pending);
 	if (out->mechanism)
 		out->delta = kl_facts_judge(&out->why, out->mechanism, before, after);
