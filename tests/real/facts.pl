@@ -35,7 +35,7 @@ sub put {
 sub reason {
 	for my $path (@_) {
 		for my $line (split /\n/, content($path)) {
-			next if $line =~ /^\s*$|^(hint|note|warning):/;
+			next if $line =~ /^\s*$|^(hint|note|warning):|^waiting for /;
 			$line =~ s/^(git-klineage|fatal|error): //;
 			return $line;
 		}
