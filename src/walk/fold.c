@@ -10,12 +10,15 @@
 #define MAX_MEASUREMENTS 3
 
 /*
- * Return true if the pending proposal may be folded: it takes back commits. A part of a compound
- * step names none.
+ * Return true if the pending proposal may be folded: it takes back commits, and none of their authors
+ * names a mechanism. A part of a compound step names no commits.
  */
 static bool may_fold(const struct kl_walk *walk)
 {
-	return json_array_size(json_object_get(kl_walk_pending(walk), "commits")) > 0 &&
+	const json_t *pending = kl_walk_pending(walk);
+
+	return json_array_size(json_object_get(pending, "commits")) > 0 &&
+	       !*kl_json_str_or(pending, "mechanism", "") &&
 	       !kl_json_bool_or(walk->state, "keep_all", false);
 }
 

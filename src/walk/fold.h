@@ -11,7 +11,8 @@
  * and the next older state is compared with K_i again: small changes of speed add up until they
  * show. The step that is accepted then takes back the folded commits along with its own and names
  * them in Klineage-Folded. With `keep_all` in the operation nothing is folded. The steps of other
- * rewriters never are, nor are the parts of a compound step, which tell its mechanisms apart.
+ * rewriters never are, nor are the parts of a compound step, which tell its mechanisms apart, nor
+ * commits whose author names a mechanism, which can make room for another without any gain.
  */
 
 /** Return true if the pending proposal is to be folded, according to its event. */

@@ -140,6 +140,27 @@ static void test_folded(void **state)
 	kl_outcome_release(&out);
 }
 
+/* a commit whose author names a mechanism is a step, also without an effect: it can make room */
+static void test_labelled(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = begin_repo("labelled");
+	struct kl_sequencer_opts opts = fake_opts;
+	struct kl_outcome out;
+
+	fake_commit(dir, "NS:4000", "\\tplain();\\n", "plain");
+	fake_commit(dir, "NS:1000", "\\tfaster();\\n", "the optimization");
+	fake_commit(dir, "NS:1000", "\\texpert();\\n",
+		    "room for another\n\nKlineage-Mechanism: loop-fusion");
+	assert_ok(fake_deopt(dir, &opts, &out));
+	assert_int_equal(out.steps, 2);
+	assert_int_equal(out.passed_over.no_effect, 0);
+	kl_outcome_release(&out);
+	assert_sh(
+		"nothing\nspeed", dir,
+		"git log -2 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " LINEAGE);
+	assert_clean(dir);
+}
+
 /* what is older than the last state that differs is folded into the step before it */
 static void test_trail(void **state)
 {
@@ -483,13 +504,13 @@ static void test_effect(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passed_over),  cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_trail),        cmocka_unit_test(test_renamed_after),
-		cmocka_unit_test(test_zeroed),       cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_nothing_real), cmocka_unit_test(test_bundle),
-		cmocka_unit_test(test_true_bundle),  cmocka_unit_test(test_one_commit),
-		cmocka_unit_test(test_narrower),     cmocka_unit_test(test_renamed),
-		cmocka_unit_test(test_included),
+		cmocka_unit_test(test_passed_over),   cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_labelled),      cmocka_unit_test(test_trail),
+		cmocka_unit_test(test_renamed_after), cmocka_unit_test(test_zeroed),
+		cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_nothing_real),
+		cmocka_unit_test(test_bundle),        cmocka_unit_test(test_true_bundle),
+		cmocka_unit_test(test_one_commit),    cmocka_unit_test(test_narrower),
+		cmocka_unit_test(test_renamed),       cmocka_unit_test(test_included),
 
 		cmocka_unit_test(test_effect),
 	};
