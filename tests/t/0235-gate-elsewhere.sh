@@ -97,7 +97,7 @@ test_expect_success 'a verdict holds wherever the contract lies' '
 test_expect_success 'a walk leaves a lineage with the files that the contract names' '
 	git -C repo checkout -q -b fast && kernel up "*" | sed "s/const float \*x, float \*y/const float *restrict x, float *restrict y/" \
 		>repo/src/up.c && git -C repo commit -q -am "up: restrict" &&
-	(cd repo && exits 0 git klineage deopt up --rewriter history,passes >../out) &&
+	(cd repo && exits 0 git klineage deopt up --keep-all --rewriter history,passes >../out) &&
 	lineage=$(git -C repo for-each-ref --format="%(refname)" refs/heads/klineage/lineage) &&
 	git -C repo ls-tree -r --name-only "$lineage" >files &&
 	printf "include/scale.h\njudge/up.oracle.c\nklineage.yaml\nsrc/up.c\n" >expected &&

@@ -26,7 +26,7 @@ test_expect_success 'a lineage of two steps' '
 		cp "$KLINEAGE_TOP"/tests/cheats/c/klineage.yaml "$KLINEAGE_TOP"/tests/cheats/c/oracle.c . &&
 		cp "$KLINEAGE_TOP"/tests/cheats/c/accepted/plain.c mm.c && git add . && git commit -q -m plain &&
 		cp "$KLINEAGE_TOP"/tests/cheats/c/accepted/packed-scratch.c mm.c && git commit -q -a -m packed &&
-		git klineage deopt --rewriter history --no-rederive --name x >../out 2>../err &&
+		git klineage deopt --keep-all --rewriter history --no-rederive --name x >../out 2>../err &&
 		test "$(git rev-list --count klineage/lineage/mm/x)" = 2
 	) || { cat out err; false; }
 '

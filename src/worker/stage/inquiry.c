@@ -219,8 +219,10 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 
 	if (fail_replay(inquiry, round, member, mismatch, got))
 		return 0;
-	depends = passed ? 1 : depends_on_calls(inquiry, member, trial);
-	if (!depends)
+	depends = depends_on_calls(inquiry, member, trial);
+	if (passed && inquiry->job->surface != KL_SURFACE_C)
+		depends = 1;
+	if (!depends && !passed)
 		chance = kl_redraw(&inquiry->redraw, member, mismatch, trial, got);
 	if (depends < 0 || chance < 0)
 		return depends < 0 ? depends : chance;
@@ -231,10 +233,11 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		inquiry->passed[trial->place.right][index] = true;
 		return 0;
 	}
-	if (passed && round->ordinary) {
+	/* if a new process is wrong, too, the answer depends on this call alone, as on old outputs */
+	if (depends && passed && round->ordinary) {
 		why = "this input was answered correctly before, but not after calls between which "
 		      "no memory was cleaned";
-	} else if (passed) {
+	} else if (depends && passed) {
 		why = "this input was answered correctly in an earlier call, but not in this one";
 	} else if (depends) {
 		why = "this input is answered correctly in a new process, but not after other "
