@@ -29,7 +29,7 @@ init|templates|init --list
 gate|-|gate --worktree --quick --workload scale
 lift|cards|lift --dry-run ../more
 admit|-|admit --dry-run warp-scan
-materialize|tries|materialize --dry-run --status hypothesis scale
+materialize|tries|materialize --dry-run --status hypothesis cuda-topk
 X
 
 # each <function>: for each of these with `what`, `list` and the words after it in "$@"; in the repository
@@ -100,7 +100,7 @@ test_expect_success 'the fields are those that the pages promise' '
 		git klineage gate --no-profile --workload scale --json >../event && git rev-parse HEAD >../head &&
 		git klineage lift -n --porcelain ../more >../lift && git klineage lift -n --json ../more >../lift.json &&
 		exits 1 git klineage admit -n --porcelain warp-scan >../admit &&
-		git klineage materialize -n --porcelain --status hypothesis scale >../tries
+		git klineage materialize -n --porcelain --status hypothesis cuda-topk >../tries
 	) &&
 	cut -f2 log >have && test_cmp commits have && cut -f5 log | sed -n 12p >have && echo topk.cu:rank_list >want && test_cmp want have &&
 	test "$(sed -n 4p log | cut -f8)" = "$(perl -MJSON::PP -e "print decode_json(<STDIN>)->{steps}[3]{previous}{ratio_ppm}" <json)" &&
