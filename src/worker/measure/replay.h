@@ -3,6 +3,7 @@
 #define KL_WORKER_MEASURE_REPLAY_H
 
 #include "worker/compare/compare.h"
+#include "worker/measure/fresh_call.h"
 #include "worker/pool/pool.h"
 
 /*
@@ -19,6 +20,18 @@
 const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_member *own,
 				     const struct kl_member *const *met, size_t nmet,
 				     const void *const *got);
+/** Return true if the answer to `own` is large and varied enough to tell that it was kept. */
+bool kl_replay_is_telling(const struct kl_job *job, const struct kl_member *own,
+			  const void *const *got);
+/**
+ * Find out if a kernel in C, whose wrong answer has too few elements to tell, keeps its answers: call
+ * it in a new process with two inputs of a timed point, the addresses being those of `like`. Returns
+ * true if the second answer is the right one to the first input, and not to the second: `pair` has
+ * both. Returns false also if it could not be called.
+ */
+bool kl_replay_probe(const struct kl_member *pair[2], struct kl_mismatch *mismatch,
+		     const struct kl_fresh *fresh, const struct kl_pool *pool,
+		     const struct kl_trial *like);
 /** Write a message into `out`: the answer is the right answer to the earlier input `kept`. */
 void kl_replay_why(char *out, size_t cap, const struct kl_member *kept);
 

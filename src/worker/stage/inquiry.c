@@ -127,6 +127,29 @@ static struct kl_fresh fresh_of(const struct kl_inquiry *inquiry)
 }
 
 /*
+ * An answer of few elements cannot show that it was kept. Ask for a larger one, and report that if it
+ * was.
+ */
+static bool fail_kept(struct kl_inquiry *inquiry, const struct kl_member *member,
+		      const void *const *got, const struct kl_trial *trial)
+{
+	const struct kl_fresh fresh = fresh_of(inquiry);
+	const struct kl_member *pair[2];
+	struct kl_mismatch mismatch;
+	char why[160];
+
+	if (inquiry->job->surface != KL_SURFACE_C ||
+	    kl_replay_is_telling(inquiry->job, member, got) ||
+	    !kl_replay_probe(pair, &mismatch, &fresh, inquiry->pool, trial))
+		return false;
+	inquiry->failed = (struct kl_failed_call){ .member = kl_pool_find(inquiry->pool, pair[1]),
+						   .right = trial->place.right };
+	kl_replay_why(why, sizeof(why), pair[0]);
+	fail_at(inquiry, "cheat", pair[1], &mismatch, "", why);
+	return true;
+}
+
+/*
  * Return 1 if a wrong answer of a kernel in C depends on earlier calls: in a new process the kernel
  * answers correctly. Return 0 if the answer does not depend on them or this was not checked, or an
  * error.
@@ -233,6 +256,8 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		inquiry->passed[trial->place.right][index] = true;
 		return 0;
 	}
+	if (depends && fail_kept(inquiry, member, got, trial))
+		return 0;
 	/* if a new process is wrong, too, the answer depends on this call alone, as on old outputs */
 	if (depends && passed && round->ordinary) {
 		why = "this input was answered correctly before, but not after calls between which "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which class a wrong answer gets when a further band is met before the noise band. */
+/* Which class a wrong answer gets, whichever input is met first. */
 #include "worker_fixture.h"
 
 #include "worker/stage/inquiry.h"
@@ -84,11 +84,47 @@ static void an_error_in_a_further_band_alone_is_wrong_all(void **state)
 		assert_class(&kernels[i]);
 }
 
+/* One element does not show that it was kept from the call before; a larger answer does. */
+static void a_kept_answer_of_one_element_is_a_cheat(void **state)
+{
+	static const char body[] =
+		"static const float *from; static int64_t of; static float kept[1024];\n"
+		"void k(int64_t n, const float *x, float *y) {\n"
+		"  for (int64_t i = 0; i < n && (from != x || of != n); i++) kept[i] = 3 * x[i];\n"
+		"  for (int64_t i = 0; i < n; i++) y[i] = kept[i];\n"
+		"  from = x; of = n; }";
+	KL_AUTO(fx_freep) struct fixture *fixture = fx_vector(1024, KL_RULE_NOISE, ORACLE);
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(kl_inquiry_release) struct kl_inquiry inquiry = { .pool = NULL };
+	struct kl_point *one = fx_point(fixture, "also0", false);
+	struct kl_round round = { .point = one, .where = "" };
+	size_t member[8];
+
+	one->arg[0].value = 1;
+	fx_extent(one, 1, 1, 1, 0);
+	fx_extent(one, 2, 1, 1, 0);
+	fixture->job.seed = 11;
+	fixture->job.further = true;
+	assert_ok(kl_pool_open(&pool, &fixture->job));
+	for (size_t i = 0; i < kl_pool_size(pool) && round.n < 8; i++)
+		if (kl_pool_get(pool, i)->point == one && !kl_pool_get(pool, i)->odd)
+			member[round.n++] = i;
+	round.member = member;
+	fx_candidate(fixture, "keeps", body);
+	kl_inquiry_init(&inquiry, &fixture->job, pool);
+	assert_ok(kl_inquiry_round(&inquiry, &round));
+	assert_non_null(inquiry.class);
+	assert_string_equal(inquiry.class, "cheat");
+	assert_contains(inquiry.message, "at 'case0'");
+	assert_contains(inquiry.message, "the right answer to an earlier input");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_further_band_does_not_hide_the_class),
 		cmocka_unit_test(an_error_in_a_further_band_alone_is_wrong_all),
+		cmocka_unit_test(a_kept_answer_of_one_element_is_a_cheat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
