@@ -48,15 +48,15 @@ void kl_case_dim(struct kl_case *point, const struct kl_taxonomy *taxonomy, cons
 int64_t kl_similarity_operator(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
 			       const struct kl_case *b);
 /**
- * Compare extents: exp(-mean |difference of log2 extents| / 2) over the roles that at least one of
- * the cases has. A role that one case lacks counts there with extent 1.
- */
-/**
  * Check that two operators are the same, or have an ancestor in common other than the root of the
  * tree.
  */
 bool kl_similarity_is_related(const struct kl_taxonomy *taxonomy, const struct kl_case *a,
 			      const struct kl_case *b);
+/**
+ * Compare extents: exp(-mean |difference of log2 extents| / 2) over the roles that at least one of
+ * the cases has. A role that one case lacks counts there with extent 1.
+ */
 int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b);
 /** Compare dtypes: 1 if equal, 1/2 if only the width is equal, otherwise 0. */
 int64_t kl_similarity_dtype(const struct kl_case *a, const struct kl_case *b);
