@@ -13,7 +13,7 @@
  * nor do those of a kernel of a launch plan that gets each buffer once.
  *
  *	kl_transform_surface_init(&transform, "unroll-jam factor=4,2", variant, surface);
- *	for each source ... kl_transform_surface_file(&text, &transform, file);
+ *	for each source ... kl_transform_surface_file(&text, &transform, surface, file);
  *	kl_transform_surface_release(&transform);
  */
 struct kl_transform_surface {
