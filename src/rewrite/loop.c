@@ -288,15 +288,16 @@ void kl_loops_release(struct kl_loops *loops)
 	*loops = (struct kl_loops){ 0 };
 }
 
-const struct kl_loop *kl_loops_at(const struct kl_loops *loops, size_t i)
+/* --- statements ------------------------------------------------------------------------------- */
+
+/* Return the loop that begins at token `i`, or NULL. */
+static const struct kl_loop *loop_at(const struct kl_loops *loops, size_t i)
 {
 	for (size_t k = 0; k < loops->n; k++)
 		if (loops->v[k].first == i)
 			return &loops->v[k];
 	return NULL;
 }
-
-/* --- statements ------------------------------------------------------------------------------- */
 
 /* Read "type name = value;": tokens i ... semi. */
 static bool read_declare(struct kl_cstmt *out, const struct kl_loops *loops, size_t i, size_t semi)
@@ -343,7 +344,7 @@ static bool read_statement(struct kl_cstmt *out, const struct kl_loops *loops, s
 	const struct kl_ctokens *tokens = loops->tokens;
 
 	*out = (struct kl_cstmt){ .first = i };
-	if ((out->loop = kl_loops_at(loops, i))) {
+	if ((out->loop = loop_at(loops, i))) {
 		out->kind = KL_CSTMT_LOOP;
 		out->last = out->loop->last;
 		return true;

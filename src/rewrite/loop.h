@@ -45,8 +45,6 @@ struct kl_loops {
 /** Find the loops of all functions. The caller releases `out`. */
 void kl_loops_find(struct kl_loops *out, const struct kl_ctokens *tokens);
 void kl_loops_release(struct kl_loops *loops);
-/** Return the loop that begins at token `i`, or NULL. */
-const struct kl_loop *kl_loops_at(const struct kl_loops *loops, size_t i);
 /** Check that tokens first ... last assign to `name`, or take its address. */
 bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last, const char *name);
 
@@ -108,9 +106,6 @@ struct kl_accesses {
  */
 bool kl_accesses_read(struct kl_accesses *out, const struct kl_loops *loops,
 		      const struct kl_cstmts *stmts);
-/** Append the accesses of an expression. */
-bool kl_accesses_of(struct kl_accesses *out, const struct kl_loops *loops, size_t first,
-		    size_t last);
 void kl_accesses_release(struct kl_accesses *accesses);
 
 /** Check that a declared or assigned scalar is the sum of a reduction "s += value". */

@@ -162,8 +162,9 @@ static bool is_unary(const struct kl_ctokens *tokens, size_t i, size_t first)
 	return tokens->t[i - 1].kind == KL_CT_PUNCT && !strchr(")]", first_char(tokens, i - 1));
 }
 
-bool kl_accesses_of(struct kl_accesses *out, const struct kl_loops *loops, size_t first,
-		    size_t last)
+/* Append the accesses of an expression; false: as kl_accesses_read(). */
+static bool read_expression(struct kl_accesses *out, const struct kl_loops *loops, size_t first,
+			    size_t last)
 {
 	const struct kl_ctokens *tokens = loops->tokens;
 
@@ -246,7 +247,7 @@ bool kl_accesses_read(struct kl_accesses *out, const struct kl_loops *loops,
 		/* a pointer's initial value is read where the pointer is used */
 		if (stmt->kind == KL_CSTMT_DECLARE && pointer_value(loops, stmt))
 			continue;
-		fine = kl_accesses_of(out, loops, stmt->value_first, stmt->value_last) &&
+		fine = read_expression(out, loops, stmt->value_first, stmt->value_last) &&
 		       (stmt->kind == KL_CSTMT_DECLARE || target_access(out, loops, stmt));
 	}
 	return fine;

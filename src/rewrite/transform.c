@@ -300,8 +300,9 @@ static bool is_alone(const struct kl_transforming *work, const struct kl_cvar *v
 	return false;
 }
 
-bool kl_transform_is_disjoint(const struct kl_transforming *work, const struct kl_cvar *left,
-			      const struct kl_cvar *right)
+/* Check that two roots of accesses never overlap. */
+static bool is_disjoint(const struct kl_transforming *work, const struct kl_cvar *left,
+			const struct kl_cvar *right)
 {
 	/* of two pointers it is enough that one is the only way to its elements */
 	return left != right && (is_alone(work, left) || is_alone(work, right));
@@ -318,7 +319,7 @@ bool kl_transform_is_independent(const struct kl_transforming *work,
 				continue;
 			if (left->root == right->root ?
 				    !kl_affine_equal(&left->index, &right->index) :
-				    !kl_transform_is_disjoint(work, left->root, right->root))
+				    !is_disjoint(work, left->root, right->root))
 				return false;
 		}
 	return true;
