@@ -287,17 +287,20 @@ void kl_transform_reserve(struct kl_transforming *work, const char *base)
 	kl_strvec_push(&work->reserved, base);
 }
 
-static bool is_alone(const struct kl_transforming *work, const struct kl_cvar *var)
+bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn)
 {
-	KL_AUTO(kl_freep) char *function = NULL;
+	const struct kl_cfn *cfn = &work->tokens->fn[fn];
 
-	if (var->array || var->restricted)
-		return true;
-	function = kl_ctoken_function(work->tokens, var->at);
 	for (const char *const *at = work->source->disjoint; at && *at; at++)
-		if (!strcmp(*at, function))
+		if (strlen(*at) == cfn->name_len &&
+		    !memcmp(*at, work->tokens->text + cfn->name_off, cfn->name_len))
 			return true;
 	return false;
+}
+
+static bool is_alone(const struct kl_transforming *work, const struct kl_cvar *var)
+{
+	return var->array || var->restricted || kl_transform_has_disjoint(work, var->fn);
 }
 
 /* Check that two roots of accesses never overlap. */

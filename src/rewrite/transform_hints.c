@@ -7,17 +7,6 @@
 
 /* --- restrict --------------------------------------------------------------------------------- */
 
-static bool is_listed(const struct kl_transforming *work, int fn)
-{
-	const struct kl_cfn *cfn = &work->tokens->fn[fn];
-
-	for (const char *const *at = work->source->disjoint; at && *at; at++)
-		if (strlen(*at) == cfn->name_len &&
-		    !memcmp(*at, work->tokens->text + cfn->name_off, cfn->name_len))
-			return true;
-	return false;
-}
-
 /* Return the last token of the body of a loop of any kind whose keyword is token `i`. */
 static size_t body_end(const struct kl_ctokens *tokens, size_t i)
 {
@@ -70,7 +59,7 @@ static void qualify_pointers(struct kl_transforming *work, const char *word)
 				pointers++;
 				written += !vars->v[i].to_const;
 			}
-		if (pointers < 2 || !written || !is_listed(work, (int)fn) ||
+		if (pointers < 2 || !written || !kl_transform_has_disjoint(work, (int)fn) ||
 		    !writes_in_loop(work, (int)fn))
 			continue;
 		for (size_t i = 0; i < vars->n; i++) {

@@ -25,6 +25,8 @@ char *kl_transform_fresh(const struct kl_transforming *work, const char *base, i
  * work->offset to 0 before the first name of a loop.
  */
 void kl_transform_reserve(struct kl_transforming *work, const char *base);
+/** Check that the pointer parameters of a function never overlap. */
+bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn);
 /**
  * Check that no element that one access writes is touched by an access with another index: arrays
  * with different roots do not overlap, and those with the same root that is written have the same
