@@ -111,6 +111,16 @@ void kl_loop_text_line(struct kl_loop_text *text, int depth, const char *fmt, ..
 	va_end(ap);
 }
 
+void kl_loop_text_code(struct kl_loop_text *text, const char *code)
+{
+	begin_line(text, 1);
+	for (; *code; code++) {
+		kl_buf_addch(&text->buf, *code);
+		if (*code == '\n' && code[1] && code[1] != '\n')
+			kl_buf_adds(&text->buf, text->unit);
+	}
+}
+
 /* Add the comments before token `i`, a line each. */
 static void add_comments(struct kl_loop_text *text, int depth, size_t i)
 {

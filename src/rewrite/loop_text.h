@@ -32,6 +32,8 @@ void kl_loop_text_release(struct kl_loop_text *text);
 /** Add a line, `depth` levels deeper than the loop. */
 void kl_loop_text_line(struct kl_loop_text *text, int depth, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/** Add code with the loop's indentation, one level deeper than the loop. */
+void kl_loop_text_code(struct kl_loop_text *text, const char *code);
 /** Add a copy of a statement with names replaced; a copy with none keeps the comments before it. */
 void kl_loop_text_stmt(struct kl_loop_text *text, int depth, const struct kl_cstmt *stmt,
 		       const struct kl_rename *rename, size_t n);

@@ -101,19 +101,6 @@ static void copy_loop(struct kl_buf *out, const struct kl_transforming *work,
 	kl_buf_add(out, tokens->text + at, end - at);
 }
 
-/* Add one level to all lines but the first. */
-static char *deepen_lines(const char *text, const char *unit)
-{
-	struct kl_buf out = KL_BUF_INIT;
-
-	for (; *text; text++) {
-		kl_buf_addch(&out, *text);
-		if (*text == '\n' && text[1] && text[1] != '\n')
-			kl_buf_adds(&out, unit);
-	}
-	return kl_buf_detach(&out);
-}
-
 /* A loop without a round may not touch the elements: the code is run only if there is a round. */
 static void write_hoisted(struct kl_transforming *work, const struct kl_loop *loop,
 			  const struct kl_accesses *accesses, const struct elements *elements)
@@ -121,14 +108,12 @@ static void write_hoisted(struct kl_transforming *work, const struct kl_loop *lo
 	const struct kl_ctokens *tokens = work->tokens;
 	struct kl_loop_text text;
 	KL_AUTO(kl_buf_release) struct kl_buf copy = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *deep = NULL;
 	KL_AUTO(kl_freep) char *bound = kl_loop_bound(work->loops, loop);
 	KL_AUTO(kl_freep) char *from = kl_ctokens_text(tokens, loop->from_first, loop->from_last,
 						       NULL, 0);
 
 	copy_loop(&copy, work, loop, accesses, elements);
 	kl_loop_text_init(&text, work->loops, loop);
-	deep = deepen_lines(copy.ptr, text.unit);
 	if (loop->from_zero)
 		kl_loop_text_line(&text, 0, "if (%s > 0) {", bound);
 	else
@@ -141,7 +126,7 @@ static void write_hoisted(struct kl_transforming *work, const struct kl_loop *lo
 		kl_loop_text_line(&text, 1, "%s%s %s = %s;", elements->written[i] ? "" : "const ",
 				  access->type, elements->name[i], element);
 	}
-	kl_loop_text_line(&text, 1, "%s", deep);
+	kl_loop_text_code(&text, copy.ptr);
 	for (size_t i = 0; i < elements->n; i++) {
 		KL_AUTO(kl_freep) char *element = kl_ctokens_text(
 			tokens, elements->access[i]->first, elements->access[i]->last, NULL, 0);

@@ -282,8 +282,7 @@ static bool can_block(struct block *out, const struct kl_transforming *work,
 
 /* Copy the nest, with the columns' loops between the ends of a block. */
 static void write_nest(struct kl_buf *out, const struct kl_transforming *work,
-		       const struct block *block, const char *start, const char *end,
-		       const char *unit)
+		       const struct block *block, const char *start, const char *end)
 {
 	const struct kl_ctokens *tokens = work->tokens;
 	size_t at = tokens->t[block->root->first].off;
@@ -302,16 +301,6 @@ static void write_nest(struct kl_buf *out, const struct kl_transforming *work,
 	}
 	kl_buf_add(out, tokens->text + at,
 		   tokens->t[block->root->last].off + tokens->t[block->root->last].len - at);
-	/* one level deeper */
-	for (size_t i = 0; i < out->len; i++)
-		if (out->ptr[i] == '\n' && i + 1 < out->len && out->ptr[i + 1] != '\n') {
-			size_t n = strlen(unit);
-
-			kl_buf_reserve(out, n);
-			memmove(out->ptr + i + 1 + n, out->ptr + i + 1, out->len - i);
-			memcpy(out->ptr + i + 1, unit, n);
-			out->len += n;
-		}
 }
 
 static void write_blocks(struct kl_transforming *work, const struct block *block)
@@ -324,13 +313,13 @@ static void write_blocks(struct kl_transforming *work, const struct block *block
 	KL_AUTO(kl_freep) char *bound = kl_loop_bound(work->loops, column);
 
 	kl_loop_text_init(&text, work->loops, block->root);
-	write_nest(&nest, work, block, start, end, text.unit);
+	write_nest(&nest, work, block, start, end);
 	kl_loop_text_line(&text, 0, "for (%s %s = 0; %s < %s; %s += %lld) {", column->type, start,
 			  start, bound, start, (long long)work->value);
 	kl_loop_text_line(&text, 1, "const %s %s = %s + %lld < %s ? %s + %lld : %s;", column->type,
 			  end, start, (long long)work->value, bound, start, (long long)work->value,
 			  bound);
-	kl_loop_text_line(&text, 1, "%s", nest.ptr);
+	kl_loop_text_code(&text, nest.ptr);
 	kl_loop_text_line(&text, 0, "}");
 	kl_loop_text_replace(&work->edits, &text, block->root);
 	kl_loop_text_release(&text);
