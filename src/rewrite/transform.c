@@ -9,8 +9,6 @@
 
 /* most bytes of a source: the work grows with its square */
 #define MAX_SOURCE ((size_t)128 << 10)
-/* most names that the copies of one loop derive from a name */
-#define NAMES_OF_LOOP 16
 
 struct kl_transform {
 	const char *name;
@@ -40,14 +38,14 @@ static const struct kl_transform table[] = {
 	  { "c", "cuda" },
 	  "factor",
 	  2,
-	  16,
+	  KL_TRANSFORM_COPIES,
 	  "innermost loop with a floating-point sum",
 	  kl_transform_unroll },
 	{ "unroll-jam",
 	  { "c", "cuda" },
 	  "factor",
 	  2,
-	  16,
+	  KL_TRANSFORM_COPIES,
 	  "loop around an innermost loop whose copies can share that loop",
 	  kl_transform_unroll_jam },
 	{ "vector-loop",
@@ -281,10 +279,33 @@ void kl_transform_reserve(struct kl_transforming *work, const char *base)
 	int64_t offset = 0;
 
 	for (size_t i = 0; i < work->reserved.n; i++)
-		offset += strcmp(work->reserved.v[i], base) ? 0 : NAMES_OF_LOOP;
+		offset += strcmp(work->reserved.v[i], base) ? 0 : KL_TRANSFORM_COPIES;
 	if (offset > work->offset)
 		work->offset = offset;
 	kl_strvec_push(&work->reserved, base);
+}
+
+size_t kl_transform_rename(struct kl_rename *out, const struct kl_transforming *work,
+			   const struct kl_cstmts *stmts, int64_t number)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stmts->n; i++) {
+		const struct kl_cvar *var = kl_cvars_at(&work->loops->vars, stmts->v[i].name);
+
+		if (stmts->v[i].kind == KL_CSTMT_DECLARE && var) {
+			out[n].from = var->name;
+			out[n++].to = kl_transform_fresh(work, var->name, number);
+		}
+	}
+	return n;
+}
+
+void kl_transform_free_renames(struct kl_rename *rename, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free((char *)rename[i].to);
+	free(rename);
 }
 
 bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn)

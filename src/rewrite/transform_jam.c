@@ -137,26 +137,10 @@ static bool can_jam(struct jam *out, const struct kl_transforming *work,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static size_t rename_declared(struct kl_rename *out, const struct kl_transforming *work,
-			      const struct kl_cstmts *stmts, int64_t number)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < stmts->n; i++) {
-		const struct kl_cvar *var = kl_cvars_at(&work->loops->vars, stmts->v[i].name);
-
-		if (stmts->v[i].kind == KL_CSTMT_DECLARE && var) {
-			out[n].from = var->name;
-			out[n++].to = kl_transform_fresh(work, var->name, number);
-		}
-	}
-	return n;
-}
-
 /* The renames of all copies: those of copy k are at [k]. */
 struct copies {
-	struct kl_rename *rename[16];
-	size_t n[16];
+	struct kl_rename *rename[KL_TRANSFORM_COPIES];
+	size_t n[KL_TRANSFORM_COPIES];
 };
 
 static void make_copies(struct copies *out, const struct kl_transforming *work,
@@ -168,19 +152,16 @@ static void make_copies(struct copies *out, const struct kl_transforming *work,
 
 		rename[0].from = jam->outer->counter;
 		rename[0].to = kl_asprintf("%s + %lld", jam->outer->counter, (long long)k);
-		out->n[k] = 1 + rename_declared(rename + 1, work, &jam->around, k);
-		out->n[k] += rename_declared(rename + out->n[k], work, &jam->within, k);
+		out->n[k] = 1 + kl_transform_rename(rename + 1, work, &jam->around, k);
+		out->n[k] += kl_transform_rename(rename + out->n[k], work, &jam->within, k);
 		out->rename[k] = rename;
 	}
 }
 
 static void free_copies(struct copies *copies)
 {
-	for (size_t k = 1; k < KL_ARRAY_SIZE(copies->n); k++) {
-		for (size_t i = 0; i < copies->n[k]; i++)
-			free((char *)copies->rename[k][i].to);
-		free(copies->rename[k]);
-	}
+	for (size_t k = 1; k < KL_TRANSFORM_COPIES; k++)
+		kl_transform_free_renames(copies->rename[k], copies->n[k]);
 }
 
 static void write_copies(struct kl_loop_text *text, int depth, const struct kl_cstmts *stmts,

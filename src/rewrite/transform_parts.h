@@ -7,6 +7,9 @@
 
 /* transform_parts - functions that the files transform*.c share. Private to src/rewrite. */
 
+/* most copies of a loop's body, and most names that they derive from one name */
+#define KL_TRANSFORM_COPIES 16
+
 /** One application of a transformation to a source. */
 struct kl_transforming {
 	const struct kl_ctokens *tokens;
@@ -25,6 +28,13 @@ char *kl_transform_fresh(const struct kl_transforming *work, const char *base, i
  * work->offset to 0 before the first name of a loop.
  */
 void kl_transform_reserve(struct kl_transforming *work, const char *base);
+/**
+ * Append to `out` a fresh name for each variable that the statements declare, for copy `number`;
+ * return how many. Release an array of renames from kl_calloc() by kl_transform_free_renames().
+ */
+size_t kl_transform_rename(struct kl_rename *out, const struct kl_transforming *work,
+			   const struct kl_cstmts *stmts, int64_t number);
+void kl_transform_free_renames(struct kl_rename *rename, size_t n);
 /** Check that the pointer parameters of a function never overlap. */
 bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn);
 /**

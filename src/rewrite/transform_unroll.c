@@ -39,11 +39,11 @@ static bool find_sums(struct sums *out, const struct kl_transforming *work,
 
 /*
  * Rename what copy `number` of the body has for itself: the counter, the partial sums and the
- * variables that the body declares. The caller frees the values by free_renames().
+ * variables that the body declares.
  */
 static size_t make_renames(struct kl_rename *out, const struct kl_transforming *work,
 			   const struct kl_loop *loop, const struct kl_cstmts *stmts,
-			   const struct sums *sums, int64_t number, size_t max)
+			   const struct sums *sums, int64_t number)
 {
 	size_t n = 0;
 
@@ -54,21 +54,7 @@ static size_t make_renames(struct kl_rename *out, const struct kl_transforming *
 	for (size_t i = 0; i < sums->n; i++, n++)
 		out[n] = (struct kl_rename){ sums->var[i]->name,
 					     kl_transform_fresh(work, sums->var[i]->name, number) };
-	for (size_t i = 0; i < stmts->n && n < max; i++) {
-		const struct kl_cvar *var = kl_cvars_at(&work->loops->vars, stmts->v[i].name);
-
-		if (stmts->v[i].kind == KL_CSTMT_DECLARE && var) {
-			out[n].from = var->name;
-			out[n++].to = kl_transform_fresh(work, var->name, number);
-		}
-	}
-	return n;
-}
-
-static void free_renames(struct kl_rename *renames, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free((char *)renames[i].to);
+	return n + kl_transform_rename(out + n, work, stmts, number);
 }
 
 static void declare_sums(struct kl_loop_text *text, const struct kl_transforming *work,
@@ -113,8 +99,6 @@ static void add_sums(struct kl_loop_text *text, const struct kl_transforming *wo
 static void write_unrolled(struct kl_transforming *work, const struct kl_loop *loop,
 			   const struct kl_cstmts *stmts, const struct sums *sums)
 {
-	size_t max = stmts->n + MAX_SUMS + 2;
-	struct kl_rename *renames = kl_calloc(max, sizeof(*renames));
 	struct kl_loop_text text;
 	KL_AUTO(kl_freep) char *wide = kl_loop_wide_head(work->loops, loop, work->value);
 	KL_AUTO(kl_freep) char *rest = kl_loop_rest_head(work->loops, loop, work->value);
@@ -126,10 +110,11 @@ static void write_unrolled(struct kl_transforming *work, const struct kl_loop *l
 	declare_sums(&text, work, sums);
 	kl_loop_text_line(&text, 0, "for (%s) {", wide);
 	for (int64_t k = 0; k < work->value; k++) {
-		size_t n = make_renames(renames, work, loop, stmts, sums, k, max);
+		struct kl_rename *rename = kl_calloc(stmts->n + MAX_SUMS + 1, sizeof(*rename));
+		size_t n = make_renames(rename, work, loop, stmts, sums, k);
 
-		kl_loop_text_stmts(&text, 1, stmts, renames, n);
-		free_renames(renames, n);
+		kl_loop_text_stmts(&text, 1, stmts, rename, n);
+		kl_transform_free_renames(rename, n);
 	}
 	kl_loop_text_line(&text, 0, "}");
 	add_sums(&text, work, sums);
@@ -140,7 +125,6 @@ static void write_unrolled(struct kl_transforming *work, const struct kl_loop *l
 		kl_loop_text_line(&text, 0, "}");
 	kl_loop_text_replace(&work->edits, &text, loop);
 	kl_loop_text_release(&text);
-	free(renames);
 }
 
 void kl_transform_unroll(struct kl_transforming *work)

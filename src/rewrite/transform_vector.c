@@ -243,9 +243,7 @@ static void write_copy(struct kl_loop_text *text, const struct vectors *vectors,
 
 	for (size_t i = 0; i < vectors->stmts.n; i++)
 		write_statement(text, vectors, work, &vectors->stmts.v[i], rename, n);
-	for (size_t i = 0; i < n; i++)
-		free((char *)rename[i].to);
-	free(rename);
+	kl_transform_free_renames(rename, n);
 }
 
 /* Write the vectors of a sum before the loop or, with `add`, what adds them up after it. */
