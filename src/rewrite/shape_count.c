@@ -8,15 +8,10 @@
 #define MAX_UNROLL 16 /* a loop that does more at once runs over blocks */
 #define MOST_SUMS 1000
 
-static long *counter_of(struct kl_shape_reader *reader, enum kl_shape_item item)
-{
-	return &reader->out->count[item];
-}
-
 static void raise_to(struct kl_shape_reader *reader, enum kl_shape_item item, long value)
 {
-	if (*counter_of(reader, item) < value)
-		*counter_of(reader, item) = value;
+	if (reader->out->count[item] < value)
+		reader->out->count[item] = value;
 }
 
 /* Check that tokens first ... last call a function that has loops. */
@@ -155,7 +150,7 @@ static void read_assignment(struct body *body, struct kl_shape_reader *reader,
 	KL_AUTO(kl_freep) char *place = kl_shape_text(&source->tokens, one->place, one->place_end);
 	bool from_shared = false;
 
-	++*counter_of(reader, KL_SHAPE_ASSIGNMENTS);
+	reader->out->count[KL_SHAPE_ASSIGNMENTS]++;
 	if (is_walk(source, one))
 		return;
 	if (one->adds && one->memory && body->places.n < MOST_SUMS)
@@ -189,7 +184,7 @@ static void count_partial(struct kl_shape_reader *reader, const struct kl_shape_
 		right = kl_shape_text(tokens, i + 2, i + 3);
 		if (strcmp(left, right) && kl_strvec_has(&body->scalars, left) &&
 		    kl_strvec_has(&body->scalars, right))
-			++*counter_of(reader, KL_SHAPE_PARTIAL);
+			reader->out->count[KL_SHAPE_PARTIAL]++;
 	}
 }
 
@@ -221,7 +216,7 @@ static void count_innermost(struct kl_shape_reader *reader, const struct kl_shap
 	KL_AUTO(body_release) struct body body = { 0 };
 	const struct kl_ctokens *tokens = &source->tokens;
 
-	++*counter_of(reader, KL_SHAPE_INNER);
+	reader->out->count[KL_SHAPE_INNER]++;
 	for (size_t i = loop->first; i < loop->last; i++) {
 		struct kl_shape_assignment one;
 		size_t n = kl_shape_place(reader, source, i);
@@ -229,14 +224,14 @@ static void count_innermost(struct kl_shape_reader *reader, const struct kl_shap
 		if (kl_shape_assignment(&one, reader, source, i))
 			read_assignment(&body, reader, source, &one);
 		body.copies |= is_vector_copy(tokens, i);
-		*counter_of(reader, KL_SHAPE_ACCESSES) += n > 0;
+		reader->out->count[KL_SHAPE_ACCESSES] += n > 0;
 		if (n && tokens->t[i].kind == KL_CT_PUNCT && kl_ctoken_is(tokens, i + n - 1, "+"))
-			++*counter_of(reader, KL_SHAPE_WALKS);
+			reader->out->count[KL_SHAPE_WALKS]++;
 	}
 	raise_to(reader, KL_SHAPE_ACCUMULATORS, (long)body.scalars.n + body.tile);
 	raise_to(reader, KL_SHAPE_MEMORY_SUMS, (long)body.places.n);
-	*counter_of(reader, KL_SHAPE_COPIES) += body.copies && !body.places.n && !body.scalars.n;
-	*counter_of(reader, KL_SHAPE_STAGES) += body.stages;
+	reader->out->count[KL_SHAPE_COPIES] += body.copies && !body.places.n && !body.scalars.n;
+	reader->out->count[KL_SHAPE_STAGES] += body.stages;
 	count_partial(reader, source, &body, tokens->t[loop->head].fn);
 }
 
@@ -249,13 +244,13 @@ static void count_loop(struct kl_shape_reader *reader, const struct kl_shape_sou
 	bool around = loop->inside || calls_loops(reader, tokens, loop->first, loop->last);
 	long step = step_of(reader, tokens, loop);
 
-	++*counter_of(reader, KL_SHAPE_LOOPS);
+	reader->out->count[KL_SHAPE_LOOPS]++;
 	if (is_block(reader, source, loop, around))
-		++*counter_of(reader, KL_SHAPE_BLOCKS);
+		reader->out->count[KL_SHAPE_BLOCKS]++;
 	else if (around && step > 1)
-		++*counter_of(reader, KL_SHAPE_JAMS);
+		reader->out->count[KL_SHAPE_JAMS]++;
 	else if (!around && step > 1 && step <= MAX_UNROLL)
-		++*counter_of(reader, KL_SHAPE_UNROLLED);
+		reader->out->count[KL_SHAPE_UNROLLED]++;
 	if (!loop->inside)
 		count_innermost(reader, source, loop);
 }
@@ -282,21 +277,21 @@ static void count_tokens(struct kl_shape_reader *reader, const struct kl_shape_s
 {
 	const struct kl_ctokens *tokens = &source->tokens;
 
-	*counter_of(reader, KL_SHAPE_GUARDS) += is_guard(tokens, i);
-	*counter_of(reader, KL_SHAPE_BRANCHES) += kl_ctoken_is(tokens, i, "if");
-	*counter_of(reader, KL_SHAPE_DIVISIONS) += kl_ctoken_is(tokens, i, "/") ||
-						   kl_ctoken_is(tokens, i, "%");
-	*counter_of(reader, KL_SHAPE_SHIFTS) +=
+	reader->out->count[KL_SHAPE_GUARDS] += is_guard(tokens, i);
+	reader->out->count[KL_SHAPE_BRANCHES] += kl_ctoken_is(tokens, i, "if");
+	reader->out->count[KL_SHAPE_DIVISIONS] += kl_ctoken_is(tokens, i, "/") ||
+						  kl_ctoken_is(tokens, i, "%");
+	reader->out->count[KL_SHAPE_SHIFTS] +=
 		(kl_shape_one_of(tokens, i, "< >") && kl_shape_same(tokens, i, i + 1)) ||
 		(kl_ctoken_is(tokens, i, "&") && !kl_ctoken_is(tokens, i + 1, "&") && i &&
 		 (tokens->t[i - 1].kind == KL_CT_IDENT || kl_shape_one_of(tokens, i - 1, ") ]")));
-	*counter_of(reader, KL_SHAPE_CHOICES) +=
+	reader->out->count[KL_SHAPE_CHOICES] +=
 		kl_ctoken_is(tokens, i, "?") ||
 		kl_shape_one_of(tokens, i, "fmaxf fminf fmax fmin max min copysignf fabsf fabs");
 	/* "n += x < y": the outcome of a comparison is a number */
-	*counter_of(reader, KL_SHAPE_CHOICES) += kl_shape_one_of(tokens, i, "< >") && i > 3 &&
-						 (kl_ctoken_is(tokens, i - 2, "=") ||
-						  kl_ctoken_is(tokens, i - 2, "("));
+	reader->out->count[KL_SHAPE_CHOICES] += kl_shape_one_of(tokens, i, "< >") && i > 3 &&
+						(kl_ctoken_is(tokens, i - 2, "=") ||
+						 kl_ctoken_is(tokens, i - 2, "("));
 }
 
 /* Count what each function begins at zero: "= 0.0f", "= _mm256_setzero_ps()". */
@@ -335,7 +330,7 @@ void kl_shape_count(struct kl_shape_reader *reader, const struct kl_shape_source
 			continue;
 		for (size_t k = one.value; k < one.value_end; k++)
 			if (kl_shape_place(reader, source, k) || kl_ctoken_is(tokens, k, "*")) {
-				++*counter_of(reader, KL_SHAPE_HOISTS);
+				reader->out->count[KL_SHAPE_HOISTS]++;
 				break;
 			}
 	}

@@ -4,24 +4,19 @@
 
 #define NEAR 4000 /* tokens before a variable that can give it its value */
 
-static long *counter_of(struct kl_shape_reader *reader, enum kl_shape_item item)
-{
-	return &reader->out->count[item];
-}
-
 static void count_arrays(struct kl_shape_reader *reader, const struct kl_shape_source *source)
 {
 	for (size_t i = 0; i < source->narray; i++) {
 		const struct kl_shape_array *array = &source->array[i];
 
-		*counter_of(reader, KL_SHAPE_SHARED) += array->shared;
-		*counter_of(reader, KL_SHAPE_PADDED) += array->shared && array->padded;
-		*counter_of(reader, KL_SHAPE_DOUBLED) += array->shared && array->doubled;
-		*counter_of(reader, KL_SHAPE_TABLES) += array->valued && array->constant;
-		*counter_of(reader, KL_SHAPE_STATICS) += array->is_static && !array->constant &&
-							 !array->valued;
-		*counter_of(reader, KL_SHAPE_LOCALS) += array->fn >= 0 && !array->shared &&
-							!array->is_static && !array->constant;
+		reader->out->count[KL_SHAPE_SHARED] += array->shared;
+		reader->out->count[KL_SHAPE_PADDED] += array->shared && array->padded;
+		reader->out->count[KL_SHAPE_DOUBLED] += array->shared && array->doubled;
+		reader->out->count[KL_SHAPE_TABLES] += array->valued && array->constant;
+		reader->out->count[KL_SHAPE_STATICS] += array->is_static && !array->constant &&
+							!array->valued;
+		reader->out->count[KL_SHAPE_LOCALS] += array->fn >= 0 && !array->shared &&
+						       !array->is_static && !array->constant;
 	}
 }
 
@@ -92,7 +87,7 @@ void kl_shape_count_threads(struct kl_shape_reader *reader, const struct kl_shap
 		struct kl_shape_assignment one;
 		int sign;
 
-		*counter_of(reader, KL_SHAPE_THREADS) += kl_ctoken_is(tokens, i, "threadIdx");
+		reader->out->count[KL_SHAPE_THREADS] += kl_ctoken_is(tokens, i, "threadIdx");
 		if (tokens->t[i].fn < 0)
 			continue;
 		/* outside of innermost loops, a copy to shared memory is a statement of its own */
@@ -100,13 +95,13 @@ void kl_shape_count_threads(struct kl_shape_reader *reader, const struct kl_shap
 		    source->nest.v[kl_nest_at(&source->nest, i)].inside)
 			if (kl_shape_assignment(&one, reader, source, i) && one.array &&
 			    one.array->shared)
-				++*counter_of(reader, KL_SHAPE_STAGES);
+				reader->out->count[KL_SHAPE_STAGES]++;
 		if (!kl_ctoken_is(tokens, i, "[") || tokens->t[i].match < (int)i ||
 		    tokens->t[i - 1].kind != KL_CT_IDENT)
 			continue;
 		array = kl_shape_array_at(source, i - 1);
 		sign = array ? 0 : last_part(tokens, i);
-		*counter_of(reader, KL_SHAPE_COALESCED) += sign > 0;
-		*counter_of(reader, KL_SHAPE_STRIDED) += sign < 0;
+		reader->out->count[KL_SHAPE_COALESCED] += sign > 0;
+		reader->out->count[KL_SHAPE_STRIDED] += sign < 0;
 	}
 }
