@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "rewrite/nest.h"
 
 /* the most loops of a file: a file with more is not the work of a person */
 #define MAX_LOOPS 512
@@ -106,13 +107,6 @@ static bool is_stable(const struct kl_ctokens *tokens, size_t first, size_t last
 
 /* --- the head of a loop ----------------------------------------------------------------------- */
 
-static size_t find_semicolon(const struct kl_ctokens *tokens, size_t i, size_t end)
-{
-	while (i < end && !is_char(tokens, i, ';'))
-		i = tokens->t[i].match > (int)i ? (size_t)tokens->t[i].match + 1 : i + 1;
-	return i;
-}
-
 /* Read "int64_t i = 0" or "i = 0" before the token `semi`. */
 static bool read_start(struct kl_loop *out, const struct kl_loops *loops, size_t i, size_t semi)
 {
@@ -187,7 +181,7 @@ static size_t statement_end(const struct kl_ctokens *tokens, size_t i, size_t en
 	if (kl_ctoken_is(tokens, i, "if") || kl_ctoken_is(tokens, i, "do") ||
 	    kl_ctoken_is(tokens, i, "while") || kl_ctoken_is(tokens, i, "else"))
 		return 0;
-	i = find_semicolon(tokens, i, end);
+	i = kl_nest_semicolon(tokens, i, end);
 	return i < end ? i : 0;
 }
 
@@ -218,8 +212,8 @@ static bool read_loop(struct kl_loop *out, const struct kl_loops *loops, size_t 
 	if (tokens->t[i].fn < 0 || !is_char(tokens, i + 1, '(') || tokens->t[i + 1].match < 0)
 		return false;
 	close = (size_t)tokens->t[i + 1].match;
-	first = find_semicolon(tokens, i + 2, close);
-	second = find_semicolon(tokens, first + 1, close);
+	first = kl_nest_semicolon(tokens, i + 2, close);
+	second = kl_nest_semicolon(tokens, first + 1, close);
 	out->hinted = i > 0 && tokens->t[i - 1].kind == KL_CT_DIRECTIVE;
 	return second < close && read_start(out, loops, i + 2, first) &&
 	       read_bound(out, tokens, first + 1, second) &&
@@ -349,7 +343,7 @@ static bool read_statement(struct kl_cstmt *out, const struct kl_loops *loops, s
 		out->last = out->loop->last;
 		return true;
 	}
-	out->last = find_semicolon(tokens, i, end);
+	out->last = kl_nest_semicolon(tokens, i, end);
 	if (out->last >= end)
 		return false;
 	return kl_cvar_type(tokens, i) || kl_ctoken_is(tokens, i, "const") ?

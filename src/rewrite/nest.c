@@ -54,8 +54,7 @@ size_t kl_nest_statement_end(const struct kl_ctokens *tokens, size_t i)
 	return find_end(tokens, i, 0);
 }
 
-/* Return the next ';' before `end` that is not within brackets, or `end`. */
-static size_t next_semicolon(const struct kl_ctokens *tokens, size_t i, size_t end)
+size_t kl_nest_semicolon(const struct kl_ctokens *tokens, size_t i, size_t end)
 {
 	while (i < end && !kl_ctoken_is(tokens, i, ";"))
 		i = is_open(tokens, i) ? (size_t)tokens->t[i].match + 1 : i + 1;
@@ -116,8 +115,8 @@ static void read_loop(struct kl_nest_loop *loop, const struct kl_ctokens *tokens
 	loop->last = kl_nest_statement_end(tokens, close + 1);
 	if (!kl_ctoken_is(tokens, i, "for"))
 		return;
-	first = next_semicolon(tokens, i + 2, close);
-	second = next_semicolon(tokens, first + 1, close);
+	first = kl_nest_semicolon(tokens, i + 2, close);
+	second = kl_nest_semicolon(tokens, first + 1, close);
 	loop->cond = first < close ? first + 1 : close;
 	loop->cond_end = second;
 	if (second < close)

@@ -36,5 +36,7 @@ void kl_nest_release(struct kl_nest *nest);
 int kl_nest_at(const struct kl_nest *nest, size_t i);
 /** Return the last token of the statement that begins at token `i`. */
 size_t kl_nest_statement_end(const struct kl_ctokens *tokens, size_t i);
+/** Return the next ';' from token `i` to `end` - 1 that is not within brackets, or `end`. */
+size_t kl_nest_semicolon(const struct kl_ctokens *tokens, size_t i, size_t end);
 
 #endif
