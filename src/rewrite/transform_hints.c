@@ -3,24 +3,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "rewrite/nest.h"
 #include "rewrite/transform_parts.h"
 
 /* --- restrict --------------------------------------------------------------------------------- */
-
-/* Return the last token of the body of a loop of any kind whose keyword is token `i`. */
-static size_t body_end(const struct kl_ctokens *tokens, size_t i)
-{
-	size_t end = tokens->fn[tokens->t[i].fn].last;
-
-	if (kl_ctoken_is(tokens, i + 1, "(") && tokens->t[i + 1].match > 0)
-		i = (size_t)tokens->t[i + 1].match;
-	while (++i < end && !kl_ctoken_is(tokens, i, ";"))
-		if (kl_ctoken_is(tokens, i, "{") && tokens->t[i].match > 0)
-			return (size_t)tokens->t[i].match;
-		else if (tokens->t[i].match > (int)i)
-			i = (size_t)tokens->t[i].match;
-	return i;
-}
 
 /*
  * Check that a loop of the function writes elements of an array that is not local: elsewhere a
@@ -31,14 +17,17 @@ static bool writes_in_loop(const struct kl_transforming *work, int fn)
 	const struct kl_ctokens *tokens = work->tokens;
 
 	for (size_t i = tokens->fn[fn].first; i < tokens->fn[fn].last; i++) {
+		size_t last;
+
 		if (!kl_ctoken_is(tokens, i, "for") && !kl_ctoken_is(tokens, i, "while") &&
 		    !kl_ctoken_is(tokens, i, "do"))
 			continue;
+		last = kl_nest_statement_end(tokens, i);
 		for (size_t k = 0; k < work->loops->vars.n; k++) {
 			const struct kl_cvar *var = &work->loops->vars.v[k];
 
 			if (var->fn == fn && var->stars &&
-			    kl_loop_assigns(tokens, i, body_end(tokens, i), var->name))
+			    kl_loop_assigns(tokens, i, last, var->name))
 				return true;
 		}
 	}

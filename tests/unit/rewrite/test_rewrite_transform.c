@@ -145,6 +145,12 @@ static void test_restrict(void **state)
 #define LOOP "{\n\twhile (n--)\n\t\ty[n] = x[n] * z[0];\n}\n"
 	check("restrict", "void kernel(int n, const float *x, float* y, float *restrict z)\n" LOOP,
 	      "void kernel(int n, const float *restrict x, float* restrict y, float *restrict z)\n" LOOP);
+#define HEAD "void kernel(int n, const float *"
+#define CHOICE                                                              \
+	"{\n\tint h = 0;\n\twhile (n--)\n\t\tif (x[n] < 0) {\n\t\t\th++;\n" \
+	"\t\t} else {\n\t\t\ty[n] = x[n];\n\t\t}\n}\n"
+	check("restrict", HEAD "x, float *y)\n" CHOICE,
+	      HEAD "restrict x, float *restrict y)\n" CHOICE);
 }
 
 static void test_refusals(void **state)
