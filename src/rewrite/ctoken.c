@@ -271,6 +271,30 @@ char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line)
 	return kl_strdup("");
 }
 
+static size_t skip_blanks(const char *text, size_t at, size_t end)
+{
+	while (at < end && (text[at] == ' ' || text[at] == '\t'))
+		at++;
+	return at;
+}
+
+bool kl_ctoken_define(struct kl_cdefine *out, const struct kl_ctokens *tokens, size_t i)
+{
+	const char *text = tokens->text;
+	size_t end = tokens->t[i].off + tokens->t[i].len;
+	size_t at = skip_blanks(text, tokens->t[i].off + 1, end);
+
+	if (end - at < 8 || memcmp(text + at, "define", 6) || !isspace((unsigned char)text[at + 6]))
+		return false;
+	out->name = at = skip_blanks(text, at + 6, end);
+	while (at < end && (isalnum((unsigned char)text[at]) || text[at] == '_'))
+		at++;
+	out->name_len = at - out->name;
+	out->body = at;
+	out->end = end;
+	return out->name_len > 0;
+}
+
 void kl_cedits_release(struct kl_cedits *cedits)
 {
 	for (size_t i = 0; i < cedits->n; i++)

@@ -54,6 +54,15 @@ char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i);
 /** Return the name of the function that contains a line, or "". Caller frees. */
 char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line);
 
+/** A directive "#define NAME body", by bytes of the text. */
+struct kl_cdefine {
+	size_t name, name_len;
+	size_t body, end; /* all after the name; '(' at `body`: the macro has arguments */
+};
+
+/** Read directive `i`; false: it defines no macro. */
+bool kl_ctoken_define(struct kl_cdefine *out, const struct kl_ctokens *tokens, size_t i);
+
 /*
  * The replacement of a range of bytes. Edits with the same `site` must be applied together; each
  * site can be applied without the others.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rewrite/loop.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -226,21 +225,15 @@ static bool read_loop(struct kl_loop *out, const struct kl_loops *loops, size_t 
 /* Remember the name that "#define NAME body" defines, unless the body is a constant. */
 static void note_macro(struct kl_loops *loops, size_t i)
 {
-	const char *text = loops->tokens->text + loops->tokens->t[i].off;
-	size_t len = loops->tokens->t[i].len, at = 1, name;
-	const char *const blank = " \t";
+	const char *text = loops->tokens->text;
+	struct kl_cdefine macro;
 
-	while (at < len && strchr(blank, text[at]))
-		at++;
-	if (len - at < 8 || strncmp(text + at, "define", 6))
+	if (!kl_ctoken_define(&macro, loops->tokens, i))
 		return;
-	for (at += 6; at < len && strchr(blank, text[at]); at++)
-		;
-	for (name = at; at < len && (isalnum((unsigned char)text[at]) || text[at] == '_'); at++)
-		;
-	for (size_t k = at; k < len; k++)
-		if (!strchr("0123456789.()+-*/ \tuUlLfF", text[k]) || text[at] == '(') {
-			kl_strvec_take(&loops->macros, kl_strndup(text + name, at - name));
+	for (size_t k = macro.body; k < macro.end; k++)
+		if (!strchr("0123456789.()+-*/ \tuUlLfF", text[k]) || text[macro.body] == '(') {
+			kl_strvec_take(&loops->macros,
+				       kl_strndup(text + macro.name, macro.name_len));
 			return;
 		}
 }

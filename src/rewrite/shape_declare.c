@@ -13,27 +13,25 @@
 #define FEW_VALUES 4 /* a table has more commas than this */
 
 /* Read "#define NAME 16" or "#define A(i,j) a[(i)+(j)*lda]". */
-static void read_define(struct kl_shape_reader *reader, const char *text, size_t len)
+static void read_define(struct kl_shape_reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
-	KL_AUTO(kl_freep) char *line = kl_strndup(text, len), *name = NULL;
-	char *at = line + 1 + strspn(line + 1, " \t");
-	size_t n;
+	KL_AUTO(kl_freep) char *name = NULL, *body = NULL;
+	struct kl_cdefine macro;
+	const char *value;
 
-	if (strncmp(at, "define", 6) || !isspace((unsigned char)at[6]))
+	if (!kl_ctoken_define(&macro, tokens, i))
 		return;
-	at += 6;
-	at += strspn(at, " \t");
-	n = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-	name = kl_strndup(at, n);
-	at += n;
-	if (*at == '(') {
-		if (strchr(at, '['))
+	name = kl_strndup(tokens->text + macro.name, macro.name_len);
+	body = kl_strndup(tokens->text + macro.body, macro.end - macro.body);
+	if (*body == '(') {
+		if (strchr(body, '['))
 			kl_strvec_add_once(&reader->macros, name);
 		return;
 	}
-	at += strspn(at, " \t(");
-	if (n && isdigit((unsigned char)*at))
-		kl_map_put(&reader->constants, name, kl_strndup(at, strcspn(at, " \t\r\n)/")));
+	value = body + strspn(body, " \t(");
+	if (isdigit((unsigned char)*value))
+		kl_map_put(&reader->constants, name,
+			   kl_strndup(value, strcspn(value, " \t\r\n)/")));
 }
 
 /* Return the value of a number or of a macro that is one; 0: not known. */
@@ -193,8 +191,7 @@ void kl_shape_declare(struct kl_shape_reader *reader)
 
 		for (size_t k = 0; k < tokens->n; k++)
 			if (tokens->t[k].kind == KL_CT_DIRECTIVE)
-				read_define(reader, tokens->text + tokens->t[k].off,
-					    tokens->t[k].len);
+				read_define(reader, tokens, k);
 	}
 	for (size_t i = 0; i < reader->n; i++)
 		read_enums(reader, &reader->source[i].tokens);

@@ -341,25 +341,19 @@ static void add_tile(struct kl_tiles *out, const struct kl_ctokens *tokens, size
 
 static void tile_of_define(struct kl_tiles *out, const struct kl_ctokens *tokens, size_t i)
 {
-	const char *text = tokens->text + tokens->t[i].off, *end = text + tokens->t[i].len, *name,
-		   *stop;
+	const char *text = tokens->text;
+	struct kl_cdefine macro;
+	size_t stop;
 
-	text++;
-	while (text < end && (*text == ' ' || *text == '\t'))
-		text++;
-	if (end - text < 8 || strncmp(text, "define", 6) || !isspace((unsigned char)text[6]))
+	if (!kl_ctoken_define(&macro, tokens, i) || macro.body == macro.end ||
+	    text[macro.body] == '(')
 		return;
-	for (name = text + 6; name < end && isspace((unsigned char)*name); name++)
-		;
-	for (text = name; text < end && (isalnum((unsigned char)*text) || *text == '_'); text++)
-		;
-	if (text == end || *text == '(')
-		return;
-	for (stop = text; stop < end &&
-			  !(stop[0] == '/' && stop + 1 < end && (stop[1] == '*' || stop[1] == '/'));
-	     stop++)
-		;
-	add_tile(out, tokens, i, name, text - name, tile_value(text, stop - text));
+	for (stop = macro.body; stop < macro.end; stop++)
+		if (text[stop] == '/' && stop + 1 < macro.end &&
+		    (text[stop + 1] == '*' || text[stop + 1] == '/'))
+			break;
+	add_tile(out, tokens, i, text + macro.name, macro.name_len,
+		 tile_value(text + macro.body, stop - macro.body));
 }
 
 void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *tokens)
