@@ -130,7 +130,7 @@ int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_ru
 	if (!err)
 		err = kl_retrieve(out, run->o->index, &target, &opts);
 	if (!err)
-		err = kl_retrieve_floor(out, run->o->index, run->o->library, &target, at->state);
+		err = kl_retrieve_mark_fit(out, run->o->index, run->o->library, &target, at->state);
 	if (!err && !out->fit)
 		kl_retrieve_drop_unfit(out);
 	if (!err && run->o->without)

@@ -78,7 +78,7 @@ struct kl_materialization {
 	/* refs of the run; `branch` exists if `best` is not 0, or if it existed before the run */
 	char branch[256], chain[256];
 	/*
-	 * number of cards that fit the root (kl_retrieve_floor()); 0: no card was tried or offered
+	 * number of cards that fit the root (kl_retrieve_mark_fit()); 0: no card was tried or offered
 	 */
 	size_t offered;
 	/* the run ended because of the option `one`, so cards may be left to try */

@@ -405,8 +405,8 @@ static int find_answer(struct answer *answer, const struct args *args)
 	if (!err)
 		err = kl_retrieve(&answer->found, answer->ix, &answer->target, &opts);
 	if (!err)
-		err = kl_retrieve_floor(&answer->found, answer->ix, answer->repo, &answer->target,
-					answer->sel.candidate);
+		err = kl_retrieve_mark_fit(&answer->found, answer->ix, answer->repo,
+					   &answer->target, answer->sel.candidate);
 	if (!err)
 		kl_retrieve_drop_unfit(&answer->found);
 	return err;

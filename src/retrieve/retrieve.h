@@ -66,7 +66,7 @@ struct kl_retrieved {
 	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
 	char *needed_by;        /* id of the listed card that requires this card, or NULL */
 	char *why;              /* for a dropped card: why it was ruled out; otherwise NULL */
-	bool fits;              /* set by kl_retrieve_floor() */
+	bool fits;              /* set by kl_retrieve_mark_fit() */
 };
 
 /** A lineage from which retrieved cards were learned, and the steps from which each was learned. */
@@ -88,7 +88,7 @@ struct kl_retrieval {
 	struct kl_retrieved_path *path; /* sorted by lineage */
 	size_t npath, path_alloc;
 	size_t cards; /* number of cards in the library with a status in `statuses` */
-	size_t fit;   /* number of cards in `v` that fit; set by kl_retrieve_floor() */
+	size_t fit;   /* number of cards in `v` that fit; set by kl_retrieve_mark_fit() */
 };
 
 /**
@@ -100,14 +100,14 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 void kl_retrieval_release(struct kl_retrieval *retrieval);
 
 /**
- * Find out which listed cards have something in common with the target: a point of a related
+ * Mark the listed cards that have something in common with the target: a point of a related
  * operator, a fact of their anchor, or a transformation that is for something in `surface`, the
  * target's sources. The axes alone rank cards, but cannot tell that none is of use. `library` is
- * the repository of the cards. Implemented in retrieve_floor.c.
+ * the repository of the cards. Implemented in retrieve_fit.c.
  */
-int kl_retrieve_floor(struct kl_retrieval *retrieval, const struct kl_index *ix,
-		      struct kl_repo *library, const struct kl_target *target,
-		      const struct kl_surface *surface);
+int kl_retrieve_mark_fit(struct kl_retrieval *retrieval, const struct kl_index *ix,
+			 struct kl_repo *library, const struct kl_target *target,
+			 const struct kl_surface *surface);
 /** Move the cards that do not fit to `dropped`. */
 void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval);
 

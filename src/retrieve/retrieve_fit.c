@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retrieve_floor - which of the retrieved cards have anything in common with the target */
+/* retrieve_fit - which of the retrieved cards have anything in common with the target */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "rewrite/transform_surface.h"
 
 /* What the cards are compared with. */
-struct floor_query {
+struct fit_query {
 	const struct kl_index *ix;
 	struct kl_repo *library;
 	const struct kl_target *target;
@@ -16,7 +16,7 @@ struct floor_query {
 };
 
 /* Check that a point of the card is of the target's operator or one related to it. */
-static bool is_related(const struct floor_query *query, size_t card)
+static bool is_related(const struct fit_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);
 
@@ -35,7 +35,7 @@ static bool is_related(const struct floor_query *query, size_t card)
  * Check that the target has one of the facts by which the card's anchor is found, other than the
  * depth of a loop, and none that the anchor lacks.
  */
-static bool has_facts(const struct floor_query *query, const struct kl_card *card)
+static bool has_facts(const struct fit_query *query, const struct kl_card *card)
 {
 	const struct kl_strvec *facts = NULL;
 	bool found = false;
@@ -57,7 +57,7 @@ static bool has_facts(const struct floor_query *query, const struct kl_card *car
 }
 
 /* Check that a transformation of the card is for something in the sources. */
-static bool finds_loops(const struct floor_query *query, const struct kl_card *card)
+static bool finds_loops(const struct fit_query *query, const struct kl_card *card)
 {
 	for (size_t i = 0; i < card->carriers.n; i++)
 		if (card->carriers.v[i].form == KL_CARRIER_TRANSFORM &&
@@ -67,7 +67,7 @@ static bool finds_loops(const struct floor_query *query, const struct kl_card *c
 	return false;
 }
 
-static int check_card(bool *out, const struct floor_query *query, size_t card)
+static int check_card(bool *out, const struct fit_query *query, size_t card)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *whole = NULL;
 	int err = 0;
@@ -88,11 +88,11 @@ static void keep_required(struct kl_retrieval *retrieval)
 				retrieval->v[k].fits = true;
 }
 
-int kl_retrieve_floor(struct kl_retrieval *retrieval, const struct kl_index *ix,
-		      struct kl_repo *library, const struct kl_target *target,
-		      const struct kl_surface *surface)
+int kl_retrieve_mark_fit(struct kl_retrieval *retrieval, const struct kl_index *ix,
+			 struct kl_repo *library, const struct kl_target *target,
+			 const struct kl_surface *surface)
 {
-	const struct floor_query query = { ix, library, target, surface };
+	const struct fit_query query = { ix, library, target, surface };
 
 	retrieval->fit = 0;
 	for (size_t i = 0; i < retrieval->n; i++) {
