@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_APPLY_CARRIER_PARTS_H
+#define KL_APPLY_CARRIER_PARTS_H
+
+#include "apply/carrier.h"
+
+/* carrier_parts - what the files of carrier share. Inside src/apply only. */
+
+/** The sources that a carrier changes, each with its new text. */
+struct kl_carrier_edits {
+	struct kl_file *v;
+	size_t n, alloc;
+};
+
+/** Add the new text of a source, unless it is the old one. The text is taken. */
+void kl_carrier_add_edit(struct kl_carrier_edits *edits, const struct kl_file *file,
+			 struct kl_buf *text);
+/**
+ * Apply a diff. `*how` is set to a constant text. KL_ENO, with the reason: a file of the diff
+ * matches no source.
+ */
+int kl_carrier_apply_diff(struct kl_carrier_edits *out, const char **how,
+			  const struct kl_carrier_try *try, const struct kl_card_carrier *carrier);
+
+#endif
