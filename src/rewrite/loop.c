@@ -43,6 +43,11 @@ static bool is_step(const struct kl_ctokens *tokens, size_t i)
 	       (is_char(tokens, i, '-') && is_adjacent(tokens, i + 1, '-'));
 }
 
+bool kl_loop_is_update(const struct kl_ctokens *tokens, size_t i)
+{
+	return is_assignment(tokens, i) || is_step(tokens, i);
+}
+
 bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last, const char *name)
 {
 	for (size_t i = first; i <= last; i++) {
@@ -54,7 +59,7 @@ bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last,
 			return true;
 		while (is_char(tokens, next, '[') && tokens->t[next].match > 0)
 			next = (size_t)tokens->t[next].match + 1;
-		if (is_assignment(tokens, next) || is_step(tokens, next))
+		if (kl_loop_is_update(tokens, next))
 			return true;
 	}
 	return false;
@@ -92,7 +97,7 @@ static bool is_stable(const struct kl_ctokens *tokens, size_t first, size_t last
 		KL_AUTO(kl_freep) char *name = kl_strndup(tokens->text + token->off, token->len);
 
 		if (token->kind == KL_CT_STRING || token->kind == KL_CT_DIRECTIVE ||
-		    is_step(tokens, i) || is_assignment(tokens, i))
+		    kl_loop_is_update(tokens, i))
 			return false;
 		if (token->kind == KL_CT_PUNCT && !strchr("+-*/%()[]<>?:.", *name))
 			return false;

@@ -45,6 +45,8 @@ struct kl_loops {
 /** Find the loops of all functions. The caller releases `out`. */
 void kl_loops_find(struct kl_loops *out, const struct kl_ctokens *tokens);
 void kl_loops_release(struct kl_loops *loops);
+/** Check that an assignment operator begins at token `i`, or "++" or "--". */
+bool kl_loop_is_update(const struct kl_ctokens *tokens, size_t i);
 /** Check that tokens first ... last assign to `name`, or take its address. */
 bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last, const char *name);
 

@@ -35,13 +35,11 @@ static bool is_changed(const struct kl_loops *loops, const struct kl_cvar *var, 
 	const struct kl_ctokens *tokens = loops->tokens;
 
 	for (; i < var->until; i++) {
-		char next = first_char(tokens, i + 1), after = first_char(tokens, i + 2);
 		char before = i > 1 ? first_char(tokens, i - 1) : ' ';
 
 		if (!kl_ctoken_is(tokens, i, var->name))
 			continue;
-		if ((next == '=' && after != '=') || (strchr("+-*/%&|^", next) && after == '=') ||
-		    (strchr("+-", next) && after == next) || before == '&' ||
+		if (kl_loop_is_update(tokens, i + 1) || before == '&' ||
 		    (strchr("+-", before) && before == first_char(tokens, i - 2)))
 			return true;
 	}

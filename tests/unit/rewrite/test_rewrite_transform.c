@@ -168,6 +168,8 @@ static void test_refusals(void **state)
 		{ "vector-loop vectors=1", KERNEL("\tfor (int j = 1; j < n; j++)\n"
 						  "\t\tC[j] = C[j - 1] + A[j];\n") },
 		{ "ivdep", KERNEL("\tfor (int j = 1; j < n; j++)\n\t\tC[j] = C[j - 1];\n") },
+		{ "ivdep", KERNEL("\tint h = 1;\n\th <<= 1;\n\tfor (int j = 0; j < n; j++)\n"
+				  "\t\tC[j + h] = C[j + 1] + A[j];\n") },
 		{ "unroll factor=2", KERNEL("\tfloat s = 0;\n\tfor (int j = 0; j < n; j++)\n"
 					    "\t\ts += A[j] * s;\n\tC[0] = s;\n") },
 		/* integers gain nothing; other updates are no sum */
