@@ -13,8 +13,17 @@
  *
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
+#include "fsck/check.h"
 #include "scratch.h"
 #include "walk/sequencer.h"
+
+/* the refs of a walk, for the shell; a test of walks with another name defines FAKE_NAME */
+#ifndef FAKE_NAME
+#define FAKE_NAME "x86-64-v3-$(git rev-parse --short=7 main)"
+#endif
+#define WALK "klineage/walk/copy/" FAKE_NAME
+#define LINEAGE "klineage/lineage/copy/" FAKE_NAME
+#define REJECTED "refs/klineage/rejected/copy/" FAKE_NAME
 
 struct fake {
 	int calls;
@@ -134,6 +143,39 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *surfac
 	return 0;
 }
 
+static void fake_finding(enum kl_check_severity severity, const char *where, const char *what,
+			 void *payload)
+{
+	print_message("%s: %s: %s\n", severity == KL_CHECK_ERROR ? "error" : "warning", where,
+		      what);
+}
+
+/* neither git nor fsck finds anything in the repository */
+static __attribute__((unused)) void assert_clean(const char *dir)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_check check = { .report = fake_finding };
+
+	sh(dir, "git fsck --strict --no-dangling");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	check.repo = repo;
+	assert_ok(kl_check_run(&check));
+	assert_int_equal(check.errors, 0);
+	assert_int_equal(check.warnings, 0);
+}
+
+/* a repository with the contract; the caller commits the kernel */
+static char *fake_empty_repo(const char *name)
+{
+	char *dir = scratch_dir(name);
+
+	sh(dir,
+	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	   "echo 'void copy(void) {}' >k/oracle.c && git add .",
+	   fake_contract);
+	return dir;
+}
+
 /* a version of the kernel: its comment, and a body that tells states apart */
 static void fake_commit(const char *dir, const char *words, const char *body, const char *message)
 {
@@ -149,12 +191,9 @@ static void fake_commit(const char *dir, const char *words, const char *body, co
  */
 static __attribute__((unused)) char *fake_repo(const char *name)
 {
-	char *dir = scratch_dir(name);
+	char *dir = fake_empty_repo(name);
 
-	sh(dir,
-	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c && echo other >other.txt && git add .",
-	   fake_contract);
+	sh(dir, "echo other >other.txt && git add .");
 	fake_commit(dir, "NS:8000", "\\tnaive();\\n", "copy: the plain loop");
 	fake_commit(
 		dir, "NS:4000 F:vec.128", "\\ttiled();\\n",
@@ -184,22 +223,28 @@ static const struct kl_sequencer_opts fake_opts __attribute__((unused)) = {
 	.rejection_limit = 24,
 };
 
-/* the whole of it */
+/* run an operation from its start, and release its sequencer */
+static int fake_run(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts,
+		    struct kl_outcome *out)
+{
+	int err = kl_sequencer_start(sequencer, opts);
+
+	if (!err)
+		err = kl_sequencer_run(sequencer, out);
+	kl_sequencer_release(sequencer);
+	return err;
+}
+
 static __attribute__((unused)) int fake_deopt(const char *dir, const struct kl_sequencer_opts *opts,
 					      struct kl_outcome *out)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct fake fake = { 0 };
 	struct kl_sequencer sequencer;
-	int err;
 
 	assert_ok(kl_repo_open_at(&repo, dir));
 	sequencer = fake_sequencer(repo, &fake);
-	err = kl_sequencer_start(&sequencer, opts);
-	if (!err)
-		err = kl_sequencer_run(&sequencer, out);
-	kl_sequencer_release(&sequencer);
-	return err;
+	return fake_run(&sequencer, opts, out);
 }
 
 #endif

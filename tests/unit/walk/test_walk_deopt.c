@@ -1,32 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lineage_fake.h"
 
-#include "fsck/check.h"
 #include "lineage/view.h"
-
-static void on_finding(enum kl_check_severity severity, const char *where, const char *what,
-		       void *payload)
-{
-	print_message("%s: %s: %s\n", severity == KL_CHECK_ERROR ? "error" : "warning", where,
-		      what);
-}
-
-static void assert_clean(const char *dir)
-{
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	struct kl_check check = { .report = on_finding };
-
-	sh(dir, "git fsck --strict --no-dangling");
-	assert_ok(kl_repo_open_at(&repo, dir));
-	check.repo = repo;
-	assert_ok(kl_check_run(&check));
-	assert_int_equal(check.errors, 0);
-	assert_int_equal(check.warnings, 0);
-}
-
-#define WALK "klineage/walk/copy/x86-64-v3-$(git rev-parse --short=7 main)"
-#define LINEAGE "klineage/lineage/copy/x86-64-v3-$(git rev-parse --short=7 main)"
-#define REJECTED "refs/klineage/rejected/copy/x86-64-v3-$(git rev-parse --short=7 main)"
 
 /* every result, read back with stock git */
 static void test_results(void **state)
@@ -185,13 +160,9 @@ static void test_expert_fails(void **state)
 /* nothing accepted: exit 1, the rejections stay, and the next walk carries them on */
 static void test_nothing_accepted(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = scratch_dir("nothing");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("nothing");
 	struct kl_outcome out;
 
-	sh(dir,
-	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c && git add .",
-	   fake_contract);
 	fake_commit(dir, "NS:2 BAD:compile", "\\told();\\n", "old");
 	fake_commit(dir, "NS:1", "\\tnew();\\n", "new");
 	assert_error(KL_ENO, "nothing could be removed", fake_deopt(dir, &fake_opts, &out));
@@ -344,16 +315,11 @@ static void test_view(void **state)
 	assert_error(KL_ENOTFOUND, "no lineage", kl_view_load(&view, repo, "copy", "other"));
 }
 
-/*
- * One commit took away two mechanisms and says it was one. The part that is
- * that one goes first; what is left of the commit cannot be split, and it is not what it says.
- */
-static void test_compound(void **state)
+#define CLAIMS_PREFETCH "\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off"
+
+/* a walk that knows one mechanism, which the feature prefetch shows */
+static void deopt_prefetch(const char *dir, struct kl_outcome *out)
 {
-	static const char *const body[] = {
-		"int a(void)\n{\n\treturn %d; /* %s*/\n}\nvoid copy(void)\n{\n\ta(%d); /* %s*/\n}\n",
-	};
-	KL_AUTO(kl_freep) char *dir = scratch_dir("compound");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	char *primary[] = { (char *)"prefetch", NULL };
 	struct kl_mechanism prefetch = { .name = (char *)"prefetch",
@@ -362,29 +328,34 @@ static void test_compound(void **state)
 	struct kl_mechanisms table = { .m = &prefetch, .n = 1 };
 	struct fake fake = { 0 };
 	struct kl_sequencer sequencer;
-	struct kl_outcome out;
 
-	sh(dir,
-	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c",
-	   fake_contract);
-	for (int i = 0; i < 2; i++) {
-		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/copy.c");
-		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-
-		kl_buf_addf(&text, "/* NS:%d */\n", i ? 1000 : 3000);
-		kl_buf_addf(&text, body[0], i, i ? " F:prefetch " : "", i, i ? " F:vec.256 " : "");
-		assert_ok(kl_fs_put(path, text.ptr, text.len, 0644));
-		sh(dir, "git add . && git commit -q -F - <<'EOF'\n%s\nEOF",
-		   i ? "both\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off" :
-		       "plain");
-	}
 	assert_ok(kl_repo_open_at(&repo, dir));
 	sequencer = fake_sequencer(repo, &fake);
 	sequencer.mechanisms = &table;
-	assert_ok(kl_sequencer_start(&sequencer, &fake_opts));
-	assert_ok(kl_sequencer_run(&sequencer, &out));
-	kl_sequencer_release(&sequencer);
+	assert_ok(fake_run(&sequencer, &fake_opts, out));
+}
+
+/*
+ * One commit took away two mechanisms and says it was one. The part that is
+ * that one goes first; what is left of the commit cannot be split, and it is not what it says.
+ */
+static void test_compound(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("compound");
+	struct kl_outcome out;
+
+	for (int i = 0; i < 2; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/copy.c");
+		KL_AUTO(kl_freep) char *text = kl_asprintf(
+			"/* NS:%d */\nint a(void)\n{\n\treturn %d; /* %s*/\n}\n"
+			"void copy(void)\n{\n\ta(%d); /* %s*/\n}\n",
+			i ? 1000 : 3000, i, i ? " F:prefetch " : "", i, i ? " F:vec.256 " : "");
+
+		assert_ok(kl_fs_put(path, text, strlen(text), 0644));
+		sh(dir, "git add . && git commit -q -F - <<'EOF'\n%s\nEOF",
+		   i ? "both" CLAIMS_PREFETCH : "plain");
+	}
+	deopt_prefetch(dir, &out);
 	assert_int_equal(out.steps, 2);
 	assert_sh("contradicted\nclean", dir,
 		  "git log -2 --format='%%(trailers:key=Klineage-Delta,valueonly)' " WALK
@@ -400,38 +371,12 @@ static void test_compound(void **state)
 /* a commit says that it added prefetching, but the kernel prefetches without it as well */
 static void test_contradicted(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = scratch_dir("contradicted");
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	char *primary[] = { (char *)"prefetch", NULL };
-	struct kl_mechanism prefetch = { .name = (char *)"prefetch",
-					 .action = (char *)"prefetch-off",
-					 .primary = { primary, 1, 0 } };
-	struct kl_mechanisms table = { .m = &prefetch, .n = 1 };
-	struct fake fake = { 0 };
-	struct kl_sequencer sequencer;
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("contradicted");
 	struct kl_outcome out;
 
-	sh(dir,
-	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c",
-	   fake_contract);
-	for (int i = 0; i < 2; i++) {
-		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/copy.c");
-		KL_AUTO(kl_freep) char *text = kl_asprintf(
-			"/* NS:%d F:prefetch */\nvoid copy(void)\n{\n\tint x = %d;\n}\n",
-			i ? 1000 : 3000, i);
-
-		assert_ok(kl_fs_put(path, text, strlen(text), 0644));
-		sh(dir, "git add . && git commit -q -F - <<'EOF'\n%s\nEOF",
-		   i ? "p\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off" :
-		       "plain");
-	}
-	assert_ok(kl_repo_open_at(&repo, dir));
-	sequencer = fake_sequencer(repo, &fake);
-	sequencer.mechanisms = &table;
-	assert_ok(kl_sequencer_start(&sequencer, &fake_opts));
-	assert_ok(kl_sequencer_run(&sequencer, &out));
-	kl_sequencer_release(&sequencer);
+	fake_commit(dir, "NS:3000 F:prefetch", "\\tint x = 0;\\n", "plain");
+	fake_commit(dir, "NS:1000 F:prefetch", "\\tint x = 1;\\n", "p" CLAIMS_PREFETCH);
+	deopt_prefetch(dir, &out);
 	for (int i = 0; i < 2; i++) {
 		const char *ref = i ? LINEAGE : WALK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define FAKE_NAME "x86-64-v3"
 #include "lineage_fake.h"
 
-#include "fsck/check.h"
 #include "lineage/export.h"
 #include "lineage/import.h"
 #include "lineage/view.h"
@@ -10,10 +10,6 @@
  * Steps derived anew, by a model that answers from a table and a gate that reads its verdicts in
  * the source. What comes out is read back with plain git.
  */
-#define NAME "x86-64-v3"
-#define WALK "klineage/walk/copy/" NAME
-#define LINEAGE "klineage/lineage/copy/" NAME
-#define REJECTED "refs/klineage/rejected/copy/" NAME
 
 /* What the model answers to an attempt at a step; text NULL: see `how`. */
 static const struct answer {
@@ -78,7 +74,7 @@ static int rederive(struct kl_proposal **out, char **why, const struct kl_rederi
 	assert_non_null(other->goal);
 	/* K_i is not in sight: what is shown of it is its event */
 	assert_string_not_equal(other->goal->surface, other->before->digest);
-	assert_string_equal(other->name, NAME);
+	assert_string_equal(other->name, FAKE_NAME);
 	assert_string_equal(other->rewriter, "chat");
 	json_array_foreach(other->attempts, i, array) {
 		const char *id = kl_json_str_or(array, "event", "");
@@ -161,7 +157,7 @@ static struct kl_sequencer_opts options(void)
 {
 	struct kl_sequencer_opts opts = fake_opts;
 
-	opts.name = NAME;
+	opts.name = FAKE_NAME;
 	opts.rederive = "chat";
 	return opts;
 }
@@ -334,7 +330,7 @@ static void test_same_as_goal(void **state)
 		"^{tree})\"");
 	assert_sh("1", dir, "git show " LINEAGE "~1^2:copy.c | grep -c 'anew()'");
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_ok(kl_view_load(&view, repo, "copy", NAME));
+	assert_ok(kl_view_load(&view, repo, "copy", FAKE_NAME));
 	assert_string_equal(kl_view_rederived(&against, repo, &view.step[2]), "the same files");
 	assert_string_equal(kl_view_rederived(&against, repo, &view.step[1]),
 			    "the same machine code");
@@ -684,7 +680,7 @@ static void test_travels(void **state)
 	kl_outcome_release(&out);
 	assert_ok(kl_repo_open_at(&repo, dir));
 	sh(scratch_root, "rm -rf tx");
-	assert_ok(kl_export_write(repo, "copy", NAME, text, &files));
+	assert_ok(kl_export_write(repo, "copy", FAKE_NAME, text, &files));
 	sh(text, "test -f rederived/0002-* && ls rejected | grep -q 0002-");
 	sh(to, "git init -q .");
 	assert_ok(kl_repo_open_at(&there, to));

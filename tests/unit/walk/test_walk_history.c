@@ -3,36 +3,7 @@
 #include "lineage_fake.h"
 
 #include "event/speed.h"
-#include "fsck/check.h"
 #include "walk/effect.h"
-
-#define WALK "klineage/walk/copy/x86-64-v3-$(git rev-parse --short=7 main)"
-#define LINEAGE "klineage/lineage/copy/x86-64-v3-$(git rev-parse --short=7 main)"
-#define REJECTED "refs/klineage/rejected/copy/x86-64-v3-$(git rev-parse --short=7 main)"
-
-static void assert_clean(const char *dir)
-{
-	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	struct kl_check check = { 0 };
-
-	sh(dir, "git fsck --strict --no-dangling");
-	assert_ok(kl_repo_open_at(&repo, dir));
-	check.repo = repo;
-	assert_ok(kl_check_run(&check));
-	assert_int_equal(check.errors, 0);
-}
-
-/* a repository with the contract; the caller commits the kernel */
-static char *begin_repo(const char *name)
-{
-	char *dir = scratch_dir(name);
-
-	sh(dir,
-	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c && git add .",
-	   fake_contract);
-	return dir;
-}
 
 /* a kernel of two lines that commits can change independently of each other */
 static void two_lines(const char *dir, const char *first, const char *last, const char *subject)
@@ -44,9 +15,9 @@ static void two_lines(const char *dir, const char *first, const char *last, cons
 	fake_commit(dir, "", body, subject);
 }
 
-/* what a trailer of the newest commits of a ref is, the newest first */
-#define TRAILER(n, key, ref) \
-	"git log -" n " --format='%%(trailers:key=Klineage-" key ",valueonly,separator=)' " ref
+/* the values of a trailer of these commits, the newest first */
+#define TRAILER(key, revs) \
+	"git log --format='%%(trailers:key=Klineage-" key ",valueonly,separator=)' " revs
 
 /*
  * older states that equal another are passed over without asking the gate, and so is what a revert
@@ -54,7 +25,7 @@ static void two_lines(const char *dir, const char *first, const char *last, cons
  */
 static void test_passed_over(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("passed");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("passed");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_sequencer_opts opts = fake_opts;
 	struct fake fake = { 0 };
@@ -72,9 +43,7 @@ static void test_passed_over(void **state)
 	opts.rejection_limit = 1;
 	assert_ok(kl_repo_open_at(&repo, dir));
 	sequencer = fake_sequencer(repo, &fake);
-	assert_ok(kl_sequencer_start(&sequencer, &opts));
-	assert_ok(kl_sequencer_run(&sequencer, &out));
-	kl_sequencer_release(&sequencer);
+	assert_ok(fake_run(&sequencer, &opts, &out));
 	assert_string_equal(out.termination, "complete");
 	assert_int_equal(out.steps, 1);
 	assert_int_equal(out.rejections, 0);
@@ -99,7 +68,7 @@ static void test_passed_over(void **state)
  */
 static void test_folded(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("folded");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("folded");
 	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_outcome out;
 
@@ -114,19 +83,12 @@ static void test_folded(void **state)
 	assert_int_equal(out.passed_over.no_effect, 2);
 	kl_outcome_release(&out);
 	assert_sh("plain", dir, "git show " WALK ":k/copy.c | grep -o plain");
-	assert_sh(
-		"speed", dir,
-		"git log -1 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " LINEAGE);
-	sh(dir,
-	   "test \"$(git log -1 --format='%%(trailers:key=Klineage-Undoes,valueonly,separator=)' " LINEAGE
-	   ")\" = $(git rev-parse main~2)");
-	sh(dir,
-	   "test \"$(git log -1 --format='%%(trailers:key=Klineage-Folded,valueonly,separator=)' " LINEAGE
-	   ")\" = \"$(git rev-parse main), $(git rev-parse main~1)\"");
-	assert_sh(
-		"2", dir,
-		"git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
-		" ^" WALK " | grep -c nothing");
+	assert_sh("speed", dir, TRAILER("Effect", "-1 " LINEAGE));
+	sh(dir, "test \"$(" TRAILER("Undoes", "-1 " LINEAGE) ")\" = $(git rev-parse main~2)");
+	sh(dir, "test \"$(" TRAILER(
+			"Folded",
+			"-1 " LINEAGE) ")\" = \"$(git rev-parse main), $(git rev-parse main~1)\"");
+	assert_sh("2", dir, TRAILER("Effect", REJECTED " ^" WALK) " | grep -c nothing");
 	assert_clean(dir);
 	opts.keep_all = true;
 	opts.name = "all";
@@ -134,8 +96,7 @@ static void test_folded(void **state)
 	assert_int_equal(out.steps, 3);
 	assert_int_equal(out.passed_over.no_effect, 0);
 	assert_sh("nothing\nnothing\nspeed", dir,
-		  "git log -3 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' "
-		  "klineage/lineage/copy/all");
+		  TRAILER("Effect", "-3 klineage/lineage/copy/all"));
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }
@@ -143,7 +104,7 @@ static void test_folded(void **state)
 /* a commit whose author names a mechanism is a step, also without an effect: it can make room */
 static void test_labelled(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("labelled");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("labelled");
 	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_outcome out;
 
@@ -155,16 +116,14 @@ static void test_labelled(void **state)
 	assert_int_equal(out.steps, 2);
 	assert_int_equal(out.passed_over.no_effect, 0);
 	kl_outcome_release(&out);
-	assert_sh(
-		"nothing\nspeed", dir,
-		"git log -2 --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " LINEAGE);
+	assert_sh("nothing\nspeed", dir, TRAILER("Effect", "-2 " LINEAGE));
 	assert_clean(dir);
 }
 
 /* what is older than the last state that differs is folded into the step before it */
 static void test_trail(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("trail");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("trail");
 	struct kl_outcome out;
 
 	fake_commit(dir, "NS:4000", "\\tplain();\\n", "the plainest");
@@ -178,11 +137,11 @@ static void test_trail(void **state)
 	kl_outcome_release(&out);
 	assert_sh("plain", dir, "git show " WALK ":k/copy.c | grep -o plain");
 	assert_sh("2", dir, "git rev-list --count main.." WALK);
-	sh(dir, "test \"$(" TRAILER("2", "Undoes", WALK) ")\" = \"$(git rev-parse main~1 main)\"");
-	sh(dir,
-	   "test \"$(" TRAILER("1", "Folded",
-			       WALK) ")\" = \"$(git rev-parse main~2), $(git rev-parse main~3)\"");
-	sh(dir, "test \"$(" TRAILER("1", "Source", WALK) ")\" = \"$(git rev-parse main~4)\"");
+	sh(dir, "test \"$(" TRAILER("Undoes", "-2 " WALK) ")\" = \"$(git rev-parse main~1 main)\"");
+	sh(dir, "test \"$(" TRAILER(
+			"Folded",
+			"-1 " WALK) ")\" = \"$(git rev-parse main~2), $(git rev-parse main~3)\"");
+	sh(dir, "test \"$(" TRAILER("Source", "-1 " WALK) ")\" = \"$(git rev-parse main~4)\"");
 	assert_sh("2", dir, "git notes --ref=klineage/gate show " LINEAGE "~1 | grep -c .");
 	assert_clean(dir);
 }
@@ -191,7 +150,7 @@ static void test_trail(void **state)
 static void test_interrupted(void **state)
 {
 	for (int at = 1; at <= 6; at++) {
-		KL_AUTO(kl_freep) char *dir = begin_repo("interrupted");
+		KL_AUTO(kl_freep) char *dir = fake_empty_repo("interrupted");
 		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 		struct fake fake = { .interrupt_at = at };
 		struct kl_sequencer sequencer;
@@ -226,7 +185,7 @@ static void test_interrupted(void **state)
 /* a lineage in which nothing is real is none: the message says what there was, and what to do */
 static void test_nothing_real(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("unreal");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("unreal");
 	struct kl_outcome out;
 
 	fake_commit(dir, "NS:1000", "\\tplain();\\n", "plain");
@@ -244,7 +203,7 @@ static void test_nothing_real(void **state)
  */
 static void test_bundle(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("bundle");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("bundle");
 	struct kl_outcome out;
 
 	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:1500 */", "plain");
@@ -253,9 +212,9 @@ static void test_bundle(void **state)
 	assert_ok(fake_deopt(dir, &fake_opts, &out));
 	assert_int_equal(out.steps, 2);
 	assert_int_equal(out.passed_over.uncompiled, 1);
-	sh(dir, "test \"$(" TRAILER("2", "Undoes", WALK) ")\" = \"$(git rev-parse main main~1)\"");
+	sh(dir, "test \"$(" TRAILER("Undoes", "-2 " WALK) ")\" = \"$(git rev-parse main main~1)\"");
 	assert_sh("historical-the-beginning\nhistorical-the-end", dir,
-		  TRAILER("2", "Action", WALK));
+		  TRAILER("Action", "-2 " WALK));
 	/* the first step changes one line of the expert, that of the commit which it undoes */
 	assert_sh("-\tc1; /* NS:500 NEEDS:a1 */\n+\tc0; /* NS:1500 */", dir,
 		  "git diff main " WALK "~1 | grep '^[-+]\t'");
@@ -266,7 +225,7 @@ static void test_bundle(void **state)
 /* neither commit passes without the other: the step says that it is of both */
 static void test_true_bundle(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("both");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("both");
 	struct kl_outcome out;
 
 	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:1500 */", "plain");
@@ -276,9 +235,9 @@ static void test_true_bundle(void **state)
 	assert_ok(fake_deopt(dir, &fake_opts, &out));
 	assert_int_equal(out.steps, 1);
 	assert_int_equal(out.passed_over.uncompiled, 2);
-	sh(dir,
-	   "test \"$(" TRAILER("1", "Undoes",
-			       WALK) ")\" = \"$(git rev-parse main~2)..$(git rev-parse main)\"");
+	sh(dir, "test \"$(" TRAILER(
+			"Undoes",
+			"-1 " WALK) ")\" = \"$(git rev-parse main~2)..$(git rev-parse main)\"");
 	sh(dir, "git log -1 --format=%%b " WALK
 		" | grep \"undo commits $(git rev-parse --short=7 main~2)"
 		"..$(git rev-parse --short=7 main)\"");
@@ -290,7 +249,7 @@ static void test_true_bundle(void **state)
 /* comments that changed in between are not part of the step's difference */
 static void test_one_commit(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("one");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("one");
 	struct kl_outcome out;
 
 	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:500 */", "plain");
@@ -301,7 +260,7 @@ static void test_one_commit(void **state)
 	assert_int_equal(out.passed_over.equal, 1);
 	assert_sh("1", dir, "git show " WALK ":k/copy.c | grep -c 'a word'");
 	assert_sh("1\t1\tk/copy.c", dir, "git diff --numstat main " WALK);
-	assert_sh("historical-the-beginning", dir, TRAILER("1", "Action", WALK));
+	assert_sh("historical-the-beginning", dir, TRAILER("Action", "-1 " WALK));
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }
@@ -309,7 +268,7 @@ static void test_one_commit(void **state)
 /* right at the cases only: said, and gone on with older states, whatever the limit */
 static void test_narrower(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("narrower");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("narrower");
 	struct kl_sequencer_opts opts = fake_opts;
 	struct kl_outcome out;
 
@@ -325,10 +284,7 @@ static void test_narrower(void **state)
 	assert_int_equal(out.steps, 1);
 	assert_int_equal(out.rejections, 5);
 	assert_string_equal(out.termination, "complete");
-	assert_sh(
-		"5", dir,
-		"git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
-		" ^" WALK " | grep -c generality");
+	assert_sh("5", dir, TRAILER("Effect", REJECTED " ^" WALK) " | grep -c generality");
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }
@@ -336,7 +292,7 @@ static void test_narrower(void **state)
 /* a kernel that adds to cleared outputs is told from one that is wrong, and does not end the walk */
 static void test_zeroed(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("zeroed");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("zeroed");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	struct kl_sequencer_opts opts = fake_opts;
 	struct fake fake = { 0 };
@@ -352,9 +308,7 @@ static void test_zeroed(void **state)
 	assert_ok(kl_repo_open_at(&repo, dir));
 	sequencer = fake_sequencer(repo, &fake);
 	sequencer.judge_cleared = fake_judge;
-	assert_ok(kl_sequencer_start(&sequencer, &opts));
-	assert_ok(kl_sequencer_run(&sequencer, &out));
-	kl_sequencer_release(&sequencer);
+	assert_ok(fake_run(&sequencer, &opts, &out));
 	assert_int_equal(out.steps, 1);
 	assert_int_equal(out.rejections, 3);
 	assert_string_equal(out.termination, "complete");
@@ -362,10 +316,7 @@ static void test_zeroed(void **state)
 		  "git log --format=%%b " REJECTED " ^" WALK
 		  " | grep -c 'The state is wrong-all, but right "
 		  "if its outputs start at zero.'");
-	assert_sh(
-		"2", dir,
-		"git log --format='%%(trailers:key=Klineage-Effect,valueonly,separator=)' " REJECTED
-		" ^" WALK " | grep -c generality");
+	assert_sh("2", dir, TRAILER("Effect", REJECTED " ^" WALK) " | grep -c generality");
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }
@@ -373,7 +324,7 @@ static void test_zeroed(void **state)
 /* a source is read under the names that it had, also through two renames and another directory */
 static void test_renamed(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("renamed");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("renamed");
 	struct kl_outcome out;
 
 	two_lines(dir, "a0; /* NS:2500 */", "c0; /* NS:1500 */", "plain");
@@ -391,7 +342,7 @@ static void test_renamed(void **state)
 	assert_sh("1", dir,
 		  "git log -1 --format=%%b " WALK "~1 | grep -c 'k/copy.c was lib/second.c'");
 	assert_sh("historical-the-beginning\nhistorical-the-end-and-a-name", dir,
-		  TRAILER("2", "Action", WALK));
+		  TRAILER("Action", "-2 " WALK));
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }
@@ -399,7 +350,7 @@ static void test_renamed(void **state)
 /* a commit that renames the source after a word was added to it is taken back as a whole state */
 static void test_renamed_after(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("after");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("after");
 	struct kl_outcome out;
 
 	sh(dir,
@@ -422,7 +373,7 @@ static void test_renamed_after(void **state)
 /* what only an older source includes is written into it; what the expert includes, too, is not */
 static void test_included(void **state)
 {
-	KL_AUTO(kl_freep) char *dir = begin_repo("included");
+	KL_AUTO(kl_freep) char *dir = fake_empty_repo("included");
 	struct kl_outcome out;
 
 	sh(dir,
