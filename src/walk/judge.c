@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fault.h"
-#include "base/fs.h"
-#include "base/prefix.h"
 #include "walk/effect.h"
 #include "walk/fold.h"
 #include "walk/rejection.h"
@@ -125,13 +122,6 @@ static void tell_user(struct kl_sequencer *sequencer, const char *what, const js
 			  kl_json_str_or(pending, "locus", "?"), more);
 }
 
-static int save_walk(struct kl_sequencer *sequencer, const char *what)
-{
-	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage deopt: %s", what);
-
-	return kl_opstate_save(&sequencer->op, text);
-}
-
 static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
 		       struct kl_facts *after, const char *delta, const char *why)
 {
@@ -175,7 +165,7 @@ static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	op->tree = tree;
 	kl_surface_free(op->held);
 	op->held = NULL;
-	return save_walk(sequencer, "step");
+	return kl_sequencer_save(sequencer, "step");
 }
 
 /* Say where a rejected older state is right; "": it is not known to be right anywhere. */
@@ -238,7 +228,7 @@ static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	kl_walk_rejected(&op->walk, &seen);
 	kl_surface_free(op->pending);
 	op->pending = NULL;
-	return save_walk(sequencer, "rejection");
+	return kl_sequencer_save(sequencer, "rejection");
 }
 
 static int hold_step(struct kl_sequencer *sequencer, const char *why)
@@ -246,7 +236,7 @@ static int hold_step(struct kl_sequencer *sequencer, const char *why)
 	kl_json_set_str(kl_walk_pending(&sequencer->op.walk), "foreign", why);
 	kl_walk_held(&sequencer->op.walk);
 	sequencer->op.held = kl_steal(&sequencer->op.pending);
-	return save_walk(sequencer, "held for its parts");
+	return kl_sequencer_save(sequencer, "held for its parts");
 }
 
 struct judged {
