@@ -122,6 +122,21 @@ static void tell_user(struct kl_sequencer *sequencer, const char *what, const js
 			  kl_json_str_or(pending, "locus", "?"), more);
 }
 
+/* Append a paragraph to the text of a step. */
+static __attribute__((format(printf, 2, 3))) void add_paragraph(struct kl_step *step,
+								const char *fmt, ...)
+{
+	struct kl_buf text = KL_BUF_INIT;
+	va_list ap;
+
+	kl_buf_addf(&text, "%s\n\n", step->text);
+	va_start(ap, fmt);
+	kl_buf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	free(step->text);
+	step->text = kl_buf_detach(&text);
+}
+
 static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
 		       struct kl_facts *after, const char *delta, const char *why)
 {
@@ -143,12 +158,8 @@ static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	step.kind = KL_STEP_BACK;
 	free(step.delta);
 	step.delta = kl_strdup(delta);
-	if (*why) {
-		char *text = kl_asprintf("%s\n\nIt could not be split: %s", step.text, why);
-
-		free(step.text);
-		step.text = text;
-	}
+	if (*why)
+		add_paragraph(&step, "It could not be split: %s", why);
 	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
@@ -182,6 +193,7 @@ static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 		       const char *class_)
 {
 	struct kl_opstate *op = &sequencer->op;
+	const char *where = right_where(kl_walk_pending(&op->walk));
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
 	KL_AUTO(kl_freep) char *more = NULL;
 	char hex[KL_OID_HEX];
@@ -204,25 +216,16 @@ static int reject_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 		step.action = kl_step_name_action(kl_walk_pending(&op->walk));
 		kl_json_set_str(kl_walk_pending(&op->walk), "action", step.action);
 	}
-	if (judgement && *judgement->event->message) {
-		char *text = kl_asprintf("%s\n\n%s", step.text, judgement->event->message);
-
-		free(step.text);
-		step.text = text;
-	}
-	if (*right_where(kl_walk_pending(&op->walk))) {
-		char *text = kl_asprintf("%s\n\nThe state is %s%s.", step.text, class_,
-					 right_where(kl_walk_pending(&op->walk)));
-
-		free(step.text);
-		step.text = text;
-	}
+	if (judgement && *judgement->event->message)
+		add_paragraph(&step, "%s", judgement->event->message);
+	if (*where)
+		add_paragraph(&step, "The state is %s%s.", class_, where);
 	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
 	if (judgement && (err = kl_opstate_event(op, judgement->event, hex)) < 0)
 		return err;
-	more = kl_asprintf(": %s%s", class_, right_where(kl_walk_pending(&op->walk)));
+	more = kl_asprintf(": %s%s", class_, where);
 	if (!kl_rejection_is_passed_over(step.rewriter, class_))
 		tell_user(sequencer, "rejected", kl_walk_pending(&op->walk), more);
 	kl_walk_rejected(&op->walk, &seen);
