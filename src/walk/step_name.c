@@ -116,9 +116,7 @@ static bool lost_feature(const struct kl_mechanism *mechanism, const struct kl_f
 
 static bool is_by_model(const json_t *pending)
 {
-	const char *rewriter = kl_json_str_or(pending, "rewriter", "");
-
-	return !strcmp(rewriter, "chat") || !strcmp(rewriter, "exec");
+	return kl_rewriters_model(kl_json_str_or(pending, "rewriter", "")) != NULL;
 }
 
 /* Let sources and facts name the step, unless they give the name `but`. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "rewrite/rewriter.h"
 #include "walk/rejection.h"
 #include "walk/step.h"
 
@@ -266,11 +267,8 @@ static int64_t count_model_rejections(const struct kl_walk *walk)
 	size_t i;
 	json_t *rec;
 
-	json_array_foreach(kl_walk_rejections(walk), i, rec) {
-		const char *rewriter = kl_json_str_or(rec, "rewriter", "");
-
-		n += !strcmp(rewriter, "chat") || !strcmp(rewriter, "exec");
-	}
+	json_array_foreach(kl_walk_rejections(walk), i, rec)
+		n += kl_rewriters_model(kl_json_str_or(rec, "rewriter", "")) != NULL;
 	return n;
 }
 
