@@ -18,8 +18,10 @@ bool kl_rejection_is_passed_over(const char *rewriter, const char *class_)
 		!strcmp(class_, "compile"));
 }
 
-bool kl_rejection_counts(const json_t *rec, const char *class_)
+bool kl_rejection_counts(const json_t *rec)
 {
+	const char *class_ = kl_json_str_or(rec, "class", "");
+
 	if (!strcmp(class_, "no-change") || !strcmp(class_, "no-effect"))
 		return false;
 	if (!is_older_state(kl_json_str_or(rec, "rewriter", "")))

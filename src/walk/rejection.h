@@ -26,8 +26,8 @@
  * way, too (kl_walk_limit), because each of them costs money.
  */
 
-/** Return true if a rejection of this record or proposal counts towards the limit in a row. */
-bool kl_rejection_counts(const json_t *rec, const char *class_);
+/** Return true if the rejection of this record counts towards the limit in a row. */
+bool kl_rejection_counts(const json_t *rec);
 /**
  * Return true for an older state that was passed over rather than rejected, because of its class
  * no-change, no-effect or compile: it is counted at the end instead of being reported by itself.

@@ -393,7 +393,7 @@ void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen)
 	kl_json_set_str(rec, "on", kl_walk_tip(walk));
 	json_array_append_new(kl_walk_rejections(walk), rec);
 	kl_json_set_str(walk->state, "rejected_last", seen->commit);
-	if (kl_rejection_counts(rec, kl_json_str_or(rec, "class", "")))
+	if (kl_rejection_counts(rec))
 		kl_json_set_int(walk->state, "row", kl_json_int_or(walk->state, "row", 0) + 1);
 }
 
