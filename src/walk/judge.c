@@ -345,8 +345,7 @@ static int set_effect(struct kl_sequencer *sequencer, const struct kl_event *eve
 int kl_judge_pending(struct kl_sequencer *sequencer)
 {
 	struct kl_walk *walk = &sequencer->op.walk;
-	KL_AUTO(judged_release) struct judged judged = { .name = { .why = KL_BUF_INIT,
-								   .contradiction = KL_BUF_INIT } };
+	KL_AUTO(judged_release) struct judged judged = { .name = KL_STEP_NAME_INIT };
 	struct kl_walk_ruling ruling = { 0 };
 	const char *class_, *delta;
 	int err;

@@ -162,7 +162,6 @@ void kl_step_name_settle(struct kl_step_name *out, const struct kl_sequencer *se
 	json_t *pending = kl_walk_pending(&sequencer->op.walk);
 	bool claimed = *kl_json_str_or(pending, "mechanism", "");
 
-	*out = (struct kl_step_name){ .why = KL_BUF_INIT, .contradiction = KL_BUF_INIT };
 	if (claimed && sequencer->mechanisms)
 		out->mechanism = kl_mechanisms_find(sequencer->mechanisms,
 						    kl_json_str_or(pending, "mechanism", ""));

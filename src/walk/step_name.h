@@ -20,11 +20,16 @@ struct kl_step_name {
 	bool found;                  /* nobody claimed the name: sources and facts gave it */
 	bool whole;                  /* the step is accepted as it is, even if it is compound */
 };
+#define KL_STEP_NAME_INIT                                        \
+	{                                                        \
+		.why = KL_BUF_INIT, .contradiction = KL_BUF_INIT \
+	}
 
 void kl_step_name_release(struct kl_step_name *name);
 /**
  * Settle the name of the pending proposal, which the gate passed, and complete its record: traits,
- * mechanism, action, confidence. Adds the traits to the facts of both states.
+ * mechanism, action, confidence. Adds the traits to the facts of both states. *out begins as
+ * KL_STEP_NAME_INIT.
  */
 void kl_step_name_settle(struct kl_step_name *out, const struct kl_sequencer *sequencer,
 			 struct kl_facts *before, struct kl_facts *after);
