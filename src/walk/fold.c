@@ -99,11 +99,6 @@ static int load_trail(struct trail *trail, const struct kl_opstate *op)
 				    kl_walk_str(&op->walk, "dir"));
 }
 
-static void extend_list(json_t *to, const json_t *from, const char *key)
-{
-	json_array_extend(to, json_object_get(from, key));
-}
-
 /* Make the proposal of the step to the older state: that of the step, with more folded commits. */
 static json_t *trail_proposal(const struct trail *trail)
 {
@@ -111,9 +106,9 @@ static json_t *trail_proposal(const struct trail *trail)
 	json_t *proposal = json_deep_copy(trail->step), *folded = json_array();
 	char id[KL_DIGEST_HEX], edit[KL_DIGEST_HEX];
 
-	extend_list(folded, trail->step, "folded");
-	extend_list(folded, trail->rec, "folded");
-	extend_list(folded, trail->rec, "commits");
+	json_array_extend(folded, json_object_get(trail->step, "folded"));
+	json_array_extend(folded, json_object_get(trail->rec, "folded"));
+	json_array_extend(folded, json_object_get(trail->rec, "commits"));
 	kl_json_set(proposal, "folded", folded);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++)
 		kl_json_set_str(proposal, keys[i], kl_json_str_or(trail->rec, keys[i], ""));
@@ -129,23 +124,21 @@ static const char *trail_delta(const struct trail *trail, const struct kl_walk *
 {
 	const char *delta = kl_json_str_or(trail->step, "delta", "unknown");
 	struct kl_facts facts;
-	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
+	const struct kl_strvec *older = &trail->judgement->event->facts.features;
+	KL_AUTO(kl_strvec_release) struct kl_strvec moved = KL_STRVEC_INIT;
 
 	kl_judge_facts_read(&facts, kl_walk_facts(walk));
-	kl_strvec_minus(&gone, &facts.features, &trail->judgement->event->facts.features);
-	kl_strvec_minus(&gone, &trail->judgement->event->facts.features, &facts.features);
+	kl_strvec_minus(&moved, &facts.features, older);
+	kl_strvec_minus(&moved, older, &facts.features);
 	kl_facts_release(&facts);
-	if (!gone.n || !strcmp(delta, "compound"))
-		return delta;
-	return "unknown";
+	return !moved.n || !strcmp(delta, "compound") ? delta : "unknown";
 }
 
 /* Take back the last step and accept the one to the older state in its place. */
 static int replace_step(struct kl_sequencer *sequencer, struct trail *trail)
 {
 	struct kl_opstate *op = &sequencer->op;
-	const char *delta = trail_delta(trail, &op->walk);
-	KL_AUTO(kl_freep) char *kept = kl_strdup(delta);
+	KL_AUTO(kl_freep) char *delta = kl_strdup(trail_delta(trail, &op->walk));
 	json_t *proposal = trail_proposal(trail);
 
 	json_array_remove(kl_walk_steps(&op->walk), json_array_size(kl_walk_steps(&op->walk)) - 1);
@@ -156,7 +149,7 @@ static int replace_step(struct kl_sequencer *sequencer, struct trail *trail)
 	op->tree = trail->goal_tree;
 	kl_surface_free(op->pending);
 	op->pending = kl_steal(&trail->candidate);
-	return kl_judge_accept(sequencer, trail->judgement, kept);
+	return kl_judge_accept(sequencer, trail->judgement, delta);
 }
 
 int kl_fold_trail(bool *done, struct kl_sequencer *sequencer)

@@ -151,11 +151,12 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *step)
 	add_trailer(out, "Class", step->kind == KL_STEP_REJECTED ? step->class_ : NULL);
 	add_trailer(out, "Derivation", step->kind == KL_STEP_FORWARD ? step->derivation : NULL);
 	add_trailer(out, "Attempts", step->kind == KL_STEP_FORWARD ? step->attempts : NULL);
-	add_trailer(out, "Delta", step->kind == KL_STEP_REJECTED ? NULL : step->delta);
-	add_trailer(out, "Confidence", step->kind == KL_STEP_REJECTED ? NULL : step->confidence);
-	add_trailer(out, "Claimed", step->kind == KL_STEP_REJECTED ? NULL : step->claimed);
-	add_trailer(out, "Contradiction",
-		    step->kind == KL_STEP_REJECTED ? NULL : step->contradiction);
+	if (step->kind != KL_STEP_REJECTED) {
+		add_trailer(out, "Delta", step->delta);
+		add_trailer(out, "Confidence", step->confidence);
+		add_trailer(out, "Claimed", step->claimed);
+		add_trailer(out, "Contradiction", step->contradiction);
+	}
 	add_trailer(out, "Effect", step->effect);
 	add_trailer(out, "Trait", step->trait);
 	add_trailer(out, "Origin", step->origin);
