@@ -202,14 +202,15 @@ static int leave_names(struct kl_past *past, const git_oid *expert)
 			err = kl_repo_blob_read(&text, past->repo, &blob, MAX_SOURCE);
 		if (!err)
 			kl_inclusion_open(&past->left, &inclusion, k, text.ptr, text.len);
-		if (err == KL_ENOTFOUND)
+		if (err == KL_ENOTFOUND) {
+			kl_error_clear();
 			err = 0;
+		}
 	}
-	kl_error_clear();
 	return err;
 }
 
-/* Begin an era with the paths of the last one; without one, with no paths. */
+/* Begin an era, whose paths the caller adds. */
 static struct kl_strvec *begin_era(struct kl_past *past)
 {
 	struct kl_past_era *era;
@@ -217,8 +218,6 @@ static struct kl_strvec *begin_era(struct kl_past *past)
 	KL_GROW(past->era, past->nera + 1, past->era_alloc);
 	era = &past->era[past->nera++];
 	*era = (struct kl_past_era){ .paths = KL_STRVEC_INIT };
-	if (past->nera > 1)
-		kl_strvec_copy(&era->paths, &past->era[past->nera - 2].paths);
 	return &era->paths;
 }
 
@@ -240,7 +239,6 @@ static int find_renames(bool *found, git_oid *before, struct kl_past *past, cons
 	KL_AUTO(kl_strvec_release) struct kl_strvec former = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) git_oid *parent = NULL;
 	git_oid old_tree, new_tree, blob;
-	struct kl_strvec *paths;
 	size_t n;
 	int err;
 
@@ -267,9 +265,7 @@ static int find_renames(bool *found, git_oid *before, struct kl_past *past, cons
 	kl_error_clear();
 	if (!*found)
 		return 0;
-	paths = begin_era(past);
-	kl_strvec_release(paths);
-	*paths = former;
+	*begin_era(past) = former;
 	former = (struct kl_strvec)KL_STRVEC_INIT;
 	return 0;
 }
@@ -335,13 +331,13 @@ int kl_past_load(struct kl_past **out, struct kl_repo *repo, const git_oid *expe
 /* Return the one copy of a token digest. */
 static const char *intern_state(struct kl_past *past, const char *hex)
 {
-	for (;;) {
-		const char *state = kl_map_get(&past->states, hex);
+	char *state = kl_map_get(&past->states, hex);
 
-		if (state)
-			return state;
-		kl_map_put(&past->states, hex, kl_strdup(hex));
+	if (!state) {
+		state = kl_strdup(hex);
+		kl_map_put(&past->states, hex, state);
 	}
+	return state;
 }
 
 int kl_past_state(const char **out, struct kl_past *past, size_t i)

@@ -42,10 +42,7 @@ struct kl_past {
 	struct kl_map left;   /* names of headers that older states need not have (inclusion.h) */
 	struct kl_map states; /* the token digests, each once */
 	struct kl_map blobs;  /* "<id of a blob>:<source>" -> its token digest and more, owned */
-	/*
-	 * entry up to which kl_rewrite.skipped is counted; used by the rewriter `history` only
-	 */
-	size_t counted;
+	size_t counted;       /* entry up to which `history` has counted kl_rewrite.skipped */
 };
 
 /** List the commits that changed the sources of `surface`, from the commit `expert` on. */
@@ -61,6 +58,7 @@ int kl_past_state(const char **out, struct kl_past *past, size_t i);
  * commit and its revert. past->n: there is none.
  */
 int kl_past_next(size_t *out, struct kl_past *past, size_t i);
+
 /** The sources of an older state, as edits of a surface. */
 struct kl_past_files {
 	struct kl_file *edit;
@@ -76,6 +74,7 @@ struct kl_past_files {
 int kl_past_read(struct kl_past_files *out, struct kl_past *past, size_t i,
 		 const struct kl_surface *surface, bool without);
 void kl_past_files_release(struct kl_past_files *files);
+
 /**
  * Append a line for each source that had another path at an entry than it has now: "\nk/b.c was
  * k/a.c". Nothing is appended if all have the same.
