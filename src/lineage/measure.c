@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/lock.h"
+#include "base/prefix.h"
 #include "contract/select.h"
 #include "event/note_writer.h"
 #include "event/speed.h"
@@ -231,13 +232,12 @@ static int measure_states(struct kl_measured *measured, struct kl_repo *repo, bo
 int kl_measure_lineage(struct kl_measured *out, struct kl_repo *repo, const struct kl_view *view,
 		       const struct kl_measure_opts *opts)
 {
-	static const char cpu[] = "cpu/";
 	const char *platform = view->step[0].step.platform;
 	struct kl_measure_opts own = *opts;
 	int err = 0;
 
-	if (!own.platform && platform && !strncmp(platform, cpu, sizeof(cpu) - 1))
-		own.platform = platform + sizeof(cpu) - 1;
+	if (!own.platform && platform && kl_prefix_has(platform, "cpu/"))
+		own.platform = platform;
 	*out = (struct kl_measured){ .state = kl_calloc(view->n, sizeof(*out->state)) };
 	for (size_t i = 0; i < view->n && !err; i++) {
 		struct kl_measured_state *state = &out->state[out->n++];
