@@ -75,13 +75,14 @@ void kl_view_factor(char out[24], double value);
 int kl_view_find(size_t *out, const struct kl_view *view, struct kl_repo *repo, const char *word);
 /**
  * Return the mechanism of a step for people: "prefetch"; "register-tile 0.80" with the confidence of
- * a name that sources and facts gave; "fma (by Ada)" for a person's label; "(fma: contradicted)"; "-". Caller
- * frees.
+ * a name that sources and facts gave; "fma (by Ada)" for a person's label; "(fma: contradicted)"
+ * for a claim that was taken back; "-". The caller frees it.
  */
 char *kl_view_mechanism(const struct kl_view_step *step);
 /**
  * Return a JSON object with the members of step `i` that all commands print: number, commit,
- * action, mechanism, derivation, and how the mechanism was named: confidence, evidence, claimed.
+ * action, mechanism, derivation, and how the mechanism was named: confidence, evidence, claimed,
+ * label, labeller.
  */
 json_t *kl_view_step_json(const struct kl_view_step *step, size_t i);
 /**

@@ -130,10 +130,9 @@ struct kl_walk_seen {
 	const char *surface;
 	const char *event;  /* id of the state's event; "": the state was not judged */
 	const char *class_; /* class of a rejection or of a failed attempt */
-	const char *
-		delta; /* only for an accepted step: "clean", "compound", "contradicted", "unknown" */
-	int64_t ns;    /* time of one call; 0: not measured */
-	json_t *facts; /* NULL for a rejection */
+	const char *delta;  /* only for an accepted step: what kl_walk_delta() returns */
+	int64_t ns;         /* time of one call; 0: not measured */
+	json_t *facts;      /* NULL for a rejection */
 };
 
 void kl_walk_expert_passed(struct kl_walk *walk, const struct kl_walk_seen *seen);
@@ -195,8 +194,7 @@ const char *kl_walk_delta(const struct kl_walk_ruling *ruling);
  * Decide whether to accept, reject or hold the pending proposal. Only a pass with changed machine
  * code is accepted. A proposal that is compound, or that takes back several commits, is held the
  * first time and accepted the second time, but a compound part of a held proposal is rejected
- * unless it is one commit of several. Sets `class_` for a rejection, `delta` for an
- * accepted step.
+ * unless it is one commit of several. Sets `class_` for a rejection, `delta` for an accepted step.
  */
 enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 				   const struct kl_walk *walk, const struct kl_walk_ruling *ruling);
