@@ -20,7 +20,6 @@
 #define DEFAULT_REJECTIONS 24
 #define DEFAULT_JOBS 64
 #define MOST_JOBS 4096
-#define PROFILE_MS 15000
 #define MAX_STEP ((size_t)4 << 20)
 #define JOURNEY_MS (30 * 60 * 1000)
 
@@ -100,7 +99,7 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 static int64_t pause_of(const struct tools *tools, int64_t profile_ms)
 {
 	return kl_gate_is_remote(tools->gate) ? JOURNEY_MS :
-						2 * (profile_ms ? profile_ms : PROFILE_MS);
+						2 * (profile_ms ? profile_ms : KL_GATE_PROFILE_MS);
 }
 
 static int open_mechanisms(struct tools *tools)

@@ -26,6 +26,8 @@
  * A session only judges: it writes no notes and updates no refs.
  */
 
+#define KL_GATE_PROFILE_MS 15000 /* time limit of a profile in ms, unless another is given */
+
 struct kl_gate_opts {
 	struct kl_progress *progress; /* borrowed, or NULL */
 	const char *jail;             /* NULL: config klineage.jail, else the strongest */
@@ -49,7 +51,7 @@ struct kl_gate_opts {
 	bool no_cache; /* judge again even if a verdict is cached */
 	/** Fail with class `no-change` if the machine code equals the parent's. Walks set this. */
 	bool same_code_fails;
-	int64_t profile_ms; /* time limit of the profile in ms; 0: 15 s */
+	int64_t profile_ms; /* time limit of the profile in ms; 0: KL_GATE_PROFILE_MS */
 	/** Runner (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
 	/**

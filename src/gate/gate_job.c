@@ -7,7 +7,6 @@
 #include "gate/gate_parts.h"
 #include "gate/resolve.h"
 
-#define PROFILE_MS 15000
 #define WORKER_MS (15 * 60 * 1000)
 
 int kl_gate_job_make(json_t **doc, struct kl_gate *gate, const struct kl_surface *surface,
@@ -33,7 +32,8 @@ int kl_gate_job_make(json_t **doc, struct kl_gate *gate, const struct kl_surface
 		.counters = gate->counters && !gate->opts.no_profile && task->backend->counters,
 		.seed = gate->opts.seed,
 		.dims = gate->opts.dims,
-		.profile_max_ms = gate->opts.profile_ms ? gate->opts.profile_ms : PROFILE_MS,
+		.profile_max_ms = gate->opts.profile_ms ? gate->opts.profile_ms :
+							  KL_GATE_PROFILE_MS,
 	};
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 	int err = kl_resolve_job(&job, &of);

@@ -14,7 +14,6 @@
 #include "gate/rounds.h"
 #include "text/digest.h"
 
-#define PROFILE_MS 15000   /* of all rounds, as in `git klineage gate` */
 #define LEAST_ROUND_MS 500 /* of one round */
 
 void kl_measured_release(struct kl_measured *measured)
@@ -39,7 +38,8 @@ static int open_gate(struct kl_gate **out, struct kl_repo *repo, const struct kl
 
 	if (err < 0)
 		return err;
-	ms = (ms ? ms : PROFILE_MS) / opts->rounds;
+	/* all rounds together share the time of one profile of `git klineage gate` */
+	ms = (ms ? ms : KL_GATE_PROFILE_MS) / opts->rounds;
 	gate_opts.profile_ms = ms < LEAST_ROUND_MS ? LEAST_ROUND_MS : ms;
 	if ((err = kl_gate_open(out, repo, &gate_opts)) < 0)
 		return err;
