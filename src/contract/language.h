@@ -104,7 +104,12 @@ extern const struct kl_value_type kl_language_sources, kl_language_oracle_source
 extern const struct kl_value_type kl_language_flags;
 /** Type of the key `entry`: name of the function that is called. */
 extern const struct kl_string_type kl_language_entry;
+/** Check that a function of a kernel in C or C++ does not have a reserved name. */
+int kl_language_entry_ok(const char *name, const char *file, const struct kl_yaml *node,
+			 const char *key);
 /** Schemas of `surface` and `oracle` for languages whose kernels are C functions. */
 extern const struct kl_schema kl_language_c_surface, kl_language_c_oracle;
+/** Libraries to time kernels in C and C++ against. */
+extern const char *const kl_language_c_baselines[];
 
 #endif

@@ -6,6 +6,17 @@
 #include "contract/parts.h"
 #include "text/name.h"
 
+int kl_language_entry_ok(const char *name, const char *file, const struct kl_yaml *node,
+			 const char *key)
+{
+	if (name[0] == '_' || !strncmp(name, "kl_", 3) || !strcmp(name, "main"))
+		return kl_yaml_error(file, node,
+				     "'%s' is '%s': names that begin with '_' or 'kl_', "
+				     "and main, are reserved",
+				     key, name);
+	return 0;
+}
+
 static int check_entry(const char *file, const struct kl_yaml *node, const char *key)
 {
 	const char *name = node->text;
@@ -14,12 +25,7 @@ static int check_entry(const char *file, const struct kl_yaml *node, const char 
 		return kl_yaml_error(file, node,
 				     "'%s' must be a C identifier of at most 63 bytes, not '%.64s'",
 				     key, name);
-	if (name[0] == '_' || !strncmp(name, "kl_", 3) || !strcmp(name, "main"))
-		return kl_yaml_error(file, node,
-				     "'%s' is '%s': names that begin with '_' or 'kl_', "
-				     "and main, are reserved",
-				     key, name);
-	return 0;
+	return kl_language_entry_ok(name, file, node, key);
 }
 
 const struct kl_string_type kl_language_entry = { "a C identifier", NULL, check_entry };
@@ -52,7 +58,7 @@ const struct kl_schema kl_language_c_oracle = {
 static const char *const suffixes[] = { ".c", ".h", ".inc", NULL };
 static const char *const mains[] = { ".c", NULL };
 static const char *const spatch[] = { ".c", ".h", NULL };
-static const char *const baselines[] = { "openblas.sgemm", "onednn.conv2d", NULL };
+const char *const kl_language_c_baselines[] = { "openblas.sgemm", "onednn.conv2d", NULL };
 
 static const struct kl_language_init start = {
 	.contract = "templates/init/klineage.yaml.in",
@@ -71,7 +77,7 @@ const struct kl_language kl_language_c = {
 	.texts = suffixes,
 	.spatch = spatch,
 	.flag_ok = kl_compile_flag_ok,
-	.baselines = baselines,
+	.baselines = kl_language_c_baselines,
 	.surface = { &kl_language_c_surface, kl_contract_build_finish },
 	.oracle = { &kl_language_c_oracle, NULL },
 	.init = &start,

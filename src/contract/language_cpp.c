@@ -16,12 +16,7 @@ static int check_entry(const char *file, const struct kl_yaml *node, const char 
 				     "ns::tile<float, 8> or scale(const float *, int), of at most "
 				     "255 bytes, not '%.64s'",
 				     key, name);
-	if (name[0] == '_' || !strncmp(name, "kl_", 3) || !strcmp(name, "main"))
-		return kl_yaml_error(file, node,
-				     "'%s' is '%s': names that begin with '_' or 'kl_', "
-				     "and main, are reserved",
-				     key, name);
-	return 0;
+	return kl_language_entry_ok(name, file, node, key);
 }
 
 static const struct kl_string_type entry = { "the name of a function", NULL, check_entry };
@@ -42,7 +37,6 @@ static const struct kl_schema surface = {
 static const char *const suffixes[] = { ".cpp", ".cc",  ".cxx", ".c", ".hpp", ".hxx", ".hh",
 					".inl", ".tpp", ".ipp", ".h", ".inc", NULL };
 static const char *const mains[] = { ".cpp", ".cc", ".cxx", ".c", NULL };
-static const char *const baselines[] = { "openblas.sgemm", "onednn.conv2d", NULL };
 
 /* the oracle is plain C, as that of a kernel in C is */
 static const struct kl_language_init start = {
@@ -62,7 +56,7 @@ const struct kl_language kl_language_cpp = {
 	.mains = mains,
 	.texts = suffixes,
 	.flag_ok = kl_compile_flag_ok_cpp,
-	.baselines = baselines,
+	.baselines = kl_language_c_baselines,
 	.surface = { &surface, kl_contract_build_finish },
 	.oracle = { &kl_language_c_oracle, NULL },
 	.init = &start,
