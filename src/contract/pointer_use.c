@@ -362,12 +362,8 @@ static void use_parameter(struct search *search, const struct kl_found *callee, 
  */
 static bool is_promised(const struct range *range, size_t open, size_t i)
 {
-	const struct kl_token *callee = &range->tokens->t[open - 1];
-	const struct kl_strvec *macros = &range->tokens->macros;
-
-	for (size_t k = 0; k < macros->n; k++)
-		if (!strncmp(macros->v[k], callee->s, callee->n) && macros->v[k][callee->n] == '(')
-			return false;
+	if (find_macro(range->tokens, open - 1))
+		return false;
 	return range->is_const && (i == open + 1 || kl_token_is(range->tokens, i - 1, ","));
 }
 
