@@ -297,12 +297,8 @@ void kl_launch_instance(struct kl_proto *proto, const struct kl_tokens *tokens)
 		return;
 	end = kl_found_skip_angles(tokens, angle) - 1;
 	for (i = angle + 1; i < end && proto->argument.n < proto->given.n;) {
-		size_t to = i;
+		size_t to = kl_found_given_end(tokens, i, end);
 
-		while (to < end && !kl_token_is(tokens, to, ","))
-			to = kl_token_is(tokens, to, "(") ? kl_token_skip(tokens, to) :
-			     kl_token_is(tokens, to, "<") ? kl_found_skip_angles(tokens, to) :
-							    to + 1;
 		kl_strvec_take(&proto->argument, read_argument(&launch, i, to));
 		i = to + 1;
 	}

@@ -327,12 +327,8 @@ static void read_given(struct kl_proto *proto, const struct kl_tokens *tokens,
 	if (!found->is_template)
 		return;
 	for (end = kl_found_skip_angles(tokens, found->given) - 1; i < end;) {
-		size_t to = i;
+		size_t to = kl_found_given_end(tokens, i, end);
 
-		while (to < end && !kl_token_is(tokens, to, ","))
-			to = kl_token_is(tokens, to, "(") ? kl_token_skip(tokens, to) :
-			     kl_token_is(tokens, to, "<") ? kl_found_skip_angles(tokens, to) :
-							    to + 1;
 		kl_strvec_take(&proto->given, given_name(tokens, i, to));
 		i = to + 1;
 	}

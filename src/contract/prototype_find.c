@@ -60,6 +60,15 @@ size_t kl_found_skip_angles(const struct kl_tokens *tokens, size_t i)
 	return i;
 }
 
+size_t kl_found_given_end(const struct kl_tokens *tokens, size_t i, size_t close)
+{
+	while (i < close && !kl_token_is(tokens, i, ","))
+		i = kl_token_is(tokens, i, "(") ? kl_token_skip(tokens, i) :
+		    kl_token_is(tokens, i, "<") ? kl_found_skip_angles(tokens, i) :
+						  i + 1;
+	return i < close ? i : close;
+}
+
 /* --- finding function definitions ------------------------------------------- */
 
 bool kl_found_is_storage(const struct kl_tokens *tokens, size_t i)

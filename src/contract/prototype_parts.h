@@ -41,6 +41,11 @@ void kl_founds_release(struct kl_founds *founds);
 size_t kl_found_skip_attribute(const struct kl_tokens *tokens, size_t i);
 /** At the "<" of a template's list: return the index after the ">" that ends it. */
 size_t kl_found_skip_angles(const struct kl_tokens *tokens, size_t i);
+/**
+ * Return the end of the template parameter or argument that begins at `i`: the index of its comma,
+ * or `close`.
+ */
+size_t kl_found_given_end(const struct kl_tokens *tokens, size_t i, size_t close);
 /** Return true if the token at `i` is static, __global__ or the like. */
 bool kl_found_is_storage(const struct kl_tokens *tokens, size_t i);
 /** Return true if a type stands in [from, to). */
