@@ -157,10 +157,9 @@ static void set_type(struct kl_param *param, const struct kl_proto *proto,
 		param->dtype = "u8";
 	for (size_t i = 0; i < words->n; i++)
 		kl_buf_addf(&type, "%s%s", type.len ? " " : "", words->v[i]);
-	param->type = kl_strdup(param->dtype && !kl_c_type_is_standard(words) ?
-					kl_c_type_name(param->dtype) :
-					type.ptr);
-	param->written = kl_buf_detach(&type);
+	param->type = param->dtype && !kl_c_type_is_standard(words) ?
+			      kl_strdup(kl_c_type_name(param->dtype)) :
+			      kl_buf_detach(&type);
 }
 
 /* Return true if the word at `i` is the scope of the one that follows: std::size_t. */
@@ -429,12 +428,10 @@ void kl_proto_free(struct kl_proto *proto)
 	for (size_t i = 0; i < proto->n; i++) {
 		free(proto->param[i].name);
 		free(proto->param[i].type);
-		free(proto->param[i].written);
 		kl_strvec_release(&proto->param[i].extent);
 	}
 	free(proto->param);
 	free(proto->returned.type);
-	free(proto->returned.written);
 	free(proto->scope);
 	kl_strvec_release(&proto->given);
 	kl_strvec_release(&proto->argument);

@@ -17,8 +17,7 @@
  */
 struct kl_param {
 	char *name;
-	char *written;     /* the type as written, without qualifiers: "u32" */
-	char *type;        /* the same, or its C type: "uint32_t" */
+	char *type;        /* without qualifiers; of a name of the source its C type: "uint32_t" */
 	const char *dtype; /* name of the type in contracts; NULL: the type is unknown */
 	bool pointer;      /* the parameter is written as *p or p[] */
 	size_t stars;      /* number of stars, brackets included: 2 of a pointer to pointers */
