@@ -8,227 +8,11 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "contract/contract.h"
-#include "contract/launch_syntax.h"
 #include "contract/skeleton_parts.h"
 #include "text/name.h"
 #include "text/template.h"
 
 #define MAX_TEMPLATE (64 * 1024)
-#define MANY_STARS "****************"
-
-/* USE_TENSOR: a pointer of which init cannot see whether the kernel writes through it. */
-enum use { USE_DIM, USE_SCALAR, USE_IN, USE_OUT, USE_INOUT, USE_TENSOR, USE_UNKNOWN };
-
-/* Integers of 8 bits can be dims, but are characters and flags more often. */
-static bool is_dim_type(const char *dtype)
-{
-	static const char *const types[] = { "i64", "u64", "i32", "u32", "i16", "u16", NULL };
-
-	for (size_t i = 0; types[i]; i++)
-		if (!strcmp(types[i], dtype))
-			return true;
-	return false;
-}
-
-static enum use use_of(const struct kl_param *param)
-{
-	if (!param->dtype)
-		return USE_UNKNOWN;
-	if (!param->pointer)
-		return param->size && is_dim_type(param->dtype) ? USE_DIM : USE_SCALAR;
-	if (param->is_const || param->use == KL_POINTER_READ)
-		return USE_IN;
-	if (param->use == KL_POINTER_UNKNOWN)
-		return USE_TENSOR;
-	return param->read_first ? USE_INOUT : USE_OUT;
-}
-
-bool kl_skeleton_reads(const struct kl_param *param)
-{
-	return use_of(param) == USE_IN;
-}
-
-static bool is_float(const struct kl_param *param)
-{
-	enum kl_dtype dtype;
-
-	return param->dtype && kl_dtype_parse(&dtype, param->dtype) && kl_dtype_is_float(dtype);
-}
-
-/*
- * Return true if a dim is the distance between two rows, such as lda. It must be at least the length
- * of a row, which the prototype does not tell.
- */
-static bool is_distance(const struct kl_param *param)
-{
-	const char *name = param->name;
-
-	return ((name[0] == 'l' || name[0] == 'L') && (name[1] == 'd' || name[1] == 'D') &&
-		strlen(name) <= 4) ||
-	       strstr(name, "stride") || strstr(name, "pitch");
-}
-
-/* --- writing parts of the contract --------------------------------------------- */
-
-static const struct kl_param *find_dim(const struct kl_proto *proto, const char *name)
-{
-	for (size_t i = 0; i < proto->n; i++)
-		if (use_of(&proto->param[i]) == USE_DIM && !strcmp(proto->param[i].name, name))
-			return &proto->param[i];
-	return NULL;
-}
-
-/*
- * Add the shape of p[N][64] as "N, 64"; an extent that is neither a dim nor a number becomes TODO.
- */
-static void add_shape(struct kl_buf *buf, const struct kl_proto *proto,
-		      const struct kl_param *param)
-{
-	if (!param->extent.n)
-		kl_buf_adds(buf, "TODO");
-	for (size_t i = 0; i < param->extent.n; i++) {
-		const char *extent = param->extent.v[i];
-		bool number = *extent && *extent != '0' && !extent[strspn(extent, "0123456789")];
-
-		kl_buf_addf(buf, "%s%s", i ? ", " : "",
-			    number || find_dim(proto, extent) ? extent : "TODO");
-	}
-}
-
-static void add_arg(struct kl_buf *buf, const struct kl_proto *proto, const struct kl_param *param,
-		    bool adapter)
-{
-	enum use use = use_of(param);
-
-	kl_buf_addf(buf, "  - {name: %s, ", param->name);
-	switch (use) {
-	case USE_DIM:
-		kl_buf_adds(buf, "kind: dim");
-		if (strcmp(param->dtype, "i64"))
-			kl_buf_addf(buf, ", dtype: %s", param->dtype);
-		kl_buf_adds(buf, "}");
-		break;
-	case USE_SCALAR:
-		kl_buf_addf(buf, "kind: scalar, dtype: %s, value: TODO}", param->dtype);
-		break;
-	case USE_UNKNOWN:
-		kl_buf_addf(buf, "kind: TODO}    # contracts do not have the type '%s%s%.*s'%s",
-			    param->type, param->stars ? " " : "", (int)param->stars, MANY_STARS,
-			    adapter ? ": list what the adapter makes it of" : "");
-		break;
-	default:
-		kl_buf_addf(buf, "kind: %s, dtype: %s, shape: [",
-			    use == USE_IN     ? "in" :
-			    use == USE_OUT    ? "out" :
-			    use == USE_TENSOR ? "TODO" :
-						"inout",
-			    param->dtype);
-		add_shape(buf, proto, param);
-		kl_buf_adds(buf, "]");
-		if (use != USE_OUT && use != USE_TENSOR)
-			kl_buf_addf(buf, ", fill: %s", is_float(param) ? "normal" : "TODO");
-		kl_buf_adds(buf, "}");
-		if (use == USE_TENSOR)
-			kl_buf_adds(buf, "    # in, out or inout? init cannot see whether it is "
-					 "written");
-		else if (!strcmp(param->dtype, "u16"))
-			kl_buf_adds(buf, "    # or f16 or bf16, if the tensor stores those");
-		else if (use == USE_INOUT)
-			kl_buf_adds(buf,
-				    "    # seems to be read before it is written; if not: out");
-	}
-	kl_buf_adds(buf, "\n");
-}
-
-bool kl_skeleton_judges(const struct kl_param *returned)
-{
-	return returned->dtype && strcmp(returned->dtype, "f16") && strcmp(returned->dtype, "bf16");
-}
-
-/* Add the returned value after the arguments. */
-static void add_returns(struct kl_buf *buf, const struct kl_proto *proto)
-{
-	const struct kl_param *returned = &proto->returned;
-
-	if (kl_skeleton_judges(returned))
-		kl_buf_addf(buf,
-			    "\n# What %s returns; without this line the value is ignored.\n"
-			    "returns: {dtype: %s}\n",
-			    proto->name, returned->dtype);
-	else if (proto->returns)
-		kl_buf_addf(buf,
-			    "\n# What %s returns ('%s%s') is ignored: contracts do not have the "
-			    "type.\n",
-			    proto->name, returned->type, returned->pointer ? " *" : "");
-}
-
-/*
- * Return a list of the dims, each with `sep` and the next of `values`, or with `distance` if it is a
- * distance between rows: "n: TODO, m: TODO". If no parameter is a dim, use "size", since a contract
- * needs at least one dim.
- */
-static char *dims_with(const struct kl_proto *proto, const char *sep, const char *const *values,
-		       size_t nvalues, const char *distance)
-{
-	struct kl_buf buf = KL_BUF_INIT;
-	size_t k = 0, n = 0;
-
-	for (size_t i = 0; i < proto->n; i++) {
-		if (use_of(&proto->param[i]) != USE_DIM)
-			continue;
-		kl_buf_addf(&buf, "%s%s%s%s", n++ ? ", " : "", proto->param[i].name, sep,
-			    is_distance(&proto->param[i]) ? distance : values[k++ % nvalues]);
-	}
-	if (!n)
-		kl_buf_addf(&buf, "size%s%s", sep, values[0]);
-	return kl_buf_detach(&buf);
-}
-
-/* Return the rule for an output, without its braces and `out`. */
-static const char *rule_of(const struct kl_param *output)
-{
-	if (!is_float(output))
-		return "exact";
-	/* the oracle in float, by whose errors `noise` judges, tells nothing about double */
-	return strcmp(output->dtype, "f64") ? "noise, max: 4, rms: 2" : "rel-l2, tol: 1.0e-12";
-}
-
-/* Add the rule for an output to `list`, and to `rules` if it is not there. */
-static void add_rule(struct kl_buf *list, struct kl_strvec *rules, const struct kl_param *output,
-		     const char *name)
-{
-	const char *rule = rule_of(output);
-	int kind = (int)strcspn(rule, ",");
-
-	kl_buf_addf(list, "\n  - {rule: %.*s, out: %s%s}", kind, rule, name, rule + kind);
-	if (!kl_strvec_has(rules, rule))
-		kl_strvec_push(rules, rule);
-}
-
-/* Return one rule if it is the same for all outputs, or else a list. */
-static char *accept_of(const struct kl_proto *proto)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	KL_AUTO(kl_strvec_release) struct kl_strvec rules = KL_STRVEC_INIT;
-	const struct kl_param *perhaps = NULL; /* the first tensor that may be an output */
-
-	for (size_t i = 0; i < proto->n; i++) {
-		const struct kl_param *param = &proto->param[i];
-		enum use use = use_of(param);
-
-		if (use == USE_OUT || use == USE_INOUT)
-			add_rule(&list, &rules, param, param->name);
-		else if (use == USE_TENSOR && !perhaps)
-			perhaps = param;
-	}
-	if (kl_skeleton_judges(&proto->returned))
-		add_rule(&list, &rules, &proto->returned, KL_RETURNED);
-	if (rules.n > 1)
-		return kl_buf_detach(&list);
-	return kl_asprintf(" {rule: %s}", rules.n ? rules.v[0] :
-					  perhaps ? rule_of(perhaps) :
-						    "noise, max: 4, rms: 2");
-}
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
 
@@ -260,15 +44,6 @@ static char *sources_of(const struct kl_language *language, const struct kl_prot
 	return kl_buf_detach(&buf);
 }
 
-/* Return the name of the first floating-point input, for the example of a band. */
-static const char *example_input(const struct kl_proto *proto)
-{
-	for (size_t i = 0; i < proto->n; i++)
-		if (use_of(&proto->param[i]) == USE_IN && is_float(&proto->param[i]))
-			return proto->param[i].name;
-	return "x";
-}
-
 /* --- writing parts of the oracle --------------------------------------------------- */
 
 /* With an adapter the oracle gets nothing of an unknown type. */
@@ -279,20 +54,21 @@ static char *oracle_prototype(const struct kl_language *language, const struct k
 	struct kl_buf buf = KL_BUF_INIT;
 
 	kl_buf_addf(&buf, "%s oracle(",
-		    language->init->plan                  ? "KL_ORACLE" :
-		    !kl_skeleton_judges(&proto->returned) ? "void" :
-		    is_float(&proto->returned)            ? "kl_real" :
-							    proto->returned.type);
+		    language->init->plan                   ? "KL_ORACLE" :
+		    !kl_skeleton_judges(&proto->returned)  ? "void" :
+		    kl_skeleton_is_float(&proto->returned) ? "kl_real" :
+							     proto->returned.type);
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
 		/* on a GPU only the tensors are kl_real */
-		bool real = is_float(param) && (param->pointer || !language->init->plan);
+		bool real = kl_skeleton_is_float(param) &&
+			    (param->pointer || !language->init->plan);
 
 		if (adapted && !param->dtype)
 			continue;
 		kl_buf_addf(&buf, "%s%s%s %s%s", n++ ? ", " : "",
-			    use_of(param) == USE_IN ? "const " : "", real ? "kl_real" : param->type,
-			    param->pointer ? "*" : "", param->name);
+			    kl_skeleton_use(param) == KL_USE_IN ? "const " : "",
+			    real ? "kl_real" : param->type, param->pointer ? "*" : "", param->name);
 	}
 	kl_buf_adds(&buf, ")");
 	return kl_buf_detach(&buf);
@@ -302,7 +78,7 @@ static char *oracle_prototype(const struct kl_language *language, const struct k
 static bool has_unknown_type(const struct kl_proto *proto)
 {
 	for (size_t i = 0; i < proto->n; i++)
-		if (use_of(&proto->param[i]) == USE_UNKNOWN)
+		if (kl_skeleton_use(&proto->param[i]) == KL_USE_UNKNOWN)
 			return true;
 	return proto->returns && !kl_skeleton_judges(&proto->returned);
 }
@@ -401,35 +177,6 @@ static void put_owned(struct kl_map *map, const char *key, char *owned)
 	kl_map_put(map, key, owned);
 }
 
-static void contract_values(struct kl_map *map, const struct kl_language *language,
-			    const struct kl_proto *proto, bool adapter)
-{
-	static const char *const todo[] = { "TODO" };
-	static const char *const ones[] = { "1" };
-	/*
-	 * the first value is 61: the rule `noise` compares root mean squares, which differ by
-	 * chance if there are only a few elements
-	 */
-	static const char *const odds[] = { "61", "13", "5", "31", "3", "11" };
-	static const char *const example[] = { "..." };
-	struct kl_buf args = KL_BUF_INIT;
-
-	/* a launch plan passes the dims */
-	for (size_t i = 0; i < proto->n; i++)
-		if (!language->init->plan || use_of(&proto->param[i]) != USE_DIM)
-			add_arg(&args, proto, &proto->param[i], adapter);
-	add_returns(&args, proto);
-	put_owned(map, "ARGS", kl_buf_detach(&args));
-	put_owned(map, "DIMS", dims_with(proto, ": ", todo, 1, *todo));
-	put_owned(map, "EXAMPLE", dims_with(proto, ": ", example, 1, *example));
-	put_owned(map, "ONES", dims_with(proto, ": ", ones, 1, *ones));
-	/* no row of this point is longer than the first value */
-	put_owned(map, "ODDS", dims_with(proto, ": ", odds, KL_ARRAY_SIZE(odds), *odds));
-	put_owned(map, "DOMAIN", dims_with(proto, " >= ", ones, 1, *todo));
-	put_owned(map, "ACCEPT", accept_of(proto));
-	put_owned(map, "INPUT", kl_strdup(example_input(proto)));
-}
-
 static void build_values(struct kl_map *map, const struct kl_language *language,
 			 const struct kl_proto *proto, const char *leaf,
 			 const struct kl_skeleton *sk)
@@ -457,12 +204,12 @@ static char *launch_args(const struct kl_proto *proto)
 
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
-		enum use use = use_of(param);
+		enum kl_skeleton_use use = kl_skeleton_use(param);
 
 		kl_buf_adds(&buf, i ? ", " : "");
-		if (use == USE_UNKNOWN || (use == USE_DIM && strstr(param->dtype, "16")))
+		if (use == KL_USE_UNKNOWN || (use == KL_USE_DIM && strstr(param->dtype, "16")))
 			kl_buf_adds(&buf, "TODO");
-		else if (use == USE_DIM)
+		else if (use == KL_USE_DIM)
 			kl_buf_addf(&buf, "{%s: %s}", param->dtype, param->name);
 		else
 			kl_buf_adds(&buf, param->name);
@@ -532,7 +279,7 @@ static int count_unknown(const struct kl_proto *proto)
 	int n = 0;
 
 	for (size_t i = 0; i < proto->n; i++)
-		n += use_of(&proto->param[i]) == USE_UNKNOWN;
+		n += kl_skeleton_use(&proto->param[i]) == KL_USE_UNKNOWN;
 	return n;
 }
 
@@ -612,7 +359,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		plan_values(&map, sk, proto);
 	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
 	put_owned(&map, "PROTOTYPE", kl_strdup(proto->text));
-	contract_values(&map, language, proto, sk->adapted);
+	kl_skeleton_contract_values(&map, language, proto, sk->adapted);
 	build_values(&map, language, proto, leaf, sk);
 	if ((err = fill_template(&sk->contract, language->init->contract, &map)) < 0)
 		return err;

@@ -12,9 +12,8 @@ static void add_parameters(struct kl_buf *out, const struct kl_proto *proto, boo
 
 		if (!param->dtype || (values && param->pointer))
 			continue;
-		kl_buf_addf(out, ", %s%s %s%s",
-			    param->pointer && kl_skeleton_reads(param) ? "const " : "", param->type,
-			    param->pointer ? "*" : "", param->name);
+		kl_buf_addf(out, ", %s%s %s%s", kl_skeleton_use(param) == KL_USE_IN ? "const " : "",
+			    param->type, param->pointer ? "*" : "", param->name);
 	}
 }
 

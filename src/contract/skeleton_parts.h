@@ -3,15 +3,32 @@
 #define KL_CONTRACT_SKELETON_PARTS_H
 
 #include "base/map.h"
+#include "contract/language.h"
 #include "contract/prototype.h"
 #include "contract/skeleton.h"
 
 /* skeleton_parts - shared by the files skeleton*.c. */
 
-/** Return true if the kernel only reads through this pointer, as far as its file shows. */
-bool kl_skeleton_reads(const struct kl_param *param);
+/*
+ * What a parameter is to a kernel, as far as its file shows. KL_USE_TENSOR: a pointer of which init
+ * cannot see whether the kernel writes through it; KL_USE_UNKNOWN: contracts do not have its type.
+ */
+enum kl_skeleton_use {
+	KL_USE_DIM,
+	KL_USE_SCALAR,
+	KL_USE_IN,
+	KL_USE_OUT,
+	KL_USE_INOUT,
+	KL_USE_TENSOR,
+	KL_USE_UNKNOWN,
+};
+enum kl_skeleton_use kl_skeleton_use(const struct kl_param *param);
+bool kl_skeleton_is_float(const struct kl_param *param);
 /** Return true if a contract can judge a value that is returned. */
 bool kl_skeleton_judges(const struct kl_param *returned);
+/** Put the values that a contract has of the prototype into `map`; `adapter`: there is one. */
+void kl_skeleton_contract_values(struct kl_map *map, const struct kl_language *language,
+				 const struct kl_proto *proto, bool adapter);
 /** Put the values of templates/init/adapter.c.in into `map`, besides those of the contract. */
 void kl_skeleton_adapter_values(struct kl_map *map, const struct kl_proto *proto,
 				const struct kl_skeleton *sk);
