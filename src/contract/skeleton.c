@@ -74,15 +74,6 @@ static char *oracle_prototype(const struct kl_language *language, const struct k
 	return kl_buf_detach(&buf);
 }
 
-/* Return true if a parameter or the returned value has a type that contracts do not have. */
-static bool has_unknown_type(const struct kl_proto *proto)
-{
-	for (size_t i = 0; i < proto->n; i++)
-		if (kl_skeleton_use(&proto->param[i]) == KL_USE_UNKNOWN)
-			return true;
-	return proto->returns && !kl_skeleton_judges(&proto->returned);
-}
-
 /* --- writing contract and oracle from the templates -------------------------------- */
 
 /* Make a slug from a name: "conv2d-nhwc" from "Conv2D_nhwc". The result can be invalid. */
@@ -337,6 +328,8 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if (err < 0)
 		return kl_error_in(err, "%s", leaf);
 	sk->unknown = count_unknown(proto);
+	sk->unknown_type = sk->unknown ||
+			   (proto->returns && !kl_skeleton_judges(&proto->returned));
 	kl_strvec_copy(&sk->headers, &proto->headers);
 	slug = slug_of(proto->name);
 	if (!workload && !kl_name_is_slug(slug))
@@ -371,7 +364,6 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if (sk->adapted && (err = fill_adapter(sk, language, proto, &map)) < 0)
 		return err;
 	kl_todo_find(&sk->todo, sk->contract.ptr);
-	sk->unknown_type = has_unknown_type(proto);
 	sk->prototype = kl_steal(&proto->text);
 	return 0;
 }

@@ -14,8 +14,9 @@
  * contract does not parse. Only languages with kl_language.init are supported.
  *
  *	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
- *	err = kl_skeleton_make(&sk, "axpy.c", text, len, NULL, NULL);
+ *	err = kl_skeleton_make(&sk, "axpy.c", text, len, NULL, NULL, false);
  */
+
 /* How the kernel is built, if it is not a file compiled by itself; texts as in the contract. */
 struct kl_skeleton_build {
 	const char *sources; /* what stands between the brackets */
