@@ -163,29 +163,25 @@ static int fill_template(struct kl_buf *out, const char *template, const struct 
 	return err < 0 ? err : kl_template_fill(out, text.ptr, values);
 }
 
-static void put_owned(struct kl_map *map, const char *key, char *owned)
-{
-	kl_map_put(map, key, owned);
-}
-
 static void build_values(struct kl_map *map, const struct kl_language *language,
 			 const struct kl_proto *proto, const char *leaf,
 			 const struct kl_skeleton *sk)
 {
 	const struct kl_skeleton_build *build = sk->build;
 
-	put_owned(map, "SOURCES",
-		  build ? kl_strdup(build->sources) : sources_of(language, proto, leaf, sk));
-	put_owned(map, "BUILD", kl_strdup(build ? build->lines : "  flags: [-O2]\n"));
-	put_owned(map, "VALUES", kl_strdup(build && build->finite ? "" : "#"));
-	put_owned(map, "PATHS", kl_strdup(build ? "paths: repository\n" : ""));
-	put_owned(map, "ORACLE", kl_strdup(build ? build->oracle : sk->oracle_name));
-	put_owned(map, "ADAPTER",
-		  sk->adapted ?
-			  kl_asprintf("\n# What calls the kernel, with arguments that it builds of "
-				      "those above.\nadapter: %s\n",
-				      build ? build->adapter : sk->adapter_name) :
-			  kl_strdup(""));
+	kl_map_put(map, "SOURCES",
+		   build ? kl_strdup(build->sources) : sources_of(language, proto, leaf, sk));
+	kl_map_put(map, "BUILD", kl_strdup(build ? build->lines : "  flags: [-O2]\n"));
+	kl_map_put(map, "VALUES", kl_strdup(build && build->finite ? "" : "#"));
+	kl_map_put(map, "PATHS", kl_strdup(build ? "paths: repository\n" : ""));
+	kl_map_put(map, "ORACLE", kl_strdup(build ? build->oracle : sk->oracle_name));
+	kl_map_put(
+		map, "ADAPTER",
+		sk->adapted ?
+			kl_asprintf("\n# What calls the kernel, with arguments that it builds of "
+				    "those above.\nadapter: %s\n",
+				    build ? build->adapter : sk->adapter_name) :
+			kl_strdup(""));
 }
 
 /* Return the arguments of a launch; a plan has no integers of 8 and 16 bits. */
@@ -235,14 +231,14 @@ static char *kernel_name(const struct kl_proto *proto)
 static void plan_values(struct kl_map *map, const struct kl_skeleton *sk,
 			const struct kl_proto *proto)
 {
-	put_owned(map, "PLAN", kl_strdup(sk->plan_name));
-	put_owned(map, "ORACLE_PLAN", kl_strdup(sk->oracle_plan_name));
-	put_owned(map, "KERNEL", kernel_name(proto));
-	put_owned(map, "GRID", kl_strdup(proto->grid ? proto->grid : "TODO"));
-	put_owned(map, "BLOCK", kl_strdup(proto->block ? proto->block : "TODO"));
-	put_owned(map, "SMEM",
-		  proto->smem ? kl_asprintf("    smem: %s\n", proto->smem) : kl_strdup(""));
-	put_owned(map, "LAUNCH_ARGS", launch_args(proto));
+	kl_map_put(map, "PLAN", kl_strdup(sk->plan_name));
+	kl_map_put(map, "ORACLE_PLAN", kl_strdup(sk->oracle_plan_name));
+	kl_map_put(map, "KERNEL", kernel_name(proto));
+	kl_map_put(map, "GRID", kl_strdup(proto->grid ? proto->grid : "TODO"));
+	kl_map_put(map, "BLOCK", kl_strdup(proto->block ? proto->block : "TODO"));
+	kl_map_put(map, "SMEM",
+		   proto->smem ? kl_asprintf("    smem: %s\n", proto->smem) : kl_strdup(""));
+	kl_map_put(map, "LAUNCH_ARGS", launch_args(proto));
 }
 
 static int fill_plans(struct kl_skeleton *sk, const struct kl_language *language,
@@ -260,7 +256,7 @@ static int fill_plans(struct kl_skeleton *sk, const struct kl_language *language
 static int fill_adapter(struct kl_skeleton *sk, const struct kl_language *language,
 			const struct kl_proto *proto, struct kl_map *map)
 {
-	put_owned(map, "PROTOTYPE", kl_strdup(proto->text));
+	kl_map_put(map, "PROTOTYPE", kl_strdup(proto->text));
 	kl_skeleton_adapter_values(map, proto, sk);
 	return fill_template(&sk->adapter, language->init->adapter, map);
 }
@@ -328,8 +324,7 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	if (err < 0)
 		return kl_error_in(err, "%s", leaf);
 	sk->unknown = count_unknown(proto);
-	sk->unknown_type = sk->unknown ||
-			   (proto->returns && !kl_skeleton_judges(&proto->returned));
+	sk->unknown_type = sk->unknown || (proto->returns && !kl_skeleton_judges(&proto->returned));
 	kl_strvec_copy(&sk->headers, &proto->headers);
 	slug = slug_of(proto->name);
 	if (!workload && !kl_name_is_slug(slug))
@@ -343,20 +338,20 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		make_printable(proto->param[i].type);
 	if (proto->returns)
 		make_printable(proto->returned.type);
-	put_owned(&map, "ENTRY", language->alias ? kernel_name(proto) : kl_strdup(proto->name));
-	put_owned(&map, "LANGUAGE", kl_strdup(language->alias ? language->alias : language->name));
-	put_owned(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
+	kl_map_put(&map, "ENTRY", language->alias ? kernel_name(proto) : kl_strdup(proto->name));
+	kl_map_put(&map, "LANGUAGE", kl_strdup(language->alias ? language->alias : language->name));
+	kl_map_put(&map, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	name_files(sk, language, kl_map_get(&map, "WORKLOAD"), further);
 	make_unit(sk, language, leaf);
 	if (language->init->plan)
 		plan_values(&map, sk, proto);
-	put_owned(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
-	put_owned(&map, "PROTOTYPE", kl_strdup(proto->text));
+	kl_map_put(&map, "OP", kl_strdup(kl_name_is_slug(slug) ? slug : workload));
+	kl_map_put(&map, "PROTOTYPE", kl_strdup(proto->text));
 	kl_skeleton_contract_values(&map, language, proto, sk->adapted);
 	build_values(&map, language, proto, leaf, sk);
 	if ((err = fill_template(&sk->contract, language->init->contract, &map)) < 0)
 		return err;
-	put_owned(&map, "PROTOTYPE", oracle_prototype(language, proto, sk->adapted));
+	kl_map_put(&map, "PROTOTYPE", oracle_prototype(language, proto, sk->adapted));
 	if ((err = fill_template(&sk->oracle, language->init->oracle, &map)) < 0)
 		return err;
 	if (language->init->plan && (err = fill_plans(sk, language, &map)) < 0)
