@@ -4,43 +4,19 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/prefix.h"
+#include "contract/pointer_use_parts.h"
 
 /*
- * Limits, so that no source takes long: copies and calls that are followed one after another, tokens
- * and functions that are read in all for one pointer, and tokens of a statement.
+ * Limits, so that no source takes long: tokens and functions that are read in all for one pointer,
+ * and tokens of a statement.
  */
-#define DEEPEST 6
 #define MOST_READ ((size_t)1 << 22)
 #define LONGEST 4096
 
-/* A search for all uses of one name in one function. */
-struct search {
-	const struct kl_founds *all;
-	int depth;
-	size_t read; /* tokens and functions read so far */
-	bool seen, written, unknown;
-	bool lost; /* a name that is followed gets another pointer, so what it writes may not be ours */
-	bool any, read_first; /* any: `read_first` is known */
-};
-
-/* A range of tokens in which a name is searched: a body, or the text of a macro. */
-struct range {
-	const struct kl_tokens *tokens;
-	size_t from, to;
-	const char *name;
-	size_t axes; /* number of brackets that lead to an element; p[i] is a pointer with fewer */
-	/* of a copy: the name that it copies, and the index where it is made; NULL: a parameter */
-	const char *origin;
-	size_t made;
-	bool is_const; /* it is declared so; a cast can take that away */
-};
-
-static void search_range(struct search *search, const struct range *range);
-static bool find_open(size_t *out, const struct range *range, size_t i);
+static bool find_open(size_t *out, const struct pointer_range *range, size_t i);
 
 /* Add what will be read; false: it is too much, and what the pointer is used for stays unknown. */
-static bool may_read(struct search *search, size_t n)
+static bool may_read(struct pointer_search *search, size_t n)
 {
 	search->read += n;
 	search->unknown |= search->read > MOST_READ;
@@ -74,7 +50,7 @@ static bool is_assignment(const struct kl_tokens *tokens, size_t i, bool *plain)
 }
 
 /* Return true if the sign at `i` has no operand on its left: *p, &p. */
-static bool is_unary(const struct range *range, size_t i, const char *sign)
+static bool is_unary(const struct pointer_range *range, size_t i, const char *sign)
 {
 	const struct kl_tokens *tokens = range->tokens;
 
@@ -86,8 +62,8 @@ static bool is_unary(const struct range *range, size_t i, const char *sign)
 	       !kl_token_is(tokens, i - 1, "]");
 }
 
-static bool mentions_name(struct search *search, const struct range *range, size_t from,
-			  const char *end, const char *name)
+static bool mentions_name(struct pointer_search *search, const struct pointer_range *range,
+			  size_t from, const char *end, const char *name)
 {
 	for (size_t i = from; i < range->to && !kl_token_is(range->tokens, i, end); i++) {
 		search->read++;
@@ -97,14 +73,15 @@ static bool mentions_name(struct search *search, const struct range *range, size
 	return false;
 }
 
-static bool mentions(struct search *search, const struct range *range, size_t from, const char *end)
+bool kl_pointer_mentions(struct pointer_search *search, const struct pointer_range *range,
+			 size_t from, const char *end)
 {
 	return mentions_name(search, range, from, end, range->name);
 }
 
 /* --- uses of an element --------------------------------------------------------------------- */
 
-static void note_first(struct search *search, bool read)
+void kl_pointer_note_first(struct pointer_search *search, bool read)
 {
 	if (!search->any)
 		search->read_first = read;
@@ -127,8 +104,7 @@ static bool can_write(const char *text)
 	return address && call;
 }
 
-/* Return the text of the macro with arguments that the word at `i` names, or NULL. */
-static const char *find_macro(const struct kl_tokens *tokens, size_t i)
+const char *kl_pointer_macro(const struct kl_tokens *tokens, size_t i)
 {
 	const struct kl_token *word = &tokens->t[i];
 
@@ -146,19 +122,19 @@ static const char *find_macro(const struct kl_tokens *tokens, size_t i)
  * SWAP(p[i], p[j]) can. A function gets the value only. Return true if it is written before it is
  * read.
  */
-static bool pass_element(struct search *search, const struct range *range, size_t i)
+static bool pass_element(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	const struct kl_tokens *tokens = range->tokens;
 	size_t open;
 
 	for (; find_open(&open, range, i) && open > range->from; i = open) {
-		const char *text = find_macro(tokens, open - 1);
+		const char *text = kl_pointer_macro(tokens, open - 1);
 		size_t after = kl_token_skip(tokens, open);
 		bool plain;
 
 		if (text && is_assignment(tokens, after, &plain)) {
 			search->written = true;
-			return plain && !mentions(search, range, after, ";");
+			return plain && !kl_pointer_mentions(search, range, after, ";");
 		}
 		search->unknown |= text && can_write(text);
 	}
@@ -166,7 +142,7 @@ static bool pass_element(struct search *search, const struct range *range, size_
 }
 
 /* Return the index after members and rows of an element: p[i].re, p[i][j]. */
-static size_t skip_members(const struct range *range, size_t after)
+static size_t skip_members(const struct pointer_range *range, size_t after)
 {
 	const struct kl_tokens *tokens = range->tokens;
 
@@ -182,7 +158,7 @@ static size_t skip_members(const struct range *range, size_t after)
 }
 
 /* Return true if the bracket "(" at `i` only groups: it is not that of a call, a cast or an if. */
-static bool is_group(const struct range *range, size_t i)
+static bool is_group(const struct pointer_range *range, size_t i)
 {
 	static const char *const words[] = { "return", "else", "do", NULL };
 
@@ -193,8 +169,8 @@ static bool is_group(const struct range *range, size_t i)
 }
 
 /* Note a use of an element; the tokens before `before` and from `after` on say which. */
-static void use_element(struct search *search, const struct range *range, size_t before,
-			size_t after)
+static void use_element(struct pointer_search *search, const struct pointer_range *range,
+			size_t before, size_t after)
 {
 	const struct kl_tokens *tokens = range->tokens;
 	size_t from = after;
@@ -213,19 +189,19 @@ static void use_element(struct search *search, const struct range *range, size_t
 			   (before > range->from && is_unary(range, before - 1, "&"));
 	assigned = after < range->to && is_assignment(tokens, after, &plain);
 	/* the right side is evaluated before the assignment */
-	first = assigned && plain && !mentions(search, range, after, ";");
+	first = assigned && plain && !kl_pointer_mentions(search, range, after, ";");
 	if (assigned || is_step(tokens, after) ||
 	    (before > range->from && is_step(tokens, before - 1)))
 		search->written = true;
 	else
 		first = pass_element(search, range, before);
-	note_first(search, !first);
+	kl_pointer_note_first(search, !first);
 }
 
 /* --- uses of the pointer itself --------------------------------------------------------------- */
 
 /* Find the innermost bracket "(" that is open at `i`; false: there is none in this statement. */
-static bool find_open(size_t *out, const struct range *range, size_t i)
+static bool find_open(size_t *out, const struct pointer_range *range, size_t i)
 {
 	size_t least = i > LONGEST ? i - LONGEST : 0;
 	int depth = 0;
@@ -248,150 +224,8 @@ static bool find_open(size_t *out, const struct range *range, size_t i)
 	return false;
 }
 
-/* Return which argument of the call whose bracket is at `open` has the token `i`. */
-static size_t count_arguments(const struct range *range, size_t open, size_t i)
-{
-	size_t n = 0, depth = 0;
-
-	while (--i > open) {
-		if (kl_token_is(range->tokens, i, ")") || kl_token_is(range->tokens, i, "]"))
-			depth++;
-		else if (depth &&
-			 (kl_token_is(range->tokens, i, "(") || kl_token_is(range->tokens, i, "[")))
-			depth--;
-		else if (kl_token_is(range->tokens, i, "(") || kl_token_is(range->tokens, i, "["))
-			n = 0; /* commas in brackets around the token separate no arguments */
-		else
-			n += !depth && kl_token_is(range->tokens, i, ",");
-	}
-	return n;
-}
-
-/* What functions of the C library and of compilers do with an argument; false: unknown function. */
-static bool use_library(enum kl_pointer_use *out, const char *callee, size_t argument)
-{
-	static const char *const writers[] = { "memset",  "memcpy",           "memmove",
-					       "strncpy", "__builtin_memcpy", "__builtin_memset",
-					       NULL };
-	static const char *const readers[] = {
-		"memcmp", "memchr", "strlen", "_mm_prefetch", "__builtin_prefetch", NULL
-	};
-	bool vector = kl_prefix_has(callee, "_mm"),
-	     neon = kl_prefix_has(callee, "vld") || kl_prefix_has(callee, "vst");
-
-	*out = KL_POINTER_READ;
-	for (size_t i = 0; readers[i]; i++)
-		if (!strcmp(callee, readers[i]))
-			return true;
-	for (size_t i = 0; writers[i]; i++) {
-		if (strcmp(callee, writers[i]))
-			continue;
-		*out = argument ? KL_POINTER_READ : KL_POINTER_WRITTEN;
-		return true;
-	}
-	if (!vector && !neon)
-		return false;
-	if (kl_prefix_has(callee, "vst") || strstr(callee, "store") || strstr(callee, "scatter") ||
-	    (strstr(callee, "stream") && !strstr(callee, "load")))
-		*out = argument ? KL_POINTER_READ : KL_POINTER_WRITTEN;
-	else if (vector && !strstr(callee, "load") && !strstr(callee, "gather") &&
-		 !strstr(callee, "broadcast") && !strstr(callee, "lddqu"))
-		return false;
-	return true;
-}
-
-static const struct kl_found *find_function(const struct kl_founds *all, const char *name)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (kl_token_is(all->tokens, all->f[i].name, name))
-			return &all->f[i];
-	return NULL;
-}
-
-static bool has_const(const struct kl_tokens *tokens, size_t from, size_t to)
-{
-	for (size_t i = from; i < to && !kl_token_is(tokens, i, "*"); i++)
-		if (kl_token_is(tokens, i, "const"))
-			return true;
-	return false;
-}
-
-/* Count the stars and brackets of a parameter. */
-static size_t count_axes(const struct kl_tokens *tokens, size_t from, size_t to)
-{
-	size_t n = 0;
-
-	while (from < to) {
-		bool bracket = kl_token_is(tokens, from, "[");
-
-		n += bracket || kl_token_is(tokens, from, "*");
-		from = bracket ? kl_token_skip(tokens, from) : from + 1;
-	}
-	return n;
-}
-
-/* Follow the pointer into a function of the source. */
-static void use_parameter(struct search *search, const struct kl_found *callee, size_t argument)
-{
-	const struct kl_tokens *tokens = search->all->tokens;
-	size_t from = callee->open, to = kl_found_param_end(tokens, from, callee->close), name;
-	KL_AUTO(kl_freep) char *text = NULL;
-	struct range range = { .tokens = tokens, .from = callee->body, .to = callee->end };
-
-	for (; argument && to < callee->close; argument--) {
-		from = to + 1;
-		to = kl_found_param_end(tokens, from, callee->close);
-	}
-	name = kl_found_param_name(tokens, from, to);
-	if (argument || name == to || search->depth == DEEPEST) {
-		search->unknown = true;
-		return;
-	}
-	text = kl_strndup(tokens->t[name].s, tokens->t[name].n);
-	range.name = text;
-	range.axes = count_axes(tokens, from, to);
-	range.is_const = has_const(tokens, from, to);
-	search->depth++;
-	search_range(search, &range);
-	search->depth--;
-}
-
-/*
- * Return true if an unknown function cannot write through the argument at `i`: it is const, and
- * passed as it is, without a cast. A macro of the source is no function.
- */
-static bool is_promised(const struct range *range, size_t open, size_t i)
-{
-	if (find_macro(range->tokens, open - 1))
-		return false;
-	return range->is_const && (i == open + 1 || kl_token_is(range->tokens, i - 1, ","));
-}
-
-static void use_call(struct search *search, const struct range *range, size_t open, size_t i)
-{
-	const struct kl_token *word = &range->tokens->t[open - 1];
-	KL_AUTO(kl_freep) char *name = kl_strndup(word->s, word->n);
-	const struct kl_found *callee = find_function(search->all, name);
-	size_t argument = count_arguments(range, open, i);
-	enum kl_pointer_use use;
-
-	search->read += search->all->n + range->tokens->macros.n;
-	search->seen = true;
-	if (callee) {
-		use_parameter(search, callee, argument);
-	} else if (use_library(&use, name, argument)) {
-		search->written |= use == KL_POINTER_WRITTEN;
-		/* memset(p, 0, n) writes first, store(p, add(load(p), x)) reads first */
-		note_first(search, use == KL_POINTER_READ || mentions(search, range, i + 1, ";"));
-	} else if (is_promised(range, open, i)) {
-		note_first(search, true);
-	} else {
-		search->unknown = true;
-	}
-}
-
 /* Return the index before the token at `i`, or before the brackets that it closes. */
-static size_t skip_back(const struct range *range, size_t i)
+static size_t skip_back(const struct pointer_range *range, size_t i)
 {
 	int depth = 0;
 
@@ -404,12 +238,12 @@ static size_t skip_back(const struct range *range, size_t i)
 }
 
 /* Follow a copy of the pointer: T *q = p, or q = p + n; false: this is none. */
-static bool use_copy(struct search *search, const struct range *range, size_t i)
+static bool use_copy(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	static const char *const ends[] = { ";", "{", "}", "(", ",", NULL };
 	const struct kl_tokens *tokens = range->tokens;
 	KL_AUTO(kl_freep) char *name = NULL;
-	struct range copy = *range;
+	struct pointer_range copy = *range;
 	size_t equals = i, begin;
 
 	while (equals > range->from && equals + LONGEST > i && !kl_token_is(tokens, equals, "=") &&
@@ -426,31 +260,31 @@ static bool use_copy(struct search *search, const struct range *range, size_t i)
 	for (begin = equals - 1; begin > range->from && !kl_token_is_any(tokens, begin - 1, ends);
 	     begin--)
 		;
-	if (search->depth == DEEPEST)
+	if (search->depth == KL_POINTER_DEEPEST)
 		return false;
 	name = kl_strndup(tokens->t[equals - 1].s, tokens->t[equals - 1].n);
 	copy.name = name;
 	copy.origin = range->name;
 	copy.made = equals - 1;
-	copy.is_const = has_const(tokens, begin, equals);
+	copy.is_const = kl_pointer_has_const(tokens, begin, equals);
 	copy.axes = 1;
 	search->depth++;
-	search_range(search, &copy);
+	kl_pointer_search(search, &copy);
 	search->depth--;
 	return true;
 }
 
 /* Return true if the assignment to the name at `i` gives it another pointer: p = r, not p = p + n. */
-static bool is_replaced(struct search *search, const struct range *range, size_t i)
+static bool is_replaced(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	if (range->origin &&
 	    (i == range->made || mentions_name(search, range, i + 2, ";", range->origin)))
 		return false;
-	return !mentions(search, range, i + 2, ";");
+	return !kl_pointer_mentions(search, range, i + 2, ";");
 }
 
 /* Return true if the pointer is only compared or moved. */
-static bool is_tested(const struct range *range, size_t i)
+static bool is_tested(const struct pointer_range *range, size_t i)
 {
 	static const char *const tests[] = { "==", "!=", "&&", "||", "<", ">", "<=", ">=", NULL };
 	static const char *const after[] = { "?", "+=", "-=", NULL };
@@ -464,7 +298,7 @@ static bool is_tested(const struct range *range, size_t i)
 }
 
 /* Note a use of the pointer itself: in a condition, in a call, as *(p + i), or as a copy. */
-static void use_pointer(struct search *search, const struct range *range, size_t i)
+static void use_pointer(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	const struct kl_tokens *tokens = range->tokens;
 	size_t open, at = i;
@@ -492,14 +326,14 @@ static void use_pointer(struct search *search, const struct range *range, size_t
 		}
 		if (open > range->from && kl_found_is_word(tokens, open - 1) &&
 		    !kl_token_is(tokens, open - 1, "__builtin_assume_aligned")) {
-			use_call(search, range, open, i);
+			kl_pointer_call(search, range, open, i);
 			return;
 		}
 	}
 	search->unknown |= !use_copy(search, range, at);
 }
 
-static void use_at(struct search *search, const struct range *range, size_t i)
+static void use_at(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	const struct kl_tokens *tokens = range->tokens;
 	size_t before = i, after = i + 1;
@@ -536,7 +370,8 @@ static void use_at(struct search *search, const struct range *range, size_t i)
 /* --- macros -------------------------------------------------------------------------------------- */
 
 /* Search for uses of the macro `name`, whose text is an element of the pointer. */
-static void search_macro_uses(struct search *search, const struct range *range, const char *name)
+static void search_macro_uses(struct pointer_search *search, const struct pointer_range *range,
+			      const char *name)
 {
 	for (size_t i = range->from; i < range->to && may_read(search, 1); i++) {
 		if (!kl_token_is(range->tokens, i, name) || !kl_token_is(range->tokens, i + 1, "("))
@@ -552,16 +387,16 @@ static void search_macro_uses(struct search *search, const struct range *range, 
  * Search the text of a macro, `tokens`: "A(i, j) a[(j) * lda + (i)]". If the text is one element,
  * the uses of the macro say what happens to it.
  */
-static void search_macro(struct search *search, const struct range *range,
+static void search_macro(struct pointer_search *search, const struct pointer_range *range,
 			 const struct kl_tokens *tokens)
 {
 	size_t from = kl_token_is(tokens, 1, "(") ? kl_token_skip(tokens, 1) : 1;
-	struct range text = { tokens,      from, tokens->n, range->name,
-			      range->axes, NULL, 0,         range->is_const };
+	struct pointer_range text = { tokens,      from, tokens->n, range->name,
+				      range->axes, NULL, 0,         range->is_const };
 	bool used = false;
 	KL_AUTO(kl_freep) char *name = NULL;
 
-	if (!kl_found_is_word(tokens, 0) || !mentions(search, &text, from, ""))
+	if (!kl_found_is_word(tokens, 0) || !kl_pointer_mentions(search, &text, from, ""))
 		return;
 	name = kl_strndup(tokens->t[0].s, tokens->t[0].n);
 	for (size_t i = range->from; i < range->to && may_read(search, 1); i++)
@@ -575,7 +410,7 @@ static void search_macro(struct search *search, const struct range *range,
 		search->unknown = true;
 }
 
-static void search_range(struct search *search, const struct range *range)
+void kl_pointer_search(struct pointer_search *search, const struct pointer_range *range)
 {
 	const struct kl_founds *all = search->all;
 
@@ -589,11 +424,11 @@ static void search_range(struct search *search, const struct range *range)
 enum kl_pointer_use kl_pointer_use(bool *read_first, const struct kl_founds *all,
 				   const struct kl_found *found, const char *name, size_t axes)
 {
-	struct search search = { .all = all };
-	const struct range range = { all->tokens, found->body, found->end, name,
-				     axes,        NULL,        0,          false };
+	struct pointer_search search = { .all = all };
+	const struct pointer_range range = { all->tokens, found->body, found->end, name,
+					     axes,        NULL,        0,          false };
 
-	search_range(&search, &range);
+	kl_pointer_search(&search, &range);
 	*read_first = search.any && search.read_first;
 	if (search.lost)
 		return KL_POINTER_UNKNOWN;
