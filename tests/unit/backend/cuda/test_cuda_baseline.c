@@ -3,26 +3,12 @@
  * Baselines that are kernels of ours fit the contracts that are shipped with them, and compile as
  * candidates do.
  */
-#include "cuda_kernel.h"
+#include "cuda_fixture.h"
 
 #include <signal.h>
 
 #include "backend/cuda/baseline.h"
 #include "base/proc.h"
-
-static struct cuda_kernel kernel;
-
-static int setup(void **state)
-{
-	cuda_setup(&kernel);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cuda_teardown(&kernel);
-	return 0;
-}
 
 /* `text` NULL: the shipped contract of that workload. */
 static int baseline(struct kl_artefact **out, const char *workload, const char *text)
@@ -50,8 +36,7 @@ static void test_shipped(void **state)
 		"cuda-topk", "cuda-gdn-cumsum", "cuda-gdn-kkt", "cuda-gdn-fwd", "cuda-gdn",
 	};
 
-	if (!kernel.there)
-		skip();
+	NEEDS_NVCC();
 	for (size_t i = 0; i < KL_ARRAY_SIZE(workloads); i++) {
 		KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 
@@ -85,8 +70,7 @@ static void test_interrupted(void **state)
 {
 	struct kl_artefact *artefact = NULL;
 
-	if (!kernel.there)
-		skip();
+	NEEDS_NVCC();
 	kl_proc_catch_signals();
 	assert_int_equal(raise(SIGTERM), 0);
 	assert_int_equal(baseline(&artefact, "cuda-topk", NULL), KL_EINTR);
@@ -102,5 +86,5 @@ int main(void)
 		cmocka_unit_test(test_interrupted),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, cuda_setup_group, cuda_teardown_group);
 }

@@ -1,31 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda_kernel.h"
+#include "cuda_fixture.h"
 
 #include <unistd.h>
 
 #include "backend/cuda/cubin.h"
 #include "base/proc.h"
 #include "text/digest.h"
-
-static struct cuda_kernel kernel;
-
-static int setup(void **state)
-{
-	cuda_setup(&kernel);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cuda_teardown(&kernel);
-	return 0;
-}
-
-#define NEEDS_NVCC()               \
-	do {                       \
-		if (!kernel.there) \
-			skip();    \
-	} while (0)
 
 #define K "extern \"C\" __global__ void k(const float *x, float *y) "
 #define I "int i = blockIdx.x * 256 + threadIdx.x; "
@@ -462,5 +442,5 @@ int main(void)
 		cmocka_unit_test(test_oracle_scalars),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, cuda_setup_group, cuda_teardown_group);
 }

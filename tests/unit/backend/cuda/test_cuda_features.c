@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda_kernel.h"
+#include "cuda_fixture.h"
 
 #include "backend/cuda/features.h"
 
@@ -265,20 +265,6 @@ static void test_sass(void **state)
  * -- with nvcc ---------------------------------------------------------------------------------------
  */
 
-static struct cuda_kernel kernel;
-
-static int setup(void **state)
-{
-	cuda_setup(&kernel);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cuda_teardown(&kernel);
-	return 0;
-}
-
 #define K "extern \"C\" __global__ void k(const float *x, float *y) "
 #define I "int i = blockIdx.x * 256 + threadIdx.x; "
 
@@ -303,8 +289,7 @@ static void same(const char *what, bool want, const char *source, const char *pl
 
 static void test_digest(void **state)
 {
-	if (!kernel.there)
-		skip();
+	NEEDS_NVCC();
 	same("names, comments, lines", true,
 	     "/* v */\n\n\nextern \"C\" __global__ void other(const float *in, float *out)\n{\n"
 	     "int at = blockIdx.x * 256 + threadIdx.x;\nout[at] = in[at] * 3.f;\n}\n",
@@ -326,8 +311,7 @@ static void test_static(void **state)
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 	const json_t *value;
 
-	if (!kernel.there)
-		skip();
+	NEEDS_NVCC();
 	artefact = compiled(
 		K
 		"{ __shared__ float s[512]; " I
@@ -367,8 +351,7 @@ static void test_hopper(void **state)
 	};
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 
-	if (!kernel.there)
-		skip();
+	NEEDS_NVCC();
 	artefact = compiled(
 		"struct alignas(64) map { char b[128]; };\n"
 		"extern \"C\" __global__ void __cluster_dims__(2) __launch_bounds__(256, 1)\n"
@@ -409,5 +392,5 @@ int main(void)
 		cmocka_unit_test(test_hopper),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, cuda_setup_group, cuda_teardown_group);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda_kernel.h"
+#include "cuda_fixture.h"
 
 #include "backend/cuda/host_audit.h"
 #include "backend/cuda/host_compile.h"
@@ -17,8 +17,6 @@
 	"accept: {rule: noise}\n"
 #define SURFACE "host: true, arch: sm_90a, sources: [k.cu, a.cuh]"
 
-static struct cuda_kernel kernel;
-
 static void parse(struct kl_contract **out, const char *text)
 {
 	assert_ok(kl_contract_parse(out, "klineage.yaml", text, strlen(text)));
@@ -26,25 +24,13 @@ static void parse(struct kl_contract **out, const char *text)
 
 static int setup(void **state)
 {
-	cuda_setup(&kernel);
+	cuda_setup_group(state);
 	kl_contract_free(kernel.contract);
 	parse(&kernel.contract,
 	      HOST_CONTRACT(SURFACE, "  - {name: alpha, kind: scalar, dtype: f32, value: 0.5}\n"));
 	kernel.surface.contract = kernel.contract;
 	return 0;
 }
-
-static int teardown(void **state)
-{
-	cuda_teardown(&kernel);
-	return 0;
-}
-
-#define NEEDS_NVCC()               \
-	do {                       \
-		if (!kernel.there) \
-			skip();    \
-	} while (0)
 
 static void test_contract(void **state)
 {
@@ -274,5 +260,5 @@ int main(void)
 		cmocka_unit_test(test_compile),  cmocka_unit_test(test_refused),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, cuda_teardown_group);
 }

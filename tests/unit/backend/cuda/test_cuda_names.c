@@ -1,28 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda_kernel.h"
+#include "cuda_fixture.h"
 
 #include "backend/cuda/torch_stub.h"
 #include "backend/demangle.h"
-
-static struct cuda_kernel kernel;
-
-static int setup(void **state)
-{
-	cuda_setup(&kernel);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cuda_teardown(&kernel);
-	return 0;
-}
-
-#define NEEDS_NVCC()               \
-	do {                       \
-		if (!kernel.there) \
-			skip();    \
-	} while (0)
 
 #define ARGS "(const float *x, float *y)"
 #define BODY(n) "{ int i = blockIdx.x * " n " + threadIdx.x; y[i] = x[i] * 2.f; }\n"
@@ -123,5 +103,5 @@ int main(void)
 		cmocka_unit_test(symbols_are_translated),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, cuda_setup_group, cuda_teardown_group);
 }
