@@ -47,11 +47,7 @@ static void adopting_release(struct kl_adopting *adopting)
 
 const char *kl_adopt_below(const struct kl_adopting *adopting, const char *path)
 {
-	size_t n = strlen(adopting->top);
-
-	if (strncmp(path, adopting->top, n) || (path[n] && path[n] != '/'))
-		return NULL;
-	return path[n] ? path + n + 1 : path + n;
+	return kl_fs_below(adopting->top, path);
 }
 
 bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path)

@@ -39,13 +39,6 @@ static void copies_release(struct copies *copies)
 	kl_strvec_release(&copies->to);
 }
 
-static bool is_in(const char *dir, const char *path)
-{
-	size_t n = strlen(dir);
-
-	return !strncmp(dir, path, n) && path[n] == '/';
-}
-
 /* Return the longest directory of the include path that contains the file; NULL: none does. */
 static const char *include_dir(const struct kl_options *options, const char *path)
 {
@@ -55,7 +48,7 @@ static const char *include_dir(const struct kl_options *options, const char *pat
 
 	for (size_t k = 0; k < KL_ARRAY_SIZE(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++)
-			if (is_in(lists[k]->v[i], path) &&
+			if (kl_fs_below(lists[k]->v[i], path) &&
 			    (!best || strlen(lists[k]->v[i]) > strlen(best)))
 				best = lists[k]->v[i];
 	return best;
@@ -331,7 +324,7 @@ static char *name_original(const struct kl_adopting *adopting, const char *path)
 	KL_AUTO(kl_freep) char *scratch = realpath(adopting->scratch.path, NULL);
 	const char *below = real ? kl_adopt_below(adopting, real) : NULL;
 
-	if (real && scratch && is_in(scratch, real))
+	if (real && scratch && kl_fs_below(scratch, real))
 		return kl_strdup(adopting->commands.origin);
 	return kl_strdup(below ? below : real ? real : path);
 }

@@ -38,16 +38,6 @@ static const char *system_header(const char *path)
 
 /* --- which files may be included -------------------------------------------------------------- */
 
-/* Return what follows the directory `dir` in `path`, "" for itself; NULL: `path` is elsewhere. */
-static const char *path_in(const char *dir, const char *path)
-{
-	size_t n = strlen(dir);
-
-	if (strncmp(path, dir, n) || (path[n] && path[n] != '/'))
-		return NULL;
-	return path[n] ? path + n + 1 : path + n;
-}
-
 bool kl_closure_may_have(const struct kl_adopting *adopting, const char *path)
 {
 	KL_AUTO(kl_freep) char *real = realpath(path, NULL);
@@ -58,8 +48,8 @@ bool kl_closure_may_have(const struct kl_adopting *adopting, const char *path)
 		return false;
 	if (below)
 		return !*below || kl_fs_path_ok(below);
-	return (scratch && path_in(scratch, real)) ||
-	       (adopting->build && path_in(adopting->build, real));
+	return (scratch && kl_fs_below(scratch, real)) ||
+	       (adopting->build && kl_fs_below(adopting->build, real));
 }
 
 /* Return true if the compiler may read the directory, or would if it existed. */

@@ -458,9 +458,8 @@ static void note_build_dir(struct kl_adopting *adopting, const char *database)
 {
 	KL_AUTO(kl_freep) char *dir = kl_strndup(database,
 						 (size_t)(strrchr(database, '/') - database));
-	size_t n = strlen(dir);
 
-	if (strncmp(adopting->top, dir, n) || (adopting->top[n] && adopting->top[n] != '/'))
+	if (!kl_fs_below(dir, adopting->top))
 		adopting->build = kl_steal(&dir);
 }
 

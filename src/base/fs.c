@@ -25,6 +25,15 @@ char *kl_fs_join(const char *left, const char *right)
 	return kl_asprintf("%s%s%s", left, left[n - 1] == '/' ? "" : "/", right);
 }
 
+const char *kl_fs_below(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	if (strncmp(path, dir, n) || (path[n] && path[n] != '/'))
+		return NULL;
+	return path[n] ? path + n + 1 : path + n;
+}
+
 bool kl_fs_exists(const char *path)
 {
 	struct stat st;

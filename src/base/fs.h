@@ -66,6 +66,11 @@ void kl_fs_tempdir_cleanup(char **dir);
  * frees it.
  */
 char *kl_fs_join(const char *left, const char *right);
+/**
+ * Return what follows the directory `dir` and its slash in `path`, "" for `dir` itself; NULL: `path`
+ * is elsewhere. Only the texts are compared; `dir` does not end with a slash.
+ */
+const char *kl_fs_below(const char *dir, const char *path);
 
 /**
  * Append the names of the entries of a directory to `out`, without "." and "..", and sort `out`.
