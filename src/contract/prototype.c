@@ -8,9 +8,11 @@
 #include "contract/c_type.h"
 #include "contract/launch_syntax.h"
 #include "contract/prototype_parts.h"
+#include "contract/surface.h"
 #include "plan/lexer.h"
 
 #define MAX_PARAMS 32
+#define MAX_LISTED 12 /* names of functions in a message */
 
 static char *text_of(const struct kl_tokens *tokens, size_t i)
 {
@@ -419,6 +421,18 @@ void kl_proto_names(struct kl_strvec *out, const char *text, size_t len, bool ke
 					 kl_found_skip_angles(&tokens, found->given) - 1);
 		kl_strvec_pushf(out, given ? "%s%s<%s>" : "%s%s", found->scope, name, given);
 	}
+}
+
+void kl_proto_list(struct kl_buf *out, const struct kl_file *file, size_t nfile, bool kernel)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
+
+	for (size_t i = 0; i < nfile; i++)
+		kl_proto_names(&all, file[i].data, file[i].len, kernel);
+	for (size_t i = 0; i < all.n && i < MAX_LISTED; i++)
+		kl_buf_addf(out, "%s'%.100s'", i ? ", " : "", all.v[i]);
+	if (all.n > MAX_LISTED)
+		kl_buf_adds(out, " ...");
 }
 
 void kl_proto_free(struct kl_proto *proto)

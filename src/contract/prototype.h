@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "contract/pointer_use.h"
@@ -15,6 +16,8 @@
  * definition and its parameters. Macros are not expanded; one that stands for a qualifier, or for an
  * element of a pointer, is recognized. A parameter of an unknown type has no `dtype`.
  */
+struct kl_file; /* contract/surface.h */
+
 struct kl_param {
 	char *name;
 	char *type;        /* without qualifiers; of a name of the source its C type: "uint32_t" */
@@ -61,6 +64,8 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
  * only of kernels on a GPU (__global__).
  */
 void kl_proto_names(struct kl_strvec *out, const char *text, size_t len, bool kernel);
+/** Append the first of these names of several files to a message: "'scale', 'tile<int N>'". */
+void kl_proto_list(struct kl_buf *out, const struct kl_file *file, size_t nfile, bool kernel);
 void kl_proto_free(struct kl_proto *proto);
 KL_DEFINE_CLEANUP(struct kl_proto *, kl_proto_free)
 

@@ -274,18 +274,6 @@ static const struct {
 	  false },
 };
 
-static void list_functions(struct kl_buf *out, const struct kl_file *file, size_t nfile)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
-
-	for (size_t i = 0; i < nfile; i++)
-		kl_proto_names(&all, file[i].data, file[i].len, false);
-	for (size_t i = 0; i < all.n && i < 12; i++)
-		kl_buf_addf(out, "%s'%.100s'", i ? ", " : "", all.v[i]);
-	if (all.n > 12)
-		kl_buf_adds(out, " ...");
-}
-
 /* Explain an error in the declaration of the entry. */
 static char *explain_entry(const char *message, const struct kl_contract *contract,
 			   const struct kl_file *file, size_t nfile)
@@ -300,7 +288,7 @@ static char *explain_entry(const char *message, const struct kl_contract *contra
 	if (!strncmp(what, failed, strlen(failed)))
 		return kl_asprintf("the entry '%s' does not fit the contract: %s", contract->entry,
 				   what + strlen(failed));
-	list_functions(&have, file, nfile);
+	kl_proto_list(&have, file, nfile, false);
 	return kl_asprintf("no source defines the entry '%s': %s (defined: %s)", contract->entry,
 			   what, have.len ? have.ptr : "no function");
 }

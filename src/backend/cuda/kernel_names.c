@@ -58,18 +58,6 @@ void kl_kernel_names_declare(struct kl_buf *source, const struct kl_strvec *name
 
 /* --- explaining a name that the compiler refuses --------------------------------------------- */
 
-static void list_kernels(struct kl_buf *out, const struct kl_file *file, size_t nfile)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
-
-	for (size_t i = 0; i < nfile; i++)
-		kl_proto_names(&all, file[i].data, file[i].len, true);
-	for (size_t i = 0; i < all.n && i < 12; i++)
-		kl_buf_addf(out, "%s'%.100s'", i ? ", " : "", all.v[i]);
-	if (all.n > 12)
-		kl_buf_adds(out, " ...");
-}
-
 char *kl_kernel_names_explain(const char *message, const struct kl_strvec *names,
 			      const struct kl_file *file, size_t nfile)
 {
@@ -88,7 +76,7 @@ char *kl_kernel_names_explain(const char *message, const struct kl_strvec *names
 		what = ": its template arguments or parameters fit no definition";
 	if (end == at + strlen(PLACE) || number >= names->n)
 		return NULL;
-	list_kernels(&have, file, nfile);
+	kl_proto_list(&have, file, nfile, true);
 	return kl_asprintf("the plan launches '%s', which the code does not define%s%s: the code "
 			   "has %s",
 			   names->v[number], what ? ": " : "", what ? what + 2 : "",
