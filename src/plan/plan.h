@@ -217,7 +217,7 @@ const char *kl_plan_symbol(const struct kl_plan *plan, const char *kernel);
 /**
  * Set the symbol that the code has for `kernel`, a name of C++. kl_plan_to_json() writes it, so that
  * a worker finds the kernel. Only the one who parsed the plan may call this, before the plan is
- * shared. KL_EINVALID: `symbol` is not a symbol, or is too long.
+ * shared. KL_EINVALID: `symbol` is too long.
  */
 int kl_plan_set_symbol(struct kl_plan *plan, const char *kernel, const char *symbol);
 /**
