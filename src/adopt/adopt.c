@@ -83,7 +83,7 @@ int kl_adopt_path(char **out, struct kl_repo *repo, const char *path)
 	int err = find_top(&adopting.top, repo);
 	KL_AUTO(kl_freep) char *top = adopting.top;
 	KL_AUTO(kl_freep) char *dir = err ? NULL : kl_fs_join(top, kl_repo_prefix(repo));
-	KL_AUTO(kl_freep) char *full = err ? NULL : kl_command_path(dir, path);
+	KL_AUTO(kl_freep) char *full = err ? NULL : kl_fs_resolve(dir, path);
 	const char *below = err ? NULL : kl_adopt_below(&adopting, full);
 
 	if (err < 0)
@@ -240,7 +240,7 @@ static void resolve_preincludes(struct kl_options *options)
 				if (!kl_fs_exists(path))
 					continue;
 				free(options->preinclude.v[i]);
-				options->preinclude.v[i] = kl_command_path("/", path);
+				options->preinclude.v[i] = kl_fs_resolve("/", path);
 			}
 }
 
@@ -435,7 +435,7 @@ int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 	kl_options_read(&units.options, command);
 	kl_closure_drop_dirs(&units.options, &adopting);
 	resolve_preincludes(&units.options);
-	kl_strvec_take(&units.path, kl_command_path(adopting.top, opts->file));
+	kl_strvec_take(&units.path, kl_fs_resolve(adopting.top, opts->file));
 	kl_strvec_push(&units.why, "");
 	out->origin = kl_strdup(adopting.commands.origin);
 	/* look for headers that are missing before anything is compiled, to name all at once */

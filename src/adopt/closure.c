@@ -105,7 +105,7 @@ static int add_file(struct kl_closure *closure, const struct kl_adopting *adopti
 		kl_strvec_add_once(&closure->missing, name);
 		return 0;
 	}
-	path = kl_command_path("/", name);
+	path = kl_fs_resolve("/", name);
 	below = kl_adopt_below(adopting, path);
 	header = below ? NULL : system_header(path);
 	if (header) {

@@ -7,6 +7,7 @@
 #include "adopt/shell_line.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fs.h"
 #include "base/prefix.h"
 #include "text/json.h"
 
@@ -27,35 +28,7 @@ void kl_commands_release(struct kl_commands *commands)
 	*commands = (struct kl_commands){ .v = NULL };
 }
 
-/* --- paths and words -------------------------------------------------------------------------- */
-
-char *kl_command_path(const char *dir, const char *path)
-{
-	KL_AUTO(kl_freep) char *full = *path == '/' ? kl_strdup(path) :
-						      kl_asprintf("%s/%s", dir, path);
-	KL_AUTO(kl_strvec_release) struct kl_strvec parts = KL_STRVEC_INIT;
-	struct kl_buf out = KL_BUF_INIT;
-	size_t n = 0;
-
-	kl_strvec_split(&parts, full, "/");
-	for (size_t i = 0; i < parts.n; i++) {
-		char *part = parts.v[i];
-
-		if (!strcmp(part, ".."))
-			n -= n > 0;
-		else if (strcmp(part, ".")) {
-			char *other = parts.v[n];
-
-			parts.v[n++] = part;
-			parts.v[i] = other;
-		}
-	}
-	for (size_t i = 0; i < n; i++)
-		kl_buf_addf(&out, "/%s", parts.v[i]);
-	if (!n)
-		kl_buf_adds(&out, "/");
-	return kl_buf_detach(&out);
-}
+/* --- words ------------------------------------------------------------------------------------ */
 
 bool kl_command_takes_word(const char *option)
 {
@@ -130,7 +103,7 @@ static int add_command(struct kl_commands *out, const char *dir, const char *fil
 	command = &out->v[out->n++];
 	*command = (struct kl_command){
 		.dir = kl_strdup(dir),
-		.file = kl_command_path(dir, file),
+		.file = kl_fs_resolve(dir, file),
 	};
 	for (size_t i = from; i < word->n; i++)
 		kl_strvec_push(&command->word, word->v[i]);
@@ -193,7 +166,7 @@ static int add_entry(struct kl_commands *out, const char *dir, const json_t *ent
 	const char *text = kl_json_str_or(entry, "command", NULL);
 	const json_t *list = json_object_get(entry, "arguments");
 	KL_AUTO(kl_strvec_release) struct kl_strvec word = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *where = kl_command_path(dir, in);
+	KL_AUTO(kl_freep) char *where = kl_fs_resolve(dir, in);
 
 	kl_json_strings(&word, list);
 	if (!*file || (!text && (!word.n || word.n != json_array_size(list)))) {
@@ -278,7 +251,7 @@ static int read_line(struct make_log *log, const char *text, size_t len)
 		size_t compiler = find_compiler(word);
 
 		if (word->n == 2 && !strcmp(word->v[0], "cd")) {
-			char *next = kl_command_path(dir, word->v[1]);
+			char *next = kl_fs_resolve(dir, word->v[1]);
 
 			free(dir);
 			dir = next;

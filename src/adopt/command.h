@@ -45,8 +45,6 @@ int kl_commands_add(struct kl_commands *out, const char *dir, const char *file,
 		    const char *const *argv);
 void kl_commands_release(struct kl_commands *commands);
 
-/** Return "/a/c" for the path "../c" in "/a/b"; the caller frees it. Symlinks are not followed. */
-char *kl_command_path(const char *dir, const char *path);
 /** Return true if the compiler's option takes the next word as its value: "-I", "-include" ... */
 bool kl_command_takes_word(const char *option);
 

@@ -191,7 +191,7 @@ static void take_value(struct kl_options *out, const struct valued *option, cons
 
 	switch (option->kind) {
 	case VALUE_DIR:
-		path = kl_command_path(command->dir, value);
+		path = kl_fs_resolve(command->dir, value);
 		kl_strvec_add_once((struct kl_strvec *)((char *)out + option->list), path);
 		break;
 	case VALUE_PREINCLUDE:

@@ -18,7 +18,7 @@
 /* Set *out to the command for the kernel's file; NULL: there is none. */
 static int choose_command(const struct kl_command **out, struct kl_adopting *adopting)
 {
-	KL_AUTO(kl_freep) char *file = kl_command_path(adopting->top, adopting->opts->file);
+	KL_AUTO(kl_freep) char *file = kl_fs_resolve(adopting->top, adopting->opts->file);
 	const struct kl_commands *commands = &adopting->commands;
 	int64_t want = adopting->opts->index ? adopting->opts->index : 1;
 	size_t found = 0;
@@ -124,8 +124,8 @@ static char *dir_above(const struct kl_adopting *adopting, const char *dir)
 static char *first_dir(const struct kl_adopting *adopting)
 {
 	const char *file = adopting->opts->file;
-	KL_AUTO(kl_freep) char *path = kl_command_path(
-		adopting->top, file ? file : kl_repo_prefix(adopting->repo));
+	KL_AUTO(kl_freep) char *path = kl_fs_resolve(adopting->top,
+						     file ? file : kl_repo_prefix(adopting->repo));
 
 	return file ? kl_strndup(path, (size_t)(strrchr(path, '/') - path)) : kl_steal(&path);
 }

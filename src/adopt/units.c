@@ -329,8 +329,7 @@ static int compile_first(struct search *search, const char *entry)
 			"compiles it",
 			below, entry);
 	for (size_t i = 0; i < sources->n; i++) {
-		KL_AUTO(kl_freep) char *path = kl_command_path(search->adopting->top,
-							       sources->v[i]);
+		KL_AUTO(kl_freep) char *path = kl_fs_resolve(search->adopting->top, sources->v[i]);
 
 		if ((err = look_into(&one, search, path, true)) < 0)
 			return err;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -23,6 +24,34 @@ char *kl_fs_join(const char *left, const char *right)
 	if (!n)
 		return kl_strdup(right);
 	return kl_asprintf("%s%s%s", left, left[n - 1] == '/' ? "" : "/", right);
+}
+
+char *kl_fs_resolve(const char *dir, const char *path)
+{
+	KL_AUTO(kl_freep) char *full = *path == '/' ? kl_strdup(path) :
+						      kl_asprintf("%s/%s", dir, path);
+	KL_AUTO(kl_strvec_release) struct kl_strvec parts = KL_STRVEC_INIT;
+	struct kl_buf out = KL_BUF_INIT;
+	size_t n = 0;
+
+	kl_strvec_split(&parts, full, "/");
+	for (size_t i = 0; i < parts.n; i++) {
+		char *part = parts.v[i];
+
+		if (!strcmp(part, ".."))
+			n -= n > 0;
+		else if (strcmp(part, ".")) {
+			char *other = parts.v[n];
+
+			parts.v[n++] = part;
+			parts.v[i] = other;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		kl_buf_addf(&out, "/%s", parts.v[i]);
+	if (!n)
+		kl_buf_adds(&out, "/");
+	return kl_buf_detach(&out);
 }
 
 const char *kl_fs_below(const char *dir, const char *path)

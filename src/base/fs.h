@@ -66,6 +66,8 @@ void kl_fs_tempdir_cleanup(char **dir);
  * frees it.
  */
 char *kl_fs_join(const char *left, const char *right);
+/** Return "/a/c" for the path "../c" in "/a/b"; the caller frees it. Symlinks are not followed. */
+char *kl_fs_resolve(const char *dir, const char *path);
 /**
  * Return what follows the directory `dir` and its slash in `path`, "" for `dir` itself; NULL: `path`
  * is elsewhere. Only the texts are compared; `dir` does not end with a slash.

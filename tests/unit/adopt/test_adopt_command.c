@@ -60,22 +60,6 @@ static void lines_are_split_as_a_shell_does(void **state)
 	}
 }
 
-static void paths_are_joined(void **state)
-{
-	/* clang-format off */
-	static const struct { const char *dir, *path, *want; } rows[] = {
-		{ "/a/b", "c", "/a/b/c" }, { "/a/b", "../c", "/a/c" }, { "/a/b", "/x//y/./z/", "/x/y/z" },
-		{ "/a", "../../../b", "/b" }, { "/a", "..", "/" }, { "/", ".", "/" }, { "/a/b", "c/../d/../../e", "/a/e" },
-	};
-	/* clang-format on */
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_freep) char *got = kl_command_path(rows[i].dir, rows[i].path);
-
-		assert_string_equal(got, rows[i].want);
-	}
-}
-
 static void a_database_is_data(void **state)
 {
 	static const char text[] =
@@ -207,7 +191,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_split_as_a_shell_does),
-		cmocka_unit_test(paths_are_joined),
 		cmocka_unit_test(a_database_is_data),
 		cmocka_unit_test(what_make_prints_is_followed),
 		cmocka_unit_test(what_matters_is_taken),

@@ -723,6 +723,30 @@ static void clock_knows_its_form(void **state)
 		assert_false(kl_clock_is_iso(other[i]));
 }
 
+static void fs_paths_are_joined(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *dir, *path, *want; } rows[] = {
+		{ "/a/b", "c", "/a/b/c" }, { "/a/b", "../c", "/a/c" }, { "/a/b", "/x//y/./z/", "/x/y/z" },
+		{ "/a", "../../../b", "/b" }, { "/a", "..", "/" }, { "/", ".", "/" }, { "/a/b", "c/../d/../../e", "/a/e" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep) char *got = kl_fs_resolve(rows[i].dir, rows[i].path);
+
+		assert_string_equal(got, rows[i].want);
+	}
+}
+
+static void fs_paths_below_a_directory(void **state)
+{
+	assert_string_equal(kl_fs_below("/a/b", "/a/b/c/d"), "c/d");
+	assert_string_equal(kl_fs_below("/a/b", "/a/b"), "");
+	assert_null(kl_fs_below("/a/b", "/a/bc"));
+	assert_null(kl_fs_below("/a/b", "/a"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -732,6 +756,8 @@ int main(void)
 		cmocka_unit_test(prefix_of_text_and_of_families),
 		cmocka_unit_test(map_keeps_order_and_values),
 		cmocka_unit_test(fs_paths_of_tracked_files),
+		cmocka_unit_test(fs_paths_are_joined),
+		cmocka_unit_test(fs_paths_below_a_directory),
 		cmocka_unit_test(fs_writes_whole_files),
 		cmocka_unit_test(fs_remove_does_not_follow_symlinks),
 		cmocka_unit_test(proc_pipes_limits_and_ends),
