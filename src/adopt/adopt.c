@@ -67,33 +67,6 @@ bool kl_adopt_is_c(const char *path)
 	return n > 2 && !strcmp(path + n - 2, ".c");
 }
 
-static int find_top(char **out, struct kl_repo *repo)
-{
-	const char *top = kl_repo_worktree(repo);
-
-	if (!top)
-		return kl_error(KL_EINVALID, "cannot adopt a kernel of a bare repository");
-	*out = realpath(top, NULL);
-	return *out ? 0 : kl_error_errno("cannot resolve '%s'", top);
-}
-
-int kl_adopt_path(char **out, struct kl_repo *repo, const char *path)
-{
-	struct kl_adopting adopting = { .repo = repo };
-	int err = find_top(&adopting.top, repo);
-	KL_AUTO(kl_freep) char *top = adopting.top;
-	KL_AUTO(kl_freep) char *dir = err ? NULL : kl_fs_join(top, kl_repo_prefix(repo));
-	KL_AUTO(kl_freep) char *full = err ? NULL : kl_fs_resolve(dir, path);
-	const char *below = err ? NULL : kl_adopt_below(&adopting, full);
-
-	if (err < 0)
-		return err;
-	if (!below)
-		return kl_error(KL_EINVALID, "'%s' is outside of the repository", path);
-	*out = kl_strdup(below);
-	return 0;
-}
-
 /* Split the options of the build into words as a shell does. */
 static int split_options(struct kl_strvec *out, const char *text)
 {
@@ -116,8 +89,12 @@ static int open_adopting(struct kl_adopting *adopting)
 {
 	int err = split_options(&adopting->options, adopting->opts->build_options);
 
-	if (err < 0 || (err = find_top(&adopting->top, adopting->repo)) < 0 ||
-	    (err = kl_jail_open_named(&adopting->jail,
+	if (err < 0)
+		return err;
+	adopting->top = realpath(kl_repo_worktree(adopting->repo), NULL);
+	if (!adopting->top)
+		return kl_error_errno("cannot resolve '%s'", kl_repo_worktree(adopting->repo));
+	if ((err = kl_jail_open_named(&adopting->jail,
 				      kl_repo_config(adopting->repo, "klineage.jail"))) < 0 ||
 	    (err = kl_machine_platform(&adopting->platform,
 				       kl_repo_config(adopting->repo, "klineage.platform"))) < 0 ||

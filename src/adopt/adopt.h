@@ -47,16 +47,10 @@ struct kl_adopt_report {
 };
 
 /**
- * Set *out, which the caller frees, to `path`, which is relative to the current directory, as a path
- * relative to the top of the worktree. KL_EINVALID: it is outside of the worktree.
- */
-int kl_adopt_path(char **out, struct kl_repo *repo, const char *path);
-
-/**
- * Write the contract, the oracle and copies of generated headers. KL_EEXISTS: one of them exists,
- * and nothing was written. KL_ECANNOT: the build does not run in the jail; KL_ENOTFOUND: it does
- * not compile the file; KL_EUSAGE: build_options are no options; KL_EINVALID: the file or the build
- * cannot be adopted. Hints say what to do.
+ * Write the contract, the oracle and copies of generated headers; the repository has a worktree.
+ * KL_EEXISTS: one of them exists, and nothing was written. KL_ECANNOT: the build does not run in the
+ * jail; KL_ENOTFOUND: it does not compile the file; KL_EUSAGE: build_options are no options;
+ * KL_EINVALID: the file or the build cannot be adopted. Hints say what to do.
  */
 int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 		   const struct kl_adopt_opts *opts);

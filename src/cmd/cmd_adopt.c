@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "adopt/adopt.h"
-#include "base/fs.h"
+#include "base/error.h"
 #include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
 
@@ -98,8 +98,8 @@ static int adopt_kernel(struct kl_repo *repo, struct kl_adopt_opts *opts, const 
 
 	if (colon && !colon[1])
 		return kl_opt_usage(synopsis, "'%s' names no function", argument);
-	if ((err = kl_adopt_path(&file, repo, name)) < 0 ||
-	    (opts->contract && (err = kl_adopt_path(&contract, repo, opts->contract)) < 0))
+	if ((err = kl_repo_path(&file, repo, name)) < 0 ||
+	    (opts->contract && (err = kl_repo_path(&contract, repo, opts->contract)) < 0))
 		return err;
 	opts->file = file;
 	opts->entry = colon ? colon + 1 : NULL;
@@ -143,6 +143,8 @@ int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "expected one kernel");
 	if ((err = check_options(&adopt)) < 0)
 		return err;
+	if (!kl_repo_worktree(ctx->repo))
+		return kl_error(KL_EINVALID, "cannot adopt a kernel of a bare repository");
 	if (!argc)
 		return list_files(ctx->repo, &adopt);
 	if (sources)
@@ -150,7 +152,7 @@ int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	for (size_t i = 0; !err && i < names.n; i++) {
 		char *path;
 
-		err = kl_adopt_path(&path, ctx->repo, names.v[i]);
+		err = kl_repo_path(&path, ctx->repo, names.v[i]);
 		if (!err)
 			kl_strvec_take(&adopt.sources, path);
 	}

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adopt/adopt.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "card/library.h"
@@ -167,7 +166,7 @@ static int find_contract(struct subject *subject, struct kl_repo *repo, const ch
 		subject->path = kl_strdup(file);
 		return 0;
 	}
-	err = kl_adopt_path(&subject->file, repo, file);
+	err = kl_repo_path(&subject->file, repo, file);
 	if (!err)
 		err = find_named(subject, repo, lineage);
 	if (!err && !subject->path)

@@ -181,6 +181,12 @@ int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
 /** Set *out to true if git ignores an untracked file; `path` is relative to the top. */
 int kl_repo_ignores_file(bool *out, struct kl_repo *repo, const char *path);
+/**
+ * Set *out, which the caller frees, to `path`, which is relative to the current directory, as a path
+ * relative to the top of the worktree. KL_EINVALID: it is outside of the worktree, or the repository
+ * is bare.
+ */
+int kl_repo_path(char **out, const struct kl_repo *repo, const char *path);
 /** Set *out to true if tracked files differ from HEAD, in the index or in the worktree. */
 int kl_repo_is_dirty(bool *out, struct kl_repo *repo);
 /**

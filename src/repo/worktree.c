@@ -123,3 +123,20 @@ int kl_repo_ignores_dir(bool *out, struct kl_repo *repo, const char *dir)
 	*out = status == 0;
 	return 0;
 }
+
+int kl_repo_path(char **out, const struct kl_repo *repo, const char *path)
+{
+	KL_AUTO(kl_freep) char *top = repo->worktree ? realpath(repo->worktree, NULL) : NULL;
+	KL_AUTO(kl_freep) char *dir = top ? kl_fs_join(top, repo->prefix) : NULL;
+	KL_AUTO(kl_freep) char *full = dir ? kl_fs_resolve(dir, path) : NULL;
+	const char *below = full ? kl_fs_below(top, full) : NULL;
+
+	if (!repo->worktree)
+		return kl_error(KL_EINVALID, "a bare repository has no worktree for '%s'", path);
+	if (!top)
+		return kl_error_errno("cannot resolve '%s'", repo->worktree);
+	if (!below)
+		return kl_error(KL_EINVALID, "'%s' is outside of the repository", path);
+	*out = kl_strdup(below);
+	return 0;
+}
