@@ -225,6 +225,8 @@ int kl_plan_set_symbol(struct kl_plan *plan, const char *kernel, const char *sym
  * "scale(float *, int)". Such a name has no character that would end it in C++ source.
  */
 bool kl_plan_is_cxx_name(const char *text);
+/** Return the parameter types at the end of such a name, "(float *, int)"; "": it has none. */
+const char *kl_plan_cxx_parameters(const char *name);
 
 /* -- architectures ----------------------------------------------------------- */
 

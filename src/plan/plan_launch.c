@@ -65,6 +65,18 @@ bool kl_plan_is_cxx_name(const char *text)
 	return false;
 }
 
+const char *kl_plan_cxx_parameters(const char *name)
+{
+	int depth = 0;
+
+	for (const char *at = name; *at; at++) {
+		depth += *at == '<' ? 1 : *at == '>' ? -1 : 0;
+		if (*at == '(' && !depth)
+			return at;
+	}
+	return name + strlen(name);
+}
+
 /* --- the members of a launch ----------------------------------------------------------------- */
 
 static int check_kernel(const char *file, const struct kl_yaml *node, const char *key)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "contract/prototype.h"
+#include "plan/plan.h"
 
 #define PLACE "kl_entry" /* the file of the declaration in messages */
 #define CONSTANT "kl_entry_address"
@@ -26,23 +27,10 @@ bool kl_cxx_is_source(const char *path)
 
 /* --- declaring the entry ---------------------------------------------------------------------- */
 
-/* Return the parameter types at the end of a name: "(float *, int)"; "": it has none. */
-static const char *parameters_of(const char *name)
-{
-	int depth = 0;
-
-	for (const char *at = name; *at; at++) {
-		depth += *at == '<' ? 1 : *at == '>' ? -1 : 0;
-		if (*at == '(' && !depth)
-			return at;
-	}
-	return name + strlen(name);
-}
-
 /* Return the identifier of a name: "tile" of "ns::tile<float, 8>(int)". The caller frees it. */
 static char *identifier_of(const char *name)
 {
-	const char *end = parameters_of(name), *from = name;
+	const char *end = kl_plan_cxx_parameters(name), *from = name;
 	int depth = 0;
 
 	for (const char *at = name; at < end; at++) {
@@ -166,7 +154,7 @@ static void forbid_macros(struct kl_buf *source, const char *text, size_t len, b
 
 void kl_cxx_declare(struct kl_buf *source, const struct kl_contract *contract, const char *tag)
 {
-	const char *name = contract->entry, *types = parameters_of(name);
+	const char *name = contract->entry, *types = kl_plan_cxx_parameters(name);
 	size_t n = count_arguments(contract), plain = strcspn(name, "<(");
 
 	kl_buf_adds(source, "\n#line 1 \"" PLACE "\"\n");

@@ -19,25 +19,12 @@ static bool is_declared(const char *name)
 	return name[strcspn(name, "<:(")] && kl_plan_is_cxx_name(name);
 }
 
-/* Return the parameter types at the end of a name: "(float *, int)"; "": it has none. */
-static const char *parameters_of(const char *name)
-{
-	int depth = 0;
-
-	for (const char *at = name; *at; at++) {
-		depth += *at == '<' ? 1 : *at == '>' ? -1 : 0;
-		if (*at == '(' && !depth)
-			return at;
-	}
-	return "";
-}
-
 void kl_kernel_names_declare(struct kl_buf *source, const struct kl_strvec *names)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < names->n; i++) {
-		const char *name = names->v[i], *types = parameters_of(name);
+		const char *name = names->v[i], *types = kl_plan_cxx_parameters(name);
 
 		if (!is_declared(name))
 			continue;
