@@ -12,8 +12,6 @@
  * argument - the kinds and element types of a kernel's arguments, with their names in contracts
  * and jobs.
  */
-#define KL_MAX_THREADS 64 /* most threads of a kernel */
-
 enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
 
 /* Floats come first, which kl_dtype_is_float() relies on; unsigned types come last. */

@@ -7,6 +7,7 @@
 #define KL_MAX_ARGS 32                  /* maximum number of arguments of a contract */
 #define KL_MAX_DOMAIN 64                /* maximum number of conditions of a domain */
 #define KL_MAX_AXES 8                   /* maximum number of axes of a tensor */
+#define KL_MAX_THREADS 64               /* maximum number of threads of a kernel */
 #define KL_TENSOR_MAX_BYTES (1LL << 40) /* maximum bytes of all tensors of one point together */
 
 #endif
