@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include "image/image_map.h"
 #include "worker/subject/dirt.h"
 #include "worker/subject/openmp.h"
+#include "worker/subject/processors.h"
 #include "worker/subject/seal.h"
 #include "worker/subject/signature.h"
 #include "worker/subject/slots.h"
@@ -57,19 +57,6 @@ static int map_plan(struct child *child)
 	if (map == MAP_FAILED)
 		return kl_error_errno("cannot map the arguments of a call");
 	child->call = map;
-	return 0;
-}
-
-static int pin_core(int cpu)
-{
-	cpu_set_t set;
-
-	if (cpu < 0)
-		return 0;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
-		return kl_error_errno("cannot pin the kernel's process to processor %d", cpu);
 	return 0;
 }
 
@@ -223,7 +210,7 @@ static int prepare_child(struct child *child)
 	int err;
 
 	if ((err = kl_seal_limits()) < 0 || (err = map_plan(child)) < 0 ||
-	    (err = pin_core(child->plan->cpu)) < 0 || (err = map_tensors(child)) < 0 ||
+	    (err = kl_processors_pin(child->plan->cpu)) < 0 || (err = map_tensors(child)) < 0 ||
 	    (err = build_frame(child)) < 0)
 		return err;
 	if (child->plan->baseline)

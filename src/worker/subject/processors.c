@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/fs.h"
 #include "base/mem.h"
 
@@ -75,4 +76,17 @@ uint32_t kl_processors_spread(int16_t *out, uint32_t n, int cpu)
 	for (uint32_t i = 1; i < n; i++)
 		out[i] = cpu < 0 || !others ? -1 : other[(i - 1) % others];
 	return all;
+}
+
+int kl_processors_pin(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return 0;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		return kl_error_errno("cannot pin the kernel to processor %d", cpu);
+	return 0;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "worker/subject/processors.h"
 #include "worker/subject/seal.h"
 #include "worker/subject/team_loop.h"
 
@@ -173,19 +174,6 @@ void kl_team_run(struct kl_team *team, void (*fn)(void *), void *data)
 
 /* -- starting threads ---------------------------------------------------------- */
 
-static int pin_thread(int cpu)
-{
-	cpu_set_t set;
-
-	if (cpu < 0)
-		return 0;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
-		return kl_error_errno("cannot pin it to processor %d", cpu);
-	return 0;
-}
-
 /*
  * Seal this thread and wait for regions. Its errno and the message of an error are those of the
  * first thread, which waits here.
@@ -194,7 +182,7 @@ static int begin_thread(void *arg)
 {
 	uintptr_t i = (uintptr_t)arg;
 
-	threads.err = pin_thread(threads.cpu[i]);
+	threads.err = kl_processors_pin(threads.cpu[i]);
 	if (!threads.err)
 		threads.err = kl_seal_thread();
 	__atomic_store_n(&threads.sealed, 1, __ATOMIC_SEQ_CST);
