@@ -222,6 +222,7 @@ int kl_team_start(uint32_t n, uint64_t stack, const int16_t *cpu)
 void kl_team_describe(struct kl_hello *hello)
 {
 	hello->joined = (uint64_t)(uintptr_t)kl_team_joined;
+	hello->look = (uint64_t)(uintptr_t)kl_team_look;
 	hello->begun = (uint64_t)(uintptr_t)kl_team_begun;
 	hello->regions = (uint64_t)(uintptr_t)&kl_team_regions;
 }

@@ -149,6 +149,19 @@ static bool stop_all(struct kl_cpu_subject *subject, struct kl_trace_event *ev)
 	return true;
 }
 
+/*
+ * Let a waiting thread read the number of regions again when it goes on. It may have read one that
+ * the kernel's first thread wrote and took back; then it would begin a region before the next call
+ * does. Return false if the thread has ended.
+ */
+static bool look_again(const struct kl_cpu_subject *subject, size_t i, struct kl_trace_regs *regs)
+{
+	if (kl_trace_pc(regs) <= subject->hello.look)
+		return true;
+	kl_trace_set_pc(regs, subject->hello.look);
+	return kl_trace_set_regs(subject->threads.tid[i], regs);
+}
+
 /* Let a stopped thread run until it waits, since it may not have come to its loop yet. */
 static int settle_thread(struct kl_cpu_subject *subject, size_t i)
 {
@@ -231,6 +244,10 @@ bool kl_threads_park(struct kl_cpu_subject *subject, struct kl_call *out)
 		}
 		if ((what = kl_convention_broken(threads->tid[i], &threads->home[i], &regs))) {
 			kl_outcome_kill(subject, out, KL_CALL_FAULT, "%s in a thread", what);
+			return false;
+		}
+		if (!look_again(subject, i, &regs)) {
+			kl_outcome_kill(subject, out, KL_CALL_FAULT, "lost a thread");
 			return false;
 		}
 	}

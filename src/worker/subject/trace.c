@@ -76,6 +76,11 @@ uint64_t kl_trace_pc(const struct kl_trace_regs *regs)
 	return regs->r.rip;
 }
 
+void kl_trace_set_pc(struct kl_trace_regs *regs, uint64_t pc)
+{
+	regs->r.rip = pc;
+}
+
 uint64_t kl_trace_sp(const struct kl_trace_regs *regs)
 {
 	return regs->r.rsp;
@@ -109,6 +114,10 @@ bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out)
 uint64_t kl_trace_pc(const struct kl_trace_regs *r)
 {
 	return 0;
+}
+
+void kl_trace_set_pc(struct kl_trace_regs *r, uint64_t pc)
+{
 }
 
 uint64_t kl_trace_sp(const struct kl_trace_regs *r)

@@ -60,6 +60,7 @@ bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs);
 /** Get the floating-point state of a stopped child. */
 bool kl_trace_get_float(pid_t pid, struct kl_trace_float *out);
 uint64_t kl_trace_pc(const struct kl_trace_regs *regs);
+void kl_trace_set_pc(struct kl_trace_regs *regs, uint64_t pc);
 uint64_t kl_trace_sp(const struct kl_trace_regs *regs);
 /** Return the number of regions that a waiting thread has seen (team_loop.h). */
 uint32_t kl_trace_region(const struct kl_trace_regs *regs);

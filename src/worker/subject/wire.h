@@ -137,7 +137,7 @@ struct kl_hello {
 	uint64_t stored, trapped; /* addresses of the stub's labels (stub.h); 0: cannot be traced */
 	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
 	/* addresses of labels of team_loop.h and of the number of regions */
-	uint64_t joined, begun, regions;
+	uint64_t joined, look, begun, regions;
 	/* addresses of the views in the child, by point, view and argument */
 	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];
 	uint64_t work[KL_WIRE_POINTS]; /* addresses of the workspaces of an adapter */

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_worker_openmp - the functions of OpenMP for kernels, called in one thread */
+/* test_worker_openmp - the functions of OpenMP for kernels, called in one thread; and a thread that waits */
 #include "test.h"
 
 #include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "image/openmp_symbols.h"
 #include "worker/subject/openmp.h"
+#include "worker/subject/team_loop.h"
+#include "worker/subject/threads.h"
 
 typedef bool (*next_fn)(uint64_t *first, uint64_t *stop);
 typedef bool (*start_fn)(long start, long end, long step, long chunk, uint64_t *first,
@@ -135,6 +140,57 @@ static void regions_need_no_threads(void **state)
 	assert_int_equal(kl_team_self()->team->level, 0);
 }
 
+#if KL_TEAM_LOOP
+/* Start a process whose only thread waits for regions, and stop it. */
+static void start_waiting(struct kl_cpu_subject *subject)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		kl_team_loop();
+	kl_team_describe(&subject->hello);
+	subject->wire = kl_calloc(1, sizeof(*subject->wire));
+	subject->wire->nthread = 2;
+	subject->threads.tid[0] = pid;
+	subject->threads.n = 1;
+	assert_true(kl_trace_attach(pid));
+	assert_int_equal(kl_threads_settle(subject), 0);
+}
+
+/*
+ * A thread that is stopped after it read another number of regions, which was then taken back, does
+ * not begin a region when it goes on.
+ */
+static void waiting_thread_looks_again(void **state)
+{
+	struct kl_cpu_subject subject = { .pid = 0 };
+	struct kl_trace_regs regs;
+	struct kl_call out;
+	uint32_t ended = 1;
+	pid_t pid;
+
+	start_waiting(&subject);
+	pid = subject.threads.tid[0];
+	assert_true(kl_trace_get_regs(pid, &regs));
+	kl_trace_set_pc(&regs, subject.hello.begun - 3); /* before `mov %eax, %r15d` */
+	regs.r.rax = regs.r.r15 + 1;
+	regs.r.orig_rax = ~0ULL; /* in no system call */
+	assert_true(kl_trace_set_regs(pid, &regs));
+	kl_trace_interrupt(pid);
+	kl_trace_continue(pid);
+	assert_true(kl_threads_park(&subject, &out));
+	kl_threads_release(&subject);
+	usleep(20000);
+	assert_true(kl_threads_park(&subject, &out));
+	assert_true(kl_trace_word(pid, (uintptr_t)&kl_team_working, &ended));
+	assert_int_equal(ended, 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	kl_threads_reap(&subject);
+	free(subject.wire);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +198,9 @@ int main(void)
 		cmocka_unit_test(signed_loops_are_whole),
 		cmocka_unit_test(unsigned_loops_are_whole),
 		cmocka_unit_test(regions_need_no_threads),
+#if KL_TEAM_LOOP
+		cmocka_unit_test(waiting_thread_looks_again),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
