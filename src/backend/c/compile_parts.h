@@ -24,7 +24,10 @@ struct kl_build {
 	size_t nfile;
 	const struct kl_contract
 		*contract; /* how a kernel is built; NULL: an oracle, the runtime */
-	/* the gate's flags for an oracle, before fixed_flags; NULL: the sources are a kernel */
+	/*
+	 * the gate's flags for an oracle or the untimed half of an adapter, before fixed_flags; NULL:
+	 * the sources are a kernel
+	 */
 	const char *const *extra;
 	bool cxx;            /* the kernel is in C++ */
 	char tag[17];        /* in the declaration of its entry */
