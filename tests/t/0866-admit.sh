@@ -27,12 +27,8 @@ field () {
 }
 card_of () { git ls-tree --name-only klineage/skills:cards | sed -n "s/^\($1-[0-9a-f]*\)\.yaml$/\1/p"; }
 
-# change <card> <sed script>: as somebody who does not use our verbs would
-change () {
-	git show "klineage/skills:cards/$1.yaml" | sed "$2" >changed && blob=$(git hash-object -w changed) && rm -f index.tmp &&
-	GIT_INDEX_FILE=index.tmp git read-tree klineage/skills && GIT_INDEX_FILE=index.tmp git update-index --cacheinfo "100644,$blob,cards/$1.yaml" &&
-	git update-ref refs/heads/klineage/skills "$(git commit-tree -p klineage/skills -m change "$(GIT_INDEX_FILE=index.tmp git write-tree)")"
-}
+# change <card> <sed script>
+change () { git show "klineage/skills:cards/$1.yaml" | sed "$2" >changed && put_card "$1" changed; }
 
 test_expect_success 'two experts in two steps; the first step is no gain, and makes room for the second' '
 	(git init -q -b main base && cd base && git config klineage.profileMs 1200 && two_steps scale scale "v $chain" && two_steps poly poly "v * v $chain" &&

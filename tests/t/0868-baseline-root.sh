@@ -22,9 +22,7 @@ root_of () { perl -MJSON::PP -ne 'print decode_json($_)->{root}' "$1"; }
 # diff_only <card>: take the transformation from a card, so that only a model can apply it to other kernels
 diff_only () {
 	git show "klineage/skills:cards/$1.yaml" | perl -0pe 's/  - language: c\n    form: transform\n.*?(?=^\S)//ms' >card &&
-	! grep "form: transform" card && blob=$(git hash-object -w card) && rm -f index.tmp card &&
-	GIT_INDEX_FILE=index.tmp git read-tree klineage/skills && GIT_INDEX_FILE=index.tmp git update-index --cacheinfo "100644,$blob,cards/$1.yaml" &&
-	git update-ref refs/heads/klineage/skills "$(git commit-tree -p klineage/skills -m "diff only" "$(GIT_INDEX_FILE=index.tmp git write-tree)")"
+	! grep "form: transform" card && put_card "$1" card && rm card
 }
 baseline () { git klineage materialize --root baseline --status hypothesis "$@"; }
 
