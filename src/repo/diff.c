@@ -6,10 +6,21 @@
 
 #include "base/fs.h"
 
+/* Compare two trees; `from` can be NULL: the empty tree. Return an error code of libgit2. */
+static int compare_trees(git_diff **out, struct kl_repo *repo, const git_oid *from,
+			 const git_oid *to, const git_diff_options *options)
+{
+	KL_AUTO(git_tree_freep) git_tree *old_tree = NULL, *new_tree = NULL;
+	int err = from ? git_tree_lookup(&old_tree, repo->git, from) : 0;
+
+	if (!err)
+		err = git_tree_lookup(&new_tree, repo->git, to);
+	return err ? err : git_diff_tree_to_tree(out, repo->git, old_tree, new_tree, options);
+}
+
 int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path)
 {
-	KL_AUTO(git_tree_freep) git_tree *old_tree = NULL, *new_tree = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
 	git_diff_options options;
 	git_buf text = { 0 };
@@ -24,11 +35,7 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, 
 	options.new_prefix = "b";
 	if (path && *path)
 		options.pathspec = (git_strarray){ .strings = &spec, .count = 1 };
-	err = git_tree_lookup(&old_tree, repo->git, from);
-	if (!err)
-		err = git_tree_lookup(&new_tree, repo->git, to);
-	if (!err)
-		err = git_diff_tree_to_tree(&diff, repo->git, old_tree, new_tree, &options);
+	err = compare_trees(&diff, repo, from, to, &options);
 	if (!err)
 		err = git_diff_to_buf(&text, diff, GIT_DIFF_FORMAT_PATCH);
 	if (err < 0)
@@ -41,18 +48,13 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, 
 int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to)
 {
-	KL_AUTO(git_tree_freep) git_tree *old_tree = NULL, *new_tree = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
 	git_diff_options options;
 	int err;
 
 	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
 	options.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
-	err = from ? git_tree_lookup(&old_tree, repo->git, from) : 0;
-	if (!err)
-		err = git_tree_lookup(&new_tree, repo->git, to);
-	if (!err)
-		err = git_diff_tree_to_tree(&diff, repo->git, old_tree, new_tree, &options);
+	err = compare_trees(&diff, repo, from, to, &options);
 	if (err < 0)
 		return kl_error_git(err, "cannot compare two trees");
 	for (size_t i = 0; i < git_diff_num_deltas(diff); i++)
@@ -76,7 +78,6 @@ static const char *find_renamed(const git_diff *diff, const char *path)
 int kl_repo_former_path(char **out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 			const char *path)
 {
-	KL_AUTO(git_tree_freep) git_tree *old_tree = NULL, *new_tree = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
 	git_diff_options options;
 	git_diff_find_options similar;
@@ -87,11 +88,7 @@ int kl_repo_former_path(char **out, struct kl_repo *repo, const git_oid *from, c
 	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
 	git_diff_find_options_init(&similar, GIT_DIFF_FIND_OPTIONS_VERSION);
 	similar.flags = GIT_DIFF_FIND_RENAMES;
-	err = git_tree_lookup(&old_tree, repo->git, from);
-	if (!err)
-		err = git_tree_lookup(&new_tree, repo->git, to);
-	if (!err)
-		err = git_diff_tree_to_tree(&diff, repo->git, old_tree, new_tree, &options);
+	err = compare_trees(&diff, repo, from, to, &options);
 	if (!err)
 		err = git_diff_find_similar(diff, &similar);
 	if (err < 0)

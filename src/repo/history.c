@@ -27,6 +27,17 @@ static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 	return 0;
 }
 
+/* Push a commit and the paths whose history from there is asked for; "" stands for all paths. */
+static void push_history(struct kl_strvec *args, const git_oid *from, const char *const *paths,
+			 size_t npaths)
+{
+	kl_strvec_push(args, git_oid_tostr_s(from));
+	kl_strvec_push(args, "--");
+	for (size_t i = 0; i < npaths; i++)
+		if (*paths[i])
+			kl_strvec_push(args, paths[i]);
+}
+
 /* Use git rev-list, because it can use the commit-graph and its changed-path filters. */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max)
@@ -35,11 +46,7 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
 
 	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--first-parent"));
 	kl_strvec_pushf(&args, "--max-count=%zu", max);
-	kl_strvec_push(&args, git_oid_tostr_s(from));
-	kl_strvec_push(&args, "--");
-	for (size_t i = 0; i < npaths; i++)
-		if (*paths[i])
-			kl_strvec_push(&args, paths[i]);
+	push_history(&args, from, paths, npaths);
 	return list_commits(out, n, repo, &args);
 }
 
@@ -75,10 +82,7 @@ int kl_repo_line(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *
 	int err;
 
 	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--topo-order", "--parents"));
-	kl_strvec_push(&args, git_oid_tostr_s(from));
-	kl_strvec_push(&args, "--");
-	for (size_t i = 0; i < npaths; i++)
-		kl_strvec_push(&args, paths[i]);
+	push_history(&args, from, paths, npaths);
 	call.args = (const char *const *)args.v;
 	err = kl_git_do(repo, &call);
 	if (err < 0)
@@ -94,10 +98,7 @@ int kl_repo_creating(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
 	kl_strvec_pushv(&args,
 			KL_ARGS("log", "--topo-order", "--format=%H", "--no-show-signature",
 				"--no-follow", "--no-renames", "--diff-filter=A", "--no-patch"));
-	kl_strvec_push(&args, git_oid_tostr_s(from));
-	kl_strvec_push(&args, "--");
-	for (size_t i = 0; i < npaths; i++)
-		kl_strvec_push(&args, paths[i]);
+	push_history(&args, from, paths, npaths);
 	return list_commits(out, n, repo, &args);
 }
 
