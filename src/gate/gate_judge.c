@@ -66,6 +66,19 @@ static int64_t *point_weights(const struct kl_contract *contract)
 	return weights;
 }
 
+/* Return what kl_judgement_take() needs to know of a task; `weight` is from point_weights(). */
+static struct kl_judgement_of describe_task(const struct kl_gate_task *task,
+					    const struct kl_surface *surface,
+					    const struct kl_surface *parent, const int64_t *weight)
+{
+	return (struct kl_judgement_of){
+		.workload = surface->contract->workload,
+		.weight = weight,
+		.nweight = surface->contract->nperf,
+		.parent = task->parent && task->parent->artefact ? parent->digest : NULL,
+	};
+}
+
 /* Add the job to the bundle, with the draft of its event. */
 static int defer_judgement(struct kl_judgement *judgement, struct kl_gate *gate, const json_t *job,
 			   const struct kl_judgement_of *of, struct kl_bundle_job *bundle_job)
@@ -131,11 +144,7 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate,
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL, *result = NULL;
 	KL_AUTO(kl_freep) int64_t *weight = point_weights(surface->contract);
-	struct kl_judgement_of of = {
-		.workload = surface->contract->workload,
-		.weight = weight,
-		.nweight = surface->contract->nperf,
-	};
+	struct kl_judgement_of of;
 	int err = build_task(task, judgement, gate, surface, parent);
 
 	if (err < 0 || !task->candidate->artefact)
@@ -145,7 +154,7 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate,
 				 "the machine code is the same as before the change");
 		return 0;
 	}
-	of.parent = task->parent && task->parent->artefact ? parent->digest : NULL;
+	of = describe_task(task, surface, parent, weight);
 	if ((err = kl_gate_job_make(&job, gate, surface, task)) < 0)
 		return err;
 	if (!gate->runner.way->run)
@@ -177,12 +186,7 @@ void kl_gate_task_take(struct kl_judgement *judgement, const struct kl_gate_task
 		       const json_t *result)
 {
 	KL_AUTO(kl_freep) int64_t *weight = point_weights(surface->contract);
-	const struct kl_judgement_of of = {
-		.workload = surface->contract->workload,
-		.weight = weight,
-		.nweight = surface->contract->nperf,
-		.parent = task->parent && task->parent->artefact ? parent->digest : NULL,
-	};
+	struct kl_judgement_of of = describe_task(task, surface, parent, weight);
 
 	kl_judgement_take(judgement, result, &of);
 }
