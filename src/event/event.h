@@ -51,7 +51,7 @@ struct kl_event {
 	const char *commit, *tree; /* commit that has the note, and its tree; not part of the id */
 	const char *message;       /* reason, for the user */
 	const char *by, *job, *signer, *sig;
-	const char *of;        /* in a retraction or a label: id of the event that it replaces */
+	const char *of;        /* id of the retracted event, or of the label that is replaced */
 	const char *mechanism; /* in a label (label.h) */
 	struct kl_place place;
 	bool compiled;         /* the kernel compiled, so `facts` has features */

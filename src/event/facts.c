@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/prefix.h"
 
 void kl_facts_release(struct kl_facts *facts)
 {
@@ -25,8 +26,8 @@ static bool is_listed(const char *feature, int64_t version)
 
 	if (version >= 2)
 		return true;
-	if (!strncmp(feature, pointer, sizeof(pointer) - 1))
-		feature += sizeof(pointer) - 1;
+	if (kl_prefix_has(feature, pointer))
+		feature += strlen(pointer);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(second); i++)
 		if (!fnmatch(second[i], feature, 0))
 			return false;
