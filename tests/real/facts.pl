@@ -55,7 +55,7 @@ sub gate {
 	put("$stage-verdict", $event->{verdict});
 	put("$stage-class", $event->{class}) if $event->{class};
 	put('reason', $event->{message} // join('; ', @{ $event->{notes} // [] })) if $event->{verdict} ne 'pass';
-	put('static', join(', ', map { "$_->{name}: " . ($_->{registers} // '?') . ' registers' } @{ $event->{static} }))
+	put('static', join(', ', map { "$_->{kernel}: " . ($_->{registers} // '?') . ' registers' } @{ $event->{static} }))
 		if ref $event->{static} eq 'ARRAY' && @{ $event->{static} };
 }
 
@@ -78,7 +78,7 @@ sub steps {
 	put('termination', $lineage->{termination} // '');
 }
 
-# A card applied if it made another kernel, whatever the gate said of it; it was judged if it has an event.
+# A card applied if it gave a kernel that the gate judged, whatever the verdict: then the try has an event.
 sub tries {
 	my $run = document($_[0]) or return;
 	my @tries = grep { $_->{card} && $_->{by} eq 'card' } @{ $run->{tries} };

@@ -87,4 +87,10 @@ test_expect_success 'only the named rows, without a directory to keep' '
 	exits 129 "$real" mine/none.list && exits 129 "$real"
 '
 
+test_expect_success 'the figures of device code' '
+	echo "{\"verdict\":\"pass\",\"static\":[{\"kernel\":\"axpy\",\"registers\":40}]}" >event &&
+	exits 0 perl "$KLINEAGE_TOP/tests/real/facts.pl" gate quick event /dev/null 0 >facts 2>err && test_must_be_empty err &&
+	says "axpy: 40 registers" facts
+'
+
 test_done
