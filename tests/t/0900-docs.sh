@@ -118,6 +118,10 @@ test_expect_success ASCIIDOCTOR 'every page builds without a warning' '
 	done
 '
 
+test_expect_success 'pages write {cpp}, since asciidoctor takes the plus signs of two "C++" for markup' '
+	test_must_fail grep -n "C++" "$man"/*.adoc
+'
+
 # a PATH with the program and without man
 mkdir bare && for p in git sh cat; do ln -s "$(command -v $p)" bare/$p; done
 test_expect_success 'without man, help shows the source of a page' '
