@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/rounds.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
