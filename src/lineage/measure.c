@@ -227,7 +227,7 @@ static int measure_states(struct kl_measured *measured, struct kl_repo *repo, bo
 	return close_store(measured, store, opts->rounds);
 }
 
-/* --- what is measured ---------------------------------------------------------------- */
+/* --- measuring lineages and revisions ---------------------------------------------------------------- */
 
 int kl_measure_lineage(struct kl_measured *out, struct kl_repo *repo, const struct kl_view *view,
 		       const struct kl_measure_opts *opts)

@@ -193,7 +193,10 @@ static long depth_of(const struct kl_facts *facts)
 	return most;
 }
 
-/* Check for facts that speak against a mechanism that has no facts of its own. */
+/*
+ * Return true if the facts rule out a mechanism whose own facts cannot show it: a cache block that
+ * removed loops, for example.
+ */
 static bool is_denied(const struct kl_mechanism *mechanism, const struct kl_naming_sides *sides,
 		      const struct kl_strvec *gained)
 {

@@ -119,7 +119,10 @@ static json_t *trail_proposal(const struct trail *trail)
 	return proposal;
 }
 
-/* Return the delta of the step: it stays what it was if the older state has the facts of K_i. */
+/*
+ * Return the delta of the step to the older state. If that state has the facts of K_i, the delta is
+ * the one that the step had.
+ */
 static const char *trail_delta(const struct trail *trail, const struct kl_walk *walk)
 {
 	const char *delta = kl_json_str_or(trail->step, "delta", "unknown");

@@ -315,8 +315,9 @@ static size_t body_of(const struct kl_tokens *tokens, const struct declaration *
 }
 
 /*
- * Return the index of the word that names the type of a declaration, as T in "static T x, *y": the
- * first one, if another word or a star follows. NONE: the first word can be what is declared.
+ * Return the index of the word that names the type of a declaration, as T in "static T x, *y". It is
+ * the first word that is no keyword, provided that a word or a star follows it. Otherwise that word
+ * may be the name that is declared, and NONE is returned.
  */
 static size_t type_name(const struct kl_tokens *tokens, size_t from, size_t to)
 {

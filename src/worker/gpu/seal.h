@@ -8,8 +8,8 @@
  * The driver still needs memory, its devices and its threads, so this filter is weaker than those
  * of worker/subject/seal.h. The filter kills the GPU process (SIGSYS) if it starts a program or a
  * process, opens a socket, traces a process, sends a signal to another process, or accesses the
- * memory of another process. A thread can still send a signal to a thread of its own process, as
- * raise() and abort() do. Access to files is limited already when the GPU process starts (wall.h).
+ * memory of another process. Threads can still send signals to the threads of their own process,
+ * which raise() and abort() need. Access to files is limited already when the GPU process starts (wall.h).
  */
 
 /**

@@ -74,7 +74,7 @@ struct attempt {
 	const struct kl_redraw *redraw;
 	const struct kl_member *member;
 	const struct kl_trial *trial;
-	char what[300]; /* what came of it */
+	char what[300]; /* the result of the redraw, for its note */
 };
 
 /*

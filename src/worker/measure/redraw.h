@@ -15,9 +15,9 @@
  *
  * This gives a kernel that is wrong now and then hardly another chance. One that fails a share p of
  * all draws passes with the probability (1 - p)^KL_REDRAWS; there are at most KL_REDRAW_TIMES
- * redraws for all calls of a stage (an input and its twin fail together); and they are tried only
- * if no other rule refuses any output, and each error is at most KL_REDRAW_MOST times what is
- * allowed.
+ * redraws for all calls of a stage (an input and its twin fail together). An answer gets a redraw
+ * only if `noise` is the only rule that refuses it, and each error is at most KL_REDRAW_MOST times
+ * the allowed one.
  */
 #define KL_REDRAWS 16
 #define KL_REDRAW_TIMES 2
@@ -26,9 +26,9 @@
 /* The redraws of a stage. */
 struct kl_redraws {
 	int tried;                       /* number of redraws so far */
-	char note[KL_REDRAW_TIMES][500]; /* what came of each */
+	char note[KL_REDRAW_TIMES][500]; /* the result of each, a sentence */
 };
-/** Append what came of each redraw to `notes`. */
+/** Append the results of the redraws to `notes`. */
 void kl_redraws_note(json_t *notes, const struct kl_redraws *redraws);
 
 struct kl_redraw {
