@@ -152,11 +152,16 @@ static int make_directory(const struct kl_starter *starter, const char *dir)
 	return err < 0 ? err : move_to(made, dir);
 }
 
-/* Check the files out. Then remove MARK, which says that they are not checked out. */
+/*
+ * Check the files of the index out. Then remove MARK, which says that they are not checked out. The
+ * index is complete and not written, since git would refuse that after a call that was killed while
+ * it held the lock of the index.
+ */
 static int finish_checkout(const char *dir)
 {
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, MARK);
-	int err = run_git((const char *[]){ "git", "-C", dir, "reset", "-q", "--hard", NULL });
+	int err = run_git((const char *[]){ "git", "-C", dir, "checkout-index", "-q", "-f", "-a",
+					    NULL });
 
 	if (!err)
 		err = KL_FAULT("init-checked-out");
