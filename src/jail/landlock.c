@@ -201,5 +201,12 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
 	opts.dir = run->workdir;
 	opts.before_exec = enter_ruleset;
 	opts.payload = &cage;
-	return kl_proc_run(res, &opts);
+	err = kl_proc_run(res, &opts);
+	/* a later run below this directory may stay root, without the right to enter it */
+	if (cage.uid) {
+		int back = kl_jail_give(run->workdir, 0);
+
+		err = err < 0 ? err : back;
+	}
+	return err;
 }

@@ -222,12 +222,14 @@ int kl_conditions_check(const struct kl_conditions *conditions)
 {
 	struct world world[2];
 	struct kl_strvec text[KL_ARRAY_SIZE(world)] = { KL_STRVEC_INIT };
+	/* a jail without mounts cannot reach the directory by its absolute path */
+	bool reachable = !conditions->jail->no_mounts;
 	int err = kl_fs_remove(conditions->dir);
 
 	if (!err)
 		err = kl_fs_mkdir(conditions->dir);
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(world); i++) {
-		draw_world(&world[i], i == 1);
+		draw_world(&world[i], i == 1 && reachable);
 		err = lay_out(conditions, &world[i]);
 	}
 	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(world); i++)

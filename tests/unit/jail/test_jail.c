@@ -318,6 +318,35 @@ static void test_names(void **state)
 		assert_true(jail.level != KL_JAIL_NONE && jail.level != KL_JAIL_AUTO);
 }
 
+/* After a run in a directory that only we may enter, a run below it still finds its files by their whole paths. */
+static void test_below(void **state)
+{
+	struct level *level = *state;
+	KL_AUTO(kl_freep) char *above = kl_fs_join(fx.dir, "above");
+	KL_AUTO(kl_freep) char *below = kl_fs_join(above, "below");
+	KL_AUTO(kl_freep) char *file = kl_fs_join(below, "file");
+	const char *const first[] = { "/bin/sh", "-c", "exit 7", NULL };
+	const char *const second[] = { "/bin/cat", file, NULL };
+	struct kl_jail_run run = {
+		.policy = KL_JAIL_RUN, .argv = first, .workdir = above, .timeout_ms = 10000
+	};
+	struct kl_proc_result res;
+
+	if (!here(level))
+		skip();
+	assert_ok(kl_fs_remove(above));
+	assert_int_equal(mkdir(above, 0700), 0);
+	assert_ok(kl_jail_run(&res, &level->jail, &run));
+	assert_int_equal(res.exit, 7);
+	assert_ok(kl_fs_mkdir(below));
+	assert_ok(kl_fs_put(file, "text", 4, 0644));
+	run = (struct kl_jail_run){
+		.policy = KL_JAIL_COMPILE, .argv = second, .workdir = below, .timeout_ms = 10000
+	};
+	assert_ok(kl_jail_run(&res, &level->jail, &run));
+	assert_int_equal(res.exit, 0);
+}
+
 #define LEVEL_TEST(f, i)                                      \
 	{                                                     \
 		"level " #i " " #f, f, NULL, NULL, &levels[i] \
@@ -328,11 +357,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),   cmocka_unit_test(test_control),
 		LEVEL_TEST(test_level, 0),      LEVEL_TEST(test_readable, 0),
-		LEVEL_TEST(test_no_workdir, 0), LEVEL_TEST(test_level, 1),
-		LEVEL_TEST(test_readable, 1),   LEVEL_TEST(test_no_workdir, 1),
+		LEVEL_TEST(test_no_workdir, 0), LEVEL_TEST(test_below, 0),
+		LEVEL_TEST(test_level, 1),      LEVEL_TEST(test_readable, 1),
+		LEVEL_TEST(test_no_workdir, 1), LEVEL_TEST(test_below, 1),
 		LEVEL_TEST(test_level, 2),      LEVEL_TEST(test_readable, 2),
-		LEVEL_TEST(test_no_workdir, 2), LEVEL_TEST(test_level, 3),
-		LEVEL_TEST(test_readable, 3),   LEVEL_TEST(test_no_workdir, 3),
+		LEVEL_TEST(test_no_workdir, 2), LEVEL_TEST(test_below, 2),
+		LEVEL_TEST(test_level, 3),      LEVEL_TEST(test_readable, 3),
+		LEVEL_TEST(test_no_workdir, 3), LEVEL_TEST(test_below, 3),
 		LEVEL_TEST(test_level, 4),      LEVEL_TEST(test_readable, 4),
 		LEVEL_TEST(test_no_workdir, 4),
 	};
