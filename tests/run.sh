@@ -27,7 +27,8 @@ alone=
 for t in "$@"; do
 	if grep -q '^# Runs alone' "$t"; then alone="$alone $t"; else commands="$commands $t"; fi
 done
-# prove shows no comments, so a test's own words are kept, and told last where it failed
+# Prove shows no comments, so all words of a test are kept, and those of what failed are printed last. A command test is run
+# verbosely; its results are the lines that count on from the result before.
 log=$build/tests/log
 rm -rf "$log" && mkdir -p "$log"
 cat >"$build/tests/run-one" <<'X'
@@ -38,14 +39,19 @@ if [ "${KLINEAGE_REPORTS-}" ]; then
 	export ASAN_OPTIONS="$to" UBSAN_OPTIONS="print_stacktrace=1:$to"
 fi
 case $1 in
-*.sh) cd "$(dirname "$1")" && sh "$1" >"$said" 2>"$said.err" ;;
-*) CMOCKA_MESSAGE_OUTPUT=TAP "$1" >"$said" 2>"$said.err" ;;
+*.sh)
+	cd "$(dirname "$1")" && sh "$1" -v >"$said" 2>&1
+	rc=$?
+	awk '/^(not )?ok [0-9]/ && $(/^not/ ? 3 : 2) == seen + 1 { seen++; print; next } /^1\.\.[0-9]/ { plan = $0 }
+		END { if (plan) print plan }' "$said" ;;
+*)
+	CMOCKA_MESSAGE_OUTPUT=TAP "$1" >"$said" 2>"$said.err"
+	rc=$?
+	# cmocka reports a skipped test as "not ok", which prove counts as failed
+	sed -i 's/^not \(ok [0-9]* # SKIP\)/\1/' "$said"
+	cat "$said.err" >&2
+	cat "$said" ;;
 esac
-rc=$?
-# cmocka reports a skipped test as "not ok", which prove counts as failed
-sed -i 's/^not \(ok [0-9]* # SKIP\)/\1/' "$said"
-cat "$said.err" >&2
-cat "$said"
 [ $rc -eq 0 ] || : >"$said.failed"
 exit $rc
 X
@@ -58,7 +64,13 @@ for failed in "$log"/*.failed; do
 	[ -e "$failed" ] || continue
 	name=${failed##*/}
 	echo "--- ${name%.failed}: what it said where it failed"
-	grep -A20 '^not ok' "${failed%.failed}" | grep -v '^ok' | head -n 60
-	tail -n 20 "${failed%.failed}.err"
+	if [ -e "${failed%.failed}.err" ]; then
+		grep -A20 '^not ok' "${failed%.failed}" | grep -v '^ok' | head -n 60
+		tail -n 20 "${failed%.failed}.err"
+		continue
+	fi
+	# the last lines of each command that failed
+	awk '/^expecting success:/ { n = 0 } /^not ok/ { for (i = n > 25 ? n - 25 : 0; i < n; i++) print line[i]; print; n = 0 }
+		{ line[n++] = $0 }' "${failed%.failed}" | cut -c 1-400 | head -n 120
 done
 exit $rc
