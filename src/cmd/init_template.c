@@ -160,8 +160,8 @@ static int make_directory(const struct kl_starter *starter, const char *dir)
 static int finish_checkout(const char *dir)
 {
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, MARK);
-	int err = run_git((const char *[]){ "git", "-C", dir, "checkout-index", "-q", "-f", "-a",
-					    NULL });
+	int err = run_git(
+		(const char *[]){ "git", "-C", dir, "checkout-index", "-q", "-f", "-a", NULL });
 
 	if (!err)
 		err = KL_FAULT("init-checked-out");

@@ -43,7 +43,7 @@ test_expect_success 'a history without labels, but for one that is wrong' '
 
 Klineage-Action: degather
 Klineage-Mechanism: gather" &&
-	git klineage deopt --rewriter history --name x >../out 2>../err
+	git klineage deopt --rewriter history --keep-all --name x >../out 2>../err
 '
 
 test_expect_success 'steps get names by sources and facts, with confidence and evidence' '
