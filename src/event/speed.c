@@ -6,6 +6,7 @@
 #define ONE 1000000.0
 #define FAR 0.01   /* a fast or slow ratio differs from 1 by more than this */
 #define SLACK 0.02 /* a kernel that is "not slower" may take this much more time */
+#define WIDE 2     /* factor between the ends of an interval that is no figure any more */
 #define NOISE 0.1  /* if 3 A/A exceeds this, an interval within the margin proves nothing */
 
 static double noise_of(int64_t aa_ppm)
@@ -67,5 +68,8 @@ bool kl_speed_is_not_slower(const struct kl_profile *profile)
 
 bool kl_speed_is_useless(const struct kl_ratio *ratio)
 {
-	return ratio->ppm > 0 && (ratio->lo <= 0 || ratio->hi / 2 > ratio->lo);
+	double lo = (double)ratio->lo / ONE, hi = (double)ratio->hi / ONE;
+	double proved = lo > 1 ? lo : hi < 1 && hi > 0 ? 1 / hi : 1;
+
+	return ratio->ppm > 0 && (ratio->lo <= 0 || hi > lo * fmax(WIDE, proved));
 }

@@ -89,13 +89,21 @@ static void wide_intervals_are_useless(void **state)
 {
 	const struct kl_ratio wide = { 900000, 40000, 4310000 }, good = { 900000, 890000, 910000 },
 			      unknown = { 0 }, double_ = { 1000000, 700000, 1400000 },
-			      open = { 1000000, 0, 1000000 };
+			      open = { 1000000, 0, 1000000 },
+			      gain = { 31000000, 21680000, 44680000 },
+			      loss = { 32000, 22000, 46000 },
+			      little = { 1700000, 1100000, 2500000 },
+			      vast = { 9000000, 3000000, 27000000 };
 
 	assert_true(kl_speed_is_useless(&wide));
 	assert_true(kl_speed_is_useless(&open));
 	assert_false(kl_speed_is_useless(&good));
 	assert_false(kl_speed_is_useless(&unknown));
 	assert_false(kl_speed_is_useless(&double_));
+	assert_false(kl_speed_is_useless(&gain));
+	assert_false(kl_speed_is_useless(&loss));
+	assert_true(kl_speed_is_useless(&little));
+	assert_true(kl_speed_is_useless(&vast));
 }
 
 int main(void)
