@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "event/profile.h"
 
 /* An interval of a ratio in several rounds, as logarithms. */
 struct pool {
@@ -47,27 +48,20 @@ static void put_interval(json_t *out, const struct pool *pool, const char *mid_k
 	kl_json_set_int(out, "hi_ppm", llround(fmin(exp(hi), 1e15)));
 }
 
-static void add_interval(struct pool *pool, const json_t *from, const char *mid_key)
+/* The same point in all rounds. */
+struct rounds {
+	const struct kl_profile *profile;
+	size_t n, point;
+};
+
+static const struct kl_profile_point *point_in(const struct rounds *rounds, size_t i)
 {
-	add_round(pool, kl_json_int_or(from, mid_key, 0), kl_json_int_or(from, "lo_ppm", 0),
-		  kl_json_int_or(from, "hi_ppm", 0));
+	return &rounds->profile[i].point[rounds->point];
 }
 
-/* Return the point `i` of a profile; NULL: there is none. */
-static const json_t *point_at(const json_t *profile, size_t i)
+static const json_t *document_of(const struct rounds *rounds, size_t i)
 {
-	return json_array_get(json_object_get(profile, "points"), i);
-}
-
-static const json_t *comparison_at(const json_t *point, const char *what)
-{
-	size_t i;
-	json_t *value;
-
-	json_array_foreach(json_object_get(point, "vs"), i, value)
-		if (!strcmp(kl_json_str_or(value, "what", ""), what))
-			return value;
-	return NULL;
+	return json_array_get(rounds->profile[i].points, rounds->point);
 }
 
 /* Set the time of `out` to the geometric mean of those in `from`, of which some can be NULL. */
@@ -86,95 +80,115 @@ static void put_time(json_t *out, const json_t *const *from, size_t n)
 		kl_json_set_int(out, "ns", llround(exp(sum / (double)there)));
 }
 
-static json_t *pool_comparison(const char *what, const json_t *const *point, size_t n)
+static json_t *pool_comparison(const char *what, const struct rounds *rounds)
 {
-	KL_AUTO(kl_freep) const json_t **from = kl_calloc(n, sizeof(*from));
-	KL_AUTO(kl_freep) double *mid = kl_calloc(n, sizeof(*mid));
+	KL_AUTO(kl_freep) const json_t **from = kl_calloc(rounds->n, sizeof(*from));
+	KL_AUTO(kl_freep) double *mid = kl_calloc(rounds->n, sizeof(*mid));
 	struct pool pool = { .mid = mid };
 	json_t *out = NULL;
 
-	for (size_t i = 0; i < n; i++) {
-		from[i] = comparison_at(point[i], what);
-		if (from[i] && !out)
+	for (size_t i = 0; i < rounds->n; i++) {
+		const struct kl_comparison *comparison = kl_comparisons_find(
+			&point_in(rounds, i)->vs, what);
+
+		if (!comparison)
+			continue;
+		from[i] = comparison->doc;
+		if (!out)
 			out = json_deep_copy(from[i]);
-		add_interval(&pool, from[i], "ratio_ppm");
+		add_round(&pool, comparison->ratio.ppm, comparison->ratio.lo, comparison->ratio.hi);
 	}
 	if (!pool.n)
 		return out;
-	put_time(out, from, n);
+	put_time(out, from, rounds->n);
 	put_interval(out, &pool, "ratio_ppm");
 	return out;
 }
 
-/* List what the point is compared with in any round. */
-static json_t *pool_comparisons(const json_t *const *point, size_t n)
+/* Return true if the point is compared with `what` in one of the first `n` rounds. */
+static bool is_compared(const struct rounds *rounds, size_t n, const char *what)
 {
-	json_t *out = json_array(), *value;
-	size_t k;
-
 	for (size_t i = 0; i < n; i++)
-		json_array_foreach(json_object_get(point[i], "vs"), k, value) {
-			const char *what = kl_json_str_or(value, "what", "");
-			bool done = false;
+		if (kl_comparisons_find(&point_in(rounds, i)->vs, what))
+			return true;
+	return false;
+}
 
-			for (size_t before = 0; before < i; before++)
-				done |= comparison_at(point[before], what) != NULL;
-			if (!done)
-				json_array_append_new(out, pool_comparison(what, point, n));
-		}
+/* List what the point is compared with in any round. */
+static json_t *pool_comparisons(const struct rounds *rounds)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < rounds->n; i++) {
+		const struct kl_comparisons *vs = &point_in(rounds, i)->vs;
+
+		for (size_t k = 0; k < vs->n; k++)
+			if (!is_compared(rounds, i, vs->v[k].what))
+				json_array_append_new(out, pool_comparison(vs->v[k].what, rounds));
+	}
 	return out;
 }
 
-static json_t *pool_point(const json_t *const *point, size_t n)
+static json_t *pool_point(const struct rounds *rounds)
 {
-	KL_AUTO(kl_freep) double *mid = kl_calloc(n, sizeof(*mid));
+	KL_AUTO(kl_freep) const json_t **from = kl_calloc(rounds->n, sizeof(*from));
+	KL_AUTO(kl_freep) double *mid = kl_calloc(rounds->n, sizeof(*mid));
 	struct pool pool = { .mid = mid };
-	json_t *out = json_deep_copy(point[0]), *again = json_object();
+	json_t *out = json_deep_copy(document_of(rounds, 0)), *again = json_object();
 	int64_t blocks = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		add_interval(&pool, json_object_get(point[i], "aa"), "mid_ppm");
-		blocks += kl_json_int_or(point[i], "blocks", 0);
+	for (size_t i = 0; i < rounds->n; i++) {
+		const json_t *aa = json_object_get(document_of(rounds, i), "aa");
+
+		from[i] = document_of(rounds, i);
+		add_round(&pool, kl_json_int_or(aa, "mid_ppm", 0), kl_json_int_or(aa, "lo_ppm", 0),
+			  kl_json_int_or(aa, "hi_ppm", 0));
+		blocks += kl_json_int_or(from[i], "blocks", 0);
 	}
-	put_time(out, point, n);
+	put_time(out, from, rounds->n);
 	kl_json_set_int(out, "blocks", blocks);
 	if (pool.n)
 		put_interval(again, &pool, "mid_ppm");
 	kl_json_set(out, "aa", again);
-	kl_json_set(out, "vs", pool_comparisons(point, n));
+	kl_json_set(out, "vs", pool_comparisons(rounds));
 	return out;
 }
 
 /* Return true if all profiles have points of the same ids. */
-static bool match_points(json_t *const *profile, size_t n)
+static bool match_points(const struct kl_profile *profile, size_t n)
 {
-	size_t points = json_array_size(json_object_get(profile[0], "points"));
-
 	for (size_t i = 1; i < n; i++) {
-		if (json_array_size(json_object_get(profile[i], "points")) != points)
+		if (profile[i].npoint != profile[0].npoint)
 			return false;
-		for (size_t k = 0; k < points; k++)
-			if (strcmp(kl_json_str_or(point_at(profile[i], k), "id", ""),
-				   kl_json_str_or(point_at(profile[0], k), "id", "")) != 0)
+		for (size_t k = 0; k < profile[0].npoint; k++)
+			if (strcmp(profile[i].point[k].id, profile[0].point[k].id) != 0)
 				return false;
 	}
-	return points > 0;
+	return profile[0].npoint > 0;
 }
 
-json_t *kl_pooled_profile(json_t *const *profile, size_t n)
+static json_t *pool_points(const struct kl_profile *profile, size_t n)
 {
-	KL_AUTO(kl_freep) const json_t **point = kl_calloc(n + 1, sizeof(*point));
-	json_t *out, *points;
+	struct rounds rounds = { profile, n, 0 };
+	json_t *out = json_array();
 
-	if (!n || !match_points(profile, n))
-		return NULL;
-	out = json_deep_copy(profile[0]);
-	points = json_array();
-	for (size_t k = 0; k < json_array_size(json_object_get(profile[0], "points")); k++) {
-		for (size_t i = 0; i < n; i++)
-			point[i] = point_at(profile[i], k);
-		json_array_append_new(points, pool_point(point, n));
+	for (; rounds.point < profile[0].npoint; rounds.point++)
+		json_array_append_new(out, pool_point(&rounds));
+	return out;
+}
+
+json_t *kl_pooled_profile(json_t *const *doc, size_t n)
+{
+	KL_AUTO(kl_freep) struct kl_profile *profile = kl_calloc(n + 1, sizeof(*profile));
+	json_t *out = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		kl_profile_read(&profile[i], doc[i]);
+	if (n && match_points(profile, n)) {
+		out = json_deep_copy(doc[0]);
+		kl_json_set(out, "points", pool_points(profile, n));
 	}
-	kl_json_set(out, "points", points);
+	for (size_t i = 0; i < n; i++)
+		kl_profile_release(&profile[i]);
 	return out;
 }

@@ -19,6 +19,6 @@
  * lack is pooled from the others. The caller owns the result; NULL: there is no round, or the
  * rounds have not the same points.
  */
-json_t *kl_pooled_profile(json_t *const *profile, size_t n);
+json_t *kl_pooled_profile(json_t *const *doc, size_t n);
 
 #endif

@@ -25,6 +25,14 @@ static bool is_parent(const struct kl_comparison *comparison)
 	return !strcmp(comparison->what, "parent");
 }
 
+const struct kl_comparison *kl_comparisons_find(const struct kl_comparisons *vs, const char *what)
+{
+	for (size_t i = 0; i < vs->n; i++)
+		if (!strcmp(vs->v[i].what, what))
+			return &vs->v[i];
+	return NULL;
+}
+
 const struct kl_comparison *kl_comparisons_parent(const struct kl_comparisons *vs)
 {
 	for (size_t i = 0; i < vs->n; i++)
@@ -187,15 +195,6 @@ json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc)
 
 /* --- computing a profile from a worker's result ------------------------------------- */
 
-static const struct kl_comparison *find_comparison(const struct kl_comparisons *vs,
-						   const char *what)
-{
-	for (size_t i = 0; i < vs->n; i++)
-		if (!strcmp(vs->v[i].what, what))
-			return &vs->v[i];
-	return NULL;
-}
-
 /*
  * Compute the weighted geometric means of the ratios and intervals at all points. Returns false if
  * a point lacks the comparison.
@@ -207,8 +206,8 @@ static bool mean_of(struct kl_comparison *out, bool *one_is_slow, const struct k
 
 	*one_is_slow = false;
 	for (size_t i = 0; i < profile->npoint; i++) {
-		const struct kl_comparison *comparison = find_comparison(&profile->point[i].vs,
-									 out->what);
+		const struct kl_comparison *comparison = kl_comparisons_find(&profile->point[i].vs,
+									     out->what);
 		double w = (double)weight[i];
 
 		if (!comparison || comparison->ratio.ppm <= 0 || comparison->ratio.hi <= 0)

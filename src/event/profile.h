@@ -74,6 +74,8 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison);
 void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64_t *weight,
 			  size_t n, const char *parent);
 
+/** Return the comparison with `what`; NULL: there is none. */
+const struct kl_comparison *kl_comparisons_find(const struct kl_comparisons *vs, const char *what);
 /** Return the comparison with the parent, or the first with a baseline; NULL: there is none. */
 const struct kl_comparison *kl_comparisons_parent(const struct kl_comparisons *vs);
 const struct kl_comparison *kl_comparisons_baseline(const struct kl_comparisons *vs);
