@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "rewrite/brief.h"
 #include "rewrite/edits.h"
-#include "rewrite/envelope.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
+#include "rewrite/reply/envelope.h"
 
 void kl_agent_answer_release(struct kl_agent_answer *answer)
 {

@@ -6,9 +6,9 @@
 
 #include "apply/carrier_parts.h"
 #include "base/error.h"
-#include "rewrite/cocci.h"
+#include "rewrite/pass/cocci.h"
 #include "rewrite/rewriter.h"
-#include "rewrite/transform_surface.h"
+#include "rewrite/transform/transform_surface.h"
 
 const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
 						    const char *language)

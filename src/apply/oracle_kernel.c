@@ -7,7 +7,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "contract/launch.h"
-#include "rewrite/ctoken.h"
+#include "rewrite/source/ctoken.h"
 
 #define MAX_DEPTH 16 /* levels of nested includes */
 #define MAX_TEXT ((size_t)4 << 20)

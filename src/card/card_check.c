@@ -10,8 +10,8 @@
 #include "base/prefix.h"
 #include "card/card.h"
 #include "card/status.h"
-#include "rewrite/cocci.h"
-#include "rewrite/transform.h"
+#include "rewrite/pass/cocci.h"
+#include "rewrite/transform/transform.h"
 
 #define MAX_HUNK_LINES 1000000
 

@@ -8,7 +8,7 @@
 #include "cmd/cli/listing.h"
 #include "cmd/cli/table.h"
 #include "learn/transition.h"
-#include "rewrite/naming.h"
+#include "rewrite/naming/naming.h"
 
 /* How one step is named. */
 struct named {

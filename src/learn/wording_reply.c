@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "rewrite/envelope.h"
-#include "rewrite/scan.h"
+#include "rewrite/reply/envelope.h"
+#include "rewrite/reply/scan.h"
 
 void kl_words_release(struct kl_words *words)
 {

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "contract/launch.h"
 #include "plan/plan.h"
-#include "rewrite/ctoken.h"
+#include "rewrite/source/ctoken.h"
 
 #define MAX_NAME 63
 #define MAX_QUALIFIERS 8 /* most words accepted between `const` and the name */

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/prefix.h"
 #include "retrieve/retrieve.h"
-#include "rewrite/transform_surface.h"
+#include "rewrite/transform/transform_surface.h"
 
 /* What the cards are compared with. */
 struct fit_query {

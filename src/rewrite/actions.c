@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "rewrite/envelope.h"
+#include "rewrite/reply/envelope.h"
 #include "text/yaml.h"
 
 #define MAX_FILE ((size_t)256 << 10)

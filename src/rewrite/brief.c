@@ -9,9 +9,9 @@
 #include "base/utf8.h"
 #include "event/judgement.h"
 #include "rewrite/actions.h"
-#include "rewrite/envelope.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
+#include "rewrite/reply/envelope.h"
 
 #define MOST_LISTED 48  /* records in a list; if there are more, it has the last ones */
 #define MOST_REASON 160 /* bytes of the reason for one refusal */

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "model/conversation.h"
 #include "rewrite/brief.h"
-#include "rewrite/envelope.h"
+#include "rewrite/reply/envelope.h"
 
 /*
  * Each state has one conversation, back-<number of accepted steps>. Every call replays the

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "rewrite/ctoken.h"
 #include "rewrite/rewriter.h"
+#include "rewrite/source/ctoken.h"
 #include "text/line_ends.h"
 
 #define MAX_SOURCE ((size_t)4 << 20)

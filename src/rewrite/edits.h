@@ -3,7 +3,7 @@
 #define KL_REWRITE_EDITS_H
 
 #include "contract/surface.h"
-#include "rewrite/envelope.h"
+#include "rewrite/reply/envelope.h"
 
 /*
  * edits - applies the edits of a reply to a surface: all of them exactly as written, or none.

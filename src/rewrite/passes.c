@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "rewrite/cocci.h"
+#include "rewrite/pass/cocci.h"
+#include "rewrite/pass/tokenpass.h"
 #include "rewrite/rewriter.h"
-#include "rewrite/tokenpass.h"
 #include "text/schema.h"
 
 /*

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "rewrite/inclusion.h"
 #include "rewrite/rewriter.h"
-#include "rewrite/token_digest.h"
+#include "rewrite/source/inclusion.h"
+#include "rewrite/source/token_digest.h"
 
 #define MAX_SOURCE (4u << 20)
 /* maximum number of entries between two equal states for what lies between them to be a detour */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "rewrite/ctoken.h"
+#include "rewrite/source/ctoken.h"
 
 void kl_proposal_free(struct kl_proposal *proposal)
 {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "rewrite/edits.h"
-#include "rewrite/residue.h"
+#include "rewrite/naming/residue.h"
 #include "rewrite/rewriter.h"
 
 int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope)

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "rewrite/brief.h"
 #include "rewrite/edits.h"
-#include "rewrite/envelope.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
+#include "rewrite/reply/envelope.h"
 
 /*
  * The texts are made from K_{i-1}, the contract, the step's action, mechanism and place, and K_i's

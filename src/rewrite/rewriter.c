@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "rewrite/ctoken.h"
 #include "rewrite/past.h"
-#include "rewrite/token_digest.h"
+#include "rewrite/source/ctoken.h"
+#include "rewrite/source/token_digest.h"
 
 struct rewriter {
 	const char *name;

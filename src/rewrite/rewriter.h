@@ -6,8 +6,8 @@
 #include "event/event.h"
 #include "jail/jail.h"
 #include "model/session.h"
-#include "rewrite/envelope.h"
 #include "rewrite/proposal.h"
+#include "rewrite/reply/envelope.h"
 
 /*
  * rewriter - the rewriters, which propose simplifications of a state: one table, one file each.

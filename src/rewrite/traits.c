@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "rewrite/brief.h"
 #include "rewrite/edits.h"
-#include "rewrite/envelope.h"
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
+#include "rewrite/reply/envelope.h"
 
 /*
  * The author of a step claims which traits the source now has or no longer has. A model is asked

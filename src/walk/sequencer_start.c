@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "rewrite/token_digest.h"
+#include "rewrite/source/token_digest.h"
 #include "walk/sequencer_parts.h"
 #include "walk/walk_model.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/prefix.h"
-#include "rewrite/naming.h"
+#include "rewrite/naming/naming.h"
 
 void kl_step_name_release(struct kl_step_name *name)
 {

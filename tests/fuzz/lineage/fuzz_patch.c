@@ -2,8 +2,8 @@
 #include "fuzz.h"
 
 #include "lineage/import.h"
-#include "rewrite/cocci.h"
-#include "rewrite/tokenpass.h"
+#include "rewrite/pass/cocci.h"
+#include "rewrite/pass/tokenpass.h"
 #include "text/mail.h"
 #include "walk/step.h"
 

@@ -3,9 +3,9 @@
 
 #include "base/utf8.h"
 #include "rewrite/edits.h"
-#include "rewrite/envelope.h"
+#include "rewrite/naming/residue.h"
 #include "rewrite/prompt.h"
-#include "rewrite/residue.h"
+#include "rewrite/reply/envelope.h"
 #include "rewrite/rewriter.h"
 
 /*

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "rewrite/edits.h"
-#include "rewrite/envelope.h"
+#include "rewrite/reply/envelope.h"
 #include "rewrite/rewriter.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lineage_fake.h"
 
-#include "rewrite/cocci.h"
+#include "rewrite/pass/cocci.h"
 #include "rewrite/rewriter.h"
 
 static struct kl_jail jail;

@@ -2,7 +2,7 @@
 #include "rewrite_state.h"
 
 #include "rewrite/edits.h"
-#include "rewrite/envelope.h"
+#include "rewrite/reply/envelope.h"
 #include "rewrite/rewriter.h"
 
 /* A step as a JSON document: what kl_envelope_json takes, refuses, and makes of its edits. */

@@ -2,9 +2,9 @@
 #include "test.h"
 
 #include "base/mem.h"
-#include "rewrite/cocci.h"
-#include "rewrite/token_digest.h"
-#include "rewrite/tokenpass.h"
+#include "rewrite/pass/cocci.h"
+#include "rewrite/pass/tokenpass.h"
+#include "rewrite/source/token_digest.h"
 
 static bool one_site(const struct kl_cedit *edit, void *payload)
 {

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdint.h>
 
-void gdn(int64_t T, int64_t D, float scale, const float *q, const float *k,
-	 const float *v, const float *g, const float *beta, float *o, float *S)
+void gdn(int64_t T, int64_t D, float scale, const float *q, const float *k, const float *v,
+	 const float *g, const float *beta, float *o, float *S)
 {
 	for (int64_t i = 0; i < D * D; i++)
 		S[i] = 0.0f;

@@ -14,8 +14,8 @@ static int above(float a, float b)
 	return a > b || (a == b && !signbit(a) && signbit(b));
 }
 
-static void select_row(int64_t cols, int64_t k, const float *row,
-		       float *values, int32_t *indices, char *taken)
+static void select_row(int64_t cols, int64_t k, const float *row, float *values, int32_t *indices,
+		       char *taken)
 {
 	for (int64_t j = 0; j < cols; j++)
 		taken[j] = 0;
@@ -31,15 +31,13 @@ static void select_row(int64_t cols, int64_t k, const float *row,
 	}
 }
 
-void topk(int64_t rows, int64_t cols, int64_t k, const float *x,
-	  float *values, int32_t *indices)
+void topk(int64_t rows, int64_t cols, int64_t k, const float *x, float *values, int32_t *indices)
 {
 	char *taken = malloc((size_t)cols);
 
 	if (!taken)
 		return;
 	for (int64_t r = 0; r < rows; r++)
-		select_row(cols, k, x + r * cols, values + r * k,
-			   indices + r * k, taken);
+		select_row(cols, k, x + r * cols, values + r * k, indices + r * k, taken);
 	free(taken);
 }

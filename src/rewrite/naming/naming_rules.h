@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REWRITE_NAMING_RULES_H
+#define KL_REWRITE_NAMING_RULES_H
+
+#include "rewrite/naming/shape.h"
+
+/* naming_rules - what each mechanism leaves in a source, as a table. Inside src/rewrite only. */
+
+/** How a construct must differ between the faster source and the other. */
+enum kl_naming_sense {
+	KL_NAMING_END,
+	KL_NAMING_MORE,
+	KL_NAMING_LESS,
+	KL_NAMING_NOT_MORE,
+	KL_NAMING_NOT_LESS,
+	KL_NAMING_SAME,
+	KL_NAMING_MANY, /* at least four, and twice as many */
+	KL_NAMING_NEW,  /* the faster source has some, the other has none */
+};
+
+#define KL_NAMING_TESTS 5
+
+struct kl_naming_test {
+	enum kl_shape_item item;
+	enum kl_naming_sense sense;
+};
+
+struct kl_naming_rule {
+	const char *mechanism;
+	int percent;       /* confidence by the source alone */
+	const char *words; /* patterns, separated by blanks; the faster source has more of them */
+	struct kl_naming_test test[KL_NAMING_TESTS]; /* all of them hold */
+	/* the words are the only way to write the mechanism, so that it is refuted without them */
+	bool only_words;
+	/* a promise to the compiler: nothing else in the shape of the source differs, since new
+	 * functions and loops bring such words along */
+	bool alone;
+};
+
+extern const struct kl_naming_rule kl_naming_rules[]; /* ends with a rule without a mechanism */
+
+#endif

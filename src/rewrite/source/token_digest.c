@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/source/token_digest.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "rewrite/source/ctoken.h"
+
+/* kl_ctoken_lex() makes one token of each byte of an operator; "a+ +b" and "a++b" must differ */
+static const char *const operators[] = { "<<=", ">>=", "...", "->*", "++", "--", "<<", ">>",
+					 "<=",  ">=",  "==",  "!=",  "&&", "||", "+=", "-=",
+					 "*=",  "/=",  "%=",  "&=",  "|=", "^=", "->", "##",
+					 "::",  "<:",  ":>",  "<%",  "%>", "%:", ".*" };
+
+/* Return the number of bytes of the operator that begins at this byte. */
+static size_t operator_length(const char *text, size_t len)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(operators); i++) {
+		size_t n = strlen(operators[i]);
+
+		if (n <= len && !memcmp(text, operators[i], n))
+			return n;
+	}
+	return 1;
+}
+
+/* Return the number of bytes of a comment or of a continued line's end; 0: there is neither. */
+static size_t blank_length(const char *text, size_t len)
+{
+	const char *end;
+
+	if (len >= 2 && text[0] == '\\' && text[1] == '\n')
+		return 2;
+	if (len >= 3 && text[0] == '\\' && text[1] == '\r' && text[2] == '\n')
+		return 3;
+	if (len < 2 || text[0] != '/' || (text[1] != '*' && text[1] != '/'))
+		return 0;
+	end = text[1] == '/' ? NULL : memmem(text + 2, len - 2, "*/", 2);
+	return end ? (size_t)(end + 2 - text) : len;
+}
+
+/* Append a quoted text of a directive. Return its number of bytes. */
+static size_t copy_quoted(struct kl_buf *out, const char *text, size_t len)
+{
+	size_t n = 1;
+
+	while (n < len && text[n] != *text)
+		n += text[n] == '\\' ? 2 : 1;
+	n = n < len ? n + 1 : len;
+	kl_buf_add(out, text, n);
+	return n;
+}
+
+/* Append a directive without its comments, with one blank for each run of blanks. */
+static void add_directive(struct kl_buf *out, const char *text, size_t len)
+{
+	bool gap = false;
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = blank_length(text + i, len - i);
+		if (n || isspace((unsigned char)text[i])) {
+			n = n ? n : 1;
+			gap = true;
+			continue;
+		}
+		if (gap)
+			kl_buf_addch(out, ' ');
+		gap = false;
+		n = 1;
+		if (text[i] == '"' || text[i] == '\'')
+			n = copy_quoted(out, text + i, len - i);
+		else
+			kl_buf_addch(out, text[i]);
+	}
+}
+
+void kl_token_digest_file(char hex[KL_DIGEST_HEX], const char *text, size_t len)
+{
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf plain = KL_BUF_INIT;
+
+	kl_ctoken_lex(&tokens, text, len);
+	for (size_t i = 0; i < tokens.n;) {
+		const struct kl_ctok *token = &tokens.t[i];
+		size_t n = 1;
+
+		if (token->kind == KL_CT_DIRECTIVE)
+			add_directive(&plain, text + token->off, token->len);
+		else if (token->kind == KL_CT_PUNCT)
+			n = operator_length(text + token->off, tokens.len - token->off);
+		if (token->kind != KL_CT_DIRECTIVE)
+			kl_buf_add(&plain, text + token->off,
+				   token->kind == KL_CT_PUNCT ? n : token->len);
+		kl_buf_addch(&plain, '\n');
+		i += n;
+	}
+	kl_digest_hex(hex, plain.len ? plain.ptr : "", plain.len);
+}
+
+void kl_token_digest_add(struct kl_digest *digest, const char *path, const char *file)
+{
+	kl_digest_adds(digest, path);
+	kl_digest_adds(digest, file);
+}
+
+void kl_token_digest(char hex[KL_DIGEST_HEX], const struct kl_surface *surface)
+{
+	struct kl_digest *digest = kl_digest_new();
+
+	for (size_t i = 0; i < surface->nfile; i++) {
+		char file[KL_DIGEST_HEX];
+
+		kl_token_digest_file(file, surface->file[i].data, surface->file[i].len);
+		kl_token_digest_add(digest, surface->file[i].path, file);
+	}
+	kl_digest_end(digest, hex);
+}
