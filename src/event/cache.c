@@ -11,7 +11,7 @@
 
 #define MAX_EVENT ((size_t)1 << 20)
 #define NAME_LEN \
-	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry; a crash can leave other names */
+	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry; a crash can leave other files */
 
 /*
  * Return the directory with the entries for this surface and contract,

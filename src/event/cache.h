@@ -42,7 +42,10 @@ int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_
  * is none.
  */
 int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
-/** Return true if the event has the key's platform, device, compiler, flags, tier and policy. */
+/**
+ * Return true if the event has the key's platform, device, compiler, flags and tier, and the
+ * present policy.
+ */
 bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *key);
 /** Store an event. It is on disk when this returns. */
 int kl_cache_put(struct kl_repo *repo, const struct kl_cache_key *key,

@@ -181,8 +181,8 @@ static char *target_of(struct kl_repo *repo, const char *symref)
 }
 
 /*
- * Return the default branch of origin, or else the branch that is checked out, or NULL if there is
- * neither.
+ * Return the default branch of origin; if there is none, the branch that is checked out; if there
+ * is none, NULL.
  */
 static char *base_branch(struct kl_repo *repo)
 {

@@ -192,7 +192,7 @@ static int fill_groups(size_t *count, size_t *next, struct making *making)
 		if (old)
 			copy_old(&making->made[n], making->base, old);
 		/*
-		 * a commit can have notes at several depths of the notes tree (rare): each blob
+		 * in rare cases, a commit has notes at several depths of the notes tree; each blob
 		 * counts as a note
 		 */
 		else

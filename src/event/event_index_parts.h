@@ -19,13 +19,13 @@ struct kl_event_index_head {
 };
 
 /*
- * A note in the index: one blob of one commit. If a commit has notes at several depths of the notes
- * tree, these notes are never copied from an older index.
+ * A note in the index: one blob of one commit. A commit can have several notes, at different depths
+ * of the notes tree; only the last of them can be copied from an older index.
  */
 struct kl_event_index_note {
 	git_oid commit, blob;
 	uint32_t first, n; /* position of the note's first event, and number of its events */
-	uint64_t whole;    /* 1: the blob is the commit's only one; 0: the commit has others */
+	uint64_t whole;    /* 0: another note of the same commit follows; 1: none follows */
 };
 
 struct kl_event_index {

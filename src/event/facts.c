@@ -14,12 +14,12 @@ void kl_facts_release(struct kl_facts *facts)
 	*facts = (struct kl_facts){ 0 };
 }
 
-/* Patterns of the features that version 2 of the list has added. */
+/* Patterns of the features that version 2 of the list added. */
 static const char *const second[] = {
 	"madd", "sad", "mul.wide", "clmul", "crc32", "aes", "sha", "table-shuffle", "accumulators*",
 };
 
-/* Return true if the list of this version has the feature. */
+/* Return true if this version of the list has the feature. */
 static bool is_listed(const char *feature, int64_t version)
 {
 	static const char pointer[] = "pointer.";

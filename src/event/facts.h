@@ -20,20 +20,21 @@
 struct kl_facts {
 	struct kl_strvec features; /* sorted, unique */
 	/*
-	 * version of the list of features (docs/formats.md) by which they were found: a feature
-	 * that a later version added may be there and is not in `features`; 0 is 1
+	 * version of the list of features (docs/formats.md) that `features` was read by; the code
+	 * may have features that a later version added, but `features` lacks them; 0 means 1
 	 */
 	int64_t features_version;
 	struct kl_map traits; /* name -> owned "yes", "no", "unknown", "yes unaudited" ... */
 	char code_digest[65]; /* digest of the reached machine code (docs/formats.md) */
 };
 
-#define KL_FEATURES_VERSION 2 /* of surface c */
+#define KL_FEATURES_VERSION 2 /* version of the list for language c */
 
 void kl_facts_release(struct kl_facts *facts);
 /**
- * Append the features that `left` has and `right` lacks. Those that the list of `right`, of version
- * `version`, did not have yet are left out, since `right` may have them as well.
+ * Append the features that `left` has and `right` lacks. `version` is the version of the list that
+ * `right` was read by. Features that this version does not list are left out, since `right` may
+ * have them as well.
  */
 void kl_features_minus(struct kl_strvec *out, const struct kl_strvec *left,
 		       const struct kl_strvec *right, int64_t version);
@@ -79,21 +80,21 @@ void kl_mechanisms_release(struct kl_mechanisms *mechanisms);
 const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechanisms,
 					      const char *name);
 
-/** Append the names that are nearest to a misspelt name, at most three, the nearest first. */
+/** Append the (at most three) names that are nearest to a misspelt name, the nearest first. */
 void kl_mechanisms_nearest(struct kl_strvec *out, const struct kl_mechanisms *mechanisms,
 			   const char *name);
 
 enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_UNMOVED, KL_DELTA_NO_CHANGE };
 /**
  * Judge the backward step from `before` to `after` against its mechanism. No-change: the machine
- * code is the same. Compound: some changed facts are foreign. Clean: no changed fact is foreign, and
- * a primary fact disappeared. Unmoved: no changed fact is foreign, but no primary fact disappeared,
- * so that nothing shows that the mechanism was removed. A fact that disappeared is foreign if it is
- * neither primary nor a companion; a fact that appeared, if it is no fallback. The number of
- * accumulators is never foreign, because it follows from the shape of a loop. Without a mechanism
- * (NULL) every changed fact is foreign. A trait disappears if it was "yes" and has another value
- * afterwards, and appears in the opposite case. `why` lists the foreign facts, or the primary facts
- * that disappeared or remain.
+ * code is the same. Compound: some changed facts are foreign. Clean: no changed fact is foreign,
+ * and a primary fact disappeared. Unmoved: no changed fact is foreign, but no primary fact
+ * disappeared, so that nothing shows that the mechanism was removed. A fact that disappeared is
+ * foreign if it is neither primary nor a companion; a fact that appeared is foreign if it is not a
+ * fallback. The number of accumulators is never foreign, because it follows from the shape of a
+ * loop. Without a mechanism (NULL), every other changed fact is foreign. A trait disappears if it
+ * was "yes" and has another value afterwards, and appears in the opposite case. `why` lists the
+ * foreign facts, or the primary facts that disappeared or remain.
  */
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *mechanism,
 			     const struct kl_facts *before, const struct kl_facts *after);

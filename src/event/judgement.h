@@ -12,7 +12,7 @@
 struct kl_judgement {
 	struct kl_event *event; /* owned and sealed; commit, tree and sig are set for a note */
 	bool cached;            /* the verdict was reached earlier; nothing was run */
-	/* if cached: the allowed signer of the verdict; NULL: this clone reached the verdict */
+	/* if `cached`: the allowed signer who signed the verdict; NULL: this clone reached it */
 	char *voucher;
 	/**
 	 * The verdict is NOT_RUN because the job still has to be sent (kl_gate_send). The event's

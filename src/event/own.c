@@ -43,7 +43,7 @@ int kl_own_load(struct kl_own *out, struct kl_repo *repo)
 	for (const char *line = text.ptr; *line;) {
 		size_t n = strcspn(line, "\n");
 
-		/* a last line without a newline is incomplete, because its writer was killed */
+		/* a last line without a newline is incomplete: its writer was killed */
 		if (n == HEX && line[n] && kl_digest_bytes(out->digest[out->n], HEX / 2, line))
 			out->n++;
 		line += n + (line[n] == '\n');

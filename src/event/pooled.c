@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "event/profile.h"
 
-/* An interval of a ratio in several rounds, as logarithms. */
+/* The estimates and intervals of one ratio in several rounds, as logarithms. */
 struct pool {
 	double *mid, squares; /* estimates of the rounds; sum of the squared half-widths */
 	size_t n;
@@ -64,7 +64,10 @@ static const json_t *document_of(const struct rounds *rounds, size_t i)
 	return json_array_get(rounds->profile[i].points, rounds->point);
 }
 
-/* Set the time of `out` to the geometric mean of those in `from`, of which some can be NULL. */
+/*
+ * Set the time of `out` to the geometric mean of the times in `from`; entries of `from` can be
+ * NULL.
+ */
 static void put_time(json_t *out, const json_t *const *from, size_t n)
 {
 	double sum = 0;
@@ -114,7 +117,7 @@ static bool is_compared(const struct rounds *rounds, size_t n, const char *what)
 	return false;
 }
 
-/* List what the point is compared with in any round. */
+/* Pool each comparison that the point has in at least one round. */
 static json_t *pool_comparisons(const struct rounds *rounds)
 {
 	json_t *out = json_array();
@@ -154,7 +157,7 @@ static json_t *pool_point(const struct rounds *rounds)
 	return out;
 }
 
-/* Return true if all profiles have points of the same ids. */
+/* Return true if all profiles have points with the same ids in the same order. */
 static bool match_points(const struct kl_profile *profile, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {

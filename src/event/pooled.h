@@ -7,17 +7,17 @@
 #include "text/json.h"
 
 /*
- * pooled - makes one profile of those that several rounds measured of the same kernels. A ratio is
- * the geometric mean of those of the rounds. Its interval holds what the rounds' own intervals
- * leave open (their half-widths are independent, so they add in quadrature) and how much the rounds
- * differ from each other (Student's t): what changes slowly on a machine is the same within a round
- * and shows only between rounds.
+ * pooled - combines the profiles of several rounds, which measured the same kernels, into one. Each
+ * ratio is the geometric mean of the rounds' ratios. Its interval covers two uncertainties: that of
+ * the rounds' own intervals, whose half-widths are independent and so add in quadrature, and the
+ * differences between rounds (Student's t). The second is needed because a slow change of the
+ * machine hardly shows within a round, only between rounds.
  */
 
 /**
- * Pool members "profile" of workers' results (docs/formats.md, §8). A comparison that some rounds
- * lack is pooled from the others. The caller owns the result; NULL: there is no round, or the
- * rounds have not the same points.
+ * Pool the members "profile" of workers' results (docs/formats.md, §8). A comparison that some
+ * rounds lack is pooled from the other rounds. The caller owns the result; NULL: there are no
+ * rounds, or their points differ.
  */
 json_t *kl_pooled_profile(json_t *const *doc, size_t n);
 

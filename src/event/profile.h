@@ -10,8 +10,8 @@
 #include "text/json.h"
 
 /*
- * profile - measured times: the kernel's own time and its comparisons with other kernels. It is a
- * member of an event (docs/formats.md, "The gate event") and is computed from a worker's
+ * profile - holds measured times: the kernel's own time and its comparisons with other kernels. It
+ * is a member of an event (docs/formats.md, "The gate event") and is computed from a worker's
  * measurements at each performance case.
  *
  * A ratio is the other kernel's time divided by this kernel's time, in ppm: above 1,000,000 this

@@ -141,7 +141,10 @@ int kl_push_base(bool *own, git_oid *base, struct kl_repo *repo, const struct kl
 		err = check_ref(&changes, &from, &push, &ref[i]);
 		if (err < 0 || !changes)
 			continue;
-		/* take the oldest base: a key that one ref adds must not count for another */
+		/*
+		 * take the oldest base, so that a key that one ref adds does not count for another
+		 * ref
+		 */
 		if (*own && (err = kl_repo_merge_base(&from, repo, base, &from)) == KL_ENOTFOUND) {
 			kl_error_clear();
 			err = 0;

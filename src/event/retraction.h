@@ -31,8 +31,8 @@ struct kl_retraction {
 
 /**
  * Retract an event. KL_ENOTFOUND: no event in the notes or the cache has the prefix, or several
- * have it. KL_EINVALID: the event is itself a retraction. KL_EEXISTS: the event is already
- * retracted, and not in the cache. KL_ECANNOT: `sign` is 1, and there is no key.
+ * have it. KL_EINVALID: the event is itself a retraction. KL_EEXISTS: the event was retracted
+ * before, and is not in the cache. KL_ECANNOT: `sign` is 1, and there is no key.
  */
 int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 	       const struct kl_retraction_opts *opts);

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 
 #define NAME "klineage/cache/signatures"
-#define MAX_FILE ((size_t)32 << 20) /* a longer file is deleted and started anew */
+#define MAX_FILE ((size_t)32 << 20) /* a file that is longer is deleted, and a new one is started */
 #define HEX (KL_DIGEST_HEX - 1)
 
 static char *path_of(const struct kl_signature_cache *cache)

@@ -6,7 +6,7 @@
 #define ONE 1000000.0
 #define FAR 0.01   /* a fast or slow ratio differs from 1 by more than this */
 #define SLACK 0.02 /* a kernel that is "not slower" may take this much more time */
-#define WIDE 2     /* factor between the ends of an interval that is no figure any more */
+#define WIDE 2     /* an interval whose ends differ by more than this factor may be no figure */
 #define NOISE 0.1  /* if 3 A/A exceeds this, an interval within the margin proves nothing */
 
 static double noise_of(int64_t aa_ppm)

@@ -23,8 +23,8 @@ enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm,
 /**
  * Return true if the interval says too little to be used as a figure, as on a busy machine: its
  * ends differ by more than a factor of 2, and by more than the factor of gain or loss that it
- * proves. "20 to 50 times as fast" is a figure, "1.1 to 2.5 times" is none. A ratio that is not
- * known is not useless.
+ * proves. "20 to 50 times as fast" is a figure, but "1.1 to 2.5 times as fast" is not. Return false
+ * if the ratio is not known.
  */
 bool kl_speed_is_useless(const struct kl_ratio *ratio);
 

@@ -7,8 +7,8 @@
 #include "event/fold.h"
 
 /*
- * trust - decides which lines of notes count. Everyone who can push notes can write any event; its
- * id only proves that it was not changed. So a line
+ * trust - decides which lines of notes count. Everyone who can push notes can write any event; an
+ * event's id only proves that the event was not changed. So a line
  *
  *	always counts	if this clone made it;
  *	else never	if its signature is bad; this is reported;

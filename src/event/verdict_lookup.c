@@ -133,7 +133,7 @@ static void index_wanted(struct finding *finding)
 	}
 }
 
-/* Return true if the text names a surface that is wanted, so that it is worth parsing. */
+/* Return true if the text names one of the wanted surfaces, so that it must be parsed. */
 static bool names_wanted(const struct finding *finding, const char *line, size_t len)
 {
 	const char *at = line, *end = line + len;
@@ -155,8 +155,8 @@ static bool names_wanted(const struct finding *finding, const char *line, size_t
 }
 
 /*
- * Add a line to the entries of its surface. It is parsed once, however many surfaces its text
- * names: whoever wrote the note chose that number.
+ * Add a line to the entries of its surface. The line is parsed only once, even if its text names
+ * many surfaces, because the (untrusted) author of the note chose how many it names.
  */
 static void take_line(struct finding *finding, const char *line, size_t len)
 {
