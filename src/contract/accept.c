@@ -29,7 +29,7 @@ static int keep_node(void *at, const char *file, const struct kl_field *field,
 
 static const struct kl_value_type node_value = { .read = keep_node };
 
-/* accept any text: find_arg() checks whether it names an argument */
+/* Accept any text, since find_arg() checks whether the text names an argument. */
 static int check_name(const char *file, const struct kl_yaml *node, const char *key)
 {
 	return 0;
@@ -116,7 +116,10 @@ struct judging {
 	const struct kl_yaml *node; /* the rule's node */
 };
 
-/* Read an entry {axis: n} of `per`: each group has n neighbouring coordinates of this axis. */
+/*
+ * Read an entry {axis: n} of `per`, which puts n neighbouring coordinates of this axis into each
+ * group.
+ */
 static int read_cut(int64_t *axis, json_t **piece, const char *file, const struct kl_yaml *node)
 {
 	static const struct kl_field one = KL_VALUES_FIELD("per", 0, 0, NULL, 1, 1);

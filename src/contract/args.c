@@ -10,7 +10,10 @@
 
 /* --- reading a fill --------------------------------------------------------------- */
 
-/* Check that `lower` names an axis before the last one, and that `running` has such an axis. */
+/*
+ * Check that `lower` names an axis before the last one, and that a fill with `running` has an axis
+ * before the last one.
+ */
 static int check_axes(const struct kl_contract *contract, const struct kl_arg *arg,
 		      const json_t *fill, const struct kl_yaml *node)
 {
@@ -113,7 +116,7 @@ int kl_contract_dtype_read(enum kl_dtype *out, bool *is_bool, const char *file,
 	return 0;
 }
 
-/* Return true if the text names a tensor, on which a shape must not depend. */
+/* Return true if the text names a tensor. A shape must not depend on one. */
 static bool names_tensor(const struct reading *reading, const char *text)
 {
 	int other = kl_contract_arg(reading->contract, text);
@@ -175,7 +178,7 @@ static int read_init(void *at, const char *file, const struct kl_field *field,
 	return err;
 }
 
-/* Read the dtype of a dim, any integer. */
+/* Read the dtype of a dim, which can be any integer type. */
 static int read_integer(void *at, const char *file, const struct kl_field *field,
 			const struct kl_yaml *node)
 {

@@ -107,7 +107,10 @@ static int check_directory(const char *file, const struct kl_yaml *node, const c
 
 const struct kl_string_type kl_contract_directory = { "a directory", NULL, check_directory };
 
-/* functions that programs call when they report an error or give up, and the streams for them */
+/*
+ * functions that programs call when they report an error or give up, and the streams that these
+ * write to
+ */
 static const char *const traps[] = {
 	"abort",
 	"exit",
@@ -163,7 +166,10 @@ const struct kl_string_type kl_contract_trap = {
 
 /* --- what the keys mean ------------------------------------------------------------------------ */
 
-/* Append "<option><folder>/<path>" for each path, or the option and the path as two arguments. */
+/*
+ * Append "<option><folder>/<path>" for each path; if `apart`, append the option and the path as two
+ * arguments.
+ */
 static void add_paths(struct kl_strvec *argv, const char *option, bool apart, const char *folder,
 		      const struct kl_strvec *paths)
 {

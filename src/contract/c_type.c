@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define DEEPEST 8 /* names of names of types that are followed */
+#define DEEPEST 8 /* longest chain of typedefs and aliases that is followed */
 
 /* clang-format off */
 static const struct { const char *type, *dtype; } names[] = {
@@ -80,8 +80,9 @@ static bool is_ignored(const char *word)
 }
 
 /*
- * Collect the words of a simple typedef of `name` into `out`: typedef unsigned int u32. Returns
- * false if the source has none; of arrays, pointers and structs it has none that is simple.
+ * Collect the words of the type in a simple typedef of `name`, such as "typedef unsigned int u32",
+ * into `out`. Returns false if the source has no such typedef. Typedefs of arrays, pointers and
+ * struct definitions are not simple.
  */
 static bool find_typedef(struct kl_strvec *out, const struct kl_tokens *tokens, const char *name)
 {
@@ -109,7 +110,7 @@ static bool find_typedef(struct kl_strvec *out, const struct kl_tokens *tokens, 
 
 /*
  * Collect the words after "using name =" or "#define name" into `out`. Returns false if the source
- * has neither, or with anything but words.
+ * has neither, or if something other than words follows.
  */
 static bool find_alias(struct kl_strvec *out, const struct kl_tokens *tokens, const char *name)
 {
@@ -170,7 +171,7 @@ bool kl_c_type_is_standard(const struct kl_strvec *words)
 	for (size_t i = 0; known[i]; i++)
 		if (!strcmp(word, known[i]))
 			return true;
-	/* int8_t to uint64_t */
+	/* the types int8_t to uint64_t */
 	return len > 4 && !strcmp(word + len - 2, "_t") &&
 	       (!strncmp(word, "int", 3) || !strncmp(word, "uint", 4));
 }
@@ -188,7 +189,7 @@ const char *kl_c_type_name(const char *dtype)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++)
 		if (!strcmp(known[i].dtype, dtype))
 			return known[i].name;
-	return "uint16_t"; /* f16 and bf16 are stored so */
+	return "uint16_t"; /* f16 and bf16 are stored as uint16_t */
 }
 
 bool kl_c_type_is_macro(const char *word)

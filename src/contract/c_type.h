@@ -6,22 +6,24 @@
 #include "plan/lexer.h"
 
 /*
- * c_type - finds the element type in contracts of a C type, which is given as its words: "unsigned",
- * "char". Knows the types of C, of <stdint.h> and <stddef.h>, common short names ("u32"), and the
- * typedefs of the source itself.
+ * c_type - maps a C type, given as a list of its words ("unsigned", "char"), to the element type
+ * that contracts have for it. It knows the types of C, of <stdint.h> and <stddef.h>, common short
+ * names ("u32"), and the typedefs of the source itself.
  */
 
 /** Return true if a word in capitals, such as "EXPORT", is probably a macro and not a type. */
 bool kl_c_type_is_macro(const char *word);
 /**
- * Return the name of the element type, such as "u8" or "bool"; NULL: no element type fits. Words
- * that are probably macros are left out if no type fits otherwise.
+ * Return the name of the element type, such as "u8" or "bool". If no type fits, leave out the words
+ * that are probably macros, and try again. NULL: still no type fits.
  */
 const char *kl_c_type_dtype(const struct kl_tokens *tokens, const struct kl_strvec *words);
 
-/** Return true if an oracle knows the type: one of C, <stdint.h> or <stddef.h>. */
+/** Return true if an oracle can use the type: it is a type of C, <stdint.h> or <stddef.h>. */
 bool kl_c_type_is_standard(const struct kl_strvec *words);
-/** Return the C type of an element type, from <stdint.h> where there is one: "uint8_t". */
+/**
+ * Return the C type of an element type; for integers, the type of <stdint.h>, such as "uint8_t".
+ */
 const char *kl_c_type_name(const char *dtype);
 
 #endif

@@ -66,7 +66,10 @@ static int look_around(struct looking *looking, const char *path)
 	return 0;
 }
 
-/* Return true if the contract names a changed path: a source, a file of its oracle, an adapter. */
+/*
+ * Return true if the contract names a changed path, as a source, a file of its oracle or an
+ * adapter.
+ */
 static bool names_changed(const struct looking *looking, const struct kl_surface *bare)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;

@@ -8,9 +8,9 @@
  * changed_kernels - lists the kernels whose surface or contract differs between two trees.
  *
  * A contract with `paths: repository` can name any file. So unless the trees are the same, the
- * names of all files of both are listed, and each contract is parsed with its oracle's files read;
- * the sources are read only of a contract that lies in a directory above a changed path, or that
- * changed itself or names a changed path.
+ * names of all files of both trees are listed, each contract is parsed, and the files of its oracle
+ * are read. The sources of a contract are read only if it lies in a directory above a changed path,
+ * changed itself, or names a changed path.
  */
 struct kl_changed_one {
 	char *place;            /* of the contract (contract.h) */

@@ -18,7 +18,7 @@ static const char *const names[NAMES] = { [IDENT] = "ident",
 					  [CRLF] = "crlf",
 					  [EOL] = "eol" };
 
-/* One file with the values of its attributes. */
+/* One file, with the values of its git attributes. */
 struct subject {
 	struct kl_repo *repo;
 	const struct kl_file *file;

@@ -183,7 +183,10 @@ static const struct kl_schema contract_schema = {
 
 /* --- parsing a contract ----------------------------------------------------------- */
 
-/* Add to an error what is marked TODO, all of it, since the parser stops at the first place. */
+/*
+ * Add a hint with all lines that have TODO to an error, since the parser stops at the first of
+ * them.
+ */
 static int hint_todo(int err, const char *text, size_t len)
 {
 	KL_AUTO(kl_freep) char *whole = kl_strndup(text, len);

@@ -23,16 +23,16 @@
  * default is filled in.
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
-#define KL_CONTRACT_SUFFIX ".klineage.yaml" /* of further contracts in a directory */
+#define KL_CONTRACT_SUFFIX ".klineage.yaml" /* for further contracts in a directory */
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
-#define KL_MAX_BANDS 16      /* most bands in `exact`, and most in `bands` */
+#define KL_MAX_BANDS 16      /* maximum number of bands in `exact`, and in `bands` */
 #define KL_RETURNED "return" /* name of the value that a kernel returns, as an output */
 #define KL_ADAPTER_MAX_BYTES (64 * 1024)
 #define KL_ADAPTERS_MAX 8
 #define KL_PREPARES_MAX 64
-#define KL_HEADERS_MAX 4 /* most sets of headers in one contract */
+#define KL_HEADERS_MAX 4 /* maximum number of sets of headers in one contract */
 
 struct kl_expr; /* plan/expr.h */
 struct kl_expr_names;
@@ -53,10 +53,11 @@ struct kl_arg {
 	struct kl_expr *shape[KL_MAX_AXES];
 	char *shape_text[KL_MAX_AXES]; /* `shape` as written in the contract */
 	size_t naxes;
-	json_t *fill;  /* canonical: {"normal":[0.0,1.0],"map":...}; NULL: not an input */
-	bool sweep;    /* the sweep scales this input */
-	bool returned; /* not passed: the value that the kernel returns; the last one */
-	bool zeros;    /* KL_ARG_OUT: every call finds the elements zero (`init: zeros`) */
+	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL: not an input */
+	bool sweep;   /* the sweep scales this input */
+	/* the value that the kernel returns, not an argument that is passed; always last */
+	bool returned;
+	bool zeros; /* KL_ARG_OUT: the elements are zero before every call (`init: zeros`) */
 };
 
 struct kl_perf_case {
@@ -71,15 +72,16 @@ struct kl_floor {
 };
 
 /*
- * How the sources are built, beyond the flags; all paths are relative as those of the sources. Each
- * list is empty if the contract does not have its key.
+ * How the sources are built, in addition to the flags. All paths are relative to the same directory
+ * as the paths of the sources. A list is empty if the contract does not have its key.
  */
 struct kl_contract_build {
 	struct kl_strvec units;            /* the sources that are compiled; empty: all .c files */
 	struct kl_strvec define, undefine; /* "NAME" or "NAME=value"; "NAME" */
-	struct kl_strvec include, iquote, isystem; /* directories; ".": the top */
-	struct kl_strvec preinclude;               /* sources that each unit includes first */
-	struct kl_strvec traps;                    /* functions whose calls are a fault */
+	/* directories; ".": the directory that paths are relative to */
+	struct kl_strvec include, iquote, isystem;
+	struct kl_strvec preinclude; /* sources that each unit includes first */
+	struct kl_strvec traps;      /* functions that a kernel must not reach */
 };
 
 struct kl_contract {
@@ -108,8 +110,8 @@ struct kl_contract {
 	struct kl_strvec oracle_sources;
 	char *oracle_entry, *oracle_launch;
 	/*
-	 * paths of the files in C that can call the kernel, of which the first that fits the kernel
-	 * does; empty: the worker calls it
+	 * paths of the C files that can call the kernel; the first one that fits the kernel calls
+	 * it; empty: the worker calls the kernel itself
 	 */
 	struct kl_strvec adapters;
 	/* functions of the kernel that adapter_prepare may call */
@@ -121,7 +123,7 @@ struct kl_contract {
 	char *baseline; /* name of the baseline; NULL: none */
 	struct kl_floor floor;
 	int64_t arena_mib, call_s;
-	int64_t threads; /* of the kernel, with OpenMP; 0: without OpenMP, in one thread */
+	int64_t threads; /* number of OpenMP threads of the kernel; 0: one thread, without OpenMP */
 };
 
 /*
@@ -135,8 +137,8 @@ char *kl_contract_place_path(const char *place);
 /** Return the directory of the contract's file, "" or "a/b"; the caller frees it. */
 char *kl_contract_place_dir(const char *place);
 /**
- * Return the place of a contract whose file has this path; the caller frees it. NULL: a contract
- * has another name.
+ * Return the place of a contract whose file has this path; the caller frees it. NULL: the file's
+ * name is not that of a contract.
  */
 char *kl_contract_place_of(const char *path);
 
@@ -152,10 +154,10 @@ KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
  */
 void kl_contract_build_flags(struct kl_strvec *argv, const struct kl_contract *contract,
 			     const char *folder);
-/** What a contract may list in `define` and in `undefine`; both have is_valid(). */
+/** Types of the entries of `define` and of `undefine`; both have is_valid(). */
 extern const struct kl_string_type kl_contract_define, kl_contract_undefine;
 /**
- * Return true if a contract may name the path: it stays inside of the directory, no component begins
+ * Return true if a contract may name the path: it stays inside the directory, no component begins
  * with '-', and it has no blanks and no characters that are special to a shell.
  */
 bool kl_contract_path_ok(const char *path);

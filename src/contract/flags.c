@@ -94,8 +94,8 @@ static const char *const valued[] = {
 };
 
 /*
- * Names after -m or -mno-: instruction sets and their use. Only the backend sets -march and the
- * ABI.
+ * Names after -m or -mno-: instruction sets, and how they are used. -march and the ABI are left
+ * out, since only the backend sets them.
  */
 static const char *const machine[] = {
 	"sse",

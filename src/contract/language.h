@@ -32,9 +32,9 @@ struct kl_language_section {
 struct kl_language_init {
 	const char *contract, *oracle;      /* templates */
 	const char *oracle_name;            /* name of the oracle's file */
-	const char *adapter, *adapter_name; /* template and name of an adapter; NULL: none */
+	const char *adapter, *adapter_name; /* template of an adapter, and its name; NULL: none */
 	const char *mains[4];               /* suffixes of a kernel's file; NULL at the end */
-	/* suffixes of headers with a kernel, for which a file that includes it is written */
+	/* suffixes of headers; if one has the kernel, `init` also writes a file that includes it */
 	const char *headers[4];
 	/* templates and names of the launch plans of kernel and oracle; NULL: there are none */
 	const char *plan, *plan_name, *oracle_plan, *oracle_plan_name;
@@ -49,16 +49,17 @@ struct kl_language {
 	 * this row is the first with its name, and the default.
 	 */
 	const char *variant;
-	/* a language, other than this one, in which the oracle may be; NULL: none */
+	/* another language in which the oracle may be written; NULL: none */
 	const char *oracle_language;
 	const char *const *suffixes; /* suffixes of all sources */
 	const char *const *mains;    /* of sources that are compiled; the usual suffix is first */
 	const char *const *texts;    /* of sources made of C tokens, which rewriters read */
 	const char *const *spatch;   /* of sources that Coccinelle reads; NULL: none */
-	const char *unit; /* name in messages of the only main source; NULL: several are allowed */
+	/* name for messages, if only one main source is allowed; NULL: several are allowed */
+	const char *unit;
 	/**
-	 * If dims are not arguments: a message's text on how the kernel gets a dim, before and
-	 * after the dim's name. NULL: dims are arguments.
+	 * If dims are not arguments: the text of a message that says how the kernel gets a dim; the
+	 * dim's name stands between the two parts. NULL: dims are arguments.
 	 */
 	const char *dims[2];
 	int (*flag_ok)(const char *flag); /* checks a compiler flag (contract/flags.h) */
@@ -79,7 +80,9 @@ extern const struct kl_language kl_language_c, kl_language_cpp, kl_language_cuda
 
 /** Return the first row with this name or alias, or NULL. */
 const struct kl_language *kl_language_find(const struct kl_languages *known, const char *name);
-/** List the names and aliases of the languages, each once, in the table's order and with NULL at the end. */
+/**
+ * List the names and aliases of the languages, each once, in the table's order. NULL ends the list.
+ */
 void kl_language_names(const char *out[2 * KL_LANGUAGES_MAX + 1], const struct kl_languages *known);
 /** Return true if the path ends in one of the suffixes; false if `suffixes` is NULL. */
 bool kl_suffix_in(const char *path, const char *const *suffixes);

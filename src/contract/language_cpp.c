@@ -38,7 +38,7 @@ static const char *const suffixes[] = { ".cpp", ".cc",  ".cxx", ".c", ".hpp", ".
 					".inl", ".tpp", ".ipp", ".h", ".inc", NULL };
 static const char *const mains[] = { ".cpp", ".cc", ".cxx", ".c", NULL };
 
-/* the oracle is plain C, as that of a kernel in C is */
+/* the oracle is in plain C, as for a kernel in C */
 static const struct kl_language_init start = {
 	.contract = "templates/init/klineage.yaml.in",
 	.oracle = "templates/init/oracle.c.in",

@@ -12,8 +12,8 @@
 static const char *const plans[] = { ".yaml", NULL };
 
 /*
- * Set the plan's path to `usual` if the contract gives none, and check that the plan is one of the
- * sources.
+ * Set the plan's path to `usual` if the contract does not give a path, and check that the plan is
+ * one of the sources.
  */
 static int finish_launch(char **launch, const struct kl_contract *contract,
 			 const struct kl_strvec *sources, const char *usual,

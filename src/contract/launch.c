@@ -30,7 +30,7 @@ static const struct kl_file *find_file(const struct reading *reading, const char
 	return NULL;
 }
 
-/* Replace a file's name by its contents, as {hex: "00ff"}. */
+/* Replace a file's name by the file's contents, written as {hex: "00ff"}. */
 static void put_bytes(struct kl_yaml *node, const struct kl_file *file)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf hex = KL_BUF_INIT;
@@ -177,9 +177,9 @@ static int refuse_arch(const struct reading *reading, const struct kl_plan *plan
 }
 
 /*
- * Set the architecture to the one that the plan names, or to `arch` if the plan names none or an
- * earlier one for which source is compiled. Fail if code for the plan's architecture does not run on
- * `arch` (NULL: any architecture is allowed).
+ * Set the architecture to the one that the plan names. Use `arch` if the plan names none, or if the
+ * plan compiles source for an earlier architecture. Fail if code for the plan's architecture does
+ * not run on `arch` (NULL: any architecture is allowed).
  */
 static int choose_arch(struct kl_launch *launch, const struct reading *reading, const char *arch)
 {
@@ -239,9 +239,9 @@ static const struct kl_file *plan_file(const struct kl_file *file, size_t n, con
 }
 
 /*
- * Return the candidate's architecture, or NULL if its plan is invalid, which is reported when that
- * plan is read. *source is true if source is compiled for it, which can be compiled for a later one.
- * The caller frees.
+ * Return the candidate's architecture; the caller frees. NULL: its plan is invalid, which is
+ * reported when the plan is read. *source is true if the plan compiles source, which can also be
+ * compiled for a later architecture.
  */
 static char *peek_arch(bool *source, const struct kl_surface *surface)
 {
@@ -271,9 +271,9 @@ static char *peek_arch(bool *source, const struct kl_surface *surface)
 }
 
 /*
- * Return the architecture for which a plan must be read: that of the platform, if the candidate's
- * source is compiled for it, or else the candidate's, if the plan is that of its oracle; NULL: the
- * plan's own. The caller frees.
+ * Return the architecture for which a plan must be read; the caller frees. This is the architecture
+ * of the platform if the candidate's source can be compiled for it. Otherwise it is the candidate's
+ * architecture for the plan of an oracle, and NULL (the plan's own) for the candidate's plan.
  */
 static char *target_arch(const struct kl_surface *surface, bool oracle, const char *platform)
 {
@@ -291,7 +291,10 @@ static char *target_arch(const struct kl_surface *surface, bool oracle, const ch
 	return oracle ? kl_steal(&own) : NULL;
 }
 
-/* Refuse .cu files among the sources if the plan has an `artefact`, and otherwise .cubin files. */
+/*
+ * Refuse .cu files among the sources if the plan has an `artefact`; refuse .cubin files if it has
+ * none.
+ */
 static int check_main(const struct kl_launch *launch, const struct kl_strvec *sources,
 		      const char *name)
 {

@@ -21,16 +21,19 @@
  */
 struct kl_launch {
 	struct kl_plan *plan;
-	/* "sm_90a": the plan's, or a later one; default of an oracle's plan: the candidate's */
+	/*
+	 * such as "sm_90a"; the plan's architecture, or a later one; if an oracle's plan names
+	 * none, the candidate's
+	 */
 	char arch[16];
 	char platform[32]; /* id of the platform: "cuda/sm_90" */
 };
 
 /**
  * Read the plan of the surface or, with `oracle`, of its oracle. The oracle's code must run on the
- * candidate's architecture. `platform`, such as "cuda/sm_90", is the one that the user asked for
- * (NULL: none): source for an earlier architecture is compiled for it. KL_ENOTFOUND: there is no
- * plan. KL_EINVALID: the plan is invalid.
+ * candidate's architecture. `platform`, such as "cuda/sm_90", is the platform that the user asked
+ * for (NULL: none); source for an earlier architecture is compiled for this platform. KL_ENOTFOUND:
+ * there is no plan. KL_EINVALID: the plan is invalid.
  */
 int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, bool oracle,
 		   const char *platform);
@@ -39,9 +42,9 @@ KL_DEFINE_CLEANUP(struct kl_launch *, kl_launch_free)
 
 /**
  * Read a plan from memory. `bytes` and `artefact` in the plan may name the files in `file`. The
- * plan's code must run on the architecture `arch`, which is also the default: source for an earlier
- * one is compiled for `arch`. `arch` NULL: the plan
- * must name its architecture.
+ * plan's code must run on the architecture `arch`, which is also the default if the plan names
+ * none. Source for an earlier architecture is compiled for `arch`. `arch` NULL: the plan must name
+ * its architecture.
  */
 int kl_launch_parse(struct kl_launch **out, const struct kl_contract *contract, const char *name,
 		    const char *text, size_t len, const struct kl_file *file, size_t nfile,

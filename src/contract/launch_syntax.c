@@ -8,8 +8,8 @@
 #include "contract/c_type.h"
 #include "contract/prototype_parts.h"
 
-#define DEEPEST 6   /* variables that are set to variables, macros and calls, one in another */
-#define LONGEST 480 /* bytes of an expression; a plan allows 512 */
+#define DEEPEST 6   /* deepest nesting of variables, macros and calls that is followed */
+#define LONGEST 480 /* maximum number of bytes of an expression; a plan allows 512 */
 
 /* --- translating expressions --------------------------------------------------------------- */
 
@@ -17,7 +17,7 @@ struct launch {
 	const struct kl_tokens *tokens;
 	const struct kl_proto *proto;
 	size_t args; /* index of the first argument that is passed to the kernel */
-	size_t end;  /* index of the bracket after the last one */
+	size_t end;  /* index after the bracket that closes the arguments */
 };
 
 /* Return the end of the item that begins at `i`: the index of its comma, semicolon or bracket. */
@@ -33,7 +33,10 @@ static size_t item_end(const struct kl_tokens *tokens, size_t i)
 	return i;
 }
 
-/* Return the kernel's parameter that gets the variable at `word`; NULL: none that is a number. */
+/*
+ * Return the name of the parameter to which the launch passes the variable at `word`, or NULL.
+ * Pointers do not count.
+ */
 static const char *passed_as(const struct launch *launch, size_t word)
 {
 	const struct kl_tokens *tokens = launch->tokens;
@@ -53,7 +56,10 @@ static const char *passed_as(const struct launch *launch, size_t word)
 static bool translate(struct kl_buf *out, const struct launch *launch, size_t from, size_t to,
 		      int depth);
 
-/* Find what the variable at `word` is set to: [*from, *to); false: it is not set, or set twice. */
+/*
+ * Find the value that the variable at `word` is set to: [*from, *to). Return false if it is not set
+ * exactly once.
+ */
 static bool find_value(size_t *from, size_t *to, const struct launch *launch, size_t word)
 {
 	const struct kl_tokens *tokens = launch->tokens;
@@ -89,7 +95,7 @@ static bool translate_macro(struct kl_buf *out, const struct launch *launch, siz
 	return false;
 }
 
-/* Translate a call: of a function that rounds a quotient up, or of sizeof. */
+/* Translate sizeof, or a call of a function that rounds a quotient up. */
 static bool translate_call(struct kl_buf *out, const struct launch *launch, size_t word, int depth)
 {
 	static const char *const names[] = { "cdiv",       "ceil_div", "ceildiv", "div_ceil",
@@ -147,7 +153,10 @@ static bool translate_word(struct kl_buf *out, const struct launch *launch, size
 	return translate_macro(out, launch, word, depth);
 }
 
-/* Append the tokens [from, to) as an expression of a plan; false: a plan cannot say this. */
+/*
+ * Append the tokens [from, to) as an expression of a plan. Return false if a plan cannot express
+ * them.
+ */
 static bool translate(struct kl_buf *out, const struct launch *launch, size_t from, size_t to,
 		      int depth)
 {
@@ -186,7 +195,10 @@ static bool translate(struct kl_buf *out, const struct launch *launch, size_t fr
 
 /* --- the three dimensions of a grid or block ------------------------------------------------------- */
 
-/* Find the list of a dim3: dim3(a, b), or dim3 v(a, b) if `i` is v; false: it is a number. */
+/*
+ * Find the list of a dim3 at `i`: dim3(a, b), or a variable v that is declared as dim3 v(a, b).
+ * Return false if there is no list, since the value is a number.
+ */
 static bool find_list(size_t *out, const struct launch *launch, size_t i)
 {
 	const struct kl_tokens *tokens = launch->tokens;
@@ -223,7 +235,7 @@ static bool add_expr(struct kl_buf *out, const struct launch *launch, size_t fro
 	return true;
 }
 
-/* Return the expressions of a grid or block, separated by commas. */
+/* Return the expressions of a grid or block, separated by commas, or NULL; the caller frees. */
 static char *read_extents(const struct launch *launch, size_t from, size_t to)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
@@ -268,7 +280,10 @@ static size_t find_launch(size_t *angle, const struct kl_tokens *tokens, const c
 
 /* --- the instance of a template that is launched ------------------------------------------------ */
 
-/* Return the template argument [from, to): a number or a type; "": it is neither. */
+/*
+ * Return the template argument [from, to), a number or a type; "" if it is neither. The caller
+ * frees.
+ */
 static char *read_argument(const struct launch *launch, size_t from, size_t to)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf number = KL_BUF_INIT;

@@ -8,19 +8,20 @@
 /*
  * launch_syntax - reads how host code launches a kernel, k<<<grid, block, smem>>>(...).
  *
- * This and the kernel's name make a first launch plan. Variables are replaced by what they
- * are set to, and those that are passed to the kernel by its own names for them.
+ * The launch and the kernel's name give a first launch plan. A variable that is passed to the
+ * kernel is replaced by the name of the kernel's parameter, and any other variable by the value
+ * that it is set to.
  */
 
 /**
  * Read the first launch of the kernel in the source into the members `grid`, `block` and `smem` of
- * *proto. Each is the text of a plan's expressions; NULL: there is no launch, or a plan cannot say
- * this.
+ * *proto. Each member is text for expressions of a plan. NULL: there is no launch, or a plan cannot
+ * express the value.
  */
 void kl_launch_syntax(struct kl_proto *proto, const struct kl_tokens *tokens);
 /**
- * Read the template arguments of that launch into proto->argument. Variables and macros that are
- * set to numbers are replaced by these.
+ * Read the template arguments of that launch into proto->argument. Variables and macros that stand
+ * for numbers are replaced by the numbers.
  */
 void kl_launch_instance(struct kl_proto *proto, const struct kl_tokens *tokens);
 

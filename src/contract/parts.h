@@ -37,7 +37,7 @@ extern const struct kl_string_type kl_contract_directory, kl_contract_trap,
 /* clang-format off */
 #define KL_CONTRACT_BUILD_SET(key, m, type, most) \
 	KL_SET_FIELD(key, 0, offsetof(struct kl_contract, build.m), type, 1, most)
-/* `units` is read before `sources`, whose suffixes are free if there are units */
+/* `units` is read before `sources`, which may have any suffixes if there are units */
 #define KL_CONTRACT_UNITS_FIELD \
 	KL_CONTRACT_BUILD_SET("units", units, &kl_contract_path, KL_LANGUAGE_MAX_SOURCES)
 #define KL_CONTRACT_BUILD_FIELDS \
@@ -48,7 +48,7 @@ extern const struct kl_string_type kl_contract_directory, kl_contract_trap,
 	KL_CONTRACT_BUILD_SET("isystem", isystem, &kl_contract_directory, KL_LANGUAGE_MAX_FLAGS), \
 	KL_CONTRACT_BUILD_SET("preinclude", preinclude, &kl_contract_path, KL_LANGUAGE_MAX_FLAGS), \
 	KL_CONTRACT_BUILD_SET("traps", traps, &kl_contract_trap, KL_LANGUAGE_MAX_FLAGS)
-/* those of nvcc, which passes values through a shell and does not have -iquote */
+/* the fields for nvcc, which passes values through a shell and does not have -iquote */
 #define KL_CONTRACT_CUDA_BUILD_FIELDS \
 	KL_CONTRACT_BUILD_SET("define", define, &kl_contract_plain_define, KL_LANGUAGE_MAX_FLAGS), \
 	KL_CONTRACT_BUILD_SET("undefine", undefine, &kl_contract_undefine, KL_LANGUAGE_MAX_FLAGS), \

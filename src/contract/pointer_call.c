@@ -6,7 +6,10 @@
 #include "base/prefix.h"
 #include "contract/pointer_use_parts.h"
 
-/* Return which argument of the call whose bracket is at `open` has the token `i`. */
+/*
+ * Return the index of the argument that contains the token `i`; the bracket of the call is at
+ * `open`.
+ */
 static size_t count_arguments(const struct pointer_range *range, size_t open, size_t i)
 {
 	size_t n = 0, depth = 0;
@@ -18,14 +21,17 @@ static size_t count_arguments(const struct pointer_range *range, size_t open, si
 			 (kl_token_is(range->tokens, i, "(") || kl_token_is(range->tokens, i, "[")))
 			depth--;
 		else if (kl_token_is(range->tokens, i, "(") || kl_token_is(range->tokens, i, "["))
-			n = 0; /* commas in brackets around the token separate no arguments */
+			n = 0; /* the token is in inner brackets, whose commas do not count */
 		else
 			n += !depth && kl_token_is(range->tokens, i, ",");
 	}
 	return n;
 }
 
-/* What functions of the C library and of compilers do with an argument; false: unknown function. */
+/*
+ * Set *out to the use that a function of the C library or a compiler makes of an argument. Return
+ * false if the function is unknown.
+ */
 static bool use_library(enum kl_pointer_use *out, const char *callee, size_t argument)
 {
 	static const char *const writers[] = { "memset",  "memcpy",           "memmove",
@@ -74,7 +80,7 @@ bool kl_pointer_has_const(const struct kl_tokens *tokens, size_t from, size_t to
 	return false;
 }
 
-/* Count the stars and brackets of a parameter. */
+/* Count the stars and pairs of brackets of a parameter. */
 static size_t count_axes(const struct kl_tokens *tokens, size_t from, size_t to)
 {
 	size_t n = 0;
@@ -88,7 +94,7 @@ static size_t count_axes(const struct kl_tokens *tokens, size_t from, size_t to)
 	return n;
 }
 
-/* Follow the pointer into a function of the source. */
+/* Follow the pointer into a function that the source defines. */
 static void use_parameter(struct pointer_search *search, const struct kl_found *callee,
 			  size_t argument)
 {
@@ -116,8 +122,8 @@ static void use_parameter(struct pointer_search *search, const struct kl_found *
 }
 
 /*
- * Return true if an unknown function cannot write through the argument at `i`: it is const, and
- * passed as it is, without a cast. A macro of the source is no function.
+ * Return true if an unknown function cannot write through the argument at `i`, because the argument
+ * is a pointer to const and passed without a cast. This does not hold for a macro of the source.
  */
 static bool is_promised(const struct pointer_range *range, size_t open, size_t i)
 {
@@ -141,7 +147,7 @@ void kl_pointer_call(struct pointer_search *search, const struct pointer_range *
 		use_parameter(search, callee, argument);
 	} else if (use_library(&use, name, argument)) {
 		search->written |= use == KL_POINTER_WRITTEN;
-		/* memset(p, 0, n) writes first, store(p, add(load(p), x)) reads first */
+		/* memset(p, 0, n) writes first, but store(p, add(load(p), x)) reads first */
 		kl_pointer_note_first(search,
 				      use == KL_POINTER_READ ||
 					      kl_pointer_mentions(search, range, i + 1, ";"));

@@ -7,15 +7,18 @@
 #include "contract/pointer_use_parts.h"
 
 /*
- * Limits, so that no source takes long: tokens and functions that are read in all for one pointer,
- * and tokens of a statement.
+ * Limits, so that no source takes long: the number of tokens and functions that are read for one
+ * pointer, and the number of tokens of a statement.
  */
 #define MOST_READ ((size_t)1 << 22)
 #define LONGEST 4096
 
 static bool find_open(size_t *out, const struct pointer_range *range, size_t i);
 
-/* Add what will be read; false: it is too much, and what the pointer is used for stays unknown. */
+/*
+ * Count `n` more tokens to read. Return false if that is too many; the use of the pointer is then
+ * unknown.
+ */
 static bool may_read(struct pointer_search *search, size_t n)
 {
 	search->read += n;
@@ -88,7 +91,10 @@ void kl_pointer_note_first(struct pointer_search *search, bool read)
 	search->any = true;
 }
 
-/* Return true if the macro's text can write to its arguments: it assigns, or passes an address. */
+/*
+ * Return true if the macro's text can write to the macro's arguments: it assigns, or passes an
+ * address.
+ */
 static bool can_write(const char *text)
 {
 	KL_AUTO(kl_tokens_release) struct kl_tokens tokens = { 0 };
@@ -119,8 +125,8 @@ const char *kl_pointer_macro(const struct kl_tokens *tokens, size_t i)
 
 /*
  * Note an element that is passed to a macro: FLOAT4(p[i]) = v writes through the pointer, and
- * SWAP(p[i], p[j]) can. A function gets the value only. Return true if it is written before it is
- * read.
+ * SWAP(p[i], p[j]) may write. A function gets only the value of the element. Return true if the
+ * element is written before it is read.
  */
 static bool pass_element(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
@@ -141,7 +147,7 @@ static bool pass_element(struct pointer_search *search, const struct pointer_ran
 	return false;
 }
 
-/* Return the index after members and rows of an element: p[i].re, p[i][j]. */
+/* Return the index after the members and brackets that follow an element: p[i].re, p[i][j]. */
 static size_t skip_members(const struct pointer_range *range, size_t after)
 {
 	const struct kl_tokens *tokens = range->tokens;
@@ -157,7 +163,10 @@ static size_t skip_members(const struct pointer_range *range, size_t after)
 	return after;
 }
 
-/* Return true if the bracket "(" at `i` only groups: it is not that of a call, a cast or an if. */
+/*
+ * Return true if the bracket "(" at `i` only groups an expression: it does not belong to a call or
+ * an `if`.
+ */
 static bool is_group(const struct pointer_range *range, size_t i)
 {
 	static const char *const words[] = { "return", "else", "do", NULL };
@@ -168,7 +177,7 @@ static bool is_group(const struct pointer_range *range, size_t i)
 	       kl_token_is_any(range->tokens, i - 1, words);
 }
 
-/* Note a use of an element; the tokens before `before` and from `after` on say which. */
+/* Note a use of an element. The tokens before `before` and from `after` on show what the use is. */
 static void use_element(struct pointer_search *search, const struct pointer_range *range,
 			size_t before, size_t after)
 {
@@ -184,7 +193,7 @@ static void use_element(struct pointer_search *search, const struct pointer_rang
 	}
 	search->read += after - from;
 	search->seen = true;
-	/* an element's pointer leads elsewhere, and so can its address */
+	/* an element that is a pointer leads to other memory, and so can the element's address */
 	search->unknown |= kl_token_is(tokens, after, "->") ||
 			   (before > range->from && is_unary(range, before - 1, "&"));
 	assigned = after < range->to && is_assignment(tokens, after, &plain);
@@ -200,7 +209,10 @@ static void use_element(struct pointer_search *search, const struct pointer_rang
 
 /* --- uses of the pointer itself --------------------------------------------------------------- */
 
-/* Find the innermost bracket "(" that is open at `i`; false: there is none in this statement. */
+/*
+ * Find the innermost bracket "(" that is open at `i`. Return false if there is none in this
+ * statement.
+ */
 static bool find_open(size_t *out, const struct pointer_range *range, size_t i)
 {
 	size_t least = i > LONGEST ? i - LONGEST : 0;
@@ -224,7 +236,10 @@ static bool find_open(size_t *out, const struct pointer_range *range, size_t i)
 	return false;
 }
 
-/* Return the index before the token at `i`, or before the brackets that it closes. */
+/*
+ * Return the index before the token at `i` or, if the token is a closing bracket, before the open
+ * bracket.
+ */
 static size_t skip_back(const struct pointer_range *range, size_t i)
 {
 	int depth = 0;
@@ -237,7 +252,10 @@ static size_t skip_back(const struct pointer_range *range, size_t i)
 	return i;
 }
 
-/* Follow a copy of the pointer: T *q = p, or q = p + n; false: this is none. */
+/*
+ * Follow a copy of the pointer: T *q = p, or q = p + n. Return false if the use at `i` is not a
+ * copy that can be followed.
+ */
 static bool use_copy(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	static const char *const ends[] = { ";", "{", "}", "(", ",", NULL };
@@ -274,7 +292,10 @@ static bool use_copy(struct pointer_search *search, const struct pointer_range *
 	return true;
 }
 
-/* Return true if the assignment to the name at `i` gives it another pointer: p = r, not p = p + n. */
+/*
+ * Return true if the assignment to the name at `i` sets it to another pointer, as p = r does, but
+ * not p = p + n.
+ */
 static bool is_replaced(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	if (range->origin &&
@@ -297,7 +318,7 @@ static bool is_tested(const struct pointer_range *range, size_t i)
 				   kl_token_is(tokens, i - 1, "!") || is_step(tokens, i - 1));
 }
 
-/* Note a use of the pointer itself: in a condition, in a call, as *(p + i), or as a copy. */
+/* Note a use of the pointer itself: in a condition, in a call, in *(p + i), or in a copy. */
 static void use_pointer(struct pointer_search *search, const struct pointer_range *range, size_t i)
 {
 	const struct kl_tokens *tokens = range->tokens;
@@ -340,7 +361,7 @@ static void use_at(struct pointer_search *search, const struct pointer_range *ra
 
 	if (i > range->from &&
 	    (kl_token_is(tokens, i - 1, ".") || kl_token_is(tokens, i - 1, "->")))
-		return; /* a member that has the same name */
+		return; /* a member with the same name */
 	if (kl_token_is(tokens, i + 1, "[")) {
 		size_t axes = 0;
 
@@ -385,7 +406,7 @@ static void search_macro_uses(struct pointer_search *search, const struct pointe
 
 /*
  * Search the text of a macro, `tokens`: "A(i, j) a[(j) * lda + (i)]". If the text is one element,
- * the uses of the macro say what happens to it.
+ * the uses of the macro show what happens to the element.
  */
 static void search_macro(struct pointer_search *search, const struct pointer_range *range,
 			 const struct kl_tokens *tokens)

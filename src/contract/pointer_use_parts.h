@@ -6,17 +6,17 @@
 
 /* pointer_use_parts - shared by the files pointer_*.c. */
 
-/* copies and calls that are followed one after another; more would take long */
+/* longest chain of copies and calls that is followed, so that a search does not take long */
 #define KL_POINTER_DEEPEST 6
 
 /* A search for all uses of one name in one function. */
 struct pointer_search {
 	const struct kl_founds *all;
 	int depth;
-	size_t read; /* tokens and functions read so far */
+	size_t read; /* number of tokens and functions read so far */
 	bool seen, written, unknown;
-	bool lost; /* a name that is followed gets another pointer, so what it writes may not be ours */
-	bool any, read_first; /* any: `read_first` is known */
+	bool lost; /* a followed name is set to another pointer, so its writes may not go to ours */
+	bool any, read_first; /* any: an element was used, so `read_first` is known */
 };
 
 /* A range of tokens in which a name is searched: a body, or the text of a macro. */
@@ -24,27 +24,30 @@ struct pointer_range {
 	const struct kl_tokens *tokens;
 	size_t from, to;
 	const char *name;
-	size_t axes; /* number of brackets that lead to an element; p[i] is a pointer with fewer */
-	/* of a copy: the name that it copies, and the index where it is made; NULL: a parameter */
+	size_t axes; /* number of brackets that lead to an element; with fewer, p[i] is a pointer */
+	/*
+	 * for a copy: the name that it copies, and the index at which the copy is made; NULL: the
+	 * name is a parameter
+	 */
 	const char *origin;
 	size_t made;
-	bool is_const; /* it is declared so; a cast can take that away */
+	bool is_const; /* the name is declared as a pointer to const, which a cast can remove */
 };
 
 /** Note all uses of the range's name in `search`. */
 void kl_pointer_search(struct pointer_search *search, const struct pointer_range *range);
-/** Note what the call whose bracket is at `open` does with its argument at `i`. */
+/** Note how a call uses its argument at `i`; the bracket of the call is at `open`. */
 void kl_pointer_call(struct pointer_search *search, const struct pointer_range *range, size_t open,
 		     size_t i);
 
-/** Note whether an element is read or written; only the first counts. */
+/** Note whether an element is read or written; only the first call has an effect. */
 void kl_pointer_note_first(struct pointer_search *search, bool read);
-/** Return true if the range's name stands between `from` and the next token `end`. */
+/** Return true if the range's name occurs between `from` and the next token `end`. */
 bool kl_pointer_mentions(struct pointer_search *search, const struct pointer_range *range,
 			 size_t from, const char *end);
-/** Return the text of the macro with arguments that the word at `i` names, or NULL. */
+/** Return the text of the function-like macro that the word at `i` names, or NULL. */
 const char *kl_pointer_macro(const struct kl_tokens *tokens, size_t i);
-/** Return true if "const" stands in [from, to) before a star. */
+/** Return true if "const" occurs in [from, to) before the first star. */
 bool kl_pointer_has_const(const struct kl_tokens *tokens, size_t from, size_t to);
 
 #endif

@@ -12,7 +12,7 @@
 #include "plan/lexer.h"
 
 #define MAX_PARAMS 32
-#define MAX_LISTED 12 /* names of functions in a message */
+#define MAX_LISTED 12 /* maximum number of names of functions in a message */
 
 static char *text_of(const struct kl_tokens *tokens, size_t i)
 {
@@ -36,7 +36,7 @@ static int refuse_several(const char *names, bool kernel)
 	return kl_error_hint(KL_EINVALID, "name the kernel with --entry <function>");
 }
 
-/* Return true if `entry` is the function's name: "tile", "ns::tile" or "ns::tile<float>". */
+/* Return true if `entry` names the function: "tile", "ns::tile" or "ns::tile<float>". */
 static bool is_called(const struct kl_tokens *tokens, const struct kl_found *found,
 		      const char *entry)
 {
@@ -49,7 +49,10 @@ static bool is_called(const struct kl_tokens *tokens, const struct kl_found *fou
 			  !strncmp(found->scope + strlen(found->scope) - scope, entry, scope));
 }
 
-/* Return true if `init` can mean the function: the one called `entry` or, if that is NULL, any. */
+/*
+ * Return true if the function can be the kernel: the one called `entry` or, if `entry` is NULL, any
+ * kernel on a GPU or any function that is not static.
+ */
 static bool is_meant(const struct kl_tokens *tokens, const struct kl_found *found,
 		     const char *entry, bool kernel)
 {
@@ -92,7 +95,7 @@ static int choose_found(const struct kl_found **out, const struct kl_founds *all
 
 /* --- reading parameters -------------------------------------------------------- */
 
-/* Add the extent between a pair of brackets: a name or a number, or else "". */
+/* Add the extent between a pair of brackets: a name or a number, or "" for anything else. */
 static void add_extent(struct kl_param *param, const struct kl_tokens *tokens, size_t from,
 		       size_t to)
 {
@@ -127,7 +130,7 @@ size_t kl_found_param_name(const struct kl_tokens *tokens, size_t from, size_t t
 	return name;
 }
 
-/* Copy the words of a type with the arguments of the instance in place of template parameters. */
+/* Copy the words of a type, replacing template parameters by the arguments of the instance. */
 static void replace_given(struct kl_strvec *out, const struct kl_strvec *words,
 			  const struct kl_proto *proto)
 {
@@ -143,7 +146,10 @@ static void replace_given(struct kl_strvec *out, const struct kl_strvec *words,
 	}
 }
 
-/* Set the type of a parameter: its words, or the C type that they are a name of. */
+/*
+ * Set the type of a parameter: its words or, if they are a typedef, the C type that the typedef
+ * names.
+ */
 static void set_type(struct kl_param *param, const struct kl_proto *proto,
 		     const struct kl_tokens *tokens, const struct kl_strvec *words, bool known)
 {
@@ -164,7 +170,7 @@ static void set_type(struct kl_param *param, const struct kl_proto *proto,
 			      kl_buf_detach(&type);
 }
 
-/* Return true if the word at `i` is the scope of the one that follows: std::size_t. */
+/* Return true if the word at `i` is the scope of the next word, as in std::size_t. */
 static bool is_scope(const struct kl_tokens *tokens, size_t i)
 {
 	return kl_found_is_word(tokens, i) && kl_token_is(tokens, i + 1, ":") &&
@@ -265,8 +271,9 @@ static bool is_size_sign(const struct kl_tokens *tokens, size_t i)
 }
 
 /*
- * Guess whether an integer is a size: it is compared, counted, or part of an index, or it is passed
- * to another function. A seed or a key is only added or shifted.
+ * Guess whether an integer is a size. A size is compared, counted, part of an index, or passed to
+ * another function, whereas a seed or a key is only added or shifted. An integer that the body does
+ * not use counts as a size.
  */
 static bool is_size(const struct kl_tokens *tokens, const struct kl_found *found, const char *name)
 {
@@ -292,7 +299,9 @@ static bool is_size(const struct kl_tokens *tokens, const struct kl_found *found
 	return !used;
 }
 
-/* Find out how the body uses its sizes, and its pointers that are not const. */
+/*
+ * Find out which values the body uses as sizes, and how it uses the pointers that are not to const.
+ */
 static void read_uses(struct kl_proto *proto, const struct kl_founds *all,
 		      const struct kl_found *found)
 {
@@ -308,7 +317,10 @@ static void read_uses(struct kl_proto *proto, const struct kl_founds *all,
 	}
 }
 
-/* Return the name of the template parameter [from, to), "N" of "int N = 4"; "": it has none. */
+/*
+ * Return the name of the template parameter [from, to), such as "N" for "int N = 4"; "": it has no
+ * name.
+ */
 static char *given_name(const struct kl_tokens *tokens, size_t from, size_t to)
 {
 	size_t name = to;
@@ -372,7 +384,9 @@ static char *one_line(const struct kl_tokens *tokens, size_t from, size_t to)
 	return kl_buf_detach(&buf);
 }
 
-/* Read what the function returns, which may be an argument of a macro: EXPORT(int) f(int n). */
+/*
+ * Read the return type of the function, which may be the argument of a macro: EXPORT(int) f(int n).
+ */
 static void read_returned(struct kl_proto *proto, const struct kl_tokens *tokens,
 			  const struct kl_found *found)
 {

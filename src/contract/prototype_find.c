@@ -106,9 +106,9 @@ bool kl_found_has_type(const struct kl_tokens *tokens, size_t from, size_t to)
 }
 
 /*
- * Return true if the brackets at `i` belong to a macro, not to the function: another name with
- * brackets follows before the body, and a type or parameters are missing here, as in EXPORT(void)
- * f(int n) or void ALIGNED(64) f(int n).
+ * Return true if the brackets at `i` belong to a macro, not to the function. Then another name with
+ * brackets follows before the body, and either no type stands before the macro or no parameters are
+ * in its brackets, as in EXPORT(void) f(int n) or void ALIGNED(64) f(int n).
  */
 static bool is_macro_call(const struct kl_tokens *tokens, size_t from, size_t i)
 {
@@ -186,12 +186,12 @@ static void read_macros(struct kl_founds *out, const struct kl_strvec *text)
 
 /* --- the scopes that a definition stands in --------------------------------------------------- */
 
-#define DEEPEST 32 /* scopes in scopes */
+#define DEEPEST 32 /* maximum depth of nested scopes */
 
 /* The open scopes: namespaces, and the braces of extern "C". */
 struct scopes {
 	bool plain[DEEPEST];    /* extern "C" */
-	size_t length[DEEPEST]; /* of `name`, before the scope */
+	size_t length[DEEPEST]; /* length of `name` before the scope was opened */
 	size_t n;
 	struct kl_buf name; /* "ns::inner::" */
 };
@@ -213,7 +213,10 @@ static void close_scope(struct scopes *scopes)
 		scopes->name.ptr[scopes->name.len] = '\0';
 }
 
-/* At namespace a::b {: open it, and return the index after its brace. Else return `i`. */
+/*
+ * If "namespace a::b {" is at `i`, open the namespace, and return the index after the brace.
+ * Otherwise return `i`.
+ */
 static size_t enter_namespace(struct scopes *scopes, const struct kl_tokens *tokens, size_t i)
 {
 	size_t at = i + kl_token_is(tokens, i, "inline"), first;
@@ -270,7 +273,10 @@ void kl_founds_read(struct kl_founds *out, const struct kl_tokens *tokens)
 		}
 		i = read_declaration(&found, &defines, tokens, i);
 		found.plain_name = plain || (scopes.n && scopes.plain[scopes.n - 1]);
-		/* in C++, which has templates and namespaces, others can call an inline function */
+		/*
+		 * other files can call an inline function in C++, which templates and namespaces
+		 * show
+		 */
 		found.is_static |= found.is_inline && !found.is_template && !scopes.name.len;
 		plain = false;
 		if (defines)

@@ -44,7 +44,10 @@ static int refuse_none(const char *workload)
 			     "to write a contract, run 'git klineage init <kernel file>'");
 }
 
-/* As refuse_none(); name the first contract that does not parse, which may be the one. */
+/*
+ * As refuse_none(), but the hint names the first contract that does not parse, since the user may
+ * mean that contract.
+ */
 static int refuse_workload(struct kl_repo *repo, const git_oid *tree,
 			   const struct kl_strvec *places, const struct kl_strvec *names,
 			   const char *workload)
@@ -86,8 +89,8 @@ static int choose_workload(char **out, struct kl_repo *repo, const git_oid *tree
 }
 
 /*
- * Choose the contract in the innermost directory that contains the current one, `prefix`, or else
- * the only contract.
+ * Choose the contract in the innermost directory that contains `prefix`, the current directory. If
+ * there is none, choose the only contract.
  */
 static int choose_near(char **out, const struct kl_strvec *places, const struct kl_strvec *names,
 		       const char *prefix)
@@ -167,7 +170,7 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 	return err < 0 ? err : find_parent(selection, repo, &tree);
 }
 
-/* Get the tree of the index or, if the index cannot be written as a tree, of HEAD. */
+/* Get the tree of the index or, if the index cannot be written as a tree, the tree of HEAD. */
 static int tracked_tree(git_oid *out, struct kl_repo *repo)
 {
 	git_oid head;

@@ -7,8 +7,8 @@
 /*
  * select - finds the kernel sources that the user means, in a commit, in the index or in the
  * worktree. It chooses the contract of the workload that the user named. If the user named none, it
- * chooses the only contract in the current directory or the nearest directory above that has any, or
- * else the only contract.
+ * chooses the only contract in the current directory or in the nearest directory above that has a
+ * contract. If no such directory has one, it chooses the only contract.
  */
 enum kl_state_kind { KL_STATE_REV, KL_STATE_STAGED, KL_STATE_WORKTREE };
 

@@ -46,7 +46,10 @@ static char *sources_of(const struct kl_language *language, const struct kl_prot
 
 /* --- writing parts of the oracle --------------------------------------------------- */
 
-/* With an adapter the oracle gets nothing of an unknown type. */
+/*
+ * Return the prototype of the oracle. With an adapter, it leaves out the parameters of unknown
+ * types.
+ */
 static char *oracle_prototype(const struct kl_language *language, const struct kl_proto *proto,
 			      bool adapted)
 {
@@ -60,7 +63,7 @@ static char *oracle_prototype(const struct kl_language *language, const struct k
 							     proto->returned.type);
 	for (size_t i = 0; i < proto->n; i++) {
 		const struct kl_param *param = &proto->param[i];
-		/* on a GPU only the tensors are kl_real */
+		/* on a GPU, only tensors have the type kl_real */
 		bool real = kl_skeleton_is_float(param) &&
 			    (param->pointer || !language->init->plan);
 
@@ -184,7 +187,10 @@ static void build_values(struct kl_map *map, const struct kl_language *language,
 			kl_strdup(""));
 }
 
-/* Return the arguments of a launch; a plan has no integers of 8 and 16 bits. */
+/*
+ * Return the arguments of a launch. A dim of 16 bits becomes TODO, since a plan has no integers of
+ * 16 bits.
+ */
 static char *launch_args(const struct kl_proto *proto)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -216,7 +222,7 @@ static char *kernel_name(const struct kl_proto *proto)
 	for (size_t i = 0; i < proto->given.n; i++) {
 		const char *argument = i < proto->argument.n ? proto->argument.v[i] : "";
 
-		/* the arguments that a launch leaves out have defaults, or follow from types */
+		/* arguments that the launch leaves out have defaults, or are deduced from types */
 		if (proto->argument.n && i >= proto->argument.n)
 			break;
 		unknown |= !*argument;
@@ -270,7 +276,9 @@ static int count_unknown(const struct kl_proto *proto)
 	return n;
 }
 
-/* If the kernel's file is a header, write the file that includes it and is compiled. */
+/*
+ * If the kernel's file is a header, write a source that includes it, to be compiled in its place.
+ */
 static void make_unit(struct kl_skeleton *sk, const struct kl_language *language, const char *leaf)
 {
 	if (!kl_suffix_in(leaf, language->init->headers))

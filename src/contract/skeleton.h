@@ -9,24 +9,28 @@
 #include "contract/todo.h"
 
 /*
- * skeleton - writes a first contract and oracle from a kernel's prototype (templates/init). Where
- * only the author knows a value (extents, sizes, the meaning), both have the word TODO, and such a
- * contract does not parse. Only languages with kl_language.init are supported.
+ * skeleton - writes a first contract and oracle from a kernel's prototype (templates/init). Both
+ * have the word TODO where only the author knows a value (extents, sizes) or the meaning of the
+ * kernel. A contract with TODO does not parse. Only languages with kl_language.init are supported.
  *
  *	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
  *	err = kl_skeleton_make(&sk, "axpy.c", text, len, NULL, NULL, false);
  */
 
-/* How the kernel is built, if it is not a file compiled by itself; texts as in the contract. */
+/*
+ * How the kernel is built, if its file is not compiled by itself. The strings are texts of the
+ * contract.
+ */
 struct kl_skeleton_build {
-	const char *sources; /* what stands between the brackets */
+	const char *sources; /* text between the brackets of `sources` */
 	const char *lines;   /* the lines of `surface` after `entry`, each with a newline */
-	const char *oracle;  /* path of the oracle; all paths begin at the top */
+	/* path of the oracle; all paths are relative to the repository's top */
+	const char *oracle;
 	const char *adapter; /* path of the adapter; NULL: `adapted` is false */
-	const char *folder;  /* of the kernel's file; "": the top */
-	/* for the adapter: what the kernel's file includes; NULL: what the text includes */
+	const char *folder;  /* directory of the kernel's file; "": the top */
+	/* headers that the adapter includes; NULL: those that the kernel's file includes */
 	const struct kl_strvec *headers;
-	bool finite; /* compiled such that NaN and infinities are undefined */
+	bool finite; /* the flags make NaN and infinities undefined */
 };
 
 struct kl_skeleton {
@@ -34,18 +38,25 @@ struct kl_skeleton {
 	struct kl_buf oracle;
 	struct kl_buf adapter;           /* empty unless `adapted` */
 	struct kl_buf plan, oracle_plan; /* launch plans; empty if the language has none */
-	struct kl_buf unit;              /* includes the kernel's file, if that is a header */
-	/* names of their files; NULL for plans that the language does not have */
+	/* source that includes the kernel's file, if that is a header */
+	struct kl_buf unit;
+	/* names of the files; NULL for a file that is not written */
 	char *contract_name, *oracle_name, *plan_name, *oracle_plan_name, *adapter_name;
-	char *unit_name;                /* NULL: the kernel's file is compiled itself */
-	char *workload;                 /* name of the workload */
-	char *prototype;                /* the kernel's prototype on one line, printable */
-	bool unknown_type;              /* contracts lack the type of a parameter or result */
-	struct kl_todo todo, plan_todo; /* what is marked TODO in the contract, and in its plan */
+	/* file name of `unit`; NULL: the kernel's own file is compiled */
+	char *unit_name;
+	char *workload;  /* name of the workload */
+	char *prototype; /* the kernel's prototype on one line, printable */
+	/* a parameter or the result has a type that no contract can have */
+	bool unknown_type;
+	struct kl_todo todo, plan_todo; /* TODO marks in the contract, and in its plan */
 	struct kl_strvec headers;       /* what the text includes by #include "..." */
-	int unknown;                    /* number of parameters whose types contracts do not have */
-	bool adapted;                   /* set by the caller: write an adapter, too */
-	/* set by the caller, borrowed; NULL: the file is beside the contract, compiled by itself */
+	/* number of parameters whose types no contract can have */
+	int unknown;
+	bool adapted; /* set by the caller: write an adapter as well */
+	/*
+	 * set by the caller, borrowed; NULL: the kernel's file is in the contract's directory, and
+	 * is compiled by itself
+	 */
 	const struct kl_skeleton_build *build;
 };
 

@@ -4,7 +4,7 @@
 
 #include "contract/skeleton_parts.h"
 
-/* Add ", <type> <name>" for each argument of a known type; `values`: no pointers. */
+/* Add ", <type> <name>" for each argument of a known type; `values`: leave out pointers. */
 static void add_parameters(struct kl_buf *out, const struct kl_proto *proto, bool values)
 {
 	for (size_t i = 0; i < proto->n; i++) {

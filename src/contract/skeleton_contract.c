@@ -7,7 +7,10 @@
 
 #define MANY_STARS "****************"
 
-/* Integers of 8 bits can be dims, but are characters and flags more often. */
+/*
+ * Return true if a parameter of this type can be a dim. Integers of 8 bits are left out, since they
+ * are more often characters or flags.
+ */
 static bool is_dim_type(const char *dtype)
 {
 	static const char *const types[] = { "i64", "u64", "i32", "u32", "i16", "u16", NULL };
@@ -39,8 +42,8 @@ bool kl_skeleton_is_float(const struct kl_param *param)
 }
 
 /*
- * Return true if a dim is the distance between two rows, such as lda. It must be at least the length
- * of a row, which the prototype does not tell.
+ * Return true if a dim is the distance between two rows, such as lda. Its value must be at least
+ * the length of a row, which the prototype does not show.
  */
 static bool is_distance(const struct kl_param *param)
 {
@@ -146,9 +149,9 @@ static void add_returns(struct kl_buf *buf, const struct kl_proto *proto)
 }
 
 /*
- * Return a list of the dims, each with `sep` and the next of `values`, or with `distance` if it is a
- * distance between rows: "n: TODO, m: TODO". If no parameter is a dim, use "size", since a contract
- * needs at least one dim.
+ * Return a list of the dims, such as "n: TODO, m: TODO". Each dim is followed by `sep` and the next
+ * of `values` or, if it is a distance between rows, by `sep` and `distance`. If no parameter is a
+ * dim, use "size", since a contract needs at least one dim.
  */
 static char *dims_with(const struct kl_proto *proto, const char *sep, const char *const *values,
 		       size_t nvalues, const char *distance)
@@ -172,11 +175,11 @@ static const char *rule_of(const struct kl_param *output)
 {
 	if (!kl_skeleton_is_float(output))
 		return "exact";
-	/* the oracle in float, by whose errors `noise` judges, tells nothing about double */
+	/* `noise` judges by the errors of the oracle in float, which tell nothing about double */
 	return strcmp(output->dtype, "f64") ? "noise, max: 4, rms: 2" : "rel-l2, tol: 1.0e-12";
 }
 
-/* Add the rule for an output to `list`, and to `rules` if it is not there. */
+/* Add the rule for an output to `list`, and to `rules` if `rules` does not have it. */
 static void add_rule(struct kl_buf *list, struct kl_strvec *rules, const struct kl_param *output,
 		     const char *name)
 {
@@ -188,7 +191,7 @@ static void add_rule(struct kl_buf *list, struct kl_strvec *rules, const struct 
 		kl_strvec_push(rules, rule);
 }
 
-/* Return one rule if it is the same for all outputs, or else a list. */
+/* Return a single rule if all outputs have the same one; otherwise return a list of rules. */
 static char *accept_of(const struct kl_proto *proto)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
@@ -236,7 +239,7 @@ void kl_skeleton_contract_values(struct kl_map *map, const struct kl_language *l
 	static const char *const example[] = { "..." };
 	struct kl_buf args = KL_BUF_INIT;
 
-	/* a launch plan passes the dims */
+	/* if there is a launch plan, it passes the dims */
 	for (size_t i = 0; i < proto->n; i++)
 		if (!language->init->plan || kl_skeleton_use(&proto->param[i]) != KL_USE_DIM)
 			add_arg(&args, proto, &proto->param[i], adapter);

@@ -10,8 +10,9 @@
 /* skeleton_parts - shared by the files skeleton*.c. */
 
 /*
- * What a parameter is to a kernel, as far as its file shows. KL_USE_TENSOR: a pointer of which init
- * cannot see whether the kernel writes through it; KL_USE_UNKNOWN: contracts do not have its type.
+ * The kind of argument that a parameter is, as far as the kernel's file shows. KL_USE_TENSOR: a
+ * pointer; init cannot see whether the kernel writes through it. KL_USE_UNKNOWN: contracts have no
+ * type for the parameter.
  */
 enum kl_skeleton_use {
 	KL_USE_DIM,
@@ -24,12 +25,18 @@ enum kl_skeleton_use {
 };
 enum kl_skeleton_use kl_skeleton_use(const struct kl_param *param);
 bool kl_skeleton_is_float(const struct kl_param *param);
-/** Return true if a contract can judge a value that is returned. */
+/** Return true if a contract can have an output for the returned value. */
 bool kl_skeleton_judges(const struct kl_param *returned);
-/** Put the values that a contract has of the prototype into `map`; `adapter`: there is one. */
+/**
+ * Put the values of a contract's template that the prototype gives into `map`; `adapter`: an
+ * adapter is written.
+ */
 void kl_skeleton_contract_values(struct kl_map *map, const struct kl_language *language,
 				 const struct kl_proto *proto, bool adapter);
-/** Put the values of templates/init/adapter.c.in into `map`, besides those of the contract. */
+/**
+ * Put the values of templates/init/adapter.c.in that the contract's template does not have into
+ * `map`.
+ */
 void kl_skeleton_adapter_values(struct kl_map *map, const struct kl_proto *proto,
 				const struct kl_skeleton *sk);
 

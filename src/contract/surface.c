@@ -110,7 +110,7 @@ static int read_files(struct kl_file **out, size_t *n, const char *dir,
 	return 0;
 }
 
-/* Read and parse the contract, and set what paths are relative to. */
+/* Read and parse the contract, and set the directory that paths are relative to. */
 static int read_contract(struct kl_surface *surface, const struct kl_languages *known,
 			 const char *name, kl_surface_reader read, void *payload)
 {

@@ -13,11 +13,11 @@
  * oracle's files. All files are read from a tree of git or from a directory.
  *
  * There are two digests (docs/formats.md): `digest` of the sources, and `contract_digest` of
- * klineage.yaml, the oracle's files and the adapters. Each covers the mode, the path relative to `dir`, the
- * length and the bytes of every file, in the order of the paths; a contract of another name counts
- * as klineage.yaml in `dir`. These are KL_EINVALID: a
- * symlink, a path that leaves the directory, a source or oracle file above 4 MiB, a contract above
- * 256 KiB, an adapter above 64 KiB, and sources, or oracle files, that together exceed 16 MiB.
+ * klineage.yaml, the oracle's files and the adapters. Each covers the mode, the path relative to
+ * `dir`, the length and the bytes of every file, in the order of the paths; a contract of another
+ * name counts as klineage.yaml in `dir`. Reading a surface fails with KL_EINVALID for a symlink, a
+ * path that leaves the directory, a source or oracle file above 4 MiB, a contract above 256 KiB, an
+ * adapter above 64 KiB, and sources, or oracle files, that together exceed 16 MiB.
  */
 struct kl_file {
 	char *path; /* relative to kl_surface.dir */
@@ -30,8 +30,8 @@ struct kl_surface {
 	struct kl_contract *contract;
 	char *place; /* where the contract is (contract.h) */
 	/*
-	 * what paths are relative to: the contract's directory in the repository ("" or "a/b"), or
-	 * "" if its paths begin at the top
+	 * the directory that paths are relative to: the contract's directory in the repository (""
+	 * or "a/b"), or "" if the contract's paths begin at the top
 	 */
 	char *dir;
 	struct kl_file *file; /* sources, sorted by path */
@@ -43,7 +43,7 @@ struct kl_surface {
 	char contract_digest[KL_DIGEST_HEX];
 };
 
-/** Read the surface of the contract at `place` in a tree. KL_ENOTFOUND: no contract. */
+/** Read the surface of the contract at `place` in a tree. KL_ENOTFOUND: there is no contract. */
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *place);
 /**
@@ -82,7 +82,10 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *sur
 			   const struct kl_file *edit, size_t n);
 /** Return true if the file is one of the contract's adapters. */
 bool kl_surface_is_adapter(const struct kl_surface *surface, const char *path);
-/** Return the i-th adapter of the contract, one of surface->oracle; NULL: it has none of the number. */
+/**
+ * Return the i-th adapter of the contract, an element of surface->oracle; NULL: there are fewer
+ * adapters.
+ */
 const struct kl_file *kl_surface_adapter(const struct kl_surface *surface, size_t i);
 void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)

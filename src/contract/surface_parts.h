@@ -19,8 +19,8 @@ typedef int (*kl_surface_reader)(struct kl_file *file, const char *dir, const ch
 				 size_t max, void *payload);
 
 /**
- * Read a surface: `source` reads its sources, `read` its contract, which is the first file to be
- * read, and the oracle's files.
+ * Read a surface: `source` reads its sources; `read` reads its contract, which is the first file to
+ * be read, and the oracle's files.
  */
 int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *place,
 		    kl_surface_reader read, kl_surface_reader source, void *payload);

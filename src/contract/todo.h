@@ -5,12 +5,12 @@
 #include "base/vec.h"
 
 /*
- * todo - finds what is still marked TODO in a contract. The word does not count in comments, which
- * explain it.
+ * todo - finds the word TODO in a contract, which marks values that are still to be filled in. The
+ * word does not count in comments, since these only explain it.
  */
 struct kl_todo {
-	size_t n;              /* places */
-	struct kl_strvec line; /* lines that have any, as "7: case: {op: axpy, dims: {n: TODO}}" */
+	size_t n;              /* number of marks */
+	struct kl_strvec line; /* lines with marks, as "7: case: {op: axpy, dims: {n: TODO}}" */
 };
 
 #define KL_TODO_INIT              \
