@@ -123,7 +123,7 @@ static int check_file(const struct kl_adopting *adopting, const char *file)
 			     "contract with a launch plan (docs/own-kernel.md)");
 }
 
-/* Return the text of a file, or after the preprocessor the text that the compiler reads. */
+/* Read the kernel's file or, if `preprocessed`, the preprocessor's output for it. */
 static int read_text(struct kl_buf *out, const struct kl_adopting *adopting,
 		     const struct kl_units *units, bool preprocessed)
 {
@@ -160,7 +160,7 @@ static int find_entry(char **out, const struct kl_adopting *adopting, const stru
 	return 0;
 }
 
-/* --- what the contract is called -------------------------------------------------------------- */
+/* --- the names of the workload and the contract ----------------------------------------------- */
 
 static int name_workload(char **out, const struct kl_adopt_opts *opts, const char *entry)
 {
@@ -267,7 +267,7 @@ static void report_units(struct kl_adopt_report *out, const struct kl_adopting *
 			closure->foreign.v[i]);
 }
 
-/* Write the contract and the oracle from a text. */
+/* Write the contract and the oracle from the text of a source. */
 static int try_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopting,
 			const struct kl_buf *text, const char *entry, const char *workload)
 {
@@ -278,8 +278,8 @@ static int try_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopti
 }
 
 /*
- * Write the contract and the oracle from the prototype as it is written. If it cannot be read, or
- * has types of the project, take it as macros and typedefs make it.
+ * Write the contract and the oracle from the prototype as written in the source. If that prototype
+ * cannot be read, or has types of the project, use the prototype after preprocessing.
  */
 static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopting,
 			 const struct kl_units *units, const char *entry, const char *workload)
@@ -298,7 +298,7 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 	kl_error_clear();
 	if (read_text(&expanded, adopting, units, true) < 0)
 		return why ? kl_error(KL_EINVALID, "%s", why) : 0;
-	/* the expanded text includes nothing any more */
+	/* the expanded text has no #include lines, so take the headers from the source */
 	build.headers = &sk->headers;
 	other.build = &build;
 	other.adapted = sk->adapted;
@@ -313,7 +313,7 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 	return 0;
 }
 
-/* Return the flag by which the compiler assumes that no value is NaN or infinite, or NULL. */
+/* Return the flag that lets the compiler assume that no value is NaN or infinite, or NULL. */
 static const char *finite_flag(const struct kl_strvec *flags)
 {
 	const char *found = NULL;
@@ -415,7 +415,10 @@ int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 	kl_strvec_take(&units.path, kl_fs_resolve(adopting.top, opts->file));
 	kl_strvec_push(&units.why, "");
 	out->origin = kl_strdup(adopting.commands.origin);
-	/* look for headers that are missing before anything is compiled, to name all at once */
+	/*
+	 * look for missing headers before anything is compiled, so that the message names all of
+	 * them
+	 */
 	if ((err = find_closure(&closure, &adopting, &units)) < 0 ||
 	    (err = find_entry(&entry, &adopting, &units)) < 0 ||
 	    (err = kl_units_find(&units, &adopting, entry)) < 0 ||

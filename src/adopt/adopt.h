@@ -8,11 +8,12 @@
 /*
  * adopt - writes a contract for a kernel as its project builds it.
  *
- * The build's command for the kernel's file gives flags, defines and include directories; the
- * compiler lists the files that it includes; the object shows which symbols the entry needs, and
- * the files that define them are added. Commands are read from compile_commands.json. If there is
- * none, make -n, CMake or Meson is run in the compile jail. These execute files of the project, so
- * this room is only for a person who asked for it; the gate reads the contract instead.
+ * The build's command for the kernel's file gives flags, defines and include directories. The
+ * compiler lists the files that the kernel's file includes. The compiled object shows which symbols
+ * the entry needs, and the files that define these symbols are added. Commands are read from
+ * compile_commands.json. If there is no such file, make -n, CMake or Meson is run in the compile
+ * jail. These execute files of the project, so the code in this folder runs only when a person asks
+ * for it. The gate does not use it, and reads the contract instead.
  */
 struct kl_adopt_opts {
 	const char *file;     /* the kernel's file, relative to the top of the worktree */
@@ -20,45 +21,50 @@ struct kl_adopt_opts {
 	const char *workload; /* NULL: named after the entry */
 	const char *contract; /* path of the contract, relative to the top; NULL: a default */
 	const char *commands; /* path of a compile_commands.json; NULL: look for one */
-	const char *build;    /* "make", "cmake", "meson" or "none"; NULL: whichever is there */
-	const char *target;   /* of make; NULL: its default */
-	int64_t index;        /* which of the commands for the file to take, from 1; 0: the first */
-	/* further arguments of the build system, or of the compiler if there is none; NULL: none */
+	const char *build;    /* "make", "cmake", "meson" or "none"; NULL: try each */
+	const char *target;   /* target of make; NULL: the default target */
+	/*
+	 * number of the command to take if several compile the file, counted from 1; 0: the first
+	 */
+	int64_t index;
+	/* further arguments of the build system or, without a build, of the compiler; NULL: none */
 	const char *build_options;
-	bool adapted;             /* write an adapter, too */
+	bool adapted;             /* write an adapter as well */
 	struct kl_strvec sources; /* further files to compile, relative to the top */
 };
 
 struct kl_adopt_report {
-	/* paths of the files that were written, relative to the top; adapter: NULL: none */
+	/* paths of the files that were written, relative to the top; `adapter` can be NULL */
 	char *contract, *oracle, *adapter;
-	int unknown; /* arguments whose types contracts do not have */
+	int unknown; /* number of arguments whose types no contract can have */
 	char *workload, *prototype;
 	char *origin; /* where the command was found */
-	size_t commands,
-		taken; /* commands for the file, and the number of the one that was taken */
+	/* how many commands compile the file, and the number of the one taken, from 1 */
+	size_t commands, taken;
 	struct kl_strvec units;     /* "<path>" or "<path> (defines '<symbol>')" */
-	struct kl_strvec flags;     /* all that the contract says of the build, one line a key */
+	struct kl_strvec flags;     /* keys of the contract that describe the build, one per line */
 	struct kl_strvec dropped;   /* "<option>: <reason>" */
 	struct kl_strvec generated; /* "<path of the copy> (from <path>)" */
-	struct kl_strvec notes;     /* what else there is to know, one sentence each */
-	struct kl_strvec todo;      /* "<line>: <text>": places of the contract to fill in */
-	size_t sources;             /* files in the surface */
+	struct kl_strvec notes;     /* other information for the user, one sentence each */
+	struct kl_strvec todo;      /* "<line>: <text>" for each line of the contract to fill in */
+	size_t sources;             /* number of files in the surface */
 };
 
 /**
- * Write the contract, the oracle and copies of generated headers; the repository has a worktree.
- * KL_EEXISTS: one of them exists, and nothing was written. KL_ECANNOT: the build does not run in the
- * jail; KL_ENOTFOUND: it does not compile the file; KL_EUSAGE: build_options are no options;
- * KL_EINVALID: the file or the build cannot be adopted. Hints say what to do.
+ * Write the contract, the oracle and copies of generated headers; the repository must have a
+ * worktree. KL_EEXISTS: one of these files exists, and nothing was written. KL_ECANNOT: the build
+ * cannot run in the jail. KL_ENOTFOUND: no build was found that compiles the file. KL_EUSAGE:
+ * `build_options` is not a list of options. KL_EINVALID: the file or the build cannot be adopted.
+ * Hints tell the user what to do.
  */
 int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 		   const struct kl_adopt_opts *opts);
 void kl_adopt_release(struct kl_adopt_report *report);
 
 /**
- * List the C files that the project's build compiles, relative to the top, sorted; opts->file is
- * NULL. `origin` says where they were found; the caller frees it.
+ * List the C files that the project's build compiles, relative to the top, sorted; opts->file must
+ * be NULL. `*origin` is set to the source of the build's commands, for the user; the caller frees
+ * it.
  */
 int kl_adopt_list(struct kl_strvec *files, char **origin, struct kl_repo *repo,
 		  const struct kl_adopt_opts *opts);

@@ -10,27 +10,25 @@
 #include "contract/skeleton.h"
 #include "jail/jail.h"
 
-/*
- * adopt_parts - the state of one adoption, shared by the files of the room.
- */
+/* adopt_parts - declares the state of one adoption, shared by the files of this folder. */
 struct kl_adopting {
 	struct kl_repo *repo;
 	const struct kl_adopt_opts *opts;
 	struct kl_adopt_report *out;
-	char *top;   /* of the worktree, without symlinks */
-	char *build; /* directory of opts->commands; NULL: none, or the worktree is inside of it */
+	char *top;   /* path of the worktree, without symlinks */
+	char *build; /* directory of opts->commands; NULL: not given, or it contains the worktree */
 	struct kl_jail jail;
 	struct kl_platform platform;
 	struct kl_scratch scratch; /* work directory of the jail */
 	struct kl_strvec options;  /* the words of opts->build_options */
-	git_oid tree;              /* the index */
+	git_oid tree;              /* tree of the index */
 	struct kl_commands commands;
-	struct kl_strvec failures; /* why builds could not be used, one sentence each */
-	bool network;              /* one of them wants the network */
-	size_t runs;               /* objects made so far */
+	struct kl_strvec failures; /* reasons why builds could not be used, one sentence each */
+	bool network;              /* one of these builds needs the network */
+	size_t runs;               /* number of objects compiled so far */
 };
 
-/** Return `path` below the top as a path relative to it, or NULL; borrowed. */
+/** Return `path` relative to the top, or NULL if it is not below the top; borrowed. */
 const char *kl_adopt_below(const struct kl_adopting *adopting, const char *path);
 /** Return true if the index has the file; `path` is relative to the top. */
 bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path);
@@ -39,24 +37,27 @@ bool kl_adopt_is_c(const char *path);
 
 /* --- project.c */
 /**
- * Find the build and read its commands. With opts->file, the build must compile that file; `chosen`
- * is set to the command for it, which belongs to adopting->commands.
+ * Find the build and read its commands. If opts->file is set, the build must compile this file, and
+ * `*chosen` is set to its command, which belongs to adopting->commands.
  */
 int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **chosen);
 
 /* --- tree_copy.c */
-/** Copy the tracked files of the worktree to the directory `to`. KL_ECANNOT: they are too many. */
+/**
+ * Copy the tracked files of the worktree to the directory `to`. KL_ECANNOT: they are too large in
+ * total.
+ */
 int kl_adopt_copy_tree(struct kl_adopting *adopting, const char *to);
-/** In all commands, replace paths below `from`, a copy of the worktree, by those in the worktree. */
+/** In all commands, replace `from`, the path of a copy of the worktree, by that of the worktree. */
 void kl_adopt_move_commands(struct kl_adopting *adopting, const char *from);
 
 /* --- compiler.c */
-/** Start a command line in `argv`: gcc with the options, as absolute paths, in the jail. */
+/** Begin a command line in `argv`: gcc with the options, and with absolute paths. */
 void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,
 		  const struct kl_options *options);
 /**
- * Run a compiler in the jail; `out` receives its stdout. KL_ENO: it refused its input; the message
- * is its first error.
+ * Run a compiler in the jail; `out` receives its stdout. KL_ENO: the compiler refused its input;
+ * the message is the compiler's first error.
  */
 int kl_adopt_run_gcc(struct kl_buf *out, const struct kl_adopting *adopting,
 		     const struct kl_strvec *argv, const char *what);
@@ -64,22 +65,23 @@ int kl_adopt_run_gcc(struct kl_buf *out, const struct kl_adopting *adopting,
 /* --- closure.c */
 /* The files that units include. Paths are absolute. */
 struct kl_closure {
-	struct kl_strvec files;     /* in the repository, the units among them */
-	struct kl_strvec generated; /* untracked and ignored, or in the build's directory */
-	struct kl_strvec missing;   /* names that no directory has */
-	struct kl_strvec foreign;   /* headers of the system that the gate does not allow */
+	struct kl_strvec files; /* files in the repository, including the units */
+	/* files that git ignores, or that are in the build's or the scratch directory */
+	struct kl_strvec generated;
+	struct kl_strvec missing; /* names of headers that no include directory has */
+	struct kl_strvec foreign; /* headers of the system that the gate does not allow */
 };
 /**
- * Return true if the kernel may include files at `path`, with symlinks followed: in the worktree
- * but for .git, in the scratch directory, or in the build's directory. A repository could otherwise
- * have any file of the user copied into it.
+ * Return true if the kernel may include `path`: after symlinks are followed, it is in the worktree
+ * (except .git), in the scratch directory, or in the build's directory. Otherwise a repository
+ * could have any file of the user copied into the worktree.
  */
 bool kl_closure_may_have(const struct kl_adopting *adopting, const char *path);
 /** Move the include directories that the compiler may not read to options->outside. */
 void kl_closure_drop_dirs(struct kl_options *options, const struct kl_adopting *adopting);
 /**
- * Add the files that the unit `path` includes, and the unit itself. KL_EINVALID: one of them lies
- * elsewhere.
+ * Add the files that the unit `path` includes, and the unit itself. KL_EINVALID: the kernel may not
+ * include one of these files (kl_closure_may_have()).
  */
 int kl_closure_add(struct kl_closure *closure, const struct kl_adopting *adopting, const char *path,
 		   const struct kl_options *options);
@@ -87,25 +89,30 @@ void kl_closure_release(struct kl_closure *closure);
 
 /* --- units.c */
 struct kl_units {
-	struct kl_strvec path;           /* absolute; the kernel's own file first */
-	struct kl_strvec why;            /* the symbol that each defines; "": it was asked for */
-	struct kl_strvec traps, missing; /* symbols that nobody defines */
-	struct kl_options options;       /* of all units together */
+	struct kl_strvec path; /* absolute; the kernel's own file first */
+	/* the needed symbol that each defines; "": the user named the file */
+	struct kl_strvec why;
+	/* undefined symbols: those that can be traps, and the others */
+	struct kl_strvec traps, missing;
+	struct kl_options options; /* merged options of all units */
 };
-/** Find the units that `entry` of the first unit needs. `out` has the first unit and its options. */
+/**
+ * Find the units that `entry` needs, a function of the first unit. The caller sets the first unit
+ * and its options in `out`.
+ */
 int kl_units_find(struct kl_units *out, struct kl_adopting *adopting, const char *entry);
 void kl_units_release(struct kl_units *units);
 
 /* --- adopted.c */
-/** What the contract says of the build; all paths are relative to the top. */
+/** The contents of the contract that describe the build; all paths are relative to the top. */
 struct kl_adopted {
-	struct kl_options options; /* directories that the contract names */
+	struct kl_options options; /* options of the contract, with its directories */
 	struct kl_strvec sources, units, traps;
 	struct kl_strvec copy_from, copy_to; /* generated headers */
-	char *contract, *oracle, *adapter;   /* adapter: NULL: none */
+	char *contract, *oracle, *adapter;   /* paths of these files; `adapter` can be NULL */
 };
 void kl_adopted_release(struct kl_adopted *adopted);
-/** Name all paths from the top; `contract` is set before. */
+/** Fill `adopted`, with all paths relative to the top; the caller has set `contract`. */
 int kl_adopted_fill(struct kl_adopted *adopted, struct kl_adopting *adopting,
 		    const struct kl_units *units, const struct kl_closure *closure,
 		    const char *workload);
@@ -118,11 +125,11 @@ int kl_adopted_write(struct kl_adopting *adopting, const struct kl_adopted *adop
 
 /* --- contract_text.c */
 /**
- * Return what stands between the brackets of a list; it begins at `column` of its line, and goes on
- * in further lines. The caller frees it.
+ * Return the text between the brackets of a list, wrapped into lines; its first line begins at
+ * `column`. The caller frees it.
  */
 char *kl_adopted_list(const struct kl_strvec *list, size_t column);
-/** Append the keys of `surface` that say how the kernel is built, one string each, indented. */
+/** Append the keys of `surface` that describe how the kernel is built, one indented string each. */
 void kl_adopted_lines(struct kl_strvec *out, const struct kl_adopted *adopted);
 
 #endif

@@ -28,7 +28,10 @@ void kl_adopted_release(struct kl_adopted *adopted)
 
 /* --- generated headers ------------------------------------------------------------------------ */
 
-/* Directories of generated headers, as absolute paths, and where their copies go. */
+/*
+ * Directories of generated headers, as absolute paths, and the directories of their copies, from
+ * the top.
+ */
 struct copies {
 	struct kl_strvec from, to;
 };
@@ -39,7 +42,10 @@ static void copies_release(struct copies *copies)
 	kl_strvec_release(&copies->to);
 }
 
-/* Return the longest directory of the include path that contains the file; NULL: none does. */
+/*
+ * Return the innermost directory of the include path that contains the file; NULL: none contains
+ * it.
+ */
 static const char *include_dir(const struct kl_options *options, const char *path)
 {
 	const struct kl_strvec *lists[] = { &options->iquote, &options->include,
@@ -54,7 +60,7 @@ static const char *include_dir(const struct kl_options *options, const char *pat
 	return best;
 }
 
-/* Return where copies of the directory's headers go; NULL: it has none. */
+/* Return the directory for copies of the headers in `dir`; NULL: no header in `dir` is copied. */
 static const char *copy_of(const struct copies *copies, const char *dir)
 {
 	for (size_t i = 0; i < copies->from.n; i++)
@@ -63,7 +69,7 @@ static const char *copy_of(const struct copies *copies, const char *dir)
 	return NULL;
 }
 
-/* Plan a copy of a generated header beside the contract. */
+/* Plan a copy of a generated header, in a directory beside the contract. */
 static void plan_copy(struct kl_adopted *adopted, struct copies *copies,
 		      const struct kl_options *options, const char *path, const char *workload)
 {
@@ -90,8 +96,9 @@ static void plan_copy(struct kl_adopted *adopted, struct copies *copies,
 /* --- paths from the top ----------------------------------------------------------------------- */
 
 /*
- * Name the directories of an include path from the top. Those outside of the repository are left
- * out, and before one with generated headers comes that of their copies.
+ * Append the directories of an include path, relative to the top. Directories outside of the
+ * repository are left out. A directory with generated headers is preceded by the directory of their
+ * copies.
  */
 static void name_dirs(struct kl_strvec *out, const struct kl_strvec *dirs,
 		      const struct kl_adopting *adopting, const struct copies *copies,
@@ -126,7 +133,10 @@ static void name_preincludes(struct kl_adopted *adopted, const struct kl_adoptin
 	}
 }
 
-/* Units are named only if without them other files would be compiled, or refused for their suffix. */
+/*
+ * Name the units only if needed: without `units`, the gate would compile other files, or refuse a
+ * file because of its suffix.
+ */
 static void name_units(struct kl_adopted *adopted, const struct kl_adopting *adopting,
 		       const struct kl_units *units)
 {
@@ -204,9 +214,9 @@ int kl_adopted_fill(struct kl_adopted *adopted, struct kl_adopting *adopting,
 	return check_names(adopted);
 }
 
-/* --- trying what the gate says of it ---------------------------------------------------------- */
+/* --- trying whether the gate accepts the kernel ----------------------------------------------- */
 
-/* Read the sources, generated ones from where they are now. */
+/* Read the sources; read generated ones at their present paths, since they are not copied yet. */
 static int read_sources(struct kl_file *file, const struct kl_adopting *adopting,
 			const struct kl_adopted *adopted)
 {
@@ -229,7 +239,9 @@ static int read_sources(struct kl_file *file, const struct kl_adopting *adopting
 	return err;
 }
 
-/* Parse a contract that has this `surface`, and otherwise only what every contract needs. */
+/*
+ * Parse a contract that has this `surface`, and otherwise only the keys that every contract needs.
+ */
 static int parse_surface(struct kl_contract **out, const struct kl_skeleton_build *build,
 			 const char *entry)
 {
@@ -245,8 +257,9 @@ static int parse_surface(struct kl_contract **out, const struct kl_skeleton_buil
 }
 
 /*
- * Compile and audit the kernel as the gate does, so that it is known now what the gate will say. A
- * refusal is a note, since the user may want to change the kernel.
+ * Compile and audit the kernel as the gate does, so that the user learns now what the gate will
+ * say. If the gate would refuse the kernel, only add a note, since the user may want to change the
+ * kernel.
  */
 int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopted,
 		   const struct kl_skeleton_build *build, const char *entry)
@@ -289,7 +302,7 @@ int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopte
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Check that nothing has this path, and that no symlink leads out of the repository. */
+/* Check that no file has this path, and that the path contains no symlink. */
 static int check_new(const struct kl_adopting *adopting, const char *name)
 {
 	KL_AUTO(kl_closep) int fd = kl_fs_open_below(adopting->top, name, O_PATH);
@@ -317,7 +330,10 @@ static int write_file(const struct kl_adopting *adopting, const char *name, cons
 	return err ? err : kl_fs_write(path, text, len);
 }
 
-/* Return where a generated header is, or what made it if that was in the scratch directory. */
+/*
+ * Return the path of a generated header or, if it is in the scratch directory, the name of the
+ * build that made it.
+ */
 static char *name_original(const struct kl_adopting *adopting, const char *path)
 {
 	KL_AUTO(kl_freep) char *real = realpath(path, NULL);

@@ -20,8 +20,8 @@ void kl_closure_release(struct kl_closure *closure)
 }
 
 /*
- * Return the name by which a source includes a header of the system, or "" for one of the compiler;
- * NULL: it is another file.
+ * Return the name by which a source includes a header of the system, or "" for a header of the
+ * compiler. NULL: the file is not such a header.
  */
 static const char *system_header(const char *path)
 {
@@ -52,7 +52,7 @@ bool kl_closure_may_have(const struct kl_adopting *adopting, const char *path)
 	       (adopting->build && kl_fs_below(adopting->build, real));
 }
 
-/* Return true if the compiler may read the directory, or would if it existed. */
+/* Return true if the compiler may read the directory, or might if it existed. */
 static bool may_read_dir(const struct kl_adopting *adopting, const char *dir)
 {
 	KL_AUTO(kl_freep) char *inside = kl_asprintf("%s/", dir);
@@ -79,7 +79,9 @@ void kl_closure_drop_dirs(struct kl_options *options, const struct kl_adopting *
 
 /* --- the files of a unit ---------------------------------------------------------------------- */
 
-/* Return true if git tracks the file or could: it is in the worktree and not ignored. */
+/*
+ * Set *out to true if git tracks the file, or does not ignore it. `below` is relative to the top.
+ */
 static int is_kept(bool *out, const struct kl_adopting *adopting, const char *below)
 {
 	bool ignored = false;
@@ -101,7 +103,8 @@ static int add_file(struct kl_closure *closure, const struct kl_adopting *adopti
 	bool kept = false;
 	int err = 0;
 
-	if (*name != '/') { /* -MG: no directory has it */
+	/* because of -MG, gcc lists a header that no directory has by its name */
+	if (*name != '/') {
 		kl_strvec_add_once(&closure->missing, name);
 		return 0;
 	}

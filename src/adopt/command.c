@@ -80,7 +80,10 @@ static bool is_compiler(const char *word)
 	return false;
 }
 
-/* Return the index of the compiler in a command, after assignments and programs such as ccache. */
+/*
+ * Return the index of the compiler in a command; assignments and programs such as ccache can
+ * precede it. Return word->n if there is no compiler.
+ */
 static size_t find_compiler(const struct kl_strvec *word)
 {
 	for (size_t i = 0; i < word->n; i++)
@@ -152,7 +155,7 @@ static int add_line(struct kl_commands *out, const char *dir, const char *file, 
 		if (find_compiler(&line.v[i]) < line.v[i].n)
 			return add_command(out, dir, file, &line.v[i], find_compiler(&line.v[i]),
 					   &line.unknown);
-	/* a compiler of an unknown name: the entry says that it is one */
+	/* the name is not that of a known compiler, but the entry says that the command compiles */
 	if (line.n == 1)
 		return add_command(out, dir, file, &line.v[0], 0, &line.unknown);
 	out->skipped++;
@@ -202,7 +205,10 @@ struct make_log {
 	struct kl_strvec dirs; /* the directories that make is in, the innermost last */
 };
 
-/* Return the directory in "make[1]: Entering directory '/a/b'"; NULL: the line says something else. */
+/*
+ * Return the directory in a line such as "make[1]: Entering directory '/a/b'"; NULL: another line.
+ * The caller frees.
+ */
 static char *moved_to(const char *line, const char *word)
 {
 	const char *colon = strstr(line, ": "), *open, *close;
@@ -271,7 +277,7 @@ int kl_commands_make(struct kl_commands *out, const char *dir, const char *text,
 	for (size_t at = 0; !err && at < len;) {
 		size_t n = 0;
 
-		/* a line that ends in a backslash goes on in the next one */
+		/* a line that ends in a backslash continues in the next line */
 		while (at + n < len &&
 		       (text[at + n] != '\n' || (n && text[at + n - 1] == '\\') ||
 			(n > 1 && text[at + n - 1] == '\r' && text[at + n - 2] == '\\')))

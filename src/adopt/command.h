@@ -9,8 +9,8 @@
 #include "base/vec.h"
 
 /*
- * command - the commands by which a project compiles its files: read from compile_commands.json, or
- * from what `make -n -w` prints. Both are hostile input: they are data, and nothing of them is run.
+ * command - reads the commands by which a project compiles its files, from compile_commands.json or
+ * from the output of `make -n -w`. Both are hostile input, and no command in them is run.
  */
 #define KL_COMMANDS_MAX 100000
 #define KL_COMMANDS_MAX_BYTES ((size_t)256 << 20)
@@ -20,13 +20,13 @@ struct kl_command {
 	char *dir;                /* where the compiler runs */
 	char *file;               /* the source */
 	struct kl_strvec word;    /* the compiler and its arguments */
-	struct kl_strvec unknown; /* words whose value only a shell knows */
+	struct kl_strvec unknown; /* words whose value depends on a shell */
 };
 
 struct kl_commands {
 	struct kl_command *v;
 	size_t n, alloc;
-	char *origin;   /* what they were read from, for messages */
+	char *origin;   /* source of the commands, for messages */
 	size_t skipped; /* lines or entries that could not be read */
 };
 
@@ -36,8 +36,8 @@ struct kl_commands {
  */
 int kl_commands_json(struct kl_commands *out, const char *dir, const char *text, size_t len);
 /**
- * Read what `make -n -w`, started in the directory `dir`, printed: lines of shell, between them the
- * directories that make enters and leaves.
+ * Read the output of `make -n -w`, started in the directory `dir`: lines of shell, and between them
+ * the directories that make enters and leaves.
  */
 int kl_commands_make(struct kl_commands *out, const char *dir, const char *text, size_t len);
 /** Add the command `argv`, NULL-terminated, which compiles `file` in the directory `dir`. */

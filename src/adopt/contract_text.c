@@ -11,7 +11,7 @@
 
 /*
  * Append a value, in double quotes if a YAML reader could take it for a number, a boolean or null.
- * An option of the compiler, a '-' and a letter, is none of these.
+ * A leading '-' before a letter, as in an option of the compiler, does not require quotes.
  */
 static void add_value(struct kl_buf *out, const char *text)
 {

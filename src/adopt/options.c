@@ -35,7 +35,9 @@ void kl_options_copy(struct kl_options *to, const struct kl_options *from)
 	kl_strvec_copy(&to->dropped, &from->dropped);
 }
 
-/* Remove the strings that begin with a prefix; `macro`: only if they end there or '=' follows. */
+/*
+ * Remove the strings that begin with a prefix; `macro`: only if nothing or '=' follows the prefix.
+ */
 static void remove_all(struct kl_strvec *list, const char *prefix, bool macro)
 {
 	size_t n = strlen(prefix), to = 0;
@@ -85,7 +87,10 @@ static void take_macro(struct kl_options *out, const char *text, bool defined)
 
 /* --- flags ------------------------------------------------------------------------------------ */
 
-/* Options that say how a program is built and linked, but not what code a file gives. */
+/*
+ * Return true for an option that concerns building and linking, but does not change the code of a
+ * file.
+ */
 static bool is_silent(const char *word)
 {
 	/* clang-format off */
@@ -104,7 +109,7 @@ static bool is_silent(const char *word)
 	/* clang-format on */
 
 	if (kl_prefix_has(word, "-Wp,"))
-		return false; /* it may define a macro */
+		return false; /* it could define a macro */
 	for (size_t i = 0; i < KL_ARRAY_SIZE(exact); i++)
 		if (!strcmp(exact[i], word))
 			return true;
@@ -169,7 +174,7 @@ static void take_flag(struct kl_options *out, const char *word)
 
 enum value_kind { VALUE_DIR, VALUE_PREINCLUDE, VALUE_DEFINE, VALUE_UNDEFINE };
 
-/* Options whose value matters, in the word itself or in the next one. */
+/* Options whose value matters; the value is the rest of the word, or the next word. */
 static const struct valued {
 	const char *name;
 	enum value_kind kind;
@@ -204,7 +209,7 @@ static void take_value(struct kl_options *out, const struct valued *option, cons
 	}
 }
 
-/* Read the word at `i`, and return the index of the next word that is not its value. */
+/* Read the word at `i` with its value, and return the index of the word after them. */
 static size_t read_word(struct kl_options *out, const struct kl_command *command, size_t i)
 {
 	const struct kl_strvec *words = &command->word;
@@ -263,7 +268,7 @@ static const char *find_macro(const struct kl_strvec *list, const char *text)
 	return NULL;
 }
 
-/* Report an option of another unit that the kernel's units are compiled without. */
+/* Add an option of another unit to `dropped`, because the kernel is compiled without it. */
 static void report_other(struct kl_options *to, const char *option, const char *text,
 			 const char *unit)
 {

@@ -5,9 +5,9 @@
 #include "adopt/command.h"
 
 /*
- * options - takes from a compiler's command what matters for the kernel's code: includes, defines,
- * and the flags that a contract may have (contract/flags.h). Everything else is left out; of what
- * could change the code, the reason is kept.
+ * options - extracts from a compiler's command the options that matter for the kernel's code:
+ * includes, defines, and the flags that a contract may have (contract/flags.h). All other options
+ * are left out; if such an option could change the code, it is kept in `dropped` with the reason.
  */
 struct kl_options {
 	struct kl_strvec include, iquote, isystem; /* directories, as absolute paths */
@@ -17,12 +17,12 @@ struct kl_options {
 	struct kl_strvec dropped;                  /* "<option>: <reason>" */
 };
 
-/** Read the options of a command; `out` is empty before. */
+/** Read the options of a command into `out`, which must be empty. */
 void kl_options_read(struct kl_options *out, const struct kl_command *command);
 /**
- * Add the options of another unit of the same kernel: includes, defines and undefines that are
- * missing. Its macros that differ and its flags that `to` lacks are added to `dropped` instead, with
- * a reason.
+ * Add the options of another unit of the same kernel: the includes, defines and undefines that `to`
+ * lacks. Macros of the unit that differ, and flags that `to` lacks, are added to `dropped` instead,
+ * with a reason.
  */
 void kl_options_merge(struct kl_options *to, const struct kl_options *from, const char *unit);
 void kl_options_copy(struct kl_options *to, const struct kl_options *from);

@@ -28,7 +28,7 @@ static int choose_command(const struct kl_command **out, struct kl_adopting *ado
 		KL_AUTO(kl_freep) char *real = NULL;
 		bool same = !strcmp(commands->v[i].file, file);
 
-		/* the build may have come to the worktree by a symlink */
+		/* the build may have reached the worktree through a symlink */
 		if (!same && !kl_adopt_below(adopting, commands->v[i].file)) {
 			real = realpath(commands->v[i].file, NULL);
 			same = real && !strcmp(real, file);
@@ -44,7 +44,7 @@ static int choose_command(const struct kl_command **out, struct kl_adopting *ado
 	return 0;
 }
 
-/* Try the commands that were read. KL_ENOTFOUND: they do not compile the kernel's file. */
+/* Choose among the commands that were read. KL_ENOTFOUND: they do not compile the kernel's file. */
 static int try_commands(const struct kl_command **chosen, struct kl_adopting *adopting)
 {
 	int err;
@@ -120,7 +120,10 @@ static char *dir_above(const struct kl_adopting *adopting, const char *dir)
 					    NULL;
 }
 
-/* Return the directory in which to begin to look: that of the file, or the current one. */
+/*
+ * Return the directory in which the search begins: that of the kernel's file or, without a file,
+ * the current directory. The caller frees.
+ */
 static char *first_dir(const struct kl_adopting *adopting)
 {
 	const char *file = adopting->opts->file;
@@ -171,7 +174,7 @@ static bool wants_network(const char *text)
 	return false;
 }
 
-/* Return the line of a log that says best what went wrong; the caller frees it. */
+/* Return the line of a log that best describes the failure; the caller frees it. */
 static char *worst_line(const char *text)
 {
 	static const char *const signs[] = { "CMake Error", "ERROR:", "*** ", "error", "Error" };
@@ -187,17 +190,19 @@ static char *worst_line(const char *text)
 		found = at;
 		break;
 	}
-	/* CMake says where in the first line, and what in the one after an empty one */
+	/*
+	 * the first line of CMake has the place, and the next line that is not empty has the error
+	 */
 	if (kl_prefix_has(found, "CMake Error") && strchr(found, '\n'))
 		found = strchr(found, '\n');
 	found += strspn(found, "\n ");
 	return kl_strndup(found, strcspn(found, "\n") < 300 ? strcspn(found, "\n") : 300);
 }
 
-/* Why a build failed; `why` NULL: it did not. */
+/* The reason why a build failed; `why` is NULL if it did not fail. */
 struct failure {
 	char *why;
-	bool network; /* it wants the network */
+	bool network; /* the build needs the network */
 };
 
 static void failure_release(struct failure *failure)
@@ -205,7 +210,7 @@ static void failure_release(struct failure *failure)
 	free(failure->why);
 }
 
-/* Run a program of a build system; `failed` is empty before. */
+/* Run a program of a build system. `failed` must be empty; it is set if the program fails. */
 static int run_build(struct kl_buf *out, struct failure *failed, struct kl_adopting *adopting,
 		     const struct kl_strvec *argv)
 {
@@ -271,7 +276,7 @@ static int try_make(const struct kl_command **chosen, struct kl_adopting *adopti
 	take_origin(adopting, kl_asprintf("make -n%s%s", in && *in ? " in " : "", in ? in : ""));
 	if (log.len && (err = kl_commands_make(&adopting->commands, dir, log.ptr, log.len)) < 0)
 		return err;
-	/* with -k, make goes on after an error: what it printed may do */
+	/* because of -k, make goes on after an error, so its output may still have the command */
 	err = try_commands(chosen, adopting);
 	if (err == KL_ENOTFOUND && failed.why)
 		kl_strvec_pushf(&adopting->failures, "%s fails: %s", adopting->commands.origin,
@@ -281,7 +286,7 @@ static int try_make(const struct kl_command **chosen, struct kl_adopting *adopti
 
 /*
  * Run CMake or Meson on the sources in `from`, which is the project's directory or a copy of it.
- * `to` is the build directory; `failed` is empty before.
+ * `to` is the build directory. `failed` must be empty; it is set if the program fails.
  */
 static int run_configure(struct failure *failed, struct kl_adopting *adopting, const char *from,
 			 const char *to, bool cmake)
@@ -314,8 +319,9 @@ static int run_configure(struct failure *failed, struct kl_adopting *adopting, c
 }
 
 /*
- * Configure a project into the scratch directory, and read its database. The worktree is read-only
- * to the build; if that fails, the build gets a copy to write to.
+ * Configure a project into the scratch directory, and read its database. The build cannot write to
+ * the worktree. If it fails for another reason than the network, run it again on a copy that it can
+ * write to.
  */
 static int try_configure(const struct kl_command **chosen, struct kl_adopting *adopting,
 			 const char *dir, bool cmake)
@@ -368,8 +374,8 @@ static bool has_any(const char *dir, const char *const *names)
 }
 
 /*
- * Try one build system. CMake and Meson begin at the outermost directory that has their file, make
- * at the innermost; each goes on with the next.
+ * Try one build system in each directory that has its file, until one compiles the kernel's file.
+ * CMake and Meson begin with the outermost directory, make with the innermost.
  */
 static int try_system(const struct kl_command **chosen, struct kl_adopting *adopting, int which)
 {
@@ -404,7 +410,7 @@ static int try_systems(const struct kl_command **chosen, struct kl_adopting *ado
 		if (want && strcmp(want, names[i]))
 			continue;
 		err = try_system(chosen, adopting, i);
-		/* a program that is not installed: another build system may do */
+		/* the program is not installed, but another build system may work */
 		if (err == KL_ECANNOT && !want) {
 			kl_strvec_push(&adopting->failures, kl_error_last());
 			err = KL_ENOTFOUND;
@@ -451,8 +457,8 @@ static int refuse_builds(const struct kl_adopting *adopting)
 }
 
 /*
- * Headers in the directory of the database may be read, since a person named it. If the worktree is
- * inside of it, it is no build directory, but may be the home directory.
+ * Headers in the directory of the database may be read, since a person named it. If that directory
+ * contains the worktree, it is not a build directory, and could be the home directory.
  */
 static void note_build_dir(struct kl_adopting *adopting, const char *database)
 {
@@ -482,7 +488,10 @@ int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **
 	}
 	if (opts->build && !strcmp(opts->build, "none"))
 		return opts->file ? compile_alone(chosen, adopting) : refuse_builds(adopting);
-	/* options ask for a build other than the one that a database has recorded */
+	/*
+	 * if there are build options, a recorded database is not used, since it was made without
+	 * them
+	 */
 	if (!opts->build && !adopting->options.n)
 		err = find_database(chosen, adopting);
 	if (err == KL_ENOTFOUND)

@@ -9,8 +9,8 @@
 struct splitter {
 	struct kl_shell_line *out;
 	const char *at, *end;
-	struct kl_buf word, raw; /* the word so far, and as it is written */
-	bool in_word, unknown;   /* unknown: only a shell knows its value */
+	struct kl_buf word, raw; /* the word so far, with quotes resolved, and as written */
+	bool in_word, unknown;   /* unknown: the value of the word depends on a shell */
 	bool skip;               /* the word is the file of a redirection */
 	bool begin;              /* the next word begins a command */
 };
@@ -118,7 +118,10 @@ static void read_backslash(struct splitter *split)
 		add_char(split, *split->at++);
 }
 
-/* Read > or <: what stands before it may be a descriptor, what follows is a file. */
+/*
+ * Read > or <. A number directly before it is a descriptor, and the next word is a file; both are
+ * left out.
+ */
 static void read_redirection(struct splitter *split)
 {
 	bool number = split->in_word && split->word.len &&

@@ -12,8 +12,8 @@
  * shell_line - splits a line into commands and words as a shell does, and runs nothing.
  *
  * Quotes and backslashes are resolved. A command ends at ; & | ( ) or a newline; redirections and
- * comments are left out. Only a shell knows the value of a word with a variable or a command
- * substitution: such a word is left out, and its text is added to `unknown`.
+ * comments are left out. The value of a word with a variable or a command substitution depends on
+ * the shell, so such a word is left out, and its text is added to `unknown`.
  */
 #define KL_SHELL_MAX_LINE ((size_t)1 << 20)
 

@@ -21,7 +21,7 @@ static int copy_file(size_t *total, const struct kl_adopting *adopting, const ch
 	struct stat st;
 	int err;
 
-	/* a tracked file may be gone from the worktree; links are left out */
+	/* skip files that were removed from the worktree, and symlinks */
 	if (lstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if ((err = kl_fs_read(&text, from, MAX_FILE)) < 0 || (err = kl_fs_mkdir_of(dest)) < 0)

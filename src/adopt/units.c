@@ -11,7 +11,8 @@
 #include "image/symbols.h"
 
 #define MAX_UNITS 64
-#define MAX_COMPILED 400 /* candidates that are compiled to look into them */
+/* maximum number of files that are compiled to see which symbols they define */
+#define MAX_COMPILED 400
 #define MAX_SOURCE ((size_t)4 << 20)
 #define MAX_TREE 1000000
 
@@ -36,10 +37,10 @@ struct search {
 	struct kl_units *out;
 	struct compiled *all;
 	size_t n, alloc;
-	const struct kl_object **unit; /* objects of the units */
+	const struct kl_object **unit; /* objects of the units, borrowed */
 	size_t nunit;
 	struct kl_strvec others; /* tracked C files, as absolute paths */
-	bool listed;             /* `others` is filled */
+	bool listed;             /* `others` has been filled */
 };
 
 static void search_release(struct search *search)
@@ -96,12 +97,13 @@ static const struct kl_command *command_of(const struct kl_adopting *adopting, c
 }
 
 /*
- * Compile a file once, as its own command does, or if it has none as the kernel's does. If it does
- * not compile, it has no object; `must`: that is an error.
+ * Compile a file, unless it was compiled before. Use the options of the file's own command or, if
+ * it has none, the kernel's. If the file does not compile, its `object` is NULL; with `must`, this
+ * is an error.
  */
 static int look_into(struct compiled **out, struct search *search, const char *path, bool must)
 {
-	/* of the kernel's own file, another command than the first may be chosen */
+	/* the kernel's own file is compiled first, with the command that was chosen for it */
 	const struct kl_command *command = search->n ? command_of(search->adopting, path) : NULL;
 	struct compiled *one;
 	int err;
@@ -163,7 +165,7 @@ static bool in_name(char ch)
 	       (ch >= 'a' && ch <= 'z');
 }
 
-/* Return true if the file has the symbol's name as a word. Only such files are compiled. */
+/* Return true if the file has the symbol's name as a word. A file without it is not compiled. */
 static bool mentions(const char *path, const char *symbol)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -215,7 +217,7 @@ static int try_file(struct definers *out, struct search *search, const char *pat
 	    !mentions(path, symbol))
 		return 0;
 	err = look_into(&one, search, path, false);
-	if (had) /* the list may have moved */
+	if (had) /* look_into() may have moved the array */
 		out->first = &search->all[first];
 	if (err < 0 || !defines_symbol(one->object, symbol) || one == out->first)
 		return err;
@@ -226,7 +228,10 @@ static int try_file(struct definers *out, struct search *search, const char *pat
 	return 0;
 }
 
-/* Look first among the files that the build compiles, then among the other tracked files. */
+/*
+ * Find the files that define a symbol: first among the files that the build compiles, then among
+ * the other tracked files.
+ */
 static int find_definition(struct definers *out, struct search *search, const char *symbol)
 {
 	const struct kl_commands *commands = &search->adopting->commands;
@@ -254,7 +259,7 @@ static int refuse_two(const struct search *search, const struct definers *two, c
 	return kl_error_hint(KL_EINVALID, "choose one with --source <file>");
 }
 
-/* Add the file that defines a symbol. If nobody does, note that. */
+/* Add the file that defines a symbol. If no file defines it, add the symbol to `missing`. */
 static int resolve_symbol(struct search *search, const char *symbol)
 {
 	struct definers definers;
@@ -288,7 +293,10 @@ static bool is_settled(const struct search *search, const struct kl_symbol_index
 	       kl_strvec_has(&search->out->missing, name);
 }
 
-/* Return a copy of the name of an undefined symbol that the entry reaches; NULL: none is left. */
+/*
+ * Return the name of an undefined symbol that the entry reaches; NULL: none is left. The caller
+ * frees.
+ */
 static char *next_symbol(const struct search *search, const char *entry)
 {
 	const char *const entries[] = { entry, NULL };
@@ -308,7 +316,7 @@ static char *next_symbol(const struct search *search, const char *entry)
 	return NULL;
 }
 
-/* Compile the kernel's own file and the files that were asked for. */
+/* Compile the kernel's own file and the files that the user named. */
 static int compile_first(struct search *search, const char *entry)
 {
 	const struct kl_strvec *sources = &search->adopting->opts->sources;
