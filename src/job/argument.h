@@ -9,8 +9,8 @@
 #include "plan/limits.h"
 
 /*
- * argument - the kinds and element types of a kernel's arguments, with their names in contracts
- * and jobs.
+ * argument - defines the kinds and element types of a kernel's arguments, with their names in
+ * contracts and jobs.
  */
 enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
 
@@ -41,7 +41,7 @@ bool kl_arg_kind_is_input(enum kl_arg_kind kind);
 /** Return true if the kernel writes the elements. */
 bool kl_arg_kind_is_output(enum kl_arg_kind kind);
 
-/** Set *out to the element type of this name and return true; false: no type has this name. */
+/** Set *out to the element type with this name. Return false if no type has this name. */
 bool kl_dtype_parse(enum kl_dtype *out, const char *name);
 /** Return the name of an element type, such as "f64". */
 const char *kl_dtype_name(enum kl_dtype dtype);

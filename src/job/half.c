@@ -6,8 +6,7 @@
 
 /*
  * The functions that convert one element have no branch and no library call, so that the compiler
- * makes vector instructions of loops over them. The Makefile compiles this file with options for
- * that.
+ * can vectorize loops over them. The Makefile compiles this file with options for that.
  */
 #define ELEMENT static inline __attribute__((always_inline))
 

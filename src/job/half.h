@@ -12,8 +12,8 @@
  */
 void kl_half_load(double *to, enum kl_dtype dtype, const uint16_t *from, size_t n);
 /**
- * Store values, each rounded once, to nearest, ties to even. A NaN becomes a quiet NaN of the same
- * sign.
+ * Store values. Each is rounded once, to nearest, ties to even. A NaN becomes a quiet NaN with the
+ * same sign.
  */
 void kl_half_store(uint16_t *to, enum kl_dtype dtype, const double *from, size_t n);
 /** Round values in place as kl_half_store() rounds them; NaN stays unchanged. */

@@ -34,18 +34,21 @@ struct kl_job_arg {
 	enum kl_dtype dtype;
 	double value; /* of a scalar */
 	json_t *fill; /* owned; of an input; NULL for other kinds */
-	bool sweep;   /* two bands beyond those of the contract scale this input */
-	bool zeros;   /* of an `out`: zero before each call, instead of poisoned */
-	/* of the last argument, an `out` of one element: not passed, but returned by the kernel */
+	bool sweep;   /* two bands in addition to those of the contract scale this input */
+	bool zeros;   /* of an `out`: set to zero before each call, instead of poisoned */
+	/*
+	 * the kernel returns this argument by value instead of getting a pointer; only the last
+	 * argument, an `out` of one element
+	 */
 	bool returned;
 };
 
 struct kl_point {       /* one set of dims that the kernel is called with */
 	char id[32];    /* "case0", "also3" */
 	bool perf;      /* a case: the profile stage times it */
-	bool drawn;     /* drawn in the domain, or the replay of such a point; never timed */
+	bool drawn;     /* drawn from the domain, or the replay of such a point; never timed */
 	bool hot;       /* timed with its inputs in the cache; false: with cold caches */
-	int64_t weight; /* in the mean over the points; at least 1 */
+	int64_t weight; /* weight in the mean over the points; at least 1 */
 	int64_t dim[KL_MAX_DIMS]; /* value of each of the job's dims, in order */
 	struct {
 		int64_t value; /* of a dim */
@@ -76,9 +79,12 @@ struct kl_rule {
 	int64_t cut[KL_MAX_AXES];
 };
 
-/* The domain in which points beyond the listed ones are drawn (job_domain.h). */
+/* The domain from which points are drawn in addition to the listed ones (job_domain.h). */
 struct kl_job_domain {
-	/* `n` expressions, true in the domain; 0: the contract promises only the listed points */
+	/*
+	 * `n` expressions, which are true in the domain; `n` 0: the contract promises only the
+	 * listed points
+	 */
 	struct kl_expr **condition;
 	struct kl_strvec text; /* the conditions as written */
 	size_t n;
@@ -114,16 +120,16 @@ struct kl_job {
 	struct kl_rule *rule;
 	size_t nrule;
 	json_t *exact, *bands; /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
-	/* NULL: unknown, so no points beyond the listed ones are drawn */
+	/* NULL: unknown, so only the listed points are used */
 	struct kl_job_domain *domain;
-	bool further; /* also draw bands beyond those of the contract (worker/pool/further.h) */
+	bool further; /* also draw bands that the contract does not list (worker/pool/further.h) */
 	/* the kinds of values that further bands must not draw */
 	struct kl_values values;
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
 	uint64_t seed;       /* of a replay; 0: draw the inputs from a random key */
 	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0: none */
-	int64_t call_ms;     /* limit of one call; surface c: processor time */
+	int64_t call_ms;     /* limit of one call in milliseconds; surface c: processor time */
 	int64_t threads;     /* surface c: threads of the kernel, for OpenMP; 0: without OpenMP */
 	int64_t profile_min_blocks, profile_max_ms;
 	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
@@ -140,8 +146,8 @@ void kl_job_free(struct kl_job *job);
 KL_DEFINE_CLEANUP(struct kl_job *, kl_job_free)
 
 /**
- * The names that the job's plans can use, borrowed from the job. `tensor` and `scalar` have an
- * entry for each argument.
+ * The names that the job's plans can use; all are borrowed from the job. `tensor` and `scalar` have
+ * an entry for each argument.
  */
 struct kl_job_names {
 	struct kl_plan_names names; /* points into the arrays below: do not copy the struct */
@@ -160,8 +166,8 @@ int64_t kl_job_point_bytes(const struct kl_job *job, const struct kl_point *poin
 /** Return the total number of elements of all tensors at a point. */
 int64_t kl_job_point_elements(const struct kl_job *job, const struct kl_point *point);
 /**
- * Return the product of the dims of a point, in which a dim below 1 counts as 1. In a job without
- * names of dims, they are those that are arguments.
+ * Return the product of the dims of a point; a dim below 1 counts as 1. If the job has no names of
+ * dims, use the arguments that are dims.
  */
 double kl_job_volume(const struct kl_job *job, const struct kl_point *point);
 /** Sort the indices of all points by kl_job_volume(), the smallest first. */

@@ -124,7 +124,10 @@ static int parse_fill(struct kl_job_arg *arg, const json_t *obj)
 	return 0;
 }
 
-/* Read how an output is before each call: poisoned, or zero with "init": "zeros". */
+/*
+ * Read the initial state of an output before each call: zero with "init": "zeros", otherwise
+ * poisoned.
+ */
 static int parse_init(struct kl_job_arg *arg, const json_t *obj)
 {
 	const json_t *init = json_object_get(obj, "init");
@@ -139,7 +142,9 @@ static int parse_init(struct kl_job_arg *arg, const json_t *obj)
 	return 0;
 }
 
-/* Read whether the kernel returns an output: the last of the arguments, passed by value. */
+/*
+ * Read whether the kernel returns this output by value; such an output must be the last argument.
+ */
 static int parse_returned(struct kl_job_arg *arg, const struct kl_job *job, const json_t *obj)
 {
 	int err = kl_job_read_bool(&arg->returned, obj, "returned", false);

@@ -5,9 +5,9 @@
 #include "job/job.h"
 
 /*
- * job_domain - the domain of a job: the conditions that its points meet, and the shapes of its
- * tensors as expressions over the dims. From the domain, the worker makes points that the job does
- * not list.
+ * job_domain - reads and writes the domain of a job: the conditions that points must meet, and the
+ * shapes of the tensors as expressions over the dims. The worker uses the domain to make points
+ * that the job does not list.
  */
 
 /** If the document has "domain", set job->domain from it and check the expressions. */

@@ -5,9 +5,9 @@
 #include "job/job.h"
 
 /*
- * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on what
- * the parsers before it have set. kl_job_free() frees what they allocated, even after a failure.
- * KL_EINVALID: the section is malformed; the message says what is wrong.
+ * job_parts - declares the parsers of a job's sections. job.c calls them in this order, since each
+ * uses members that the parsers before it have set. kl_job_free() frees all that they allocated,
+ * even after a failure. KL_EINVALID: the section is malformed; the message says what is wrong.
  */
 
 /** Parse "args": the kernel's arguments. */

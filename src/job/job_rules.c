@@ -128,7 +128,10 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 	return 0;
 }
 
-/* Check that a rule judges every output: a kernel could leave out any other output. */
+/*
+ * Check that every output has a rule, because a kernel could leave an output without a rule
+ * unwritten.
+ */
 static int all_judged(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++) {

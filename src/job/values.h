@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * values - what a contract says about inputs that are NaN, infinite or denormal (docs/formats.md,
- * `values`). For each of them, either the kernel must give the oracle's answer, or the answer is
- * undefined and the gate does not draw such inputs.
+ * values - records what a contract says about inputs that are NaN, infinite or denormal
+ * (docs/formats.md, `values`). For each of these kinds, either the kernel must give the oracle's
+ * answer, or the answer is undefined and the gate does not draw such inputs.
  */
 enum kl_value { KL_VALUE_NAN, KL_VALUE_INF, KL_VALUE_DENORMAL };
 #define KL_VALUES (KL_VALUE_DENORMAL + 1)
