@@ -6,8 +6,9 @@
 #include "plan/expr.h"
 
 /*
- * expr_tree - a parsed expression, and the dialects of the language. Only code that evaluates or
- * compares expressions itself needs it; plan/expr.h is enough for other code.
+ * expr_tree - declares the tree of a parsed expression, and the dialects of the language. Only code
+ * that evaluates or compares expressions itself needs this header; plan/expr.h is enough for other
+ * code.
  *
  * All dialects have the operators, functions and precedences of plan/expr.h; they differ in the
  * values. One dialect has a fixed list of names, which are all numbers. Another has facts, whose
@@ -92,8 +93,8 @@ static inline bool kl_expr_compares(const struct kl_expr *expr)
 }
 
 /**
- * Return true if the comparison `op` holds; `order` is less than, equal to or greater than 0, as
- * the left operand is to the right one.
+ * Return true if the comparison `op` holds. `order` is less than, equal to or greater than 0 if the
+ * left operand is less than, equal to or greater than the right one.
  */
 static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 {

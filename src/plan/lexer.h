@@ -26,11 +26,12 @@ struct kl_tokens {
 	struct kl_token *t;
 	size_t n, alloc;
 	struct kl_strvec headers; /* names of #include "..." */
-	struct kl_strvec macros;  /* texts of #define, from the macro's name on */
+	struct kl_strvec macros;  /* texts of #define, beginning with the macro's name */
 };
 
 /**
- * Append the tokens of `text`, which must outlive them. Before the first call `out` is all zero.
+ * Append the tokens of `text`, which must outlive the tokens. `out` must be set to zeros before the
+ * first call.
  */
 void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len);
 void kl_tokens_release(struct kl_tokens *tokens);
@@ -39,7 +40,7 @@ void kl_tokens_release(struct kl_tokens *tokens);
 bool kl_token_is(const struct kl_tokens *tokens, size_t i, const char *text);
 /** Return true if the token at `i` is one of `words`, which end with NULL. */
 bool kl_token_is_any(const struct kl_tokens *tokens, size_t i, const char *const *words);
-/** Return true if two tokens, of any texts, have the same bytes. */
+/** Return true if two tokens, which can be from different texts, have the same bytes. */
 bool kl_token_same(const struct kl_token *left, const struct kl_token *right);
 /**
  * Return the index after the bracket that closes the bracket at `i`; tokens->n: no bracket closes

@@ -11,9 +11,9 @@
 #include "text/yaml.h"
 
 /*
- * plan - the launch plan of device code (docs/formats.md, "The launch plan"): the launches in
- * order, with their grids, arguments, tensor maps and scratch. A plan is data, not code: the worker
- * carries it out.
+ * plan - parses and resolves the launch plan of device code (docs/formats.md, "The launch plan"):
+ * the launches in order, with their grids, arguments, tensor maps and scratch. A plan is data, not
+ * code: the worker carries it out.
  *
  * A plan is parsed twice, by the same tables. git-klineage parses launch.yaml, reports its errors,
  * and writes it into the job as JSON. klineage-worker parses that JSON, because a job is untrusted
@@ -170,8 +170,8 @@ struct kl_plan_arg {
 };
 
 struct kl_plan_launch {
-	char kernel[256];                /* the name that the plan gives it, for messages */
-	char symbol[KL_PLAN_MAX_SYMBOL]; /* its name in the cubin */
+	char kernel[256];                /* name of the kernel in the plan, for messages */
+	char symbol[KL_PLAN_MAX_SYMBOL]; /* name of the kernel in the cubin */
 	uint32_t grid[3], block[3];
 	uint32_t cluster[3]; /* 0 0 0: no cluster */
 	bool nonportable, cooperative, pdl;
@@ -210,30 +210,32 @@ KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
  */
 size_t kl_plan_kernels(const struct kl_plan *plan, const char **out, size_t max);
 /**
- * Return the symbol of the kernel that the plan calls `kernel`; borrowed. It is `kernel` itself
- * until kl_plan_set_symbol() gave another.
+ * Return the symbol of the kernel that the plan calls `kernel`; borrowed. The symbol is `kernel`
+ * itself unless kl_plan_set_symbol() has set another.
  */
 const char *kl_plan_symbol(const struct kl_plan *plan, const char *kernel);
 /**
- * Set the symbol that the code has for `kernel`, a name of C++. kl_plan_to_json() writes it, so that
- * a worker finds the kernel. Only the one who parsed the plan may call this, before the plan is
- * shared. KL_EINVALID: `symbol` is too long.
+ * Set the symbol that the compiled code has for `kernel`, a C++ name. kl_plan_to_json() writes the
+ * symbol, so that a worker finds the kernel. Only the code that parsed the plan may call this,
+ * before it adds references to the plan. KL_EINVALID: `symbol` is too long.
  */
 int kl_plan_set_symbol(struct kl_plan *plan, const char *kernel, const char *symbol);
 /**
  * Return true if `text` is the name of a function as C++ writes it: "scale", "ns::tile<128, 8>",
- * "scale(float *, int)". Such a name has no character that would end it in C++ source.
+ * "scale(float *, int)". Such a name has no character that could end the name in C++ source.
  */
 bool kl_plan_is_cxx_name(const char *text);
-/** Return the parameter types at the end of such a name, "(float *, int)"; "": it has none. */
+/**
+ * Return the parameter types at the end of a C++ name, such as "(float *, int)"; "": it has none.
+ */
 const char *kl_plan_cxx_parameters(const char *name);
 
 /* -- architectures ----------------------------------------------------------- */
 
 /**
  * Get typical facts of a device of the architecture `arch` ("sm_90a"). Products of one architecture
- * differ in `sms` and `l2`: these are the values of one of them. KL_EINVALID: unknown architecture;
- * the message lists the known ones.
+ * differ in `sms` and `l2`; the values given are those of one product. KL_EINVALID: unknown
+ * architecture; the message lists the known ones.
  */
 int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
 /** Type of a field that holds the name of an architecture (text/schema.h). */
@@ -241,9 +243,9 @@ extern const struct kl_string_type kl_plan_arch_string;
 /** Return true if code for `arch` runs on a device of compute capability `cc` (90 for 9.0). */
 bool kl_plan_arch_runs(const char *arch, int64_t cc);
 /**
- * Source that is written for `arch` can be compiled for any later architecture, unless `arch` has a
- * suffix. Set `out`, of `size` bytes, to the architecture of compute capability `cc` if it is a
- * later one, and return true.
+ * Set `out`, of `size` bytes, to the architecture of compute capability `cc`, if source for `arch`
+ * can also be compiled for it. It can if that architecture is later than `arch`, and `arch` has no
+ * suffix. Return false otherwise.
  */
 bool kl_plan_arch_raise(char *out, size_t size, const char *arch, int64_t cc);
 

@@ -140,8 +140,8 @@ static int read_number(double *out, const char *file, const struct kl_field *fie
 	if (err < 0)
 		return err;
 	/*
-	 * a job stores a whole number as an integer, so that -0 becomes 0: read a whole number of a
-	 * file as an integer, too
+	 * a job stores a whole number as an integer, which turns -0 into 0; read a whole number of
+	 * a file as an integer as well, so that both give the same value
 	 */
 	if (kl_plan_whole_number(&whole, node)) {
 		*out = (double)whole;

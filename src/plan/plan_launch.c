@@ -18,7 +18,7 @@ static bool is_symbol(const char *text)
 
 /*
  * Return the length of the arguments that begin at `text`, with their brackets: "<128, float *>" or
- * "(const float *, int)". 0: they are anything else.
+ * "(const float *, int)". Return 0 if the text does not have this form.
  */
 static size_t arguments_length(const char *text)
 {

@@ -14,7 +14,7 @@ static const struct { const char *name; int value, size; bool is_float; } dtypes
 };
 /* clang-format on */
 
-/* Words of the fields, in the order of the CUDA enums. */
+/* Words that the fields can have, in the order of the CUDA enums. */
 static const char *const kinds[] = { "tiled", "im2col", NULL };
 static const char *const interleaves[] = { "none", "16B", "32B", NULL };
 static const char *const swizzles[] = { "none",          "32B",

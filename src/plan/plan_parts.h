@@ -97,7 +97,7 @@ struct plan_launch {
 	struct plan_part part;
 	bool prepare;
 	char *kernel; /* its name in the source, or its symbol */
-	char *symbol; /* of a C++ name, once it is known; NULL: `kernel` is the symbol */
+	char *symbol; /* symbol for a C++ name, once known; NULL: `kernel` is the symbol */
 	struct plan_exprs grid, block, cluster;
 	struct plan_expr smem;
 	bool nonportable, cooperative, pdl;
@@ -191,7 +191,7 @@ bool kl_plan_is_word(const struct kl_yaml *node, const char *word);
 
 /** Read all sections of plan->tree into `plan`. */
 int kl_plan_read_document(struct kl_plan *plan);
-/** Free what kl_plan_read_document() read, also after an error. */
+/** Free the members that kl_plan_read_document() has read, even if it failed. */
 void kl_plan_release_document(struct kl_plan *plan);
 
 /* Value types of sections, which are members of struct kl_plan. */
@@ -216,8 +216,8 @@ struct plan_point {
 int kl_plan_eval(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		 int64_t dflt);
 /**
- * Evaluate as kl_plan_eval() does, and check that the value is from `min` to `max`; `what` names
- * the value in the message.
+ * Evaluate as kl_plan_eval() does, and check that the value is from `min` to `max`. `what` names
+ * the value in the error message.
  */
 int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct plan_expr *expr,
 		    int64_t min, int64_t max, const char *what);
@@ -227,14 +227,14 @@ int64_t kl_plan_memory_bytes(const struct plan_point *pt, bool scratch, int inde
 const struct kl_yaml *kl_plan_key_node(const struct plan_part *part, const char *key);
 /**
  * Check that the device has at least compute capability `cc` (90 for 9.0). KL_ECANNOT: it does not;
- * the message has the position of `node` and begins with `what`: "a cluster needs".
+ * the message has the position of `node` and begins with `what`, such as "a cluster needs".
  */
 int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int64_t cc,
 		    const char *what);
 
 /*
- * Each function resolves one section. Call them in this order: a section uses the results of those
- * before.
+ * Each function resolves one section. Call them in this order, since a section uses the results of
+ * the sections before it.
  */
 int kl_plan_scratch_resolve(struct plan_point *pt);
 int kl_plan_maps_resolve(struct plan_point *pt);

@@ -197,7 +197,7 @@ static int resolve_arg(struct kl_plan_arg *out, const struct plan_point *pt,
 
 /*
  * Return the offset in bytes of the end of `arg`, which starts at the first naturally aligned
- * offset from `at` on. The layout that the kernel itself declares is checked later.
+ * offset that is not below `at`. The layout that the kernel itself declares is checked later.
  */
 static size_t param_end(size_t at, const struct kl_plan_arg *arg)
 {
