@@ -97,7 +97,7 @@ struct kl_units {
 	struct kl_options options; /* merged options of all units */
 };
 /**
- * Find the units that `entry` needs, a function of the first unit. The caller sets the first unit
+ * Find the units that `entry`, a function of the first unit, needs. The caller sets the first unit
  * and its options in `out`.
  */
 int kl_units_find(struct kl_units *out, struct kl_adopting *adopting, const char *entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adopted - makes a contract's paths of what a build names, tries the result, and writes the files */
+/* adopted - turns a build's paths into a contract's, tries the result, and writes the files */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -103,7 +103,7 @@ static int add_file(struct kl_closure *closure, const struct kl_adopting *adopti
 	bool kept = false;
 	int err = 0;
 
-	/* because of -MG, gcc lists a header that no directory has by its name */
+	/* with -MG, gcc lists a header that it did not find by its name alone */
 	if (*name != '/') {
 		kl_strvec_add_once(&closure->missing, name);
 		return 0;

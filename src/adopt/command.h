@@ -9,15 +9,16 @@
 #include "base/vec.h"
 
 /*
- * command - reads the commands by which a project compiles its files, from compile_commands.json or
- * from the output of `make -n -w`. Both are hostile input, and no command in them is run.
+ * command - reads the commands by which a project compiles its files. They are read from
+ * compile_commands.json or from the output of `make -n -w`. Both are hostile input, and no command
+ * in them is run.
  */
 #define KL_COMMANDS_MAX 100000
 #define KL_COMMANDS_MAX_BYTES ((size_t)256 << 20)
 
 /* How one source file is compiled. Paths are absolute, without "." and "..". */
 struct kl_command {
-	char *dir;                /* where the compiler runs */
+	char *dir;                /* directory in which the compiler runs */
 	char *file;               /* the source */
 	struct kl_strvec word;    /* the compiler and its arguments */
 	struct kl_strvec unknown; /* words whose value depends on a shell */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contract_text - writes what a contract says of the build: the keys of `surface` */
+/* contract_text - writes the keys of `surface` that describe how a kernel is built */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* project - finds the build of a project, and reads or asks for its commands */
+/* project - finds the build of a project, and reads its commands or makes the build print them */
 #include <string.h>
 #include <unistd.h>
 

@@ -58,7 +58,7 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
 
 struct reading {
 	const struct kl_contract *contract;
-	bool is_bool; /* `dtype` of a scalar is the word bool */
+	bool is_bool; /* the `dtype` of the scalar is "bool" */
 	struct kl_arg arg;
 };
 
@@ -351,8 +351,8 @@ static int read_arg(struct kl_contract *contract, const struct kl_yaml *node)
 }
 
 /*
- * Check that no argument is called `at` or `must_exceed`: a band has these keys beside the names of
- * arguments.
+ * Check that no argument is called `at` or `must_exceed`, since a band has these keys in addition
+ * to the names of arguments.
  */
 static int check_words(const struct kl_contract *contract, const struct kl_yaml *node)
 {
@@ -369,8 +369,8 @@ static int check_words(const struct kl_contract *contract, const struct kl_yaml 
 }
 
 /*
- * Check that the tensors of each point have at most KL_TENSOR_MAX_BYTES in total. Unlike the
- * memory, this limit is the same on all machines.
+ * Check that the tensors of each point have at most KL_TENSOR_MAX_BYTES in total. Unlike the size
+ * of the memory, this limit is the same on all machines.
  */
 static int check_total(const struct kl_contract *contract, const struct kl_yaml *node)
 {

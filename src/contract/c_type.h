@@ -6,9 +6,9 @@
 #include "plan/lexer.h"
 
 /*
- * c_type - maps a C type, given as a list of its words ("unsigned", "char"), to the element type
- * that contracts have for it. It knows the types of C, of <stdint.h> and <stddef.h>, common short
- * names ("u32"), and the typedefs of the source itself.
+ * c_type - finds the element type that contracts have for a C type. The type is given as a list of
+ * its words ("unsigned", "char"). Known are the types of C, of <stdint.h> and <stddef.h>, common
+ * short names ("u32"), and the typedefs of the source itself.
  */
 
 /** Return true if a word in capitals, such as "EXPORT", is probably a macro and not a type. */

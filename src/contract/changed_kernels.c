@@ -25,8 +25,8 @@ struct looking {
 	struct kl_repo *repo;
 	const git_oid *from, *to; /* `from` NULL: the empty tree */
 	struct kl_strvec paths;   /* changed paths */
-	struct kl_map seen;       /* directories that were looked at */
-	struct kl_strvec places;  /* of contracts in `from` or `to` that may have changed */
+	struct kl_map seen;       /* directories in which contracts were looked for */
+	struct kl_strvec places;  /* places of contracts in `from` or `to` that may have changed */
 };
 
 static int has_contract(bool *out, struct looking *looking, const git_oid *tree, const char *place)
@@ -56,7 +56,7 @@ static int look_around(struct looking *looking, const char *path)
 			;
 		dir[n] = '\0';
 		if (kl_map_put(&looking->seen, dir, looking))
-			return 0; /* `dir` and all directories above it were looked at before */
+			return 0; /* `dir` and all directories above it were searched before */
 		if ((err = has_contract(&now, looking, looking->to, dir)) < 0 ||
 		    (!now && (err = has_contract(&before, looking, looking->from, dir)) < 0))
 			return err;
@@ -82,8 +82,8 @@ static bool names_changed(const struct looking *looking, const struct kl_surface
 }
 
 /*
- * Add a contract if it changed or names a changed path: with `paths: repository`, its sources can
- * be anywhere in the repository.
+ * Add a contract if it changed or names a changed path, since with `paths: repository` its sources
+ * can be anywhere in the repository.
  */
 static int look_at(struct looking *looking, const git_oid *tree, const char *place)
 {
@@ -106,7 +106,7 @@ static int look_at(struct looking *looking, const git_oid *tree, const char *pla
 	return 0;
 }
 
-/* Look at all contracts of a tree. */
+/* Call look_at() for all contracts of a tree. */
 static int look_everywhere(struct looking *looking, const git_oid *tree)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;

@@ -13,7 +13,7 @@
  * changed itself, or names a changed path.
  */
 struct kl_changed_one {
-	char *place;            /* of the contract (contract.h) */
+	char *place;            /* place of the contract (contract.h) */
 	char *workload;         /* the contract's workload; `place` if neither can be read */
 	struct kl_surface *now; /* the kernel in `to`; NULL: it was removed or cannot be read */
 	/**

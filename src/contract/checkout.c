@@ -71,7 +71,7 @@ static struct line_ends line_ends_of(const struct kl_file *file)
 enum conversion { CONVERT_NOT, CONVERT_TEXT, CONVERT_AUTO };
 
 /*
- * Decide by attributes and configuration when git converts the file's line ends. The older
+ * Decide from attributes and configuration when git converts the file's line ends. The older
  * attribute crlf means text, -crlf means -text, and crlf=input means eol=lf.
  */
 static enum conversion conversion_of(const struct subject *subject)

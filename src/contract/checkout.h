@@ -6,9 +6,9 @@
 
 /*
  * checkout - checks that the files of a surface are the same in a commit, in a worktree and in an
- * archive. Attributes can change their bytes: ident, filter, working-tree-encoding, export-subst,
- * and conversions of line ends. The gate would then judge other files than users build, and the
- * digest would name files that nobody has.
+ * archive. Git attributes can make their bytes differ: ident, filter, working-tree-encoding,
+ * export-subst, and those that convert line ends. The gate would then judge files other than those
+ * that users build, and the digest would name files that nobody has.
  */
 
 /**

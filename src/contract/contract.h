@@ -14,9 +14,9 @@
 #include "text/json.h"
 
 /*
- * contract - a contract states what a kernel promises: klineage.yaml, parsed and checked
- * (docs/formats.md, "The contract"). The gate believes the requirements in it, but treats the file
- * as hostile input.
+ * contract - holds a contract, which states what a kernel promises: klineage.yaml, parsed and
+ * checked (docs/formats.md, "The contract"). The gate believes the requirements in it, but treats
+ * the file as hostile input.
  *
  * A contract that was read without error is complete: every expression is parsed and has a value at
  * the case and at all points, every point is inside the domain, every name is resolved, and every

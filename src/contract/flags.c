@@ -191,7 +191,7 @@ static bool is_warning(const char *flag)
 		return false;
 	if (strlen(flag) < 4)
 		return false;
-	/* a newer compiler has more warnings, and could refuse the code */
+	/* a newer compiler has more warnings, so with -Werror it could refuse the code */
 	if (!strncmp(flag, "-Werror", 7))
 		return false;
 	return !flag[2 + strspn(flag + 2, "abcdefghijklmnopqrstuvwxyz0123456789-=")];

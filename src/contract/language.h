@@ -52,9 +52,11 @@ struct kl_language {
 	/* another language in which the oracle may be written; NULL: none */
 	const char *oracle_language;
 	const char *const *suffixes; /* suffixes of all sources */
-	const char *const *mains;    /* of sources that are compiled; the usual suffix is first */
-	const char *const *texts;    /* of sources made of C tokens, which rewriters read */
-	const char *const *spatch;   /* of sources that Coccinelle reads; NULL: none */
+	/* suffixes of sources that are compiled; the usual suffix is first */
+	const char *const *mains;
+	/* suffixes of sources made of C tokens, which rewriters read */
+	const char *const *texts;
+	const char *const *spatch; /* suffixes of sources that Coccinelle reads; NULL: none */
 	/* name for messages, if only one main source is allowed; NULL: several are allowed */
 	const char *unit;
 	/**
@@ -112,7 +114,7 @@ int kl_language_entry_ok(const char *name, const char *file, const struct kl_yam
 			 const char *key);
 /** Schemas of `surface` and `oracle` for languages whose kernels are C functions. */
 extern const struct kl_schema kl_language_c_surface, kl_language_c_oracle;
-/** Libraries to time kernels in C and C++ against. */
+/** Names of the baselines for kernels in C and C++. */
 extern const char *const kl_language_c_baselines[];
 
 #endif

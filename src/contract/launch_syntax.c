@@ -77,7 +77,7 @@ static bool find_value(size_t *from, size_t *to, const struct launch *launch, si
 	return n == 1;
 }
 
-/* Translate the value of a macro: #define BLOCK 256. */
+/* Translate a macro to its value, such as 256 for "#define BLOCK 256". */
 static bool translate_macro(struct kl_buf *out, const struct launch *launch, size_t word, int depth)
 {
 	const struct kl_token *name = &launch->tokens->t[word];

@@ -65,7 +65,7 @@ void kl_contract_build_release(struct kl_contract_build *build);
 /** `args`: the arguments. Every shape is checked at every point. */
 extern const struct kl_value_type kl_contract_args;
 extern const struct kl_value_type kl_contract_sweep;
-/** Read an element type; "bool" is an u8 that is 0 or 1, and sets *is_bool. */
+/** Read an element type. "bool" means a u8 that is 0 or 1, and sets *is_bool. */
 int kl_contract_dtype_read(enum kl_dtype *out, bool *is_bool, const char *file,
 			   const struct kl_field *field, const struct kl_yaml *node);
 

@@ -341,7 +341,10 @@ static void use_pointer(struct pointer_search *search, const struct pointer_rang
 		if (open > range->from && is_keyword(tokens, open - 1)) {
 			if (kl_token_is(tokens, open - 1, "for"))
 				break;
-			/* if (p), sizeof(p) */
+			/*
+			 * in if (p) or sizeof(p) nothing is written, but a returned pointer may be
+			 * used anywhere
+			 */
 			search->unknown |= kl_token_is(tokens, open - 1, "return");
 			return;
 		}

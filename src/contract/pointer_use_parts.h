@@ -4,7 +4,9 @@
 
 #include "contract/pointer_use.h"
 
-/* pointer_use_parts - shared by the files pointer_*.c. */
+/*
+ * pointer_use_parts - declares the search for uses of a pointer, shared by the files pointer_*.c.
+ */
 
 /* longest chain of copies and calls that is followed, so that a search does not take long */
 #define KL_POINTER_DEEPEST 6
@@ -15,7 +17,10 @@ struct pointer_search {
 	int depth;
 	size_t read; /* number of tokens and functions read so far */
 	bool seen, written, unknown;
-	bool lost; /* a followed name is set to another pointer, so its writes may not go to ours */
+	/*
+	 * a followed name was set to another pointer, so that a write through it may go elsewhere
+	 */
+	bool lost;
 	bool any, read_first; /* any: an element was used, so `read_first` is known */
 };
 

@@ -347,7 +347,7 @@ static void read_given(struct kl_proto *proto, const struct kl_tokens *tokens,
 	}
 }
 
-/* Take the template arguments of "tile<float, 8>". */
+/* Set the template arguments to those in `entry`, such as "tile<float, 8>". */
 static void take_arguments(struct kl_proto *proto, const char *entry)
 {
 	const char *from = strchr(entry, '<');

@@ -274,8 +274,8 @@ void kl_founds_read(struct kl_founds *out, const struct kl_tokens *tokens)
 		i = read_declaration(&found, &defines, tokens, i);
 		found.plain_name = plain || (scopes.n && scopes.plain[scopes.n - 1]);
 		/*
-		 * other files can call an inline function in C++, which templates and namespaces
-		 * show
+		 * in C++, other files can call an inline function; a template or a namespace shows
+		 * that the source is C++
 		 */
 		found.is_static |= found.is_inline && !found.is_template && !scopes.name.len;
 		plain = false;

@@ -5,11 +5,13 @@
 #include "plan/lexer.h"
 
 /*
- * prototype_parts - declares the function definitions of a source, as indices of its tokens; shared
- * by the files that read a prototype.
+ * prototype_parts - represents the function definitions of a source as indices of its tokens.
+ * Shared by the files that read a prototype.
  */
 
-/* A definition: [from, name] '(' [open, close) ')' '{' [body, end). */
+/*
+ * A function definition, as indices of tokens: [from, name] '(' [open, close) ')' '{' [body, end).
+ */
 struct kl_found {
 	size_t from, name, open, close, body, end;
 	size_t given; /* for a template: index of the "<" of its parameters */

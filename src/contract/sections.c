@@ -85,7 +85,7 @@ static int read_oracle_sources(void *at, const char *file, const struct kl_field
 	int err = read_files(&contract->oracle_sources, contract->language, false, file, field,
 			     node);
 
-	/* refuse shared sources: an edit of the kernel must not change the oracle */
+	/* refuse shared sources, since an edit of the kernel must not change the oracle */
 	for (size_t i = 0; !err && i < sources->n; i++)
 		if (kl_strvec_has(&contract->sources, sources->v[i]))
 			return kl_yaml_error(

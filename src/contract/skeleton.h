@@ -49,7 +49,8 @@ struct kl_skeleton {
 	/* a parameter or the result has a type that no contract can have */
 	bool unknown_type;
 	struct kl_todo todo, plan_todo; /* TODO marks in the contract, and in its plan */
-	struct kl_strvec headers;       /* what the text includes by #include "..." */
+	/* names that the kernel's file includes by #include "..." */
+	struct kl_strvec headers;
 	/* number of parameters whose types no contract can have */
 	int unknown;
 	bool adapted; /* set by the caller: write an adapter as well */

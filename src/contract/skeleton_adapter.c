@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* skeleton_adapter - the parts of a first adapter, from a kernel's prototype */
+/* skeleton_adapter - writes the parts of a first adapter from a kernel's prototype */
 #include <string.h>
 
 #include "contract/skeleton_parts.h"

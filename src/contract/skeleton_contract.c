@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* skeleton_contract - the parts of a first contract, from a kernel's prototype */
+/* skeleton_contract - writes the parts of a first contract from a kernel's prototype */
 #include <string.h>
 
 #include "contract/contract.h"
@@ -232,8 +232,8 @@ void kl_skeleton_contract_values(struct kl_map *map, const struct kl_language *l
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
 	/*
-	 * the first value is 61: the rule `noise` compares root mean squares, which differ by
-	 * chance if there are only a few elements
+	 * the first value is large, because the rule `noise` compares root mean squares, which
+	 * differ by chance if there are only a few elements
 	 */
 	static const char *const odds[] = { "61", "13", "5", "31", "3", "11" };
 	static const char *const example[] = { "..." };
@@ -248,7 +248,9 @@ void kl_skeleton_contract_values(struct kl_map *map, const struct kl_language *l
 	kl_map_put(map, "DIMS", dims_with(proto, ": ", todo, 1, *todo));
 	kl_map_put(map, "EXAMPLE", dims_with(proto, ": ", example, 1, *example));
 	kl_map_put(map, "ONES", dims_with(proto, ": ", ones, 1, *ones));
-	/* no row of this point is longer than the first value */
+	/*
+	 * no row of this point is longer than the first value, which is therefore a valid distance
+	 */
 	kl_map_put(map, "ODDS", dims_with(proto, ": ", odds, KL_ARRAY_SIZE(odds), *odds));
 	kl_map_put(map, "DOMAIN", dims_with(proto, " >= ", ones, 1, *todo));
 	kl_map_put(map, "ACCEPT", accept_of(proto));

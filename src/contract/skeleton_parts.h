@@ -7,7 +7,7 @@
 #include "contract/prototype.h"
 #include "contract/skeleton.h"
 
-/* skeleton_parts - shared by the files skeleton*.c. */
+/* skeleton_parts - declares the functions that the files skeleton*.c share. */
 
 /*
  * The kind of argument that a parameter is, as far as the kernel's file shows. KL_USE_TENSOR: a

@@ -304,8 +304,9 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 /* A surface in memory, from which a copy is read with some files replaced. */
 struct shown {
 	const struct kl_surface *surface;
-	const struct kl_file *contract; /* NULL: it was read */
-	const struct kl_file *edit;     /* replaced files of the oracle */
+	/* contract to read, which is the first file; NULL: it has been read */
+	const struct kl_file *contract;
+	const struct kl_file *edit; /* replaced files of the oracle */
 	size_t n;
 };
 

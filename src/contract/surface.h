@@ -58,7 +58,7 @@ int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid
  */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *place);
 /**
- * As kl_surface_from_dir, but with the languages in `known`, which copies of the surface use too.
+ * As kl_surface_from_dir, but with the languages in `known`, which copies of the surface also use.
  */
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
 			   const char *path, const char *place);

@@ -135,7 +135,7 @@ int kl_surface_find(struct kl_strvec *places, struct kl_strvec *workloads, struc
 		kl_map_put(&at, place, &all.b[i]);
 		kl_strvec_take(places, place);
 	}
-	/* paths ("a/klineage.yaml") are not in the order of their places ("a") */
+	/* sort again, since the order of paths ("a/klineage.yaml") is not that of places ("a") */
 	kl_strvec_sort(places);
 	for (size_t i = 0; i < places->n; i++) {
 		char *workload;

@@ -6,12 +6,12 @@
 #include "event/signature.h"
 
 /*
- * belief - decides whether this clone trusts an event, by who made it. The clone trusts what it
- * made itself (own.h), what an allowed signer signed (signers.h), and what came with the installed
- * program (skills/digests in its share directory). It does not trust other events, because anybody
- * could have written them into a note or a library. A trial of a card is trusted if the event that
- * it cites is. The results of a runner are not decided here: they are checked on import, before
- * they become events (gate/runner/results.h).
+ * belief - decides whether this clone trusts an event, according to who made it. The clone trusts
+ * what it made itself (own.h), what an allowed signer signed (signers.h), and what came with the
+ * installed program (skills/digests in its share directory). It does not trust other events,
+ * because anybody could have written them into a note or a library. A trial of a card is trusted if
+ * the event that it cites is. The results of a runner are not decided here: they are checked on
+ * import, before they become events (gate/runner/results.h).
  *
  *	kl_belief_open(&belief, repo, NULL);
  *	kl_belief_events(word, belief, events, n);
@@ -52,7 +52,7 @@ void kl_belief_free(struct kl_belief *belief);
 KL_DEFINE_CLEANUP(struct kl_belief *, kl_belief_free)
 struct kl_signers *kl_belief_signers(const struct kl_belief *belief);
 
-/** Set out[i] to who made event[i]. The caller releases each out[i]. */
+/** Decide who made each event[i], and set out[i]. The caller releases each out[i]. */
 int kl_belief_events(struct kl_word *out, struct kl_belief *belief, struct kl_event *const *event,
 		     size_t n);
 #endif

@@ -311,7 +311,7 @@ static int seek_below(struct seeking *seeking, const char *outer)
 	}
 	if (err == KL_EINTR)
 		return err;
-	kl_error_clear(); /* skip what cannot be listed, such as a file */
+	kl_error_clear(); /* skip entries that cannot be listed, such as files */
 	return 0;
 }
 

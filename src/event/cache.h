@@ -9,12 +9,11 @@
 /*
  * cache - stores the verdicts that this clone reached, keyed by everything they depend on.
  *
- * An entry is one event in the file
- * $GIT_COMMON_DIR/klineage/cache/<digest of surface and contract>/<digest of the key>.json, so all
- * entries for a surface and contract are in one directory. Verdicts of other clones are never
- * stored here, so a hit is as reliable as a run and can replace it. Results of jobs that this clone
- * sent to a runner count as its own verdicts. Entries are validated when they are read; damaged
- * ones are ignored.
+ * An entry is one event in the file $GIT_COMMON_DIR/klineage/cache/<digest of surface and
+ * contract>/<digest of the key>.json, so all entries for a surface and contract are in one
+ * directory. Verdicts of other clones are never stored here, so a hit is as reliable as a run and
+ * can replace one. Results of jobs that this clone sent to a runner count as its own verdicts.
+ * Entries are validated when they are read; damaged ones are ignored.
  */
 struct kl_cache_key {
 	const char *surface, *contract; /* digests */
@@ -36,10 +35,9 @@ struct kl_cache_key {
 /** Read the entry for exactly this key. The caller owns `*event`. KL_ENOTFOUND: there is none. */
 int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**
- * Find the best entry for the key's surface and contract with the same platform, flags, tier and
- * policy; the entry's parent and stages can differ from the key's. Prefers a correctness failure,
- * then a result of the whole gate, then the newest. The caller owns `*event`. KL_ENOTFOUND: there
- * is none.
+ * Find the best entry for the key's surface and contract that kl_cache_same_place() accepts; the
+ * entry's parent and stages can differ from the key's. Prefers a correctness failure, then a result
+ * of the whole gate, then the newest. The caller owns `*event`. KL_ENOTFOUND: there is none.
  */
 int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**

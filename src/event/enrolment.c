@@ -110,8 +110,8 @@ static int read_principal(char **who, struct kl_repo *repo)
 /* --- the list of signers in the worktree --------------------------------------------- */
 
 /*
- * Fail if the path exists but is not a directory (`dir` true) or not a regular file (`dir` false):
- * a symbolic link could lead out of the repository.
+ * Fail if the path exists but is not a directory (`dir` true) or not a regular file (`dir` false),
+ * since a symbolic link could lead out of the repository.
  */
 static int check_plain(const char *path, bool dir)
 {
@@ -123,8 +123,8 @@ static int check_plain(const char *path, bool dir)
 }
 
 /*
- * Verify the test signature against a list: a line that names the key can be a comment, or can have
- * expired. KL_EINVALID: the list does not allow the key.
+ * Verify the test signature against a list, since a line that names the key can be a comment, or
+ * can have expired. KL_EINVALID: the list does not allow the key.
  */
 static int check_list(struct kl_repo *repo, const struct kl_buf *list, const char *sig)
 {

@@ -34,8 +34,8 @@
  */
 
 /**
- * Version of the gate's rules. Increased when a stage changes; a verdict of an older version does
- * not count (kl_event_is_outdated()).
+ * Version of the gate's rules. It is increased when a stage changes; a verdict of an older version
+ * does not count (kl_event_is_outdated()).
  */
 #define KL_GATE_POLICY 3
 

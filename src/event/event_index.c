@@ -43,7 +43,10 @@ static int compare_surface(const struct kl_event_index *event_index, size_t i,
 	return order ? order : memcmp(entry->contract, digests->contract, 32);
 }
 
-/* Return the position of the first event, by surface, that is equal to `digests` or after it. */
+/*
+ * Return the position, in the order by surface, of the first event whose digests are not less than
+ * `digests`.
+ */
 static size_t lower_bound(const struct kl_event_index *event_index, const struct digests *digests)
 {
 	size_t lo = 0, hi = (size_t)event_index->head->events;
@@ -195,7 +198,10 @@ int kl_event_index_open(struct kl_event_index **out, struct kl_repo *repo, const
 		return 0;
 	if ((err = kl_notes_list(&at, &n, &tip, repo, ref)) < 0)
 		return err;
-	/* the ref can have moved since it was read above: name the file after the listed tip */
+	/*
+	 * the ref can have moved since it was read above, so name the file after the tip whose
+	 * notes were listed
+	 */
 	kl_oid_hex(hex, &tip);
 	free(kl_steal(&path));
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);

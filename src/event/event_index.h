@@ -6,10 +6,10 @@
 #include "repo/notes.h"
 
 /*
- * event_index - memory-mapped index of all events of a notes ref. The file is
- * $GIT_COMMON_DIR/klineage/cache/events-<tip of the ref>.index. It is built once for each tip,
- * reusing an older index for unchanged notes, and rebuilt if it is damaged (mapfile.h). Its format
- * is in docs/formats.md ("The gate event").
+ * event_index - finds events of a notes ref by surface, in a memory-mapped index of all of them.
+ * The file is $GIT_COMMON_DIR/klineage/cache/events-<tip of the ref>.index. It is built once for
+ * each tip, reusing an older index for unchanged notes, and rebuilt if it is damaged (mapfile.h).
+ * Its format is in docs/formats.md ("The gate event").
  *
  *	kl_event_index_open(&index, repo, KL_NOTES_GATE);
  *	n = kl_event_index_of_surface(&first, index, surface, contract);

@@ -47,7 +47,7 @@ void kl_features_minus(struct kl_strvec *out, const struct kl_strvec *left,
 /** The transformation (rewrite/transform.h) that adds a mechanism to code of one language. */
 struct kl_mechanism_transform {
 	char *language;
-	char *use; /* "unroll-jam factor=4,2" */
+	char *use; /* the transformation and its options: "unroll-jam factor=4,2" */
 };
 
 struct kl_mechanism {
@@ -70,7 +70,7 @@ struct kl_mechanism {
 struct kl_mechanisms {
 	struct kl_mechanism *m;
 	size_t n, alloc;
-	int64_t version; /* of the file format */
+	int64_t version; /* version of the file format */
 };
 
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path);

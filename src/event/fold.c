@@ -31,7 +31,7 @@ static void add_flags(struct kl_buf *out, const struct kl_strvec *flags)
 }
 
 /*
- * Return the name of the tier. For a tier that this version does not know, it is the name in the
+ * Return the name of the tier. For a tier that this version does not know, return the name in the
  * document, so that two unknown tiers differ.
  */
 static const char *tier_word(const struct kl_event *event)
@@ -141,7 +141,7 @@ static void take_line(struct folding *folding, const char *line, size_t len)
 		folding->out->skipped++;
 		return;
 	}
-	/* retractions among lines do not apply: nobody has checked who wrote them */
+	/* ignore retractions among lines, since nobody has checked who wrote them */
 	if (event->kind == KL_KIND_RETRACT)
 		kl_event_free(event);
 	else
@@ -175,7 +175,7 @@ static struct kl_event_list list_of(const struct kl_map *best)
 
 /*
  * Return the events sorted by key, so that the order of lines does not matter. Sorts `best` in
- * place; it cannot be searched afterwards.
+ * place, so `best` cannot be searched afterwards.
  */
 static struct kl_event_list sorted_list_of(struct kl_map *best)
 {

@@ -152,7 +152,8 @@ static void take_notes(struct kl_event *event, const json_t *result)
 }
 
 /*
- * Copy only known hardware counters with valid numbers: a result can come from an untrusted source.
+ * Copy only known hardware counters with valid numbers, since a result can come from an untrusted
+ * source.
  */
 static json_t *counters_of(const json_t *launch)
 {

@@ -10,8 +10,9 @@
  * a bundle elsewhere.
  */
 struct kl_judgement {
-	struct kl_event *event; /* owned and sealed; commit, tree and sig are set for a note */
-	bool cached;            /* the verdict was reached earlier; nothing was run */
+	/* owned and sealed; its commit, tree and sig are set when it is written as a note */
+	struct kl_event *event;
+	bool cached; /* the verdict was reached earlier; nothing was run */
 	/* if `cached`: the allowed signer who signed the verdict; NULL: this clone reached it */
 	char *voucher;
 	/**

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "base/proc.h"
 
-#define PATIENCE_MS 60000 /* this long, because an SSH agent can ask the user for confirmation */
+#define PATIENCE_MS 60000 /* long, because an SSH agent can ask the user for confirmation */
 
 char *kl_keygen_path(struct kl_repo *repo, const char *key)
 {

@@ -27,8 +27,8 @@ int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_eve
 		return err;
 	kl_event_set_commit(event, commit, &tree);
 	/*
-	 * this clone made an unsigned event: record the id and, if wanted, sign it; a signed event
-	 * belongs to its signer and is kept unchanged
+	 * an unsigned event was made by this clone, so record its id and, if wanted, sign it; a
+	 * signed event belongs to its signer and is kept unchanged
 	 */
 	if (!*event->sig && (err = kl_own_add_one(noting->repo, event->id)) < 0)
 		return err;

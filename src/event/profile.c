@@ -264,7 +264,7 @@ void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64
 	}
 	out->ns = ns / sum;
 	add_means(out, weight, parent);
-	if (n == 1) { /* drop a single point: the profile has the same values */
+	if (n == 1) { /* drop the only point, since the profile has the same values */
 		free(out->point[0].vs.v);
 		free(kl_steal(&out->point));
 		out->npoint = 0;

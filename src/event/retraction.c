@@ -248,8 +248,8 @@ int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 			return err;
 	}
 	/*
-	 * do this even if the event was retracted before: a process that was killed at this point
-	 * has left the event in the cache
+	 * do this even if the event was retracted before, since a process that was killed at this
+	 * point left the event in the cache
 	 */
 	err = kl_cache_drop(&out->cached, repo, finding.event);
 	if (!err && again && !out->cached)

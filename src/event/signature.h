@@ -7,9 +7,9 @@
 #include "repo/repo.h"
 
 /*
- * signature - makes and checks SSH signatures of events. As git does for commits (SSHSIG,
- * namespace klineage-gate), it runs gpg.ssh.program (ssh-keygen), signs with user.signingKey, and
- * verifies against the lists of event/signers.h.
+ * signature - makes and checks SSH signatures of events. As git does for commits, it runs
+ * gpg.ssh.program (ssh-keygen) and signs with user.signingKey, but in the namespace klineage-gate.
+ * It verifies signatures against the lists of event/signers.h.
  *
  * Only a signature in state KL_SIGN_GOOD proves who signed. A line of a list can restrict its key
  * to our signatures (namespaces="klineage-gate").
@@ -41,8 +41,9 @@ void kl_signed_release(struct kl_signed *result);
 struct kl_sign_claim {
 	const void *text;
 	size_t len;
-	const char *sig;  /* "": none */
-	const char *time; /* "2026-11-20T10:00:00Z", when the key must have been allowed; "": now */
+	const char *sig; /* "": none */
+	/* time at which the key must have been allowed, such as "2026-11-20T10:00:00Z"; "": now */
+	const char *time;
 };
 
 /**
@@ -52,7 +53,7 @@ struct kl_sign_claim {
  */
 int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
 		  const struct kl_sign_claim *claim, size_t n);
-/** Return the claim of an event: the signature is over the id. Borrows from the event. */
+/** Return the claim of an event, whose signed text is the id. Borrows from the event. */
 struct kl_sign_claim kl_sign_claim_of(const struct kl_event *event);
 
 /**

@@ -107,7 +107,10 @@ void kl_signature_cache_save(struct kl_signature_cache *cache)
 		return;
 	if (!kl_fs_mkdir_of(path))
 		fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	/* after a partial write, readers skip the incomplete line and what is appended to it */
+	/*
+	 * after a partial write, readers skip the incomplete line and the text that is appended to
+	 * it
+	 */
 	if (fd >= 0 && write(fd, cache->added.ptr, cache->added.len) < 0)
 		kl_error_clear();
 	kl_error_clear();

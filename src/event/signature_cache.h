@@ -24,7 +24,10 @@ bool kl_signature_cache_get(struct kl_signed *out, const struct kl_signature_cac
 			    const struct kl_sign_claim *claim);
 void kl_signature_cache_put(struct kl_signature_cache *cache, const struct kl_sign_claim *claim,
 			    const struct kl_signed *result);
-/** Append the added results to the file. Errors are ignored: the checks are then only repeated. */
+/**
+ * Append the added results to the file. Errors are ignored, since the checks are then merely
+ * repeated.
+ */
 void kl_signature_cache_save(struct kl_signature_cache *cache);
 void kl_signature_cache_release(struct kl_signature_cache *cache);
 

@@ -42,7 +42,10 @@ bool kl_signers_none(const struct kl_signers *signers);
  * Return the digest of the lists and of the program that checks signatures, for the keys of caches.
  */
 const char *kl_signers_digest(const struct kl_signers *signers);
-/** Write both lists to a file for ssh-keygen, once, and set `*path`; NULL: there is no list. */
+/**
+ * Set `*path` to a file with both lists for ssh-keygen, which the first call writes. NULL: there is
+ * no list.
+ */
 int kl_signers_path(const char **path, struct kl_signers *signers);
 /** Return the path in gpg.ssh.revocationFile; NULL: not set. */
 const char *kl_signers_revoked(const struct kl_signers *signers);

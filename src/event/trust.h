@@ -58,12 +58,12 @@ int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
 bool kl_trust_is_retracted(const struct kl_trust *trust, const char *id);
 /**
  * Return true if the line is a retraction that does not count, and no other retraction of the same
- * event counts either. False if its signature is bad, which is reported separately.
+ * event counts either. Return false if its signature is bad, which is reported separately.
  */
 bool kl_trust_is_ineffective(const struct kl_trust *trust, const struct kl_trust_line *line);
 /**
- * Return true if a line that counts and is not retracted outweighs this pass (fold.h). For callers
- * that choose a pass themselves instead of folding.
+ * Return true if a line that counts and is not retracted outweighs this pass (fold.h). This is for
+ * callers that choose a pass themselves instead of folding.
  */
 bool kl_trust_is_outweighed(const struct kl_trust *trust, const struct kl_event *pass);
 /** Fold the lines with this tag that count and are for this surface and contract (fold.h). */
@@ -71,8 +71,8 @@ void kl_trust_fold(struct kl_fold *out, const struct kl_trust *trust, size_t tag
 		   const char *surface, const char *contract);
 /**
  * Append all events of a note as canonical lines, except retractions, retracted events and events
- * with a bad signature. For callers that read facts from notes: facts count even if their event is
- * unsigned.
+ * with a bad signature. This is for callers that read facts from notes, since facts count even if
+ * their event is unsigned.
  */
 int kl_trust_filter(struct kl_buf *out, struct kl_repo *repo, const char *text, size_t len);
 void kl_trust_release(struct kl_trust *trust);

@@ -21,7 +21,7 @@ struct kl_verdict_entry {
 	char *dir, *workload;
 	char *why; /* why the kernel cannot be judged; NULL: it can be judged */
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
-	struct kl_fold fold; /* this and the following are set by kl_verdict_lookup_run */
+	struct kl_fold fold; /* this and the following members are set by kl_verdict_lookup_run */
 	size_t stale; /* number of events in the commit's note for another surface or contract */
 	/* number of passes of the whole gate that lack only the signature of an allowed signer */
 	size_t unsigned_;

@@ -3,7 +3,8 @@
 #define KL_EVENT_VOCABULARY_H
 
 /*
- * vocabulary - enums for the named values in gate events (docs/formats.md, "The gate event").
+ * vocabulary - defines enums for the named values in gate events (docs/formats.md, "The gate
+ * event").
  *
  * The name of an absent value is "". Parsing never fails: NULL and "" mean that the value is
  * absent, and a name that only a later version knows gives OTHER; events write that name back
@@ -45,7 +46,7 @@ enum kl_failure {
 	KL_FAILURE_OTHER,
 };
 
-/** How well the run was confined; greater is better. */
+/** How well a run was confined; a greater value means better confinement. */
 enum kl_tier {
 	KL_TIER_OTHER,
 	KL_TIER_UNSANDBOXED,

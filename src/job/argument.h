@@ -9,8 +9,8 @@
 #include "plan/limits.h"
 
 /*
- * argument - defines the kinds and element types of a kernel's arguments, with their names in
- * contracts and jobs.
+ * argument - defines the kinds and element types of arguments, with their names in contracts and
+ * jobs.
  */
 enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
 

@@ -33,7 +33,7 @@ struct kl_job_arg {
 	enum kl_arg_kind kind;
 	enum kl_dtype dtype;
 	double value; /* of a scalar */
-	json_t *fill; /* owned; of an input; NULL for other kinds */
+	json_t *fill; /* fill of an input, owned; NULL for other kinds */
 	bool sweep;   /* two bands in addition to those of the contract scale this input */
 	bool zeros;   /* of an `out`: set to zero before each call, instead of poisoned */
 	/*
@@ -98,7 +98,7 @@ struct kl_job {
 	char arch[16]; /* cuda: for example "sm_90a" */
 	size_t ndim;   /* number of dims that plans and the domain can use; surface c: can be 0 */
 	char dim_name[KL_MAX_DIMS][64];
-	struct kl_plan *plan; /* cuda: of the candidate; NULL: no candidate, or host code */
+	struct kl_plan *plan; /* cuda: plan of the candidate; NULL: no candidate, or host code */
 	struct kl_plan *parent_plan, *oracle_plan;
 	char *truth_path, *honest_path; /* paths of images; cuda: cubins */
 	/* cuda: candidate and parent are images that contain host code */
@@ -127,7 +127,7 @@ struct kl_job {
 	struct kl_values values;
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
-	uint64_t seed;       /* of a replay; 0: draw the inputs from a random key */
+	uint64_t seed;       /* seed of a replay; 0: draw the inputs from a random key */
 	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0: none */
 	int64_t call_ms;     /* limit of one call in milliseconds; surface c: processor time */
 	int64_t threads;     /* surface c: threads of the kernel, for OpenMP; 0: without OpenMP */

@@ -129,8 +129,8 @@ static int parse_rule(struct kl_job *job, const json_t *obj)
 }
 
 /*
- * Check that every output has a rule, because a kernel could leave an output without a rule
- * unwritten.
+ * Check that every output has a rule, because a kernel would not need to write an output without
+ * one.
  */
 static int all_judged(const struct kl_job *job)
 {

@@ -9,9 +9,9 @@
 #include "base/mem.h"
 
 /*
- * expr - integer expressions and conditions over names (docs/formats.md, "Expressions"). Contracts
- * use them for shapes and the domain, launch plans for most numbers. Operators, from the lowest
- * precedence to the highest:
+ * expr - parses and evaluates integer expressions and conditions over names (docs/formats.md,
+ * "Expressions"). Contracts use them for shapes and the domain, launch plans for most numbers.
+ * Operators, from the lowest precedence to the highest:
  *
  *	||    &&    == != < <= > >=    + -    * / %    before a value: - !
  *

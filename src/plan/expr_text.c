@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expr_text - parser and writer of expressions, in every dialect */
+/* expr_text - parses and writes expressions in every dialect */
 #include <ctype.h>
 #include <string.h>
 

@@ -52,7 +52,8 @@ struct kl_expr {
 	size_t brackets;  /* number of pairs of brackets around the expression */
 	int64_t number;   /* INT: the number; DECIMAL: in millionths; NAME: index of the name */
 	const char *text; /* TEXT; FACT: its key, "stride_bytes(A,K)"; freed with the node */
-	struct kl_expr *left, *right; /* owned operands; NEG, NOT: only left; others: NULL */
+	/* operands, owned; NEG and NOT have only `left`, and values have none (NULL) */
+	struct kl_expr *left, *right;
 };
 
 /*

@@ -134,7 +134,7 @@ struct kl_plan_map {
 	int dtype;      /* CUtensorMapDataType */
 	int rank;
 	uint64_t dim[5];    /* innermost first */
-	uint64_t stride[4]; /* in bytes; stride[i] is of dim i + 1 */
+	uint64_t stride[4]; /* in bytes; stride[i] belongs to dim i + 1 */
 	uint32_t box[5];    /* tiled */
 	uint32_t elem[5];
 	int lower[3], upper[3];           /* im2col; rank - 2 entries */

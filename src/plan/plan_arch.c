@@ -33,8 +33,8 @@ static const struct arch {
 
 /*
  * Find an architecture by its name, which can have a suffix: "sm_90a" also uses features that only
- * sm_90 has, "sm_100f" features that only its family has. *suffix is the letter, or 0. Return NULL
- * if the name is unknown.
+ * sm_90 has, and "sm_100f" also uses features that only its family has. *suffix is the letter, or
+ * 0. Return NULL if the name is unknown.
  */
 static const struct arch *find_arch(const char *name, char *suffix)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_maps - tensor maps of a plan, parsed and resolved */
+/* plan_maps - parses and resolves the tensor maps of a plan */
 #include <string.h>
 
 #include "plan/plan_parts.h"

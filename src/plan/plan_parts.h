@@ -9,7 +9,7 @@
 #include "text/schema.h"
 
 /*
- * plan_parts - a parsed plan, and the functions that parse and resolve its sections.
+ * plan_parts - declares a parsed plan, and the functions that parse and resolve its sections.
  *
  * Tables say how a plan is read (text/schema.h). Each section is read after the sections that it
  * uses. Every part keeps the node of the tree from which it was read, to report errors when it is
@@ -96,7 +96,7 @@ struct plan_arg {
 struct plan_launch {
 	struct plan_part part;
 	bool prepare;
-	char *kernel; /* its name in the source, or its symbol */
+	char *kernel; /* name of the kernel in the source, or its symbol */
 	char *symbol; /* symbol for a C++ name, once known; NULL: `kernel` is the symbol */
 	struct plan_exprs grid, block, cluster;
 	struct plan_expr smem;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_scratch - scratch memory of a plan, parsed and resolved */
+/* plan_scratch - parses and resolves the scratch memory of a plan */
 #include <string.h>
 
 #include "plan/plan_parts.h"
