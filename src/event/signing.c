@@ -65,7 +65,7 @@ int kl_sign_text(char **sig, struct kl_repo *repo, const void *text, size_t len)
 		if (!format || strcmp(format, "ssh"))
 			kl_error_hint(
 				err,
-				"events are signed with SSH keys, but gpg.format is '%s'; set "
+				"events are signed with SSH keys, although gpg.format is '%s'; set "
 				"user.signingKey to an SSH key",
 				format ? format : "openpgp");
 		return err;

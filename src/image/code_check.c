@@ -35,7 +35,7 @@ static int check_insn(const struct kl_image *image, const struct kl_x86_insn *in
 	if (insn->refusal)
 		return bad_code(insn->refusal, at);
 	if (insn->segment && at < image->own)
-		return bad_code("uses the thread's own data", at);
+		return bad_code("uses thread-local storage", at);
 	if (at < image->own && at + insn->len > image->own)
 		return bad_code("has an instruction that extends into the code of the libraries",
 				at);

@@ -216,7 +216,7 @@ static int measure_states(struct kl_measured *measured, struct kl_repo *repo, bo
 	path = kl_fs_join(store, "lock");
 	err = kl_lock_take(&lock, path, 0);
 	if (err == KL_EBUSY)
-		return kl_error_in(err, "another process measures these states");
+		return kl_error_in(err, "another process is measuring these states");
 	if (err < 0 || (err = run_rounds(measured, gate, store, opts)) < 0)
 		return err;
 	for (size_t i = 0; i < measured->n && lineage && !err; i++)

@@ -353,7 +353,7 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 	tell_title(sequencer);
 	if (!sequencer->op.pending)
 		return kl_error(KL_EINVALID,
-				"the operation lacks the files of its pending proposal; discard it "
+				"the files of the pending proposal are missing; discard the operation "
 				"with --abort");
 	if ((err = sequencer->judge(&judged.judgement, sequencer->op.pending, sequencer->op.state,
 				    sequencer->payload)) < 0 ||

@@ -405,7 +405,7 @@ test_expect_success 'refs of ours that keep moving are not called a refusal of t
 	git update-ref refs/notes/klineage/gate "$(echo "again $$" | git commit-tree -p "$tip" "$tip^{tree}")"
 	E
 	chmod +x restless/.git/hooks/reference-transaction &&
-	(cd restless && exits 128 git klineage sync origin 2>../err) && says "was moved meanwhile" err &&
+	(cd restless && exits 128 git klineage sync origin 2>../err) && says "was changed in the meantime" err &&
 	says "hint: another process keeps moving refs of this repository" err && says "nothing was pushed to it" err &&
 	test_must_fail says "what was fetched from it was kept" err
 '

@@ -39,7 +39,7 @@ test_expect_success '--sign without a key says which setting is missing, and not
 	test_must_fail git -C r rev-parse -q --verify refs/notes/klineage/gate &&
 	git -C r config user.signingKey 0123ABCD &&
 	(cd r && exits 125 git klineage gate --no-profile --sign 2>../err) &&
-	says "events are signed with SSH keys, but gpg.format is '\''openpgp'\''" err
+	says "events are signed with SSH keys, although gpg.format is '\''openpgp'\''" err
 '
 
 test_expect_success '--sign signs the id of what is noted, and ssh-keygen agrees' '

@@ -461,7 +461,7 @@ static int parse_body(struct kl_service *service)
 		return 0;
 	err = kl_json_parse(&service->more, service->body, strlen(service->body));
 	if (!err && !json_is_object(service->more))
-		err = kl_error(KL_EINVALID, "it is not an object");
+		err = kl_error(KL_EINVALID, "not a JSON object");
 	return err < 0 ? kl_error_in(err, "provider '%s': body", service->name) : 0;
 }
 

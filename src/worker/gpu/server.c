@@ -129,8 +129,8 @@ static int serve_hello(struct kl_gpu_server *server, const void *request, int fd
 		err = kl_gpu_driver_open(&server->cu);
 	if (err == 0 && (rc = server->cu->init(0)))
 		err = kl_gpu_error(server->cu, rc, KL_ECANNOT,
-				   "no GPU here: CUDA (driver %s, CUDA %d.%d) cannot "
-				   "start",
+				   "no GPU here: cannot initialize the driver (%s, "
+				   "CUDA %d.%d)",
 				   *server->cu->build ? server->cu->build : "of unknown version",
 				   server->cu->version / 1000, server->cu->version % 1000 / 10);
 	if (err == 0 && ((rc = server->cu->device_count(&n)) || n < 1))

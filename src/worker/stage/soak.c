@@ -114,8 +114,8 @@ static size_t count_calls(struct kl_inquiry *inquiry, size_t at, struct kl_rng *
 	if (most >= KL_SOAK_LEAST) {
 		if (most < CALLS)
 			kl_blocks_note(notes,
-				       "%s: a call takes %.2g s: the soak made only %lld calls in "
-				       "one process, not %d",
+				       "%s: a call takes %.2g s, so the soak made only %lld of "
+				       "%d calls in one process",
 				       inquiry->job->point[at].id, (double)cost / 1e9,
 				       (long long)most, CALLS);
 		return (size_t)most;

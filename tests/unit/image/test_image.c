@@ -290,7 +290,7 @@ static void test_code(void **state)
 	assert_ok(check_code("\xeb\x00\xc3", 3, 3));
 	assert_ok(check_code("\xc3\x64\x8b\x03", 4, 1));
 	assert_error(KL_ENO, "calls the system (at 0x1 ", check_code("\xc3\x0f\x05", 3, 1));
-	assert_error(KL_ENO, "thread's own data", check_code("\x64\x8b\x03\xc3", 4, 4));
+	assert_error(KL_ENO, "thread-local storage", check_code("\x64\x8b\x03\xc3", 4, 4));
 	assert_error(KL_ENO, "not an instruction", check_code("\xc3\x0f", 2, 2));
 	assert_error(KL_ENO, "not an instruction", check_code("\x06\xc3", 2, 2));
 	assert_error(KL_ENO, "middle of an instruction", check_code("\xeb\x01\xb0\xc3\xc3", 5, 5));

@@ -84,7 +84,7 @@ static void lost_race(void **state)
 
 	kl_refs_txn_create(t, "refs/klineage/a", &f.one);
 	kl_refs_txn_update(t, "refs/heads/main", &f.one, &f.one); /* it is at two */
-	assert_error(KL_ECHANGED, "'refs/heads/main' was moved", kl_refs_txn_commit(t, "x"));
+	assert_error(KL_ECHANGED, "'refs/heads/main' was changed", kl_refs_txn_commit(t, "x"));
 	assert_sh("refs/heads/main", f.dir, "git for-each-ref --format='%%(refname)'");
 	{
 		TXN(u);
@@ -105,7 +105,7 @@ static void lost_race(void **state)
 
 		kl_refs_txn_create(u, "refs/klineage/a", &f.one);
 		kl_refs_txn_verify(u, "refs/heads/main", &f.one);
-		assert_error(KL_ECHANGED, "was moved", kl_refs_txn_commit(u, "x"));
+		assert_error(KL_ECHANGED, "was changed", kl_refs_txn_commit(u, "x"));
 	}
 	assert_sh("refs/heads/main", f.dir, "git for-each-ref --format='%%(refname)'");
 	assert_clean(&f);

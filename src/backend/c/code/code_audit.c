@@ -82,7 +82,7 @@ static int check_insn(const struct kl_code *code, size_t func, size_t i)
 	if (err < 0)
 		return err;
 	if (in->seg)
-		return kl_error(KL_ENO, "uses the thread's own data: '%s %s' in function '%s'",
+		return kl_error(KL_ENO, "uses thread-local storage: '%s %s' in function '%s'",
 				in->op, in->args, name);
 	return check_branch(code, func, i);
 }

@@ -50,7 +50,7 @@ static const struct { const char *what, *source, *message; } hostile[] = {
 	  "random" },
 	{ "port output", "void k(void) { __asm__ volatile(\"outb %al, $0x80\"); }\n", "port" },
 	{ "segment", "long k(void) { long v; __asm__ volatile(\"mov %%fs:0, %0\" : \"=r\"(v)); return v; }\n",
-	  "the thread's own data" },
+	  "thread-local storage" },
 	{ "far return", "void k(void) { __asm__ volatile(\"lretq\"); }\n", "segment" },
 	{ "syscall in an immediate", "void k(void)\n"
 	  "{ __asm__ volatile(\"jmp 1f+1\\n1: mov $0x90c3050f, %eax\"); }\n", "middle of an instruction" },

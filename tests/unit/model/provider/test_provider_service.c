@@ -417,7 +417,7 @@ static void what_is_wrong_in_a_row_is_named(void **state)
 		{ "like", "nobody", "klineage.provider.mine.like: there is no provider 'nobody'" },
 		{ "protocol", "smtp", "'protocol' must be one of messages, chat, responses" },
 		{ "auth", "basic", "'auth' must be one of" }, { "key", "PATH", "'key' must be an environment variable" },
-		{ "usage", "klingon", "there is no dialect 'klingon'" }, { "body", "[1]", "body: it is not an object" },
+		{ "usage", "klingon", "there is no dialect 'klingon'" }, { "body", "[1]", "body: not a JSON object" },
 		{ "body", "{", "body: JSON" }, { "url", "ftp://x", "must begin with https" },
 		{ "url", "https://{host}.example", "placeholder {host}" }, { "tokens", "\"x", "'tokens' must be" },
 		{ "stream-usage", "maybe", "'stream-usage' must be true or false" },

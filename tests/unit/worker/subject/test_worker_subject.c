@@ -438,7 +438,7 @@ static void forgers(void **state)
 	       KL_CALL_CHEAT, "wrote the completion word");
 	forged("forge_outputs",
 	       FIND "for (int i = 0; i < n / 2; i++) y[i] = s * x[i]; page[16] = page[0];"
-		    " for (volatile int i = 0; i < 500; i++) ; scale_all(n, s, x, y);",
+		    " for (volatile int i = 0; i < 20000; i++) ; scale_all(n, s, x, y);",
 	       KL_CALL_CHEAT, "and then to its outputs");
 	forged("forge_go", FIND "page[0] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT,
 	       "control page");
