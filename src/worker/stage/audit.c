@@ -13,7 +13,7 @@
 #include "worker/stage/audit_parts.h"
 
 #define ROOM ((size_t)256)  /* elements converted to double at a time */
-#define DRAWS_SHARE 10      /* one draw in ten may fail by the errors of the others */
+#define DRAWS_SHARE 10      /* one draw in ten may fail when judged by the errors of the others */
 #define SHARES ((size_t)64) /* number of pieces of a tensor that are scanned in parallel */
 
 void kl_audit_add(json_t *list, const char *fmt, ...)
@@ -105,8 +105,8 @@ static int check_honest(struct kl_audit *audit)
 }
 
 /*
- * Judge each draw of the honest reference by the errors of all other draws. A rule that would
- * refuse it under many seeds refuses sound kernels, too.
+ * Judge each draw of the honest reference by the errors of all other draws. A rule under which many
+ * draws fail would refuse sound kernels, too.
  */
 static void check_draws(struct kl_audit *audit)
 {
@@ -132,7 +132,7 @@ static void check_draws(struct kl_audit *audit)
 	}
 }
 
-/* -- exact bands that must exceed a value ------------------------------- */
+/* -- exact bands whose answers must exceed a value ----------------------- */
 
 struct scan {
 	enum kl_dtype dtype;
@@ -177,7 +177,7 @@ static double largest_answer(const struct kl_audit *audit, const struct kl_membe
 }
 
 /*
- * Check that an answer of each exact band exceeds the band's `must_exceed`: the band reveals a
+ * Check that an answer of each exact band exceeds the band's `must_exceed`. The band reveals a
  * kernel that adds in a narrow type only if sums leave the range in which this type is exact.
  */
 static void check_exceed(struct kl_audit *audit)

@@ -11,8 +11,8 @@
 /* -- dependence on every input ------------------------------------------ */
 
 /*
- * One integer is often the same for two inputs, such as a flag: where it may be the only output
- * that an input affects, the input is drawn up to this many times.
+ * An output of one integer, such as a flag, is often the same for two inputs. At a point with such
+ * an output, each input is drawn up to this many times.
  */
 #define SINGLE_TRIES 32
 
@@ -41,8 +41,8 @@ static struct kl_key redraw_key(const struct kl_audit *audit, size_t turn)
 }
 
 /*
- * Draw input `arg` again into `out`, under another key. *differs is false if no other values than
- * the member's can be drawn.
+ * Draw new values of input `arg` into `out`, under `key`. *differs is false if they are the same as
+ * the member's values.
  */
 static int redraw_member(void *out, const struct kl_audit *audit, const struct kl_member *member,
 			 size_t arg, const struct kl_key *key, bool *differs)
@@ -55,8 +55,8 @@ static int redraw_member(void *out, const struct kl_audit *audit, const struct k
 	if (err < 0 || *differs || !kl_dtype_is_float(job_arg->dtype) || !bytes)
 		return err;
 	/*
-	 * the fill is constant: draw normal values, since any other values show whether the input
-	 * is used
+	 * the fill is constant: draw normal values instead, since any change shows whether the
+	 * input is used
 	 */
 	{
 		KL_AUTO(json_decrefp) json_t *normal = json_pack("{s:[f,f]}", "normal", 0.0, 1.0);
@@ -96,8 +96,8 @@ static int truth_passes(struct kl_audit *audit, struct kl_subject *oracle,
 }
 
 /*
- * Effect of other values of an input on the right answer: it changes (MOVED) or not (STILL).
- * NO_OTHER: no other values can be drawn.
+ * Effect of new values of an input: the rules refuse the oracle's new answer as an answer to the
+ * old values (MOVED) or accept it (STILL). NO_OTHER: only the old values can be drawn.
  */
 enum moved { MOVED, STILL, NO_OTHER };
 
@@ -129,8 +129,8 @@ static int try_input(enum moved *out, struct kl_audit *audit, struct kl_subject 
 }
 
 /*
- * Starts with small points, where the oracle is fast: it is enough if an input affects the answer
- * at one point.
+ * Start with small points, where the oracle is fast. An input needs to affect the answer at one
+ * point only.
  */
 int kl_audit_inputs(struct kl_audit *audit)
 {
@@ -206,8 +206,8 @@ static void report_lower(struct kl_audit *audit, const struct kl_member *member,
 }
 
 /*
- * What the rules do with the answer to inputs in a lower format: refuse (LOWER_REFUSED) or accept it
- * (LOWER_ACCEPTED). LOWER_SAME: the inputs are exact in that format, or no floats.
+ * Whether the rules refuse (LOWER_REFUSED) or accept (LOWER_ACCEPTED) the answer to inputs rounded
+ * to a lower format. LOWER_SAME: the inputs are exact in that format, or none of them is a float.
  */
 enum lower { LOWER_REFUSED, LOWER_ACCEPTED, LOWER_SAME };
 
@@ -241,8 +241,9 @@ static int try_lower(enum lower *out, const char **name, struct kl_audit *audit,
 }
 
 /*
- * The error of few elements, as of one sum, is small in some draws by chance: it is enough if the
- * rules refuse one of the point's draws, since a kernel is called with many more.
+ * The error of an answer with few elements, such as one sum, is small in some draws by chance. So
+ * it is enough that the rules refuse one of the point's draws, since a kernel must pass with all
+ * draws.
  */
 static int lower_at(struct kl_audit *audit, const struct kl_point *point)
 {

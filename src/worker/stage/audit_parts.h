@@ -7,8 +7,9 @@
 #include "worker/pool/pool.h"
 
 /*
- * audit_parts - what the files of the contract audit share. A contract in which the audit finds a
- * problem cannot be used to judge kernels; notes only tell what was not checked.
+ * audit_parts - the state and the functions that the files of the contract audit share. If the
+ * audit finds a problem, the contract cannot be used to judge kernels; a note only tells what was
+ * not checked.
  */
 struct kl_audit {
 	const struct kl_job *job;

@@ -70,13 +70,13 @@ static void put_copy(struct kl_answer *answer, const struct kl_job *job,
 				  n - off < have ? n - off : have);
 }
 
-/* A trivial answer: to output `out`, with all other outputs right. */
+/* An answer in which output `out` is trivial and all other outputs are right. */
 struct trivial_answer {
 	size_t out;
 	enum trivial kind;
 	size_t in;                        /* COPY: the input that is copied */
-	const struct kl_member *previous; /* PREVIOUS: the input whose answer is given again */
-	bool is_task; /* COPY: right to the last bit, so that to copy is the kernel's task */
+	const struct kl_member *previous; /* PREVIOUS: the member whose answer is given again */
+	bool is_task; /* COPY: the copy has all bits right, so copying is the kernel's task */
 };
 
 /* clang-format off */
@@ -184,9 +184,10 @@ static int trivial_for(struct kl_audit *audit, const struct kl_member *member,
 /* -- an output of one element ---------------------------------------------------------------- */
 
 /*
- * One element can be trivial by chance: one of two answers is that of a flag. So a trivial answer
- * is a problem only if the rules accept it for every input that is tried. There are SINGLE_DRAWS of
- * them, less if the oracle is slow.
+ * A trivial answer of one element can be right by chance: if the output is a flag, 0 may be right
+ * for half of all inputs. So a trivial answer is a problem only if the rules accept it for every
+ * input that is tried: the members, and SINGLE_DRAWS more, or as many as the oracle answers in
+ * SINGLE_NS.
  */
 #define SINGLE_DRAWS 64
 #define SINGLE_NS 2000000000
@@ -195,7 +196,8 @@ struct single {
 	struct kl_audit *audit;
 	const struct kl_member *member[KL_POOL_DRAWS];
 	size_t nmember, out, n, tried;
-	struct trivial_answer open[3 + KL_MAX_ARGS]; /* those that no input has refuted */
+	/* trivial answers that no input has refuted so far */
+	struct trivial_answer open[3 + KL_MAX_ARGS];
 };
 
 /* Collect the trivial answers that the rules accept for each member. */
@@ -250,7 +252,7 @@ static int draw_inputs(void **input, const struct single *single, size_t draw)
 	return err;
 }
 
-/* Return true if the trivial answer is not the right one, `truth`, bit for bit. */
+/* Return true if any bit of the trivial answer differs from `truth`, the right answer. */
 static bool is_refuted(const struct single *single, const struct trivial_answer *trivial,
 		       void *const *input, const void *truth)
 {
@@ -290,7 +292,7 @@ static int try_draw(struct single *single, struct kl_subject *oracle, size_t dra
 	return err;
 }
 
-/* Draw further inputs until each trivial answer is refuted. */
+/* Draw further inputs until each trivial answer is refuted or enough inputs were tried. */
 static int search_single(struct single *single)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *oracle = NULL;
@@ -323,7 +325,10 @@ static void report_single(const struct single *single)
 	snprintf(how, sizeof(how), ", for each of %zu inputs,", single->tried);
 	for (size_t i = 0; i < single->n; i++)
 		constant |= single->open[i].kind == PREVIOUS;
-	/* a status, for example: the other outputs show whether the work is done */
+	/*
+	 * a constant output, such as a status, is no problem: other outputs show whether the work
+	 * is done
+	 */
 	if (constant && count_outputs(job) > 1) {
 		kl_audit_add(single->audit->notes,
 			     "'%s' is the same for each of %zu inputs at '%s': it says nothing "
@@ -346,7 +351,10 @@ static int trivial_for_single(struct kl_audit *audit, const struct kl_point *poi
 
 	single.nmember = kl_pool_noise(audit->pool, point, single.member, KL_POOL_DRAWS);
 	err = begin_single(&single);
-	/* the rules for floats accept more than one answer, but not all of several inputs by chance */
+	/*
+	 * draw no more inputs for a float: a trivial float is hardly right for all members by
+	 * chance
+	 */
 	if (err == 0 && single.n && !kl_dtype_is_float(audit->job->arg[out].dtype))
 		err = search_single(&single);
 	if (err == 0)

@@ -20,8 +20,8 @@
 #include "worker/subject/processors.h"
 
 /*
- * Note which calls were skipped because they are slow. If inputs were skipped at a point that is
- * not timed, a kernel in C is not proved right: set inquiry->doubt.
+ * Add a note if calls at a point were skipped because they are slow. If inputs were skipped at a
+ * point that is not timed, set inquiry->doubt, since a kernel in C is then not proved right.
  */
 static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl_point *pt,
 		      const struct kl_rounds_left *left)
@@ -44,8 +44,8 @@ static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl
 }
 
 /*
- * Choose a random point that is not timed; in one process, calls at it follow a call at a
- * performance point.
+ * Set inquiry->after_perf to a random point that is not timed. One process is called at a
+ * performance point first and then at this point.
  */
 static void draw_after_perf(struct kl_inquiry *inquiry)
 {
@@ -60,9 +60,9 @@ static void draw_after_perf(struct kl_inquiry *inquiry)
 }
 
 /*
- * If the job is the replay of a failure, begin with the call that failed. If the job has the larger
- * point of a pair too, a call there comes first, as it did when the failure was repeated. There was
- * no redraw then, so that there is none here.
+ * If the job replays a failure, begin with the call that failed. If the job also has the larger
+ * point of the pair, the kernel is called there first, as it was when retrial.c repeated the
+ * failure. No wrong answer was redrawn then, so none is redrawn here.
  */
 static int replay_first(struct kl_inquiry *inquiry)
 {

@@ -17,8 +17,8 @@
  * with a job for one call of the candidate. This process keeps the GPU locked, and tells the second
  * worker so in the environment variable KLINEAGE_GPU_LOCKED.
  */
-#define LIMIT_MS 120000 /* for ncu as a whole */
-#define CALL_MS 100000  /* for one call: ncu repeats each launch several times, and slowly */
+#define LIMIT_MS 120000 /* time limit of the run of ncu */
+#define CALL_MS 100000  /* limit of one call, in which ncu repeats each launch several times */
 #define MAX_KERNELS 64
 
 static const struct kl_point *perf_point(const struct kl_job *job)

@@ -10,7 +10,7 @@
 #define MARK ((uint64_t)0x5eed << 48)
 #define MARK_BITS ((uint64_t)0xffff << 48)
 
-/* Hash a call (FNV-1a). The hash does not depend on which other members there are. */
+/* Hash a call (FNV-1a). The hash does not depend on other members. */
 static uint64_t call_number(const struct kl_member *member, bool right)
 {
 	const char *const part[] = { member->point->id, "/", member->band };
@@ -24,7 +24,7 @@ static uint64_t call_number(const struct kl_member *member, bool right)
 
 /*
  * Find the call that the seed names among the calls with the `n` members of `list` on either guard
- * side: the call whose number, mixed with the seed, is lowest.
+ * side. It is the call whose number, mixed with the seed, is lowest.
  */
 static bool named_call(size_t *member, bool *right, const struct kl_member *list, size_t n,
 		       uint64_t seed)

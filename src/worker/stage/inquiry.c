@@ -91,7 +91,7 @@ static bool never_written(struct kl_inquiry *inquiry, struct kl_subject *subject
 	return size >= 2 && !memcmp(before, at, size);
 }
 
-/* Return what is wrong with an element that no other finding explains. */
+/* Return in words why an element is wrong, if no other finding explains it. */
 static const char *why_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 			     const struct kl_round *round, const struct kl_mismatch *mismatch,
 			     const struct kl_point *pt, const struct kl_trial *trial)
@@ -127,8 +127,9 @@ static struct kl_fresh fresh_of(const struct kl_inquiry *inquiry)
 }
 
 /*
- * An answer of few elements cannot show that it was kept. Ask for a larger one, and report that if it
- * was.
+ * A wrong answer of few elements does not show whether the kernel kept it from an earlier call. Try
+ * to make the kernel keep a larger answer, and report that answer if it does. Returns true if it
+ * was reported.
  */
 static bool fail_kept(struct kl_inquiry *inquiry, const struct kl_member *member,
 		      const void *const *got, const struct kl_trial *trial)
@@ -150,9 +151,8 @@ static bool fail_kept(struct kl_inquiry *inquiry, const struct kl_member *member
 }
 
 /*
- * Return 1 if a wrong answer of a kernel in C depends on earlier calls: in a new process the kernel
- * answers correctly. Return 0 if the answer does not depend on them or this was not checked, or an
- * error.
+ * Find out if a wrong answer of a kernel in C depends on earlier calls. Return 1 if the kernel
+ * answers correctly in a new process, 0 if it does not or if this was not checked, or an error.
  */
 static int depends_on_calls(const struct kl_inquiry *inquiry, const struct kl_member *member,
 			    const struct kl_trial *trial)
@@ -189,9 +189,10 @@ static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
 }
 
 /*
- * Find out if a kernel that answers values beyond those of the contract wrongly, which says nothing
- * of borders, also answers the point's first noise draw wrongly in a new process. If so, report that
- * answer. Returns false if it is right, or if the kernel could not be called or gave no answer.
+ * A wrong answer to values beyond those of the contract does not show whether the kernel is wrong
+ * only at borders. So call the kernel in a new process with the point's first noise draw, and
+ * report its answer if that is wrong, too. Returns false if the answer is right, or if the kernel
+ * could not be called or gave none.
  */
 static bool fail_noise(struct kl_inquiry *inquiry, const struct kl_round *round,
 		       const struct kl_member *of, bool right)
@@ -227,8 +228,8 @@ static bool fail_noise(struct kl_inquiry *inquiry, const struct kl_round *round,
 }
 
 /*
- * Report a wrong answer, unless it is wrong by chance: the kernel then answers fresh draws, and
- * this answer counts as right.
+ * Report a wrong answer, unless it is wrong by chance. If the kernel answers fresh draws correctly,
+ * it was chance, and this answer counts as right.
  */
 static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		      const struct kl_round *round, size_t index, struct kl_mismatch *mismatch,
@@ -258,7 +259,10 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 	}
 	if (depends && fail_kept(inquiry, member, got, trial))
 		return 0;
-	/* if a new process is wrong, too, the answer depends on this call alone, as on old outputs */
+	/*
+	 * if the answer is wrong in a new process, too, its cause is in this call, such as the old
+	 * content of outputs
+	 */
 	if (depends && passed && round->ordinary) {
 		why = "this input was answered correctly before, but not after calls between which "
 		      "no memory was cleaned";
@@ -281,7 +285,8 @@ static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 
 /*
  * Check that the call changed no input. This is a second line of defence, since inputs are mapped
- * read-only in the child. On a GPU there is nothing to check: no kernel reaches the host's copies.
+ * read-only in the child. On a GPU there is nothing to check, because no kernel reaches the host's
+ * copies.
  */
 static bool inputs_unchanged(struct kl_inquiry *inquiry, struct kl_subject *subject,
 			     const struct kl_member *member)
@@ -357,7 +362,10 @@ static void add_met(struct kl_inquiry *inquiry, const struct kl_member *member)
 	inquiry->met[inquiry->nmet++] = member;
 }
 
-/* That of this thread: another one can be making the pool of the drawn points. */
+/*
+ * Return the processor time of this thread only: another thread can be making the pool of the drawn
+ * points.
+ */
 static int64_t own_processor_ns(void)
 {
 	struct timespec ts;
@@ -488,8 +496,8 @@ void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struc
 	struct kl_key master;
 
 	/*
-	 * in a live session this master key is not that of the pool, so that poison reveals nothing
-	 * of inputs
+	 * in a live session the pool has another master key, so that poison reveals nothing about
+	 * the inputs
 	 */
 	kl_key_master(&master, job->seed);
 	*inquiry = (struct kl_inquiry){

@@ -25,7 +25,7 @@
 struct kl_inquiry {
 	const struct kl_job *job;
 	struct kl_pool *pool;
-	struct kl_key order, poison; /* random keys: order of calls; poison and addresses */
+	struct kl_key order, poison; /* keys to draw the order of calls; poison and addresses */
 	int cpu;                     /* processor of the children, as in the profile; -1: any */
 	int64_t calls, elements;     /* judged calls, and elements compared in them */
 	double margin;               /* highest margin of a call (compare.h) */
@@ -35,11 +35,14 @@ struct kl_inquiry {
 	char message[900]; /* the failure in words */
 	bool *passed[2]; /* [right][member]: the member was answered correctly on this guard side */
 	struct kl_judge judge;
-	struct kl_redraw redraw; /* of a wrong answer that may be so by chance; at first none */
+	/* how wrong answers are redrawn; not redrawn until `stage` is set */
+	struct kl_redraw redraw;
 	struct kl_subject_memory memory; /* used by one child after the other */
 	const struct kl_member **met; /* members that the current child was already called with */
 	size_t nmet, met_alloc;
-	/* point for which one process is first called at a performance point; NULL: none */
+	/*
+	 * point at which one process is called only after a call at a performance point; NULL: none
+	 */
 	const struct kl_point *after_perf;
 	/*
 	 * for each point: lowest ns of a call together with its checks (kernels in C: processor
@@ -63,8 +66,8 @@ struct kl_round {
 	const size_t *member; /* indices into the pool, in order */
 	size_t n;
 	bool right;       /* align the buffers to the guard page on their right */
-	const bool *side; /* `right` of each call; NULL: `right` above for all. NULL for cuda */
-	/* pool index of a member at another point, to call first; NULL: none. NULL for cuda */
+	const bool *side; /* guard side of each call; NULL, as always for cuda: `right` for all */
+	/* pool index of a member at another point, to call first; NULL, as always for cuda: none */
 	const size_t *before;
 	/**
 	 * Return true to skip the call of member[i]. Called just before each call, so that the cost

@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "worker/measure/blocks.h"
 
-/* Calls at a performance point: MANY plus a random number below MORE; no kernel can foresee it. */
+/* Calls at a performance point: MANY plus a random number below MORE that no kernel can foresee. */
 #define MANY 40
 #define MORE 24
 #define FEW 6   /* calls at any other point: FEW plus a random number below FEW */
@@ -57,8 +57,8 @@ static void inputs_init(struct inputs *inputs, const struct kl_inquiry *inquiry,
 }
 
 /*
- * Draw the order of `n` calls: the pair by turns; after the first LEAST calls, now and then any
- * input in between.
+ * Draw the order of `n` calls: the inputs of the pair alternate. After the first LEAST calls, a
+ * random input comes in between now and then.
  */
 static void draw_order(struct inputs *inputs, size_t *order, size_t n)
 {

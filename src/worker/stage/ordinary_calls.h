@@ -9,8 +9,8 @@
  * one copy of its code, while nothing is reloaded, overwritten or poisoned between two calls (stage
  * correct, backend cuda).
  *
- * Every other kind of judged call begins with cleaned memory, so that a kernel cannot rely on what
- * is in it. But this hides a kernel that keeps something from call to call: a count in shared
+ * Every other kind of judged call begins with cleaned memory, so that a kernel cannot rely on its
+ * content. But this hides a kernel that keeps something from call to call: a count in shared
  * memory, in a constant or in a variable, or an answer that still lies in its output. In ordinary
  * calls such a kernel finds what it kept, and every answer is judged. Inputs are ordered such that
  * a kept answer is wrong: an input and its twin by turns, and now and then another input.

@@ -52,8 +52,9 @@ struct profile {
 	struct kl_script script[TURNS];  /* scripts of the current block, for all subjects */
 	size_t turn[KL_BLOCKS_SUBJECTS]; /* visits of each subject in the current block */
 	bool lean[KL_BLOCKS_SUBJECTS];   /* the subject's calls are very slow */
-	int64_t begin_ns, tail_ns; /* start of this point by the clock; time of all tails so far */
-	/* numbers of measured calls at this point, and of those that waited for a processor */
+	/* clock time at the start of this point; time of all tails so far */
+	int64_t begin_ns, tail_ns;
+	/* number of measured calls at this point; number of those that waited for a processor */
 	int measured, disturbed;
 	int64_t longest_ns; /* longest call of a subject at this point so far */
 	double *handshake;  /* handshake time of each visit, in ns */
@@ -63,8 +64,8 @@ struct profile {
 /* -- one measurement ------------------------------------------------------- */
 
 /*
- * Drop the comparison with a parent or baseline that cannot be measured: this must not make the
- * candidate fail. Returns 0.
+ * Drop the comparison with a parent or baseline that cannot be measured, since the candidate must
+ * not fail because of it. Returns 0.
  */
 static int drop_side(struct profile *profile, enum kl_blocks_who who, const char *why)
 {
@@ -250,7 +251,10 @@ static void begin_point(struct profile *profile, const struct kl_point *pt, int 
 	set_subjects(profile, cpu);
 }
 
-/* Compare times with those of stage correct, and note whatever makes the times less exact. */
+/*
+ * Note whatever makes the times less exact. Set the status to inconclusive if calls in stage
+ * correct took much longer than timed calls.
+ */
 static void doubt_times(struct profile *profile)
 {
 	int64_t late = kl_lateness_charge(&profile->lateness, &profile->blocks);

@@ -45,11 +45,11 @@ static bool is_worth_trying(const struct kl_inquiry *inquiry)
 	return false;
 }
 
-/* A failure that is tried again, in another job. */
+/* A failure that is to be repeated, in another job. */
 struct again {
 	const struct kl_inquiry *inquiry; /* the inquiry that found the failure */
 	const struct kl_member *member;   /* the member that failed */
-	bool pair;                        /* first make a call at the job's first point */
+	bool pair; /* first call the kernel at the larger point of the pair */
 };
 
 /* Make one call like the call that failed. A replay of the seed begins with the same call. */
@@ -67,7 +67,8 @@ static int call_again(struct kl_inquiry *inquiry, const struct again *again)
 		.where = before == KL_POOL_NONE ? "" : KL_SEARCH_AFTER,
 	};
 
-	if (index == KL_POOL_NONE) /* a twin, for example, could not be made under this seed */
+	/* not every member, such as a twin, can be made under this seed */
+	if (index == KL_POOL_NONE)
 		return 0;
 	return kl_inquiry_round(inquiry, &round);
 }
@@ -106,8 +107,9 @@ static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct
 }
 
 /*
- * Do what try_seed() does for a member at a drawn point. The job gets the points that a replay has:
- * only the member's point or, if `pair`, the larger point of the pair too, both under new names.
+ * Do the same as try_seed(), but for a member at a drawn point. The new job has the points of a
+ * replay: only the member's point or, if `pair`, the larger point of the pair too, both under new
+ * names.
  */
 static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member, bool pair)
 {
@@ -135,24 +137,26 @@ static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 	return err;
 }
 
-/* Return what the oracles and the kernel need for a call at a point, in ns. */
+/* Return the time in ns that the oracles and the kernel need for a call at a point. */
 static int64_t call_cost(const struct kl_inquiry *inquiry, const struct kl_point *pt)
 {
 	return kl_pool_cost(inquiry->pool, pt) + inquiry->cost[pt - inquiry->job->point];
 }
 
 /*
- * Return the number of seeds to try. It is more than 1 only for a further band: what such a band
- * changes, and which inputs, depends on the seed. The number is computed from the cost of the
- * oracles and the kernel at this point, not from a clock, so that other work on the machine does
- * not decide whether a seed is found.
+ * Return the number of seeds to try. It is more than 1 only for a further band, since the seed
+ * decides which inputs such a band changes, and how. The number is computed from the cost of the
+ * oracles and the kernel at this point, not from the time passed, so that other work on the machine
+ * does not decide whether a seed is found.
  */
 static int64_t seed_count(const struct kl_inquiry *inquiry, const struct kl_member *member)
 {
 	const struct kl_point *after = inquiry->failed.after;
 	int64_t each = call_cost(inquiry, member->point), n;
 
-	/* the pool of a pair has all members of both points; the live pool has at least as many */
+	/*
+	 * the pool for a pair has all members of both points; the live pool has at least that many
+	 */
 	if (after && after->drawn)
 		each = (each + call_cost(inquiry, after)) * (int64_t)kl_pool_size(inquiry->pool);
 	n = each > 0 ? SEEDS_NS / each : SEEDS;
@@ -174,13 +178,13 @@ static bool try_seeds(struct kl_inquiry *inquiry)
 	return done > 0;
 }
 
-/* Remove the numbers from the failure: the next candidate is judged on the same inputs. */
+/* Remove the numbers from the failure, because the next candidate is judged on the same inputs. */
 static void hide_failure(struct kl_inquiry *inquiry)
 {
 	KL_AUTO(kl_freep) char *hidden = NULL;
 
 	kl_failure_hide(inquiry->failure);
-	/* the only number of a hang is its time limit */
+	/* the only number in the message of a hang is the time limit */
 	if (!strcmp(inquiry->class, "hang"))
 		return;
 	hidden = kl_failure_hidden(inquiry->message);

@@ -62,8 +62,7 @@ static void draw_order(struct kl_schedule *schedule)
 }
 
 /*
- * Return true to skip call `i`. Call schedule->n, after the call of the last member, is one more
- * call of the first member.
+ * Return true to skip call `i`. The last call, schedule->n, is one more call with the first member.
  */
 static bool leave_also(const void *ctx, size_t i)
 {

@@ -5,16 +5,18 @@
 #include "worker/stage/inquiry.h"
 
 /*
- * rounds - decides which calls the candidate gets at a point: which inputs, in which order, how
- * many in one process.
+ * rounds - decides with which inputs the candidate is called at a point, in which order, and how
+ * often in one process.
  *
- * Every input is called at least once, unless that would take more than a minute (cuda: 3 s).
- * Unless calls are slow, the kernel is called again with the same inputs, in particular right after
- * a call with the input that differs least. At a performance point, kernels in C are called in the
+ * The kernel is called with every input at least once, unless that would take more than a minute
+ * (cuda: 3 s). Unless calls are slow, it is called again with the same inputs, in particular right
+ * after a call with the twin of an input. At a performance point, kernels in C are called in the
  * order of a script, as in the profile (measure/script.h).
  */
 
-/* What was skipped at a point because calls seemed slow, and what was answered there. */
+/*
+ * The calls that were skipped at a point because calls seemed slow, and the inputs answered there.
+ */
 struct kl_rounds_left {
 	bool further;   /* calls after the first call of each input were skipped */
 	size_t members; /* number of inputs that were not called (if no call failed) */

@@ -141,7 +141,7 @@ static bool leave_passed(const void *ctx, size_t i)
 	       kl_inquiry_passed(schedule->inquiry, schedule->member[i]);
 }
 
-/* Call the candidate as a script says. */
+/* Make the calls of a script. */
 static int run_script(struct kl_schedule *schedule, const struct kl_script *script)
 {
 	struct kl_inquiry *inquiry = schedule->inquiry;

@@ -40,8 +40,8 @@ static inline bool kl_schedule_is_one_sided(const struct kl_schedule *schedule)
 /** Return the lowest cost of a call at the point so far (kl_inquiry.cost); 0: unknown. */
 int64_t kl_schedule_cost(const struct kl_schedule *schedule);
 /**
- * Decide what to skip. The decision uses the lowest cost so far, so that it skips too little rather
- * than too much.
+ * Decide how many calls to skip. The lowest cost so far is used, so that too few calls are skipped
+ * rather than too many.
  */
 enum kl_saving kl_schedule_saving(const struct kl_schedule *schedule);
 /**
@@ -49,7 +49,7 @@ enum kl_saving kl_schedule_saving(const struct kl_schedule *schedule);
  * least 2.
  */
 size_t kl_schedule_affordable(const struct kl_schedule *schedule);
-/** Set `left` to what has been skipped so far. */
+/** Set `left` from the calls made so far. */
 void kl_schedule_left(struct kl_rounds_left *left, const struct kl_schedule *schedule);
 
 #endif

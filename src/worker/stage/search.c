@@ -80,8 +80,8 @@ size_t kl_search_before(const struct kl_inquiry *inquiry, const struct kl_point 
 
 /*
  * Make all calls at one point. A kernel in C gets them in one process; at the smaller point of a
- * pair, this process is first called at the larger point. On a GPU a round has one guard side, so
- * there are two rounds; there, all points share one process anyway.
+ * pair, this process is first called at the larger point. On a GPU there are two rounds, since a
+ * round has one guard side; all points share one process there anyway.
  */
 static int run_calls(struct calls *calls)
 {
@@ -185,7 +185,7 @@ void kl_search_stop(struct kl_search *search)
 	search->running = false;
 }
 
-/* -- judging at them ------------------------------------------------------------ */
+/* -- judging at the drawn points ------------------------------------------------ */
 
 int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, json_t *notes)
 {

@@ -36,12 +36,12 @@ struct kl_search {
 };
 
 /**
- * If the job has a domain, draw points in it and make their pool. For a kernel in C a thread does
- * this while the candidate is judged at the listed points; nothing is timed there.
+ * If the job has a domain, draw points in it and make their pool. For a kernel in C, a thread does
+ * this while the candidate is judged at the listed points; nothing is timed meanwhile.
  */
 void kl_search_begin(struct kl_search *search, const struct kl_job *job,
 		     const struct kl_pool *pool);
-/** End the thread of a search that is not to be run. */
+/** Stop the thread of the search if it is still running. */
 void kl_search_stop(struct kl_search *search);
 /** Judge the candidate at the points that kl_search_begin() draws. */
 int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, json_t *notes);
