@@ -11,9 +11,9 @@
 #include "base/mem.h"
 
 /*
- * Before the time is up, there are enough blocks when every comparison is settled. A difference
- * counts if it exceeds a limit: the larger of 1 % and three times the reach of the A/A interval,
- * which is how far its ends are from 0. A comparison is settled in one of three cases:
+ * A run ends before the time is up if every comparison is settled. A difference counts if it
+ * exceeds a limit: the larger of 1 % and three times the reach of the A/A interval, which is the
+ * distance of its farther end from 0. A comparison is settled in one of three cases:
  *
  * - Its interval lies wholly beyond this limit and beyond 1.5 %.
  * - Its interval lies wholly within the limit that is expected when the time is up. The limit can
@@ -38,8 +38,8 @@
 #define LEAST_BLOCKS 4
 #define SLOW_SHARE 8
 /*
- * the absolute value of a standard normal variable is below HALF_OF_NORMAL with a probability of a
- * half and below THIRD_OF_NORMAL with a probability of a third
+ * the absolute value of a standard normal variable is below HALF_OF_NORMAL with a probability of
+ * 1/2 and below THIRD_OF_NORMAL with a probability of 1/3
  */
 #define HALF_OF_NORMAL 0.6745
 #define THIRD_OF_NORMAL 0.4307
@@ -60,9 +60,9 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
 
 /*
  * Measure all subjects in a random order and then in reverse, such as P B C C' C' C B P (parent,
- * baseline, the candidate's two subjects). The order is drawn anew for each block, since times
- * depend a little on the subject that was measured before. A subject with `once` set is measured
- * only once in the block.
+ * baseline, the candidate's two subjects). A new order is drawn for each block, since times depend
+ * a little on the subject measured just before. A subject with `once` set is measured only once in
+ * the block.
  */
 static int measure_block(struct kl_blocks *blocks)
 {
@@ -232,7 +232,7 @@ static bool is_enough(const struct kl_blocks *blocks, size_t *look, int64_t ms)
 		return true;
 	if (blocks->n < blocks->min ? !slow : blocks->n < *look)
 		return false;
-	/* computing an interval takes time quadratic in the number of blocks: do so rarely */
+	/* computing an interval takes time quadratic in the number of blocks: do it rarely */
 	*look = blocks->n + 1 + blocks->n / 8;
 	return is_settled(blocks, ms);
 }

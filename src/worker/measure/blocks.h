@@ -25,7 +25,7 @@
  */
 enum kl_blocks_who {
 	KL_BLOCKS_CANDIDATE,
-	KL_BLOCKS_AGAIN, /* the candidate as its second subject */
+	KL_BLOCKS_AGAIN, /* the candidate again, as a second subject */
 	KL_BLOCKS_PARENT,
 	KL_BLOCKS_BASELINE,
 	KL_BLOCKS_SUBJECTS

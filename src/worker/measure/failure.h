@@ -15,8 +15,8 @@ const char *kl_failure_class(enum kl_call_end end);
 /** Return the failure class of a wrong answer. */
 const char *kl_failure_class_wrong(const struct kl_mismatch *mismatch);
 /*
- * Why numbers are hidden: the values and places of a failure reveal something of the inputs, and a
- * kernel could choose its wrong answers so as to reveal more. The next candidate of a live session
+ * Numbers are hidden because the values and places of a failure reveal something about the inputs,
+ * and a kernel could choose its wrong answers to reveal more. The next candidate of a live session
  * is judged on the same pool, so a failure that cannot be repeated on other inputs is reported
  * without its numbers.
  */

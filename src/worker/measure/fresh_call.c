@@ -8,7 +8,7 @@
 int kl_fresh_start(struct kl_subject **out, const struct kl_fresh *fresh,
 		   const struct kl_member *member, const struct kl_trial *trial)
 {
-	/* use no shared memory: the process that answered wrongly still uses it */
+	/* leave .memory NULL: the process that answered wrongly still uses that memory */
 	const struct kl_subject_spec spec = {
 		.kind = KL_SUBJECT_KERNEL,
 		.path = fresh->job->candidate_path,

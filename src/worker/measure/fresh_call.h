@@ -18,18 +18,18 @@ struct kl_fresh {
 	const int64_t *ns; /* longest time of a call at each point (time_limit.h); NULL: unknown */
 };
 
-/** Start the candidate in a process for calls at the point of `member`, with the guard side of `trial`. */
+/** Start the candidate in a new process at the point of `member`, on the guard side of `trial`. */
 int kl_fresh_start(struct kl_subject **out, const struct kl_fresh *fresh,
 		   const struct kl_member *member, const struct kl_trial *trial);
 /**
- * Call it once with the input, addresses and poison of `trial`. Returns 1 if the call ended well,
- * with its outputs in `got`; 0 if it faulted or hung, see *end; negative on error.
+ * Call the candidate once with the input, addresses and poison of `trial`. Returns 1 if the call
+ * ended well, with its outputs in `got`; 0 if not, with the reason in *end; negative on error.
  */
 int kl_fresh_call(struct kl_call *end, const void **got, struct kl_subject *subject,
 		  const struct kl_job *job, const struct kl_trial *trial);
 /**
- * Call it once and judge the answer to `member`. Returns 1 if it is right; 0 if it is wrong, or if
- * the kernel faults or hangs; negative on error.
+ * Call the candidate once and judge its answer to `member`. Returns 1 if it is right; 0 if it is
+ * wrong or if the call did not end well; negative on error.
  */
 int kl_fresh_answer(struct kl_subject *subject, const struct kl_job *job,
 		    const struct kl_member *member, const struct kl_trial *trial);

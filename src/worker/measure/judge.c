@@ -4,7 +4,7 @@
 #include "base/par.h"
 #include "job/tensor.h"
 
-#define MOST_BYTES ((size_t)1 << 30) /* most bytes of all kept answers together */
+#define MOST_BYTES ((size_t)1 << 30) /* maximum size of all kept answers together */
 
 void kl_judge_release(struct kl_judge *judge)
 {

@@ -26,7 +26,7 @@ struct kl_judge {
 		bool kept[2];               /* by guard side: an answer is kept */
 	} * judged;
 	size_t n, alloc;
-	size_t bytes; /* size of all kept answers, which is limited; without the accepted ones */
+	size_t bytes; /* limited total size of the kept answers, except the accepted ones */
 };
 
 void kl_judge_release(struct kl_judge *judge);

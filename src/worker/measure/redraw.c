@@ -12,8 +12,9 @@
 #include "worker/measure/fresh_call.h"
 
 /*
- * Judge the answer by every rule. Returns 1 if rules `noise` refused it, each only by a small factor,
- * and no other rule did, 0 if not, negative on error. If 1, `mismatch` counts all outputs.
+ * Judge the answer by every rule. Returns 1 if only rules `noise` refuse it, and each error is at
+ * most KL_REDRAW_MOST times the allowed one; 0 if not; negative on error. If 1, `mismatch` gets the
+ * margin and the number of elements of all outputs.
  */
 static int may_be_chance(struct kl_mismatch *mismatch, const struct kl_job *job,
 			 const struct kl_member *member, const void *const *got)
@@ -38,7 +39,7 @@ static int may_be_chance(struct kl_mismatch *mismatch, const struct kl_job *job,
 	return 1;
 }
 
-/* Return true if a call gave the same bits as an earlier one. */
+/* Return true if the answers `got` and `then` have the same bits. */
 static bool same_answer(const struct kl_job *job, const struct kl_member *member,
 			const void *const *got, const void *const *then)
 {
@@ -50,7 +51,10 @@ static bool same_answer(const struct kl_job *job, const struct kl_member *member
 	return true;
 }
 
-/* Call the kernel with each fresh draw. Returns 1 if it answers all correctly, 0 if not. */
+/*
+ * Call the kernel with each fresh draw. Returns 1 if it answers all correctly, 0 if not, negative
+ * on error.
+ */
 static int answer_all(struct kl_subject *subject, const struct kl_job *job,
 		      const struct kl_pool *fresh, const struct kl_trial *like)
 {
@@ -69,7 +73,7 @@ static int answer_all(struct kl_subject *subject, const struct kl_job *job,
 	return right;
 }
 
-/* What is known of a redraw. */
+/* A redraw and its result. */
 struct attempt {
 	const struct kl_redraw *redraw;
 	const struct kl_member *member;
@@ -78,8 +82,9 @@ struct attempt {
 };
 
 /*
- * Call the kernel with the fresh draws, which must be as many as planned: some draws of a further
- * band may not be possible, and each that is missing would give a wrong kernel a better chance.
+ * Call the kernel with KL_REDRAWS fresh draws. Returns 1 if it answers all correctly, 0 if not,
+ * negative on error. Returns 0 also if only some draws could be made, as for some further bands:
+ * with fewer draws, a wrong kernel would have a better chance.
  */
 static int try_draws(struct attempt *attempt, struct kl_subject *subject)
 {
@@ -102,7 +107,10 @@ static int try_draws(struct attempt *attempt, struct kl_subject *subject)
 	return right;
 }
 
-/* Make the same call in a new process. Returns 1 if its answer is that in `got`. */
+/*
+ * Make the same call in a new process. Returns 1 if the call ends well and, if the job promises
+ * determinism, gives the same bits as in `got`; 0 if not; negative on error.
+ */
 static int call_again(struct attempt *attempt, struct kl_subject *subject, const void *const *got)
 {
 	const struct kl_job *job = attempt->redraw->job;

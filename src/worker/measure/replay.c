@@ -84,7 +84,7 @@ bool kl_replay_probe(const struct kl_member *pair[2], struct kl_mismatch *mismat
 			ok = call_both(got, subject, pair, job, like);
 		if (ok > 0 && answers_first(mismatch, job, pair, got))
 			return true;
-		kl_error_clear(); /* the kernel is wrong, whatever became of these calls */
+		kl_error_clear(); /* ignore an error of these calls: the kernel is wrong anyway */
 	}
 	return false;
 }

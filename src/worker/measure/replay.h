@@ -24,10 +24,10 @@ const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_m
 bool kl_replay_is_telling(const struct kl_job *job, const struct kl_member *own,
 			  const void *const *got);
 /**
- * Find out if a kernel in C, whose wrong answer has too few elements to tell, keeps its answers: call
- * it in a new process with two inputs of a timed point, the addresses being those of `like`. Returns
- * true if the second answer is the right one to the first input, and not to the second: `pair` has
- * both. Returns false also if it could not be called.
+ * Find out if a kernel in C keeps answers when its wrong answer has too few elements to tell. Call
+ * it in a new process with two inputs of a performance point, at the addresses of `like`. Returns
+ * true if its second answer is wrong for the second input but right for the first; `pair` then has
+ * both inputs. Returns false also if the kernel could not be called.
  */
 bool kl_replay_probe(const struct kl_member *pair[2], struct kl_mismatch *mismatch,
 		     const struct kl_fresh *fresh, const struct kl_pool *pool,

@@ -125,7 +125,7 @@ static void add_tail(struct kl_script *script, struct kl_script_source *source, 
 
 	if (source->pair[1] && (wish->pair || kind == 0)) {
 		add_pair(script, source, rng, wish->pair ? wish->turn : turn);
-	} else if (kind == 1) { /* an input that this process has seen */
+	} else if (kind == 1) { /* an input of an earlier call of this process */
 		again = kl_rng_below(rng, script->n);
 		add_call(script, rng, script->call[again].member);
 		script->call[script->n - 1].trial.place.other =

@@ -13,9 +13,10 @@
  * for this candidate alone.
  *
  * A script has one or two calls on noise that may be measured. Their buffers are aligned to the
- * left, because calls on other inputs or with another alignment can take longer. Members of the
- * pool are called before, between and after these calls; each member is drawn once before any is
- * drawn again. Addresses, guard sides and poison of the calls on these members are random.
+ * left, because calls on inputs other than noise, or with buffers aligned to the right, can take
+ * longer. Members of the pool are called before, between and after these calls; each member is
+ * drawn once before any is drawn again. Addresses, guard sides and poison of the calls on these
+ * members are random.
  *
  * In the profile, all subjects of a block follow the same scripts, so that none gains or loses time
  * because its calls differ. Only the calls of the tail, which follow the last measured call, are
@@ -35,8 +36,9 @@ struct kl_script_call {
 
 struct kl_script {
 	struct kl_script_call call[KL_SCRIPT_CALLS];
-	size_t n, measured;           /* number of calls, and of measured calls */
-	const struct kl_point *other; /* point of the first call if it is another point; or NULL */
+	size_t n, measured; /* number of calls, and of measured calls */
+	/* point of the first call if it is not the script's point, or NULL */
+	const struct kl_point *other;
 	/* [0]: a member and then its twin are called in a row; [1]: the twin and then the member */
 	bool pair[2];
 };

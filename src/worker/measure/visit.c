@@ -19,8 +19,8 @@ static void add_met(struct kl_visit *visit, const struct kl_member *member)
 }
 
 /*
- * Judge a wrong answer: find the earlier input that it answers, or draw again. Returns 1 if it was
- * wrong by chance, 0 if not, negative on error.
+ * Find out why an answer is wrong: find an earlier input for which it is right, or else redraw.
+ * Returns 1 if it is wrong by chance, 0 if not, negative on error.
  */
 static int judge_wrong(struct kl_visit *visit, const struct kl_visit_plan *plan,
 		       const struct kl_script_call *call, const struct kl_judge_call *judged)
@@ -76,7 +76,10 @@ static void take_times(struct kl_visit *visit)
 	visit->disturbed += visit->call.disturbed;
 }
 
-/* Make one call and judge its answer. Returns 1 if all is well, 0 if not, negative on error. */
+/*
+ * Make one call and judge its answer, if it is to be judged. Returns 1 if nothing is wrong, 0 if
+ * something is, negative on error.
+ */
 static int call_subject(struct kl_visit *visit, struct kl_subject *subject,
 			const struct kl_visit_plan *plan, const struct kl_script_call *call)
 {

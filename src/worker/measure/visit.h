@@ -9,7 +9,8 @@
 /*
  * visit - makes the calls of one script in a fresh process. This is one visit of the profile: the
  * process gets a fresh copy of the subject's object. All answers of the candidate are judged,
- * whether the call is measured or not; of other subjects, only answers of measured calls are.
+ * whether the call is measured or not. Of the other subjects, only answers of measured calls are
+ * judged.
  *
  * A visit reports its shortest time: on a machine that also does other work, disturbances only make
  * a call longer. Therefore only visits that measure the same number of calls are comparable.
@@ -24,11 +25,12 @@ struct kl_visit_plan {
 	const struct kl_point *point;
 	struct kl_subject_spec spec;
 	const struct kl_script *script;
-	bool candidate;                   /* judge every call */
-	bool tail;                        /* make the calls of the tail */
-	bool lean;                        /* from the start, skip calls as after a slow call */
-	struct kl_judge *judge;           /* judges the answers of this subject */
-	const struct kl_redraw *redraw;   /* of wrong answers of a candidate; or NULL */
+	bool candidate;         /* judge every call */
+	bool tail;              /* make the calls of the tail */
+	bool lean;              /* from the start, skip calls as after a slow call */
+	struct kl_judge *judge; /* judges the answers of this subject */
+	/* how wrong answers of the candidate are redrawn; or NULL */
+	const struct kl_redraw *redraw;
 	struct kl_subject_memory *memory; /* shared by all subjects at this point; or NULL */
 };
 
@@ -36,12 +38,13 @@ struct kl_visit {
 	int64_t least_ns; /* shortest kl_call.ns of a measured call, at least 1 */
 	/* shortest kl_call.wall_ns of a measured call, to compare with the physical floor */
 	int64_t least_wall_ns;
-	int64_t least_late_ns;   /* lowest kl_call.late_ns of a measured call */
-	int64_t tail_ns;         /* clock time of the tail */
-	int measured, disturbed; /* measured calls; how many of them had to wait for a processor */
-	int64_t handshake_ns;    /* kl_subject_handshake_ns() */
-	bool traced;             /* kl_subject_traced() */
-	int calls;               /* calls whose answers were judged */
+	int64_t least_late_ns; /* lowest kl_call.late_ns of a measured call */
+	int64_t tail_ns;       /* clock time of the tail */
+	/* numbers of measured calls, and of those that waited for a processor */
+	int measured, disturbed;
+	int64_t handshake_ns; /* kl_subject_handshake_ns() */
+	bool traced;          /* kl_subject_traced() */
+	int calls;            /* calls whose answers were judged */
 	/* the last call; the visit failed if end is not KL_CALL_OK or mismatch.out is not -1 */
 	struct kl_call call;
 	struct kl_mismatch mismatch;
