@@ -26,7 +26,7 @@
  *
  * Libraries are searched in the directories of $KLINEAGE_CUDA_LIBRARIES (separated by colons), then
  * by the dynamic loader. Opening a baseline chooses its algorithm, by measurement or by the
- * library's own heuristics; the timed part never does.
+ * library's own heuristics; the timed part never chooses one.
  */
 #define KL_GPU_BASELINE_ARGS 32
 #define KL_GPU_BASELINE_AXES 8
@@ -82,7 +82,9 @@ struct kl_gpu_symbol {
 	void **f;
 	const char *name;
 };
-/** Look up `n` symbols in `lib`. KL_ECANNOT: the library lacks one; the message names it. */
+/**
+ * Look up `n` symbols in `lib`. KL_ECANNOT: the library lacks one of them; the message names it.
+ */
 int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_t n);
 /**
  * Return the index of the n-th argument (counted from 0) of kind `out` if `out` is set, otherwise

@@ -38,7 +38,7 @@ struct conv {
 	int x, w, y;
 	int64_t n, h, wd, c, f, r, s, p, q, pad_h, pad_w;
 	bool nchw;
-	/* functions of cuDNN's older interface, which convert a layout */
+	/* functions of cuDNN's older interface that convert a layout */
 	int (*create)(void **handle);
 	int (*set_stream)(void *handle, struct kl_cu_stream *s);
 	int (*tensor_create)(void **t);

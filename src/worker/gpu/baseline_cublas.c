@@ -10,7 +10,10 @@
 /* Values of cuBLAS's binary interface. */
 enum { OP_N = 0, OP_T = 1, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, GEMM_DEFAULT = -1 };
 
-/* Bytes of the workspace: PyTorch's on Hopper, with which published times were measured. */
+/*
+ * Size of the workspace in bytes: that of PyTorch on Hopper, with which published times were
+ * measured.
+ */
 #define WORKSPACE ((uint64_t)32 << 20)
 
 struct cublas {

@@ -7,7 +7,8 @@
 #include "base/rng.h"
 #include "worker/gpu/launch.h"
 
-#define SCRATCH 2000 /* a number for kl_rng_split() that set.c does not use */
+/* number for kl_rng_split() to derive the seed of scratch; set.c uses other numbers */
+#define SCRATCH 2000
 
 static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *device)
 {

@@ -50,9 +50,12 @@ struct kl_gpu_tensor_layout {
 	uint64_t bytes; /* size of the data; 0: not a tensor, or an empty one */
 	bool tensor;    /* this argument of the contract is a tensor */
 	bool writable;  /* the kernel may write it (out, inout) */
-	/* the kernel only writes it (out); before calls one of the patterns below poisons it */
+	/*
+	 * the kernel only writes it (out); it is poisoned before calls with one of the patterns
+	 * below
+	 */
 	bool output;
-	bool zeros; /* of an output: it is zero before each call, and its pattern is all zero */
+	bool zeros; /* an output that must be zero before each call; its pattern is all zero */
 	/*
 	 * `from`: enum kl_gpu_from, the type of the elements that the host writes (`upload` bytes
 	 * in all); the GPU widens each element to `real` bytes. `from` is 0 if the host writes the
@@ -88,12 +91,12 @@ void kl_gpu_set_free(struct kl_gpu_set *set, const struct kl_gpu_device *device)
  */
 int kl_gpu_set_upload(struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 		      const void *from);
-/** Enqueue the zeroing of every output that each call finds zero. */
+/** Enqueue the zeroing of every output that must be zero before a call. */
 int kl_gpu_set_zero(const struct kl_gpu_set *set, const struct kl_gpu_device *device);
 int kl_gpu_set_download(const struct kl_gpu_set *set, const struct kl_gpu_device *device, size_t i,
 			void *to);
 /**
- * Enqueue the poisoning of every output, except those that every call finds zero. The pattern
+ * Enqueue the poisoning of every output, except those that must be zero before a call. The pattern
  * depends on the seed and the tensor's index.
  */
 int kl_gpu_set_poison(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
@@ -129,8 +132,8 @@ void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 /**
  * Initialize scratch and run the `prepare` launches; wait at most `limit_ms` for them. Scratch that
  * `prepare` fills is read-only afterwards. KL_EINVALID: a launch was refused. KL_ENO (no message):
- * a launch faulted or did not end in time; *ran is the CUDA result, KL_CU_NOT_READY if a launch
- * still runs.
+ * a launch faulted or did not end in time; *ran is the CUDA result, KL_CU_NOT_READY if a launch is
+ * still running.
  */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			 uint64_t seed, int64_t limit_ms, int *ran);
@@ -167,7 +170,7 @@ bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound);
 
 /**
  * Wait for the stream, at most `limit_ms`. Returns the stream's CUDA result; KL_CU_NOT_READY: the
- * stream is not done in time. A kernel that hangs can be ended only with its process.
+ * stream was not done in time. A kernel that hangs can be ended only with its process.
  */
 int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms);
 

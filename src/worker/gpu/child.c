@@ -26,7 +26,8 @@
 /* -- the process -------------------------------------------------------------- */
 
 /*
- * Descriptors below NULLED become /dev/null. Sanitizers report to stderr; no kernel writes to it.
+ * Descriptors below NULLED are replaced by /dev/null. With a sanitizer, stderr is kept for its
+ * reports; no kernel writes to stderr.
  */
 #ifdef __SANITIZE_ADDRESS__
 #define NULLED 2
@@ -50,7 +51,10 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 			_exit(70);
 	if (dup2(sock, KL_GPU_WIRE_FD) < 0)
 		_exit(70);
-	/* with KL_GPU_LOCKED, a profiling tool around the worker may need its open descriptors */
+	/*
+	 * if KL_GPU_LOCKED is set, a profiling tool runs the worker and may need its own open
+	 * descriptors
+	 */
 	if (!getenv(KL_GPU_LOCKED)) {
 		syscall(SYS_close_range, 3U, (unsigned)KL_GPU_WIRE_FD - 1, 0U);
 		syscall(SYS_close_range, (unsigned)KL_GPU_WIRE_FD + 1, ~0U, 0U);
@@ -60,8 +64,8 @@ static void exec_child(const char *path, char *const *env, int null, int sock)
 }
 
 /*
- * List the environment for the process: the variables that the driver and libraries need, or, with
- * KL_GPU_LOCKED, all variables.
+ * List the environment for the process: the variables that the driver and libraries need, or, if
+ * KL_GPU_LOCKED is set, all variables.
  */
 static void set_environment(struct kl_strvec *env)
 {

@@ -19,7 +19,7 @@
 
 #define PAGE ((uint64_t)4096)
 #define ASK_MS 60000
-/* Time for the copies of tensors around a call of host code, in addition to the call's limit. */
+/* Time in ms for the copies of tensors around a call of host code, added to the call's limit. */
 #define LAUNCH_MS 20000
 
 /* -- cubins and host code ------------------------------------------------------------- */
@@ -181,8 +181,8 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 }
 
 /*
- * Return the entry whose spare mapping a mapping of `bytes` is to replace: the smallest. NULL: the
- * smallest has at least `bytes` already.
+ * Return the entry with the smallest spare mapping, which a mapping of `bytes` is to replace. NULL:
+ * even the smallest mapping has at least `bytes`.
  */
 static struct kl_gpu_host *spare_place(struct kl_gpu_child *child, uint64_t bytes)
 {

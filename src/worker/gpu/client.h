@@ -29,7 +29,7 @@ struct kl_gpu_host {
 	unsigned char *at;
 	uint64_t bytes;
 	int fd;
-	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i, from `at` */
+	uint64_t offset[KL_GPU_MAX_TENSORS]; /* offset of tensor i from `at` */
 };
 #define KL_GPU_HOST_INIT \
 	{                \
@@ -42,7 +42,7 @@ struct kl_gpu_child {
 	int socket;
 	bool open;
 	struct kl_gpu_hello hello;
-	int ordinal; /* of the opened device */
+	int ordinal; /* number of the opened device */
 	/* the process was killed because a kernel was still running or no reply came */
 	bool stuck;
 	char *cubin; /* path of the artefact in slot 0, set by process_pool.c; NULL: none */
@@ -100,8 +100,9 @@ struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path);
 
 /**
- * Load host code instead of a module; at most once per process. `trace`: record what the host code
- * runs. KL_ECANNOT: also if not everything in enum kl_gpu_closed is closed to the process.
+ * Load host code instead of a module; at most once per process. `trace`: record the kernels, copies
+ * and fills of the host code (trace.h). KL_ECANNOT: also if the process does not have all bits of
+ * enum kl_gpu_closed.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace);
 /** Call the loaded host code on the tensors of `set`. `dims` has KL_MAX_DIMS elements. */

@@ -72,8 +72,8 @@ static int load_cudnn(struct kl_cudnn *cudnn)
 	int err;
 
 	/*
-	 * cuDNN opens NVRTC, which compiles fused kernels, only by name: open it first, from any
-	 * directory
+	 * cuDNN opens NVRTC, which compiles fused kernels, by its name only. Open NVRTC first,
+	 * since it can be in a directory that the loader does not search.
 	 */
 	if (kl_gpu_baseline_library(&lib, compiler) < 0)
 		kl_error_clear();
@@ -95,7 +95,7 @@ int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *device)
 	return 0;
 }
 
-/* Free all but the descriptors, since the process ends soon. */
+/* Free everything but the descriptors; the process ends soon anyway. */
 void kl_cudnn_free(struct kl_cudnn *cudnn)
 {
 	if (cudnn && cudnn->handle)
@@ -194,7 +194,7 @@ static bool sums_products(struct kl_cudnn *cudnn, void *config)
 	if (cudnn->rc ||
 	    cudnn->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
 	    cudnn->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
-		return true; /* unknown: keep the engine, as its answers are judged */
+		return true; /* not known: keep the engine, since its answers are judged */
 	for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
 		if (note[i] == NOTE_FFT ||
 		    (note[i] >= NOTE_WINOGRAD && note[i] <= NOTE_WINOGRAD_LAST))

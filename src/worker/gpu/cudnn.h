@@ -14,7 +14,7 @@
  *	kl_cudnn_open(&x, device);
  *	x.t = kl_cudnn_tensor(x, ...);
  *	op = kl_cudnn_make(x, D_OP...); kl_cudnn_set...; kl_cudnn_done(x, op);
- *	kl_cudnn_choose(x, ops, n, &pack);		tried on real pointers
+ *	kl_cudnn_choose(x, ops, n, &pack);		tries engines on these pointers
  *	kl_cudnn_run(x, &pack);
  */
 

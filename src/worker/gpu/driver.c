@@ -70,9 +70,7 @@ int kl_gpu_driver_open(struct kl_gpu_driver **out)
 	return 0;
 }
 
-/*
- * Free the table, but leave the library open, since some of its versions do not survive dlclose().
- */
+/* Free the table, but leave the library open, since some versions of it fail after dlclose(). */
 void kl_gpu_driver_free(struct kl_gpu_driver *cu)
 {
 	free(cu);

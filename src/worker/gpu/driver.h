@@ -299,7 +299,10 @@ struct kl_gpu_facts {
 	char pci[24];         /* "0000:1b:00.0" */
 	int cc;               /* compute capability: 90 for 9.0 */
 	int sms, max_threads; /* multiprocessors; threads that a block can have */
-	/* in bytes: shared memory of a block and of a multiprocessor, L2 cache, device memory */
+	/*
+	 * in bytes: shared memory of a block and of a multiprocessor; L2 cache and the part of it
+	 * for persisting lines; device memory
+	 */
 	int64_t smem_optin, smem_sm, l2, persisting_l2, bytes;
 	int vmm, cooperative, cluster, tensor_map; /* nonzero: the device supports it */
 };

@@ -19,7 +19,7 @@
 struct kl_gpu_host_map {
 	void *at; /* NULL: nothing is mapped */
 	uint64_t bytes;
-	dev_t dev; /* device and inode: identify the memory */
+	dev_t dev; /* device and inode of the file, which identify the memory */
 	ino_t ino;
 	bool pinned;
 };
@@ -37,16 +37,16 @@ struct kl_gpu_host_maps {
 
 /**
  * Map `bytes` of `fd`, or take the mapping of the same memory from `maps`. The caller closes `fd`.
- * `pin`: also pin the mapping if it is large enough for that to pay. A failure to pin is not an
- * error, since it only makes copies slower. KL_EINVALID: `bytes` is 0, or `fd` is not a file of at
- * least that size.
+ * `pin`: also pin the mapping if it is so large that pinning is worth its time. A failure to pin is
+ * not an error, since it only makes copies slower. KL_EINVALID: `bytes` is 0, or `fd` is not a file
+ * of at least that size.
  */
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin);
 /**
  * Give back a mapping that no copy uses any more. It is kept in `maps` if it is pinned and not too
- * large, otherwise unmapped. With `maps` NULL it is always unmapped: the worker will not send this
- * memory again.
+ * large, otherwise unmapped. If `maps` is NULL, it is always unmapped: the worker will not send
+ * this memory again.
  */
 void kl_gpu_host_unmap(struct kl_gpu_host_map *map, struct kl_gpu_host_maps *maps,
 		       const struct kl_gpu_device *device);

@@ -93,7 +93,7 @@ static int start_runtime(struct kl_gpu_launcher *launcher)
 }
 
 /*
- * Check the imports here as well as in the gate, since it is the worker that decides what host code
+ * Check the imports here as well as in the gate, since the worker decides which symbols host code
  * can use.
  */
 static int check_imports(const struct kl_image *image)
@@ -255,7 +255,7 @@ struct timed {
 
 /*
  * Restore the host code's variables before a timed call as well, so that no state survives a call.
- * This takes little time (the variables are a few kilobytes), and the stream is held meanwhile.
+ * This takes little time, since the variables are a few kilobytes.
  */
 static int run_timed(struct kl_gpu_baseline *baseline, const uint64_t *at)
 {

@@ -44,7 +44,7 @@ struct kl_gpu_launcher {
 	int64_t *dims;
 	unsigned char *copy;        /* the image's variables after it registered its kernels */
 	struct kl_gpu_trace *trace; /* NULL: not requested, or no CUPTI (see `why`) */
-	unsigned closed;            /* what kl_gpu_seal() closed: enum kl_gpu_closed */
+	unsigned closed;            /* bits of enum kl_gpu_closed, from kl_gpu_seal() */
 	char why[200];              /* why `trace` is NULL; "": it was not requested */
 };
 
@@ -71,8 +71,8 @@ void kl_gpu_launcher_restore(struct kl_gpu_launcher *launcher);
 int kl_gpu_launcher_call(struct kl_gpu_launcher *launcher, const struct kl_gpu_set *set,
 			 const int64_t dims[KL_GPU_LAUNCHER_DIMS]);
 /**
- * Wrap the host code as a baseline, which the profile can time. The layout of `set` says what each
- * argument is. `launcher` must outlive the result, which the caller frees with
+ * Wrap the host code as a baseline, which the profile can time. The layout of `set` describes the
+ * arguments. `launcher` must outlive the result, which the caller frees with
  * kl_gpu_baseline_free().
  */
 struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *launcher,

@@ -25,7 +25,10 @@ struct kl_ncu {
 	int64_t limit_ms;
 };
 
-/** Find the ncu program; the caller frees *path. KL_ECANNOT: not installed. */
+/**
+ * Find the ncu program; the caller frees *path. KL_ECANNOT: ncu is not installed, or KLINEAGE_NCU
+ * names no executable file.
+ */
 int kl_ncu_find(char **path);
 
 /**

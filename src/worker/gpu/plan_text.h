@@ -17,8 +17,8 @@
  */
 
 /**
- * Make the document; the caller owns it. Scalars have the contract's types, also those of an oracle,
- * whose only kl_real are in tensors.
+ * Make the document; the caller owns it. Scalars have the contract's types, even for an oracle,
+ * which has kl_real only in tensors.
  */
 json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 			const struct kl_plan *plan);

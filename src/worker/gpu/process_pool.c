@@ -13,7 +13,7 @@
 #include "worker/gpu/wall.h"
 
 #define MAX_IDLE 4
-#define MAX_BUILDS 4 /* builds of the oracle */
+#define MAX_BUILDS 4 /* maximum number of builds of the oracle */
 #define MAX_SLOTS 16
 #define MAX_AHEAD 2
 #define LOCK_WAIT_MS 600000
@@ -36,7 +36,7 @@ struct kl_gpu_processes {
 	struct kl_lock lock;
 	bool sick;       /* the GPU is not healthy after a hang */
 	int64_t nhost;   /* number of processes with host code */
-	unsigned closed; /* what is closed to all processes with host code: enum kl_gpu_closed */
+	unsigned closed; /* bits of enum kl_gpu_closed that all processes with host code have */
 	struct kl_strvec notes;
 };
 
@@ -246,7 +246,7 @@ static int settle_device(struct kl_gpu_processes *processes, const struct kl_gpu
 		snprintf(processes->driver, sizeof(processes->driver), "CUDA %d.%d",
 			 child->hello.driver / 1000, child->hello.driver % 1000 / 10);
 	processes->chosen = true;
-	/* this worker has no context yet, so all processes that compute on the GPU are others' */
+	/* this worker has no context yet, so the processes that use the GPU belong to others */
 	note_other_users(processes);
 	return 0;
 }
@@ -264,8 +264,8 @@ static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_
 
 /*
  * Start the processes that the job will need after the first (for the candidate and the profile),
- * so that their contexts are created while the first process works. If that fails, only time is
- * lost.
+ * so that their contexts are created while the first process works. A failure is ignored, since it
+ * costs only time.
  */
 static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job,
 			const char *cubin, int ordinal)
@@ -404,7 +404,10 @@ static bool oracle_in_use(const struct kl_gpu_processes *processes)
 	return false;
 }
 
-/* Make sure that the oracle's process runs: start one if there is none or it has ended. */
+/*
+ * Start a process for the oracle unless it has one. KL_EIO: its process ended while slots were in
+ * use.
+ */
 static int open_oracle(struct kl_gpu_processes *processes, const struct kl_job *job,
 		       const char *cubin)
 {
@@ -474,7 +477,7 @@ void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_chil
 
 	/*
 	 * Free the buffers of `child` now: its next user makes new ones. Even if this succeeds, the
-	 * reply can say that a kernel still runs; then `child` has been killed.
+	 * reply can say that a kernel is still running; then `child` has been killed.
 	 */
 	if (kl_gpu_child_alive(child) && child->cubin &&
 	    kl_gpu_child_drop(child, KL_GPU_OP_SET, 0) == 0 && kl_gpu_child_alive(child)) {

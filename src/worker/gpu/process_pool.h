@@ -50,7 +50,10 @@ int kl_gpu_processes_oracle(struct kl_gpu_child **out, uint32_t *module, uint32_
 			    const struct kl_job *job, const char *cubin);
 /** Give the slot back and drop its set of tensors. */
 void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t slot);
-/** Get a process that can load host code. Call kl_gpu_processes_walled() once it has done so. */
+/**
+ * Get a process that can load host code. Call kl_gpu_processes_walled() once the process has loaded
+ * it.
+ */
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job);
 /** Record that kl_gpu_child_launcher loaded host code into `child`. */
 void kl_gpu_processes_walled(struct kl_gpu_processes *processes, const struct kl_gpu_child *child);
@@ -68,8 +71,8 @@ void kl_gpu_processes_drop(struct kl_gpu_processes *processes, struct kl_gpu_chi
 /** Set result.device, driver, cc and gpu_notes from the GPU that was used, if one was used. */
 void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *processes);
 /**
- * Set result.wall of a job with host code: the number of processes that loaded host code, and what
- * was closed to all of them (enum kl_gpu_closed).
+ * Set result.wall of a job with host code: the number of processes that loaded host code, and the
+ * confinement that all of them had (enum kl_gpu_closed).
  */
 void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *processes);
 /** Return the facts of the chosen device; NULL: none is chosen yet. */

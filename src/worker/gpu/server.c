@@ -22,8 +22,9 @@
 /* -- receiving requests, sending replies ------------------------------------------ */
 
 /*
- * Return the state of the process (enum kl_gpu_state_after). Waiting for SETTLE_MS is enough: only
- * the gate's own small kernels can still be running, unless a kernel of the candidate hangs.
+ * Return the state of the process (enum kl_gpu_state_after). Waiting for SETTLE_MS is enough,
+ * because only the gate's own small kernels can still be running, unless a kernel of the candidate
+ * hangs.
  */
 static int state_of(const struct kl_gpu_server *server)
 {
@@ -59,8 +60,8 @@ int kl_gpu_server_answer(struct kl_gpu_server *server, const struct kl_gpu_head 
 }
 
 /*
- * Receive a message of *n bytes into `room`. *fd is the descriptor sent with it; -1: none. Returns
- * ENDED if the socket is closed.
+ * Receive a message into `room`; *n is its size in bytes. *fd is the descriptor sent with it; -1:
+ * none. Returns ENDED if the socket is closed.
  */
 static int receive_request(int socket, void *room, size_t *n, int *fd)
 {
@@ -163,7 +164,7 @@ static int open_device(struct kl_gpu_server *server, const void *request, int fd
 	return kl_gpu_server_answer(server, request, err, &reply, sizeof(reply));
 }
 
-/* Write a pattern, check it on the device, and compare its fingerprint with the host's. */
+/* Write a pattern, check it on the device, and compare the device's fingerprint with the host's. */
 static int probe_device(struct kl_gpu_server *server)
 {
 	enum { BYTES = 1 << 20 };

@@ -8,7 +8,7 @@
 /*
  * server - runs the main loop of the GPU process, `klineage-worker --gpu-child`.
  *
- * Carries out the requests listed in wire.h until the socket is closed. Except for host code
+ * It carries out the requests listed in wire.h until the socket is closed. Except for host code
  * (launcher.h), no code of a candidate runs on the CPU in this process.
  */
 int kl_gpu_server_main(void);
@@ -18,13 +18,13 @@ struct kl_gpu_server_set {
 	struct kl_gpu_set *set; /* NULL: empty slot */
 	struct kl_gpu_host_map map;
 	unsigned char *host;                 /* address of `map` */
-	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i, from `host` */
+	uint64_t offset[KL_GPU_MAX_TENSORS]; /* offset of tensor i from `host` */
 };
 
 /* State of the process. The operations of the profile (timing/server_state.h) use it, too. */
 struct kl_gpu_server {
 	int socket;
-	unsigned closed; /* what is closed to the process: enum kl_gpu_closed */
+	unsigned closed; /* bits of enum kl_gpu_closed */
 	struct kl_gpu_driver *cu;
 	struct kl_gpu_device *device; /* NULL until OPEN */
 	struct kl_gpu_module *module[KL_GPU_MAX_MODULES];

@@ -101,8 +101,8 @@ static int wait_for_others(struct kl_gpu_server *server, int64_t limit_ms, int64
 }
 
 /*
- * Wait for the other streams, once the device's stream is done. A stream that was busy for more
- * than LATE_NS is late.
+ * Wait for the other streams, once the device's stream is done. If one was busy for more than
+ * LATE_NS, the call ends with KL_GPU_CALL_LATE.
  */
 static int settle_call(struct kl_gpu_server *server, int64_t limit_ms, struct kl_gpu_called *out)
 {

@@ -9,8 +9,8 @@
  * tool - opens a device and runs the gate's own small kernels on it.
  *
  * The kernels are PTX text in ptx.c (from ptx.cu), which the driver compiles when the device is
- * opened. They run on the device's only stream, in order with everything else, and never fault: an
- * error that they report comes from an earlier kernel.
+ * opened. They run on the device's only stream, in order with everything else, and never fault, so
+ * that an error reported for them comes from an earlier kernel.
  *
  * Word i (8 bytes, little-endian) of a pattern is (kl_gpu_mix(seed, i) & keep) | set.
  * kl_gpu_pattern() computes the same words in C, so that the host knows a pattern without copying
@@ -86,7 +86,7 @@ int kl_gpu_scrub(const struct kl_gpu_device *device);
 int kl_gpu_flush_prepare(struct kl_gpu_device *device);
 /**
  * Enqueue the writing of a buffer that is larger than the L2 cache, which evicts all but persisting
- * lines. These stay because resetting them can block while the stream is held.
+ * lines. Persisting lines stay, because resetting them can block while the stream is held.
  */
 int kl_gpu_flush(const struct kl_gpu_device *device);
 /* PTX text of the gate's kernels, which the driver compiles. */

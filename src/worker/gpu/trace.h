@@ -21,9 +21,9 @@ struct kl_gpu_seen {
 	uint32_t n, lost; /* lost: number of records that did not fit */
 	struct kl_gpu_seen_one {
 		int32_t kind;                 /* enum kl_gpu_seen_kind */
-		int32_t elsewhere;            /* nonzero: ran on another stream than the device's */
+		int32_t elsewhere;            /* nonzero: it did not run on the device's stream */
 		uint64_t bytes;               /* size of a copy or a fill */
-		char name[KL_GPU_TRACE_NAME]; /* of a kernel, from kl_gpu_trace_name() */
+		char name[KL_GPU_TRACE_NAME]; /* name of a kernel, from kl_gpu_trace_name() */
 	} one[KL_GPU_TRACE_MOST];
 };
 enum kl_gpu_seen_kind { KL_GPU_SEEN_KERNEL, KL_GPU_SEEN_COPY, KL_GPU_SEEN_FILL };
@@ -37,8 +37,8 @@ void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 
 struct kl_gpu_trace;
 /**
- * Start a trace, which stays open until the process ends. KL_ECANNOT: there is no CUPTI, or CUPTI
- * refuses.
+ * Start a trace, which stays open until the process ends. KL_ECANNOT: there is no CUPTI, CUPTI
+ * refuses, or the process has a trace already.
  */
 int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device);
 void kl_gpu_trace_begin(struct kl_gpu_trace *trace);

@@ -14,7 +14,8 @@ int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms)
 		now = kl_clock_ns();
 		if (now >= end)
 			return rc;
-		if (now - start > 2000000) /* do not sleep while short kernels can still run */
+		/* do not sleep while a short kernel can still be running */
+		if (now - start > 2000000)
 			usleep(50);
 	}
 	return rc;

@@ -12,8 +12,8 @@
  * capabilities.
  *
  * Once the driver runs, kl_gpu_seal() also closes the system calls that are no longer needed. Both
- * functions report what they have closed. The worker runs host code only if everything in enum
- * kl_gpu_closed is closed, and the result lists what is closed (docs/formats.md, "Host code").
+ * functions report their success in bits of enum kl_gpu_closed. The worker runs host code only if
+ * all bits are set, and the result lists them (docs/formats.md, "Host code").
  */
 enum kl_gpu_closed {
 	KL_GPU_CLOSED_CAPABILITIES = 1,
@@ -24,8 +24,9 @@ enum kl_gpu_closed {
 };
 
 /**
- * Confine this process and add what was closed to *closed (enum kl_gpu_closed). KL_ECANNOT: the
- * system has no Landlock of ABI 2 (Linux 5.19), or a step failed; host code must then not run.
+ * Confine this process and set a bit of enum kl_gpu_closed in *closed for each step that succeeded.
+ * KL_ECANNOT: the system has no Landlock of ABI 2 (Linux 5.19), or a step failed; host code must
+ * then not run.
  */
 int kl_gpu_wall(unsigned *closed);
 

@@ -24,7 +24,7 @@
  *	HELLO					lists the devices; no context; slot: enum kl_gpu_for
  *	OPEN	device				opens a context; the tools are compiled
  *	MODULE	slot, memfd: cubin		loads the cubin
- *	SET	slot, layout, memfd		allocates tensors; the memfd is their host side
+ *	SET	slot, layout, memfd		allocates tensors; the memfd is their host memory
  *	BIND	slot, module, set, plan		resolves the plan's JSON at dims, runs `prepare`;
  *		memfd: plan			the reply is that of a call
  *	CALL	bind, seed			makes a call: poison, launches, checks, copies
@@ -107,7 +107,7 @@ struct kl_gpu_put_set { /* request + memfd */
 	uint32_t n, right;                   /* right: align data at the right end of mappings */
 	uint32_t pin, reserved;              /* pin: pin the memfd, since many copies will follow */
 	uint64_t host_bytes;                 /* size of the memfd */
-	uint64_t offset[KL_GPU_MAX_TENSORS]; /* of tensor i in the memfd */
+	uint64_t offset[KL_GPU_MAX_TENSORS]; /* offset of tensor i in the memfd */
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 };
 
@@ -130,8 +130,8 @@ enum kl_gpu_call_flags {
 };
 #define KL_GPU_CALL_ALL 127
 /*
- * Flags of an ordinary call, which does only what every call needs, so that a kernel finds in
- * memory what its last call left there.
+ * Flags of an ordinary call, which does only what every call needs, so that a kernel finds memory
+ * as its last call left it.
  */
 #define KL_GPU_CALL_ORDINARY (KL_GPU_CALL_UPLOAD | KL_GPU_CALL_RUN | KL_GPU_CALL_DOWNLOAD)
 
@@ -167,12 +167,12 @@ struct kl_gpu_called { /* reply */
 struct kl_gpu_put_launcher { /* request + memfd */
 	struct kl_gpu_head head;
 	uint64_t bytes;
-	uint32_t trace, reserved; /* trace: record what the host code runs */
+	uint32_t trace, reserved; /* trace: record the kernels, copies and fills that run */
 };
 struct kl_gpu_launcher_ready { /* reply */
 	struct kl_gpu_reply r;
-	int32_t traced;  /* nonzero: CUPTI records what the host code runs */
-	uint32_t closed; /* what is closed to the process: enum kl_gpu_closed */
+	int32_t traced;  /* nonzero: CUPTI records the kernels, copies and fills that run */
+	uint32_t closed; /* bits of enum kl_gpu_closed */
 	char why[200];   /* why nothing is recorded, if `traced` is 0 */
 };
 

@@ -11,7 +11,7 @@
 #include "worker/subject/poison.h"
 
 #define ASK_MS 120000
-/* Most sets of tensors. More sets would hardly make times better, but take much longer. */
+/* Maximum number of sets of tensors. More sets would take much longer, but hardly improve times. */
 #define MOST_SETS 48
 /* All sets together use at most 1/MEMORY_SHARE of the device's memory. */
 #define MEMORY_SHARE 4
@@ -49,7 +49,7 @@ static void lay_out(struct kl_gpu_timer *timer)
 		layout->zeros = timer->job->arg[i].zeros;
 		timer->bytes += layout->bytes;
 		if (layout->zeros)
-			continue; /* the masks of zero */
+			continue; /* the masks stay 0, so that the pattern is all zero */
 		kl_poison_mask(&layout->keep, &layout->set, timer->job->arg[i].dtype, false);
 		kl_poison_mask(&layout->keep_like, &layout->set_like, timer->job->arg[i].dtype,
 			       true);
@@ -245,8 +245,8 @@ static int add_child(struct kl_gpu_timer *timer, int who)
 /* -- creation and release --------------------------------------------------------------- */
 
 /*
- * Start the process of subject `who` (without host code, the one process of all subjects) and give
- * it the sets of tensors with their inputs.
+ * Start the process of subject `who` or, without host code, the process that all subjects share.
+ * Give it the sets of tensors with their inputs.
  */
 static int start_child(struct kl_gpu_timer *timer, int who)
 {
@@ -325,7 +325,7 @@ void kl_gpu_timer_free(struct kl_gpu_timer *timer)
 {
 	if (!timer)
 		return;
-	/* end the processes, since what they hold is valid only for this point */
+	/* end the processes, since their sets and bindings are valid only for this point */
 	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++) {
 		if (!timer->child[i])
 			continue;

@@ -83,7 +83,7 @@ int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, ui
  */
 int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
 		     bool poison, uint64_t seed, struct kl_gpu_time_ran *out);
-/** Return true if all processes still run. */
+/** Return true if all processes are still running. */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *timer);
 /**
  * Make a part of the calls that Triton's do_bench makes: `warm` untimed calls, then `calls` timed

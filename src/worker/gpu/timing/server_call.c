@@ -9,7 +9,10 @@
 /* A call of a library or of host code is assumed to enqueue at most this many operations. */
 #define VENDOR_OPS 8
 
-/* Restore the original contents of the inout tensors, and zero what each call finds zero. */
+/*
+ * Restore the original contents of the inout tensors, and zero the outputs that must be zero before
+ * a call.
+ */
 static int restore_place(struct kl_gpu_timing *timing, uint32_t place)
 {
 	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, place);

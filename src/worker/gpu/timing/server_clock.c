@@ -34,7 +34,7 @@ static int print_places(struct kl_gpu_timing *timing, uint32_t n, uint64_t (*pri
 
 /* -- calls back to back ------------------------------------------------------------------------ */
 
-/* Return true if a call needs tensors as they were before the last one: inout, or zero outputs. */
+/* Return true if a call needs restored tensors: inout tensors, or outputs that must be zero. */
 static bool must_restore(const struct kl_gpu_timing *timing)
 {
 	const struct kl_gpu_set *set = kl_gpu_timing_set(timing, 0);
@@ -46,8 +46,8 @@ static bool must_restore(const struct kl_gpu_timing *timing)
 }
 
 /*
- * Return the number of calls to make: `wanted`, or fewer if a held stream or the sets allow only
- * fewer.
+ * Return the number of calls to make: `wanted`, or fewer if a held stream accepts only fewer
+ * operations, or if each call needs a restored set of its own.
  */
 static uint32_t count_calls(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed,
 			    uint32_t wanted)

@@ -23,8 +23,8 @@
 /* Time limit in ms for operations of the gate itself, such as copies. */
 #define KL_GPU_OWN_MS 20000
 /*
- * Time in ms that is added to the limit of a subject's calls for what the gate enqueues around
- * them.
+ * Time in ms that is added to the limit of a subject's calls for the operations that the gate
+ * enqueues around them.
  */
 #define KL_GPU_AROUND_MS 2000
 
@@ -84,8 +84,8 @@ int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timin
 /** Check that the point has a set at this place. KL_EINVALID: it has none. */
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place);
 /**
- * Return the set at a place; kl_gpu_timing_bound(): a subject's binding to that set. Check the
- * place with kl_gpu_timing_check_place() first.
+ * Return the set at a place. kl_gpu_timing_bound() returns a subject's binding to that set. Check
+ * the place with kl_gpu_timing_check_place() first.
  */
 struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_t place);
 struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *timing,
@@ -99,9 +99,9 @@ void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed 
 /* -- server_call.c: preparing, making and checking a call ----------------------------- */
 
 /**
- * Prepare a call: restore inout tensors, run what the subject itself does before a call and, with
- * `poison`, poison outputs and scratch. This function and those below only enqueue their work;
- * those that settle, check or read also wait for it.
+ * Prepare a call: restore inout tensors, zero the outputs that must be zero, let a library convert
+ * its inputs and, with `poison`, poison other outputs and scratch. This function and those below
+ * only enqueue their work; those that settle, check or read also wait for it.
  */
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed, bool poison);
@@ -111,7 +111,7 @@ int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
  */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
-/** Finish a call: a library then converts its outputs to the contract's layout. */
+/** Finish a call: let a library convert its outputs to the contract's layout. */
 int kl_gpu_timing_finish(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place);
 /** Read the inputs with a kernel of the gate, so that they are in the L2 cache if they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *timing, uint32_t place);
@@ -126,14 +126,14 @@ int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which);
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed);
 /**
  * Release the stream and wait for the enqueued calls. `rc` is 0, or the status with which launch
- * `which` was refused. Returns 0, and how->end says how the calls ended; or a negative error if the
+ * `which` was refused. Returns 0, with the end of the calls in how->end, or a negative error if the
  * GPU itself fails.
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
 /**
- * Check the scratch after calls on the sets at `n` places. If a call left it wrong, set how->end to
- * KL_GPU_CALL_SCRATCH and say in r->message what is wrong.
+ * Check the scratch after calls on the sets at `n` places. If a call left it in a wrong state, set
+ * how->end to KL_GPU_CALL_SCRATCH and say in r->message what is wrong.
  */
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,

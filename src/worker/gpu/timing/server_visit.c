@@ -5,7 +5,7 @@
 
 /* -- timing call by call -------------------------------------------------------- */
 
-/* Estimate how many operations one call enqueues, with its preparation and its checks. */
+/* Estimate the number of operations that one call enqueues, with its preparation and its checks. */
 static size_t count_operations(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed)
 {
 	return 2 * (kl_gpu_timing_launches(timing, timed) + KL_PLAN_MAX_SCRATCH) +
@@ -71,8 +71,8 @@ static int visit_calls(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		for (size_t i = 0; i < n && err == 0 && !rc; i++)
 			err = enqueue_call(timing, timed, visit, call + (uint32_t)i, &rc, &which);
 		/*
-		 * if the first of these calls has begun already, all count as late: KL_GPU_HOLD_NS
-		 * passed before the release
+		 * if the first of these calls has begun already, all count as late, because
+		 * KL_GPU_HOLD_NS passed before the release
 		 */
 		for (size_t i = 0; i < n; i++)
 			late[call + i] = timing->cu->event_query(timing->before[call]) !=
@@ -104,8 +104,8 @@ static int launch_all(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 
 /*
  * Capture the calls of a batch as a graph. If that fails, timed->graph is NULL, and the caller
- * launches the calls without a graph. Every batch gets a new graph, because a graph can be faster
- * by up to 1 % than another graph of the same calls, for as long as both exist.
+ * launches the calls without a graph. Every batch gets a new graph, because two graphs of the same
+ * calls can differ in their time by up to 1 % for as long as they exist.
  */
 static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		       const struct kl_gpu_time_visit *visit)

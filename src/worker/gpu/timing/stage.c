@@ -146,7 +146,7 @@ static void set_blocks(struct kl_gpu_time *timing, int64_t max_ms)
 	}
 }
 
-/* Add the figures that need calls beyond those of the comparison, and check these figures. */
+/* Make the calls for further figures, add these figures to the report `at`, and check them. */
 static int check_figures(struct kl_gpu_time *timing, json_t *at)
 {
 	int err;

@@ -20,23 +20,27 @@
 #define SLOPE_TRIES 3
 /*
  * A candidate fails if a call that finds memory as an earlier call left it takes less than this
- * share of the time of a call that finds cleaned (poisoned and overwritten) memory. Kernels that
- * did the same work in both calls took 0.91 to 1.05 of it, kernels that did less work 0.06 to 0.33.
+ * share of the time of a call that finds cleaned (poisoned and overwritten) memory. The share was
+ * measured as 0.91 to 1.05 for kernels that did the same work in both calls, and 0.06 to 0.33 for
+ * kernels that did less.
  */
 #define LEAST_SHARE 0.55
 /*
- * The candidate fails only if such a call is also shorter by more than this many ns: a smaller
- * difference can be noise of the launch.
+ * The candidate fails only if such a call is also shorter by more than this many ns, since a
+ * smaller difference can be noise of the launch.
  */
 #define LEAST_MISSING_NS 3000.0
 /*
  * If ordinary calls take less than this share of the profile's time, calls that find cleaned memory
- * are measured again, at the same clocks and load, and the ordinary calls compared with them.
+ * are measured again, at the same clocks and load, and the ordinary calls are compared with them.
  */
 #define DOUBTED_SHARE 0.75
 /* Number of pairs of sets that exchange their inputs between two runs. */
 #define PAIRS 4
-/* Most answers of a run to compare in full, if the contract does not require equal bits. */
+/*
+ * Maximum number of answers of a run to compare in full if the contract does not require equal
+ * bits.
+ */
 #define FULL_COMPARISONS 8
 /*
  * take_outside() makes runs of OUTSIDE_CALLS calls and of twice as many. Enqueueing one call can
@@ -167,10 +171,10 @@ static int take_slope(struct kl_gpu_time *timing, struct slope *slope)
 /* -- calls that are too short ------------------------------------------------------------------ */
 
 /*
- * Set *is if ordinary calls, which took `ns` each (with error `error_ns`), took much less time than
- * calls that find cleaned memory. Measure the calls that find cleaned memory now, into *cleaned, so
- * that clocks and load are the same for both kinds, and with inputs in the L2 cache, because
- * ordinary calls can find their inputs there.
+ * Set *is to true if ordinary calls, which took `ns` each (with error `error_ns`), took much less
+ * time than calls that find cleaned memory. Measure the latter into *cleaned now, so that clocks
+ * and load are the same for both kinds of calls, and with inputs in the L2 cache, because ordinary
+ * calls can find their inputs there.
  */
 static int is_short(struct kl_gpu_time *timing, const json_t *at, double ns, double error_ns,
 		    double *cleaned, bool *is)
@@ -248,8 +252,8 @@ int kl_gpu_time_cross_check(struct kl_gpu_time *timing, json_t *at)
 
 /*
  * Measure the time of one more call by the worker's clock, from pairs of requests that differ only
- * in having n and 2n calls. The GPU process could report a shorter time, but it cannot reply before
- * the work is done.
+ * in their number of calls, n and 2n. The GPU process could report a shorter time, but it cannot
+ * reply before the work is done.
  */
 static int take_outside(struct kl_gpu_time *timing, uint32_t calls, uint32_t times, double *ns)
 {

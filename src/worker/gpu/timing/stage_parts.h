@@ -8,7 +8,8 @@
 #include "worker/measure/blocks.h"
 
 /*
- * stage_parts - declares what the files of the profile of backend cuda share.
+ * stage_parts - declares the state and the functions that the files of backend cuda's profile
+ * share.
  *
  * stage.c profiles one point after the other, stage_visit.c makes a visit and judges its answers,
  * stage_ordinary.c times ordinary calls, stage_figures.c adds figures about the measurement.
@@ -49,13 +50,14 @@ struct kl_gpu_time {
 	struct kl_rng order, poison;
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
-	bool batch, hot; /* time batches of calls; have inputs in the L2 cache */
+	bool batch, hot; /* time calls in batches; time calls with inputs in the L2 cache */
 	size_t calls;    /* number of calls in a visit */
 	double floor_ns; /* physical floor of a call; 0: none */
 	/* if `batch`: time of a single call between two events */
 	double single_ns[KL_BLOCKS_SUBJECTS];
-	int64_t reasons; /* bits KL_GPU_CLOCK_*: why clocks were reduced during the measurements */
-	int late;        /* number of calls that were not counted because the host was late */
+	/* bits KL_GPU_CLOCK_*: reasons for reduced clocks during the measurements */
+	int64_t reasons;
+	int late; /* number of calls that were not counted because the host was late */
 };
 
 /* -- stage_visit.c ------------------------------------------------------------------- */
@@ -83,7 +85,7 @@ int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t 
  * right answer, else compare it in full.
  */
 int kl_gpu_time_judge(struct kl_gpu_time *timing, int who, uint32_t set, const uint64_t print[2]);
-/** Describe in `out` how calls ended badly. `message` comes from the reply to the calls. */
+/** Describe the bad end of calls in `out`. `message` comes from the reply to the calls. */
 void kl_gpu_time_describe_end(struct kl_call *out, const struct kl_gpu_time_end *how,
 			      const char *message);
 /**

@@ -16,8 +16,8 @@
  */
 #define KL_GPU_HOLD_NS 200000000ull
 /*
- * Most operations to enqueue while the stream is held. A stream accepts about a thousand; after
- * that, enqueueing another operation blocks.
+ * Maximum number of operations to enqueue while the stream is held. A stream accepts about a
+ * thousand; after that, enqueueing another operation blocks.
  */
 #define KL_GPU_HOLD_OPS 500
 

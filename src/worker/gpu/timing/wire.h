@@ -27,7 +27,7 @@
  * fingerprint. All this is enqueued while a kernel of the gate holds the stream, so that the GPU
  * does not wait for the host between the events.
  *
- * Before an ordinary call only inout tensors are restored.
+ * Before ordinary calls, only inout tensors are restored, and outputs that must be zero are zeroed.
  */
 enum kl_gpu_time_op {
 	KL_GPU_TIME_BEGIN = KL_GPU_OP_TIME,
@@ -103,7 +103,7 @@ struct kl_gpu_time_visited { /* reply */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
 	uint32_t ncall, ntime; /* number of entries of `print`, of `ns` (1 for a batch) */
-	/* time of one call; < 0: do not count this time, since the host was late */
+	/* time of one call in ns; < 0: do not count this time, since the host was late */
 	double ns[KL_GPU_TIME_CALLS];
 	double mhz; /* clock of the multiprocessors during the calls; 0: unknown */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
@@ -117,7 +117,7 @@ struct kl_gpu_time_launcher { /* head.slot: the subject */
 /*
  * Request for ordinary calls. They use the sets in order, and the first set again after the last.
  * Fewer calls than requested are made if a held stream does not accept as many, or if there are
- * inout tensors, which allow only one call for each set.
+ * inout tensors or outputs that must be zero, which allow only one call for each set.
  */
 struct kl_gpu_time_run { /* head.slot: the subject */
 	struct kl_gpu_head head;
@@ -145,8 +145,8 @@ struct kl_gpu_time_bench { /* head.slot: the subject; all calls use the first se
 	int64_t limit_ms;
 };
 /*
- * reply; `print` has one fingerprint for each timed call, and then that of the outputs in the first
- * set after all calls
+ * reply; `print` has the fingerprint of each timed call's answer, and after these the fingerprint
+ * of the outputs that all calls left in the first set
  */
 struct kl_gpu_time_benched {
 	struct kl_gpu_reply r;
