@@ -5,8 +5,7 @@
 #include "worker/stage/inquiry.h"
 
 /*
- * rounds - decides with which inputs the candidate is called at a point, in which order, and how
- * often in one process.
+ * rounds - decides which calls the candidate gets at a point: inputs, order, and calls per process.
  *
  * The kernel is called with every input at least once, unless that would take more than a minute
  * (cuda: 3 s). Unless calls are slow, it is called again with the same inputs, in particular right
