@@ -19,7 +19,7 @@
 #include "worker/gpu/client.h"
 #include "worker/gpu/process_pool.h"
 
-/* The driver can take long to wake up a GPU and to end a kernel that hangs. */
+/* The driver can take a long time to wake up a GPU, and to end a kernel that hangs. */
 #define START_MS 120000
 #define REAP_MS 60000
 

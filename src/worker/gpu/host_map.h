@@ -24,7 +24,7 @@ struct kl_gpu_host_map {
 	bool pinned;
 };
 
-/* Mappings that were given back, the oldest first. Initialize it to zero. */
+/* Mappings that were given back, the oldest first. Initialize the struct to zero. */
 struct kl_gpu_host_maps {
 	struct kl_gpu_host_map kept[KL_GPU_HOST_MAPS];
 };

@@ -17,7 +17,7 @@
  * (docs/formats.md, "Host code"). These measures limit what it can do:
  *
  *	- The gate audited the host code's object, which may use only the symbols of
- *	  image/host_symbols.h. The GPU process checks again what the image imports.
+ *	  image/host_symbols.h. The GPU process checks the image's imports again.
  *	- The process is sealed (seal.h) before the image is mapped and before the image's first
  *	  code, which registers its kernels, runs.
  *	- The host code's variables are restored before each call, so that it keeps no state. Only

@@ -127,7 +127,7 @@ static void make_command(struct kl_strvec *argv, const struct kl_ncu *ncu)
 /* -- reading ncu's output ---------------------------------------------------------- */
 
 /*
- * Return an error that says why there are no counters. `text` is what ncu wrote. The reason is a
+ * Return an error that says why there are no counters. `text` is ncu's output. The reason is a
  * missing permission, or the first "==ERROR== ..." in `text`, or else how ncu ended.
  */
 static int explain_failure(const char *text, const struct kl_proc_result *res)

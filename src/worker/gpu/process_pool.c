@@ -321,7 +321,10 @@ static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *proces
 				processes->facts.uuid);
 	if ((err = kl_gpu_child_open(child, ordinal)) < 0)
 		return err;
-	/* start others only now: creating several contexts at once would have delayed `child` */
+	/*
+	 * start other processes only now: creating several contexts at once would have delayed
+	 * `child`
+	 */
 	if (first)
 		begin_ahead(processes, job, cubin, ordinal);
 	*out = kl_steal(&child);
@@ -455,7 +458,7 @@ int kl_gpu_processes_oracle(struct kl_gpu_child **out, uint32_t *module, uint32_
 	return 0;
 }
 
-/* Keep the last error's message, since this is often called after an error. */
+/* Keep the message of the last error, since this function is often called after an error. */
 void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t slot)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
@@ -469,7 +472,7 @@ void kl_gpu_processes_oracle_put(struct kl_gpu_processes *processes, uint32_t sl
 	kl_error(KL_EIO, "%s", message);
 }
 
-/* Keep the last error's message, since this is often called after an error. */
+/* Keep the message of the last error, since this function is often called after an error. */
 void kl_gpu_processes_put(struct kl_gpu_processes *processes, struct kl_gpu_child *child)
 {
 	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());

@@ -23,7 +23,7 @@ struct kl_judge {
 		const struct kl_member *member;
 		int64_t elements;           /* number of elements compared */
 		struct kl_answer answer[2]; /* kept answers, [0]: left guard side, [1]: right */
-		bool kept[2];               /* by guard side: an answer is kept */
+		bool kept[2];               /* kept[side]: an answer is kept */
 	} * judged;
 	size_t n, alloc;
 	size_t bytes; /* limited total size of the kept answers, except the accepted ones */

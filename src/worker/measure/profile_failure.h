@@ -6,8 +6,8 @@
 #include "worker/pool/pool.h"
 
 /*
- * profile_failure - reports a candidate that failed while it was timed. Sets result.status, class,
- * message and correct.failure, whether or not the correctness stage ran.
+ * profile_failure - reports a candidate that failed while it was timed. The functions set
+ * result.status, class, message and correct.failure, whether or not stage correct ran.
  */
 
 /* A sampler (blocks.h) returns this after it reported a failure of the candidate. */

@@ -44,7 +44,7 @@ struct kl_script {
 };
 
 /*
- * The members that calls are drawn from. The arrays are owned, the members belong to their pools.
+ * The members from which calls are drawn. The arrays are owned; the members belong to their pools.
  */
 struct kl_script_source {
 	const struct kl_point *point;

@@ -25,7 +25,7 @@
 struct kl_inquiry {
 	const struct kl_job *job;
 	struct kl_pool *pool;
-	struct kl_key order, poison; /* keys to draw the order of calls; poison and addresses */
+	struct kl_key order, poison; /* keys for the order of calls; for poison and addresses */
 	int cpu;                     /* processor of the children, as in the profile; -1: any */
 	int64_t calls, elements;     /* judged calls, and elements compared in them */
 	double margin;               /* highest margin of a call (compare.h) */

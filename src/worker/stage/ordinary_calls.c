@@ -18,7 +18,7 @@
 #define LEAST 6
 #define LEAST_OTHER 2
 
-/* The inputs of one point. The two inputs of `pair` are called by turns. */
+/* The inputs of one point. The kernel is called alternately with the two inputs of `pair`. */
 struct inputs {
 	const struct kl_point *point;
 	size_t *all; /* pool indices, including the twin */

@@ -13,7 +13,7 @@
  * content. But this hides a kernel that keeps something from call to call: a count in shared
  * memory, in a constant or in a variable, or an answer that still lies in its output. In ordinary
  * calls such a kernel finds what it kept, and every answer is judged. Inputs are ordered such that
- * a kept answer is wrong: an input and its twin by turns, and now and then another input.
+ * a kept answer is wrong: an input and its twin alternate, and now and then comes another input.
  */
 
 /**

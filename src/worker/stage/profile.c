@@ -39,13 +39,13 @@ struct profile {
 	struct kl_script_source source;
 	struct kl_rng rng; /* draws scripts and the order of subjects */
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
-	struct kl_judge judge[KL_BLOCKS_SUBJECTS]; /* KL_BLOCKS_AGAIN shares the candidate's */
-	struct kl_redraw redraw;                   /* of wrong answers of the candidate */
+	struct kl_judge judge[KL_BLOCKS_SUBJECTS]; /* KL_BLOCKS_AGAIN uses the candidate's */
+	struct kl_redraw redraw; /* how wrong answers of the candidate are redrawn */
 	struct kl_redraws redraws;
 	struct kl_blocks blocks;
 	struct kl_lateness lateness;
 	/*
-	 * All subjects use the same pages, because where pages are placed changes times by a few
+	 * All subjects use the same pages, because the placement of pages changes times by a few
 	 * per cent.
 	 */
 	struct kl_subject_memory memory;

@@ -84,7 +84,10 @@ static bool leave_backward(const void *ctx, size_t i)
 	return kl_schedule_saving(schedule) != KL_SAVING_NONE && i + 1 < schedule->n;
 }
 
-/* Call the inputs that were skipped because calls first seemed slower than they are. */
+/*
+ * Call the kernel with the inputs that were skipped because calls first seemed slower than they
+ * are.
+ */
 static int catch_up(struct kl_schedule *schedule, struct kl_round round)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(schedule->n + 1, sizeof(*order));

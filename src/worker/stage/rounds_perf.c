@@ -25,10 +25,10 @@ static int run_sides(struct kl_schedule *schedule, struct kl_round round)
 }
 
 /*
- * Call the twin and then the first input in one process. In another process, call both by turns,
- * beginning with the first input. If the answer to an input is right in the process that begins
- * with it but wrong after the other input, the kernel has kept something. `other` is the twin or,
- * if there is none, another input in its place.
+ * Call the twin and then the first input in one process. In another process, alternate between
+ * both, beginning with the first input. If the answer to an input is right in the process that
+ * begins with it but wrong after the other input, the kernel has kept something. `other` is the
+ * twin or, if there is none, another input in its place.
  */
 static int run_twins(struct kl_schedule *schedule, struct kl_round round, size_t first,
 		     size_t other)
@@ -58,8 +58,8 @@ static bool leave_perf(const void *ctx, size_t i)
 }
 
 /*
- * Call every second member from `half` on, in random order. If calls are slow, half 0 also has the
- * twin, right after the first noise draw; otherwise run_twins() calls the twin later.
+ * Call every second member from `half` on, in random order. If calls are slow, half 0 also includes
+ * the twin, right after the first noise draw; otherwise run_twins() calls the twin later.
  */
 static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t half)
 {
@@ -86,8 +86,8 @@ static int run_half(struct kl_schedule *schedule, struct kl_round round, size_t 
 
 /*
  * Call every member except the twin once, half of them in one child and half in another. After each
- * half, unless calls are slow, call an input of this half again in a new child, by turns with
- * another input: its answer must have the same bits as before. After the first half, these two are
+ * half, unless calls are slow, call an input of this half again in a new child, alternating with
+ * another input; its answer must have the same bits as before. After the first half, these two are
  * the first noise draw and, if there is one, its twin. `alone` is that of kl_rounds_perf().
  */
 static int perf_halves(struct kl_schedule *schedule, bool alone)

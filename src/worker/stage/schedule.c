@@ -51,7 +51,7 @@ void kl_schedule_init(struct kl_schedule *schedule, struct kl_inquiry *inquiry,
 		schedule->side[i] = kl_rng_below(&schedule->rng, 2);
 }
 
-/* -- what calls cost ------------------------------------------------------ */
+/* -- cost of calls --------------------------------------------------------- */
 
 int64_t kl_schedule_cost(const struct kl_schedule *schedule)
 {

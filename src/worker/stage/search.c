@@ -43,7 +43,7 @@ static bool leave_slow(const void *ctx, size_t i)
 
 /*
  * Draw the order of the calls: the noise draw, then all other members, each on a random guard side,
- * then the noise draw on its other side.
+ * then the noise draw on the other side.
  */
 static void calls_init(struct calls *calls, struct kl_inquiry *inquiry, const struct kl_point *pt,
 		       size_t *left)

@@ -13,7 +13,7 @@
  * so that it cannot end the soak early. Only if all calls would take more than a minute are fewer
  * made; if they are few, a note says so. If a minute is too short even for KL_SOAK_LEAST calls, no
  * call is made, and inquiry.doubt says why. A second soak is at the point with the most expensive
- * calls that still cost little enough.
+ * calls that are still cheap enough.
  */
 #define KL_SOAK_LEAST 6
 
