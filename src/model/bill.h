@@ -20,7 +20,7 @@ struct kl_bill_line {
 	char day[KL_BILL_DAY]; /* in UTC */
 	char *model;           /* as kl_bill_model() writes it; "": the rows name no model */
 	int64_t nano;          /* charged, nano-dollars; a refund is negative */
-	size_t rows;           /* number of rows of the file with an amount */
+	size_t rows;           /* number of its rows that have an amount */
 	struct kl_usage usage; /* tokens; known if all rows have token counts */
 };
 

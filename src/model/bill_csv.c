@@ -11,12 +11,13 @@
 #define NO_COLUMN SIZE_MAX
 #define MAX_TOKENS_OF_ROW INT64_C(1000000000000)
 
-/* The names that each form gives to the columns that are read; NULL: the form lacks the column. */
+/* The forms, with the names of the columns that are read; NULL: the form has no such column. */
 static const struct form {
 	const char *name, *time, *model, *cost, *currency;
-	bool itemized;     /* the model is in an item, see kl_bill_item_model() */
+	/* the column `model` has items that include the model: see kl_bill_item_model() */
+	bool itemized;
 	bool whole_cents;  /* see struct kl_bill */
-	bool has_no_costs; /* only tokens */
+	bool has_no_costs; /* the form has token counts, but no amounts */
 	bool has_tokens;
 } forms[] = {
 	{ .name = "plain", .time = "time", .model = "model", .cost = "cost", .has_tokens = true },

@@ -13,8 +13,8 @@
 #define LAST_SECOND INT64_C(253402300799) /* last second of the year 9999, as Unix time */
 
 /*
- * Read an amount in units of 10^`unit` dollars: a JSON number or a string. A number is turned into
- * a decimal text first, which is exact for amounts of up to 15 digits.
+ * Read an amount in units of 10^`unit` dollars, which is a JSON number or a string. A number is
+ * converted to decimal text first; this is exact for amounts of up to 15 digits.
  */
 static int read_amount(struct kl_bill_row *row, const json_t *value, int unit)
 {
@@ -99,14 +99,12 @@ static int read_openrouter(struct kl_bill_reader *reader, struct kl_bill_row *ro
 	return kl_bill_add(reader, row);
 }
 
-/* --- every form has a list `data` ------------------------------------------------------- */
+/* --- the forms, each with a list `data` ------------------------------------------------- */
 
 static const struct form {
 	const char *name;
 	const char *time; /* member of an element of `data` */
-	/*
-	 * the member of such an element that lists charges; NULL: the element itself is one charge
-	 */
+	/* member of an element that lists its charges; NULL: the element itself is one charge */
 	const char *results;
 	int (*read)(struct kl_bill_reader *reader, struct kl_bill_row *row, const json_t *result);
 } forms[] = {

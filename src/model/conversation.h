@@ -9,8 +9,8 @@
 
 /*
  * conversation - a conversation with a model, stored as a ref with one commit per turn. The ref is
- * refs/klineage/chat/<workload>/<name>/<phase>; the commits hold everything needed to send the same
- * bytes again. docs/formats.md, "Conversations".
+ * refs/klineage/chat/<workload>/<name>/<phase>. The commits hold all data that are needed to send
+ * the same bytes again; see docs/formats.md, "Conversations".
  *
  *	kl_conversation_load(&c, repo, "c-topk", "x86-64-v3-1a2b3c4", "back-0");
  *	kl_conversation_write(&oid, repo, &c, &turn);	... move c.ref from c.tip to oid ...
@@ -60,7 +60,9 @@ struct kl_conversation {
 	 * continued
 	 */
 	struct kl_session *session; /* borrowed; NULL: the conversation can only be read */
-	/* the conversation has one turn only, unless the reply of that turn cannot be used */
+	/*
+	 * the conversation ends after its first turn, unless the reply of that turn cannot be used
+	 */
 	bool single;
 	int64_t stored_ns; /* when this process stored its last turn; 0: never */
 	bool settled;      /* this process has tried to settle the stored replies */
@@ -73,8 +75,8 @@ struct kl_conversation {
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);
 /**
- * Load a conversation by the full name of its ref. KL_EINVALID also if the name does not have the
- * form given at the top.
+ * Load a conversation by the full name of its ref. It also returns KL_EINVALID if the name does not
+ * have the form that is given at the top.
  */
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
 void kl_conversation_release(struct kl_conversation *conversation);
@@ -94,7 +96,7 @@ bool kl_conversation_alone(const struct kl_conversation *conversation, size_t tu
 void kl_conversation_system(struct kl_conversation *conversation, const char *const *block,
 			    size_t n);
 
-/** Replace the system blocks by those of `from`, which is left without any. */
+/** Replace the system blocks by those of `from`, and leave `from` without system blocks. */
 void kl_conversation_take_system(struct kl_conversation *conversation,
 				 struct kl_conversation *from);
 
@@ -109,13 +111,16 @@ void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HE
 /** Write the commit of the next turn, with its objects synced to disk. No ref is moved. */
 int kl_conversation_write(git_oid *out, struct kl_repo *repo,
 			  const struct kl_conversation *conversation, const struct kl_turn *turn);
-/** Append a turn after the ref has moved to `oid`. Take ownership of the turn's strings. */
+/**
+ * Append the turn whose commit is `oid`, after the ref has moved to `oid`. Take ownership of the
+ * turn's strings.
+ */
 void kl_conversation_push(struct kl_conversation *conversation, struct kl_turn *turn,
 			  const git_oid *oid);
 
 /**
- * The conversations of a workload and a name, sorted by ref. If `name` is NULL: all of the
- * workload; if both are NULL: all of the repository.
+ * The conversations of a workload and a name, sorted by ref. If `name` is NULL, all conversations
+ * of the workload; if both are NULL, all conversations of the repository.
  */
 struct kl_conversations {
 	struct kl_conversation *c;

@@ -57,7 +57,7 @@ enum kl_cost_by kl_cost_of_reply(int64_t *nano, const struct kl_cost_of *of, str
 	return known ? KL_COST_IMPLAUSIBLE : KL_COST_RESERVED;
 }
 
-/* --- a reply that broke off ------------------------------------------------------------ */
+/* --- the cost of a reply that broke off ------------------------------------------------ */
 
 static int64_t most_output(const struct kl_cost_of *of, const struct kl_reply *reply)
 {
@@ -102,7 +102,9 @@ enum kl_cost_by kl_cost_of_failure(int64_t *nano, const struct kl_cost_of *of,
 	*nano = 0;
 	if (is_free(&reply->usage))
 		return KL_COST_COUNTED;
-	/* the reply was complete but is unusable, as when a command leaves files that are not text */
+	/*
+	 * the reply was complete but is unusable, for example because a command left binary files
+	 */
 	if (reply->usage.known)
 		return kl_cost_of_reply(nano, of, reply);
 	if (reply->failure.begun)

@@ -8,18 +8,18 @@
  * cost - computes the cost of an attempt from what the provider reports.
  *
  * Some providers, gateways and local servers report token counts that cannot be right. A count is
- * believed only if it is possible for the request (model/provider/usage.h): the prompt has at most
- * one token per byte of the request, plus KL_PRICE_ALLOWANCE tokens that a provider can add, and
- * the reply has at most as many tokens as it was allowed. A reply whose counts are not possible
- * costs what was reserved for it.
+ * believed only if it is possible for the request (model/provider/usage.h). If the model sees only
+ * the request, the prompt has at most one token per byte of the request, plus KL_PRICE_ALLOWANCE
+ * tokens that a provider can add, and the reply has at most as many tokens as it was allowed. If
+ * the counts are not possible, the whole reserved amount is taken as the cost.
  *
  * The price in the price list is multiplied by the factor of the service tier and region that the
  * provider reports. If the provider itself states a higher cost, that cost is taken.
  *
  * The cost of a reply that broke off is an upper bound. It counts the tokens of the prompt, as
- * reported or as reserved; one token for each byte that arrived, or the reported output if it is
- * larger; the tokens that a fast model can have spent on hidden reasoning before its first word;
- * and KL_COST_UNSEEN tokens that the provider can have sent, but that did not arrive.
+ * reported or as reserved; one token for each byte that arrived, or the reported output tokens if
+ * these are more; the tokens that a fast model can have spent on hidden reasoning before its first
+ * word; and KL_COST_UNSEEN tokens that the provider can have sent, but that did not arrive.
  */
 #define KL_COST_UNSEEN 256
 #define KL_COST_TOKENS_PER_SECOND 500

@@ -46,18 +46,21 @@ struct kl_ledger_ask {
 	const char *name, *phase, *model;
 	int64_t turn;
 	int64_t fixed, per_token; /* from kl_price_worst() */
-	/* tokens of the reply: as many as wanted; the fewest that are useful */
+	/* tokens of the reply: the number wanted, and the smallest useful number */
 	int64_t tokens, least_tokens;
 };
 
 struct kl_reservation {
 	char id[KL_LEDGER_ID];
 	int64_t nano;
-	/* tokens of the reply: as many as wanted, or fewer if the cap allows no more */
+	/* tokens of the reply: the number wanted, or less if the cap does not allow so many */
 	int64_t tokens;
 };
 
-/** Reserve the worst-case cost of a request. KL_ENO: over the cap; the message has the amounts. */
+/**
+ * Reserve the worst-case cost of a request. KL_ENO: it would exceed the cap; the message has the
+ * amounts.
+ */
 int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *workload,
 		      const struct kl_ledger_ask *ask);
 
@@ -68,9 +71,9 @@ struct kl_ledger_bill {
 	const struct kl_reservation *reservation;
 	int64_t nano;                 /* actual cost */
 	const struct kl_usage *usage; /* NULL: the tokens are unknown */
-	bool stated;                  /* the user stated the cost, not the provider */
-	bool implausible;             /* the provider's counts cannot be right */
-	bool estimated;               /* an upper bound, of a reply that broke off */
+	bool stated;                  /* `nano` was stated by the user, not by the provider */
+	bool implausible;             /* the provider's token counts cannot be right */
+	bool estimated;               /* `nano` is an upper bound, since the reply broke off */
 };
 
 /** A ref that moves together with the ledger, in one transaction. */
@@ -80,8 +83,8 @@ struct kl_ledger_also {
 };
 
 /**
- * Replace a reservation by the actual cost. If other processes hold the ref, try again for three
- * minutes, even after an interrupt. (kl_ledger_reserve() tries for half a minute, or until an
+ * Replace a reservation by the actual cost. If another process holds the ref, retry for three
+ * minutes, even after an interrupt. (kl_ledger_reserve() retries for half a minute, or until an
  * interrupt.) `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at `from`; nothing was
  * written.
  */
@@ -114,9 +117,10 @@ struct kl_ledger_entry {
 	int64_t released;      /* SETTLE: amount of the reservation that it ends */
 	int64_t before;        /* CORRECT: amount that it replaces */
 	struct kl_usage usage; /* SETTLE: tokens */
-	bool stated;           /* cost stated by the user (open_reservation.h) */
-	bool implausible;      /* SETTLE: counts that cannot be right; `nano` is the reservation */
-	bool estimated;        /* SETTLE: an upper bound, of a reply that broke off */
+	bool stated;           /* `nano` was stated by the user (open_reservation.h) */
+	/* SETTLE: the token counts cannot be right; `nano` is the reserved amount */
+	bool implausible;
+	bool estimated; /* SETTLE: `nano` is an upper bound, since the reply broke off */
 	struct kl_ledger_totals after;
 	git_oid commit;
 };

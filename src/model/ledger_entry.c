@@ -127,7 +127,7 @@ static int read_kind(struct kl_ledger_entry *entry, const json_t *obj)
 	return 0;
 }
 
-/* Read the members `workload`, `id` and `budget`, which are words of a fixed set or form. */
+/* Read the members `id` and `budget`, and check that `workload` is the workload of this ledger. */
 static int read_words(struct kl_ledger_entry *entry, const json_t *obj, const char *workload)
 {
 	const char *of = kl_json_str_or(obj, "workload", ""), *id = kl_json_str_or(obj, "id", "");

@@ -85,8 +85,8 @@ static int move_ref(struct writer *writer)
 }
 
 /*
- * Return true if our entry has been added since the first try: a transaction that failed late can
- * have moved the ref nevertheless, or another process can have completed it.
+ * Return true if our entry has been added since the first try. A transaction that returned an error
+ * can still have moved the ref, or another process can have completed the transaction.
  */
 static bool is_there(struct writer *writer)
 {
@@ -110,8 +110,8 @@ static bool is_there(struct writer *writer)
 }
 
 /*
- * Check that no other process has moved the ref that is to move together with the ledger.
- * KL_ECHANGED: another process has.
+ * Check that the ref that is to move together with the ledger still has its expected value.
+ * KL_ECHANGED: another process has moved it.
  */
 static int check_also(struct writer *writer)
 {
@@ -179,7 +179,7 @@ static int write_entry(struct writer *writer, fit_fn *fit, const void *payload)
 			return kl_error_in(err, "'%s'", writer->ref);
 		if (reserves && kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
-		/* a failed try can have added the entry nevertheless */
+		/* a failed try can still have added the entry */
 		if (is_there(writer))
 			break;
 		if ((err = check_also(writer)) < 0)

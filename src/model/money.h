@@ -28,7 +28,9 @@ bool kl_money_parse(int64_t *nano, const char *text);
  */
 bool kl_money_read_amount(int64_t *nano, const char *text, int unit);
 
-/** Format `nano` as "$12.3456", rounded away from zero to 4 places, to understate no cost. */
+/**
+ * Format `nano` as "$12.3456". Round away from zero to 4 places, so that no cost is understated.
+ */
 void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano);
 
 /**

@@ -40,8 +40,8 @@ static bool is_meant(const struct kl_open_reservations *reservations,
 }
 
 /*
- * Return true if the names of an entry are valid: they come from an untrusted ledger, and become
- * part of a path.
+ * Return true if the name and the phase of an entry are valid. They come from an untrusted ledger
+ * and become part of a path.
  */
 static bool is_name(const struct kl_ledger_entry *entry)
 {
@@ -68,7 +68,7 @@ static int find_open(struct settler *settler)
 	return 0;
 }
 
-/* --- settling one ------------------------------------------------------------------ */
+/* --- settling one reservation ------------------------------------------------------ */
 
 static const struct kl_turn *turn_of(const struct kl_conversation *conversation, const char *id)
 {
@@ -80,8 +80,8 @@ static const struct kl_turn *turn_of(const struct kl_conversation *conversation,
 }
 
 /*
- * Return the cost to book on a reservation without a reply. The user states the total of all such
- * reservations, so the first of them gets the total and the others get 0.
+ * Return the cost to book for a reservation without a stored reply. The user states the total cost
+ * of all such reservations, so the first one gets the total and the others get 0.
  */
 static int64_t take_stated(struct settler *settler)
 {

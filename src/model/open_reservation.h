@@ -8,8 +8,8 @@
  * open_reservation - finds and settles abandoned reservations. A reservation is abandoned if its
  * process was killed, or if its request ended with an unknown cost. It counts as spent until it is
  * settled here. If its reply is stored, it is settled at the cost of the reply; otherwise at the
- * cost that the user states, or at the full reserved amount. If the conversation is locked, its
- * request is in progress and the reservation is left open.
+ * cost that the user states or, if the user states none, at the whole reserved amount. If the
+ * conversation is locked, a request is in progress, so the reservation is left open.
  *
  *	struct kl_open_reservations u = { .repo = r, .workload = "c-topk", .tell = tell };
  *	err = kl_open_reservations_settle(&u);
@@ -17,8 +17,8 @@
 enum kl_settled_by {
 	KL_SETTLED_REPLY,  /* its reply is stored */
 	KL_SETTLED_STATED, /* the user stated the cost */
-	KL_SETTLED_WORST,  /* the whole reservation */
-	KL_SETTLED_NOT     /* not settled: in progress */
+	KL_SETTLED_WORST,  /* settled at the whole reserved amount */
+	KL_SETTLED_NOT     /* not settled: its request is in progress */
 };
 
 struct kl_open_reservations {
@@ -26,7 +26,7 @@ struct kl_open_reservations {
 	const char *workload;
 	const char *name, *phase; /* NULL: any */
 	bool stored_only;         /* settle only reservations whose reply is stored */
-	/* total cost of the reservations without a stored reply; NULL: as reserved */
+	/* total cost of the reservations without a stored reply; NULL: the reserved amounts */
 	const int64_t *cost;
 	/**
 	 * Called for each reservation. `nano`: amount at which it was settled; 0: it was not

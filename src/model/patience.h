@@ -6,8 +6,7 @@
 #include "repo/repo.h"
 
 /*
- * patience - decides whether and when to repeat a request to a provider that fails. It does not
- * wait itself.
+ * patience - decides whether and when to repeat a failed request to a provider. It does not wait.
  *
  * The patience of a session (klineage.chat.patience) is a time limit for an outage of its provider.
  * An outage begins with the first failure after a reply, and ends with the next reply. Until the
@@ -26,8 +25,8 @@ int kl_patience_read(struct kl_patience *out, struct kl_repo *repo);
 
 /**
  * Record a failure at time `now_ns`. `wish_ms`: pause that the server asks for; -1: none. Return
- * the pause before the next attempt, in milliseconds. -1: there must be no next attempt; `*why` is
- * then the reason, static.
+ * the pause before the next attempt, in milliseconds. If there must be no next attempt, return -1
+ * and set `*why` to the reason, which is static.
  */
 int64_t kl_patience_failed(struct kl_patience *patience, const char **why, int64_t wish_ms,
 			   int64_t now_ns);

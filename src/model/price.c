@@ -15,8 +15,8 @@
 #define SHIPPED "templates/prices.yaml"
 #define MAX_FILE ((size_t)1 << 20)
 /*
- * limits of a price per million tokens: ten times the highest known price, and less than the lowest
- * known price, but more than any price per token
+ * limits of a price per million tokens, to detect a price in another unit. DEAREST is ten times the
+ * highest known price. CHEAPEST is below the lowest known price, but above any price per token.
  */
 #define DEAREST (10000 * KL_DOLLAR)
 #define CHEAPEST (KL_DOLLAR / 1000)
@@ -56,7 +56,9 @@ static size_t rate_of(const char *name)
 	return i;
 }
 
-/* Convert dollars per million tokens to pico-dollars per token. Return NULL, or what is wrong. */
+/*
+ * Convert dollars per million tokens to pico-dollars per token. Return NULL, or an error message.
+ */
 static const char *parse_rate(int64_t *pico, const char *text)
 {
 	int64_t million;
@@ -252,7 +254,8 @@ bool kl_price_is_snapshot(const char *text)
 }
 
 /*
- * Find the entry with the name `model`; if there is none, an entry of which `model` is a snapshot.
+ * Find the entry with the name `model`; if there is none, find an entry such that `model` is its
+ * name with a snapshot suffix.
  */
 static int find_in(struct kl_price **out, const struct file *file, const char *model)
 {
@@ -474,8 +477,8 @@ static int64_t larger_of(int64_t left, int64_t right)
 }
 
 /*
- * Return the highest price of an input token. Some providers write to a 5-minute cache unasked, but
- * no provider to a 1-hour cache.
+ * Return the highest price of an input token. Some providers write to a 5-minute cache without
+ * being asked, but no provider does so with a 1-hour cache.
  */
 static int64_t dearest_input(const struct kl_rates *rates, enum kl_cache_ttl cache)
 {

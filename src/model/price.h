@@ -12,8 +12,8 @@
  * nano-dollars, rounded once per request.
  *
  * The first of these sources that has a price wins: klineage.<model>.price in the configuration;
- * the file that klineage.chat.prices names; templates/prices.yaml; klineage.chat.price, the price
- * of any other model. An entry of a price file is for the model of its name, with or without a
+ * the file that klineage.chat.prices names; templates/prices.yaml; klineage.chat.price, which
+ * applies to any model. An entry of a price file is for the model of its name, with or without a
  * snapshot suffix ("-20251101", "-2026-09-29", "-latest"). A name with any other suffix does not
  * match, because that model can have another price. docs/formats.md, "Ledger and prices".
  */
@@ -27,8 +27,8 @@ struct kl_price {
 	char *from;  /* source, "templates/prices.yaml:12, 2026-10-24" */
 	struct kl_rates rates;
 	/*
-	 * if the prompt has more tokens than this, `long_rates` apply to all tokens; 0: there are
-	 * none
+	 * if the prompt has more tokens than this, `long_rates` apply to all tokens; 0: the price
+	 * has no `long_rates`
 	 */
 	int64_t long_tokens;
 	struct kl_rates long_rates;
@@ -61,9 +61,9 @@ int kl_price_parse(struct kl_price **out, const char *name, const char *text, si
 /** Return the rates that apply to these tokens: `long_rates` or `rates` of the price; borrowed. */
 const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct kl_usage *usage);
 /**
- * Return the cost at these rates times `permille` / 1000, to the nearest nano-dollar: over many
- * requests the errors cancel out, so that the sum agrees with the bill. The counts must have been
- * checked: from 0 to KL_USAGE_MAX.
+ * Return the cost at these rates times `permille` / 1000, rounded to the nearest nano-dollar, so
+ * that over many requests the rounding errors cancel out and the sum agrees with the bill. The
+ * counts must have been checked: from 0 to KL_USAGE_MAX.
  */
 int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage, int64_t permille);
 

@@ -6,7 +6,7 @@
 #include "model/session.h"
 
 /*
- * probe - sends one small request to the configured model, to learn what works.
+ * probe - sends one small request to the configured model, to test the configuration.
  *
  * The probe shows whether the model answers, whether it reports tokens that can be right, whether
  * its cache works, and what the request cost. The prompt has some 1400 tokens, since most caches
@@ -44,7 +44,7 @@ struct kl_probe {
 int kl_probe_run(struct kl_probe *out, struct kl_repo *repo);
 void kl_probe_release(struct kl_probe *probe);
 
-/** Return true if the reply was usable and, if it is metered, that its tokens were counted. */
+/** Return true if the reply was usable and, if the request was metered, its tokens were counted. */
 bool kl_probe_works(const struct kl_probe *probe);
 
 #endif

@@ -71,7 +71,7 @@ static void charges_release(struct charges *charges)
 	kl_map_release(&charges->at);
 }
 
-/* Add the charge of a request, at its first entry. */
+/* Add the charge of a request. Called for the first entry of the request. */
 static int add_request(struct charges *charges, const struct kl_ledger_entry *entry)
 {
 	struct charge *charge;

@@ -8,9 +8,9 @@
 /*
  * reconciliation - compares the ledgers with a provider's bill, per day and model.
  *
- * A request counts on the day of its reservation, whenever it was settled or corrected. Only the
- * days that the bill covers are compared. If the bill names no models, the sums of whole days are
- * compared.
+ * A request counts on the day of its reservation, even if it was settled or corrected on another
+ * day. Only the days that the bill covers are compared. If the bill names no models, the sums of
+ * whole days are compared.
  *
  *	struct kl_reconciliation_opts opts = { .workload = "c-topk" };
  *	err = kl_reconciliation_make(&out, repo, &bill, &opts);
@@ -20,7 +20,7 @@ struct kl_reconciliation_opts {
 	const char *model;    /* compare models whose names begin with this; NULL: all */
 };
 
-/** The number of some requests, and the sum of their amounts in the ledger. */
+/** A group of requests: their number, and the sum of their amounts in the ledger. */
 struct kl_reconciled_part {
 	size_t n;
 	int64_t nano;
@@ -32,15 +32,17 @@ struct kl_reconciled {
 	size_t requests;
 	int64_t settled; /* sum of the ledger, nano-dollars */
 	int64_t billed;  /* nano-dollars */
-	/* amounts that the ledger knows only roughly; the last three are parts of `settled` */
-	struct kl_reconciled_part open;      /* still reserved; the provider can have charged it */
+	/* amounts that are not exact in the ledger; the last three are included in `settled` */
+	/* not settled yet; the provider can have charged for it */
+	struct kl_reconciled_part open;
 	struct kl_reconciled_part estimated; /* settled at an upper bound */
-	/* settled as reserved: the token counts could not be right */
+	/* settled at the reserved amount, since the token counts cannot be right */
 	struct kl_reconciled_part implausible;
-	struct kl_reconciled_part uncounted; /* settled as reserved: there were no token counts */
+	/* settled at the reserved amount, without token counts */
+	struct kl_reconciled_part uncounted;
 	/*
-	 * tokens of the ledger and of the bill; each known if all of its requests or rows have
-	 * counts
+	 * tokens of the ledger, known if all requests have counts, and of the bill, known if all
+	 * rows have counts
 	 */
 	struct kl_usage counted, charged;
 	int64_t tolerance; /* nano-dollars; sums that differ by less count as equal */
@@ -66,8 +68,8 @@ void kl_reconciliation_release(struct kl_reconciliation *reconciliation);
 /** Return true if the sums of the ledger and of the bill differ by less than `tolerance`. */
 bool kl_reconciled_is_equal(const struct kl_reconciled *line);
 /**
- * Return true if the sums are equal, or differ by no more than the amounts that the ledger knows
- * only roughly can explain.
+ * Return true if the sums are equal, or if the amounts that are not exact in the ledger can explain
+ * the difference.
  */
 bool kl_reconciled_is_explained(const struct kl_reconciled *line);
 /** Return true if the sums of every line and of the total are equal. */

@@ -19,8 +19,8 @@
 /* --- storing ------------------------------------------------------------------------- */
 
 /*
- * Return a text of the server without control characters, for storage and display; the caller
- * frees. NULL gives NULL.
+ * Return a text of the server without control characters, for storage and display; the caller frees
+ * it. If `text` is NULL, return NULL.
  */
 static char *quote_plain(const char *text)
 {
@@ -65,7 +65,7 @@ static void fill_turn(struct kl_turn *turn, const struct kl_sending *sending)
 }
 
 /*
- * Move only the ref of the conversation: the session is not metered, or the ledger cannot be
+ * Move only the ref of the conversation, because the session is not metered or the ledger cannot be
  * written.
  */
 static int move_alone(struct kl_session *session, const struct kl_ledger_also *also)

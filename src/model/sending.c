@@ -14,8 +14,8 @@
 #define NAP_MS 50
 #define CACHE_KEY 32 /* hex digits of a cache key; every provider allows 64 characters */
 /*
- * maximum number of attempts of a turn that can have cost money: a request that makes its provider
- * fail each time must not be paid for without end
+ * maximum number of attempts of a turn that can have cost money, so that a request that makes its
+ * provider fail each time is not paid for again and again
  */
 #define MOST_PAID 8
 
@@ -210,8 +210,8 @@ static int explain_open(const struct kl_sending *sending, int err)
 }
 
 /*
- * Settle the reservation of a failed attempt at what is known of its cost; if nothing is known, the
- * reservation stays open. Return `err`, with its message.
+ * Settle the reservation of a failed attempt at its cost or an upper bound of its cost; if the cost
+ * is unknown, the reservation stays open. Return `err`, with its message.
  */
 static int settle_failed(struct kl_sending *sending, int err)
 {
@@ -299,7 +299,7 @@ static int send_once(struct kl_sending *sending)
 	return 0;
 }
 
-/* --- with patience ------------------------------------------------------------------------- */
+/* --- repeated attempts --------------------------------------------------------------------- */
 
 static int give_up(const struct kl_sending *sending, const char *why)
 {

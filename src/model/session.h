@@ -15,7 +15,7 @@
  *	kl_session_conversation(&conversation, session, name, phase, system, nsystem);
  *	err = kl_request_send(&reply, &conversation, turn, &request);
  *
- * Terms, here and in all code that uses this room:
+ * Terms, here and in all code that uses model/:
  *
  *	provider	reaches a model: provider.h
  *	session		as above
@@ -26,7 +26,7 @@
  *			and settlement are stored in one transaction: request.h
  *	dialogue	the rule for which turn follows which: rewrite/dialogue.h
  *
- * "chat" is used only in what users see: the verb, the rewriter, the refs, klineage.chat.*.
+ * "chat" is used only in names that users see: the verb, the rewriter, the refs, klineage.chat.*.
  */
 struct kl_conversation;
 struct kl_session;
@@ -57,7 +57,7 @@ int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 void kl_session_free(struct kl_session *session);
 KL_DEFINE_CLEANUP(struct kl_session *, kl_session_free)
 
-/** Get what the workload has spent or reserved, and its cap, both in nano-dollars. */
+/** Get the amount that the workload has spent or reserved, and its cap, both in nano-dollars. */
 int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session);
 /**
  * Estimate the lowest and the highest cost of a request, in nano-dollars; both are 0 if the session

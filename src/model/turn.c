@@ -26,8 +26,9 @@ const char *kl_cache_name(enum kl_cache_ttl ttl)
 }
 
 /*
- * Return the rates and the source of the price; JSON null if the turn is not metered. The rates are
- * in nano-dollars per token if all are whole, else in pico-dollars, as `unit` says.
+ * Return the rates and the source of the price, or JSON null if the turn is not metered. The rates
+ * are in nano-dollars per token if all are whole numbers, otherwise in pico-dollars, and the member
+ * `unit` says so.
  */
 static json_t *price_json(const struct kl_turn *turn)
 {
@@ -106,7 +107,7 @@ static bool has_controls(const char *text)
 	return *text;
 }
 
-/* Read a short text; `null`: a JSON null is allowed and leaves *out as it is. */
+/* Read a short text. If `null` is true, a JSON null is allowed and leaves *out unchanged. */
 static int read_text(char **out, const json_t *obj, const char *key, bool null)
 {
 	const char *text;

@@ -8,8 +8,8 @@
 #include "model/provider/reply.h"
 
 /*
- * Most servers find a prefix of identical bytes in their caches by themselves. If a service needs
- * marks instead, the content of a message is a list of parts that can have marks.
+ * Most servers recognize a cached prefix by its bytes. If a service needs marks instead, the
+ * content of a message is a list of parts, which can have marks.
  */
 
 /* Append the system texts as parts. A part has a mark if its text is marked for the cache. */
@@ -96,8 +96,8 @@ static enum kl_stop stop_of(const char *reason)
 }
 
 /*
- * Count the reasoning. The protocol has no member for reasoning; servers use one of these two
- * members.
+ * Count the reasoning. The protocol defines no member for reasoning, but servers use one of these
+ * two members.
  */
 static void hide_reasoning(struct kl_stream *stream, const json_t *delta)
 {

@@ -90,7 +90,10 @@ static void read_count(int64_t *to, struct kl_counts *counts, const json_t *valu
 		*to = n;
 }
 
-/* Read a tier, region or speed. Only plain words are taken, since they are stored and shown. */
+/*
+ * Read a tier, region or speed. A value that is not a plain word is ignored, since the value is
+ * stored and shown.
+ */
 static void read_word(char **to, const json_t *value)
 {
 	const char *text = json_is_string(value) ? json_string_value(value) : NULL;
@@ -163,8 +166,8 @@ static void count_writes(struct kl_usage *usage, const struct kl_counts *counts,
 }
 
 /*
- * Return the output tokens. Some providers count reasoning tokens only in the total, so all tokens
- * of the total except those of the prompt count as output.
+ * Return the number of output tokens. Some providers count reasoning tokens only in the total, so
+ * the total less the tokens of the prompt is taken if it is larger than the reported output.
  */
 static int64_t all_output(const struct kl_counts *counts, const struct kl_usage *usage)
 {

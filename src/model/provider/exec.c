@@ -18,7 +18,7 @@
  * and diagnostics on stderr. Git finds no repository from the command's working directory. The
  * process group of the command is killed when the command ends.
  */
-/* an escape in JSON can take six bytes for one byte of text, but most texts have few escapes */
+/* JSON can need six bytes to escape one byte of text, but most texts need few escapes */
 #define MAX_STDOUT (4 * KL_PROVIDER_MAX_TEXT)
 #define MAX_TAIL 300
 #define TRY_AGAIN 75 /* EX_TEMPFAIL of sysexits.h: the command asks for another attempt */
@@ -33,8 +33,9 @@ static int exec_open(struct kl_provider *provider)
 }
 
 /*
- * Set the environment of the command: without git's variables, which would lead back to the user's
- * repository, and without the key of our own requests. Git searches no directory above `dir`.
+ * Make the environment of the command. It lacks git's variables, which would lead back to the
+ * user's repository, and the key of our own requests. It keeps git from searching directories above
+ * `dir`.
  */
 static void set_environment(struct kl_strvec *env, const char *dir)
 {
@@ -132,7 +133,7 @@ static int parse_reply(struct kl_reply *out, const struct kl_buf *text)
 }
 
 /*
- * Add a hint if the command cannot be run, since the file of the command can be in the hidden
+ * If the command cannot be run, add a hint, since the file of the command may be in the hidden
  * repository.
  */
 static int judge_alone(const struct kl_proc_result *res, int err)

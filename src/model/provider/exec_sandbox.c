@@ -15,7 +15,7 @@
 #define PROBE_MS 10000
 #define MAX_LINK 8192
 
-/* --- what is hidden ------------------------------------------------------------------ */
+/* --- the directories to hide --------------------------------------------------------- */
 
 static void add_real(struct kl_strvec *out, const char *path)
 {
@@ -38,7 +38,7 @@ static void add_dir(struct kl_strvec *out, const char *path)
 		add_real(out, path);
 }
 
-/* Add a linked worktree: its `gitdir` file names "/path/.git". */
+/* Add the linked worktree of an admin directory, whose `gitdir` file contains "/path/.git". */
 static void add_worktree(struct kl_strvec *out, const char *admin)
 {
 	KL_AUTO(kl_freep) char *file = kl_fs_join(admin, "gitdir");
@@ -111,7 +111,7 @@ static bool names_path(const char *command, const char *path)
 	return false;
 }
 
-/* Return true if the command could fail if `path` were hidden. */
+/* Return true if hiding `path` could make the command fail. */
 static bool is_needed(const char *path, const char *command)
 {
 	KL_AUTO(kl_freep) char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;

@@ -13,9 +13,10 @@
  */
 
 /**
- * Append the bubblewrap arguments that go before the command. Append nothing if the repository
- * cannot be hidden: bubblewrap is missing or not permitted, a worktree contains the home directory
- * or the command, there is no repository, or klineage.chat.hide is false. `dir` stays visible.
+ * Append the bubblewrap command line, up to the command that bubblewrap is to run. Append nothing
+ * if the repository cannot be hidden: bubblewrap is missing or not permitted, a worktree contains
+ * the home directory or the command, there is no repository, or klineage.chat.hide is false. `dir`
+ * stays visible.
  */
 int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir,
 		   const char *command);

@@ -7,8 +7,7 @@
 
 /*
  * flaw - why a complete reply cannot be used: it was cut, refused, empty, a call of a tool ... Such
- * a reply is stored and paid for like any other, and its author is told the reason in the next
- * turn.
+ * a reply is stored and paid for like any other, and the next turn tells its author the reason.
  */
 
 /**

@@ -29,7 +29,8 @@ struct transfer {
 	char said[CURL_ERROR_SIZE];
 	int64_t heard_ns, end_ns; /* time of the last byte; deadline */
 	int64_t moved, stream;    /* bytes in both directions; bytes of the stream */
-	int err;                  /* why we ended the transfer; the error message is set */
+	/* the error for which we ended the transfer; its message is set */
+	int err;
 	/* on_socket() refused an unencrypted connection to another machine */
 	bool left;
 	bool full; /* the body has reached its maximum size */
@@ -180,8 +181,8 @@ static const char *first_set(const char *first, const char *second, const char *
 }
 
 /*
- * Choose the CA bundle by git's settings, else by those of the curl command, else by libcurl's
- * defaults.
+ * Choose the CA bundle: from git's settings, or else from those of the curl command, or else
+ * libcurl's default.
  */
 static void set_trust(struct transfer *transfer)
 {
@@ -304,7 +305,7 @@ static int stop_wanted(struct transfer *transfer)
 	return 0;
 }
 
-/* Run the transfer until it ends, and set `*code` to its result; or until stop_wanted() ends it. */
+/* Run the transfer until it ends and set `*code` to its result, or until stop_wanted() stops it. */
 static int drive_transfer(struct transfer *transfer, CURLcode *code)
 {
 	int running = 1, left;

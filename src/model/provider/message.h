@@ -32,11 +32,11 @@ struct kl_provider_request {
 	const struct kl_message *message; /* user, assistant, user ... user */
 	size_t nmessage;
 	enum kl_cache_ttl cache;
-	/* no further turn is expected, so that the messages need not be written to a cache */
+	/* no further turn is expected, so the messages need not be written to a cache */
 	bool ends;
 	/* the same for all requests that begin with the same texts, or NULL */
 	const char *cache_key;
-	const char *effort; /* how hard the model should think ("low"); NULL: its default */
+	const char *effort; /* how hard the model should think ("low"); NULL: the model's default */
 	const char *tier;   /* service tier, or NULL */
 	/* members that the user adds to the body, or NULL; they replace members of the same name */
 	const json_t *extra;
@@ -44,7 +44,7 @@ struct kl_provider_request {
 
 /** Tokens as counted by the provider; each token is in only one of the counts. */
 struct kl_usage {
-	bool known;    /* false: not reported, or only for a part of the reply */
+	bool known;    /* false: not reported, or reported only for a part of the reply */
 	int64_t input; /* tokens of the prompt that were neither read from nor written to a cache */
 	int64_t output;
 	int64_t cache_read, cache_write_5m, cache_write_1h;
@@ -59,12 +59,14 @@ enum kl_flaw {
 	KL_FLAW_REASONING, /* all tokens were spent before any text */
 	KL_FLAW_REFUSAL,
 	KL_FLAW_EMPTY,
-	KL_FLAW_TOOL,   /* a call of a tool, although none were offered */
+	KL_FLAW_TOOL,   /* a tool call, although no tools were offered */
 	KL_FLAW_NUL,    /* the text had a NUL character */
 	KL_FLAW_CHOICES /* more than one answer */
 };
 
-/** What is known of an attempt that failed; its cost is in the usage of the reply. */
+/**
+ * What is known of a failed attempt, apart from its tokens, which are in the usage of the reply.
+ */
 struct kl_send_failure {
 	bool transient;   /* the same request can succeed later */
 	int64_t after_ms; /* pause that the server asks for; -1: none */
@@ -85,8 +87,8 @@ struct kl_reply {
 	int64_t stated_nano; /* cost that the provider states, nano-dollars; -1: none */
 	struct kl_send_failure failure;
 	/*
-	 * the model had no access to a repository: it saw only the request and, with exec, its
-	 * directory
+	 * the model had no access to the repository: it saw only the request, or the repository was
+	 * hidden from the command of `exec`
 	 */
 	bool alone;
 };

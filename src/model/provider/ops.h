@@ -10,7 +10,7 @@
 struct kl_provider_ops {
 	const char *name;
 	bool metered;
-	bool blind; /* the model sees the request and nothing else of this machine */
+	bool blind; /* the model sees nothing of this machine except the request */
 	/** Check the options in `p` and set `state`. Can be NULL. */
 	int (*open)(struct kl_provider *p);
 	/** Free `state`. Can be NULL. */

@@ -6,8 +6,8 @@
 #include "model/provider/stream.h"
 
 /*
- * protocol - what is sent to a service and what comes back: the body of a request, and the events
- * of a reply. A service names its protocol; everything else about it is data (service.h).
+ * protocol - writes requests to a service and reads its replies: the body of a request, and the
+ * events of a reply. A service names its protocol; everything else about it is data (service.h).
  *
  *	messages	Anthropic Messages
  *	chat		chat completions (file completions.c)

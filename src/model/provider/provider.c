@@ -28,7 +28,10 @@ static const struct kl_provider_ops *find_kind(const char *name)
 	return &kl_provider_service;
 }
 
-/* Return a copy of the option `given`, or of the configured value if `given` is NULL; or NULL. */
+/*
+ * Return a copy of the option `given` or, if that is NULL, of the configured value; NULL: neither
+ * is set.
+ */
 static char *read_option(struct kl_repo *repo, const char *given, const char *key)
 {
 	if (!given && repo)

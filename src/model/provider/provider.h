@@ -26,8 +26,8 @@ struct kl_provider_opts {
 	const char *command; /* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
 	const char *replay;  /* replay: path of the recording; klineage.chat.replay */
 	/*
-	 * maximum time without a byte, or with exec the maximum total time; klineage.chat.timeout,
-	 * default 10 minutes
+	 * maximum time without a received or sent byte; with exec, the maximum total time;
+	 * klineage.chat.timeout, default 10 minutes
 	 */
 	int64_t timeout_ms;
 };
@@ -39,7 +39,7 @@ struct kl_provider_watch {
 	void *payload;
 };
 
-/** What belongs to a request but not to its prompt. */
+/** Data that belong to a request but are not part of its prompt. */
 struct kl_request_context {
 	const char *phase; /* phase of its conversation: "back-3" */
 	size_t turn;       /* from 0 */
@@ -94,10 +94,10 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * protocol (truncated, not JSON, HTML, over 8 MiB), or an invalid request; KL_ENOTFOUND: the
  * recording of `replay` has no such reply; KL_ECANNOT: libcurl is missing.
  *
- * On an error `out->failure` says whether another attempt can succeed, and what arrived. The failed
- * request can have cost money: `out->usage` has the tokens as far as they are known. If the usage
- * is known and all counts are 0, the request cost nothing; if it is not known, the counts are those
- * of a part of the reply. The caller releases `out` in any case.
+ * On an error, `out->failure` says whether another attempt can succeed, and how much of the reply
+ * arrived. The failed request can have cost money: `out->usage` has the known token counts. If the
+ * usage is known and all counts are 0, the request cost nothing; if the usage is not known, the
+ * counts are those of a part of the reply. The caller releases `out` in any case.
  */
 int kl_provider_send(struct kl_reply *out, struct kl_provider *provider,
 		     const struct kl_provider_request *request,

@@ -19,7 +19,7 @@
 
 #define MAX_KEY 4096
 #define PAGES 8192   /* bytes: a prefix, the key and a NUL */
-#define STALE_S 60   /* a key that expires sooner is replaced */
+#define STALE_S 60   /* seconds; a key that expires sooner is replaced */
 #define ASK_MS 60000 /* ms; long, since a credential helper may have to unlock its store */
 /* A shorter key is not removed from texts: it is a placeholder, such as "none" or "ollama". */
 #define MIN_SCRUB 8
@@ -34,7 +34,8 @@ struct kl_secret {
 };
 
 /*
- * Disable core dumps and tracing for the rest of the process, since another key can be in memory.
+ * Disable core dumps and tracing for the rest of the process, since its memory can hold other keys,
+ * too.
  */
 static void no_dumps(void)
 {
@@ -273,8 +274,8 @@ static int take_token(struct kl_secret *secret, const struct kl_secret_from *fro
 }
 
 /*
- * Get the key from the command. The command is the user's own, so it gets the whole environment, in
- * which it can find the key.
+ * Get the key from the command. The command is the user's own, so it gets the whole environment,
+ * including variables with keys.
  */
 static int ask_command(struct kl_secret *secret, const struct kl_secret_from *from)
 {

@@ -16,7 +16,10 @@ struct kl_secret;
 
 struct kl_secret_from {
 	const char *prefix; /* start of the header line, before the key: "x-api-key: " */
-	/* run by /bin/sh; prints the key, or JSON with a token and when it expires; or NULL */
+	/*
+	 * command for /bin/sh that prints the key, or a JSON object with a token and its expiry
+	 * time; or NULL
+	 */
 	const char *command;
 	/* name of the setting that has the command, for messages; must outlive the secret */
 	const char *setting;

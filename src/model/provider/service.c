@@ -21,8 +21,8 @@ static bool is_member(const char *text, size_t len)
 }
 
 /*
- * Return true if `text` can name the environment variable of a key: such names are recognized, so
- * that git and ssh-keygen do not get the variable.
+ * Return true if `text` can be the name of an environment variable with a key. Only names that
+ * base/environment.h recognizes are valid, so that git and ssh-keygen do not get the variable.
  */
 static bool is_key_variable(const char *text, size_t len)
 {
@@ -213,7 +213,7 @@ static int find_row(const struct kl_service **out, const struct table *table, st
 			known.ptr);
 }
 
-/* --- values in texts ----------------------------------------------------------------------- */
+/* --- placeholders in texts ----------------------------------------------------------------- */
 
 static bool is_plain(const char *value)
 {
@@ -223,8 +223,8 @@ static bool is_plain(const char *value)
 }
 
 /*
- * Find the value of a placeholder such as {resource}. The value must be plain, so that it cannot
- * lead to another server.
+ * Find the value of a placeholder such as {resource}. The value must consist of plain characters,
+ * so that it cannot change the server of the URL.
  */
 static int find_value(const char **out, const struct kl_service *service, struct kl_repo *repo,
 		      const char *name)
@@ -434,8 +434,8 @@ static int find_dialect(struct kl_service *service, const struct table *table)
 }
 
 /*
- * Find the command that prints the key: the one for this row, or else the one for all rows. An
- * empty value stands for no command.
+ * Find the command that prints the key: the command of this row, or else the command of all rows.
+ * An empty value means that there is no command.
  */
 static void find_key_command(struct kl_service *service, struct kl_repo *repo)
 {

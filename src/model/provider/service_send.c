@@ -24,7 +24,7 @@ struct http_state {
 	struct kl_url url;
 	char **header; /* NULL-terminated */
 	struct kl_secret *key;
-	bool asked; /* the key was looked up, and `key` is NULL if there is none */
+	bool asked; /* the key was looked up: if `key` is NULL, there is none */
 	bool found; /* a key was found before, so its source works */
 	bool insecure;
 };
@@ -405,8 +405,8 @@ static int send_once(struct kl_reply *out, long *status, struct kl_provider *pro
 }
 
 /*
- * Make sure that there is a key. If the source has given a key before, its failure can be
- * temporary: the command that renews a token needs the network, too.
+ * Make sure that there is a key. If the source has given a key before, a failure can be temporary,
+ * because the command that renews a token needs the network, too.
  */
 static int renew_key(struct kl_reply *out, struct kl_provider *provider)
 {

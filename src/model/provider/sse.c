@@ -10,7 +10,7 @@ static int dispatch_event(struct kl_sse *sse)
 	int err = 0;
 
 	if (sse->has_data) {
-		/* each data line appends a newline; drop the last one */
+		/* each data line has appended a newline; remove the last one */
 		sse->data.ptr[--sse->data.len] = '\0';
 		err = sse->event(sse->type.ptr, sse->data.ptr, sse->data.len, sse->payload);
 	}

@@ -74,7 +74,7 @@ void kl_stream_release(struct kl_stream *stream);
 int kl_stream_add(struct kl_stream *stream, const json_t *text);
 /** Count a JSON string as reasoning; other JSON values are ignored. */
 void kl_stream_hide(struct kl_stream *stream, const json_t *text);
-/** Note a flaw; the first one stays. */
+/** Record a flaw, unless a flaw is already recorded. */
 void kl_stream_flaw(struct kl_stream *stream, enum kl_flaw flaw);
 /**
  * Read a usage object, and bring the reply's usage up to date; other JSON values are ignored.

@@ -107,7 +107,9 @@ char *kl_url_join(const struct kl_url *url, const char *path)
 	const char *tail = url->base + strlen(url->origin);
 	size_t have = strlen(tail);
 
-	/* find the longest prefix of `path`, of whole parts, with which the base ends */
+	/*
+	 * find the longest prefix of `path` that has only whole parts and with which the base ends
+	 */
 	for (size_t n = strlen(path); n; n--) {
 		if ((path[n] == '/' || !path[n]) && have >= n && !memcmp(tail + have - n, path, n))
 			return kl_asprintf("%s%s", url->base, path + n);

@@ -27,7 +27,8 @@ void kl_url_release(struct kl_url *url);
 
 /**
  * Join the base URL and `path`. If the base ends with the first parts of `path`, they are not
- * repeated: "http://h/v1" and "/v1/messages" give "http://h/v1/messages". Caller frees.
+ * repeated: "http://h/v1" and "/v1/messages" give "http://h/v1/messages". The caller frees the
+ * result.
  */
 char *kl_url_join(const struct kl_url *url, const char *path);
 
