@@ -13,8 +13,8 @@
 /* --- finding attribute files ----------------------------------------------------------------- */
 
 /*
- * Return true if there is an attribute file outside the tracked files: info/attributes, a file of
- * the user or a file of the system.
+ * Return true if an attribute file exists that is not tracked: info/attributes, a file of the user
+ * or a file of the system.
  */
 static bool has_outer_files(struct kl_repo *repo)
 {
@@ -34,8 +34,8 @@ static bool has_outer_files(struct kl_repo *repo)
 }
 
 /*
- * List the paths where attribute files can be: ".gitattributes", and "<dir>/.gitattributes" for
- * each directory above a path. There are no duplicates.
+ * List the paths of all attribute files that can apply to the paths of the query: ".gitattributes",
+ * and "<dir>/.gitattributes" for each directory above a path. The list has no duplicates.
  */
 static void list_files(struct kl_strvec *out, const struct kl_attributes_query *query)
 {

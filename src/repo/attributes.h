@@ -6,8 +6,8 @@
 
 /*
  * attributes - gets the gitattributes(5) of paths. Attributes come from the .gitattributes files of
- * a tree, the index or the worktree, and always also from info/attributes and the files of the user
- * and the system. git itself evaluates these files.
+ * a tree, the index or the worktree. In each case they also come from info/attributes and from the
+ * attribute files of the user and the system. git itself evaluates these files.
  */
 enum kl_attributes_of { KL_ATTRIBUTES_TREE, KL_ATTRIBUTES_INDEX, KL_ATTRIBUTES_WORKTREE };
 

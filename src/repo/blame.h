@@ -14,8 +14,8 @@ struct kl_blame {
 };
 
 /**
- * Blame the file `path` at `tip`. If `text` is not NULL, blame `text` instead of the content of the
- * file; lines that are not in `tip` get a zero id. Does not change refs, index or worktree.
+ * Blame the file `path` at `tip`. If `text` is not NULL, blame `text` as if it were the content of
+ * the file; lines that `text` adds get a zero id. Does not change refs, index or worktree.
  * KL_ENOTFOUND: no such file at `tip`. KL_EINVALID: the blamed text is binary, or the file at `tip`
  * is too large.
  */

@@ -171,10 +171,7 @@ int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 	return 0;
 }
 
-/*
- * Report that git has no identity. Each line of git's advice that is a "git config" command becomes
- * a hint.
- */
+/* Report that git knows no identity. Each "git config" command in git's advice becomes a hint. */
 static int no_identity(struct kl_buf *err)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;

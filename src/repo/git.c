@@ -38,15 +38,15 @@ static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 					  NULL };
 
 /*
- * Variables whose paths can be relative to the user's directory. They are dropped when git runs in
- * the git directory, where such a path would be wrong.
+ * Variables with paths that can be relative to the user's current directory. They are dropped when
+ * git runs in the git directory, because a relative path would be wrong there.
  */
 static const char *const standing_vars[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX",
 					     "GIT_INDEX_FILE", NULL };
 
 /*
- * Variables that are always dropped, because they would make git read another config file or change
- * how it matches our literal pathspecs.
+ * Variables that are always dropped, because they would make git read another config file, or
+ * change how git matches our literal pathspecs.
  */
 static const char *const unwanted_vars[] = { "GIT_CONFIG", "GIT_GLOB_PATHSPECS",
 					     "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL };
@@ -122,9 +122,9 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *repo,
 }
 
 /*
- * Make the file the stdin of this child process, and take a record lock on the file. Unlike a
- * flock, a record lock is kept over exec but is not inherited by the hooks that git starts. Closing
- * any descriptor of the file releases the lock, so the original descriptor is closed first.
+ * Make a file the stdin of this child process, and take a record lock on the file. Unlike a flock,
+ * a record lock is kept over exec but is not inherited by the hooks that git starts. Closing any
+ * descriptor of the file releases the lock, so the original descriptor is closed first.
  */
 static int stdin_from(void *payload)
 {

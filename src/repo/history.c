@@ -27,7 +27,7 @@ static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 	return 0;
 }
 
-/* Push a commit and the paths whose history from there is asked for; "" stands for all paths. */
+/* Push the commit and the paths as arguments for git; "" stands for all paths and is not pushed. */
 static void push_history(struct kl_strvec *args, const git_oid *from, const char *const *paths,
 			 size_t npaths)
 {
@@ -50,7 +50,10 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
 	return list_commits(out, n, repo, &args);
 }
 
-/* Keep of the lines "commit parent..." of git rev-list those on the line of first parents. */
+/*
+ * Parse lines "commit parent..." of git rev-list, and collect the first commit, its first parent,
+ * the first parent of that, and so on.
+ */
 static int follow_line(git_oid **out, size_t *n, const struct kl_buf *text)
 {
 	KL_AUTO(kl_freep) git_oid *found = kl_calloc(text->len / GIT_OID_HEXSZ + 1, sizeof(*found));

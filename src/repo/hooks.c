@@ -24,7 +24,7 @@ void kl_hooks_release(struct kl_hooks *hooks)
 	*hooks = (struct kl_hooks){ 0 };
 }
 
-/* --- whose a hook file is ------------------------------------------------------ */
+/* --- the owner of a hook file --------------------------------------------------- */
 
 char *kl_hooks_chained_path(const char *path)
 {
@@ -32,8 +32,9 @@ char *kl_hooks_chained_path(const char *path)
 }
 
 /*
- * Tell whose hook this is. The digest in the last line shows whether it is ours, and whether it was
- * edited. Without a digest it is foreign, or KL_HOOK_CALLED if it contains our command.
+ * Return whose hook this is. The digest in the last line shows whether the hook is ours, and
+ * whether it was edited. A hook without a digest is foreign, or KL_HOOK_CALLED if it contains our
+ * command.
  */
 static enum kl_hook_state hook_owner(const char *text, size_t len, const char *event)
 {
@@ -121,8 +122,8 @@ bool kl_hooks_is_below(const char *path, const char *dir)
 }
 
 /*
- * Read core.hooksPath as git does: "~" is expanded, and a relative path starts at the top of the
- * worktree. `*out` is NULL if core.hooksPath is not set.
+ * Read core.hooksPath as git does: expand "~", and take a relative path as relative to the top of
+ * the worktree. Set `*out` to NULL if core.hooksPath is not set.
  */
 static int hooks_path(char **out, struct kl_repo *repo)
 {
@@ -237,7 +238,9 @@ static void by_directory(struct kl_hooks *hooks, const struct kl_repo *repo)
 	}
 }
 
-/* Read the state of the hook files in `hooks->ours`. Returns true if any of them is ours. */
+/*
+ * Read the state of the hook files in `hooks->ours`. Return true if at least one of them is ours.
+ */
 static bool by_files(struct kl_hooks *hooks)
 {
 	bool ours = false;
@@ -259,8 +262,8 @@ char *kl_hooks_config_key(const char *event, const char *leaf)
 }
 
 /*
- * For an event without a config entry, find another caller of git-klineage: a hook file, which an
- * older install left or the user wrote, or the configuration file of a tool.
+ * If an event has no config entry, find another caller of git-klineage: a hook file that an older
+ * install left or that the user wrote, or the configuration file of a tool.
  */
 static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *hooks,
 			    struct kl_repo *repo)

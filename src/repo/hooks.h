@@ -11,8 +11,8 @@
  *
  * - With git 2.54 and later, config entries (`hook.klineage-<event>.command`), which git runs in
  *   addition to hook files.
- * - If another tool runs the hooks (husky, lefthook, the pre-commit framework, or the user's own
- *   core.hooksPath), nothing is written, and the user is shown the line to add.
+ * - If another tool runs the hooks (husky, lefthook or the pre-commit framework), or the user has
+ *   set core.hooksPath, nothing is written, and the user is shown the line to add.
  * - Otherwise, hook files. If a foreign hook of the same name exists, installing fails or, on
  *   request, chains it: the foreign hook is renamed to <event>.klineage-chained and our hook calls
  *   it first. At every moment, even after a crash, one of the two hooks is in place.
@@ -48,16 +48,16 @@ struct kl_hooks {
 	 * directory of our hook files: `dir`, or a directory of our own if `way` is KL_HOOKS_CONFIG
 	 */
 	char *ours;
-	/* `dir` is outside the worktree, so that other repositories can use it, too */
+	/* `dir` is outside the worktree, so other repositories can use it, too */
 	bool outside;
 	struct kl_hook hook[KL_HOOKS_EVENTS];
 };
 
 /**
- * Find out how hooks are installed here, and read the state of each hook. `files`: use hook files
- * in git's own hooks directory even if lefthook or the pre-commit framework, which also write
- * there, is configured. KL_EINVALID: the repository has no worktree, so that nothing is committed
- * in it.
+ * Find out how hooks are installed here, and read the state of each hook. If `files` is true, use
+ * hook files in git's own hooks directory, even if lefthook or the pre-commit framework is
+ * configured, which write to the same directory. KL_EINVALID: the repository has no worktree, so
+ * nothing is committed in it.
  */
 int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files);
 void kl_hooks_release(struct kl_hooks *hooks);

@@ -169,7 +169,7 @@ static int clear_dir(const char *dir, bool remove);
 static int unset_config(struct kl_repo *repo, const char *event);
 
 /*
- * Remove what an install with another version of git left: our hook files, if we now use config
+ * Remove the hooks of an install with another version of git: our hook files, if we now use config
  * entries, or our config entries, if we now use files. If `remove` is false, only check that none
  * of the files was edited.
  */
@@ -195,8 +195,8 @@ static int drop_other_way(const struct kl_hooks *hooks, struct kl_repo *repo, bo
 }
 
 /*
- * If config entries are used, let all hooks be files in our own directory, even if an older install
- * put them elsewhere. A hook that already calls git-klineage is left alone.
+ * If config entries are used, set the path of each hook to a file in our own directory, even if an
+ * older install put the hook elsewhere. Leave a hook alone that already calls git-klineage.
  */
 static void to_entries(struct kl_hooks *hooks)
 {
@@ -263,8 +263,8 @@ static int unset_config(struct kl_repo *repo, const char *event)
 }
 
 /*
- * Remove what a crash during an install left: a second name or a copy of a foreign hook that is
- * still in its place.
+ * Remove the remains of an install that crashed: the second name, or the copy, of a foreign hook
+ * that is still in its place.
  */
 static int drop_second(const char *path)
 {

@@ -36,7 +36,7 @@ struct kl_ident {
 struct kl_repo {
 	git_repository *git;
 	git_odb *odb;
-	char *start_dir; /* the user's directory, where a git call with `here` runs */
+	char *start_dir; /* the user's current directory, where a git call with `here` runs */
 	char *git_dir, *common_dir, *worktree, *prefix, *worktree_id;
 	/*
 	 * path of the index that git would use here: GIT_INDEX_FILE, which git sets for some hooks,
@@ -67,14 +67,14 @@ struct kl_git_call {
 	bool here;
 	bool finish; /* let git finish even if this process is interrupted or dies */
 	/*
-	 * The command can talk to a remote and then ask the user for a passphrase, so it gets the
-	 * terminal. Each file that it writes is limited to `max_file` bytes (0: no limit).
+	 * The command can connect to a remote and then ask the user for a passphrase, so it gets
+	 * the terminal. Each file that it writes is limited to `max_file` bytes (0: no limit).
 	 */
 	bool remote;
 	uint64_t max_file;
 	const void *in; /* stdin, `in_len` bytes; NULL: /dev/null */
 	size_t in_len;
-	/* if not NULL, stdin is this file, which is record-locked while git runs */
+	/* if not NULL, stdin is this file, which is locked by a record lock while git runs */
 	const char *in_path;
 	struct kl_buf *out; /* stdout is appended; NULL: discarded */
 	/* stderr is appended; NULL: kl_git_do() uses it for its message only */
@@ -94,8 +94,8 @@ const char *kl_git_complaint(struct kl_buf *err);
 #define KL_ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /**
- * Get "Name <mail> <seconds> <zone>" for a new commit. Borrowed; valid until the next call for the
- * same role.
+ * Get the text "Name <mail> <seconds> <zone>" for a new commit. It is borrowed and valid until the
+ * next call with the same `author`.
  */
 int kl_ident_now(const char **out, struct kl_repo *repo, bool author);
 /** Read git's configuration into `repo->config`. */
@@ -157,7 +157,8 @@ struct kl_note_entry {
 };
 
 struct kl_note_index {
-	struct kl_note_entry *e; /* sorted by commit, and for one commit the deepest first */
+	/* sorted by commit; entries of the same commit are sorted by depth, deepest first */
+	struct kl_note_entry *e;
 	size_t n, alloc;
 };
 
@@ -179,7 +180,7 @@ struct kl_notes_write {
 	size_t events, commits; /* number of new events, and of commits that got new events */
 };
 void kl_notes_write_release(struct kl_notes_write *write);
-/** Find the entries of a commit: those at the indices [*from, *to). */
+/** Find the entries of a commit. They have the indices from *from up to, but not including, *to. */
 void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 		   const git_oid *commit);
 /**
@@ -193,12 +194,12 @@ void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const st
 int kl_notes_commit(git_oid *out, struct kl_notes_write *write);
 
 /*
- * The key that identifies a line of a note: the "id" of the event, and whether it is signed, so
- * that a signed line can later be added beside the unsigned one. A line that is not an event is its
- * own key. `time` is used to sort lines.
+ * The key of a line of a note: the "id" of the event, and whether the event is signed, so that a
+ * signed line can be added to a note that has the same event unsigned. A line that is not an event
+ * is its own key. `time` is used to sort lines.
  */
 struct kl_note_key {
-	char *id, *full; /* `full` tells whether the line is signed; otherwise it equals `id` */
+	char *id, *full; /* `full` differs from `id` only if the line is signed */
 	char *time;      /* time of the event; "" if it has none */
 };
 void kl_note_key_init(struct kl_note_key *key, const char *line, size_t len);

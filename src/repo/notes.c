@@ -37,9 +37,9 @@ static bool all_hex(const char *text)
 }
 
 /*
- * Collect the notes of a tree. `hex` is the part of the commit id that the names of the directories
- * above form. Entries that are neither a note nor a fanout directory are ignored. `*seen` counts
- * all entries.
+ * Collect the notes of a tree. `hex` is the beginning of the commit ids, which is made of the names
+ * of the directories above. Entries that are neither a note nor a fanout directory are ignored.
+ * `*seen` counts all entries.
  */
 static int collect_notes(struct kl_note_index *index, size_t *seen, struct kl_repo *repo,
 			 const git_oid *tree_oid, const char *hex)

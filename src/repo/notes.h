@@ -47,7 +47,8 @@ int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_re
 		  const char *ref);
 
 /**
- * Return true if this line from the notes of the other side is to be kept. `line` has no newline.
+ * A function that returns true if this line from the notes of the other side is to be kept. `line`
+ * has no newline.
  */
 typedef bool kl_notes_accept(const char *line, size_t len, void *payload);
 
@@ -57,11 +58,12 @@ struct kl_notes_merged {
 };
 
 /**
- * Merge two tips of a notes ref, event by event. All lines of `ours` are kept, and those lines of
- * `theirs` that `accept` returns true for; the rest of `theirs` is not trusted. `*tip` becomes
- * `ours` if it contains `theirs`; `theirs` if it contains `ours` and no line was refused; otherwise
- * a merge commit of both. The order of lines in a note that both sides changed does not depend on
- * which side merges. `ours` is zero if there are no notes here yet. Does not move the ref.
+ * Merge two tips of a notes ref, event by event. All lines of `ours` are kept, and the lines of
+ * `theirs` for which `accept` returns true; the other lines of `theirs` are not trusted. `*tip`
+ * becomes `ours` if it contains `theirs`; `theirs` if it contains `ours` and no line was refused;
+ * otherwise a merge commit of both. The order of lines in a note that both sides changed does not
+ * depend on which side merges. `ours` is zero if there are no notes here yet. Does not move the
+ * ref.
  */
 int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *repo,
 		   const git_oid *ours, const git_oid *theirs, kl_notes_accept *accept,

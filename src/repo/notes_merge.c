@@ -69,7 +69,7 @@ static int by_time(const void *left, const void *right)
 	return order ? order : by_key(left, right);
 }
 
-/* Add the lines of one side. Lines of `theirs` that are refused are only counted. */
+/* Add the lines of one side. If a line of `theirs` is refused, only count it. */
 static void add_lines(struct lines *lines, struct merge *merge, const char *text, bool theirs)
 {
 	for (const char *at = text; *at;) {
@@ -88,9 +88,9 @@ static void add_lines(struct lines *lines, struct merge *merge, const char *text
 }
 
 /*
- * Remove duplicates and append the remaining lines to `out`. If one side has an event signed and
- * the other has it unsigned, both lines stay, as they would if the signature had been added later
- * (see add_new() in notes_write.c).
+ * Remove duplicates and append the remaining lines to `out`. If an event is signed on one side and
+ * unsigned on the other, both lines stay, as they do if the signed line is added later (see
+ * add_new() in notes_write.c).
  */
 static void unite_lines(struct kl_buf *out, struct lines *lines)
 {
@@ -158,7 +158,7 @@ static int merge_one(struct merge *merge, size_t from, size_t to)
 	merge->out.events += added;
 	merge->out.commits += added > 0;
 	/*
-	 * if only the other side has the note, and none of its lines was refused, use that blob
+	 * if only the other side has the note, and none of its lines was refused, use its blob
 	 * unchanged
 	 */
 	if (ours_from == ours_to && to - from == 1 && merge->done->refused == refused)

@@ -17,8 +17,8 @@
 
 /*
  * A write in preparation. A note that gets new lines keeps its old lines. If a commit has notes at
- * several depths of the tree, these are joined, because a change of the fanout would keep only one
- * of them.
+ * several depths of the tree, they are joined into one, because git would keep only one of them
+ * when it changes the fanout.
  */
 struct write {
 	struct kl_notes_write out;
@@ -138,8 +138,9 @@ void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 }
 
 /*
- * Use the `N` command of fast-import, which chooses the fanout itself, but needs the commit. A note
- * on a commit that is not in this clone is written at its old path or, if it is new, at `depth`.
+ * Use the `N` command of fast-import, which chooses the fanout itself, but works only if the commit
+ * is in this clone. If the commit is not here, write the note at its old path or, if the note is
+ * new, at `depth`.
  */
 void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth)
@@ -171,8 +172,8 @@ void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const st
 }
 
 /*
- * Add lines to the note of one commit. With no lines, only join the commit's notes at several
- * depths into one.
+ * Add lines to the note of one commit. If `n` is 0, only join the commit's notes at several depths
+ * into one note.
  */
 static int unite_note(struct write *write, const git_oid *commit,
 		      const struct kl_note_line *const *line, size_t n)
@@ -201,7 +202,7 @@ static int by_commit(const void *left, const void *right)
 	const struct kl_note_line *const *x = left, *const *y = right;
 	int order = git_oid_cmp(&(*x)->commit, &(*y)->commit);
 
-	/* both point into one array, which has the caller's order */
+	/* keep the caller's order: both pointers are into the caller's array */
 	return order ? order : (*x > *y) - (*x < *y);
 }
 
@@ -380,8 +381,8 @@ static int move_ref(struct kl_repo *repo, const char *ref, const git_oid *tip, c
 
 /*
  * Take a lock, so that the processes of git-klineage write one after the other and do not repeat
- * work. The lock is only an optimization: correctness comes from moving the ref only if the ref
- * still has the old value.
+ * work. The lock is only an optimization; the result is correct without it, because the ref is
+ * moved only if it still has the old value.
  */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n)
 {

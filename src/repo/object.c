@@ -41,7 +41,7 @@ static int peel_object(git_oid *out, struct kl_repo *repo, const git_oid *oid, c
 	return 0;
 }
 
-/* Report an unknown revision; an unborn HEAD gets a message of its own. */
+/* Report an unknown revision, with a different message for an unborn HEAD. */
 static int no_revision(struct kl_repo *repo, const char *rev)
 {
 	int err;

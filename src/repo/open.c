@@ -77,7 +77,7 @@ static int check_extensions(struct kl_repo *repo)
 	return 0;
 }
 
-/* Turn the message with which git rejected the repository into an error of the right kind. */
+/* Set an error of the right kind from the message with which git rejected the repository. */
 static int refused_by_git(const struct kl_repo *repo, struct kl_buf *complaint)
 {
 	if (strstr(complaint->ptr, "not a git repository"))
@@ -146,8 +146,8 @@ static int locate_repo(struct kl_repo *repo)
 }
 
 /*
- * Return the id of this worktree. The main worktree has the id "main". A linked worktree of that
- * name gets a suffix, because ids must differ.
+ * Return the id of this worktree. The main worktree has the id "main". A linked worktree with the
+ * name "main" gets a suffix, because ids must differ.
  */
 static char *worktree_id(const struct kl_repo *repo)
 {
@@ -203,7 +203,7 @@ static int open_libgit2(struct kl_repo *repo)
 
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, harmless, KL_ARRAY_SIZE(harmless));
-	/* do not verify hashes on every read; git does that only in `git fsck`, too */
+	/* do not verify hashes on every read; git, too, verifies them only in `git fsck` */
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
 	if (!err)

@@ -55,8 +55,8 @@ static bool lies_still(const char *path, const struct stat *before)
 }
 
 /*
- * Return true if our transaction left this lock. `hex` is the value that it wrote into the lock;
- * "": none.
+ * Return true if our transaction left this lock. `hex` is the value that the transaction writes
+ * into the lock; "": it writes no value.
  */
 static bool is_ours(const struct recovery *recovery, const char *path, const char *hex)
 {
@@ -70,7 +70,9 @@ static bool is_ours(const struct recovery *recovery, const char *path, const cha
 		return ns_of(st.st_mtim) >= ns_of(recovery->since) && lies_still(path, &st);
 	if (!n || kl_fs_read(&text, path, 64) < 0)
 		return false;
-	/* git writes the value and then a newline, so the newline can be missing */
+	/*
+	 * git writes the value and then a newline, so if git was killed, the newline can be missing
+	 */
 	return text.len >= n && !strncmp(text.ptr, hex, n) &&
 	       (text.len == n || !strcmp(text.ptr + n, "\n"));
 }
@@ -148,10 +150,10 @@ static int clear_locks(struct recovery *recovery, const struct kl_refs_txn *txn)
 }
 
 /*
- * Find out which refs must still move. git prepares all refs and then moves them one by one. If it
- * was killed in between, some refs have the new value. Then the other refs are added to `rest`, so
- * that all refs get their new value. If no ref has moved, `rest` stays empty and all refs keep the
- * old value.
+ * Find out which refs must still move. git prepares all refs and then moves them one by one. If git
+ * was killed while it moved them, some refs have the new value; the other refs are then added to
+ * `rest`, so that all refs get their new value. If no ref has moved, `rest` stays empty and all
+ * refs keep the old value.
  */
 static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *repo,
 			const struct kl_refs_txn *txn)
@@ -205,7 +207,8 @@ static int move_rest(const struct kl_refs_txn *txn, const char *journal, const c
 }
 
 /*
- * Wait until no update-ref reads this file. An update-ref that reads it holds a record lock on it.
+ * Wait until no update-ref is reading this file. A running update-ref holds a record lock on the
+ * file.
  */
 static int wait_for_reader(const char *path)
 {

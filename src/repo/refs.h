@@ -12,9 +12,9 @@
  *	kl_refs_txn_update(t, "refs/klineage/op/main", &new, &old);
  *	err = kl_refs_txn_commit(t, "klineage deopt: step 3");
  *
- * kl_refs_txn_commit() runs one `git update-ref --stdin`, so that either all refs move or none.
- * KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git process held
- * the lock of a ref during all retries. Every ref gets a reflog.
+ * kl_refs_txn_commit() runs one `git update-ref --stdin`, so that either all refs move or no ref
+ * moves. KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git process
+ * held the lock of a ref during all retries. Every ref gets a reflog.
  */
 /** Get the value of a ref. KL_ENOTFOUND: the ref does not exist. */
 int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref);
@@ -55,7 +55,7 @@ void kl_refs_txn_update(struct kl_refs_txn *txn, const char *ref, const git_oid 
 			const git_oid *old);
 /** Delete a ref whose value must be `old`; NULL: the ref can have any value. */
 void kl_refs_txn_delete(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
-/** Require that a ref has the value `old`; NULL or zero: that the ref does not exist. */
+/** Require that a ref has the value `old`; NULL or zero: the ref must not exist. */
 void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
 int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog);
 

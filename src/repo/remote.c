@@ -124,8 +124,8 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *re
 /* --- fetching -------------------------------------------------------------------- */
 
 /*
- * Return true if git index-pack exceeded our limit of file sizes. Its error message does not always
- * arrive, so look for a temporary pack that has reached the limit.
+ * Return true if git index-pack exceeded our limit of file sizes. Its message about the limit can
+ * be lost, so look for a temporary pack that has reached the limit.
  */
 static bool hit_limit(const struct kl_repo *repo, const char *text, uint64_t max_bytes)
 {

@@ -38,7 +38,9 @@ int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_st
 struct kl_push {
 	char *ref;
 	git_oid to, from; /* new value, and the remote's current value (zero: no such ref) */
-	/* set by kl_remote_push(): why the remote rejected the ref; NULL: not rejected */
+	/*
+	 * set by kl_remote_push(): the reason why the remote rejected the ref; NULL: not rejected
+	 */
 	char *why;
 };
 struct kl_pushes {

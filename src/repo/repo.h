@@ -87,14 +87,14 @@ int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value)
 
 /**
  * Get the committer, "Name <mail>"; borrowed. KL_EINVALID, with git's own advice: no author or
- * committer identity is set. Call this before long work, so that the work is not done in vain.
+ * committer identity is set. Call this before long work, so that the work is not lost because no
+ * identity is set.
  */
 int kl_repo_identity(const char **out, struct kl_repo *repo);
 
 /**
- * Set whether every new object is synced to disk before its id is known. This is for data that cost
- * money and must survive a power failure. The setting applies to the whole process and makes
- * writing slow.
+ * Set whether every new object is synced to disk before its id is returned, so that data that cost
+ * money survive a power failure. The setting applies to the whole process and makes writing slow.
  */
 void kl_repo_sync_objects(bool on);
 
@@ -169,7 +169,8 @@ struct kl_tree_edit {
  * Write a new tree: `base` (NULL: the empty tree) with the edits applied. Directories are created
  * and removed as needed. Removing a directory removes everything below it; removing a path that
  * does not exist is no error. KL_EINVALID: kl_fs_path_ok() rejects a path, a path occurs twice, a
- * mode is not one of struct kl_blob, or an edit puts a file where a directory is or vice versa.
+ * mode is not one of struct kl_blob, or an edit writes a file where a directory is, or below a
+ * file.
  */
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);
@@ -179,11 +180,11 @@ int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
  * another index. KL_EINVALID: the index has conflicts, or the repository is bare.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
-/** Set *out to true if git ignores an untracked file; `path` is relative to the top. */
+/** Set *out to true if the file `path` is untracked and ignored; `path` is relative to the top. */
 int kl_repo_ignores_file(bool *out, struct kl_repo *repo, const char *path);
 /**
- * Set *out, which the caller frees, to `path`, which is relative to the current directory, as a path
- * relative to the top of the worktree. KL_EINVALID: it is outside of the worktree, or the repository
+ * Convert `path`, which is relative to the current directory, to a path relative to the top of the
+ * worktree. The caller frees *out. KL_EINVALID: the path is outside the worktree, or the repository
  * is bare.
  */
 int kl_repo_path(char **out, const struct kl_repo *repo, const char *path);
@@ -197,9 +198,9 @@ int kl_repo_ignores_dir(bool *out, struct kl_repo *repo, const char *dir);
 
 /**
  * A commit for kl_repo_commit_write(), which writes the object and moves no ref. Identity and time
- * come from git (`git var`), and the commit is signed if commit.gpgSign is set. But if `author` is
- * set, author and committer are both `author` at `time`, and the commit is not signed, so that it
- * is reproducible (signatures differ each time).
+ * come from git (`git var`), and the commit is signed if commit.gpgSign is set. If `author` is set,
+ * however, author and committer are both `author` at `time`, and the commit is not signed, so that
+ * the same commit can be made again (each signature differs).
  */
 struct kl_commit_spec {
 	git_oid tree;
@@ -225,8 +226,9 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, 
 int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to);
 /**
- * Set *out to the path that the file `path` of the tree `to` has in the tree `from`, if it was
- * renamed between them as git detects it, by similarity; the caller frees it. NULL: it was not.
+ * Find out whether the file `path` of the tree `to` is a renamed file of the tree `from`, detecting
+ * renames by similarity as git does. Set *out to the path in `from`, which the caller frees; NULL:
+ * the file was not renamed.
  */
 int kl_repo_former_path(char **out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 			const char *path);
@@ -260,17 +262,17 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
 		     const char *const *paths, size_t npaths, size_t max);
 
 /**
- * List the commits that changed any of `paths`, newest first, on one line from `from` to a root. At
- * a merge that took all of `paths` from one of its parents the line follows that parent, so that it
- * has the commits of a merged branch instead of the merge; at any other merge it follows the first
- * parent. The caller frees the array.
+ * List the commits that changed any of `paths`, newest first, along one line of parents from `from`
+ * to a root. At a merge that took all of `paths` from one of its parents, the line goes on with
+ * that parent, so it has the commits of a merged branch instead of the merge. At any other merge it
+ * goes on with the first parent. The caller frees the array.
  */
 int kl_repo_line(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		 const char *const *paths, size_t npaths);
 
 /**
- * List the commits, newest first, that created any of `paths`, without regard to renames; it leaves
- * out merges. The caller frees the array.
+ * List the commits reachable from `from` that created any of `paths`, newest first. The new path of
+ * a renamed file counts as created. Merges are left out. The caller frees the array.
  */
 int kl_repo_creating(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths);
@@ -296,7 +298,7 @@ int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 #define KL_OID_HEX 41
 void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid);
 int kl_oid_parse(git_oid *out, const char *hex);
-/** The id of no object, for which git_oid_is_zero() is true. */
+/** The zero id, which stands for "no object": git_oid_is_zero() is true for it. */
 extern const git_oid kl_oid_none;
 
 /* --- reading trailers -------------------------------------------------- */

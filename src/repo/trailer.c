@@ -8,9 +8,9 @@
 
 /*
  * The rules are those of git interpret-trailers, as documented and as observed. Trailers are in the
- * last paragraph, unless this is also the first; only comments can follow them. Either all lines of
- * this paragraph are trailers, or at least a quarter of the lines are trailers and git itself wrote
- * one of the trailers.
+ * last paragraph, unless that is also the first paragraph; only comments can follow them. Either
+ * all lines of this paragraph are trailers, or at least a quarter of the lines are trailers and git
+ * itself wrote one of the trailers.
  */
 static const char scissors[] = "# ------------------------ >8 ------------------------\n";
 
@@ -195,8 +195,8 @@ static void trim_right(char *text)
 }
 
 /*
- * Return the index of the key that equals the token of the trailer (its first `end` bytes); `n` if
- * none does.
+ * Return the index of the key that equals the token of the trailer, which is the first `end` bytes
+ * of the line; return `n` if no key does.
  */
 static size_t which_key(const struct line *line, size_t end, const char *const *key, size_t n)
 {

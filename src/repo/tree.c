@@ -8,8 +8,8 @@
 #include "base/fs.h"
 
 /*
- * A path of 4096 bytes cannot be nested deeper. A limit is needed because trees can come from an
- * untrusted repository.
+ * A path of 4096 bytes cannot have more components. A limit is needed because trees can come from
+ * an untrusted repository.
  */
 #define MAX_DEPTH 2048
 

@@ -58,8 +58,8 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo)
 		KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 
 		/*
-		 * git's message names object ids; a message with the path of a conflict is more
-		 * useful
+		 * git's message names object ids; if there are conflicts, report the path of one
+		 * instead
 		 */
 		conflict = no_conflicts(repo);
 		return conflict < 0 ? conflict : kl_error(err, "%s", why);
