@@ -29,7 +29,7 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 		ADD_MIX(c, d, b, 7);  \
 	} while (0)
 
-/* Use a variable for each word, because compilers do not keep an array in registers. */
+/* Use a separate variable for each word, because compilers do not keep an array in registers. */
 #define DOUBLE_ROUND                       \
 	do {                               \
 		QUARTER(x0, x4, x8, x12);  \
@@ -43,9 +43,8 @@ static const uint32_t constant[4] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b20
 	} while (0)
 
 /*
- * Combine two vectors, treating their 128-bit halves separately: interleave the two lower (LOW_32)
- * or upper (HIGH_32) 32-bit words of `a` and `b`, or join their lower (LOW_64) or upper (HIGH_64)
- * 64 bits.
+ * Combine two vectors, each 128-bit half by itself: interleave the two lower (LOW_32) or upper
+ * (HIGH_32) 32-bit words of `a` and `b`, or join their lower (LOW_64) or upper (HIGH_64) 64 bits.
  */
 #define LOW_32(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
 #define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)

@@ -6,8 +6,8 @@
  * fault - fault points before and after every durable step. They are compiled in only with `make
  * FAULT=1` (macro KL_FAULT_POINTS). KLINEAGE_FAULT=<n>:kill kills the process with SIGKILL at the
  * n-th point that it reaches; <n>:fail makes the n-th point return KL_EIO. A line "<n> <name>" for
- * each point reached is appended to the file $KLINEAGE_FAULT_LOG, so that a test that fails each
- * point in turn knows how many there are.
+ * each point reached is appended to the file $KLINEAGE_FAULT_LOG, so that a test can count the
+ * points and then make each of them fail in turn.
  *
  *	if ((err = KL_FAULT("op-ref")) < 0)
  *		return err;

@@ -220,7 +220,7 @@ int kl_fs_mkdir_of(const char *path)
 
 /*
  * Remove the tree `name` in the directory `at`. Directories are opened by descriptor and without
- * following symlinks, so that no other process can make us leave the tree by replacing a directory
+ * following symlinks, so that no other process can lead us out of the tree by replacing a directory
  * with a symlink.
  */
 static int remove_at(int at, const char *name)

@@ -66,11 +66,14 @@ void kl_fs_tempdir_cleanup(char **dir);
  * frees it.
  */
 char *kl_fs_join(const char *left, const char *right);
-/** Return "/a/c" for the path "../c" in "/a/b"; the caller frees it. Symlinks are not followed. */
+/**
+ * Resolve `path` relative to the directory `dir`: "../c" in "/a/b" gives "/a/c". The caller frees
+ * the result. Symlinks are not followed.
+ */
 char *kl_fs_resolve(const char *dir, const char *path);
 /**
- * Return what follows the directory `dir` and its slash in `path`, "" for `dir` itself; NULL: `path`
- * is elsewhere. Only the texts are compared; `dir` does not end with a slash.
+ * Return the part of `path` after the directory `dir` and a slash: "" if `path` is `dir`, NULL if
+ * `path` is not below `dir`. Only the texts are compared. `dir` must not end with a slash.
  */
 const char *kl_fs_below(const char *dir, const char *path);
 

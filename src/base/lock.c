@@ -16,9 +16,9 @@
 #include "base/proc.h"
 
 /*
- * Open the lock file, first without O_CREAT: in a sticky world-writable directory Linux refuses to
- * open another user's file with O_CREAT (fs.protected_regular). flock() does not need write access.
- * With O_NONBLOCK, a FIFO in place of the file does not make us wait for its other end.
+ * Open the lock file, first without O_CREAT, because in a sticky world-writable directory Linux
+ * refuses to open another user's file with O_CREAT (fs.protected_regular). flock() does not need
+ * write access. With O_NONBLOCK, if the file is a FIFO, open() does not wait for its other end.
  */
 static int open_lock(const char *path)
 {
@@ -76,10 +76,10 @@ static long lock_holder(int fd)
 
 #define HEAR_MS 1000
 
-/* How long to wait for a lock, and who hears of it. */
+/* How long to wait for a lock, and which function to call during the wait. */
 struct patience {
 	int64_t wait_ms;      /* -1: for ever */
-	kl_lock_heard *heard; /* NULL: nobody */
+	kl_lock_heard *heard; /* NULL: call no function */
 	void *payload;
 	int64_t start_ns, told_ms;
 };
@@ -183,8 +183,8 @@ static char *private_dir(void)
 }
 
 /*
- * Take a lock that only the processes of this user share, after the machine-wide lock file could
- * not be opened. The last error says why it could not.
+ * Take a lock that only the processes of this user share. Called after the machine-wide lock file
+ * could not be opened; the last error says why.
  */
 static int take_private(struct kl_lock *lock, const char *resource, struct patience *patience)
 {
@@ -207,7 +207,7 @@ static int take_private(struct kl_lock *lock, const char *resource, struct patie
 
 static int take_machine(struct kl_lock *lock, const char *resource, struct patience *patience)
 {
-	/* in /tmp, because every user of the machine can create a file there */
+	/* the file is in /tmp, because every user of the machine can create a file there */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
 	KL_AUTO(kl_closep) int fd = -1;
 	int err = open_file(&fd, path);

@@ -28,24 +28,24 @@ int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms);
 void kl_lock_release(struct kl_lock *lock);
 
 /**
- * Take the machine-wide lock of a resource ("cpu", "gpu-<uuid>"), shared by all users. It is held
- * while profiling, so that two profiles never overlap. If the lock file in /tmp cannot be used (it
- * is a FIFO, a symlink or a file that we may not open), instead take a lock that only the processes
- * of this user share, and set `notice`.
+ * Take the machine-wide lock of a resource ("cpu", "gpu-<uuid>"), shared by all users. The gate
+ * holds it while it profiles a kernel, so that two profiles never overlap. If the lock file in /tmp
+ * cannot be used (it is a FIFO, a symlink or a file that we may not open), instead take a lock that
+ * only the processes of this user share, and set `notice`.
  */
 int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 
 /**
- * Whoever awaits a lock hears of it after a second, and then every second: who holds it (0: unknown)
- * and for how long it has been awaited.
+ * A function that kl_lock_await_machine() calls every second while it waits. `pid` is the process
+ * that holds the lock (0: unknown), and `ms` is the time waited so far.
  */
 typedef void kl_lock_heard(void *payload, long pid, int64_t ms);
-/** Like kl_lock_take_machine(), but wait for ever, and tell `heard` while it waits. */
+/** Like kl_lock_take_machine(), but wait for ever, and call `heard` every second. */
 int kl_lock_await_machine(struct kl_lock *lock, const char *resource, kl_lock_heard *heard,
 			  void *payload);
 /**
- * Return "waiting for another measurement (pid 4711, for 7 s so far)", for people. The caller frees
- * it.
+ * Return a message for the user, such as "waiting for another measurement (pid 4711, for 7 s so
+ * far)". The caller frees it.
  */
 char *kl_lock_wait_text(long pid, int64_t ms);
 

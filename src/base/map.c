@@ -20,7 +20,7 @@ static uint64_t hash_key(const char *text)
 	return hash;
 }
 
-/* Return the index of the slot of `key`, or of the free slot to insert it at. */
+/* Return the index of the slot of `key` or, if the map lacks `key`, of the free slot for it. */
 static size_t find_slot(const struct kl_map *map, const char *key)
 {
 	size_t i = hash_key(key) & (map->nslot - 1);

@@ -84,8 +84,8 @@ static void sum_blocks(void *ctx, size_t from, size_t to)
 }
 
 /*
- * Return the xor of two checksums: that of the header, with its member `checksum` set to 0, and
- * that of the list of checksums of all blocks after the header.
+ * Return the xor of two checksums: the checksum of the header, with its member `checksum` set to 0,
+ * and the checksum of the array that has the checksum of each block after the header.
  */
 static uint64_t sum_of(const char *base, size_t len)
 {

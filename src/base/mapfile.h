@@ -12,8 +12,8 @@
  * mapfile - a cache file that is written once and then mapped into memory. It starts with a header:
  * magic, version, length, a checksum of the whole file, and a key that identifies the data that the
  * file was computed from. A file that fails a check counts as absent. The caller defines the rest
- * of the file and must still check that offsets in it are in range, because a checksum detects
- * damage but not a file made by an attacker.
+ * of the file and must still check that offsets in it are in range, because a checksum detects a
+ * damaged file, but not a file made by an attacker.
  *
  *	kl_mapfile_begin(&buf, "KLSKILLS", 1, key);
  *	kl_buf_add(&buf, ...); kl_mapfile_align(&buf);
@@ -26,7 +26,7 @@
 
 struct kl_mapfile_head {
 	char magic[8];
-	/* order: a constant, which reads differently in another byte order */
+	/* order: a constant that shows whether the file has this machine's byte order */
 	uint32_t version, order;
 	uint64_t length, checksum;
 	/* identifies the data that the file was computed from; NUL-padded */
@@ -67,8 +67,8 @@ void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *buf, const char *pat
 
 /**
  * Append the full paths of the files in a directory that are named <prefix>...<suffix> to `out`,
- * newest first, except the path `but`. When the caller makes a new cache file, it can take over
- * what is still valid in these files.
+ * newest first, except the path `but`. A caller that makes a new cache file can reuse data of these
+ * files that are still valid.
  */
 struct kl_strvec;
 void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,

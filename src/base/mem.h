@@ -42,7 +42,7 @@ void *kl_malloc(size_t size);
 /** Allocate zeroed memory. If `n` * `size` overflows, the program ends as if memory ran out. */
 void *kl_calloc(size_t n, size_t size);
 /**
- * Resize `data` to `n` elements of `size` bytes. If the product overflows, the program ends as if
+ * Resize `data` to `n` elements of `size` bytes. If `n` * `size` overflows, the program ends as if
  * memory ran out.
  */
 void *kl_realloc(void *data, size_t n, size_t size);

@@ -9,10 +9,11 @@
  * par - runs a loop in parallel on the processors that this thread can use.
  *
  * The range [0, n) is cut into pieces of length `grain` (the last can be shorter). The pieces do
- * not depend on the number of processors, so neither does a result that is combined from the pieces
- * in order. Threads are created and joined within the call, so that none exists when the process
- * forks. The calling thread runs all pieces itself if there is one processor (e.g. a thread pinned
- * for a measurement) or one piece, or if no thread can be created.
+ * not depend on the number of processors. A result that is combined from the pieces in order is
+ * therefore the same for any number of processors. Threads are created and joined within the call,
+ * so that the process has no such thread when it forks. The calling thread runs all pieces itself
+ * if there is one processor (e.g. a thread pinned for a measurement) or one piece, or if no thread
+ * can be created.
  *
  * `fn` runs in other threads. It must not set errors, because each thread has its own error
  * message; base/tasks.h passes errors to the calling thread.

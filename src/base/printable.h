@@ -12,7 +12,7 @@
  * `\x1b`. Any other character that controls the terminal, changes the direction of text or is
  * invisible becomes a code point like `<U+202E>`. Newline and tab are kept, except by
  * kl_printable_line(). Safe text is kept byte for byte, so a second conversion changes nothing. The
- * conversion cannot be undone, because `\x1b` can also have been in the text.
+ * conversion cannot be undone, because the original text can contain `\x1b`, too.
  *
  * These characters are replaced: U+0000-1F (but see newline and tab above), U+007F-9F, U+061C,
  * U+2028-202E, U+2060-206F, and other invisible characters: soft hyphen, grapheme joiner,
@@ -24,9 +24,9 @@ void kl_printable_add(struct kl_buf *out, const char *text, size_t len);
 /** Append `text` as one line: newline and tab become `\x0a` and `\x09`. */
 void kl_printable_line(struct kl_buf *out, const char *text, size_t len);
 /**
- * Append the next part of a text that comes in parts. Returns how many bytes of it were used. Up to
- * 3 bytes at the end are left unused if they can be the start of a character: the caller must put
- * them before the next part.
+ * Append the next part of a text that arrives in parts, and return how many of its bytes were used.
+ * Up to 3 bytes at the end are left unused if they can be the start of a character; the caller must
+ * put these bytes before the next part.
  */
 size_t kl_printable_part(struct kl_buf *out, const char *text, size_t len);
 /**

@@ -36,7 +36,10 @@ void kl_proc_catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	/* a write beyond the limit of file sizes then fails instead of killing the process */
+	/*
+	 * ignore SIGXFSZ, so that a write beyond the limit of file sizes fails instead of killing
+	 * the process
+	 */
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGXFSZ, &action, NULL);
 }
@@ -283,8 +286,8 @@ static void drop_pipe_signal(const struct no_pipe_signal *held)
 }
 
 /*
- * Move data to and from the program until all pipes are closed. KL_ETIMEOUT: the clock passed `end`
- * (0: no limit); KL_EINTR: this process was interrupted.
+ * Move data to and from the program until all pipes are closed. KL_ETIMEOUT: the time `end` has
+ * passed (0: no limit); KL_EINTR: this process was interrupted.
  */
 static int pump_streams(struct run *run, int64_t end)
 {
@@ -313,8 +316,8 @@ static int pump_streams(struct run *run, int64_t end)
 }
 
 /*
- * Wait for the program to end. With a time limit, check again and again with short sleeps. Returns
- * errors like pump_streams().
+ * Wait for the program to end. If there is a time limit, check repeatedly, with short sleeps.
+ * Returns errors like pump_streams().
  */
 static int reap_child(struct run *run, int64_t end, int *status)
 {
@@ -385,8 +388,8 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 /* --- programs in the background ---------------------------------------------------- */
 
 /*
- * Put the whole input into an anonymous file, so that no thread has to write it to a pipe while the
- * program runs.
+ * Put the whole input into an anonymous file, so that no thread has to write the input to a pipe
+ * while the program is running.
  */
 static int input_file(struct run *run)
 {

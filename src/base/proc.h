@@ -86,7 +86,7 @@ int kl_proc_output(struct kl_buf *out, const char *const *argv);
  * A program that runs in the background. In the options of kl_proc_start(), a non-NULL `out` or
  * `err` only requests a pipe, and `timeout_ms` and `max_output` are ignored: the caller must call
  * kl_proc_stop() if the program runs for too long. The caller must also call kl_proc_release(),
- * which kills the program if it still runs.
+ * which kills the program if it is still running.
  */
 struct kl_proc {
 	pid_t pid;    /* 0: not started, or already reaped */
@@ -99,8 +99,8 @@ struct kl_proc {
 
 int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts);
 /**
- * Return true if the program has ended, without waiting for it. Returns true only once for a
- * program, and then sets `exit` and `signal` of `res`.
+ * Return true if the program has ended, without waiting for it. The function returns true only once
+ * for a program, and then sets `exit` and `signal` of `res`.
  */
 bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc);
 /** Send a signal: SIGKILL to the whole process group, any other to the program alone. */
@@ -115,9 +115,9 @@ bool kl_proc_interrupted(void);
  */
 void kl_proc_catch_signals(void);
 /**
- * Open each of the descriptors 0 to 2 that is closed as /dev/null, so that no file that we open
- * later gets the number of a standard stream. main() calls it first. Writing to a stdout that was
- * closed stays an error.
+ * If any of the descriptors 0 to 2 is closed, open /dev/null in its place, so that no file that we
+ * open later gets the number of a standard stream. Writing to a stdout that was closed still fails.
+ * main() calls this function first.
  */
 void kl_proc_hold_standard(void);
 

@@ -28,8 +28,8 @@
 struct kl_progress {
 	struct kl_buf title, step;
 	bool tty, waiting, started;
-	bool silent;     /* show nothing but waits */
-	int64_t said_ms; /* how long the wait was when it was printed last; 0: not yet */
+	bool silent;     /* show only waits (kl_progress_wait()) */
+	int64_t said_ms; /* length of the wait when it was last printed; 0: not printed yet */
 	int64_t drawn_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t end;
@@ -95,7 +95,7 @@ struct kl_progress *kl_progress_new(enum kl_progress_mode mode)
 		return NULL;
 	progress = kl_calloc(1, sizeof(*progress));
 	progress->title = progress->step = (struct kl_buf)KL_BUF_INIT;
-	/* a background process must not overwrite the progress line of a foreground one */
+	/* a background process must not overwrite the progress line of a foreground process */
 	progress->silent = mode == KL_PROGRESS_AUTO &&
 			   (!tty || dumb || tcgetpgrp(STDERR_FILENO) != getpgrp());
 	progress->tty = tty && !dumb && !progress->silent;
@@ -114,8 +114,8 @@ static int terminal_width(void)
 }
 
 /*
- * Write to descriptor 2 and not to the stream stderr, because main() makes that stream replace
- * control characters, which the progress line needs.
+ * Write to descriptor 2 and not to the stream stderr, because main() makes the stream replace
+ * control characters, and the progress line needs them.
  */
 static void put_bytes(const char *data, size_t n)
 {

@@ -9,15 +9,15 @@
 
 /*
  * progress - a progress line on stderr. On a terminal it is rewritten in place; on a pipe (ALWAYS
- * mode) each new title is printed as a line. All functions accept NULL and then do nothing. AUTO
- * mode shows nothing but what is waited for (kl_progress_wait) if stderr is a pipe or a dumb
- * terminal, or if the process is in the background. Otherwise it shows nothing in the first two
- * seconds (or $GIT_PROGRESS_DELAY).
+ * mode) each new title is printed as a line. All functions accept NULL and then do nothing. If
+ * stderr is a pipe or a dumb terminal, or if the process is in the background, AUTO mode shows only
+ * waits (kl_progress_wait()). Otherwise AUTO mode shows nothing in the first two seconds (or
+ * $GIT_PROGRESS_DELAY seconds).
  */
 struct kl_progress;
 
 enum kl_progress_mode {
-	KL_PROGRESS_AUTO, /* only if stderr is a terminal */
+	KL_PROGRESS_AUTO, /* show progress only if stderr is a terminal */
 	KL_PROGRESS_ALWAYS,
 	KL_PROGRESS_NEVER,
 };
@@ -31,8 +31,8 @@ void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /**
- * Say what has been waited for during `ms`: on a terminal as a step; elsewhere as a line, first when
- * it is called, then each time the wait has doubled, at least once a minute.
+ * Report a wait that has lasted `ms` so far. On a terminal, show it as the step. Elsewhere, print a
+ * line at the first call, then whenever the wait has doubled, and at least once a minute.
  */
 void kl_progress_wait(struct kl_progress *progress, int64_t ms, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

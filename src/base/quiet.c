@@ -9,10 +9,12 @@
 #include "base/mem.h"
 #include "base/stats.h"
 
-#define PAIRS 32            /* of times that are compared */
-#define WORDS (1 << 15)     /* of memory that the work reads and writes: 256 KiB, about an L2 */
-#define STEPS 300000        /* dependent steps of one piece of work: some milliseconds */
-#define MOST_PPM 1000000000 /* for an interval that reaches further than that */
+#define PAIRS 32 /* number of pairs of times that are compared */
+/* 64-bit words that the work reads and writes: 256 KiB, about the size of an L2 cache */
+#define WORDS (1 << 15)
+/* dependent steps of one piece of work, which takes some milliseconds */
+#define STEPS 300000
+#define MOST_PPM 1000000000 /* largest value of `noise_ppm` */
 
 static volatile uint64_t sink;
 
@@ -25,7 +27,7 @@ static int64_t processor_ns(void)
 	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Do a fixed piece of work, and return the logarithm of its time. */
+/* Do a fixed piece of work, and return the logarithm of its time in ns. */
 static double time_work(uint64_t *memory)
 {
 	int64_t start = kl_clock_ns(), ns;
@@ -56,13 +58,15 @@ void kl_quiet_measure(struct kl_quiet *out)
 	struct kl_interval interval;
 	int64_t start, had, took;
 
-	time_work(memory); /* the first finds its memory cold */
+	time_work(memory); /* fill the caches; this time is not used */
 	start = kl_clock_ns();
 	had = processor_ns();
 	for (size_t i = 0; i < PAIRS; i++) {
 		double first = time_work(memory), second = time_work(memory);
 
-		/* in turns, so that neither half is always the later one */
+		/*
+		 * alternate, so that neither half of the times always has the later one of a pair
+		 */
 		ratio[i] = i % 2 ? first - second : second - first;
 	}
 	took = kl_clock_ns() - start;

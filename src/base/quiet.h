@@ -7,19 +7,26 @@
 
 /*
  * quiet - measures whether the machine is quiet enough to measure a kernel on. The load tells how
- * many programs want to run, not how much they disturb a measurement; so the same piece of work is
- * timed again and again, and two halves of these times, taken in turns, are compared (A/A).
+ * many programs want to run, but not how much they disturb a measurement. Therefore the same piece
+ * of work is timed repeatedly, and the times are divided into two halves, which are compared with
+ * each other (an A/A test).
  */
 struct kl_quiet {
-	int64_t noise_ppm; /* how far the interval of one half against the other reaches from 1 */
-	int64_t lost_ppm;  /* share of the time in which another program had the processor */
-	double load;       /* mean number of programs that ran in the last minute; -1: unknown */
+	/*
+	 * confidence interval of the ratio of the two halves: its largest distance from 1, in
+	 * millionths
+	 */
+	int64_t noise_ppm;
+	/* share of the time, in millionths, in which this thread had no processor */
+	int64_t lost_ppm;
+	/* load average of the last minute, as getloadavg(3) gives it; -1: unknown */
+	double load;
 };
 
-/* Greatest A/A, and greatest share lost, at which a machine counts as quiet. */
+/* The machine counts as quiet if neither `noise_ppm` nor `lost_ppm` is above this. */
 #define KL_QUIET_PPM 20000
 
-/** Measure for some 200 ms. */
+/** Measure how quiet the machine is, which takes some 200 ms. */
 void kl_quiet_measure(struct kl_quiet *out);
 static inline bool kl_quiet_is(const struct kl_quiet *quiet)
 {

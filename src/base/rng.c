@@ -30,7 +30,9 @@ void kl_rng_fresh(struct kl_rng *rng)
 	kl_rng_key(rng, &key, 0);
 }
 
-/* Make a key from a number and a purpose. A number gives a different key for each purpose. */
+/*
+ * Make a key from a number and a purpose. The same number gives a different key for each purpose.
+ */
 static struct kl_key key_of_number(uint64_t number, const char purpose[25])
 {
 	struct kl_key key;

@@ -19,7 +19,8 @@
 
 struct kl_rng {
 	uint64_t word
-		[KL_RNG_WORDS]; /* numbers made in advance; those from index `next` on are unused */
+		/* numbers made in advance; the numbers from index `next` on are unused */
+		[KL_RNG_WORDS];
 	size_t next;
 	double spare; /* second normal of a pair; valid if has_spare */
 	int has_spare;

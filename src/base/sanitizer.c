@@ -28,7 +28,8 @@ static bool has_report(const char *text, size_t len)
 void kl_sanitizer_pass_on(const struct kl_buf *err_text, size_t from)
 {
 	const char *at = err_text->ptr + from, *end = err_text->ptr + err_text->len;
-	char line[1024]; /* a longer line is cut: the runtime cannot print 16 KiB at once */
+	/* longer lines are cut, because the sanitizer runtime cannot print 16 KiB at once */
+	char line[1024];
 
 	if (at >= end || !has_report(at, (size_t)(end - at)))
 		return;
@@ -37,7 +38,7 @@ void kl_sanitizer_pass_on(const struct kl_buf *err_text, size_t from)
 		size_t len = (size_t)((stop ? stop : end) - at);
 
 		snprintf(line, sizeof(line), "%.*s", len < sizeof(line) ? (int)len : 1023, at);
-		/* despite its name, this prints any line */
+		/* despite its name, this function prints any line */
 		__sanitizer_report_error_summary(line);
 		at += len + 1;
 	}

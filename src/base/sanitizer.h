@@ -6,8 +6,8 @@
 
 /*
  * sanitizer - passes on sanitizer reports of the programs that this process runs. A program in a
- * jail has neither ASAN_OPTIONS nor UBSAN_OPTIONS, and may not write to the log files that these
- * variables name. Its reports go to its stderr, which callers often drop.
+ * jail has neither ASAN_OPTIONS nor UBSAN_OPTIONS in its environment, and may not write to the log
+ * files that these variables name. Its reports go to its stderr, which callers often discard.
  */
 
 /**

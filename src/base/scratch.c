@@ -47,8 +47,8 @@ static int open_own(const char *path)
 }
 
 /*
- * Remove the directory unless its process still holds the lock. Testing the lock also works across
- * pid namespaces, where the pid in the name can mean another process.
+ * Remove the directory unless its process still holds the lock. The lock is reliable across pid
+ * namespaces, too, where the pid in the name can belong to another process.
  */
 static void remove_abandoned(const char *path)
 {

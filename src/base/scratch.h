@@ -8,7 +8,7 @@
  * with the same prefix.
  *
  * The directory is "<base>/<prefix>-<pid>-XXXXXX". Its process holds an flock on it, so a directory
- * of this user that nobody has locked is abandoned. Anything else with such a name, and the
+ * of this user that no process has locked is abandoned. Other files with such a name, and the
  * directories of other users, are left alone.
  */
 struct kl_scratch {

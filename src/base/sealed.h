@@ -12,7 +12,7 @@
  * sealed, even for reading.
  */
 
-/** Copy `n` bytes; the caller closes *fd. `name` is what /proc/<pid>/maps shows. */
+/** Copy `n` bytes to sealed memory; the caller closes *fd. /proc/<pid>/maps shows `name`. */
 int kl_sealed_make(int *fd, const char *name, const void *data, size_t n);
 /** Return true if `fd` refers to sealed memory of at least `n` bytes. */
 bool kl_sealed_check(int fd, size_t n);

@@ -118,8 +118,8 @@ static int read_octal(size_t *out, const char *at, size_t n)
 }
 
 /*
- * Set the name and length of `entry`. Everything else in a header is fixed, so compare the header
- * with the one that we would write.
+ * Set the name and length of `entry`. All other fields of a header are fixed, so compare the header
+ * with the header that we would write.
  */
 static int check_header(const struct kl_tar *tar, const struct header *header,
 			struct kl_tar_entry *entry)

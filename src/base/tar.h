@@ -26,7 +26,7 @@
 #define KL_TAR_MAX_FILE ((size_t)1 << 30)
 
 /**
- * Return true if `name` is allowed in an archive. A name must have at most 99 bytes: letters,
+ * Return true if `name` is allowed in an archive. A name has at most 99 bytes, which are letters,
  * digits, `_.+-`, and single slashes between components. No component can start with '.' or '-'.
  */
 bool kl_tar_name_ok(const char *name);

@@ -13,8 +13,8 @@
  */
 
 /**
- * Return the length in bytes of the first character of `text`, or 0 if that is invalid. `text` has
- * `len` bytes.
+ * Return the length in bytes of the first character of `text`, or 0 if this character is invalid.
+ * `text` has `len` bytes.
  */
 size_t kl_utf8_char(const char *text, size_t len);
 /** Return the length of the longest valid prefix of `text`; `len` if all of it is valid. */
