@@ -12,10 +12,7 @@
  * each other (an A/A test).
  */
 struct kl_quiet {
-	/*
-	 * confidence interval of the ratio of the two halves: its largest distance from 1, in
-	 * millionths
-	 */
+	/* largest distance from 1 of the interval of the ratio of the halves, in millionths */
 	int64_t noise_ppm;
 	/* share of the time, in millionths, in which this thread had no processor */
 	int64_t lost_ppm;

@@ -18,9 +18,8 @@
 #define KL_RNG_WORDS (KL_CHACHA_WIDE * KL_CHACHA_BYTES / 8)
 
 struct kl_rng {
-	uint64_t word
-		/* numbers made in advance; the numbers from index `next` on are unused */
-		[KL_RNG_WORDS];
+	/* numbers made in advance; the numbers from index `next` on are unused */
+	uint64_t word[KL_RNG_WORDS];
 	size_t next;
 	double spare; /* second normal of a pair; valid if has_spare */
 	int has_spare;
