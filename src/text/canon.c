@@ -98,7 +98,7 @@ static bool note_member(struct reader *reader, const char *key, size_t nkey)
 
 /*
  * Read a member of an object. `before` is the key of the previous member, which must sort before
- * the key of this one. Sets `before` to the key of this member.
+ * the key of this member. Set `before` to the key of this member.
  */
 static bool read_member(struct reader *reader, json_t *object, char before[MAX_KEY])
 {

@@ -18,7 +18,9 @@
  *		err = kl_json_parse(&j, text, len);
  */
 
-/** A member of the outermost object, as a range of bytes of the text without surrounding commas. */
+/**
+ * A member of the outermost object: the range of its bytes in the text, without surrounding commas.
+ */
 struct kl_canon_member {
 	const char *key; /* not NUL-terminated */
 	size_t nkey;
@@ -34,8 +36,8 @@ struct kl_canon {
 
 /**
  * Read a text; the caller owns *out. `members` (can be NULL) gets the members of the outermost
- * object and borrows from `text`. Returns false and leaves *out unchanged if the text does not have
- * this form.
+ * object and borrows from `text`. If the text does not have this form, return false and leave *out
+ * unchanged.
  */
 bool kl_canon_load(json_t **out, struct kl_canon *members, const char *text, size_t len);
 

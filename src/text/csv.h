@@ -10,8 +10,8 @@
 /*
  * csv - reads comma-separated values (RFC 4180) of an untrusted file, one row at a time.
  *
- * A field can be quoted. A quoted field can have newlines, and a quote within it is doubled. Lines
- * can end with CR LF. A byte order mark at the start and blank lines are skipped.
+ * A field can be quoted. A quoted field can contain newlines, and each quote in it is doubled.
+ * Lines can end with CR LF. A byte order mark at the start and blank lines are skipped.
  *
  *	KL_AUTO(kl_csv_release) struct kl_csv csv;
  *

@@ -12,7 +12,7 @@
  */
 void kl_html_add(struct kl_buf *out, const char *text);
 void kl_html_addn(struct kl_buf *out, const char *text, size_t n);
-/** Format as printf() does, and escape the whole result. */
+/** Format like printf(), and append the whole result escaped. */
 void kl_html_addf(struct kl_buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -25,9 +25,9 @@
 int kl_json_parse(json_t **out, const char *text, size_t len);
 
 /**
- * Like kl_json_parse(), but for a document from a foreign service: the last of duplicate keys is
- * taken, strings can contain NUL characters (see json_string_length()), and if an integer needs
- * more than 64 bits, all numbers are read as real numbers.
+ * Like kl_json_parse(), but for a document from a foreign service: if a key occurs more than once,
+ * the last value is taken; strings can contain NUL characters (see json_string_length()); and if an
+ * integer needs more than 64 bits, all numbers are read as real numbers.
  */
 int kl_json_parse_lenient(json_t **out, const char *text, size_t len);
 
@@ -37,8 +37,8 @@ void kl_json_canonical(struct kl_buf *out, const json_t *value);
 void kl_json_pretty(struct kl_buf *out, const json_t *value);
 
 /**
- * Append a form for readers, not for hashing: keys sorted, real numbers with at most 15 digits, and
- * with `pretty` indented by two spaces.
+ * Append a form for readers, not for hashing: keys are sorted, and real numbers have at most 15
+ * digits. If `pretty` is true, the form is indented by two spaces.
  */
 void kl_json_decimal(struct kl_buf *out, const json_t *value, bool pretty);
 
@@ -64,8 +64,8 @@ bool kl_json_bool_or(const json_t *obj, const char *key, bool dflt);
 double kl_json_num_or(const json_t *obj, const char *key, double dflt);
 
 /*
- * Set a member. A failure is a bug and aborts (KL_BUG). If a string is not valid UTF-8, each of its
- * non-ASCII bytes becomes '?'.
+ * Set a member. If this fails, there is a bug, and the function aborts (KL_BUG). If a string is not
+ * valid UTF-8, each of its non-ASCII bytes becomes '?'.
  */
 void kl_json_set_str(json_t *obj, const char *key, const char *value); /* `value` NULL: set null */
 void kl_json_set_int(json_t *obj, const char *key, int64_t value);

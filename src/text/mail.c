@@ -173,7 +173,10 @@ void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t
 	gmtime_r(&local, &tm);
 	if (!strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S", &tm))
 		date[0] = '\0';
-	/* every mail of git format-patch has this date, by which git recognizes a patch */
+	/*
+	 * every mail of git format-patch has this date in its first line, by which git recognizes a
+	 * patch
+	 */
 	kl_buf_addf(out, "From %s Mon Sep 17 00:00:00 2001\n",
 		    id ? id : "0000000000000000000000000000000000000000");
 	kl_buf_addf(out, "From: %s\nDate: %s %c%02d%02d\nSubject: [PATCH] %.*s\n\n", from, date,

@@ -27,7 +27,8 @@ struct kl_mail {
 	char *from;    /* "Name <mail>" */
 	char *date;    /* the Date header, not parsed; "" if it is absent */
 	char *message; /* subject, empty line, body; newline at the end */
-	char *diff;    /* from the first line "diff --git ..." on; "" if there is none */
+	/* the text from the first line "diff --git ..." on; "" if there is no such line */
+	char *diff;
 };
 
 /** Parse a mail; the caller releases `out`. KL_EINVALID: the message is "<name>:<line>: ...". */

@@ -64,8 +64,8 @@ static int too_long(const struct kl_rpc_lines *lines)
 }
 
 /*
- * Handle a line whose newline has not arrived: return 0 to wait for more input, or discard the line
- * if it is already too long.
+ * Handle a line whose newline has not arrived. Return 0 to wait for more input; if the line is
+ * already too long, discard it.
  */
 static int refuse_unfinished(struct kl_rpc_lines *lines)
 {

@@ -40,7 +40,7 @@ enum kl_rpc_code {
 struct kl_rpc_lines {
 	struct kl_buf buf;
 	size_t at; /* start of the next line; bytes before it are consumed */
-	/* end of the bytes after `at` that were searched for a newline; none was found */
+	/* end of the bytes after `at` that were searched for a newline without finding one */
 	size_t seen;
 	size_t max;    /* maximum length of a line in bytes */
 	bool dropping; /* the rest of a line that is too long is being discarded */
@@ -69,7 +69,7 @@ enum kl_rpc_kind { KL_RPC_REQUEST, KL_RPC_NOTIFICATION, KL_RPC_RESPONSE };
 
 struct kl_rpc_message {
 	enum kl_rpc_kind kind;
-	const json_t *id; /* a string or an integer; NULL: absent or of another type */
+	const json_t *id; /* a string or an integer; NULL: the id is absent or of another type */
 	const char *method;
 	const json_t *params; /* an object; NULL: absent */
 };
@@ -89,8 +89,8 @@ int kl_rpc_check(struct kl_rpc_message *out, const json_t *value);
 bool kl_rpc_same_id(const json_t *a, const json_t *b);
 
 /*
- * Make a message, owned by the caller. An `id` of NULL becomes null. The caller's references to
- * `result` and `params` are taken over.
+ * Make a message, owned by the caller. If `id` is NULL, the message has the id null. The functions
+ * take over the caller's references to `result` and `params`.
  */
 json_t *kl_rpc_result(const json_t *id, json_t *result);
 json_t *kl_rpc_error(const json_t *id, int code, const char *what);

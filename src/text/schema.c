@@ -25,7 +25,7 @@ const struct kl_schema *kl_schema_of(const void *obj, const struct kl_schema *sc
 {
 	const struct kl_field *field = schema->other ? schema->other->field : NULL;
 
-	/* a row is described by schema->other if the first field of that table is set in the row */
+	/* if the first field of schema->other is set in the row, schema->other describes the row */
 	return field && *(char *const *)field_in(obj, field) ? schema->other : schema;
 }
 
@@ -70,7 +70,7 @@ void kl_schema_release(void *obj, const struct kl_schema *schema)
 		release_field(obj, field);
 }
 
-/* Make absent a field whose value owns no memory. */
+/* Set a field to the value that means "absent". The value of the field must own no memory. */
 static void clear_scalar(void *at, const struct kl_field *field)
 {
 	switch (field->kind) {
@@ -118,8 +118,7 @@ static void list_copy(struct kl_list *to, const struct kl_list *from,
 }
 
 /*
- * Replace the pointers in `to`, which is a bytewise copy of `from`, by copies of what they point
- * to.
+ * Give `to`, which is a bytewise copy of `from`, its own copies of all data that `from` points to.
  */
 static void copy_owned(void *to, const void *from, const struct kl_schema *schema)
 {
@@ -189,8 +188,8 @@ static int compare_field(const void *left, const void *right, const struct kl_fi
 }
 
 /*
- * Compare the fields that have `flag`: first all that are not numbers, then the numbers, each in
- * the order of the table.
+ * Compare the fields that have `flag`: first all fields that are not numbers, then the numbers,
+ * both in the order of the table.
  */
 static int compare_by(const void *left, const void *right, const struct kl_schema *schema, int flag)
 {
@@ -224,8 +223,8 @@ static int compare_whole(const void *left, const void *right, const struct kl_sc
 }
 
 /*
- * Check whether the row has a key. A trial that made no edit has no key; its whole content
- * identifies it.
+ * Return true if the row has a key. A trial that made no edit, for example, has no key; its whole
+ * content identifies it.
  */
 static bool has_key(const void *obj, const struct kl_schema *schema)
 {
@@ -308,7 +307,7 @@ static void drop_doubles(struct kl_list *list, const struct kl_schema *schema)
 	for (size_t i = 0; i < list->n; i++) {
 		char *row = list->v + i * schema->size, *same = NULL;
 
-		/* rows with the same key need not be adjacent, so compare with all rows before */
+		/* rows with the same key need not be adjacent, so compare with all earlier rows */
 		for (size_t k = n; k-- && !same;)
 			if (kl_schema_same_key(list->v + k * schema->size, row, schema))
 				same = list->v + k * schema->size;

@@ -41,8 +41,8 @@ struct kl_string_type {
 	const char *must_be; /* what a valid string is, for messages: "a commit (40 hex digits)" */
 	bool (*is_valid)(const char *text, size_t len);
 	/**
-	 * If not NULL, called instead of is_valid(). It sets a more specific error by
-	 * kl_yaml_error().
+	 * If not NULL, this function is called instead of is_valid(), to set a more specific error
+	 * by kl_yaml_error().
 	 */
 	int (*check)(const char *file, const struct kl_yaml *node, const char *key);
 };
@@ -55,7 +55,7 @@ extern const struct kl_string_type kl_string_ident; /* a C identifier of at most
 extern const struct kl_string_type kl_string_path;  /* slugs joined by '/', at most 200 bytes */
 extern const struct kl_string_type kl_string_time;  /* a time in UTC such as 2026-11-20T10:00:00Z */
 
-/** A type of value that has no kind of field of its own, as the functions that handle it. */
+/** A type of value that no kind of field covers, given by the functions that handle the value. */
 struct kl_value_type {
 	int (*read)(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node);
@@ -65,7 +65,7 @@ struct kl_value_type {
 	 */
 	struct kl_yaml *(*write)(const void *at, const struct kl_field *field);
 	void (*release)(void *at);
-	/** Overwrites `to` by a deep copy, without releasing it first. */
+	/** Overwrites `to` by a deep copy of `from`, without releasing `to` first. */
 	void (*copy)(void *to, const void *from);
 	/** Brings the value into its normal form. NULL: each value has only one form. */
 	void (*normalize)(void *at);
@@ -74,8 +74,8 @@ struct kl_value_type {
 };
 
 /**
- * The type of a key whose value chooses the table: kl_schema_peek() has already read the value, so
- * reading it here does nothing.
+ * The type of a key whose value chooses the table. kl_schema_peek() has already read the value, so
+ * the function read() of this type does nothing.
  */
 extern const struct kl_value_type kl_value_known;
 
@@ -91,8 +91,9 @@ extern const struct kl_value_type kl_texts_value;
 int kl_texts_find(const struct kl_texts *texts, const char *name);
 
 enum kl_field_kind {
-	KL_FIELD_STRING,  /* char *, whose form `string` describes; NULL: absent */
-	KL_FIELD_SET,     /* struct kl_strvec of such strings; kl_schema_normalize() sorts it */
+	KL_FIELD_STRING, /* char *; `string` describes its form; NULL: absent */
+	/* struct kl_strvec; `string` describes each entry; kl_schema_normalize() sorts it */
+	KL_FIELD_SET,
 	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
 	KL_FIELD_DECIMAL, /* int64_t in millionths, with bounds as for INT */
 	KL_FIELD_DOUBLE,  /* double within [low, high]; if both are 0, any number, .inf and .nan.
@@ -103,7 +104,9 @@ enum kl_field_kind {
 	/* list of rows that `sub` describes; in YAML a map, whose keys are the rows' first field */
 	KL_FIELD_MAP,
 	KL_FIELD_GROUP, /* fields of the same structure that are in a nested map in YAML */
-	/* optional nested structure; its first member is a bool, true if the part is there */
+	/*
+	 * optional nested structure; its first member is a bool, true if the structure is present
+	 */
 	KL_FIELD_PART,
 	KL_FIELD_VALUE, /* a value that `value` handles */
 };
@@ -166,7 +169,7 @@ struct kl_field {
 	{ .key = (name), .kind = KL_FIELD_PART, .flags = (flag), .at = (offset), .sub = (of) }
 #define KL_VALUE_FIELD(name, flag, offset, type) \
 	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type) }
-/* for a list or a map whose value type calls kl_schema_check_list() or kl_schema_check_map() */
+/* for a list or a map that a value type reads by kl_schema_check_list() or kl_schema_check_map() */
 #define KL_VALUES_FIELD(name, flag, offset, type, least, most) \
 	{ .key = (name), .kind = KL_FIELD_VALUE, .flags = (flag), .at = (offset), .value = (type), \
 	  .min = (least), .max = (most) }
@@ -190,7 +193,7 @@ struct kl_schema {
 	const struct kl_schema *other;
 };
 
-/** Any list { T *v; size_t n, alloc; }, with its rows seen as bytes. */
+/** Any list { T *v; size_t n, alloc; }, with its rows treated as bytes. */
 struct kl_list {
 	char *v;
 	size_t n, alloc;
@@ -219,8 +222,8 @@ int kl_schema_load(void *obj, const struct kl_schema *schema, const char *path, 
 int kl_schema_peek(void *obj, const char *what, const char *file, const struct kl_field *field,
 		   const struct kl_yaml *node);
 /**
- * Check that the table has all keys of `node`. kl_schema_read() does this last. Call it first if a
- * misspelled key would cause misleading errors about the keys after it.
+ * Check that the table has all keys of `node`. kl_schema_read() does this last. Call this function
+ * before kl_schema_read() if a misspelled key would cause misleading errors about later keys.
  */
 int kl_schema_check_keys(const struct kl_schema *schema, const char *file,
 			 const struct kl_yaml *node);
@@ -230,7 +233,7 @@ void kl_schema_clear(void *obj, const struct kl_schema *schema);
 /** Release one field and make it absent; a value type must have a function that releases it. */
 void kl_schema_clear_field(void *obj, const struct kl_field *field);
 void kl_schema_release(void *obj, const struct kl_schema *schema);
-/** Overwrite `to` by a deep copy, without releasing it first. */
+/** Overwrite `to` by a deep copy of `from`, without releasing `to` first. */
 void kl_schema_copy(void *to, const void *from, const struct kl_schema *schema);
 /** Sort lists and sets, and remove duplicates. */
 void kl_schema_normalize(void *obj, const struct kl_schema *schema);
@@ -242,18 +245,21 @@ int kl_schema_compare(const void *left, const void *right, const struct kl_schem
 /** Check whether two rows have the same key, or are equal if they have no key. */
 bool kl_schema_same_key(const void *left, const void *right, const struct kl_schema *schema);
 /**
- * Merge two versions of a row. `into` becomes the version with the longer written form; if both are
- * equally long, the version whose form sorts last. KL_UNION sets get the entries of both versions,
- * and KL_WEAK members stay true only if they are true in both. `from` is released.
+ * Merge two versions of a row. `into` becomes the version with the longer written form or, if both
+ * forms are equally long, the version whose form sorts last. KL_UNION sets get the entries of both
+ * versions, and KL_WEAK members stay true only if they are true in both. `from` is released.
  */
 void kl_schema_unite(void *into, void *from, const struct kl_schema *schema);
 /** Check whether two rows have the same written form. */
 bool kl_schema_equal(const void *left, const void *right, const struct kl_schema *schema);
-/** Append the bytes of a row to a list, which then owns what they point to. Returns the new row. */
+/**
+ * Append the bytes of a row to a list, which then owns the data that the row points to. Return the
+ * new row.
+ */
 void *kl_schema_push(void *list, const void *row, const struct kl_schema *schema);
 /**
- * Call `fn` for every string whose form is `type` in `obj` and in its nested rows and parts,
- * including the entries of sets.
+ * Call `fn` for every string of type `type` in `obj` and in its nested rows and parts. The entries
+ * of sets are included.
  */
 void kl_schema_each(const void *obj, const struct kl_schema *schema,
 		    const struct kl_string_type *type, void (*fn)(const char *text, void *payload),
@@ -280,8 +286,8 @@ int kl_schema_read_value(void *out, const char *file, const struct kl_field *fie
 int kl_schema_read_text(const char **out, const char *file, const struct kl_field *field,
 			const struct kl_yaml *node);
 /**
- * Check that `node` is a list or a map, and that the number of its entries is within the bounds of
- * `field`.
+ * Check that `node` is a list (or a map), and that the number of its entries is within the bounds
+ * of `field`.
  */
 int kl_schema_check_list(const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node);

@@ -106,8 +106,8 @@ static void add_bound(struct kl_buf *out, const char *before, const struct kl_fi
 }
 
 /*
- * Append the range of a number, such as " from 1 to 64" or " from 1 on"; append nothing if the
- * field accepts any number.
+ * Append the range of a number, such as " from 1 to 64" or " from 1 on". If the field accepts any
+ * number, append nothing.
  */
 static void add_range(struct kl_buf *out, const struct kl_field *field)
 {
@@ -322,8 +322,8 @@ static int read_list(struct kl_list *out, struct reader *reader, const struct kl
 }
 
 /*
- * Check that `key` is valid. If the type has no is_valid(), any key is accepted here, and check()
- * of the schema must check the key.
+ * Return true if `key` is valid. If the type has no is_valid(), every key is accepted here, and
+ * check() of the schema must check the key.
  */
 static bool is_name(const struct kl_string_type *type, const char *key)
 {
@@ -414,8 +414,8 @@ int kl_schema_check_keys(const struct kl_schema *schema, const char *name,
 }
 
 /*
- * Report that `key` is missing. If the map has an unknown key, report that instead, because it can
- * be a misspelling of `key`.
+ * Report that `key` is missing. If the map has an unknown key, report the unknown key instead,
+ * because it can be a misspelling of `key`.
  */
 static int refuse_missing(const struct kl_schema *schema, const char *name,
 			  const struct kl_yaml *node, const char *key)

@@ -41,7 +41,7 @@ static int next_event(struct reader *reader)
 	if (!yaml_parser_parse(parser, &event)) {
 		yaml_mark_t at = parser->problem_mark;
 
-		/* for an encoding error libyaml gives only an offset and leaves the mark unset */
+		/* for an encoding error, libyaml gives only an offset and does not set the mark */
 		return refuse_at(reader, at,
 				 parser->problem ? parser->problem : "cannot parse YAML");
 	}
@@ -71,8 +71,8 @@ static int refuse_extras(struct reader *reader, const yaml_char_t *anchor, const
 static int read_node(struct kl_yaml **out, struct reader *reader, int depth);
 
 /*
- * Take the text of the scalar over from the event without copying it: libyaml allocated it by
- * malloc() and terminated it by NUL.
+ * Take over the text of the scalar from the event without copying it, because libyaml has allocated
+ * it by malloc() and terminated it by NUL.
  */
 static char *take_text(struct reader *reader)
 {

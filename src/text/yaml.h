@@ -19,14 +19,14 @@ enum kl_yaml_kind { KL_YAML_SCALAR, KL_YAML_SEQ, KL_YAML_MAP };
 struct kl_yaml {
 	enum kl_yaml_kind kind;
 	int line, col;         /* position in the text, from 1; 0: not parsed from text */
-	char *text;            /* scalar: its bytes, NUL-terminated, no NUL inside */
+	char *text;            /* scalar: its bytes, NUL-terminated, without other NUL bytes */
 	size_t len;            /* scalar: number of bytes of `text` */
 	int plain;             /* scalar: true if it is written without quotes */
 	int flow;              /* list or map: true to write it in flow style, {...} or [...] */
 	struct kl_yaml **item; /* list: elements; map: values */
 	char **key;            /* map: key of each value */
 	struct kl_yaml *up;    /* parent list or map; NULL for the root */
-	/* in the root: true if errors also give a path ("launch[0].grid[1]: ...") */
+	/* root only: errors also give the path of a value ("launch[0].grid[1]: ...") */
 	bool paths;
 	int *key_line, *key_col; /* map: position of each key; NULL if not parsed from text */
 	size_t n;                /* list, map: number of values */
@@ -54,8 +54,8 @@ int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, con
 	__attribute__((format(printf, 4, 5)));
 
 /**
- * Prefix the last error with the position `offset` bytes inside a scalar, which must be of one
- * line, and return KL_EINVALID.
+ * Prefix the last error with the position that is `offset` bytes inside a scalar of one line, and
+ * return KL_EINVALID.
  */
 int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offset);
 

@@ -8,8 +8,8 @@
 /* yaml_json - converts trees of YAML to JSON and back. */
 
 /**
- * Convert a tree to JSON, owned by the caller. A plain scalar that is written like a number, true,
- * false or null becomes this value; every other scalar becomes a string.
+ * Convert a tree to JSON, owned by the caller. A plain scalar that looks like a number, true, false
+ * or null becomes that value; every other scalar becomes a string.
  */
 json_t *kl_yaml_to_json(const struct kl_yaml *node);
 /**

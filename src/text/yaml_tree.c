@@ -66,9 +66,9 @@ static bool has_paths(const struct kl_yaml *node)
 }
 
 /*
- * Set the error for a position, with the path of `node` if its root has `paths` set. Control
- * characters are replaced, because the message can quote an untrusted file and can be printed on a
- * terminal.
+ * Set the error for a position. If the root of `node` has `paths` set, include the path of `node`.
+ * Control characters are replaced, because the message can quote an untrusted file and can be
+ * printed on a terminal.
  */
 static int error_at(const char *name, int line, int col, const struct kl_yaml *node,
 		    const char *fmt, va_list ap)
@@ -128,8 +128,8 @@ int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, con
 int kl_yaml_error_inside(const char *name, const struct kl_yaml *at, size_t offset)
 {
 	/*
-	 * the text of a quoted scalar begins after the quote; escapes before `offset` are not
-	 * counted
+	 * the text of a quoted scalar begins after the quote; the extra bytes of escapes before
+	 * `offset` are not counted
 	 */
 	return error_of(name, at->line, at->col + (int)offset + !at->plain, at, "%s",
 			kl_error_last());

@@ -47,7 +47,9 @@ struct kl_yaml *kl_yaml_new_plain(const char *text)
 	return node;
 }
 
-/* Make room for one more item. The capacity is 4 at first and is doubled whenever it is used up. */
+/*
+ * Make room for one more item. The capacity is 4 at first and is doubled whenever the node is full.
+ */
 static void grow_node(struct kl_yaml *node)
 {
 	size_t n = node->n ? 2 * node->n : 4;
@@ -114,7 +116,9 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Check that no YAML reader takes a text for a number or a date; the text begins with a digit. */
+/*
+ * Return true if no YAML reader takes the text, which begins with a digit, for a number or a date.
+ */
 static bool is_no_number(const char *text)
 {
 	if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1]))
@@ -146,8 +150,8 @@ static bool can_be_plain(const char *text, bool flow)
 }
 
 /*
- * Check that the only white space in the text is single blanks between words, so that a line can be
- * broken at each of them.
+ * Return true if the only white space in the text is single blanks between words, so that the text
+ * can be broken into lines at each blank.
  */
 static bool can_be_folded(const char *text)
 {

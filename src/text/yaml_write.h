@@ -15,10 +15,11 @@
  *	kl_yaml_put(m, "step", kl_yaml_new_plain("5"));
  *	kl_yaml_emit(&out, m);
  *
- * No library is used, since a later version of a library could break lines differently (and libyaml
- * quotes source code that contains tabs). A text is written plain only if every YAML reader takes
- * it for a string, folded or literal only if this style preserves it, and otherwise in double
- * quotes. Maps and lists are in block style unless `flow` is set. Texts must be valid UTF-8.
+ * No library is used, since a later version of a library could break lines in other places (and
+ * libyaml quotes source code that contains tabs). A text is written plain only if every YAML reader
+ * takes it for a string, in folded or literal style only if that style preserves the text, and
+ * otherwise in double quotes. Maps and lists are in block style unless `flow` is set. Texts must be
+ * valid UTF-8.
  */
 struct kl_yaml *kl_yaml_new_map(void);
 struct kl_yaml *kl_yaml_new_seq(void);
@@ -32,7 +33,10 @@ void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value);
 
 void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *node);
 
-/** Return true if in a list in flow style, without quotes, every YAML reader takes it for this text. */
+/**
+ * Return true if `text` can be written without quotes in a list in flow style: every YAML reader
+ * reads it as this text.
+ */
 bool kl_yaml_is_plain_item(const char *text);
 /** Append a text, which must be valid UTF-8, in double quotes. */
 void kl_yaml_quote(struct kl_buf *out, const char *text);
