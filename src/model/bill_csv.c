@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bill_csv - reads a bill of comma-separated values: what the web pages of providers export */
+/* bill_csv - reads a bill as comma-separated values, as the web pages of providers export it */
 #include <string.h>
 #include <strings.h>
 

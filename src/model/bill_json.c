@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bill_json - reads a bill as JSON: what the administration APIs of providers return */
+/* bill_json - reads a bill as JSON, as the administration APIs of providers return it */
 #include <string.h>
 #include <strings.h>
 #include <time.h>

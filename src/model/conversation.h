@@ -56,7 +56,7 @@ struct kl_conversation {
 	size_t n, alloc;
 	git_oid tip; /* zero: nothing stored yet */
 	/*
-	 * the rest is set only in a conversation from kl_session_conversation(), which can be
+	 * the members below are set only by kl_session_conversation(), whose conversations can be
 	 * continued
 	 */
 	struct kl_session *session; /* borrowed; NULL: the conversation can only be read */

@@ -78,7 +78,7 @@ int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref)
  */
 static int add_sum(int64_t *sum, const struct kl_ledger_entry *entry, const char *ref)
 {
-	int64_t other = entry->released + entry->before; /* one of them is 0 */
+	int64_t other = entry->released + entry->before; /* at most one of the two is not 0 */
 
 	if (entry->nano > KL_LEDGER_MAX_SUM - *sum ||
 	    other > KL_LEDGER_MAX_SUM - *sum - entry->nano)

@@ -94,7 +94,8 @@ int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl
 /**
  * Replace the settled amount of the reservation `id` by `nano`, which the provider charged. Set
  * `*before` to the amount that was replaced. KL_ENOTFOUND: no such reservation; KL_EINVALID: the
- * reservation is still open (open_reservation.h settles it). Other errors as kl_ledger_settle().
+ * reservation is still open (open_reservation.h settles it). Other errors are those of
+ * kl_ledger_settle().
  */
 int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,
 		      int64_t nano);

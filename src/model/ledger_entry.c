@@ -111,7 +111,7 @@ static int read_text(char **out, const json_t *obj, const char *key)
 	return err;
 }
 
-/* Read the kind of an entry, and check that its schema is the one of this kind. */
+/* Read the kind of an entry, and check that the entry has the schema of its kind. */
 static int read_kind(struct kl_ledger_entry *entry, const json_t *obj)
 {
 	const char *kind = kl_json_str_or(obj, "kind", "");

@@ -7,9 +7,9 @@
 
 /*
  * options - how the user wants a model to work: effort, service tier, temperature, and the members
- * that the user adds to requests (option `extra`). Each is read from klineage.chat.<role>.<option>,
- * else from klineage.chat.<option>. The role is the first word of a conversation's phase: "back",
- * "forward", "traits", "lift" ...
+ * that the user adds to requests (option `extra`). Each option is read from
+ * klineage.chat.<role>.<option> or, if that is not set, from klineage.chat.<option>. The role is
+ * the first word of a conversation's phase: "back", "forward", "traits", "lift" ...
  */
 struct kl_model_options {
 	char *effort, *tier; /* or NULL */

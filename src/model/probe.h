@@ -38,8 +38,9 @@ struct kl_probe {
 
 /**
  * Send the request and wait for the reply. KL_EINVALID: a setting is missing or wrong, or the reply
- * violates the protocol; KL_ENO: the budget does not allow it; other errors as kl_provider_send().
- * On an error the members up to `price` can be set. The caller releases `out` in any case.
+ * violates the protocol; KL_ENO: the budget does not allow it; other errors are those of
+ * kl_provider_send(). On an error the members up to `price` can be set. The caller releases `out`
+ * in any case.
  */
 int kl_probe_run(struct kl_probe *out, struct kl_repo *repo);
 void kl_probe_release(struct kl_probe *probe);

@@ -161,7 +161,7 @@ static void add_part(struct kl_reconciled_part *part, size_t n, int64_t nano)
 
 /*
  * Add tokens to a sum. If the tokens of one request are unknown, the sum becomes unknown and stays
- * so.
+ * unknown.
  */
 static void add_tokens(struct kl_usage *sum, const struct kl_usage *usage)
 {

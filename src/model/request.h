@@ -6,16 +6,19 @@
 
 /*
  * request - sends a turn of a conversation, or returns its stored reply. A stored turn keeps the
- * user text with which it was sent, even if the request now has another text, so that the bytes
- * sent can be rebuilt. For a new turn, the worst-case cost is reserved in the ledger, the request
- * is sent, and reply and settlement are stored in one transaction of both refs. If the ledger
- * cannot be written, only the reply is stored, and its reservation is settled later. An unmetered
- * request is not in the ledger.
+ * user text that was sent, even if the request now has another text, so that the sent bytes can be
+ * rebuilt. For a new turn, the worst-case cost is reserved in the ledger, the request is sent, and
+ * reply and settlement are stored in one transaction of both refs. If the ledger cannot be written,
+ * only the reply is stored, and its reservation is settled later. An unmetered request is not in
+ * the ledger.
  */
 struct kl_request {
 	const char *user; /* the user's text */
 	const char *key;  /* provider.h, struct kl_request_context; NULL: `user` */
-	/* limit of the reply; 0: klineage.chat.maxTokens. Reduced if the budget is nearly spent */
+	/*
+	 * maximum tokens of the reply, fewer if the budget is nearly spent; 0:
+	 * klineage.chat.maxTokens
+	 */
 	int64_t max_tokens;
 	const char *dir; /* exec: working directory */
 	bool alone;      /* exec: hide our repository from the command (exec_sandbox.h) */
@@ -30,10 +33,10 @@ struct kl_request {
 
 /**
  * Get the reply of turn `turn`, which must be a stored turn or the next one. The reply is borrowed
- * from the conversation. KL_ENO: the budget does not allow it (the message has the amounts);
- * nothing was sent. KL_ECHANGED: another process has rewritten the conversation. Other errors as
- * kl_provider_send(): no turn is stored, and the reserved amount counts as spent unless the
- * provider reported the cost.
+ * from the conversation. KL_ENO: the budget does not allow the request (the message has the
+ * amounts), so nothing was sent. KL_ECHANGED: another process has rewritten the conversation. Other
+ * errors are those of kl_provider_send(); after such an error no turn is stored, and the reserved
+ * amount counts as spent unless the provider reported the cost.
  */
 int kl_request_send(const char **reply, struct kl_conversation *conversation, size_t turn,
 		    const struct kl_request *request);

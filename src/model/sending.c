@@ -140,7 +140,7 @@ static void show_progress(struct kl_sending *sending, int64_t bytes, const struc
 	struct kl_usage so_far = usage ? *usage : (struct kl_usage){ 0 };
 	int64_t in = kl_usage_prompt(&so_far), out = so_far.output, nano = 0;
 
-	/* estimate at least one token per 4 bytes received, if the count is lower */
+	/* if the count is lower than one token per 4 received bytes, show the latter */
 	if (out < bytes / 4)
 		out = bytes / 4;
 	so_far.output = out;

@@ -30,8 +30,9 @@ struct kl_sending {
 	struct kl_message *message;
 	const char **keys;
 	int64_t request_bytes;
-	int64_t wanted;                 /* limit of tokens for the reply, if the budget allows it */
-	struct kl_reservation reserved; /* of the current attempt; none without a price */
+	int64_t wanted; /* limit of tokens for the reply, if the budget allows it */
+	/* reservation of the current attempt; unused if the session is not metered */
+	struct kl_reservation reserved;
 	/* number of attempts so far; number of those that can have cost money */
 	unsigned attempts, paid;
 	struct kl_reply reply;
@@ -44,8 +45,8 @@ struct kl_sending {
 /**
  * Send the next turn of the conversation. On success the reply is complete, although its text can
  * have a flaw, and its reservation is still open. KL_ETIMEOUT: no reply within the session's
- * patience. KL_ENO: the budget does not allow a further attempt. Other errors: another attempt
- * would fail, too.
+ * patience. KL_ENO: the budget does not allow a further attempt. After any other error, another
+ * attempt would fail, too.
  */
 int kl_sending_run(struct kl_sending *out, struct kl_conversation *conversation,
 		   const struct kl_request *spec);

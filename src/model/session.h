@@ -69,7 +69,7 @@ void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *ses
 /**
  * Load a conversation of the session's workload. If nothing is stored yet, the texts in `text` are
  * copied as its system texts; otherwise its stored system texts are kept. The caller releases the
- * conversation. Errors as kl_conversation_load().
+ * conversation. Errors are those of kl_conversation_load().
  */
 int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
 			    const char *name, const char *phase, const char *const *text,

@@ -31,7 +31,7 @@ struct kl_session {
 
 /**
  * Lock a conversation. The sender of its next turn holds the lock until the reply is stored, so
- * that no two processes pay for the same turn. Errors as kl_lock_take().
+ * that no two processes pay for the same turn. Errors are those of kl_lock_take().
  */
 int kl_conversation_lock(struct kl_lock *lock, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase, int64_t wait_ms);

@@ -74,7 +74,7 @@ size_t kl_body_messages(struct kl_buf *out, const struct kl_provider_request *re
 
 /*
  * Return true if a character of `n` bytes is a control character. U+0080 to U+009F control a
- * terminal just as the ASCII ones do.
+ * terminal just as ASCII control characters do.
  */
 static bool is_control(const char *text, size_t n)
 {

@@ -6,10 +6,10 @@
 #include "repo/repo.h"
 
 /*
- * exec_sandbox - hides the repository from a command that derives a step again. The command runs as
- * the user, with the user's files and network. Bubblewrap mounts empty directories over the
- * worktrees, the git directories and our temporary directories, and gives the command its own
- * process namespace, since /proc/<pid>/cwd would lead back to the repository.
+ * exec_sandbox - hides the repository from a command while the command derives a step again. The
+ * command runs as the user, with the user's files and network. Bubblewrap mounts empty directories
+ * over the worktrees, the git directories and our temporary directories, and gives the command its
+ * own process namespace, since /proc/<pid>/cwd would lead back to the repository.
  */
 
 /**

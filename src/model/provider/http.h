@@ -20,7 +20,8 @@
 #define KL_HTTP_MAX_BODY ((size_t)64 << 10)
 
 struct kl_http_post {
-	struct kl_repo *repo;      /* whose http.proxy and http.sslCAInfo are used; or NULL */
+	/* its settings http.proxy and http.sslCAInfo are used; or NULL */
+	struct kl_repo *repo;
 	const struct kl_url *url;  /* base URL of the server */
 	const char *target;        /* whole URL of the request */
 	bool insecure;             /* allow an unencrypted connection to another machine */

@@ -8,8 +8,8 @@
 
 /*
  * key - the key of a recorded reply: a digest of the keys of its turn and of all turns before it
- * (struct kl_request_context in provider.h, `key`). A recorded reply is therefore only used if
- * everything that led to it is the same.
+ * (struct kl_request_context in provider.h, `key`). A recorded reply is therefore used only if its
+ * turn and all turns before it have the same keys as in the recording.
  *
  * The digest is SHA-256 over the keys in order, each as its length in bytes (a decimal number), a
  * NUL byte, and its bytes. docs/formats.md, "Recordings".

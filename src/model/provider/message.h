@@ -26,7 +26,7 @@ struct kl_message {
 struct kl_provider_request {
 	const char *model;
 	int64_t max_tokens; /* maximum tokens of the reply */
-	/* blocks, most stable first; a cached prefix can end after each */
+	/* system texts, the most stable first; a cached prefix can end after each of them */
 	const char *const *system;
 	size_t nsystem;
 	const struct kl_message *message; /* user, assistant, user ... user */
@@ -42,7 +42,7 @@ struct kl_provider_request {
 	const json_t *extra;
 };
 
-/** Tokens as counted by the provider; each token is in only one of the counts. */
+/** Tokens as counted by the provider; each token is counted in only one member. */
 struct kl_usage {
 	bool known;    /* false: not reported, or reported only for a part of the reply */
 	int64_t input; /* tokens of the prompt that were neither read from nor written to a cache */

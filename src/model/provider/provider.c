@@ -13,7 +13,7 @@
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
 /*
- * Find the kind of a provider by its name: "exec" or "replay"; any other name is that of a service.
+ * Return the functions of the provider `name`: "exec", "replay" or, for any other name, a service.
  */
 static const struct kl_provider_ops *find_kind(const char *name)
 {

@@ -13,9 +13,9 @@
  *	exec		a user-supplied command: request on stdin, reply on stdout
  *	replay		a recorded conversation; refuses requests that were not recorded
  *
- * A provider is stateless and does no accounting: conversation.h stores turns, ledger.h costs. Keys
- * come from the environment or a git credential helper and never get into an error, log, core dump
- * or commit.
+ * A provider is stateless and does no accounting: conversation.h stores turns, ledger.h costs. API
+ * keys come from the environment, a command of the user or a git credential helper, and never get
+ * into an error, log, core dump or commit.
  */
 struct kl_provider;
 
@@ -49,7 +49,8 @@ struct kl_request_context {
 	 * texts are the keys.
 	 */
 	const char *const *key; /* the keys of this turn and of all turns before: turn + 1 keys */
-	const char *dir; /* exec: working directory, not a repository; NULL: a new empty one */
+	/* exec: working directory, which is not a repository; NULL: a new empty directory */
+	const char *dir;
 	/* exec: hide our repository from the command, if that is possible */
 	bool alone;
 };
@@ -67,8 +68,8 @@ const char *kl_provider_name(const struct kl_provider *provider);
 /** Return true if the provider charges, so that a request needs a price and a reservation. */
 bool kl_provider_metered(const struct kl_provider *provider);
 /**
- * Return true if the model sees the request and nothing else, so that the size of the request
- * bounds its tokens.
+ * Return true if the model sees only the request, so that the size of the request bounds the tokens
+ * of the prompt.
  */
 bool kl_provider_blind(const struct kl_provider *provider);
 

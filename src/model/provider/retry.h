@@ -22,9 +22,9 @@ int64_t kl_retry_wish(const char *after_ms, const char *after, time_t now);
 
 /**
  * Return the pause after the `failures`-th failure in a row (from 1), in milliseconds. If the
- * server asks for a pause (`wish`; -1: none), the pause is that one plus a random addition of up to
- * a tenth, so that not all clients repeat at once. Otherwise the pause is half a second, doubled
- * for each further failure up to KL_RETRY_LONGEST_MS, minus a random part of up to a half.
+ * server asks for a pause (`wish`; -1: none), return that pause plus a random addition of up to a
+ * tenth, so that not all clients repeat their requests at once. Otherwise return half a second,
+ * doubled for each further failure up to KL_RETRY_LONGEST_MS, minus a random part of up to a half.
  */
 int64_t kl_retry_delay(unsigned failures, int64_t wish, struct kl_rng *rng);
 

@@ -143,8 +143,8 @@ static const char *read_config(struct kl_repo *repo, const char *name, const cha
 }
 
 /*
- * Return a configured value as YAML: "name=value name=value" as a map if the field is a map, any
- * other value as a scalar.
+ * Return a configured value as YAML: if the field is a map, "name=value name=value" becomes a map;
+ * any other value becomes a scalar.
  */
 static struct kl_yaml *config_node(const struct kl_field *field, const char *value)
 {

@@ -6,8 +6,8 @@
 #include "repo/repo.h"
 
 /*
- * service - how a provider is reached over HTTP, as data: a row of templates/providers.yaml, with
- * the members that the configuration changes. That file explains the members. A service is never
+ * service - how a provider is reached over HTTP, as data: a row of templates/providers.yaml, in
+ * which the configuration can replace members. That file explains the members. A service is never
  * read from a tracked file: a repository must not direct where a key is sent.
  *
  *	struct kl_service service = { 0 };

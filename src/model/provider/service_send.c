@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service_send - sends requests to services over HTTP, and explains what went wrong */
+/* service_send - sends requests to services over HTTP, and explains their failures */
 
 #include <string.h>
 #include <strings.h>
@@ -15,7 +15,7 @@
 #include "model/provider/reply.h"
 #include "model/provider/retry.h"
 
-/* limit of the total time of a request, as a multiple of the limit without a byte */
+/* limit of the total time of a request, as a multiple of the limit of the time without a byte */
 #define TOTAL 6
 
 struct http_state {
@@ -167,8 +167,8 @@ static int on_bytes(const char *at, size_t n, void *payload)
 	err = kl_provider_heard(attempt->watch, (int64_t)attempt->s.text.len,
 				&attempt->s.out->usage);
 	/*
-	 * a complete reply ends the transfer: ignore an interrupt, and do not wait for the server
-	 * to close
+	 * if the reply is complete, end the transfer without waiting for the server, and ignore an
+	 * interrupt
 	 */
 	return attempt->s.ended ? kl_error(KL_ENO, "end of reply") : err;
 }
@@ -255,8 +255,8 @@ static bool may_begin(const struct kl_http_reply *reply)
 }
 
 /*
- * Return true if the same request can succeed later. The request cannot succeed if the account has
- * no money left.
+ * Return true if the same request can succeed later. It cannot succeed, for example, if the account
+ * has no money left.
  */
 static bool is_transient(const struct attempt *attempt, int err)
 {
@@ -305,7 +305,7 @@ static int need_key(struct kl_provider *provider)
 	const char *prefix = kl_service_key_prefix(service);
 	int err;
 
-	/* without TLS no key is sent to another machine (http.h) */
+	/* no key is sent to another machine without TLS (http.h) */
 	if (!prefix || !(state->url.tls || state->url.loopback))
 		return 0;
 	if (kl_secret_is_stale(state->key))
@@ -344,7 +344,7 @@ static void scrub_key(char **text, const struct kl_secret *key)
 	*text = kl_buf_detach(&buf);
 }
 
-/* Move what was received into `out`, also after a failed attempt, with the key removed. */
+/* Move the received data into `out`, also after a failed attempt, with the key removed. */
 static void take_reply(struct kl_reply *out, struct attempt *attempt, const struct kl_secret *key)
 {
 	out->text = kl_buf_detach(&attempt->s.text);
@@ -419,8 +419,8 @@ static int renew_key(struct kl_reply *out, struct kl_provider *provider)
 }
 
 /*
- * Send a request. If the server refuses the key, ask the key's source for a new one, once, since
- * tokens expire.
+ * Send a request. If the server refuses the key, ask the source of the key once for a new key,
+ * since tokens expire.
  */
 static int service_send(struct kl_reply *out, struct kl_provider *provider,
 			const struct kl_provider_request *request,

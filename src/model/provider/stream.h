@@ -41,7 +41,8 @@ struct kl_stream {
 	bool ended;
 	bool broken;  /* an event violated the protocol, or reported an error */
 	bool refused; /* the server reported an error that another attempt will not change */
-	bool idle;    /* the server reported, before anything else, that it runs no model */
+	/* the first event of the server was an error which says that no model has run */
+	bool idle;
 	size_t events;
 	kl_stream_event_fn *event;
 	struct kl_sse sse;
