@@ -76,7 +76,7 @@ enum kl_hook_state kl_hooks_state_of(const char *path, const char *event)
 	return state == KL_HOOK_OURS && kl_hooks_is_there(before) ? KL_HOOK_CHAINED : state;
 }
 
-/* --- reading the state of hooks of the user and of other tools ------------------- */
+/* --- reading the state of the hooks of the user and of other tools --------------- */
 
 /*
  * Set *out to true if the installed git runs hooks from its configuration, as git 2.54 and later

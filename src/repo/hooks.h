@@ -5,9 +5,9 @@
 #include "repo/repo.h"
 
 /*
- * hooks - finds, installs and removes our git hooks beside existing ones. git finds a hook by its
- * name in a single directory, so installing one must not overwrite an existing hook. There are
- * three ways to install:
+ * hooks - finds, installs and removes our git hooks beside existing hooks. git finds a hook by its
+ * name in a single directory, so an install must not overwrite an existing hook. There are three
+ * ways to install:
  *
  * - With git 2.54 and later, config entries (`hook.klineage-<event>.command`), which git runs in
  *   addition to hook files.
@@ -69,8 +69,8 @@ void kl_hooks_release(struct kl_hooks *hooks);
  */
 int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain);
 /**
- * Remove everything that kl_hooks_install() created, and rename the chained hooks back. KL_EEXISTS:
- * one of our files was edited, and nothing was changed.
+ * Remove everything that kl_hooks_install() created, and give chained hooks their old names.
+ * KL_EEXISTS: one of our files was edited, and nothing was changed.
  */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo);
 

@@ -80,7 +80,7 @@ static int same_bytes(bool *out, const char *left, const char *right)
 }
 
 /*
- * Check that the hook can be installed without losing an existing one. Called for all hooks before
+ * Check that the hook can be installed without losing an existing hook. Called for all hooks before
  * anything is written.
  */
 static int may_install(const struct kl_hook *hook, bool chain)

@@ -185,8 +185,8 @@ void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *index,
 		   const git_oid *commit);
 /**
  * Replace all entries of a commit by one note. The note is `blob` or, if that is NULL, `text`; an
- * empty text removes the note. `depth` is the fanout for a commit that is not in this clone and had
- * no note before.
+ * empty text removes the note. `depth` is the fanout of the path if the commit is not in this clone
+ * and had no note before.
  */
 void kl_notes_emit(struct kl_notes_write *write, const git_oid *commit, const struct kl_buf *text,
 		   const git_oid *blob, unsigned depth);

@@ -186,8 +186,8 @@ static int merge_all(struct merge *merge)
 /* --- making the merge commit -------------------------------------------------- */
 
 /*
- * Handle the case that we have no notes yet. The result is the tip of the other side or, if lines
- * were refused, a commit on top of it without those lines.
+ * Merge when we have no notes yet. Set *tip to the tip of the other side or, if lines were refused,
+ * to a commit on top of that tip without the refused lines.
  */
 static int clean_merge(git_oid *tip, struct merge *merge, const git_oid *theirs)
 {

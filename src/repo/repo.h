@@ -109,7 +109,7 @@ int kl_repo_resolve(git_oid *out, struct kl_repo *repo, const char *rev);
 int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit);
 /**
  * Get the size of an object in bytes without reading it, because a small packed object can inflate
- * to a huge one.
+ * to a huge object.
  */
 int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid);
 int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit);
@@ -145,7 +145,7 @@ void kl_blobs_release(struct kl_blobs *blobs);
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
 /**
  * Check that the tree contains only directories and regular files, at any depth. KL_EINVALID: the
- * tree contains something else.
+ * tree contains another kind of entry.
  */
 int kl_repo_tree_check_plain(struct kl_repo *repo, const git_oid *tree);
 /** Find one entry of a tree by its path; `mode` can be NULL. KL_ENOTFOUND: no such path. */
@@ -285,8 +285,8 @@ int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oi
 		    const git_oid *to, size_t max);
 
 /**
- * Set *out to true if `ancestor` is reachable from `descendant`, or to false if they differ and one
- * of them is not in this clone.
+ * Set *out to true if `ancestor` is `descendant` or is reachable from it, otherwise to false. If
+ * the commits differ and one of them is not in this clone, *out is false.
  */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *ancestor,
 			const git_oid *descendant);
@@ -308,7 +308,7 @@ extern const git_oid kl_oid_none;
  * interpret-trailers` reads it; NULL: there is none. The caller frees it.
  */
 char *kl_trailer_get(const char *message, const char *key);
-/** Like kl_trailer_get(), but for several keys at once: sets value[i] for key[i]. */
+/** Like kl_trailer_get(), but for several keys at once: set value[i] to the value of key[i]. */
 void kl_trailers_get(char **value, const char *message, const char *const *key, size_t n);
 /** Return the subject of a commit message. The caller frees it. */
 char *kl_trailer_subject(const char *message);
