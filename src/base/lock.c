@@ -166,8 +166,7 @@ static bool is_private_dir(const char *dir)
 
 /*
  * Return a directory for locks that only the processes of this user share, or NULL; the caller
- * frees it. A directory in /tmp is tried first, because all login sessions of the user see the same
- * one.
+ * frees it. A directory in /tmp is tried first, because all login sessions of the user share it.
  */
 static char *private_dir(void)
 {

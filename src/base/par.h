@@ -24,7 +24,7 @@
 typedef void kl_par_fn(void *ctx, size_t from, size_t to);
 void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx);
 
-/** Return how many threads kl_par_for() uses at most, including the calling one. */
+/** Return the maximum number of threads that kl_par_for() uses, including the calling thread. */
 size_t kl_par_width(void);
 
 /* Copy or compare large blocks in parallel, as memcpy() and memcmp() == 0 do. */

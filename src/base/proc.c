@@ -257,8 +257,8 @@ static void drain_stream(struct run *run, struct stream *stream)
 
 /*
  * A program can exit without reading its input, which raises SIGPIPE in the writing thread. Block
- * the signal in this thread, and consume a pending one afterwards, so that the handling of SIGPIPE
- * in the caller and in other threads is unaffected.
+ * the signal in this thread, and consume a pending SIGPIPE afterwards, so that the handling of
+ * SIGPIPE in the caller and in other threads is unaffected.
  */
 struct no_pipe_signal {
 	sigset_t pipe, before;

@@ -103,7 +103,7 @@ int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts);
  * for a program, and then sets `exit` and `signal` of `res`.
  */
 bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc);
-/** Send a signal: SIGKILL to the whole process group, any other to the program alone. */
+/** Send a signal: SIGKILL to the whole process group, any other signal to the program alone. */
 void kl_proc_stop(const struct kl_proc *proc, int sig);
 void kl_proc_release(struct kl_proc *proc);
 

@@ -57,8 +57,8 @@ static void *draw_later(void *payload)
 }
 
 /*
- * Start the timer thread, unless the line is to be drawn at once. Signals are blocked in that
- * thread, so that the main thread handles them.
+ * Start the timer thread, unless the line is to be drawn without a delay. Signals are blocked in
+ * that thread, so that the main thread handles them.
  */
 static void start_timer(struct kl_progress *progress)
 {

@@ -28,7 +28,7 @@ struct kl_rng {
 
 /**
  * Begin stream number `stream` of `key`. The streams of one key are as independent of each other as
- * those of different keys.
+ * the streams of different keys.
  */
 void kl_rng_key(struct kl_rng *rng, const struct kl_key *key, uint64_t stream);
 /** Begin a stream under a random key from the operating system. The key is stored only in `rng`. */

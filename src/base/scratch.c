@@ -75,8 +75,8 @@ static void tidy(const char *base, const char *prefix)
 }
 
 /*
- * Create and lock a directory. If another process removed it as abandoned before we locked it, this
- * returns 0 and leaves *out unset.
+ * Create and lock a directory. If another process removed the directory as abandoned before we
+ * locked it, return 0 and leave *out unset.
  */
 static int try_open(struct kl_scratch *out, const char *base, const char *prefix)
 {

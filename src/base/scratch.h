@@ -21,7 +21,7 @@ struct kl_scratch {
 		.fd = -1 \
 	}
 
-/** Create a directory (mode 0700) below $TMPDIR or /tmp, after removing abandoned ones. */
+/** Create a directory (mode 0700) below $TMPDIR or /tmp, after removing abandoned directories. */
 int kl_scratch_open(struct kl_scratch *out, const char *prefix);
 /** Like kl_scratch_open(), but below `base`. */
 int kl_scratch_open_in(struct kl_scratch *out, const char *base, const char *prefix);
