@@ -25,7 +25,7 @@
 struct kl_csv {
 	const char *name; /* name of the file, for messages; borrowed, as is the text */
 	const char *at, *end;
-	int64_t line, next_line; /* lines on which this row and the next one begin, from 1 */
+	int64_t line, next_line; /* lines on which this row and the next row begin, from 1 */
 	struct kl_buf text;      /* the fields of this row, each ended by NUL */
 	size_t field[KL_CSV_FIELDS];
 	size_t n; /* number of fields of this row */

@@ -20,7 +20,7 @@ void kl_digest_adds(struct kl_digest *digest, const char *text);
 void kl_digest_end(struct kl_digest *digest, char hex[KL_DIGEST_HEX]);
 
 /**
- * Convert 2 * `n` lower-case hex digits to `n` bytes. Return false if another character is found.
+ * Convert 2 * `n` lower-case hex digits to `n` bytes. Return false if `hex` has another character.
  */
 bool kl_digest_bytes(uint8_t *out, size_t n, const char *hex);
 /** Write the digest of `n` bytes to `hex`. */

@@ -38,7 +38,7 @@ struct kl_field;
 
 /** A string type: which strings are valid. */
 struct kl_string_type {
-	const char *must_be; /* what a valid string is, for messages: "a commit (40 hex digits)" */
+	const char *must_be; /* describes a valid string in messages: "a commit (40 hex digits)" */
 	bool (*is_valid)(const char *text, size_t len);
 	/**
 	 * If not NULL, this function is called instead of is_valid(), to set a more specific error
@@ -60,8 +60,8 @@ struct kl_value_type {
 	int (*read)(void *at, const char *file, const struct kl_field *field,
 		    const struct kl_yaml *node);
 	/**
-	 * Returns NULL if the value is absent. This function and those below can be NULL if values
-	 * are only read.
+	 * Returns NULL if the value is absent. This function and the functions below can be NULL if
+	 * values are only read.
 	 */
 	struct kl_yaml *(*write)(const void *at, const struct kl_field *field);
 	void (*release)(void *at);
@@ -177,7 +177,7 @@ struct kl_field {
 /* clang-format on */
 
 struct kl_schema {
-	const char *what;             /* what a structure is called in messages: "a pass" */
+	const char *what;             /* name of a structure in messages: "a pass" */
 	size_t size;                  /* size of the structure in bytes */
 	const struct kl_field *field; /* ends with KL_FIELDS_END */
 	/**

@@ -245,7 +245,9 @@ static int read_word(int *out, struct reader *reader, const struct kl_field *fie
 
 /* --- reading sets, lists and maps ----------------------------------------------------- */
 
-/* Check the number of entries. `one` is the noun for one of them in messages: "entry" or "key". */
+/*
+ * Check the number of entries. `one` is the word for a single entry in messages: "entry" or "key".
+ */
 static int check_count(struct reader *reader, const struct kl_field *field,
 		       const struct kl_yaml *node, const char *one, size_t dflt)
 {
