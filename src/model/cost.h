@@ -55,7 +55,7 @@ enum kl_cost_by kl_cost_of_reply(int64_t *nano, const struct kl_cost_of *of,
 
 /**
  * Compute the cost of a failed attempt. Set `reply->usage` to the tokens that the cost was computed
- * from, or to unknown.
+ * from; if it was computed from no tokens, the usage is unknown.
  */
 enum kl_cost_by kl_cost_of_failure(int64_t *nano, const struct kl_cost_of *of,
 				   struct kl_reply *reply);

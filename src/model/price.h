@@ -24,7 +24,7 @@ struct kl_rates {    /* pico-dollars per token: $1 per million tokens is 1000000
 
 struct kl_price {
 	char *model; /* name in the file or the configuration */
-	char *from;  /* source, "templates/prices.yaml:12, 2026-10-24" */
+	char *from;  /* source, such as "templates/prices.yaml:12, 2026-10-24" */
 	struct kl_rates rates;
 	/*
 	 * if the prompt has more tokens than this, `long_rates` apply to all tokens; 0: the price

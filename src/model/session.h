@@ -35,9 +35,12 @@ enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE }; /* default caps: $40
 
 struct kl_session_opts {
 	const char *provider; /* NULL: klineage.chat.provider */
-	/* for provider exec; NULL: klineage.chat.exec, never from a tracked file */
+	/*
+	 * command of provider `exec`; NULL: klineage.chat.exec, which is never read from a tracked
+	 * file
+	 */
 	const char *command;
-	const char *replay;   /* for provider replay; NULL: klineage.chat.replay */
+	const char *replay;   /* recording of provider `replay`; NULL: klineage.chat.replay */
 	const char *model;    /* NULL: klineage.chat.model */
 	const char *workload; /* the workload whose ledger is used */
 	enum kl_budget budget;

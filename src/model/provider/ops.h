@@ -35,7 +35,7 @@ struct kl_provider {
 	struct kl_repo *repo;         /* borrowed; NULL: no configuration */
 	char *url, *command, *replay; /* from the options or the configuration; or NULL */
 	int64_t timeout_ms;           /* never 0 */
-	void *state;                  /* private to the kind */
+	void *state;                  /* private to the functions of this kind */
 };
 
 extern const struct kl_provider_ops kl_provider_service, kl_provider_exec, kl_provider_replay;

@@ -21,10 +21,11 @@ struct kl_provider;
 
 /* A member that is NULL or 0 is read from git's configuration, if there is a repository. */
 struct kl_provider_opts {
-	const char *name;    /* "exec", "replay" or the name of a row; klineage.chat.provider */
-	const char *url;     /* klineage.chat.url; default: the URL of the row */
-	const char *command; /* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
-	const char *replay;  /* replay: path of the recording; klineage.chat.replay */
+	const char *name; /* "exec", "replay" or the name of a row; klineage.chat.provider */
+	const char *url;  /* klineage.chat.url; default: the URL of the row */
+	/* exec: command for /bin/sh; klineage.chat.exec, which is never read from a tracked file */
+	const char *command;
+	const char *replay; /* replay: path of the recording; klineage.chat.replay */
 	/*
 	 * maximum time without a received or sent byte; with exec, the maximum total time;
 	 * klineage.chat.timeout, default 10 minutes
