@@ -27,7 +27,7 @@ void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx);
 /** Return the maximum number of threads that kl_par_for() uses, including the calling thread. */
 size_t kl_par_width(void);
 
-/* Copy or compare large blocks in parallel, as memcpy() and memcmp() == 0 do. */
+/* Copy a large block in parallel, like memcpy(); return true if two large blocks are equal. */
 void kl_par_copy(void *to, const void *from, size_t n);
 bool kl_par_same(const void *left, const void *right, size_t n);
 /**
