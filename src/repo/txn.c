@@ -200,8 +200,8 @@ static int who_moved(const struct kl_refs_txn *txn)
 		if (git_oid_is_zero(&now))
 			return kl_error(KL_ECHANGED, "'%s' was deleted meanwhile; it was at %s",
 					cmd->ref, from_hex);
-		return kl_error(KL_ECHANGED, "'%s' was changed in the meantime from %s to %s", cmd->ref,
-				from_hex, now_hex);
+		return kl_error(KL_ECHANGED, "'%s' was changed in the meantime from %s to %s",
+				cmd->ref, from_hex, now_hex);
 	}
 	return 0;
 }

@@ -352,9 +352,10 @@ int kl_judge_pending(struct kl_sequencer *sequencer)
 
 	tell_title(sequencer);
 	if (!sequencer->op.pending)
-		return kl_error(KL_EINVALID,
-				"the files of the pending proposal are missing; discard the operation "
-				"with --abort");
+		return kl_error(
+			KL_EINVALID,
+			"the files of the pending proposal are missing; discard the operation "
+			"with --abort");
 	if ((err = sequencer->judge(&judged.judgement, sequencer->op.pending, sequencer->op.state,
 				    sequencer->payload)) < 0 ||
 	    (err = kl_fold_measure(&judged.judgement, sequencer)) < 0)

@@ -27,8 +27,9 @@ int kl_slots_reserve(struct kl_slots *slots, const struct kl_wire *plan)
 	range = mmap(NULL, slots->n * slots->step, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (range == MAP_FAILED)
-		return kl_error_errno("cannot reserve address space for %zu tensors of %llu bytes each",
-				      slots->n, (unsigned long long)plan->largest);
+		return kl_error_errno(
+			"cannot reserve address space for %zu tensors of %llu bytes each", slots->n,
+			(unsigned long long)plan->largest);
 	slots->base = (uint64_t)(uintptr_t)range + KL_WIRE_GUARD;
 	shuffle_slots(slots);
 	return 0;

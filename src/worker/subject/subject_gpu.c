@@ -468,7 +468,9 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 	if (spec->other)
 		KL_BUG("a subject on a GPU is called at one point");
 	if (spec->kind == KL_SUBJECT_BASELINE)
-		return kl_error(KL_ECANNOT, "a vendor library on a GPU can be called only by the stage 'profile'");
+		return kl_error(
+			KL_ECANNOT,
+			"a vendor library on a GPU can be called only by the stage 'profile'");
 	subject->base.ops = &operations;
 	subject->processes = job->gpu;
 	subject->host.fd = -1;
