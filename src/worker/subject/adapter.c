@@ -13,15 +13,15 @@
  * further functions are not timed (docs/formats.md, "The adapter"):
  *
  *	adapter_prepare	once for each point of a child. It can run code of the candidate, so it
- *			gets no tensor, and the memory of the tensors holds nothing yet: what a
- *			child computes here cannot depend on an input.
+ *			gets no tensor, and no input is in the memory of the tensors yet. So
+ *			nothing that a child computes here can depend on an input.
  *	adapter_pack	before each call, with the tensors. The gate compiled it without any file
  *			of the candidate, and it can reach no code of the candidate.
- *	adapter_finish	after each call; otherwise as adapter_pack.
+ *	adapter_finish	after each call; compiled and called in the same way as adapter_pack.
  *
- * All four share a workspace for each point, which the candidate can write as well. Its address and
- * those of the tensors are in memory that the child cannot write. Each of the four is a call of the
- * stub (stub.h) of its own, with registers that the parent has reset.
+ * All four share a workspace for each point, which the candidate can write as well. The child
+ * cannot write the memory that holds the addresses of the workspace and the tensors. Each of the
+ * four is a separate call of the stub (stub.h), with registers that the parent has reset.
  */
 #define BLANK 0xff /* fills tensors and workspaces before adapter_prepare */
 
@@ -52,7 +52,7 @@ void kl_adapter_give(struct kl_cpu_subject *subject)
 		close(subject->work.fd);
 }
 
-/* Call a function of the adapter; false: the child has ended, and *out says how. */
+/* Call a function of the adapter. Return false if the child has ended; *out then says how. */
 static bool call_function(struct kl_cpu_subject *subject, enum kl_wire_do which,
 			  struct kl_call *out)
 {

@@ -8,8 +8,8 @@
 #include "base/error.h"
 
 /*
- * The part of CBLAS that we use. It is declared here, so that no header is needed: its ABI has not
- * changed since 1998.
+ * The part of CBLAS that we use. It is declared here, so that no header is needed. This is safe,
+ * because its ABI has not changed since 1998.
  */
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,

@@ -10,7 +10,7 @@
 #include "worker/subject/threads.h"
 #include "worker/subject/watch.h"
 
-/* Without ptrace: time to wait, after a call, for late changes of its outputs. */
+/* Time to wait after a call without ptrace, to detect late changes of the outputs. */
 #define LINGER_NS 200000
 
 static uint64_t load_word(const uint64_t *word)
@@ -34,8 +34,8 @@ static bool at_home(struct kl_cpu_subject *subject, const struct kl_trace_event 
 }
 
 /*
- * Write `go` to the control page, and continue the child from the trap with its registers of the
- * first trap. Only the stub runs until it sees a new nonce in the control page.
+ * Write `go` to the control page, and continue the child from the trap, with the registers that it
+ * had at the first trap. Only the stub runs until it sees a new nonce in the control page.
  */
 static bool release_child(struct kl_cpu_subject *subject, uint64_t go, struct kl_call *out)
 {
@@ -124,7 +124,7 @@ static uint64_t add_print(uint64_t hash, const void *bytes, uint64_t n)
 	return hash;
 }
 
-/* Hash all that the kernel can leave an answer in: the outputs, and an adapter's workspace. */
+/* Hash all memory where the kernel can leave an answer: the outputs and an adapter's workspace. */
 static uint64_t outputs_print(const struct kl_cpu_subject *subject)
 {
 	uint64_t hash = add_print(0x9e3779b97f4a7c15u, subject->work.map, subject->work.bytes);

@@ -92,7 +92,7 @@ static int map_views(struct child *child, struct kl_slots *slots, uint32_t arg, 
 	return 0;
 }
 
-/* Map the adapter's workspace of each point, which lie one after the other in the file. */
+/* Map the adapter's workspace for each point; the workspaces follow each other in the file. */
 static int map_workspaces(struct child *child, int fd)
 {
 	off_t offset = 0;
@@ -275,7 +275,7 @@ static int map_image(struct child *child, uint64_t bytes)
 	return protect_frame(child);
 }
 
-/* Exit with the reason in the control page, because the socket to the parent is closed. */
+/* Write the reason to the control page, because the socket to the parent is closed, and exit. */
 static __attribute__((noreturn)) void give_up(struct child *child)
 {
 	snprintf(child->control->why, sizeof(child->control->why), "%s", kl_error_last());
@@ -283,8 +283,8 @@ static __attribute__((noreturn)) void give_up(struct child *child)
 }
 
 /*
- * Seal this process (seal.h). The threads are started when nothing but the system calls is left to
- * be denied, and the image is mapped when they are. No code of the image runs yet.
+ * Seal this process (seal.h). The threads are started after kl_seal_begin(), so that they inherit
+ * what it denies, and the image is mapped after kl_seal_mapping(). No code of the image runs yet.
  */
 static void enter_seal(struct child *child)
 {

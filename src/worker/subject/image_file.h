@@ -8,10 +8,10 @@
 /*
  * image_file - checks the file of an image, and copies it for the process that maps it.
  *
- * The copy is sealed (base/sealed.h): a process reads it more than once while mapping it, and must
- * find the same bytes each time. Each process gets a copy of its own: the physical placement of a
- * file's pages can change the time of a short call by some per cent, which would look like a
- * difference between two kernels.
+ * The copy is sealed (base/sealed.h), because a process reads it more than once while mapping it,
+ * and must find the same bytes each time. Each process gets a copy of its own, because the physical
+ * placement of a file's pages can change the time of a short call by some per cent, which would
+ * look like a difference between two kernels.
  */
 
 /**

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* threads of a region that does not say how many; 0: as many as there are */
+/* number of threads of a region without num_threads; 0: as many as the kernel has */
 static unsigned wanted;
 /* the locks of critical without a name, and of atomic */
 static uint32_t critical_lock, atomic_lock;
@@ -86,7 +86,7 @@ static void end_atomic(void)
 	kl_team_unlock(&atomic_lock);
 }
 
-/* gcc gives each name a pointer, which is NULL at first; its first half is the lock */
+/* gcc allocates a pointer for each name; it is NULL at first, and its first half is the lock */
 static void start_named(void **name)
 {
 	kl_team_lock((uint32_t *)(void *)name);
@@ -108,7 +108,10 @@ static bool start_single(void)
 	return first;
 }
 
-/* Return NULL in the thread that runs the region, and in others what it copies to them. */
+/*
+ * Return NULL in the thread that runs the single region, and in the other threads the address of
+ * the data that this thread copies to them.
+ */
 static void *start_copy(void)
 {
 	struct kl_member *member = kl_team_self();
@@ -136,7 +139,7 @@ static void end_copy(void *copy)
 /* -- tasks -------------------------------------------------------------------------- */
 
 #define TASK_SMALL ((size_t)4096)
-#define TASK_LARGE ((size_t)1 << 20) /* most bytes that a task can have of its own */
+#define TASK_LARGE ((size_t)1 << 20) /* most bytes of data that a task can copy */
 
 struct task {
 	void (*fn)(void *), (*copy)(void *, void *);
@@ -166,7 +169,7 @@ static __attribute__((noinline)) void run_large(const struct task *task)
 	run_in(task, room);
 }
 
-/* Run the task at once, on a copy of its data on the stack if it has `copy`. */
+/* Run a task at once; if `copy` is not NULL, run it on a copy of its data on the stack. */
 static void run_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), long size,
 		     long align, bool deferred, unsigned flags, void **depend, int priority,
 		     void *detach)

@@ -5,10 +5,10 @@
 #include "worker/subject/team.h"
 
 /*
- * openmp - the functions of OpenMP that kernels may call, over the threads of team.h. They are those
- * of image/openmp_symbols.h. A region inside of another has one thread, and a task runs at once in
- * the thread that meets it. Schedule `runtime` is static. No function reads a clock or the
- * environment.
+ * openmp - the functions of OpenMP that kernels may call, built on the threads of team.h. Their
+ * names are listed in image/openmp_symbols.h. A region inside of another has one thread, and a task
+ * runs at once in the thread that meets it. Schedule `runtime` is static. No function reads a clock
+ * or the environment.
  */
 typedef void (*kl_openmp_function)(void);
 
@@ -17,7 +17,7 @@ kl_openmp_function kl_openmp_find(const char *name);
 
 enum kl_schedule { KL_SCHEDULE_STATIC, KL_SCHEDULE_DYNAMIC, KL_SCHEDULE_GUIDED };
 
-/* A loop, with the arithmetic of 64 bits that wraps around, for signed and unsigned counters. */
+/* A loop with a signed or unsigned counter; all arithmetic wraps around at 64 bits. */
 struct kl_loop {
 	uint64_t start, end, step;
 	uint64_t count; /* number of iterations */
@@ -25,7 +25,7 @@ struct kl_loop {
 	enum kl_schedule schedule;
 };
 
-/* A function that is part of the table of openmp.c, for each file that defines some. */
+/* An entry in a table of functions; openmp.c and openmp_loop.c have one table each. */
 struct kl_openmp_entry {
 	const char *name;
 	kl_openmp_function function;
@@ -34,8 +34,8 @@ extern const struct kl_openmp_entry kl_openmp_loops[], kl_openmp_calls[];
 
 /**
  * Enter the next construct that shares work in this thread's team. Return true in the first thread
- * that enters it, for which the construct stays locked until kl_share_opened(), so that it can
- * describe the work.
+ * that enters it. The construct then stays locked until that thread calls kl_share_opened(), so
+ * that it can first describe the work.
  */
 bool kl_share_enter(struct kl_member *member);
 void kl_share_opened(struct kl_member *member);
@@ -43,7 +43,7 @@ void kl_share_opened(struct kl_member *member);
 void kl_share_leave(struct kl_member *member);
 /** Describe a loop to the threads that share it. */
 void kl_share_describe(struct kl_share *share, const struct kl_loop *loop, uint32_t size);
-/** Run a parallel region whose threads all begin inside of the loop; NULL: of no loop. */
+/** Run a parallel region whose threads all begin inside of `loop`; NULL: outside of any loop. */
 void kl_openmp_region(void (*fn)(void *), void *data, unsigned threads, const struct kl_loop *loop);
 
 #endif

@@ -36,7 +36,10 @@ static bool take_chunk(struct kl_member *member, uint64_t *from, uint64_t *to)
 	return true;
 }
 
-/* As take_chunk, as values of the loop's counter: the first one, and the one to stop before. */
+/*
+ * Take the next chunk as take_chunk() does, but return values of the loop's counter: the first one,
+ * and the one to stop before.
+ */
 static bool next_values(uint64_t *first, uint64_t *stop)
 {
 	struct kl_member *member = kl_team_self();
@@ -220,7 +223,7 @@ static void parallel_sections(void (*fn)(void *), void *data, unsigned threads, 
 	ENTRY("loop_ull_" word "_start", function##_ull), \
 	ENTRY("loop_" word "_next", next_values), \
 	ENTRY("loop_ull_" word "_next", next_values)
-/* guided chunks are counted by their size, so an ordered loop takes chunks of one size instead */
+/* chunks of a guided loop have no numbers, so an ordered guided loop takes dynamic chunks */
 #define ORDERED(word, function) \
 	ENTRY("loop_ordered_" word "_start", function), \
 	ENTRY("loop_ull_ordered_" word "_start", function##_ull), \

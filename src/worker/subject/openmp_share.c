@@ -6,9 +6,9 @@
 #include "worker/subject/openmp.h"
 
 /*
- * Every thread of a team meets the same constructs in the same order, and may go on to the next
- * before others have left the last one. So construct n uses place n % KL_TEAM_SHARES, once all
- * threads have left the construct that used it before.
+ * Every thread of a team meets the same constructs in the same order, and may enter the next
+ * construct before other threads have left the previous one. So construct n uses element n %
+ * KL_TEAM_SHARES of team->share, once all threads have left the construct that used it before.
  */
 bool kl_share_enter(struct kl_member *member)
 {

@@ -150,7 +150,8 @@ static const char *protected_instruction(struct kl_cpu_subject *subject)
 }
 
 /*
- * If `addr` is in or near the view of argument `i` at `map`, report the fault; else return false.
+ * If `addr` is in or near the view of argument `i` at `map`, report the fault; otherwise return
+ * false.
  */
 static bool near_view(struct kl_cpu_subject *subject, uint32_t i, uint64_t map, uint64_t addr,
 		      struct kl_call *out)
@@ -199,7 +200,7 @@ static bool near_workspace(struct kl_cpu_subject *subject, uint64_t addr, struct
 	return true;
 }
 
-/* True if `addr` is in the guard below the stack of a thread. */
+/* Return true if `addr` is in the guard below the stack of a thread. */
 static bool below_stack(const struct kl_cpu_subject *subject, uint64_t addr)
 {
 	uint64_t first = subject->hello.stack - KL_WIRE_GUARD;

@@ -10,8 +10,9 @@
 #include "base/mem.h"
 
 /*
- * What kl_processors_choose() found last. Afterwards this process pins itself to one processor, so
- * that it cannot ask again. Several threads only read this.
+ * The result of the last kl_processors_choose(). It is kept because this process then pins itself
+ * to one processor, after which the system no longer tells which ones were allowed. Other threads
+ * only read it.
  */
 static struct {
 	cpu_set_t allowed;
@@ -39,7 +40,8 @@ static bool other_core(int first, int second)
 
 /*
  * Give kernels the last allowed processor, since the system's own work tends to run on the first
- * processors. Give this process a processor of another core, or else any other processor.
+ * processors. Give this process a processor of another core or, if there is none, any other
+ * processor.
  */
 void kl_processors_choose(struct kl_processors *out)
 {

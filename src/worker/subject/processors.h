@@ -23,7 +23,8 @@ void kl_processors_choose(struct kl_processors *out);
  * Choose processors for the `n` threads of a kernel whose first thread runs on `cpu`, among those
  * that the last kl_processors_choose() found; out[i] is for thread i, i = 1 ...; -1: any. The
  * processor of the process that times them is taken last. Return the number of processors that may
- * be used: with fewer than n, threads share some; with n, one shares that of the process.
+ * be used: if it is less than n, some threads share a processor; if it is n, one thread shares the
+ * processor of the process that times them.
  */
 uint32_t kl_processors_spread(int16_t *out, uint32_t n, int cpu);
 

@@ -45,7 +45,7 @@ int kl_seal_limits(void)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return kl_error_errno("cannot make the kernel's process end with its parent");
-	/* 1 and not 0: Linux ignores 0 if core dumps are piped to a program */
+	/* 1 instead of 0, because Linux ignores 0 if core dumps are piped to a program */
 	if ((err = set_limit(RLIMIT_CORE, 1, "core dumps")) < 0 ||
 	    (err = set_limit(RLIMIT_FSIZE, 0, "file sizes")) < 0)
 		return err;
@@ -138,8 +138,8 @@ static int allow_exit(void)
 }
 
 /*
- * Allow what threads need to wait for each other: futex, to wait without a limit of time or to wake,
- * and only among the threads of this process. A limit would be a clock.
+ * Allow only exit and futex. With futex, threads of this process can wait for each other without a
+ * time limit, and wake each other. A time limit could serve as a clock.
  */
 static int allow_waiting(void)
 {

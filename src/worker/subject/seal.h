@@ -6,7 +6,7 @@
 
 /*
  * seal - confines the child, in four steps. No byte of a kernel is read before the third step is
- * done, and no code of it runs before the fourth is done.
+ * done, and none of its code runs before the fourth is done.
  *
  * kl_seal_limits: forbid core dumps and writing to files, and make the process end with its parent.
  * The process can still do ordinary work.
@@ -21,7 +21,7 @@
  * and executable.
  *
  * kl_seal_end: close `keep`, and allow no system call but exit; with `threads` also futex, to wait
- * for other threads of the process without a limit of time, and to wake them.
+ * for other threads of the process without a time limit, and to wake them.
  *
  * Seccomp filters kill the process for any other system call. A Linux without filters is not
  * supported: the older strict mode of seccomp allows read and write, but not the calls that map the

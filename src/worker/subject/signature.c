@@ -114,8 +114,8 @@ union returned {
 };
 
 /*
- * Store the value as an output. Only the bytes of its type count: of an integer that is narrower
- * than a register, what the kernel leaves in the other bytes is no part of the value.
+ * Store the value as an output. Store only the bytes of its type: the kernel may leave anything in
+ * the other bytes of a register that holds a narrower integer.
  */
 static void store_returned(void *to, const union returned *value, size_t n)
 {
@@ -128,8 +128,8 @@ static void store_returned(void *to, const union returned *value, size_t n)
 }
 
 /*
- * Call a kernel that returns a value. The value is stored even after an empty call, whose time is
- * subtracted from that of others.
+ * Call a kernel that returns a value. The value is stored even after an empty call, so that the
+ * time of the store is part of the handshake, which is subtracted from other calls.
  */
 static __attribute__((noinline)) void call_returning(struct kl_frame *frame, uint64_t go)
 {

@@ -31,24 +31,24 @@ struct kl_frame {
 	const struct kl_wire_call *call;
 	/* for each view, the baseline to call instead of `fn`; if its `run` is NULL, call `fn` */
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
-	/* functions of an adapter, by KL_WIRE_PREPARE ... less KL_WIRE_PREPARE; NULL: none */
+	/* functions of an adapter, by enum kl_wire_do less KL_WIRE_PREPARE; NULL: none */
 	void (*adapter[KL_IMAGE_ADAPTER])(void);
 	size_t nreturned;  /* bytes of the value that the kernel returns; 0: it returns none */
 	uint32_t returned; /* index in call->store of the address where the value goes */
-	uint32_t npassed;  /* number of arguments, with the workspace */
+	uint32_t npassed;  /* number of arguments, including the workspace */
 #ifndef KL_NO_FFI
 	ffi_cif cif;
 	ffi_type *type[KL_MAX_ARGS + 1];
 #endif
 	void *value[KL_MAX_ARGS + 1]; /* pointers into *call */
-	/* of adapter_pack and adapter_finish; of adapter_prepare */
+	/* arguments of adapter_pack and adapter_finish; arguments of adapter_prepare */
 	struct kl_untimed_args untimed, prepare;
 };
 
 /** Prepare the frame for calls with the arguments of frame->call, which must be set. */
 int kl_signature_prepare(struct kl_frame *frame, const struct kl_wire *wire);
 
-/** Call what the low bits of `go` say (enum kl_wire_do). Invoked by the stub. */
+/** Call the function that the low bits of `go` select (enum kl_wire_do). The stub invokes this. */
 void kl_signature_call(const void *frame, uint64_t go);
 
 #endif

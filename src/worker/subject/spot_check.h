@@ -6,7 +6,7 @@
 
 /*
  * spot_check - detects outputs that change after the kernel wrote `done`. Some words of the
- * outputs, drawn anew for each call, are read when `done` is seen, and again at the end of the
+ * outputs, drawn at random for each call, are read when `done` is seen, and again at the end of the
  * call. If a kernel writes `done` early, to get a shorter time, the share of these words that
  * change afterwards is about the share of its time that the kernel would gain. struct kl_spot_check
  * is in subject_state.h.

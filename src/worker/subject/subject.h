@@ -17,8 +17,8 @@
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its own mapping. In the
  * child inputs are read-only, and every buffer lies between unmapped guard pages, aligned to the
- * left or to the right end of its mapping. Each buffer is mapped several times; a call uses one of
- * these mappings, and data at one of its two ends.
+ * left or to the right end of its mapping. Each buffer is mapped several times. A call uses one of
+ * these mappings, with the data at one of its two ends.
  *
  * Before every call the parent resets the child's registers (ptrace), so that the loop of stub.h
  * waits for the start. After the call the child is stopped at the trap of that loop, and the
@@ -41,8 +41,8 @@
  *	behave well when not timed	timed and other children do the same; only the work of
  *					their parents differs
  *	write the outputs later		the child is stopped while they are read
- *	work where an adapter is not	its code runs there only before the first inputs (adapter.c)
- *	timed
+ *	compute in an adapter's		its code can run there only before the first inputs
+ *	untimed functions		are written (adapter.c)
  *
  * One attack remains: a kernel that writes `done` after its last output, but earlier than the loop
  * would. In a single call it can gain up to the jitter of the trap (measured with empty calls; at
@@ -104,7 +104,10 @@ struct kl_subject_spec {
 	 */
 	bool ordinary;
 	int cpu; /* processor that the child is pinned to; -1: any */
-	/* time calls exactly: the parent spins on another processor; false: roughly */
+	/*
+	 * true: time calls exactly; the parent spins on another processor; false: time calls
+	 * roughly
+	 */
 	bool timed;
 	bool untraced; /* do not use ptrace, for tests */
 	/* memory to reuse; borrowed; NULL: allocate memory for this subject only */
@@ -153,7 +156,7 @@ bool kl_subject_widens(const struct kl_subject *subject, size_t arg);
 /**
  * Fill every `out` buffer, and the slack around all buffers, with a pattern derived from `seed`
  * that is no plausible answer (NaN payloads, wild integers). If `seed` is odd, fill the outputs
- * with plausible numbers instead (floats of magnitude 1/4 to 2, integers below 64), like a buffer
+ * with plausible numbers instead (floats of magnitude 1/4 to 2, integers below 64), as in a buffer
  * that was used before. Kernels must not depend on either pattern. An `out` buffer whose argument
  * has `zeros` is filled with zeros, on which kernels may depend.
  */
@@ -179,14 +182,16 @@ enum kl_call_end {
 	KL_CALL_CHEAT,  /* did what no honest kernel does, such as making a system call */
 	KL_CALL_EXIT,   /* ended its process */
 	KL_CALL_LAUNCH, /* cuda: the driver refused to launch the kernel */
-	/* the machine prevented the call; used internally: kl_subject_call() returns KL_ECANNOT */
+	/*
+	 * the machine prevented the call; internal, since kl_subject_call() then returns KL_ECANNOT
+	 */
 	KL_CALL_UNTESTED,
 };
 struct kl_call {
 	enum kl_call_end end;
 	/*
-	 * time of the call: by the parent's clock, without the handshake, or the processor time if
-	 * that is shorter and plausible; cuda: the time between events of the device
+	 * time of the call by the parent's clock, less the handshake; or its processor time, if
+	 * this is shorter and plausible; cuda: the time between events of the device
 	 */
 	int64_t ns;
 	int64_t wall_ns; /* like `ns`, but never the processor time */
@@ -212,14 +217,14 @@ int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
  */
 void kl_subject_limit(struct kl_subject *subject, int64_t ms);
 /**
- * Let each later call of a kernel in C take `times` as long as job->call_ms, until then once. On
- * surface cuda this does nothing.
+ * Set the time limit of later calls of a kernel in C to `times` times job->call_ms; until then it
+ * is job->call_ms. On surface cuda this does nothing.
  */
 void kl_subject_extend(struct kl_subject *subject, int times);
 /**
- * Check the slack around outputs, and that `carry` scratch is zero, without a call. Calls of an
- * `ordinary` subject leave these checks to the caller, because the checks run kernels of their own;
- * other calls make them.
+ * Check the slack around outputs, and that `carry` scratch is zero, without a call. A call of an
+ * `ordinary` subject does not make these checks, because they run kernels of their own, so the
+ * caller must make them; any other call includes them.
  */
 int kl_subject_check(struct kl_subject *subject, struct kl_call *out);
 

@@ -24,8 +24,10 @@
 #include "worker/subject/threads.h"
 
 #define PAGE ((uint64_t)4096)
-#define MOST_FDS (KL_WIRE_FD_TENSOR + KL_MAX_ARGS + 1) /* the last one: of the workspaces */
-/* An adapter's workspace at a point has this many bytes, and WORK_SHARE times those of the tensors. */
+#define MOST_FDS (KL_WIRE_FD_TENSOR + KL_MAX_ARGS + 1) /* the last one is for the workspaces */
+/*
+ * An adapter's workspace at a point has WORK_BYTES plus WORK_SHARE times the bytes of the tensors.
+ */
 #define WORK_BYTES ((uint64_t)256 << 10)
 #define WORK_SHARE 2
 /*
@@ -162,7 +164,7 @@ static uint64_t plan_workspace(const struct kl_wire *wire, enum kl_wire_point po
 	return whole_pages(WORK_BYTES + WORK_SHARE * bytes);
 }
 
-/* Plan the threads of a kernel; oracles and baselines have one. */
+/* Plan the threads of a kernel; oracles and baselines have one thread. */
 static void plan_threads(struct kl_cpu_subject *subject, const struct kl_job *job,
 			 const struct kl_subject_spec *spec)
 {
@@ -314,7 +316,7 @@ static int greet_child(struct kl_cpu_subject *subject, const struct kl_subject_s
 	if (!subject->traced && subject->wire->nthread > 1)
 		return kl_error(KL_ECANNOT, "a kernel with threads cannot be run here: the system "
 					    "does not let this process trace it (ptrace)");
-	/* a kernel that takes over the loop of the stub could compute where nothing is timed */
+	/* a kernel that takes over the loop of the stub could compute outside the timed call */
 	if (subject->work.map && !subject->traced && !spec->untraced)
 		return kl_error(KL_ECANNOT,
 				"a kernel with an adapter can only be judged where Linux "

@@ -92,8 +92,8 @@ int kl_memory_take(struct kl_cpu_subject *subject)
 		if (bytes)
 			err = take_tensor(&subject->tensor[i], bytes, lent);
 		/*
-		 * with two points, clear the memory; with one, the first call rewrites all that the
-		 * child can see
+		 * with two points, clear the memory; with one point this is not needed, because the
+		 * first call rewrites all memory that the child can see
 		 */
 		if (bytes && err == 0 && subject->wire->npoint > 1)
 			memset(subject->tensor[i].map, 0, bytes);

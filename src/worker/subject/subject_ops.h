@@ -24,9 +24,9 @@ struct kl_subject_ops {
 	void (*flush)(struct kl_subject *s);
 	bool (*widens)(const struct kl_subject *s, size_t arg); /* NULL: always false */
 	int (*call)(struct kl_subject *s, struct kl_call *out);
-	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: calls check */
-	void (*limit)(struct kl_subject *s, int64_t ms); /* NULL: kl_subject_extend() sets it */
-	void (*extend)(struct kl_subject *s, int times); /* NULL: kl_subject_limit() sets it */
+	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: call() makes the checks */
+	void (*limit)(struct kl_subject *s, int64_t ms); /* NULL: only extend() sets limits */
+	void (*extend)(struct kl_subject *s, int times); /* NULL: only limit() sets limits */
 };
 
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,

@@ -23,7 +23,7 @@ struct kl_tensor {
 	int fd;               /* the memfd; -1: none */
 };
 
-/* The memory of a contract's adapter (adapter.c), and which of its functions the image has. */
+/* A contract's adapter (adapter.c): its workspaces, and which of its functions the image has. */
 struct kl_workspace {
 	unsigned char *map; /* the parent's mapping of all workspaces; NULL: no adapter */
 	uint64_t bytes;
@@ -35,13 +35,13 @@ struct kl_workspace {
 /* The threads of a kernel besides the first one (threads.h). */
 struct kl_threads {
 	pid_t tid[KL_MAX_THREADS];
-	struct kl_trace_regs home[KL_MAX_THREADS]; /* registers while it waited at first */
+	struct kl_trace_regs home[KL_MAX_THREADS]; /* registers when it first waited */
 	size_t n;
 	size_t next;           /* the thread to look at in the next poll */
 	bool asked;            /* all of them were asked to stop, after the call */
 	bool stopped;          /* all of them are stopped */
 	bool crowded;          /* there is no processor left for the parent */
-	int64_t used, used_at; /* the last change of the processor time, and when it was seen */
+	int64_t used, used_at; /* the child's processor time in ns, and when it last changed */
 };
 
 /* Words of the outputs that are read twice (spot_check.h). */
@@ -54,16 +54,16 @@ struct kl_spot_check {
 
 /* Times of one call in ns. */
 struct kl_times {
-	/* times by kl_watch_now(): `go` was set, `done` was seen, the trap was seen */
+	/* when `go` was set, `done` was seen and the trap was seen, by kl_watch_now() */
 	int64_t go, done, trap;
 	int64_t used; /* processor time from shortly before `go` to the trap; -1: unknown */
 };
 
 struct kl_cpu_subject {
-	struct kl_subject base; /* must be first, see subject_ops.h */
-	pid_t pid;              /* 0: the child has ended */
-	bool traced, precise;   /* precise: calls are timed, so the parent spins */
-	int socket;             /* to the child; -1: closed, as soon as the child has its answer */
+	struct kl_subject base;     /* must be first, see subject_ops.h */
+	pid_t pid;                  /* 0: the child has ended */
+	bool traced, precise;       /* precise: calls are timed, so the parent spins */
+	int socket;                 /* to the child; -1: closed, after the answer to its hello */
 	int64_t call_ms, limit_ms;  /* job->call_ms; the limit of the next call */
 	struct kl_control *control; /* shared with the child */
 	struct kl_wire_call *args;  /* shared with the child: the arguments of the next call */
@@ -75,7 +75,9 @@ struct kl_cpu_subject {
 	enum kl_wire_point point;
 	const struct kl_wire_arg *arg; /* the arguments at that point, in `wire` */
 	uint64_t offset[KL_MAX_ARGS];  /* offset of the data in the memfd, in bytes */
-	/* who gets the memory of the tensors back at the end; NULL: nobody, free it */
+	/*
+	 * borrowed; gets the memory of the tensors back at the end; NULL: free that memory instead
+	 */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */
 	struct kl_threads threads;
@@ -85,14 +87,16 @@ struct kl_cpu_subject {
 	struct kl_workspace work;
 	struct kl_place first; /* the place before the first kl_subject_place() */
 	/*
-	 * how adapter_prepare ended, for the first call, if it ended the child; otherwise
-	 * KL_CALL_OK
+	 * how adapter_prepare ended, if it ended the child; the first call then returns this;
+	 * otherwise KL_CALL_OK
 	 */
 	struct kl_call unprepared;
 	struct kl_rng rng; /* draws nonces and spot checks */
 	struct kl_spot_check check;
 	uint64_t last; /* without ptrace: the nonce of the last call */
-	/* of an empty call, in ns: time to `done`; time to the trap, and how much this varies */
+	/*
+	 * of an empty call, in ns: time to `done`, time to the trap, and how much the latter varies
+	 */
 	int64_t empty_done, empty_trap, jitter;
 };
 
@@ -104,12 +108,12 @@ bool kl_call_once(struct kl_cpu_subject *subject, enum kl_wire_do what, struct k
 		  struct kl_call *out);
 
 /* adapter.c */
-/** Allocate the workspaces of an adapter, if wire->work_bytes says that there are any. */
+/** Allocate the workspaces of an adapter, if wire->work_bytes is not 0. */
 int kl_adapter_take(struct kl_cpu_subject *subject);
 void kl_adapter_give(struct kl_cpu_subject *subject);
 /**
- * Call adapter_prepare for each point, before the tensors hold anything of a call. If this ends the
- * child, set subject->unprepared and return 0. KL_ECANNOT: the machine prevented a call.
+ * Call adapter_prepare for each point, before the tensors hold any input. If this ends the child,
+ * set subject->unprepared and return 0. KL_ECANNOT: the machine prevented a call.
  */
 int kl_adapter_prepare(struct kl_cpu_subject *subject);
 /**
@@ -117,7 +121,7 @@ int kl_adapter_prepare(struct kl_cpu_subject *subject);
  * *out then says how. Do nothing without an adapter.
  */
 bool kl_adapter_pack(struct kl_cpu_subject *subject, struct kl_call *out);
-/** As kl_adapter_pack, with adapter_finish, after the call. */
+/** Call adapter_finish, after the call. Return as kl_adapter_pack() does. */
 bool kl_adapter_finish(struct kl_cpu_subject *subject, struct kl_call *out);
 
 /* handshake.c */
@@ -128,7 +132,7 @@ void kl_handshake_take(const struct kl_cpu_subject *subject, const struct kl_tim
 		       struct kl_call *out);
 
 /* outcome.c */
-/** Kill and reap a child and set *out to how it ended, which *ev says. */
+/** Kill and reap a child that has stopped or ended with *ev, and describe in *out how it ended. */
 void kl_outcome(struct kl_cpu_subject *subject, const struct kl_trace_event *ev,
 		struct kl_call *out);
 /** Kill and reap a child and set *out to `end` and the message. */

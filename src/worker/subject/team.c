@@ -17,11 +17,11 @@
 /* The threads of this process; the first is the one that calls the kernel. */
 static struct {
 	uint32_t n;
-	uint64_t stack;     /* end of the stack of thread 0; that of i is i strides above */
-	const int16_t *cpu; /* processors of the threads that are started */
+	uint64_t stack;     /* end of thread 0's stack; thread i's ends i strides above */
+	const int16_t *cpu; /* processor of each thread, while threads are started */
 	uint32_t sealed;    /* 1: the thread that was started last is sealed, or has failed */
-	int err;            /* of that thread */
-	void (*fn)(void *); /* of the region */
+	int err;            /* error of that thread */
+	void (*fn)(void *); /* the region's function and argument */
 	void *data;
 	struct kl_member member[KL_MAX_THREADS];
 } threads = { .n = 1 };
@@ -37,7 +37,10 @@ struct kl_member *kl_team_self(void)
 {
 	uint64_t at = (uint64_t)(uintptr_t)__builtin_frame_address(0), i = 0;
 
-	/* the stacks of threads lie in a row; any other address is that of the first thread */
+	/*
+	 * stacks of threads 1 ... lie in a row above threads.stack; other addresses belong to
+	 * thread 0
+	 */
 	if (at < threads.stack + (threads.n - 1) * KL_WIRE_STRIDE && at > threads.stack)
 		i = (at - threads.stack + KL_WIRE_STRIDE - 1) / KL_WIRE_STRIDE;
 	if (!threads.member[i].team)
@@ -130,7 +133,7 @@ void kl_team_barrier(struct kl_team *team)
 
 /* -- regions ----------------------------------------------------------------- */
 
-/* Run one thread's part of a region, and return to what the thread was in before. */
+/* Run one thread's part of a region, then restore the thread's previous state. */
 static void run_member(struct kl_team *team, uint32_t id, void (*fn)(void *), void *data)
 {
 	struct kl_member *member = kl_team_self(), before = *member;
@@ -175,8 +178,8 @@ void kl_team_run(struct kl_team *team, void (*fn)(void *), void *data)
 /* -- starting threads ---------------------------------------------------------- */
 
 /*
- * Seal this thread and wait for regions. Its errno and the message of an error are those of the
- * first thread, which waits here.
+ * Seal this thread and wait for regions. It shares errno and the error message with the first
+ * thread, which is waiting in start_thread().
  */
 static int begin_thread(void *arg)
 {

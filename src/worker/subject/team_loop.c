@@ -8,7 +8,8 @@ uint32_t kl_team_regions, kl_team_working, kl_team_sleepers;
 #if KL_TEAM_LOOP
 /*
  * The system call is futex (202), with FUTEX_WAIT_PRIVATE (128) or FUTEX_WAKE_PRIVATE (129). The
- * addresses of the words are taken anew each time, since the kernel can change every register.
+ * addresses of the words are loaded again for each use, because the kernel can change every
+ * register.
  */
 __asm__(".text\n"
 	".p2align 6\n"

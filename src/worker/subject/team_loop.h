@@ -7,15 +7,15 @@
 /*
  * team_loop - the loop in which the threads of a kernel wait (team.h).
  *
- *	joined:	one thread less is at work; wake the first thread if it was the last one
- *		spin, then sleep, as long as what `look` reads does not differ from r15
+ *	joined:	decrement kl_team_working; at 0, wake the first thread
+ *		spin, then sleep, as long as the number of regions is still that in r15
  *	look:	r15 = the number of regions, if that differs from r15
  *	begun:	reset the floating-point environment and the direction flag
  *		kl_team_work(), then joined
  *
- * A thread between `joined` and `look` with the stack pointer that it had at first runs no code of
- * the kernel until the number of regions differs from its r15. One between `look` and `begun` may
- * have read another number before, so the parent lets it read the number again.
+ * A thread between `joined` and `look` that has its first stack pointer runs no code of the kernel
+ * until the number of regions differs from its r15. A thread between `look` and `begun` may have
+ * read a number that differed from its r15, so the parent makes it read the number again.
  */
 void kl_team_loop(void) __attribute__((noreturn));
 extern const char kl_team_joined[], kl_team_look[], kl_team_begun[];

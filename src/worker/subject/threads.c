@@ -10,8 +10,8 @@
 #include "worker/subject/watch.h"
 
 #define MS 1000000LL
-#define STOP_NS (10000 * MS) /* time for a thread to stop, by the clock */
-#define STUCK_NS (2000 * MS) /* time without any progress */
+#define STOP_NS (10000 * MS) /* wall time that a thread may take to stop */
+#define STUCK_NS (2000 * MS) /* time without progress until threads count as stuck */
 
 int kl_threads_add(struct kl_cpu_subject *subject, pid_t tid)
 {
@@ -88,7 +88,7 @@ static void pause_briefly(int64_t waited)
 		nanosleep(&pause, NULL);
 }
 
-/* Wait until the thread stops; false: it did not. */
+/* Wait until the thread stops; return false if it does not. */
 static bool await_stop(pid_t tid, struct kl_trace_event *ev)
 {
 	int64_t begin = kl_watch_now(), waited = 0;
@@ -131,7 +131,10 @@ void kl_threads_ask(struct kl_cpu_subject *subject)
 	threads->asked = true;
 }
 
-/* Stop all threads. *ev is set if one has ended, or stopped for a reason of its own. */
+/*
+ * Stop all threads. Return false and set *ev if one has ended or stopped for another reason; a kind
+ * of KL_TRACE_STOP means that one did not stop.
+ */
 static bool stop_all(struct kl_cpu_subject *subject, struct kl_trace_event *ev)
 {
 	struct kl_threads *threads = &subject->threads;
@@ -150,9 +153,9 @@ static bool stop_all(struct kl_cpu_subject *subject, struct kl_trace_event *ev)
 }
 
 /*
- * Let a waiting thread read the number of regions again when it goes on. It may have read one that
- * the kernel's first thread wrote and took back; then it would begin a region before the next call
- * does. Return false if the thread has ended.
+ * Let a waiting thread read the number of regions again when it goes on. The kernel's first thread
+ * may have changed the number and then restored it; a thread that read it in between would begin a
+ * region before the next call does. Return false if the thread has ended.
  */
 static bool look_again(const struct kl_cpu_subject *subject, size_t i, struct kl_trace_regs *regs)
 {

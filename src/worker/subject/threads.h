@@ -5,18 +5,18 @@
 #include "worker/subject/subject_state.h"
 
 /*
- * threads - the parent's view of the threads that a kernel with OpenMP has (team.h). They run while
- * a call does, and are stopped (ptrace) from its end to the beginning of the next one.
+ * threads - the parent's view of the threads that a kernel with OpenMP has (team.h). They run
+ * during a call, and are stopped (ptrace) from its end to the beginning of the next call.
  *
  * A call ends when the kernel's first thread is back in the stub. Then each other thread must wait
  * in its loop, on its own stack, for a region that has not begun: it can run no code of the kernel
- * until the next call begins one. Anything else is work that goes on after the call, or that is
- * left for later, and a cheat.
+ * until the next call begins one. Any other state means that work goes on after the call or was
+ * left for later, which is a cheat.
  *
  * All of this needs ptrace. Without it, kernels with threads are not run.
  */
 
-/** Take note of a thread that the child has started; `tid` is about to stop. */
+/** Register a thread that the child has started; the thread `tid` is about to stop. */
 int kl_threads_add(struct kl_cpu_subject *subject, pid_t tid);
 /** Stop the threads for the first time, after the child's first trap. */
 int kl_threads_settle(struct kl_cpu_subject *subject);
@@ -29,9 +29,12 @@ void kl_threads_ask(struct kl_cpu_subject *subject);
  * return false.
  */
 bool kl_threads_park(struct kl_cpu_subject *subject, struct kl_call *out);
-/** As kl_trace_poll(), for one of the threads in turn. Stops by kl_trace_interrupt() go on. */
+/**
+ * Do as kl_trace_poll() for one of the threads, the next one in each call. A thread that
+ * kl_trace_interrupt() stopped is continued, not reported.
+ */
 bool kl_threads_poll(struct kl_cpu_subject *subject, struct kl_trace_event *ev);
-/** Reap the threads of a child that was killed, without which it cannot be reaped. */
+/** Reap the threads of a child that was killed; the child itself can only be reaped afterwards. */
 void kl_threads_reap(struct kl_cpu_subject *subject);
 /**
  * Return true if no thread has used a processor for so long that they must be waiting for each

@@ -16,8 +16,8 @@
  */
 enum kl_trace_kind {
 	KL_TRACE_SIGNAL,  /* stopped before a signal is delivered */
-	KL_TRACE_STOP,    /* stopped on request of kl_trace_interrupt(), or a new thread */
-	KL_TRACE_CLONED,  /* stopped after it started a thread, which is traced, too */
+	KL_TRACE_STOP,    /* stopped by kl_trace_interrupt(), or as a new thread */
+	KL_TRACE_CLONED,  /* stopped after it started a thread; that thread is traced, too */
 	KL_TRACE_EXITING, /* about to end; registers and memory can still be read */
 	KL_TRACE_GONE,    /* ended and reaped */
 };

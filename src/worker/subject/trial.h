@@ -11,8 +11,8 @@
  */
 
 /*
- * What a kernel is called with. Place and poison are drawn in the same way for timed and for other
- * calls, so that a kernel cannot tell them apart.
+ * The inputs and circumstances of one call. Place and poison are drawn in the same way for timed
+ * and for other calls, so that a kernel cannot tell them apart.
  */
 struct kl_trial {
 	struct kl_place place;
@@ -23,9 +23,10 @@ struct kl_trial {
 };
 
 /*
- * How many times as long a call of a kernel in C may take if its inputs are those of a further band.
- * They can be denormal or give denormal products, and some processors need over a hundred cycles more
- * for each operation with such a number, so that a slow but sound kernel would pass its limit.
+ * The factor by which the time limit of a kernel in C grows if the inputs are those of a further
+ * band. These inputs can be denormal or have denormal products, and some processors need over a
+ * hundred more cycles for each operation on such a number. So a slow but sound kernel would exceed
+ * the usual limit.
  */
 #define KL_TRIAL_FURTHER_TIMES 10
 

@@ -56,7 +56,7 @@ __asm__(".text\n"
 void kl_untimed_enter(void (*fn)(void), const uint64_t *integers, const uint64_t *floats,
 		      const uint64_t *stack, uint64_t nstack);
 
-/* Widen a value as a caller does, which some compilers rely on. */
+/* Widen a value as callers do; code from some compilers relies on this. */
 static uint64_t widen_value(enum kl_dtype dtype, uint64_t word)
 {
 	switch (dtype) {

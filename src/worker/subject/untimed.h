@@ -7,14 +7,15 @@
 /*
  * untimed - calls the functions of an adapter that are not timed, without libffi.
  *
- * The kernel can write all data of its process that is not mapped read-only, also the addresses of
- * functions that libffi keeps in its linkage table. With one of these it would get control when
- * libffi is next called. In a timed call that gains nothing; in an untimed call it would compute
- * there. So these calls use only the worker's own code, whose linkage table is read-only.
+ * The kernel can write all data of its process that is not mapped read-only, including the function
+ * addresses in libffi's linkage table. By replacing such an address, it would get control when
+ * libffi is next called. In a timed call this gains nothing, but in an untimed call the kernel
+ * could compute without being timed. So untimed calls use only the worker's own code, whose linkage
+ * table is read-only.
  */
 struct kl_untimed_args {
 	uint32_t n;
-	/* where each value is found, and how it is passed; pointers are KL_U64 */
+	/* address and type of each value; pointers are passed as KL_U64 */
 	const uint64_t *value[KL_MAX_ARGS + 1];
 	enum kl_dtype dtype[KL_MAX_ARGS + 1];
 };

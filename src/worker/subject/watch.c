@@ -8,9 +8,9 @@
 #define US 1000LL
 #define MS (1000 * US)
 
-/* Time for the stub from its last store to its trap; then the parent interrupts the child. */
+/* How long the stub may take from its last store to its trap until the parent interrupts it. */
 #define SETTLE_NS (50 * US)
-/* The limit by the clock is the limit of processor time times WALL_SHARE, plus WALL_NS. */
+/* The limit of wall time is WALL_SHARE times the limit of processor time, plus WALL_NS. */
 #define WALL_SHARE 30
 #define WALL_NS (10000 * MS)
 #define STUB_MS 2000 /* processor time for the few instructions of the stub */
@@ -56,9 +56,9 @@ static inline void relax_core(void)
 }
 
 /*
- * Sleep between polls for 1/64 of the time waited so far, but for 20 us to 1 ms. If exact timing
- * matters, sleep only after 200 ms of waiting, for 50 us. Return true if the next poll needs no
- * busy wait before it.
+ * Sleep between two polls for 1/64 of the time waited so far, but at least 20 us and at most 1 ms.
+ * If exact timing matters, sleep for 50 us instead and, if the parent has a processor of its own,
+ * only after 200 ms. Return true if the caller need not spin before its next poll.
  */
 static bool idle_wait(const struct kl_cpu_subject *subject, int64_t waited)
 {
@@ -115,7 +115,7 @@ enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, u
 	}
 }
 
-/* True if the stopped child is between the stub's store of `done` and its trap. */
+/* Return true if the stopped child is between the stub's store of `done` and its trap. */
 static bool is_in_stub(const struct kl_cpu_subject *subject)
 {
 	struct kl_trace_regs regs;

@@ -8,20 +8,20 @@
  * watch - waits for a word of the control page, or for a child to stop, within a limit.
  *
  * Limits are in processor time of the child, which does not depend on what else the machine does. A
- * second, much longer limit is in time by the clock: if this limit passes first, the machine is too
- * busy, which says nothing about the kernel.
+ * second, much longer limit is in wall time: if this limit passes first, the machine is too busy,
+ * and the result says nothing about the kernel.
  */
 enum kl_seen {
 	KL_SEEN,    /* the word has the value */
 	KL_STOPPED, /* the child stopped or ended; see the event */
 	KL_LATE,    /* the limit passed; or, for kl_watch_trap(), the child is not in the stub */
-	KL_STARVED, /* the limit by the clock passed before the limit of processor time */
+	KL_STARVED, /* the limit of wall time passed before the limit of processor time */
 };
 
 struct kl_watch {
 	struct kl_cpu_subject *subject;
 	int64_t limit_ns; /* of processor time */
-	int64_t wall_ns;  /* limit by the clock */
+	int64_t wall_ns;  /* limit of wall time */
 	int64_t begin;    /* kl_watch_now() at the beginning */
 	int64_t used;     /* processor time of the child at the beginning; -1: unknown */
 };
@@ -34,9 +34,9 @@ struct kl_watch kl_watch_stub(struct kl_cpu_subject *subject);
 enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, uint64_t want,
 			   struct kl_trace_event *ev);
 /**
- * Wait for the trap, after the word `done` was seen at the time `done` in the call that `call`
- * watches. If the trap does not come at once, stop the child and see where it is: between the store
- * of the word and the trap it was merely preempted; anywhere else the kernel forged the word.
+ * Wait for the trap. `done` is the time when the word `done` was seen, and `call` is the watch of
+ * that call. If the trap does not come at once, stop the child and see where it is: between the
+ * store of the word and the trap it was merely preempted; anywhere else the kernel forged the word.
  */
 enum kl_seen kl_watch_trap(const struct kl_watch *call, int64_t done, struct kl_trace_event *ev);
 

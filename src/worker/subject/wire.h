@@ -62,12 +62,12 @@ enum kl_wire_do {
 
 /*
  * Size of a kernel's stack in bytes. The kernel does not use the stack of the process, whose size
- * depends on the limits of the gate's caller. The last KL_WIRE_ABOVE bytes stay unused, where the
- * frames of callers would be.
+ * depends on the limits of the gate's caller. The last KL_WIRE_ABOVE bytes, where the frames of
+ * callers would be, stay unused.
  */
 #define KL_WIRE_STACK ((uint64_t)8 << 20)
 #define KL_WIRE_ABOVE ((uint64_t)4096)
-/* Distance of the stacks of two threads, between which there is a guard. */
+/* Distance in bytes between the stacks of two threads, including the guard between them. */
 #define KL_WIRE_STRIDE (KL_WIRE_STACK + KL_WIRE_GUARD)
 
 /* The flags and floating-point state that the stub saves after a call without ptrace. */
@@ -95,9 +95,9 @@ _Static_assert(sizeof(struct kl_control) == 4096, "the control page is a page");
 
 struct kl_wire_arg {
 	enum kl_arg_kind kind;
-	enum kl_dtype dtype; /* type in the C prototype; an oracle's floats have that of kl_real */
+	enum kl_dtype dtype; /* type in the C prototype; of an oracle's floats, that of kl_real */
 	int tensor;          /* passed as a pointer, or returned */
-	int returned;        /* the kernel returns the one element of this tensor, the last one */
+	int returned;        /* the kernel returns the only element of this last argument */
 	int writable;
 	int zeros;          /* an output that is zero before each call, not poisoned */
 	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */
@@ -132,11 +132,11 @@ struct kl_wire_call {
 
 /* Sent by the child once the arguments are in place, before it reads any byte of the kernel. */
 struct kl_hello {
-	int err; /* 0 or an enum kl_err with `message`; on error the child has ended */
+	int err; /* 0, or an enum kl_err that `message` explains; the child then ends */
 	char message[400];
 	uint64_t stored, trapped; /* addresses of the stub's labels (stub.h); 0: cannot be traced */
 	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
-	/* addresses of labels of team_loop.h and of the number of regions */
+	/* addresses of the labels in team_loop.h and of kl_team_regions */
 	uint64_t joined, look, begun, regions;
 	/* addresses of the views in the child, by point, view and argument */
 	uint64_t map[KL_WIRE_POINTS][KL_WIRE_VIEWS][KL_MAX_ARGS];
