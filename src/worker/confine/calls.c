@@ -19,11 +19,12 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
-#define FIXED 40 /* most instructions, not counting two for each listed call */
+#define FIXED 40 /* most instructions, without the two for each listed call */
 
 /*
- * Append the tests of the calls that can send a signal to this process and to others: tgkill() gets
- * the receiver's process, and the others set who gets the signals of a file.
+ * Append the tests of the calls that can send a signal to this process and to others: tgkill()
+ * names the receiving process; fcntl() and ioctl() can set the process that receives the signals of
+ * a file.
  */
 static size_t add_signal_tests(struct sock_filter *filter, size_t n, uint32_t refuse)
 {

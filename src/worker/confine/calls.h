@@ -21,7 +21,8 @@ struct kl_calls {
 	size_t n;
 	enum kl_calls_answer answer;
 	bool threads_only; /* also refuse to start processes; starting threads is allowed */
-	bool own_signals;  /* also refuse signals to other processes; list kill() and the like */
+	/* also refuse signals to other processes; `number` must have kill() and similar calls */
+	bool own_signals;
 	bool every_thread; /* apply to all threads that already run, not only to this one */
 };
 

@@ -30,7 +30,7 @@ struct attributes {
 	uint64_t files, network, scoped;
 };
 #define NETWORK_ALL 3ULL /* binding and connecting TCP sockets */
-#define SCOPE_ALL 3ULL   /* signals to processes outside, and their abstract sockets */
+#define SCOPE_ALL 3ULL   /* signals to, and abstract sockets of, processes outside the rules */
 
 _Static_assert(KL_LANDLOCK_EXECUTE == LANDLOCK_ACCESS_FS_EXECUTE, "differs from linux/landlock.h");
 _Static_assert(KL_LANDLOCK_WRITE == LANDLOCK_ACCESS_FS_WRITE_FILE, "differs from linux/landlock.h");

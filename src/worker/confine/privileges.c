@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /*
- * Return true if Linux still reports a capability, or if its report cannot be read. The calls that
- * drop capabilities are not trusted to have worked.
+ * Return true if Linux still reports a capability, or if its report cannot be read. This verifies
+ * that the calls that drop capabilities worked.
  */
 static bool has_capabilities(void)
 {

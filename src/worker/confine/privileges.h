@@ -7,7 +7,7 @@
 /*
  * privileges - drops the capabilities of a process.
  *
- * File modes then restrict a process of root like a process of any other user.
+ * File modes then restrict a process that runs as root like a process of any other user.
  */
 
 /** Drop all capabilities permanently. Return true if Linux confirms that none is left. */
