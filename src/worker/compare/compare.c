@@ -141,7 +141,10 @@ static int compare_outputs(struct kl_mismatch *mismatch, const struct kl_job *jo
 	}
 	if (mismatch->out < 0)
 		return 0;
-	/* an answer to values beyond those of the contract never counts as wrong only at borders */
+	/*
+	 * an answer to values beyond those of the contract is never reported as wrong only at
+	 * borders
+	 */
 	if (member->further)
 		mismatch->edge_only = false;
 	else if (!member->point->perf)

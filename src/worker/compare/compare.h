@@ -33,7 +33,7 @@ struct kl_mismatch {
 	int64_t index[KL_MAX_AXES];
 	size_t naxes;
 	char got[40], wanted[40]; /* that element and its true value, as text */
-	char why[120];            /* what is wrong with it */
+	char why[120];            /* why that element is wrong */
 	double margin;            /* largest ratio of an error to the allowed error; <= 1 passes */
 	int64_t bad, elements;    /* numbers of wrong elements and of elements checked */
 	/*
@@ -60,9 +60,9 @@ int kl_compare_first(struct kl_mismatch *mismatch, const struct kl_job *job,
 		     const struct kl_member *member, const void *const *got);
 
 /**
- * Compare like kl_compare(), but judge every rule by itself, also those after the first that the
- * answer breaks: each[i] is what rule i gives. Returns 0, also if the answer is wrong; KL_EINVALID
- * as above.
+ * Compare like kl_compare(), but apply every rule separately, including those after the first rule
+ * that the answer breaks; each[i] is the result of rule i. Returns 0, also if the answer is wrong;
+ * KL_EINVALID as above.
  */
 int kl_compare_all(struct kl_mismatch *each, const struct kl_job *job,
 		   const struct kl_member *member, const void *const *got);

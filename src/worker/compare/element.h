@@ -23,9 +23,10 @@ struct kl_allowed {
 
 /**
  * Return the factor by which limits are raised that are computed from honest errors with this many
- * degrees of freedom. If they are few, the honest errors are a matter of luck: between two draws,
- * the rms of n independent errors differs by a share of about 1/sqrt(2 n). The factor allows four
- * times that share: it is 1.03 for ten thousand independent errors and 2 for nine.
+ * degrees of freedom. With few degrees of freedom, honest errors vary by chance: from one draw to
+ * the next, the rms of n independent errors changes by a relative amount of about 1/sqrt(2 n). The
+ * factor allows about four times that amount: it is 1.03 for ten thousand independent errors and 2
+ * for nine.
  */
 double kl_element_room(double freedom);
 /** Compute the limits of group `group`; `tolerance` holds the tolerances of the output's rule. */

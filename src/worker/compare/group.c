@@ -93,7 +93,7 @@ bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t ma
 	return true;
 }
 
-/* Skip whole runs by division, not in a loop: all runs of a group have the same length. */
+/* Skip whole runs by division, not in a loop, since all runs of a group have the same length. */
 void kl_group_skip(struct kl_group_walk *walk, size_t n)
 {
 	size_t run = walk->left, k = run ? n / run : 0, axis = walk->inner;

@@ -20,11 +20,14 @@ struct kl_tolerance {
 	size_t ngroup; /* 0: the rule is neither `noise` nor `rel-l2` */
 	double *max, *rms;
 	double *size; /* root mean square of the truth of each group; NULL: not `noise` */
-	/* the honest errors of several executions (yardstick.h); borrowed; NULL: only this one */
+	/*
+	 * the honest errors of several executions (yardstick.h); borrowed; NULL: `max` and `rms`
+	 * alone
+	 */
 	const struct kl_yardstick *yardstick;
 };
 
-/* Kind of the values in a member's inputs that are not finite; NONE: all are finite. */
+/* Kind of the non-finite values in a member's inputs; NONE: all values are finite. */
 enum kl_odd { KL_ODD_NONE, KL_ODD_INF, KL_ODD_NAN };
 
 struct kl_member {

@@ -14,7 +14,9 @@ struct settling {
 	struct kl_mismatch *mismatch;
 	const struct kl_output *output;
 	char *copy; /* copy of the answer with settled elements; NULL: none is settled yet */
-	/* elements whose truth is not finite; elements whose truth is finite; strays */
+	/*
+	 * numbers of elements whose truth is not finite, whose truth is finite, and that are strays
+	 */
 	size_t odd, finite, stray;
 	size_t first;               /* index of the first stray */
 	double got[KL_SLICE_BLOCK]; /* one block of the kernel's and of the honest answer */

@@ -6,9 +6,9 @@
 #include "worker/compare/output.h"
 
 /*
- * odd - judges elements of answers that no rule can judge by their error: the truth, the honest
- * answer or the kernel's answer is not finite. It is used for answers to values beyond those of the
- * contract (pool/further.h).
+ * odd - judges elements of answers that no rule can judge by their error, because the truth, the
+ * honest answer or the kernel's answer is not finite. It is used for answers to values beyond those
+ * of the contract (pool/further.h).
  *
  *	truth		honest		the answer must be
  *	NaN		not finite	NaN; not finite if no input is NaN
@@ -21,8 +21,8 @@
  * Strays are allowed because sound algorithms can spread a NaN to other elements: by multiplying
  * padding by zero, or by adding blocks of a matrix before multiplying them. But if the output has
  * at least KL_ODD_FEW elements and its truth is not finite somewhere, at most three quarters of the
- * elements may be strays: this refuses a kernel that answers everything with NaN. For an f64
- * output the truth takes the place of the honest answer, which is only computed in float.
+ * elements may be strays: this refuses a kernel that answers everything with NaN. For an f64 output
+ * the truth takes the place of the honest answer, which is only computed in float.
  */
 #define KL_ODD_FEW 16
 

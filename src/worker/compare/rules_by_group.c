@@ -175,8 +175,8 @@ static void block_load(struct block *block, const struct kl_output *output, size
 }
 
 /*
- * Record the wrong elements of a group whose `rms` error is larger than `allowed`: those whose own
- * error is larger than `allowed`.
+ * Record the wrong elements of a group whose rms error, `rms`, is larger than `allowed`. An element
+ * counts as wrong if its own error is larger than `allowed`.
  */
 static void blame_group(struct kl_mismatch *mismatch, const struct kl_output *output,
 			const struct kl_allowed *limits, size_t group, double rms, double allowed)
@@ -286,8 +286,9 @@ static void group_close(struct kl_mismatch *mismatch, const struct kl_output *ou
 }
 
 /*
- * Check the `total` slices whose numbers are in `slice` element by element: the fast pass did not
- * accept them. If the rule limits the rms, `slice` must have all slices of a group or none of them.
+ * Check element by element the `total` slices whose numbers are in `slice`, because the fast pass
+ * did not accept them. If the rule limits the rms, `slice` must have all slices of a group or none
+ * of them.
  */
 static void close_all(struct kl_mismatch *mismatch, const struct kl_output *output,
 		      const struct kl_tolerance *tolerance, const size_t *slice, size_t total)

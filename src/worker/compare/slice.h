@@ -20,8 +20,8 @@
  *	free(p.part);
  *
  * A search works the same way, with one mismatch instead of one sum for each slice. If the caller
- * merges them in order with kl_mismatch_merge(), the first wrong element of the output is the one
- * that is recorded in full.
+ * merges these mismatches in order with kl_mismatch_merge(), the first wrong element of the output
+ * is the one that is recorded in full.
  */
 #define KL_SLICE ((size_t)65536) /* most elements of one slice */
 #define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles fit into L1 */

@@ -128,7 +128,7 @@ static void spread_merge(struct spread *spread, const struct spread *other)
 struct steady_part {
 	struct spread truths, errors;
 	double seen[KL_TOLERANCE_STEADY]; /* different values of the truth */
-	size_t different;                 /* how many there are in `seen` */
+	size_t different;                 /* number of values in `seen` */
 };
 
 /* Remember `value` if it differs from all values seen before. */

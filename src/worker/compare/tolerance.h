@@ -33,7 +33,7 @@ bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *me
  */
 #define KL_TOLERANCE_ROOMY 256
 size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt);
-/** Return the number of groups of the `noise` rule that has the fewest at a point; or SIZE_MAX. */
+/** Return the smallest number of groups of any `noise` rule at a point; SIZE_MAX: there is none. */
 size_t kl_tolerance_least_count(const struct kl_job *job, const struct kl_point *pt);
 
 #endif

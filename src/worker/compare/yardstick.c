@@ -8,13 +8,16 @@
 #include "worker/compare/element.h"
 #include "worker/compare/output.h"
 
-/* The variance of few samples is often too small: allow for it (docs/formats.md). */
+/* A variance estimated from few samples is often too small; this raises it (docs/formats.md). */
 #define DOUBT 4
-/* of float; shared errors count as at least so large, since exact ones are exact by luck */
+/*
+ * rounding error of float; shared errors count as at least this large, since they are smaller only
+ * by chance
+ */
 #define ROUNDOFF 0x1p-24
-#define OUTLIER 4      /* an error counts as at most so many times the median */
-#define MEDIAN_OF 1024 /* values that a median is computed of */
-#define ENOUGH 12      /* executions that are enough, however much their errors differ */
+#define OUTLIER 4      /* an error counts as at most this multiple of the median */
+#define MEDIAN_OF 1024 /* most values from which a median is computed */
+#define ENOUGH 12      /* number of executions that suffices, however much their errors differ */
 
 void kl_yardstick_init(struct kl_yardstick *out, const struct kl_job *job, size_t index,
 		       const struct kl_point *pt)
@@ -93,7 +96,8 @@ void kl_yardstick_add(struct kl_yardstick *yardstick, const struct kl_tolerance 
 
 /*
  * Estimate the degrees of freedom by the method of Welch and Satterthwaite: a mean of nu squares of
- * normal numbers has the mean m and the variance 2 m^2 / nu. Groups are taken together.
+ * normal numbers has the mean m and the variance 2 m^2 / nu. The estimate is for all groups
+ * together.
  */
 static double estimate_freedom(const struct kl_yardstick *yardstick)
 {
@@ -110,7 +114,7 @@ static double estimate_freedom(const struct kl_yardstick *yardstick)
 		    fmin(variance > 0 ? 2 * square / variance : INFINITY, (double)yardstick->size));
 }
 
-/* Some executions of one group, or of all groups. */
+/* Errors of the executions, in one group or in all groups. */
 struct selection {
 	const struct kl_yardstick_error *seen;
 	size_t n, step; /* seen[0], seen[step], ... */
@@ -131,9 +135,9 @@ static int by_value(const void *left, const void *right)
 }
 
 /*
- * Return the median; of many values, that of MEDIAN_OF of them. It is the upper one of two, not the
- * mean of both (kl_stats_median()): if half of the errors are exact by luck, it is still one of the
- * others.
+ * Return the median; if there are many values, the median of MEDIAN_OF of them. Of two middle
+ * values it is the upper one, not the mean of both as in kl_stats_median(). So if half of the
+ * errors are exact by chance, the median is still one of the other errors.
  */
 static double median_of(const struct selection *selection, bool rms)
 {
@@ -148,7 +152,8 @@ static double median_of(const struct selection *selection, bool rms)
 
 /*
  * Return the root mean square of the errors, of which none counts as more than OUTLIER times the
- * median: inputs for which the function is ill-conditioned must not set the tolerance for others.
+ * median, because inputs for which the function is ill-conditioned must not set the tolerance for
+ * others.
  */
 static double capped_rms(const struct selection *selection, bool rms)
 {
@@ -172,7 +177,7 @@ static double largest(const struct selection *selection)
 	return cap > 0 ? fmin(most, cap) : most;
 }
 
-/* Return the honest error of a group, or of all groups; relative errors are kept one by one. */
+/* Return the relative honest error of a group or, if `across` is set, of all groups. */
 static struct kl_yardstick_error relative_error(const struct kl_yardstick *yardstick, size_t group)
 {
 	const struct selection selection = {
@@ -216,7 +221,7 @@ bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick, double least)
 	       yardstick->freedom >= least;
 }
 
-/* Return true if an execution fails in a group if it is judged by the other executions. */
+/* Return true if an execution would fail in a group when judged by the other executions. */
 static bool is_outside(const struct kl_yardstick *yardstick, const struct kl_rule *rule,
 		       size_t execution, size_t group)
 {

@@ -22,11 +22,14 @@
  *	kl_yardstick_release(&y);
  */
 
-/* with fewer elements in a group, errors are compared as they are, not relative to the truth */
+/* if a group has fewer elements, errors are compared as they are, not relative to the truth */
 #define KL_YARDSTICK_RELATIVE 32
-/* with at least this many groups whose errors depend on luck, all have one tolerance */
+/*
+ * with at least this many groups, and fewer than KL_YARDSTICK_FREE degrees of freedom, all groups
+ * have one tolerance
+ */
 #define KL_YARDSTICK_ACROSS 16
-/* errors with more degrees of freedom are as good as independent */
+/* errors with at least this many degrees of freedom count as independent */
 #define KL_YARDSTICK_FREE 64
 
 /* Errors over one group. */
@@ -47,7 +50,7 @@ struct kl_yardstick {
 
 	/* the rest is computed by kl_yardstick_finish() */
 	double freedom;                   /* effective degrees of freedom of the rms^2 of a group */
-	double room;                      /* factor for the honest errors of this many degrees */
+	double room;                      /* factor for honest errors with this `freedom` */
 	bool across;                      /* all groups have one error, error[0] */
 	struct kl_yardstick_error *error; /* by group: honest error, without `room` */
 };
@@ -65,19 +68,19 @@ void kl_yardstick_add(struct kl_yardstick *yardstick, const struct kl_tolerance 
 void kl_yardstick_finish(struct kl_yardstick *yardstick);
 /**
  * Return true if no further execution is needed: the errors have at least `least` degrees of
- * freedom, or there are enough executions to judge by them.
+ * freedom, or there are enough executions.
  */
 bool kl_yardstick_is_settled(const struct kl_yardstick *yardstick, double least);
 /**
- * Return the number of executions that would fail a rule in the same group if they were judged by
- * all others; of several groups, the largest number. 0 if there are too few executions, or if they
- * are not kept one by one.
+ * Return the largest number of executions that would fail a rule in the same group if each was
+ * judged by all others. Return 0 if there are too few executions, or if they are not kept one by
+ * one.
  */
 size_t kl_yardstick_outside(const struct kl_yardstick *yardstick, const struct kl_rule *rule);
 
 /**
- * Return the honest errors that limits of group `group` are computed from: those of the yardstick
- * times its room, for the rms of the truth in `tolerance`.
+ * Return the honest errors from which the limits of group `group` are computed: the yardstick's
+ * errors times its room; relative errors are scaled by the rms of the truth in `tolerance`.
  */
 struct kl_yardstick_error kl_yardstick_error(const struct kl_yardstick *yardstick,
 					     const struct kl_tolerance *tolerance, size_t group);
