@@ -37,7 +37,7 @@ static struct kl_key member_key(const struct kl_poolbuild *poolbuild,
 struct making {
 	const struct kl_poolbuild *poolbuild;
 	size_t first, last, twin; /* members [first, last); twin is SIZE_MAX if none is planned */
-	size_t todo;              /* how many of them are not skipped */
+	size_t todo;              /* number of them that are not skipped */
 	atomic_size_t next;       /* the next member to make */
 	atomic_bool failed;
 };
@@ -67,7 +67,7 @@ static int make_member(struct share *share, size_t i)
 	return err;
 }
 
-/* Make the twin of the first member of a point, which is there. */
+/* Make the twin of the first member of a point; the first member has already been made. */
 static int make_twin(struct share *share)
 {
 	const struct kl_poolbuild *poolbuild = share->making->poolbuild;

@@ -23,8 +23,8 @@ struct kl_poolbuild {
 	/* memory of zeros for all members, and where each of them begins (kl_poolfile_places()) */
 	char *base;
 	const size_t *at;
-	const atomic_bool *stop; /* if this becomes true, give up: KL_EINTR; NULL: never */
-	bool *none; /* output: a twin or a member of a further band could not be made */
+	const atomic_bool *stop; /* if this becomes true, stop with KL_EINTR; NULL: never stop */
+	bool *none;              /* output, by member: a twin or a further band could not be made */
 	/*
 	 * output, one for each point of the job: the lowest times in ns of a call in double and of
 	 * a call in float, added up; NULL: not wanted

@@ -11,7 +11,7 @@
  *
  * The dims are drawn one after the other, in random order. If all other dims of a condition have
  * values, the condition narrows the values of the next dim: to an interval, to the multiples of a
- * number or to the divisors of a number. Within these limits, numbers are preferred at which
+ * number or to the divisors of a number. Within these limits, the draw prefers numbers at which
  * kernels often fail: the smallest and the largest, primes, and numbers at or next to powers of
  * two, known values and divisors of known values. All conditions are tested at the end, since some
  * cannot narrow a dim (!=, for example); if one does not hold, all dims are drawn again.
@@ -32,7 +32,10 @@ struct kl_domain_draw {
 	 */
 	int64_t least[KL_MAX_DIMS], most[KL_MAX_DIMS];
 	double volume; /* largest product of all dims, where 0 counts as 1 */
-	/** Return true if a point that meets all conditions may be drawn; NULL: each may. */
+	/**
+	 * Return true if a point that meets all conditions may be drawn; NULL: every such point
+	 * may.
+	 */
 	bool (*fits)(const void *ctx, const int64_t *dim);
 	const void *ctx;
 };
@@ -54,9 +57,9 @@ struct kl_domain_range {
 };
 
 /**
- * Narrow `range` by the conditions on dim `d`. `known[i]` is true if dim i has a value, dim[i]. Of
- * two conditions joined by || that are both still open, one is chosen at random to narrow by.
- * Returns false if no value is left.
+ * Narrow `range` by the conditions on dim `d`. `known[i]` is true if dim i has a value, dim[i]. If
+ * two conditions are joined by || and neither is decided yet, narrow by one of them, chosen at
+ * random. Returns false if no value is left.
  */
 bool kl_domain_narrow(struct kl_domain_range *range, struct kl_expr *const *condition,
 		      size_t ncondition, size_t d, const int64_t *dim, const bool *known,

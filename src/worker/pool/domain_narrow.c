@@ -85,7 +85,7 @@ static struct interval divided(struct interval in, int64_t by)
 /*
  * Return an interval that has every x for which x / `by` lies in `in`; `by` is positive. The
  * quotient is rounded towards zero, or upwards if `up`. If `in` reaches to zero or below, the
- * interval has some other x too: the final test of all conditions rejects them.
+ * interval also has some x for which this is false; the final test of all conditions rejects them.
  */
 static struct interval multiplied(struct interval in, int64_t by, bool up)
 {

@@ -29,8 +29,9 @@
 /*
  * Return the largest ratio, over the listed points, of the oracles' time in ns to the volume, the
  * product of the dims. The ratios differ, since some oracles need more operations than the volume.
- * A point other than the largest counts only if the oracles took much longer there than the
- * shortest time at any point, which is subtracted: in shorter calls most of the time is overhead.
+ * The largest point always counts. Any other point counts only if the oracles took much longer
+ * there than the shortest time at any point, because in shorter calls most of the time is overhead;
+ * that shortest time is then subtracted.
  */
 static double operation_ns(const struct kl_job *job, const struct kl_pool *pool)
 {
@@ -272,7 +273,7 @@ static int make_job(struct kl_drawn *out, const struct kl_job *job,
 	*out = (struct kl_drawn){ .job = *job };
 	out->job.point = kl_calloc(n + 1, sizeof(*out->job.point));
 	out->job.npoint = 0;
-	/* take references before anything can fail: kl_drawn_release() gives them up in any case */
+	/* take references before anything can fail, because kl_drawn_release() always drops them */
 	for (size_t i = 0; i < job->nargs; i++)
 		json_incref(out->job.arg[i].fill);
 	out->job.exact = out->job.bands = NULL;

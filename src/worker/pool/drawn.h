@@ -8,7 +8,7 @@
 /*
  * drawn - makes a job whose points are drawn in the domain of another job.
  *
- * The points are drawn anew in each run, so that nobody can prepare a kernel for them. They come in
+ * New points are drawn in each run, so that nobody can prepare a kernel for them. They come in
  * pairs, a larger point and a smaller one ("drawn0" and "drawn1", and so on). No drawn point is one
  * that the contract lists.
  *
@@ -25,7 +25,7 @@ struct kl_drawn {
 
 /**
  * Make a job with points drawn under `key`: KL_DRAWN_POINTS, or fewer (possibly none) if no more
- * can be found. `pool` is the pool of `job`; it knows how long the oracles take.
+ * can be found. `pool` is the pool of `job`, which tells how long the oracles take.
  */
 int kl_drawn_make(struct kl_drawn *out, const struct kl_job *job, const struct kl_pool *pool,
 		  const struct kl_key *key);

@@ -234,8 +234,8 @@ static void apply_maps(const struct fill *fill, double *row, size_t n)
 }
 
 /*
- * Draw one row; `first` is true for the first row of the tensor. The fill `repeat` draws only this
- * row and then leaves `row` as it is, so that all other rows are the same.
+ * Draw one row; `first` is true for the first row of the tensor. The fill `repeat` draws only the
+ * first row; for any other row it leaves `row` unchanged, so that all rows are the same.
  */
 static void draw_row(const struct fill *fill, struct kl_rng *rng, double *row, size_t n, bool first)
 {
@@ -299,7 +299,8 @@ static void make_lower(double *row, size_t n, const struct kl_fill_spec *spec, i
 
 /*
  * Add `before`, the running sum up to the previous row, to row `i`, unless a new running sum begins
- * at this row. Store the result in both. A running sum extends over `stretch` rows.
+ * at this row. Store the result in `row` and in `before`. A running sum extends over `stretch`
+ * rows.
  */
 static void make_running(double *row, double *before, size_t n, const struct kl_fill_spec *spec,
 			 int64_t stretch, size_t i)

@@ -54,7 +54,7 @@ enum kl_further {
 /** List the further bands that can be drawn at a point. Returns their number. */
 size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
 		       const struct kl_point *pt);
-/** Return the number of values of `attempt` for which kl_further_fill() draws different values. */
+/** Return the number of attempts that kl_further_fill() can make with different results. */
 int kl_further_tries(const struct kl_job *job, const struct kl_member *member);
 /** Set the fields that say how answers to a member of this band are judged (member.h). */
 void kl_further_mark(struct kl_member *member, const struct kl_job *job);

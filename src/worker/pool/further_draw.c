@@ -12,7 +12,7 @@
 
 #define OUTLIERS 16                   /* at most about one slice in 16 is large */
 #define TIES 3                        /* different values in a band with ties */
-#define PART_ELEMENTS ((size_t)65536) /* about how many elements one task changes */
+#define PART_ELEMENTS ((size_t)65536) /* approximate number of elements that one task changes */
 #define PLAIN_LEAST 40                /* if denormals are undefined, scale down by at most 2^-40 */
 
 /* How a member's band changes its arguments. */
@@ -97,7 +97,7 @@ static void choose_arguments(struct change *change, struct kl_rng *rng)
 static void choose_change(struct change *change, const struct kl_job *job,
 			  const struct kl_member *member, const struct kl_key *key)
 {
-	/* a label with a space: other keys are derived from names of arguments, without spaces */
+	/* the label has a space, so it differs from names of arguments, which label other keys */
 	struct kl_key own = kl_key_derive(key, "the change");
 	struct kl_rng rng;
 
@@ -119,7 +119,7 @@ static void choose_change(struct change *change, const struct kl_job *job,
 	change->partner = kl_rng_below(&rng, 2);
 }
 
-/* Return the power of two by which to scale an argument, negative to scale it down. */
+/* Return the exponent of the power of two by which to scale an argument; negative: scale down. */
 static int scale_bits(const struct change *change, const struct kl_job *job, size_t arg,
 		      int attempt)
 {
@@ -154,7 +154,7 @@ struct drawing {
 	double tie[TIES];     /* ties: the values */
 	bool *large;          /* graded: for each slice, whether it is large */
 	size_t inner, extent; /* graded: product of the extents after the axis; number of slices */
-	int bits;             /* power of two by which to scale */
+	int bits;             /* exponent of the power of two by which to scale */
 };
 
 static int by_value(const void *left, const void *right)

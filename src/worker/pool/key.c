@@ -53,7 +53,10 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *point)
 	return object;
 }
 
-/* Return the key of a rule. The pool depends on rules: they decide if a twin differs enough. */
+/*
+ * Return the key of a rule. The pool depends on rules, because they decide whether a twin differs
+ * enough.
+ */
 static json_t *rule_key(const struct kl_rule *rule)
 {
 	const double number[] = { rule->max, rule->rms, rule->ulps, rule->acc, rule->tol };
@@ -117,8 +120,9 @@ static bool same_file(const char *left, const char *right)
 }
 
 /*
- * Return true if the keys have the same canonical text. `kept` was written and read back, so that
- * its numbers can have lost digits; as text, both have the same digits.
+ * Return true if the keys have the same canonical text. They are compared as text because `kept`
+ * was written and read back: its numbers can have lost digits, but the canonical texts of both have
+ * the same digits.
  */
 static bool same_key(const json_t *kept, const json_t *key)
 {
@@ -159,7 +163,10 @@ bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *k
 
 	if (read_index(&index, dir) < 0 || strcmp(kl_json_str_or(index, "schema", ""), SCHEMA))
 		return false;
-	/* a live session (seed 0) must not use the pool of a replay, whose inputs can be known */
+	/*
+	 * a live session (seed 0) must not use the pool of a replay, whose inputs can be known in
+	 * advance
+	 */
 	snprintf(digits, sizeof(digits), "%" PRIu64, job->seed);
 	if (strcmp(kl_json_str_or(index, "seed", ""), digits) ||
 	    !same_key(json_object_get(index, "key"), key) || !same_file(truth, job->truth_path) ||

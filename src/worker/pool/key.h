@@ -22,8 +22,8 @@ struct kl_poolindex {
 	json_t *none;    /* indices of the planned members that were not made; owned */
 };
 /**
- * Return true if the directory has the pool that `job` needs; `key` is kl_poolkey_of() of the job.
- * *index is filled in only then.
+ * Return true, and fill in *index, if the directory has the pool that `job` needs. `key` is
+ * kl_poolkey_of() of the job.
  */
 bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *key,
 		      struct kl_poolindex *index);

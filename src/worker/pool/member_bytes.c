@@ -270,7 +270,8 @@ int kl_poolmake_further(char *base, const struct kl_job *job, const struct kl_me
 	if (err != KL_ECANNOT)
 		return err < 0 ? err : 0;
 	/*
-	 * the oracle failed on these values and its process died: no kernel can be judged with them
+	 * the oracle failed on these values and its process died, so no kernel can be judged with
+	 * them
 	 */
 	kl_error_clear();
 	return restart_oracles(oracles, job, member->point);
@@ -303,7 +304,8 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 			continue;
 		/*
 		 * the rules must reject the answer to each of the two inputs as an answer to the
-		 * other, since a kernel may be called with either first and keep its answer
+		 * other, since a kernel may be called with either input first and may keep that
+		 * answer
 		 */
 		err = ask_honest(base, &layout, job, member, oracles);
 		if (err == 0)

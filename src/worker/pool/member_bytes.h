@@ -18,7 +18,7 @@
 struct kl_oracles {
 	struct kl_subject *truth, *honest, *abs;
 	struct kl_job abs_job;
-	int64_t ns[2]; /* lowest time of a call of `honest` and of `truth`; 0: no call yet */
+	int64_t ns[2]; /* lowest time in ns of a call of `honest` and of `truth`; 0: no call yet */
 };
 
 int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
@@ -27,8 +27,8 @@ void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
  * Make a member's inputs and answers in `base`, zeroed memory of the size of its file; `key` is the
- * key of this member. Returns KL_ECANNOT if an oracle fails or gives an answer that is not finite
- * to finite inputs.
+ * key of this member. Returns KL_ECANNOT if an oracle fails, or gives a non-finite answer to finite
+ * inputs.
  */
 int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member,
 		const struct kl_key *key, struct kl_oracles *oracles);

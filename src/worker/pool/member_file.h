@@ -5,9 +5,9 @@
 #include "worker/pool/pool.h"
 
 /*
- * member_file - defines the layout of the file of a pool: all members one after the other, and of
- * each member, for each argument, its input, truth, honest answer and answer for |inputs|, each
- * starting on a cache line. The layout depends only on job and members.
+ * member_file - defines the layout of the file of a pool. The members follow each other in the
+ * file. A member has, for each argument, the input, the truth, the honest answer and the answer for
+ * |inputs|, each starting on a cache line. The layout depends only on job and members.
  */
 enum kl_poolpart { KL_PART_INPUT, KL_PART_TRUTH, KL_PART_HONEST, KL_PART_ABSUM, KL_PARTS };
 
@@ -20,8 +20,8 @@ struct kl_poolfile {
 void kl_poolfile_init(struct kl_poolfile *layout, const struct kl_job *job,
 		      const struct kl_member *member);
 /**
- * Set the member's input, truth, honest and absum to point into `base`, its bytes; they are NULL
- * where there is none.
+ * Set the member's input, truth, honest and absum to point into `base`, its bytes; a pointer is
+ * NULL if the member has no such part.
  */
 void kl_poolfile_point(struct kl_member *member, const struct kl_poolfile *layout,
 		       const struct kl_job *job, const char *base);

@@ -10,28 +10,29 @@
 #include "worker/pool/further.h"
 
 /*
- * Elements of one group can share a rounding, and a few elements can all be exact by luck: the
+ * Elements of one group can share a rounding, and a few elements can all be exact by chance. The
  * honest error of one draw is then too strict a measure for other kernels. So a band can have spare
  * draws, from which only tolerances are computed (compare/yardstick.h); they are numbered from
  * SPARE on. Exact bands, twins and further bands have none.
  *
- * With groups of fewer than SPARE_GROUP elements, each band has SPARES of them. At other points
- * only EARLY draws of the noise band are made in any case, EARLY_LARGE at large points (a case has
- * as many draws anyway). The others are made in a later round if the honest errors of the noise
- * draws have too few degrees of freedom. Errors that no elements share, such as those of a matrix
- * product, need none of them. Many groups need none either, since together they show how much
- * errors differ.
+ * If groups have fewer than SPARE_GROUP elements, each band has SPARES spare draws, which are made
+ * at once. At other points only the first spare draws of the noise band are made at once: EARLY at
+ * a small point, EARLY_LARGE at a larger point that is not timed, none at a larger case, since it
+ * has several noise draws anyway. The rest are made in a later round, but only if the honest errors
+ * of the noise draws have too few degrees of freedom. Errors that elements do not share, such as
+ * those of a matrix product, have enough degrees of freedom. If there are many groups, the rest are
+ * not needed either, since the groups together show how much errors differ.
  */
 #define SPARE 1000
 #define SPARES 15
 #define EARLY 6
 #define EARLY_LARGE 2
 #define SPARE_GROUP KL_YARDSTICK_RELATIVE
-#define SPARE_ELEMENTS ((int64_t)4 << 20) /* with more input elements, draw SPARES / 5 */
+#define SPARE_ELEMENTS ((int64_t)4 << 20) /* a band with more input elements has SPARES / 5 */
 /*
  * A small point has at most this many elements, and at most this volume (kl_job_volume()). There
- * LEAST_FREEDOM degrees of freedom are enough. At a larger point each draw takes long: only errors
- * that all elements share, LEAST_LARGE, need further rounds.
+ * LEAST_FREEDOM degrees of freedom are enough. At a larger point each draw takes long, so
+ * LEAST_LARGE is enough there: late draws are made only if all elements share their errors.
  */
 #define SMALL_ELEMENTS 65536
 #define LEAST_FREEDOM 8
@@ -39,7 +40,7 @@
 /* a point that is not timed has a twin if it has at most this many elements */
 #define TWIN_ELEMENTS 65536
 /*
- * Numbers of further bands (further.h), chosen at random, of a point in a live session. The larger
+ * How many further bands (further.h), chosen at random, a point has in a live session. The larger
  * point of each drawn pair has FURTHER_DRAWN of them if its groups are large enough, so that all
  * drawn points together have every further band; any other point has FURTHER.
  */
@@ -100,7 +101,7 @@ static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
 	       (pt->perf || kl_job_point_elements(job, pt) <= TWIN_ELEMENTS);
 }
 
-/* Return true if the groups at a point are so small that its bands have spares in any case. */
+/* Return true if the groups at a point are so small that all spare draws are made at once. */
 static bool has_small_groups(const struct kl_job *job, const struct kl_point *pt)
 {
 	return kl_tolerance_least_group(job, pt) < SPARE_GROUP;
@@ -163,7 +164,7 @@ static bool is_roomy(const struct kl_job *job, const struct kl_point *pt)
 	return kl_tolerance_least_group(job, pt) >= KL_TOLERANCE_ROOMY;
 }
 
-/* Count the points that have this band and groups large enough for it to be made. */
+/* Count the planned members of this band at points whose groups are large enough to make it. */
 static size_t count_band(const struct members *members, const struct kl_job *job, const char *band)
 {
 	size_t count = 0;
@@ -195,7 +196,8 @@ static void rarest_first(const struct members *members, const struct kl_job *job
 
 /*
  * Plan the further bands of a point: a few, chosen at random, or all in a replay. No further band
- * is planned at a point with small groups: they are too small to judge answers to it.
+ * is planned at a point with small groups, because such groups are too small to judge its answers
+ * by.
  */
 static void plan_further(struct members *members, const struct kl_job *job,
 			 const struct kl_point *pt)

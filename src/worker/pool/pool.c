@@ -62,8 +62,8 @@ static int map_file(struct kl_pool *pool, int fd, int prot)
 }
 
 /*
- * Create the file and map it, so that members can be made in it. It is sparse: only members that
- * are made take room on disk (allocate_members()).
+ * Create the file and map it, so that members can be made in it. The file is sparse: only members
+ * that are made take room on disk (allocate_members()).
  */
 static int create_file(struct kl_pool *pool, int *fd)
 {
@@ -71,7 +71,7 @@ static int create_file(struct kl_pool *pool, int *fd)
 
 	if (!pool->bytes)
 		return 0;
-	/* never overwrite the old file in place: another worker may have it mapped */
+	/* never overwrite the old file in place, because another worker may have it mapped */
 	if (unlink(path) < 0 && errno != ENOENT)
 		return kl_error_errno("cannot remove '%s'", path);
 	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -81,8 +81,8 @@ static int create_file(struct kl_pool *pool, int *fd)
 }
 
 /*
- * Allocate the bytes of all members that are not skipped, before they are made: a full disk is then
- * an error here and not a SIGBUS later.
+ * Allocate the bytes of all members that are not skipped, before they are made, so that a full disk
+ * is an error here and not a SIGBUS later.
  */
 static int allocate_members(const struct kl_pool *pool, int fd, const bool *skip)
 {
@@ -119,8 +119,8 @@ static int open_file(struct kl_pool *pool)
 /* -- making ------------------------------------------------------------------- */
 
 /*
- * Choose the late members to be made: those at points where the honest errors so far differ too
- * much to judge by them. Returns false if there are none.
+ * Choose the late members to be made: those at points where the honest errors measured so far
+ * differ too much to compute tolerances from them. Returns false if there are none.
  */
 static bool choose_late(bool *skip, const struct kl_pool *pool)
 {
@@ -244,8 +244,8 @@ static struct kl_pool *pool_new(const struct kl_job *job, const char *dir)
 }
 
 /*
- * Drop the members that were not made or cannot be judged, and the spare draws: tolerances are
- * computed by now.
+ * Drop the members that were not made or cannot be judged, and the spare draws, which are no longer
+ * needed once the tolerances are computed.
  */
 static void drop_hidden(struct kl_pool *pool)
 {
@@ -445,7 +445,7 @@ int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job, const atomi
 
 /*
  * Build the planned members of `pool` under a key for `purpose`, with the yardsticks of `like`. The
- * file does not outlive the call.
+ * file is removed before this returns.
  */
 static int build_like(struct kl_pool *pool, const struct kl_pool *like, const char *purpose)
 {

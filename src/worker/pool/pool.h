@@ -35,13 +35,13 @@ struct kl_pool;
 struct kl_yardsticks;
 /**
  * Open or build the pool; the pool borrows `job`. Returns KL_ECANNOT if the oracle faults, hangs,
- * or gives an answer that is not finite to finite inputs; the error message has the details.
+ * or gives a non-finite answer to finite inputs; the error message has the details.
  */
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
 void kl_pool_free(struct kl_pool *pool);
 KL_DEFINE_CLEANUP(struct kl_pool *, kl_pool_free)
 size_t kl_pool_size(const struct kl_pool *pool);
-/** Return member `i`. All members are one array: the next member follows in memory. */
+/** Return member `i`. All members lie in one array, so member `i` + 1 follows in memory. */
 const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i);
 /**
  * List up to `max` noise members of a point in *out and return their number. A performance point
@@ -62,8 +62,8 @@ int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
 const struct kl_yardsticks *kl_pool_yardsticks(const struct kl_pool *pool);
 
 /**
- * Build a pool for this process alone: its file does not stay on disk, and no other pool is changed.
- * Another thread can end this with KL_EINTR by setting *stop; NULL: none does.
+ * Build a pool for this process alone: its file does not stay on disk, and no other pool is
+ * changed. If another thread sets *stop, this ends with KL_EINTR; `stop` can be NULL.
  */
 int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job, const atomic_bool *stop);
 /**
@@ -79,15 +79,15 @@ int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struc
 int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
 		       size_t draws);
 /**
- * Build a pool of `draws` further draws of the band of `of`, a member of the job's pool `like`, in
- * the same way. `number` tells apart the pools of one job: each has other draws. Draws of a further
+ * Build, in the same way, a pool of `draws` more draws of the band of `of`, a member of the job's
+ * pool `like`. Pools of one job with different `number` have different draws. Draws of a further
  * band that cannot be made are left out.
  */
 int kl_pool_make_again(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
 		       const struct kl_member *of, size_t draws, int number);
 /**
- * Return the index of the member with the point, band and draw of `of`; KL_POOL_NONE: none has
- * them.
+ * Return the index of the member with the point, band and draw of `of`; KL_POOL_NONE: there is
+ * none.
  */
 size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of);
 #define KL_POOL_NONE SIZE_MAX

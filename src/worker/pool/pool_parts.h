@@ -7,8 +7,8 @@
 #include "worker/pool/yardsticks.h"
 
 /*
- * pool_parts - what the files of the pool share. pool.c makes and maps the file of the members,
- * pool_tolerances.c computes tolerances.
+ * pool_parts - the struct and functions that the files of the pool share. pool.c makes and maps the
+ * file of the members, pool_tolerances.c computes tolerances.
  */
 struct kl_pool {
 	char *dir;
@@ -27,18 +27,21 @@ struct kl_pool {
 };
 
 /**
- * Compute the tolerances of all members made so far that have none, and add their honest errors to
- * the yardsticks.
+ * Compute the tolerances of all members that were made and have none yet, and add their honest
+ * errors to the yardsticks.
  */
 int kl_pool_measure(struct kl_pool *pool);
-/** Forget all tolerances, so that a pool that is opened again adds errors up in one order. */
+/**
+ * Forget all tolerances and yardsticks, so that kl_pool_measure() adds up the errors of all members
+ * in the same order as it does after the pool is opened again.
+ */
 void kl_pool_forget(struct kl_pool *pool);
 /** Let the tolerances of all members use `yardsticks`, which must outlive the pool. */
 void kl_pool_set_yardsticks(struct kl_pool *pool, const struct kl_yardsticks *yardsticks);
 /**
- * Return true if the true answer to a member of a further band vanishes in some group, as that of a
- * normalization of rows of one value does, and elements share roundings: if the honest answer is
- * exact, then by luck, and no tolerance can be computed.
+ * Return true if no tolerance can be computed for a member of the further band `constant`: its true
+ * answer vanishes in some group, as in a normalization of rows of one value, and elements share
+ * roundings, so that an honest answer can only be exact by chance.
  */
 bool kl_pool_vanishes(const struct kl_pool *pool, const struct kl_member *member);
 void kl_pool_free_tolerances(const struct kl_member *member, size_t nrule);

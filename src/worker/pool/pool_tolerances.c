@@ -7,7 +7,7 @@
 #include "worker/pool/members.h"
 #include "worker/pool/pool_parts.h"
 
-#define VANISHING 0x1p-20 /* share of the usual truth that counts as zero */
+#define VANISHING 0x1p-20 /* a truth below this share of the noise band's counts as zero */
 
 static void free_tolerances(struct kl_tolerance *tolerance, size_t n)
 {
@@ -21,7 +21,9 @@ void kl_pool_free_tolerances(const struct kl_member *member, size_t nrule)
 	free_tolerances((struct kl_tolerance *)member->tolerance, nrule);
 }
 
-/* Compute a member's own tolerances and add them to the yardsticks; spares do not keep them. */
+/*
+ * Compute a member's own tolerances and add them to the yardsticks; spare draws do not keep them.
+ */
 static int measure_member(struct kl_pool *pool, size_t i)
 {
 	const struct kl_job *job = pool->job;
@@ -90,7 +92,10 @@ bool kl_pool_vanishes(const struct kl_pool *pool, const struct kl_member *member
 		const struct kl_tolerance *own = &member->tolerance[rule];
 		const struct kl_tolerance *usual = &noise->tolerance[rule];
 
-		/* zeros of an input, unlike sums that cancel, give zeros without rounding */
+		/*
+		 * only sums that cancel are rounded, as in the band `constant`; zeros of an input
+		 * are not
+		 */
 		if (!own->yardstick || strcmp(member->band, "constant"))
 			continue;
 		for (size_t i = 0; i < own->ngroup; i++)

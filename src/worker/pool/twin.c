@@ -77,8 +77,8 @@ static size_t take_one(struct part *part, struct kl_rng *rng)
 
 /*
  * Replace each part with a probability of of_64/64. If there are at least 3 parts, keep the first
- * and the last: most kernels that keep answers would recognize an input by them. Returns the number
- * of elements in the parts that now differ.
+ * and the last, because most kernels that keep answers would recognize an input by these parts.
+ * Returns the number of elements in the parts that now differ.
  */
 static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 {
@@ -100,7 +100,7 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 
 	snprintf(label, sizeof(label), "attempt %d", try);
 	own = kl_key_derive(key, label);
-	/* a label with a space: other keys are derived from names of arguments, without spaces */
+	/* the label has a space, so it differs from names of arguments, which label other keys */
 	places = kl_key_derive(&own, "the places");
 	kl_rng_key(&rng, &places, 0);
 	*changed = 0;

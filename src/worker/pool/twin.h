@@ -8,12 +8,12 @@
 /*
  * twin - draws near-duplicate inputs, which differ from a member's just enough to change the
  * answer. If possible, one element of each input differs. A kernel that keeps answers, or data
- * derived from an input, and looks them up by a part of its inputs, takes the twin for its
+ * derived from an input, and looks them up by a part of its inputs, mistakes the twin for its
  * original.
  *
  * Redrawn values come from the argument's own fill, so that a twin is as valid an input as any. If
  * a fill constrains a whole row (one-hot, unit), at least that row is redrawn; if it constrains the
- * whole tensor (repeat, lower, running), all of it is.
+ * whole tensor (repeat, lower, running), the whole tensor is redrawn.
  *
  *	for (t = 0; t < KL_TWIN_TRIES && !apart; t++)
  *		kl_twin_draw(input, &changed, job, m, &key, t) ... run the oracle ... kl_twin_apart()
