@@ -156,7 +156,10 @@ static void drop_audit(json_t *job)
 
 #define MINUTE_MS 60000
 
-/* Print how long the lock has been awaited: at once, then each time the wait has doubled. */
+/*
+ * Print how long this process has waited for the lock: at once, then each time the wait has
+ * doubled, but at least every minute.
+ */
 static void say_wait(void *payload, long pid, int64_t ms)
 {
 	int64_t *said = payload;

@@ -19,7 +19,7 @@
  */
 struct kl_report {
 	int fd;
-	bool is_file, ended; /* not stdout; the file had its final line when it was opened */
+	bool is_file, ended; /* is_file: not stdout; ended: resumed with its final line */
 	struct kl_buf text;  /* everything written so far */
 	struct kl_map done;  /* digests of the finished jobs */
 	struct kl_lock lock;
