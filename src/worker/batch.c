@@ -242,7 +242,7 @@ static json_t *line_for(const struct batch *batch, const json_t *entry, json_t *
 	return line;
 }
 
-/* Print to stderr, made printable (base/printable.h): the text can quote a bundle or a kernel. */
+/* Print to stderr, made printable (base/printable.h) because it can quote a bundle or a kernel. */
 __attribute__((format(printf, 1, 2))) static void print_line(const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;

@@ -13,7 +13,7 @@
  * split the tensor into pieces that run in parallel; the result does not depend on the number of
  * threads.
  *
- * The rules `noise`, `elementwise` and `rel-l2` have in common:
+ * The rules `noise`, `elementwise` and `rel-l2` share these principles:
  *  - If the truth is NaN, the answer must be NaN. If the truth is infinite, or rounds to infinity
  *    in the dtype, the answer must be the same infinity. There is one exception: if the truth is
  *    finite before rounding and the honest answer is finite, a finite answer is also allowed and is

@@ -24,7 +24,7 @@ static double allowed_error(const struct kl_output *output, const struct kl_allo
 	if (rule->kind == KL_RULE_ELEMENTWISE)
 		/*
 		 * for values beyond those of the contract, the oracle's output for |inputs| can be
-		 * NaN although the truth is a number: no limit can then be computed
+		 * NaN although the truth is a number, so that no limit can be computed
 		 */
 		return output->w->further && isnan(scale) ?
 			       INFINITY :

@@ -21,8 +21,8 @@ struct kl_tolerance {
 	double *max, *rms;
 	double *size; /* root mean square of the truth of each group; NULL: not `noise` */
 	/*
-	 * the honest errors of several executions (yardstick.h); borrowed; NULL: `max` and `rms`
-	 * alone
+	 * the honest errors of several executions (yardstick.h); borrowed; NULL: use only `max` and
+	 * `rms`
 	 */
 	const struct kl_yardstick *yardstick;
 };

@@ -6,9 +6,9 @@
 #include "worker/compare/output.h"
 
 /*
- * odd - judges elements of answers that no rule can judge by their error, because the truth, the
- * honest answer or the kernel's answer is not finite. It is used for answers to values beyond those
- * of the contract (pool/further.h).
+ * odd - judges elements of answers that no rule can judge by their error. The truth, the honest
+ * answer or the kernel's answer for such an element is not finite. Only answers to values beyond
+ * those of the contract are judged so (pool/further.h).
  *
  *	truth		honest		the answer must be
  *	NaN		not finite	NaN; not finite if no input is NaN

@@ -27,7 +27,7 @@
 #define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles fit into L1 */
 
 struct kl_slices {
-	size_t each, size; /* number of slices of a group, and of elements of a slice */
+	size_t each, size; /* number of slices in a group; number of elements in a slice */
 	size_t grain;      /* number of slices that a thread takes at a time */
 };
 
@@ -56,7 +56,7 @@ struct kl_slice_error {
 /* Result of a pass over one slice. */
 struct kl_slice_sum {
 	struct kl_slice_error sums;
-	double truth_sq; /* tolerances of `noise`: sum of squares of the truth */
+	double truth_sq; /* for tolerances of `noise`: sum of squares of the truth */
 	double worst;    /* elementwise: largest ratio of an error to the allowed error */
 	size_t n;
 	bool unclear; /* the elements of the slice must be checked one by one */

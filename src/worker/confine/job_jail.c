@@ -104,7 +104,7 @@ static int close_files(const char *dir)
 	kl_landlock_allow_variable(&rules, "LD_LIBRARY_PATH", READ);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(devices); i++)
 		kl_landlock_allow(&rules, devices[i], KL_LANDLOCK_READ | KL_LANDLOCK_WRITE);
-	/* the children of a sanitized build run the program "-plain", without sanitizers */
+	/* the children of a sanitized build run "<program>-plain", which has no sanitizers */
 	plain = kl_asprintf("%s-plain", program);
 	kl_landlock_allow(&rules, program, READ);
 	kl_landlock_allow(&rules, plain, READ);

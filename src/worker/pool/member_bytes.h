@@ -26,9 +26,9 @@ int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,
 void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
- * Make a member's inputs and answers in `base`, zeroed memory of the size of its file; `key` is the
- * key of this member. Returns KL_ECANNOT if an oracle fails, or gives a non-finite answer to finite
- * inputs.
+ * Make a member's inputs and answers in `base`, zeroed memory of kl_poolfile.total bytes; `key` is
+ * the key of this member. Returns KL_ECANNOT if an oracle fails, or gives a non-finite answer to
+ * finite inputs.
  */
 int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member,
 		const struct kl_key *key, struct kl_oracles *oracles);

@@ -93,8 +93,8 @@ bool kl_pool_vanishes(const struct kl_pool *pool, const struct kl_member *member
 		const struct kl_tolerance *usual = &noise->tolerance[rule];
 
 		/*
-		 * only sums that cancel are rounded, as in the band `constant`; zeros of an input
-		 * are not
+		 * zeros in an input give zeros without rounding; only in the band `constant` do
+		 * sums cancel
 		 */
 		if (!own->yardstick || strcmp(member->band, "constant"))
 			continue;

@@ -64,7 +64,7 @@ static bool has_clflushopt(void)
 static void flush_lines(unsigned char *bytes, size_t n, bool opt)
 {
 	for (size_t i = 0; i < n; i += 64) {
-		if (opt) /* clflushopt, spelled out for assemblers and -march settings without it */
+		if (opt) /* clflushopt in bytes, for assemblers and -march settings without it */
 			__asm__ volatile(".byte 0x66; clflush %0" : "+m"(bytes[i]));
 		else
 			__asm__ volatile("clflush %0" : "+m"(bytes[i]));
@@ -76,7 +76,7 @@ void kl_buffers_flush(struct kl_cpu_subject *subject)
 	bool opt = has_clflushopt();
 
 	/*
-	 * clflush evicts a line by its physical address from all caches, also from those of the
+	 * clflush evicts a line by its physical address from all caches, including those of the
 	 * child's processor
 	 */
 	for (uint32_t i = 0; i < subject->wire->nargs; i++)
@@ -87,8 +87,8 @@ void kl_buffers_flush(struct kl_cpu_subject *subject)
 }
 #else
 /*
- * Evict everything by reading more memory than any cache holds: for this processor the gate has no
- * flush by address.
+ * Evict everything by reading more memory than any cache holds, because on this processor the gate
+ * cannot flush by address.
  */
 void kl_buffers_flush(struct kl_cpu_subject *s)
 {

@@ -9,7 +9,7 @@
 enum kl_child_exit {
 	KL_CHILD_USAGE = 129,
 	KL_CHILD_NOT_READY = 70, /* setup failed; hello says why, if it could be sent */
-	/* the image could not be mapped or the process sealed; the control page has the reason */
+	/* mapping the image or sealing the process failed; the control page says why */
 	KL_CHILD_NOT_SEALED = 71,
 };
 

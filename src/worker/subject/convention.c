@@ -18,8 +18,8 @@
 #define FLAG_ALIGN 0x40000u
 
 /*
- * Return what the kernel left changed; NULL: nothing. `used` has a bit for each x87 register in
- * use.
+ * Return a message about a change that the kernel left behind; NULL: there is none. `used` has a
+ * bit for each x87 register in use.
  */
 static const char *broken_float(uint32_t mxcsr, uint16_t control, unsigned used)
 {

@@ -31,7 +31,7 @@ int kl_image_file_open(int *fd, uint64_t *bytes, bool adapter[KL_IMAGE_ADAPTER],
 	return err;
 }
 
-/* What an image may import from the process that maps it. */
+/* The symbols that an image may import from the process that maps it. */
 enum imports { IMPORTS_NONE, IMPORTS_HOST, IMPORTS_OPENMP };
 
 static int check_imports(const struct kl_image *image, enum imports allowed)

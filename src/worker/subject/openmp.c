@@ -5,7 +5,7 @@
 
 /* number of threads of a region without num_threads; 0: as many as the kernel has */
 static unsigned wanted;
-/* the locks of critical without a name, and of atomic */
+/* the locks of unnamed critical regions and of atomic regions */
 static uint32_t critical_lock, atomic_lock;
 
 /* -- regions ----------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static void end_copy(void *copy)
 struct task {
 	void (*fn)(void *), (*copy)(void *, void *);
 	void *data;
-	size_t size, align; /* of the copy */
+	size_t size, align; /* size and alignment of the copy */
 };
 
 static void run_in(const struct task *task, unsigned char *room)

@@ -86,8 +86,8 @@ void kl_outcome_kill(struct kl_cpu_subject *subject, struct kl_call *out, enum k
 }
 
 /*
- * Find the thread that made a system call which killed the child, since the first one to be seen
- * can be any. A thread that waits for others is in futex.
+ * Find the thread that made the system call that killed the child, because the first event that the
+ * parent sees can be that of any thread. Threads that wait for others are in futex.
  */
 static bool find_caller(struct kl_cpu_subject *subject, struct kl_trace_regs *regs)
 {

@@ -22,7 +22,7 @@ uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point)
 
 static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, uint32_t arg)
 {
-	/* a baseline was opened once for each view, with all tensors in that view */
+	/* a baseline was opened once for each view, so all its tensors use the same view */
 	uint64_t which = subject->wire->baseline ? draw : kl_rng_mix(draw + arg);
 
 	return (which >> 32) % subject->wire->nview[subject->point];

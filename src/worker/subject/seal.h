@@ -14,8 +14,8 @@
  * kl_seal_begin: close every descriptor but `keep`; forbid reading clocks (the time-stamp counter
  * faults, the clock pages that Linux shares are unmapped); forbid cpuid, where Linux can; forbid
  * opening files by name, where Linux has Landlock. Threads that are started now inherit all this;
- * each must then call kl_seal_thread(), which allows it no system call but exit and those that
- * kl_seal_end allows a kernel with threads.
+ * each must then call kl_seal_thread(), which allows only the system calls that kl_seal_end allows
+ * a kernel with threads.
  *
  * kl_seal_mapping: allow only the system calls that map `keep`. No memory can become both writable
  * and executable.

@@ -18,9 +18,9 @@
  * A worker built without libffi (KL_NO_FFI), for a machine with a GPU, does not support surface c:
  * kl_signature_prepare() then returns KL_ECANNOT.
  *
- * With an adapter (adapter.c) the kernel is called by the adapter's function, whose first argument
- * is the workspace; adapter_pack and adapter_finish have the same arguments, and adapter_prepare has
- * the workspace, the dims and the scalars.
+ * With an adapter (adapter.c) the kernel is called by adapter_call, whose first argument is the
+ * workspace; adapter_pack and adapter_finish have the same arguments, and adapter_prepare has the
+ * workspace, the dims and the scalars.
  *
  * The frame holds everything that a call needs besides its arguments (struct kl_wire_call). The
  * frame has a mapping of its own, which is made read-only once it is filled; the arguments are

@@ -22,7 +22,7 @@ struct gpu_subject {
 	struct kl_subject base; /* must be first, see subject_ops.h */
 	struct kl_gpu_processes *processes;
 	struct kl_gpu_child *child;
-	bool oracle;           /* the process is shared with the oracle's other builds */
+	bool oracle;           /* an oracle; the process also has its other builds */
 	uint32_t module, slot; /* slot: number of the set of tensors and of its binding */
 	struct kl_gpu_host host;
 	struct kl_gpu_tensor_layout layout[KL_MAX_ARGS];

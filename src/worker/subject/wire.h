@@ -46,7 +46,7 @@ enum kl_wire_fd {
 enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
 #define KL_WIRE_VIEWS 4 /* most views of a tensor at one point */
 
-/* What a call does; in the low bits of its nonce. */
+/* The action of a call, in the low bits of its nonce. */
 enum kl_wire_do {
 	KL_WIRE_CALL,
 	KL_WIRE_EMPTY, /* call nothing, to measure the handshake */
