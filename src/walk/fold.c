@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "event/speed.h"
 #include "walk/effect.h"
 #include "walk/judge.h"
 
@@ -27,14 +28,28 @@ bool kl_fold_is_due(const struct kl_sequencer *sequencer, const struct kl_event 
 	return may_fold(&sequencer->op.walk) && kl_effect_of(event) == KL_EFFECT_NOTHING;
 }
 
+/* Return true if the interval of a state that passed is too wide to be a figure of a step. */
+static bool lacks_figure(const struct kl_event *event)
+{
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
+
+	return event->verdict == KL_VERDICT_PASS && parent && kl_speed_is_useless(&parent->ratio);
+}
+
+/* Return true if another measurement can tell more about the pending proposal. */
+static bool is_worth_measuring(const struct kl_walk *walk, const struct kl_event *event)
+{
+	return lacks_figure(event) || (may_fold(walk) && kl_effect_is_hidden(event));
+}
+
 int kl_fold_measure(struct kl_judgement **judgement, struct kl_sequencer *sequencer)
 {
 	for (int i = 1; i < MAX_MEASUREMENTS && sequencer->judge_anew; i++) {
 		struct kl_judgement *again = NULL;
 		int err;
 
-		if ((*judgement)->deferred || !may_fold(&sequencer->op.walk) ||
-		    !kl_effect_is_hidden((*judgement)->event))
+		if ((*judgement)->deferred ||
+		    !is_worth_measuring(&sequencer->op.walk, (*judgement)->event))
 			break;
 		err = sequencer->judge_anew(&again, sequencer->op.pending, sequencer->op.state,
 					    sequencer->payload);

@@ -18,8 +18,8 @@
 /** Return true if the pending proposal is to be folded, according to its event. */
 bool kl_fold_is_due(const struct kl_sequencer *sequencer, const struct kl_event *event);
 /**
- * Measure the pending proposal again, at most twice, if noise hides whether it is to be folded.
- * Replaces *judgement.
+ * Measure the pending proposal again, at most twice, if noise hides whether it is to be folded, or
+ * leaves no figure for the step (kl_speed_is_useless). Replaces *judgement.
  */
 int kl_fold_measure(struct kl_judgement **judgement, struct kl_sequencer *sequencer);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include "base/mem.h"
 #include "repo/repo.h"
+#include "walk/fold.h"
 #include "walk/step.h"
 #include "walk/walk.h"
 
@@ -442,15 +444,72 @@ static void test_slugs(void **state)
 		assert_false(kl_slug_ok(bad[i]));
 }
 
+/* A pass whose comparison with the parent has this interval, in ppm. */
+static struct kl_judgement *pass_of(int64_t lo, int64_t hi)
+{
+	struct kl_event *event = kl_event_new();
+
+	event->verdict = KL_VERDICT_PASS;
+	event->profile.there = true;
+	event->profile.vs.v = kl_calloc(1, sizeof(*event->profile.vs.v));
+	event->profile.vs.n = 1;
+	event->profile.vs.v[0] = (struct kl_comparison){ .what = "parent",
+							 .ratio = { lo / 2 + hi / 2, lo, hi },
+							 .speed = KL_SPEED_FAST };
+	return kl_judgement_new(event);
+}
+
+/* the machine is busy for the first measurements */
+struct busy {
+	int measured, until;
+};
+
+static int measure_again(struct kl_judgement **out, const struct kl_surface *candidate,
+			 const struct kl_surface *parent, void *payload)
+{
+	struct busy *busy = payload;
+
+	busy->measured++;
+	*out = busy->measured < busy->until ? pass_of(1790000, 35920000) :
+					      pass_of(21000000, 23000000);
+	return 0;
+}
+
+/* What leaves no figure is measured again, three times in all; a figure is taken as it is. */
+static void test_measured_again(void **state)
+{
+	static const struct {
+		int64_t lo, hi;
+		int until, measured;
+	} rows[] = { { 1790000, 35920000, 1, 1 },
+		     { 1790000, 35920000, 2, 2 },
+		     { 1790000, 35920000, 9, 2 },
+		     { 21680000, 44680000, 1, 0 },
+		     { 900000, 1100000, 1, 0 } };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		struct busy busy = { 0, rows[i].until };
+		struct kl_sequencer sequencer = { .judge_anew = measure_again, .payload = &busy };
+		struct kl_judgement *judgement = pass_of(rows[i].lo, rows[i].hi);
+
+		begin(&sequencer.op.walk, 2, 2);
+		assert_ok(kl_fold_measure(&judgement, &sequencer));
+		assert_int_equal(busy.measured, rows[i].measured);
+		kl_judgement_free(judgement);
+		kl_walk_release(&sequencer.op.walk);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_transitions),  cmocka_unit_test(test_timed_out),
-		cmocka_unit_test(test_tried),        cmocka_unit_test(test_decide),
-		cmocka_unit_test(test_held),         cmocka_unit_test(test_derive),
-		cmocka_unit_test(test_underived),    cmocka_unit_test(test_decide_derived),
-		cmocka_unit_test(test_model_limit),  cmocka_unit_test(test_storage),
-		cmocka_unit_test(test_step_message), cmocka_unit_test(test_slugs),
+		cmocka_unit_test(test_transitions),    cmocka_unit_test(test_timed_out),
+		cmocka_unit_test(test_tried),          cmocka_unit_test(test_decide),
+		cmocka_unit_test(test_held),           cmocka_unit_test(test_derive),
+		cmocka_unit_test(test_underived),      cmocka_unit_test(test_decide_derived),
+		cmocka_unit_test(test_model_limit),    cmocka_unit_test(test_storage),
+		cmocka_unit_test(test_step_message),   cmocka_unit_test(test_slugs),
+		cmocka_unit_test(test_measured_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
