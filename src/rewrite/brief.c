@@ -13,7 +13,7 @@
 #include "rewrite/prompt.h"
 #include "rewrite/reply/envelope.h"
 
-#define MOST_LISTED 48  /* records in a list; if there are more, it has the last ones */
+#define MOST_LISTED 48  /* most records in a list; a longer list keeps only the last ones */
 #define MOST_REASON 160 /* bytes of the reason for one refusal */
 
 /* --- system texts ---------------------------------------------------------------- */
@@ -176,7 +176,7 @@ const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_drive
 	return NULL;
 }
 
-/* Count the rejections before the first one of a step that this or a later turn proposed. */
+/* Count the rejections before the first rejection of a step from this turn or a later one. */
 static size_t count_known(const struct kl_rewrite *rw, const struct kl_driver *driver)
 {
 	size_t i;
@@ -369,7 +369,7 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 
 /* --- a turn ------------------------------------------------------------------------------- */
 
-/* List the places where no more steps are accepted, since too many steps there were refused. */
+/* List the places where no step is accepted any more, because too many were refused there. */
 static char *list_closed(const struct kl_dialogue *dialogue)
 {
 	struct kl_buf list = KL_BUF_INIT, buf = KL_BUF_INIT;

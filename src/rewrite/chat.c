@@ -210,8 +210,8 @@ int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 }
 
 /*
- * Ask the author of a compound step once to split it. Taking a model's edit apart mechanically, one
- * changed function at a time, would rarely give code that compiles, and each part that fails would
+ * Ask the author of a compound step, once, to split it. If a model's edit were split mechanically,
+ * one changed function at a time, the parts would rarely compile, and each part that fails would
  * count as a rejection.
  */
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole)

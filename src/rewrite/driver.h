@@ -68,7 +68,7 @@ struct kl_driver {
 	char *phase;               /* last part of the conversation's name: "back-3" */
 	const char *rewriter;      /* "chat" or "exec" */
 	const char *const *prompt; /* prompt of each kind (KL_DIALOGUE_END entries); NULL: none */
-	bool single;               /* ends after the first usable reply */
+	bool single;               /* the dialogue ends after the first usable reply */
 	bool edits;                /* exec: files that the command edits count as its reply */
 	bool alone;                /* `alone` of struct kl_request */
 	/* the current turn */

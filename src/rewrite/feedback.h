@@ -27,7 +27,7 @@ struct kl_feedback {
 /** Append the description as a fenced block. */
 void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *feedback);
 
-/** Append what the class means for a repair, a sentence or two; nothing for an unknown class. */
+/** Append a sentence or two on what the class means for a repair; nothing for an unknown class. */
 void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *feedback);
 /**
  * Return a class as it is written into the keys of requests: "wrong" for every class "wrong-*",

@@ -7,7 +7,7 @@
 #include "rewrite/rewriter.h"
 #include "rewrite/undone.h"
 
-/* maximum number of commits of a step to try alone, since the gate must judge each */
+/* maximum number of a step's commits to revert one by one; the gate must judge each revert */
 #define MAX_PARTS 8
 
 /*
@@ -15,9 +15,9 @@
  * than the last accepted one are proposed, newest first. Then the current state is proposed with
  * one commit reverted.
  *
- * States with the tokens of a state that was visited, or that is known to fail, are passed over
- * without judging them. So are detours: what lies between two equal states, such as a commit and
- * its revert.
+ * A state is skipped, without judging it, if it has the tokens of a state that was visited or that
+ * is known to fail. Detours are skipped, too: the entries between two equal states, such as a
+ * commit and its revert.
  *
  * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
  * states they led to are skipped.
@@ -38,7 +38,7 @@ static int is_back(bool *out, struct kl_past *past, size_t i)
 	return 0;
 }
 
-/* Return the greatest entry that one of the records came from; `least` if none is greater. */
+/* Return the oldest entry (the greatest index) that a record came from, but at least `least`. */
 static size_t oldest_source(const struct kl_past *past, const json_t *records, size_t least)
 {
 	json_t *rec;
@@ -57,8 +57,8 @@ static size_t oldest_source(const struct kl_past *past, const json_t *records, s
 }
 
 /*
- * Set *out to the oldest entry whose state was accepted as a step; if there is none, to the newest
- * one that is not a backward step of an earlier walk.
+ * Set *out to the oldest entry whose state was accepted as a step. If there is none, set it to the
+ * newest entry that is not a backward step of an earlier walk.
  */
 static int find_cursor(size_t *out, const struct kl_rewrite *rw, struct kl_past *past)
 {
@@ -90,11 +90,11 @@ static int load_past(struct kl_rewrite *rw)
 	return err;
 }
 
-/* One call of the rewriter, and what it must know of the states that were judged. */
+/* One call of the rewriter, with the token digests of the states that were judged. */
 struct asking {
 	struct kl_rewrite *rw;
 	struct kl_map known;  /* token digests of states not to propose */
-	struct kl_map equals; /* those of states that equal the current one (undone.h) */
+	struct kl_map equals; /* token digests of states that equal the current one (undone.h) */
 };
 
 static void asking_release(struct asking *asking)
@@ -117,12 +117,12 @@ struct offer {
 	size_t nedit;
 	const char *source;
 	const struct kl_undone *undone;
-	size_t restored;                   /* entry of the past */
-	const struct kl_past_files *files; /* how the state was read; NULL: a revert */
+	size_t restored;                   /* entry of the past whose state is restored */
+	const struct kl_past_files *files; /* the state, as it was read; NULL: a revert */
 	bool without;                      /* sources that the commit lacks are empty */
 };
 
-/* Say which files the state has or lacks besides those that changed. */
+/* Name the files that were written into sources, and the sources that the state lacks. */
 static void say_files(struct kl_buf *out, const struct offer *offer)
 {
 	const struct kl_past_files *files = offer->files;
@@ -209,7 +209,9 @@ static int offer_revert(struct kl_proposal **out, const struct asking *asking,
 		err = kl_rewrite_read_tree(&edit, &n, rw, &tree);
 	offer.edit = edit;
 	offer.nedit = n;
-	/* a revert that removes a source, such as one of a renaming, would take back only a part */
+	/*
+	 * skip a revert that removes a source, such as that of a renaming: it would be incomplete
+	 */
 	if (!err && n == rw->state->nfile)
 		err = offer_edit(out, asking, &offer);
 	kl_edits_free(edit, n);
@@ -240,7 +242,7 @@ static bool is_uncompiled(const struct kl_rewrite *rw, const char *source)
 	return false;
 }
 
-/* Offer the state of an entry as its commit has it. */
+/* Offer the state of an entry as it is in its commit. */
 static int offer_files(struct kl_proposal **out, const struct asking *asking, struct offer *offer)
 {
 	KL_AUTO(kl_past_files_release) struct kl_past_files files = { 0 };
@@ -255,7 +257,7 @@ static int offer_files(struct kl_proposal **out, const struct asking *asking, st
 	return err;
 }
 
-/* Set *out to true if the current state has the bytes of an entry's state. */
+/* Set *out to true if the current state and an entry's state are equal byte for byte. */
 static int is_exact(bool *out, const struct kl_rewrite *rw, size_t i)
 {
 	KL_AUTO(kl_past_files_release) struct kl_past_files files = { 0 };
@@ -272,9 +274,10 @@ static int is_exact(bool *out, const struct kl_rewrite *rw, size_t i)
 }
 
 /*
- * Offer the state of entry `at`. If a single commit makes the difference, first offer to take back
- * that commit alone, so that the step has no other changes, such as comments. If the state does not
- * compile with the present bytes of the sources that its commit lacks, offer it without them.
+ * Offer the state of entry `at`. If one commit makes the whole difference, first offer to revert
+ * only this commit, so that the step has no other changes, such as comments. Sources that the
+ * commit lacks keep their present bytes; if the state then does not compile, offer it without these
+ * sources.
  */
 static int offer_state(struct kl_proposal **out, const struct asking *asking, size_t from,
 		       size_t at)
@@ -299,7 +302,7 @@ static int offer_state(struct kl_proposal **out, const struct asking *asking, si
 	return err;
 }
 
-/* Count the entries before `at` that are passed over, each once in a walk. */
+/* Count the skipped entries before `at`. Each entry is counted once in a walk. */
 static void count_skipped(struct kl_rewrite *rw, size_t at)
 {
 	struct kl_past *past = rw->past;
@@ -343,7 +346,7 @@ int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 	if (err < 0 || (err = find_cursor(&at, rw, rw->past)) < 0)
 		return err;
 	err = propose_state(out, &asking, at);
-	/* commits that made no new state, or were taken back, have nothing to revert */
+	/* skip commits that made no new state or were taken back: there is nothing to revert */
 	while (!err && !*out && at < rw->past->n) {
 		err = kl_past_next(&at, rw->past, at);
 		if (!err && at < rw->past->n)
@@ -360,7 +363,7 @@ int kl_history_split(struct kl_proposal **out, struct kl_rewrite *rw,
 	int err = rw->past ? 0 : load_past(rw);
 
 	asking_begin(&asking, rw);
-	/* the oldest first: it made the step that the others then built on */
+	/* the oldest commit first, because the later ones build on it */
 	for (size_t i = 0; !err && !*out && i < commits->n && i < MAX_PARTS; i++) {
 		size_t at = kl_past_find(rw->past, commits->v[commits->n - 1 - i]);
 

@@ -12,7 +12,7 @@
 /*
  * A pass is a token pass or a semantic patch; passes.yaml, in the directory of the semantic
  * patches, lists them. Its key `each` says what one proposal of a pass changes: the whole surface
- * and, when that was tried, one function at a time ("all"); one site; or one tile size.
+ * or, once that was tried, one function ("all"); one site; or one tile size.
  */
 #define PASSES_FILE "passes.yaml"
 #define MAX_PASS_BYTES (256u << 10)
@@ -50,7 +50,7 @@ static int check_language(const char *file, const struct kl_yaml *node, const ch
 	if (known && !strcmp(known->name, node->text))
 		return 0;
 	kl_language_names(name, &kl_languages);
-	/* a pass names a language as events and cards do, not by another name of contracts */
+	/* accept a language only by the name that events and cards use, not by an alias */
 	for (size_t i = 0; name[i]; i++)
 		if (!strcmp(kl_language_find(&kl_languages, name[i])->name, name[i]))
 			name[n++] = name[i];

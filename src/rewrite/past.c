@@ -10,7 +10,7 @@
 #include "rewrite/source/token_digest.h"
 
 #define MAX_SOURCE (4u << 20)
-/* maximum number of entries between two equal states for what lies between them to be a detour */
+/* maximum number of entries between two equal states that are skipped as a detour */
 #define MAX_DETOUR 1000
 #define MAX_ERAS 100 /* maximum number of commits whose renames are followed */
 
@@ -97,7 +97,7 @@ static bool is_open(const struct kl_past *past, size_t era, size_t source,
 	return era > 0 && names.n;
 }
 
-/* Look at a blob as source `source`; borrowed. NULL: it is larger than a source may be. */
+/* Read a blob as source `source`; *out is borrowed. NULL: it is too large for a source. */
 static int look_at_blob(const struct blob **out, struct kl_past *past, const git_oid *oid,
 			size_t era, size_t source)
 {
@@ -123,7 +123,7 @@ static int look_at_blob(const struct blob **out, struct kl_past *past, const git
 	return 0;
 }
 
-/* Append the text of a source of an older commit, with what only that commit includes. */
+/* Append the text of a source of an older commit, completed by kl_inclusion_complete(). */
 static int read_source(struct kl_buf *out, struct kl_strvec *inlined, struct kl_past *past,
 		       size_t i, size_t source, const git_oid *tree, const git_oid *blob)
 {
@@ -186,7 +186,7 @@ static int digest_state(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i)
 	return err;
 }
 
-/* Note which headers the sources of the expert include without listing them. */
+/* Note the headers that the sources of the expert include but the contract does not list. */
 static int leave_names(struct kl_past *past, const git_oid *expert)
 {
 	const struct kl_inclusion inclusion = inclusion_of(past, 0, NULL);
@@ -210,7 +210,7 @@ static int leave_names(struct kl_past *past, const git_oid *expert)
 	return err;
 }
 
-/* Begin an era, whose paths the caller adds. */
+/* Begin an era. The caller adds its paths to the returned list. */
 static struct kl_strvec *begin_era(struct kl_past *past)
 {
 	struct kl_past_era *era;
@@ -221,7 +221,7 @@ static struct kl_strvec *begin_era(struct kl_past *past)
 	return &era->paths;
 }
 
-/* A header that became a unit was divided or merged rather than renamed. */
+/* Compare the suffixes of two paths: a header that became a unit was not simply renamed. */
 static bool same_suffix(const char *a, const char *b)
 {
 	const char *dot_a = strrchr(a, '.'), *dot_b = strrchr(b, '.');
@@ -230,8 +230,8 @@ static bool same_suffix(const char *a, const char *b)
 }
 
 /*
- * Begin a new era if one of the sources was renamed by this commit, which created it under its
- * present path. Sets *before to the commit's first parent.
+ * Begin a new era if this commit, which created sources under their present paths, renamed one of
+ * them. Set *before to the commit's first parent.
  */
 static int find_renames(bool *found, git_oid *before, struct kl_past *past, const git_oid *commit)
 {
@@ -271,9 +271,8 @@ static int find_renames(bool *found, git_oid *before, struct kl_past *past, cons
 }
 
 /*
- * Append the commits of the last era, from `from` on. If a commit among them renamed a source, they
- * end with that commit: *found becomes true, a new era begins, and *from is the commit to go on
- * with.
+ * Append the commits of the last era, beginning at `from`. If one of them renamed a source, stop
+ * after it: *found becomes true, a new era begins, and *from becomes the commit to continue with.
  */
 static int add_era(bool *found, struct kl_past *past, git_oid *from)
 {
@@ -328,7 +327,7 @@ int kl_past_load(struct kl_past **out, struct kl_repo *repo, const git_oid *expe
 	return err;
 }
 
-/* Return the one copy of a token digest. */
+/* Return the pointer that equal token digests share. */
 static const char *intern_state(struct kl_past *past, const char *hex)
 {
 	char *state = kl_map_get(&past->states, hex);

@@ -13,8 +13,8 @@
  * Sources that were renamed are read under the names that they had.
  *
  * States are compared by their tokens (token_digest.h), so that a commit which changes only
- * comments makes no new state. What a state is made of is read when it is asked for; of a commit
- * that nobody asks about only the id is in memory.
+ * comments makes no new state. The files of a state are read when they are asked for; before that,
+ * only the id of its commit is in memory.
  */
 struct kl_past_entry {
 	git_oid commit;
@@ -26,7 +26,9 @@ struct kl_past_entry {
 	size_t era; /* index into kl_past.era */
 };
 
-/* The paths of the sources in the repository, from the commits that renamed some of them back. */
+/*
+ * The paths of the sources in the repository, in a part of the history without renames of sources.
+ */
 struct kl_past_era {
 	struct kl_strvec paths; /* in the order of kl_past.names */
 };
@@ -39,9 +41,9 @@ struct kl_past {
 	struct kl_past_entry *e;
 	size_t n, alloc;
 	struct kl_surface *expert; /* for its contract; owned */
-	struct kl_map left;   /* names of headers that older states need not have (inclusion.h) */
+	struct kl_map left;   /* names of headers that are left to the compiler (inclusion.h) */
 	struct kl_map states; /* the token digests, each once */
-	struct kl_map blobs;  /* "<id of a blob>:<source>" -> its token digest and more, owned */
+	struct kl_map blobs;  /* "<id of a blob>:<era>:<source>" -> struct blob, owned */
 	size_t counted;       /* entry up to which `history` has counted kl_rewrite.skipped */
 };
 
@@ -53,9 +55,9 @@ void kl_past_free(struct kl_past *past);
 /** Get the token digest of an entry's state (kl_past_entry.state); borrowed. */
 int kl_past_state(const char **out, struct kl_past *past, size_t i);
 /**
- * Set *out to the next entry whose state may be another one: the entry after the last one that has
- * the state of entry `i`. What lies between them is a detour that the history took back, such as a
- * commit and its revert. past->n: there is none.
+ * Set *out to the next entry whose state may differ from that of entry `i`: the entry after the
+ * last one with this state; past->n: there is none. The entries in between are a detour that the
+ * history took back, such as a commit and its revert.
  */
 int kl_past_next(size_t *out, struct kl_past *past, size_t i);
 
@@ -76,8 +78,8 @@ int kl_past_read(struct kl_past_files *out, struct kl_past *past, size_t i,
 void kl_past_files_release(struct kl_past_files *files);
 
 /**
- * Append a line for each source that had another path at an entry than it has now: "\nk/b.c was
- * k/a.c". Nothing is appended if all have the same.
+ * Append a line for each source whose path at an entry differs from its present path: "\nk/b.c was
+ * k/a.c". Append nothing if no path differs.
  */
 void kl_past_say_renames(struct kl_buf *out, const struct kl_past *past, size_t i);
 /** Find the entry of a commit; past->n: there is none. */

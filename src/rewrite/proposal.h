@@ -31,8 +31,8 @@ struct kl_proposal {
 	const char *origin; /* "induced", "authored" or "historical" */
 	json_t *traits;     /* claims about the new state: {"tiled":"no"} */
 	/*
-	 * of `history`: the commits that it undoes, newest first, and those that it takes back
-	 * along with them, since undoing them alone changes neither speed nor generality
+	 * of `history`: `commits` are undone by the step, newest first; `folded` are undone along
+	 * with them, because undoing those alone changes neither speed nor generality
 	 */
 	struct kl_strvec commits, folded;
 	bool unisolated; /* the author of a re-derived step could read the repository */
@@ -72,7 +72,7 @@ const char *kl_proposal_claimed(const json_t *record);
 char *kl_proposal_slug(const char *text);
 
 /**
- * Say where two surfaces differ, as a locus: the first file that differs, the function if all
+ * Return where two surfaces differ, as a locus: the first file that differs, the function if all
  * changed lines are in one function, and the lines ("topk.c:scan:12-30"); then " +2" if two more
  * files differ. "-" if no file differs. Caller frees.
  */

@@ -26,7 +26,7 @@ int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope
 }
 
 /*
- * Set the error for a step of which kl_rewrite_offer() made no proposal, because the same edit or
+ * Set the error for a step from which kl_rewrite_offer() made no proposal, because the same edit or
  * its result was tried before.
  */
 static int judged_before(const struct kl_rewrite *rw, const char *id)

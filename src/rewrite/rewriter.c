@@ -25,7 +25,7 @@ static const struct rewriter rewriters[] = {
 	{ "chat", kl_chat_propose, NULL },
 };
 
-/* number of parts of one change to offer at most, since the gate must judge each */
+/* maximum number of parts of one change to offer; the gate must judge each part */
 #define MAX_PARTS 6
 #define MAX_SOURCE (4u << 20)
 
@@ -377,7 +377,7 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 	if (whole->commits.n > 1 && ((err = kl_history_split(out, rw, whole)) < 0 || *out))
 		return err;
 	if (whole->commits.n > 1 && !rw->foreign)
-		return 0; /* it was held for its commits only */
+		return 0; /* `whole` was held only because it takes back several commits */
 	if (strchr(whole->source, '@'))
 		return 0; /* `whole` is already a part of another proposal */
 	return kl_rewrite_part(out, rw, whole->candidate, &claim);

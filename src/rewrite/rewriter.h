@@ -66,13 +66,13 @@ struct kl_rewrite {
 	/** Adds the token digests of states that were visited or are known to fail; can be NULL. */
 	void (*known)(struct kl_map *out, void *payload);
 	/*
-	 * set by kl_rewrite_next(): the numbers of older states that were passed over, since they
-	 * equal a known one, or since their sources are missing or too large; each is counted once
-	 * in a walk
+	 * set by kl_rewrite_next(): the numbers of older states that were skipped because they
+	 * equal a known state, and of those whose sources are missing or too large; each state is
+	 * counted once in a walk
 	 */
 	size_t skipped, unreadable;
 	/* private; `past` and `cache` keep results that are slow to compute */
-	bool again; /* second round: propose also edits that were rejected on another state */
+	bool again; /* second round: also propose edits that were rejected on another state */
 	struct kl_past *past;
 	struct kl_map cache;
 	char cache_of[KL_DIGEST_HEX];
@@ -97,9 +97,9 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 
 /**
  * Set *out to a part of `whole` that was not tried yet: one of several commits that it takes back,
- * or the change of one function or of one file.
- * For a proposal of chat or exec the model is asked once for a part. NULL: no part is left; judge
- * `whole` instead. Errors: those of kl_rewrite_next().
+ * or the change of one function or of one file. For a proposal of chat or exec, the model is asked
+ * once for a part. NULL: no part is left; judge `whole` instead. Errors: those of
+ * kl_rewrite_next().
  */
 int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole);
@@ -116,8 +116,8 @@ struct kl_claim {
 };
 
 /**
- * Make a proposal that replaces the files `edit`. *out becomes NULL if nothing changes or the
- * result was tried before.
+ * Make a proposal that replaces files of the state by `edit`. *out becomes NULL if nothing changes
+ * or the result was tried before.
  */
 int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_file *edit,
 		     size_t n, const struct kl_claim *claim);
@@ -126,13 +126,13 @@ int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struc
 		    const struct kl_claim *claim);
 /**
  * Check that the locus of a step is in a source of the state and that its mechanism is known.
- * KL_EINVALID: the locus or the mechanism is wrong; the message tells the author of the step.
+ * KL_EINVALID: the locus or the mechanism is wrong; the message says so to the author of the step.
  */
 int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope);
 /**
  * Make a proposal from a step that a model or agent wrote (proposal_from_step.c). KL_EINVALID,
  * KL_ENO: an edit does not apply, removed code is only disabled, or the result was tried before;
- * the message tells the author of the step.
+ * the message tells the author of the step why.
  */
 int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw,
 		    const struct kl_envelope *envelope, const char *rewriter, const char *source);
@@ -151,7 +151,7 @@ const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *p
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		       const char *arg);
-/** As kl_rewrite_split(): revert one of the commits that a step to an older state takes back. */
+/** Split a proposal of `history` as kl_rewrite_split() does: offer to revert one of its commits. */
 int kl_history_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole);
 int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MAX_SUBJECTS 20 /* maximum number of commits whose subjects a step's text has */
+#define MAX_SUBJECTS 20 /* maximum number of commits whose subjects are in a step's text */
 
 void kl_undone_release(struct kl_undone *undone)
 {
@@ -81,7 +81,7 @@ static bool was_reverted(const struct kl_rewrite *rw, size_t i)
 	return false;
 }
 
-/* The state of an entry equals the current one: forget what leads to it. */
+/* Forget the commits so far, because the state that they lead to equals the current one. */
 static void forget_commits(struct kl_undone *undone, const struct kl_past *past,
 			   enum kl_undone_equal why)
 {

@@ -8,11 +8,11 @@
 /*
  * undone - the commits that a step to an older state takes back, and how they describe the step.
  *
- * A commit that made no new state is none of them, and neither is one whose undoing was judged to
- * change nothing: what it leads to equals the state from which the step starts. So the step from a
- * state to an older one is named by the commits that make the difference. Those whose undoing
- * changed the machine code but neither speed nor generality are `folded`: the step takes them back
- * along with the others.
+ * A step to an older state is named by the commits that make the difference. A commit that made no
+ * new state is not among them. Nor are commits whose undoing was judged to change nothing, because
+ * it leads to a state that equals the one from which the step starts. If their undoing changed the
+ * machine code but neither speed nor generality, they are `folded`: the step takes them back along
+ * with the others.
  */
 struct kl_undone {
 	size_t *e; /* entries of the past, newest first */

@@ -10,16 +10,16 @@
 #include "rewrite/naming/naming_rules.h"
 #include "rewrite/naming/shape.h"
 
-#define FACT_GAIN 6     /* per cent for each fact that moved with the mechanism, */
-#define FACT_GAINS 3    /* of which this many count */
-#define FACT_NONE 8     /* less if none did */
-#define FACT_FOREIGN 4  /* less for each fact that the mechanism does not explain, */
-#define FACT_FOREIGNS 4 /* of which this many count */
+#define FACT_GAIN 6     /* per cent added for each gained fact of the mechanism */
+#define FACT_GAINS 3    /* most gained facts that count */
+#define FACT_NONE 8     /* per cent subtracted if none was gained */
+#define FACT_FOREIGN 4  /* per cent subtracted for each fact that the mechanism does not explain */
+#define FACT_FOREIGNS 4 /* most unexplained facts that count */
 #define ORDER_PERCENT 74
 #define FACT_PERCENT 55
 #define MOST 95
 #define MOST_TEXT 300 /* bytes of the evidence */
-#define MOST_PATHS 64 /* ways to innermost loops that are compared */
+#define MOST_PATHS 64 /* most paths to innermost loops that are compared */
 
 void kl_naming_release(struct kl_naming *naming)
 {
@@ -83,7 +83,7 @@ static bool passes_rule(struct kl_buf *evidence, const struct kl_naming_rule *ru
 		long fast = count_words(&shapes->fast, rule->words);
 		long plain = count_words(&shapes->plain, rule->words);
 
-		/* a few more of many are a by-product */
+		/* a small increase of a large number is a by-product */
 		if (fast <= plain || (plain && fast * 4 < plain * 5))
 			return false;
 		add_evidence(evidence, "words of it in the source", plain, fast);
@@ -108,7 +108,7 @@ static int compare_parts(const void *one, const void *two)
 	return strcmp(*(char *const *)one, *(char *const *)two);
 }
 
-/* Check that two ways to an innermost loop have the same loops in another order. */
+/* Check that two paths to an innermost loop have the same loops in a different order. */
 static bool is_permuted(const char *left, const char *right)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT, two = KL_STRVEC_INIT;
@@ -127,7 +127,7 @@ static bool is_permuted(const char *left, const char *right)
 	return true;
 }
 
-/* Check that the loops of one innermost loop were interchanged. */
+/* Check that the loops around an innermost loop were interchanged. */
 static bool is_interchanged(struct kl_buf *evidence, const struct shapes *shapes)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec only_fast = KL_STRVEC_INIT;
@@ -161,8 +161,8 @@ static bool is_trait(const char *fact)
 }
 
 /*
- * Check whether facts that only the mechanism has moved. Return false if they contradict it: its
- * evidence is in the machine code alone, and none of it was gained.
+ * Return false if the facts contradict the mechanism: none of its features was gained, and it has
+ * no trait, which machine code need not show.
  */
 static bool is_possible(const struct kl_mechanism *mechanism, const struct kl_strvec *gained)
 {
@@ -174,7 +174,7 @@ static bool is_possible(const struct kl_mechanism *mechanism, const struct kl_st
 		else if (kl_strvec_has(gained, mechanism->primary.v[i]))
 			return true;
 	}
-	/* 128-bit vectors written by hand are vectors, too */
+	/* 128-bit vectors that were written by hand count, too */
 	return trait ||
 	       (!strcmp(mechanism->name, "vector-loop") && kl_strvec_has(gained, "vec.128"));
 }
@@ -210,7 +210,10 @@ static bool is_denied(const struct kl_mechanism *mechanism, const struct kl_nami
 	return false;
 }
 
-/* Return what the facts add to the confidence, and say which moved. -100: they contradict it. */
+/*
+ * Return what the facts add to the confidence, and append those that were gained to `evidence`.
+ * Return -100 if they contradict the mechanism.
+ */
 static int weigh_facts(struct kl_buf *evidence, const struct kl_mechanism *mechanism,
 		       const struct kl_naming_sides *sides)
 {
@@ -242,7 +245,7 @@ static int weigh_facts(struct kl_buf *evidence, const struct kl_mechanism *mecha
 
 /* --- the name --------------------------------------------------------------------------------- */
 
-/* Take this name if its confidence is greater than that of the one so far. */
+/* Take this name if its confidence is greater than that of the best name so far. */
 static void consider_name(struct kl_naming *out, const struct kl_naming_sides *sides,
 			  const char *name, int percent, const struct kl_buf *evidence)
 {
@@ -277,7 +280,7 @@ static void try_rules(struct kl_naming *out, const struct kl_naming_sides *sides
 		consider_name(out, sides, "loop-interchange", ORDER_PERCENT, &order);
 }
 
-/* Check for a feature that no compiler makes on its own: the source asks for it. */
+/* Check that no compiler makes this feature on its own, so that the source must ask for it. */
 static bool is_asked_for(const char *fact)
 {
 	static const char *const list[] = { "prefetch",  "nt-store",  "cp.async", "tma.*",
@@ -291,7 +294,7 @@ static bool is_asked_for(const char *fact)
 	return false;
 }
 
-/* Name a step by facts alone: a mechanism whose fact was gained and only a source can ask for. */
+/* Name a step by facts alone: its mechanism has a gained fact that only a source can ask for. */
 static void try_facts(struct kl_naming *out, const struct kl_naming_sides *sides)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gained = KL_STRVEC_INIT;
@@ -311,7 +314,7 @@ static void try_facts(struct kl_naming *out, const struct kl_naming_sides *sides
 	}
 }
 
-/* Make valid UTF-8 of bounded length of a text that quotes a source. */
+/* Turn a text that quotes a source into valid UTF-8 of bounded length. */
 static void tidy_text(struct kl_buf *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf clean = KL_BUF_INIT;

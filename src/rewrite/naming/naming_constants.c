@@ -6,12 +6,12 @@
 
 #include "rewrite/naming/shape_parts.h"
 
-#define MAX_TILE 64 /* an innermost loop with more rounds is not kept in registers */
+#define MAX_TILE 64 /* most rounds of an innermost loop that is kept in registers */
 
 /* A number that differs between two sources. */
 struct change {
-	char *word;   /* the macro that has it, or NULL */
-	size_t token; /* of the faster source, if there is no macro */
+	char *word;   /* the macro that is defined as the number, or NULL */
+	size_t token; /* in the faster source, if there is no macro */
 	char *fast, *plain;
 };
 
@@ -87,7 +87,7 @@ static bool compare_sources(struct changes *out, const struct kl_ctokens *fast,
 	return true;
 }
 
-/* Check that the loop steps by, or runs to, what changed. */
+/* Check that the step or the bound of the loop is the changed number. */
 static bool has_change(const struct kl_ctokens *tokens, const struct kl_nest_loop *loop,
 		       const struct change *change, bool same_file)
 {
@@ -100,7 +100,7 @@ static bool has_change(const struct kl_ctokens *tokens, const struct kl_nest_loo
 	return false;
 }
 
-/* Check that the loop adds to local arrays or variables: the results stay in registers. */
+/* Check that the loop adds to local arrays or variables, so that the results stay in registers. */
 static bool adds_locally(const struct kl_shape_reader *reader, const struct kl_shape_source *source,
 			 const struct kl_nest_loop *loop)
 {

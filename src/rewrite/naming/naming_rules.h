@@ -14,7 +14,7 @@ enum kl_naming_sense {
 	KL_NAMING_NOT_MORE,
 	KL_NAMING_NOT_LESS,
 	KL_NAMING_SAME,
-	KL_NAMING_MANY, /* at least four, and twice as many */
+	KL_NAMING_MANY, /* at least four, and at least twice as many */
 	KL_NAMING_NEW,  /* the faster source has some, the other has none */
 };
 
@@ -27,16 +27,18 @@ struct kl_naming_test {
 
 struct kl_naming_rule {
 	const char *mechanism;
-	int percent;       /* confidence by the source alone */
+	int percent;       /* confidence from the source alone */
 	const char *words; /* patterns, separated by blanks; the faster source has more of them */
-	struct kl_naming_test test[KL_NAMING_TESTS]; /* all of them hold */
-	/* the words are the only way to write the mechanism, so that it is refuted without them */
+	struct kl_naming_test test[KL_NAMING_TESTS]; /* all of them must hold */
+	/* the mechanism cannot be written without these words: it is refuted if none was added */
 	bool only_words;
-	/* a promise to the compiler: nothing else in the shape of the source differs, since new
-	 * functions and loops bring such words along */
+	/*
+	 * the mechanism is a promise to the compiler, so nothing else in the shape of the source
+	 * may differ: new functions and loops bring such words along
+	 */
 	bool alone;
 };
 
-extern const struct kl_naming_rule kl_naming_rules[]; /* ends with a rule without a mechanism */
+extern const struct kl_naming_rule kl_naming_rules[]; /* the last rule has no mechanism */
 
 #endif

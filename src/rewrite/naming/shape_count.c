@@ -5,7 +5,7 @@
 
 #include "rewrite/naming/shape_parts.h"
 
-#define MAX_UNROLL 16 /* a loop that does more at once runs over blocks */
+#define MAX_UNROLL 16 /* largest step of an unrolled loop; a larger step runs over blocks */
 #define MOST_SUMS 1000
 
 static void raise_to(struct kl_shape_reader *reader, enum kl_shape_item item, long value)
@@ -43,7 +43,7 @@ static long step_of(const struct kl_shape_reader *reader, const struct kl_ctoken
 	return value ? strtol(value, NULL, 0) : 0;
 }
 
-/* Check that a loop inside begins at, or runs to, what the loop over blocks counts or steps by. */
+/* Check that an inner loop begins or ends at the counter or the step of the loop over blocks. */
 static bool bounds_inside(const struct kl_shape_source *source, const struct kl_nest_loop *loop)
 {
 	const struct kl_ctokens *tokens = &source->tokens;
@@ -109,7 +109,7 @@ static void body_release(struct body *body)
 	kl_strvec_release(&body->places);
 }
 
-/* Check for a value that is nothing but a place in memory: a copy. */
+/* Check that the value is only a place in memory, so that the assignment is a copy. */
 static bool is_load(bool *from_shared, const struct kl_shape_reader *reader,
 		    const struct kl_shape_source *source, const struct kl_shape_assignment *one)
 {
@@ -127,7 +127,7 @@ static bool is_load(bool *from_shared, const struct kl_shape_reader *reader,
 	    kl_shape_same(&source->tokens, at, one->place))
 		return false;
 	*from_shared = array && array->shared;
-	/* a local array that goes to memory is the result, on its way back */
+	/* a local array that is copied to memory holds the result */
 	return n && at + n == one->value_end && (!array || array->shared || array->fn < 0);
 }
 
@@ -163,7 +163,7 @@ static void read_assignment(struct body *body, struct kl_shape_reader *reader,
 	if (one->adds || one->declared || !is_load(&from_shared, reader, source, one))
 		return;
 	body->stages |= one->array && one->array->shared;
-	/* what goes from shared memory to a local array goes to registers */
+	/* a copy from shared memory to a local array goes to registers */
 	body->copies |= one->memory || (one->array && !one->array->shared && !from_shared);
 }
 
@@ -255,7 +255,7 @@ static void count_loop(struct kl_shape_reader *reader, const struct kl_shape_sou
 		count_innermost(reader, source, loop);
 }
 
-/* Count "if (j == 0) pack(...)" within a loop: one call instead of one a round. */
+/* Check for "if (j == 0) pack(...)", which calls once in a loop instead of in each round. */
 static bool is_guard(const struct kl_ctokens *tokens, size_t i)
 {
 	size_t close, call;
@@ -294,7 +294,7 @@ static void count_tokens(struct kl_shape_reader *reader, const struct kl_shape_s
 						 kl_ctoken_is(tokens, i - 2, "("));
 }
 
-/* Count what each function begins at zero: "= 0.0f", "= _mm256_setzero_ps()". */
+/* Count the variables that each function sets to zero: "= 0.0f", "= _mm256_setzero_ps()". */
 static void count_zeroed(struct kl_shape_reader *reader, const struct kl_ctokens *tokens)
 {
 	for (size_t fn = 0; fn < tokens->nfn; fn++) {

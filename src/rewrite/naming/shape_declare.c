@@ -6,11 +6,11 @@
 
 #include "rewrite/naming/shape_parts.h"
 
-#define MAX_ROUNDS 8    /* calls from one function to the next are followed so far */
-#define MAX_LOOPED 1000 /* functions with loops */
-#define UNKNOWN 8       /* what a name in an extent may stand for */
+#define MAX_ROUNDS 8    /* most calls in a chain that are followed to a loop */
+#define MAX_LOOPED 1000 /* most functions with loops */
+#define UNKNOWN 8       /* assumed value of an unknown name in an extent */
 #define MAX_EXTENT (1L << 20)
-#define FEW_VALUES 4 /* a table has more commas than this */
+#define FEW_VALUES 4 /* an initializer with more commas makes a table */
 
 /* Read "#define NAME 16" or "#define A(i,j) a[(i)+(j)*lda]". */
 static void read_define(struct kl_shape_reader *reader, const struct kl_ctokens *tokens, size_t i)
@@ -34,7 +34,7 @@ static void read_define(struct kl_shape_reader *reader, const struct kl_ctokens 
 			   kl_strndup(value, strcspn(value, " \t\r\n)/")));
 }
 
-/* Return the value of a number or of a macro that is one; 0: not known. */
+/* Return the value of a number, or of a macro that stands for one; 0: unknown. */
 static long value_of(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens,
 		     size_t i)
 {
@@ -68,7 +68,10 @@ static long estimate_extent(const struct kl_shape_reader *reader, const struct k
 	return known || extent < UNKNOWN * UNKNOWN ? extent : UNKNOWN * UNKNOWN;
 }
 
-/* Multiply the extents "[4][8 + 1]" that begin at token `i`, and note what they say. */
+/*
+ * Multiply the extents "[4][8 + 1]" that begin at token `i`, and note padding and several stages.
+ * Return the token after them.
+ */
 static size_t read_extents(struct kl_shape_array *array, const struct kl_shape_reader *reader,
 			   const struct kl_ctokens *tokens, size_t i)
 {
@@ -89,7 +92,7 @@ static size_t read_extents(struct kl_shape_array *array, const struct kl_shape_r
 	return i;
 }
 
-/* Find the first token of the declaration that has token `i`. */
+/* Find the first token of the declaration that contains token `i`. */
 static size_t start_of(const struct kl_ctokens *tokens, size_t i)
 {
 	while (i && !kl_shape_one_of(tokens, i - 1, "; { } ) (") &&
@@ -155,7 +158,7 @@ static void add_looped(struct kl_shape_reader *reader, const struct kl_ctokens *
 		kl_strvec_add_once(&reader->looped, name);
 }
 
-/* Find the functions that have loops, and those that call one that has. */
+/* Find the functions that have loops, and those that call such functions. */
 static void find_looped(struct kl_shape_reader *reader)
 {
 	size_t before;

@@ -10,13 +10,13 @@
 
 /** An array that a source declares. */
 struct kl_shape_array {
-	size_t name; /* token */
-	int fn;      /* the function that has it; -1: outside of functions */
-	long size;   /* elements, estimated where an extent has names */
+	size_t name; /* token of the name */
+	int fn;      /* index of the function that declares it; -1: outside of functions */
+	long size;   /* number of elements; an estimate if an extent has names */
 	bool shared, constant, is_static, valued, padded, doubled;
 };
 
-/** One source, with what was found in it. */
+/** One source, with its tokens, loops and arrays. */
 struct kl_shape_source {
 	struct kl_ctokens tokens;
 	struct kl_nest nest;
@@ -29,7 +29,7 @@ struct kl_shape_reader {
 	struct kl_shape_source *source;
 	size_t n;
 	struct kl_strvec looped; /* functions that have loops */
-	struct kl_strvec macros; /* macros with arguments that stand for memory */
+	struct kl_strvec macros; /* macros with arguments that expand to an element of an array */
 	struct kl_map constants; /* macros that are numbers: name -> text */
 	struct kl_shape *out;
 };
@@ -39,16 +39,16 @@ struct kl_shape_assignment {
 	size_t place, place_end; /* tokens of the place: place ... place_end - 1 */
 	size_t value, value_end; /* likewise */
 	bool adds;               /* the old value of the place is part of the new one */
-	bool memory;             /* the place is behind a pointer, or an array that is not local */
-	bool declared;           /* the place is declared here */
+	bool memory;   /* the place is behind a pointer or in an array that is not local */
+	bool declared; /* the place is declared here */
 	const struct kl_shape_array *array; /* the local or shared array of the place, or NULL */
 };
 
 void kl_shape_reader_release(struct kl_shape_reader *reader);
 bool kl_shape_same(const struct kl_ctokens *tokens, size_t left, size_t right);
-/** Return the text of tokens first ... end - 1 without white space; the caller frees. */
+/** Return the text of tokens first ... end - 1 without white space; the caller frees it. */
 char *kl_shape_text(const struct kl_ctokens *tokens, size_t first, size_t end);
-/** Check for a token that is one of the words of `list`, separated by blanks. */
+/** Check that token `i` is one of the words of `list`, which are separated by blanks. */
 bool kl_shape_one_of(const struct kl_ctokens *tokens, size_t i, const char *list);
 /** Find the directives and arrays of all sources. */
 void kl_shape_declare(struct kl_shape_reader *reader);
@@ -63,11 +63,11 @@ size_t kl_shape_place(const struct kl_shape_reader *reader, const struct kl_shap
 /** Read the assignment that begins at token `i`; false: none begins there. */
 bool kl_shape_assignment(struct kl_shape_assignment *out, const struct kl_shape_reader *reader,
 			 const struct kl_shape_source *source, size_t i);
-/** Check for a variable that is used as a pointer in the function of token `i`. */
+/** Check that token `i` names a variable that is used as a pointer in its function. */
 bool kl_shape_is_pointer(const struct kl_shape_source *source, size_t i);
-/** Count what the loops of a source have. */
+/** Count the items of a source, except arrays and what threads do. */
 void kl_shape_count(struct kl_shape_reader *reader, const struct kl_shape_source *source);
-/** Count what a source has of the threads of a GPU. */
+/** Count the arrays of a source, and the items that concern the threads of a GPU. */
 void kl_shape_count_threads(struct kl_shape_reader *reader, const struct kl_shape_source *source);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "rewrite/naming/shape_parts.h"
 
-#define NEAR 4000 /* tokens around a variable that show how it is used */
+#define NEAR 4000 /* tokens before and after a variable that are searched for its uses */
 
 /* Check that token `i` is a '*' that reads through a pointer, not a product. */
 static bool is_deref(const struct kl_ctokens *tokens, size_t i)
@@ -127,7 +127,7 @@ bool kl_shape_is_pointer(const struct kl_shape_source *source, size_t i)
 	return false;
 }
 
-/* Check for a token in the head of a loop, where ';' ends no statement. */
+/* Check that token `i` is in the head of a loop, where ';' ends no statement. */
 static bool is_in_head(const struct kl_nest *nest, size_t i)
 {
 	for (size_t k = 0; k < nest->n; k++)

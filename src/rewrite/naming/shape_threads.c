@@ -2,7 +2,7 @@
 /* shape_threads - arrays of a source, and how the threads of a GPU share them, for shape */
 #include "rewrite/naming/shape_parts.h"
 
-#define NEAR 4000 /* tokens before a variable that can give it its value */
+#define NEAR 4000 /* tokens before a variable that are searched for its value */
 
 static void count_arrays(struct kl_shape_reader *reader, const struct kl_shape_source *source)
 {
@@ -22,7 +22,8 @@ static void count_arrays(struct kl_shape_reader *reader, const struct kl_shape_s
 
 /*
  * Look for the index of a thread in tokens first ... end - 1. Return 1 if it is the thread's x, so
- * that neighbours get neighbouring values; -1 if it is y, or x divided; 0: there is none.
+ * that neighbouring threads get neighbouring values; -1 if it is y or z, or x divided or
+ * multiplied; 0 if there is none.
  */
 static int thread_in(const struct kl_ctokens *tokens, size_t first, size_t end)
 {
@@ -37,7 +38,7 @@ static int thread_in(const struct kl_ctokens *tokens, size_t first, size_t end)
 	return 0;
 }
 
-/* As thread_in(), for the value that the function gives to the variable at token `i`. */
+/* Classify, like thread_in(), the value that the function gives to the variable at token `i`. */
 static int thread_of(const struct kl_ctokens *tokens, size_t i)
 {
 	int fn = tokens->t[i].fn;
@@ -55,7 +56,7 @@ static int thread_of(const struct kl_ctokens *tokens, size_t i)
 	return 0;
 }
 
-/* Find how threads read what the subscript "[a * n + b]" names: by its last part, b. */
+/* Classify, like thread_in(), the subscript "[a * n + b]" by its last term, b. */
 static int last_part(const struct kl_ctokens *tokens, size_t open)
 {
 	size_t close = (size_t)tokens->t[open].match, first = open + 1;
@@ -90,7 +91,7 @@ void kl_shape_count_threads(struct kl_shape_reader *reader, const struct kl_shap
 		reader->out->count[KL_SHAPE_THREADS] += kl_ctoken_is(tokens, i, "threadIdx");
 		if (tokens->t[i].fn < 0)
 			continue;
-		/* outside of innermost loops, a copy to shared memory is a statement of its own */
+		/* outside of innermost loops, count each assignment to shared memory */
 		if (kl_nest_at(&source->nest, i) < 0 ||
 		    source->nest.v[kl_nest_at(&source->nest, i)].inside)
 			if (kl_shape_assignment(&one, reader, source, i) && one.array &&

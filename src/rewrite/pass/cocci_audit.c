@@ -60,7 +60,10 @@ static int audit_line_start(const char *name, const char *text, const char *pos,
 	if (pos < end && *pos == '#') {
 		const char *word = skip_space(pos + 1, end);
 
-		/* '#' begins only spatch's directives: those of code follow a sign, "- #define" */
+		/*
+		 * a line that begins with '#' is for spatch; directives of code follow a sign: "-
+		 * #define"
+		 */
 		if (word_at(word, end, "include") || word_at(word, end, "spatch"))
 			return refuse_rule(name, text, pos, "#include or #spatch");
 	}

@@ -6,8 +6,8 @@
 #include "rewrite/reply/envelope.h"
 
 /*
- * Edits have no lines, so messages give their numbers, from 1: the member `line` of an edit is its
- * number, negated.
+ * An edit in a JSON document has no line, so messages give its number, counted from 1: the member
+ * `line` of the edit is this number, negated.
  */
 static const char *const step_keys[] = { "action", "mechanism", "locus", "why",
 					 "traits", "edits",     NULL };

@@ -7,12 +7,12 @@
 #include "base/mem.h"
 
 #define MAX_FACTOR ((int64_t)1 << 31)
-#define MAX_NAMES 4  /* in a product */
-#define MAX_DEPTH 16 /* of parentheses */
+#define MAX_NAMES 4  /* most names in a product */
+#define MAX_DEPTH 16 /* most levels of nested parentheses */
 
 /* --- terms ------------------------------------------------------------------------------------ */
 
-/* Add one term, which may cancel another. */
+/* Add one term. Remove the term of this product if its factor becomes 0. */
 static bool add_term(struct kl_affine *sum, int64_t factor, const char *product)
 {
 	size_t at = 0;
@@ -53,13 +53,13 @@ static size_t split_product(char *text, char *name[MAX_NAMES])
 
 	for (char *at = strtok_r(text, "*", &rest); at; at = strtok_r(NULL, "*", &rest)) {
 		if (n == MAX_NAMES)
-			return MAX_NAMES + 1; /* a product that was read never has so many */
+			return MAX_NAMES + 1; /* only a new product can have so many names */
 		name[n++] = at;
 	}
 	return n;
 }
 
-/* Write the product of two products with the names in order; false: it has too many names. */
+/* Write the product of two products, with its names in order; false: it has too many names. */
 static bool join_products(char out[KL_AFFINE_PRODUCT], const char *left, const char *right)
 {
 	char text[2 * KL_AFFINE_PRODUCT + 2], *name[MAX_NAMES];
@@ -124,14 +124,16 @@ static bool read_number(struct kl_affine *out, const struct reader *reader)
 	     i++)
 		if ((value = 10 * value + reader->tokens->text[token->off + i] - '0') >= MAX_FACTOR)
 			return false;
-	/* not an octal number, nor one with a fraction or an exponent */
+	/* refuse an octal number, and a number with a fraction or an exponent */
 	if ((token->len > 1 && reader->tokens->text[token->off] == '0') ||
 	    strspn(reader->tokens->text + token->off + i, "uUlL") < token->len - i)
 		return false;
 	return add_term(out, value, "");
 }
 
-/* Return the number of tokens of a cast to an integer type at the reader's place; 0: none. */
+/*
+ * Return the number of tokens of a cast to an integer type that begins at `pos`; 0: there is none.
+ */
 static size_t cast_length(const struct reader *reader)
 {
 	static const char *const type[] = { "int",      "long",     "unsigned",  "size_t",

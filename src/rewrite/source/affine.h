@@ -26,10 +26,10 @@ struct kl_affine {
 	size_t n;
 };
 
-/** Read tokens first ... last (inclusive); false: they are not such a sum. */
+/** Read tokens first ... last (inclusive) as a sum of terms; false: they are not such a sum. */
 bool kl_affine_read(struct kl_affine *out, const struct kl_ctokens *tokens, size_t first,
 		    size_t last);
-/** Add `factor` times `other`; false: there are too many terms. */
+/** Add `factor` times `other` to `sum`; false: the result has too many terms. */
 bool kl_affine_add(struct kl_affine *sum, const struct kl_affine *other, int64_t factor);
 bool kl_affine_equal(const struct kl_affine *left, const struct kl_affine *right);
 /** Check that the sum is the constant `value`. */

@@ -333,7 +333,7 @@ static void widen_to_line(size_t *from, size_t *to, const char *text, size_t len
 		*from = start;
 		*to = end < len ? end + 1 : end;
 	} else if (end > *to && (start == 0 || start < *from || strchr("\n(*", text[start - 1]))) {
-		*to = end; /* inside a line: avoid two blanks in a row */
+		*to = end; /* inside a line: leave no two blanks in a row */
 	}
 }
 

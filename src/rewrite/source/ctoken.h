@@ -47,17 +47,17 @@ struct kl_ctokens {
 void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len);
 void kl_ctokens_release(struct kl_ctokens *tokens);
 
-/** Check that token `i` is exactly `text`. Return false if there is no token `i`. */
+/** Check that the text of token `i` is `text`. Return false if there is no token `i`. */
 bool kl_ctoken_is(const struct kl_ctokens *tokens, size_t i, const char *text);
 /** Return the name of the function that contains token `i`, or "". Caller frees. */
 char *kl_ctoken_function(const struct kl_ctokens *tokens, size_t i);
 /** Return the name of the function that contains a line, or "". Caller frees. */
 char *kl_ctoken_function_at(const struct kl_ctokens *tokens, int line);
 
-/** A directive "#define NAME body", by bytes of the text. */
+/** A directive "#define NAME body": the offsets of its parts in the text, in bytes. */
 struct kl_cdefine {
 	size_t name, name_len;
-	size_t body, end; /* all after the name; '(' at `body`: the macro has arguments */
+	size_t body, end; /* all that follows the name; a macro with arguments has '(' at `body` */
 };
 
 /** Read directive `i`; false: it defines no macro. */
@@ -86,8 +86,8 @@ void kl_cedits_release(struct kl_cedits *cedits);
 void kl_cedits_tokens(struct kl_cedits *cedits, const struct kl_ctokens *tokens, size_t first,
 		      size_t last, const char *with, int site);
 /**
- * Append the text after the edits for which `take` returns true (NULL: all edits). Of overlapping
- * edits only the first is applied. A line that becomes blank by a removal is removed.
+ * Append the text, changed by the edits for which `take` returns true (NULL: all edits). Of
+ * overlapping edits only the first is applied. A line that becomes blank by a removal is removed.
  */
 void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *tokens,
 		     const struct kl_cedits *cedits,

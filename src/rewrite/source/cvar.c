@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define MAX_BLOCKS 64 /* nested in each other */
+#define MAX_BLOCKS 64 /* most blocks that contain each other */
 
 static const struct {
 	const char *name;
@@ -18,7 +18,7 @@ static const struct {
 	{ "ssize_t", 8 },  { "ptrdiff_t", 8 },
 };
 
-/* not "volatile": nothing is known of such a variable */
+/* "volatile" is missing, because the value of such a variable is never known */
 static const char *const qualifiers[] = { "const",      "static",       "register", "restrict",
 					  "__restrict", "__restrict__", NULL };
 
@@ -112,7 +112,9 @@ static size_t read_declarator(struct kl_cvars *vars, struct kl_cvar var, size_t 
 	return i;
 }
 
-/* Read the qualifiers and the type of a declaration at `i`; return the token after; 0: none. */
+/*
+ * Read the qualifiers and the type of a declaration at `i`. Return the token after them; 0: none.
+ */
 static size_t read_specifiers(struct kl_cvar *var, const struct kl_ctokens *tokens, size_t i,
 			      size_t end)
 {
@@ -205,7 +207,8 @@ const struct kl_cvar *kl_cvars_get(const struct kl_cvars *vars, size_t i, const 
 	for (size_t k = 0; k < vars->n; k++)
 		if (vars->v[k].fn == vars->tokens->t[i].fn && vars->v[k].at <= i &&
 		    i <= vars->v[k].until && !strcmp(vars->v[k].name, name))
-			found = &vars->v[k]; /* they are in the order of their places */
+			found = &vars->v[k]; /* in the order of the text: the last match is the
+					      * nearest */
 	return found;
 }
 

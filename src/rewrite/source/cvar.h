@@ -8,7 +8,7 @@
  * cvar - the variables that C functions declare, found from tokens.
  *
  * Only variables of the usual arithmetic types, pointers to them and arrays of them are found. A
- * use of a name means its nearest declaration before in a block that has not ended.
+ * name refers to its nearest earlier declaration whose block has not ended.
  */
 struct kl_cvar {
 	char *name;
@@ -16,7 +16,7 @@ struct kl_cvar {
 	int fn;                       /* index into kl_ctokens.fn */
 	size_t at;                    /* token of the name in its first declaration */
 	size_t init_first, init_last; /* tokens of its initial value; both 0: none */
-	int stars;                    /* 1: a pointer */
+	int stars;                    /* number of '*'; 1 for a pointer */
 	bool param;
 	bool array;      /* declared with brackets, not as a parameter */
 	bool to_const;   /* of a pointer: it points to const */
@@ -34,7 +34,9 @@ struct kl_cvars {
 void kl_cvars_find(struct kl_cvars *out, const struct kl_ctokens *tokens);
 void kl_cvars_release(struct kl_cvars *vars);
 
-/** Find the variable that `name` means at token `i`; NULL: its function does not declare it. */
+/**
+ * Find the variable to which `name` refers at token `i`; NULL: its function does not declare it.
+ */
 const struct kl_cvar *kl_cvars_get(const struct kl_cvars *vars, size_t i, const char *name);
 /** Find the variable that token `i` names; NULL: its function does not declare it. */
 const struct kl_cvar *kl_cvars_at(const struct kl_cvars *vars, size_t i);

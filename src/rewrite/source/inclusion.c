@@ -13,7 +13,7 @@
 /* One name of an #include directive. */
 struct wanted {
 	char *name;
-	bool quoted; /* "name", not <name> */
+	bool quoted; /* the name is in quotes, not in <> */
 };
 
 static void wanted_release(struct wanted *wanted)
@@ -101,7 +101,7 @@ static void list_places(struct kl_strvec *out, const struct kl_inclusion *inclus
 		kl_strvec_take(out, path);
 }
 
-/* Return the index of the source that the compiler finds for source `i`; SIZE_MAX: none. */
+/* Return the index of the source that an #include in source `i` refers to; SIZE_MAX: none. */
 static size_t find_listed(const struct kl_inclusion *inclusion, size_t i,
 			  const struct wanted *wanted)
 {
@@ -116,7 +116,10 @@ static size_t find_listed(const struct kl_inclusion *inclusion, size_t i,
 	return SIZE_MAX;
 }
 
-/* Find the file that the older commit includes from `from`. *out stays NULL: it has none. */
+/*
+ * Find the file that an #include in the file `from` of the older commit refers to. If the commit
+ * does not have it, *out stays NULL.
+ */
 static int find_file(char **out, git_oid *blob, const struct kl_inclusion *inclusion,
 		     const char *from, const struct wanted *wanted)
 {
@@ -140,18 +143,21 @@ static int find_file(char **out, git_oid *blob, const struct kl_inclusion *inclu
 	return 0;
 }
 
-/* One source that is completed. */
+/* The completion of one source. */
 struct completion {
 	const struct kl_inclusion *inclusion;
 	size_t i;
 	struct kl_buf *out;
 	struct kl_strvec *inlined;
-	struct kl_strvec stack; /* paths of the files that are being written */
+	struct kl_strvec stack; /* paths of the files that are being written, outermost first */
 };
 
 static int add_text(struct completion *at, const char *path, const char *text, size_t len);
 
-/* Write a file in place of its directive. A second #pragma once of it must have no effect. */
+/*
+ * Write a file in place of its #include. A file with #pragma once gets an include guard, since the
+ * pragma no longer keeps out a second copy.
+ */
 static int add_file(struct completion *at, const char *path, const git_oid *blob)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -194,7 +200,7 @@ static int replace_include(bool *done, struct completion *at, const char *from,
 	    (listed != SIZE_MAX && !strcmp(inclusion->then->v[listed], path)))
 		return err;
 	*done = true;
-	/* it includes itself: its guard makes that one empty */
+	/* the file includes itself: its include guard makes the second copy empty */
 	if (kl_strvec_has(&at->stack, path))
 		return 0;
 	return add_file(at, path, &blob);

@@ -6,20 +6,20 @@
 #include "contract/surface.h"
 
 /*
- * inclusion - completes a source of an older commit: files that it includes, that the commit has
- * and that the contract does not list.
+ * inclusion - completes a source of an older commit: writes into it the files that it includes, if
+ * the commit has them and the contract does not list them.
  *
- * The contract of the expert lists the files of its own time. A file that only older sources
- * include is written into the source in place of its #include, so that the state has the files of
- * the contract and no others. It is found as the compiler finds it: beside the file that includes
- * it, then in the contract's directories. A header that is not in the commit is left to the
- * compiler. So is one that the sources of the expert include without listing it, such as a header
- * for another platform.
+ * The contract of the expert lists the files that the expert consists of. A file that only older
+ * sources include is written into the source in place of its #include, so that the state has the
+ * files of the contract and no others. It is searched for as the compiler does: beside the file
+ * that includes it, then in the contract's directories. A header that is not in the commit is left
+ * to the compiler. So is a header that the sources of the expert include although the contract does
+ * not list it, such as a header for another platform.
  */
 struct kl_inclusion {
 	struct kl_repo *repo; /* borrowed, like all pointers here */
 	const struct kl_contract *contract;
-	const char *dir;              /* what the contract's paths are relative to */
+	const char *dir;              /* directory that the contract's paths are relative to */
 	const git_oid *tree;          /* of the older commit */
 	const struct kl_strvec *now;  /* paths of the sources in the repository */
 	const struct kl_strvec *then; /* their paths in the older commit, in the same order */
@@ -27,8 +27,8 @@ struct kl_inclusion {
 };
 
 /**
- * Append the text of source `i` with what it includes. `inlined` gets the paths of the files that
- * were written into it, each once. A text that would exceed 4 MiB is appended as it is.
+ * Append the text of source `i` with the files that it includes. `inlined` gets the paths of the
+ * files that were written into it, each once. A text that would exceed 4 MiB is appended unchanged.
  */
 int kl_inclusion_complete(struct kl_buf *out, struct kl_strvec *inlined,
 			  const struct kl_inclusion *inclusion, size_t i, const char *text,

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "rewrite/source/nest.h"
 
-/* the most loops of a file: a file with more is not the work of a person */
+/* most loops of a file; no hand-written file has more */
 #define MAX_LOOPS 512
 
 /* --- what a body may not do ------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static bool is_char(const struct kl_ctokens *tokens, size_t i, char ch)
 	       tokens->text[tokens->t[i].off] == ch;
 }
 
-/* Check that token `i` is `ch` and stands right after the token before. */
+/* Check that token `i` is `ch` and follows the previous token without white space. */
 static bool is_adjacent(const struct kl_ctokens *tokens, size_t i, char ch)
 {
 	return is_char(tokens, i, ch) && i > 0 &&
@@ -65,7 +65,7 @@ bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last,
 	return false;
 }
 
-/* Check that the tokens may leave the loop, or that their meaning is not known. */
+/* Check whether the tokens may leave the loop, or have an unknown meaning. */
 static bool leaves_loop(const struct kl_loops *loops, size_t first, size_t last)
 {
 	const struct kl_ctokens *tokens = loops->tokens;
@@ -139,7 +139,7 @@ static bool read_start(struct kl_loop *out, const struct kl_loops *loops, size_t
 	return out->from_first <= out->from_last;
 }
 
-/* Read "i < n", or "i + 4 <= n", as an unrolled loop has it. */
+/* Read "i < n" or, as an unrolled loop has it, "i + 4 <= n". */
 static bool read_bound(struct kl_loop *out, const struct kl_ctokens *tokens, size_t i, size_t semi)
 {
 	bool wide = is_char(tokens, i + 1, '+') && i + 2 < semi &&
@@ -291,7 +291,7 @@ static const struct kl_loop *loop_at(const struct kl_loops *loops, size_t i)
 	return NULL;
 }
 
-/* Read "type name = value;": tokens i ... semi. */
+/* Read tokens i ... semi as "type name = value;". */
 static bool read_declare(struct kl_cstmt *out, const struct kl_loops *loops, size_t i, size_t semi)
 {
 	for (size_t k = 0; k < loops->vars.n; k++) {
@@ -308,7 +308,7 @@ static bool read_declare(struct kl_cstmt *out, const struct kl_loops *loops, siz
 	return false;
 }
 
-/* Read "target = value;": tokens i ... semi. */
+/* Read tokens i ... semi as "target = value;". */
 static bool read_assign(struct kl_cstmt *out, const struct kl_ctokens *tokens, size_t i,
 			size_t semi)
 {

@@ -9,12 +9,12 @@
 /*
  * loop - finds counted loops in C or CUDA code, and what their bodies read and write.
  *
- * A loop that is found is surely "for (c = from; c < bound; c += step)", or that of an unrolled
- * loop, "for (c = from; c + step <= bound; c += step)": nothing in its body changes the counter or
- * the bound or leaves the loop, and no directive and no macro but a constant stands in it. Where
- * that is not sure there is no loop. Its body is read apart, as statements (kl_loop_body()) and
- * accesses (kl_accesses_read()); both fail where the code has something that they do not know.
- * Loops are found by what they do, never by the names that a project uses.
+ * A loop is found only if it surely means "for (c = from; c < bound; c += step)" or, as the head of
+ * an unrolled loop, "for (c = from; c + step <= bound; c += step)": nothing in its body changes the
+ * counter or the bound or leaves the loop, and the body has no directives and no macros except
+ * constants. The body is read separately, as statements (kl_loop_body()) and accesses
+ * (kl_accesses_read()); both fail if the code has something that they do not know. Loops are found
+ * by what they do, never by the names that a project uses.
  */
 struct kl_loop {
 	size_t first, last;           /* tokens from "for" to the end of the body */
@@ -27,9 +27,12 @@ struct kl_loop {
 	bool braces;      /* the body is in braces */
 	bool hinted;      /* a directive stands before the loop */
 	int64_t step;
-	int parent;     /* index of the loop around it, in the same function; -1: none is known */
+	int parent;     /* index of the loop around it, in the same function; -1: none was found */
 	bool innermost; /* no loop of any kind is in its body */
-	/* it does what an unrolled loop left ("i = n / 4 * 4"), or is in the body of one that does */
+	/*
+	 * the loop runs the rounds that an unrolled loop left ("i = n / 4 * 4"), or is inside such
+	 * a loop
+	 */
 	bool remainder;
 	bool from_zero; /* the initial value is the constant 0 */
 };
@@ -38,14 +41,14 @@ struct kl_loops {
 	const struct kl_ctokens *tokens; /* borrowed */
 	struct kl_cvars vars;
 	struct kl_strvec macros; /* names of macros that are not constants */
-	struct kl_loop *v; /* in the order of the text; a loop comes before those in its body */
+	struct kl_loop *v; /* in the order of the text; a loop comes before the loops in its body */
 	size_t n, alloc;
 };
 
 /** Find the loops of all functions. The caller releases `out`. */
 void kl_loops_find(struct kl_loops *out, const struct kl_ctokens *tokens);
 void kl_loops_release(struct kl_loops *loops);
-/** Check that an assignment operator begins at token `i`, or "++" or "--". */
+/** Check that an assignment operator, "++" or "--" begins at token `i`. */
 bool kl_loop_is_update(const struct kl_ctokens *tokens, size_t i);
 /** Check that tokens first ... last assign to `name`, or take its address. */
 bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last, const char *name);
@@ -63,7 +66,7 @@ struct kl_cstmt {
 	size_t first, last; /* its tokens, with the ';' */
 	size_t name; /* of DECLARE: token of the name; of ASSIGN: first token of the target */
 	size_t target_last; /* of ASSIGN: last token of the target */
-	char op;            /* of ASSIGN: '=', or the sign before it */
+	char op;            /* of ASSIGN: '=', or the operator before the '=' */
 	size_t value_first, value_last;
 	const struct kl_loop *loop; /* of LOOP */
 };
@@ -74,8 +77,8 @@ struct kl_cstmts {
 };
 
 /**
- * Read the statements of a loop's body; false: it has one of another kind. The caller releases
- * `out` in either case.
+ * Read the statements of a loop's body; false: it has a statement of another kind. The caller
+ * releases `out` in either case.
  */
 bool kl_loop_body(struct kl_cstmts *out, const struct kl_loops *loops, const struct kl_loop *loop);
 void kl_cstmts_release(struct kl_cstmts *stmts);
@@ -88,13 +91,13 @@ struct kl_access {
 	size_t index_first, index_last;
 	const char *type; /* of the element */
 	/*
-	 * what the address begins at: a parameter, or a local array; and the index from there, in
-	 * elements, also through local pointers
+	 * the array that the address begins at, a parameter or a local array, also if it is reached
+	 * through local pointers; the index is counted from there, in elements
 	 */
 	const struct kl_cvar *root;
 	struct kl_affine index;
 	bool read, write;
-	bool accumulates; /* both: by "+=" */
+	bool accumulates; /* the element is read and written by "+=" */
 };
 
 struct kl_accesses {
@@ -103,8 +106,8 @@ struct kl_accesses {
 };
 
 /**
- * Append the accesses of all statements, also in loops; false: there is an expression that is not
- * known to be free of effects, or an element whose place is not known.
+ * Append the accesses of all statements, also in loops; false: an expression may have side effects,
+ * or the place of an element is not known.
  */
 bool kl_accesses_read(struct kl_accesses *out, const struct kl_loops *loops,
 		      const struct kl_cstmts *stmts);

@@ -5,14 +5,14 @@
 #include "base/mem.h"
 #include "rewrite/source/loop.h"
 
-#define MAX_POINTERS 4 /* local pointers on the way from an access to its root */
+#define MAX_POINTERS 4 /* most local pointers between an access and its root */
 
 static char first_char(const struct kl_ctokens *tokens, size_t i)
 {
 	return i < tokens->n ? tokens->text[tokens->t[i].off] : '\0';
 }
 
-/* Functions without effects. */
+/* Check that token `i` names a function without side effects. */
 static bool is_pure(const struct kl_ctokens *tokens, size_t i)
 {
 	static const char *const name[] = { "sqrtf",  "sqrt",  "fabsf", "fabs", "expf",  "exp",
@@ -56,9 +56,9 @@ static bool is_counter(const struct kl_loops *loops, size_t at, const char *name
 }
 
 /*
- * Replace local variables in an index by their initial values, down to counters of loops around
- * token `at`, parameters, and what is computed once in a call. False: the value of a variable is
- * not known.
+ * Replace local variables in an index by their initial values, until only counters of loops around
+ * token `at`, parameters and variables of the function's outermost block remain. False: the value
+ * of a variable is not known.
  */
 static bool expand_names(struct kl_affine *index, const struct kl_loops *loops, size_t at)
 {
@@ -88,7 +88,7 @@ static bool expand_names(struct kl_affine *index, const struct kl_loops *loops, 
 	return true;
 }
 
-/* Replace a local pointer by its initial value; false: it has none that is a sum. */
+/* Replace a local pointer by its initial value; false: it has none, or the value is not a sum. */
 static bool follow_pointer(struct kl_access *access, const struct kl_loops *loops)
 {
 	const struct kl_cvar *var = access->root, *next = NULL;
@@ -119,7 +119,7 @@ static bool find_root(struct kl_access *access, const struct kl_loops *loops)
 	for (int i = 0; i < MAX_POINTERS; i++) {
 		if (access->root->array)
 			return true;
-		if (access->root->param) /* one that the function moves has no fixed place */
+		if (access->root->param) /* a pointer that the function moves has no fixed place */
 			return !is_changed(loops, access->root, access->root->at + 1);
 		if (!follow_pointer(access, loops))
 			return false;
@@ -152,7 +152,7 @@ static bool add_access(struct kl_accesses *out, const struct kl_loops *loops, si
 
 /* --- expressions ------------------------------------------------------------------------------ */
 
-/* Check that a '*', '&', '-' or '+' at `i` has one operand only. */
+/* Check that the '*', '&', '-' or '+' at `i` has only one operand. */
 static bool is_unary(const struct kl_ctokens *tokens, size_t i, size_t first)
 {
 	if (i == first)
@@ -160,7 +160,7 @@ static bool is_unary(const struct kl_ctokens *tokens, size_t i, size_t first)
 	return tokens->t[i - 1].kind == KL_CT_PUNCT && !strchr(")]", first_char(tokens, i - 1));
 }
 
-/* Append the accesses of an expression; false: as kl_accesses_read(). */
+/* Append the accesses of an expression; false as for kl_accesses_read(). */
 static bool read_expression(struct kl_accesses *out, const struct kl_loops *loops, size_t first,
 			    size_t last)
 {
@@ -192,7 +192,7 @@ static bool read_expression(struct kl_accesses *out, const struct kl_loops *loop
 		if (!strchr("+-*/%(),?:<>=!&|", ch) ||
 		    (strchr("*&", ch) && is_unary(tokens, i, first)))
 			return false;
-		/* no "++", "->" or assignment; "==", "<=", "&&" are fine */
+		/* refuse "++", "--", "->" and assignments; "==", "<=", "&&" are allowed */
 		if (joined && ((ch == '+' && next == '+') || (ch == '-' && strchr("->", next)) ||
 			       (strchr("+-*/%&|", ch) && next == '=')))
 			return false;

@@ -223,7 +223,7 @@ char *kl_loop_bound(const struct kl_loops *loops, const struct kl_loop *loop)
 	return loop->bound_first == loop->bound_last ? kl_steal(&text) : kl_asprintf("(%s)", text);
 }
 
-/* Return "int64_t i = 0", as the loop has it. */
+/* Return "int64_t i = 0", as it is in the loop. */
 static char *start_of(const struct kl_loops *loops, const struct kl_loop *loop)
 {
 	return kl_ctokens_text(loops->tokens, loop->first + 2, loop->from_last, NULL, 0);

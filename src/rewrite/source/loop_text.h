@@ -17,11 +17,11 @@
 struct kl_loop_text {
 	struct kl_buf buf;
 	const struct kl_loops *loops;
-	char *indent, *unit; /* white space before the loop, and of one more level */
+	char *indent, *unit; /* white space before the loop, and of one level of indentation */
 	size_t lines;        /* number of lines at depth 0 that begin a statement */
 };
 
-/** A name, and what stands in its place in a copy of code. */
+/** A name, and the text that replaces it in a copy of code. */
 struct kl_rename {
 	const char *from, *to;
 };
@@ -32,33 +32,33 @@ void kl_loop_text_release(struct kl_loop_text *text);
 /** Add a line, `depth` levels deeper than the loop. */
 void kl_loop_text_line(struct kl_loop_text *text, int depth, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/** Add code with the loop's indentation, one level deeper than the loop. */
+/** Add code that is indented as the loop is, one level deeper. */
 void kl_loop_text_code(struct kl_loop_text *text, const char *code);
-/** Add a copy of a statement with names replaced; a copy with none keeps the comments before it. */
+/** Add a copy of a statement with names replaced. A copy without renames also has the comments. */
 void kl_loop_text_stmt(struct kl_loop_text *text, int depth, const struct kl_cstmt *stmt,
 		       const struct kl_rename *rename, size_t n);
 /** Add copies of all statements. */
 void kl_loop_text_stmts(struct kl_loop_text *text, int depth, const struct kl_cstmts *stmts,
 			const struct kl_rename *rename, size_t n);
-/** Replace the loop by the text; where the code around needs braces for it, add them. */
+/** Replace the loop by the text, in braces if the surrounding code needs them. */
 void kl_loop_text_replace(struct kl_cedits *cedits, struct kl_loop_text *text,
 			  const struct kl_loop *loop);
 
 /** Append tokens first ... last on one line, without comments and with names replaced. */
 void kl_ctokens_copy(struct kl_buf *out, const struct kl_ctokens *tokens, size_t first, size_t last,
 		     const struct kl_rename *rename, size_t n);
-/** Return the same as a string; the caller frees it. */
+/** Return the text that kl_ctokens_copy() would append; the caller frees it. */
 char *kl_ctokens_text(const struct kl_ctokens *tokens, size_t first, size_t last,
 		      const struct kl_rename *rename, size_t n);
 
 /*
- * The parts of a loop's head, for a loop that takes `width` rounds at once and one that does the
- * rest: "int64_t i = 0; i + 4 <= n; i += 4" and "int64_t i = n / 4 * 4; i < n; i++". The caller
- * frees them.
+ * Return the text in the parentheses of a loop that takes `width` rounds at once, and of the loop
+ * that does the remaining rounds: "int64_t i = 0; i + 4 <= n; i += 4" and
+ * "int64_t i = n / 4 * 4; i < n; i++". The caller frees them.
  */
 char *kl_loop_wide_head(const struct kl_loops *loops, const struct kl_loop *loop, int64_t width);
 char *kl_loop_rest_head(const struct kl_loops *loops, const struct kl_loop *loop, int64_t width);
-/** Return the head as it is. */
+/** Return the text in the parentheses of the loop itself. */
 char *kl_loop_head(const struct kl_loops *loops, const struct kl_loop *loop);
 /** Return the bound, in parentheses if it is not a single name or number. */
 char *kl_loop_bound(const struct kl_loops *loops, const struct kl_loop *loop);

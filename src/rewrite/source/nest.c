@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define MAX_DEPTH 200 /* statements within statements; deeper code has no loops for us */
+#define MAX_DEPTH 200 /* most levels of nested statements; loops in deeper code are not found */
 
 void kl_nest_release(struct kl_nest *nest)
 {

@@ -6,7 +6,7 @@
 
 /*
  * nest - the loops of a source, by its tokens: their heads, bodies and counters, and which loop
- * contains which. Nothing is parsed: what is not written as a loop is none.
+ * contains which. Nothing is parsed: only `for` and `while` loops are found.
  */
 struct kl_nest_loop {
 	size_t head, open;  /* tokens of the keyword, and of the parenthesis that follows it */
@@ -15,20 +15,20 @@ struct kl_nest_loop {
 	size_t cond, cond_end;
 	int up;       /* index of the loop that contains this one directly; -1: none */
 	int inside;   /* number of loops that this one contains */
-	long counter; /* token of the counter in the increment; -1: not known */
-	long step;    /* how much the counter grows, if it is a number; 0: not known */
-	long step_at; /* token of the amount; -1: "++" or "--", or not known */
+	long counter; /* token of the counter in the increment; -1: unknown */
+	long step;    /* constant by which the counter grows; 0: unknown */
+	long step_at; /* token of this constant; -1: "++" or "--", or unknown */
 };
 
 struct kl_nest {
-	struct kl_nest_loop *v; /* by their place: a loop comes before those that it contains */
+	struct kl_nest_loop *v; /* in the order of the text: a loop comes before its inner loops */
 	size_t n, alloc;
 };
 
 #define KL_NEST_MOST 500
 /**
- * Find the loops of a source, at most KL_NEST_MOST: sources come from anybody. The caller releases
- * `out`.
+ * Find the loops of a source, at most KL_NEST_MOST, because a source can be hostile. The caller
+ * releases `out`.
  */
 void kl_nest_find(struct kl_nest *out, const struct kl_ctokens *tokens);
 void kl_nest_release(struct kl_nest *nest);

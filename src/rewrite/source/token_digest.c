@@ -24,7 +24,7 @@ static size_t operator_length(const char *text, size_t len)
 	return 1;
 }
 
-/* Return the number of bytes of a comment or of a continued line's end; 0: there is neither. */
+/* Return the number of bytes of a comment or of a backslash and newline; 0: there is neither. */
 static size_t blank_length(const char *text, size_t len)
 {
 	const char *end;
@@ -39,7 +39,7 @@ static size_t blank_length(const char *text, size_t len)
 	return end ? (size_t)(end + 2 - text) : len;
 }
 
-/* Append a quoted text of a directive. Return its number of bytes. */
+/* Append the quoted part of a directive that begins at `text`. Return its number of bytes. */
 static size_t copy_quoted(struct kl_buf *out, const char *text, size_t len)
 {
 	size_t n = 1;

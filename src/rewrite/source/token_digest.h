@@ -12,7 +12,9 @@
 
 /** Digest the tokens of one file. */
 void kl_token_digest_file(char hex[KL_DIGEST_HEX], const char *text, size_t len);
-/** Combine the digests of several files, to which `digest` was added in the order of their paths. */
+/**
+ * Add the token digest of a file to `digest`. The files must be added in the order of their paths.
+ */
 void kl_token_digest_add(struct kl_digest *digest, const char *path, const char *file);
 /** Digest the tokens of all sources of a surface. */
 void kl_token_digest(char hex[KL_DIGEST_HEX], const struct kl_surface *surface);

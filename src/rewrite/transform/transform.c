@@ -7,16 +7,16 @@
 #include "base/mem.h"
 #include "rewrite/transform/transform_parts.h"
 
-/* most bytes of a source: the work grows with its square */
+/* most bytes of a source, because the work grows with its square */
 #define MAX_SOURCE ((size_t)128 << 10)
 
 struct kl_transform {
 	const char *name;
 	const char *language[2];
 	const char *parameter; /* NULL: none */
-	int64_t min, max;      /* of its values */
-	const char *role;      /* what it is for */
-	bool hoists;           /* where its sums are in memory, they are kept in variables first */
+	int64_t min, max;      /* range of its values */
+	const char *role;      /* what it is applied to, as messages have it */
+	bool hoists;           /* if its sums are in memory, they are first moved to variables */
 	void (*edit)(struct kl_transforming *work);
 };
 
@@ -191,7 +191,7 @@ char *kl_transform_name(const struct kl_transform_use *use, size_t variant)
 
 /* --- applying --------------------------------------------------------------------------------- */
 
-/* Write the source after an edit to `out`; false: there is nothing to edit. */
+/* Write the edited source to `out`; false: there is nothing to edit. */
 static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming *work),
 			const struct kl_transform_source *source, int64_t value)
 {
@@ -215,7 +215,7 @@ static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming 
 	return any;
 }
 
-/* Edit a source in which sums are in memory ("y[i] += ...") after they are kept in variables. */
+/* Edit a source whose sums are in memory ("y[i] += ..."), after moving them to variables. */
 static bool edit_hoisted(struct kl_buf *out, const struct kl_transform *transform,
 			 const struct kl_transform_source *source, int64_t value)
 {
@@ -313,7 +313,7 @@ static bool is_alone(const struct kl_transforming *work, const struct kl_cvar *v
 static bool is_disjoint(const struct kl_transforming *work, const struct kl_cvar *left,
 			const struct kl_cvar *right)
 {
-	/* of two pointers it is enough that one is the only way to its elements */
+	/* it suffices that the elements of one of them are reached through no other pointer */
 	return left != right && (is_alone(work, left) || is_alone(work, right));
 }
 

@@ -39,12 +39,12 @@ struct kl_transform_source {
 	 * not; NULL at the end
 	 */
 	const char *const *disjoint;
-	int64_t threads; /* of a block, if all launches have the same number; 0: not known */
+	int64_t threads; /* threads of a block, if all launches have the same number; 0: unknown */
 };
 
 /**
  * Parse a transformation for a language. KL_EINVALID: the text has another form, or the name, the
- * parameter or a value is not in the table; the message says what is.
+ * parameter or a value is not in the table; the message says what is allowed.
  */
 int kl_transform_parse(struct kl_transform_use *out, const char *text, const char *language);
 /** Return the number of variants: values of the parameter, or 1. */
@@ -53,7 +53,7 @@ size_t kl_transform_variants(const struct kl_transform_use *use);
 char *kl_transform_name(const struct kl_transform_use *use, size_t variant);
 /**
  * Write the source after one variant to `out`. KL_ENO: nothing in the source has the role that the
- * transformation is for; the message says which.
+ * transformation is for; the message names the role.
  */
 int kl_transform_apply(struct kl_buf *out, const struct kl_transform_use *use, size_t variant,
 		       const struct kl_transform_source *source);

@@ -34,7 +34,10 @@ static bool writes_in_loop(const struct kl_transforming *work, int fn)
 	return false;
 }
 
-/* Qualify the pointers of listed functions that have at least two and write by one. */
+/*
+ * Qualify the pointer parameters of the functions in `disjoint` that have at least two, if one of
+ * them can be written through.
+ */
 static void qualify_pointers(struct kl_transforming *work, const char *word)
 {
 	const struct kl_cvars *vars = &work->loops->vars;
@@ -92,7 +95,10 @@ static void add_directive(struct kl_transforming *work, const struct kl_loop *lo
 	kl_cedits_tokens(&work->edits, tokens, loop->first, loop->first, with, work->edits.nsite);
 }
 
-/* Check that the loop stores to memory, and that no round touches what another one writes. */
+/*
+ * Check that the loop stores to memory, and that no round uses an element that another round
+ * writes.
+ */
 static bool is_free(const struct kl_transforming *work, const struct kl_loop *loop)
 {
 	struct kl_cstmts stmts = { 0 };

@@ -32,7 +32,7 @@ static bool is_declared(const struct kl_transforming *work, const struct kl_cstm
 	return false;
 }
 
-/* Check that each scalar that is assigned to is declared in the outer body: each copy has its own. */
+/* Check that each assigned scalar is declared in the outer body, so that each copy has its own. */
 static bool owns_scalars(const struct kl_transforming *work, const struct jam *jam,
 			 const struct kl_cstmts *stmts)
 {
@@ -95,7 +95,7 @@ static bool is_apart(const struct kl_transforming *work, const struct jam *jam,
 	       kl_affine_equal(&inner, &bound);
 }
 
-/* Check that the copies gain something: in the inner loop they use the same element. */
+/* Check that the copies use the same element in the inner loop, so that sharing it is a gain. */
 static bool is_shared(const struct kl_transforming *work, const struct jam *jam)
 {
 	struct kl_accesses within = { 0 };
@@ -137,7 +137,7 @@ static bool can_jam(struct jam *out, const struct kl_transforming *work,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* The renames of all copies: those of copy k are at [k]. */
+/* The renames of all copies: rename[k] and n[k] are those of copy k. */
 struct copies {
 	struct kl_rename *rename[KL_TRANSFORM_COPIES];
 	size_t n[KL_TRANSFORM_COPIES];

@@ -40,8 +40,8 @@ static size_t find_element(const struct elements *elements, const struct kl_acce
 }
 
 /*
- * Find the elements. There are none if the loop writes nothing to memory: a compiler then keeps
- * them in registers by itself.
+ * Find the elements. Return false if there are none, or if the loop writes nothing to memory,
+ * because a compiler then keeps them in registers by itself.
  */
 static bool find_elements(struct elements *out, const struct kl_transforming *work,
 			  const struct kl_loop *loop, const struct kl_accesses *accesses)
@@ -58,7 +58,7 @@ static bool find_elements(struct elements *out, const struct kl_transforming *wo
 			return false;
 		if (stride.n)
 			continue;
-		/* the index's own names must have their values before the loop */
+		/* the names in the index must have their values before the loop */
 		for (size_t k = 0; k < work->loops->vars.n; k++)
 			if (work->loops->vars.v[k].at > loop->body_first &&
 			    work->loops->vars.v[k].at < loop->last &&
@@ -101,7 +101,10 @@ static void copy_loop(struct kl_buf *out, const struct kl_transforming *work,
 	kl_buf_add(out, tokens->text + at, end - at);
 }
 
-/* A loop without a round may not touch the elements: the code is run only if there is a round. */
+/*
+ * Write the loop with variables in place of the elements. An `if` around this code keeps a loop
+ * without a round from touching the elements.
+ */
 static void write_hoisted(struct kl_transforming *work, const struct kl_loop *loop,
 			  const struct kl_accesses *accesses, const struct elements *elements)
 {
@@ -168,7 +171,7 @@ static bool is_strided(const struct kl_access *access, const struct kl_loop *loo
 	       !kl_affine_is(&stride, 1) && !kl_affine_is(&stride, -1);
 }
 
-/* Check that an access before has the same address but for a constant. */
+/* Check that the address differs from that of an earlier access only by a constant. */
 static bool is_near(const struct kl_accesses *accesses, size_t at)
 {
 	for (size_t i = 0; i < at; i++) {
@@ -214,7 +217,10 @@ static void write_prefetch(struct kl_transforming *work, const struct kl_loop *l
 	kl_loop_text_release(&text);
 }
 
-/* Check that the indices use no variable of the body: the addresses are computed at its start. */
+/*
+ * Check that the indices use no variable of the body, because the addresses are computed at its
+ * start.
+ */
 static bool is_early(const struct kl_transforming *work, const struct kl_loop *loop)
 {
 	for (size_t i = 0; i < work->loops->vars.n; i++)

@@ -8,8 +8,8 @@
 /* --- interchange ------------------------------------------------------------------------------ */
 
 /*
- * A pair of loops to interchange. Either the body of the outer loop is the inner loop only, or it
- * is a sum: "s = init; for (...) s += value; x[i] = s;". Then `init`, `sum` and `store` are set.
+ * A pair of loops to interchange. Either the outer body consists of the inner loop only, or it is a
+ * sum: "s = init; for (...) s += value; x[i] = s;". For a sum, `init`, `sum` and `store` are set.
  */
 struct pair {
 	const struct kl_loop *outer, *inner;
@@ -45,7 +45,7 @@ static bool read_sum(struct pair *out, const struct kl_transforming *work)
 	out->init = &stmt[0];
 	out->sum = &out->within.v[0];
 	out->store = &stmt[2];
-	/* the variable is used for nothing else, and the element holds the same values */
+	/* the variable is not used elsewhere, and the element has the variable's type */
 	return kl_transform_count(work->tokens, var->at, last, var->name) ==
 		       (stmt[0].kind == KL_CSTMT_DECLARE ? 3u : 4u) &&
 	       out->accesses.n && !strcmp(out->accesses.v[out->accesses.n - 1].type, var->type);
@@ -79,7 +79,10 @@ static bool keeps_order(const struct pair *pair)
 	return true;
 }
 
-/* Check that the inner loop reads along the wrong axis, and that the outer one would not. */
+/*
+ * Check that the inner loop reads an array with a stride other than one, and that the outer loop
+ * would read it with stride one.
+ */
 static bool is_gain(const struct pair *pair)
 {
 	bool gain = false;
@@ -172,10 +175,10 @@ void kl_transform_interchange(struct kl_transforming *work)
 
 /* --- blocks for a cache ----------------------------------------------------------------------- */
 
-/* A nest, and the counter that is to run over blocks. */
+/* A nest, and the loop whose counter is to run over blocks. */
 struct block {
 	const struct kl_loop *root;
-	const struct kl_loop *column; /* the first of the loops over the counter */
+	const struct kl_loop *column; /* the first loop with this counter */
 	struct kl_accesses accesses;
 };
 
@@ -231,7 +234,8 @@ static bool owns_scalars(const struct kl_transforming *work, const struct block 
 
 /*
  * Check that each written element belongs to one column, and that an operand is read again in each
- * round of the root: it moves with the column and another counter, but not with the root's.
+ * round of the root: its index depends on the column and on another counter, but not on the root's
+ * counter.
  */
 static bool is_reused(const struct block *block)
 {
@@ -280,7 +284,7 @@ static bool can_block(struct block *out, const struct kl_transforming *work,
 	return false;
 }
 
-/* Copy the nest, with the columns' loops between the ends of a block. */
+/* Copy the nest, with the loops over columns limited to the range from `start` to `end`. */
 static void write_nest(struct kl_buf *out, const struct kl_transforming *work,
 		       const struct block *block, const char *start, const char *end)
 {

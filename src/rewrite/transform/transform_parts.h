@@ -30,7 +30,8 @@ char *kl_transform_fresh(const struct kl_transforming *work, const char *base, i
 void kl_transform_reserve(struct kl_transforming *work, const char *base);
 /**
  * Append to `out` a fresh name for each variable that the statements declare, for copy `number`;
- * return how many. Release an array of renames from kl_calloc() by kl_transform_free_renames().
+ * return the number of names. Allocate an array of renames by kl_calloc() and release it by
+ * kl_transform_free_renames().
  */
 size_t kl_transform_rename(struct kl_rename *out, const struct kl_transforming *work,
 			   const struct kl_cstmts *stmts, int64_t number);
@@ -38,19 +39,21 @@ void kl_transform_free_renames(struct kl_rename *rename, size_t n);
 /** Check that the pointer parameters of a function never overlap. */
 bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn);
 /**
- * Check that no element that one access writes is touched by an access with another index: arrays
- * with different roots do not overlap, and those with the same root that is written have the same
- * index.
+ * Check that an element which one access writes is not touched by an access with another index:
+ * arrays with different roots do not overlap, and all accesses to a root that is written have the
+ * same index.
  */
 bool kl_transform_is_independent(const struct kl_transforming *work,
 				 const struct kl_accesses *accesses);
 /** Count the tokens first ... last that are `name`. */
 size_t kl_transform_count(const struct kl_ctokens *tokens, size_t first, size_t last,
 			  const char *name);
-/** Check that a loop goes up by one, is not hinted, and is not what another one left. */
+/**
+ * Check that a loop counts up by one, has no directive before it, and is no remainder of another.
+ */
 bool kl_transform_is_plain(const struct kl_loop *loop);
 
-/* Each adds its edits to work->edits. */
+/* Each function adds its edits to work->edits. */
 void kl_transform_unroll(struct kl_transforming *work);
 void kl_transform_unroll_jam(struct kl_transforming *work);
 void kl_transform_vector(struct kl_transforming *work);

@@ -55,7 +55,7 @@ static void note_launches(struct kl_transform_surface *out, struct kl_strvec *sh
 	}
 }
 
-/* Resolve the plan at a point, and note what it says. */
+/* Resolve the plan at a point, and note the disjoint functions and the size of the blocks. */
 static int note_point(struct kl_transform_surface *out, struct kl_strvec *shared,
 		      const struct kl_surface *surface, const struct kl_launch *launch,
 		      size_t point)

@@ -7,7 +7,7 @@
 
 #define MAX_SUMS 4
 
-/* The sums of a loop, and the names of their copies. */
+/* The sums of a loop: statements and variables. */
 struct sums {
 	const struct kl_cstmt *stmt[MAX_SUMS];
 	const struct kl_cvar *var[MAX_SUMS];
@@ -38,8 +38,8 @@ static bool find_sums(struct sums *out, const struct kl_transforming *work,
 }
 
 /*
- * Rename what copy `number` of the body has for itself: the counter, the partial sums and the
- * variables that the body declares.
+ * Rename everything of which copy `number` of the body has its own: the counter, the partial sums
+ * and the variables that the body declares.
  */
 static size_t make_renames(struct kl_rename *out, const struct kl_transforming *work,
 			   const struct kl_loop *loop, const struct kl_cstmts *stmts,
@@ -119,7 +119,7 @@ static void write_unrolled(struct kl_transforming *work, const struct kl_loop *l
 	kl_loop_text_line(&text, 0, "}");
 	add_sums(&text, work, sums);
 	kl_loop_text_line(&text, 0, "for (%s)%s", rest, stmts->n > 1 ? " {" : "");
-	/* a rename that changes nothing: the comments are in the first copy */
+	/* the rename changes nothing, but keeps out the comments, which are in the first copy */
 	kl_loop_text_stmts(&text, 1, stmts, &(struct kl_rename){ loop->counter, loop->counter }, 1);
 	if (stmts->n > 1)
 		kl_loop_text_line(&text, 0, "}");

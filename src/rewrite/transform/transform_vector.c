@@ -75,15 +75,15 @@ static bool check_number(const struct vectors *vectors, const struct kl_ctokens 
 	return !strcmp(vectors->type, "double") && !strchr("fFlL", text[n - 1]);
 }
 
-/* Check that a variable of the loop's body is declared by token `at`. */
+/* Check that a variable is declared in the loop. */
 static bool is_local(const struct vectors *vectors, const struct kl_cvar *var)
 {
 	return var->at > vectors->loop->first && var->at < vectors->loop->last;
 }
 
 /*
- * Check that an expression has a meaning for vectors: sums and products of elements and of scalars
- * of their type. Set *wide if it has elements, or variables of the body.
+ * Check that an expression can be computed by vectors: it consists of sums and products of elements
+ * and of scalars of their type. Set *wide if it has elements, or variables of the body.
  */
 static bool check_value(bool *wide, const struct vectors *vectors,
 			const struct kl_transforming *work, size_t first, size_t last)
@@ -193,7 +193,10 @@ static void write_value(struct kl_buf *out, const struct vectors *vectors,
 	}
 }
 
-/* The names of copy `number`: the counter moves on by whole vectors. */
+/*
+ * Write the renames of copy `number`, whose counter is ahead by as many vectors. Return their
+ * number.
+ */
 static size_t vector_names(struct kl_rename *out, const struct vectors *vectors,
 			   const struct kl_transforming *work, int64_t number)
 {
@@ -246,7 +249,7 @@ static void write_copy(struct kl_loop_text *text, const struct vectors *vectors,
 	kl_transform_free_renames(rename, n);
 }
 
-/* Write the vectors of a sum before the loop or, with `add`, what adds them up after it. */
+/* Declare the vectors of a sum before the loop or, with `add`, add up their elements after it. */
 static void write_sum(struct kl_loop_text *text, const struct vectors *vectors,
 		      const struct kl_transforming *work, const char *name, bool add)
 {
