@@ -34,7 +34,10 @@ static bool has_speed(const struct kl_profile *profile, const struct kl_comparis
 	return found;
 }
 
-/* Return true if the kernel failed at a point that is not a case: the cases are judged first. */
+/*
+ * Return true if the kernel failed at a point that is not a case. It then passed at the cases,
+ * which are judged first.
+ */
 static bool is_narrower(const struct kl_event *event)
 {
 	const json_t *failure = json_object_get(event->correct, "failure");
@@ -51,7 +54,7 @@ static bool is_narrower(const struct kl_event *event)
 	}
 }
 
-/* Return true if the interval leaves room for no difference that matters. */
+/* Return true if the interval excludes every difference that matters. */
 static bool is_narrow(const struct kl_ratio *ratio)
 {
 	return (double)ratio->lo >= ONE / NEGLIGIBLE && (double)ratio->hi <= ONE * NEGLIGIBLE;

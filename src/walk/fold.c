@@ -63,7 +63,9 @@ int kl_fold_measure(struct kl_judgement **judgement, struct kl_sequencer *sequen
 
 /* --- states that are older than the last one that differs ------------------------- */
 
-/* The last step, and the oldest state of no effect that was compared with the state it led to. */
+/*
+ * The last step, and the oldest state of no effect that was compared with the result of this step.
+ */
 struct trail {
 	json_t *step;
 	const json_t *rec;
@@ -114,7 +116,7 @@ static int load_trail(struct trail *trail, const struct kl_opstate *op)
 				    kl_walk_str(&op->walk, "dir"));
 }
 
-/* Make the proposal of the step to the older state: that of the step, with more folded commits. */
+/* Make the proposal of the step to the older state from the last step, with more folded commits. */
 static json_t *trail_proposal(const struct trail *trail)
 {
 	static const char *const keys[] = { "tokens", "source", "surface" };
@@ -135,8 +137,8 @@ static json_t *trail_proposal(const struct trail *trail)
 }
 
 /*
- * Return the delta of the step to the older state. If that state has the facts of K_i, the delta is
- * the one that the step had.
+ * Return the delta of the step to the older state: that of the last step if it is "compound" or if
+ * the older state has the features of K_i; otherwise "unknown".
  */
 static const char *trail_delta(const struct trail *trail, const struct kl_walk *walk)
 {
@@ -152,7 +154,7 @@ static const char *trail_delta(const struct trail *trail, const struct kl_walk *
 	return !moved.n || !strcmp(delta, "compound") ? delta : "unknown";
 }
 
-/* Take back the last step and accept the one to the older state in its place. */
+/* Take back the last step, and accept the step to the older state in its place. */
 static int replace_step(struct kl_sequencer *sequencer, struct trail *trail)
 {
 	struct kl_opstate *op = &sequencer->op;

@@ -10,9 +10,10 @@
  * A state of `history` that is no faster or slower than K_i is rejected with the class "no-effect",
  * and the next older state is compared with K_i again: small changes of speed add up until they
  * show. The step that is accepted then takes back the folded commits along with its own and names
- * them in Klineage-Folded. With `keep_all` in the operation nothing is folded. The steps of other
- * rewriters never are, nor are the parts of a compound step, which tell its mechanisms apart, nor
- * commits whose author names a mechanism, which can make room for another without any gain.
+ * them in Klineage-Folded. With `keep_all` in the operation nothing is folded. Never folded are the
+ * steps of other rewriters; the parts of a compound step, because they tell its mechanisms apart;
+ * and commits whose author names a mechanism, because such a commit can prepare another mechanism
+ * without a gain of its own.
  */
 
 /** Return true if the pending proposal is to be folded, according to its event. */
@@ -25,9 +26,9 @@ int kl_fold_measure(struct kl_judgement **judgement, struct kl_sequencer *sequen
 
 /**
  * Fold the states of no effect that are older than K_i into the step that led to K_i: if the oldest
- * of them differs in speed from the state before that step, it takes the place of K_i. *done
- * becomes true if it does. A step that a model re-derived is left alone, and so is the walk if the
- * judge defers its verdict.
+ * of them differs in speed from the state before that step, it takes the place of K_i, and *done
+ * becomes true. Nothing is changed if steps of the walk are re-derived, or if the judge defers its
+ * verdict.
  */
 int kl_fold_trail(bool *done, struct kl_sequencer *sequencer);
 

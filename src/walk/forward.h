@@ -27,9 +27,9 @@ int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op);
 void kl_forward_release(struct kl_forward *forward);
 
 /**
- * Extract what a lineage contains of a complete tree. `place` is that of the contract (contract.h):
- * of a directory, all regular files are kept; of a file, only the files that it names, at their
- * paths, and the file itself as klineage.yaml.
+ * Extract the files of a lineage from a complete tree. `place` is the place of the contract
+ * (contract.h). If it is a directory, all its regular files are kept. If it is a file, only the
+ * files that the contract names are kept, at their paths, and the contract itself as klineage.yaml.
  */
 int kl_forward_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *place);
 

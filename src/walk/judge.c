@@ -179,7 +179,7 @@ static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	return kl_sequencer_save(sequencer, "step");
 }
 
-/* Say where a rejected older state is right; "": it is not known to be right anywhere. */
+/* Return words that say where a rejected older state is right; "": nowhere, as far as is known. */
 static const char *right_where(const json_t *pending)
 {
 	if (kl_json_bool_or(pending, "zeroed", false))
@@ -278,7 +278,7 @@ static void weigh_step(struct kl_walk_ruling *ruling, struct judged *judged,
 static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged, const char *delta)
 {
 	KL_AUTO(json_decrefp) json_t *audited = NULL;
-	/* an audit costs money, and nobody claimed the traits of a name that sources gave */
+	/* do not pay for an audit of a name that sources gave, because nobody claimed its traits */
 	int err = judged->name.found ? 0 : kl_model_audit(&audited, sequencer);
 
 	if (err < 0)
@@ -296,7 +296,10 @@ static int accept_audited(struct kl_sequencer *sequencer, struct judged *judged,
 			   judged->name.delta == KL_DELTA_COMPOUND ? judged->name.why.ptr : "");
 }
 
-/* Hold the pending proposal, unless it would be held for its commits only and none is to be tried. */
+/*
+ * Hold the pending proposal. But if it would be held only because it takes back several commits,
+ * and none of them can be tried alone, accept it.
+ */
 static int hold_or_accept(struct kl_sequencer *sequencer, struct judged *judged,
 			  const struct kl_walk_ruling *ruling)
 {
@@ -321,7 +324,10 @@ static void tell_title(struct kl_sequencer *sequencer)
 			  kl_json_str_or(pending, "rewriter", "?"));
 }
 
-/* Note the effect of the pending proposal. A wrong older state may assume that outputs are zero. */
+/*
+ * Record the effect of the pending proposal. If an older state is wrong, find out whether it is
+ * right when its outputs start at zero (zeroed.h).
+ */
 static int set_effect(struct kl_sequencer *sequencer, const struct kl_event *event)
 {
 	json_t *pending = kl_walk_pending(&sequencer->op.walk);

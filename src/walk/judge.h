@@ -21,7 +21,7 @@ int kl_judge_expert(struct kl_sequencer *sequencer);
  * run".
  */
 int kl_judge_pending(struct kl_sequencer *sequencer);
-/** Accept the pending proposal as a step, by a judgement that passed. `delta` as in kl_walk_seen. */
+/** Accept the pending proposal, which passed, as a step. `delta` is as in kl_walk_seen. */
 int kl_judge_accept(struct kl_sequencer *sequencer, struct kl_judgement *judgement,
 		    const char *delta);
 /** Reject the pending proposal with class "skipped", without judging it. */

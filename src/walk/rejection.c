@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* Return true for an older state of the kernel's history, also for one commit of it reverted. */
+/* Return true if the rewriter proposes older states of the kernel, or reverts of its commits. */
 static bool is_older_state(const char *rewriter)
 {
 	return !strcmp(rewriter, "history");

@@ -21,12 +21,14 @@
  *	any other		yes				never
  *
  * An older state is one that `history` proposed. If it does not compile, or is right at the cases
- * only (effect.h), that says nothing about the states before it: what failed is today's contract on
- * sources of another time. So it does not end the walk. The proposals of a model count in another
- * way, too (kl_walk_limit), because each of them costs money.
+ * only (effect.h), this says nothing about the states before it, because today's contract was not
+ * written for it. So such a rejection does not end the walk. Proposals of a model also count towards
+ * a second limit (kl_walk_limit), because each of them costs money.
  */
 
-/** Return true if the rejection of this record counts towards the limit in a row. */
+/**
+ * Return true if the rejection of this record counts towards the limit on consecutive rejections.
+ */
 bool kl_rejection_counts(const json_t *rec);
 /**
  * Return true for an older state that was passed over rather than rejected, because of its class

@@ -101,9 +101,10 @@ struct kl_outcome {
 	char termination[24];
 	size_t steps, rejections, rederived;
 	/*
-	 * older states that `history` passed over, which are no rejections: equal to another,
-	 * without sources that can be read, with the machine code of another, folded since they
-	 * change nothing, or not compiled with the contract of the expert
+	 * numbers of older states that `history` passed over, which are not counted as rejections:
+	 * those that equal another state, that have no readable sources, that have the machine code
+	 * of another state, that were folded because they change nothing, and that do not compile
+	 * with the contract of the expert
 	 */
 	struct {
 		size_t equal, unreadable, same_code, no_effect, uncompiled;

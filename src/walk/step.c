@@ -259,8 +259,8 @@ static char *claimed_traits(const json_t *record)
 }
 
 /*
- * Return what a step of `history` undoes: "<commit>", or "<restored commit>..<newest commit>" of
- * several. NULL: it does not say. The caller frees the text.
+ * Return what a step of `history` undoes: "<commit>", or "<restored commit>..<newest commit>" if
+ * there are several. NULL: the record names no commits. The caller frees the text.
  */
 static char *undone_commits(const json_t *record)
 {

@@ -28,12 +28,12 @@ struct kl_step {
 	char *rewriter, *source;
 	char *effect; /* "speed", "generality" or "nothing" (effect.h) */
 	char *undoes; /* of `history`: the commit, or the range, that the backward step undoes */
-	char *folded; /* of `history`: commits that are taken back along with it: "a, b" */
+	char *folded; /* of `history`: commits that are folded into the step: "a, b" */
 	char *trait;  /* traits that the step claims to remove: "tiled, packed" */
 	char *delta;  /* "clean", "compound", "contradicted" or "unknown" */
 	char *confidence; /* "0.80 (evidence)" of a name that sources and facts gave */
 	char *claimed;    /* only for contradicted steps: the mechanism that the author claimed */
-	char *contradiction; /* likewise: what contradicts the claim */
+	char *contradiction; /* only for contradicted steps: what contradicts the claim */
 	char *derivation;    /* only for forward steps: "rederived", "inverse" or "unisolated" */
 	/* only for forward steps: classes of the failed attempts: "wrong-edge, slower" */
 	char *attempts;

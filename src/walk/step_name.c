@@ -52,7 +52,10 @@ static void claim_traits(struct kl_facts *before, struct kl_facts *after, const 
 	}
 }
 
-/* Take back the claims that complete_claims() made, and what claim_traits() made of them. */
+/*
+ * Take back the claims that complete_claims() added, and the traits that claim_traits() set for
+ * them.
+ */
 static void drop_claims(json_t *pending, const struct kl_mechanism *mechanism,
 			struct kl_facts *after)
 {
@@ -101,7 +104,7 @@ static struct kl_naming_sides sides_of(const struct kl_sequencer *sequencer,
 	};
 }
 
-/* Check for a feature among the primary facts that disappeared. */
+/* Check that a primary feature of the mechanism disappeared. */
 static bool lost_feature(const struct kl_mechanism *mechanism, const struct kl_facts *before,
 			 const struct kl_facts *after)
 {
@@ -133,7 +136,7 @@ static void find_name(struct kl_step_name *out, const struct kl_sequencer *seque
 	kl_naming_find(&naming, &sides);
 	if (!naming.mechanism || !strcmp(naming.mechanism->name, but))
 		return;
-	/* a trait of a model's step costs an audit, and the model named none: only features name it */
+	/* the audit of a trait costs money, so only a lost feature names a step of a model */
 	if (is_by_model(pending) && !lost_feature(naming.mechanism, before, after))
 		return;
 	text = kl_asprintf("0.%02d (%s)", naming.percent, naming.evidence.ptr);
@@ -151,7 +154,7 @@ static void check_claim(struct kl_step_name *out, const struct kl_sequencer *seq
 
 	out->contradicted = !kl_facts_moved(&out->contradiction, out->mechanism, before, after);
 	if (out->contradicted || lost_feature(out->mechanism, before, after))
-		return; /* the machine code has the last word */
+		return; /* the machine code takes precedence over the sources */
 	kl_buf_clear(&out->contradiction);
 	out->contradicted = kl_naming_refutes(&out->contradiction, &sides, out->mechanism);
 }
@@ -174,7 +177,10 @@ void kl_step_name_settle(struct kl_step_name *out, const struct kl_sequencer *se
 		out->delta = kl_facts_judge(&out->why, out->mechanism, before, after);
 	if (claimed && out->mechanism)
 		check_claim(out, sequencer, before, after);
-	/* only facts show that a found name leaves parts; a trait is all that it was found by */
+	/*
+	 * accept a named step whole if it lost no feature: nothing then shows that it has other
+	 * parts
+	 */
 	out->whole = out->found && !lost_feature(out->mechanism, before, after);
 	if (!*kl_json_str_or(pending, "action", "")) {
 		KL_AUTO(kl_freep) char *action = out->mechanism && out->mechanism->action ?

@@ -246,7 +246,7 @@ void kl_walk_known(struct kl_map *out, const struct kl_walk *walk)
 	json_array_foreach(kl_walk_rejections(walk), i, rec) {
 		const char *class_ = kl_json_str_or(rec, "class", "");
 
-		/* what changed no machine code has that of a state which was visited */
+		/* a state of class no-change has the machine code of a state that was visited */
 		if (!kl_rejection_is_of_step(class_) || !strcmp(class_, "no-change"))
 			add_tokens(out, rec);
 	}
@@ -437,7 +437,7 @@ void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, co
 	set_phase(walk, KL_WALK_FINISH);
 }
 
-/* Return the number of commits that a proposal of `history` takes back; 0: it is of no commit. */
+/* Return the number of commits that a proposal of `history` takes back; 0 for other proposals. */
 static size_t count_commits(const json_t *proposal)
 {
 	return json_array_size(json_object_get(proposal, "commits"));
@@ -464,7 +464,7 @@ static enum kl_walk_choice decide_step(const char **class_, const char **delta,
 	*delta = kl_walk_delta(ruling);
 	if (final || (!parts && (held || n < 2)))
 		return KL_CHOICE_ACCEPT;
-	/* one commit of several is as far as the history divides the step */
+	/* a single commit is the smallest part into which the history can divide the step */
 	if (count_commits(held) > 1 && n == 1)
 		return KL_CHOICE_ACCEPT;
 	*delta = "";

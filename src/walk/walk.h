@@ -169,8 +169,8 @@ void kl_walk_end(struct kl_walk *walk, const char *termination, int64_t time, co
 		 int offset);
 /**
  * Return the termination if a limit is reached, or NULL. The limit on rejections is reached in two
- * ways: by that many rejections since the last accepted step, of those that count (rejection.h), or
- * by that many rejected proposals and timeouts of a model in the whole walk.
+ * ways: by that many counted rejections (rejection.h) since the last accepted step, or by that many
+ * rejected proposals and timeouts of a model in the whole walk.
  */
 const char *kl_walk_limit(const struct kl_walk *walk);
 
@@ -181,9 +181,10 @@ struct kl_walk_ruling {
 	enum kl_verdict verdict;
 	const char *class_; /* class that the gate gives; "": none */
 	/*
-	 * by the facts: the machine code is that of K_i or of an earlier state; more than the
-	 * mechanism was removed; no mechanism explains the difference; facts or sources contradict
-	 * the claimed mechanism; a compound step is not to be held
+	 * what the facts say, in this order: the machine code is that of K_i or of an earlier
+	 * state; more than the mechanism was removed; no mechanism explains the difference; facts
+	 * or sources contradict the claimed mechanism; a compound step is accepted without being
+	 * held
 	 */
 	bool same_code, compound, unknown, contradicted, whole;
 	bool no_effect; /* the step is to be folded, since it changes nothing (effect.h) */

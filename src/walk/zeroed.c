@@ -22,7 +22,9 @@ static size_t clear_outputs(json_t *contract)
 	return n;
 }
 
-/* Make a copy of a state whose contract clears the outputs. *out stays NULL: none would change. */
+/*
+ * Copy a state, with a contract that clears the outputs. *out stays NULL if no output would change.
+ */
 static int clear_state(struct kl_surface **out, const struct kl_surface *state)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *tree = NULL;
@@ -50,7 +52,7 @@ int kl_zeroed_is_right(bool *out, struct kl_sequencer *sequencer, const struct k
 	if (sequencer->op.dry || !sequencer->judge_cleared)
 		return 0;
 	if (clear_state(&cleared, state) < 0 || !cleared) {
-		kl_error_clear(); /* a contract that cannot be written so */
+		kl_error_clear(); /* no error: the contract cannot be written with cleared outputs */
 		return 0;
 	}
 	err = sequencer->judge_cleared(&judgement, cleared, NULL, sequencer->payload);

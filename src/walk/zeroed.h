@@ -11,9 +11,9 @@
  */
 
 /**
- * Judge a state under its contract with `init: zeros` for every output. *out is false if no output
- * would change, if the judge is not at hand, or if the state fails there, too. The verdict is only
- * told, never recorded.
+ * Judge a state under its contract with `init: zeros` for every output, and set *out to true if it
+ * passes. *out is also false if no output would change, if the walk is speculative, or if nothing
+ * can judge the state so. The verdict is not recorded.
  */
 int kl_zeroed_is_right(bool *out, struct kl_sequencer *sequencer, const struct kl_surface *state);
 
