@@ -80,7 +80,7 @@ static int read_file(struct kl_buf *out, struct importer *importer, const char *
 
 /*
  * Map the commit id that an entry of lineage.json gives to the commit that was built here. The two
- * ids must be equal, unless `anew` is set.
+ * ids must be equal, unless `anew` is set: a rejected step is rebuilt on another parent.
  */
 static int register_commit(struct importer *importer, const json_t *entry, const char *key,
 			   const git_oid *here, bool anew)

@@ -14,7 +14,7 @@
 #include "gate/rounds.h"
 #include "text/digest.h"
 
-#define LEAST_ROUND_MS 500 /* of one round */
+#define LEAST_ROUND_MS 500 /* least time of one round */
 
 void kl_measured_release(struct kl_measured *measured)
 {
@@ -50,7 +50,10 @@ static int open_gate(struct kl_gate **out, struct kl_repo *repo, const struct kl
 	return 0;
 }
 
-/* Compute the directory of the session: it depends on all that its measurements depend on. */
+/*
+ * Compute the directory of the session. Its name is a digest of all that the measurements depend
+ * on.
+ */
 static int store_of(char **out, struct kl_repo *repo, struct kl_gate *gate,
 		    const struct kl_measured *measured, const struct kl_measure_opts *opts)
 {
@@ -114,8 +117,8 @@ static int run_rounds(struct kl_measured *measured, struct kl_gate *gate, const 
 /* --- the events ---------------------------------------------------------------------- */
 
 /*
- * Mark the event as one of a lineage, and give it the traits that the event of the state has:
- * nothing that measures can see them.
+ * Mark the event as one of a lineage, and copy the traits and their audit from the event that the
+ * state already has, because a measurement cannot find them.
  */
 static int keep_claims(struct kl_repo *repo, struct kl_measured *measured, size_t i, int64_t rounds)
 {
@@ -140,7 +143,7 @@ static int keep_claims(struct kl_repo *repo, struct kl_measured *measured, size_
 	return 0;
 }
 
-/* The file that says that a state's figures are in its note. */
+/* Return the path of the file that marks a state's figures as noted; the caller frees it. */
 static char *mark_path(const char *store, size_t i)
 {
 	return kl_asprintf("%s/noted-%zu", store, i);
@@ -178,8 +181,8 @@ static int write_notes(struct kl_repo *repo, const struct kl_measured *measured,
 }
 
 /*
- * End the session: remove its store or, if figures are useless, only these, so that the next session
- * measures them again.
+ * End the session and remove its store. But if figures are useless, remove only these and mark the
+ * others as noted, so that the next session measures only the useless ones again.
  */
 static int close_store(const struct kl_measured *measured, const char *store, int64_t rounds)
 {

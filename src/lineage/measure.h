@@ -9,13 +9,13 @@
 /*
  * measure - measures the states of a lineage again, in one session (gate/rounds.h): each state
  * against the one before it, and against the contract's baseline. The verdicts become notes of the
- * states, as those of `git klineage gate` do; the events of a lineage have the member `session`, by
- * which readers tell that they compare forward. Older events stay.
+ * states, as those of `git klineage gate` do. The events of a lineage have the member `session`,
+ * which tells readers that they compare forward. Older events stay.
  *
- * A session that is interrupted or killed goes on when the same states are measured again. Its
+ * If a session was interrupted or killed, it continues when the same states are measured again. Its
  * measurements are in $GIT_COMMON_DIR/klineage/measure/<digest> until the notes are written. An
- * event whose interval is useless is not noted, so that it hides no better one, and the next session
- * measures only the states that have such an event.
+ * event whose interval is useless is not noted, because it would hide a better one; the next
+ * session then measures only the states that have such an event.
  */
 struct kl_measure_opts {
 	struct kl_progress *progress; /* borrowed, or NULL */
@@ -38,19 +38,22 @@ struct kl_measured_state {
 struct kl_measured {
 	struct kl_measured_state *state; /* each is compared with the one before it */
 	size_t n;
-	/* measurements made, found from an earlier session, noisy, and repeated because of noise */
+	/*
+	 * numbers of measurements that were made, were kept from an earlier session, were noisy,
+	 * and were repeated because of noise
+	 */
 	size_t made, kept, busy, again;
 };
 
 /**
  * Measure the states of a lineage. KL_ECANNOT: this session cannot judge them here. KL_EBUSY:
- * another process measures the same states.
+ * another process is measuring the same states.
  */
 int kl_measure_lineage(struct kl_measured *out, struct kl_repo *repo, const struct kl_view *view,
 		       const struct kl_measure_opts *opts);
 /**
  * Measure the kernel of a workload (NULL: the only one) in `n` revisions, in this order. Errors
- * also as kl_select().
+ * also include those of kl_select().
  */
 int kl_measure_revisions(struct kl_measured *out, struct kl_repo *repo, char *const *rev, size_t n,
 			 const char *workload, const struct kl_measure_opts *opts);

@@ -135,7 +135,7 @@ static void add_entry(struct kl_spend *spend, const struct kl_ledger_entry *entr
 		return;
 	}
 	phase->reserved -= entry->released;
-	/* a ledger from elsewhere can settle what it never reserved */
+	/* a ledger from another clone can settle requests that it never reserved */
 	if (entry->kind == KL_LEDGER_SETTLE && phase->open)
 		phase->open--;
 	phase->settled += kl_ledger_settled_by(entry);

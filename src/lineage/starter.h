@@ -24,7 +24,7 @@ struct kl_starter {
 	 * later
 	 */
 	int64_t time;
-	size_t portable;          /* number of first patches whose kernels need no AVX2 */
+	size_t portable;          /* number of leading patches whose kernels need no AVX2 */
 	char *dir;                /* directory of the template */
 	struct kl_strvec files;   /* all files except template.yaml, history/ and rejected/ */
 	struct kl_strvec patches; /* file names in history/, in order */

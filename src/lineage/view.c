@@ -208,7 +208,7 @@ static bool is_forward(const char *line, size_t n)
 	return memmem(line, n, "\"inverse\":", 10) || memmem(line, n, "\"session\":", 10);
 }
 
-/* Check for a line that is no verdict of the whole gate: a check or a label. */
+/* Check that a line is a check or a label, not a verdict of the whole gate. */
 static bool is_other(const char *line, size_t n)
 {
 	return memmem(line, n, "\"kind\":\"check\"", 14) ||

@@ -33,8 +33,8 @@ struct kl_view_step {
 	char event[65];
 	struct kl_strvec features; /* features of the compiled state */
 	int64_t features_version;  /* as in struct kl_facts */
-	char *label;    /* the mechanism by a person's label (event/label.h); NULL: there is none */
-	char *labeller; /* who set it */
+	char *label;    /* mechanism that a person's label names (event/label.h); NULL: no label */
+	char *labeller; /* the person who set the label */
 };
 
 struct kl_view {
@@ -69,9 +69,13 @@ int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *co
  */
 const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
 			      const struct kl_view_step *step);
-/** Format a factor with three digits, which is how precise timings are: "1.25", "12.3", "312". */
+/**
+ * Format a factor with three digits, because timings are no more precise: "1.25", "12.3", "312".
+ */
 void kl_view_factor(char out[24], double value);
-/** Find the step named by "3", "K_3", "K*", or a commit of the lineage. KL_ENOTFOUND: none is. */
+/**
+ * Find the step named by "3", "K_3", "K*" or a commit of the lineage. KL_ENOTFOUND: there is none.
+ */
 int kl_view_find(size_t *out, const struct kl_view *view, struct kl_repo *repo, const char *word);
 /**
  * Return the mechanism of a step for people: "prefetch"; "register-tile 0.80" with the confidence of

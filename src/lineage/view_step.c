@@ -28,7 +28,7 @@ char *kl_view_mechanism(const struct kl_view_step *step)
 	return claimed && *claimed ? kl_asprintf("(%s: contradicted)", claimed) : kl_strdup("-");
 }
 
-/* Return the evidence of "0.80 (evidence)"; the caller frees. NULL: there is none. */
+/* Return the evidence of "0.80 (evidence)"; the caller frees it. NULL: there is none. */
 static char *evidence_of(const struct kl_step *step)
 {
 	const char *open = step->confidence ? strchr(step->confidence, '(') : NULL;
