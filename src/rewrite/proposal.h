@@ -23,8 +23,8 @@ struct kl_proposal {
 	char tokens[KL_DIGEST_HEX]; /* digest of the candidate's tokens (token_digest.h) */
 	char *rewriter;             /* "history", "passes", ... */
 	char *source;               /* what it was made from: a commit, "pass@site", a file */
-	char *action;               /* slug; "": the facts that the step loses will give it */
-	/* name in templates/mechanisms.yaml; "": the lost facts will give it */
+	char *action;               /* slug; "": named later, by the facts that the step loses */
+	/* name in templates/mechanisms.yaml; "": named later, by the lost facts */
 	char *mechanism;
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */
 	char *text;         /* reason for the change; one or more lines, or "" */

@@ -17,7 +17,7 @@
 struct kl_undone {
 	size_t *e; /* entries of the past, newest first */
 	size_t n, alloc;
-	struct kl_strvec folded; /* commits */
+	struct kl_strvec folded; /* ids of the folded commits */
 	bool gap;                /* the step takes back more than `e`, such as comments */
 };
 

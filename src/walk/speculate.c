@@ -27,7 +27,7 @@
 struct node {
 	struct kl_opstate op;
 	/*
-	 * cost: sum of the costs of all verdicts assumed so far; fails: how many of them are fails
+	 * cost: sum of the costs of all verdicts assumed so far; fails: number of fails among them
 	 */
 	int cost, fails;
 	/* of several nodes with the same cost, the one with the least `order` is taken first */

@@ -62,7 +62,7 @@ struct kl_walk_init {
 	const char *dir;       /* contract's directory in the repository */
 	const char *expert;    /* commit, 40 digits */
 	const char *surface;   /* digest of K* */
-	const char *tokens;    /* digest of its tokens (rewrite/token_digest.h), or NULL */
+	const char *tokens;    /* digest of the tokens of K* (rewrite/token_digest.h), or NULL */
 	const char *rewriters; /* their names, separated by commas: "history,passes" */
 	const char *runner;    /* NULL: read from the config each time a runner is needed */
 	/* rewriter that re-derives steps, "chat" or "exec"; NULL: no step is re-derived */

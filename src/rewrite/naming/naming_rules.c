@@ -43,7 +43,7 @@
 /* clang-format off */
 /* the rules in the order of preference among names of equal confidence */
 const struct kl_naming_rule kl_naming_rules[] = {
-	/* instructions and promises, each with its own word */
+	/* instructions, and promises to the compiler, each with its own words */
 	{ "prefetch", 70, "_mm_prefetch __builtin_prefetch \\\"*prefetch*", NO_TEST, true, false },
 	{ "nt-store", 70, "_mm*_stream_* __builtin_nontemporal_store __stcs __stwt", NO_TEST, false, false },
 	{ "wgmma", 78, "\\\"*wgmma.mma*", NO_TEST, false, false },

@@ -6,7 +6,7 @@
 #include "contract/surface.h"
 
 /*
- * shape - what a surface's sources have of each construct that optimizations leave in a source:
+ * shape - counts, in the sources of a surface, the constructs that optimizations leave behind:
  * blocked loops, accumulators, copies, tables, shared memory. Names, comments, formatting and the
  * order of functions do not change a shape.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape_count - counts what the loops of a source have, for shape */
+/* shape_count - counts the constructs in the loops of a source, for shape */
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "rewrite/naming/shape.h"
 #include "rewrite/source/nest.h"
 
-/* shape_parts - what the files of shape share. Inside src/rewrite only. */
+/* shape_parts - declarations that the files of shape share. Inside src/rewrite only. */
 
 /** An array that a source declares. */
 struct kl_shape_array {

@@ -32,7 +32,7 @@ static int check_keys(const json_t *item, const char *const *known, const char *
 	return 0;
 }
 
-/* Copy a string member. If it is absent, *out stays NULL, unless `must`: then this is an error. */
+/* Copy a string member. If it is absent, *out stays NULL; with `must`, this is an error. */
 static int take_string(char **out, const json_t *item, const char *key, bool must,
 		       const char *where)
 {

@@ -10,9 +10,10 @@
  * transform - the program's own transformations of loops, which make a kernel faster.
  *
  * A transformation is chosen by name from a fixed table. It is applied to every loop of a source
- * that has the role it is for (loop.h), such as an innermost sum, and it leaves alone what it does
- * not understand, what it did before, and what could change the result beyond the order of a
- * floating-point sum. Some have one parameter, for which a text lists the values to try.
+ * that has the role it is meant for (loop.h), such as an innermost sum. It leaves a loop unchanged
+ * if it does not understand the loop, if the loop was already transformed in this way, or if more
+ * than the order of a floating-point sum could change. Some transformations have one parameter; the
+ * text then lists the values to try.
  *
  *	kl_transform_parse(&use, "unroll-jam factor=4,2,8", "c");
  *	for (i = 0; i < kl_transform_variants(&use); i++)
@@ -26,8 +27,7 @@ struct kl_transform;
 
 struct kl_transform_use {
 	const struct kl_transform *transform;
-	int64_t value
-		[KL_TRANSFORM_VALUES]; /* of the parameter, in the order in which to try them */
+	int64_t value[KL_TRANSFORM_VALUES]; /* values of the parameter, in the order to try them */
 	size_t n;
 };
 
@@ -35,8 +35,8 @@ struct kl_transform_source {
 	const char *text; /* borrowed */
 	size_t len;
 	/*
-	 * the functions whose pointer parameters never overlap, since the contract's tensors do
-	 * not; NULL at the end
+	 * names of the functions whose pointer parameters never overlap, because the contract's
+	 * tensors do not; NULL at the end
 	 */
 	const char *const *disjoint;
 	int64_t threads; /* threads of a block, if all launches have the same number; 0: unknown */

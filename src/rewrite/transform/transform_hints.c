@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transform_hints - adds qualifiers, directives and bounds that the compiler cannot find out */
+/* transform_hints - adds qualifiers, directives and bounds that the compiler cannot derive */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transform_memory - keeps elements in variables during a loop, and asks for others ahead of time */
+/* transform_memory - keeps elements in variables during a loop, and prefetches elements */
 #include <string.h>
 
 #include "base/mem.h"
