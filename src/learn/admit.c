@@ -72,8 +72,8 @@ static int can_try(const struct kl_admit *work)
 
 /*
  * If `old` enables other cards, set work->partner to the first of them that is in the library, is
- * not retracted and can be tried with the means at hand: a model, or tools alone. KL_ECANNOT: none
- * can.
+ * not retracted, and can be tried with the model or, without a model, by tools. KL_ECANNOT: `old`
+ * enables cards, but none of them can be tried.
  */
 static int find_partner(struct kl_admit *work)
 {

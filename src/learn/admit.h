@@ -26,9 +26,9 @@
  * cards that it enables is reproduced on S with the enabler's edit, but not on S alone. A model
  * gets only the card, the contract and S, and may repair its edit three times; then, as a control,
  * a model gets the card's intent without the card. The trial, whether it passed or not, is added to
- * `ver` with its event. Commits, notes and library are updated in one transaction: a killed trial
- * leaves nothing but the model's stored replies, which the next trial uses without paying for them
- * again.
+ * `ver` with its event. Commits, notes and library are updated in one transaction, so a killed
+ * trial leaves nothing but the model's stored replies, which the next trial uses without paying for
+ * them again.
  */
 struct kl_admit_state {
 	const char *lineage; /* borrowed from the transitions */
@@ -42,8 +42,8 @@ struct kl_admit_state {
 	enum kl_level level;
 	bool like; /* `next` has the card's mechanism */
 	/*
-	 * share of the anchor's facts that the state has, 0 to KL_ONE; KL_ONE / 2 if the card lists
-	 * no facts for the language
+	 * share of the anchor's facts that the state has, 0 to KL_ONE; KL_ONE / 2 if the anchor
+	 * lists no facts for the state's language
 	 */
 	int64_t found;
 	int64_t trials; /* number of earlier trials of this card on this state */

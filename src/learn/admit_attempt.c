@@ -15,7 +15,7 @@
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
 
-/* least quotient of the logarithms of the edit's and the known gain, in millionths */
+/* least log(gain of the edit) / log(known gain) of a passing trial, in millionths */
 #define HALF 500000
 
 void kl_attempt_release(struct kl_attempt *attempt)
@@ -36,7 +36,8 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 
 /*
  * Return log(ratio) / log(gain of the state's own next step), in millionths; 0 if the edit gained
- * nothing. -1: the next step has another mechanism or platform, or no gain.
+ * nothing. Return -1 if the next step has another mechanism than the card, was measured on another
+ * platform than `platform`, or gained nothing.
  */
 static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio *ratio,
 		       const char *platform)
@@ -146,7 +147,8 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	    (err = kl_card_commit_same_code(&same, work->o->gate, judgement, of->against)) < 0)
 		return err;
 	/*
-	 * the compiled code is the same, so the edit has no effect that could be measured or read
+	 * the edit did not change the compiled code, so that neither its speed nor its facts can
+	 * differ
 	 */
 	if (same) {
 		set_class(attempt, "no-change");

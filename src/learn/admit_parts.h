@@ -44,11 +44,14 @@ struct kl_attempt_of {
 	const git_oid *commit; /* commit of `on` */
 	/* surface that the edit must be faster than; NULL: speed is not required */
 	const struct kl_surface *against;
-	/* the gain is compared with that of this state's own next step; NULL: no such comparison */
+	/*
+	 * state whose own next step has the known gain; NULL: do not compare the edit's gain with
+	 * it
+	 */
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
 	bool control;      /* give the model only the card's intent */
-	int number;        /* number of the step in its commit */
+	int number;        /* step number to write in the edit's commit */
 };
 
 struct kl_attempt {
@@ -61,7 +64,7 @@ struct kl_attempt {
 	char *missing;
 	struct kl_ratio ratio;
 	/*
-	 * recovered: share of the known gain's logarithm, in millionths; nano: cost in
+	 * recovered: log(gain of the edit) / log(known gain), in millionths; nano: cost in
 	 * nano-dollars; -1: unknown
 	 */
 	int64_t recovered, nano;
@@ -75,7 +78,7 @@ struct kl_attempt {
  */
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
 void kl_attempt_release(struct kl_attempt *attempt);
-/** Judge attempt->to as `of` says; sets event, class_, missing, ratio and recovered. */
+/** Judge attempt->to as `of` says, and set event, class_, missing, ratio and recovered. */
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
 

@@ -180,8 +180,8 @@ static bool state_admits(const struct kl_admit_state *state)
 
 /*
  * Order states: states on which the card can be tried come first, and of these, states on which a
- * pass admits the card. The share of the anchor counts more than the distance from the evidence: a
- * state that lacks the code that the card is about shows nothing about the card.
+ * pass admits the card. The share of the anchor counts more than the distance from the evidence,
+ * because a state that lacks the code that the card is about shows nothing about the card.
  */
 static int by_order(const void *a, const void *b)
 {

@@ -17,8 +17,8 @@ struct trial {
 	struct kl_attempt alone;   /* the enabled card applied to S */
 	struct kl_attempt control; /* the intent without the card, applied to S */
 	/*
-	 * the edit of `pair`, judged against the result of `first`: also a trial of the enabled
-	 * card
+	 * the edit of `pair`, judged against the result of `first`; it counts as a trial of the
+	 * enabled card
 	 */
 	struct kl_attempt step;
 	bool paired, controlled, admits_partner;
@@ -103,7 +103,7 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 	if ((err = kl_surface_with(&trial->step.to, trial->pair.to, NULL, 0)) < 0)
 		return err;
 	err = kl_admit_judge(&trial->step, work, &of);
-	/* no error: the enabled card can still be admitted by a separate trial */
+	/* a noisy result is not an error here: a separate trial can still admit the enabled card */
 	if (err == KL_ECANNOT) {
 		kl_error_clear();
 		return 0;
@@ -372,7 +372,9 @@ static int open_session(struct kl_admit *work)
 	return work->o->open(&work->session, state->state->contract->workload, work->o->payload);
 }
 
-/* For the prompt, prefer the state's gate event: it also has measured times. */
+/*
+ * Use the state's gate event for the prompt, if there is one, because it also has measured times.
+ */
 static int find_facts(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);

@@ -141,8 +141,8 @@ static void leave_out(struct kl_lifter *lifter, const struct kl_transition *tran
 }
 
 /*
- * Return the step's action or, if the vocabulary does not have it or a label names the step, the
- * mechanism's action, so that steps of several lineages can be grouped.
+ * Return the step's action or, if that action is not in the vocabulary or a label names the step,
+ * the mechanism's action, so that steps of several lineages can be grouped.
  */
 static const char *action_of(const struct kl_lifter *lifter, const struct kl_transition *transition,
 			     const struct kl_mechanism *mechanism)
@@ -153,7 +153,7 @@ static const char *action_of(const struct kl_lifter *lifter, const struct kl_tra
 		       transition->step.action;
 }
 
-/* Check that the step gained a primary fact of the mechanism: a feature, or a trait it claims. */
+/* Check that the step gained a primary feature of the mechanism or claims a primary trait of it. */
 static bool gained_primary(const struct kl_transition *transition,
 			   const struct kl_mechanism *mechanism)
 {
@@ -171,8 +171,8 @@ static bool gained_primary(const struct kl_transition *transition,
 }
 
 /*
- * Return why no card may be made of a step, or NULL. A person's label overrides what the walk found,
- * but not a measurement in which nothing moved.
+ * Return the reason why no card may be made from a step, or NULL if a card may be made. A person's
+ * label overrides the findings of the walk, but the step must have changed a fact or be faster.
  */
 static const char *reason_against(const struct kl_transition *transition,
 				  const struct kl_mechanism *mechanism)
@@ -367,7 +367,8 @@ static bool is_twin(struct kl_lifter *lifter, const struct kl_card *card,
 	if (card == keep || !fits_group(card, group) || !fits_group(keep, group) ||
 	    !kl_lift_is_lifted(keep) || !kl_lift_is_twin(card, group))
 		return false;
-	if (card->ver.n) /* keep the card: its trials tested its own texts */
+	/* do not merge a card that has trials, because they tested its own texts */
+	if (card->ver.n)
 		kl_strvec_pushf(lifter->notes,
 				"%s and %s were learned from the same steps; both have trials, so "
 				"both are kept",
@@ -388,8 +389,8 @@ static void unite_twins(struct kl_card **cards, struct kl_lifter *lifter,
 }
 
 /*
- * Append results that retract the cards united with `keep`. These results come last: if lift is
- * killed before it stores them, the next lift makes them again.
+ * Append results that retract the cards that were merged into `keep`. These results come last, so
+ * that if lift is killed before it stores them, the next lift makes them again.
  */
 static void retract_twins(struct kl_lift *out, struct kl_lifter *lifter,
 			  const struct kl_lift_group *group, const struct shelf *shelf,
@@ -421,7 +422,7 @@ static void add_result(struct kl_lift *out, struct kl_lifter *lifter, struct kl_
 		kl_strvec_pushf(lifter->notes, "%s is retracted and is not updated", old->id);
 		return;
 	}
-	/* two groups can belong to one card: continue the result of the first group */
+	/* two groups can belong to one card: add to the result of the first group */
 	for (size_t i = 0; old && i < out->n && !result; i++)
 		if (!strcmp(out->v[i].card->id, old->id))
 			result = &out->v[i];
@@ -514,7 +515,7 @@ static int load_tables(struct kl_lifter *lifter)
 	return err < 0 ? err : kl_taxonomy_load(&lifter->tax);
 }
 
-/* Drop each result whose card is as in the library and is not to be retracted. */
+/* Drop each result whose card equals the library's version and is not to be retracted. */
 static void drop_same(struct kl_lift *out)
 {
 	size_t n = 0;

@@ -98,7 +98,7 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 	}
 }
 
-/* Add the transformation of the program that adds the mechanism, if there is one. */
+/* Add a carrier with the program's transformation for the mechanism, if there is one. */
 static void add_transform(struct kl_card *card, const struct kl_lift_group *group,
 			  const char *language)
 {
@@ -131,8 +131,8 @@ static void add_sound(struct kl_card *card, struct kl_card_pre pre)
 }
 
 /*
- * List the platform capabilities among the facts that all transitions of the group in `language`
- * add.
+ * List the facts that every transition of the group in `language` adds and that are platform
+ * capabilities.
  */
 static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
 		     const struct kl_lift_group *group, const char *language)
@@ -176,8 +176,8 @@ static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 }
 
 /*
- * Check for a divisibility or an equality. Such a condition limits where the step is valid, but a
- * bound only limits the sizes of one kernel.
+ * Return true if the condition is a divisibility or an equality. Such a condition limits where the
+ * step is valid, but a bound only limits the sizes of one kernel.
  */
 static bool is_structural(const char *domain)
 {
@@ -327,7 +327,10 @@ static void add_provided(struct kl_card *card, const struct kl_lift_group *group
 {
 	kl_lift_common(&card->provides, group, NULL, kl_lift_delta);
 	for (size_t i = 0; !card->provides.n && i < group->n; i++)
-		/* no fact is common to all transitions: use the facts of the first that has any */
+		/*
+		 * no fact is common to all transitions: use those of the first transition that adds
+		 * facts
+		 */
 		kl_lift_delta(&card->provides, group->t[i], group->m);
 	kl_strvec_uniq(&card->provides);
 	kl_strvec_copy(&card->scope.provides, &card->provides);
@@ -380,7 +383,7 @@ static void add_evidence(struct kl_card *card, const struct kl_transition *trans
 	kl_card_add_evidence(card, &evidence);
 }
 
-/* Return true, and say so, if an interval is too wide to be a figure of a card. */
+/* Return true and add a note if the interval is too wide for the card to state the ratio. */
 static bool is_useless(const struct kl_ratio *ratio, const struct kl_lifter *lifter,
 		       const struct kl_transition *transition)
 {
@@ -443,7 +446,7 @@ static char *quote_reason(const char *text)
 	return out;
 }
 
-/* Add a witnessed precondition and a risk that a refused step of the mechanism shows. */
+/* Add a risk and a witnessed precondition for a refused step of the mechanism. */
 static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 {
 	const char *words = *refusal->said     ? refusal->said :

@@ -34,13 +34,13 @@ struct kl_lifter {
 enum kl_speed kl_lift_speed_of(const struct kl_transition *transition);
 /** Return the speed of K_i divided by that of K_{i-1}, in millionths; 0: not compared. */
 int64_t kl_lift_ratio_of(const struct kl_transition *transition);
-/** Check that the step was derived anew in isolation, and that the gate confirmed the result. */
+/** Check that the step was re-derived in isolation, and that the gate confirmed the result. */
 bool kl_lift_is_verified(const struct kl_transition *transition);
 
 /** Fill a new card's intent, mechanism, action, anchor, provided facts and prior facts. */
 void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 		  const struct kl_lift_group *group);
-/** Add to the card the evidence, rows, risks, witnesses, carriers and conditions of the group. */
+/** Add the group's evidence, rows, risks, witnesses, carriers and conditions to the card. */
 void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
 		   const struct kl_lift_group *group);
 
@@ -109,9 +109,9 @@ struct kl_lift_points {
 int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *lifter,
 		   const struct kl_card *card);
 void kl_lift_points_release(struct kl_lift_points *points);
-/** Move the target of the state before the step to point i, and return the target; borrowed. */
+/** Set the target of K_{i-1} to the dims of point i, and return it (borrowed). */
 struct kl_target *kl_lift_stand(const struct kl_lift_points *points, size_t i);
-/** Evaluate a predicate for the state before the step, at point i. */
+/** Evaluate a predicate for K_{i-1} at point i. */
 enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const char *test);
 
 /**
@@ -129,8 +129,8 @@ void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter);
 /* --- cards lifted from the same steps (lift_twins.c) ------------------------------------------ */
 
 /**
- * Check that lift made the card: the id is the one that lift makes from the card's mechanism and an
- * event of its evidence.
+ * Check that lift made the card, that is, that lift would make the card's id from its mechanism and
+ * one of its evidence's events.
  */
 bool kl_lift_is_lifted(const struct kl_card *card);
 /** Check that the card was lifted only from transitions of this group and is not retracted. */

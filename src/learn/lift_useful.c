@@ -17,7 +17,7 @@
 #define MAX_FACTS 3 /* most facts in one condition */
 #define MAX_SIZES 4
 #define LEAST_POINTS 3 /* fewest points from which a bound of a profile figure is derived */
-/* least factor between the two values nearest to the bound: the one with a gain, the one without */
+/* least factor between the two values nearest to the bound, one with a gain and one without */
 #define WIDE 2
 
 struct finder {
@@ -227,7 +227,7 @@ static bool same_case(const struct finder *finder, size_t left_point, size_t rig
 	       !memcmp(left_dims->v, right_dims->v, left_dims->n * sizeof(*left_dims->v));
 }
 
-/* Check for two points of one case: one has neither the fact nor a gain, the other is faster. */
+/* Check that two points of one case differ: one lacks the fact and has no gain, one is faster. */
 static bool has_contrast(const struct finder *finder, const char *test)
 {
 	for (size_t i = 0; i < finder->points->n; i++) {
@@ -266,8 +266,9 @@ static bool has_order(const struct finder *finder, const char *fact, const char 
 }
 
 /*
- * Return the mechanism's first primary fact that was present at every faster point. NULL: there is
- * no such fact, or one of these points belongs to a step that no step of the mechanism precedes.
+ * Return the mechanism's first primary fact that was present at every faster point. Return NULL if
+ * there is no such fact, or if the step of one of these points has no earlier step of the mechanism
+ * in its lineage.
  */
 static const char *fact_before(const struct finder *finder, const struct kl_mechanism *mechanism)
 {
@@ -445,8 +446,8 @@ static bool has_several_ops(const struct finder *finder, const struct frame *fra
 }
 
 /*
- * Derive a bound of an extent across operators, if one role of dims, and no other, separates the
- * points and the bound is wide.
+ * Derive a bound of an extent from the points of all operators. Derive none if the extents of
+ * several roles separate the points, or if the two values at the bound are close.
  */
 static bool find_extent(const struct finder *finder, size_t at)
 {

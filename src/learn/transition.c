@@ -60,7 +60,7 @@ struct source {
 	const git_oid *commit; /* commits of K_0, K_1, ... */
 	size_t n;
 	struct kl_strvec had;      /* features of the state that was read last */
-	int64_t had_version;       /* the version of their list */
+	int64_t had_version;       /* version of the feature list that gave `had` */
 	struct kl_surface *before; /* surface of that state */
 	char before_surface[KL_DIGEST_HEX];
 };
@@ -127,8 +127,8 @@ static const struct kl_event *pick_event(const struct source *source, const stru
 }
 
 /*
- * Let the label that holds among the events name the step, if there is one. The label claims the
- * primary traits of the mechanism, as a proposal does.
+ * If the events contain a label that is in force, let it set the step's mechanism. The step then
+ * claims the primary traits of that mechanism, as a proposal would.
  */
 static int take_label(struct kl_transition *transition, const struct source *source,
 		      const struct kl_strvec *ids)

@@ -21,10 +21,10 @@ struct kl_transition {
 	char *lineage; /* "<workload>/<name>" */
 	struct kl_step step;
 	char *said; /* first line of the commit's body, or "" */
-	/* a person's label (event/label.h) gave step.mechanism, and step.trait its traits */
+	/* step.mechanism and step.trait come from a person's label (event/label.h) */
 	bool labelled;
 	git_oid before, after;
-	git_oid rederived; /* commit of K_i'; zero if the step was not derived anew */
+	git_oid rederived; /* commit of K_i'; zero if the step was not re-derived */
 	/* K_{i-1} and K_i; if K_i' was derived in isolation and confirmed, `to` is K_i' */
 	struct kl_surface *from, *to;
 	/* unified diff of the contract's directory, from `from` to `to` */
@@ -38,7 +38,7 @@ struct kl_transition {
 	const char *dtype;    /* borrowed; as from kl_target_dtype(), or "none" */
 };
 
-/** An edit that breaks the kernel: a refused step, or a failed attempt to derive a step anew. */
+/** An edit that breaks the kernel: a refused step, or a failed attempt to re-derive a step. */
 struct kl_refusal {
 	char *lineage;
 	struct kl_step step;
@@ -76,8 +76,8 @@ bool kl_transition_point(struct kl_ratio *ratio, const struct kl_dims **dims,
 			 size_t i);
 
 /**
- * Get the ratio of point i from an event. If the event is an inverse one, get the ratio from
- * `pair`, the event that it was made from, and invert it. Return false if there is no ratio.
+ * Get the ratio of point i from an event. If the event is an inverse event, invert the ratio of
+ * `pair`, the event that it was made from. Return false if there is no ratio.
  */
 bool kl_transition_ratio(struct kl_ratio *out, const struct kl_event *event,
 			 const struct kl_event *pair, size_t i);

@@ -142,7 +142,7 @@ static int ask_clause(struct kl_witness_search *search, size_t i)
 			"kernels pass without the clause, but not all kernels that the card was "
 			"learned from are here");
 	}
-	/* if `unsure`, a kernel that could not be judged may need the clause */
+	/* if `unsure` is set, a kernel that could not be judged may still need the clause */
 	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !clause->unsure)
 		clause->end = KL_WITNESS_PASSES;
 	if (!clause->why && clause->end == KL_WITNESS_OPEN && !search->o->dry)

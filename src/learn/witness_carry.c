@@ -105,13 +105,13 @@ static int try_on(struct carried *carried, struct kl_witness_search *search,
 }
 
 /*
- * Decide the clause only if all tried states have the same verdict. They differ in more than this
- * clause, so that different verdicts do not tell whether the clause is the cause.
+ * Decide the clause only if all tried states have the same verdict. The states differ in more than
+ * this clause, so different verdicts do not show that the clause is the cause.
  */
 static void conclude_clause(struct carried *carried, struct kl_witness_search *search,
 			    struct kl_witness_clause *clause)
 {
-	if (carried->right && carried->wrong) { /* this reason replaces that of another test */
+	if (carried->right && carried->wrong) { /* replace the reason that an earlier test gave */
 		free(clause->why);
 		clause->why = kl_strdup(
 			"the carrier's edit passes on one state where the clause is false, and "

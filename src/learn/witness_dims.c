@@ -38,7 +38,7 @@ static bool may_count(struct kl_witness_clause *clause, const struct kl_widening
 
 /*
  * Run the control: judge the state before the step, which must pass at the point where K_i failed.
- * It has the same oracle as K_i, and only the step differs.
+ * This state has the same oracle as K_i and differs from it only by the step.
  */
 static int run_control(struct kl_witness_search *search, struct kl_witness_clause *clause,
 		       struct kl_gate *gate, const struct kl_transition *transition,

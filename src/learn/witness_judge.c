@@ -53,7 +53,7 @@ static bool is_open(int err)
 	return err == KL_ECANNOT || err == KL_ENO || err == KL_EINVALID;
 }
 
-/* Keep only the first reason, because it concerns the nearest kernel and platform. */
+/* Keep only the first reason, because the nearest kernel and platform are tried first. */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 {
 	size_t n = strcspn(why, "\n");
@@ -62,7 +62,8 @@ void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why)
 		return;
 	clause->why = kl_strndup(why, n < MAX_WHY ? n : MAX_WHY);
 	for (unsigned char *at = (unsigned char *)clause->why; *at; at++)
-		if (*at < 0x20 || *at >= 0x7f) /* compiler output; terminals and commits show it */
+		/* compiler output can contain such bytes, and terminals and commits show `why` */
+		if (*at < 0x20 || *at >= 0x7f)
 			*at = ' ';
 }
 

@@ -76,8 +76,8 @@ int kl_witness_by_carrier(struct kl_witness_search *search, size_t i); /* witnes
 /** Decide clauses of the current condition by existing events (witness_past.c). */
 int kl_witness_at_hand(struct kl_witness_search *search);
 /**
- * Return the index of the only clause that is false for the target; all other clauses are true.
- * clauses.v.n: there is no such clause.
+ * Return the index of the clause that is false for the target while all others are true, or
+ * clauses.v.n if there is no such clause.
  */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target);
 
@@ -101,8 +101,8 @@ int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search 
  */
 int kl_witness_unsure(struct kl_witness_search *search, struct kl_witness_clause *clause, int err);
 /**
- * Set the reason why the clause is open to the first line of `why`, as printable ASCII. A reason
- * that is there already stays.
+ * Set the reason why the clause is open to the first line of `why`, as printable ASCII. If the
+ * clause already has a reason, keep that reason.
  */
 void kl_witness_leave_open(struct kl_witness_clause *clause, const char *why);
 /**

@@ -19,8 +19,8 @@ struct tried {
 };
 
 /*
- * Check that the event can be a witness. A failure to compile or launch cannot: it can have other
- * causes than the condition.
+ * Check that the event can be a witness. A failure to compile or launch cannot, because it can have
+ * other causes than the condition.
  */
 static bool may_count(const struct kl_witness_search *search, const struct kl_event *event)
 {
@@ -83,7 +83,8 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 		err = kl_repo_tree_of(&tree, search->o->repo, &tried->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, search->o->repo, &tree, dir);
-	if (!err) /* an edited state has passed before: its commit has an event with features */
+	/* the state passed the gate before the edit, so its commit has an event with features */
+	if (!err)
 		err = kl_target_of_commit(&target, search->o->tax, search->o->repo, on, &tried->on,
 					  tried->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
@@ -178,7 +179,7 @@ static int look_at_chain(struct kl_witness_search *search, const git_oid *tip)
 		if (more)
 			at = link.parent[1];
 	}
-	if (err == KL_ENOTFOUND) { /* no error: a commit is missing, and fsck reports this */
+	if (err == KL_ENOTFOUND) { /* not an error here: a commit is missing, which fsck reports */
 		kl_error_clear();
 		err = 0;
 	}

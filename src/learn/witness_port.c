@@ -67,8 +67,9 @@ static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS]
 }
 
 /*
- * Return true if this machine can run a kernel that was ported to another platform. It cannot if
- * the backend's kernels run only on the platform that they name; it can only compile such a kernel.
+ * Return true if this machine can run a kernel that was ported to another platform. If the
+ * backend's kernels run only on the platform that they name, this machine can only compile the
+ * kernel.
  */
 static bool runs_elsewhere(const struct kl_transition *transition)
 {
@@ -88,8 +89,8 @@ static void ported_release(struct ported *ported)
 }
 
 /*
- * Compile the surface. Set *why (owned) to the first line of the compiler's error; NULL: there is
- * none.
+ * Compile the surface. If that fails, set *why (owned) to the first line of the error; otherwise
+ * set it to NULL.
  */
 static int does_compile(char **why, struct kl_gate *gate, const struct kl_surface *surface)
 {
@@ -159,8 +160,8 @@ static int judge_before(struct kl_witness_search *search, struct kl_witness_clau
 }
 
 /*
- * Check that the failure can witness the clause. A failed launch cannot: the device code can be too
- * large for the other device whether or not the capability is missing.
+ * Check that the failure can witness the clause. A failed launch cannot, because the device code
+ * can be too large for the other device whether or not the capability is missing.
  */
 static bool may_count(const struct kl_transition *transition, enum kl_failure failure)
 {

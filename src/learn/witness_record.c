@@ -34,7 +34,7 @@ static int edit_tree(git_oid *tree, struct kl_repo *repo, const char *dir,
 	return err;
 }
 
-/* Replace all files of the surface: contract and plan can differ from those of the parent. */
+/* Replace all files of the surface, because contract and plan can differ from the parent's. */
 static int tree_of(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 		   const struct kl_surface *surface)
 {
@@ -170,7 +170,7 @@ static void add_witnessed(struct kl_card *card, const struct kl_witness_search *
 	add_risk(card, clause, id);
 }
 
-/* A condition is removed: let no risk refer to it. */
+/* Remove the references of all risks to a condition that is removed. */
 static void forget_pre(struct kl_card *card, const char *id)
 {
 	for (size_t i = 0; i < card->risk.n; i++)

@@ -372,7 +372,7 @@ static int find_points(struct kl_widening *out, struct search *search)
 		return kl_error(KL_ENO,
 				"the launch plan accepts no point where the clause is false");
 	search->to_stands = false;
-	/* a failed launch can be judged too, so try one point that no plan need accept */
+	/* a failed launch can be judged too, so try one point without asking the launch plans */
 	if (!out->n)
 		look_around(out, search, 1);
 	return out->n ? 0 :

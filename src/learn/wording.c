@@ -120,7 +120,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 		out->refused[n] = &transitions->r[k];
 		out->at[n] = (struct kl_target){ .known = KL_KNOWN_INIT };
 		out->known[n] = know_refused(&out->at[n], wording, &transitions->r[k]) == 0;
-		/* no error: a step whose commit is missing cannot witness a test */
+		/* not an error: a step whose commit is missing only cannot witness a test */
 		kl_error_clear();
 		out->nrefused++;
 	}

@@ -25,8 +25,8 @@ const struct kl_transition *kl_wording_first(const struct kl_wording_group *grou
 }
 
 /*
- * Append a key of the group. It depends only on mechanism, action and surfaces, so that it is the
- * same in every repository and for all measurements.
+ * Append the group's key, which depends only on mechanism, action and surfaces: the same group gets
+ * the same key in every repository, whatever was measured.
  */
 static void group_key(struct kl_buf *out, const struct kl_wording_group *group)
 {

@@ -27,7 +27,7 @@ static int refuse_wording(const char *fmt, ...)
 
 /* --- texts -------------------------------------------------------------------------- */
 
-/* Check for a number with a unit of speed, which only measurements may state. */
+/* Return true if the text has a number with a unit of speed: only measurements may state speeds. */
 static bool tells_speed(const char *text)
 {
 	static const char *const unit[] = {

@@ -22,9 +22,9 @@ struct kl_wording_group {
 	/* for each transition, the target of K_{i-1} with the gate's measurements */
 	struct kl_target *before;
 	const struct kl_refusal *refused[KL_WORDING_REFUSED];
-	/* the state at which each refused step failed */
+	/* target of the state at which each refused step failed */
 	struct kl_target at[KL_WORDING_REFUSED];
-	bool known[KL_WORDING_REFUSED]; /* `at` is filled; false: the state is not known */
+	bool known[KL_WORDING_REFUSED]; /* true: the same entry of `at` is filled */
 	size_t nrefused;
 	struct kl_strvec features; /* features that a test may name */
 };
