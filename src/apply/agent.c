@@ -33,8 +33,8 @@ int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *card
 /* --- a turn ------------------------------------------------------------------------------- */
 
 /*
- * Write the request's key (kl_request.key). It has no times, random indices or compiler output,
- * which differ between runs.
+ * Write the request's key (kl_request.key). The key leaves out times, random indices and compiler
+ * output, because these differ between runs.
  */
 static void write_key(struct kl_buf *key, const struct kl_agent_question *question,
 		      enum kl_dialogue_kind kind)

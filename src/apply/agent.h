@@ -32,7 +32,9 @@ struct kl_agent_question {
 	const char *offer;            /* text that offers cards; "": the turn offers no cards */
 	const char *offered;          /* ids of the offered cards, for the request's key */
 	/* result of the previous turn */
-	/* class of the previous edit; "": the edit was correct; NULL: this is the first turn */
+	/*
+	 * class of the previous turn's edit; "": the edit was correct; NULL: this is the first turn
+	 */
 	const char *class_;
 	const char *outcome; /* a sentence that tells the result of the previous turn, or NULL */
 	/* facts that the card should have added but did not, or NULL */
@@ -50,9 +52,9 @@ struct kl_agent_answer {
 void kl_agent_answer_release(struct kl_agent_answer *answer);
 
 /**
- * Ask the current turn. Return 0 with the answer in `out`, or 1 if the reply is unusable:
- * driver->why then has the reason, and `out` the parts that could be read. Errors are those of
- * kl_driver_ask(). The caller releases `out` in every case.
+ * Send the current turn to the model. Return 0 with the answer in `out`, or 1 if the reply is
+ * unusable: driver->why then has the reason, and `out` the parts that could be read. Errors are
+ * those of kl_driver_ask(). The caller releases `out` in every case.
  */
 int kl_agent_ask(struct kl_agent_answer *out, struct kl_driver *driver,
 		 const struct kl_agent_question *question);

@@ -305,8 +305,8 @@ int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, co
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err < 0 ? err : KL_FAULT("made-moved");
 		/*
-		 * if another process only changed notes or chain, the retry adds to these; if it
-		 * moved the branch, fail
+		 * if another process changed only the notes or the chain, try again, because links
+		 * and notes can be added to any version; if it moved the branch, fail
 		 */
 		if (branch &&
 		    (read_ref(&at, keep->repo, branch) < 0 || memcmp(&at, was, sizeof(at))))

@@ -16,10 +16,10 @@
  * event.
  *
  * A chain keeps these commits reachable. It is a ref; each link of it has such a commit as first
- * parent and the previous link as second parent. A log without `--first-parent` lists all commits,
- * failed ones included. Commit, link, note and branch become visible in one transaction; a run that
- * is killed before that transaction changes no ref. A link's message records the outcome, so that a
- * killed run can be resumed (materialize_log.h).
+ * parent and the previous link as second parent. `git log` without `--first-parent` lists all
+ * commits, failed ones included. Commit, link, note and branch become visible in one transaction; a
+ * run that is killed before that transaction changes no ref. A link's message records the outcome,
+ * so that a killed run can be resumed (materialize_log.h).
  */
 struct kl_card_commit {
 	struct kl_repo *repo;
@@ -85,10 +85,10 @@ int kl_keep_into(struct kl_refs_txn *txn, void *payload);
 int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, const git_oid *was);
 
 /**
- * Commit a state that has no commit yet, on `parent`: the tree of the parent with the state's
- * sources, contract and oracle. The same state on the same parent gives the same commit id. The
- * message says whether the state is the oracle as a kernel (`reference`, see oracle_kernel.h) or
- * the worktree. Changes no ref.
+ * Commit a state that has no commit yet. The commit's parent is `parent`, and its tree is the
+ * parent's tree with the state's sources, contract and oracle. The same state on the same parent
+ * gives the same commit id. The message says where the state comes from: the oracle, made into a
+ * kernel (`reference`, see oracle_kernel.h), or the worktree. Changes no ref.
  */
 int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 			const struct kl_surface *surface, bool reference);
@@ -117,7 +117,7 @@ int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_j
 
 /**
  * Return how the kernel's speed compares with that of the event's parent; KL_SPEED_NONE: not
- * compared. `ratio` gets the ratio of the two.
+ * compared. Set *ratio to the ratio of the two speeds.
  */
 enum kl_speed kl_card_commit_speed(struct kl_ratio *ratio, const struct kl_event *event);
 

@@ -29,11 +29,14 @@ static size_t count_variants(const struct kl_card_carrier *carrier)
 		return 1;
 	if (!kl_transform_parse(&use, carrier->text, carrier->language))
 		return kl_transform_variants(&use);
-	kl_error_clear(); /* applying it says what is wrong */
+	kl_error_clear(); /* kl_carrier_apply() reports the error */
 	return 1;
 }
 
-/* Return the mechanical carrier of a variant, and the variant's index among the carrier's own. */
+/*
+ * Return the mechanical carrier that has the variant, and set *at to the variant's index in that
+ * carrier.
+ */
 static const struct kl_card_carrier *find_variant(size_t *at, const struct kl_card *card,
 						  const char *language, size_t variant)
 {
@@ -143,7 +146,7 @@ static int apply_transform(struct kl_carrier_edits *out, char how[KL_CARRIER_HOW
 
 /* --- applying any kind ------------------------------------------------------------------------ */
 
-/* Turn an error in the card's own text into KL_ENO: the card does not apply. */
+/* Turn an error in the card's own text into KL_ENO, which means that the card does not apply. */
 static int card_error(int err)
 {
 	switch (err) {
@@ -207,7 +210,7 @@ int kl_carrier_apply_first(struct kl_surface **out, char how[KL_CARRIER_HOW],
 		err = kl_carrier_apply(out, how, &next);
 		if (err != KL_ENO)
 			return err;
-		if (!why) /* the first carrier is the card's own: its reason is the one to tell */
+		if (!why) /* report the reason of the first way that was tried */
 			why = kl_strdup(kl_error_last());
 		if (next.variant + 1 >= n)
 			return kl_error(KL_ENO, "%s", why);

@@ -34,9 +34,9 @@ struct kl_carrier_try {
 #define KL_CARRIER_HOW 96
 
 /**
- * Return the number of ways in which tools can apply the card in a language, in the order of its
- * carriers: one for a diff or semantic patch, and one for each value of a transformation's
- * parameter.
+ * Return the number of ways in which tools can apply the card in a language. The ways are numbered
+ * in the order of the card's carriers: one for a diff or semantic patch, and one for each value of
+ * a transformation's parameter.
  */
 size_t kl_carrier_variants(const struct kl_card *card, const char *language);
 /**
@@ -46,7 +46,7 @@ size_t kl_carrier_variants(const struct kl_card *card, const char *language);
  */
 int kl_carrier_apply(struct kl_surface **out, char how[KL_CARRIER_HOW],
 		     const struct kl_carrier_try *try);
-/** As kl_carrier_apply(), in the first way from try->variant on that applies. */
+/** Like kl_carrier_apply(), but try each way from try->variant on until one applies. */
 int kl_carrier_apply_first(struct kl_surface **out, char how[KL_CARRIER_HOW],
 			   const struct kl_carrier_try *try);
 

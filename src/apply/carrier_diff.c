@@ -29,7 +29,8 @@ static void restore_ends(struct kl_buf *text, const struct kl_file *like)
 /* --- matching files --------------------------------------------------------------------------- */
 
 /*
- * Collect the paths of the "diff --git a/x b/x" lines. A line within a hunk cannot begin like that.
+ * Collect the paths of the "diff --git a/x b/x" lines. No line within a hunk can begin with "diff",
+ * because its first character is ' ', '+', '-' or '\'.
  */
 static int diff_paths(struct kl_strvec *out, const char *diff)
 {

@@ -4,7 +4,7 @@
 
 #include "apply/carrier.h"
 
-/* carrier_parts - what the files of carrier share. Inside src/apply only. */
+/* carrier_parts - structures and functions shared by the carrier files. Inside src/apply only. */
 
 /** The sources that a carrier changes, each with its new text. */
 struct kl_carrier_edits {
@@ -12,7 +12,7 @@ struct kl_carrier_edits {
 	size_t n, alloc;
 };
 
-/** Add the new text of a source, unless it is the old one. The text is taken. */
+/** Add the new text of a source, unless it equals the old text. Takes the content of `text`. */
 void kl_carrier_add_edit(struct kl_carrier_edits *edits, const struct kl_file *file,
 			 struct kl_buf *text);
 /**

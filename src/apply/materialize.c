@@ -437,7 +437,9 @@ int kl_materialize_check(const struct kl_materialize_opts *opts)
 	return err < 0 ? err : can_begin(&run);
 }
 
-/* Try the mechanical carriers if cards are shown in full; else only count the fitting cards. */
+/*
+ * Try the mechanical carriers if cards are shown in full; otherwise only count the fitting cards.
+ */
 static int climb_all(struct kl_materialize_run *run)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };

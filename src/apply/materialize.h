@@ -20,8 +20,8 @@
  * far. The run then continues with the cards that fit the new best. If a node is correct but not
  * faster, cards that its own card enables are tried on it, up to three steps beyond the node.
  *
- * A transformation with a parameter is tried with one value after the other, all on the same node;
- * once a value gave a new best, the first value that is no better ends the search.
+ * A transformation with a parameter is tried with one value after the other, all on the same node.
+ * After a value that gave a new best, the first value that gives none ends the search.
  *
  * A killed run can be repeated at no cost: its chain has the outcome of each edit
  * (materialize_log.h) and its conversation has the replies, so that no edit is judged or committed
@@ -109,8 +109,7 @@ struct kl_materialize_opts {
 	struct kl_session *session;
 	const char *rewriter; /* "chat" or "exec" */
 	/*
-	 * how cards are shown to the model; with another value than KL_CARDS_FULL, no mechanical
-	 * carrier is tried
+	 * how cards are shown to the model; mechanical carriers are tried only with KL_CARDS_FULL
 	 */
 	enum kl_cards_arm arm;
 	/* a lineage; cards learned from it are not used; NULL: use all cards */
@@ -119,10 +118,10 @@ struct kl_materialize_opts {
 };
 
 /**
- * Run. Return 0 even if no node was faster; `best` is then 0. KL_EEXISTS: the branch exists, or a
- * run from another root has the name. KL_ENO: the root itself fails the gate. KL_ECANNOT: a kernel
- * cannot be judged here. KL_ECHANGED: the branch is not at a commit of this run. Commits made
- * before an error are kept.
+ * Apply cards as `opts` says. Return 0 even if no node was faster; `best` is then 0. KL_EEXISTS:
+ * the branch exists, or a run from another root has the name. KL_ENO: the root itself fails the
+ * gate. KL_ECANNOT: a kernel cannot be judged here. KL_ECHANGED: the branch is not at a commit of
+ * this run. Commits made before an error are kept.
  */
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *opts);
 void kl_materialize_release(struct kl_materialization *materialization);

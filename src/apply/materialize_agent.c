@@ -72,8 +72,8 @@ static void move_to(struct kl_materialize_climber *climber, size_t at, const str
 }
 
 /*
- * Ask for another card. If the node last shown to the model is another one, show the current node
- * first.
+ * Ask for another card. If the current node is not the one that was last shown to the model, show
+ * the current node first.
  */
 static void ask_another(struct kl_materialize_climber *climber)
 {
@@ -122,7 +122,7 @@ static char *outcome_sentence(const struct kl_materialize_attempt *attempt)
 
 /*
  * Handle a correct edit that is not a new best. If its card enables cards that fit the edited
- * state, go on from there.
+ * state, continue from that state.
  */
 static int handle_node(struct kl_materialize_climber *climber,
 		       const struct kl_materialize_attempt *attempt, const struct kl_card *card)

@@ -66,8 +66,8 @@ static void drop_attempt(struct kl_materialize_attempt *attempt)
 }
 
 /*
- * Add the reason why one way does not apply to those of the other ways: that of the card's own edit
- * and that of a transformation, which is the same for all values.
+ * Collect in `left` the reasons why the ways of applying a card failed, unless one way has applied.
+ * Each reason is added once, because it is the same for all values of a transformation's parameter.
  */
 static void add_reason(struct kl_materialize_attempt *left, struct kl_materialize_attempt *attempt,
 		       bool applied)
@@ -87,9 +87,10 @@ static void add_reason(struct kl_materialize_attempt *left, struct kl_materializ
 }
 
 /*
- * Try the ways of applying a card on the node `on`, the first that applies and then further values
- * of its parameter. *node is set to a node that is correct but no new best, or to 0. If no way
- * applies, one attempt has the reason of the first.
+ * Try the ways of applying a card on the node `on` until one applies. If that way is a
+ * transformation, also try the further values of its parameter. Set *node to the first resulting
+ * node that is correct but no new best, or to 0. If no way applies, add one attempt with the
+ * reasons.
  */
 static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_run *run, size_t on,
 		    const struct kl_retrieved *retrieved)
@@ -119,7 +120,10 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 		kl_materialize_add_attempt(run, &attempt);
 		if (attempt.outcome == KL_MATERIALIZE_NODE && !*node)
 			*node = attempt.node;
-		/* the edit that the card was learned from needs no other way */
+		/*
+		 * if the first way is the card's own edit, and not a transformation, try no other
+		 * way
+		 */
 		if ((!i && kl_carrier_mechanical(*card, language)->form != KL_CARRIER_TRANSFORM) ||
 		    (better && attempt.outcome != KL_MATERIALIZE_BEST))
 			break;

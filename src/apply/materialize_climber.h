@@ -20,14 +20,14 @@ struct kl_materialize_climber {
 	size_t told_bytes;
 	/* keys "<node> <card>" of cards that are no longer offered at the node */
 	struct kl_map closed;
-	/* where the run is: */
+	/* the run's current position: */
 	size_t at, shown; /* the current node, and the node that was last shown to the model */
 	/* the cards that may be offered on a node that is not faster; empty: all cards */
 	struct kl_strvec only;
 	int left; /* steps that may still be made beyond nodes that are not faster */
 	struct kl_retrieval pool;
 	bool pooled; /* `pool` was filled for the node `at` */
-	/* the last turn, and the next: */
+	/* the last turn and the next turn: */
 	/* class of the last edit, and a sentence that describes its result */
 	char *class_, *outcome;
 	struct kl_event *event;
@@ -37,7 +37,7 @@ struct kl_materialize_climber {
 
 /**
  * Append the complete card, unless the model has already seen it or the prompt is full. Set *ok to
- * whether the model has seen the card or will see it in `out`.
+ * true if the model has seen the card or will see it in `out`.
  */
 int kl_materialize_tell_card(bool *ok, struct kl_buf *out, struct kl_materialize_climber *climber,
 			     const struct kl_retrieved *retrieved);
@@ -55,7 +55,7 @@ void kl_materialize_close_card(struct kl_materialize_climber *climber, size_t at
 int kl_materialize_make_offer(struct kl_materialize_climber *climber);
 /**
  * Load the card that a reply names. The card must be among those offered. In a stored reply it may
- * be any card of the index, since another offer may have been made then.
+ * be any card of the index, because other cards may have been offered when the reply was stored.
  */
 int kl_materialize_named_card(struct kl_card **out, struct kl_materialize_attempt *attempt,
 			      const struct kl_materialize_climber *climber, const char *id,

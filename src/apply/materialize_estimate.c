@@ -6,9 +6,9 @@
 #include "apply/materialize_parts.h"
 #include "rewrite/brief.h"
 
-/* tokens of a reply, without its code */
-#define SHORT_REPLY 400 /* of a reply that only describes the edit */
-#define LONG_REPLY 6000 /* of a reply that also reasons */
+/* tokens of a model's reply, not counting the code in it */
+#define SHORT_REPLY 400 /* a reply that only describes the edit */
+#define LONG_REPLY 6000 /* a reply that also contains reasoning */
 #define BYTES_PER_TOKEN 3
 #define EVIDENCE 3000 /* bytes that the gate's result adds to each turn */
 #define FEWEST 2 /* least number of requests: one for a step, one in which the model gives up */

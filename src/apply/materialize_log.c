@@ -119,7 +119,7 @@ const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_mate
 	return NULL;
 }
 
-/* Take the last event that compares with `on`; if there is none, the last event. */
+/* Get the last event that compares the surface with `on` or, if there is none, the last event. */
 int kl_materialize_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
 			     const struct kl_surface *surface, const struct kl_surface *on)
 {

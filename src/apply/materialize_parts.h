@@ -24,8 +24,8 @@ struct kl_materialize_run {
 };
 
 /*
- * number of cards per axis that tools try: a card that does not apply costs nothing, and a
- * transformation may apply to any kernel
+ * number of cards per axis that tools try; it is large, because a card that does not apply costs
+ * nothing, and a transformation may apply to any kernel
  */
 #define KL_MATERIALIZE_TRY 64
 
@@ -55,11 +55,11 @@ int kl_materialize_settle(struct kl_materialize_attempt *attempt, struct kl_mate
 size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
 				  struct kl_materialize_attempt *attempt);
 
-/** Check that the run was to stop after one judged edit, and has one. */
+/** Return true if the run is to stop after one judged edit and has judged one. */
 bool kl_materialize_is_enough(const struct kl_materialize_run *run);
 /**
- * Try all mechanical carriers on the best node; whenever there is a new best, try them on that as
- * well (materialize_climb.c).
+ * Try all mechanical carriers on the best node; whenever there is a new best node, try them on that
+ * node too (materialize_climb.c).
  */
 int kl_materialize_climb(struct kl_materialize_run *run);
 /**

@@ -9,14 +9,14 @@
 #include "contract/launch.h"
 #include "rewrite/source/ctoken.h"
 
-#define MAX_DEPTH 16 /* levels of nested includes */
+#define MAX_DEPTH 16 /* most levels of nested includes */
 #define MAX_TEXT ((size_t)4 << 20)
 #define NOTHING "/* nothing: the oracle is in one file */\n"
 
 struct maker {
 	const struct kl_surface *surface;
 	/*
-	 * what replaces the words of the oracle's header in this language; NULL: the language is
+	 * replacements of the words of the oracle's header in this language; NULL: the language is
 	 * not supported
 	 */
 	const struct kl_oracle_words *words;
@@ -31,7 +31,7 @@ static int refuse_oracle(const struct maker *maker, const char *why)
 			maker->surface->contract->workload, why);
 }
 
-/* Check that the file has the suffix of a source file in text form in the contract's language. */
+/* Check that the file's suffix is that of a source in text form in the contract's language. */
 static bool is_main(const struct maker *maker, const char *path)
 {
 	const struct kl_language *language = maker->surface->contract->language;
@@ -42,8 +42,8 @@ static bool is_main(const struct maker *maker, const char *path)
 /* --- names that are replaced ------------------------------------------------------------------ */
 
 /*
- * Translate a word of the oracle's header to the word of the kernel. Return false if it does not
- * change.
+ * Translate a word of the oracle's header to the kernel's word. Return false if the word stays as
+ * it is.
  */
 static bool rename_word(char to[32], const struct maker *maker, const char *word, size_t n)
 {
@@ -146,7 +146,9 @@ static int add_included(struct maker *maker, const char *from, const char *name)
 	return err;
 }
 
-/* Copy "x.h" of `# include "x.h"`; NULL: another directive. The caller frees it. */
+/*
+ * Copy "x.h" of `# include "x.h"`. Return NULL for any other directive. The caller frees the name.
+ */
 static char *included_name(const struct kl_ctokens *tokens)
 {
 	if (tokens->n < 2 || !kl_ctoken_is(tokens, 0, "include") ||
