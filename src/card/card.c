@@ -42,7 +42,10 @@ struct kl_card *kl_card_copy(const struct kl_card *card)
 
 /* --- reading and writing -------------------------------------------------------------------- */
 
-/* Check the schema before all else, so that a newer card is not reported as having unknown keys. */
+/*
+ * Check the schema before all other fields, so that a newer card is not reported as having unknown
+ * keys.
+ */
 static int check_schema(const char *name, const struct kl_yaml *node)
 {
 	const struct kl_yaml *schema = kl_yaml_get(node, "schema");

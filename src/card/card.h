@@ -71,7 +71,7 @@ enum kl_derivation { KL_DERIVED_ANEW, KL_DERIVED_UNISOLATED, KL_DERIVED_INVERSE 
 /** How a row of `effect` was measured. Rows of the first two kinds can be verified. */
 enum kl_row_by {
 	KL_ROW_TRIAL,     /* by a held-out trial of this card that passed */
-	KL_ROW_REDERIVED, /* by a forward step that was derived anew */
+	KL_ROW_REDERIVED, /* by a forward step that was re-derived */
 	/* by the inverse of a backward step, or by a forward step that was not isolated */
 	KL_ROW_UNVERIFIED,
 };
@@ -137,7 +137,7 @@ struct kl_card_evidence {
 	char *lineage;        /* "<workload>/<name>" */
 	int64_t step;         /* the transition from K_{step-1} to K_step */
 	char *before, *after; /* commits, 40 hex digits */
-	/* commit of K_step, derived anew on K_{step-1}; NULL: `derivation` is inverse */
+	/* commit of K_step, re-derived on K_{step-1}; NULL: `derivation` is inverse */
 	char *rederived;
 	enum kl_derivation derivation;
 	char *origin; /* "induced", "authored" or "historical" */
@@ -176,8 +176,8 @@ struct kl_card_control {
  */
 struct kl_card_trial {
 	/*
-	 * reason for the retraction, which has only `by`, `time` and optionally `event` besides;
-	 * NULL: the row is a trial
+	 * reason for the retraction; NULL: the row is a trial. The only other members of a
+	 * retraction are `by`, `time` and optionally `event`
 	 */
 	char *retracted;
 	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
@@ -207,15 +207,13 @@ struct kl_card_trial {
 	bool isolated;
 	/* enabled cards that were applied together with this card */
 	struct kl_strvec with;
-	/* for a card with `enables`: the result of the cards `with`, tried without this card */
+	/* if the card enables others: the result of trying the cards `with` without this card */
 	struct kl_card_control alone;
 	/* the result of a model that got the intent without the card */
 	struct kl_card_control control;
 };
 
-/*
- * The scope that the card claims. For where its effect was measured, see kl_card_row_is_verified().
- */
+/* The scope that the card claims. kl_card_row_is_verified() tells where the effect was measured. */
 struct kl_card_scope {
 	struct kl_strvec cases, languages;
 	struct kl_strvec needs;                         /* capabilities of the platform */
@@ -288,8 +286,8 @@ int kl_card_from_json(struct kl_card **out, const char *name, const json_t *valu
 void kl_card_write(struct kl_buf *out, const struct kl_card *card);
 json_t *kl_card_to_json(const struct kl_card *card);
 /**
- * Return the first line (from 1) where `text` differs from the canonical YAML; 0: there is no
- * difference.
+ * Return the number of the first line (from 1) where `text` differs from the canonical YAML, or 0
+ * if the two are equal.
  */
 int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t len);
 
@@ -324,7 +322,7 @@ bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *dims, const char 
 
 /* --- queries ----------------------------------------------------------------- */
 
-/** Check whether the row is verified: its step was derived anew, or its trial counts (status.h). */
+/** Check whether the row is verified: its step was re-derived, or its trial counts (status.h). */
 bool kl_card_row_is_verified(const struct kl_card *card, const struct kl_card_row *row);
 /** Append the id of every event that the card cites, sorted, without duplicates. */
 void kl_card_events(struct kl_strvec *out, const struct kl_card *card);

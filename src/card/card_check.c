@@ -16,7 +16,8 @@
 #define MAX_HUNK_LINES 1000000
 
 /*
- * Return the node at which to report an error: the value of `key`; if the map lacks the key, `at`.
+ * Return the node at which to report an error: the value of `key` or, if the map lacks the key, the
+ * map `at`.
  */
 static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *key)
 {
@@ -27,7 +28,7 @@ static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *ke
 
 /*
  * Return the node at which to report an error: entry i of the list `key` in `group` (NULL: in the
- * card itself); if there is no such entry, `at`.
+ * card itself) or, if there is no such entry, `at`.
  */
 static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *group,
 					const char *key, size_t i)
@@ -42,7 +43,7 @@ static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *gr
 struct diff {
 	const char *name;
 	const struct kl_yaml *at;
-	/* how many more lines of the old and of the new side the current hunk must have */
+	/* numbers of lines of the old and the new side that the current hunk must still have */
 	long from, to;
 	bool hunk; /* the diff has at least one hunk */
 };
@@ -103,7 +104,7 @@ static bool read_range(long *count, const char **at)
 	return *count >= 0 && *count <= MAX_HUNK_LINES;
 }
 
-/* Read a hunk header, "@@ -1,4 +1,5 @@ ...", and set how many lines of each side must follow. */
+/* Read a hunk header, "@@ -1,4 +1,5 @@ ...", and store how many lines of each side must follow. */
 static int hunk_line(struct diff *diff, const char *line)
 {
 	const char *at = line + strlen("@@ -");

@@ -6,8 +6,8 @@
 
 /*
  * card_check - checks the constraints between the fields of a card. Inside src/card only. The
- * tables in card_table.c check single fields and then call these functions. At that time the rows
- * are not sorted yet, so that the index of a row is its position in the file.
+ * tables in card_table.c check single fields and then call these functions. The rows are not sorted
+ * yet at that time, so the index of a row is its position in the file.
  */
 int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at);
 int kl_check_pre(const void *obj, const char *name, const struct kl_yaml *at);

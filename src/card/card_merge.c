@@ -48,7 +48,7 @@ static void note_conflict(struct merger *merger, const struct kl_field *field)
 /*
  * Return true if the value of `theirs` wins. A changed value wins over an unchanged one. If both
  * sides changed the value, the greater one wins, so that both sides of a merge get the same result.
- * An absent value is less than any other; if one side has no value, no conflict is reported.
+ * An absent value is less than any other value. If one side has no value, no conflict is reported.
  */
 static bool takes_theirs(struct merger *merger, const struct kl_field *field, int order,
 			 bool ours_is_old, bool theirs_is_old, bool one_is_absent)
@@ -361,7 +361,7 @@ int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf
 	if (ours->ptr[0] == '{')
 		return merge_events(out, ours, theirs);
 	if (base && base->len && kl_card_parse(&old, name, base->ptr, base->len) < 0)
-		kl_error_clear(); /* treat an unreadable base as no base */
+		kl_error_clear(); /* if the base cannot be read, merge without a base */
 	if ((err = kl_card_parse(&our_card, name, ours->ptr, ours->len)) < 0)
 		return kl_error_in(err, "ours");
 	if ((err = kl_card_parse(&their_card, name, theirs->ptr, theirs->len)) < 0)

@@ -52,8 +52,8 @@ static void parts_release(struct parts *parts)
 }
 
 /*
- * List the alternatives of `part`. One in brackets is not split, unless it is the `whole`
- * predicate.
+ * List the alternatives of `part`. An alternative in brackets is not split, unless it is the
+ * `whole` predicate.
  */
 static void list_alternatives(struct parts *out, const struct kl_expr *part, bool whole)
 {
@@ -97,8 +97,8 @@ int kl_clauses_split(struct kl_clauses *out, const char *test)
 	*out = (struct kl_clauses){ 0 };
 	list_alternatives(&any, predicate->top, true);
 	/*
-	 * if no alternative has a conjunction, the last one is the clause: in lifted cards, the
-	 * guard comes first
+	 * if no alternative has a conjunction, the last one is the clause, because lifted cards
+	 * write the guard first
 	 */
 	at = any.n - 1;
 	for (size_t i = 0; i < any.n; i++)

@@ -29,7 +29,7 @@ int kl_clauses_split(struct kl_clauses *out, const char *test);
 void kl_clauses_release(struct kl_clauses *clauses);
 /**
  * Join the guard with clause `index` (kl_clauses_one), or with every clause whose `keep` is set
- * (kl_clauses_join), to one predicate. The caller frees it; NULL: no clause is kept.
+ * (kl_clauses_join), into one predicate. The caller frees the predicate; NULL: no clause is kept.
  */
 char *kl_clauses_one(const struct kl_clauses *clauses, size_t index);
 char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep);

@@ -303,7 +303,7 @@ static int put_card(struct importer *importer, struct kl_card *card, const struc
 	return 0;
 }
 
-/* Refuse a card if this import has already read a card with the same id and another text. */
+/* Refuse a card if this import has already read another text of a card with the same id. */
 static int check_twice(struct importer *importer, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -27,7 +27,8 @@
  *	err = kl_library_put(lib, &change);
  *
  * A library is read at one commit. kl_library_put updates the branch by compare-and-swap; if
- * another process updated it meanwhile, the change is merged into the new tip (card_merge.h).
+ * another process has updated the branch meanwhile, the change is merged into the new tip
+ * (card_merge.h).
  */
 #define KL_LIBRARY_REF "refs/heads/klineage/skills"
 
@@ -100,10 +101,11 @@ struct kl_library_change {
 };
 /**
  * Write one commit per change, update the branch, and leave the library at the last commit. An
- * unchanged card gets no commit, which is no error; `also` is called even then. With a cited event,
- * the events from which it was computed are copied too. After an error, open the library again.
- * KL_EINVALID: a cited event is neither in the library nor in `events`. KL_EBUSY: the branch is
- * checked out in a worktree. KL_ECHANGED: in every attempt, another process changed a ref first.
+ * unchanged card gets no commit, which is not an error; `also` is called even then. Together with a
+ * cited event, the events from which it was computed are copied too. After an error, open the
+ * library again. KL_EINVALID: a cited event is neither in the library nor in `events`. KL_EBUSY:
+ * the branch is checked out in a worktree. KL_ECHANGED: every attempt failed because another
+ * process changed a ref first.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 
@@ -126,9 +128,10 @@ struct kl_library_finding {
 typedef void kl_library_report(const struct kl_library_finding *f, void *payload);
 
 /**
- * Check every card and its references: that files are canonical and in their place, that cited
- * events exist and match their ids, that the commits in this clone have the surfaces that their
- * events judged, and that cards named by other cards exist. Sets *cards to the number of cards.
+ * Check every card and its references: check that files are canonical and in their place, that
+ * cited events exist and match their ids, that the commits in this clone have the surfaces that
+ * their events judged, and that cards named by other cards exist. Sets *cards to the number of
+ * cards.
  */
 int kl_library_check(size_t *cards, struct kl_library *library, kl_library_report *report,
 		     void *payload);

@@ -63,9 +63,9 @@ static void add_file(struct edits *edits, const char *path, char *text)
 }
 
 /*
- * Return the text of an event as the library stores it; the caller frees it. The text lacks the
- * commit and the tree of the event's note: they differ between clones and are not part of the id,
- * but all clones must write the same file.
+ * Return the text of an event as the library stores it; the caller frees it. The text leaves out
+ * the commit and the tree that the event's note adds, because they differ between clones, whereas
+ * all clones must write the same file. They are not part of the id.
  */
 static char *event_text(const struct kl_event *event)
 {

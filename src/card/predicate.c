@@ -142,8 +142,8 @@ int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
 		{ NULL, 0, KL_EXPR_ANY },
 	};
 	/*
-	 * a pair of brackets counts as six levels, because operators have six levels; a right
-	 * operand adds none
+	 * a pair of brackets adds six levels to the depth, because operators have six levels of
+	 * precedence; a right operand adds none
 	 */
 	static const struct kl_expr_dialect open = {
 		.fact = sets,
@@ -203,7 +203,10 @@ static struct value calculate_value(enum kl_expr_op op, struct value left, struc
 	return value;
 }
 
-/* Return a number < 0, 0 or > 0. For texts and truth values only 0 (equal) has a meaning. */
+/*
+ * Compare two values: return a number below, equal to or above 0. For texts and truth values, only
+ * equality (0) has a meaning.
+ */
 static int order_of(struct value left, struct value right)
 {
 	__int128 x = left.n, y = right.n;

@@ -12,8 +12,8 @@
 #include "base/vec.h"
 
 /*
- * predicate - a condition over the known facts of a target, in three-valued logic
- * (docs/formats.md, "Predicates"). It is true, false or unknown. It has the operators and functions
+ * predicate - a condition over the known facts of a target, in three-valued logic (docs/formats.md,
+ * "Predicates"). Its value is true, false or unknown. A predicate has the operators and functions
  * of plan/expr.h; operands can also be decimals, texts and facts:
  *
  *	cap('cp.async') && K % 64 == 0
@@ -22,8 +22,9 @@
  *
  * A fact that is not listed is unknown (but see kl_known_close), and so is a value that cannot be
  * computed (overflow, division by zero, a text instead of a number). && || ! are Kleene's: false &&
- * unknown is false. A condition of a contract's domain is also a predicate; it means
- * the same here if all facts are known. The text is untrusted: its length and depth are limited.
+ * unknown is false. A condition of a contract's domain is also a predicate, and means the same here
+ * as in the contract if all facts are known. The text is untrusted, so its length and depth are
+ * limited.
  *
  *	kl_predicate_parse(&p, "K % 64 == 0", &at);
  *	kl_known_int(&known, "K", 4096);
