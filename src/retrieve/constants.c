@@ -70,7 +70,7 @@ static void take_token(struct reader *reader, const struct kl_ctokens *tokens, s
 	take_constant(reader, tokens->text + tokens->t[i].off, tokens->t[i].len, value);
 }
 
-/* Read "#define BM 128". On the rest of the line only a comment may follow. */
+/* Read "#define BM 128". Only a comment may follow on the same line. */
 static void scan_define(struct reader *reader, const struct kl_ctokens *tokens, size_t i)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens line = { 0 };

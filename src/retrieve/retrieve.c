@@ -108,8 +108,8 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 }
 
 /*
- * Return the index, in the card's list `sound`, of the id of the first predicate that is false; -1:
- * none is false.
+ * Return the index in the card's list `sound` of the first condition (of its id) whose predicate is
+ * false; -1: no predicate is false.
  */
 static int false_sound(struct kl_retrieve_query *query, size_t card)
 {
@@ -337,7 +337,7 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	return NULL;
 }
 
-/* Return how near a ruled-out card comes: the product of the axes, with 0.01 in place of 0. */
+/* Return how near a ruled-out card is to the target: the product of its axes, with 0.01 for 0. */
 static double fit_nearness(const struct kl_fit *fit)
 {
 	double product = 1;
@@ -399,7 +399,7 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 	kl_measure(&query);
 	for (size_t i = 0; i < query.n; i++)
 		out->cards += query.fit[i].wanted;
-	/* only settling a card shows whether it is ruled out, and why */
+	/* settle every card, because only this shows whether a card is ruled out, and why */
 	for (size_t i = 0; opts->explain && i < query.n; i++)
 		if (query.fit[i].wanted)
 			kl_retrieve_query_settle(&query, i);

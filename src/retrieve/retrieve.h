@@ -92,8 +92,8 @@ struct kl_retrieval {
 };
 
 /**
- * Fill `out`; the caller releases it. The target is moved from point to point for the evaluation,
- * but is back at its case afterwards. KL_EINVALID: opts->per_axis is 0.
+ * Fill `out`; the caller releases it. The evaluation moves the target from point to point, and then
+ * back to its case. KL_EINVALID: opts->per_axis is 0.
  */
 int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *target,
 		const struct kl_retrieve_opts *opts);
@@ -101,9 +101,9 @@ void kl_retrieval_release(struct kl_retrieval *retrieval);
 
 /**
  * Mark the listed cards that have something in common with the target: a point of a related
- * operator, a fact of their anchor, or a transformation that is for something in `surface`, the
- * target's sources. The axes alone rank cards, but cannot tell that none is of use. `library` is
- * the repository of the cards. Implemented in retrieve_fit.c.
+ * operator, a fact of their anchor, or a transformation for a loop in `surface`, the target's
+ * sources. The axes only rank cards; they do not show whether any card is useful. `library` is the
+ * repository of the cards. Implemented in retrieve_fit.c.
  */
 int kl_retrieve_mark_fit(struct kl_retrieval *retrieval, const struct kl_index *ix,
 			 struct kl_repo *library, const struct kl_target *target,

@@ -7,7 +7,7 @@
 #include "retrieve/retrieve.h"
 #include "rewrite/transform/transform_surface.h"
 
-/* What the cards are compared with. */
+/* The target that the cards are compared with, and where the cards are. */
 struct fit_query {
 	const struct kl_index *ix;
 	struct kl_repo *library;
@@ -15,7 +15,7 @@ struct fit_query {
 	const struct kl_surface *surface;
 };
 
-/* Check that a point of the card is of the target's operator or one related to it. */
+/* Check that a point of the card has the target's operator or a related one. */
 static bool is_related(const struct fit_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);
@@ -32,8 +32,8 @@ static bool is_related(const struct fit_query *query, size_t card)
 }
 
 /*
- * Check that the target has one of the facts by which the card's anchor is found, other than the
- * depth of a loop, and none that the anchor lacks.
+ * Check that the target has at least one of the facts by which the card's anchor is found, not
+ * counting the depth of a loop, and none of the facts that the anchor must lack.
  */
 static bool has_facts(const struct fit_query *query, const struct kl_card *card)
 {
@@ -56,7 +56,7 @@ static bool has_facts(const struct fit_query *query, const struct kl_card *card)
 	return found;
 }
 
-/* Check that a transformation of the card is for something in the sources. */
+/* Check that a transformation of the card fits a loop in the sources. */
 static bool finds_loops(const struct fit_query *query, const struct kl_card *card)
 {
 	for (size_t i = 0; i < card->carriers.n; i++)
@@ -79,7 +79,7 @@ static int check_card(bool *out, const struct fit_query *query, size_t card)
 	return 0;
 }
 
-/* A card that a fitting card requires fits as well. */
+/* Mark the cards that a fitting card requires as fitting too. */
 static void keep_required(struct kl_retrieval *retrieval)
 {
 	for (size_t i = 0; i < retrieval->n; i++)

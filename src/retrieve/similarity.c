@@ -7,8 +7,8 @@
 #include "contract/contract.h"
 
 /*
- * Hash a name by FNV-1a. Names that collide count as equal in a comparison, which does no other
- * harm: security does not depend on this hash.
+ * Hash a name by FNV-1a. Names whose hashes collide are compared as equal. Security does not depend
+ * on this hash.
  */
 static uint64_t name_digest(const char *text)
 {

@@ -50,7 +50,9 @@ static void take_trailers(struct kl_target *target, const char *message)
 		free(value[i]);
 }
 
-/* List the paths whose history is the kernel's: its directory, or the files of its contract. */
+/*
+ * List the paths whose history is that of the kernel: its directory, or the files of its contract.
+ */
 static void history_paths(struct kl_strvec *out, const struct kl_surface *surface)
 {
 	if (!kl_contract_place_is_file(surface->place)) {
@@ -92,7 +94,10 @@ static bool fits_platform(const struct kl_event *event, const char *platform)
 	       (!platform || !strcmp(event->place.id, platform));
 }
 
-/* Return true if the event is in the note of `commit`; its id does not cover its `commit`. */
+/*
+ * Return true if the event names `commit` as its commit. The event's id does not depend on that
+ * commit.
+ */
 static bool is_on(const struct kl_event *event, const git_oid *commit)
 {
 	char hex[KL_OID_HEX];
