@@ -13,7 +13,7 @@
  */
 enum kl_check_severity {
 	KL_CHECK_ERROR,   /* data is invalid */
-	KL_CHECK_WARNING, /* data is stale or missing, but none is invalid */
+	KL_CHECK_WARNING, /* data is stale or missing, but not invalid */
 };
 
 struct kl_check {

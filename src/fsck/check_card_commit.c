@@ -49,8 +49,8 @@ static void report_finding(struct checker *checker, bool error, const char *fmt,
 
 /*
  * Look in the note of the commit for events of exactly the commit's tree. Set *pass if one of these
- * events is a pass of the whole gate; set *fail if one is another verdict of the gate, or a check
- * that failed.
+ * events is a pass of the gate. Set *fail if one is any other verdict of the gate, or the failure
+ * of a check.
  */
 static int find_verdicts(bool *pass, bool *fail, struct checker *checker,
 			 const struct kl_commit *commit)
@@ -112,7 +112,9 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 			skill);
 	if ((err = find_verdicts(&pass, &fail, checker, commit)) < 0)
 		return err;
-	/* a trial can fail although the gate passes: the edit can lack the expected effect */
+	/*
+	 * a trial can fail although the gate passes, because the edit can lack the expected effect
+	 */
 	refused = outcome ? !strcmp(outcome, "fail") :
 			    step.class_ && !kl_card_commit_is_correct(step.class_);
 	if (refused ? !fail : !pass)
@@ -122,9 +124,7 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 	return 0;
 }
 
-/*
- * --- checking a chain ---------------------------------------------------------------------------
- */
+/* --- checking a chain ------------------------------------------------------------------------- */
 
 static int check_link(struct checker *checker, const struct kl_commit *link, bool nodes)
 {

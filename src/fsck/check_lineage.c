@@ -57,8 +57,8 @@ static bool has_code(const struct events *events, const char *code)
 }
 
 /*
- * Check that a re-derived state is correct and not slower than K_i. A measurement shows that it is
- * not slower; so does the same machine code as that of K_i, or the same files.
+ * Check that a re-derived state is correct and not slower than K_i. It counts as not slower if a
+ * measurement shows this, or if it has the same machine code or the same files as K_i.
  */
 static void check_rederived(struct kl_checker *checker, const char *ref, const git_oid *rederived,
 			    const struct kl_commit *goal, int number)
