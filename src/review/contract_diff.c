@@ -385,7 +385,7 @@ static void diff_floor(struct kl_contract_pair *pair, const char *what, int64_t 
 		     old);
 }
 
-/* A kernel without OpenMP runs in one thread. */
+/* Return the number of threads; a kernel without OpenMP runs in one thread. */
 static int64_t count_threads(const struct kl_contract *contract)
 {
 	return contract->threads ? contract->threads : 1;
@@ -421,10 +421,10 @@ static void diff_measures(struct kl_contract_pair *pair)
 
 /* --- the surface --------------------------------------------------------------------------- */
 
-/* A list of a contract, and what to say of each entry that is new or gone. */
+/* A list in a contract, and the findings for entries that were added to it or removed from it. */
 struct list {
 	size_t at;             /* offset of the list in struct kl_contract */
-	enum kl_weight weight; /* of an entry that is new; one that is gone is a note */
+	enum kl_weight weight; /* weight of an added entry; a removed entry is a note */
 	const char *added_code, *removed_code;
 	const char *added, *removed; /* formats of kl_findings_add(), with %s for the entry */
 };

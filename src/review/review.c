@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "review/review_parts.h"
 
-#define MAX_COMMITS 1000 /* review this many commits of a range one by one, the newest */
+#define MAX_COMMITS 1000 /* most commits of a range to review one by one (the newest) */
 
 const char *kl_review_part_name(enum kl_review_part part)
 {
@@ -93,8 +93,8 @@ static int resolve_tip(struct kl_review *review, git_oid *tip, struct kl_repo *r
 }
 
 /*
- * Let the range begin at the merge base of `tip` and the head. In a shallow clone the merge base
- * can be missing: then let it begin at `tip`, and add a note.
+ * Let the range begin at the merge base of `tip` and the head. If the merge base is missing, as it
+ * can be in a shallow clone, let the range begin at `tip`, and add a note.
  */
 static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_repo *repo)
 {

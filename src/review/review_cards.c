@@ -326,7 +326,7 @@ struct tally {
 	const char *who;
 };
 
-/* Report what the signatures of a card's new events are worth. */
+/* Report the numbers of a card's new events by the state of their signatures. */
 static void say_tally(struct kl_review_item *item, const struct tally *tally, bool required)
 {
 	int64_t unsigned_ = tally->of[KL_SIGN_NONE], unknown = tally->of[KL_SIGN_UNKNOWN];

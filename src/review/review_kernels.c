@@ -17,11 +17,11 @@
  * differ.
  */
 struct change {
-	const char *dir, *workload;   /* as in the head; of a removed kernel, as in the base */
+	const char *dir, *workload;   /* values in the head; for a removed kernel, in the base */
 	struct kl_surface *old, *now; /* NULL: the kernel does not exist there; `old` is owned */
 	const char *why, *old_why;    /* why `now` and `old` cannot be read, or NULL */
 	size_t at_old, at_now;        /* indices of `old` and `now` in `lookup` */
-	bool moved; /* the contract was moved to another directory, whose change now owns `old` */
+	bool moved;                   /* moved to another directory; the change there owns `old` */
 };
 
 struct changes {
@@ -174,7 +174,7 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 
 /*
  * Find a pass of the surface on the platform of the event `like`; NULL: there is none. An outdated
- * pass will do, because its measurements are still true.
+ * pass is accepted, because its measurements are still valid.
  */
 static const struct kl_event *judged_surface(const struct kl_verdict_lookup *lookup,
 					     const char *surface, const struct kl_event *like)
@@ -438,8 +438,8 @@ static void review_commit(struct kl_review_work *work, const struct kl_verdict_l
 	kl_json_set_str(item->facts, "verdict", fate);
 	verdict_facts(item->facts, lookup, event);
 	/*
-	 * only a note: a later commit may have mended the kernel; if not, the failure of the head
-	 * is a finding of its own
+	 * this is only a note, because a later commit may have fixed the kernel; if none has, the
+	 * failure of the head is a separate finding
 	 */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
