@@ -13,7 +13,7 @@
  * (named in the message) or an event is invalid, an event is missing, or their history does not
  * start at the common root of all libraries. KL_ECANNOT: a card has a newer schema. Cards and
  * events that they deleted are kept here, and so are the measured values in our cards, even where
- * their cards have others.
+ * their cards have other values.
  */
 struct kl_library_merged {
 	size_t added, changed; /* number of cards that were added or changed */

@@ -82,7 +82,8 @@ void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const cha
 /*
  * Move the items of the round to the result. If the round failed and will be repeated (`done` is
  * false), skip the items of refs that were given or left, because the next round reports these
- * again. What changed our refs is kept, because the change is made and no other round reports it.
+ * again. Keep the items of changes to our refs, because these changes have been made and no later
+ * round reports them.
  */
 static void keep_items(struct kl_sync_round *round, bool done)
 {

@@ -134,7 +134,7 @@ static char *other_leaf(const char *leaf, const char *remote, int i)
 }
 
 struct place {
-	char *ref;   /* name of the ref here */
+	char *ref;   /* name of our ref */
 	git_oid old; /* its value before the sync, if the ref exists */
 	/* is_new: the ref does not exist yet; have: the ref already contains theirs */
 	bool is_new, have;

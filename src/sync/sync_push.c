@@ -157,7 +157,10 @@ static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushe
 		kl_sync_report(round, KL_SYNC_GIVEN, pushes->v[i].ref, "%s",
 			       git_oid_is_zero(&pushes->v[i].from) ? "new at the remote" : "");
 	}
-	/* no error: a plain fetch can have updated the same tracking refs at the same time */
+	/*
+	 * this is not an error: a plain fetch can have updated the same tracking refs at the same
+	 * time
+	 */
 	if (kl_refs_txn_commit(txn, "klineage sync: given") < 0 && kl_proc_interrupted())
 		return kl_error(KL_EINTR, "interrupted");
 	kl_error_clear();
