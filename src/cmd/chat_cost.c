@@ -29,7 +29,7 @@ static void print_budget(const struct kl_spend *spend, enum kl_budget budget)
 	putchar('\n');
 }
 
-/* Say why money is held, and how to release what was not charged. */
+/* Print why money is held, and how to release the part that was not charged. */
 static void print_open(const struct kl_spend *spend)
 {
 	size_t open = 0;

@@ -7,8 +7,8 @@
 struct kl_listing;
 
 /*
- * chat_cost - git klineage chat cost: prints what the conversations of a workload cost, or those of
- * all workloads that have a ledger if `workload` is NULL. `bars`: also draw the best time against
+ * chat_cost - git klineage chat cost: prints the cost of the conversations of a workload or, if
+ * `workload` is NULL, of all workloads that have a ledger. `bars`: also draw the best time against
  * the money spent.
  */
 int kl_chat_cost_print(struct kl_repo *repo, const char *workload, const struct kl_listing *out,

@@ -12,7 +12,10 @@
 #include "model/provider/usage.h"
 #include "model/turn.h"
 
-/* how the cost is known; never estimated or open, since the reply of a probe is complete */
+/*
+ * names of the ways in which a cost is known; the cost of a probe is never estimated or open,
+ * because its reply is complete
+ */
 static const char *const by_name[] = {
 	[KL_COST_COUNTED] = "counted",
 	[KL_COST_RESERVED] = "reserved",

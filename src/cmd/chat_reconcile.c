@@ -73,7 +73,10 @@ static void add_part(struct kl_buf *out, const struct kl_reconciled_part *part, 
 	kl_buf_addf(out, "%s%zu %s (%s)", out->len ? ", " : "", part->n, what, money);
 }
 
-/* Append the token counts of ledger and bill. If they are equal, say so: the prices differ. */
+/*
+ * Append the token counts of ledger and bill. If the counts are equal, print only this, because
+ * then the prices differ.
+ */
 static void add_tokens(struct kl_buf *out, const struct kl_reconciled *line)
 {
 	int64_t counted = kl_usage_prompt(&line->counted),

@@ -39,7 +39,7 @@ struct kl_cmd_ctx {
 enum kl_cmd_needs {
 	KL_NEEDS_REPO = 1 << 0,
 	KL_NEEDS_IDENTITY = 1 << 1, /* the verb writes commits or notes */
-	KL_NEEDS_HISTORY = 1 << 2,  /* refuses shallow and partial clones */
+	KL_NEEDS_HISTORY = 1 << 2,  /* the verb refuses shallow and partial clones */
 	KL_PAGES = 1 << 3,          /* the output goes through a pager */
 };
 

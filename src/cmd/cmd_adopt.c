@@ -49,7 +49,7 @@ static void print_report(const struct kl_adopt_report *report)
 	printf("\n  4. git klineage gate --worktree --workload %s\n", report->workload);
 }
 
-/* Without a file: list what could be adopted. */
+/* Print the files that can be adopted, for a call that names no file. */
 static int list_files(struct kl_repo *repo, const struct kl_adopt_opts *opts)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec files = KL_STRVEC_INIT;

@@ -65,7 +65,7 @@ static int read_workload(char **out, const char *path)
 	return err;
 }
 
-/* Return true if `lineage` ("<workload>[/<name>]") is of this workload, or is NULL. */
+/* Return true if `lineage` ("<workload>[/<name>]") belongs to this workload or is NULL. */
 static bool may_be_of(const char *workload, const char *lineage)
 {
 	size_t n = strlen(workload);
@@ -73,7 +73,10 @@ static bool may_be_of(const char *workload, const char *lineage)
 	return !lineage || (!strncmp(lineage, workload, n) && (!lineage[n] || lineage[n] == '/'));
 }
 
-/* Read a contract of the index. *out is NULL if it does not name the file, or cannot be read. */
+/*
+ * Read a contract of the index. Set *out to NULL if the contract does not name the file or cannot
+ * be read.
+ */
 static int read_named(struct kl_surface **out, const struct subject *subject, struct kl_repo *repo,
 		      const git_oid *tree, const char *place)
 {
@@ -93,8 +96,8 @@ static int read_named(struct kl_surface **out, const struct subject *subject, st
 }
 
 /*
- * Find the contract of the index that names the file: with `paths: repository`, it can be anywhere.
- * Of several, take that in the innermost directory.
+ * Find the contract of the index that names the file. With `paths: repository`, the contract can be
+ * in any directory. If several contracts name the file, take the one in the innermost directory.
  */
 static int find_named(struct subject *subject, struct kl_repo *repo, const char *lineage)
 {
@@ -155,7 +158,10 @@ static int find_above(struct subject *subject, struct kl_repo *repo)
 	return 0;
 }
 
-/* Find the file's contract: one that names it, or else that of the directory around it. */
+/*
+ * Find the file's contract: a contract that names the file or, if there is none, the contract of
+ * the innermost directory that contains it.
+ */
 static int find_contract(struct subject *subject, struct kl_repo *repo, const char *file,
 			 const char *lineage)
 {

@@ -143,7 +143,7 @@ static int tools_open(struct tools *tools, struct kl_sequencer *sequencer,
 	sequencer->send = send_away;
 	sequencer->collected = count_collected;
 	sequencer->judge_anew = kl_gate_is_remote(tools->gate) ? NULL : judge_anew;
-	/* a judge elsewhere cannot answer at once */
+	/* a remote gate cannot answer at once */
 	sequencer->judge_cleared = kl_gate_is_remote(tools->gate) ? NULL : judge_candidate;
 	sequencer->most_jobs = (size_t)most;
 	sequencer->model.open = open_session;

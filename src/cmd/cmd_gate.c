@@ -115,7 +115,8 @@ static int ask_one(struct asked *asked, struct kl_gate *gate, const struct kl_ga
 }
 
 /*
- * Tell the gate which candidate comes next, so that the gate can compile it during this judgement.
+ * Tell the gate which candidate comes next, so that the gate can compile it while it judges the
+ * current one.
  */
 static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t n)
 {
@@ -129,7 +130,7 @@ static void expect_next(struct kl_gate *gate, const struct asked *asked, size_t 
 
 /*
  * Judge all candidates. If some are deferred, send their jobs to the runner in one bundle, then
- * judge once more: the gate then finds the verdicts in its cache.
+ * judge once more, because the gate then finds the verdicts in its cache.
  */
 static int ask_all(struct asked *asked, size_t n, struct kl_gate *gate,
 		   const struct kl_gate_options *options)

@@ -111,7 +111,7 @@ static void say_lines(struct kl_repo *repo, const struct kl_hooks *hooks)
 
 /*
  * For hooks that another program manages, or that are in a shared core.hooksPath: print the lines
- * that the user must add, and to which file. Return 0 if the lines are already there, else 1.
+ * that the user must add, and to which file. Return 0 if the lines are already there, otherwise 1.
  */
 static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 {
@@ -248,7 +248,8 @@ static int run_hook(struct kl_out *out, int argc, char **argv)
 /* --- the verb -------------------------------------------------------------- */
 
 /*
- * Install the hooks. Set up signing if `sign`; otherwise offer it, except in output for programs.
+ * Install the hooks. If `sign` is set, set up signing; otherwise offer to set it up, except in
+ * output for programs.
  */
 static int install_and_sign(struct kl_repo *repo, bool chain, bool sign,
 			    const struct kl_listing *out)

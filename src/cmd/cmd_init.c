@@ -92,7 +92,7 @@ static int write_new(const char *dir, const char *name, const struct kl_buf *tex
 	return kl_fs_write(path, text->ptr, text->len);
 }
 
-/* Return true if the directory has a contract, and it is of another workload. */
+/* Return true if the directory has a contract of another workload. */
 static bool is_of_another(const char *dir, const char *workload)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
@@ -104,7 +104,7 @@ static bool is_of_another(const char *dir, const char *workload)
 		kl_error_clear();
 		return false;
 	}
-	/* it may be no contract yet, so it is not parsed */
+	/* do not parse the text, because it may not be a valid contract yet */
 	line = strstr(text.ptr, word);
 	if (!line)
 		return false;

@@ -53,7 +53,7 @@ static bool has_effects(const struct kl_view *view)
 	return false;
 }
 
-/* Add a row of all columns, without that of the effect if the table does not have it. */
+/* Add a row from the cells of all columns; skip the effect if the table lacks that column. */
 static void add_cells(struct kl_table *table, const char *const cell[COLUMNS])
 {
 	const char *some[COLUMNS];
@@ -126,7 +126,7 @@ static void print_head(const struct kl_view *view, const struct kl_term *term)
 	putchar('\n');
 }
 
-/* Say how many verdicts are outdated: the gate's rules have changed since. */
+/* Print how many verdicts are outdated because the gate's rules have changed since. */
 static void print_outdated(const struct kl_view *view)
 {
 	size_t n = 0;
@@ -139,7 +139,7 @@ static void print_outdated(const struct kl_view *view)
 		       n, view->n);
 }
 
-/* Say which states were compared on a machine so busy that the figures say nothing. */
+/* Print which states were compared on a machine that was too busy to give useful figures. */
 static void print_useless(const struct kl_view *view)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf states = KL_BUF_INIT;

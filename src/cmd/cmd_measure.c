@@ -220,7 +220,7 @@ static int show_states(const struct kl_measured *measured, const struct args *ar
 	return worst_code(measured);
 }
 
-/* Measure what the operands name: a lineage, or else revisions. */
+/* Measure the lineage or the revisions that the operands name. */
 static int measure_named(struct kl_measured *measured, bool *lineage, struct kl_repo *repo,
 			 const struct args *args, const struct kl_measure_opts *opts, int argc,
 			 char **argv)

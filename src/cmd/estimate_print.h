@@ -6,9 +6,9 @@
 #include "text/json.h"
 
 /*
- * estimate_print - prints what a conversation is likely to cost (`--estimate`): the least and most,
- * the assumptions, and how much of the cap is spent already. The output is text, or one line of
- * JSON, schema klineage.estimate/1 (docs/formats.md).
+ * estimate_print - prints the likely cost of a conversation (`--estimate`): the least and most, the
+ * assumptions, and how much of the cap is spent already. The output is text, or one line of JSON,
+ * schema klineage.estimate/1 (docs/formats.md).
  */
 
 /** One assumption of an estimate. Rows are printed in order. */

@@ -47,7 +47,10 @@ static void print_notes(const json_t *notes)
 	}
 }
 
-/* Return the dims of a point of the contract, such as "also1"; NULL: it is none of them. */
+/*
+ * Return the dims of a point of the contract, such as "also1"; NULL: the contract has no such
+ * point.
+ */
 static const struct kl_dims *point_dims(const struct kl_contract *contract, const char *point)
 {
 	for (size_t i = 0; i < kl_contract_npoints(contract); i++) {
@@ -60,7 +63,10 @@ static const struct kl_dims *point_dims(const struct kl_contract *contract, cons
 	return NULL;
 }
 
-/* Print the sizes of the point at which a kernel failed, unless it was drawn and has them. */
+/*
+ * Print the dims of the contract's point at which a kernel failed. Print nothing for a drawn point,
+ * because the verdict's message already contains its dims.
+ */
 static void print_point(const struct kl_contract *contract, const json_t *correct)
 {
 	const char *point = kl_json_str_or(json_object_get(correct, "failure"), "point", "");

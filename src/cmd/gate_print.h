@@ -12,7 +12,10 @@
 /** Print a verdict as text: its class, what was checked, the times and the facts. */
 void kl_gate_print_verdict(const struct kl_judgement *judgement, const struct kl_surface *surface,
 			   const struct kl_term *term);
-/** Print what compilation and audit found of a kernel that has no verdict, since there is no device. */
+/**
+ * Print the findings of compilation and audit for a kernel that has no verdict because there is no
+ * device.
+ */
 void kl_gate_print_compiled(const struct kl_judgement *judgement, const struct kl_surface *surface);
 /**
  * Print a verdict for programs: the event, or a row of fields. `commit` is the candidate's; NULL:

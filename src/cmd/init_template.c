@@ -153,9 +153,9 @@ static int make_directory(const struct kl_starter *starter, const char *dir)
 }
 
 /*
- * Check the files of the index out. Then remove MARK, which says that they are not checked out. The
- * index is complete and not written, since git would refuse that after a call that was killed while
- * it held the lock of the index.
+ * Check out the files of the index, then remove MARK, which says that they are not checked out. The
+ * index is complete. Do not write it, because git refuses to write an index whose lock a killed
+ * call has left behind.
  */
 static int finish_checkout(const char *dir)
 {

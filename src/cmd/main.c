@@ -217,7 +217,8 @@ static void *program_thread(void *data)
 }
 
 /*
- * Run the program in a new thread. Block all signals in this thread, so that the new one gets them.
+ * Run the program in a new thread. Block all signals in this thread, so that the new thread gets
+ * them.
  */
 static bool run_in_thread(struct program *program)
 {

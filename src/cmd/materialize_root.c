@@ -47,7 +47,7 @@ static int take_commit(struct kl_materialize_root *root, struct kl_repo *repo, c
 
 /* --- an existing run ------------------------------------------------------------------------ */
 
-/* Find the workload to use; a kernel of it need not exist in HEAD. */
+/* Find the workload to use; HEAD need not have a kernel of this workload. */
 static int find_workload(char **out, const struct kl_materialize_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;

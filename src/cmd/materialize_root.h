@@ -5,8 +5,8 @@
 #include "contract/surface.h"
 
 /*
- * materialize_root - finds the root of a run of `materialize`: what `--root` names, or the root of
- * the run to continue.
+ * materialize_root - finds the root of a run of `materialize`: the state that `--root` names, or
+ * the root of the run to continue.
  *
  *	struct kl_materialize_root root = { .workload = argv[0], .root = "best", ... };
  *	kl_materialize_root_find(&root, repo);

@@ -21,7 +21,7 @@ int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
 
 /**
  * Parse a list such as "admitted,hypothesis" into bits, 1 << enum kl_card_status. KL_EUSAGE:
- * unknown status; the hint is `synopsis`, that of the verb.
+ * unknown status; the hint is `synopsis`, the verb's synopsis.
  */
 int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text);
 

@@ -18,7 +18,7 @@ void kl_listing_put(const json_t *document)
 	kl_listing_line(&buf);
 }
 
-/* Escape DEL here: it is the only control character that JSON does not escape. */
+/* Escape DEL here, because it is the only control character that JSON does not escape. */
 void kl_listing_line(const struct kl_buf *json)
 {
 	for (const char *at = json->ptr; *at;) {

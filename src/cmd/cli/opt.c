@@ -59,8 +59,8 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 }
 
 /*
- * Find the subverb in a line of the synopsis: "install" in "hooks install [--chain]". Return its
- * length, or 0 if the line has no subverb.
+ * Set *word to the subverb in a line of the synopsis, such as "install" in "hooks install
+ * [--chain]". Return the subverb's length, or 0 if the line has no subverb.
  */
 static size_t next_subverb(const char **word, const char *line)
 {

@@ -101,7 +101,7 @@ static int want_color(bool *out, struct kl_repo *repo, const char *when)
 		return decide_color(out, repo, when, who);
 	ui = kl_repo_config(repo, "color.ui");
 	if (decide_color(out, repo, ui ? ui : "auto", "config color.ui") < 0)
-		kl_error_clear(); /* no error: git itself reports a bad color.ui */
+		kl_error_clear(); /* not an error here: git itself reports a bad color.ui */
 	return 0;
 }
 

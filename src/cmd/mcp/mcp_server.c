@@ -204,8 +204,8 @@ static void do_initialize(struct kl_mcp_server *server, const struct request *re
 }
 
 /*
- * Let clients cache a list for an hour: it is the same for all users and never changes while the
- * server runs.
+ * Let clients cache a list for an hour, because a list is the same for all users and never changes
+ * while the server runs.
  */
 static void set_cache(json_t *value)
 {
@@ -257,7 +257,8 @@ static void list_tools(struct kl_mcp_server *server, const struct request *reque
 
 /*
  * Check that an agent may continue the walk in progress: `stepwise` must be its only rewriter, and
- * no step may be re-derived. A model would cost the user money; a command would run as the user.
+ * no step may be re-derived, because a model would cost the user money and a command would run as
+ * the user.
  */
 static int check_walk(struct kl_mcp_server *server)
 {

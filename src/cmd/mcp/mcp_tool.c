@@ -120,8 +120,8 @@ static const char *const status_argv[] = { "deopt", "--status", "--json", NULL }
 static const struct kl_mcp_param no_params[] = { LIST_END };
 
 /*
- * The options override the configuration, so that the walk uses no model: the tool spends no money
- * and runs no command of the user.
+ * The options override the configuration, so that the walk uses no model. The tool therefore spends
+ * no money and runs no command of the user.
  */
 static const char *const start_argv[] = { "deopt", "--json", "--rewriter=stepwise", "--no-rederive",
 					  NULL };
