@@ -40,9 +40,9 @@ struct kl_carrier_try {
  */
 size_t kl_carrier_variants(const struct kl_card *card, const char *language);
 /**
- * Apply the card to `state` in the way try->variant. `how` says how it was applied. KL_ENO, with
- * the reason: the card has no mechanical carrier for the language, or the carrier cannot be run
- * here, does not apply, or changes nothing.
+ * Apply the card to `state` in the way try->variant. Write to `how` in which way the card was
+ * applied. KL_ENO, with the reason: the card has no mechanical carrier for the language, or the
+ * carrier cannot be run here, does not apply, or changes nothing.
  */
 int kl_carrier_apply(struct kl_surface **out, char how[KL_CARRIER_HOW],
 		     const struct kl_carrier_try *try);

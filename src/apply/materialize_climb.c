@@ -137,8 +137,8 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 
 /*
  * Try every card that fits the node and that is in `only` (NULL: all), until there is a new best.
- * If an edit is correct but not faster, go on from it with the cards that its card enables, for at
- * most `left` more steps.
+ * If an edit is correct but not faster, continue from that edit with the cards that its card
+ * enables, for at most `left` more steps.
  */
 static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
 		    int left)

@@ -46,7 +46,7 @@ int kl_materialize_tell_card(bool *ok, struct kl_buf *out, struct kl_materialize
  * shows them.
  */
 void kl_materialize_forget_untold(struct kl_materialize_climber *climber);
-/** Offer the card at this node no longer. */
+/** Stop offering the card at the node `at`. */
 void kl_materialize_close_card(struct kl_materialize_climber *climber, size_t at, const char *card);
 /**
  * Compose the offer of cards for the current node. Cards that the model has not seen are given in

@@ -31,7 +31,7 @@ static int refuse_oracle(const struct maker *maker, const char *why)
 			maker->surface->contract->workload, why);
 }
 
-/* Check that the file's suffix is that of a source in text form in the contract's language. */
+/* Check that the file's suffix marks a source in text form in the contract's language. */
 static bool is_main(const struct maker *maker, const char *path)
 {
 	const struct kl_language *language = maker->surface->contract->language;

@@ -141,7 +141,7 @@ static int compare_trial(struct kl_roundtrip_trial *trial, const struct kl_round
 
 /*
  * Return true if noise could hide a success: the interval of `recovered` contains the limit, or the
- * trial was no success and a node in it had an ambiguous speed.
+ * trial was not successful and one of its nodes had an ambiguous speed.
  */
 static bool is_noisy(const struct kl_roundtrip_trial *trial)
 {

@@ -189,7 +189,7 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
 }
 
-/* Read evidence/<xx>/<id>.json below `root` into `out`. It is no error if the file is missing. */
+/* Read evidence/<xx>/<id>.json below `root` into `out`. A missing file is not an error. */
 static int read_event_file(struct kl_map *out, const char *root, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -62,8 +62,8 @@ size_t kl_library_count(const struct kl_library *library);
 const char *kl_library_id(const struct kl_library *library, size_t i);
 const git_oid *kl_library_blob(const struct kl_library *library, size_t i);
 /**
- * Find the index of a card by its id or a unique prefix of it. KL_ENOTFOUND: no id begins with `id`
- * (hints list ids that contain it), or several ids do.
+ * Find the index of a card by its id or by a unique prefix of the id. KL_ENOTFOUND: no id begins
+ * with `id` (hints list ids that contain it), or several ids do.
  */
 int kl_library_find(size_t *out, const struct kl_library *library, const char *id);
 int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id);

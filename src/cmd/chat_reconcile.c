@@ -93,9 +93,7 @@ static void add_tokens(struct kl_buf *out, const struct kl_reconciled *line)
 			    (long long)line->charged.output);
 }
 
-/*
- * Append what can explain the difference of a line; append nothing if the line has no difference.
- */
+/* Append possible reasons for the difference in a line; append nothing if the line has none. */
 static void explain_line(struct kl_buf *out, const struct kl_reconciled *line)
 {
 	if (kl_reconciled_is_equal(line))

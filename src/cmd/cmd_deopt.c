@@ -197,7 +197,7 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *re
 			*committed->place ? committed->place : ".");
 }
 
-/* Print what a walk is likely to cost. Start no walk and send nothing. */
+/* Print the likely cost of a walk. Start no walk and send nothing. */
 static int print_estimate(struct tools *tools, const struct options *options,
 			  const struct kl_surface *expert)
 {

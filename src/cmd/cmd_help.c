@@ -45,7 +45,10 @@ static int show_manual(const char *page, int section)
 	int err;
 
 	fflush(stdout);
-	/* prefer the pages that came with this program: another version can be installed as well */
+	/*
+	 * prefer the pages that came with this program, because another version can also be
+	 * installed
+	 */
 	if (kl_fs_program(&path, beside) == 0 || kl_fs_program(&path, packed) == 0 ||
 	    kl_fs_share(&path, built) == 0)
 		execlp("man", "man", "-l", path, (char *)NULL);

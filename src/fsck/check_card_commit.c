@@ -191,7 +191,7 @@ static int check_chains(size_t *n, struct checker *checker, const char *prefix)
 }
 
 /*
- * Warn about a branch whose tip no chain keeps reachable. This is no error, because users can
+ * Warn about a branch whose tip no chain keeps reachable. This is not an error, because users can
  * commit to such a branch or fetch such a branch from elsewhere.
  */
 static int check_branches(struct checker *checker)

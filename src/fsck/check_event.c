@@ -48,8 +48,8 @@ static bool is_for_commit(struct kl_checker *checker, const struct kl_event *eve
 }
 
 /*
- * Return true if a later version of git-klineage wrote the line. This is no error, because readers
- * of notes ignore such a line.
+ * Return true if a later version of git-klineage wrote the line. This is not an error, because
+ * readers of notes ignore such a line.
  */
 static bool is_later(const char *line, size_t len)
 {

@@ -125,7 +125,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 	}
 	while (back < chain.n && chain.step[back].action && chain.step[back].kind == KL_STEP_BACK)
 		back++;
-	/* a walk that continues an earlier walk has a step 1 of its own, where its steps begin */
+	/* if the walk continues an earlier walk, its own steps begin at the newest step 1 */
 	for (size_t i = 0; i < back; i++)
 		if (chain.step[i].number == 1)
 			back = i + 1;

@@ -223,7 +223,7 @@ int kl_admit_states(struct kl_admit *work)
 	return err;
 }
 
-/* --- what the facts of a state forbid --------------------------------------------------------- */
+/* --- states whose facts forbid a trial -------------------------------------------------------- */
 
 static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 {

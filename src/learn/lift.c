@@ -153,7 +153,10 @@ static const char *action_of(const struct kl_lifter *lifter, const struct kl_tra
 		       transition->step.action;
 }
 
-/* Check that the step gained a primary feature of the mechanism or claims a primary trait of it. */
+/*
+ * Check that the step gained a primary feature of the mechanism or claims one of its primary
+ * traits.
+ */
 static bool gained_primary(const struct kl_transition *transition,
 			   const struct kl_mechanism *mechanism)
 {

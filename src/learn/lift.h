@@ -43,7 +43,8 @@ struct kl_lift {
 	size_t used;  /* number of transitions that are in groups */
 	size_t unfit; /* number of cards that could not be written; `notes` says why */
 	const struct kl_transitions *t;
-	struct kl_strvec notes; /* what was left out of the cards, and why */
+	/* messages about steps, cards and figures that were left out, with the reasons */
+	struct kl_strvec notes;
 };
 
 /**

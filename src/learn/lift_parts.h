@@ -74,7 +74,7 @@ void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other);
 
 /** Set `construct` and `acts_on` of a new card. */
 void kl_lift_anchor(struct kl_card *card, const struct kl_lift_group *group);
-/** Add an entry for `language` to the anchor, which must not have an entry for it. */
+/** Add an entry for `language` to the anchor, which must not have such an entry yet. */
 void kl_lift_find(struct kl_card *card, const struct kl_lift_group *group, const char *language);
 /**
  * Add constants to the anchor's entry for `language`. Add none if the entry has some, or if some of

@@ -7,9 +7,9 @@
 #include "learn/lift_parts.h"
 
 /*
- * Two repositories that lift the same mechanism make two cards. When the cards come together in one
- * repository, one of them gets all of the evidence and the other is retracted. Every repository
- * keeps the same card.
+ * Two repositories that lift the same mechanism make two cards. When one repository has both cards,
+ * one card gets all of the evidence and the other is retracted. Every repository keeps the same
+ * card.
  */
 
 bool kl_lift_is_lifted(const struct kl_card *card)

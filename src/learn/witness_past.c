@@ -106,7 +106,7 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 	return 0;
 }
 
-/* --- refused attempts to derive the step anew ------------------------------------------------- */
+/* --- refused attempts to re-derive the step --------------------------------------------------- */
 
 static int look_at_refusals(struct kl_witness_search *search)
 {

@@ -127,7 +127,7 @@ static struct kl_card_pre take_pre(struct kl_card *card, size_t at)
 
 /*
  * Join the clauses whose outcome is `end`. Return `test` unchanged if all clauses have this
- * outcome, NULL if none has it.
+ * outcome, NULL if no clause has it.
  */
 static char *test_of(const struct kl_witness_search *search, const char *test,
 		     enum kl_witness_end end)

@@ -227,7 +227,9 @@ struct search {
 	struct kl_surface *relaxed[2];
 	int64_t most;  /* size of the largest judged point, in bytes */
 	size_t *order; /* indices of the judged points, the smallest first */
-	/* launch plans that must accept the point: that of K_i; that of K_{i-1} */
+	/*
+	 * the launch plan of K_i must accept the point; the launch plan of K_{i-1} must accept it
+	 */
 	bool to_stands, from_stands;
 	/* the launch plan of K_i refused a point where one of its requirements is false */
 	bool required;

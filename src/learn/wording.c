@@ -50,8 +50,8 @@ void kl_wording_group_release(struct kl_wording_group *group)
 
 /*
  * Fill the target at which the refused step broke the kernel. The step witnesses a condition only
- * if the condition is false there. For a backward step, this is the state that the step made; for a
- * forward step, the state to which it was applied.
+ * if the condition is false there. The target is the state that a backward step made, or the state
+ * to which a forward step was applied.
  */
 static int know_refused(struct kl_target *out, const struct kl_wording *wording,
 			const struct kl_refusal *refusal)

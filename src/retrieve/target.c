@@ -151,7 +151,8 @@ static void put_tensor(struct kl_target_point *point, const struct kl_contract *
 }
 
 /*
- * Put the facts "extent(reduction)" and so on: for each role, the product of all dims that have it.
+ * Add the facts "extent(reduction)" and so on: for each role, the product of all dims with that
+ * role.
  */
 static void put_extents(struct kl_target_point *point, const struct kl_target *target,
 			const struct kl_contract *contract, const struct kl_dims *dims)

@@ -10,7 +10,7 @@
 #include "text/json.h"
 
 /*
- * target - what cards are sought for: a case, language, platform, earlier work and known facts.
+ * target - a case, language, platform, earlier work and known facts for which cards are sought.
  *
  *	kl_target_init(&t, tax, surface, "cpu/x86-64-v3");
  *	kl_target_add_event(&t, event);		what the gate measured for that surface
@@ -96,8 +96,8 @@ int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, st
 			const char *platform);
 
 /**
- * Return the dtype that stands for a contract: that of its largest float tensor at the case; if it
- * has no float tensor, that of its first tensor; "" if it has no tensor. Borrowed from the
+ * Return the dtype that represents a contract: the dtype of its largest float tensor at the case
+ * or, if it has no float tensor, of its first tensor; "" if it has no tensor. Borrowed from the
  * contract.
  */
 const char *kl_target_dtype(const struct kl_contract *contract);

@@ -316,7 +316,10 @@ static void diff_oracle(struct kl_contract_pair *pair, const struct kl_surface *
 			       now->oracle[i].path);
 }
 
-/* The adapters decide what is called and what is timed, so any change of them must be answered. */
+/*
+ * The adapters decide what is called and what is timed, so any change of an adapter must be
+ * answered.
+ */
 static void diff_adapters(struct kl_contract_pair *pair, const struct kl_surface *old,
 			  const struct kl_surface *now)
 {

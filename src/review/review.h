@@ -62,7 +62,7 @@ const char *kl_review_part_name(enum kl_review_part part);
 
 /**
  * Append a comment for a pull request: a summary, then folded details. The comment always has fewer
- * than KL_REVIEW_COMMENT_MAX bytes. If lines do not fit, it says how many are left out.
+ * than KL_REVIEW_COMMENT_MAX bytes. If lines do not fit, the comment says how many are left out.
  */
 #define KL_REVIEW_COMMENT_MAX 65536
 void kl_review_markdown(struct kl_buf *out, const struct kl_review *review);

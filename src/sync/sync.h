@@ -57,7 +57,8 @@ struct kl_sync {
 /**
  * Sync with the remote. Return 0 if the sync ran to its end, even if it left some refs.
  * KL_ENOTFOUND: there is no such remote. KL_EIO: the remote cannot be reached or rejects the push;
- * what was fetched before is kept. KL_EBUSY: another sync is running, or a ref here stays locked.
+ * everything that was fetched before the error is kept. KL_EBUSY: another sync is running, or a ref
+ * here stays locked.
  */
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);

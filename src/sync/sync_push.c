@@ -142,7 +142,7 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 	return err;
 }
 
-/* Report what was pushed, and update the tracking refs of what was pushed, as a fetch would. */
+/* Report the refs that were pushed, and update their tracking refs, as a fetch would. */
 static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);

@@ -52,7 +52,7 @@ int kl_mcp_call_start(struct kl_mcp_call *call)
 				     .flags = KL_PROC_ASK };
 	int err;
 
-	/* run this very program, even if its file was replaced */
+	/* run the program of this process, even if its file was replaced */
 	kl_strvec_push(&argv, "/proc/self/exe");
 	kl_strvec_push(&argv, call->argv.v[0]);
 	kl_strvec_push(&argv, "--no-color");

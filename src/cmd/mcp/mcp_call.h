@@ -57,7 +57,7 @@ bool kl_mcp_call_ended(struct kl_mcp_call *call);
 void kl_mcp_call_stop(struct kl_mcp_call *call);
 /**
  * Return the parameters of a notifications/progress message, which the caller owns. NULL: the
- * client wants no progress, or there is none to report now.
+ * client wants no progress, or there is no progress to report now.
  */
 json_t *kl_mcp_call_progress(struct kl_mcp_call *call);
 /** Return the result of tools/call, which the caller owns. */
