@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks|skills|review]... - measures, beside the aims; all parts by default.
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks|skills|review|retrieval]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$(cd "$1" && pwd) || exit 129
 shift
-parts=${*:-workloads seconds aa events log hooks skills review}
+parts=${*:-workloads seconds aa events log hooks skills review retrieval}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
 aa_runs=${KLINEAGE_BENCH_AA:-100}
@@ -380,10 +380,26 @@ part_review () {
 	figure 'git klineage review' s le 2 "$(samples review.seconds)"
 }
 
+# one_of <name> <file>: the figure of that name
+one_of () { awk -v name="$1" '$1 == name { print $2 }' "$2" >"$work/$1.one"; echo "$work/$1.one"; }
+
+part_retrieval () {
+	heading 'retrieval of what comes next, one workload left out'
+	talk 'retrieval: asking about the states of the shipped lineages'
+	sh "$here/bench/retrieval.sh" "$work/retrieval" && perl "$here/bench/retrieval.pl" "$work/retrieval/states" >"$work/next" || return
+	figure 'states that are asked about' n - '' "$(one_of states "$work/next")"
+	figure 'those whose next mechanism the library has' n - '' "$(one_of decidable "$work/next")"
+	figure 'a right card among the first 8' '' ge 0.8 "$(one_of recall "$work/next")"
+	figure 'the same for cards in random order' '' - '' "$(one_of recall_chance "$work/next")"
+	figure 'mean of 1 / rank of the first right card' '' ge 0.45 "$(one_of mrr "$work/next")"
+	figure 'the same for cards in random order' '' - '' "$(one_of mrr_chance "$work/next")"
+	figure 'states to which no right card is offered' n le 0 "$(one_of excluded "$work/next")"
+}
+
 for part in $parts; do
 	case $part in
-	workloads|seconds|aa|events|log|hooks|skills|review) ;;
-	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks, skills, review" >&2; exit 129 ;;
+	workloads|seconds|aa|events|log|hooks|skills|review|retrieval) ;;
+	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks, skills, review, retrieval" >&2; exit 129 ;;
 	esac
 done
 : >"$work/table"
