@@ -386,14 +386,19 @@ one_of () { awk -v name="$1" '$1 == name { print $2 }' "$2" >"$work/$1.one"; ech
 part_retrieval () {
 	heading 'retrieval of what comes next, one workload left out'
 	talk 'retrieval: asking about the states of the shipped lineages'
-	sh "$here/bench/retrieval.sh" "$work/retrieval" && perl "$here/bench/retrieval.pl" "$work/retrieval/states" >"$work/next" || return
+	for order in paper next; do
+		sh "$here/bench/retrieval.sh" "$work/retrieval-$order" --order $order &&
+			perl "$here/bench/retrieval.pl" "$work/retrieval-$order/states" >"$work/$order" || return
+	done
 	figure 'states that are asked about' n - '' "$(one_of states "$work/next")"
 	figure 'those whose next mechanism the library has' n - '' "$(one_of decidable "$work/next")"
-	figure 'a right card among the first 8' '' ge 0.8 "$(one_of recall "$work/next")"
-	figure 'the same for cards in random order' '' - '' "$(one_of recall_chance "$work/next")"
-	figure 'mean of 1 / rank of the first right card' '' ge 0.45 "$(one_of mrr "$work/next")"
-	figure 'the same for cards in random order' '' - '' "$(one_of mrr_chance "$work/next")"
-	figure 'states to which no right card is offered' n le 0 "$(one_of excluded "$work/next")"
+	for order in next paper; do
+		figure "a right card among the first 8, order $order" '' ge 0.8 "$(one_of recall "$work/$order")"
+		figure "mean of 1 / rank of the first right one, $order" '' ge 0.45 "$(one_of mrr "$work/$order")"
+		figure "states to which no right card is offered, $order" n le 0 "$(one_of excluded "$work/$order")"
+	done
+	figure 'a right card among the first 8, random order' '' - '' "$(one_of recall_chance "$work/next")"
+	figure 'mean of 1 / rank, random order' '' - '' "$(one_of mrr_chance "$work/next")"
 }
 
 for part in $parts; do

@@ -14,7 +14,7 @@
 static const char synopsis[] = "retrieve [<options>] [<workload>]";
 
 struct args {
-	const char *workload, *rev, *platform, *status;
+	const char *workload, *rev, *platform, *status, *order;
 	bool explain, repair, worktree;
 	struct kl_listing out;
 	int64_t limit;
@@ -27,6 +27,7 @@ struct answer {
 	struct kl_selection sel;
 	struct kl_target target;
 	struct kl_retrieval found;
+	enum kl_order order;
 };
 
 static void answer_release(struct answer *answer)
@@ -294,6 +295,8 @@ static int card_json(json_t **out, struct answer *answer, const struct kl_retrie
 	kl_json_set_str(value, "blob", hex);
 	kl_json_set_str(value, "status", kl_card_status_name(retrieved->status));
 	kl_json_set_int(value, "score_ppm", retrieved->score);
+	if (answer->order == KL_ORDER_NEXT)
+		kl_json_set_int(value, "next_ppm", retrieved->next);
 	kl_json_set(value, "axes_ppm", axes);
 	kl_json_set(value, "best_of", top);
 	kl_json_set_int(value, "passed", (int64_t)retrieved->passed);
@@ -351,7 +354,7 @@ static json_t *paths_json(const struct kl_retrieval *retrieval)
 static int print_listing(const struct kl_listing *out, struct answer *answer, bool explain)
 {
 	static const char *const fields[] = { "id",     "blob",  "status", "score_ppm", "passed",
-					      "trials", "after", "for",    NULL };
+					      "trials", "after", "for",    "next_ppm",  NULL };
 	KL_AUTO(json_decrefp) json_t *value = json_object();
 	int err;
 
@@ -393,7 +396,9 @@ static int find_answer(struct answer *answer, const struct args *args)
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
 	int err = args->status ? kl_skills_statuses(&opts.statuses, synopsis, args->status) : 0;
 
-	opts.limit = (size_t)args->limit;
+	if (!err && args->order && kl_order_parse(&answer->order, args->order) < 0)
+		err = kl_opt_usage(synopsis, "%s", kl_error_last());
+	opts.order = answer->order;
 	opts.repair = args->repair;
 	opts.explain = args->explain;
 	if (!err)
@@ -407,8 +412,10 @@ static int find_answer(struct answer *answer, const struct args *args)
 	if (!err)
 		err = kl_retrieve_mark_fit(&answer->found, answer->ix, answer->repo,
 					   &answer->target, answer->sel.candidate);
-	if (!err)
+	if (!err) {
 		kl_retrieve_drop_unfit(&answer->found);
+		kl_retrieve_cut(&answer->found, (size_t)args->limit);
+	}
 	return err;
 }
 
@@ -441,6 +448,8 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			    "print every score and every condition"),
 		KL_OPT_INT('\0', "limit", &args.limit, "<n>",
 			   "offer at most n cards, plus the cards that they require"),
+		KL_OPT_STR('\0', "order", &args.order, "paper|next",
+			   "order cards by score (default), or by what came next in lineages"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "find cards for another platform (cuda/sm_90)"),
 		KL_OPT_BOOL('\0', "repair", &args.repair,

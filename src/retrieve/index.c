@@ -97,7 +97,8 @@ static bool card_ok(const struct kl_index *ix, const struct kl_index_card *card)
 	return card->id < ix->nstring && card->status <= KL_CARD_RETRACTED &&
 	       card->passed <= card->trials && card->rows <= ix->nrow &&
 	       card->nrows <= ix->nrow - card->rows && card->prior < ix->nprior &&
-	       list_ok(ix, card->sound, 2) && list_ok(ix, card->evidence, 2);
+	       card->mechanism < ix->nstring && list_ok(ix, card->sound, 2) &&
+	       list_ok(ix, card->evidence, 2);
 }
 
 static bool point_ok(const struct kl_case *point, const struct kl_taxonomy *tax)

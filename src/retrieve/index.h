@@ -38,6 +38,7 @@ struct kl_index_card {
 	/* number of the first row, for kl_index_row(), and the number of rows */
 	uint32_t rows, nrows;
 	uint32_t prior;                /* number of the prior, for kl_index_prior() */
+	uint32_t mechanism;            /* number of a string; "": none */
 	struct kl_index_list sound;    /* pairs of strings: id, and test ("": no predicate) */
 	struct kl_index_list evidence; /* pairs of strings: lineage, and step in decimal; sorted */
 };

@@ -23,6 +23,7 @@ struct row {
 struct facts {
 	git_oid blob;
 	char *id; /* NULL if the card cannot be read */
+	char *mechanism;
 	uint32_t status, passed, trials;
 	struct row *row;
 	size_t nrow;
@@ -37,6 +38,7 @@ static void facts_release(struct facts *facts)
 	}
 	free(facts->row);
 	free(facts->id);
+	free(facts->mechanism);
 	kl_strvec_release(&facts->needs);
 	kl_strvec_release(&facts->requires);
 	kl_strvec_release(&facts->provides);
@@ -87,6 +89,7 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 	size_t passed, trials;
 
 	facts->id = kl_strdup(card->id);
+	facts->mechanism = or_empty(card->mechanism);
 	facts->status = (uint32_t)card->status;
 	kl_status_count(&passed, &trials, card);
 	facts->passed = (uint32_t)passed;
@@ -234,6 +237,7 @@ static void add_card(struct builder *builder, const struct facts *facts)
 		add_part(builder, KL_INDEX_ROWS, &row);
 	}
 	card.id = add_string(builder, facts->id);
+	card.mechanism = add_string(builder, facts->mechanism);
 	card.prior = add_prior(builder, facts);
 	card.sound = add_list(builder, &facts->sound);
 	card.evidence = add_list(builder, &facts->evidence);
@@ -256,6 +260,7 @@ static void from_index(struct facts *facts, const struct kl_index *ix,
 	const struct kl_index_prior *prior = kl_index_prior(ix, card->prior);
 
 	facts->id = kl_strdup(kl_index_string(ix, card->id));
+	facts->mechanism = kl_strdup(kl_index_string(ix, card->mechanism));
 	facts->status = card->status;
 	facts->passed = card->passed;
 	facts->trials = card->trials;

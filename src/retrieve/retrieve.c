@@ -9,6 +9,23 @@
 
 #define MAX_DROPPED 32
 
+static const char *const order_names[] = { [KL_ORDER_PAPER] = "paper", [KL_ORDER_NEXT] = "next" };
+
+const char *kl_order_name(enum kl_order order)
+{
+	return order_names[order];
+}
+
+int kl_order_parse(enum kl_order *out, const char *name)
+{
+	for (int order = 0; order < KL_ORDERS; order++)
+		if (!strcmp(order_names[order], name)) {
+			*out = (enum kl_order)order;
+			return 0;
+		}
+	return kl_error(KL_EINVALID, "unknown order '%.64s': use paper or next", name);
+}
+
 const char *kl_axis_name(enum kl_axis axis)
 {
 	static const char *const name[] = { "case", "language", "platform", "prior" };
@@ -29,15 +46,19 @@ void kl_retrieved_pres_release(struct kl_retrieved_pres *pres)
 	*pres = (struct kl_retrieved_pres){ 0 };
 }
 
+void kl_retrieved_release(struct kl_retrieved *retrieved)
+{
+	free(retrieved->id);
+	free(retrieved->needed_by);
+	free(retrieved->why);
+	kl_retrieved_pres_release(&retrieved->sound);
+	kl_strvec_release(&retrieved->needs);
+}
+
 static void release_all(struct kl_retrieved *retrieved, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(retrieved[i].id);
-		free(retrieved[i].needed_by);
-		free(retrieved[i].why);
-		kl_retrieved_pres_release(&retrieved[i].sound);
-		kl_strvec_release(&retrieved[i].needs);
-	}
+	for (size_t i = 0; i < n; i++)
+		kl_retrieved_release(&retrieved[i]);
 	free(retrieved);
 }
 
@@ -253,6 +274,20 @@ static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query,
 	free(all);
 }
 
+static void list_next(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top)
+{
+	KL_AUTO(kl_freep) uint32_t *card = kl_calloc(query->n + 1, sizeof(*card));
+	KL_AUTO(kl_freep) int64_t *next = kl_calloc(query->n + 1, sizeof(*next));
+	size_t n = kl_retrieve_query_next(query, card, next);
+
+	for (size_t i = 0; i < n && (!query->o->limit || i < query->o->limit); i++)
+		list_card(out, query, top, card[i]);
+	for (size_t i = 0; i < out->n; i++)
+		for (size_t k = 0; k < n; k++)
+			if (card[k] == out->v[i].card)
+				out->v[i].next = next[k];
+}
+
 /* --- listing the lineages of the cards -------------------------------------------------------- */
 
 static struct kl_retrieved_path *path_of(struct kl_retrieval *out, const char *lineage)
@@ -403,9 +438,12 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 	for (size_t i = 0; opts->explain && i < query.n; i++)
 		if (query.fit[i].wanted)
 			kl_retrieve_query_settle(&query, i);
-	for (int axis = 0; axis < KL_AXES; axis++)
+	for (int axis = 0; opts->order == KL_ORDER_PAPER && axis < KL_AXES; axis++)
 		kl_retrieve_query_mark_axis(&query, axis, top);
-	list_best(out, &query, top);
+	if (opts->order == KL_ORDER_NEXT)
+		list_next(out, &query, top);
+	else
+		list_best(out, &query, top);
 	add_paths(out, &query);
 	if (opts->explain)
 		add_dropped(out, &query);

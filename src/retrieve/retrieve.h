@@ -13,7 +13,8 @@
  * verified rows, all rows count. Cards that are 0 on an axis or have a false `sound` predicate are
  * ruled out; of the other cards, the best 8 on each axis are taken. These are ordered by score: the
  * geometric mean of the axes of one row, times (passed + 1) / (trials + 2); cards of equal score by
- * id. Each card is preceded by the cards that it requires and the target lacks, at most 3. The same
+ * id. With the order `next`, all of them are taken, and are ordered by what came next in lineages.
+ * Each card is preceded by the cards that it requires and the target lacks, at most 3. The same
  * inputs always give the same list.
  *
  *	kl_index_open(&ix, repo, tax);
@@ -23,12 +24,23 @@
 enum kl_axis { KL_AXIS_CASE, KL_AXIS_LANGUAGE, KL_AXIS_PLATFORM, KL_AXIS_PRIOR, KL_AXES };
 const char *kl_axis_name(enum kl_axis axis);
 
+/** How offered cards are ordered. */
+enum kl_order {
+	KL_ORDER_PAPER, /* by score, of the best cards on each axis */
+	KL_ORDER_NEXT,  /* by what came next in the lineages of the library (retrieve_next.c) */
+	KL_ORDERS
+};
+const char *kl_order_name(enum kl_order order);
+/** Set *out. KL_EINVALID: no order has this name. */
+int kl_order_parse(enum kl_order *out, const char *name);
+
 /* most cards that may have to be applied before another card */
 #define KL_CLOSURE_MAX 3
 
 struct kl_retrieve_opts {
+	enum kl_order order;
 	unsigned statuses; /* bit i: consider cards whose status is enum kl_card_status i */
-	size_t per_axis;   /* number of cards to take on each axis, at least 1 */
+	size_t per_axis;   /* number of cards to take on each axis, at least 1; not for `next` */
 	size_t limit; /* most cards to list, not counting cards that others require; 0: no limit */
 	/* also find cards that the target already has, and cards that provide nothing new */
 	bool repair;
@@ -58,6 +70,7 @@ struct kl_retrieved {
 	/* millionths: the values of one row on each axis; the score is computed from these */
 	int64_t axis[KL_AXES];
 	int64_t score; /* millionths */
+	int64_t next;  /* millionths: what orders the cards by KL_ORDER_NEXT, otherwise 0 */
 	unsigned top;  /* bit i: the card is among the best cards on axis i */
 	size_t passed, trials;
 	/* index of the row that has the values `axis`, among the card's rows; -1: no row counts */
@@ -110,6 +123,8 @@ int kl_retrieve_mark_fit(struct kl_retrieval *retrieval, const struct kl_index *
 			 const struct kl_surface *surface);
 /** Move the cards that do not fit to `dropped`. */
 void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval);
+/** Remove all but the first `limit` cards and the cards that these require; 0: no limit. */
+void kl_retrieve_cut(struct kl_retrieval *retrieval, size_t limit);
 
 /** Append the `useful` conditions of a card, each evaluated at the target's case. */
 void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *card,

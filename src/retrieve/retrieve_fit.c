@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/prefix.h"
-#include "retrieve/retrieve.h"
+#include "retrieve/retrieve_parts.h"
 #include "rewrite/transform/transform_surface.h"
 
 /* The target that the cards are compared with, and where the cards are. */
@@ -159,5 +159,21 @@ void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval)
 		retrieval->dropped[retrieval->ndropped++] = retrieval->v[i];
 	}
 	retrieval->n = n;
+	drop_paths(retrieval);
+}
+
+void kl_retrieve_cut(struct kl_retrieval *retrieval, size_t limit)
+{
+	size_t kept = 0, own = 0;
+
+	if (!limit)
+		return;
+	for (size_t i = 0; i < retrieval->n && own < limit; i++)
+		if (!retrieval->v[i].needed_by) {
+			own++;
+			kept = i + 1;
+		}
+	while (retrieval->n > kept)
+		kl_retrieved_release(&retrieval->v[--retrieval->n]);
 	drop_paths(retrieval);
 }

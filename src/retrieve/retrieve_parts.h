@@ -115,6 +115,12 @@ void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card);
  */
 bool kl_retrieve_query_is_better(const struct kl_retrieve_query *query, int axis, uint32_t x,
 				 uint32_t y);
+/**
+ * List the sound cards whose score is not 0 by what came next in the lineages of the library, best
+ * first: `next` gets their values. Return their number. Both arrays have query->n entries.
+ */
+size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card, int64_t *next);
+void kl_retrieved_release(struct kl_retrieved *retrieved);
 /** Settle the best sound cards of an axis, and set bit `axis` of their entries in `top`. */
 void kl_retrieve_query_mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top);
 

@@ -39,6 +39,7 @@ void kl_target_release(struct kl_target *target)
 		free(target->dims.v[i].name);
 	free(target->dims.v);
 	kl_strvec_release(&target->prior);
+	kl_strvec_release(&target->steps);
 	kl_known_release(&target->known);
 	*target = (struct kl_target){ .known = KL_KNOWN_INIT };
 }

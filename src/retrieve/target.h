@@ -37,6 +37,8 @@ struct kl_target {
 	char event[KL_DIGEST_HEX]; /* id of the event, or "" */
 	/* earlier work, sorted: "cp.async", "trait:tiled", ids of cards */
 	struct kl_strvec prior;
+	/* mechanisms that the forward steps in the history name, the oldest first */
+	struct kl_strvec steps;
 	/* known facts at the point that kl_target_stand() set last; a new target is at the case */
 	struct kl_known known;
 	/* facts that depend on the point: [0] at the case, then at each point of the contract */

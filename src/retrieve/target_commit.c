@@ -13,21 +13,45 @@
 
 #define MAX_HISTORY 256 /* most commits whose trailers are read */
 
+/* Add a forward step, or remove the last step that a backward step takes back. */
+static void take_step(struct kl_target *target, const char *direction, const char *mechanism)
+{
+	struct kl_strvec *steps = &target->steps;
+	size_t i = steps->n;
+
+	if (!direction || !mechanism)
+		return;
+	if (!strcmp(direction, "forward")) {
+		kl_strvec_push(steps, mechanism);
+		return;
+	}
+	while (i > 0 && strcmp(steps->v[i - 1], mechanism) != 0)
+		i--;
+	if (!i)
+		return;
+	free(steps->v[i - 1]);
+	memmove(&steps->v[i - 1], &steps->v[i], (steps->n - i) * sizeof(*steps->v));
+	steps->v[--steps->n] = NULL;
+}
+
 static void take_trailers(struct kl_target *target, const char *message)
 {
-	static const char *const key[] = { "Klineage-Direction", "Klineage-Skill",
-					   "Klineage-Trait" };
-	char *value[3] = { NULL, NULL, NULL };
+	static const char *const key[] = { "Klineage-Direction", "Klineage-Skill", "Klineage-Trait",
+					   "Klineage-Mechanism" };
+	char *value[KL_ARRAY_SIZE(key)] = { NULL };
 	bool back;
 
 	/* a new kernel starts at this commit: forget the work on the earlier kernel */
 	if (kl_step_is_oracle_root(message)) {
 		kl_strvec_release(&target->prior);
 		target->prior = (struct kl_strvec)KL_STRVEC_INIT;
+		kl_strvec_release(&target->steps);
+		target->steps = (struct kl_strvec)KL_STRVEC_INIT;
 		return;
 	}
-	kl_trailers_get(value, message, key, 3);
+	kl_trailers_get(value, message, key, KL_ARRAY_SIZE(key));
 	back = value[0] && !strcmp(value[0], "back");
+	take_step(target, value[0], value[3]);
 	if (value[1] && *value[1]) {
 		value[1][strcspn(value[1], "@")] = '\0';
 		if (!back && kl_slug_ok(value[1]))
@@ -46,7 +70,7 @@ static void take_trailers(struct kl_target *target, const char *message)
 				kl_target_add_prior(target, fact);
 		}
 	}
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < KL_ARRAY_SIZE(key); i++)
 		free(value[i]);
 }
 

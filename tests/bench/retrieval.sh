@@ -46,7 +46,7 @@ echo "$groups" | while IFS=: read -r left_out own; do
 				awk -v mechanism="$mechanism" -v state="$state" -v left_out="$left_out" '
 					FILENAME ~ /library$/ { all += $2; if ($1 == mechanism) right = $2; next }
 					FILENAME ~ /cards$/ { of[$1] = $2; next }
-					{ offered = offered "\t" of[$1] " " $4 }
+					{ split($0, field, "\t"); offered = offered "\t" of[$1] " " (field[9] != "" ? field[9] : $4) }
 					END { printf "%s\t%s\t%s\t%d\t%d%s\n", left_out, state, mechanism, all, right, offered }' \
 					"$dir/library" "$dir/cards" "$dir/offered" >>"$dir/states"
 			done || exit 1

@@ -223,6 +223,55 @@ static void test_prior(void **state)
 	assert_ids(&repair, "partly there used");
 }
 
+/* A card learned from step `step` of `lineage`. */
+static struct kl_card *taught(const char *id, const char *mechanism, const char *lineage,
+			      int64_t step)
+{
+	struct kl_card *made = at_home(id, id, "");
+
+	free(made->mechanism);
+	made->mechanism = kl_strdup(mechanism);
+	learned(made, lineage, step);
+	return made;
+}
+
+/*
+ * By what came next. The target has tile and pack. `unroll` followed both (1 - 0), `fuse` followed
+ * one of them, a step earlier (2/3 - 0.2), `spread` none, two steps earlier (1/3 - 0.4), and each
+ * gets 0.1 for its lineage. `pack-b` is of a mechanism that the target has, so it is last.
+ */
+static void test_next(void **state)
+{
+	KL_AUTO(lib_release) struct lib lib = lib_new("next");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3");
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval next = { 0 }, paper = { 0 };
+	struct kl_retrieve_opts opts = { .statuses = ~0u, .per_axis = 8 };
+
+	lib_add(&lib, taught("tile-a", "tile", "w/one", 1));
+	lib_add(&lib, taught("pack-b", "pack", "w/one", 2));
+	lib_add(&lib, taught("unroll-c", "unroll", "w/one", 3));
+	lib_add(&lib, taught("tile-d", "tile", "w/two", 1));
+	lib_add(&lib, taught("fuse-e", "fuse", "w/two", 2));
+	lib_add(&lib, taught("spread-f", "spread", "w/three", 1));
+	lib_commit(&lib);
+	kl_strvec_push(&other.steps, "tile");
+	kl_strvec_push(&other.steps, "pack");
+	paper = ask_opts(&lib, &other, opts);
+	assert_ids(&paper, "fuse-e pack-b spread-f tile-a tile-d unroll-c");
+	assert_int_equal(paper.v[0].next, 0);
+	opts.order = KL_ORDER_NEXT;
+	next = ask_opts(&lib, &other, opts);
+	assert_int_equal(next.n, 6);
+	assert_string_equal(next.v[0].id, "unroll-c");
+	assert_int_equal(next.v[0].next, 1100000);
+	assert_string_equal(next.v[1].id, "fuse-e");
+	assert_int_equal(next.v[1].next, 566666);
+	assert_string_equal(next.v[2].id, "spread-f");
+	assert_int_equal(next.v[2].next, 33333);
+	kl_retrieve_cut(&next, 2);
+	assert_ids(&next, "unroll-c fuse-e");
+}
+
 static void test_status(void **state)
 {
 	KL_AUTO(lib_release) struct lib lib = lib_new("status");
@@ -263,7 +312,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scores), cmocka_unit_test(test_platform_and_language),
 		cmocka_unit_test(test_sound),  cmocka_unit_test(test_requires),
-		cmocka_unit_test(test_prior),  cmocka_unit_test(test_status),
+		cmocka_unit_test(test_prior),  cmocka_unit_test(test_next),
+		cmocka_unit_test(test_status),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
