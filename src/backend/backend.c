@@ -42,7 +42,8 @@ bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, e
 }
 
 /*
- * Return true if a row before `upto` has the same `platforms`; the message lists them only once.
+ * Return true if a row before row `upto` has the same `platforms`, which the message lists only
+ * once.
  */
 static bool is_named(const struct kl_backends *all, size_t upto)
 {

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 
 #define LIST "symbols.txt"
-#define MAX_SYMBOL 4096 /* bytes; a longer one stays as it is */
-/* bytes of a name in a message, which has at most some hundred for all */
+#define MAX_SYMBOL 4096 /* bytes; longer symbols are not translated */
+/* most bytes of one name in a message; a whole message has only a few hundred bytes */
 #define MAX_NAME 160
 
 static size_t symbol_length(const char *text)

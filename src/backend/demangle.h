@@ -13,16 +13,16 @@
 
 /**
  * Append to `out` the name of each symbol, in order. A symbol that is not mangled is its own name.
- * `dir`: a directory for the compile jail, in which a file is left. `brief`: leave out the types of
- * results and parameters ("tile<8>"). KL_ENO: the names are too long. KL_ECANNOT: c++filt is not
- * installed, or the machine is in trouble.
+ * `dir`: the compile jail's work directory; the function leaves a file there. `brief`: leave out
+ * the types of results and parameters ("tile<8>"). KL_ENO: the names are too long. KL_ECANNOT:
+ * c++filt is not installed, or the machine is in trouble.
  */
 int kl_demangle(struct kl_strvec *out, const struct kl_jail *jail, const char *dir,
 		const struct kl_strvec *symbols, bool brief);
 
 /**
- * Replace the mangled symbols in the message of the last error by brief names. Leave the message as
- * it is if that is not possible. Return `err`, which the caller got with that message.
+ * Replace the mangled symbols in the message of the last error by brief names. If that is not
+ * possible, leave the message unchanged. Return `err`, the error that the message belongs to.
  */
 int kl_demangle_error(int err, const struct kl_jail *jail, const char *dir);
 

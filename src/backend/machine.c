@@ -10,7 +10,9 @@
 #include "base/proc.h"
 #include "base/vec.h"
 
-/* The flags in /proc/cpuinfo that each x86-64 psABI level requires beyond the level below it. */
+/*
+ * The flags in /proc/cpuinfo that each level of the x86-64 psABI adds to those of the level below.
+ */
 static const char *const level_flags[] = {
 	NULL,
 	"",
@@ -92,7 +94,7 @@ static int find_compiler(struct kl_platform *platform)
 	return 0;
 }
 
-/* Refuse a level, with the features that the processor lacks. */
+/* Refuse a level; the message lists the features that the processor lacks. */
 static int refuse_level(const char *flags, int most, int level)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf missing = KL_BUF_INIT;

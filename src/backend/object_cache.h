@@ -20,7 +20,7 @@
 
 /**
  * Start a key with the kind of object (`what`: "runtime"), the gate's policy and this program's
- * version. The caller adds what else the object depends on and ends the digest.
+ * version. The caller adds everything else that the object depends on, and ends the digest.
  */
 struct kl_digest *kl_objects_key(const char *what);
 

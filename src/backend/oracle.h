@@ -14,7 +14,7 @@ enum kl_oracle { KL_ORACLE_TRUTH, KL_ORACLE_HONEST };
 /** Return "truth" or "honest", which is also the stem of the object's file name. */
 const char *kl_oracle_name(enum kl_oracle which);
 
-/** Check that the oracle is written. KL_ECANNOT: it still contains KL_ORACLE_TODO. */
+/** Check that the oracle has been written. KL_ECANNOT: it still contains KL_ORACLE_TODO. */
 int kl_oracle_filled(const struct kl_surface *surface);
 
 /*

@@ -123,8 +123,8 @@ static bool is_trouble(const struct line *line)
 	if (lacks_header(line))
 		return true;
 	/*
-	 * after the name of a place, only fatal and internal errors of the compiler count: other
-	 * text there can quote the input
+	 * in a line that names a place, only fatal and internal errors of the compiler count,
+	 * because the line can quote the input
 	 */
 	if (has_place(line))
 		return has(line, "atal error: ") ? is_shortage(line) :
@@ -208,7 +208,7 @@ static bool is_starved(int resource, int64_t ours)
 	       (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < (rlim_t)ours);
 }
 
-/* Return true if a line that names no place in the input contains the words. */
+/* Return true if a line of the log contains the words and names no place in the input. */
 static bool log_has(const struct kl_tool_failure *failure, const char *words)
 {
 	struct line line = { failure->log, 0 };
@@ -221,8 +221,8 @@ static bool log_has(const struct kl_tool_failure *failure, const char *words)
 
 /*
  * Return true if the tool exceeded the limit of processor time. A tool that ignores SIGXCPU, as one
- * of nvcc's programs does, is killed a second later; nvcc's shell then reports "Killed", unless that
- * program took its place.
+ * of nvcc's programs does, is killed a second later; nvcc's shell then reports "Killed", unless the
+ * shell was replaced by that program.
  */
 static bool ran_too_long(const struct kl_tool_failure *failure)
 {

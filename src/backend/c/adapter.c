@@ -7,7 +7,7 @@
 #include "base/prefix.h"
 #include "image/symbols.h"
 
-#define MOST_NAMES 8 /* functions that a note lists */
+#define MOST_NAMES 8 /* most functions that a note lists */
 
 const char *const kl_adapter_timed[] = { KL_ADAPTER_CALL, KL_ADAPTER_PREPARE, NULL };
 const char *const kl_adapter_untimed[] = { KL_ADAPTER_PACK, KL_ADAPTER_FINISH, NULL };
@@ -63,7 +63,10 @@ static int check_kernel_names(const struct kl_adapter *adapter)
 	return 0;
 }
 
-/* Check that every name of the timed half that begins as those of an adapter is one of them. */
+/*
+ * Check that the timed half defines adapter_call, but no function of the untimed half and no
+ * unknown global name that begins with "adapter_".
+ */
 static int check_timed_names(const struct kl_object *timed)
 {
 	for (size_t i = 0; i < timed->nsym; i++) {
@@ -97,7 +100,7 @@ static void reach_from(struct kl_reached *out, const struct kl_adapter *adapter,
 	kl_reached_find(out, adapter->object, adapter->n, adapter->defined, entries);
 }
 
-/* Check that adapter_call reaches the entry, unless the entry is inlined from a header. */
+/* Check that adapter_call reaches the entry, unless no object defines the entry (inlined code). */
 static int check_call(const struct kl_adapter *adapter)
 {
 	KL_AUTO(kl_reached_release) struct kl_reached reached = { .sec = NULL };
@@ -182,7 +185,7 @@ int kl_adapter_check_untimed(const struct kl_object *object, const struct kl_cod
 
 	for (size_t i = 0; !err && i < object->nsym; i++)
 		err = check_untimed_symbol(&object->sym[i]);
-	/* the kernel could change the pointer */
+	/* refuse calls and jumps through pointers, because the kernel could change the pointer */
 	if (!err && kl_code_pointer_branch(&open, code))
 		err = kl_error(KL_EINVALID, "'%s' %s, which is not allowed where KL_TIMED is 0",
 			       open.func, open.how);
@@ -226,7 +229,7 @@ static void note_prepare(struct kl_strvec *out, const struct kl_adapter *adapter
 				list.ptr);
 }
 
-/* Return true if the instruction calls another function, or jumps to one at the end. */
+/* Return true if the instruction is a call, or a jump to another function (a tail call). */
 static bool leaves_function(const struct kl_code *code, size_t func, size_t insn)
 {
 	struct kl_ref to;
@@ -239,7 +242,7 @@ static bool leaves_function(const struct kl_code *code, size_t func, size_t insn
 	return to.kind == KL_REF_EXTERN || (to.kind == KL_REF_CODE && to.func != func);
 }
 
-/* Return true if the function has a loop, calls something, but makes no call in a loop. */
+/* Return true if the function has a loop and makes calls, but none of the calls is in a loop. */
 static bool loops_itself(const struct kl_code *code, size_t func)
 {
 	const struct kl_func *fn = &code->func[func];

@@ -9,8 +9,8 @@
 #include "image/symbols.h"
 
 /*
- * audit - checks what a kernel's object contains, before any of its code runs. It refuses what
- * published cheats use and no kernel needs.
+ * audit - checks what a kernel's object contains, before any of its code runs. The audit refuses
+ * what published cheats use and no kernel needs.
  */
 
 /* All objects of a kernel. */
@@ -26,12 +26,11 @@ struct kl_audit {
 
 /**
  * Audit the object `k` of a kernel before it is linked. It must have only sections of code and
- * data, and no constructors, IFUNC, TLS or executable stack. Undefined symbols that the entry
- * reaches must be of an allowed kind (kl_symbol_kind) or be in `defined` or `traps`, or with `openmp`
- * be of OpenMP (image/openmp_symbols.h). It must not
- * define a name of a library function or of the gate; it may define `main`, if the entry does not
- * reach that. KL_ENO: the object is refused; the message is the reason for a verdict of class
- * "cheat".
+ * data, and no constructors, IFUNC, TLS or executable stack. Each undefined symbol that the entry
+ * reaches must be of an allowed kind (kl_symbol_kind), in `defined`, in `traps` or, with `openmp`,
+ * a function of OpenMP (image/openmp_symbols.h). The object must not define a name of a library
+ * function or of the gate; it may define `main` if the entry does not reach it. KL_ENO: the object
+ * is refused; the message is the reason for a verdict of class "cheat".
  */
 int kl_audit_object(const struct kl_audit *audit, size_t k);
 

@@ -167,8 +167,8 @@ static int make_lookups(void *ctx)
 }
 
 /*
- * Make the runtime and the library at the same time. Each is compiled in a directory of its own,
- * because a jail started by root gives the directory to another user id.
+ * Make the runtime and the library that records lookups at the same time. Each is compiled in a
+ * directory of its own, because a jail started by root gives the directory to another user id.
  */
 static int prepare_session(void *state, const struct kl_surface *surface)
 {

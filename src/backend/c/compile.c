@@ -81,7 +81,7 @@ static bool is_unit(const void *payload, const char *path)
 	return ends_with(path, ".c") || ((build->cxx || build->extra) && kl_cxx_is_source(path));
 }
 
-/* Write a source; the unit of an entry in C++ gets the entry's declaration. */
+/* Write a source. `declare`: append the declaration of the entry in C++ (cxx.h). */
 static int put_source(const struct kl_build *build, const char *sub, size_t i, bool declare)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -144,7 +144,7 @@ static void add_command(struct kl_strvec *argv, const struct kl_build *build, co
 			kl_strvec_push(argv, *flag);
 	if (build->cxx && !ours)
 		kl_strvec_pushv(argv, kl_cxx_flags);
-	/* an adapter includes the kernel's headers by their paths from the top */
+	/* an adapter includes the kernel's headers by their paths below `folder` */
 	if (!build->contract || !build->contract->from_top || build->adapter)
 		kl_strvec_pushf(argv, "-I%s", folder);
 }
@@ -328,7 +328,10 @@ static int compile_kernel(struct kl_build *build)
 		.file = build->file,
 		.nfile = build->nfile,
 		.command = source_command,
-		/* what the check knows of a text's declarations is C */
+		/*
+		 * the check can only parse declarations of C, so in C++ everything counts as
+		 * reached
+		 */
 		.entries = build->cxx ? NULL : entries.name,
 		.is_unit = is_unit,
 		.payload = build,
@@ -374,7 +377,7 @@ static int build_image(struct kl_build *build, char **path, char digest[KL_DIGES
 	return 0;
 }
 
-/* Note what the sources ask for and do not get. */
+/* Add notes about pragmas and versions for other processors, which the gate ignores. */
 static void note_sources(struct kl_strvec *notes, const struct kl_surface *surface)
 {
 	const char *ignored = kl_pragmas_ignored(surface);
@@ -399,7 +402,7 @@ static struct kl_file *list_files(const struct kl_surface *surface, const struct
 	return file;
 }
 
-/* Compile and audit a surface that `adapter` calls; NULL: the worker calls it. */
+/* Compile and audit a surface whose kernel `adapter` calls; NULL: the worker calls the kernel. */
 static int compile_called(struct kl_artefact **out, const char **class_,
 			  const struct kl_compile_tools *tools, const struct kl_surface *surface,
 			  const struct kl_file *adapter, const char *dir)
@@ -450,7 +453,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 	int err = compile_called(out, class_, tools, surface, adapter, dir);
 	KL_AUTO(kl_freep) char *why = err == KL_ENO ? kl_strdup(kl_error_last()) : NULL;
 
-	/* the interface of an older kernel can be that of a further adapter */
+	/* an older kernel can have another interface: try the contract's other adapters */
 	for (size_t i = 1; err == KL_ENO && !strcmp(*class_, "compile") &&
 			   (adapter = kl_surface_adapter(surface, i));
 	     i++) {
@@ -459,7 +462,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_,
 			kl_strvec_pushf(&(*out)->notes, "the adapter %s calls the kernel",
 					adapter->path);
 	}
-	/* if none fits, the kernel is as it should be by the first */
+	/* if no adapter fits, report the error that the first one gave */
 	return err == KL_ENO && !strcmp(*class_, "compile") ? kl_error(KL_ENO, "%s", why) : err;
 }
 

@@ -5,10 +5,12 @@
 #include "backend/c/compile_parts.h"
 #include "base/error.h"
 
-/* Jump tables would be jumps through pointers, which the half must not have. */
+/* The untimed half must have no jumps through pointers, so it must have no jump tables. */
 static const char *const untimed_flags[] = { "-DKL_TIMED=0", "-fno-jump-tables", NULL };
 
-/* Audit the half as a kernel's object, by itself, so that nothing of the kernel is defined. */
+/*
+ * Audit the untimed half alone, as if it were a kernel: symbols of the real kernel are undefined.
+ */
 static int audit_untimed(struct kl_build *half)
 {
 	const struct kl_object *const *object = (const struct kl_object *const *)half->obj;
@@ -38,8 +40,8 @@ static int audit_untimed(struct kl_build *half)
 }
 
 /*
- * Compile and audit the untimed half in a folder without files of the kernel. Whatever is wrong is
- * the contract's fault.
+ * Compile and audit the untimed half in a folder without files of the kernel. Every error in it is
+ * the contract's fault, not the kernel's.
  */
 int kl_build_untimed(struct kl_build *build)
 {

@@ -9,7 +9,7 @@
 
 static int check_entry(struct kl_build *build)
 {
-	if (build->adapter) /* kl_adapter_check() says more */
+	if (build->adapter) /* the message of kl_adapter_check() says more */
 		return 0;
 	for (size_t k = 0; k < build->nobj; k++)
 		for (size_t i = 0; i < build->obj[k]->nsym; i++)
@@ -41,7 +41,7 @@ int kl_build_disassemble(struct kl_build *build)
 	return err ? err : kl_code_parse(&build->code, objs, build->nobj, text.ptr, text.len);
 }
 
-/* Audit the machine code of the sections that the entry reaches; they are those that are linked. */
+/* Audit the machine code of the sections that the entry reaches, because only these are linked. */
 static int audit_code(struct kl_build *build, const struct kl_reached *reached)
 {
 	const struct kl_entries entries = kl_build_entries(build);

@@ -14,7 +14,7 @@
 /* most layouts of an image to try */
 #define MOST_SHIFTS 8u
 
-/* Return the name of a function of the adapter if a half has it, otherwise NULL. */
+/* Return `name` if this half of the adapter defines the function, otherwise NULL. */
 static const char *linked_name(const struct kl_object *half, const char *name)
 {
 	return half && kl_adapter_has(half, name) ? name : NULL;

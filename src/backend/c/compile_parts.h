@@ -30,8 +30,8 @@ struct kl_build {
 	 */
 	const char *const *extra;
 	bool cxx;            /* the kernel is in C++ */
-	char tag[17];        /* in the declaration of its entry */
-	char *symbol;        /* of its entry, once it is found */
+	char tag[17];        /* tag of the entry's declaration (cxx.h) */
+	char *symbol;        /* symbol of the entry; NULL: not found yet */
 	const char *adapter; /* path of the contract's adapter, one of the files; NULL: none */
 	const char **class_;
 	struct kl_object **obj; /* the timed half of the adapter is the last one */
@@ -44,7 +44,7 @@ struct kl_build {
 
 void kl_build_release(struct kl_build *build);
 
-/* The functions that are called in the image, the entry first; NULL at the end. */
+/* Names of the functions of the image that are called, the entry first; NULL-terminated. */
 struct kl_entries {
 	const char *name[3];
 };
@@ -56,19 +56,19 @@ int kl_build_lay_out(const struct kl_build *build);
 int kl_build_sources(struct kl_build *build);
 /** Read the machine code of build->obj into build->code. */
 int kl_build_disassemble(struct kl_build *build);
-/** If `err` is KL_ENO, make it a verdict of class "cheat" on `what`. Return `err`. */
+/** If `err` is KL_ENO, set the class "cheat" and put `what` before the message. Return `err`. */
 int kl_build_failed(struct kl_build *build, int err, const char *what);
-/** Return the names that the linker makes traps; NULL: none. */
+/** Return the names that the linker turns into traps; NULL: none. */
 const struct kl_strvec *kl_build_traps(const struct kl_build *build);
 /** Compile the untimed half of the adapter, the last of the files, to build->untimed. */
 int kl_build_untimed(struct kl_build *build);
 /** Audit the objects, and read the machine code into build->code. */
 int kl_build_audit(struct kl_build *build);
-/** Append what an adapter runs untimed. */
+/** Append the notes about the adapter, if there is one. */
 void kl_build_notes(struct kl_strvec *notes, const struct kl_build *build);
 /** Replace the entry's name in C++ by its symbol. */
 int kl_build_find_symbol(struct kl_build *build);
-/** Say what C++ has to do with the error, and name functions as the source does. Returns `err`. */
+/** Explain the error if C++ is its reason, and name functions as the source does. Return `err`. */
 int kl_build_explain_cxx(struct kl_build *build, int err);
 /** Link the objects to the image `bytes` and check it. */
 int kl_build_link(struct kl_buf *bytes, struct kl_build *build);

@@ -166,8 +166,8 @@ static int read_world(struct kl_strvec *out, const struct kl_conditions *conditi
 }
 
 /*
- * The compiler, not the preprocessor, replaces __builtin_FILE, so that two texts are equal even if a
- * source uses it. Return a copy in which it is replaced.
+ * Return a copy of the text with `mark` in place of __builtin_FILE. The preprocessor leaves this
+ * word to the compiler, so without the marks two texts would be equal even if a source uses it.
  */
 static char *mark_builtin(const char *text, const char *mark)
 {
@@ -193,7 +193,7 @@ static size_t nth_unit(const struct kl_conditions *conditions, size_t nth)
 	return 0;
 }
 
-/* Compare the texts of two worlds where the kernel reaches them. */
+/* Compare the parts that the kernel reaches in the texts of two worlds. */
 static int compare_worlds(const struct kl_conditions *conditions, struct kl_strvec *left,
 			  struct kl_strvec *right)
 {

@@ -11,11 +11,10 @@
  * its users another.
  *
  * The sources are preprocessed twice, each time with a directory, a date and file times drawn at
- * random. The two texts must be equal in all that the kernel reaches (declarations.h); equal texts
- * compile to equal objects. The objects are not
- * compared, because that would take five times as long and detect less: a source that compares its
- * file name with the name that the gate uses compiles to equal objects in any two directories with
- * other names.
+ * random. The two texts must be equal in every part that the kernel reaches (declarations.h); equal
+ * texts compile to equal objects. The objects are not compared, because that would take five times
+ * as long and detect less: a source that compares its file name with the name that the gate uses
+ * compiles to equal objects in any two directories that do not have this name.
  */
 struct kl_conditions {
 	const struct kl_jail *jail;
@@ -23,7 +22,10 @@ struct kl_conditions {
 	const char *dir;
 	const struct kl_file *file; /* all sources */
 	size_t nfile;
-	/* the kernel's functions that are called, NULL at the end; NULL: all counts as reached */
+	/*
+	 * names of the functions that are called, NULL-terminated; NULL: everything counts as
+	 * reached
+	 */
 	const char *const *entries;
 	bool (*is_unit)(const void *payload, const char *path); /* true: the source is compiled */
 	/* append the compiler and its flags to `argv`; headers are in `folder` */

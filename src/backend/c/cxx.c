@@ -8,12 +8,12 @@
 #include "contract/prototype.h"
 #include "plan/plan.h"
 
-#define PLACE "kl_entry" /* the file of the declaration in messages */
+#define PLACE "kl_entry" /* name of the declaration's file in messages */
 #define CONSTANT "kl_entry_address"
 
 /*
- * No guards, no symbols that are unique in a process, no descriptions of types. Headers of the
- * standard library must not ask whether another library is installed.
+ * Make no guards of static variables, no symbols that are unique in a process, and no type
+ * information. Keep the headers of the standard library from looking for another library (TBB).
  */
 const char *const kl_cxx_flags[] = { "-fno-rtti", "-fno-threadsafe-statics", "-fno-gnu-unique",
 				     "-D_GLIBCXX_USE_TBB_PAR_BACKEND=0", NULL };
@@ -89,8 +89,8 @@ static size_t count_arguments(const struct kl_contract *contract)
 }
 
 /*
- * The declaration. "@" in a name stands for the digest of the surface: no source can know it, so no
- * source can declare functions that match better. Of the words in front of it, none may be a macro.
+ * The declaration of the entry. "@" stands for the digest of the surface; no source can know it, so
+ * no source can declare functions that match better. None of `words` may be a macro.
  */
 static const char words[] =
 	"template typename struct enum constexpr static_assert sizeof return auto decltype static used "
@@ -123,7 +123,7 @@ static void add_tagged(struct kl_buf *out, const char *text, const char *tag)
 			kl_buf_addch(out, *text);
 }
 
-/* Refuse a word that a macro replaces in what follows. */
+/* Append lines that make the compiler fail if the word is a macro. */
 static void forbid_macro(struct kl_buf *source, const char *word, size_t n)
 {
 	kl_buf_addf(
@@ -133,7 +133,7 @@ static void forbid_macro(struct kl_buf *source, const char *word, size_t n)
 		(int)n, word, (int)n, word);
 }
 
-/* Forbid that words of a list, or of the entry's name, are macros. */
+/* Forbid macros for the words of a text. `types`: only for the words of basic types. */
 static void forbid_macros(struct kl_buf *source, const char *text, size_t len, bool types)
 {
 	static const char basic[] =
@@ -184,7 +184,7 @@ void kl_cxx_declare(struct kl_buf *source, const struct kl_contract *contract, c
 	kl_buf_adds(source, ");\n");
 }
 
-/* --- finding its symbol ------------------------------------------------------------------------- */
+/* --- finding the entry's symbol ----------------------------------------------------------------- */
 
 /* Return the name of the function that begins at `value` in a section; NULL: there is none. */
 static const char *function_at(const struct kl_object *object, int sec, uint64_t value)
@@ -226,7 +226,7 @@ const char *kl_cxx_entry_symbol(const struct kl_object *const *object, size_t n,
 
 /* --- explaining what a kernel in C++ cannot have ----------------------------------------------- */
 
-/* What a message mentions if a kernel uses a part of the language, and what to do about it. */
+/* For each part of the language that kernels cannot use: what the message contains, and advice. */
 static const struct {
 	const char *mark, *advice;
 	bool runtime; /* the message is about a symbol of the runtime */

@@ -9,13 +9,14 @@
 #include "contract/surface.h"
 
 /*
- * cxx - what is different for kernels in C++: their entry is named as C++ names it, and the compiler
- * needs parts of the language's runtime that an image does not have.
+ * cxx - what is different for kernels in C++: their entry is named as C++ names it, and the
+ * compiler needs parts of the language's runtime that an image does not have.
  *
- * The compiler alone knows the symbol of an entry such as "ns::tile<float, 8>", and an instance of a
- * template has code only where something uses it. So a declaration follows one of the units, in the
- * same file: a constant with the address of the entry. It makes the instance, and its relocation
- * names the symbol. The linker leaves the constant out, since no kernel reaches it.
+ * The compiler alone knows the symbol of an entry such as "ns::tile<float, 8>", and an instance of
+ * a template has code only where something uses it. Therefore the gate appends a declaration to the
+ * source of one unit: a constant with the address of the entry. The constant makes the compiler
+ * generate the instance, and its relocation names the symbol. The linker leaves the constant out,
+ * because no kernel reaches it.
  *
  *	unit = kl_cxx_entry_unit(file, nfile, contract, ...);
  *	kl_cxx_declare(&text, contract, tag);			after the source of the unit
@@ -29,26 +30,27 @@ bool kl_cxx_is_source(const char *path);
 extern const char *const kl_cxx_flags[];
 
 /**
- * Return the index of the unit that defines the contract's entry, or else of the first one in C++
- * that has its name; nfile: no unit is in C++.
+ * Return the index of the unit in C++ that defines the contract's entry. If none does, return the
+ * first one that contains the entry's name or, if none does either, the first one; nfile: no unit
+ * is in C++.
  */
 size_t kl_cxx_entry_unit(const struct kl_file *file, size_t nfile,
 			 const struct kl_contract *contract,
 			 bool (*is_unit)(const void *payload, const char *path),
 			 const void *payload);
 /**
- * Append the declaration of the contract's entry to the source of that unit. `tag`: letters and
- * digits that no source can foresee, such as a digest of all of them.
+ * Append the declaration of the contract's entry to `source`, the text of that unit. `tag`: letters
+ * and digits that no source can foresee, such as a digest of all sources.
  */
 void kl_cxx_declare(struct kl_buf *source, const struct kl_contract *contract, const char *tag);
 /** Find the symbol of the entry declared with `tag`; NULL: no object has the declaration. Borrowed. */
 const char *kl_cxx_entry_symbol(const struct kl_object *const *object, size_t n, const char *tag);
 
 /**
- * Return what to say instead of the compiler's, the audit's or the linker's `message`, if C++ is the
- * reason: which part of the language a kernel cannot use, and what to do. NULL: there is no more to
- * say. *class_ becomes "compile" if the reason is a part of the runtime that an image does not have.
- * The caller frees it.
+ * Return a better message than `message` of the compiler, audit or linker if C++ is the reason for
+ * the error: it names the part of the language that a kernel cannot use, and gives advice. NULL:
+ * C++ is not the reason. *class_ becomes "compile" if the reason is a part of the runtime that an
+ * image does not have. The caller frees the message.
  */
 char *kl_cxx_explain(const char *message, const char **class_, const struct kl_contract *contract,
 		     const struct kl_file *file, size_t nfile);

@@ -14,19 +14,19 @@
 /* A declaration: tokens [from, to) of a unit. */
 struct declaration {
 	size_t unit, from, to;
-	size_t name; /* of a plain function or prototype: index of its name; NONE: all words */
+	size_t name; /* token that is its only name (function, prototype); NONE: see add_names() */
 	bool reached;
 };
 #define NONE SIZE_MAX
 
-/* The units of one form, split. */
+/* The units in one form (one of the two texts), split into declarations. */
 struct form {
 	const struct kl_strvec *text;
 	struct kl_tokens *unit;
 	struct declaration *v;
 	size_t n, alloc;
 	struct kl_map names;   /* word -> struct places * */
-	struct kl_strvec todo; /* words that are reached and not followed yet */
+	struct kl_strvec todo; /* reached words, in the order in which they are followed */
 	struct kl_map seen;    /* words that were in `todo` */
 	bool all;              /* everything counts as reached */
 	bool doubtful;         /* the tokens may not be those that the compiler sees */
@@ -58,7 +58,7 @@ static void form_release(struct form *form)
 
 /* --- splitting a unit --------------------------------------------------------------------------- */
 
-/* Words of the language, which name nothing. Those with parentheses after them are listed apart. */
+/* Keywords, which are never names. Keywords that parentheses follow are in lists of their own. */
 static const char keywords[] =
 	" auto break case char const continue default do double else enum extern float for goto if"
 	" inline int long register restrict return short signed sizeof static struct switch typedef"
@@ -94,7 +94,10 @@ static size_t skip_attributes(const struct kl_tokens *tokens, size_t i)
 	return i;
 }
 
-/* Attributes with a brace can define what others use: aligned(sizeof(enum { N = 1 })). */
+/*
+ * Return true if the tokens contain a brace. An attribute that does can define a name that other
+ * declarations use: aligned(sizeof(enum { N = 1 })).
+ */
 static bool has_brace(const struct kl_tokens *tokens, size_t from, size_t to)
 {
 	while (from < to && !kl_token_is(tokens, from, "{"))
@@ -103,8 +106,9 @@ static bool has_brace(const struct kl_tokens *tokens, size_t from, size_t to)
 }
 
 /*
- * Return the name of a declaration that is nothing but a function or a prototype: words, stars and
- * attributes, then the name, its parameters, attributes, and `stop`. NONE: it is more than that.
+ * Return the index of the name of a plain function or prototype, which consists of words, stars and
+ * attributes, then the name, its parameters and attributes up to `stop`. NONE: the declaration is
+ * something else.
  */
 static size_t plain_name(const struct kl_tokens *tokens, size_t from, size_t stop)
 {
@@ -196,7 +200,10 @@ static int digit_of(char ch)
 	return isdigit((unsigned char)ch) ? ch - '0' : tolower((unsigned char)ch) - 'a' + 10;
 }
 
-/* Append the character of an octal or hexadecimal escape, or a blank for any other escape. */
+/*
+ * Append the character of an octal or hexadecimal escape, or a blank for any other escape. Return
+ * the length of the escape.
+ */
 static size_t add_escape(struct kl_buf *out, const char *text, size_t len)
 {
 	int base = len > 1 && text[1] == 'x' ? 16 : 8;
@@ -215,7 +222,10 @@ static size_t add_escape(struct kl_buf *out, const char *text, size_t len)
 	return n;
 }
 
-/* Call a function with each word of the strings that begin at `i`, which the compiler joins. */
+/*
+ * Join the strings that begin at `i`, as the compiler does, and call a function with each word.
+ * Return the index after the strings.
+ */
 static size_t join_strings(struct form *form, const struct kl_tokens *tokens, size_t i,
 			   word_fn call, size_t index)
 {
@@ -237,7 +247,10 @@ static size_t join_strings(struct form *form, const struct kl_tokens *tokens, si
 	return i;
 }
 
-/* Call a function with each word of the tokens [from, to), `strings`: only with those in strings. */
+/*
+ * Call a function with each word of the tokens [from, to) that is not a keyword. `strings`: only
+ * with the words in strings.
+ */
 static void each_word(struct form *form, const struct kl_tokens *tokens, size_t from, size_t to,
 		      bool strings, word_fn call, size_t index)
 {
@@ -276,7 +289,7 @@ static void add_todo(struct form *form, const char *word, size_t index)
 		kl_strvec_push(&form->todo, word);
 }
 
-/* Return the index of the first token that is one of the words, or `to`. */
+/* Return the index of the first token that is a word of `list`; `to`: there is none. */
 static size_t find_word(const struct kl_tokens *tokens, size_t from, size_t to, const char *list)
 {
 	while (from < to && !is_listed(list, &tokens->t[from]))
@@ -285,8 +298,8 @@ static size_t find_word(const struct kl_tokens *tokens, size_t from, size_t to, 
 }
 
 /*
- * Return true if assembler code at `i` can define a name, which takes a label, a directive or an
- * assignment.
+ * Return true if the assembler code at `i` can define a name, because it may contain a label, a
+ * directive or an assignment.
  */
 static bool defines_name(const struct kl_tokens *tokens, size_t i)
 {
@@ -315,9 +328,9 @@ static size_t body_of(const struct kl_tokens *tokens, const struct declaration *
 }
 
 /*
- * Return the index of the word that names the type of a declaration, as T in "static T x, *y". It is
- * the first word that is no keyword, provided that a word or a star follows it. Otherwise that word
- * may be the name that is declared, and NONE is returned.
+ * Return the index of the word that names the type of a declaration, as T in "static T x, *y". It
+ * is the first word that is no keyword, if a word or a star follows it. Otherwise that word may be
+ * the declared name: return NONE.
  */
 static size_t type_name(const struct kl_tokens *tokens, size_t from, size_t to)
 {
@@ -335,11 +348,11 @@ static size_t type_name(const struct kl_tokens *tokens, size_t from, size_t to)
 }
 
 /*
- * Add the names that a declaration which is no plain function defines: all its words except
- * the first if it is a type, but in braces and attributes only enumerators and the tags of types
- * that are defined there. Members and designators name nothing at file scope, and who uses
- * a member names the type, or something declared with it. A static assertion has only tags and
- * enumerators, too.
+ * Add the names of a declaration that is not a plain function or prototype. Outside braces and
+ * attributes, these are all words except the type at the beginning. Inside them, and in a static
+ * assertion, only enumerators and the tags of types that are defined there are names. Members and
+ * designators name nothing at file scope: code that uses a member also names its type, or something
+ * declared with that type.
  */
 static void add_names(struct form *form, const struct declaration *declaration, size_t index)
 {
@@ -373,7 +386,7 @@ static void add_names(struct form *form, const struct declaration *declaration, 
 
 static void name_declaration(struct form *form, size_t index)
 {
-	/* attributes that give a function another name, or by which it is called without one */
+	/* attributes that give a function another name, or cause calls that do not name it */
 	static const char renames[] =
 		" alias __alias__ weakref __weakref__ ifunc __ifunc__ symver __symver__"
 		" constructor __constructor__ destructor __destructor__ ";
@@ -387,7 +400,7 @@ static void name_declaration(struct form *form, size_t index)
 		return;
 	}
 	each_word(form, tokens, declaration->name, declaration->name + 1, false, add_name, index);
-	/* int f(void) __asm__("g"); no string of another attribute names anything */
+	/* only the string of an asm label is a name, as in: int f(void) __asm__("g") */
 	body = body_of(tokens, declaration);
 	while ((from = find_word(tokens, from, body, assembler)) < body) {
 		size_t end = skip_attributes(tokens, from);
@@ -408,7 +421,7 @@ static void reach_declaration(struct form *form, size_t index)
 	if (declaration->reached)
 		return;
 	declaration->reached = true;
-	/* assembler code can make up the name of a function */
+	/* assembler code can compose the name of a function */
 	form->all |= find_word(tokens, body, declaration->to, assembler) < declaration->to;
 	each_word(form, tokens, declaration->from, declaration->to, false, add_todo, index);
 }
@@ -444,8 +457,8 @@ static void reach_directives(struct form *form, const char *text)
 /* --- comparing ---------------------------------------------------------------------------------------- */
 
 /*
- * Return true for a declaration that counts as reached because no name leads to it: assembler code,
- * and what does not begin with a word, as the body of a function after old-style parameters.
+ * Return true if the declaration always counts as reached, because no name leads to it: it has
+ * assembler code, or does not begin with a word (the body of a function with old-style parameters).
  */
 static bool is_root(const struct form *form, const struct declaration *declaration)
 {
@@ -498,8 +511,8 @@ struct place {
 };
 
 /*
- * Advance to the directive at `text`. Return how many tokens of the declaration are before it; 0:
- * the declaration does not count as reached.
+ * Advance to the directive at `text`. Return how many tokens of its declaration are before the
+ * directive; 0: the declaration does not count as reached.
  */
 static size_t advance(struct place *place, const struct form *form, const char *text)
 {

@@ -8,17 +8,19 @@
 #include "base/vec.h"
 
 /*
- * declarations - compares two preprocessed texts of the same sources where the kernel reaches them.
+ * declarations - compares two preprocessed texts of the same sources, in the parts that the kernel
+ * reaches.
  *
- * A text is split into its declarations at file scope. The entry reaches the declaration of its
- * name; a reached declaration reaches those of all words in it, also of words in its strings. A plain
- * function or prototype has one name, and those of its asm labels; any other declaration has all its
- * words as names, but not the type that it begins with, names of members, or words of attributes and
- * initializers. Everything counts as reached if a reached declaration has assembler code, if assembler
- * code anywhere can define a name, or if an attribute gives any function another name. If a text is
- * spelled so that its tokens are in doubt (spelling.h), or no declaration has the entry's name, the
- * whole texts must be equal. So more may count than a name leads to, but not less. Code at an address
- * that a kernel computes is not found; the linker leaves out what the entry does not reach.
+ * A text is split into its declarations at file scope. The entry reaches the declarations of its
+ * name. A reached declaration reaches the declarations of all words in it, including the words in
+ * its strings. A plain function or prototype declares its own name and its asm labels. Any other
+ * declaration declares all its words, except the type at its beginning, names of members, and words
+ * of attributes and initializers. Everything counts as reached if a reached declaration has
+ * assembler code, if assembler code anywhere can define a name, or if an attribute gives any
+ * function another name. If a text is spelled so that its tokens are in doubt (spelling.h), or no
+ * declaration has the entry's name, the whole texts must be equal. Thus more may count as reached
+ * than the entry reaches by names, but never less. Code at an address that a kernel computes is not
+ * found; the linker leaves out what the entry does not reach.
  */
 
 /**

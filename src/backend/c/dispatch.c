@@ -11,7 +11,7 @@ static const char *const words[] = {
 	"target_clones",          "__target_clones__",
 };
 
-/* what each level adds to those below it, by the names of __builtin_cpu_supports() */
+/* features that each level adds to the levels below, by their names for __builtin_cpu_supports() */
 static const char *const features[][9] = {
 	{ "x86-64", "cmov", "mmx", "fxsave", "sse", "sse2", NULL },
 	{ "x86-64-v2", "cmpxchg16b", "lahf_lm", "popcnt", "sse3", "ssse3", "sse4.1", "sse4.2",

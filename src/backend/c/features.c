@@ -141,12 +141,12 @@ struct scan {
 	uint32_t bits;
 	bool vec[3], masked, atomic, rep;
 	bool static_data, table, wide_product, table_shuffle;
-	unsigned accumulators; /* of the loop that has the most */
+	unsigned accumulators; /* number in the loop that has the most */
 };
 
 /*
- * Return true for the forms of mul and imul with one operand of 64 bits, whose product has 128. (In
- * memory the operand has a suffix: mulq.)
+ * Return true for the forms of mul and imul with one 64-bit operand, whose product has 128 bits.
+ * (With an operand in memory, the mnemonic has a suffix: mulq.)
  */
 static bool is_wide_product(const struct kl_insn *in)
 {
@@ -430,7 +430,7 @@ static void emit_loops(struct scan *scan)
 		if (kl_code_has_table(code, func, scan->use))
 			kl_strvec_push(scan->out, "jump-table");
 	}
-	/* start at each function: some are reached only by their address */
+	/* start at each function, because some are reached only through stored addresses */
 	for (size_t k = 0; k < code->norder; k++)
 		walk_nest(&nest, code->order[k]);
 	for (size_t k = 0; k < code->norder; k++)

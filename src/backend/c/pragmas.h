@@ -5,12 +5,13 @@
 #include "contract/surface.h"
 
 /*
- * pragmas - finds pragmas that a compiler ignores without a word.
+ * pragmas - finds pragmas that a compiler ignores without a warning.
  */
 
 /**
- * Return what to tell about the pragmas of a surface, for the event; NULL: nothing. A file with
- * pragmas of OpenMP says that its author expects threads, but without `threads` there are none.
+ * Return a note for the event about ignored pragmas of a surface; NULL: there are none. The author
+ * of a file with pragmas of OpenMP expects threads, but without `threads` in the contract there are
+ * none.
  */
 const char *kl_pragmas_ignored(const struct kl_surface *surface);
 

@@ -15,7 +15,7 @@ static bool is_pair(const char *at, const char *const *pairs)
 	return false;
 }
 
-/* Skip a line of the preprocessor; NULL: the lexer could see another end of it. */
+/* Skip a line of the preprocessor; NULL: a compiler could see its end elsewhere. */
 static const char *skip_line(const char *at)
 {
 	static const char *const pairs[] = { "/*", "//", "R\"", "%:", "??", NULL };
@@ -40,7 +40,10 @@ static const char *skip_string(const char *at)
 	return NULL;
 }
 
-/* Skip a word or a number; NULL: it is _Pragma, or what follows is part of it in newer C. */
+/*
+ * Skip a word or a number; NULL: it is _Pragma, or a quote continues it (raw string, digit
+ * separator).
+ */
 static const char *skip_word(const char *at)
 {
 	size_t n = 1;
@@ -53,7 +56,9 @@ static const char *skip_word(const char *at)
 	return at + n;
 }
 
-/* Push an opening bracket, or pop the one that matches a closing bracket; false: none does. */
+/*
+ * Push an opening bracket, or pop the one that matches a closing bracket; false: it matches none.
+ */
 static bool match_bracket(struct kl_buf *open, char ch)
 {
 	static const char pairs[] = "()[]{}";
@@ -71,7 +76,7 @@ static bool match_bracket(struct kl_buf *open, char ch)
 	return true;
 }
 
-/* Skip what is no white space; NULL: in doubt. */
+/* Skip a token; NULL: a compiler may read other tokens here than the lexer. */
 static const char *skip_token(struct kl_buf *open, const char *at)
 {
 	static const char *const pairs[] = { "/*", "//", "<%", "%>", "<:", ":>", "%:", "??", NULL };
@@ -81,7 +86,10 @@ static const char *skip_token(struct kl_buf *open, const char *at)
 		return skip_word(at);
 	if (ch == '"' || ch == '\'')
 		return skip_string(at);
-	/* the lexer takes other control characters for blanks, and bytes from 0x80 on for letters */
+	/*
+	 * unlike a compiler, the lexer reads control characters as blanks, and bytes from 0x80 on
+	 * as letters
+	 */
 	if (ch < ' ' || ch > '~' || ch == '\\' || is_pair(at, pairs) || !match_bracket(open, *at))
 		return NULL;
 	return at + 1;

@@ -9,10 +9,10 @@
  */
 
 /**
- * Return true if the lexer splits the preprocessed text as a compiler does. False, if in doubt: the
- * text has a raw string, a digraph, a trigraph, a comment, a name with other characters than those of
- * ASCII, a backslash outside strings, _Pragma, a digit separator, a string that does not end in its
- * line, or brackets that do not match.
+ * Return true if the lexer splits the preprocessed text as a compiler does. Return false in doubt:
+ * if the text has a raw string, a digraph, a trigraph, a comment, a name with characters that are
+ * not ASCII, a backslash outside strings, _Pragma, a digit separator, a string that does not end in
+ * its line, or brackets that do not match.
  */
 bool kl_spelling_is_plain(const char *text);
 
