@@ -107,8 +107,8 @@ static int check_globals(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 {
 	struct kl_map seen = KL_MAP_INIT;
 	/*
-	 * without PTX: the cubin uses no global variable if none of its functions reads the address
-	 * of one
+	 * without PTX, global variables count as unused if no function of the cubin reads the
+	 * address of one
 	 */
 	bool used = ptx;
 	int err = 0;

@@ -26,7 +26,7 @@ struct build {
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_launch *launch;
-	struct kl_plan *named; /* the plan, which gets the symbols; NULL: an oracle's */
+	struct kl_plan *named; /* the plan that receives symbols; NULL: an oracle is built */
 	const struct kl_contract *contract; /* how the source is built; NULL: an oracle */
 	bool stubs;                         /* a source includes headers of PyTorch */
 	const char *const *extra;           /* the gate's flags for an oracle; NULL: none */
@@ -87,7 +87,7 @@ static int find_source(struct build *build)
 	return kl_error(KL_ENO, "none of the sources is a .cu file");
 }
 
-/* Write the source with the declarations that make the instances of templates that the plan names. */
+/* Write the source, followed by declarations of the template instances that the plan names. */
 static int write_source(struct build *build, const char *sub)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -149,7 +149,7 @@ static void add_contract(struct kl_strvec *argv, const struct build *build)
 		kl_contract_build_flags(argv, build->contract, folder);
 }
 
-/* Return the path of the PTX that nvcc keeps in `keep`. It has the name of the source. */
+/* Return the path of the PTX that nvcc keeps in `keep`. The file has the name of the source. */
 static char *kept_ptx(const struct build *build, const char *keep)
 {
 	const char *name = strrchr(build->source->path, '/');
@@ -236,7 +236,7 @@ static int with_source_line(struct build *build, const char *keep)
 			at ? at + strlen(build->tool.prefix) : place, what);
 }
 
-/* Report an error of nvcc: one about a kernel that the plan names is an error of the plan. */
+/* Report an error of nvcc. If it is about a kernel that the plan names, the plan is wrong. */
 static int explain(struct build *build, const char *keep)
 {
 	KL_AUTO(kl_freep)
@@ -302,7 +302,7 @@ static int read_sass(struct build *build, const char *cubin)
 			     "install nvdisasm (CUDA Toolkit)");
 }
 
-/* Give the plan and what was computed from it the symbols of their kernels. */
+/* Find the symbols of the kernels that the plan names, and store them in the plan and `wish`. */
 static int name_kernels(struct build *build)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec symbol = KL_STRVEC_INIT;
@@ -447,7 +447,7 @@ static bool has_float_scalar(const struct kl_contract *contract)
 	return false;
 }
 
-/* Return true if C++ may have mangled the names of the kernels that a plan launches. */
+/* Return true if the cubin lacks a kernel that the plan names; C++ may have mangled its name. */
 static bool lacks_kernel(const struct build *build)
 {
 	for (size_t i = 0; build->cubin && i < build->wish.name.n; i++)

@@ -20,9 +20,9 @@
 
 /**
  * Compile the surface's code to `dir`/kernel.cubin, or copy the cubin that the plan imports to that
- * file, and audit the cubin. The plan gets the symbols of the kernels that it names as C++ does
- * (kernel_names.h). `headers`: the header libraries found so far (backend/headers.h). The
- * caller frees the artefact. KL_ENO: the code is refused; `*class_` is "compile", "launch" or
+ * file, and audit the cubin. If the plan names kernels as C++ source does, their symbols are stored
+ * in the plan (kernel_names.h). `headers`: the header libraries found so far (backend/headers.h).
+ * The caller frees the artefact. KL_ENO: the code is refused; `*class_` is "compile", "launch" or
  * "cheat". KL_ECANNOT: a tool is not installed, or the machine is in trouble.
  */
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
@@ -38,8 +38,8 @@ int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvc
 			   enum kl_oracle which, const char *dir);
 
 /**
- * Add to a digest what compiled oracles depend on besides the contract: the version and flags of
- * nvcc.
+ * Add to a digest what compiled oracles depend on in addition to the contract: the version and
+ * flags of nvcc.
  */
 void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc);
 

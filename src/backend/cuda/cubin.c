@@ -278,7 +278,7 @@ static int take_kernel_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *kern
 	return 0;
 }
 
-/* Take an attribute of the module: the symbol of a function, then a value. */
+/* Take an attribute of the module, which consists of the symbol of a function and a value. */
 static int take_module_attr(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
 			    const unsigned char *bytes, size_t n)
 {

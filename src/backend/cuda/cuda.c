@@ -115,7 +115,7 @@ static int platform_of_plan(struct kl_platform *out, void *state, const struct k
 		return err;
 	err = kl_launch_read(&launch, surface, false, session->lent.platform);
 	if (err == KL_EINVALID) {
-		/* the compilation of the candidate reports an error in its plan */
+		/* ignore an error in the plan here: compiling the candidate will report it */
 		kl_error_clear();
 		kl_nvcc_platform(out, &session->nvcc, "");
 		snprintf(out->id, sizeof(out->id), "cuda");

@@ -172,8 +172,8 @@ static int compile_source(struct build *build)
 }
 
 /*
- * Return the path of an intermediate file that nvcc keeps. It has the name of the source, but
- * `ending` instead of "cu".
+ * Return the path of an intermediate file that nvcc keeps. The file has the name of the source,
+ * with `ending` instead of "cu".
  */
 static char *kept_path(const struct build *build, const char *ending)
 {

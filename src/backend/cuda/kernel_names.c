@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "contract/prototype.h"
 
-#define VARIABLE "kl_kernel_name" /* the declared template of variables */
-#define PLACE "kl_kernel_"        /* the file of a declaration in messages: "kl_kernel_0" */
+#define VARIABLE "kl_kernel_name" /* name of the declared template of variables */
+#define PLACE "kl_kernel_"        /* messages place declaration 0 in the file "kl_kernel_0" */
 
-/* --- declaring what a plan names ------------------------------------------------------------ */
+/* --- declaring the kernels of a plan -------------------------------------------------------- */
 
 static bool is_declared(const char *name)
 {
@@ -58,7 +58,7 @@ char *kl_kernel_names_explain(const char *message, const struct kl_strvec *names
 	number = strtoul(at + strlen(PLACE), &end, 10);
 	what = strstr(end, "error");
 	what = what ? strstr(what, ": ") : NULL;
-	/* that there is no such instance is what nvcc says of the declaration's own parameter */
+	/* nvcc reports a missing instance as an error in a parameter of the declared template */
 	if (what && strstr(what, "\"auto\" template parameter"))
 		what = ": its template arguments or parameters fit no definition";
 	if (end == at + strlen(PLACE) || number >= names->n)
@@ -72,10 +72,10 @@ char *kl_kernel_names_explain(const char *message, const struct kl_strvec *names
 
 /* --- finding symbols --------------------------------------------------------------------------- */
 
-/* The symbols of a cubin that can matter, and their names in full. */
+/* The symbols of the kernels and declared variables of a cubin, and their full C++ names. */
 struct symbols {
 	struct kl_strvec symbol, name;
-	size_t nkernel; /* the first ones are those of kernels */
+	size_t nkernel; /* number of kernels, which come first */
 };
 
 static void symbols_release(struct symbols *symbols)
@@ -97,8 +97,9 @@ static int read_symbols(struct symbols *out, const struct kl_cubin *cubin,
 }
 
 /*
- * Return the full name of the kernel in the name of its variable, "kl_kernel_name<0, &(void
- * tile<8>(float*))>"; NULL: the variable is another one. The caller frees it.
+ * Return the full name of the kernel for which variable `number` was declared. It is a part of the
+ * variable's name, "kl_kernel_name<0, &(void tile<8>(float*))>". NULL: the variable has another
+ * number. The caller frees it.
  */
 static char *declared_name(const char *variable, size_t number)
 {
@@ -116,7 +117,7 @@ static char *declared_name(const char *variable, size_t number)
 	return at < end ? kl_strndup(at, (size_t)(end - at)) : NULL;
 }
 
-/* Say that a name can mean two kernels. */
+/* Report that a name can mean two kernels. */
 static int refuse_two(const struct symbols *symbols, const char *name, size_t left, size_t right)
 {
 	return kl_error(KL_ENO,
@@ -126,9 +127,9 @@ static int refuse_two(const struct symbols *symbols, const char *name, size_t le
 }
 
 /*
- * Return true if the variable at `variable` is that of a kernel. c++filt leaves out the parameters
- * of a function that is no template and stands in a namespace; then its symbol decides, which is a
- * part of the variable's.
+ * Return true if `variable`, whose name contains `name`, was declared for the kernel. c++filt
+ * leaves out the parameters of a function that is in a namespace and is no template. In this case,
+ * if `exact` is set, the symbol of the variable must contain the symbol of the kernel.
  */
 static bool is_declared_kernel(const struct symbols *symbols, size_t variable, const char *name,
 			       size_t kernel, bool exact)
@@ -165,7 +166,7 @@ static int find_declared(const char **out, const struct symbols *symbols,
 	return 0;
 }
 
-/* Return true if `full` is a function `name`, of no scope or of an unnamed one. */
+/* Return true if `full` is a function `name` that is in no namespace, or in an unnamed one. */
 static bool is_function(const char *full, const char *name)
 {
 	static const char unnamed[] = "(anonymous namespace)::";
@@ -176,7 +177,7 @@ static bool is_function(const char *full, const char *name)
 	return !strncmp(full, name, n) && full[n] == '(';
 }
 
-/* Find the kernel whose source calls it by the identifier `name`. */
+/* Find the kernel that is named by the plain identifier `name` in the source. */
 static int find_plain(const char **out, const struct symbols *symbols, const char *name)
 {
 	size_t found = 0, n = 0;

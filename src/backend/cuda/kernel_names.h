@@ -11,30 +11,32 @@
  * kernel_names - finds the kernels that a launch plan names as C++ source does: "scale", which is
  * not extern "C", or "ns::tile<128, 8>", which is an instance of a template.
  *
- * An instance has code only where something uses it, and only the compiler knows its symbol. So
- * declarations follow the judged source, in the same file: for each name with template arguments,
- * scopes or parameter types, a variable that has the kernel as a template argument. This makes the
- * instance, and the demangled name of the variable has that of the kernel in full. No kernel reaches
- * the variable, so it changes neither the code digest nor the features.
+ * An instance has code only where something uses it, and only the compiler knows its symbol.
+ * Therefore the gate appends declarations to the judged source: for each name with template
+ * arguments, scopes or parameter types, a variable that has the kernel as a template argument. The
+ * variable makes the compiler generate the instance, and its demangled name contains the full name
+ * of the kernel. No kernel reaches the variable, so it changes neither the code digest nor the
+ * features.
  *
  *	kl_kernel_names_declare(&text, names);		after the source
  *	kl_kernel_names_find(&symbols, cubin, names, jail, dir);
  */
 
-/** Append the declarations for `names` to a source; nothing if all names are plain identifiers. */
+/** Append the declarations for `names` to a source. Plain identifiers need no declaration. */
 void kl_kernel_names_declare(struct kl_buf *source, const struct kl_strvec *names);
 
 /**
- * If the error of a compiler is about one of these declarations, return a message that names the
- * kernel and those that the sources define; else NULL. The caller frees it.
+ * If the compiler's error `message` is about one of these declarations, return a message that names
+ * the kernel and lists the kernels that the sources define; otherwise return NULL. The caller frees
+ * the message.
  */
 char *kl_kernel_names_explain(const char *message, const struct kl_strvec *names,
 			      const struct kl_file *file, size_t nfile);
 
 /**
- * Append to `out` the symbol of each kernel, which is the name itself if the cubin has a kernel of
- * that name, or if there is none to be found. KL_ENO: the cubin has several kernels that the name can
- * mean. KL_ECANNOT: c++filt is not installed.
+ * Append to `out` the symbol of the kernel that each name means. The symbol is the name itself if
+ * the cubin has a kernel with that symbol, or if it has no kernel that the name can mean. KL_ENO: a
+ * name can mean several kernels of the cubin. KL_ECANNOT: c++filt is not installed.
  */
 int kl_kernel_names_find(struct kl_strvec *out, const struct kl_cubin *cubin,
 			 const struct kl_strvec *names, const struct kl_jail *jail,

@@ -32,8 +32,9 @@ struct kl_cuda_wish {
 	struct kl_cuda_launch *launch;
 	size_t nlaunch, alloc;
 	/*
-	 * kernels, once each, in the order of the plan: their symbols, which are the plan's names
-	 * until kl_cuda_wish_name() gave others; and the plan's names, if that was called
+	 * each kernel once, in the order of the plan. `name`: its symbol or, before
+	 * kl_cuda_wish_name() is called, its name in the plan. `planned`: its name in the plan,
+	 * after that call
 	 */
 	struct kl_strvec name, planned;
 	/* all launches as text; each kernel is written as its index in `name` */
@@ -46,7 +47,9 @@ struct kl_cuda_wish {
  */
 int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
 		      const struct kl_contract *contract);
-/** Replace the plan's names by `symbol`, one for each kernel. */
+/**
+ * Move the plan's names to `planned`, and set `name` to `symbol`, which has one for each kernel.
+ */
 void kl_cuda_wish_name(struct kl_cuda_wish *wish, const struct kl_strvec *symbol);
 /** Return the plan's name of the kernel with this symbol, for messages and events; borrowed. */
 const char *kl_cuda_wish_planned(const struct kl_cuda_wish *wish, const char *symbol);

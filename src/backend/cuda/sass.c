@@ -61,7 +61,7 @@ static void take_special(struct kl_sass_fn *fn, const char *text, const char *en
 }
 
 /*
- * Count the instruction in `text`, which is what follows the offset in a line of nvdisasm, such as
+ * Count the instruction in `text`, the part of a line of nvdisasm after the offset, such as
  * "@P0 LDG.E R2, desc[UR4][R2.64] ;".
  */
 static void count_instruction(struct kl_sass_fn *fn, struct kl_map *seen, const char *text,

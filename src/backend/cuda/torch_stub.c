@@ -6,9 +6,9 @@
 #include "backend/tool.h"
 #include "base/error.h"
 
-#define MOST 256 /* stubs of one surface */
+#define MOST 256 /* most stubs of one surface */
 
-/* Return true if the header is of a library that has stubs, and its path stays in their folder. */
+/* Return true if the header belongs to a library with stubs, and its path stays in their folder. */
 static bool has_stub(const char *path)
 {
 	static const char *const begins[] = { "torch/", "ATen/", "c10/", "pybind11/" };
@@ -32,7 +32,7 @@ static bool is_source(const char *path, const struct kl_file *file, size_t nfile
 	return false;
 }
 
-/* Collect the headers of #include lines that need a stub. */
+/* Collect the headers that `one` includes and that need a stub. */
 static void list_headers(struct kl_strvec *out, const struct kl_file *one,
 			 const struct kl_file *file, size_t nfile)
 {

@@ -10,15 +10,15 @@
 /*
  * torch_stub - stands in for the headers of PyTorch and pybind11 that only host code needs.
  *
- * People write the binding to Python beside the kernel. The gate compiles only device code, but the
- * compiler must be able to read the file. So for each header of <torch/>, <ATen/>, <c10/> and
- * <pybind11/> that a source includes and that is not a source itself, a stub is written, which
- * includes templates/runtime/kl_torch.h. The folder of the stubs is searched last, so that headers of
- * the contract's `headers` come first.
+ * Authors often write a kernel and its binding to Python in one file. The gate compiles only the
+ * device code, but the compiler must be able to read the whole file. Therefore, for each header of
+ * <torch/>, <ATen/>, <c10/> and <pybind11/> that a source includes, a stub is written, unless the
+ * surface contains that header. A stub includes templates/runtime/kl_torch.h. The compiler searches
+ * the folder of the stubs last, so that libraries in the contract's `headers` come first.
  */
 #define KL_TORCH_STUBS "rt/torch" /* folder of the stubs, relative to the work directory */
 
-/** Write the stubs that the sources need below `dir`. *any: there are some. */
+/** Write the stubs that the sources need below `dir`. *any: the sources need at least one. */
 int kl_torch_stubs_put(bool *any, const char *dir, const struct kl_file *file, size_t nfile);
 
 #endif

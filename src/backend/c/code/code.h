@@ -86,9 +86,9 @@ void kl_code_release(struct kl_code *code);
 
 /**
  * Check the code of the sections in `reached`, which are those that are linked (NULL: all code),
- * also functions in them that the entry does not reach. KL_ENO: the code contains an instruction
- * that no kernel needs (system call, clock, CPU identity ...), or an instruction whose length is
- * not the same for objdump and Zydis; the message names the instruction and the function.
+ * including functions in them that the entry does not reach. KL_ENO: the code contains an
+ * instruction that no kernel needs (system call, clock, CPU identity ...), or an instruction whose
+ * length is not the same for objdump and Zydis; the message names the instruction and the function.
  */
 int kl_code_audit(const struct kl_code *code, const struct kl_reached *reached);
 
@@ -180,15 +180,17 @@ bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
 bool kl_code_has_table(const struct kl_code *code, size_t func, enum kl_insn_use use);
 
 /**
- * Count the independent accumulators of the loop of the function that has the most of them: values
- * that a loop of a single block keeps in registers and to which each iteration adds what it loads.
- * One that another feeds is not independent. 0: no loop has one. `use`: as above.
+ * Count the independent accumulators in each loop of the function that is a single block, and
+ * return the largest count. An accumulator is a value that the loop keeps in a register, and to
+ * which each iteration adds what it loads. An accumulator to which another one is added is not
+ * independent. `use`: as above.
  */
 unsigned kl_code_accumulators(const struct kl_code *code, size_t func, enum kl_insn_use use);
 
 /**
  * Return true if instruction `i` of the function looks up bytes in a vector register as in a table:
- * a pshufb whose control is computed. (A control that is loaded moves bytes to fixed places.)
+ * it is a pshufb whose control is computed. (If the control is loaded, the pshufb moves bytes to
+ * fixed places.)
  */
 bool kl_code_table_shuffle(const struct kl_code *code, size_t func, size_t i);
 

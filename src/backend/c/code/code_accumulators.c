@@ -4,14 +4,15 @@
 #include "backend/c/code/isa.h"
 
 /*
- * The body of a loop of one block is followed from its first to its last instruction. For each
- * register this gives the registers that its last value depends on as they were when the iteration
- * began, and whether data that the iteration loaded went into it. Registers that depend on each
- * other in a circle are one chain, which no processor can run faster than one turn an iteration; a
- * chain that takes in loaded data is an accumulator. (Counters and pointers take in none.)
+ * The body of a loop of one block is followed from its first to its last instruction. The result
+ * for each register is the set of registers whose values at the start of the iteration determine
+ * its value at the end, and whether data that the iteration loaded went into it. Registers that
+ * depend on each other in a circle are one chain, whose instructions no processor can run in
+ * parallel. A chain into which loaded data goes is an accumulator. (No loaded data goes into
+ * counters and pointers.)
  */
 struct body {
-	uint64_t from[KL_ISA_REGS];  /* for each register: what its value depends on */
+	uint64_t from[KL_ISA_REGS];  /* for each register: the registers that it depends on */
 	uint64_t reach[KL_ISA_REGS]; /* the same over any number of iterations */
 	uint64_t fed;                /* registers into which loaded data went */
 };
@@ -64,7 +65,7 @@ static void close_body(struct body *body)
 				body->reach[reg] |= body->reach[via];
 }
 
-/* Return the registers of the chain that the register is in; 0: it is in none. */
+/* Return the registers of the chain that contains the register; 0: it is in no chain. */
 static uint64_t chain_of(const struct body *body, size_t reg)
 {
 	uint64_t chain = 0;
@@ -92,7 +93,7 @@ static unsigned count_chains(struct body *body)
 		if (!(chains >> reg & 1) || done >> reg & 1)
 			continue;
 		done |= chain;
-		/* one that another accumulator feeds waits for it */
+		/* an accumulator that depends on another one is not independent */
 		n += !(body->reach[reg] & chains & ~chain);
 	}
 	return n;

@@ -28,7 +28,7 @@ struct frame {
 struct walk {
 	const struct kl_code *code;
 	size_t func, first, n;
-	struct frame *at; /* states before the instructions; at[0] is that of `first` */
+	struct frame *at; /* states before the instructions; at[0]: before `first` */
 	size_t *todo, ntodo;
 	bool proven;
 };
@@ -112,7 +112,7 @@ static void apply(struct walk *walk, struct frame *frame, size_t i)
 	if (!bytes || !kl_isa_stack(&effect, bytes, n, frame->base != NONE) ||
 	    !apply_effect(frame, &effect))
 		walk->proven = false;
-	/* if rsp were above the return address or the saved rbp, a push could overwrite that */
+	/* if rsp were above the return address or the saved rbp, a push could overwrite these */
 	if (frame->depth < 0 || frame->depth > 1 << 30 ||
 	    (frame->saved != NONE && frame->depth < frame->saved))
 		walk->proven = false;

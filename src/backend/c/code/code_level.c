@@ -7,7 +7,7 @@
 #include "backend/c/code/isa.h"
 #include "base/error.h"
 
-/* Refuse an instruction set that is part of `level`; KL_ISA_NO_LEVEL: of none. */
+/* Refuse an instruction set. `level`: the lowest level that has it, or KL_ISA_NO_LEVEL. */
 static int refuse_set(const char *func, const char *set, const char *what, int level,
 		      const char *march)
 {

@@ -8,10 +8,10 @@
 
 /*
  * Instructions are followed one by one. The instruction after a call is executed only if the called
- * function returns. Stored addresses are not followed, except those of the functions that gcc makes
- * of parallel regions, where OpenMP is called. A call or jump through a pointer that is not
- * constant can go to any function whose address is taken; if the executed code has such a branch, a
- * second pass marks the instructions that these functions execute as KL_INSN_POINTED.
+ * function returns. Stored addresses are not followed, with one exception: where OpenMP is called,
+ * the functions that gcc makes of parallel regions are followed. A call or jump through a pointer
+ * that is not constant can go to any function whose address is taken; if the executed code has such
+ * a branch, a second pass marks the instructions that these functions execute as KL_INSN_POINTED.
  */
 #define NONE SIZE_MAX
 
@@ -104,7 +104,7 @@ static void mark_next(struct live *live, size_t func, size_t insn)
 	}
 }
 
-/* Return true for the functions of OpenMP that call a function which they get. */
+/* Return true for the functions of OpenMP that call a function whose address is passed to them. */
 static bool runs_region(const char *name)
 {
 	return kl_prefix_has(name, "GOMP_parallel") || !strcmp(name, "GOMP_task");
@@ -166,7 +166,7 @@ static void follow_jump(struct live *live, size_t func, size_t insn)
 		if (ref.func != func)
 			mark_after(live, ref.func, func, NONE);
 	} else if (ref.kind == KL_REF_EXTERN) {
-		if (runs_region(ref.name)) /* the last thing that the function does */
+		if (runs_region(ref.name)) /* the call is a tail call */
 			mark_regions(live, func);
 		mark_return(live, func);
 	} else if (kl_insn_is_indirect(in)) {
@@ -198,7 +198,9 @@ static void follow_all(struct live *live)
 	}
 }
 
-/* Mark all code of reached functions that is not executed as KL_INSN_POINTED. */
+/*
+ * Follow all reached functions, and mark the instructions that are still dead as KL_INSN_POINTED.
+ */
 static void mark_pointed(struct live *live)
 {
 	const struct kl_code *code = live->code;

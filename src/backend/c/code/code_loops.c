@@ -12,7 +12,8 @@
  * loops; a loop with two entries is also one component. A jump to another function counts as an
  * exit.
  */
-#define MAX_BLOCKS 10000 /* maximum number of blocks of a function: the search is recursive */
+/* maximum number of blocks of a function, because the search is recursive */
+#define MAX_BLOCKS 10000
 #define DONE ((size_t)-1)
 
 struct edges {

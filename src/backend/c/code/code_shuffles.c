@@ -5,7 +5,7 @@
 #include "backend/c/code/code.h"
 #include "backend/c/code/isa.h"
 
-/* Stems of the instructions that compute the bytes by which a table is looked up. */
+/* Beginnings of the mnemonics of instructions that compute the control of a table lookup. */
 static const char *const computes[] = {
 	"pand", "por",  "pxor", "pternlog", "psrl", "psra",  "psll",
 	"padd", "psub", "pmin", "pmax",     "pack", "gf2p8",

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 
 /*
- * The instruction sets of each level; a set that is not listed is in no level. CLFLUSH is not part
- * of a level by the psABI, but every processor with SSE2 has it. The 128- and 256-bit forms of
- * AVX-512 are AVX512VL, which level 4 has.
+ * The instruction sets of each level; a set that is not listed is in no level. The psABI lists
+ * CLFLUSH in no level, but every processor with SSE2 has it. The 128- and 256-bit forms of AVX-512
+ * belong to AVX512VL, which is in level 4.
  */
 #define SET(name) ZYDIS_ISA_SET_##name
 /* clang-format off */
@@ -47,11 +47,11 @@ static const struct { ZydisISASet set; int level; const char *name; } sets[] = {
 /* Instructions whose level is not the level of their set in `sets`. */
 #define IS(name) ZYDIS_MNEMONIC_##name
 static const struct { ZydisMnemonic mnemonic; ZydisISASet set; int level; const char *name; } odd[] = {
-	/* a processor without CET does nothing for these */
+	/* a processor without CET executes these as nops */
 	{ IS(ENDBR32), SET(CET), 1, "x86" }, { IS(ENDBR64), SET(CET), 1, "x86" },
 	/* a processor without BMI1 runs it as bsf; compilers emit it as "rep bsf" at every level */
 	{ IS(TZCNT), SET(BMI1), 1, "x86" },
-	/* the 128-bit form, which Zydis lists under AVX */
+	/* the 128-bit form, which Zydis lists under AVX; no level has PCLMULQDQ */
 	{ IS(VPCLMULQDQ), SET(AVX), KL_ISA_NO_LEVEL, "PCLMULQDQ" },
 };
 
@@ -188,12 +188,14 @@ static void add_operand(struct kl_isa_flow *flow, const ZydisDecodedOperand *ope
 		flow->reads |= register_bit(operand->reg.value);
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		flow->writes |= register_bit(operand->reg.value);
-	/* where the condition is false, the old value stays */
+	/* if the condition is false, the old value stays, so the register counts as read */
 	if (operand->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
 		flow->reads |= register_bit(operand->reg.value);
 }
 
-/* Return true if the result is the same whatever the register that both sources name has in it. */
+/*
+ * Return true if both sources are the same register, and the result does not depend on its value.
+ */
 static bool is_constant(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand)
 {
 	static const ZydisMnemonic idioms[] = {

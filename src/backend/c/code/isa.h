@@ -35,10 +35,10 @@ struct kl_isa_insn {
  */
 #define KL_ISA_REGS 57
 struct kl_isa_flow {
-	uint64_t reads; /* also those in addresses */
+	uint64_t reads; /* including those in addresses */
 	uint64_t writes;
 	bool loads; /* reads memory */
-	/* makes a constant (x ^ x, x - x): what it writes depends on nothing */
+	/* makes a constant (x ^ x, x - x): the result does not depend on the operands */
 	bool clears;
 };
 
@@ -47,8 +47,8 @@ int kl_isa_level(const char *march);
 /** Decode the instruction at the start of `bytes`. Return false if it is unknown or incomplete. */
 bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n);
 /**
- * Find which registers the instruction at the start of `bytes` reads and writes, also those that it
- * does not name. Return false if it is unknown or incomplete.
+ * Find which registers the instruction at the start of `bytes` reads and writes, including those
+ * that it does not name. Return false if it is unknown or incomplete.
  */
 bool kl_isa_flow(struct kl_isa_flow *out, const unsigned char *bytes, size_t n);
 

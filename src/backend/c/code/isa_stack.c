@@ -27,7 +27,7 @@ static bool is_reg(const ZydisDecodedOperand *op, ZydisRegister reg)
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == reg;
 }
 
-/* Return the number of operands in assembly text. */
+/* Return the number of operands that assembly text shows. */
 static unsigned visible(const struct decoded *decoded)
 {
 	return decoded->insn.operand_count_visible;

@@ -34,10 +34,12 @@ struct kl_link {
 	 * the image; NULL: none
 	 */
 	const char *arena, *dims, *start;
-	/* names of the functions of an adapter, by KL_IMAGE_PREPARE ...; NULL: none */
+	/* names of the functions of an adapter, indexed by KL_IMAGE_PREPARE ...; NULL: none */
 	const char *adapter[KL_IMAGE_ADAPTER];
 	bool whole; /* keep all sections of the objects, even if the entry does not reach them */
-	/* store the offset of the exception tables in the image; needs `whole`, which keeps them */
+	/*
+	 * store the offset of the exception tables in the image; `whole` must be set to keep them
+	 */
 	bool frames;
 	/*
 	 * return true if the image may import this name from the process; NULL: it imports nothing
@@ -50,8 +52,8 @@ struct kl_link {
 	const char *const *wrap;
 	/*
 	 * functions and streams that the kernel uses when it reports an error (NULL: none): unless
-	 * an object defines the name, functions become kl_rt_trap of the runtime, streams
-	 * kl_rt_stream
+	 * an object defines the name, a function is replaced by kl_rt_trap of the runtime, a stream
+	 * by kl_rt_stream
 	 */
 	const struct kl_strvec *traps;
 	/*

@@ -84,7 +84,7 @@ struct kl_linker {
 	unsigned char *segment[3]; /* bytes of text, rodata and data */
 	struct kl_image_slot *address, *thread;
 	size_t alloc_address, alloc_thread;
-	struct kl_image_import *slot; /* words that are filled with imports */
+	struct kl_image_import *slot; /* words that receive addresses of imports */
 	size_t alloc_slot;
 	struct kl_buf names;
 };

@@ -65,7 +65,7 @@ static int add_import(struct kl_link_target *out, struct kl_linker *linker, cons
 	return 0;
 }
 
-/* Set *out to the place of a definition. An IFUNC is replaced by its form for the level. */
+/* Set *out to the place of a definition; for an IFUNC, to its form for the level (variant.h). */
 static int take_definition(struct kl_link_target *out, struct kl_linker *linker, size_t obj,
 			   size_t sym)
 {
@@ -132,7 +132,7 @@ static const char *wrapped_name(char **made, const struct kl_linker *linker, boo
 	return name;
 }
 
-/* Return the name in the runtime of a function or stream that is a trap; other names as they are. */
+/* Return the runtime's replacement of a name that is a trap; return any other name unchanged. */
 static const char *trapped_name(const struct kl_linker *linker, bool own, const char *name)
 {
 	size_t obj, sym;

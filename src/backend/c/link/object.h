@@ -82,7 +82,7 @@ bool kl_osec_is_code(const struct kl_osec *section);
  * Return true if code can write to the section. Sections of constants that contain addresses have
  * the flag SHF_WRITE, but count as not writable, because only the loader writes the addresses
  * there. Only sections that -fdata-sections names after a constant are such an exception;
- * .data.rel.ro itself counts as writable: a variable named "ro" has a section of this name.
+ * .data.rel.ro itself counts as writable, because a variable named "ro" has a section of this name.
  */
 bool kl_osec_is_writable(const struct kl_osec *section);
 

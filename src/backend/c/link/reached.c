@@ -24,7 +24,7 @@ static void mark_section(struct search *search, size_t obj, size_t sec)
 	search->todo[search->ntodo++].sec = sec;
 }
 
-/* Mark the section of a symbol's definition, which the linker finds in the same way. */
+/* Mark the section that defines a symbol. The linker looks for the definition in the same way. */
 static void mark_symbol(struct search *search, size_t obj, size_t sym)
 {
 	const struct kl_osym *symbol = &search->objects[obj]->sym[sym];

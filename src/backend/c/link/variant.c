@@ -6,9 +6,10 @@
 #include "base/error.h"
 
 /*
- * The endings of glibc's names of forms, each with the lowest level that has the instructions of
- * the form; the best form is first. Forms with other endings are not used: they are for features
- * that no level has (FMA4, XOP, RTM), for a fast `rep movsb`, or for AVX without AVX2.
+ * The endings of the names that glibc gives the forms of a function, best form first, each with the
+ * lowest level that has the instructions of the form. Forms with other endings are not used: they
+ * are for features that no level has (FMA4, XOP, RTM), for a fast `rep movsb`, or for AVX without
+ * AVX2.
  */
 static const struct {
 	const char *ending;
