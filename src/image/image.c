@@ -15,7 +15,10 @@ struct head {
 	uint64_t text, rodata, data, bss, align, own, entry, arena, dims, start, frames;
 	uint64_t naddress, nthread, nimport, nnames;
 	uint64_t len; /* bytes of the file */
-	/* each offset plus 1; 0: none, so that the head of an image without an adapter ends here */
+	/*
+	 * offsets of the adapter's functions, plus 1; 0: none. Without an adapter, all are zero,
+	 * like the padding
+	 */
 	uint64_t adapter[KL_IMAGE_ADAPTER];
 };
 
@@ -133,7 +136,7 @@ static int check_offsets(const struct kl_image *image)
 		return bad_image("its arena is not aligned, or lies outside its data");
 	if (image->dims != KL_IMAGE_NONE && (image->dims % 8 || !in_data(image, image->dims, 128)))
 		return bad_image("its dims are not aligned, or lie outside its data");
-	/* what reads the tables stops only at a zero word, so they must end with one */
+	/* the unwinder reads the tables up to a zero word, so they must end with one */
 	if (image->frames != KL_IMAGE_NONE && !ends_in_rodata(image, image->frames))
 		return bad_image(
 			"its exception tables do not end with a zero word at the end of rodata");

@@ -59,7 +59,7 @@ struct kl_image {
 	uint64_t dims;   /* offset of the dims that host code reads (128 bytes); or NONE */
 	uint64_t start;  /* offset of the function to call before the entry; or NONE */
 	uint64_t frames; /* offset of the exception tables, which end with rodata; or NONE */
-	/* offsets of the functions of an adapter besides the entry (KL_IMAGE_PREPARE ...); or NONE */
+	/* offsets of an adapter's functions other than the entry (KL_IMAGE_PREPARE ...); or NONE */
 	uint64_t adapter[KL_IMAGE_ADAPTER];
 	const unsigned char *bytes[3]; /* bytes of text, rodata and data */
 	/* words that receive the address of `to` */

@@ -20,7 +20,9 @@ static int map_failed(void)
 	return kl_error_errno("cannot map the image");
 }
 
-/* Reserve addresses for the image and for a guard on either side, which stays inaccessible. */
+/*
+ * Reserve addresses for the image and for a guard on each side of it. The guards stay inaccessible.
+ */
 static int reserve_range(struct loader *loader)
 {
 	uint64_t align = loader->image.align, first;

@@ -8,7 +8,7 @@
  * image_map - maps an image into this process and fills in the addresses that it contains. Text is
  * never writable and no other segment is executable. No code of the image runs.
  *
- * The only system calls that it makes are mmap, mprotect and munmap, so that a process can confine
+ * Mapping makes no system calls other than mmap, mprotect and munmap, so a process can confine
  * itself before it maps an image. The file must not change while it is mapped; base/sealed.h makes
  * files that cannot change.
  */
@@ -27,16 +27,16 @@ struct kl_image_mapped {
 };
 
 /**
- * Return the address of the function or variable `name` of this process; NULL: it has none of this
- * name.
+ * Return the address of the function or variable `name` of this process; NULL: the process has no
+ * such function or variable.
  */
 typedef void *(*kl_image_find)(const char *name, void *payload);
 
 /**
  * Map the image of `len` bytes in the file `fd`, with KL_IMAGE_GUARD inaccessible bytes on both
  * sides. `find` is called with `payload` for each name that the image imports; if `find` is NULL,
- * the image must not import any. KL_EINVALID: the file is not a valid image, or `find` does not
- * find a name; KL_EIO: the system cannot map it.
+ * the image must not import names. KL_EINVALID: the file is not a valid image, or `find` does not
+ * find a name; KL_EIO: the system cannot map the file.
  */
 int kl_image_map(struct kl_image_mapped *out, int fd, size_t len, kl_image_find find,
 		 void *payload);

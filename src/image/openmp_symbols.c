@@ -6,7 +6,7 @@
 #include "base/prefix.h"
 #include "image/symbols.h"
 
-/* functions that gcc calls for pragmas */
+/* functions that gcc calls for pragmas other than those of loops */
 static const char pragmas[] =
 	" GOMP_parallel GOMP_barrier GOMP_critical_start GOMP_critical_end"
 	" GOMP_critical_name_start GOMP_critical_name_end GOMP_atomic_start GOMP_atomic_end"
@@ -33,7 +33,7 @@ static const char loops[] =
 	" GOMP_loop_ordered_static_next GOMP_loop_ordered_dynamic_next"
 	" GOMP_loop_ordered_guided_next GOMP_loop_ordered_runtime_next ";
 
-/* the same for counters that are unsigned long long */
+/* functions that gcc calls for loops whose counter is an unsigned long long */
 static const char unsigned_loops[] =
 	" GOMP_loop_ull_static_start GOMP_loop_ull_dynamic_start GOMP_loop_ull_guided_start"
 	" GOMP_loop_ull_runtime_start GOMP_loop_ull_nonmonotonic_dynamic_start"
@@ -48,7 +48,7 @@ static const char unsigned_loops[] =
 	" GOMP_loop_ull_ordered_static_next GOMP_loop_ull_ordered_dynamic_next"
 	" GOMP_loop_ull_ordered_guided_next GOMP_loop_ull_ordered_runtime_next ";
 
-/* functions that sources call; none of them reads a clock */
+/* functions that sources may call; none of them reads a clock */
 static const char calls[] =
 	" omp_get_thread_num omp_get_num_threads omp_get_max_threads omp_set_num_threads"
 	" omp_get_num_procs omp_get_thread_limit omp_in_parallel omp_in_final omp_get_level"

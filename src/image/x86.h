@@ -24,7 +24,10 @@ struct kl_x86_insn {
 	bool branch;    /* it is a jump or call with a direct target */
 	int64_t target; /* target of a branch, relative to the start of the instruction */
 	bool segment;   /* it uses %fs or %gs */
-	/* why a kernel must not contain it, such as "calls the system"; NULL: a kernel may */
+	/*
+	 * why a kernel must not contain it, such as "calls the system"; NULL: a kernel may contain
+	 * it
+	 */
 	const char *refusal;
 };
 

@@ -112,7 +112,9 @@ static const char *refuse_system_group(unsigned modrm)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(system_group); i++)
 		if (system_group[i].modrm == modrm)
 			return system_group[i].why;
-	/* all others are for virtual machines, enclaves, monitors and user interrupts */
+	/*
+	 * the other instructions are for virtual machines, enclaves, monitors and user interrupts
+	 */
 	return privileged;
 }
 
