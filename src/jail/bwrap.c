@@ -13,7 +13,7 @@
 const char *const kl_jail_roots[] = {
 	"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL
 };
-/* links that update-alternatives manages, the cache of the dynamic loader, the CPU topology */
+/* in order: links of update-alternatives, the cache of the dynamic loader, the CPU topology */
 const char *const kl_jail_extras[] = { "/etc/alternatives", "/etc/ld.so.cache",
 				       "/sys/devices/system", NULL };
 
@@ -25,8 +25,8 @@ static void bind_same(struct kl_strvec *argv, const char *how, const char *path)
 }
 
 /*
- * Mount `path`. Create its parents first, because parents that bwrap creates do not always have
- * mode 0755.
+ * Mount `path`. Create its parent directories first, because those that bwrap creates do not always
+ * have mode 0755.
  */
 static void show_path(struct kl_strvec *argv, const char *how, const char *path)
 {
@@ -145,7 +145,7 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 
 /*
  * Return true if the program can run under another user id than root: every user can read the
- * program and the paths of `readable`. Otherwise it runs as root, in a user namespace.
+ * program and the paths of `readable`. Otherwise the program runs as root, in a user namespace.
  */
 static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)
 {

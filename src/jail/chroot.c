@@ -16,18 +16,19 @@
 /*
  * This level is for root on a system with neither user namespaces nor Landlock. With mount rights,
  * the new root is a tmpfs with bind mounts, in a mount and network namespace of the child. Without
- * mount rights, only the user id is changed. A root directory made of copies would not do: it would
- * have no /proc, in which the worker finds the clock pages that it unmaps, and a toolchain is too
- * large to copy.
+ * mount rights, only the user id is changed. Without mount rights, a chroot would need a directory
+ * with copies of all files. That is not possible: a toolchain is too large to copy, and there would
+ * be no /proc, where the worker looks up the clock pages that it unmaps.
  */
 struct place {
 	char *from, *to; /* path outside the jail, and its place below the new root */
-	char *link;      /* target, if a symlink is made instead of a mount; NULL: a mount */
+	char *link;      /* target of a symlink to make; NULL: mount `from` instead */
 	bool dir, writable;
 };
 
 struct cell {
-	char *root;          /* directory of the new root; NULL: no chroot, as we cannot mount */
+	/* directory of the new root; NULL: no chroot, because we cannot mount */
+	char *root;
 	struct place *place; /* what to mount or link, in this order */
 	size_t n, alloc;
 	const char *workdir;
@@ -104,8 +105,8 @@ static void add_places(struct cell *cell, const struct kl_jail_run *run)
 
 /*
  * The functions from here to enter_cell() run in the child between fork and exec, so they make only
- * system calls. Create the directories above `path`. The directory that its first `from` bytes name
- * exists. Return 0 or an errno.
+ * system calls. Create the directories above `path`. The directory named by the first `from` bytes
+ * of `path` already exists. Return 0 or an errno.
  */
 static int make_parents(char *path, size_t from)
 {

@@ -147,7 +147,7 @@ static int build_filter(scmp_filter_ctx ctx, enum kl_jail_policy policy, int fla
 		err = refuse_all(ctx, compile_only, KL_ARRAY_SIZE(compile_only));
 	if (!err && (flags & KL_FILTER_NO_SESSION))
 		err = refuse_all(ctx, session, KL_ARRAY_SIZE(session));
-	/* only for compilers: the worker sets the modes of its own files */
+	/* only for compilers, because the worker must set the modes of its own files */
 	if (!err && (flags & KL_FILTER_NO_MODES) && policy == KL_JAIL_COMPILE)
 		err = refuse_all(ctx, modes, KL_ARRAY_SIZE(modes));
 	return err;

@@ -21,13 +21,11 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
  */
 int kl_jail_limits_apply(const struct kl_jail_limits *limits);
 
-/**
- * Flags that make a jail's filter refuse further system calls besides those that it always refuses.
- */
+/** Flags that make a jail's filter refuse more system calls than it always refuses. */
 enum kl_jail_filter_flags {
 	/* setsid and setpgid, so that no process can leave the process group */
 	KL_FILTER_NO_SESSION = 1 << 0,
-	/* KL_JAIL_COMPILE only: chmod, chown ..., as Landlock does not restrict them */
+	/* KL_JAIL_COMPILE only: chmod, chown ..., because Landlock does not restrict them */
 	KL_FILTER_NO_MODES = 1 << 1,
 };
 struct kl_jail_filter {
@@ -46,8 +44,8 @@ int kl_jail_filter_apply(const struct kl_jail_filter *filter);
 
 /**
  * Return a random user id for one run of a jail that root starts, so that the limit on processes
- * counts only those of this run. Zombies of an earlier run, which remain if process 1 does not reap
- * them, count for the user id of that run.
+ * counts only the processes of this run. Zombies of an earlier run, which remain if process 1 does
+ * not reap them, count for the user id of the earlier run.
  */
 uid_t kl_jail_uid(void);
 /**

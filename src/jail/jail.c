@@ -168,7 +168,7 @@ static int open_level(struct kl_jail *out, enum kl_jail_level level)
 		return 0;
 	}
 	/*
-	 * as root, try first to mount; if that fails, use a user namespace (bwrap) or no mounts
+	 * as root, first try with mounts; if that fails, use a user namespace (bwrap) or no mounts
 	 * (chroot)
 	 */
 	jail.userns = level == KL_JAIL_BWRAP && geteuid() != 0;

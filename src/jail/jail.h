@@ -18,8 +18,8 @@
  *	chroot     root only: another user id, chroot, limits          host-restricted
  *	none       limits; only with config klineage.jail=none         unsandboxed
  *
- * A level can be requested (config klineage.jail, KLINEAGE_JAIL in tests). If it does not work
- * here, that is an error (KL_ECANNOT); a weaker level is never used instead.
+ * A level can be requested (config klineage.jail, KLINEAGE_JAIL in tests). If the requested level
+ * does not work here, that is an error (KL_ECANNOT); a weaker level is never used instead.
  */
 enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHROOT, KL_JAIL_NONE };
 
@@ -52,20 +52,21 @@ enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHRO
  */
 struct kl_jail {
 	enum kl_jail_level level;
-	bool userns;    /* bwrap: use a user namespace, as we are not root or cannot mount */
-	bool no_mounts; /* chroot: only change the user id, as root cannot mount here */
+	bool userns;    /* bwrap: use a user namespace, because we are not root or cannot mount */
+	bool no_mounts; /* chroot: only change the user id, because root cannot mount here */
 	/* processor time in ms that backend/tool.c allows one compiler run; 0: its default */
 	int64_t compile_ms;
 };
 
 /**
- * Choose a level and check by a test run that it works. KL_JAIL_AUTO: choose the first that works,
- * but never KL_JAIL_NONE. KL_ECANNOT: the level does not work on this machine, or no level does.
+ * Choose a level and check by a test run that it works. KL_JAIL_AUTO: choose the first level that
+ * works, but never KL_JAIL_NONE. KL_ECANNOT: the level does not work on this machine, or no level
+ * does.
  */
 int kl_jail_open(struct kl_jail *out, enum kl_jail_level want);
 /**
- * Open the level that KLINEAGE_JAIL names, or else `name`, which is configured; NULL: KL_JAIL_AUTO.
- * KL_EINVALID: there is no such level. Otherwise as kl_jail_open().
+ * Open the level that KLINEAGE_JAIL names; if that is not set, the configured level `name` (NULL:
+ * KL_JAIL_AUTO). KL_EINVALID: there is no such level. Otherwise as kl_jail_open().
  */
 int kl_jail_open_named(struct kl_jail *out, const char *name);
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name);
@@ -82,10 +83,13 @@ enum kl_jail_policy {
 struct kl_jail_run {
 	enum kl_jail_policy policy;
 	const char *const *argv; /* argv[0]: absolute, or a name in /usr/bin */
-	/* absolute path, inside the jail as outside; the only writable directory */
+	/*
+	 * the only writable directory; absolute path, which is the same inside and outside the jail
+	 */
 	const char *workdir;
 	/*
-	 * paths that can be read besides those that every jail shows; NULL-terminated; NULL: none
+	 * paths that can be read in addition to those that every jail shows; NULL-terminated; NULL:
+	 * none
 	 */
 	const char *const *readable;
 	const char *const *env;   /* the complete environment; NULL: a fixed minimal one */

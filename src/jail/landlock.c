@@ -78,8 +78,8 @@ static int allow_all(int ruleset, int abi, const struct kl_jail_run *run)
 				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
 				 false);
 	/*
-	 * the worker reads /proc/self; the memory of processes outside stays closed, since Landlock
-	 * forbids tracing them
+	 * the worker reads /proc/self; it cannot read the memory of processes outside the jail,
+	 * because Landlock forbids tracing them
 	 */
 	if (!err && run->policy == KL_JAIL_RUN)
 		err = allow_path(ruleset, "/proc", FS_READ, false);
@@ -127,8 +127,8 @@ struct cage {
 };
 
 /*
- * Drop all capabilities. This is for a program that stays root, because only root can reach the
- * paths of the run.
+ * Drop all capabilities. This is for a program that must stay root, because other users cannot
+ * reach the paths of the run.
  */
 static int drop_capabilities(void)
 {
@@ -194,7 +194,7 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
 	if (err < 0)
 		return err;
 	kl_jail_limits_of(&cage.limits, run);
-	/* RLIMIT_NPROC counts all threads of this user, so add those that exist already */
+	/* RLIMIT_NPROC counts all threads of this user, so add the number that exists already */
 	if (!cage.uid)
 		cage.limits.nproc += kl_jail_user_tasks();
 	kl_jail_proc_opts(&opts, run);
@@ -202,7 +202,10 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *jail,
 	opts.before_exec = enter_ruleset;
 	opts.payload = &cage;
 	err = kl_proc_run(res, &opts);
-	/* a later run below this directory may stay root, without the right to enter it */
+	/*
+	 * give the directory back to root: in a later run below it, root may lack the capability to
+	 * enter it
+	 */
 	if (cage.uid) {
 		int back = kl_jail_give(run->workdir, 0);
 

@@ -41,7 +41,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 		out->as = (run->mem_mib ? run->mem_mib : 4096) * MIB;
 	else
 		out->data = run->mem_mib ? run->mem_mib * MIB : physical_memory();
-/* if this program is built with ASan, so is the worker, whose shadow memory takes 14 TiB */
+/* if this program is built with ASan, the worker is too, and its shadow memory takes 14 TiB */
 #ifdef __SANITIZE_ADDRESS__
 	if (!compile && !run->mem_mib)
 		out->data = -1;
@@ -54,7 +54,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 
 /*
  * Lower a limit to `value`; -1: keep the limit. A limit is never raised: an unprivileged caller
- * cannot do that, and no caller needs it.
+ * cannot raise it, and no caller needs that.
  */
 static int lower_limit(int what, int64_t value)
 {
@@ -104,7 +104,7 @@ uid_t kl_jail_uid(void)
 {
 	uint32_t draw;
 
-	/* within the range of systemd's dynamic users, which own no permanent files */
+	/* choose from the range of systemd's dynamic users, because these own no permanent files */
 	kl_key_random(&draw, sizeof(draw));
 	return 61184 + draw % 4000;
 }
@@ -184,7 +184,10 @@ int64_t kl_jail_user_tasks(void)
 			continue;
 		snprintf(task, sizeof(task), "/proc/%s/task", entry->d_name);
 		if (stat(task, &st) == 0 && st.st_uid == getuid())
-			/* `task` has one directory per thread, besides "." and ".." */
+			/*
+			 * the link count of `task` is the number of threads plus 2 (for "." and
+			 * "..")
+			 */
 			n += (int64_t)st.st_nlink - 2;
 	}
 	if (dir)
