@@ -47,7 +47,7 @@ int kl_ahead_run(json_t **result, const struct kl_runner *runner, const struct k
 	struct kl_progress *progress = builder->progress;
 	int err;
 
-	/* show the progress of the job, not of the compilation beside it */
+	/* show the progress of the job, not of the compilation that runs at the same time */
 	builder->progress = NULL;
 	kl_tasks_run(task, work->device && next->candidate ? 2 : 1);
 	builder->progress = progress;

@@ -8,8 +8,7 @@
 /*
  * ahead - compiles the next candidate while a device judges the current one.
  *
- * When the job runs on the CPU, nothing is compiled meanwhile, because this would disturb the
- * timing.
+ * While a job runs on the CPU, nothing is compiled, because this would disturb the timing.
  */
 
 /* The surfaces to compile for the next judgement; borrowed. */
@@ -20,10 +19,10 @@ struct kl_ahead {
 };
 
 /**
- * Run the job. If a device runs it, compile the surfaces of `next` meanwhile in a second thread; no
- * other code may use the builder until this function returns. Only errors of the job are returned:
- * a surface that could not be compiled is compiled again in its own judgement, which then reports
- * the error.
+ * Run the job. If a device runs the job, compile the surfaces of `next` at the same time in a
+ * second thread; no other code may use the builder until this function returns. Only errors of the
+ * job are returned: a surface that could not be compiled is compiled again in its own judgement,
+ * which then reports the error.
  */
 int kl_ahead_run(json_t **result, const struct kl_runner *runner, const struct kl_runner_work *work,
 		 struct kl_builder *builder, const struct kl_ahead *next);

@@ -158,7 +158,7 @@ static void missing_release(struct missing *missing)
 }
 
 /*
- * Return the key of an artefact; the caller frees. The key includes the contract, which sets the
+ * Return the key of an artefact; the caller frees it. The key includes the contract, which sets the
  * entry and the compiler flags.
  */
 static char *surface_key(const struct kl_surface *surface)
@@ -286,8 +286,8 @@ static int store_surface(struct missing *missing, struct kl_builder *builder,
 }
 
 /*
- * Store the compiled baseline. If there is none (KL_ENOTFOUND), or if it could not be compiled,
- * which is reported, the judgement continues without a baseline.
+ * Store the compiled baseline. If there is none (KL_ENOTFOUND), or if it could not be compiled (an
+ * error that is reported), the judgement continues without a baseline.
  */
 static void store_baseline(struct missing *missing, struct kl_builder *builder,
 			   const struct kl_surface *surface, const char *march)
@@ -306,7 +306,10 @@ static void store_baseline(struct missing *missing, struct kl_builder *builder,
 	kl_error_clear();
 }
 
-/* Open and prepare the backend first: a missing tool must not become a failed candidate. */
+/*
+ * Open and prepare the backend of a surface before compiling, so that a missing tool is an error,
+ * not a failure of the candidate.
+ */
 static int prepare_surface(struct prepared *out, struct kl_builder *builder,
 			   const struct kl_surface *surface)
 {
@@ -350,7 +353,7 @@ static int add_all(struct missing *missing, struct kl_builder *builder,
 		err = prepare_surface(&parent, builder, needs->parent);
 	if (err < 0)
 		return err;
-	/* tasks start in the order they are added: add the slowest first */
+	/* tasks start in the order in which they are added, so add the slowest first */
 	missing->candidate = add_surface(missing, builder, &candidate);
 	missing->parent = parent_differs ? add_surface(missing, builder, &parent) : NONE;
 	missing->oracle = missing->baseline = NONE;

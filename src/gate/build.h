@@ -11,7 +11,7 @@
  * surface becomes an audited artefact with its facts; an oracle becomes two objects, the truth and
  * the honest reference. The backend of the surface's language does the work (backend/backend.h).
  *
- *	kl_builder_platform(&p, b, surface);	first: the platform is part of a verdict's key
+ *	kl_builder_platform(&p, b, surface); first, because a verdict's key contains it
  *	kl_builder_all(&set, b, &needs);
  *	set.candidate->artefact ? ... : set.candidate->class_, set.candidate->message
  *
@@ -58,16 +58,16 @@ void kl_builder_release(struct kl_builder *builder);
 int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *builder,
 		       const struct kl_surface *surface);
 /**
- * Get the platform that a surface is judged on (backend->platform). KL_ECANNOT: the platform that
- * the session requests belongs to another backend.
+ * Get the platform that a surface is judged on (backend->platform). KL_ECANNOT: the session
+ * requests a platform of another backend.
  */
 int kl_builder_platform(struct kl_platform *out, struct kl_builder *builder,
 			const struct kl_surface *surface);
 /**
- * Get the platform on which this machine would judge a kernel that was judged on `platform`. If
- * kernels of that backend name their own platform, return the same platform; otherwise return the
- * platform on which this machine judges kernels of that backend. KL_EINVALID: unknown platform.
- * KL_ECANNOT: this machine or session cannot judge kernels of that backend.
+ * Get the platform on which this machine would judge a kernel that was judged on `platform`. If the
+ * kernels of the platform's backend name their own platform, this is `platform` itself; otherwise
+ * it is the platform of this machine. KL_EINVALID: unknown platform. KL_ECANNOT: this machine or
+ * session cannot judge kernels of that backend.
  */
 int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, const char *platform);
 

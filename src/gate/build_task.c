@@ -121,8 +121,8 @@ size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_ta
 }
 
 /*
- * Let only this thread use the repository's cache: it reads the cache before it starts the tasks,
- * and writes it when all tasks have ended.
+ * Only this thread uses the repository's cache: it reads the cache before it starts the tasks, and
+ * writes to the cache when all tasks have ended.
  */
 void kl_build_tasks_compile(struct kl_build_tasks *tasks)
 {

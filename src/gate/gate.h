@@ -26,12 +26,16 @@
  * A session only judges: it writes no notes and updates no refs.
  */
 
-#define KL_GATE_PROFILE_MS 15000 /* time limit of a profile in ms, unless another is given */
+#define KL_GATE_PROFILE_MS 15000 /* default time limit of a profile in ms */
 
 struct kl_gate_opts {
 	struct kl_progress *progress; /* borrowed, or NULL */
-	const char *jail;             /* NULL: config klineage.jail, else the strongest */
-	/** NULL: config klineage.platform, else the machine's own, at most x86-64-v3. */
+	/* NULL: config klineage.jail; if not set, the strongest level that works */
+	const char *jail;
+	/**
+	 * NULL: config klineage.platform; if not set, the platform of the machine, at most
+	 * x86-64-v3.
+	 */
 	const char *platform;
 	uint64_t seed; /* replay a run with this seed; 0: draw a new seed from the system */
 	/**
@@ -52,11 +56,11 @@ struct kl_gate_opts {
 	/** Fail with class `no-change` if the machine code equals the parent's. Walks set this. */
 	bool same_code_fails;
 	int64_t profile_ms; /* time limit of the profile in ms; 0: KL_GATE_PROFILE_MS */
-	/** Runner (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
+	/** Runner (gate/runner/runner.h); NULL: config klineage.runner; if not set, "local". */
 	const char *runner;
 	/**
-	 * The commit to read the repository's list of signers from, for verdicts that replace a
-	 * run; NULL: the commit that klineage.signers names. Borrowed.
+	 * The commit whose list of signers decides which signed verdicts can replace a run; NULL:
+	 * the commit that klineage.signers names. Borrowed.
 	 */
 	const git_oid *signers_base;
 	/** Backends of the surfaces to judge; NULL: kl_backends. Borrowed. */
@@ -68,13 +72,15 @@ struct kl_gate;
 /**
  * Open a session. `repo` is borrowed until kl_gate_free(); NULL: no cache and no config.
  * KL_ECANNOT: there is no jail, or this machine cannot judge on the requested platform. KL_EUSAGE:
- * a bad option.
+ * an option is invalid.
  */
 int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *opts);
 void kl_gate_free(struct kl_gate *gate);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
 
-/** Get the platform a surface is judged on. Its device can be unknown until a worker has run. */
+/**
+ * Get the platform on which a surface is judged. Its device can be unknown until a worker has run.
+ */
 int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 		     const struct kl_surface *surface);
 /**
@@ -92,8 +98,8 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
  * no memory, no descriptors, a compiler that crashes); then nothing is cached. A baseline that
  * cannot be compiled is reported and left out. KL_EINTR: the user interrupted the run.
  *
- * If the job is judged elsewhere and `commit` has the candidate's surface, the commit gets a note
- * when the result is imported. `commit` is a hex id; NULL: not known.
+ * `commit` is the hex id of a commit with the candidate's surface; NULL: not known. If the job is
+ * judged elsewhere, the commit gets a note when the result is imported.
  */
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		     const struct kl_surface *candidate, const struct kl_surface *parent,
@@ -102,7 +108,9 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 		  const struct kl_surface *candidate, const struct kl_surface *parent);
 
-/** Judge like kl_gate_judge(), but ignore a cached verdict; the new verdict replaces it. */
+/**
+ * Judge like kl_gate_judge(), but ignore a cached verdict; the new verdict replaces the cached one.
+ */
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
@@ -131,9 +139,10 @@ bool kl_gate_is_remote(const struct kl_gate *gate);
 bool kl_gate_lacked_device(const struct kl_gate *gate);
 
 /**
- * Return what the last judgement found although no suitable device was there: its event has the
- * features and figures of the candidate, which compiled and passed the audit, and no verdict. NULL:
- * the last judgement lacked no device. Borrowed until the next judgement.
+ * Return the incomplete judgement of a candidate that compiled and passed the audit but could not
+ * run, because no suitable device was found. Its event has the candidate's features and figures,
+ * and no verdict. NULL: the last judgement did not lack a device. Borrowed until the next
+ * judgement.
  */
 const struct kl_judgement *kl_gate_compiled(const struct kl_gate *gate);
 

@@ -12,8 +12,8 @@
 #include "gate/gate_parts.h"
 
 /*
- * Return how well the run is confined. A worker elsewhere does not run in our jail, but it confines
- * the process that runs the kernel.
+ * Return how well the run is confined. A worker on another machine does not run in our jail, but
+ * itself confines the process that runs the kernel.
  */
 static enum kl_tier tier_of(const struct kl_gate *gate, const struct kl_backend *backend)
 {
@@ -51,7 +51,10 @@ static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface 
 	event->tier = tier_of(gate, task->backend);
 	set_place(event, &task->platform, surface);
 	if (gate->repo && kl_repo_identity(&identity, gate->repo) < 0)
-		/* a verdict needs no identity; the code that writes a note reports a missing one */
+		/*
+		 * a verdict needs no identity; the code that writes a note reports a missing
+		 * identity
+		 */
 		kl_error_clear();
 	event->by = kl_event_keep(event, identity);
 	return event;
@@ -210,7 +213,7 @@ static bool recall_event(struct kl_event **event, struct kl_gate *gate,
 	return false;
 }
 
-/* Find a verdict by an allowed signer on the same files and platform. */
+/* Find a verdict that an allowed signer made on the same files and platform. */
 static bool recall_trusted(struct kl_event **event, char **signer, struct kl_gate *gate,
 			   const struct kl_cache_key *key)
 {

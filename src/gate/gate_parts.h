@@ -27,7 +27,9 @@ struct kl_gate {
 	const char *ncu;           /* path of ncu; NULL: the worker finds it */
 	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
 	bool no_device;            /* the worker found no device in the last judgement */
-	/* what the last judgement found before it lacked a device; NULL: it lacked none */
+	/*
+	 * judgement without a verdict if the last one found no device (kl_gate_compiled); else NULL
+	 */
 	struct kl_judgement *compiled;
 	struct kl_ahead ahead; /* surfaces to compile during the next judgement */
 };

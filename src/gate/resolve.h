@@ -28,7 +28,7 @@ struct kl_resolve_of { /* all members are borrowed */
 	bool counters;                      /* read hardware counters if the candidate passes */
 	bool also_only; /* if the contract has `also` points, judge only at them */
 	uint64_t seed;  /* 0: the worker draws a seed from the system */
-	/* judge only at these points, see struct kl_gate_opts; NULL: at the contract's points */
+	/* judge only at these points (struct kl_gate_opts); NULL: judge at the contract's points */
 	const char *dims;
 	int64_t profile_max_ms; /* time limit of the profile */
 };

@@ -12,7 +12,8 @@
 #include "event/pooled.h"
 #include "gate/gate_parts.h"
 
-#define NAP_MS 1000       /* first pause on a busy machine; each later one is twice as long */
+/* first pause on a busy machine; each later pause is twice as long as the one before */
+#define NAP_MS 1000
 #define MOST_NAP_MS 30000 /* longest pause */
 #define MAX_RESULT ((size_t)16 << 20)
 
@@ -103,7 +104,10 @@ static int await_quiet(struct kl_rounds *rounds)
 	return err;
 }
 
-/* Return the greatest A/A of the points of a result, in ppm; 0: it has none. */
+/*
+ * Return the greatest distance from 1 of a bound of a result's A/A intervals, in ppm; 0: it has
+ * none.
+ */
 static int64_t noise_of(const json_t *result)
 {
 	const json_t *points = json_object_get(json_object_get(result, "profile"), "points");
@@ -129,14 +133,14 @@ static bool has_status(const json_t *result, const char *status)
 	return !strcmp(kl_json_str_or(result, "status", ""), status);
 }
 
-/* Return true if the kernel was not timed as a quiet machine would time it. */
+/* Return true if the times of a result are inconclusive or too noisy for a quiet machine. */
 static bool is_noisy(const json_t *result)
 {
 	return has_status(result, "inconclusive") ||
 	       (has_status(result, "pass") && noise_of(result) > KL_QUIET_PPM);
 }
 
-/* Leave only the profile of what the job does. */
+/* Remove all stages of the job except the profile. */
 static void only_profile(json_t *job)
 {
 	json_t *list = json_object_get(job, "do");
@@ -146,7 +150,10 @@ static void only_profile(json_t *job)
 			json_array_remove(list, i);
 }
 
-/* Run the job of a pair. `whole`: with the stages before the profile. NULL: it was refused. */
+/*
+ * Run the job of a pair. `whole`: also run the stages before the profile. *result stays NULL if the
+ * candidate was refused.
+ */
 static int run_pair(json_t **result, struct kl_rounds *rounds, size_t i, bool whole)
 {
 	const struct kl_rounds_pair *pair = &rounds->pair[i];
@@ -163,7 +170,7 @@ static int run_pair(json_t **result, struct kl_rounds *rounds, size_t i, bool wh
 	return kl_gate_job_run(result, rounds->gate, pair->candidate, task.backend, job);
 }
 
-/* Measure a pair on a quiet machine, if there is time to wait for one. */
+/* Measure a pair on a quiet machine, or on a busy one if the time for waiting is spent. */
 static int measure_quietly(json_t **result, struct kl_rounds *rounds, size_t i, bool whole)
 {
 	for (;;) {
@@ -206,7 +213,7 @@ static int measure_pair(bool *failed, struct kl_rounds *rounds, size_t i, size_t
 
 /* --- the verdicts -------------------------------------------------------------------- */
 
-/* Make one result of those of all rounds: the first one, with the pooled profile. */
+/* Combine the results of all rounds: return the result of the first, with the pooled profile. */
 static json_t *pool_results(const struct kl_rounds *rounds, size_t i)
 {
 	KL_AUTO(kl_freep) json_t **profile = kl_calloc(rounds->rounds, sizeof(*profile));
@@ -217,14 +224,14 @@ static json_t *pool_results(const struct kl_rounds *rounds, size_t i)
 	for (size_t round = 0; round < rounds->rounds; round++) {
 		KL_AUTO(json_decrefp) json_t *result = load_result(rounds, i, round);
 
-		/* a round in which the clock gave no usable times is left out */
+		/* leave out a round that gave no usable times */
 		if (has_status(result, "pass") &&
 		    json_array_size(json_object_get(json_object_get(result, "profile"), "points")))
 			profile[n++] = json_incref(json_object_get(result, "profile"));
 	}
 	pooled = kl_pooled_profile(profile, n);
 	if (first && pooled && json_object_get(first, "correct")) {
-		/* the kernel is right, even if the first round gave no usable times */
+		/* the kernel is correct, even if the first round gave no usable times */
 		kl_json_set_str(first, "status", "pass");
 		json_object_del(first, "message");
 		kl_json_set(first, "profile", json_incref(pooled));
@@ -240,7 +247,7 @@ static json_t *pool_results(const struct kl_rounds *rounds, size_t i)
 	return first;
 }
 
-/* Return the first result that is a failure; NULL: all passed. */
+/* Return the first result that is a fail; NULL: there is none. */
 static json_t *find_failure(const struct kl_rounds *rounds, size_t i)
 {
 	for (size_t round = 0; round < rounds->rounds; round++) {

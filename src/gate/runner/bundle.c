@@ -50,7 +50,7 @@ size_t kl_bundle_jobs(const struct kl_bundle *bundle)
 	return json_array_size(bundle->entries);
 }
 
-/* Add a file named by its digest, unless it is already there. Takes ownership of the bytes. */
+/* Add a file named by its digest, unless it is already there. Take ownership of the bytes. */
 static int add_file(char **name, struct kl_bundle *bundle, const char *dir, const char *suffix,
 		    struct kl_buf *data)
 {
@@ -78,7 +78,7 @@ static int add_file(char **name, struct kl_bundle *bundle, const char *dir, cons
 
 /*
  * Add the objects that a job refers to, and replace their paths in the job by names in the bundle.
- * The pool gets a name only: the worker creates it.
+ * The pool only gets a name, because the worker creates the pool.
  */
 static int localize_paths(json_t *doc, struct kl_bundle *bundle, const char *contract)
 {
@@ -116,8 +116,8 @@ static json_t *make_platform(const struct kl_place *place)
 }
 
 /*
- * Make the entry of a job in the manifest. The worker is told nothing else about the job. The
- * entry's digest names the job.
+ * Make the entry of a job in the manifest. The worker gets no other information about the job than
+ * this entry and the job document. The entry's digest names the job.
  */
 static json_t *make_entry(const struct kl_bundle_job *job, const char *doc)
 {

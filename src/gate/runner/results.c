@@ -149,7 +149,9 @@ static int check_signature(struct intake *in, const struct file *file)
 			     kl_json_str_or(last, "sig", ""));
 	if (!err || required)
 		return err < 0 ? kl_error_in(err, "the signature of the results") : err;
-	/* no signature is required, and this clone has no means to verify one: ignore it */
+	/*
+	 * ignore the signature, because none is required and this clone has no means to verify it
+	 */
 	if (err == KL_EINVALID && !kl_signers_none(signers))
 		return kl_error_in(err, "the signature of the results");
 	kl_error_clear();
@@ -225,7 +227,7 @@ static int64_t *weights_of(const json_t *record, size_t *n)
 
 /*
  * Turn a result into a judgement, as kl_gate_judge() does for a local result, with the record of
- * the job in place of the session. Takes ownership of the draft.
+ * the job in place of the session. Take ownership of the draft.
  */
 static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *record,
 					 const json_t *line, json_t *result, const char *signer)
@@ -266,7 +268,7 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 	return kl_event_is_for(event, surface->digest, surface->contract_digest);
 }
 
-/* Note the event on each of the job's commits and HEAD that has the judged surface. */
+/* Note the event on those of the job's commits and HEAD that have the judged surface. */
 static int note_event(struct intake *in, const json_t *record, struct kl_event *event)
 {
 	const char *dir = kl_json_str_or(record, "dir", "");
@@ -310,7 +312,7 @@ static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *reco
 
 /*
  * Cache an event. A cached fail is kept even if a later result passes, because the kernel has given
- * a wrong answer once. Sets *again to true if this event was in the cache already.
+ * a wrong answer once. Set *again to true if this event was in the cache already.
  */
 static int keep_event(bool *again, struct intake *in, const json_t *record,
 		      const struct kl_event *event)

@@ -18,7 +18,7 @@ struct kl_results {
 	size_t refused, cannot; /* results that failed a check; jobs the worker could not judge */
 	/*
 	 * why the first refused result was refused; if none was refused, why the worker could not
-	 * judge the first of the jobs in `cannot`; NULL: neither
+	 * judge the first job that it could not judge; NULL: there was no such result or job
 	 */
 	char *why;
 	struct kl_strvec lines; /* report for the user, a line or two per result */

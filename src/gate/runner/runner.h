@@ -10,7 +10,7 @@
 
 /*
  * runner - carries jobs to klineage-worker and their results back (docs/formats.md, "Bundles and
- * results"). The kinds of runners are the rows of a table:
+ * results"). A table has one row for each kind of runner:
  *
  *	local		run each job on this machine at once: kernels in C in the run jail, device
  *			code in a clean environment but no jail, as it does not run on the host

@@ -92,7 +92,8 @@ static int carry_bundle(struct kl_transfer *out, const struct transfer *transfer
 		return kl_error_in(KL_ECANNOT, "the results from '%s'", transfer->runner->arg);
 	if (sent < 0)
 		return connection_error(out, transfer, sent, why, hints);
-	if (results.cannot) /* no error: the caller decides whether it needs the missing results */
+	/* this is no error, because the caller decides whether it needs the missing results */
+	if (results.cannot)
 		out->why = kl_asprintf("cannot test on '%s': %s", transfer->runner->arg,
 				       results.why);
 	return 0;

@@ -16,7 +16,9 @@ struct kl_bundle; /* gate/runner/bundle.h */
 /* The outcome of sending a bundle. */
 struct kl_transfer {
 	bool waiting; /* the user must take `file` to a worker */
-	/* path of the file, NULL: none was written; digest that names the bundle */
+	/*
+	 * `file`: path of the file; NULL: none was written. `digest`: digest that names the bundle
+	 */
 	char *file, *digest;
 	size_t jobs;              /* number of jobs in the bundle */
 	char *command;            /* the command to run where the worker is; NULL without `file` */
