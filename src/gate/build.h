@@ -11,7 +11,7 @@
  * surface becomes an audited artefact with its facts; an oracle becomes two objects, the truth and
  * the honest reference. The backend of the surface's language does the work (backend/backend.h).
  *
- *	kl_builder_platform(&p, b, surface); first, because a verdict's key contains it
+ *	kl_builder_platform(&p, b, surface);	first, because a verdict's key contains it
  *	kl_builder_all(&set, b, &needs);
  *	set.candidate->artefact ? ... : set.candidate->class_, set.candidate->message
  *

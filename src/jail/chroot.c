@@ -16,9 +16,9 @@
 /*
  * This level is for root on a system with neither user namespaces nor Landlock. With mount rights,
  * the new root is a tmpfs with bind mounts, in a mount and network namespace of the child. Without
- * mount rights, only the user id is changed. Without mount rights, a chroot would need a directory
- * with copies of all files. That is not possible: a toolchain is too large to copy, and there would
- * be no /proc, where the worker looks up the clock pages that it unmaps.
+ * mount rights, only the user id is changed, because the new root would have to consist of copies:
+ * a toolchain is too large to copy, and there would be no /proc, in which the worker finds the
+ * clock pages that it unmaps.
  */
 struct place {
 	char *from, *to; /* path outside the jail, and its place below the new root */
