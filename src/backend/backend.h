@@ -83,8 +83,8 @@ struct kl_backend {
 	const char *platforms;
 	bool (*owns)(const char *platform); /* true: this backend has a platform of that name */
 	/**
-	 * True: each kernel names its platform. False: kernels name none, and all kernels of a
-	 * session have the same platform.
+	 * True: each kernel names its platform. False: kernels do not name a platform, and all
+	 * kernels of a session have the same one.
 	 */
 	bool own_platform;
 	/**
@@ -115,8 +115,8 @@ struct kl_backend {
 	 */
 	int (*platform)(struct kl_platform *out, void *state, const struct kl_surface *surface);
 	/**
-	 * Find or build what is needed to compile kernels. KL_ECANNOT: the message says what is
-	 * missing.
+	 * Find or build the tools and libraries that are needed to compile kernels. KL_ECANNOT: the
+	 * message says what is missing.
 	 */
 	int (*prepare)(void *state, const struct kl_surface *surface);
 

@@ -78,7 +78,7 @@ int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, cons
 int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 		       const struct kl_surface *surface);
 
-/* What to compile for one judgement. */
+/* The surfaces to compile for one judgement. */
 struct kl_builder_needs {
 	const struct kl_surface *candidate, *parent; /* parent NULL: none */
 	const char *march; /* architecture of a shipped baseline to compile; NULL: no baseline */

@@ -6,9 +6,9 @@
 #include "gate/build.h"
 
 /*
- * build_task - compiles the tasks of a judgement in parallel. A task is a surface, an oracle in
- * one arithmetic, or a baseline that we ship. Each task has its own thread, which only reads the
- * backend's state, and its own directory, which the jails of other tasks cannot access.
+ * build_task - compiles the tasks of a judgement in parallel. A task is a surface, an oracle in one
+ * arithmetic, or a shipped baseline. Each task has its own thread, which only reads the backend's
+ * state, and its own directory, which the jails of other tasks cannot access.
  *
  *	kl_build_tasks_add(&p, &(struct kl_build_task){ KL_BUILD_SURFACE, backend, state,
  *							surface, dir });

@@ -69,7 +69,7 @@ static int64_t *point_weights(const struct kl_contract *contract)
 	return weights;
 }
 
-/* Return what kl_judgement_take() needs to know of a task; `weight` is from point_weights(). */
+/* Return the description of a task for kl_judgement_take(); `weight` is from point_weights(). */
 static struct kl_judgement_of describe_task(const struct kl_gate_task *task,
 					    const struct kl_surface *surface,
 					    const struct kl_surface *parent, const int64_t *weight)

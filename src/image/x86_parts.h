@@ -16,7 +16,7 @@ struct kl_x86_reader {
 	bool size, address, lock, segment;
 	unsigned repeat, rex; /* `repeat`: prefix f2 or f3; `rex`: prefix 40 to 4f; 0: none */
 	bool vector;          /* it is encoded with VEX, EVEX or XOP */
-	/* opcode map: 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a; for EVEX and XOP also others */
+	/* opcode map: 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a; EVEX and XOP have further maps */
 	unsigned map;
 	unsigned opcode, modrm;
 };

@@ -29,7 +29,7 @@ struct place {
 struct cell {
 	/* directory of the new root; NULL: no chroot, because we cannot mount */
 	char *root;
-	struct place *place; /* what to mount or link, in this order */
+	struct place *place; /* mounts and symlinks to make, in this order */
 	size_t n, alloc;
 	const char *workdir;
 	uid_t uid;

@@ -96,11 +96,13 @@ struct kl_jail_run {
 	struct kl_buf *out, *err; /* stdout and stderr are appended; NULL: discard */
 	const void *in;           /* stdin, `in_len` bytes; NULL: /dev/null */
 	size_t in_len;
-	int64_t timeout_ms; /* of wall-clock time; 0: no limit */
-	int64_t cpu_ms;     /* processor time of each process, rounded up to seconds; 0: no limit */
-	int64_t mem_mib;    /* MiB of address space (compiler) or data (worker); 0: default */
-	int64_t file_mib;   /* MiB of the largest file; 0: default */
-	int max_procs;      /* most processes of the user id; 0: default */
+	int64_t timeout_ms; /* limit of wall-clock time; 0: no limit */
+	/* limit of processor time of each process, rounded up to seconds; 0: no limit */
+	int64_t cpu_ms;
+	/* limit in MiB of address space (compiler) or data (worker); 0: default */
+	int64_t mem_mib;
+	int64_t file_mib; /* limit in MiB of the size of a file; 0: default */
+	int max_procs;    /* most processes of the user id; 0: default */
 };
 
 /**

@@ -92,7 +92,7 @@ static int check_timed_names(const struct kl_object *timed)
 	return 0;
 }
 
-/* Find what one function of the timed half reaches. */
+/* Find the sections and symbols that one function of the timed half reaches. */
 static void reach_from(struct kl_reached *out, const struct kl_adapter *adapter, const char *name)
 {
 	const char *const entries[] = { name, NULL };

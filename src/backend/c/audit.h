@@ -18,7 +18,8 @@ struct kl_audit {
 	const struct kl_object *const *object;
 	size_t n;
 	const struct kl_symbol_index *defined; /* all symbols that the objects define; NULL: none */
-	const struct kl_reached *reached;      /* what the entry reaches; NULL: everything */
+	/* sections and symbols that the entry reaches; NULL: all */
+	const struct kl_reached *reached;
 	/* further names that may be undefined, since the linker makes them traps; NULL: none */
 	const struct kl_strvec *traps;
 	bool openmp; /* functions of OpenMP may be undefined, since the worker has them */

@@ -55,7 +55,7 @@ static int platform_of(struct kl_platform *out, void *state, const struct kl_sur
 	return 0;
 }
 
-/* --- opening a session and compiling what it needs ------------------------------------------ */
+/* --- opening a session and compiling its libraries ------------------------------------------ */
 
 static void close_session(void *state)
 {

@@ -66,7 +66,7 @@ int kl_compile_oracle(const struct kl_compile_tools *tools, const struct kl_surf
 		      enum kl_oracle which, const char *dir);
 
 /**
- * Add to a digest what compiled images depend on in addition to the contract: the compiler, the
+ * Add to a digest everything that compiled images depend on, except the contract: the compiler, the
  * libraries, the level of x86-64 and the fixed flags.
  */
 void kl_compile_recipe(struct kl_digest *digest, const struct kl_compile_tools *tools);

@@ -29,12 +29,13 @@ struct kl_build {
 	 * the sources are a kernel
 	 */
 	const char *const *extra;
-	bool cxx;            /* the kernel is in C++ */
-	char tag[17];        /* tag of the entry's declaration (cxx.h) */
-	char *symbol;        /* symbol of the entry; NULL: not found yet */
-	const char *adapter; /* path of the contract's adapter, one of the files; NULL: none */
+	bool cxx;     /* the kernel is in C++ */
+	char tag[17]; /* tag of the entry's declaration (cxx.h) */
+	char *symbol; /* symbol of the entry; NULL: not found yet */
+	/* path of the contract's adapter, which is one of the files; NULL: none */
+	const char *adapter;
 	const char **class_;
-	struct kl_object **obj; /* the timed half of the adapter is the last one */
+	struct kl_object **obj; /* objects; if there is an adapter, the last is its timed half */
 	size_t nobj;
 	struct kl_object *untimed; /* the untimed half of the adapter; NULL: none, or it is empty */
 	struct kl_strvec objpath;  /* paths of the objects, relative to `dir` */

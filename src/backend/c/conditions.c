@@ -157,7 +157,7 @@ static int read_world(struct kl_strvec *out, const struct kl_conditions *conditi
 			continue;
 		kl_buf_adds(&text, "");
 		err = preprocess(&text, conditions, world, i);
-		/* a NUL in a literal must not hide what comes after it */
+		/* replace NULs, because a NUL in a literal would hide the text after it */
 		for (size_t k = 0; k < text.len; k++)
 			text.ptr[k] = text.ptr[k] ? text.ptr[k] : '\1';
 		kl_strvec_take(out, kl_buf_detach(&text));

@@ -224,7 +224,7 @@ const char *kl_cxx_entry_symbol(const struct kl_object *const *object, size_t n,
 	return NULL;
 }
 
-/* --- explaining what a kernel in C++ cannot have ----------------------------------------------- */
+/* --- explaining errors of a kernel in C++ ------------------------------------------------------ */
 
 /* For each part of the language that kernels cannot use: what the message contains, and advice. */
 static const struct {

@@ -9,7 +9,7 @@
 #include "contract/surface.h"
 
 /*
- * cxx - what is different for kernels in C++: their entry is named as C++ names it, and the
+ * cxx - the differences between kernels in C++ and in C: in C++ the entry has a C++ name, and the
  * compiler needs parts of the language's runtime that an image does not have.
  *
  * The compiler alone knows the symbol of an entry such as "ns::tile<float, 8>", and an instance of

@@ -29,7 +29,7 @@ struct form {
 	struct kl_strvec todo; /* reached words, in the order in which they are followed */
 	struct kl_map seen;    /* words that were in `todo` */
 	bool all;              /* everything counts as reached */
-	bool doubtful;         /* the tokens may not be those that the compiler sees */
+	bool doubtful;         /* a compiler may split the text into other tokens */
 };
 
 /* Indices of declarations. */

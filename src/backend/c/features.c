@@ -329,7 +329,10 @@ struct nest {
 	bool recursion;
 };
 
-/* Return the function that an instruction calls, or to whose start it jumps; nfunc: none. */
+/*
+ * Return the index of the function that an instruction calls, or whose start it jumps to; nfunc:
+ * there is none.
+ */
 static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 {
 	const struct kl_insn *in = &code->insn[i];

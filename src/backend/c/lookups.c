@@ -198,7 +198,7 @@ static int check_open(const struct reader *reader, const char *path)
 
 /*
  * Check a file that the assembler opened or tried to open. A file that it could not open (`there`
- * is false) is allowed: the assembler then failed, so the source cannot use what it learned.
+ * is false) is allowed: the assembler then failed, so the source gains nothing from the lookup.
  */
 static int check_assembler(const struct reader *reader, const char *path, bool there)
 {

@@ -38,7 +38,7 @@ struct build {
 	const struct kl_file *source; /* the .cu file */
 	struct kl_strvec env;
 	struct kl_buf text;    /* the PTX; empty if the cubin is imported */
-	struct kl_buf verbose; /* what ptxas -v prints about each kernel */
+	struct kl_buf verbose; /* output of ptxas -v about each kernel */
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;

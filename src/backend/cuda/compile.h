@@ -38,7 +38,7 @@ int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvc
 			   enum kl_oracle which, const char *dir);
 
 /**
- * Add to a digest what compiled oracles depend on in addition to the contract: the version and
+ * Add to a digest everything that compiled oracles depend on, except the contract: the version and
  * flags of nvcc.
  */
 void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc);

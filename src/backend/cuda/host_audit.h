@@ -15,7 +15,7 @@
 #define KL_HOST_REGISTRATION "_ZL24__sti____cudaRegisterAllv"
 
 /**
- * Audit the object before it is linked. Its only constructor must be the one of nvcc that registers
+ * Audit the object before it is linked. Its only constructor must be nvcc's, which registers
  * kernels. That constructor is recognized by its name and can call only allowed symbols; the worker
  * calls the constructor after the process is sealed. The object must contain exactly one piece of
  * device code, which must be `cubin`, uncompressed. The undefined symbols of the object must be

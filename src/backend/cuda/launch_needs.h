@@ -26,7 +26,7 @@ struct kl_cuda_launch {
 	int64_t smem; /* bytes of dynamic shared memory */
 };
 
-/* What a launch plan requires of the code. */
+/* The requirements that a launch plan places on the code. */
 struct kl_cuda_wish {
 	char arch[16]; /* "sm_90a" */
 	struct kl_cuda_launch *launch;

@@ -5,7 +5,7 @@
 #include "backend/cuda/ptx.h"
 
 /*
- * ptx_clock - checks what a kernel does with a clock.
+ * ptx_clock - checks how a kernel uses clocks.
  *
  * A clock may bound a wait: how long a thread sleeps, how often it polls, or when it gives up by a
  * trap. No result may depend on a clock, because a kernel could otherwise do its work at some times

@@ -56,7 +56,7 @@ struct kl_ptx_flow {
 bool kl_ptx_is_clock(const char *name);
 /**
  * Read the body of a function. The PTX text that `fn` points into must not have been freed. KL_ENO:
- * the body is not what a compiler writes, or too large.
+ * no compiler writes such a body, or the body is too large.
  */
 int kl_ptx_flow_read(struct kl_ptx_flow *flow, const struct kl_ptx_fn *fn);
 void kl_ptx_flow_release(struct kl_ptx_flow *flow);

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-/* -- marking what kernels reach --------------------------------------------------------- */
+/* -- marking functions and variables that kernels reach --------------------------------- */
 
 const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *name)
 {

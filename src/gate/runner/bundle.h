@@ -24,7 +24,7 @@ KL_DEFINE_CLEANUP(struct kl_bundle *, kl_bundle_free)
 struct kl_bundle_job {
 	/* the job as it would be sent to a local worker, with absolute paths */
 	const json_t *job;
-	const struct kl_event *event; /* draft of the event: what is known without the result */
+	const struct kl_event *event; /* draft of the event, complete except for the result */
 	const struct kl_judgement_of *of;
 	/* digest of the verdict's cache key, without the device */
 	const char *cache;

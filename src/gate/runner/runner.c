@@ -85,7 +85,7 @@ static int exit_error(const struct kl_proc_result *res, struct kl_buf *err_text)
 
 /*
  * Make a clean environment: a fixed PATH and locale, the job's directory as HOME and TMPDIR, the
- * path of ncu if it is known, and those of the user's variables that the device needs.
+ * path of ncu if it is known, and the user's variables that the device needs.
  */
 static void clean_environment(struct kl_strvec *env, const struct kl_runner_work *work)
 {

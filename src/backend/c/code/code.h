@@ -29,7 +29,7 @@
 
 /* How the entry reaches an instruction (see kl_code_live). */
 enum kl_insn_use {
-	KL_INSN_DEAD,    /* not at all */
+	KL_INSN_DEAD,    /* the entry does not reach it */
 	KL_INSN_POINTED, /* only after a call or jump through a pointer */
 	KL_INSN_LIVE,    /* along calls, jumps and returns whose targets are known */
 };
@@ -85,10 +85,10 @@ int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_
 void kl_code_release(struct kl_code *code);
 
 /**
- * Check the code of the sections in `reached`, which are those that are linked (NULL: all code),
- * including functions in them that the entry does not reach. KL_ENO: the code contains an
- * instruction that no kernel needs (system call, clock, CPU identity ...), or an instruction whose
- * length is not the same for objdump and Zydis; the message names the instruction and the function.
+ * Check all code of the sections in `reached`, which are the linked sections (NULL: all sections),
+ * including functions that the entry does not reach. KL_ENO: the code contains an instruction that
+ * no kernel needs (system call, clock, CPU identity ...), or an instruction whose length is not the
+ * same for objdump and Zydis; the message names the instruction and the function.
  */
 int kl_code_audit(const struct kl_code *code, const struct kl_reached *reached);
 
@@ -107,10 +107,10 @@ int kl_code_check_level(const struct kl_code *code, const char *march);
 void kl_code_live(struct kl_code *code);
 
 /**
- * Mark the functions that the entries reach: those that reached code calls or jumps to, and those
- * whose address is in reached code or in data that it refers to. `entries` ends with NULL. Only the
- * first entry counts as executed (kl_code_live), and only it must exist: KL_ENOTFOUND: no function of
- * that name is defined.
+ * Mark the functions that the entries reach: functions that reached code calls or jumps to, and
+ * functions whose address is in reached code or in data that reached code refers to. `entries` is
+ * NULL-terminated. Only the first entry counts as executed (kl_code_live). KL_ENOTFOUND: the first
+ * entry is not defined; the other entries may be missing.
  */
 int kl_code_reach(struct kl_code *code, const char *const *entries);
 
@@ -205,7 +205,7 @@ void kl_targets_release(struct kl_targets *targets);
  */
 bool kl_code_table_targets(struct kl_targets *out, const struct kl_code *code, size_t func);
 
-/* An open branch: a call, jump or return whose target data decide. */
+/* An open branch: a call, jump or return whose target depends on data. */
 struct kl_open_branch {
 	const char *func; /* name of its function; borrowed from the code */
 	const char *how;  /* what the function does: "calls through a pointer" */

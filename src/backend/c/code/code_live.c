@@ -111,8 +111,9 @@ static bool runs_region(const char *name)
 }
 
 /*
- * Mark what the parallel regions and tasks of `func` execute. gcc makes a function of each, whose
- * name has "._omp_fn." and whose address it passes to the functions of OpenMP.
+ * Mark the instructions that the parallel regions and tasks of `func` execute. gcc makes a function
+ * of each region and task. The function's name contains "._omp_fn.", and its address is passed to a
+ * function of OpenMP.
  */
 static void mark_regions(struct live *live, size_t func)
 {

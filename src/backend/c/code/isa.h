@@ -35,7 +35,7 @@ struct kl_isa_insn {
  */
 #define KL_ISA_REGS 57
 struct kl_isa_flow {
-	uint64_t reads; /* including those in addresses */
+	uint64_t reads; /* registers that it reads, including those in addresses */
 	uint64_t writes;
 	bool loads; /* reads memory */
 	/* makes a constant (x ^ x, x - x): the result does not depend on the operands */

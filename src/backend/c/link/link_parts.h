@@ -103,8 +103,8 @@ int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, 
  */
 int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec);
 /**
- * Add an object, none of whose sections is live yet. `mine`: the same object if the linker must
- * free it; NULL: the object is borrowed. `own`: the object belongs to the kernel.
+ * Add an object. No section of it is live yet. `mine`: the same object if the linker must free it;
+ * NULL: the object is borrowed. `own`: the object belongs to the kernel.
  */
 void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struct kl_object *mine,
 		 bool own);
