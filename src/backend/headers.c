@@ -78,8 +78,8 @@ static int read_entry(struct reading *reading, const char *path, const char *ins
 	if (S_ISREG(st.st_mode))
 		return read_file(reading, path);
 	/*
-	 * for a symlink, add only the path of its target: a target inside the directory is added
-	 * where it lies, and the jail hides a target outside the directory
+	 * for a symlink, add only the path of its target, because a target inside the directory is
+	 * added where it lies, and the jail hides a target outside the directory
 	 */
 	n = S_ISLNK(st.st_mode) ? readlink(path, target, sizeof(target)) : 0;
 	kl_digest_add(reading->digest, target, n > 0 ? (size_t)n : 0);

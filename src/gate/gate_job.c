@@ -94,7 +94,10 @@ int kl_gate_job_run(json_t **result, struct kl_gate *gate, const struct kl_surfa
 	static char passed[] = "";
 	int err = 0;
 
-	/* a device is locked by the worker, since only the worker knows which device it uses */
+	/*
+	 * if the job needs a device, the worker locks it, because only the worker knows which
+	 * device it uses
+	 */
 	if (!gate->opts.no_profile && !backend->device)
 		err = kl_lock_await_machine(&lock, "cpu", say_wait, gate->opts.progress);
 	kl_progress_step(gate->opts.progress,

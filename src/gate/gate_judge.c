@@ -300,7 +300,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
 {
 	int err = kl_gate_trouble(judge_at(out, gate, candidate, parent, commit));
 
-	/* kl_gate_expect() borrowed the surfaces until now, whether or not a job ran */
+	/* forget the surfaces that kl_gate_expect() borrowed until now, even if no job ran */
 	gate->ahead = (struct kl_ahead){ .candidate = NULL };
 	return err;
 }

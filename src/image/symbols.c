@@ -59,7 +59,7 @@ bool kl_symbol_listed(const char *list, const char *name, size_t len)
 
 /*
  * Return true for the vector form of a math function, _ZGV<isa>N<lanes>v..._<math name>. With
- * -ffast-math, compilers call these: for exp in a loop, for example, the vector form of exp.
+ * -ffast-math, compilers call the vector form of exp, for example, if a loop calls exp.
  */
 static bool is_vector_math(const char *name)
 {

@@ -182,7 +182,7 @@ static bool read_vector(struct kl_x86_reader *reader, struct kl_x86_insn *out, b
 
 	/*
 	 * VEX and EVEX replace the prefixes 66, f2, f3 and REX, so none of these may come before
-	 * VEX or EVEX; f0 (lock) must not come before them either
+	 * VEX or EVEX; f0 (lock) may not come there either
 	 */
 	if (reader->size || reader->repeat || reader->rex || reader->lock ||
 	    !read_byte(reader, &reader->opcode))

@@ -144,7 +144,7 @@ static int translate_result(struct kl_proc_result *res, const char *err_text)
 }
 
 /*
- * Return true if the program can run under another user id than root: every user can read the
+ * Return true if the program can run under a user id other than root: every user can read the
  * program and the paths of `readable`. Otherwise the program runs as root, in a user namespace.
  */
 static bool may_drop(const struct kl_jail *jail, const struct kl_jail_run *run)

@@ -157,7 +157,7 @@ static int enter_ruleset(void *payload)
 }
 
 /*
- * Return true if the program can run under another user id than root: every user can reach all
+ * Return true if the program can run under a user id other than root: every user can reach all
  * paths of the run.
  */
 static bool may_drop(const struct kl_jail_run *run)

@@ -194,7 +194,7 @@ int kl_adapter_check_untimed(const struct kl_object *object, const struct kl_cod
 
 /* --- notes --------------------------------------------------------------------------------------- */
 
-/* Add the function in a section of the kernel to the list of a note. */
+/* Add the functions in a section of the kernel to `list`, for a note. `n` counts the functions. */
 static void add_name(struct kl_buf *list, size_t *n, const struct kl_object *object, size_t sec)
 {
 	for (size_t i = 0; i < object->nsym; i++) {

@@ -95,8 +95,8 @@ static int check_sections(const struct kl_object *object, const bool *reached)
 }
 
 /*
- * Return true if the linker leaves out everything that has this symbol: it is undefined, and no
- * section that the entry reaches refers to it.
+ * Return true if the symbol is not linked, because the entry does not reach it: it is undefined, or
+ * it is the kernel's own `main`.
  */
 static bool is_left_out(const struct kl_audit *audit, size_t k, size_t sym)
 {
@@ -162,8 +162,8 @@ static int check_symbol(const struct kl_audit *audit, const struct kl_osym *symb
 	if (symbol->sec == KL_SYM_UNDEF)
 		return check_undefined(audit, symbol->name);
 	/*
-	 * local symbols may have reserved names, except names of the allocator, by which the facts
-	 * recognize an allocation
+	 * local symbols may have reserved names, except the allocator's names, because the facts
+	 * recognize an allocation by these
 	 */
 	if (symbol->bind == STB_LOCAL ? kl_symbol_kind(symbol->name) == KL_SYMBOL_ALLOC :
 					kl_symbol_reserved(symbol->name))

@@ -190,7 +190,7 @@ static int check_lookups(struct kl_build *build)
 
 /*
  * Return the error to report after the compiler failed. If a source looked for a file that is not
- * allowed, refuse the source: the compiler can have failed because the jail hides that file.
+ * allowed, refuse the source: the compiler can have failed only because the jail hides that file.
  */
 static int explain_trouble(struct kl_build *build)
 {

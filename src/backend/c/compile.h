@@ -23,7 +23,7 @@
  *	kl_compile_surface(&artefact, &class_, &tools, surface, dir);	from any thread
  */
 
-/* What is needed to compile kernels; `jail` and `platform` are borrowed. */
+/* The tools that are needed to compile kernels; `jail` and `platform` are borrowed. */
 struct kl_compile_tools {
 	const struct kl_jail *jail;
 	const struct kl_platform *platform;

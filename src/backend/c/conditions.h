@@ -7,8 +7,8 @@
 
 /*
  * conditions - checks that the sources of a kernel do not depend on where and when they are
- * compiled. A source that does (`__FILE__`, `__TIME__`) could give the gate one machine code and
- * its users another.
+ * compiled. A source that depends on them (`__FILE__`, `__TIME__`) could give the gate one machine
+ * code and its users another.
  *
  * The sources are preprocessed twice, each time with a directory, a date and file times drawn at
  * random. The two texts must be equal in every part that the kernel reaches (declarations.h); equal

@@ -186,7 +186,9 @@ void kl_cxx_declare(struct kl_buf *source, const struct kl_contract *contract, c
 
 /* --- finding the entry's symbol ----------------------------------------------------------------- */
 
-/* Return the name of the function that begins at `value` in a section; NULL: there is none. */
+/*
+ * Return the name of the function that begins at offset `value` of a section; NULL: there is none.
+ */
 static const char *function_at(const struct kl_object *object, int sec, uint64_t value)
 {
 	for (size_t i = 0; i < object->nsym; i++)
@@ -226,7 +228,10 @@ const char *kl_cxx_entry_symbol(const struct kl_object *const *object, size_t n,
 
 /* --- explaining errors of a kernel in C++ ------------------------------------------------------ */
 
-/* For each part of the language that kernels cannot use: what the message contains, and advice. */
+/*
+ * For each part of the language that kernels cannot use: a text that its error messages contain
+ * (`mark`), and advice for the user.
+ */
 static const struct {
 	const char *mark, *advice;
 	bool runtime; /* the message is about a symbol of the runtime */

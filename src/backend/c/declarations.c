@@ -14,7 +14,7 @@
 /* A declaration: tokens [from, to) of a unit. */
 struct declaration {
 	size_t unit, from, to;
-	size_t name; /* token that is its only name (function, prototype); NONE: see add_names() */
+	size_t name; /* token with the name of a plain function or prototype; NONE: it is neither */
 	bool reached;
 };
 #define NONE SIZE_MAX

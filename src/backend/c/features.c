@@ -95,7 +95,10 @@ static bool matches_any(const char *patterns, const char *word)
 
 /* Features that a mnemonic shows. They are looked up once per mnemonic. */
 struct shown {
-	uint32_t vec, scalar; /* matching rows of by_insn, as bits: with, without vector operands */
+	/*
+	 * bits of the matching rows of by_insn, for instructions with and without vector operands
+	 */
+	uint32_t vec, scalar;
 	bool packed, logic;
 };
 
@@ -136,12 +139,12 @@ static bool is_idiom(const struct kl_insn *in, bool logical)
 struct scan {
 	const struct kl_code *code;
 	struct kl_strvec *out;
-	enum kl_insn_use use; /* skip instructions whose use is lower */
+	enum kl_insn_use use; /* lowest use of the instructions that count */
 	struct kl_map seen;   /* mnemonic -> struct shown */
 	uint32_t bits;
 	bool vec[3], masked, atomic, rep;
 	bool static_data, table, wide_product, table_shuffle;
-	unsigned accumulators; /* number in the loop that has the most */
+	unsigned accumulators; /* largest number of accumulators in one loop */
 };
 
 /*

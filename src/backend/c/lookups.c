@@ -49,8 +49,8 @@ int kl_lookups_recipe(struct kl_digest *digest)
 void kl_lookups_watch(struct kl_strvec *argv, const char *folder)
 {
 	/*
-	 * set the variables with env inside the jail: in the environment of the jail itself, they
-	 * would make the program that sets up the jail load the library, too
+	 * set the variables with env inside the jail, because in the environment of the jail itself
+	 * they would also make the program that sets up the jail load the library
 	 */
 	kl_strvec_push(argv, "env");
 	kl_strvec_push(argv, "LD_PRELOAD=" KL_LOOKUPS_LIBRARY);

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/prefix.h"
 
-/* limit of local memory per thread, in bytes; the threads of a device together use gigabytes */
+/* limit of local memory per thread, in bytes; for all threads of a device, this is gigabytes */
 #define MAX_FRAME (32 << 10)
 
 /* -- checking sections and undefined symbols ----------------------------------------------- */

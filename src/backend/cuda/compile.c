@@ -236,7 +236,7 @@ static int with_source_line(struct build *build, const char *keep)
 			at ? at + strlen(build->tool.prefix) : place, what);
 }
 
-/* Report an error of nvcc. If it is about a kernel that the plan names, the plan is wrong. */
+/* Report an error of nvcc. If it is about a kernel that the plan names, blame the plan. */
 static int explain(struct build *build, const char *keep)
 {
 	KL_AUTO(kl_freep)

@@ -140,7 +140,7 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 	const struct session *session = state;
 	int err = kl_launch_read(&launch, surface, false, session->lent.platform);
 
-	/* an invalid plan is the candidate's fault, as an invalid source is */
+	/* an invalid plan is the candidate's fault, like an invalid source */
 	if (err == KL_EINVALID) {
 		*class_ = "launch";
 		return kl_error(KL_ENO, "%s", kl_error_last());

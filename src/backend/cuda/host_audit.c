@@ -11,7 +11,7 @@
 #define MAX_TEXT ((uint64_t)32 << 20)
 /* limit of static data in bytes, including the device code */
 #define MAX_DATA ((uint64_t)64 << 20)
-/* Bytes of nvcc's fatbin wrapper: magic, version, address of the code, unused. */
+/* Size in bytes of nvcc's fatbin wrapper: magic, version, address of the code, an unused word. */
 #define SEGMENT_BYTES 24
 #define FATBIN_OVERHEAD 4096 /* maximum bytes of headers around the cubin */
 

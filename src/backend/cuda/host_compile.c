@@ -265,7 +265,7 @@ static int audit_device(struct build *build)
 			   cubin + strlen(build->dir) + 1);
 	if (err == KL_EINTR)
 		return err;
-	kl_error_clear(); /* ignore errors: the audit needs only the PTX */
+	kl_error_clear(); /* ignore errors, because the audit needs only the PTX */
 	return kl_audit_cuda(build->cubin, &build->ptx, &build->sass, &build->wish);
 }
 

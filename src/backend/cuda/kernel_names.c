@@ -99,7 +99,7 @@ static int read_symbols(struct symbols *out, const struct kl_cubin *cubin,
 /*
  * Return the full name of the kernel for which variable `number` was declared. It is a part of the
  * variable's name, "kl_kernel_name<0, &(void tile<8>(float*))>". NULL: the variable has another
- * number. The caller frees it.
+ * number. The caller frees the name.
  */
 static char *declared_name(const char *variable, size_t number)
 {
@@ -144,7 +144,7 @@ static bool is_declared_kernel(const struct symbols *symbols, size_t variable, c
 			    (!exact || strstr(symbols->symbol.v[variable], part)));
 }
 
-/* Find the kernel of the variable that was declared for the name `number`. */
+/* Find the kernel that name `number` means, by the variable that was declared for the name. */
 static int find_declared(const char **out, const struct symbols *symbols,
 			 const struct kl_strvec *names, size_t number)
 {

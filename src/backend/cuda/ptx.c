@@ -86,7 +86,7 @@ static void note_space(struct kl_ptx_var *var, const struct kl_ptx_reader *reade
 		var->managed = true;
 }
 
-/* At "=": read the initial value. Names in it are references. */
+/* At "=": read the initial value. Names in the value are references. */
 static int read_value(struct kl_ptx_reader *reader, struct kl_ptx_var *var)
 {
 	int err = kl_ptx_next(reader);

@@ -19,7 +19,7 @@ struct file {
 struct kl_bundle {
 	struct file *file;
 	size_t nfile, alloc, bytes;
-	json_t *entries, *records; /* arrays, in the order they were added */
+	json_t *entries, *records; /* arrays, in the order in which the jobs were added */
 };
 
 struct kl_bundle *kl_bundle_new(void)

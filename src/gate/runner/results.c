@@ -55,7 +55,9 @@ struct file {
 	size_t foot, sig;   /* offsets of the end line and the signature line; 0: missing */
 };
 
-/* Find the next line and its length without the newline. Return false if no full line is left. */
+/*
+ * Find the next line and its length without the newline. Return false if no complete line is left.
+ */
 static bool next_line(const char **line, size_t *n, const char *text, size_t len, size_t *at)
 {
 	const char *end;
@@ -344,9 +346,9 @@ static void report_line(struct intake *in, size_t number, const char *job, const
 }
 
 /*
- * Store the last error in out->why, unless a reason is already there that takes precedence. Thus
- * `why` becomes the reason of the first refused result or, if no result is refused, of the first
- * job that the worker could not judge.
+ * Store the last error in out->why, unless out->why already has a reason that takes precedence.
+ * Thus `why` becomes the reason of the first refused result or, if no result is refused, of the
+ * first job that the worker could not judge.
  */
 static void keep_reason(struct kl_results *out, bool refused)
 {

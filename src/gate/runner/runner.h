@@ -77,8 +77,8 @@ int kl_runner_parse(struct kl_runner *out, const char *name);
 int kl_runner_check(const json_t *result);
 
 /**
- * Return true if the status is "cannot" and the result names no device: the worker found no device
- * that the job's code can run on.
+ * Return true if the status is "cannot" and the result names no device, which means that the worker
+ * found no device that the job's code can run on.
  */
 bool kl_runner_lacks_device(const json_t *result);
 

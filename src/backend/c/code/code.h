@@ -148,9 +148,9 @@ const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, s
 void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 
 /**
- * Find the target of a call or jump. It is known if the branch is direct, or goes through a pointer
- * that code cannot change: a slot of the global offset table, or a constant that is not indexed.
- * KL_REF_NONE: the target depends on data.
+ * Find the target of a call or jump. The target is known if the branch is direct, or goes through a
+ * pointer that code cannot change: a slot of the global offset table, or a constant that is not
+ * indexed. KL_REF_NONE: the target depends on data.
  */
 void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 
@@ -183,7 +183,7 @@ bool kl_code_has_table(const struct kl_code *code, size_t func, enum kl_insn_use
  * Count the independent accumulators in each loop of the function that is a single block, and
  * return the largest count. An accumulator is a value that the loop keeps in a register, and to
  * which each iteration adds what it loads. An accumulator to which another one is added is not
- * independent. `use`: as above.
+ * independent. Loops whose use is lower than `use` do not count.
  */
 unsigned kl_code_accumulators(const struct kl_code *code, size_t func, enum kl_insn_use use);
 
@@ -216,7 +216,7 @@ struct kl_open_branch {
  */
 bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code);
 
-/** As kl_code_open_branch, but find only calls and jumps. */
+/** Do the same as kl_code_open_branch(), but ignore returns. */
 bool kl_code_pointer_branch(struct kl_open_branch *out, const struct kl_code *code);
 
 /**

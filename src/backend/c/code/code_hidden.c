@@ -42,8 +42,8 @@ int kl_code_check_hidden(const struct kl_code *code, const unsigned char *text, 
 	int err;
 
 	/*
-	 * search the bytes first: most kernels hide nothing, and finding an open branch takes
-	 * longer
+	 * search the bytes first, because most kernels hide nothing, and finding an open branch
+	 * takes longer
 	 */
 	if (!what || !kl_code_open_branch(&branch, code))
 		return 0;

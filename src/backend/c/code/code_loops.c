@@ -23,7 +23,7 @@ struct edges {
 struct flow {
 	const struct kl_code *code;
 	size_t func, first, n;   /* the function, its first instruction, number of instructions */
-	size_t *block_of;        /* instruction - first -> block */
+	size_t *block_of;        /* index of an instruction, minus `first` -> block */
 	size_t *start;           /* block -> first instruction */
 	size_t nblock, indirect; /* number of blocks; number of indirect jumps */
 	struct edges *succ;

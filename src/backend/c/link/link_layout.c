@@ -26,8 +26,8 @@ static int too_large(void)
 }
 
 /*
- * Reserve `bytes` bytes at the next aligned offset from *cursor on: set *at to that offset and
- * *cursor to the end.
+ * Reserve `bytes` bytes at the next aligned offset, which is *cursor or higher. Set *at to that
+ * offset, and *cursor to the end of the bytes.
  */
 static int reserve_bytes(uint64_t *at, uint64_t *cursor, uint64_t bytes, uint64_t align)
 {
