@@ -19,6 +19,7 @@ skip 0410-fault.sh "the program with fault points is built without sanitizers"
 skip 0412-chat-fault.sh "the program with fault points is built without sanitizers"
 echo "# skipped: 0240-gate-trouble.sh, 'little memory' and 'no /proc': a sanitizer needs terabytes of address space and /proc/self/maps"
 echo "# skipped: test_worker_escape, 'the_worker_hides': the leak check traces the worker"
+echo "# skipped: test_worker_gpu, 'test_hangs_are_known_soon': sanitizers slow down the calls that predict a hang"
 echo "# without sanitizers: kernels and the process that calls them, to which the seal leaves no system call"
 
 # the gate, walks by deopt, conversations

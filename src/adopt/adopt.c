@@ -77,8 +77,8 @@ static int split_options(struct kl_strvec *out, const char *text)
 		return kl_error_in(KL_EUSAGE, "--build-options");
 	if (line.n > 1 || line.unknown.n)
 		return kl_error(KL_EUSAGE,
-				"--build-options is a list of options that no shell reads, not "
-				"'%s'",
+				"--build-options must be one list of options without shell "
+				"operators or expansions, not '%s'",
 				text);
 	for (size_t i = 0; line.n && i < line.v[0].n; i++)
 		kl_strvec_push(out, line.v[0].v[i]);
@@ -117,10 +117,10 @@ static int check_file(const struct kl_adopting *adopting, const char *file)
 	}
 	if (kl_adopt_is_c(file))
 		return 0;
-	kl_error(KL_EINVALID, "'%s' is not a C source (.c), which is all that adopt reads", file);
+	kl_error(KL_EINVALID, "'%s' is not a C source (.c), and adopt reads no other files", file);
 	return kl_error_hint(KL_EINVALID,
-			     "a header's function needs a .c file that calls it; for CUDA write a "
-			     "contract with a launch plan (docs/own-kernel.md)");
+			     "to adopt a function of a header, write a .c file that calls it; for "
+			     "CUDA, write a contract with a launch plan (docs/own-kernel.md)");
 }
 
 /* Read the kernel's file or, if `preprocessed`, the preprocessor's output for it. */
@@ -171,7 +171,7 @@ static int name_workload(char **out, const struct kl_adopt_opts *opts, const cha
 		return 0;
 	return kl_error(KL_EINVALID,
 			"'%s' is not a valid workload name ([a-z0-9][a-z0-9._-]*, up to 64 bytes); "
-			"give one with --workload <name>",
+			"give a name with --workload <name>",
 			*out);
 }
 
@@ -185,11 +185,10 @@ static int name_files(struct kl_adopted *adopted, const struct kl_adopt_opts *op
 				    kl_asprintf("klineage/%s" KL_CONTRACT_SUFFIX, workload);
 	place = kl_contract_place_of(adopted->contract);
 	if (!place || !kl_fs_path_ok(adopted->contract))
-		return kl_error(
-			KL_EINVALID,
-			"a contract is called '%s' or '<name>%s', not '%s', and lies in the "
-			"repository",
-			KL_CONTRACT_FILE, KL_CONTRACT_SUFFIX, adopted->contract);
+		return kl_error(KL_EINVALID,
+				"the contract cannot be '%s': it must be in the repository, and be "
+				"named '%s' or '<name>%s'",
+				adopted->contract, KL_CONTRACT_FILE, KL_CONTRACT_SUFFIX);
 	dir = kl_contract_place_dir(place);
 	name = kl_asprintf("%s.oracle.c", workload);
 	adopted->oracle = kl_fs_join(dir, name);
@@ -228,13 +227,18 @@ static int refuse_missing(const struct kl_closure *closure, const struct kl_opti
 	for (size_t i = 0; i < closure->missing.n; i++)
 		kl_buf_addf(&list, "%s%s", i ? ", " : "", closure->missing.v[i]);
 	for (size_t i = 0; i < options->outside.n; i++)
-		kl_buf_addf(&list, "%s%s", i ? ", " : "; outside of the repository, so left out: ",
+		kl_buf_addf(&list, "%s%s",
+			    i ? ", " :
+				"; include directories left out, because they are outside of the "
+				"repository: ",
 			    options->outside.v[i]);
-	kl_error(KL_ENOTFOUND, "no directory of the build has what the kernel includes: %s",
+	kl_error(KL_ENOTFOUND,
+		 "the kernel includes files that no include directory of the build has: %s",
 		 list.ptr);
-	return kl_error_hint(KL_ENOTFOUND,
-			     "if the build generates it, run the build (or its configure step) in "
-			     "the repository first, then adopt with --commands or as before");
+	return kl_error_hint(
+		KL_ENOTFOUND,
+		"if the build generates them, run the build (or its configure step) in the "
+		"repository first, then run adopt again, with --commands or with the same options");
 }
 
 static int find_closure(struct kl_closure *closure, const struct kl_adopting *adopting,
@@ -254,17 +258,15 @@ static void report_units(struct kl_adopt_report *out, const struct kl_adopting *
 		kl_strvec_pushf(&out->units, *units->why.v[i] ? "%s (defines '%s')" : "%s",
 				kl_adopt_below(adopting, units->path.v[i]), units->why.v[i]);
 	for (size_t i = 0; i < units->missing.n; i++)
-		kl_strvec_pushf(
-			&out->notes,
-			"nobody in the repository defines '%s', which the kernel needs and the "
-			"gate does not allow",
-			units->missing.v[i]);
+		kl_strvec_pushf(&out->notes,
+				"the kernel needs '%s', which no source in the repository defines "
+				"and the gate does not allow",
+				units->missing.v[i]);
 	for (size_t i = 0; i < closure->foreign.n; i++)
-		kl_strvec_pushf(
-			&out->notes,
-			"the kernel includes <%s>, which is no header of the C library: the "
-			"gate refuses it",
-			closure->foreign.v[i]);
+		kl_strvec_pushf(&out->notes,
+				"the kernel includes <%s>, which is not a header of the C library, "
+				"so the gate refuses it",
+				closure->foreign.v[i]);
 }
 
 /* Write the contract and the oracle from the text of a source. */
@@ -365,8 +367,8 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 
 	if (finite)
 		kl_strvec_pushf(&out->notes,
-				"with %s NaN, infinities and denormals are undefined: the contract "
-				"says so (values)",
+				"with %s, the results for NaN, infinities and denormals are "
+				"undefined; the contract says so in 'values'",
 				finite);
 	sk.build = &build;
 	sk.adapted = adopted.adapter != NULL;
@@ -377,8 +379,8 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 	kl_strvec_copy(&out->dropped, &units->options.dropped);
 	for (size_t i = 0; i < units->options.outside.n; i++)
 		kl_strvec_pushf(&out->dropped,
-				"the include directory %s: it is outside of the repository and of "
-				"the build's directory",
+				"the include directory %s: outside of the repository and of the "
+				"build's directory",
 				units->options.outside.v[i]);
 	out->sources = adopted.sources.n;
 	out->prototype = kl_steal(&sk.prototype);

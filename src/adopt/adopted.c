@@ -309,8 +309,8 @@ static int check_new(const struct kl_adopting *adopting, const char *name)
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR)) {
 		kl_error(KL_EINVALID,
-			 "cannot write '%s': the path contains a symbolic link, or a file as a "
-			 "directory",
+			 "cannot write '%s': the path contains a symbolic link, or uses a file as "
+			 "a directory",
 			 name);
 		return kl_error_hint(KL_EINVALID, "give --contract <path> in another directory");
 	}

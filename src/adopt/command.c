@@ -190,7 +190,7 @@ int kl_commands_json(struct kl_commands *out, const char *dir, const char *text,
 	if (err < 0)
 		return err;
 	if (!json_is_array(list))
-		return kl_error(KL_EINVALID, "it is not a list of commands");
+		return kl_error(KL_EINVALID, "not a JSON list of commands");
 	json_array_foreach(list, i, entry) {
 		if ((err = add_entry(out, dir, entry)) < 0)
 			return err;

@@ -81,8 +81,8 @@ static void take_macro(struct kl_options *out, const char *text, bool defined)
 		kl_strvec_push(defined ? &out->define : &out->undefine, text);
 	else
 		drop_option(out, option,
-			    "a contract cannot have this macro: its name is reserved, or it has "
-			    "parameters or other characters than printable ASCII");
+			    "a contract cannot define this macro, because its name is reserved, or "
+			    "it has parameters or characters other than printable ASCII");
 }
 
 /* --- flags ------------------------------------------------------------------------------------ */
@@ -134,14 +134,14 @@ static const char *reason_of(const char *word)
 		{ "-flto", "each file is compiled by itself" },
 		{ "-fwhole-program", "each file is compiled by itself" },
 		{ "-fprofile", "a kernel is compiled without a recorded profile" },
-		{ "-fsanitize", "the code of a sanitizer calls the system" },
+		{ "-fsanitize", "a sanitizer makes system calls, which a kernel may not make" },
 		{ "-fstack", "the gate sets this itself" },
 		{ "-fcf-protection", "the gate sets this itself" },
-		{ "-Wp,", "options in a list for the preprocessor are not read" },
-		{ "@", "files with options are not read" },
-		{ "-nostdinc", "the headers of the C library are always found" },
-		{ "-isysroot", "the headers are those of this system" },
-		{ "--sysroot", "the headers are those of this system" },
+		{ "-Wp,", "adopt does not read lists of preprocessor options" },
+		{ "@", "adopt does not read files of options" },
+		{ "-nostdinc", "a kernel can always include the headers of the C library" },
+		{ "-isysroot", "a kernel is compiled with the headers of this system" },
+		{ "--sysroot", "a kernel is compiled with the headers of this system" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
@@ -244,9 +244,9 @@ void kl_options_read(struct kl_options *out, const struct kl_command *command)
 	for (size_t i = 1; i < command->word.n;)
 		i = read_word(out, command, i);
 	for (size_t i = 0; i < command->unknown.n; i++)
-		drop_option(
-			out, command->unknown.v[i],
-			"only a shell knows what this is, and the build's commands are not run");
+		drop_option(out, command->unknown.v[i],
+			    "only a shell can expand this, and adopt does not run the commands of "
+			    "the build");
 }
 
 /* --- options of further units ----------------------------------------------------------------- */
@@ -274,7 +274,7 @@ static void report_other(struct kl_options *to, const char *option, const char *
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s%s of %s", option, text, unit);
 
-	drop_option(to, name, "the kernel's own file is compiled otherwise");
+	drop_option(to, name, "the kernel's own file is compiled with other options");
 }
 
 static void merge_macros(struct kl_options *to, const struct kl_options *from, const char *unit)

@@ -39,7 +39,8 @@ static int choose_command(const struct kl_command **out, struct kl_adopting *ado
 	adopting->out->commands = found;
 	adopting->out->taken = (size_t)want;
 	if (found && !*out)
-		return kl_error(KL_EUSAGE, "--index %lld: the build has %zu commands for '%s'",
+		return kl_error(KL_EUSAGE,
+				"--index is %lld, but the build has only %zu commands for '%s'",
 				(long long)want, found, adopting->opts->file);
 	return 0;
 }
@@ -54,7 +55,8 @@ static int try_commands(const struct kl_command **chosen, struct kl_adopting *ad
 	err = choose_command(chosen, adopting);
 	if (err < 0 || *chosen)
 		return err;
-	kl_strvec_pushf(&adopting->failures, "%s has no command for '%s' among %zu",
+	kl_strvec_pushf(&adopting->failures,
+			"%s has no command that compiles '%s' (commands read: %zu)",
 			adopting->commands.origin, adopting->opts->file, adopting->commands.n);
 	return KL_ENOTFOUND;
 }
@@ -80,7 +82,7 @@ static int read_database(struct kl_adopting *adopting, const char *path)
 	take_origin(adopting, kl_strdup(shown ? shown : path));
 	if (!err && adopting->commands.skipped)
 		kl_strvec_pushf(&adopting->out->notes,
-				"%zu entries of %s have another form and were left out",
+				"%zu entries of %s are not compile commands and were left out",
 				adopting->commands.skipped, adopting->commands.origin);
 	return err < 0 ? kl_error_in(err, "%s", shown ? shown : path) : 0;
 }
@@ -239,10 +241,10 @@ static int run_build(struct kl_buf *out, struct failure *failed, struct kl_adopt
 	failed->network = !res.timed_out && wants_network(said.ptr ? said.ptr : "");
 	adopting->network |= failed->network;
 	if (res.timed_out)
-		failed->why = kl_strdup("it takes more than two minutes");
+		failed->why = kl_strdup("it did not finish within two minutes");
 	else if (failed->network)
 		failed->why = kl_strdup(
-			"it wants the network, which the compile jail does not have");
+			"it needs the network, which the compile jail does not have");
 	else
 		failed->why = worst_line(said.ptr ? said.ptr : "");
 	return 0;
@@ -314,7 +316,7 @@ static int run_configure(struct failure *failed, struct kl_adopting *adopting, c
 	}
 	err = run_build(&log, failed, adopting, &argv);
 	if (!err && !failed->why && access(path, R_OK))
-		failed->why = kl_strdup("it writes no " DATABASE);
+		failed->why = kl_strdup("it did not write " DATABASE);
 	return err;
 }
 
@@ -449,11 +451,11 @@ static int refuse_builds(const struct kl_adopting *adopting)
 	kl_error(err, "found no command that compiles '%s': %s",
 		 adopting->opts->file ? adopting->opts->file : "a C file",
 		 why.len ? why.ptr : "there is no build here");
-	return kl_error_hint(err,
-			     "build the project as usual with its commands recorded (cmake "
-			     "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON, meson, or bear -- make) and give "
-			     "--commands <compile_commands.json>; give the build what it lacks "
-			     "with --build-options; or take the file alone with --build none");
+	return kl_error_hint(
+		err, "build the project as usual with its commands recorded (cmake "
+		     "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON, meson, or bear -- make) and give "
+		     "--commands <compile_commands.json>; give the build the options that it needs "
+		     "with --build-options; or compile the file alone with --build none");
 }
 
 /*

@@ -67,7 +67,7 @@ static int skip_substitution(struct splitter *split, char first)
 			return 0;
 		}
 	}
-	return kl_error(KL_EINVALID, "a command substitution does not end");
+	return kl_error(KL_EINVALID, "unterminated command substitution");
 }
 
 static int read_single(struct splitter *split)
@@ -76,7 +76,7 @@ static int read_single(struct splitter *split)
 
 	split->in_word = true;
 	if (!close)
-		return kl_error(KL_EINVALID, "a single quote does not end");
+		return kl_error(KL_EINVALID, "unterminated single quote");
 	kl_buf_add(&split->word, split->at, (size_t)(close - split->at));
 	split->at = close + 1;
 	return 0;
@@ -102,7 +102,7 @@ static int read_double(struct splitter *split)
 		if (ch != '\n' || split->at[-2] != '\\')
 			kl_buf_add(&split->word, &ch, 1);
 	}
-	return kl_error(KL_EINVALID, "a double quote does not end");
+	return kl_error(KL_EINVALID, "unterminated double quote");
 }
 
 static void read_backslash(struct splitter *split)

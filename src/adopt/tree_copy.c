@@ -28,7 +28,7 @@ static int copy_file(size_t *total, const struct kl_adopting *adopting, const ch
 		return err;
 	*total += text.len;
 	if (*total > MAX_TOTAL)
-		return kl_error(KL_ECANNOT, "the project is too large to be copied for its build");
+		return kl_error(KL_ECANNOT, "the project is too large to copy for its build");
 	return kl_fs_put(dest, text.ptr ? text.ptr : "", text.len, st.st_mode & 0111 ? 0755 : 0644);
 }
 

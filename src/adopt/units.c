@@ -114,11 +114,10 @@ static int look_into(struct compiled **out, struct search *search, const char *p
 			return 0;
 		}
 	if (search->n == MAX_COMPILED)
-		return kl_error(
-			KL_EINVALID,
-			"looked into %d files for what the kernel needs; name the right ones "
-			"with --source",
-			MAX_COMPILED);
+		return kl_error(KL_EINVALID,
+				"the first %d files searched do not define all that the kernel "
+				"needs; name the right files with --source",
+				MAX_COMPILED);
 	KL_GROW(search->all, search->n + 1, search->alloc);
 	one = &search->all[search->n++];
 	*one = (struct compiled){ .path = kl_strdup(path) };
@@ -131,7 +130,9 @@ static int look_into(struct compiled **out, struct search *search, const char *p
 	err = compile_object(&one->object, search->adopting, path, &one->options);
 	*out = one;
 	if (err < 0 && (must || (err != KL_ENO && err != KL_EIO)))
-		return err == KL_ENO ? kl_error_in(KL_EINVALID, "as the build compiles it") : err;
+		return err == KL_ENO ?
+			       kl_error_in(KL_EINVALID, "compiled with the options of the build") :
+			       err;
 	kl_error_clear();
 	return 0;
 }
@@ -256,7 +257,7 @@ static int refuse_two(const struct search *search, const struct definers *two, c
 
 	kl_error(KL_EINVALID, "two files define '%s', which the kernel needs: '%s' and '%s'",
 		 symbol, first, second);
-	return kl_error_hint(KL_EINVALID, "choose one with --source <file>");
+	return kl_error_hint(KL_EINVALID, "choose a file with --source <file>");
 }
 
 /* Add the file that defines a symbol. If no file defines it, add the symbol to `missing`. */
@@ -331,11 +332,10 @@ static int compile_first(struct search *search, const char *entry)
 	kl_strvec_release(&search->out->why);
 	add_unit(search, one, "");
 	if (!defines_symbol(one->object, entry))
-		return kl_error(
-			KL_ENOTFOUND,
-			"'%s' defines no function '%s' that other files can call, as the build "
-			"compiles it",
-			below, entry);
+		return kl_error(KL_ENOTFOUND,
+				"'%s', compiled with the options of the build, defines no function "
+				"'%s' that other files can call",
+				below, entry);
 	for (size_t i = 0; i < sources->n; i++) {
 		KL_AUTO(kl_freep) char *path = kl_fs_resolve(search->adopting->top, sources->v[i]);
 

@@ -56,7 +56,9 @@ int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
 	if (err)
 		return err;
 	if (judgement->deferred)
-		return kl_error(KL_ECANNOT, "trying cards needs a runner that answers at once");
+		return kl_error(
+			KL_ECANNOT,
+			"cards can be tried only with a runner that returns results immediately");
 	if (judgement->event->verdict == KL_VERDICT_NOT_RUN)
 		return kl_error(KL_ECANNOT, "the gate did not run: %s", judgement->event->message);
 	*out = kl_steal(&judgement);

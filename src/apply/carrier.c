@@ -139,7 +139,7 @@ static int apply_transform(struct kl_carrier_edits *out, char how[KL_CARRIER_HOW
 	}
 	snprintf(how, KL_CARRIER_HOW, "by %s", transform.name);
 	if (!err && !out->n)
-		err = kl_error(KL_ENO, "%s", why ? why : "no source is made of C tokens");
+		err = kl_error(KL_ENO, "%s", why ? why : "no source can be read as C tokens");
 	kl_transform_surface_release(&transform);
 	return err;
 }

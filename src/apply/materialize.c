@@ -404,7 +404,7 @@ static int can_begin(struct kl_materialize_run *run)
 			     "its best result, or '--name' to choose another name");
 	if (!err && run->log.there && memcmp(&run->log.root, &run->o->commit, sizeof(git_oid)))
 		return kl_error_hint(kl_error(KL_EEXISTS,
-					      "a run from another root has the name '%s'",
+					      "the name '%s' belongs to a run from another root",
 					      run->o->name),
 				     "choose another name with '--name'");
 	return err;

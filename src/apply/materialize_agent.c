@@ -369,8 +369,9 @@ static int one_turn(struct kl_materialize_climber *climber)
 static char *say_end(const struct kl_driver *driver)
 {
 	if (kl_driver_gave_up(driver))
-		return kl_asprintf("%d replies in a row could not be used; the last: %s",
-				   driver->dialogue.unusable, driver->why);
+		return kl_asprintf(
+			"%d replies in a row could not be used; the last was refused because: %s",
+			driver->dialogue.unusable, driver->why);
 	return kl_strdup("the conversation has reached its limit of turns");
 }
 

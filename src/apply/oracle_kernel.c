@@ -80,7 +80,7 @@ static int add_word(struct maker *maker, const char *word, size_t n)
 		   !memcmp(contract->oracle_entry, word, n)) {
 		kl_buf_adds(&maker->text, contract->entry);
 	} else if (n > 3 && (!memcmp(word, "kl_", 3) || !memcmp(word, "KL_", 3))) {
-		why = kl_asprintf("it uses '%.*s', which kernels cannot use", (int)n, word);
+		why = kl_asprintf("the oracle uses '%.*s', which kernels cannot use", (int)n, word);
 		return refuse_oracle(maker, why);
 	} else {
 		kl_buf_add(&maker->text, word, n);
@@ -136,7 +136,7 @@ static int add_included(struct maker *maker, const char *from, const char *name)
 		return 0;
 	}
 	if (!file || maker->depth == MAX_DEPTH) {
-		why = kl_asprintf("it includes '%s', which is %s", name,
+		why = kl_asprintf("the oracle includes '%s', which is %s", name,
 				  file ? "nested too deeply" : "not one of its files");
 		return refuse_oracle(maker, why);
 	}
@@ -241,11 +241,11 @@ static int find_main(const struct kl_file **out, const struct maker *maker)
 		if (!is_main(maker, maker->surface->oracle[i].path))
 			continue;
 		if (*out)
-			return refuse_oracle(maker,
-					     "it has several files that are compiled separately");
+			return refuse_oracle(
+				maker, "the oracle has several files that are compiled separately");
 		*out = &maker->surface->oracle[i];
 	}
-	return *out ? 0 : refuse_oracle(maker, "it has no source file");
+	return *out ? 0 : refuse_oracle(maker, "the oracle has no source file");
 }
 
 static const char *find_place(const struct maker *maker)
@@ -325,7 +325,8 @@ static int make_kernel(struct kl_surface **out, struct maker *maker)
 			maker, "the contract has an adapter, which calls a function with other "
 			       "arguments than the oracle's");
 	if (!place)
-		return refuse_oracle(maker, "the surface has no source that can contain it");
+		return refuse_oracle(maker,
+				     "the surface has no source that can contain the oracle");
 	if ((err = kl_oracle_filled(maker->surface)) < 0 || (err = find_real(maker)) < 0 ||
 	    (err = find_main(&from, maker)) < 0)
 		return err;

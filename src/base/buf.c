@@ -111,7 +111,7 @@ int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return kl_error_errno("cannot read");
+			return kl_error_errno("cannot read the input");
 		if (n == 0)
 			return 0;
 		buf->len += (size_t)n;

@@ -193,7 +193,7 @@ static int take_private(struct kl_lock *lock, const char *resource, struct patie
 
 	if (!dir)
 		return kl_error(KL_EIO,
-				"%s, and there is no directory for a lock of this user alone", why);
+				"%s, and no directory was found for a lock of this user only", why);
 	path = kl_asprintf("%s/.klineage-%s.lock", dir, resource);
 	if ((err = take_path(lock, path, patience)) < 0)
 		return err;

@@ -22,7 +22,7 @@ static int write_all(int fd, const char *data, size_t n)
 		if (part < 0 && errno == EINTR)
 			continue;
 		if (part <= 0)
-			return kl_error_errno("no memory for %zu bytes", n);
+			return kl_error_errno("cannot allocate %zu bytes of memory", n);
 		done += (size_t)part;
 	}
 	return 0;

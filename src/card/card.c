@@ -59,7 +59,7 @@ static int check_schema(const char *name, const struct kl_yaml *node)
 		return 0;
 	kl_yaml_error(
 		name, schema,
-		"card schema %ld is newer than %d, the newest supported: upgrade git-klineage", n,
+		"card schema %ld is newer than %d, the newest supported; upgrade git-klineage", n,
 		KL_CARD_SCHEMA);
 	return KL_ECANNOT;
 }

@@ -312,7 +312,7 @@ static int check_row(const struct kl_card *card, size_t i, const char *name,
 	if (row->by == KL_ROW_REDERIVED &&
 	    (!evidence || evidence->derivation != KL_DERIVED_ANEW || !evidence->confirmed))
 		return kl_yaml_error(name, node,
-				     "no evidence with event %.12s was derived anew and confirmed",
+				     "no evidence with event %.12s was re-derived and confirmed",
 				     row->event);
 	if (row->by == KL_ROW_UNVERIFIED && !evidence)
 		return kl_yaml_error(name, node, "no evidence has event %.12s", row->event);

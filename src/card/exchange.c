@@ -209,7 +209,8 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(event->id, id)) {
 		kl_event_free(event);
-		return kl_error(KL_EINVALID, "%s contains an event that has another id", path);
+		return kl_error(KL_EINVALID,
+				"%s contains an event whose id differs from the file's name", path);
 	}
 	kl_map_put(out, id, event);
 	return 0;

@@ -38,7 +38,7 @@ static void print_open(const struct kl_spend *spend)
 		open += spend->phase[i].open;
 	if (!open)
 		return;
-	printf("%zu request%s under way, or broke off and can have been charged; look at the "
+	printf("%zu request%s in progress or interrupted, and may have been charged; look at the "
 	       "provider's bill, then run\n  git klineage chat settle --cost <usd> %s\n",
 	       open, open == 1 ? " is" : "s are", spend->workload);
 }
@@ -125,8 +125,8 @@ static void print_implausible(const struct kl_spend *spend)
 	for (size_t i = 0; i < spend->n; i++)
 		n += spend->phase[i].implausible;
 	if (n)
-		printf("%zu repl%s settled at the reserved amount: the provider's token counts "
-		       "cannot be right\n",
+		printf("%zu repl%s settled at the reserved amount, because the provider's token "
+		       "counts cannot be right\n",
 		       n, n == 1 ? "y was" : "ies were");
 }
 

@@ -25,7 +25,7 @@ static const char *const by_text[] = {
 	[KL_SETTLED_REPLY] = "from its stored reply",
 	[KL_SETTLED_STATED] = "as stated",
 	[KL_SETTLED_WORST] = "its worst case",
-	[KL_SETTLED_NOT] = "still under way, not settled",
+	[KL_SETTLED_NOT] = "still in progress, not settled",
 };
 
 static json_t *entry_json(const struct kl_ledger_entry *entry, int64_t nano, enum kl_settled_by by)

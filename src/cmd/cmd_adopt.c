@@ -32,8 +32,9 @@ static void print_report(const struct kl_adopt_report *report)
 	print_list("left out", &report->dropped);
 	print_list("note", &report->notes);
 	if (report->unknown && !report->adapter)
-		printf("contracts do not have the type of %d of the arguments; for an adapter, which "
-		       "calls the kernel,\nremove the files and run this again with --adapter\n",
+		printf("contracts cannot express the types of %d of the arguments; to use an "
+		       "adapter, which calls the kernel,\nremove the files and run this again with "
+		       "--adapter\n",
 		       report->unknown);
 	printf("next:\n  1. fill in the places marked TODO in %s:\n", report->contract);
 	for (size_t i = 0; i < report->todo.n; i++)

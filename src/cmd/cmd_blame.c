@@ -200,7 +200,7 @@ static int open_lineage(struct subject *subject, struct kl_repo *repo, const cha
 	int err = kl_view_pick(&workload, &name, repo, lineage ? lineage : subject->workload);
 
 	if (err == KL_EUSAGE)
-		return kl_error_hint(err, "choose one with --lineage");
+		return kl_error_hint(err, "choose a lineage with --lineage");
 	return err < 0 ? err : kl_view_load(&subject->view, repo, workload, name);
 }
 

@@ -125,15 +125,15 @@ static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 		return 0;
 	}
 	if (hooks->outside)
-		printf("nothing was written: core.hooksPath is '%s', which other "
-		       "repositories share; add a line to each:\n",
+		printf("nothing was written: core.hooksPath is '%s', which other repositories "
+		       "share; add a line to each hook:\n",
 		       hooks->dir);
 	else
 		printf("nothing was written: %s manages the hooks of this repository; add%s:\n",
 		       hooks->owner,
 		       strcmp(hooks->owner, "husky") && strcmp(hooks->owner, "core.hooksPath") ?
 			       "" :
-			       " a line to each");
+			       " a line to each hook");
 	if (!strcmp(hooks->owner, "husky") || !strcmp(hooks->owner, "core.hooksPath")) {
 		say_lines(repo, hooks);
 		return 1;

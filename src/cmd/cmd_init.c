@@ -133,9 +133,9 @@ static void print_next(const struct kl_skeleton *sk, const char *leaf)
 	if (sk->adapter_name)
 		printf("wrote the adapter %s, which calls the kernel\n", sk->adapter_name);
 	else if (sk->unknown)
-		printf("contracts do not have the type of %d of the arguments; for an adapter, which "
-		       "calls the kernel,\nremove the two files and run: git klineage init "
-		       "--adapter %s\n",
+		printf("contracts cannot express the types of %d of the arguments; to use an "
+		       "adapter, which calls the kernel,\nremove the two files and run: git "
+		       "klineage init --adapter %s\n",
 		       sk->unknown, leaf);
 	puts("next:");
 	printf("  1. fill in what is marked TODO in %s (%zu places):\n", sk->contract_name,
@@ -148,7 +148,8 @@ static void print_next(const struct kl_skeleton *sk, const char *leaf)
 	       sk->plan_name ? ", and its launch in " : "",
 	       sk->plan_name ? sk->oracle_plan_name : "");
 	if (sk->adapter_name)
-		puts("  3. write the adapter, and list in the contract the tensors, dims and scalars "
+		puts("  3. write the adapter, and list in the contract the tensors, dims and "
+		     "scalars "
 		     "that it\n     takes instead of the kernel's arguments");
 	printf("  %d. git klineage gate --worktree%s%s\n", sk->adapter_name ? 4 : 3,
 	       further ? " --workload " : "", further ? sk->workload : "");

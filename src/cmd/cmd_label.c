@@ -36,7 +36,7 @@ static int check_mechanism(const char *name)
 		for (size_t i = 0; i < near.n; i++)
 			kl_error_hint(err, "did you mean '%s'?", near.v[i]);
 		if (!near.n)
-			kl_error_hint(err, "the names are those in templates/mechanisms.yaml");
+			kl_error_hint(err, "templates/mechanisms.yaml lists the mechanisms");
 	}
 	kl_mechanisms_release(&mechanisms);
 	return err;

@@ -86,8 +86,8 @@ static void print_session(const struct kl_measured *measured, const struct args 
 		printf(", %zu made again because of noise", measured->again);
 	putchar('\n');
 	if (measured->busy)
-		printf("%zu measurement%s made on a busy machine: to wait longer for a quiet one, "
-		       "use --wait\n",
+		printf("%zu measurement%s made on a busy machine; use --wait to wait longer for a "
+		       "quiet machine\n",
 		       measured->busy, measured->busy == 1 ? " was" : "s were");
 }
 
@@ -200,7 +200,7 @@ static int worst_code(const struct kl_measured *measured)
 			 "figures were not noted",
 			 useless, useless == 1 ? "" : "s"),
 		"run the command again when the machine is quiet: it measures only %s again",
-		useless == 1 ? "this one" : "these");
+		useless == 1 ? "this state" : "these states");
 }
 
 static int show_states(const struct kl_measured *measured, const struct args *args,

@@ -16,7 +16,8 @@
  */
 static void print_awaiting(const json_t *what, const char *indent)
 {
-	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
+	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import "
+	       "<results> && "
 	       "git klineage deopt --continue\n",
 	       indent, kl_json_str_or(what, "command", "?"), indent,
 	       kl_json_str_or(what, "file", "?"), indent);
@@ -246,7 +247,7 @@ int kl_deopt_print_estimate(const struct kl_estimate *estimate, struct kl_sessio
 		{ NULL, estimate->derives ? "prompts" : NULL, "bytes to re-derive a step", NULL,
 		  estimate->prompt_bytes[1] },
 		{ "reply_tokens", "reply", "tokens", estimate->reply_tokens, 0 },
-		{ "requests", "requests", "in all, each with the turns before it",
+		{ "requests", "requests", "in total, each with the earlier turns",
 		  estimate->requests, 0 },
 	};
 	/* clang-format on */

@@ -123,11 +123,11 @@ static void print_summary(const struct list *list)
 		same += named->known && found && !strcmp(found, named->t->step.mechanism);
 		other += named->known && found && strcmp(found, named->t->step.mechanism);
 	}
-	printf("%zu steps, %zu with a mechanism: of %zu no primary fact moved, %zu are contradicted "
-	       "by the sources\n",
+	printf("%zu steps, %zu with a mechanism: no primary fact of %zu changed, and the sources "
+	       "contradict %zu\n",
 	       list->t.n, known, unmoved, refuted);
-	printf("sources and facts give %zu of them the same name, %zu another, %zu none\n", same,
-	       other, known - same - other);
+	printf("sources and facts give %zu of them the same name, %zu another name, %zu no name\n",
+	       same, other, known - same - other);
 }
 
 static void print_table(const struct list *list)

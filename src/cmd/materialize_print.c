@@ -204,7 +204,7 @@ void kl_materialize_print_trial(const struct kl_roundtrip *rt)
 	printf("trial %zu: %.1f %% of K* [%.1f, %.1f]%s%s, %d step%s to %.10s", rt->n,
 	       (double)trial->recovered.ppm / 1e4, (double)trial->recovered.lo / 1e4,
 	       (double)trial->recovered.hi / 1e4, trial->success ? ", recovered" : "",
-	       trial->noisy ? ", in noise" : "", trial->m.node[trial->m.best].depth,
+	       trial->noisy ? ", within the noise" : "", trial->m.node[trial->m.best].depth,
 	       trial->m.node[trial->m.best].depth == 1 ? "" : "s", hex);
 	if (trial->m.ended) {
 		fputs(" (", stdout);
@@ -267,7 +267,7 @@ void kl_materialize_print_roundtrip(const struct kl_roundtrip *rt, const struct 
 	}
 	printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
 	if (rt->noisy)
-		printf("%zu in noise; --continue measures those again\n", rt->noisy);
+		printf("%zu within the noise; --continue measures them again\n", rt->noisy);
 }
 
 /* --- estimates -------------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ int kl_materialize_print_estimate(const struct kl_materialize_estimate *estimate
 		  estimate->prefix_bytes },
 		{ "state_bytes", "state", "bytes of source", NULL, estimate->state_bytes },
 		{ "reply_tokens", "reply", "tokens", estimate->reply_tokens, 0 },
-		{ "requests", "requests", "in all, each with the turns before it",
+		{ "requests", "requests", "in total, each with the earlier turns",
 		  estimate->requests, 0 },
 	};
 	/* clang-format on */

@@ -86,8 +86,8 @@ static int find_run(struct kl_materialize_root *root, struct kl_repo *repo, cons
 			continue;
 		if (root->name)
 			return kl_error(KL_EUSAGE,
-					"'%s' was materialized under several names; choose "
-					"one with --name",
+					"'%s' was materialized under several names; choose a name "
+					"with --name",
 					workload);
 		root->name = kl_strdup(name);
 		root->commit = refs.ref[i].oid;
@@ -95,7 +95,7 @@ static int find_run(struct kl_materialize_root *root, struct kl_repo *repo, cons
 	return root->name ?
 		       0 :
 		       kl_error(KL_ENOTFOUND,
-				"'%s' has no best state yet: nothing was materialized%s%s",
+				"'%s' has no best state yet, because nothing was materialized%s%s",
 				workload, called ? " under the name " : "", called ? called : "");
 }
 

@@ -199,7 +199,7 @@ static int hint_todo(int err, const char *text, size_t len)
 			    todo.line.v[i]);
 	if (!todo.n)
 		return err;
-	return kl_error_hint(err, "fill in all that is marked TODO: %s %s",
+	return kl_error_hint(err, "fill in all places marked TODO: %s %s",
 			     todo.line.n > 1 ? "lines" : "line", lines.ptr);
 }
 

@@ -99,9 +99,10 @@ static int add_generator(struct reading *reading, const char *file, const struct
 {
 	if (json_object_size(reading->fill)) {
 		json_decref(value);
-		return kl_yaml_error(file, node,
-				     "a fill can have only one generator, but '%s' is a second one",
-				     field->key);
+		return kl_yaml_error(
+			file, node,
+			"a fill can have only one generator, but '%s' is a second generator",
+			field->key);
 	}
 	kl_json_set(reading->fill, field->key, value);
 	return 0;

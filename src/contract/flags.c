@@ -211,17 +211,16 @@ int kl_compile_flag_ok(const char *flag)
 		return 0;
 	if (!strncmp(flag, "-D", 2) && kl_contract_define.is_valid(flag + 2, strlen(flag + 2)))
 		return kl_error(KL_EINVALID,
-				"flag '%s' is not allowed: a value with other characters than "
-				"letters, digits and _ . + - belongs into the key 'define'",
+				"flag '%s' is not allowed: use the key 'define' for a value with "
+				"characters other than letters, digits and _ . + -",
 				flag);
 	if (!strncmp(flag, "-march", 6) || !strncmp(flag, "-mtune", 6))
 		return kl_error(KL_EINVALID,
 				"flag '%s' is not allowed: the platform sets the architecture",
 				flag);
 	if (!strcmp(flag, "-fopenmp"))
-		return kl_error(KL_EINVALID,
-				"flag '-fopenmp' is not allowed: add 'threads: <n>' to 'surface' "
-				"instead, which sets it");
+		return kl_error(KL_EINVALID, "flag '-fopenmp' is not allowed: to set it, add "
+					     "'threads: <n>' to 'surface'");
 	return kl_error(KL_EINVALID, "flag '%s' is not allowed: %s", flag, hint);
 }
 

@@ -99,11 +99,10 @@ static int finish_host(struct kl_contract *contract, const struct kl_yaml *secti
 
 	for (size_t i = 0; i < contract->sources.n; i++)
 		if (kl_suffix_in(contract->sources.v[i], unlaunched))
-			return kl_yaml_error(
-				contract->name, sources->item[i],
-				"'%.200s' cannot be a source: host code launches its kernels "
-				"itself",
-				contract->sources.v[i]);
+			return kl_yaml_error(contract->name, sources->item[i],
+					     "'%.200s' cannot be a source, because host code "
+					     "launches its kernels itself",
+					     contract->sources.v[i]);
 	if (!contract->std)
 		contract->std = kl_strdup(standards[0]);
 	return kl_contract_build_finish(contract, section);

@@ -200,11 +200,10 @@ static int read_param(struct kl_proto *proto, const struct kl_tokens *tokens, si
 		} else if (kl_found_is_word(tokens, i) && !kl_found_is_qualifier(tokens, i)) {
 			kl_strvec_take(&words, text_of(tokens, i));
 		} else if (!kl_found_is_qualifier(tokens, i)) {
-			return kl_error(
-				KL_EINVALID,
-				"line %d: cannot parse parameter %zu: it must be a type, stars, a "
-				"name and brackets",
-				tokens->t[i].line, nth);
+			return kl_error(KL_EINVALID,
+					"line %d: cannot parse parameter %zu; expected a type, "
+					"stars, a name and brackets",
+					tokens->t[i].line, nth);
 		}
 	}
 	if (name == to || !words.n)

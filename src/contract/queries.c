@@ -83,10 +83,9 @@ static int read_dim(struct kl_dims *out, bool *seen, const struct kl_contract *c
 		out->v[i] = strtoll(equals + 1, NULL, 10);
 		return 0;
 	}
-	return kl_error(
-		KL_EUSAGE,
-		"'%.*s' does not give a dim of '%s' a value (<dim>=<n>), or repeats the dim",
-		(int)(len < 80 ? len : 80), text, contract->workload);
+	return kl_error(KL_EUSAGE,
+			"'%.*s' is not <dim>=<n> for a dim of '%s', or gives the dim twice",
+			(int)(len < 80 ? len : 80), text, contract->workload);
 }
 
 int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,
@@ -121,9 +120,10 @@ static int arg_shape(int64_t *extent, const struct kl_arg *arg, const struct kl_
 		if (err < 0)
 			return kl_error_in(err, "axis %zu of '%s'", i, arg->name);
 		if (extent[i] < 1)
-			return kl_error(KL_EINVALID,
-					"axis %zu of '%s' has extent %lld, not 1 or more", i,
-					arg->name, (long long)extent[i]);
+			return kl_error(
+				KL_EINVALID,
+				"axis %zu of '%s' has extent %lld, but must have at least 1", i,
+				arg->name, (long long)extent[i]);
 	}
 	return 0;
 }

@@ -37,8 +37,10 @@ static int read_returns(void *at, const char *file, const struct kl_field *field
 	int err;
 
 	if (!contract->entry)
-		return kl_yaml_error(file, node, "a %s kernel returns nothing: use an 'out'",
-				     contract->language->title);
+		return kl_yaml_error(
+			file, node,
+			"a %s kernel cannot return a value; use an argument of kind 'out'",
+			contract->language->title);
 	if (contract->nargs == KL_MAX_ARGS)
 		return kl_yaml_error(file, node,
 				     "a kernel that returns a value has at most %d arguments",

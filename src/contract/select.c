@@ -27,7 +27,7 @@ static int refuse_several(const struct kl_strvec *workloads)
 
 	for (size_t i = 0; i < workloads->n; i++)
 		kl_buf_addf(&buf, " %s", workloads->v[i]);
-	kl_error(KL_EUSAGE, "there are several contracts here; choose one with --workload");
+	kl_error(KL_EUSAGE, "there are several contracts here; choose a contract with --workload");
 	return kl_error_hint(KL_EUSAGE, "workloads:%s", buf.ptr);
 }
 
@@ -208,7 +208,7 @@ static int refuse_names(const struct kl_strvec *places)
 
 		kl_buf_addf(&buf, " %s", path);
 	}
-	kl_error(KL_EUSAGE, "there are several contracts here; choose one with --workload");
+	kl_error(KL_EUSAGE, "there are several contracts here; choose a contract with --workload");
 	return kl_error_hint(KL_EUSAGE, "contracts:%s", buf.ptr);
 }
 

@@ -336,11 +336,10 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	kl_strvec_copy(&sk->headers, &proto->headers);
 	slug = slug_of(proto->name);
 	if (!workload && !kl_name_is_slug(slug))
-		return kl_error(
-			KL_EINVALID,
-			"%s: '%s' cannot be made into a workload name; give one with --workload "
-			"<name>",
-			leaf, proto->name);
+		return kl_error(KL_EINVALID,
+				"%s: '%s' cannot be made into a workload name; give a name with "
+				"--workload <name>",
+				leaf, proto->name);
 	make_printable(proto->text);
 	for (size_t i = 0; i < proto->n; i++)
 		make_printable(proto->param[i].type);

@@ -123,7 +123,7 @@ int kl_event_parse(struct kl_event **out, const char *line, size_t len)
 	int err;
 
 	if (len > MAX_LINE)
-		return kl_error(KL_EINVALID, "event is too long: %zu bytes", len);
+		return kl_error(KL_EINVALID, "the event is too long: %zu bytes", len);
 	err = load_line(&doc, id, line, len);
 	if (!err)
 		err = kl_json_int(&version, doc, "v");

@@ -97,7 +97,7 @@ static int check_prefix(const char *prefix)
 	if (n >= KL_RETRACTION_PREFIX && n <= HEX && !prefix[strspn(prefix, "0123456789abcdef")])
 		return 0;
 	return kl_error(KL_EINVALID,
-			"'%.80s' is not an event id: give %d to %d hex digits in lower case",
+			"'%.80s' is not an event id; give %d to %d hex digits in lower case",
 			prefix, KL_RETRACTION_PREFIX, (int)HEX);
 }
 

@@ -185,7 +185,7 @@ static int check_claim(struct kl_signed *out, const struct checking *checking, c
 	*out = (struct kl_signed){ 0 };
 	if (strlen(claim->sig) > MAX_SIG) {
 		out->state = KL_SIGN_BAD;
-		out->why = kl_asprintf("signature is too long: %zu bytes", strlen(claim->sig));
+		out->why = kl_asprintf("the signature is too long: %zu bytes", strlen(claim->sig));
 		return 0;
 	}
 	set_when(&question, claim->time);

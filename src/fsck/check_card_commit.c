@@ -95,11 +95,10 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 
 	kl_oid_hex(hex, &commit->oid);
 	if (commit->nparent != 1)
-		report_finding(
-			checker, true,
-			"commit %.10s has %zu parents; it must have one, the state that it was "
-			"made from",
-			hex, commit->nparent);
+		report_finding(checker, true,
+			       "commit %.10s has %zu parents, but must have one, the state that it "
+			       "was made from",
+			       hex, commit->nparent);
 	if (kl_step_parse(&step, hex, commit->message) < 0) {
 		report_finding(checker, true, "%s", kl_error_last());
 		kl_error_clear();
@@ -119,7 +118,7 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 			    step.class_ && !kl_card_commit_is_correct(step.class_);
 	if (refused ? !fail : !pass)
 		report_finding(checker, true,
-			       "no event in the note of commit %.10s shows that it %s", hex,
+			       "no event in the note of commit %.10s shows that its kernel %s", hex,
 			       refused ? "fails" : "is correct");
 	return 0;
 }
@@ -159,7 +158,7 @@ static int check_chain(struct checker *checker, const struct kl_ref *ref, bool n
 		if (!err && (link.nparent < 1 || link.nparent > 2)) {
 			report_finding(
 				checker, true,
-				"a commit of this chain has %zu parents; it must have one or two: "
+				"a commit of this chain has %zu parents, but must have one or two: "
 				"the commit that it keeps, and the preceding commit of the chain",
 				link.nparent);
 			kl_commit_release(&link);

@@ -118,11 +118,11 @@ static int check_signatures(struct kl_checker *checker)
 					"event %.12s has a wrong signature: %s", line->event->id,
 					line->sig.why);
 		else if (kl_trust_is_ineffective(&checker->signed_, line))
-			kl_check_report(checker, KL_CHECK_WARNING, checker->signed_at.v[line->tag],
-					"the retraction of event %.12s has no effect: only this "
-					"clone, or the allowed signer of that event, can retract "
-					"it",
-					line->event->of);
+			kl_check_report(
+				checker, KL_CHECK_WARNING, checker->signed_at.v[line->tag],
+				"the retraction of event %.12s has no effect, because only this "
+				"clone, or the allowed signer of that event, can retract it",
+				line->event->of);
 	}
 	return err;
 }
@@ -143,7 +143,7 @@ int kl_check_events(struct kl_checker *checker)
 		*id++ = '\0';
 		if (!kl_map_get(&checker->cited, id))
 			kl_check_report(checker, KL_CHECK_ERROR, checker->citing.v[i],
-					"an event in its note cites event %.12s, which is missing",
+					"an event in this note cites event %.12s, which is missing",
 					id);
 	}
 	return err;

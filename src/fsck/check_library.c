@@ -58,7 +58,8 @@ static const struct kl_event *find_event(struct kl_library_checker *checker, con
 		return event;
 	if (kl_library_event(&read, checker->l, id) < 0) {
 		if (!kl_map_put(&checker->bad, id, checker))
-			report_finding(checker, true, "it cites event %.12s: %s", id,
+			report_finding(checker, true,
+				       "the card cites event %.12s, which is not usable: %s", id,
 				       kl_error_last());
 		kl_error_clear();
 		return NULL;

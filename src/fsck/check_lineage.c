@@ -151,7 +151,8 @@ static void check_against_walk(struct kl_checker *checker, const char *ref,
 		return;
 	}
 	if (walk.n < chain->n) {
-		kl_check_report(checker, KL_CHECK_ERROR, ref, "it has more steps than its walk");
+		kl_check_report(checker, KL_CHECK_ERROR, ref,
+				"the lineage has more steps than its walk");
 		return;
 	}
 	for (size_t i = 0; i < chain->n; i++) {
@@ -213,7 +214,7 @@ void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid
 			check_second_parent(checker, ref, &chain, i);
 		if (root && (!step->workload || strcmp(step->workload, workload)))
 			kl_check_report(checker, KL_CHECK_ERROR, ref,
-					"its root is of workload '%s'",
+					"the root of the lineage is of workload '%s'",
 					step->workload ? step->workload : "");
 	}
 	if (checker->foreign)

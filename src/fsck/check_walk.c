@@ -39,7 +39,7 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 		if (checker->foreign &&
 		    !(err = kl_repo_object_size(&size, checker->c->repo, &at)) &&
 		    (bytes += size) > MAX_FOREIGN_BYTES)
-			return kl_error(KL_EINVALID, "its commits are larger than %d MiB in total",
+			return kl_error(KL_EINVALID, "the commits are larger than %d MiB in total",
 					MAX_FOREIGN_BYTES >> 20);
 		if (err < 0 || (err = kl_repo_commit_read(&commit, checker->c->repo, &at)) < 0)
 			return err;
@@ -53,7 +53,7 @@ int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oi
 		if (commit.nparent <= via || (!is_step && past_end))
 			return 0;
 		if (out->n == (checker->foreign ? KL_CHECK_FOREIGN_STEPS : MAX_STEPS))
-			return kl_error(KL_EINVALID, "it has more than %zu steps", out->n);
+			return kl_error(KL_EINVALID, "the ref has more than %zu steps", out->n);
 		at = commit.parent[via];
 	}
 }
@@ -105,9 +105,9 @@ int kl_check_contract(struct kl_surface **out, char **place, struct kl_checker *
 			*place = kl_strdup(places.v[i]);
 			return kl_surface_from_tree(out, checker->c->repo, tree, *place);
 		}
-	return err < 0 ?
-		       err :
-		       kl_error(KL_ENOTFOUND, "no contract of workload '%s' in its tree", workload);
+	return err < 0 ? err :
+			 kl_error(KL_ENOTFOUND, "the tree has no contract of workload '%s'",
+				  workload);
 }
 
 void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *tip,
@@ -131,7 +131,7 @@ void kl_check_walk(struct kl_checker *checker, const char *ref, const git_oid *t
 			back = i + 1;
 	if (!back || back == chain.n) {
 		kl_check_report(checker, KL_CHECK_ERROR, ref,
-				"it has no backward steps on top of an expert commit");
+				"the walk has no backward steps on top of an expert commit");
 		return;
 	}
 	if (kl_check_contract(&surface, &place, checker, &chain.c[0].tree, workload) < 0) {

@@ -22,7 +22,7 @@ int kl_gate_trouble(int err)
 	case KL_ENOTFOUND:
 	case KL_EEXISTS:
 	case KL_EBUSY:
-		return kl_error_in(KL_ECANNOT, "this machine cannot judge now");
+		return kl_error_in(KL_ECANNOT, "this machine cannot judge at the moment");
 	}
 	return err;
 }
@@ -152,7 +152,8 @@ int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface
 		return err;
 	if (kl_gate_is_remote(gate))
 		return kl_error(KL_ECANNOT,
-				"runner '%s' sends results later, but a verdict is needed at once",
+				"runner '%s' returns results later, but this command needs a "
+				"verdict immediately",
 				gate->runner.name);
 	if (backend->device && !backend->device->is_shown())
 		return kl_error(KL_ECANNOT, "this machine has no visible %s",

@@ -92,7 +92,8 @@ static int defer_judgement(struct kl_judgement *judgement, struct kl_gate *gate,
 	bundle_job->event = judgement->event;
 	bundle_job->of = of;
 	err = kl_bundle_add(gate->bundle, bundle_job);
-	kl_judgement_set(judgement, KL_VERDICT_NOT_RUN, NULL, "it waits to be judged elsewhere");
+	kl_judgement_set(judgement, KL_VERDICT_NOT_RUN, NULL,
+			 "the job waits to be judged on another machine");
 	judgement->deferred = true;
 	return err;
 }

@@ -80,14 +80,14 @@ int kl_code_check(const struct kl_image *image)
 	int err = sweep_text(image, &starts);
 
 	if (!err && !is_start(&starts, image->entry))
-		err = bad_code("its entry is not the start of an instruction", image->entry);
+		err = bad_code("the entry is not the start of an instruction", image->entry);
 	if (!err && image->start != KL_IMAGE_NONE && !is_start(&starts, image->start))
-		err = bad_code("its start function is not the start of an instruction",
+		err = bad_code("the start function does not begin with an instruction",
 			       image->start);
 	for (size_t i = 0; !err && i < KL_IMAGE_ADAPTER; i++)
 		if (image->adapter[i] != KL_IMAGE_NONE && !is_start(&starts, image->adapter[i]))
-			err = bad_code("a function of its adapter is not the start of an "
-				       "instruction",
-				       image->adapter[i]);
+			err = bad_code(
+				"a function of the adapter does not begin with an instruction",
+				image->adapter[i]);
 	return err ? err : check_branches(image, &starts);
 }

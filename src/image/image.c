@@ -88,10 +88,10 @@ static int check_sizes(const struct kl_image *image, uint64_t claimed, size_t le
 		if (size[i] > KL_IMAGE_MAX_MEMORY)
 			return bad_image("a segment is too large");
 	if (kl_image_offset(image, 3) > KL_IMAGE_MAX_MEMORY)
-		return bad_image("it needs too much memory");
+		return bad_image("the image needs too much memory");
 	if (image->align < KL_IMAGE_PAGE || image->align > KL_IMAGE_MAX_ALIGN ||
 	    image->align & (image->align - 1))
-		return bad_image("its alignment is not a power of two from 4096 to 2 MiB");
+		return bad_image("the alignment is not a power of two from 4096 bytes to 2 MiB");
 	if (image->naddress > KL_IMAGE_MAX_ITEMS || image->nthread > KL_IMAGE_MAX_ITEMS ||
 	    image->nimport > KL_IMAGE_MAX_ITEMS || image->nnames > KL_IMAGE_MAX_NAMES)
 		return bad_image("a list is too long");
@@ -123,23 +123,23 @@ static bool ends_in_rodata(const struct kl_image *image, uint64_t at)
 static int check_offsets(const struct kl_image *image)
 {
 	if (!image->text || image->own > image->text || !image->own)
-		return bad_image("it has no code of its own");
+		return bad_image("the image has no code of its own");
 	if (image->entry >= image->own)
-		return bad_image("its entry lies outside its code");
+		return bad_image("the entry lies outside the code");
 	if (image->start != KL_IMAGE_NONE && image->start >= image->own)
-		return bad_image("its start function lies outside its code");
+		return bad_image("the start function lies outside the code");
 	for (size_t i = 0; i < KL_IMAGE_ADAPTER; i++)
 		if (image->adapter[i] != KL_IMAGE_NONE && image->adapter[i] >= image->own)
-			return bad_image("a function of its adapter lies outside its code");
+			return bad_image("a function of the adapter lies outside the code");
 	if (image->arena != KL_IMAGE_NONE &&
 	    (image->arena % 8 || !in_data(image, image->arena, 16)))
-		return bad_image("its arena is not aligned, or lies outside its data");
+		return bad_image("the arena is not aligned, or lies outside the data");
 	if (image->dims != KL_IMAGE_NONE && (image->dims % 8 || !in_data(image, image->dims, 128)))
-		return bad_image("its dims are not aligned, or lie outside its data");
+		return bad_image("the dims are not aligned, or lie outside the data");
 	/* the unwinder reads the tables up to a zero word, so they must end with one */
 	if (image->frames != KL_IMAGE_NONE && !ends_in_rodata(image, image->frames))
 		return bad_image(
-			"its exception tables do not end with a zero word at the end of rodata");
+			"the exception tables do not end with a zero word at the end of rodata");
 	return 0;
 }
 
@@ -186,7 +186,7 @@ static int check_imports(const struct kl_image *image)
 	int err = 0;
 
 	if (image->nnames && (image->names[image->nnames - 1] || !image->names[0]))
-		return bad_image("its list of names is malformed");
+		return bad_image("the list of names is malformed");
 	for (uint64_t i = 0; !err && i < image->nimport; i++) {
 		err = check_slot(image, image->import[i].at, &next);
 		if (!err && (image->import[i].name >= image->nnames ||
@@ -205,7 +205,7 @@ static int check_padding(const struct kl_image *image, const unsigned char *file
 	const uint64_t size[] = { image->text, image->rodata, image->data };
 
 	if (!all_zero(file + sizeof(struct head), KL_IMAGE_PAGE - sizeof(struct head)))
-		return bad_image("its head has unknown members");
+		return bad_image("the head has unknown members");
 	for (int i = 0; i < 3; i++)
 		if (!all_zero(image->bytes[i] + size[i], whole_pages(size[i]) - size[i]))
 			return bad_image("the padding after a segment is not zero");
@@ -233,7 +233,7 @@ int kl_image_read(struct kl_image *out, const void *bytes, size_t len)
 
 	if (len < KL_IMAGE_PAGE || len > KL_IMAGE_MAX_BYTES ||
 	    memcmp(file, magic, sizeof(magic)) != 0)
-		return bad_image("it is not an image file");
+		return bad_image("not an image file");
 	memcpy(&head, file, sizeof(head));
 	image = (struct kl_image){
 		.text = head.text,

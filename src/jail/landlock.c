@@ -104,10 +104,10 @@ static int make_ruleset(int *out, const struct kl_jail_run *run)
 	int err;
 
 	if (abi < 2)
-		return kl_error(
-			KL_ECANNOT,
-			"landlock is not available: the kernel has ABI %d, at least 2 is needed",
-			abi < 0 ? 0 : abi);
+		return kl_error(KL_ECANNOT,
+				"landlock is not available: the Linux kernel has Landlock ABI %d, "
+				"but ABI 2 or newer is needed",
+				abi < 0 ? 0 : abi);
 	fd = (int)syscall(__NR_landlock_create_ruleset, &attr, size, 0);
 	if (fd < 0)
 		return kl_error_errno("landlock: cannot create a ruleset");

@@ -340,7 +340,7 @@ static int parse_job(struct kl_job *job, const json_t *doc)
 	     (err = kl_job_read_int(&job->threads, doc, "threads", 1, KL_MAX_THREADS)) < 0))
 		return err;
 	if (job->threads && job->surface != KL_SURFACE_C)
-		return kl_error(KL_EINVALID, "'threads' is for surface c");
+		return kl_error(KL_EINVALID, "'threads' is only for surface c");
 	return parse_profile(job, doc);
 }
 

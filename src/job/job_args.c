@@ -81,7 +81,7 @@ static int read_number(double *out, const json_t *item)
 		}
 	}
 	return kl_error(KL_EINVALID,
-			"a value is not a number, \"inf\", \"-inf\", \"nan\" or \"-0\"");
+			"a value must be a number, \"inf\", \"-inf\", \"nan\" or \"-0\"");
 }
 
 /*

@@ -53,7 +53,7 @@ static int parse_conditions(struct kl_job_domain *domain, const struct kl_job *j
 	if (err < 0)
 		return err;
 	if (json_array_size(list) > KL_MAX_DOMAIN)
-		return kl_error(KL_EINVALID, "it has %zu conditions, but can have at most %d",
+		return kl_error(KL_EINVALID, "'conditions' has %zu entries; it can have at most %d",
 				json_array_size(list), KL_MAX_DOMAIN);
 	domain->condition = kl_calloc(json_array_size(list) + 1, sizeof(*domain->condition));
 	json_array_foreach(list, i, item) {

@@ -41,14 +41,14 @@ static int can_by_tools(const struct kl_card *card)
 		mechanical |= kl_carrier_is_mechanical(&card->carriers.v[i]);
 	if (!mechanical)
 		return kl_error(KL_ECANNOT,
-				"card '%s' has no carrier that a tool can apply: a model is needed "
-				"to try it",
+				"card '%s' has no carrier that a tool can apply, so a model is "
+				"needed to try it",
 				card->id);
 	for (size_t i = 0; i < card->provides.n; i++)
 		if (!strncmp(card->provides.v[i], "trait:", 6))
 			return kl_error(KL_ECANNOT,
-					"card '%s' provides '%s', which only a model can "
-					"confirm: a model is needed to admit it",
+					"card '%s' provides '%s', which only a model can confirm, "
+					"so a model is needed to admit it",
 					card->id, card->provides.v[i]);
 	return 0;
 }

@@ -120,12 +120,12 @@ static char *join_words(const struct kl_strvec *list)
 /* Set the error for a result that is too noisy to be recorded as a trial. */
 static int noisy_result(const struct kl_attempt *attempt)
 {
-	return kl_error_hint(
-		kl_error(KL_ECANNOT,
-			 "too noisy to tell whether the edit is faster (%.3f to %.3f times the "
-			 "speed): no trial was recorded",
-			 (double)attempt->ratio.lo / 1e6, (double)attempt->ratio.hi / 1e6),
-		"try again when the machine is quiet");
+	return kl_error_hint(kl_error(KL_ECANNOT,
+				      "too noisy to tell whether the edit is faster (%.3f to %.3f "
+				      "times the speed), so no trial was recorded",
+				      (double)attempt->ratio.lo / 1e6,
+				      (double)attempt->ratio.hi / 1e6),
+			     "try again when the machine is quiet");
 }
 
 static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,

@@ -186,18 +186,18 @@ static const char *reason_against(const struct kl_transition *transition,
 		bool moved = transition->gained.n || transition->lost.n ||
 			     kl_lift_speed_of(transition) == KL_SPEED_FAST;
 
-		return !mechanism ? "its label is no known mechanism" :
-		       !moved     ? "it is labelled, but neither a fact nor its speed moved" :
-				    NULL;
+		return !mechanism ? "the step's label names no known mechanism" :
+		       !moved ? "the step is labelled, but neither a fact nor its speed changed" :
+				NULL;
 	}
 	if (!strcmp(delta, "compound"))
 		return "more than one mechanism changed";
 	if (!strcmp(delta, "contradicted"))
-		return "its facts contradict the mechanism that its author named";
+		return "the step's facts contradict the mechanism that its author named";
 	if (!mechanism)
 		return "no known mechanism";
 	return gained_primary(transition, mechanism) ? NULL :
-						       "no primary fact of its mechanism moved";
+						       "no primary fact of its mechanism changed";
 }
 
 static void group_one(struct groups *out, struct kl_lifter *lifter,

@@ -31,10 +31,9 @@ int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, cons
 			   });
 	if (!err && kl_gate_is_remote(gate)) {
 		kl_gate_free(gate);
-		err = kl_error(
-			KL_ECANNOT,
-			"the gate's runner is remote, but seeking witnesses needs one that answers "
-			"at once");
+		err = kl_error(KL_ECANNOT,
+			       "the gate's runner is remote, but a search for witnesses needs a "
+			       "runner that returns results immediately");
 	}
 	if (err < 0)
 		return err;

@@ -95,8 +95,8 @@ static int register_commit(struct importer *importer, const json_t *entry, const
 	kl_oid_hex(hex, here);
 	if (!anew && strcmp(hex, was))
 		return kl_error(KL_EINVALID,
-				"commit %.12s is rebuilt as %.12s: the export was changed", was,
-				hex);
+				"commit %.12s was rebuilt as %.12s, so the export has been changed",
+				was, hex);
 	copy = kl_malloc(sizeof(*copy));
 	*copy = *here;
 	kl_map_put(&importer->commits, was, copy);
@@ -315,7 +315,7 @@ static int check_event(struct importer *importer, const struct kl_event *event,
 		return err;
 	if (!kl_event_is_for(event, surface->digest, surface->contract_digest))
 		return kl_error(KL_EINVALID,
-				"event %.12s does not match its commit: it is about other files",
+				"event %.12s is about other files than those of its commit",
 				event->id);
 	return 0;
 }

@@ -45,8 +45,10 @@ static int open_gate(struct kl_gate **out, struct kl_repo *repo, const struct kl
 		return err;
 	if (kl_gate_is_remote(*out))
 		return kl_error_hint(
-			kl_error(KL_ECANNOT, "states are measured together only on this machine"),
-			"unset klineage.runner, or run git klineage measure where the hardware is");
+			kl_error(KL_ECANNOT,
+				 "states can be measured together only on this machine"),
+			"unset klineage.runner, or run git klineage measure on the machine with "
+			"the hardware");
 	return 0;
 }
 

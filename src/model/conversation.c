@@ -134,7 +134,8 @@ static int read_file(char **out, struct reader *reader, const git_oid *tree, con
 		return err;
 	reader->total += buf.len;
 	if (reader->total > MAX_ALL)
-		return kl_error(KL_EINVALID, "it is larger than %zu MiB", MAX_ALL >> 20);
+		return kl_error(KL_EINVALID, "the conversation is larger than %zu MiB",
+				MAX_ALL >> 20);
 	if (mode != 0100644 || strlen(buf.ptr) != buf.len)
 		return kl_error(KL_EINVALID, "'%s' is not text", path);
 	*out = kl_buf_detach(&buf);
@@ -190,7 +191,7 @@ static int same_system(struct reader *reader, const git_oid *tree)
 	}
 	if (!err && memcmp(&sub, &reader->system, sizeof(sub)))
 		return kl_error(KL_EINVALID,
-				"its system blocks differ from those of the last turn");
+				"the system blocks differ from those of the last turn");
 	return err;
 }
 
@@ -207,7 +208,8 @@ static int read_chain(git_oid **out, size_t *n, struct kl_repo *repo, const git_
 		int err;
 
 		if (got == MAX_TURNS)
-			return kl_error(KL_EINVALID, "it has more than %d turns", MAX_TURNS);
+			return kl_error(KL_EINVALID, "the conversation has more than %d turns",
+					MAX_TURNS);
 		oid[got++] = at;
 		if ((err = kl_repo_parents(&parent, &nparent, repo, &at)) < 0)
 			return err;

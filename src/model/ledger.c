@@ -43,7 +43,7 @@ int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl
 	int err = kl_repo_commit_read(&commit, repo, at);
 
 	if (!err && commit.nparent > 1)
-		err = kl_error(KL_EINVALID, "it is a merge commit");
+		err = kl_error(KL_EINVALID, "the entry is a merge commit");
 	if (!err && !(err = kl_repo_tree_entry(&blob, NULL, repo, &commit.tree, KL_LEDGER_FILE)) &&
 	    !(err = kl_repo_blob_read(&text, repo, &blob, MAX_ENTRY)))
 		err = kl_ledger_entry_parse(&entry, text.ptr, text.len, workload);

@@ -122,7 +122,7 @@ static int read_kind(struct kl_ledger_entry *entry, const json_t *obj)
 	if (i == KL_ARRAY_SIZE(kinds))
 		return kl_error(KL_EINVALID, "'kind' is not reserve, settle or correct");
 	if (strcmp(kl_json_str_or(obj, "schema", ""), schemas[i]))
-		return kl_error(KL_EINVALID, "its schema is not %s", schemas[i]);
+		return kl_error(KL_EINVALID, "'schema' is not %s", schemas[i]);
 	entry->kind = (enum kl_ledger_kind)i;
 	return 0;
 }
@@ -134,7 +134,7 @@ static int read_words(struct kl_ledger_entry *entry, const json_t *obj, const ch
 	const char *budget = kl_json_str_or(obj, "budget", "");
 
 	if (strcmp(of, workload))
-		return kl_error(KL_EINVALID, "it is for workload '%.64s'", of);
+		return kl_error(KL_EINVALID, "the entry is for workload '%.64s'", of);
 	if (strlen(id) != KL_LEDGER_ID - 1 || id[strspn(id, "0123456789abcdef")])
 		return kl_error(KL_EINVALID, "'id' is not 32 hex digits");
 	if (strcmp(budget, "induce") && strcmp(budget, "materialize"))

@@ -220,11 +220,10 @@ static int too_little(const struct kl_ledger_ask *ask, const struct kl_ledger_to
 	kl_money_text(settled, now->of[ask->budget].settled);
 	kl_money_text(reserved, now->of[ask->budget].reserved);
 	kl_money_text(left, ask->cap > spent ? ask->cap - spent : 0);
-	err = kl_error(
-		KL_ENO,
-		"the budget does not allow it: a request can cost up to %s, %s of %s are left (%s "
-		"spent, %s reserved)",
-		want, left, cap, settled, reserved);
+	err = kl_error(KL_ENO,
+		       "the budget does not allow a request that can cost up to %s: %s of %s are "
+		       "left (%s spent, %s reserved)",
+		       want, left, cap, settled, reserved);
 	if (now->of[ask->budget].reserved)
 		kl_error_hint(err,
 			      "run 'git klineage chat settle' to settle abandoned reservations");
@@ -278,9 +277,10 @@ static int fit_settlement(struct writer *writer, const struct kl_ledger_totals *
 	writer->e.after.of[budget].settled += writer->e.nano;
 	if (writer->e.after.of[budget].reserved < 0 ||
 	    writer->e.after.of[budget].settled > KL_LEDGER_MAX_SUM)
-		return kl_error(KL_EINVALID,
-				"'%s' does not add up; run 'git klineage fsck' for details",
-				writer->ref);
+		return kl_error(
+			KL_EINVALID,
+			"the totals of '%s' do not add up; run 'git klineage fsck' for details",
+			writer->ref);
 	return 0;
 }
 
@@ -342,9 +342,10 @@ static int fit_correction(struct writer *writer, const struct kl_ledger_totals *
 	writer->e.after = *now;
 	writer->e.after.of[writer->e.budget].settled += kl_ledger_settled_by(&writer->e);
 	if (writer->e.after.of[writer->e.budget].settled < 0)
-		return kl_error(KL_EINVALID,
-				"'%s' does not add up; run 'git klineage fsck' for details",
-				writer->ref);
+		return kl_error(
+			KL_EINVALID,
+			"the totals of '%s' do not add up; run 'git klineage fsck' for details",
+			writer->ref);
 	return 0;
 }
 

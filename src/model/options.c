@@ -63,8 +63,10 @@ static int check_members(const char *key, const json_t *extra)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ours); i++)
 		if (json_object_get(extra, ours[i]))
-			return kl_error(KL_EINVALID, "config %s: '%s' cannot be replaced", key,
-					ours[i]);
+			return kl_error(
+				KL_EINVALID,
+				"config %s: '%s' is set by git-klineage and cannot be replaced",
+				key, ours[i]);
 	return 0;
 }
 
@@ -77,11 +79,12 @@ static int read_extra(json_t **out, struct kl_repo *repo, const char *phase)
 	if (!value)
 		return 0;
 	if (strlen(value) > MOST_EXTRA)
-		return kl_error(KL_EINVALID, "config %s: more than %d bytes", key, MOST_EXTRA);
+		return kl_error(KL_EINVALID, "config %s: the value is longer than %d bytes", key,
+				MOST_EXTRA);
 	if ((err = kl_json_parse(out, value, strlen(value))) < 0)
 		return kl_error_in(err, "config %s", key);
 	if (!json_is_object(*out))
-		return kl_error(KL_EINVALID, "config %s: it is not a JSON object", key);
+		return kl_error(KL_EINVALID, "config %s: not a JSON object", key);
 	return check_members(key, *out);
 }
 

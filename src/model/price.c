@@ -428,7 +428,8 @@ int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model
 
 	if (err < 0 || *out)
 		return err;
-	err = kl_error(KL_EINVALID, "no price for the model '%s'; the budget needs one", model);
+	err = kl_error(KL_EINVALID, "the model '%s' has no price, but the budget needs its price",
+		       model);
 	return kl_error_hint(
 		err,
 		"run: git config klineage.%s.price 'input=2 output=10', in US dollars per million "

@@ -155,7 +155,7 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
 		return err;
 	kl_error_clear();
 	kl_progress_step(conversation->session->progress,
-			 "%s, turn %zu: waiting for another process to send it",
+			 "%s, turn %zu: waiting for another process to send this turn",
 			 conversation->phase, conversation->n);
 	return lock_turn(lock, conversation, -1);
 }

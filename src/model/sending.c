@@ -202,11 +202,10 @@ static int explain_open(const struct kl_sending *sending, int err)
 	char money[KL_MONEY_TEXT];
 
 	kl_money_text(money, sending->reserved.nano);
-	return kl_error_hint(
-		err,
-		"the cost of this request is unknown: %s stay reserved for it until 'git klineage "
-		"chat settle'",
-		money);
+	return kl_error_hint(err,
+			     "the cost of this request is unknown, so %s stay reserved for it "
+			     "until you run 'git klineage chat settle'",
+			     money);
 }
 
 /*
@@ -312,7 +311,7 @@ static int wait_ms(const struct kl_sending *sending, int64_t ms)
 	const struct kl_conversation *conversation = sending->conversation;
 	int64_t end = kl_clock_ns() + ms * 1000000;
 
-	kl_progress_print(sending->session->progress, "  %s, turn %zu: %s; again in %lld s",
+	kl_progress_print(sending->session->progress, "  %s, turn %zu: %s; retrying in %lld s",
 			  conversation->phase, conversation->n, kl_error_last(),
 			  (long long)(ms + 999) / 1000);
 	while (kl_clock_ns() < end) {
@@ -344,7 +343,7 @@ static int reserve_again(struct kl_sending *sending)
 static int after_failure(struct kl_sending *sending, int err)
 {
 	const struct kl_send_failure *failure = &sending->reply.failure;
-	const char *why = "each attempt can have cost money";
+	const char *why = "each attempt may have cost money";
 	int64_t pause;
 
 	if (!failure->transient || sending->spec->once)

@@ -219,11 +219,11 @@ int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number)
 	if (err < 0)
 		return err;
 	if (strcmp(kl_json_str_or(meta, "schema", ""), SCHEMA))
-		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
+		return kl_error(KL_EINVALID, "'schema' is not " SCHEMA);
 	if ((err = kl_json_int(&stored, meta, "turn")) < 0)
 		return err;
 	if (stored != (int64_t)number)
-		return kl_error(KL_EINVALID, "it is for turn %lld", (long long)stored);
+		return kl_error(KL_EINVALID, "the file is for turn %lld", (long long)stored);
 	if ((err = read_strings(turn, meta)) < 0 || (err = read_enums(turn, meta)) < 0 ||
 	    (err = read_price(turn, meta)) < 0 || (err = read_options(turn, meta)) < 0 ||
 	    (err = kl_json_count(&turn->max_tokens, meta, "max_tokens", MAX_NANO)) < 0 ||

@@ -250,7 +250,8 @@ static int read_off(void *at, const char *file, const struct kl_field *field,
 			(long long)size, (long long)reloc->at, arg->nblob, (long long)unit);
 	for (const struct plan_reloc *other = arg->reloc; other < reloc; other++)
 		if (reloc->at < other->at + reloc_bytes(other) && other->at < reloc->at + size)
-			return kl_yaml_error(file, node, "the entry overlaps the one at byte %lld",
+			return kl_yaml_error(file, node,
+					     "the entry overlaps the entry at byte %lld",
 					     (long long)other->at);
 	return 0;
 }

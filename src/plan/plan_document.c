@@ -15,7 +15,7 @@ static int check_new(const struct kl_plan *plan, const struct kl_yaml *map, size
 	for (size_t k = 0; k < KL_ARRAY_SIZE(functions); k++)
 		if (!strcmp(functions[k], name))
 			return kl_yaml_key_error(plan->file, map, i,
-						 "'%s' is the name of a function", name);
+						 "'%s' is already the name of a function", name);
 	if (kl_plan_has_name(plan, name))
 		return kl_yaml_key_error(
 			plan->file, map, i,

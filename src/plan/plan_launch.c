@@ -95,8 +95,8 @@ static int check_symbol(const char *file, const struct kl_yaml *node, const char
 {
 	if (file)
 		return kl_yaml_error(file, node,
-				     "a plan does not set 'symbol': 'kernel' names the kernel as "
-				     "its source does");
+				     "a plan must not set 'symbol', because 'kernel' names the "
+				     "kernel as its source does");
 	if (strlen(node->text) >= KL_PLAN_MAX_SYMBOL || !is_symbol(node->text))
 		return kl_yaml_error(file, node, "'%.64s' is not a valid symbol", node->text);
 	return 0;
@@ -133,10 +133,9 @@ static int check_pdl(const struct plan_launch *launch, bool first)
 		return kl_yaml_error(file, node,
 				     "a prepare launch is not timed, so it cannot have 'pdl'");
 	if (launch->pdl && first)
-		return kl_yaml_error(
-			file, node,
-			"the first launch of a plan cannot have 'pdl', which overlaps it with the "
-			"launch before");
+		return kl_yaml_error(file, node,
+				     "the first launch of a plan cannot have 'pdl', which overlaps "
+				     "a launch with the previous launch");
 	return 0;
 }
 

@@ -53,7 +53,8 @@ static int read_one(struct kl_plan *plan, const struct kl_yaml *map, size_t i)
 	int err;
 
 	if (kl_plan_find_scalar(plan, name) >= 0 || kl_plan_find_tensor(plan, name) >= 0)
-		return kl_yaml_key_error(plan->file, map, i, "'%s' is an argument of the contract",
+		return kl_yaml_key_error(plan->file, map, i,
+					 "'%s' is already the name of an argument of the contract",
 					 name);
 	scratch->part = (struct plan_part){ plan, map->item[i] };
 	scratch->align = DEFAULT_ALIGN;

@@ -102,7 +102,7 @@ int kl_plan_read_text(const char **out, const char *file, const struct kl_field 
 	if (err < 0)
 		return err;
 	if (!is_text(node))
-		return kl_yaml_error(file, node, "'%s' must be a text: put %.40s in quotes",
+		return kl_yaml_error(file, node, "'%s' must be text; put %.40s in quotes",
 				     field->key, node->text);
 	for (const char *ch = node->text; *ch; ch++)
 		if (!isprint((unsigned char)*ch))

@@ -195,11 +195,12 @@ static int who_moved(const struct kl_refs_txn *txn)
 		kl_oid_hex(now_hex, &now);
 		kl_oid_hex(from_hex, &cmd->from);
 		if (git_oid_is_zero(&cmd->from))
-			return kl_error(KL_ECHANGED, "'%s' was created meanwhile at %s", cmd->ref,
-					now_hex);
+			return kl_error(KL_ECHANGED, "'%s' was created in the meantime at %s",
+					cmd->ref, now_hex);
 		if (git_oid_is_zero(&now))
-			return kl_error(KL_ECHANGED, "'%s' was deleted meanwhile; it was at %s",
-					cmd->ref, from_hex);
+			return kl_error(KL_ECHANGED,
+					"'%s' was deleted in the meantime; it was at %s", cmd->ref,
+					from_hex);
 		return kl_error(KL_ECHANGED, "'%s' was changed in the meantime from %s to %s",
 				cmd->ref, from_hex, now_hex);
 	}

@@ -347,11 +347,11 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	int64_t string = kl_measure_lacking(query, card->prior);
 
 	if (retrieved->row < 0)
-		return kl_strdup("none of its rows is verified");
+		return kl_strdup("none of the card's rows is verified");
 	if (string >= 0)
 		return kl_asprintf("platform: lacks %s", text_of(query, (uint32_t)string));
 	if (!retrieved->axis[KL_AXIS_PLATFORM] || !retrieved->axis[KL_AXIS_LANGUAGE])
-		return kl_asprintf("none of its verified rows is for a similar %s",
+		return kl_asprintf("none of the card's verified rows is for a similar %s",
 				   retrieved->axis[KL_AXIS_PLATFORM] ? "language" : "platform");
 	string = kl_retrieve_query_first(query, prior->conflicts, true);
 	if (string >= 0)

@@ -152,9 +152,9 @@ void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval)
 			continue;
 		}
 		retrieval->v[i].why = kl_strdup(
-			"nothing in common: its operators are unrelated, "
-			"the kernel has no fact of its anchor, and no "
-			"transformation of it is for a loop of the sources");
+			"nothing in common: the card's operators are unrelated, the kernel has no "
+			"fact of the card's anchor, and no transformation of the card fits a loop "
+			"of the sources");
 		KL_GROW(retrieval->dropped, retrieval->ndropped + 1, retrieval->dropped_alloc);
 		retrieval->dropped[retrieval->ndropped++] = retrieval->v[i];
 	}

@@ -234,10 +234,10 @@ static int add_op(struct kl_taxonomy *taxonomy, struct kl_tax_op *op, const stru
 	if (row->under) {
 		op->parent = kl_taxonomy_op(taxonomy, row->under);
 		if (op->parent < 0)
-			return kl_yaml_error(
-				file, entry_at(node, "under", 0),
-				"unknown operator '%.64s' (list an operator before those under it)",
-				row->under);
+			return kl_yaml_error(file, entry_at(node, "under", 0),
+					     "unknown operator '%.64s' (an operator must be listed "
+					     "before those under it)",
+					     row->under);
 		op->depth = taxonomy->op[op->parent].depth + 1;
 	}
 	err = add_name(taxonomy, op, row->name, file, node);
@@ -429,10 +429,10 @@ static int add_platform(struct kl_taxonomy *taxonomy, const struct platform_row 
 	if (row->like) {
 		base = kl_taxonomy_platform(taxonomy, row->like);
 		if (!base)
-			return kl_yaml_error(
-				file, entry_at(node, "like", 0),
-				"unknown platform '%.40s' (list a platform before those that are like it)",
-				row->like);
+			return kl_yaml_error(file, entry_at(node, "like", 0),
+					     "unknown platform '%.40s' (a platform must be listed "
+					     "before those that are like it)",
+					     row->like);
 		platform.has = base->has;
 		kl_card_dims_copy(&platform.numbers, &base->numbers);
 	}

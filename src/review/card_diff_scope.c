@@ -90,7 +90,7 @@ void kl_card_diff_scope(struct kl_card_pair *pair)
 		      "the scope is widened: %s is no longer required",
 		      "%s is now required before the card");
 	diff_required(pair, &before->conflicts, &after->conflicts,
-		      "the scope is widened: %s is no longer a conflict", "%s is a conflict now");
+		      "the scope is widened: %s is no longer a conflict", "%s is now a conflict");
 	diff_promised(pair, &before->provides, &after->provides, "scope");
 }
 

@@ -37,7 +37,7 @@ void kl_card_diff_evidence(struct kl_card_pair *pair)
 		if (!find_evidence(pair->old, after->event))
 			NOTE(pair, "evidence-added", "new evidence: %s step %d, %w, %s (event %w)",
 			     after->lineage, after->step,
-			     after->derivation == KL_DERIVED_ANEW    ? "derived anew" :
+			     after->derivation == KL_DERIVED_ANEW    ? "re-derived" :
 			     after->derivation == KL_DERIVED_INVERSE ? "an inverted backward step" :
 								       "not isolated",
 			     after->origin, brief_id(id, after->event));

@@ -353,7 +353,7 @@ static void diff_prepares(struct kl_contract_pair *pair)
 	for (size_t i = 0; i < was->n; i++)
 		if (!kl_strvec_has(is, was->v[i]))
 			NOTE(pair, "prepares-removed",
-			     "the kernel's function %s must not run without being timed any more",
+			     "the kernel's function %s can no longer run without being timed",
 			     was->v[i]);
 }
 

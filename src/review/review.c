@@ -103,11 +103,10 @@ static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_
 	if (err != KL_ENOTFOUND)
 		return err;
 	if (kl_repo_need_history(repo) == 0) {
-		err = kl_error(
-			KL_ENOTFOUND,
-			"'%s' and '%s' have no commit in common: there is no base to compare "
-			"with",
-			review->base_name, review->head_name);
+		err = kl_error(KL_ENOTFOUND,
+			       "'%s' and '%s' have no commit in common, so there is no base to "
+			       "compare with",
+			       review->base_name, review->head_name);
 		return kl_error_hint(err, "to review cards, which have a branch of their own: git "
 					  "klineage review "
 					  "<remote>/klineage/skills..klineage/skills");
@@ -115,9 +114,9 @@ static int begin_review(struct kl_review *review, const git_oid *tip, struct kl_
 	kl_error_clear();
 	review->base = *tip;
 	kl_findings_add(&review->general, KL_NOTE, "shallow",
-			"this clone is shallow and lacks the merge base: the head is compared "
-			"with %s itself, and changes made only there are shown as if the head "
-			"removed them",
+			"this clone is shallow and lacks the merge base, so the head is compared "
+			"with %s itself, and changes made only in the base are shown as if the "
+			"head removed them",
 			review->base_name);
 	return 0;
 }

@@ -285,8 +285,8 @@ static void review_card(struct kl_review_work *work, struct cards *all, size_t a
 	changed->item = work->v->part[KL_REVIEW_CARDS].n - 1;
 	if (!changed->now.there) {
 		kl_findings_add(&item->found, KL_ANSWER, "card-removed",
-				"the card is gone (retract a card that is no "
-				"longer valid, so that the reason is kept): %s",
+				"the card was removed (retract a card that is no longer valid, so "
+				"that the reason is kept): %s",
 				changed->old.card ? changed->old.card->intent : "");
 		return;
 	}
@@ -338,23 +338,22 @@ static void say_tally(struct kl_review_item *item, const struct tally *tally, bo
 			      (json_int_t)tally->of[KL_SIGN_BAD]));
 	if (tally->refused && required)
 		kl_findings_add(&item->found, KL_ANSWER, "evidence-unsigned",
-				"not signed by an allowed signer (gpg.ssh.allowedSignersFile, "
-				"klineage.signers): %d of %d new events",
+				"%d of %d new events are not signed by an allowed signer "
+				"(gpg.ssh.allowedSignersFile, klineage.signers)",
 				tally->refused, tally->n);
 	else if (tally->nobodys)
 		kl_findings_add(&item->found, KL_NOTE, "evidence-unsigned",
-				"unsigned, and not made by this clone: %d of %d new events",
+				"%d of %d new events are unsigned and were not made by this clone",
 				tally->nobodys, tally->n);
 	if (tally->of[KL_SIGN_GOOD])
 		kl_findings_add(&item->found, KL_NOTE, "evidence-signed",
-				"signed by allowed signers, such as %s: %d of %d new events",
-				tally->who, tally->of[KL_SIGN_GOOD], tally->n);
+				"%d of %d new events are signed by allowed signers, such as %s",
+				tally->of[KL_SIGN_GOOD], tally->n, tally->who);
 	if (unknown)
-		kl_findings_add(
-			&item->found, KL_NOTE, "evidence-unknown-key",
-			"signed by keys that no list of signers names (gpg.ssh.allowedSignersFile, "
-			"klineage.signers): %d of %d new events",
-			unknown, tally->n);
+		kl_findings_add(&item->found, KL_NOTE, "evidence-unknown-key",
+				"%d of %d new events are signed by keys that no list of signers "
+				"names (gpg.ssh.allowedSignersFile, klineage.signers)",
+				unknown, tally->n);
 }
 
 static void say_signatures(struct kl_review_work *work, struct cards *all)

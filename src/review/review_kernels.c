@@ -129,11 +129,12 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 	} else if (!change->now && !change->moved) {
 		findings = &add_contract(work, change, "removed")->found;
 		kl_findings_add(findings, KL_ANSWER, "contract-removed",
-				"the contract is gone: %s is no longer judged", change->workload);
+				"the contract was removed, so %s is no longer judged",
+				change->workload);
 	} else if (change->now && !change->old) {
 		findings = &add_contract(work, change, "added")->found;
 		kl_findings_add(findings, KL_NOTE, "contract-added",
-				"a new contract; the base has none to compare it with");
+				"the contract is new; the base has no contract to compare it with");
 		if (change->old_why)
 			kl_findings_add(findings, KL_NOTE, "contract-mended",
 					"the base's contract cannot be read: %s", change->old_why);
@@ -142,8 +143,8 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 		findings = &add_contract(work, change, "changed")->found;
 		kl_contract_diff(findings, change->old, change->now);
 		if (strcmp(change->old->place, change->now->place))
-			kl_findings_add(findings, KL_NOTE, "contract-moved", "moved from %s",
-					change->old->place);
+			kl_findings_add(findings, KL_NOTE, "contract-moved",
+					"the contract was moved from %s", change->old->place);
 		if (!findings->n)
 			kl_findings_add(findings, KL_NOTE, "contract-same",
 					"the contract was rewritten with the same requirements");
@@ -338,23 +339,23 @@ static void say_missing(struct kl_findings *findings, enum kl_weight weight,
 				*kl_event_class(fail) ? kl_event_class(fail) : "?",
 				*fail->message ? fail->message : "no message");
 	else if (!strcmp(fate, "unsigned"))
-		kl_findings_add(findings, weight, "verdict-unsigned",
-				"a note says that it passed, but no allowed signer "
-				"(gpg.ssh.allowedSignersFile, klineage.signers) has signed the "
-				"verdict");
-	else if (!strcmp(fate, "outdated"))
 		kl_findings_add(
-			findings, weight, "verdict-outdated",
-			"it passed under rules of the gate that have changed since; judge it "
-			"again");
+			findings, weight, "verdict-unsigned",
+			"a note says that the kernel passed, but no allowed signer "
+			"(gpg.ssh.allowedSignersFile, klineage.signers) has signed the verdict");
+	else if (!strcmp(fate, "outdated"))
+		kl_findings_add(findings, weight, "verdict-outdated",
+				"the kernel passed under rules of the gate that have changed "
+				"since; judge it again");
 	else if (!strcmp(fate, "checked"))
 		kl_findings_add(findings, weight, "verdict-checked",
-				"only the quick stages have judged it");
+				"only the quick stages have judged the kernel");
 	else if (!strcmp(fate, "stale"))
 		kl_findings_add(findings, weight, "verdict-stale",
-				"its verdict is stale: the note was made for other files");
+				"the verdict is stale, because the note was made for other files");
 	else
-		kl_findings_add(findings, weight, "verdict-missing", "it has not been judged");
+		kl_findings_add(findings, weight, "verdict-missing",
+				"the kernel has not been judged");
 }
 
 static void say_speed(struct kl_review_item *item, const struct changes *all,
@@ -411,10 +412,10 @@ static int review_kernel(struct kl_review_work *work, const struct changes *all,
 		say_speed(item, all, change, now);
 		say_features(item, old, now);
 		if (old && now->tier < old->tier)
-			kl_findings_add(
-				&item->found, KL_ANSWER, "tier-lowered",
-				"the kernel was judged in the tier %s, the base's in the tier %s",
-				kl_tier_name(now->tier), kl_tier_name(old->tier));
+			kl_findings_add(&item->found, KL_ANSWER, "tier-lowered",
+					"the kernel was judged in the tier %s, but the base's "
+					"kernel in the tier %s",
+					kl_tier_name(now->tier), kl_tier_name(old->tier));
 	}
 	return change->old ? kl_review_violations(&item->found, work, change->old, change->now) : 0;
 }
@@ -488,8 +489,8 @@ static void say_ineffective(struct kl_review_work *work, const struct kl_verdict
 			continue;
 		id = kl_strndup(line->event->of, 12);
 		kl_findings_add(&work->v->general, KL_NOTE, "retraction-ineffective",
-				"a note retracts the event %w, to no effect: only this clone, or "
-				"the allowed signer of that event, can retract it",
+				"a note retracts the event %w without effect, because only this "
+				"clone, or the allowed signer of that event, can retract it",
 				id);
 	}
 }

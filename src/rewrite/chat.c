@@ -118,8 +118,8 @@ static void tell_end(const struct proposer *proposer)
 
 	if (driver->dialogue.kind == KL_DIALOGUE_END && driver->fresh)
 		kl_rewrite_print(proposer->rw,
-				 "%s: %d replies in a row could not be used; the last: "
-				 "%s",
+				 "%s: %d replies in a row could not be used; the last was refused "
+				 "because: %s",
 				 driver->phase, driver->dialogue.unusable, driver->why);
 }
 

@@ -76,9 +76,8 @@ int kl_rewriters_check(const char *list)
 			return err;
 	}
 	if (kl_strvec_has(&words, "chat") && kl_strvec_has(&words, "exec"))
-		return kl_error(KL_EUSAGE,
-				"the rewriters exec and chat share one conversation: name only one "
-				"of them");
+		return kl_error(KL_EUSAGE, "the rewriters exec and chat share one conversation; "
+					   "name only one of them");
 	return 0;
 }
 

@@ -377,15 +377,15 @@ static int give_up(int err, enum failed_part part, const char *remote)
 		return err;
 	err = kl_error(KL_EIO, "%s", why);
 	if (part == WHILE_TAKING) {
-		kl_error_hint(err, "another process keeps moving refs of this repository: "
-				   "run the sync again when that process has finished");
+		kl_error_hint(err, "another process keeps moving refs of this repository; run the "
+				   "sync again when that process has finished");
 		return kl_error_hint(err,
 				     "what was fetched from '%s' is not merged yet, and "
 				     "nothing was pushed to it",
 				     remote);
 	}
 	if (part == WHILE_FETCHING)
-		return kl_error_hint(err, "'%s' changed at each attempt: run the sync again",
+		return kl_error_hint(err, "'%s' changed at each attempt; run the sync again",
 				     remote);
 	return kl_error_hint(err, "nothing was pushed to '%s'; what was fetched from it was kept",
 			     remote);

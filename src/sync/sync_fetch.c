@@ -239,10 +239,10 @@ static int take_steps(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	renamed = strcmp(place.ref, ref->ref) != 0;
 	kl_refs_txn_update(txn, place.ref, &ref->oid, place.is_new ? NULL : &place.old);
 	if (renamed)
-		kl_sync_report(
-			round, KL_SYNC_RENAMED, place.ref,
-			"the remote calls it '%s', which here is the name of a different ref",
-			ref->leaf);
+		kl_sync_report(round, KL_SYNC_RENAMED, place.ref,
+			       "the remote calls this ref '%s', but here that name belongs to a "
+			       "different ref",
+			       ref->leaf);
 	else
 		kl_sync_report(round, place.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, place.ref, "%s",
 			       "");
@@ -265,8 +265,9 @@ static int take_cards(struct kl_sync_round *round, struct kl_refs_txn *txn, stru
 	err = kl_library_merge(&tip, &done, round->r, &ours, &ref->oid);
 	if (!err && memcmp(&tip, &ours, sizeof(tip)) &&
 	    !(err = kl_refs_is_checked_out(&in_use, round->r, ref->ref)) && in_use)
-		err = kl_error(KL_EINVALID,
-			       "checked out in a worktree: check out another branch there");
+		err = kl_error(
+			KL_EINVALID,
+			"checked out in a worktree; check out another branch in that worktree");
 	if (err == KL_EINVALID || err == KL_ECANNOT) {
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		kl_error_clear();

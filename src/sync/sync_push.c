@@ -30,8 +30,8 @@ static int has_grown(bool *give, struct kl_sync_round *round, const struct kl_re
 		return err;
 	kl_sync_report(round, KL_SYNC_LEFT, ours->name,
 		       round->s->fetch ? "the remote has commits that are not in our ref" :
-					 "the remote has commits that are not in our ref: "
-					 "sync without --push");
+					 "the remote has commits that are not in our ref; sync "
+					 "without --push to fetch them");
 	return 0;
 }
 
@@ -132,8 +132,8 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 		if (!err && n)
 			kl_sync_report(
 				round, KL_SYNC_LEFT, ref->name,
-				"%zu commit%s that its steps are based on %s not known to be at "
-				"the remote: push the branch that contains them, then fetch",
+				"%zu commit%s that the steps are based on %s not known to be on "
+				"the remote; push the branch that contains them, then fetch",
 				n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 		else if (!err)
 			kl_pushes_add(pushes, ref->name, &ref->oid,

@@ -69,7 +69,7 @@ static int read_quoted(struct kl_csv *csv)
 			closed = true;
 	}
 	if (!err && !closed)
-		err = refuse_row(csv, "a quoted field does not end");
+		err = refuse_row(csv, "unterminated quoted field");
 	if (!err && !is_line_end(csv) && *csv->at != ',')
 		err = refuse_row(csv, "a quoted field is followed by other text");
 	return err;

@@ -131,8 +131,9 @@ static int refuse_number(struct reader *reader, const struct kl_field *field,
 		return kl_yaml_error(reader->name, node, "'%s' is out of its range%s: %.40s",
 				     reader->key, range.ptr, node->text);
 	return kl_yaml_error(reader->name, node, "'%s' must be a %s%s, not '%.40s'", reader->key,
-			     field->kind == KL_FIELD_DECIMAL ? "number with at most six places" :
-							       "whole number",
+			     field->kind == KL_FIELD_DECIMAL ?
+				     "number with at most six decimal places" :
+				     "whole number",
 			     range.ptr, node->text);
 }
 
@@ -434,7 +435,7 @@ static int read_member(void *obj, struct reader *reader, const struct kl_field *
 	if (is_null(node) && (field->flags & KL_NULL))
 		return 0;
 	if (is_null(node) && !(field->flags & KL_LOOSE))
-		return kl_yaml_error(reader->name, node, "'%s' may not be null", field->key);
+		return kl_yaml_error(reader->name, node, "'%s' must not be null", field->key);
 	reader->key = field->key;
 	return read_field((char *)obj + field->at, reader, field, node);
 }

@@ -219,10 +219,10 @@ static int judge_trial(struct trial *trial)
 		trial->ruling.verdict = KL_VERDICT_PASS;
 		trial->ruling.class_ = "";
 		trial->ruling.same_code = true;
-		return trial->event ? 0 :
-				      kl_error(KL_EINVALID,
-					       "the operation lacks the event of the state to "
-					       "re-derive; discard it with --abort");
+		return trial->event ?
+			       0 :
+			       kl_error(KL_EINVALID, "the event of the state to re-derive is "
+						     "missing; discard the operation with --abort");
 	}
 	if ((err = judge_against(trial, trial->goal)))
 		return err;
@@ -346,9 +346,8 @@ int kl_derive_judge(struct kl_sequencer *sequencer)
 
 	tell_title(sequencer, "gate");
 	if (!sequencer->op.pending)
-		return kl_error(KL_EINVALID,
-				"the operation lacks the files of its pending proposal; discard it "
-				"with --abort");
+		return kl_error(KL_EINVALID, "the files of the pending proposal are missing; "
+					     "discard the operation with --abort");
 	if ((err = kl_opstate_goal(&trial.goal, &sequencer->op)) < 0 || (err = judge_trial(&trial)))
 		return err;
 	choice = kl_walk_decide_derived(&class_, &sequencer->op.walk, &trial.ruling);

@@ -21,10 +21,11 @@ char *kl_outcome_passed_over(const struct kl_outcome *outcome)
 		size_t n;
 		const char *why;
 	} row[] = {
-		{ outcome->passed_over.equal, "equal to another or taken back" },
-		{ outcome->passed_over.unreadable, "without sources, or with one above 4 MiB" },
-		{ outcome->passed_over.same_code, "with the machine code of another" },
-		{ outcome->passed_over.no_effect, "no faster or slower than another" },
+		{ outcome->passed_over.equal, "equal to another state or taken back" },
+		{ outcome->passed_over.unreadable,
+		  "without sources, or with a source above 4 MiB" },
+		{ outcome->passed_over.same_code, "with the machine code of another state" },
+		{ outcome->passed_over.no_effect, "no faster or slower than another state" },
 		{ outcome->passed_over.uncompiled,
 		  "that the contract of the expert cannot compile" },
 	};

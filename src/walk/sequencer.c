@@ -87,8 +87,8 @@ static int nothing_accepted(const struct kl_sequencer *sequencer, const struct k
 	if (*passed_over)
 		kl_error_hint(err, "passed over %s", passed_over);
 	if (out->passed_over.no_effect)
-		kl_error_hint(err, "time the kernel at a case where it matters, or keep these "
-				   "states as steps with --keep-all");
+		kl_error_hint(err, "add a case at which these states differ in speed, or keep them "
+				   "as steps with --keep-all");
 	return err;
 }
 

@@ -92,7 +92,7 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 
 	kl_buf_rtrim(words);
 	if (res->timed_out)
-		why = kl_asprintf("the job did not end in %d minutes", JOB_MS / 60000);
+		why = kl_asprintf("the job did not end within %d minutes", JOB_MS / 60000);
 	else if (res->signal)
 		why = kl_asprintf("klineage-worker was killed by signal %d", res->signal);
 	else

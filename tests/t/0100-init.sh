@@ -43,7 +43,7 @@ test_expect_success 'nothing is overwritten' '
 
 test_expect_success 'what is marked TODO is listed, all of it' '
 	(cd own && git add . && exits 128 git klineage gate --worktree 2>../err) &&
-	says "hint: fill in all that is marked TODO: lines 7, 21, 22, 23" err &&
+	says "hint: fill in all places marked TODO: lines 7, 21, 22, 23" err &&
 	says "7: case: {op: axpy, dims: {n: TODO}}" listed &&
 	says "value: TODO" listed && says "shape: [TODO]" listed
 '

@@ -88,7 +88,7 @@ test_expect_success 'a project with a Makefile and sub-makes' '
 	says "wrote klineage/gemv.klineage.yaml and klineage/gemv.oracle.c" out &&
 	says "lib/pack.c (defines '"'pack'"')" out && says "-march=native: the platform sets the architecture" out &&
 	says "-fopenmp: a kernel runs on one thread" out && says "unless you add '"'threads: <n>'"'" out &&
-	says "-O2 of lib/pack.c: the kernel'"'"'s own file is compiled otherwise" out && says "traps: [stderr, fprintf, exit]" out &&
+	says "-O2 of lib/pack.c: the kernel'"'"'s own file is compiled with other options" out && says "traps: [stderr, fprintf, exit]" out &&
 	says "line 8: case: {op: gemv, dims: {n: TODO, m: TODO}}" out &&
 	test "$(grep -c "       line" out)" = 4 &&
 	says "git klineage gate --worktree --workload gemv" out
@@ -121,7 +121,7 @@ test_expect_success 'what is there is not overwritten' '
 	(cd made && exits 0 git klineage adopt src/k.c:gemv --workload gemv-2 --contract judge/two.klineage.yaml >../out) &&
 	says "workload: gemv-2" made/judge/two.klineage.yaml && test -f made/judge/gemv-2.oracle.c &&
 	(cd made && exits 128 git klineage adopt src/k.c:gemv --contract judge/two.yaml 2>../err) &&
-	says "a contract is called" err && rm -r made/judge
+	says "it must be in the repository, and be named" err && rm -r made/judge
 '
 
 test_expect_success 'compile_commands.json is data: nothing of it is run' '
@@ -136,20 +136,20 @@ test_expect_success 'compile_commands.json is data: nothing of it is run' '
 	JSON
 	(cd data && exits 0 git klineage adopt src/k.c:gemv >../out) && test ! -e ran &&
 	says "build/compile_commands.json (command 1 of 2 for this file; choose another with --index)" out &&
-	says "only a shell knows what this is" out && says "2 entries of build/compile_commands.json have another form" out &&
+	says "only a shell can expand this" out && says "2 entries of build/compile_commands.json are not compile commands" out &&
 	grep "^#values: " data/klineage/gemv.klineage.yaml && ! grep undefined out &&
 	says "define: [SCALE=2]" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
 	(cd data && exits 0 git klineage adopt src/k.c:gemv --index 2 >../out) &&
 	says "define: [SCALE=4, \"NAME=\\\"a b\\\"\"]" data/klineage/gemv.klineage.yaml &&
 	says "flags: [-Ofast]" data/klineage/gemv.klineage.yaml &&
-	says "with -Ofast NaN, infinities and denormals are undefined" out &&
+	says "with -Ofast, the results for NaN, infinities and denormals are undefined" out &&
 	grep "^values: {nan: undefined, inf: undefined, denormal: undefined}" data/klineage/gemv.klineage.yaml && rm -r data/klineage &&
-	(cd data && exits 129 git klineage adopt src/k.c:gemv --index 3 2>../err) && says "the build has 2 commands" err
+	(cd data && exits 129 git klineage adopt src/k.c:gemv --index 3 2>../err) && says "the build has only 2 commands" err
 '
 
 test_expect_success 'a file that the build does not compile, a function that is not there' '
 	(cd data && exits 128 git klineage adopt main.c:main 2>../err) && says "found no command that compiles" err &&
-	says "build/compile_commands.json has no command for '"'main.c'"' among 3" err &&
+	says "build/compile_commands.json has no command that compiles '"'main.c'"' (commands read: 3)" err &&
 	(cd data && exits 128 git klineage adopt src/k.c:nothing 2>../err) && says "defines no function '"'nothing'"'" err &&
 	(cd data && exits 128 git klineage adopt src/k.c 2>../err) && says "name the function" err &&
 	(cd data && exits 128 git klineage adopt src/none.c:f 2>../err) && says "there is no file" err &&
@@ -165,7 +165,7 @@ test_expect_success 'malformed and huge databases' '
 	echo "[{" >bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err) &&
 	says "bad.json" err &&
 	echo "{}" >bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err) &&
-	says "it is not a list of commands" err &&
+	says "not a JSON list of commands" err &&
 	truncate -s 300M bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err) &&
 	rm bad.json && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../bad.json 2>../err)
 '
@@ -187,7 +187,7 @@ test_expect_success 'a generated header that is missing is named, one that is th
 	sed "s/-Iinclude/-Iinclude\", \"-Ibuild/" commands.json >c.json &&
 	(cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../c.json 2>../err) &&
 	says "config.h" err && (cd data && exits 128 git klineage adopt src/k.c:gemv --commands ../commands.json 2>../err) &&
-	says "no directory of the build has what the kernel includes: config.h, gen/more.h" err && says "if the build generates it" err &&
+	says "the kernel includes files that no include directory of the build has: config.h, gen/more.h" err && says "if the build generates them" err &&
 	mkdir data/build/gen && echo "#define HAVE_X 1" >data/build/config.h && : >data/build/gen/more.h &&
 	(cd data && exits 0 git klineage adopt src/k.c:gemv --commands ../c.json >../out) &&
 	says "klineage/gemv.generated/config.h (from build/config.h)" out &&
@@ -212,7 +212,7 @@ test_expect_success 'a kernel cannot have files of the user copied' '
 		says "the kernel includes '"'"'${file#*:}'"'"', which is neither in the repository nor in the build" err || return 1
 	done &&
 	(cd thief && exits 128 git klineage adopt src/d.c 2>../err) &&
-	says "no directory of the build has what the kernel includes: x.h" err && says "left out: $PWD/elsewhere" err &&
+	says "the kernel includes files that no include directory of the build has: x.h" err && says "left out, because they are outside of the repository: $PWD/elsewhere" err &&
 	test ! -e thief/klineage
 '
 
@@ -224,7 +224,7 @@ test_expect_success 'nothing is written through a symlink' '
 	(cd thief && exits 128 git klineage adopt src/g.c --build none --contract deep/link/new/klineage.yaml 2>../err) &&
 	says "the path contains a symbolic link" err && test -z "$(ls target)" &&
 	(cd thief && exits 128 git klineage adopt src/g.c --build none --contract src/g.c/klineage.yaml 2>../err) &&
-	says "or a file as a directory" err &&
+	says "or uses a file as a directory" err &&
 	(cd thief && exits 0 git klineage adopt src/g.c --build none --contract deep/new/klineage.yaml) &&
 	test -f thief/deep/new/klineage.yaml && rm thief/klineage
 '
@@ -233,7 +233,7 @@ test_expect_success 'headers of a build directory that --commands names are copi
 	mkdir -p elsewhere/gen && echo "#define ONE 1" >elsewhere/gen/x.h && sed "s|/elsewhere|/elsewhere/gen\", \"-I/etc|" \
 		thief/compile_commands.json >elsewhere/compile_commands.json &&
 	(cd thief && exits 0 git klineage adopt src/d.c --commands ../elsewhere/compile_commands.json >../out) &&
-	says "klineage/f.generated/x.h (from $PWD/elsewhere/gen/x.h)" out && says "the include directory /etc: it is outside" out &&
+	says "klineage/f.generated/x.h (from $PWD/elsewhere/gen/x.h)" out && says "the include directory /etc: outside" out &&
 	test_cmp elsewhere/gen/x.h thief/klineage/f.generated/x.h && rm -r thief/klineage
 '
 
@@ -286,13 +286,13 @@ test_expect_success CMAKE 'a build that wants the network is refused, with what 
 	CMAKE
 	git -C remote add . && git -C remote commit -q -m project &&
 	(cd remote && exits 125 git klineage adopt src/k.c:gemv 2>../err) &&
-	says "it wants the network, which the compile jail does not have" err && says "--commands <compile_commands.json>" err
+	says "it needs the network, which the compile jail does not have" err && says "--commands <compile_commands.json>" err
 '
 
 test_expect_success 'a build that fails for another reason than the network' '
 	git init -q network && mkdir network/network && printf "all:\n\tgcc -c b.c\n" >network/Makefile &&
 	echo "void f(int *x) { *x = 1; }" >network/network/k.c && git -C network add . && git -C network commit -q -m project &&
-	(cd network && exits 128 git klineage adopt network/k.c 2>../err) && says "has no command for '"'network/k.c'"'" err
+	(cd network && exits 128 git klineage adopt network/k.c 2>../err) && says "has no command that compiles '"'network/k.c'"'" err
 '
 
 test_expect_success MESON 'a project with Meson' '
@@ -357,7 +357,7 @@ test_expect_success 'a project that needs options, for make, the compiler and CM
 	(cd optional && exits 0 git klineage adopt k.c --build none --build-options "-Iinc -DFLOATING=2" >../out) &&
 	says "no build" out && says "define: [FLOATING=2]" out && says "include: [inc]" out && rm -r optional/klineage &&
 	(cd optional && exits 129 git klineage adopt k.c --build-options "-DX=1; touch ran" 2>../err) &&
-	says "no shell reads" err && (cd optional && exits 129 git klineage adopt k.c --build-options "\$(touch ran)") &&
+	says "without shell operators" err && (cd optional && exits 129 git klineage adopt k.c --build-options "\$(touch ran)") &&
 	(cd optional && exits 129 git klineage adopt k.c --build-options "-DX" --commands c.json) && test ! -e optional/ran
 '
 
@@ -373,7 +373,7 @@ test_expect_success CMAKE 'a project whose CMake needs a definition' '
 	target_compile_definitions(k PRIVATE FLOATING=3)
 	CMAKE
 	(cd optional && exits 128 git klineage adopt k.c --build cmake 2>../err) && says "say what the host is" err &&
-	says "give the build what it lacks with --build-options" err &&
+	says "give the build the options that it needs with --build-options" err &&
 	(cd optional && exits 0 git klineage adopt k.c --build-options "-DHOST=\"a b\"" >../out) && says "define: [FLOATING=3]" out
 '
 

@@ -375,7 +375,7 @@ test_expect_success 'packed inputs, a value returned in a struct, complex number
 
 test_expect_success 'init says that a kernel needs an adapter, and writes a skeleton' '
 	git init -q started && cd started && cp ../rows/rows.c ../rows/rows.h . && git klineage init rows.c >../out &&
-	tells "the type of 3 of the arguments; for an adapter" ../out && tells "git klineage init --adapter rows.c" ../out && test ! -e adapter.c &&
+	tells "the types of 3 of the arguments; to use an adapter" ../out && tells "git klineage init --adapter rows.c" ../out && test ! -e adapter.c &&
 	exits 128 git klineage init --adapter rows.c 2>../err && tells "oracle.c. already exists" ../err && test ! -e adapter.c &&
 	rm klineage.yaml oracle.c && git klineage init --adapter rows.c >../out && tells "wrote the adapter adapter.c" ../out &&
 	tells "type .const float \\*\\*|type .float \\*\\*.: list what the adapter makes it of" klineage.yaml && tells "^adapter: adapter.c" klineage.yaml &&

@@ -87,7 +87,7 @@ test_expect_success 'a changed export is refused' '
 	(
 	cp -R x changed && sed -i "s/volatile/const/" changed/state-0/scale.c &&
 	git init -q c && cd c &&
-	exits 128 git klineage import ../changed 2>err && says "was changed" err &&
+	exits 128 git klineage import ../changed 2>err && says "has been changed" err &&
 	test -z "$(git for-each-ref)"
 	)
 '

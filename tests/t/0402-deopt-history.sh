@@ -89,7 +89,7 @@ test_expect_success 'what cannot be a kernel is passed over: a binary, a huge fi
 	git rm -q --cached k/scale.c && sed "s/\$/\r/" <../plain.c >k/scale.c && git add k/scale.c && git commit -q -m "CRLF" &&
 	sed "s/volatile //" <../plain.c >k/scale.c && git commit -q -a -m "keep it in registers" &&
 	git klineage deopt --rewriter history --name x --rejections 1 >out && cat out && says "2 steps accepted, 0 rejected" out &&
-	says "5 without sources, or with one above 4 MiB" out && says "1 that the contract of the expert cannot compile" out &&
+	says "5 without sources, or with a source above 4 MiB" out && says "1 that the contract of the expert cannot compile" out &&
 	git show $walk:k/scale.c | grep "volatile int" && git show $walk~1:k/scale.c | tr "\r" R | grep "{R" &&
 	git klineage fsck && git fsck --strict --no-dangling
 	)

@@ -64,7 +64,7 @@ test_expect_success 'a name that the facts contradict is not given' '
 '
 
 test_expect_success 'and no card is made of it' '
-	git klineage lift -n >out 2>err && says "step 3 (degather): its facts contradict" err &&
+	git klineage lift -n >out 2>err && says "step 3 (degather): the step'"'"'s facts contradict" err &&
 	grep "restrict-" out && ! grep -e "gather-" -e "unroll-" out
 '
 

@@ -65,7 +65,7 @@ test_expect_success 'results for a job that nobody here sent' '
 test_expect_success 'a changed byte anywhere is refused, and what is whole is taken' '
 	reseal "" away/a.results >same && test_cmp away/a.results same &&
 	sed "s/\"status\":\"pass\"/\"status\":\"fail\"/" away/a.results >changed &&
-	(cd r && exits 128 git klineage gate --import ../changed >../out 2>../err) && says "the line was changed" err &&
+	(cd r && exits 128 git klineage gate --import ../changed >../out 2>../err) && says "the line was changed, because" err &&
 	sed "s/\"worker\":\"/\"worker\":\"9/" away/a.results >changed &&
 	(cd r && exits 128 git klineage gate --import ../changed 2>../err) && says "were changed" err
 '

@@ -150,7 +150,7 @@ d=dddddddddddddddddddddddddddddddd e=eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee f=ffffffff
 test_expect_success 'what broke off is settled: at its reply, as the user says, at the worst' '
 	mkdir s s/tree && cp -R .git s/ && (
 	cd s && entry reserve $d back-0 2 4000000 375000000 7000000 && entry reserve $e back-1 0 5000000 375000000 12000000 &&
-	git klineage chat cost >out && says "3 requests are under way, or broke off and can have been charged" out &&
+	git klineage chat cost >out && says "3 requests are in progress or interrupted, and may have been charged" out &&
 	says "git klineage chat settle --cost <usd> w" out &&
 	git klineage chat settle w/n/forward-1 >out &&
 	says "n/forward-1, turn 2, 2026-11-20T10:02:00Z: \$0.0030 reserved, settled at \$0.0010 (from its stored reply)" out &&
@@ -167,7 +167,7 @@ test_expect_success 'what broke off is settled: at its reply, as the user says, 
 test_expect_success 'a settlement without a reservation is no open request' '
 	mkdir u u/tree && cp -R .git u/ && (
 	cd u && entry settle $d back-1 2 4000000 379000000 3000000 "\"released\": 4000000, $usage" &&
-	git klineage chat cost >out && says "1 request is under way, or broke off" out
+	git klineage chat cost >out && says "1 request is in progress or interrupted" out
 	)
 '
 
@@ -175,7 +175,7 @@ test_expect_success 'a request that is under way is left alone' '
 	(
 	cd s && entry reserve $f back-0 2 4000000 381500000 4000000 && mkdir -p .git/klineage/talk/w/n &&
 	mkfifo held && { flock .git/klineage/talk/w/n/back-0 sh -c "echo >held; exec sleep 60" & } && read -r _ <held &&
-	git klineage chat settle w >out && kill $! && says "still under way, not settled" out && test "$(totals)" = "381500000 4000000" &&
+	git klineage chat settle w >out && kill $! && says "still in progress, not settled" out && test "$(totals)" = "381500000 4000000" &&
 	exits 129 git klineage chat settle && exits 129 git klineage chat settle w --cost -1 2>err && says "US dollars" err &&
 	exits 129 git klineage chat cost --cost 1
 	)

@@ -116,7 +116,7 @@ test_expect_success 'units in C and C++ go together, and instances that both hav
 test_expect_success 'a macro may have quotes, in the key for it' '
 	sed "s/^  flags: .*/&\n  define: [$q TEXT=\"abc\"$q]/; s/ TEXT/TEXT/" klineage.yaml >new && cp new klineage.yaml && passes &&
 	sed "s/^  flags: .*/  flags: [$q-DTEXT=\"abc\"$q]/" klineage.yaml >new && cp new klineage.yaml &&
-	exits 128 git klineage gate --worktree 2>../err && says "belongs into the key ${q}define$q" ../err && git checkout -q .
+	exits 128 git klineage gate --worktree 2>../err && says "use the key ${q}define$q" ../err && git checkout -q .
 '
 
 test_expect_success 'an entry that is not there, or does not fit, is said' '

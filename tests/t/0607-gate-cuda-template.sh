@@ -108,7 +108,7 @@ test_expect_success 'no other characters get from a plan into the source, and a 
 		launches "$bad" && refused launch "is not a valid symbol" || return 1
 	done &&
 	launches "ns::scale<128, float>" && sed "s/^    grid/    symbol: k\n    grid/" launch.yaml >new && mv new launch.yaml &&
-	refused launch "a plan does not set ${q}symbol${q}" && git checkout -q .
+	refused launch "a plan must not set ${q}symbol${q}" && git checkout -q .
 '
 
 test_expect_success 'kernels of an oracle are extern "C"' '

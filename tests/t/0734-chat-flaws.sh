@@ -62,7 +62,7 @@ for provider in anthropic openai; do
 		} >thrice-$provider.script && serve thrice-$provider &&
 		(
 		cd thrice-$provider && git config klineage.chat.url "http://127.0.0.1:$port" &&
-		exits 1 chat --progress >out 2>err && says "3 replies in a row could not be used; the last: it is a refusal" err &&
+		exits 1 chat --progress >out 2>err && says "3 replies in a row could not be used; the last was refused because: it is a refusal" err &&
 		says "nothing could be removed" err && test -z "$(git for-each-ref refs/klineage/op)" &&
 		test "$(flaw 2)" = choices && test "$(flaw 1)" = reasoning && git klineage fsck
 		) &&

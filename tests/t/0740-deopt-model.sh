@@ -100,7 +100,7 @@ test_expect_success 'export and import give the same second parents' '
 	git klineage fsck >out && says "0 errors, 0 warnings" out &&
 	git klineage show 2 --no-diff >out && says "the same machine code" out && says "tried to re-derive this step" out &&
 	cp -R ../x ../y && sed -i "s/four at a time/for at a time/" ../y/rederived/0002-* && git init -q ../j && cd ../j &&
-	exits 128 git klineage import ../y 2>err && says "was changed" err && test -z "$(git for-each-ref)"
+	exits 128 git klineage import ../y 2>err && says "has been changed" err && test -z "$(git for-each-ref)"
 	)
 '
 

@@ -180,7 +180,7 @@ test_expect_success 'fsck finds evidence that is gone, changed, of other files, 
 	git update-ref $skills $skills~1 &&
 	git worktree add -q ../hand klineage/skills &&
 	(cd ../hand && git rm -q evidence/8e/* && git commit -q -m gone) && git worktree remove ../hand &&
-	exits 1 git klineage fsck >out && says "it cites event 8e9d9087de5e: no " out &&
+	exits 1 git klineage fsck >out && says "the card cites event 8e9d9087de5e, which is not usable: no " out &&
 	git update-ref $skills $skills~1 &&
 	edit $row "s/class: wrong-all/class: fault/" &&
 	exits 1 git klineage fsck >out && says "a risk has class '\''fault'\'', but its event bb10b864f2af has '\''wrong-all'\''" out &&

@@ -109,7 +109,7 @@ test_expect_success 'evidence that points nowhere: import refuses it, fsck names
 	exits 128 git klineage skills import ../in >out 2>err && says "cited event 000000000000 is neither next to the card nor in this clone" err && says "1 new card" out &&
 	git worktree add -q ../hand klineage/skills && cp "../in/cards/$sum.yaml" ../hand/cards/ && git -C ../hand add . && git -C ../hand commit -q -m "by hand" &&
 	git worktree remove --force ../hand &&
-	exits 1 git klineage fsck >out && says "cards/$sum.yaml" out && says "it cites event 000000000000: no" out
+	exits 1 git klineage fsck >out && says "cards/$sum.yaml" out && says "the card cites event 000000000000, which is not usable: no" out
 '
 
 test_expect_success 'a duplicate id: in one import, and in one library' '

@@ -136,7 +136,7 @@ test_expect_success 'more lineages give evidence to the cards that are there, an
 test_expect_success 'a directory that was changed is not believed' '
 	rm -rf ../torn && cp -r "$lineages/cuda-topk" ../torn && before=$(git rev-parse $skills) &&
 	sed "s/best\[THREADS\]/best[THREADS+1]/" ../torn/0001-serialize-block.patch >new && mv new ../torn/0001-serialize-block.patch &&
-	exits 128 git klineage lift ../torn 2>err && says "the export was changed" err &&
+	exits 128 git klineage lift ../torn 2>err && says "the export has been changed" err &&
 	test "$(git rev-parse $skills)" = "$before"
 '
 

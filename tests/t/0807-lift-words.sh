@@ -90,7 +90,7 @@ test_expect_success 'a card that is refused, or for which nobody answers, does n
 	repo some && reply "any words" >"$SAID/any" && : >"$SAID/sm-stage.no" && : >"$SAID/smem-pad.busy" && git config klineage.chat.patience 1 &&
 	words "$gdn" >out 2>err && rm "$SAID/sm-stage.no" "$SAID/smem-pad.busy" &&
 	grep "sm-stage-[0-9a-f]* was not reworded: it is a refusal" err &&
-	grep "smem-pad-[0-9a-f]* was not reworded: .*failed with 75.*gave up after [1-9]" err &&
+	grep "smem-pad-[0-9a-f]* was not reworded: .*failed with exit code 75.*gave up after [1-9]" err &&
 	test "$(count)" = "$cards" && card sm-stage >out && ! grep "any words" out && card smem-pad >out && ! grep "any words" out &&
 	for m in coalesce vector-load warp-scan register-scan; do card $m >out && says "intent: any words" out || return 1; done &&
 	test "$(grep -c "^sm-stage" "$SAID/log")" = 3 && git klineage fsck >out && says ": 0 errors, 0 warnings" out

@@ -177,7 +177,7 @@ test_expect_success 'so does what the gate measured' '
 test_expect_success 'hypotheses are offered to who asks for them' '
 	git klineage retrieve --platform cpu/x86-64-v3 >../out 2>/dev/null && ! grep failed ../out &&
 	exits 1 git klineage retrieve --platform cpu/x86-64-v3 --status hypothesis --explain >../out 2>/dev/null &&
-	says "failed: not offered: none of its rows is verified" ../out
+	says "failed: not offered: none of the card'"'"'s rows is verified" ../out
 '
 
 test_expect_success 'a library that grew is indexed anew; a card that cannot be read is told' '

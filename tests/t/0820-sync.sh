@@ -147,7 +147,7 @@ test_expect_success 'rejected steps do not carry away a history that the remote 
 	 printf "rejected: x\n\nKlineage-Action: untile\nKlineage-Direction: back\nKlineage-Step: 1\nKlineage-Class: slower\n" >../m &&
 	 git update-ref refs/klineage/rejected/w/n $(git commit-tree -p HEAD -F ../m HEAD^{tree}) &&
 	 exits 1 git klineage sync origin >../out) &&
-	says "left     refs/klineage/rejected/w/n: 2 commits that its steps are based on are not known" out &&
+	says "left     refs/klineage/rejected/w/n: 2 commits that the steps are based on are not known" out &&
 	secret=$(git -C f rev-parse HEAD) &&
 	test_must_fail git -C hub.git cat-file -e $secret &&
 	(cd f && git push -q origin HEAD:refs/heads/f && git fetch -q origin && exits 0 git klineage sync origin >../out) &&
@@ -346,7 +346,7 @@ test_expect_success 'a lineage that is none is left, and the rest is taken' '
 	 git push -q evil HEAD:refs/heads/klineage/lineage/deep/er/name) &&
 	(cd i && exits 1 git klineage sync --fetch evil >../out) &&
 	says "left     refs/heads/klineage/lineage/w/plain: invalid: " out &&
-	says "left     refs/heads/klineage/lineage/other/name: invalid: its root is of workload" out &&
+	says "left     refs/heads/klineage/lineage/other/name: invalid: the root of the lineage is of workload" out &&
 	says "left     refs/heads/klineage/lineage/deep/er/name: not named" out &&
 	says "cuda-gdn-kkt/link: invalid: '\''l'\'' in step 9 is not a regular file" out &&
 	git -C i for-each-ref --format="%(refname)" refs/heads/klineage >have && test "$(wc -l <have)" = 2 &&

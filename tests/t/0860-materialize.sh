@@ -74,7 +74,7 @@ test_expect_success 'materialized there: gated, faster, named by its card; branc
 
 test_expect_success 'fsck: a quick check does not show that a commit of a chain is correct' '
 	(cd t && branch=$(git rev-parse klineage/materialize/shift/one) && git notes --ref klineage/gate show $branch >note && forge "\$j->{kind} = q(check)" note >forged &&
-	git notes --ref klineage/gate add -f -F forged $branch && exits 1 git klineage fsck >out && says "shows that it is correct" out &&
+	git notes --ref klineage/gate add -f -F forged $branch && exits 1 git klineage fsck >out && says "shows that its kernel is correct" out &&
 	git notes --ref klineage/gate add -f -F note $branch && git klineage fsck >out && says ": 0 errors" out)
 '
 

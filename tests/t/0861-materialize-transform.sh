@@ -159,7 +159,7 @@ test_expect_success 'for a checksum nothing fits, and retrieve and materialize s
 	E
 	commit "sum: a checksum" && git klineage skills import --shipped >/dev/null &&
 	exits 1 git klineage retrieve --status hypothesis,admitted >out 2>err && says "none of 56 cards fits" err &&
-	exits 1 git klineage retrieve --status hypothesis,admitted --explain >out && says "not offered: nothing in common: its operators are unrelated" out &&
+	exits 1 git klineage retrieve --status hypothesis,admitted --explain >out && says "not offered: nothing in common: the card'"'"'s operators are unrelated" out &&
 	exits 1 git klineage materialize --status hypothesis,admitted --dry-run >out && cat out && says "0 cards fit" out &&
 	git config klineage.profileMs 500 && exits 1 git klineage materialize --status hypothesis,admitted >out; cat out && grep "^nothing is faster than the root, [0-9a-f]*: no card fits it$" out)
 '

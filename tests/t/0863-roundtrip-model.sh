@@ -32,7 +32,7 @@ over () {
 	name=$1 && shift
 	roundtrip --name "$name" "$@" >out
 	for i in 1 2 3 4 5 6; do
-		grep "in noise" out || break
+		grep "within the noise" out || break
 		go_on "$name" >out
 	done
 	cat out

@@ -54,7 +54,7 @@ test_expect_success 'with klineage.sign a label is signed, or it is not made' '
 
 test_expect_success '--list judges the names of shipped lineages again' '
 	git klineage label --list "$lineages"/* >out &&
-	says "82 steps, 82 with a mechanism: of 0 no primary fact moved, 0 are contradicted by the sources" out &&
+	says "82 steps, 82 with a mechanism: no primary fact of 0 changed, and the sources contradict 0" out &&
 	git klineage label --list --json "$lineages/c-sgemm" >out && says "\"found\":\"loop-interchange\"" out &&
 	exits 129 git klineage label --list --remove 2>err
 '

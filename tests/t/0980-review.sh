@@ -64,7 +64,7 @@ test_expect_success 'scope, effect, provides' '
 	on wider "card_edit \"s/cases: .gemm./cases: [attention, gemm]/\"" && finds scope-widened "case '\''attention'\''" ../out &&
 	on languages "card_edit \"s/languages: .c./languages: [c, cuda]/\"" && finds scope-widened "language '\''cuda'\''" ../out &&
 	on needs "card_edit \"s/needs: .avx2./needs: []/\"" && finds scope-widened "avx2" ../out &&
-	on narrower "card_edit \"s/conflicts: .*/conflicts: [vec.512]/\"" && test $code = 0 && notes scope-narrowed "is a conflict now" ../out &&
+	on narrower "card_edit \"s/conflicts: .*/conflicts: [vec.512]/\"" && test $code = 0 && notes scope-narrowed "is now a conflict" ../out &&
 	on raised "card_edit \"s/hi: 2.6/hi: 2.7/; s/^      ratio: 2.5/      ratio: 2.65/\"" && finds effect-raised "from 2.5x to 2.65x" ../out &&
 	finds evidence "a row has ratio 2650000 ppm" ../out &&
 	on promises "card_edit \"/effect:/,/rows:/s/provides: .*/provides: [vec.512, '\''trait:tiled'\'']/\"" && finds provides-added "vec.512" ../out
@@ -93,7 +93,7 @@ retract () {
 test_expect_success 'words that trials passed with, and a card that is gone' '
 	on carrier "card_edit \"s/for each tile, for each k/whatever/\"" && finds carrier-edited "after admission" ../out &&
 	on intent "card_edit \"s/keep a tile of both/keep both/\"" && finds edited-after-trials "keep both inputs" ../out &&
-	on gone "git rm -q skills/cards/tile.yaml" && finds card-removed "the card is gone" ../out &&
+	on gone "git rm -q skills/cards/tile.yaml" && finds card-removed "the card was removed" ../out &&
 	on retracted retract && test $code = 0 && notes retracted "too slow" ../out && notes status "retracted (was admitted)" ../out &&
 	git checkout -q -B unretracted retracted && git checkout -q main skills/cards && git commit -q -m unretracted &&
 	exits 1 git klineage review --json retracted..unretracted >../out && finds retraction-removed "too slow" ../out &&
@@ -101,7 +101,7 @@ test_expect_success 'words that trials passed with, and a card that is gone' '
 '
 
 test_expect_success 'a card that cites what is not there, or of another commit' '
-	on missing "card_edit \"s/$witness/$(printf %064d 7)/\"" && finds evidence "it cites event 000000000000" ../out &&
+	on missing "card_edit \"s/$witness/$(printf %064d 7)/\"" && finds evidence "the card cites event 000000000000" ../out &&
 	on commit "card_edit \"s/after: .*/after: $(git rev-parse "$before")/; s/before: .*/before: $(git rev-parse main)/\"" &&
 	finds evidence "is for other files than those of commit" ../out
 '
@@ -118,7 +118,7 @@ test_expect_success 'a file that is no card' '
 
 test_expect_success 'a kernel that nobody has judged' '
 	on kernel "cp \$KLINEAGE_TOP/tests/cheats/c/accepted/kahan.c mm.c" && test $code = 1 &&
-	finds verdict-missing "it has not been judged" ../out
+	finds verdict-missing "the kernel has not been judged" ../out
 '
 
 test_expect_success 'its verdict, its ratio to the base, features' '
@@ -219,18 +219,18 @@ test_expect_success 'a contract that is gone, broken, moved, new' '
 	on moved "mkdir k && git mv klineage.yaml oracle.c mm.c k" && test $code = 0 && says "\"verdict\":\"pass\"" ../out &&
 	on hidden "mkdir k && git mv klineage.yaml oracle.c mm.c k && sed \"s/max: 4/max: 9/\" k/klineage.yaml >new && mv new k/klineage.yaml" &&
 	finds tolerance-loosened "max 9" ../out &&
-	on new "mkdir k && cp klineage.yaml oracle.c mm.c k" && notes contract-added "none to compare it with" ../out
+	on new "mkdir k && cp klineage.yaml oracle.c mm.c k" && notes contract-added "no contract to compare it with" ../out
 '
 
 # --- the worked example ----------------------------------------------------------------
 
 test_expect_success 'verdicts and trials that anybody can have written are shown as unsigned, and do not count where a signature is required' '
 	cd "$top" && rm -rf worked && pull_request worked && exits 1 git klineage review main..topic >../out && says "'"'mm' in '.'"': pass, unsigned" ../out &&
-	says "unsigned, and not made by this clone: 1 of 1 new events" ../out &&
+	says "1 of 1 new events are unsigned and were not made by this clone" ../out &&
 	exits 1 git klineage review --json main..topic >../out && says "\"word\":\"unsigned\"" ../out && says "\"code\":\"evidence-unsigned\"" ../out &&
-	exits 1 git -c klineage.requireSigned=true klineage review main..topic >../out && says "'"'mm' in '.'"': unsigned" ../out && says "a note says that it passed, but no allowed" ../out &&
+	exits 1 git -c klineage.requireSigned=true klineage review main..topic >../out && says "'"'mm' in '.'"': unsigned" ../out && says "a note says that the kernel passed, but no allowed" ../out &&
 	exits 1 git -c klineage.requireSigned=true klineage review --json main..topic >../out &&
-	says "not signed by an allowed signer (gpg.ssh.allowedSignersFile, klineage.signers): 1 of 1 new" ../out
+	says "1 of 1 new events are not signed by an allowed signer (gpg.ssh.allowedSignersFile, klineage.signers)" ../out
 '
 
 test_expect_success 'a change of the signers or of a recipe is to be answered' '

@@ -56,7 +56,7 @@ test_expect_success 'a bare repository' '
 
 test_expect_success 'a fork with no notes: each kernel is named, the rest is as ever' '
 	git clone -q "$top/r" "$top/fork" && cd "$top/fork" && exits 1 git klineage review origin/main..origin/topic >../out &&
-	says "! it has not been judged" ../out && says "'\''align'\'' is weaker" ../out &&
+	says "! the kernel has not been judged" ../out && says "'\''align'\'' is weaker" ../out &&
 	test "$(grep -c missing ../out)" = 4
 '
 
@@ -75,10 +75,10 @@ test_expect_success KEYGEN 'where signatures are required, verdicts and evidence
 	for k in alice mallory; do ssh-keygen -q -t ed25519 -N "" -C $k -f "$top/$k" || return 1; done &&
 	echo "alice@example.invalid $(cat "$top/alice.pub")" >"$top/allowed" &&
 	cd "$top/r" && git config gpg.ssh.allowedSignersFile "$top/allowed" && git config klineage.requireSigned true &&
-	exits 1 git klineage review main..topic >../out && says "! a note says that it passed, but no allowed signer" ../out &&
+	exits 1 git klineage review main..topic >../out && says "! a note says that the kernel passed, but no allowed signer" ../out &&
 	exits 1 git klineage review --json main..topic >../out &&
 	says "no allowed signer (gpg.ssh.allowedSignersFile, klineage.signers) has signed the verdict" ../out &&
-	says "(gpg.ssh.allowedSignersFile, klineage.signers): 1 of 1 new" ../out &&
+	says "1 of 1 new events are not signed by an allowed signer (gpg.ssh.allowedSignersFile, klineage.signers)" ../out &&
 	git notes --ref=klineage/gate show topic~1 >../event && sign "$top/alice" ../event >../signed && note topic~1 ../signed &&
 	exits 1 git klineage review --json main..topic >../out && says "\"signer\":\"alice@example.invalid\"" ../out &&
 	says "\"answer\":false,\"code\":\"speed\"" ../out && git config klineage.requireSigned false
@@ -89,12 +89,12 @@ test_expect_success KEYGEN 'a note with a wrong signature: told, and not counted
 	exits 1 git klineage review --json main..topic >../out && says "\"signature\":\"unknown key\"" ../out &&
 	perl -pe "s/\"sig\":\"/\"sig\":\"x/" ../signed >../wrong && git notes --ref=klineage/gate remove topic~1 && note topic~1 ../wrong &&
 	exits 1 git klineage review main..topic >../out && says "has a wrong signature and does not count" ../out &&
-	says "! it has not been judged" ../out
+	says "! the kernel has not been judged" ../out
 '
 
 test_expect_success KEYGEN 'evidence with a wrong signature, and with a right one' '
 	git checkout -q -B signed topic && f=$(git diff --name-only main... -- "skills/evidence/*" | head -n 1) && sign "$top/alice" $f >new && mv new $f && git commit -q -a -m signed &&
-	exits 1 git klineage review --json main..signed >../out && says "such as '\''alice@example.invalid'\'': 1 of 1 new events" ../out &&
+	exits 1 git klineage review --json main..signed >../out && says "1 of 1 new events are signed by allowed signers, such as '\''alice@example.invalid'\''" ../out &&
 	sed "s/\"sig\":\"/\"sig\":\"x/" $f >new && mv new $f && git commit -q -a -m wrong &&
 	exits 1 git klineage review main..signed >../out && says "has a wrong signature" ../out
 '

@@ -49,7 +49,7 @@ test_expect_success 'a retraction that anybody can write takes nothing back, and
 
 test_expect_success 'review and fsck report a retraction without effect, and no other' '
 	told () { (cd r && git klineage review HEAD^..HEAD >../out; git klineage fsck >../out2; :); } &&
-	cat pass fail back >three && renote three && told && says "a note retracts the event $(echo "$id" | cut -c1-12), to no effect" out &&
+	cat pass fail back >three && renote three && told && says "a note retracts the event $(echo "$id" | cut -c1-12) without effect" out &&
 	says "the retraction of event $(echo "$id" | cut -c1-12) has no effect" out2 && (cd r && git klineage fsck >/dev/null) &&
 	sign_line alice fail >signed && sign_line alice back >line && cat pass signed line >three && renote three && told &&
 	! grep effect out && ! grep effect out2 && cat pass signed line back >four && renote four && told && ! grep effect out && ! grep effect out2

@@ -268,8 +268,7 @@ void kl_adapter_notes(struct kl_strvec *out, const struct kl_adapter *adapter,
 	note_prepare(out, adapter);
 	for (size_t i = 0; i < code->nfunc; i++)
 		if (!strcmp(code->func[i].name, KL_ADAPTER_CALL) && loops_itself(code, i))
-			kl_strvec_push(
-				out, KL_ADAPTER_CALL
-				" has a loop that does not call the kernel, and its time "
-				"counts: such work belongs in adapter_pack or adapter_finish");
+			kl_strvec_push(out, KL_ADAPTER_CALL
+				       " has a loop that does not call the kernel, but whose time "
+				       "counts; move such work to adapter_pack or adapter_finish");
 }

@@ -385,7 +385,7 @@ static void note_sources(struct kl_strvec *notes, const struct kl_surface *surfa
 	if (ignored)
 		kl_strvec_push(notes, ignored);
 	if (kl_dispatch_asks(surface->file, surface->nfile))
-		kl_strvec_push(notes, "the sources choose among versions for processors: only the "
+		kl_strvec_push(notes, "the sources have versions for several processors; only the "
 				      "version for the platform's level was built and judged");
 }
 

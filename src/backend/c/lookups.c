@@ -67,16 +67,19 @@ static const char headers[] =
 	" aio.h alloca.h assert.h byteswap.h complex.h ctype.h dirent.h dlfcn.h endian.h err.h"
 	" errno.h error.h fcntl.h features-time64.h features.h fenv.h float.h fnmatch.h getopt.h"
 	" glob.h inttypes.h iso646.h langinfo.h libgen.h libintl.h limits.h locale.h malloc.h"
-	" math.h mcheck.h memory.h monetary.h nl_types.h obstack.h poll.h printf.h pthread.h regex.h"
+	" math.h mcheck.h memory.h monetary.h nl_types.h obstack.h poll.h printf.h pthread.h "
+	"regex.h"
 	" sched.h search.h semaphore.h setjmp.h signal.h spawn.h stdalign.h stdarg.h stdatomic.h"
 	" stdbool.h stdc-predef.h stddef.h stdint.h stdio.h stdio_ext.h stdlib.h stdnoreturn.h"
-	" string.h strings.h syscall.h sysexits.h syslog.h termios.h tgmath.h threads.h time.h uchar.h"
+	" string.h strings.h syscall.h sysexits.h syslog.h termios.h tgmath.h threads.h time.h "
+	"uchar.h"
 	" ucontext.h unistd.h utime.h values.h wait.h wchar.h wctype.h wordexp.h xlocale.h"
 	" gnu/stubs.h gnu/stubs-32.h gnu/stubs-64.h gnu/stubs-x32.h"
 	" linux/errno.h linux/limits.h linux/posix_types.h linux/stddef.h linux/types.h"
 	" linux/sched/types.h linux/falloc.h linux/stat.h linux/close_range.h linux/param.h"
 	" linux/ioctl.h linux/prctl.h"
-	" sys/cdefs.h sys/errno.h sys/file.h sys/ioctl.h sys/ipc.h sys/mman.h sys/param.h sys/poll.h"
+	" sys/cdefs.h sys/errno.h sys/file.h sys/ioctl.h sys/ipc.h sys/mman.h sys/param.h "
+	"sys/poll.h"
 	" sys/prctl.h sys/procfs.h sys/queue.h sys/random.h sys/resource.h sys/select.h sys/shm.h"
 	" sys/signal.h sys/single_threaded.h sys/socket.h sys/stat.h sys/syscall.h sys/syslog.h"
 	" sys/sysmacros.h sys/time.h sys/times.h sys/ttydefaults.h sys/types.h sys/ucontext.h"
@@ -171,8 +174,8 @@ static int refuse_path(const char *path)
 {
 	return kl_error(
 		KL_ENO,
-		"a source looks for the file '%.200s': it may look only for the kernel's own "
-		"files and for headers of C, so that it compiles alike on every machine",
+		"a source looks for the file '%.200s', but sources may look only for the kernel's "
+		"own files and for headers of C, so that they compile alike on every machine",
 		path);
 }
 

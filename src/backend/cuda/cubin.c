@@ -73,7 +73,7 @@ const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *cubin, co
 
 static int bad_cubin(const char *what)
 {
-	return kl_error(KL_ENO, "the cubin is not what ptxas writes: %s", what);
+	return kl_error(KL_ENO, "the cubin does not have the form that ptxas writes: %s", what);
 }
 
 static int read_cubin(struct kl_cubin *cubin)

@@ -222,7 +222,7 @@ int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len)
 	int err;
 
 	if (len > KL_PTX_MAX_BYTES || memchr(text, '\0', len))
-		return kl_error(KL_ENO, "the PTX is not what a compiler writes: %s",
+		return kl_error(KL_ENO, "the PTX does not have the form that a compiler writes: %s",
 				len > KL_PTX_MAX_BYTES ? "more than 64 MiB" : "a NUL byte");
 	err = kl_ptx_next(&reader);
 	while (!err && reader.t.kind != KL_PTX_END)

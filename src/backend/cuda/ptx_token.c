@@ -8,8 +8,9 @@
 
 int kl_ptx_bad(const struct kl_ptx_reader *reader, const char *what)
 {
-	return kl_error(KL_ENO, "the PTX is not what a compiler writes: %s, at line %zu", what,
-			reader->line);
+	return kl_error(KL_ENO,
+			"the PTX does not have the form that a compiler writes: %s, at line %zu",
+			what, reader->line);
 }
 
 static bool starts_name(char ch)

@@ -81,7 +81,7 @@ int kl_pending_get(json_t **record, struct kl_repo *repo, const char *digest)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(kl_json_str_or(doc, "schema", ""), SCHEMA) ||
 	    strcmp(kl_json_str_or(doc, "job", ""), digest))
-		return kl_error(KL_EINVALID, "%s: this is the record of another job", path);
+		return kl_error(KL_EINVALID, "'%s' is the record of another job", path);
 	*record = kl_steal(&doc);
 	return 0;
 }

@@ -121,9 +121,8 @@ static int check_end(const struct file *file, size_t seen)
 	kl_digest_hex(hex, file->text, file->foot);
 	if (kl_json_int_or(end, "end", -1) != (int64_t)seen ||
 	    strcmp(kl_json_str_or(end, "sha256", ""), hex))
-		return kl_error(KL_EINVALID,
-				"the results were changed: they do not match the count and "
-				"digest in their end line");
+		return kl_error(KL_EINVALID, "the results were changed, because they do not match "
+					     "the count and digest in their end line");
 	return 0;
 }
 
@@ -172,7 +171,8 @@ static int check_seal(json_t *line)
 	kl_json_canonical(&text, line);
 	kl_digest_hex(hex, text.ptr, text.len);
 	return strcmp(claimed, hex) ?
-		       kl_error(KL_EINVALID, "the line was changed: its digest does not match") :
+		       kl_error(KL_EINVALID,
+				"the line was changed, because its digest does not match") :
 		       0;
 }
 
@@ -411,7 +411,7 @@ static int take_line(struct intake *in, const char *text, size_t n, size_t numbe
 	else
 		in->out->cannot++;
 	keep_reason(in->out, err == KL_ENO);
-	report_line(in, number, job, err == KL_ENO ? "refused" : "cannot be judged there",
+	report_line(in, number, job, err == KL_ENO ? "refused" : "cannot be judged by the worker",
 		    kl_error_last());
 	kl_error_clear();
 	return 0;
@@ -448,8 +448,10 @@ int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *te
 	    (err = take_lines(&in, &file, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
 		return err;
 	if (out->refused)
-		return kl_error(KL_EINVALID, "%zu of %zu results refused; the first: %s",
-				out->refused, seen, out->why);
+		return kl_error(
+			KL_EINVALID,
+			"%zu of %zu results were refused; the first was refused because: %s",
+			out->refused, seen, out->why);
 	return check_end(&file, seen);
 }
 

@@ -57,7 +57,7 @@ int kl_runner_check_wall(const json_t *result)
 		return 0;
 	if (processes < 0)
 		return kl_error(KL_ECANNOT,
-				"the worker does not report how host code was confined: use a "
+				"the worker does not report how host code was confined; use a "
 				"klineage-worker that is as new as this git-klineage");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(closed) && processes; i++)
 		if (!has_string(json_object_get(wall, "closed"), closed[i]))

@@ -112,7 +112,7 @@ static int judge_result(const struct kl_provider *provider, const struct kl_proc
 	if (res->signal)
 		what = kl_asprintf("was killed by signal %d", res->signal);
 	else if (res->exit)
-		what = kl_asprintf("failed with %d", res->exit);
+		what = kl_asprintf("failed with exit code %d", res->exit);
 	else if (!out->len)
 		what = kl_strdup("printed nothing");
 	return what ? refuse_reply(what, err) : 0;
@@ -141,8 +141,8 @@ static int judge_alone(const struct kl_proc_result *res, int err)
 	if (err < 0 && (res->exit == 126 || res->exit == 127))
 		kl_error_hint(
 			err,
-			"the command cannot see this repository while a step is derived again; if "
-			"it is stored there, move it or set klineage.chat.hide to false");
+			"while a step is re-derived, the command cannot see this repository; if "
+			"the command is stored in it, move it or set klineage.chat.hide to false");
 	return err;
 }
 

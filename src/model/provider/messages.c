@@ -142,7 +142,7 @@ static int messages_event(struct kl_stream *stream, const char *data, const json
 	if (!strcmp(type, "ping"))
 		return 0;
 	if (!stream->begun)
-		return kl_error(KL_EINVALID, "not preceded by message_start");
+		return kl_error(KL_EINVALID, "the event is not preceded by message_start");
 	if (!strcmp(type, "content_block_start"))
 		return block_start(stream, event);
 	if (!strcmp(type, "content_block_delta"))

@@ -164,11 +164,10 @@ static int replay_send(struct kl_reply *out, struct kl_provider *provider,
 	name = kl_asprintf("%s %s", place, key);
 	obj = kl_map_get(&recording->turn, name);
 	if (!obj && kl_map_get(&recording->place, place))
-		return kl_error(
-			KL_ENOTFOUND,
-			"'%s' has a reply to phase %s, turn %zu, but to a different request (this "
-			"one has key %s)",
-			provider->replay, context->phase, context->turn, key);
+		return kl_error(KL_ENOTFOUND,
+				"'%s' has a reply to phase %s, turn %zu, but to a different "
+				"request (the key of this request is %s)",
+				provider->replay, context->phase, context->turn, key);
 	if (!obj)
 		return kl_error(KL_ENOTFOUND, "'%s' has no reply to phase %s, turn %zu",
 				provider->replay, context->phase, context->turn);

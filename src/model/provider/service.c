@@ -412,9 +412,10 @@ int kl_service_effort(const char **word, const struct kl_service *service, const
 				"it; use klineage.chat.extra",
 				service->name);
 	if (service->efforts.n && at < 0)
-		return kl_error(KL_EINVALID,
-				"config klineage.chat.effort: the provider '%s' does not know '%s'",
-				service->name, effort);
+		return kl_error(
+			KL_EINVALID,
+			"config klineage.chat.effort: the provider '%s' does not support '%s'",
+			service->name, effort);
 	*word = at < 0 ? effort : service->efforts.v[at].text;
 	return 0;
 }

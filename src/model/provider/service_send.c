@@ -128,12 +128,11 @@ static int refuse_reply(const struct http_state *state, struct kl_http_reply *re
 
 	kl_secret_scrub(state->key, &reply->body);
 	if (reply->status >= 300 && reply->status < 400)
-		return kl_error(
-			KL_EIO,
-			"%s redirects (%ld) to '%s': redirects are not followed; if you trust it, "
-			"set klineage.chat.url",
-			state->url.origin, reply->status,
-			reply->location ? reply->location : "nowhere");
+		return kl_error(KL_EIO,
+				"%s redirects (status %ld) to '%s', and redirects are not "
+				"followed; if you trust that address, set klineage.chat.url to it",
+				state->url.origin, reply->status,
+				reply->location ? reply->location : "nowhere");
 	add_words(&words, &reply->body);
 	id = reply->request_id ? kl_asprintf(" (request %s)", reply->request_id) : kl_strdup("");
 	err = kl_error(KL_EIO, "%s: %ld: %s%s", state->url.origin, reply->status,
@@ -150,7 +149,9 @@ static int no_stream(const struct http_state *state, struct kl_http_reply *reply
 	if (reply->type && !strncasecmp(reply->type, "text/event-stream", 17))
 		return kl_error(KL_EINVALID, "%s: the reply is empty", state->url.origin);
 	kl_secret_quote(&words, state->key, reply->body.ptr, reply->body.len, 200);
-	return kl_error(KL_EINVALID, "%s: 200, but no event stream (%s): %s", state->url.origin,
+	return kl_error(KL_EINVALID,
+			"%s: the reply has status 200, but is not an event stream (%s): %s",
+			state->url.origin,
 			reply->type && *reply->type ? reply->type : "no content type",
 			words.len ? words.ptr : "empty");
 }

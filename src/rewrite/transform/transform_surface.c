@@ -136,7 +136,7 @@ int kl_transform_surface_file(struct kl_buf *out, const struct kl_transform_surf
 	};
 
 	if (!kl_suffix_in(file->path, surface->contract->language->texts))
-		return kl_error(KL_ENO, "no source is made of C tokens");
+		return kl_error(KL_ENO, "no source can be read as C tokens");
 	return kl_transform_apply(out, &transform->use, transform->variant, &source);
 }
 

@@ -345,7 +345,9 @@ static int take_hello(struct kl_gpu_child *child, uint32_t purpose)
 	if (err < 0)
 		return err;
 	if (child->hello.ndevice < 1 || child->hello.ndevice > KL_GPU_MAX_DEVICES)
-		return kl_error(KL_EIO, "the GPU process reports %d devices", child->hello.ndevice);
+		return kl_error(KL_EIO,
+				"the GPU process reports an impossible number of devices: %d",
+				child->hello.ndevice);
 	for (int i = 0; i < child->hello.ndevice; i++) {
 		child->hello.device[i].name[sizeof(child->hello.device[i].name) - 1] = '\0';
 		child->hello.device[i].uuid[sizeof(child->hello.device[i].uuid) - 1] = '\0';

@@ -164,7 +164,7 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 	struct kl_gpu_host *best = NULL;
 
 	if (n > KL_GPU_MAX_TENSORS)
-		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
+		return kl_error(KL_EINVALID, "too many arguments: %zu", n);
 	for (size_t i = 0; i < KL_GPU_SPARES; i++) {
 		struct kl_gpu_host *spare = &child->spare[i];
 
@@ -232,7 +232,7 @@ int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 	};
 
 	if (n > KL_GPU_MAX_TENSORS)
-		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
+		return kl_error(KL_EINVALID, "too many arguments: %zu", n);
 	memcpy(set.offset, host->offset, n * sizeof(set.offset[0]));
 	memcpy(set.layout, layout, n * sizeof(set.layout[0]));
 	return kl_gpu_child_ask_plain(child, &set, sizeof(set), host->fd, ASK_MS);

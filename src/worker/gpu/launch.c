@@ -119,7 +119,7 @@ static int put_arg(const struct kl_gpu_bound *bound, unsigned char *to,
 	default:
 		at = arg_pointer(bound, arg->kind, arg->index, arg->offset);
 		if (!at)
-			return kl_error(KL_EINVALID, "it does not refer to a tensor");
+			return kl_error(KL_EINVALID, "not a reference to a tensor");
 		memcpy(to, &at, sizeof(at));
 		break;
 	}
@@ -284,7 +284,8 @@ static int check_cooperative(const struct kl_gpu_launch *launch, const struct kl
 				    plan->kernel);
 	if (blocks > (uint64_t)n * (uint64_t)device->facts.sms)
 		return kl_error(KL_EINVALID,
-				"'%s' is cooperative with %llu blocks, but only %llu fit at once",
+				"'%s' is a cooperative launch of %llu blocks, but only %llu fit on "
+				"the device at once",
 				plan->kernel, (unsigned long long)blocks,
 				(unsigned long long)n * (unsigned long long)device->facts.sms);
 	return 0;

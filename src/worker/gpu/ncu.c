@@ -140,7 +140,7 @@ static int explain_failure(const char *text, const struct kl_proc_result *res)
 	if (at)
 		return kl_error(KL_ECANNOT, "ncu: %.*s", (int)strcspn(at + 10, "\n"), at + 10);
 	if (res->timed_out)
-		return kl_error(KL_ECANNOT, "ncu took too long");
+		return kl_error(KL_ECANNOT, "ncu did not finish in time");
 	if (res->exit || res->signal)
 		return kl_error(KL_ECANNOT, "ncu ended with exit code %d",
 				res->signal ? 128 + res->signal : res->exit);

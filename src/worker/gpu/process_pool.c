@@ -354,12 +354,11 @@ static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *proce
 
 static int check_healthy(const struct kl_gpu_processes *processes)
 {
-	return processes->sick ?
-		       kl_error(KL_EIO,
-				"%s is not healthy since a kernel hung: no more kernels are run "
-				"on it",
-				processes->facts.name) :
-		       0;
+	return processes->sick ? kl_error(KL_EIO,
+					  "%s is not healthy since a kernel hung, so no more "
+					  "kernels are run on it",
+					  processes->facts.name) :
+				 0;
 }
 
 int kl_gpu_processes_host(struct kl_gpu_child **out, const struct kl_job *job)

@@ -298,17 +298,16 @@ static void note_noise(const struct kl_blocks *blocks, const char *id, struct kl
 {
 	if (aa.lo > 0 || aa.hi < 0)
 		kl_blocks_note(notes,
-			       "%s: the interval of the kernel against itself does not include 1: "
-			       "the machine is noisy",
+			       "%s: the interval of the kernel against itself does not include 1, "
+			       "so the machine is noisy",
 			       id);
 	else if (half_width(aa) > 0.01)
-		kl_blocks_note(
-			notes,
-			"%s: the kernel against itself varies by more than 1 %%: the machine is "
-			"noisy",
-			id);
+		kl_blocks_note(notes,
+			       "%s: the kernel against itself varies by more than 1 %%, so the "
+			       "machine is noisy",
+			       id);
 	if (blocks->n < blocks->min)
-		kl_blocks_note(notes, "%s: calls are slow: only %zu blocks were measured", id,
+		kl_blocks_note(notes, "%s: calls are slow, so only %zu blocks were measured", id,
 			       blocks->n);
 }
 

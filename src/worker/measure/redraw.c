@@ -103,7 +103,8 @@ static int try_draws(struct attempt *attempt, struct kl_subject *subject)
 	}
 	right = answer_all(subject, redraw->job, fresh, attempt->trial);
 	snprintf(attempt->what, sizeof(attempt->what), "of %d fresh draws the kernel answered %s",
-		 KL_REDRAWS, right ? "all correctly, so that it was chance" : "not all correctly");
+		 KL_REDRAWS,
+		 right ? "all correctly, so the error was chance" : "not all correctly");
 	return right;
 }
 
@@ -124,7 +125,7 @@ static int call_again(struct attempt *attempt, struct kl_subject *subject, const
 	if (ok <= 0 || !job->deterministic || same_answer(job, attempt->member, again, got))
 		return ok;
 	snprintf(attempt->what, sizeof(attempt->what),
-		 "in a new process the same input gave other bits");
+		 "in a new process the same input gave an output with other bits");
 	return 0;
 }
 
@@ -150,7 +151,7 @@ int kl_redraw(const struct kl_redraw *redraw, const struct kl_member *member,
 		right = try_draws(&attempt, subject);
 	if (right >= 0)
 		snprintf(stage->note[stage->tried - 1], sizeof(stage->note[0]),
-			 "%s, band '%s': an error was %.2f times the allowed one; %s",
+			 "%s, band '%s': an error was %.2f times the allowed error; %s",
 			 member->point->id, member->band, mismatch->margin, attempt.what);
 	return right;
 }

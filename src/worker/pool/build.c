@@ -114,7 +114,7 @@ static int make_share(void *ctx)
 	struct making *making = share->making;
 	const struct kl_poolbuild *poolbuild = making->poolbuild;
 	int err = is_stopped(poolbuild) ?
-			  kl_error(KL_EINTR, "the members are not wanted any more") :
+			  kl_error(KL_EINTR, "the members of the pool are no longer needed") :
 			  kl_oracles_start(&share->oracles, poolbuild->job,
 					   poolbuild->member[making->first].point);
 	size_t i;
@@ -126,7 +126,7 @@ static int make_share(void *ctx)
 		if (i != making->twin && !is_skipped(poolbuild, i))
 			err = make_member(share, i);
 	if (err == 0 && is_stopped(poolbuild))
-		err = kl_error(KL_EINTR, "the members are not wanted any more");
+		err = kl_error(KL_EINTR, "the members of the pool are no longer needed");
 	if (err < 0)
 		atomic_store(&making->failed, true);
 	share->cost = share->oracles.ns[0] + share->oracles.ns[1];

@@ -68,11 +68,10 @@ static void check_reference(struct kl_audit *audit)
 		if (rule && !strcmp(rule, "noise"))
 			kl_audit_add(
 				audit->problems,
-				"rule noise cannot judge '%s': there is no honest reference for f64",
+				"rule noise cannot judge '%s', because f64 has no honest reference",
 				audit->job->arg[i].name);
 		else
-			kl_audit_add(audit->notes,
-				     "'%s' is f64: there is no honest reference for it",
+			kl_audit_add(audit->notes, "'%s' is f64, which has no honest reference",
 				     audit->job->arg[i].name);
 	}
 }
@@ -122,12 +121,12 @@ static void check_draws(struct kl_audit *audit)
 			/* one draw can be unlike all others */
 			if (outside < 2 || DRAWS_SHARE * outside <= band->rule[k].n)
 				continue;
-			kl_audit_add(audit->problems,
-				     "the oracle in float fails %zu of %zu draws for '%s' at '%s', "
-				     "band '%s', judged by the other draws: the rule allows too "
-				     "little",
-				     outside, band->rule[k].n, audit->job->arg[rule->out].name,
-				     band->point->id, band->band);
+			kl_audit_add(
+				audit->problems,
+				"the oracle in float fails %zu of %zu draws for '%s' at '%s', band "
+				"'%s', judged by the other draws, so the rule allows too little",
+				outside, band->rule[k].n, audit->job->arg[rule->out].name,
+				band->point->id, band->band);
 		}
 	}
 }

@@ -164,17 +164,15 @@ int kl_audit_inputs(struct kl_audit *audit)
 	}
 	for (size_t i = 0; i < audit->job->nargs && err == 0; i++) {
 		if (seen[i] == STILL)
-			kl_audit_add(
-				audit->problems,
-				"input '%s' does not affect any output: other values leave every "
-				"answer right",
-				audit->job->arg[i].name);
+			kl_audit_add(audit->problems,
+				     "input '%s' does not affect any output, because other values "
+				     "leave every answer right",
+				     audit->job->arg[i].name);
 		if (seen[i] == NO_OTHER)
-			kl_audit_add(
-				audit->notes,
-				"input '%s' has a constant integer fill: not checked whether it "
-				"affects an output",
-				audit->job->arg[i].name);
+			kl_audit_add(audit->notes,
+				     "input '%s' has a constant integer fill, so it was not "
+				     "checked whether the input affects an output",
+				     audit->job->arg[i].name);
 	}
 	return err;
 }
@@ -194,15 +192,14 @@ static void report_lower(struct kl_audit *audit, const struct kl_member *member,
 {
 	if (are_single_integers(audit->job, member->point))
 		kl_audit_add(audit->notes,
-			     "at '%s' the answer is the same for inputs rounded to %s: precision "
-			     "not audited",
+			     "at '%s' the answer is the same for inputs rounded to %s, so "
+			     "precision was not audited",
 			     member->point->id, name);
 	else
-		kl_audit_add(
-			audit->problems,
-			"the rules accept the answer to inputs rounded to %s at '%s': they are "
-			"too loose",
-			name, member->point->id);
+		kl_audit_add(audit->problems,
+			     "the rules accept the answer to inputs rounded to %s at '%s', so they "
+			     "are too loose",
+			     name, member->point->id);
 }
 
 /*
@@ -261,7 +258,7 @@ static int lower_at(struct kl_audit *audit, const struct kl_point *point)
 	if (lower == LOWER_ACCEPTED)
 		report_lower(audit, member[0], name);
 	else if (lower == LOWER_SAME)
-		kl_audit_add(audit->notes, "%s at '%s': precision not audited",
+		kl_audit_add(audit->notes, "%s at '%s', so precision was not audited",
 			     name ? "every float input is exact in the next lower format" :
 				    "no float input",
 			     point->id);

@@ -123,7 +123,7 @@ static void add_task(struct kl_audit *audit, const struct kl_member *member,
 	const struct kl_job *job = audit->job;
 
 	kl_audit_add(audit->notes,
-		     "'%s' is a copy of '%s' at '%s': the rules may accept a copy there",
+		     "'%s' is a copy of '%s' at '%s', so the rules may accept a copy at this point",
 		     job->arg[trivial->out].name, job->arg[trivial->in].name, member->point->id);
 }
 
@@ -331,7 +331,7 @@ static void report_single(const struct single *single)
 	 */
 	if (constant && count_outputs(job) > 1) {
 		kl_audit_add(single->audit->notes,
-			     "'%s' is the same for each of %zu inputs at '%s': it says nothing "
+			     "'%s' is the same for each of %zu inputs at '%s', so it says nothing "
 			     "about the kernel's work",
 			     job->arg[single->out].name, single->tried,
 			     single->member[0]->point->id);

@@ -31,14 +31,14 @@ static void note_left(json_t *notes, struct kl_inquiry *inquiry, const struct kl
 	if (!left->further || inquiry->class)
 		return;
 	kl_blocks_note(notes,
-		       "%s: a call takes %.2g s: only %" PRId64
+		       "%s: a call takes %.2g s, so only %" PRId64
 		       " calls were judged, with %zu of %zu inputs",
 		       pt->id, (double)inquiry->cost[at] / 1e9, inquiry->made[at], left->asked,
 		       left->asked + left->members);
 	if (left->members && !pt->perf && inquiry->job->surface == KL_SURFACE_C)
 		snprintf(inquiry->doubt, sizeof(inquiry->doubt),
-			 "a call takes %.2g s at '%s': too slow to judge more than %zu of %zu "
-			 "inputs",
+			 "a call takes %.2g s at '%s', which is too slow to judge more than %zu of "
+			 "%zu inputs",
 			 (double)inquiry->cost[at] / 1e9, pt->id, left->asked,
 			 left->asked + left->members);
 }

@@ -44,7 +44,8 @@ int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *po
 	int err;
 
 	if (!pt || !kl_pool_noise(pool, pt, &member, 1))
-		return kl_error(KL_EINVALID, "no performance point to call the candidate at");
+		return kl_error(KL_EINVALID,
+				"the job has no performance point at which to call the candidate");
 	trial.input = member->input;
 	if ((err = kl_subject_start(&subject, job, pt, &spec)) < 0 ||
 	    (err = kl_trial_kernel(&end, subject, job, &trial)) < 0)

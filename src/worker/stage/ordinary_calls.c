@@ -117,9 +117,10 @@ static int one_point(struct kl_inquiry *inquiry, const struct kl_point *pt, json
 	n = affordable_calls(inquiry, pt, wanted);
 	err = run_calls(inquiry, &inputs, n);
 	if (err == 0 && !inquiry->class && pt->perf && n < MANY)
-		kl_blocks_note(notes,
-			       "%s: calls are slow: only %zu ordinary calls in a row, not %d",
-			       pt->id, n, MANY);
+		kl_blocks_note(
+			notes,
+			"%s: calls are slow, so only %zu ordinary calls were made in a row, not %d",
+			pt->id, n, MANY);
 	return err;
 }
 

@@ -119,10 +119,9 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 	KL_GROW(profile->handshake, profile->nhandshake + 1, profile->handshake_alloc);
 	profile->handshake[profile->nhandshake++] = (double)visit->handshake_ns;
 	if (!visit->traced)
-		kl_blocks_note(
-			profile->notes,
-			"ptrace is refused here: whether a call had ended was checked only by "
-			"reading its outputs twice");
+		kl_blocks_note(profile->notes,
+			       "ptrace is refused here, so whether a call had ended was checked "
+			       "only by reading its outputs twice");
 	if (!kl_visit_ok(visit)) {
 		if (candidate && visit->changed)
 			return fail_changed(profile, visit);
@@ -134,7 +133,7 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 	}
 	if (candidate && visit->least_wall_ns + FLOOR_SLACK_NS < profile->point->floor_ns)
 		return kl_profile_fail(profile->result, "cheat",
-				       "%lld ns at '%s' is below the physical floor of %lld ns: "
+				       "%lld ns at '%s' is below the physical floor of %lld ns, so "
 				       "the work cannot have been done",
 				       (long long)visit->least_wall_ns, profile->point->id,
 				       (long long)profile->point->floor_ns);
@@ -264,18 +263,19 @@ static void doubt_times(struct profile *profile)
 
 	if (late > 0 && late > ns / 100)
 		kl_blocks_note(profile->notes,
-			       "%s: the kernel's process stops %lld ns later than others: this is "
+			       "%s: the kernel's process stops %lld ns later than others, which is "
 			       "added to its times",
 			       profile->point->id, (long long)late);
 	if (profile->disturbed > profile->measured / 4)
-		kl_blocks_note(profile->notes, "%s: other programs ran on the processors: times %s",
+		kl_blocks_note(profile->notes,
+			       "%s: other programs ran on the processors, so times %s",
 			       profile->point->id,
-			       profile->job->threads > 1 ? "include waiting for one" :
+			       profile->job->threads > 1 ? "include waiting for a processor" :
 							   "are processor time");
 	if (judged <= OTHER_KERNEL * ns + OTHER_KERNEL_NS)
 		return;
 	message = kl_asprintf("at '%s' every untimed call took at least %.2g s, but a timed call "
-			      "takes %.2g s: the kernel tells them apart",
+			      "takes %.2g s, so the kernel tells timed calls apart",
 			      profile->point->id, (double)judged / 1e9, (double)ns / 1e9);
 	kl_json_set_str(profile->result, "status", "inconclusive");
 	kl_json_set_str(profile->result, "message", message);
@@ -349,25 +349,23 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 		return kl_error_errno("cannot get the CPU affinity");
 	kl_processors_choose(&processors);
 	if (processors.ours < 0) {
-		kl_blocks_note(profile.notes, "not profiled: there is only one processor");
+		kl_blocks_note(profile.notes,
+			       "not profiled, because only one processor may be used");
 		return 0;
 	}
 	if (processors.one_core)
 		kl_blocks_note(profile.notes,
-			       "the clock and the kernel share one core: times are rough");
+			       "the clock and the kernel share one core, so times are rough");
 	if (job->threads > CPU_COUNT(&before)) {
-		kl_blocks_note(
-			profile.notes,
-			"not profiled: the kernel has %lld threads, but only %d processors may "
-			"be used",
-			(long long)job->threads, CPU_COUNT(&before));
+		kl_blocks_note(profile.notes,
+			       "not profiled, because the kernel has %lld threads, but only %d "
+			       "processors may be used",
+			       (long long)job->threads, CPU_COUNT(&before));
 		return 0;
 	}
 	if (job->threads > 1 && job->threads == CPU_COUNT(&before))
-		kl_blocks_note(
-			profile.notes,
-			"the clock shares a processor with a thread of the kernel: times are "
-			"rough");
+		kl_blocks_note(profile.notes, "the clock shares a processor with a thread of the "
+					      "kernel, so times are rough");
 	CPU_ZERO(&one);
 	CPU_SET(processors.ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)

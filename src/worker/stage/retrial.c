@@ -205,7 +205,7 @@ void kl_retrial(struct kl_inquiry *inquiry, json_t *notes)
 	secret = kl_failure_is_secret(inquiry->job, member);
 	if (secret)
 		hide_failure(inquiry);
-	kl_blocks_note(notes, "the failure has no seed to replay it: %s%s",
+	kl_blocks_note(notes, "the failure has no seed to replay it, because %s%s",
 		       tried ? "no call on other inputs repeated it" :
 			       "a failure of this class is not tried again",
 		       secret ? "; numbers are left out, because the next candidate is judged on "

@@ -21,8 +21,8 @@
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
 			      void *const *data)
 {
-	return kl_error(KL_ECANNOT, "this program was built without oneDNN's headers: "
-				    "run `make deps` and build again");
+	return kl_error(KL_ECANNOT, "this program was built without oneDNN's headers; run `make "
+				    "deps` and build it again");
 }
 #else
 #include <dlfcn.h>
@@ -96,7 +96,7 @@ static int load_onednn(struct api *api)
 	void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 
 	if (!lib)
-		return kl_error(KL_ECANNOT, "oneDNN is not installed (%s): run `make deps`", name);
+		return kl_error(KL_ECANNOT, "oneDNN is not installed (%s); run `make deps`", name);
 #define LOOK_UP(f)                                 \
 	if (!(*(void **)&api->f = dlsym(lib, #f))) \
 		return kl_error(KL_ECANNOT, "the installed oneDNN has no function %s", #f);
@@ -106,7 +106,8 @@ static int load_onednn(struct api *api)
 #undef LOOK_UP
 		if (api->dnnl_version()->major != DNNL_VERSION_MAJOR) return kl_error(
 			KL_ECANNOT,
-			"oneDNN %d is installed, but this program was built for oneDNN %d: build it again",
+			"oneDNN %d is installed, but this program was built for oneDNN %d; build "
+			"it again",
 			api->dnnl_version()->major, DNNL_VERSION_MAJOR);
 	return 0;
 }

@@ -39,7 +39,7 @@ static int load_openblas(sgemm_fn *out)
 		lib = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
 		return kl_error(KL_ECANNOT,
-				"OpenBLAS is not installed (libopenblas.so.0): run `make deps`");
+				"OpenBLAS is not installed (libopenblas.so.0); run `make deps`");
 	*(void **)out = dlsym(lib, "cblas_sgemm");
 	if (!*out)
 		return kl_error(KL_ECANNOT, "the installed OpenBLAS has no function cblas_sgemm");

@@ -64,7 +64,7 @@ static bool end_late(struct kl_cpu_subject *subject, struct kl_call *out)
 
 	if (kl_threads_stuck(subject, kl_watch_processor_ns(subject), now))
 		kl_outcome_kill(subject, out, KL_CALL_HANG,
-				"did not end: its threads wait for each other");
+				"did not end, because its threads wait for each other");
 	else
 		kl_outcome_kill(subject, out, KL_CALL_HANG,
 				"did not end within %lld ms of processor time",
@@ -93,7 +93,7 @@ static bool arm_call(struct kl_cpu_subject *subject, struct kl_call *out)
 	case KL_LATE:
 		break;
 	}
-	kl_outcome_kill(subject, out, KL_CALL_CHEAT, "did not come back to the waiting loop");
+	kl_outcome_kill(subject, out, KL_CALL_CHEAT, "did not return to the waiting loop");
 	return false;
 }
 
@@ -166,8 +166,7 @@ static bool end_alone(struct kl_cpu_subject *subject, uint64_t nonce, struct kl_
 	case KL_STARVED:
 		return end_starved(subject, out);
 	case KL_LATE:
-		kl_outcome_kill(subject, out, KL_CALL_CHEAT,
-				"did not come back to the waiting loop");
+		kl_outcome_kill(subject, out, KL_CALL_CHEAT, "did not return to the waiting loop");
 		return false;
 	}
 	nanosleep(&pause, NULL);

@@ -26,7 +26,7 @@ static const char *broken_float(uint32_t mxcsr, uint16_t control, unsigned used)
 	uint32_t changed = (mxcsr ^ MXCSR) & ~MXCSR_STATUS;
 
 	if (changed & MXCSR_FLUSH)
-		return "left denormal numbers switched off (MXCSR)";
+		return "left denormals flushed to zero (MXCSR)";
 	if (changed & MXCSR_ROUND)
 		return "left the rounding mode changed (MXCSR)";
 	if (changed)

@@ -301,5 +301,5 @@ int kl_outcome_not_sealed(const struct kl_cpu_subject *subject)
 
 	memcpy(why, subject->control->why, sizeof(why) - 1);
 	return kl_error(KL_ECANNOT, "the kernel's process cannot be sealed here: %s",
-			*why ? why : "it ended");
+			*why ? why : "the process ended");
 }

@@ -182,7 +182,7 @@ static int settle_thread(struct kl_cpu_subject *subject, size_t i)
 			return 0;
 		}
 		if (kl_watch_now() - begin > STOP_NS)
-			return kl_error(KL_ECANNOT, "a thread of the kernel does not wait");
+			return kl_error(KL_ECANNOT, "a thread of the kernel is not waiting");
 		kl_trace_continue(tid);
 		pause_briefly(STOP_NS);
 		kl_trace_interrupt(tid);

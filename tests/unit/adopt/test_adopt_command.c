@@ -55,7 +55,7 @@ static void lines_are_split_as_a_shell_does(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		KL_AUTO(kl_shell_release) struct kl_shell_line line = { .v = NULL };
 
-		assert_error(KL_EINVALID, "does not end",
+		assert_error(KL_EINVALID, "unterminated",
 			     kl_shell_split(&line, bad[i], strlen(bad[i])));
 	}
 }
@@ -83,7 +83,7 @@ static void a_database_is_data(void **state)
 	assert_string_equal(commands.v[1].word.v[0], "gcc-12");
 	assert_string_equal(commands.v[1].word.v[1], "-DX=a b");
 	assert_string_equal(commands.v[2].file, "/p/sub/c.c");
-	assert_error(KL_EINVALID, "not a list", kl_commands_json(&bad, "/p", "{}", 2));
+	assert_error(KL_EINVALID, "not a JSON list", kl_commands_json(&bad, "/p", "{}", 2));
 	assert_error(KL_EINVALID, "", kl_commands_json(&bad, "/p", "[{\"a\"", 5));
 	assert_int_equal(bad.n, 0);
 }
@@ -165,8 +165,9 @@ static void what_matters_is_taken(void **state)
 	assert_true(has_reason(&options, "-D__X=1: "));
 	assert_true(has_reason(&options, "-DF(x)=x: "));
 	assert_true(has_reason(&options, "@more: "));
-	assert_true(has_reason(&options, "-Wp,-DP: options in a list for the preprocessor"));
-	assert_true(has_reason(&options, "$EXTRA: only a shell knows"));
+	assert_true(
+		has_reason(&options, "-Wp,-DP: adopt does not read lists of preprocessor options"));
+	assert_true(has_reason(&options, "$EXTRA: only a shell can expand this"));
 	assert_int_equal(options.dropped.n, 9);
 	kl_strvec_push(&other.define, "A=3");
 	kl_strvec_push(&other.define, "NEW");

@@ -125,8 +125,8 @@ static void what_cannot_be_read_is_said(void **state)
 		{ "void f(void) {}", NULL, KL_EINVALID, "has no parameters" },
 		{ "void f() {}", NULL, KL_EINVALID, "has no parameters" },
 		{ "void f(int) {}", NULL, KL_EINVALID, "has no name or no type" },
-		{ "void f(float (*x)[4]) {}", NULL, KL_EINVALID, "cannot parse parameter 1: it must be a type" },
-		{ "void f(void (*cb)(int), int n) {}", NULL, KL_EINVALID, "cannot parse parameter 1: it must be a type" },
+		{ "void f(float (*x)[4]) {}", NULL, KL_EINVALID, "cannot parse parameter 1; expected a type" },
+		{ "void f(void (*cb)(int), int n) {}", NULL, KL_EINVALID, "cannot parse parameter 1; expected a type" },
 		{ "void f(int n, ...) {}", NULL, KL_EINVALID, "parameter 2" },
 		{ "{{{{ void f(int n) ", NULL, KL_ENOTFOUND, "no function" },
 		{ "void f(int a[, ) } ] {", NULL, KL_EINVALID, "" },
@@ -387,7 +387,7 @@ static void a_filled_skeleton_is_a_contract(void **state)
 			 KL_EINVALID);
 	assert_contains(kl_error_last(), "k:7:");
 	assert_contains(kl_error_last(), "'n' must be a whole number");
-	assert_contains(kl_error_hints(), "all that is marked TODO: lines 7, 22, 23, 25");
+	assert_contains(kl_error_hints(), "all places marked TODO: lines 7, 22, 23, 25");
 
 	shaped = replace(sk.contract.ptr, "[TODO]", "[n]");
 	whole = replace(shaped, "TODO", "32");

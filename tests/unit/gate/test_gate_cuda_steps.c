@@ -31,6 +31,7 @@ static void facts_of(struct kl_facts *out, struct kl_gate *gate, const char *dir
 static void claim_traits(const struct kl_mechanism *mechanism, struct kl_facts *before,
 			 struct kl_facts *after)
 {
+	before->traits.free_value = after->traits.free_value = free;
 	for (size_t i = 0; i < mechanism->primary.n; i++)
 		if (!strncmp(mechanism->primary.v[i], "trait:", 6)) {
 			kl_map_put(&before->traits, mechanism->primary.v[i] + 6, kl_strdup("no"));

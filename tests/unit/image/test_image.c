@@ -84,7 +84,7 @@ static void test_round_trip(void **state)
 	assert_string_equal(image.names + image.import[0].name, "here");
 	assert_ok(kl_code_check(&image));
 	image.adapter[KL_IMAGE_PACK] = 8;
-	assert_error(KL_ENO, "of its adapter is not the start", kl_code_check(&image));
+	assert_error(KL_ENO, "of the adapter does not begin", kl_code_check(&image));
 	image.adapter[KL_IMAGE_PACK] = 7;
 	kl_image_write(&again, &image);
 	assert_int_equal(again.len, bytes.len);

@@ -76,7 +76,7 @@ static void only_what_moved_is_a_card(void **state)
 	assert_int_equal(world.l.notes.n, 3);
 	assert_contains(world.l.notes.v[0], "step 2 (split-fma): no primary fact");
 	assert_contains(world.l.notes.v[1], "step 3 (untile): no primary fact");
-	assert_contains(world.l.notes.v[2], "step 4 (unblock): its facts contradict");
+	assert_contains(world.l.notes.v[2], "step 4 (unblock): the step's facts contradict");
 	assert_int_equal(world.l.unfit, 0);
 	close_world(&world);
 }
@@ -121,7 +121,7 @@ static void a_label_names_a_step(void **state)
 	assert_true(kl_strvec_has(&card_of(&world.l, "cache-block")->provides, "trait:tiled"));
 	assert_int_equal(card_of(&world.l, "cache-block")->evidence.n, 1);
 	assert_int_equal(world.l.notes.n, 1);
-	assert_contains(world.l.notes.v[0], "neither a fact nor its speed moved");
+	assert_contains(world.l.notes.v[0], "neither a fact nor its speed changed");
 	close_world(&world);
 }
 

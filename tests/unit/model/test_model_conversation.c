@@ -209,7 +209,7 @@ static void what_is_no_conversation_is_refused(void **state)
 		{ "rm reply; ln -s user reply", "not text" }, { "chmod +x reply", "not text" },
 		{ "head -c 17000000 /dev/zero | tr '\\0' a >reply", "" },
 		{ "sed -i 's/turn.1/turn\\/9/' meta.json", "schema" },
-		{ "sed -i 's/\"turn\": 1/\"turn\": 0/' meta.json", "it is for turn 0" },
+		{ "sed -i 's/\"turn\": 1/\"turn\": 0/' meta.json", "the file is for turn 0" },
 		{ "sed -i 's/\"stop\": \"length\"/\"stop\": \"pause\"/' meta.json", "'stop' has the unknown value 'pause'" },
 		{ "sed -i 's/\"nano\": 123456789/\"nano\": -1/' meta.json", "'nano' is negative" },
 		{ "sed -i 's/\"input\": 1,/\"input\": -1,/' meta.json", "negative or too large" },

@@ -204,7 +204,7 @@ static void a_reply_shrinks_to_what_is_left(void **state)
 	assert_int_equal(reservation.nano, 3990);
 	assert_totals(f.r, 0, 9990);
 	assert_error(KL_ENO,
-		     "can cost up to $0.0001, $0.0001 of $0.0001 are left ($0.0000 spent, "
+		     "can cost up to $0.0001: $0.0001 of $0.0001 are left ($0.0000 spent, "
 		     "$0.0001 reserved)",
 		     kl_ledger_reserve(&reservation, f.r, "w", &left));
 	assert_contains(kl_error_hints(), "klineage.budget.induce");

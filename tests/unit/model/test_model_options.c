@@ -55,9 +55,9 @@ static void what_is_malformed_is_refused(void **state)
 		{ "back.effort", "\"}", "klineage.chat.back.effort" }, { "tier", "a,b", "klineage.chat.tier" },
 		{ "temperature", "hot", "not a number from 0 to 2" }, { "temperature", "-1", "not a number" },
 		{ "temperature", "nan", "not a number" }, { "temperature", "2.01", "not a number" },
-		{ "extra", "[1]", "klineage.chat.extra: it is not a JSON object" }, { "extra", "{", "klineage.chat.extra" },
-		{ "extra", "{\"stream\":false}", "'stream' cannot be replaced" },
-		{ "extra", "{\"messages\":[]}", "'messages' cannot be replaced" },
+		{ "extra", "[1]", "klineage.chat.extra: not a JSON object" }, { "extra", "{", "klineage.chat.extra" },
+		{ "extra", "{\"stream\":false}", "'stream' is set by git-klineage" },
+		{ "extra", "{\"messages\":[]}", "'messages' is set by git-klineage" },
 		{ "back.extra", "{\"model\":\"x\"}", "klineage.chat.back.extra: 'model'" },
 	};
 	/* clang-format on */

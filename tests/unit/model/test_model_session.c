@@ -208,7 +208,7 @@ static void a_reply_shrinks_near_the_cap(void **state)
 	assert_ok(kl_session_money(&spent, &cap, f.session));
 	assert_int_equal(spent, charged());
 	assert_true(spent <= cap);
-	assert_error(KL_ENO, "the budget does not allow it", try_ask(&f, 1, "second"));
+	assert_error(KL_ENO, "the budget does not allow a request", try_ask(&f, 1, "second"));
 	assert_contains(kl_error_last(), "back-0, turn 1");
 	assert_int_equal(fake.asked, 1);
 	assert_int_equal(f.c.n, 1);
@@ -300,7 +300,7 @@ static void each_attempt_is_reserved(void **state)
 	   (long long)(cap % KL_DOLLAR));
 	open_conversation(&f);
 	fake.times = 99;
-	assert_error(KL_ENO, "the budget does not allow it", try_ask(&f, 1, "second"));
+	assert_error(KL_ENO, "the budget does not allow a request", try_ask(&f, 1, "second"));
 	assert_contains(kl_error_last(), "no further attempt after: the connection broke");
 	assert_contains(kl_error_hints(), "the cap is config klineage.budget.induce");
 	assert_int_equal(f.c.n, 1);
@@ -380,7 +380,7 @@ static void attempts_that_cost_money_are_counted(void **state)
 	fake.way = FAKE_BROKEN;
 	fake.times = 999;
 	fake.at_once = true;
-	assert_error(KL_ETIMEOUT, "can have cost money", try_ask(&f, 0, "first"));
+	assert_error(KL_ETIMEOUT, "may have cost money", try_ask(&f, 0, "first"));
 	fake_charged(&n);
 	assert_int_equal(n, 8);
 }
@@ -426,7 +426,7 @@ static void what_is_not_configured_is_said(void **state)
 	FIXTURE("config");
 	/* clang-format off */
 	static const struct { const char *key, *value, *says; } t[] = {
-		{ "klineage.chat.model", "m-2", "no price for the model 'm-2'" },
+		{ "klineage.chat.model", "m-2", "the model 'm-2' has no price" },
 		{ "klineage.chat.model", "m 1", "not a valid model name" },
 		{ "klineage.budget.induce", "-1", "klineage.budget.induce" },
 		{ "klineage.chat.maxTokens", "0", "klineage.chat.maxTokens" },

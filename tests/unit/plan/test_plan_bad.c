@@ -39,7 +39,7 @@ static const struct row gemm[] = {
 	{ "BM: 128", "BM: ^99999999999999999999", "whole number" },
 	/* let, require */
 	{ "ctas: min", "^sms: min", "'sms' is already the name of a dim, a device fact or a" },
-	{ "ctas: min", "^min: min", "'min' is the name of a function" },
+	{ "ctas: min", "^min: min", "'min' is already the name of a function" },
 	{ "cdiv(M, BM)", "cdiv(^P, BM)", "'P' is not a dim, a constant, a 'let' above it" },
 	{ "sms - sms % 2", "^smem", "'smem' is not a dim" },
 	{ "BM * BN * 2 + 1280", "(BM * BN * 2 + 1280^", "ends where ')' is expected" },
@@ -51,7 +51,7 @@ static const struct row gemm[] = {
 	{ "K % BK == 0", "^K == 4096", "'K == 4096' does not hold at K = 64 (also0)" },
 	{ "require: [", "require: [^M, ", "found a number where a condition is expected" },
 	/* scratch */
-	{ "  order: {", "  ^A: {", "'A' is an argument of the contract" },
+	{ "  order: {", "  ^A: {", "'A' is already the name of an argument of the contract" },
 	{ "i32, shape", "^i33, shape", "'dtype' must be one of f64, f32," },
 	{ "[ctas, 64]", "[ctas, ^0]", "an extent is 0, but must be from 1 to 1099511627776" },
 	{ "[ctas, 64]", "[ctas, ^M - 4096]", "an extent is 0 at M = 4096" },
@@ -107,13 +107,13 @@ static const struct row gemm[] = {
 	{ "kernel: tile_order", "kernel: ^tile order", "'tile order' is not a valid symbol" },
 	{ "kernel: tile_order", "kernel: ^tile<1", "'tile<1' is not a valid symbol, nor a name of C++" },
 	{ "kernel: tile_order", "kernel: ^'tile<1>;'", "'tile<1>;' is not a valid symbol, nor a name of C++" },
-	{ "kernel: tile_order, ", "kernel: tile_order, symbol: ^k, ", "a plan does not set 'symbol'" },
+	{ "kernel: tile_order, ", "kernel: tile_order, symbol: ^k, ", "a plan must not set 'symbol'" },
 	{ "kernel: tile_order", "kernel: ^''", "'kernel' is empty" },
 	{ "{kernel: tile_order, ", "^{", "'kernel' is missing" },
-	{ "kernel: tile_order", "kernel: ^true", "'kernel' must be a text: put true in quotes" },
-	{ "kernel: tile_order", "kernel: ^12", "'kernel' must be a text: put 12 in quotes" },
+	{ "kernel: tile_order", "kernel: ^true", "'kernel' must be text; put true in quotes" },
+	{ "kernel: tile_order", "kernel: ^12", "'kernel' must be text; put 12 in quotes" },
 	{ "grid: [ctas]", "grid: [^null]", "'grid' must be a number or an expression, not null" },
-	{ "grid: [ctas]", "grid: ^null", "'grid' may not be null" },
+	{ "grid: [ctas]", "grid: ^null", "'grid' must not be null" },
 	{ "args: [order, ", "args: [^C, ", "'C' is a tensor; a prepare launch is not timed" },
 	{ "args: [order, ", "args: [{map: ^tA}, ", "a prepare launch cannot use map 'tA', which is not of" },
 	{ "block: [128]", "block: [128], pdl: ^true", "a prepare launch is not timed, so it cannot have 'pdl'" },
@@ -161,7 +161,7 @@ static const struct row gemm[] = {
 	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^4, ptr: A}]}", "an entry of 8 bytes cannot be at byte 4 of 80: it must" },
 	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^80, ptr: A}]}", "an entry of 8 bytes cannot be at byte 80 of 80: it must" },
 	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^0, map: tA}]}", "an entry of 128 bytes cannot be at byte 0 of 80: it must" },
-	{ "{i32: M}", "{bytes: params.bin, at: [{off: 0, ptr: A}, {off: ^0, ptr: B}]}", "the entry overlaps the one at byte 0" },
+	{ "{i32: M}", "{bytes: params.bin, at: [{off: 0, ptr: A}, {off: ^0, ptr: B}]}", "the entry overlaps the entry at byte 0" },
 	{ "{i32: M}", "{bytes: params.bin, at: [^{ptr: A}]}", "'off' is missing" },
 };
 /* clang-format on */
@@ -191,7 +191,7 @@ static const struct row chain[] = {
 	{ "[1],            init: carry", "[1], init: ^prepare", "'init: prepare' requires a prepare launch, but the plan" },
 	{ "align: 128", "align: ^0", "'align' is out of its range from 1 to 2097152: 0" },
 	{ "G, scale]", "G, ^scala]", "'scala' is neither" },
-	{ "  tick:", "  ^scale:", "'scale' is an argument of the contract" },
+	{ "  tick:", "  ^scale:", "'scale' is already the name of an argument of the contract" },
 	{ "sm_90}", "sm_80}", "programmatic launch needs compute capability 9.0, but the", "true, "
 	 "args: [G" },
 	{ "sm_90}", "sm_86, std: c++20}\nprepare: ^[]", "'prepare' has no entry" },
@@ -332,7 +332,7 @@ static void the_worker_trusts_no_job(void **state)
 		{ "{\"klineage-launch\":1,\"let\":[{\"a\":\"b\"},{\"b\":1}],\"launch\":[]}", "let[0].a: 'b' "
 		 "is not" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":1.5,\"grid\":[1],\"block\":[1],"
-		  "\"args\":[]}]}", "launch[0].kernel: 'kernel' must be a text: put 1.5 in quotes" },
+		  "\"args\":[]}]}", "launch[0].kernel: 'kernel' must be text; put 1.5 in quotes" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[2.0],\"block\":[1],"
 		  "\"args\":[]}]}", "launch[0].grid[0]: unexpected '.0' after the expression" },
 		{ "{\"klineage-launch\":1,\"let\":[7],\"launch\":[]}", "let[0]: 'let' must be a map" },

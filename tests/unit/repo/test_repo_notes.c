@@ -126,7 +126,7 @@ static void prepares(void **state)
 	kl_refs_txn_update(txn, KL_NOTES_GATE, &tip, &old);
 	kl_refs_txn_create(txn, "refs/klineage/op/main", &f.commit[1]);
 	add(&f, f.commit + 1, "{\"id\":\"b\"}"); /* somebody was quicker */
-	assert_error(KL_ECHANGED, "created meanwhile", kl_refs_txn_commit(txn, "x"));
+	assert_error(KL_ECHANGED, "created in the meantime", kl_refs_txn_commit(txn, "x"));
 	assert_ok(kl_notes_prepare(&tip, &old, f.r, KL_NOTES_GATE, &line, 1));
 	assert_oid(f.dir, KL_NOTES_GATE, &old);
 	{

@@ -354,7 +354,7 @@ static void test_unusable(void **state)
 	assert_contains(user("back-0", 2), "is the contract, which must not be changed");
 	assert_string_equal(
 		walk.said.ptr,
-		"back-0: 3 replies in a row could not be used; the last: the <edit> in line 8 of "
+		"back-0: 3 replies in a row could not be used; the last was refused because: the <edit> in line 8 of "
 		"the reply: its <search> is not in copy.c; it must repeat whole lines exactly, "
 		"indentation included\n");
 	assert_true(walk.rw.limited);

@@ -108,7 +108,7 @@ static void null_is_a_text_where_a_field_is_loose(void **state)
 
 	assert_ok(read_thing(&thing, "name: null"));
 	assert_string_equal(thing.name, "null");
-	assert_error(KL_EINVALID, "f:1:9: 'strict' may not be null",
+	assert_error(KL_EINVALID, "f:1:9: 'strict' must not be null",
 		     read_thing(&thing, "strict: null"));
 	assert_error(KL_EINVALID, "f:1:8: 'count' must be a whole number from 2 to 9, not 'null'",
 		     read_thing(&thing, "count: null"));
@@ -161,7 +161,7 @@ static void one_key_is_read_before_its_table(void **state)
 		     peek(&word, KL_NEEDED, "{other: 1}"));
 	assert_error(KL_EINVALID, "f:1:8: 'word' must be one of one, two, not 'six'",
 		     peek(&word, KL_NEEDED, "{word: six}"));
-	assert_error(KL_EINVALID, "f:1:8: 'word' may not be null",
+	assert_error(KL_EINVALID, "f:1:8: 'word' must not be null",
 		     peek(&word, KL_NEEDED, "{word: null}"));
 	assert_error(KL_EINVALID, "f:1:1: a thing must be a map", peek(&word, KL_NEEDED, "[word]"));
 	/* in the table it is only known */

@@ -694,7 +694,7 @@ static void test_travels(void **state)
 	assert_sh("forward", to, TRAILER("Direction", REJECTED));
 	assert_sound(to);
 	sh(scratch_root, "cd tx && sed -i 's/anew()/knew()/' rederived/0002-*");
-	assert_error(KL_EINVALID, "was changed", kl_import_read(&res, there, text, "again"));
+	assert_error(KL_EINVALID, "has been changed", kl_import_read(&res, there, text, "again"));
 
 	/* the same words over a K_i' that was never judged */
 	sh(to,

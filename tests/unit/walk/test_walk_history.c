@@ -54,9 +54,9 @@ static void test_passed_over(void **state)
 	{
 		KL_AUTO(kl_freep) char *text = kl_outcome_passed_over(&out);
 
-		assert_string_equal(text,
-				    "older states: 43 equal to another or taken back, 1 with the "
-				    "machine code of another");
+		assert_string_equal(
+			text, "older states: 43 equal to another state or taken back, 1 with the "
+			      "machine code of another state");
 	}
 	assert_clean(dir);
 	kl_outcome_release(&out);

@@ -217,7 +217,7 @@ static const char *open_branch_of(const struct kl_code *code, size_t func)
 
 	if (how || return_is_proven(code, func))
 		return how;
-	return "could change where it returns to";
+	return "could return to another address";
 }
 
 static bool find_branch(struct kl_open_branch *out, const struct kl_code *code,

@@ -48,8 +48,7 @@ const void *kl_archive_bytes(const struct kl_archive *archive, size_t *len)
 
 static int bad_archive(const struct kl_archive *archive)
 {
-	return kl_error(KL_EINVALID, "'%s' is not a library with a table of symbols",
-			archive->path);
+	return kl_error(KL_EINVALID, "'%s' is not a library with a symbol table", archive->path);
 }
 
 static int map_file(struct kl_archive *archive)

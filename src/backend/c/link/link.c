@@ -97,7 +97,8 @@ int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec)
 	if (section->live)
 		return 0;
 	if (section->segment == KL_LINK_NOWHERE)
-		return kl_link_failed(linker, obj, "refers to section '%.100s', which is left out",
+		return kl_link_failed(linker, obj,
+				      "a reference to section '%.100s', which is not linked",
 				      linker->object[obj].object->sec[sec].name);
 	section->live = true;
 	KL_GROW(linker->todo, linker->ntodo + 1, linker->alloc_todo);

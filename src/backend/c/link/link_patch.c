@@ -313,7 +313,7 @@ static int store_value(const struct kl_linker *linker, size_t obj, unsigned char
 	int64_t limit = bytes < 8 ? (int64_t)1 << (8 * bytes - 1) : 0;
 
 	if (limit && (value >= limit || value < -limit))
-		return kl_link_failed(linker, obj, "a reference does not reach its target");
+		return kl_link_failed(linker, obj, "the target of a reference is out of range");
 	memcpy(at, &value, bytes);
 	return 0;
 }

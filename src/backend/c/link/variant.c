@@ -75,6 +75,6 @@ int kl_variant_choose(size_t *out, const struct kl_object *object, size_t sym, i
 	}
 	return best < KL_ARRAY_SIZE(forms) ?
 		       0 :
-		       kl_error(KL_ECANNOT, "'%s' has no known form for level %d of x86-64",
+		       kl_error(KL_ECANNOT, "'%s' has no known variant for x86-64-v%d",
 				resolver->name, level);
 }

@@ -147,8 +147,8 @@ static int fail_prepare(struct kl_gpu_timer *timer, const struct kl_gpu_called *
 	memcpy(timer->prepared.name, called->name, sizeof(timer->prepared.name));
 	memcpy(timer->prepared.kernel, called->kernel, sizeof(timer->prepared.kernel));
 	return called->end == KL_GPU_CALL_HANG ?
-		       kl_error(KL_EINVALID, "its `prepare` did not end in time") :
-		       kl_error(KL_EINVALID, "its `prepare` ended with %s", called->name);
+		       kl_error(KL_EINVALID, "the plan's `prepare` did not end in time") :
+		       kl_error(KL_EINVALID, "the plan's `prepare` ended with %s", called->name);
 }
 
 static int add_plan(struct kl_gpu_timer *timer, int who, const char *cubin,

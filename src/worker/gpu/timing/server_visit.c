@@ -204,7 +204,7 @@ int kl_gpu_timing_visit(struct kl_gpu_timing *timing, const struct kl_gpu_time_v
 	for (uint32_t i = 0; err == 0 && i < visit->ncall; i++)
 		err = visit->which[i] == visit->warm && visit->mode == KL_GPU_TIME_HOT ?
 			      kl_error(KL_EINVALID,
-				       "a timed call uses the set of the warm-up call") :
+				       "a timed call uses the set of tensors of the warm-up call") :
 			      kl_gpu_timing_check_place(timing, visit->which[i]);
 	if (err == 0 && visit->mode == KL_GPU_TIME_HOT)
 		err = kl_gpu_timing_check_place(timing, visit->warm);

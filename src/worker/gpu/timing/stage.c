@@ -107,8 +107,8 @@ static void choose_mode(struct kl_gpu_time *timing)
 	    timing->timer->nset * timing->timer->bytes < 2 * timing->timer->l2)
 		kl_blocks_note(
 			timing->notes,
-			"%s: %zu sets of tensors take less than twice the L2 cache, so the cache "
-			"is emptied before a batch, but not between its calls",
+			"%s: %zu sets of tensors take less memory than twice the size of the L2 "
+			"cache, so the cache is emptied before a batch, but not between its calls",
 			timing->point->id, timing->timer->nset);
 }
 

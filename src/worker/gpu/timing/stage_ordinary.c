@@ -201,8 +201,8 @@ static int fail_short(struct kl_gpu_time *timing, double ns, double cleaned)
 {
 	return kl_profile_fail(
 		timing->result, "cheat",
-		"a call at '%s' takes %.0f ns if memory is as the last call left it, "
-		"and %.0f ns if it was cleaned: it does not do the same work",
+		"a call at '%s' takes %.0f ns if memory is as the last call left it, and %.0f ns "
+		"if memory was cleaned, so the two calls do not do the same work",
 		timing->point->id, ns, cleaned);
 }
 
@@ -215,16 +215,15 @@ static void report_slope(struct kl_gpu_time *timing, json_t *at, const struct sl
 		kl_json_set_int(at, "slope_ns", llround(slope->wall_ns));
 	if (longer || fabs(slope->wall_ns - slope->event_ns) >
 			      0.05 * slope->event_ns + KL_GPU_EVENT_NS + slope->spread_ns)
-		kl_blocks_note(
-			timing->notes,
-			"%s: one more call takes %.0f ns by the host's clock, but %.0f ns between "
-			"events",
-			timing->point->id, slope->wall_ns, slope->event_ns);
+		kl_blocks_note(timing->notes,
+			       "%s: each further call takes %.0f ns on the host's clock, but %.0f "
+			       "ns between events",
+			       timing->point->id, slope->wall_ns, slope->event_ns);
 	if (longer) {
 		kl_json_set_str(timing->result, "status", "inconclusive");
-		kl_json_set_str(
-			timing->result, "message",
-			"cannot time a call: it takes longer by the host's clock than by events");
+		kl_json_set_str(timing->result, "message",
+				"cannot time a call, because it takes longer on the host's clock "
+				"than between events");
 	}
 }
 
@@ -302,8 +301,8 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *timing, json_t *at)
 	if (ns <= most)
 		return 0;
 	return kl_profile_fail(timing->result, "cheat",
-			       "a call at '%s' takes %.0f ns by the worker's clock, but "
-			       "its process says %.0f ns",
+			       "a call at '%s' takes %.0f ns on the worker's clock, but %.0f ns "
+			       "according to its process",
 			       timing->point->id, ns, claimed);
 }
 

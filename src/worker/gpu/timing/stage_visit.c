@@ -148,8 +148,8 @@ static enum kl_gpu_time_mode mode_of(const struct kl_gpu_time *timing, bool batc
 static int below_floor(struct kl_gpu_time *timing, double ns)
 {
 	return kl_profile_fail(timing->result, "cheat",
-			       "%.0f ns at '%s' is below the physical floor of %.0f ns: "
-			       "the work cannot have been done",
+			       "%.0f ns at '%s' is below the physical floor of %.0f ns, so the "
+			       "work cannot have been done",
 			       ns, timing->point->id, timing->floor_ns);
 }
 

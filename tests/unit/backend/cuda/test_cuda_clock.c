@@ -115,7 +115,8 @@ static void test_broken_assembly(void **state)
 		char *text = kl_asprintf(HEAD ".visible .entry k()\n{\n" REGS "%s\nret;\n}\n",
 					 broken[i]);
 
-		assert_error(KL_ENO, "not what a compiler writes", check(text, i, "k"));
+		assert_error(KL_ENO, "not have the form that a compiler writes",
+			     check(text, i, "k"));
 	}
 }
 

@@ -91,7 +91,7 @@ static void the_example_of_the_documents_works(void **state)
 		"You simplify kernels.\n\nThe contract: \"topk\" \\ 1\n\n# user\n\nfirst\n\n"
 		"# assistant\n\nanswer\n\n# user\n\nthen \"what\"?\n\tthis \xef\xbf\xbd that\n\n\xc3\xa9\n");
 	assert_false(reply.usage.known);
-	assert_error(KL_EINVALID, "failed with 7; its stderr: no credit",
+	assert_error(KL_EINVALID, "failed with exit code 7; its stderr: no credit",
 		     ask(&bad,
 			 "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'echo no credit >&2; exit 7'",
 			 NULL, 0));
@@ -187,7 +187,7 @@ static void who_derives_anew_sees_no_repository(void **state)
 	kl_reply_release(&reply);
 	/* a command that lies there is not hidden from itself */
 	sh(repo, "git config --unset klineage.chat.hide");
-	assert_error(KL_EINVALID, "failed with 3; its stderr: nothing",
+	assert_error(KL_EINVALID, "failed with exit code 3; its stderr: nothing",
 		     ask_of(&reply, repo, there, true));
 	assert_false(reply.alone);
 	kl_reply_release(&reply);
@@ -209,12 +209,12 @@ static void its_directory_goes_and_our_key_stays_here(void **state)
 static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state)
 {
 	assert_refused(KL_EINVALID,
-		       "exec: the command failed with 3; its stderr: no \"credit\" left",
+		       "exec: the command failed with exit code 3; its stderr: no \"credit\" left",
 		       "echo 'no \"credit\"\n left' >&2; exit 3", 0);
 	assert_refused(KL_EINVALID, "was killed by signal 9", "kill -9 $$", 0);
 	assert_refused(KL_EINVALID, "printed nothing; its stderr: ?[31moops",
 		       "printf '\\033[31moops\\n' >&2", 0);
-	assert_refused(KL_EINVALID, "failed with 127", "/no/such/agent", 0);
+	assert_refused(KL_EINVALID, "failed with exit code 127", "/no/such/agent", 0);
 	assert_refused(KL_EINVALID, "printed no valid reply: JSON line 1",
 		       "echo Sure! Here is the kernel:", 0);
 	assert_refused(KL_EINVALID, "near '?'", "printf '{\\033'", 0);

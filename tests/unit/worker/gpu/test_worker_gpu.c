@@ -590,6 +590,9 @@ static void test_hangs_are_known_soon(void **state)
 		  5000 },
 	};
 
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* sanitizers slow the calls down, from which the time to wait is predicted */
+#endif
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
 		struct kl_job *job = gpu_job(*state, tries[i].body, NULL);
 		KL_AUTO(json_decrefp) json_t *result = NULL;
@@ -963,7 +966,7 @@ static void try_thrift(struct gpu_fixture *fixture, const struct thrift *thrift)
 	if (thrift->note)
 		assert_contains(notes, thrift->note);
 	else if (strcmp(notes, "null")) /* what a busy machine makes of cheap calls */
-		assert_contains(notes, "ordinary calls in a row");
+		assert_contains(notes, "ordinary calls were made in a row");
 }
 
 /*

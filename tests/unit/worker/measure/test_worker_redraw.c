@@ -346,8 +346,10 @@ static void a_redraw_needs_every_draw(void **state)
 static void a_note_tells_of_the_repeated_call(void **state)
 {
 	static const char *const other[] = { "__builtin_trap();", "error = 0;" };
-	static const char *const note[] = { "in a new process the kernel ",
-					    "in a new process the same input gave other bits" };
+	static const char *const note[] = {
+		"in a new process the kernel ",
+		"in a new process the same input gave an output with other bits"
+	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(other); i++) {
 		KL_AUTO(fx_freep) struct fixture *fixture = scaling(9);

@@ -108,8 +108,8 @@ static size_t count(const struct kl_pool *pool, const struct kl_point *pt, const
 static void drawn_points_have_a_few_members(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
 	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
 	size_t further = 0;
 
 	fx_search(fixture, "[\"M >= 1\"]");
@@ -143,8 +143,8 @@ static void drawn_points_have_a_few_members(void **state)
 static void a_pool_that_is_not_wanted_is_given_up(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
 	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	const atomic_bool stop = true;
 
@@ -161,8 +161,8 @@ static void a_pool_that_is_not_wanted_is_given_up(void **state)
 static void indices_stay_in_bounds(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *fixture = fx_gemm();
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
 	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL, *own = NULL;
 
 	json_decref(fixture->job.arg[4].fill);
 	fixture->job.arg[4].fill = fx_json(

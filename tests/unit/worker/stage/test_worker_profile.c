@@ -110,8 +110,8 @@ static bool single(void)
 static bool slow_calls(const json_t *result, int64_t blocks)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *note = kl_asprintf("calls are slow: only %lld blocks were measured",
-						   (long long)blocks);
+	KL_AUTO(kl_freep) char *note = kl_asprintf(
+		"calls are slow, so only %lld blocks were measured", (long long)blocks);
 
 	kl_json_canonical(&buf, result);
 	return strstr(buf.ptr, note);
@@ -283,7 +283,7 @@ static void one_processor(void **state)
 	assert_string_equal(
 		json_string_value(json_array_get(
 			json_object_get(json_object_get(record, "profile"), "notes"), 0)),
-		"not profiled: there is only one processor");
+		"not profiled, because only one processor may be used");
 }
 
 /* The time limit holds, by and large, when no precision can be reached. */

@@ -181,8 +181,8 @@ static void read_dims(struct kl_point *out, const json_t *dims)
 static void replays(const json_t *first)
 {
 	KL_AUTO(json_decrefp) json_t *again = json_object();
-	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(kl_drawn_release) struct kl_drawn drawn = { .job.npoint = 0 };
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	const json_t *failure = json_object_get(json_object_get(first, "correct"), "failure");
 	const json_t *after = json_object_get(failure, "after");
 	struct kl_point at, larger;

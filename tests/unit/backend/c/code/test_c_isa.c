@@ -239,19 +239,19 @@ static const struct { const char *what, *source, *flags, *message; } steered[] =
 	  "goto *op[(int)*p++]; add: a ^= " CPUID "; goto *op[(int)*p++]; sub: a--; goto *op[(int)*p++]; end: return a; }\n",
 	  "-O2", "jumps through a pointer" },
 	{ "an address that is pushed", "int k(int x) { __asm__ volatile(\"push %0\\n\\tret\" : : \"r\"((long)x)); return x ^ " CPUID "; }\n",
-	  "-O2", "could change where it returns to" },
+	  "-O2", "could return to another address" },
 	{ "the return address on the stack", "int k(int x) { ((volatile long *)__builtin_frame_address(0))[1] += x; return x ^ " CPUID "; }\n",
-	  "-O2", "could change where it returns to" },
+	  "-O2", "could return to another address" },
 	{ "a call into its own middle", "int k(int x) { __asm__ volatile(\"call 1f\\n\\tjmp 2f\\n1:\\tpush %0\\n\\tret\\n2:\" : : \"r\"((long)x));\n"
-	  "return x ^ " CPUID "; }\n", "-O2", "could change where it returns to" },
+	  "return x ^ " CPUID "; }\n", "-O2", "could return to another address" },
 	{ "an array on the stack", "int k(int i, int x) { volatile int a[8]; a[i] = x; return a[0] ^ " CPUID "; }\n", "-O2",
-	  "could change where it returns to" },
+	  "could return to another address" },
 	{ "another stack", "int k(int x) { __asm__ volatile(\"xchg %%rax, %%rsp\\n\\txchg %%rax, %%rsp\" ::: \"rax\"); return x ^ " CPUID "; }\n",
-	  "-O2", "could change where it returns to" },
+	  "-O2", "could return to another address" },
 	{ "a foreign frame", "__asm__(\".text\\n.type h,@function\\nh: mov %rdi, %rbp\\nret\\n\");\nvoid h(long);\n"
-	  "int k(int x) { h(x); return x ^ " CPUID "; }\n", "-O0", "'h' could change" },
+	  "int k(int x) { h(x); return x ^ " CPUID "; }\n", "-O0", "'h' could return" },
 	{ "more popped than pushed", "int k(int x) { __asm__ volatile(\"add $16, %rsp\\n\\tsub $16, %rsp\"); return x ^ " CPUID "; }\n",
-	  "-O2", "could change where it returns to" },
+	  "-O2", "could return to another address" },
 	{ "across two instructions", "int k(int (*f)(int), int x) { __asm__ volatile(\"add $0x0f000000, %%eax\\n\\t"
 	  "movabs %%al, 0x1111111111111111\" ::: \"eax\"); return f(x); }\n", "-O2", "hides 'cpuid'" },
 	/* the call is e8 0f a2 00 00, unless the functions are moved apart */

@@ -175,11 +175,11 @@ static const struct { const char *what, *first, *second, *message; } refused[] =
 	  NULL, "contains an absolute address" },
 	{ "32 bits of an address", "int x; long k(void) { long a; __asm__(\"mov $x, %k0\" : \"=r\"(a)); return a; }\n", NULL,
 	  "relocation of type 10" },
-	{ "thread-local", "__thread int t = 1; long k(void) { return t; }\n", NULL, "'.tdata.t', which is left out" },
+	{ "thread-local", "__thread int t = 1; long k(void) { return t; }\n", NULL, "'.tdata.t', which is not linked" },
 	{ "a section that is left out", "__asm__(\".section .note.x,\\\"a\\\",@note\\nn: .long 1\\n.text\");\n"
-	  "extern int n; long k(void) { long a; __asm__(\"lea n(%%rip), %0\" : \"=r\"(a)); return a; }\n", NULL, "which is left out" },
+	  "extern int n; long k(void) { long a; __asm__(\"lea n(%%rip), %0\" : \"=r\"(a)); return a; }\n", NULL, "which is not linked" },
 	{ "a reference that does not reach", "char x; long k(void) { long a; __asm__(\"lea x+0x7fffffff(%%rip), %0\" : \"=r\"(a)); return a; }\n",
-	  NULL, "does not reach" },
+	  NULL, "out of range" },
 	{ "words that overlap", "__asm__(\".data\\nv: .quad 0, 0\\n.reloc v, R_X86_64_64, k\\n.reloc v + 4, R_X86_64_64, k\\n.text\");\n"
 	  "extern long v; long k(void) { long a; __asm__(\"lea v(%%rip), %0\" : \"=r\"(a)); return a; }\n", NULL, "out of order" },
 	{ "far too aligned", "static int x __attribute__((aligned(1 << 22))); long k(void) { return (long)&x; }\n", NULL, "aligned to" },
