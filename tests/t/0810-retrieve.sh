@@ -180,6 +180,17 @@ test_expect_success 'hypotheses are offered to who asks for them' '
 	says "failed: not offered: none of the card'"'"'s rows is verified" ../out
 '
 
+test_expect_success 'by what came next: another language comes last, and --limit counts the cards that fit' '
+	exits 0 git klineage retrieve --order next --platform cpu/x86-64-v3 --porcelain >../out 2>../err &&
+	cut -f1 ../out >../have && printf "%s\n" gpu stands-on unknown >../want && sort ../have >../all && test_cmp ../want ../all &&
+	test "$(sed -n "\$p" ../have)" = gpu && test "$(grep -c "	-*[0-9][0-9]*$" ../out)" = 3 &&
+	git klineage retrieve --order next --platform cpu/x86-64-v3 --limit 1 --json >../one 2>../err &&
+	grep "\"next_ppm\":-*[0-9]" ../one && test "$(grep -o "\"score_ppm\"" ../one | wc -l)" = 1 &&
+	exits 129 git klineage retrieve --order newest 2>../err && says "use paper or next" ../err &&
+	git klineage retrieve --order paper --platform cpu/x86-64-v3 --json >../a 2>/dev/null &&
+	git klineage retrieve --platform cpu/x86-64-v3 --json >../b 2>/dev/null && test_cmp ../a ../b && test_must_fail grep next_ppm ../a
+'
+
 test_expect_success 'a library that grew is indexed anew; a card that cannot be read is told' '
 	card later "$gemm" f32 c cpu/x86-64-v3 pass "" later "" >../cards/later.yaml && echo nonsense >../cards/bad.yaml &&
 	library ../cards/*.yaml &&
