@@ -56,15 +56,15 @@ test_expect_success 'log shows the new figure of a state' '
 
 test_expect_success 'a session that is killed goes on where it ended' '
 	rm -rf repo/.git/klineage/measure &&
-	(cd repo && exec git-klineage measure --wait 0 --rounds 2 --quiet --json mm/x >../json 2>../err) & pid=$! &&
+	(cd repo && exec git-klineage measure --wait 0 --rounds 5 --quiet --json mm/x >../json 2>../err) & pid=$! &&
 	for i in $(seq 600); do
 		test -n "$(find repo/.git/klineage/measure -name "*-0.json" 2>/dev/null)" && break
 		sleep 0.1
 	done &&
 	kill -9 $pid && { wait $pid; true; } && test ! -s json &&
-	(cd repo; git klineage measure --wait 0 --rounds 2 --json mm/x >../json 2>../err) || test $? = 125 &&
+	(cd repo; git klineage measure --wait 0 --rounds 5 --json mm/x >../json 2>../err) || test $? = 125 &&
 	kept=$(perl -MJSON::PP -e "print decode_json(join q(), <STDIN>)->{kept}" <json) && test "$kept" -ge 1 &&
-	made=$(perl -MJSON::PP -e "print decode_json(join q(), <STDIN>)->{made}" <json) && test $((kept + made)) = 4 &&
+	made=$(perl -MJSON::PP -e "print decode_json(join q(), <STDIN>)->{made}" <json) && test $((kept + made)) = 10 &&
 	if grep -q "too busy" err; then
 		test "$(find repo/.git/klineage/measure -name "?-0.json" | wc -l)" = "$(find repo/.git/klineage/measure -name "noted-*" | wc -l)"
 	else
