@@ -199,6 +199,7 @@ static void describe_card(struct kl_retrieved *retrieved, struct kl_retrieve_que
 		.id = kl_strdup(text_of(query, entry->id)),
 		.status = (enum kl_card_status)entry->status,
 		.score = query->fit[card].score,
+		.next = query->fit[card].next,
 		.top = top,
 		.passed = entry->passed,
 		.trials = entry->trials,
@@ -277,15 +278,10 @@ static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query,
 static void list_next(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top)
 {
 	KL_AUTO(kl_freep) uint32_t *card = kl_calloc(query->n + 1, sizeof(*card));
-	KL_AUTO(kl_freep) int64_t *next = kl_calloc(query->n + 1, sizeof(*next));
-	size_t n = kl_retrieve_query_next(query, card, next);
+	size_t n = kl_retrieve_query_next(query, card);
 
 	for (size_t i = 0; i < n && (!query->o->limit || i < query->o->limit); i++)
 		list_card(out, query, top, card[i]);
-	for (size_t i = 0; i < out->n; i++)
-		for (size_t k = 0; k < n; k++)
-			if (card[k] == out->v[i].card)
-				out->v[i].next = next[k];
 }
 
 /* --- listing the lineages of the cards -------------------------------------------------------- */

@@ -27,7 +27,7 @@ const char *kl_axis_name(enum kl_axis axis);
 /** How offered cards are ordered. */
 enum kl_order {
 	KL_ORDER_PAPER, /* by score, of the best cards on each axis */
-	KL_ORDER_NEXT,  /* by what came next in the lineages of the library (retrieve_next.c) */
+	KL_ORDER_NEXT, /* by the steps that followed in the lineages of the library (retrieve_next.c) */
 	KL_ORDERS
 };
 const char *kl_order_name(enum kl_order order);

@@ -19,6 +19,7 @@
  */
 #define POSITION 0.2
 #define LINEAGE 0.1
+#define UNTAUGHT (-1000.0) /* value of a card without a step: below that of any step */
 
 /* A step of a lineage that a card was learned from. */
 struct taught {
@@ -56,15 +57,6 @@ static int by_lineage(const void *left, const void *right)
 	return x->step < y->step ? -1 : x->step > y->step;
 }
 
-static int by_mechanism(const void *left, const void *right)
-{
-	const struct taught *x = left, *y = right;
-
-	if (x->mechanism != y->mechanism)
-		return x->mechanism < y->mechanism ? -1 : 1;
-	return by_lineage(left, right);
-}
-
 /* Return true if the target has applied the mechanism. */
 static bool has_applied(const struct kl_retrieve_query *query, uint32_t mechanism)
 {
@@ -76,82 +68,81 @@ static bool has_applied(const struct kl_retrieve_query *query, uint32_t mechanis
 /* Count the different mechanisms of the target. */
 static size_t count_applied(const struct kl_target *target)
 {
-	size_t n = 0;
+	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < target->steps.n; i++) {
-		bool before = false;
-
-		for (size_t k = 0; k < i; k++)
-			before |= !strcmp(target->steps.v[k], target->steps.v[i]);
-		n += !before;
-	}
-	return n;
+	kl_strvec_copy(&all, &target->steps);
+	kl_strvec_uniq(&all);
+	return all.n;
 }
 
-/* Return the value of step `at` of a lineage whose steps begin at `first`, in order. */
-static double value_of(const struct kl_retrieve_query *query, const struct taught *first,
-		       const struct taught *at, size_t applied)
+/* What a query knows of the lineages of the library. */
+struct lore {
+	double *value;       /* by card: the value of its best step */
+	uint32_t *lineages;  /* by number of a string: lineages with a step of this mechanism */
+	size_t *counted_for; /* by number of a string: 1 + the first step of the last such lineage */
+	size_t applied;      /* number of different mechanisms of the target */
+};
+
+static void lore_release(struct lore *lore)
 {
+	free(lore->value);
+	free(lore->lineages);
+	free(lore->counted_for);
+}
+
+/* Value the steps [from, to) of one lineage, which are sorted, and count its mechanisms. */
+static void add_lineage(struct lore *lore, const struct kl_retrieve_query *query,
+			const struct taught_steps *steps, size_t from, size_t to)
+{
+	int64_t next_step = (int64_t)query->t->steps.n + 1;
 	size_t both = 0, only_there = 0;
-	int64_t apart = llabs(at->step - (int64_t)query->t->steps.n - 1);
 
-	for (const struct taught *before = first; before < at && before->step < at->step;
-	     before++) {
-		bool seen = false;
+	for (size_t i = from, same; i < to; i = same) {
+		for (same = i; same < to && steps->v[same].step == steps->v[i].step; same++) {
+			double likeness = (double)(both + 1) /
+					  (double)(lore->applied + only_there + 1);
+			double one = likeness -
+				     POSITION * (double)llabs(steps->v[same].step - next_step);
 
-		for (const struct taught *other = first; other < before; other++)
-			seen |= other->mechanism == before->mechanism;
-		if (seen)
-			continue;
-		if (has_applied(query, before->mechanism))
-			both++;
-		else
-			only_there++;
-	}
-	return (double)(both + 1) / (double)(applied + only_there + 1) - POSITION * (double)apart;
-}
+			if (one > lore->value[steps->v[same].card])
+				lore->value[steps->v[same].card] = one;
+		}
+		for (size_t k = i; k < same; k++) {
+			uint32_t mechanism = steps->v[k].mechanism;
 
-/* Set the value of each card to that of its best step. */
-static void value_steps(double *value, struct kl_retrieve_query *query, struct taught_steps *steps)
-{
-	size_t applied = count_applied(query->t);
-	const struct taught *first = steps->v;
-
-	if (steps->n)
-		qsort(steps->v, steps->n, sizeof(*steps->v), by_lineage);
-	for (size_t i = 0; i < steps->n; i++) {
-		const struct taught *at = &steps->v[i];
-		double one;
-
-		if (at->lineage != first->lineage)
-			first = at;
-		one = value_of(query, first, at, applied);
-		if (one > value[at->card])
-			value[at->card] = one;
-	}
-}
-
-/* Add what the number of lineages that have a mechanism is worth to the cards of it. */
-static void value_lineages(double *value, struct taught_steps *steps)
-{
-	if (steps->n)
-		qsort(steps->v, steps->n, sizeof(*steps->v), by_mechanism);
-	for (size_t from = 0, to; from < steps->n; from = to) {
-		double lineages = 0;
-
-		for (to = from; to < steps->n && steps->v[to].mechanism == steps->v[from].mechanism;
-		     to++)
-			lineages += to == from || steps->v[to].lineage != steps->v[to - 1].lineage;
-		/* a card can have several steps: add to it once */
-		for (size_t i = from; i < to; i++) {
-			bool done = false;
-
-			for (size_t k = from; k < i; k++)
-				done |= steps->v[k].card == steps->v[i].card;
-			if (!done)
-				value[steps->v[i].card] += LINEAGE * lineages;
+			if (lore->counted_for[mechanism] == from + 1)
+				continue;
+			lore->counted_for[mechanism] = from + 1;
+			lore->lineages[mechanism]++;
+			if (has_applied(query, mechanism))
+				both++;
+			else
+				only_there++;
 		}
 	}
+}
+
+static void learn(struct lore *lore, const struct kl_retrieve_query *query)
+{
+	struct taught_steps steps = { 0 };
+
+	lore->value = kl_calloc(query->n + 1, sizeof(*lore->value));
+	lore->lineages = kl_calloc(kl_index_nstrings(query->ix) + 1, sizeof(*lore->lineages));
+	lore->counted_for = kl_calloc(kl_index_nstrings(query->ix) + 1, sizeof(*lore->counted_for));
+	lore->applied = count_applied(query->t);
+	for (size_t i = 0; i < query->n; i++) {
+		lore->value[i] = UNTAUGHT;
+		if (query->fit[i].wanted)
+			add_taught(&steps, query, i);
+	}
+	if (steps.n)
+		qsort(steps.v, steps.n, sizeof(*steps.v), by_lineage);
+	for (size_t from = 0, to; from < steps.n; from = to) {
+		for (to = from; to < steps.n && steps.v[to].lineage == steps.v[from].lineage; to++)
+			;
+		add_lineage(lore, query, &steps, from, to);
+	}
+	free(steps.v);
 }
 
 struct rank {
@@ -175,42 +166,34 @@ static int by_rank(const void *left, const void *right)
 	return strcmp(x->id, y->id);
 }
 
-size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card, int64_t *next)
+size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card)
 {
 	KL_AUTO(kl_freep) struct rank *rank = kl_calloc(query->n + 1, sizeof(*rank));
-	KL_AUTO(kl_freep) double *value = kl_calloc(query->n + 1, sizeof(*value));
-	struct taught_steps steps = { 0 };
+	KL_AUTO(lore_release) struct lore lore = { 0 };
 	size_t n = 0;
 
+	learn(&lore, query);
 	for (size_t i = 0; i < query->n; i++) {
-		value[i] = -1e6;
-		if (query->fit[i].wanted)
-			add_taught(&steps, query, i);
-	}
-	value_steps(value, query, &steps);
-	value_lineages(value, &steps);
-	free(steps.v);
-	for (size_t i = 0; i < query->n; i++) {
-		const struct kl_fit *fit = &query->fit[i];
+		struct kl_fit *fit = &query->fit[i];
+		uint32_t mechanism = kl_index_card(query->ix, i)->mechanism;
 
-		if (!fit->wanted || !fit->score)
+		if (!fit->score)
 			continue;
 		kl_retrieve_query_settle(query, i);
 		if (!fit->score || !kl_retrieve_query_is_sound(query, i))
 			continue;
-		rank[n++] = (struct rank){
+		rank[n] = (struct rank){
 			.card = (uint32_t)i,
-			.applied = has_applied(query, kl_index_card(query->ix, i)->mechanism),
+			.applied = has_applied(query, mechanism),
 			.language = fit->best[KL_AXIS_LANGUAGE],
-			.value = value[i],
+			.value = lore.value[i] + LINEAGE * lore.lineages[mechanism],
 			.id = kl_retrieve_query_id(query, i),
 		};
+		fit->next = (int64_t)(rank[n++].value * KL_ONE);
 	}
 	if (n)
 		qsort(rank, n, sizeof(*rank), by_rank);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		card[i] = rank[i].card;
-		next[i] = (int64_t)(rank[i].value * KL_ONE);
-	}
 	return n;
 }

@@ -15,6 +15,7 @@
 struct kl_fit {
 	int32_t best[KL_AXES]; /* millionths: the best value on each axis, over all rows */
 	int32_t score;         /* millionths; only an upper bound unless `settled` */
+	int64_t next;          /* millionths: the value by KL_ORDER_NEXT */
 	int32_t row;           /* index of the best row among the card's rows; -1: no row counts */
 	/* product of that row's case, language and platform similarities, in units of 10^-18 */
 	int64_t product;
@@ -116,10 +117,10 @@ void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card);
 bool kl_retrieve_query_is_better(const struct kl_retrieve_query *query, int axis, uint32_t x,
 				 uint32_t y);
 /**
- * List the sound cards whose score is not 0 by what came next in the lineages of the library, best
- * first: `next` gets their values. Return their number. Both arrays have query->n entries.
+ * List the sound cards whose score is not 0 in the order `next`, best first, and set their `next`.
+ * `card` has query->n entries. Return the number of listed cards.
  */
-size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card, int64_t *next);
+size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card);
 void kl_retrieved_release(struct kl_retrieved *retrieved);
 /** Settle the best sound cards of an axis, and set bit `axis` of their entries in `top`. */
 void kl_retrieve_query_mark_axis(struct kl_retrieve_query *query, int axis, uint8_t *top);
