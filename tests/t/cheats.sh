@@ -3,9 +3,10 @@
 # lines may follow: "contract:" names the directory of its contract, if that is not the one of all others, "with:" has further
 # options of the gate, and "lacks:" has features that the event may not have.
 
-# repository_for <repository> <directory of the contract>
+# repository_for <repository> <directory of the contract>; a contract without an oracle has that of all others
 repository_for () {
-	git init -q "$1" && cp "$2"/klineage.yaml "$2"/*.c "$1" && (cd "$1" && git add . && git commit -q -m contract)
+	git init -q "$1" && cp "$KLINEAGE_TOP"/tests/cheats/c/oracle.c "$2"/klineage.yaml "$1" &&
+	find "$2" -maxdepth 1 -name "*.c" -exec cp {} "$1" \; && (cd "$1" && git add . && git commit -q -m contract)
 }
 
 test_expect_success 'a repository for each contract' '
