@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * chacha - the keystream of ChaCha20 (RFC 8439). Somebody who knows parts of it can compute neither
- * the key nor any other part. This is an implementation of our own because klineage-worker does not
- * link OpenSSL. It works on little-endian machines only, like the worker.
+ * chacha - the keystream of ChaCha20 (RFC 8439). Parts of it reveal neither the key nor any other
+ * part. This is an implementation of our own because klineage-worker does not link OpenSSL. It works
+ * on little-endian machines only, like the worker.
  */
 #define KL_CHACHA_BYTES 64 /* number of bytes in a block */
 #define KL_CHACHA_WIDE 8   /* number of blocks that are computed together */

@@ -7,11 +7,11 @@
 
 /*
  * belief - decides whether this clone trusts an event, according to who made it. The clone trusts
- * what it made itself (own.h), what an allowed signer signed (signers.h), and what came with the
- * installed program (skills/digests in its share directory). It does not trust other events,
- * because anybody could have written them into a note or a library. A trial of a card is trusted if
- * the event that it cites is. The results of a runner are not decided here: they are checked on
- * import, before they become events (gate/runner/results.h).
+ * events that it made itself (own.h), events that an allowed signer signed (signers.h), and events
+ * that came with the installed program (skills/digests in its share directory). It does not trust
+ * other events, because anybody could have written them into a note or a library. A trial of a card
+ * is trusted if the event that it cites is. The results of a runner are not decided here: they are
+ * checked on import, before they become events (gate/runner/results.h).
  *
  *	kl_belief_open(&belief, repo, NULL);
  *	kl_belief_events(word, belief, events, n);

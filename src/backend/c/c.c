@@ -167,8 +167,8 @@ static int make_lookups(void *ctx)
 }
 
 /*
- * Make the runtime and the library that records lookups at the same time. Each is compiled in a
- * directory of its own, because a jail started by root gives the directory to another user id.
+ * Make the runtime and the library that records lookups at the same time. Each is compiled in its
+ * own directory, because a jail that root starts changes the owner of its directory.
  */
 static int prepare_session(void *state, const struct kl_surface *surface)
 {

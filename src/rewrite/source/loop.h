@@ -14,7 +14,7 @@
  * counter or the bound or leaves the loop, and the body has no directives and no macros except
  * constants. The body is read separately, as statements (kl_loop_body()) and accesses
  * (kl_accesses_read()); both fail if the code has something that they do not know. Loops are found
- * by what they do, never by the names that a project uses.
+ * by their code, never by the names that a project uses.
  */
 struct kl_loop {
 	size_t first, last;           /* tokens from "for" to the end of the body */

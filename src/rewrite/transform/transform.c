@@ -15,7 +15,7 @@ struct kl_transform {
 	const char *language[2];
 	const char *parameter; /* NULL: none */
 	int64_t min, max;      /* range of its values */
-	const char *role;      /* what it is applied to, as messages have it */
+	const char *role;      /* name in messages of the thing that it changes */
 	bool hoists;           /* if its sums are in memory, they are first moved to variables */
 	void (*edit)(struct kl_transforming *work);
 };

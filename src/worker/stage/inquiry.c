@@ -191,7 +191,7 @@ static void draw_trial(struct kl_trial *trial, struct kl_inquiry *inquiry,
 /*
  * A wrong answer to values beyond those of the contract does not show whether the kernel is wrong
  * only at borders. So call the kernel in a new process with the point's first noise draw, and
- * report its answer if that is wrong, too. Returns false if the answer is right, or if the kernel
+ * report that answer if it is wrong as well. Returns false if the answer is right, or if the kernel
  * could not be called or gave none.
  */
 static bool fail_noise(struct kl_inquiry *inquiry, const struct kl_round *round,

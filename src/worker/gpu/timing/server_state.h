@@ -133,7 +133,7 @@ int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *h
 			 const struct kl_gpu_timed *timed, int rc, int which, int64_t limit_ms);
 /**
  * Check the scratch after calls on the sets at `n` places. If a call left it in a wrong state, set
- * how->end to KL_GPU_CALL_SCRATCH and say in r->message what is wrong.
+ * how->end to KL_GPU_CALL_SCRATCH and describe the error in r->message.
  */
 void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 				 const uint32_t *place, uint32_t n, struct kl_gpu_time_end *how,
