@@ -178,9 +178,7 @@ static int fill_directory(const struct kl_starter *starter, const char *dir,
 
 	if (!err)
 		err = kl_fs_write(mark, starter->name, strlen(starter->name));
-	if (!err)
-		err = move_to(from, to);
-	return err < 0 ? err : finish_checkout(dir);
+	return err < 0 ? err : move_to(from, to);
 }
 
 /* Return true if an earlier call for this template was killed before it checked out the files. */
@@ -215,14 +213,18 @@ static int use_directory(const struct kl_starter *starter, const char *dir)
 	if (!kl_fs_is_dir(dir))
 		return kl_error(KL_EEXISTS, "'%s' already exists and is not an empty directory",
 				dir);
-	if (is_unfinished(starter, dir))
-		return finish_checkout(dir);
+	/* this also removes the scratch directory of a call that was killed */
 	if ((err = kl_scratch_open_in(&scratch, dir, SCRATCH)) < 0)
 		return err;
-	if (!is_empty(dir, &scratch))
-		return kl_error(KL_EEXISTS, "'%s' already exists and is not an empty directory",
-				dir);
-	return fill_directory(starter, dir, &scratch);
+	if (!is_unfinished(starter, dir)) {
+		if (!is_empty(dir, &scratch))
+			return kl_error(KL_EEXISTS,
+					"'%s' already exists and is not an empty directory", dir);
+		err = fill_directory(starter, dir, &scratch);
+	}
+	/* while MARK is there, the next call removes what is left of the scratch directory */
+	kl_scratch_release(&scratch);
+	return err < 0 ? err : finish_checkout(dir);
 }
 
 static int make_repository(const struct kl_starter *starter, const char *dir)

@@ -143,6 +143,13 @@ test_expect_success 'an unknown template and a directory that is not empty' '
 '
 
 # a call that is killed at some moment, and then the same call once more
+test_expect_success 'what a killed call left in a directory is gone after the next one' '
+	mkdir left && (cd left && git klineage init --template c-topk .) && rm left/topk.c && touch left/.git/index.lock &&
+	printf c-topk >left/.git/klineage-template && mkdir -p left/.klineage-init-4194305-abcdef/new && echo x >left/.klineage-init-4194305-abcdef/new/x &&
+	(cd left && git klineage init --template c-topk .) && rm left/.git/index.lock &&
+	test ! -e left/.git/klineage-template && git -C left status --porcelain >out && test_must_fail test -s out && rm -rf left
+'
+
 test_expect_success 'a killed call leaves nothing that the next one refuses' '
 	want=$(git -C topk rev-parse HEAD) && mkdir killed && cd killed &&
 	for ms in 002 005 010 020 030 040 060 080 100 150 200; do
