@@ -6,33 +6,51 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/par.h"
 #include "base/rng.h"
 #include "job/tensor.h"
 #include "worker/compare/mismatch.h"
 
+#define SLICE 8192 /* elements of a slice, about */
+
 struct rows {
+	const struct kl_job *job;
 	const struct kl_rule *rule;
 	const struct kl_member *member;
 	enum kl_dtype dtype, idtype; /* dtypes of the values and of the indices */
 	const char *values, *indices, *x;
 	const void *truth;
-	size_t nrow, k, cols; /* rows; values selected in a row; values in a row of x */
-	size_t size;          /* bytes of a value */
-	uint64_t fraction;    /* mask of the bits below a float's exponent; 0: integers */
-	uint64_t salt;        /* salt of checksums, unknown to the kernel */
-	/* scratch for one row: keys of the answer and of the truth, and room to sort */
-	uint64_t *key, *want, *spare;
+	size_t nrow, k, cols;      /* rows; values selected in a row; values in a row of x */
+	size_t size, index_size;   /* bytes of a value and of an index */
+	uint64_t fraction;         /* mask of the bits below a float's exponent; 0: integers */
+	uint64_t salt;             /* salt of checksums, unknown to the kernel */
+	size_t each;               /* rows of a slice */
+	struct kl_mismatch *slice; /* result for each slice */
+};
+
+/* Scratch for one row. */
+struct scratch {
+	uint64_t *key, *want, *spare; /* keys of the answer and of the truth, and room to sort */
 	uint32_t *seen; /* for each column of x: 1 + the last row that selected it; 0: none */
 	char *stored;   /* one row of the truth, in the dtype */
 };
 
-static void rows_release(struct rows *rows)
+static void scratch_init(struct scratch *scratch, const struct rows *rows)
 {
-	free(rows->key);
-	free(rows->want);
-	free(rows->spare);
-	free(rows->seen);
-	free(rows->stored);
+	scratch->key = kl_calloc(rows->k + 1, sizeof(*scratch->key));
+	scratch->want = kl_calloc(rows->k + 1, sizeof(*scratch->want));
+	scratch->spare = kl_calloc(rows->k + 1, sizeof(*scratch->spare));
+	scratch->seen = kl_calloc(rows->cols + 1, sizeof(*scratch->seen));
+	scratch->stored = kl_calloc(rows->k + 1, rows->size);
+}
+
+static void scratch_release(struct scratch *scratch)
+{
+	free(scratch->key);
+	free(scratch->want);
+	free(scratch->spare);
+	free(scratch->seen);
+	free(scratch->stored);
 }
 
 static size_t last_extent(const struct kl_point *point, int arg)
@@ -65,6 +83,7 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 	size_t count = (size_t)kl_point_elements(point, (size_t)rule->out);
 
 	*rows = (struct rows){
+		.job = job,
 		.rule = rule,
 		.member = member,
 		.dtype = job->arg[rule->out].dtype,
@@ -76,6 +95,7 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 		.k = last_extent(point, rule->out),
 		.cols = last_extent(point, rule->of),
 		.size = kl_dtype_bytes(job->arg[rule->out].dtype),
+		.index_size = kl_dtype_bytes(job->arg[rule->indices].dtype),
 		.fraction = fraction_bits(job->arg[rule->out].dtype),
 		.salt = kl_rng_os_seed(),
 	};
@@ -87,12 +107,32 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 				"rule multiset: '%s', '%s' and '%s' do not match in shape or dtype",
 				job->arg[rule->out].name, job->arg[rule->indices].name,
 				job->arg[rule->of].name);
-	rows->key = kl_calloc(rows->k + 1, sizeof(*rows->key));
-	rows->want = kl_calloc(rows->k + 1, sizeof(*rows->want));
-	rows->spare = kl_calloc(rows->k + 1, sizeof(*rows->spare));
-	rows->seen = kl_calloc(rows->cols + 1, sizeof(*rows->seen));
-	rows->stored = kl_calloc(rows->k + 1, rows->size);
+	rows->each = rows->k < SLICE ? SLICE / (rows->k + 1) + 1 : 1;
 	return 0;
+}
+
+/* Load an element of `size` bytes. A constant size in each branch lets the compiler inline the copy. */
+static inline uint64_t load_bits(const char *at, size_t size)
+{
+	uint8_t byte;
+	uint16_t half;
+	uint32_t word;
+	uint64_t bits;
+
+	switch (size) {
+	case 1:
+		memcpy(&byte, at, 1);
+		return byte;
+	case 2:
+		memcpy(&half, at, 2);
+		return half;
+	case 4:
+		memcpy(&word, at, 4);
+		return word;
+	default:
+		memcpy(&bits, at, 8);
+		return bits;
+	}
 }
 
 /*
@@ -101,9 +141,9 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
  */
 static uint64_t key_of(const struct rows *rows, const char *at)
 {
-	uint64_t sign = (uint64_t)1 << (8 * rows->size - 1), bits = 0, magnitude;
+	uint64_t sign = (uint64_t)1 << (8 * rows->size - 1), magnitude;
+	uint64_t bits = load_bits(at, rows->size);
 
-	memcpy(&bits, at, rows->size);
 	if (!rows->fraction)
 		return rows->dtype <= KL_I8 ? bits ^ sign : bits;
 	magnitude = bits & (sign - 1);
@@ -153,9 +193,8 @@ static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 		memcpy(key, from, n * sizeof(*key));
 }
 
-static void set_mismatch(struct kl_mismatch *mismatch, const struct kl_job *job,
-			 const struct rows *rows, int arg, const void *base, size_t i,
-			 const char *wanted, const char *why)
+static void set_mismatch(struct kl_mismatch *mismatch, const struct rows *rows, int arg,
+			 const void *base, size_t i, const char *wanted, const char *why)
 {
 	const struct kl_point *point = rows->member->point;
 	int64_t index[KL_MAX_AXES];
@@ -174,17 +213,16 @@ static void set_mismatch(struct kl_mismatch *mismatch, const struct kl_job *job,
 	memcpy(mismatch->index, index, sizeof(index));
 	mismatch->edge_only = kl_mismatch_border(index, point->arg[arg].extent,
 						 point->arg[arg].naxes);
-	kl_tensor_print(mismatch->got, sizeof(mismatch->got), job->arg[arg].dtype, base, i);
+	kl_tensor_print(mismatch->got, sizeof(mismatch->got), rows->job->arg[arg].dtype, base, i);
 	snprintf(mismatch->wanted, sizeof(mismatch->wanted), "%s", wanted);
 	snprintf(mismatch->why, sizeof(mismatch->why), "%s", why);
 }
 
 static bool index_at(const struct rows *rows, size_t i, size_t *out)
 {
-	size_t size = kl_dtype_bytes(rows->idtype);
-	uint64_t index = 0;
+	size_t size = rows->index_size;
+	uint64_t index = load_bits(rows->indices + i * size, size);
 
-	memcpy(&index, rows->indices + i * size, size);
 	/* a negative index, sign-extended to 64 bits and read as unsigned, is far out of range */
 	if (rows->idtype <= KL_I8 && size < 8 && index >> (8 * size - 1))
 		index |= ~(uint64_t)0 << (8 * size);
@@ -196,8 +234,8 @@ static bool index_at(const struct rows *rows, size_t i, size_t *out)
  * Check that the indices of a row are in range and distinct, and that x has the row's values there.
  * Returns false if the row is wrong.
  */
-static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job, struct rows *rows,
-			  size_t row)
+static bool check_indices(struct kl_mismatch *mismatch, const struct rows *rows,
+			  struct scratch *scratch, size_t row)
 {
 	char wanted[40];
 	bool ok = true;
@@ -207,86 +245,107 @@ static bool check_indices(struct kl_mismatch *mismatch, const struct kl_job *job
 
 		if (!index_at(rows, i, &at)) {
 			snprintf(wanted, sizeof(wanted), "0 <= index < %zu", rows->cols);
-			set_mismatch(mismatch, job, rows, rows->rule->indices, rows->indices, i,
-				     wanted, "index out of range");
+			set_mismatch(mismatch, rows, rows->rule->indices, rows->indices, i, wanted,
+				     "index out of range");
 			ok = false;
 			continue;
 		}
-		if (rows->seen[at] == (uint32_t)row + 1) {
-			set_mismatch(mismatch, job, rows, rows->rule->indices, rows->indices, i,
+		if (scratch->seen[at] == (uint32_t)row + 1) {
+			set_mismatch(mismatch, rows, rows->rule->indices, rows->indices, i,
 				     "another index", "index given twice in its row");
 			ok = false;
 			continue;
 		}
-		rows->seen[at] = (uint32_t)row + 1;
-		if (!memcmp(rows->values + i * rows->size,
-			    rows->x + (row * rows->cols + at) * rows->size, rows->size))
+		scratch->seen[at] = (uint32_t)row + 1;
+		if (load_bits(rows->values + i * rows->size, rows->size) ==
+		    load_bits(rows->x + (row * rows->cols + at) * rows->size, rows->size))
 			continue;
 		kl_tensor_print(wanted, sizeof(wanted), rows->dtype, rows->x,
 				row * rows->cols + at);
-		set_mismatch(mismatch, job, rows, rows->rule->out, rows->values, i, wanted,
+		set_mismatch(mismatch, rows, rows->rule->out, rows->values, i, wanted,
 			     "not the input's value at the given index");
 		ok = false;
 	}
 	return ok;
 }
 
-static void check_order(struct kl_mismatch *mismatch, const struct kl_job *job, struct rows *rows,
-			size_t row)
+static void check_order(struct kl_mismatch *mismatch, const struct rows *rows,
+			struct scratch *scratch, size_t row)
 {
-	const char *got = rows->values + row * rows->k * rows->size, *want = rows->stored;
+	const char *got = rows->values + row * rows->k * rows->size, *want = scratch->stored;
 	char text[40];
 	size_t given = 0, expected = 0, surplus, missing, at = 0;
 
 	if (kl_dtype_is_float(rows->dtype))
-		kl_tensor_store(rows->stored, rows->dtype, 0,
+		kl_tensor_store(scratch->stored, rows->dtype, 0,
 				(const double *)rows->truth + row * rows->k, rows->k);
 	else
 		want = (const char *)rows->truth + row * rows->k * rows->size;
 	for (size_t i = 0; i < rows->k; i++) {
-		rows->key[i] = key_of(rows, got + i * rows->size);
-		rows->want[i] = key_of(rows, want + i * rows->size);
+		scratch->key[i] = key_of(rows, got + i * rows->size);
+		scratch->want[i] = key_of(rows, want + i * rows->size);
 	}
-	if (sum_of(rows, rows->key) == sum_of(rows, rows->want))
+	if (sum_of(rows, scratch->key) == sum_of(rows, scratch->want))
 		return;
-	sort_keys(rows->key, rows->spare, rows->k);
-	sort_keys(rows->want, rows->spare, rows->k);
-	if (!rows->k || !memcmp(rows->key, rows->want, rows->k * sizeof(*rows->key)))
+	sort_keys(scratch->key, scratch->spare, rows->k);
+	sort_keys(scratch->want, scratch->spare, rows->k);
+	if (!rows->k || !memcmp(scratch->key, scratch->want, rows->k * sizeof(*scratch->key)))
 		return;
 	/* walk both sorted rows: find the first surplus value and the first missing value */
 	surplus = missing = rows->k;
 	while (given < rows->k && expected < rows->k &&
 	       (surplus == rows->k || missing == rows->k)) {
-		if (rows->key[given] == rows->want[expected])
+		if (scratch->key[given] == scratch->want[expected])
 			given++, expected++;
-		else if (rows->key[given] < rows->want[expected])
+		else if (scratch->key[given] < scratch->want[expected])
 			surplus = surplus < rows->k ? surplus : given, given++;
 		else
 			missing = missing < rows->k ? missing : expected, expected++;
 	}
 	surplus = surplus < rows->k ? surplus : given;
 	missing = missing < rows->k ? missing : expected;
-	while (key_of(rows, got + at * rows->size) != rows->key[surplus])
+	while (key_of(rows, got + at * rows->size) != scratch->key[surplus])
 		at++;
 	for (size_t i = 0; i < rows->k; i++)
-		if (key_of(rows, want + i * rows->size) == rows->want[missing])
+		if (key_of(rows, want + i * rows->size) == scratch->want[missing])
 			kl_tensor_print(text, sizeof(text), rows->dtype, want, i);
-	set_mismatch(mismatch, job, rows, rows->rule->out, rows->values, row * rows->k + at, text,
+	set_mismatch(mismatch, rows, rows->rule->out, rows->values, row * rows->k + at, text,
 		     "the row's values, sorted, differ from the truth");
+}
+
+static void check_slices(void *ctx, size_t from, size_t to)
+{
+	const struct rows *rows = ctx;
+	KL_AUTO(scratch_release) struct scratch scratch = { 0 };
+
+	scratch_init(&scratch, rows);
+	for (size_t i = from; i < to; i++) {
+		size_t first = i * rows->each, left = rows->nrow - first;
+		size_t end = first + (left < rows->each ? left : rows->each);
+
+		rows->slice[i] = (struct kl_mismatch){ .out = -1 };
+		for (size_t row = first; row < end; row++)
+			if (check_indices(&rows->slice[i], rows, &scratch, row))
+				check_order(&rows->slice[i], rows, &scratch, row);
+	}
 }
 
 int kl_multiset_check(struct kl_mismatch *mismatch, const struct kl_job *job,
 		      const struct kl_member *member, const struct kl_rule *rule,
 		      const void *const *got)
 {
-	KL_AUTO(rows_release) struct rows rows = { 0 };
+	struct rows rows = { 0 };
+	size_t nslice;
 	int err = rows_init(&rows, job, member, rule, got);
 
 	if (err < 0)
 		return err;
-	for (size_t row = 0; row < rows.nrow; row++)
-		if (check_indices(mismatch, job, &rows, row))
-			check_order(mismatch, job, &rows, row);
+	nslice = (rows.nrow + rows.each - 1) / rows.each;
+	rows.slice = kl_calloc(nslice + 1, sizeof(*rows.slice));
+	kl_par_for(nslice, 1, check_slices, &rows);
+	for (size_t i = 0; i < nslice; i++)
+		kl_mismatch_merge(mismatch, &rows.slice[i]);
+	free(rows.slice);
 	mismatch->elements += (int64_t)(2 * rows.nrow * rows.k);
 	return 0;
 }
