@@ -263,15 +263,13 @@ static struct kl_gpu_child *take_child(struct kl_gpu_processes *processes, size_
 }
 
 /*
- * Start the processes that the job will need after the first (for the candidate and the profile),
- * so that their contexts are created while the first process works. A failure is ignored, since it
- * costs only time.
+ * Start the processes that the job will need after the first, so that their contexts are created
+ * while the first process works: one for the correctness stage, which needs the candidate and the
+ * oracle, and one for the profile. A failure is ignored, since it costs only time.
  */
-static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job,
-			const char *cubin, int ordinal)
+static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job *job, int ordinal)
 {
-	bool oracle = cubin && job->truth_path && !strcmp(cubin, job->truth_path);
-	size_t n = (oracle && job->do_correct ? 1u : 0) + (job->do_profile ? 1u : 0);
+	size_t n = (job->truth_path && job->do_correct ? 1u : 0) + (job->do_profile ? 1u : 0);
 
 	if (job->host || job->do_launch)
 		return;
@@ -303,7 +301,7 @@ static struct kl_gpu_child *take_ahead(struct kl_gpu_processes *processes)
 
 /* Get a process that has opened the job's device. Choose the device first if none is chosen yet. */
 static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *processes,
-		      const struct kl_job *job, const char *cubin, bool host)
+		      const struct kl_job *job, bool host)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
 	bool first = !processes->chosen;
@@ -326,7 +324,7 @@ static int open_child(struct kl_gpu_child **out, struct kl_gpu_processes *proces
 	 * `child`
 	 */
 	if (first)
-		begin_ahead(processes, job, cubin, ordinal);
+		begin_ahead(processes, job, ordinal);
 	*out = kl_steal(&child);
 	return 0;
 }
@@ -335,7 +333,7 @@ static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_processes *proce
 		       const struct kl_job *job, const char *cubin, bool host)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *child = NULL;
-	int err = open_child(&child, processes, job, cubin, host);
+	int err = open_child(&child, processes, job, host);
 
 	if (err < 0)
 		return err;
@@ -418,7 +416,7 @@ static int open_oracle(struct kl_gpu_processes *processes, const struct kl_job *
 	if (processes->oracle && oracle_in_use(processes))
 		return kl_error(KL_EIO, "the oracle's GPU process has ended");
 	end_oracle(processes);
-	return open_child(&processes->oracle, processes, job, cubin, false);
+	return open_child(&processes->oracle, processes, job, false);
 }
 
 static int load_build(uint32_t *module, struct kl_gpu_processes *processes, const char *cubin)
