@@ -143,10 +143,17 @@ struct kl_backend {
 	 * Compile the contract's baseline for the architecture `march` ("sm_90"), if the source of
 	 * the baseline is shipped with this program. KL_ENOTFOUND (no message set): it is not
 	 * shipped; KL_ECANNOT: it cannot be compiled here. NULL: this backend has no shipped
-	 * baselines.
+	 * baselines. `kept`: its object from an earlier session; NULL: compile it in `dir`.
 	 */
 	int (*baseline)(struct kl_artefact **out, const void *state,
-			const struct kl_surface *surface, const char *march, const char *dir);
+			const struct kl_surface *surface, const char *march, const char *dir,
+			const char *kept);
+	/**
+	 * Add to a key everything that a compiled baseline depends on, except the contract and the
+	 * architecture. Errors as for baseline().
+	 */
+	int (*baseline_recipe)(struct kl_digest *key, const void *state,
+			       const struct kl_surface *surface);
 };
 
 struct kl_backends {

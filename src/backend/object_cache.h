@@ -7,10 +7,10 @@
 
 /*
  * object_cache - keeps objects that this clone compiled, so that later candidates and sessions can
- * use them: oracles in both arithmetics, the runtime that kernels are linked with, and the library
- * that records lookups. An entry is the file $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of
- * the key>: a line with the key and the SHA-256 of the object, then the object (docs/formats.md,
- * "Cache").
+ * use them: oracles in both arithmetics, shipped baselines, the runtime that kernels are linked
+ * with, and the library that records lookups. An entry is the file
+ * $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the key>: a line with the key and the SHA-256
+ * of the object, then the object (docs/formats.md, "Cache").
  *
  * The key is a digest of everything that the object depends on. Only objects compiled by this clone
  * are stored. An entry that is damaged, owned by another user or writable by others is ignored.

@@ -72,6 +72,38 @@ static void keep_oracle(const struct kl_build_task *task, struct kl_repo *repo)
 		kl_objects_put(repo, hex, path);
 }
 
+/* -- the cache of baselines ------------------------------------------------------------------ */
+
+/* Digest all that a compiled baseline depends on. Return false if it has no shipped source. */
+static bool baseline_key(char hex[KL_DIGEST_HEX], const struct kl_build_task *task)
+{
+	struct kl_digest *digest = kl_objects_key("baseline");
+	int err;
+
+	kl_digest_adds(digest, task->surface->contract_digest);
+	kl_digest_adds(digest, task->march);
+	err = task->backend->baseline_recipe(digest, task->state, task->surface);
+	kl_digest_end(digest, hex);
+	return !err;
+}
+
+static void take_baseline(struct kl_build_task *task, struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/kept.%s", task->dir, task->backend->object);
+	char hex[KL_DIGEST_HEX];
+
+	if (repo && baseline_key(hex, task) && kl_objects_get(repo, hex, path) == 0)
+		task->kept = kl_steal(&path);
+}
+
+static void keep_baseline(const struct kl_build_task *task, struct kl_repo *repo)
+{
+	char hex[KL_DIGEST_HEX];
+
+	if (repo && task->baseline && !task->kept && baseline_key(hex, task))
+		kl_objects_put(repo, hex, task->baseline->object);
+}
+
 /* -- compiling ------------------------------------------------------------------------------- */
 
 static int compile_surface(struct kl_build_task *task)
@@ -100,7 +132,7 @@ static int compile_task(void *ctx)
 		return compile_surface(task);
 	if (task->kind == KL_BUILD_BASELINE)
 		return task->backend->baseline(&task->baseline, task->state, task->surface,
-					       task->march, task->dir);
+					       task->march, task->dir, task->kept);
 	return task->backend->oracle(task->state, task->surface, task->launch, arithmetic_of(task),
 				     task->dir);
 }
@@ -126,15 +158,26 @@ size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_ta
  */
 void kl_build_tasks_compile(struct kl_build_tasks *tasks)
 {
-	for (size_t i = 0; i < tasks->n; i++)
-		if (is_oracle(&tasks->item[i]) && oracle_is_kept(&tasks->item[i], tasks->repo))
+	for (size_t i = 0; i < tasks->n; i++) {
+		struct kl_build_task *task = &tasks->item[i];
+
+		if (is_oracle(task) && oracle_is_kept(task, tasks->repo))
 			tasks->task[i].run = take_from_cache;
+		else if (task->kind == KL_BUILD_BASELINE)
+			take_baseline(task, tasks->repo);
+	}
 	kl_error_clear();
 	kl_tasks_run(tasks->task, tasks->n);
-	for (size_t i = 0; i < tasks->n; i++)
-		if (is_oracle(&tasks->item[i]) && tasks->task[i].run == compile_task &&
-		    !tasks->task[i].err)
-			keep_oracle(&tasks->item[i], tasks->repo);
+	for (size_t i = 0; i < tasks->n; i++) {
+		struct kl_build_task *task = &tasks->item[i];
+
+		if (tasks->task[i].err)
+			continue;
+		if (is_oracle(task) && tasks->task[i].run == compile_task)
+			keep_oracle(task, tasks->repo);
+		else if (task->kind == KL_BUILD_BASELINE)
+			keep_baseline(task, tasks->repo);
+	}
 	kl_error_clear();
 }
 
@@ -143,6 +186,7 @@ void kl_build_tasks_release(struct kl_build_tasks *tasks)
 	kl_tasks_release(tasks->task, tasks->n);
 	for (size_t i = 0; i < tasks->n; i++) {
 		free(tasks->item[i].dir);
+		free(tasks->item[i].kept);
 		kl_built_free(tasks->item[i].built);
 		kl_artefact_free(tasks->item[i].baseline);
 	}

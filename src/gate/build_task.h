@@ -26,8 +26,9 @@ struct kl_build_task {
 	char *dir;                      /* directory that no other task uses; owned */
 	const struct kl_launch *launch; /* launch plan of an oracle; borrowed; NULL: none */
 	const char *march;              /* architecture of a baseline; borrowed */
-	struct kl_built *built;         /* result for a surface; owned */
-	struct kl_artefact *baseline;   /* result for a baseline; owned */
+	char *kept; /* a baseline's object from the repository's cache; owned; NULL: none */
+	struct kl_built *built;       /* result for a surface; owned */
+	struct kl_artefact *baseline; /* result for a baseline; owned */
 };
 
 #define KL_BUILD_TASKS_MAX 5 /* candidate, parent, oracle in two arithmetics, baseline */
@@ -36,7 +37,8 @@ struct kl_build_tasks {
 	struct kl_task task[KL_BUILD_TASKS_MAX];
 	struct kl_build_task item[KL_BUILD_TASKS_MAX];
 	size_t n;
-	struct kl_repo *repo; /* has the cache of compiled oracles; borrowed; NULL: no cache */
+	struct kl_repo *
+		repo; /* has the cache of compiled oracles and baselines; borrowed; NULL: no cache */
 };
 
 /**
@@ -45,7 +47,7 @@ struct kl_build_tasks {
  */
 size_t kl_build_tasks_add(struct kl_build_tasks *tasks, const struct kl_build_task *task);
 /**
- * Compile all tasks, or copy an oracle from the repository's cache. kl_task_result() returns the
+ * Compile all tasks, or copy oracles and baselines from the repository's cache. kl_task_result() returns the
  * error of each task. A refused surface is not an error: its built->artefact is NULL.
  */
 void kl_build_tasks_compile(struct kl_build_tasks *tasks);

@@ -36,6 +36,13 @@ test_expect_success 'a bundle has the job, its cubins and plans, and the event w
 	for f in files/*; do head -c 4 "$f" | grep -a ELF >/dev/null || return 1; done
 '
 
+test_expect_success 'the shipped baseline is kept with the oracles, and the next session sends the same bytes' '
+	objects=topk/.git/klineage/cache/objects && find $objects -type f | sort >stored && test "$(wc -l <stored)" -eq 3 &&
+	for f in $(cat stored); do sed 1d "$f" | sha256sum | cut -d" " -f1; done | sort >kept && ls files | sort >sent &&
+	test -z "$(comm -23 kept sent)" && (cd topk && exits 125 git klineage gate --runner bundle -o ../again.tar) &&
+	find $objects -type f | sort | test_cmp stored - && mkdir again && tar -C again -xf again.tar && ls again/files | sort | test_cmp sent -
+'
+
 # the same job wherever it is compiled: <repository> <revision>
 same_everywhere () {
 	rm -rf near far && git clone -q "$1" near && mkdir -p far/away/from && git clone -q "$1" far/away/from/here &&

@@ -66,43 +66,87 @@ static int not_ours(int err, const char *name)
 	return err < 0 ? kl_error(KL_ECANNOT, "baseline '%s': %s", name, kl_error_last()) : 0;
 }
 
-static int compile_sources(struct kl_artefact **out, struct sources *src,
-			   const struct kl_jail *jail, const struct kl_nvcc *nvcc,
-			   const struct kl_surface *surface, const char *arch, const char *dir)
+static int read_sources(struct sources *sources, const struct kl_surface *surface)
 {
-	const struct kl_contract *contract = surface->contract;
-	const struct kl_file *plan = &src->file[1];
-	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	/* the source of the baseline, with the contract of the candidate */
-	const struct kl_surface with = { .contract = surface->contract,
-					 .file = src->file,
-					 .nfile = 1 };
-	const char *class_ = NULL;
-	int err = kl_launch_parse(&launch, contract, plan->path, plan->data, plan->len, with.file,
-				  with.nfile, arch);
+	const char *name = surface->contract->baseline, *family = family_of(name);
+	int err;
 
-	if (!err)
-		err = kl_fs_mkdir(dir);
-	if (!err)
-		err = kl_compile_cuda(out, &class_, jail, nvcc, NULL, &with, launch, dir);
-	if (err < 0)
-		return not_ours(err, contract->baseline);
-	(*out)->launch = kl_steal(&launch);
-	return 0;
+	if (!family)
+		return KL_ENOTFOUND;
+	err = read_file(&sources->file[0], family, ".cu");
+	return err < 0 ? err : read_file(&sources->file[1], name, ".yaml");
+}
+
+/* Return the baseline's source with the contract of the candidate. */
+static struct kl_surface surface_with(struct sources *sources, const struct kl_surface *candidate)
+{
+	return (struct kl_surface){
+		.contract = candidate->contract,
+		.file = sources->file,
+		.nfile = 1,
+	};
+}
+
+static int parse_plan(struct kl_launch **out, const struct sources *sources,
+		      const struct kl_surface *with, const char *arch)
+{
+	const struct kl_file *plan = &sources->file[1];
+
+	return kl_launch_parse(out, with->contract, plan->path, plan->data, plan->len, with->file,
+			       with->nfile, arch);
 }
 
 int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,
 		     const char *dir)
 {
-	const char *name = surface->contract->baseline, *family = family_of(name);
-	KL_AUTO(release_sources) struct sources src = { 0 };
-	int err;
+	KL_AUTO(release_sources) struct sources sources = { 0 };
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	const char *class_ = NULL;
+	struct kl_surface with;
+	int err = read_sources(&sources, surface);
 
-	if (!family)
-		return KL_ENOTFOUND;
-	if ((err = read_file(&src.file[0], family, ".cu")) < 0 ||
-	    (err = read_file(&src.file[1], name, ".yaml")) < 0)
+	if (err < 0)
 		return err;
-	return compile_sources(out, &src, jail, nvcc, surface, arch, dir);
+	with = surface_with(&sources, surface);
+	err = parse_plan(&launch, &sources, &with, arch);
+	if (!err)
+		err = kl_fs_mkdir(dir);
+	if (!err)
+		err = kl_compile_cuda(out, &class_, jail, nvcc, NULL, &with, launch, dir);
+	if (err < 0)
+		return not_ours(err, surface->contract->baseline);
+	(*out)->launch = kl_steal(&launch);
+	return 0;
+}
+
+int kl_baseline_cuda_kept(struct kl_artefact **out, const struct kl_surface *surface,
+			  const char *arch, const char *object)
+{
+	KL_AUTO(release_sources) struct sources sources = { 0 };
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	struct kl_surface with;
+	int err = read_sources(&sources, surface);
+
+	if (err < 0)
+		return err;
+	with = surface_with(&sources, surface);
+	if ((err = parse_plan(&launch, &sources, &with, arch)) < 0)
+		return not_ours(err, surface->contract->baseline);
+	*out = kl_calloc(1, sizeof(**out));
+	(*out)->object = kl_strdup(object);
+	(*out)->launch = kl_steal(&launch);
+	return 0;
+}
+
+int kl_baseline_cuda_recipe(struct kl_digest *key, const struct kl_surface *surface)
+{
+	KL_AUTO(release_sources) struct sources sources = { 0 };
+	int err = read_sources(&sources, surface);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(sources.file); i++)
+		kl_digest_add(key, sources.file[i].data, sources.file[i].len);
+	return 0;
 }

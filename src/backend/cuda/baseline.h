@@ -3,6 +3,7 @@
 #define KL_BACKEND_CUDA_BASELINE_H
 
 #include "backend/cuda/compile.h"
+#include "text/digest.h"
 
 /*
  * baseline - compiles the baselines whose sources are shipped with this program. The source and
@@ -20,5 +21,13 @@
 int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,
 		     const char *dir);
+/**
+ * Like kl_baseline_cuda(), but use `object`, which an earlier call compiled, so that only the
+ * launch plan is read.
+ */
+int kl_baseline_cuda_kept(struct kl_artefact **out, const struct kl_surface *surface,
+			  const char *arch, const char *object);
+/** Add the baseline's source and launch plan to a key. Errors as for kl_baseline_cuda(). */
+int kl_baseline_cuda_recipe(struct kl_digest *key, const struct kl_surface *surface);
 
 #endif

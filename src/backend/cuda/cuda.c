@@ -180,11 +180,23 @@ static int add_recipe(struct kl_digest *key, const void *state)
 }
 
 static int compile_baseline(struct kl_artefact **out, const void *state,
-			    const struct kl_surface *surface, const char *march, const char *dir)
+			    const struct kl_surface *surface, const char *march, const char *dir,
+			    const char *kept)
 {
 	const struct session *session = state;
 
-	return kl_baseline_cuda(out, session->lent.jail, &session->nvcc, surface, march, dir);
+	return kept ? kl_baseline_cuda_kept(out, surface, march, kept) :
+		      kl_baseline_cuda(out, session->lent.jail, &session->nvcc, surface, march,
+				       dir);
+}
+
+static int add_baseline_recipe(struct kl_digest *key, const void *state,
+			       const struct kl_surface *surface)
+{
+	const struct session *session = state;
+
+	kl_compile_cuda_recipe(key, &session->nvcc);
+	return kl_baseline_cuda_recipe(key, surface);
 }
 
 /* --- describing jobs ------------------------------------------------------------------------ */
@@ -267,6 +279,7 @@ const struct kl_backend kl_backend_cuda = {
 	.oracle = compile_oracle,
 	.recipe = add_recipe,
 	.baseline = compile_baseline,
+	.baseline_recipe = add_baseline_recipe,
 };
 
 /*
@@ -296,4 +309,5 @@ const struct kl_backend kl_backend_cuda_host = {
 	.oracle = compile_oracle,
 	.recipe = add_recipe,
 	.baseline = compile_baseline,
+	.baseline_recipe = add_baseline_recipe,
 };
