@@ -71,6 +71,8 @@ static bool holds(enum kl_naming_sense sense, long fast, long plain)
 		return fast >= 4 && fast >= 2 * plain;
 	case KL_NAMING_NEW:
 		return fast > 0 && !plain;
+	case KL_NAMING_NONE:
+		return !fast && !plain;
 	default:
 		return true;
 	}

@@ -29,6 +29,10 @@
 	{                                      \
 		KL_SHAPE_##item, KL_NAMING_NEW \
 	}
+#define NONE(item)                              \
+	{                                       \
+		KL_SHAPE_##item, KL_NAMING_NONE \
+	}
 #define NO_TEST                                       \
 	{                                             \
 		{                                     \
@@ -92,7 +96,8 @@ const struct kl_naming_rule kl_naming_rules[] = {
 	/* tiles and loops */
 	{ "lane-reduce", 72, NULL, { MORE(PARTIAL), MORE(ACCUMULATORS), NOT_MORE(BLOCKS) }, false, false },
 	{ "cache-block", 68, NULL, { MORE(BLOCKS), NOT_LESS(LOOPS) }, false, false },
-	{ "pack-panel", 70, NULL, { MORE(COPIES), NOT_LESS(LOOPS), NOT_MORE(STAGES) }, false, false },
+	{ "pack-panel", 70, NULL, { MORE(COPIES), NOT_LESS(LOOPS), NOT_MORE(STAGES), NONE(THREADS) },
+		false, false },
 	{ "register-tile", 71, NULL, { MANY(ACCUMULATORS), NOT_MORE(PARTIAL) }, false, false },
 	{ "register-tile", 69, NULL, { MANY(ZEROED), NOT_LESS(ACCUMULATORS), NOT_MORE(PARTIAL) },
 		false, false },

@@ -16,6 +16,7 @@ enum kl_naming_sense {
 	KL_NAMING_SAME,
 	KL_NAMING_MANY, /* at least four, and at least twice as many */
 	KL_NAMING_NEW,  /* the faster source has some, the other has none */
+	KL_NAMING_NONE, /* neither source has any */
 };
 
 #define KL_NAMING_TESTS 5

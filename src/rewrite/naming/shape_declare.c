@@ -68,6 +68,27 @@ static long estimate_extent(const struct kl_shape_reader *reader, const struct k
 	return known || extent < UNKNOWN * UNKNOWN ? extent : UNKNOWN * UNKNOWN;
 }
 
+static bool is_few(long value)
+{
+	return value >= 2 && value <= 4;
+}
+
+/*
+ * Return true if the first extent, which begins at token `i`, counts stages: "[2][ROWS]", or
+ * "[2 * ROWS * COLUMNS]" for stages that follow one another in one array.
+ */
+static bool has_stages(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens,
+		       size_t i)
+{
+	size_t close = (size_t)tokens->t[i].match;
+
+	if (!is_few(value_of(reader, tokens, i + 1)))
+		return false;
+	if (close == i + 2)
+		return kl_ctoken_is(tokens, close + 1, "[");
+	return kl_ctoken_is(tokens, i + 2, "*") && kl_ctoken_is(tokens, i + 4, "*");
+}
+
 /*
  * Multiply the extents "[4][8 + 1]" that begin at token `i`, and note padding and several stages.
  * Return the token after them.
@@ -84,8 +105,8 @@ static size_t read_extents(struct kl_shape_array *array, const struct kl_shape_r
 
 		for (size_t k = i + 1; k < close; k++)
 			array->padded |= kl_ctoken_is(tokens, k, "+");
-		if (!part++ && close == i + 2 && (extent == 2 || extent == 3 || extent == 4))
-			array->doubled = kl_ctoken_is(tokens, close + 1, "[");
+		if (!part++)
+			array->doubled = has_stages(reader, tokens, i);
 		array->size = array->size > MAX_EXTENT / extent ? MAX_EXTENT : array->size * extent;
 		i = close + 1;
 	}

@@ -336,6 +336,13 @@ static void names_steps_in_c(void **state)
 	       "\t\ts[threadIdx.x] = x[t * 256 + threadIdx.x];\n"              \
 	       "\t\t__syncthreads();\n\t\tsum += s[255 - threadIdx.x];\n\t}\n" \
 	       "\ty[threadIdx.x] = sum;\n}\n"
+/* both stages in one array */
+#define STAGES_FLAT                                                                     \
+	REDUCE "\t__shared__ float s[2 * 16 * 16];\n\tfloat sum = 0;\n\n"               \
+	       "\tfor (int t = 0; t < 64; t++) {\n"                                     \
+	       "\t\ts[t % 2 * 256 + threadIdx.x] = x[t * 256 + threadIdx.x];\n"         \
+	       "\t\t__syncthreads();\n\t\tsum += s[t % 2 * 256 + 255 - threadIdx.x];\n" \
+	       "\t}\n\ty[threadIdx.x] = sum;\n}\n"
 
 static const struct pair steps_cuda[] = {
 	{ "coalesced", "k.cu", SCATTERED, COALESCED, "", "", "coalesce" },
@@ -348,6 +355,8 @@ static const struct pair steps_cuda[] = {
 	{ "shuffles", "k.cu", BY_MEMORY, BY_SHUFFLE, "shfl", "bar smem", "warp-scan" },
 	{ "asynchronous copies", "k.cu", BY_MEMORY, ASYNC, "cp.async", "", "cp-async" },
 	{ "two stages", "k.cu", STAGE_1, STAGES("2"), "smem", "smem", "software-pipeline" },
+	{ "two stages in a row", "k.cu", STAGE_1, STAGES_FLAT, "smem", "smem",
+	  "software-pipeline" },
 };
 
 static void names_steps_in_cuda(void **state)
@@ -372,6 +381,18 @@ static void names_steps_in_cuda(void **state)
 	"/* restrict, prefetch: float acc[4][4] */\n// for (i = 0; i < n; i += 64)\n" NAIVE
 #define TAIL "static int help(int x)\n{\n\treturn x + 1;\n}\n"
 
+#define OF_MEMORY                                                     \
+	REDUCE "\tfloat sum = 0;\n\n\tfor (int t = 0; t < 64; t++)\n" \
+	       "\t\tfor (int i = 0; i < 8; i++)\n"                    \
+	       "\t\t\tsum += x[(t * 8 + i) * 256 + threadIdx.x];\n"   \
+	       "\ty[threadIdx.x] = sum;\n}\n"
+#define OF_REGISTERS                                                          \
+	REDUCE "\tfloat sum = 0, r[8];\n\n\tfor (int t = 0; t < 64; t++) {\n" \
+	       "\t\tfor (int i = 0; i < 8; i++)\n"                            \
+	       "\t\t\tr[i] = x[(t * 8 + i) * 256 + threadIdx.x];\n"           \
+	       "\t\tfor (int i = 0; i < 8; i++)\n\t\t\tsum += r[i];\n\t}\n"   \
+	       "\ty[threadIdx.x] = sum;\n}\n"
+
 static const struct pair unnamed[] = {
 	{ "renamed", "k.c", NAIVE, RENAMED, "shuffle", "spill", "" },
 	{ "formatted", "k.c", NAIVE, FORMATTED, "vec.128", "", "" },
@@ -388,6 +409,8 @@ static const struct pair unnamed[] = {
 	{ "a table in registers", "k.c", COUNTED, LOOKED_UP, "", "loop.depth.2", "" },
 	{ "blocks with fewer loops", "k.c", NAIVE, BLOCKED, "", "loop.depth.4", "" },
 	{ "float4 of words", "k.cu", WORDS, QUADS, "", "", "" },
+	/* threads copy into registers what a loop on a CPU would pack */
+	{ "copies of a thread", "k.cu", OF_MEMORY, OF_REGISTERS, "", "", "" },
 	{ "moved device code", "k.cu", TAIL SCATTERED, SCATTERED TAIL, "", "", "" },
 	{ "no code", "k.c", "", "", "vec.256", "", "" },
 };
