@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "event/event_index.h"
+#include "event/segments.h"
 
 void kl_trust_release(struct kl_trust *trust)
 {
@@ -39,8 +40,8 @@ void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t l
 	}
 }
 
-int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
-			 const char *contract)
+static int add_notes(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
+		     const char *contract)
 {
 	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
 	size_t first, n;
@@ -59,6 +60,38 @@ int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const cha
 		kl_trust_add_event(trust, 0, event, false);
 	}
 	return 0;
+}
+
+static int add_segments(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
+			const char *contract)
+{
+	KL_AUTO(kl_segments_freep) struct kl_segments *segments = NULL;
+	int err = kl_segments_open(&segments, repo);
+
+	return err < 0 ? err : kl_segments_add_to(trust, 0, segments, surface, contract);
+}
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct kl_trust_line *x = left, *y = right;
+
+	if (x->event == y->event || !strcmp(x->event->id, y->event->id))
+		return 0;
+	return kl_event_is_newer(x->event, y->event) ? -1 : 1;
+}
+
+int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
+			 const char *contract)
+{
+	size_t first = trust->n, noted;
+	int err = add_notes(trust, repo, surface, contract);
+
+	noted = trust->n;
+	if (!err)
+		err = add_segments(trust, repo, surface, contract);
+	if (!err && trust->n > noted)
+		qsort(trust->v + first, trust->n - first, sizeof(*trust->v), newest_first);
+	return err;
 }
 
 static bool is_retraction(const struct kl_trust_line *line)

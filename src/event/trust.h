@@ -7,7 +7,7 @@
 #include "event/fold.h"
 
 /*
- * trust - decides which lines of notes count. Everyone who can push notes can write any event; an
+ * trust - decides which lines of notes and segments count. Everyone who can push them can write any event; an
  * event's id only proves that the event was not changed. So a line
  *
  *	always counts	if this clone made it;
@@ -47,8 +47,8 @@ void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t l
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
 /**
- * Add the verdicts, checks and retractions for a surface and contract in all notes of the clone,
- * the newest first.
+ * Add the verdicts, checks and retractions for a surface and contract in all notes and segments of
+ * the clone, the newest first.
  */
 int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
 			 const char *contract);

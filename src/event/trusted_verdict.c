@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "event/trust.h"
 
-/* Return true if the event was timed against the key's parent, or if the key needs no profile. */
-static bool is_compared(const struct kl_event *event, const struct kl_cache_key *key)
+bool kl_trusted_verdict_is_compared(const struct kl_event *event, const struct kl_cache_key *key)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
@@ -22,7 +21,7 @@ static bool event_serves(const struct kl_event *event, const struct kl_cache_key
 {
 	return event->verdict == KL_VERDICT_PASS && !event->inverse.there &&
 	       event->kind == KL_KIND_GATE && kl_event_is_for(event, key->surface, key->contract) &&
-	       kl_cache_same_place(event, key) && is_compared(event, key);
+	       kl_cache_same_place(event, key) && kl_trusted_verdict_is_compared(event, key);
 }
 
 int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,

@@ -6,10 +6,10 @@
 
 /*
  * trusted_verdict - finds verdicts of allowed signers, which can replace a run. Such a verdict is
- * an event in a note, for the same surface and contract on the same platform, that is signed by an
+ * an event in a note or a segment, for the same surface and contract on the same platform, that is signed by an
  * allowed signer (event/signature.h). Only a pass of the whole gate is accepted, and only if
  * nothing that counts outweighs it (event/trust.h); failures are judged again. If there are no
- * lists of signers, no notes are read.
+ * lists of signers, neither notes nor segments are read.
  */
 
 /**
@@ -20,5 +20,7 @@
  */
 int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
 			    const struct kl_cache_key *key, const git_oid *base);
+/** Return true if the event was timed against the key's parent, or if the key needs no profile. */
+bool kl_trusted_verdict_is_compared(const struct kl_event *event, const struct kl_cache_key *key);
 
 #endif

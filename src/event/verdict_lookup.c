@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "contract/changed_kernels.h"
 #include "event/cache.h"
+#include "event/segments.h"
 #include "repo/notes.h"
 
 #define HEX (KL_DIGEST_HEX - 1)
@@ -97,7 +98,7 @@ int kl_verdict_lookup_commit(struct kl_verdict_lookup *lookup, struct kl_repo *r
 	return err;
 }
 
-/* --- reading notes and the cache ---------------------------------------------------- */
+/* --- reading notes, segments and the cache ---------------------------------------------------- */
 
 struct finding {
 	struct kl_verdict_lookup *lookup;
@@ -215,6 +216,18 @@ static void drop_others(struct kl_verdict_lookup *lookup)
 	lookup->trust.n = kept;
 }
 
+static int read_segments(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
+{
+	KL_AUTO(kl_segments_freep) struct kl_segments *segments = NULL;
+	int err = kl_segments_open(&segments, repo);
+
+	for (size_t i = 0; i < lookup->n && !err; i++)
+		if (*lookup->one[i].surface)
+			err = kl_segments_add_to(&lookup->trust, i, segments,
+						 lookup->one[i].surface, lookup->one[i].contract);
+	return err;
+}
+
 static int read_cache(struct kl_verdict_lookup *lookup, struct kl_repo *repo)
 {
 	int err = 0;
@@ -269,7 +282,8 @@ int kl_verdict_lookup_run(struct kl_verdict_lookup *lookup, struct kl_repo *repo
 	kl_map_release(&finding.by_surface);
 	if (err == KL_ENOTFOUND)
 		err = 0;
-	if (err < 0 || (err = read_cache(lookup, repo)) < 0)
+	if (err < 0 || (err = read_segments(lookup, repo)) < 0 ||
+	    (err = read_cache(lookup, repo)) < 0)
 		return err;
 	drop_others(lookup);
 	if ((err = kl_trust_judge(&lookup->trust, repo)) < 0)

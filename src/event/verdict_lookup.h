@@ -8,7 +8,7 @@
 
 /*
  * verdict_lookup - looks up the verdicts on the kernels that commits change. Verdicts are found by
- * surface and contract, in all notes of the clone and in its cache, so a commit that a merge or
+ * surface and contract, in all notes and segments of the clone and in its cache, so a commit that a merge or
  * rebase makes needs no new verdicts if its kernels were judged before. Only lines that count
  * (event/trust.h) are folded.
  *

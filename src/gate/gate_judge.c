@@ -8,6 +8,7 @@
 #include "event/cache.h"
 #include "event/event.h"
 #include "event/judgement.h"
+#include "event/segment_verdict.h"
 #include "event/trusted_verdict.h"
 #include "gate/gate_parts.h"
 
@@ -214,6 +215,14 @@ static bool recall_event(struct kl_event **event, struct kl_gate *gate,
 	return false;
 }
 
+/* Find a verdict of this clone in a segment. */
+static bool recall_segment(struct kl_event **event, struct kl_gate *gate,
+			   const struct kl_cache_key *key)
+{
+	return gate->repo && !gate->opts.no_cache &&
+	       kl_segment_verdict_find(event, gate->repo, key) == 0;
+}
+
 /* Find a verdict that an allowed signer made on the same files and platform. */
 static bool recall_trusted(struct kl_event **event, char **signer, struct kl_gate *gate,
 			   const struct kl_cache_key *key)
@@ -275,6 +284,7 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		key.runner_device = &runner_device;
 	}
 	if (recall_event(&judgement->event, gate, &key) ||
+	    recall_segment(&judgement->event, gate, &key) ||
 	    recall_trusted(&judgement->event, &judgement->voucher, gate, &key)) {
 		judgement->cached = true;
 		*out = kl_steal(&judgement);
