@@ -7,8 +7,8 @@
 #include "event/fold.h"
 
 /*
- * trust - decides which lines of notes and segments count. Everyone who can push them can write any event; an
- * event's id only proves that the event was not changed. So a line
+ * trust - decides which lines of notes and segments count. Everyone who can push them can write any
+ * event; an event's id only proves that the event was not changed. So a line
  *
  *	always counts	if this clone made it;
  *	else never	if its signature is bad; this is reported;

@@ -6,10 +6,10 @@
 
 /*
  * trusted_verdict - finds verdicts of allowed signers, which can replace a run. Such a verdict is
- * an event in a note or a segment, for the same surface and contract on the same platform, that is signed by an
- * allowed signer (event/signature.h). Only a pass of the whole gate is accepted, and only if
- * nothing that counts outweighs it (event/trust.h); failures are judged again. If there are no
- * lists of signers, neither notes nor segments are read.
+ * an event in a note or a segment, for the same surface and contract on the same platform, that is
+ * signed by an allowed signer (event/signature.h). Only a pass of the whole gate is accepted, and
+ * only if nothing that counts outweighs it (event/trust.h); failures are judged again. If there are
+ * no lists of signers, neither notes nor segments are read.
  */
 
 /**

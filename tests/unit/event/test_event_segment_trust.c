@@ -58,17 +58,17 @@ static void fixture_close(struct fixture *fixture)
 static struct kl_event *make_event(const struct fixture *fixture, const char *kind,
 				   const char *verdict, const char *class_, const char *time)
 {
-	return event_of(
-		json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s?,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]},"
-			  "s:{s:i,s:i,s:[{s:s,s:s,s:i,s:i,s:i,s:s}]}}",
-			  "v", 1, "kind", kind, "workload", "w", "surface", fixture->surface,
-			  "contract", fixture->contract, "verdict", verdict, "class", class_,
-			  "time", time, "policy", KL_GATE_POLICY, "tier", "host-sandboxed",
-			  "platform", "id", platform.id, "device", platform.device, "compiler",
-			  platform.compiler, "flags", "-O2", "profile", "ns", 1000, "aa_ppm", 1000,
-			  "vs", "what", "parent", "surface", fixture->parent, "ratio_ppm", 1100000,
-			  "lo_ppm", 1090000, "hi_ppm", 1110000, "verdict", "fast"),
-		true);
+	return event_of(json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s?,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]},"
+				  "s:{s:i,s:i,s:[{s:s,s:s,s:i,s:i,s:i,s:s}]}}",
+				  "v", 1, "kind", kind, "workload", "w", "surface",
+				  fixture->surface, "contract", fixture->contract, "verdict",
+				  verdict, "class", class_, "time", time, "policy", KL_GATE_POLICY,
+				  "tier", "host-sandboxed", "platform", "id", platform.id, "device",
+				  platform.device, "compiler", platform.compiler, "flags", "-O2",
+				  "profile", "ns", 1000, "aa_ppm", 1000, "vs", "what", "parent",
+				  "surface", fixture->parent, "ratio_ppm", 1100000, "lo_ppm",
+				  1090000, "hi_ppm", 1110000, "verdict", "fast"),
+			true);
 }
 
 /* Add the event to a segment, signed by `name`; NULL: by nobody. */
