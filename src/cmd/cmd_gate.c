@@ -379,7 +379,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (options.import)
-		return kl_gate_import(ctx->repo, options.import, options.out.json);
+		return kl_gate_import(ctx->repo, options.import, options.segment, options.out.json);
 	if (options.retract)
 		return retract_event(ctx->repo, &options);
 	if (options.since)

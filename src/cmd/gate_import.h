@@ -6,7 +6,10 @@
 
 /* gate_import - git klineage gate --import: takes the results of a worker on another machine. */
 
-/** Import the file ("-": stdin), and print what was imported. Returns 0 or an error. */
-int kl_gate_import(struct kl_repo *repo, const char *file, bool json);
+/**
+ * Import the file ("-": stdin), and print what was imported. `campaign`: add the events to the
+ * segments of this campaign; NULL: to notes and cache. Returns 0 or an error.
+ */
+int kl_gate_import(struct kl_repo *repo, const char *file, const char *campaign, bool json);
 
 #endif

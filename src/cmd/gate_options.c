@@ -9,7 +9,7 @@
 
 static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --staged]\n"
 			       "gate [<options>] --since <rev> [<rev>]\n"
-			       "gate --import <results>\n"
+			       "gate --import <results> [--segment <campaign>]\n"
 			       "gate --retract <event> [--reason <text>]";
 
 #define MAX_REVS 4096 /* maximum number of jobs in a bundle */
@@ -29,6 +29,8 @@ static int check_options(const struct kl_gate_options *options, int argc)
 				    other);
 	if (options->import && options->retract)
 		return kl_opt_usage(synopsis, "--import and --retract cannot be used together");
+	if (options->segment && !options->import)
+		return kl_opt_usage(synopsis, "--segment needs --import");
 	if (options->reason && !options->retract)
 		return kl_opt_usage(synopsis, "--reason needs --retract");
 	if ((options->seed || options->dims) && options->runner && strcmp(options->runner, "local"))
@@ -105,6 +107,8 @@ int kl_gate_options_parse(struct kl_gate_options *options, int *argc, char ***ar
 			   "write the bundle to this file (runner bundle)"),
 		KL_OPT_STR('\0', "import", &options->import, "<results>",
 			   "import the results of a worker on another machine"),
+		KL_OPT_STR('\0', "segment", &options->segment, "<campaign>",
+			   "with --import, add the events to this campaign, not to notes"),
 		KL_OPT_STR('\0', "retract", &options->retract, "<event>",
 			   "withdraw an event, for example a failure that the machine caused"),
 		KL_OPT_STR('\0', "reason", &options->reason, "<text>",

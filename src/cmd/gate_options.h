@@ -14,7 +14,7 @@ struct kl_gate_options {
 	int sign; /* 1: --sign; -1: --no-sign; 0: not given, decide by the configuration */
 	const char *workload, *require, *jail, *platform, *seed, *dims, *runner, *output, *import,
 		*since;
-	const char *retract, *reason;
+	const char *segment, *retract, *reason;
 	const struct kl_term *term;
 };
 

@@ -14,6 +14,7 @@
 #include "event/judgement.h"
 #include "event/note_writer.h"
 #include "event/runner_device.h"
+#include "event/segment_writer.h"
 #include "event/signature.h"
 #include "gate/runner/pending_jobs.h"
 #include "gate/runner/runner.h"
@@ -28,6 +29,7 @@ void kl_results_release(struct kl_results *results)
 	free(results->why);
 	free(results->signer);
 	kl_strvec_release(&results->lines);
+	kl_strvec_release(&results->campaigns);
 	*results = (struct kl_results){ 0 };
 }
 
@@ -36,13 +38,20 @@ struct intake {
 	struct kl_results *out;
 	struct kl_repo *repo;
 	struct kl_noting notes;
+	struct kl_map writers; /* of the campaigns: workload -> struct kl_segment_writer, owned */
 	git_oid head;
 	bool have_head;
 };
 
+static void free_writer(void *writer)
+{
+	kl_segment_writer_free(writer);
+}
+
 static void intake_release(struct intake *in)
 {
 	kl_noting_release(&in->notes);
+	kl_map_release(&in->writers);
 }
 
 /* --- the file ------------------------------------------------------------------- */
@@ -334,6 +343,56 @@ static int keep_event(bool *again, struct intake *in, const json_t *record,
 	return kl_cache_put_at(in->repo, key, event);
 }
 
+/* Add an event to the campaign of its workload. */
+static int add_to_campaign(struct intake *in, struct kl_event *event)
+{
+	struct kl_segment_writer *writer = kl_map_get(&in->writers, event->workload);
+	int err;
+
+	if (!writer) {
+		err = kl_segment_writer_open(&writer, in->repo, event->workload, in->out->campaign);
+		if (err < 0)
+			return err;
+		kl_map_put(&in->writers, event->workload, writer);
+		kl_strvec_pushf(&in->out->campaigns, "%s/%s", event->workload, in->out->campaign);
+	}
+	return kl_segment_writer_add(writer, event, NULL);
+}
+
+/* Make segments of the added events. Results that a campaign had already were imported before. */
+static int seal_campaigns(struct intake *in)
+{
+	size_t made = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < in->writers.n && !err; i++) {
+		size_t n;
+
+		err = kl_segment_writer_seal(in->writers.e[i].value, &n);
+		made += n;
+	}
+	if (in->out->campaign && made < in->out->imported) {
+		in->out->again = in->out->imported - made;
+		in->out->imported = made;
+	}
+	return err;
+}
+
+static int store_event(bool *again, struct intake *in, const json_t *record, struct kl_event *event)
+{
+	char key[KL_DIGEST_HEX];
+	int err;
+
+	*again = false;
+	if (in->out->campaign) {
+		err = key_of(key, in, record, event);
+		return err < 0 ? err : add_to_campaign(in, event);
+	}
+	if ((err = keep_event(again, in, record, event)) < 0)
+		return err;
+	return note_event(in, record, event);
+}
+
 /* --- the import --------------------------------------------------------------------- */
 
 static void report_line(struct intake *in, size_t number, const char *job, const char *state,
@@ -380,9 +439,7 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 	if (is_walled(draft) && (err = kl_runner_check_wall(result)) < 0)
 		return err;
 	judgement = judgement_of(kl_steal(&draft), record, line, result, in->out->signer);
-	if ((err = keep_event(&again, in, record, judgement->event)) < 0)
-		return err;
-	if ((err = note_event(in, record, judgement->event)) < 0)
+	if ((err = store_event(&again, in, record, judgement->event)) < 0)
 		return err == KL_ECANNOT ? KL_EIO : err;
 	in->out->imported += !again;
 	in->out->again += again;
@@ -436,16 +493,17 @@ int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *te
 {
 	KL_AUTO(intake_release) struct intake in = { .out = out,
 						     .repo = repo,
-						     .notes = { .repo = repo } };
+						     .notes = { .repo = repo },
+						     .writers = { .free_value = free_writer } };
 	struct file file;
 	size_t seen;
 	int err;
 
-	*out = (struct kl_results){ 0 };
 	in.have_head = kl_repo_resolve(&in.head, repo, "HEAD") == 0;
 	kl_error_clear();
 	if ((err = split_lines(&file, text, len)) < 0 || (err = check_signature(&in, &file)) < 0 ||
-	    (err = take_lines(&in, &file, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
+	    (err = take_lines(&in, &file, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0 ||
+	    (err = seal_campaigns(&in)) < 0)
 		return err;
 	if (out->refused)
 		return kl_error(

@@ -10,10 +10,13 @@
  * results"; klineage.results/1). Every line must match its digest, answer a job that this clone
  * sent, and name the job's surface and contract. If klineage.requireSigned is set, an allowed
  * signer must have signed the file. Each accepted result becomes a verdict like that of a local
- * run: it is cached and noted on the commits with that surface. A refused result does not affect
- * the others. Importing the same results again changes nothing.
+ * run: it is cached and noted on the commits with that surface. If the caller names a campaign, all
+ * verdicts become events in its segments instead (event/segment_writer.h), where a later run finds
+ * them as in the cache: this is for results that are too many for a note each. A refused result
+ * does not affect the others. Importing the same results again changes nothing.
  */
 struct kl_results {
+	const char *campaign;   /* set by the caller: name of a campaign; NULL: notes and cache */
 	size_t imported, again; /* numbers of new results and of results imported before */
 	size_t refused, cannot; /* results that failed a check; jobs the worker could not judge */
 	/*
@@ -21,15 +24,16 @@ struct kl_results {
 	 * judge the first job that it could not judge; NULL: there was no such result or job
 	 */
 	char *why;
-	struct kl_strvec lines; /* report for the user, a line or two per result */
-	char *signer;           /* NULL: not signed, or the signature was not verified */
+	struct kl_strvec lines;     /* report for the user, a line or two per result */
+	char *signer;               /* NULL: not signed, or the signature was not verified */
+	struct kl_strvec campaigns; /* "<workload>/<campaign>": where the events are */
 };
 void kl_results_release(struct kl_results *results);
 
 /**
- * Check and import results. KL_EINVALID: at least one result was refused. The message has the
- * number of refused results and the reason why the first was refused; the results that were not
- * refused are imported.
+ * Check and import results; all members of `out` but `campaign` are zero. KL_EINVALID: at least one
+ * result was refused. The message has the number of refused results and the reason why the first
+ * was refused; the results that were not refused are imported.
  */
 int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *text, size_t len);
 /** Read results from a file, then check and import them; path "-": standard input. */
