@@ -61,6 +61,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_check *c
 	kl_json_set_int(value, "lineages", (int64_t)check->lineages);
 	kl_json_set_int(value, "walks", (int64_t)check->walks);
 	kl_json_set_int(value, "rejected", (int64_t)check->rejected);
+	kl_json_set_int(value, "campaigns", (int64_t)check->campaigns);
 	kl_json_set_int(value, "events", (int64_t)check->events);
 	kl_json_set_int(value, "cards", (int64_t)cards);
 	kl_json_set_int(value, "chains", (int64_t)chains);
@@ -83,6 +84,8 @@ static void print_sum(const struct kl_check *check, size_t cards, size_t chains)
 	printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events", check->lineages,
 	       plural_s(check->lineages), check->walks, plural_s(check->walks), check->rejected,
 	       plural_s(check->rejected), check->events);
+	if (check->campaigns)
+		printf(", %zu campaign%s", check->campaigns, plural_s(check->campaigns));
 	if (check->conversations || check->ledgers)
 		printf(", %zu conversation%s, %zu ledger%s", check->conversations,
 		       plural_s(check->conversations), check->ledgers, plural_s(check->ledgers));

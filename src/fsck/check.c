@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prefix.h"
+#include "event/segment.h"
 #include "fsck/check_chat.h"
 #include "fsck/parts.h"
 #include "repo/refs.h"
@@ -12,6 +14,7 @@
 #define WALKS "refs/heads/klineage/walk/"
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define REJECTED "refs/klineage/rejected/"
+#define CAMPAIGNS KL_SEGMENT_REFS
 
 void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		     const char *fmt, ...)
@@ -75,6 +78,8 @@ static int each_ref(struct kl_checker *checker, const char *prefix)
 			kl_check_walk(checker, ref->name, &ref->oid, workload);
 		else if (!strcmp(prefix, LINEAGES))
 			kl_check_lineage(checker, ref->name, &ref->oid, workload, name);
+		else if (!strcmp(prefix, CAMPAIGNS))
+			kl_check_campaign(checker, ref->name, &ref->oid, workload);
 		else
 			kl_check_rejected(checker, ref->name, &ref->oid);
 	}
@@ -121,7 +126,8 @@ int kl_check_run(struct kl_check *check)
 	int err;
 
 	if (!(err = each_ref(&checker, WALKS)) && !(err = each_ref(&checker, LINEAGES)) &&
-	    !(err = each_ref(&checker, REJECTED)) && !(err = kl_check_events(&checker)) &&
+	    !(err = each_ref(&checker, REJECTED)) && !(err = each_ref(&checker, CAMPAIGNS)) &&
+	    !(err = kl_check_logs(&checker)) && !(err = kl_check_events(&checker)) &&
 	    !(err = check_chat(&checker)))
 		err = check_operation(&checker);
 	kl_map_release(&checker.cited);
@@ -134,19 +140,26 @@ int kl_check_run(struct kl_check *check)
 
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip)
 {
+	static const char *const kinds[] = { "lineage/", "rejected/", "campaign/" };
 	struct kl_checker checker = { .c = check, .foreign = true };
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *leaf = NULL;
-	bool lineage = !strncmp(name, "lineage/", 8);
+	size_t kind = 0;
 
-	if (!lineage && strncmp(name, "rejected/", 9))
-		return kl_error(KL_EINVALID, "'%s' names neither a lineage nor rejected steps",
+	while (kind < KL_ARRAY_SIZE(kinds) && !kl_prefix_has(name, kinds[kind]))
+		kind++;
+	if (kind == KL_ARRAY_SIZE(kinds))
+		return kl_error(KL_EINVALID,
+				"'%s' names neither a lineage nor rejected steps nor a campaign",
 				name);
-	if (!split_ref(&workload, &leaf, &checker, name, lineage ? "lineage/" : "rejected/"))
+	if (!split_ref(&workload, &leaf, &checker, name, kinds[kind]))
 		return 0;
-	if (lineage)
+	if (kind == 0)
 		kl_check_lineage(&checker, name, tip, workload, leaf);
-	else
+	else if (kind == 1)
 		kl_check_rejected(&checker, name, tip);
+	else
+		kl_check_campaign(&checker, name, tip, workload);
+	kl_strvec_release(&checker.digests);
 	return 0;
 }

@@ -24,7 +24,12 @@ struct kl_check {
 	void *payload;
 	size_t errors, warnings; /* number of findings of each severity */
 	/* numbers of refs, events, conversations and ledgers that were checked */
-	size_t lineages, walks, rejected, events, conversations, ledgers;
+	size_t lineages, walks, rejected, campaigns, events, conversations, ledgers;
+	/*
+	 * for a campaign from a remote: files that this tree has too are not checked again; NULL:
+	 * check all
+	 */
+	const git_oid *known;
 };
 
 /** Run all checks. Return 0 if all of them ran, even if there are findings. */
@@ -34,10 +39,10 @@ int kl_check_run(struct kl_check *check);
 #define KL_CHECK_FOREIGN_STEPS 20000
 
 /**
- * Check one lineage or one ref of rejected steps from a remote before it is used. `name` is
- * "lineage/<workload>/<name>" or "rejected/<workload>/<name>", whatever the name of the tracking
- * ref. The findings are added to the counts in `check`. Only commits that are reachable from `tip`
- * are read.
+ * Check one lineage, one ref of rejected steps or one campaign from a remote before it is used.
+ * `name` is "lineage/<workload>/<name>", "rejected/<workload>/<name>" or
+ * "campaign/<workload>/<name>", whatever the name of the tracking ref. The findings are added to
+ * the counts in `check`. Only commits that are reachable from `tip` are read.
  */
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);
 

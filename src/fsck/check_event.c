@@ -9,42 +9,49 @@
 #include "repo/notes.h"
 
 /*
- * Read the digests of every surface in the tree of a commit and of its contract. Store them as
- * pairs in `checker->digests`.
+ * Read the digests of every surface in a tree and of its contract. Store them as pairs in
+ * `checker->digests`.
  */
-static void read_digests(struct kl_checker *checker, const git_oid *commit)
+static void read_digests(struct kl_checker *checker, const git_oid *tree)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
-	git_oid tree;
 
-	checker->digests_of = *commit;
+	checker->digests_of = *tree;
 	kl_strvec_release(&checker->digests);
 	checker->digests = (struct kl_strvec)KL_STRVEC_INIT;
-	if (kl_repo_tree_of(&tree, checker->c->repo, commit) < 0 ||
-	    kl_surface_find(&dirs, &workloads, checker->c->repo, &tree) < 0)
+	if (kl_surface_find(&dirs, &workloads, checker->c->repo, tree) < 0)
 		return;
 	for (size_t i = 0; i < dirs.n; i++) {
 		KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 
-		if (kl_surface_from_tree(&surface, checker->c->repo, &tree, dirs.v[i]) < 0)
+		if (kl_surface_from_tree(&surface, checker->c->repo, tree, dirs.v[i]) < 0)
 			continue;
 		kl_strvec_push(&checker->digests, surface->digest);
 		kl_strvec_push(&checker->digests, surface->contract_digest);
 	}
 }
 
-/* Return true if the event is for one of the surfaces in this commit. */
-static bool is_for_commit(struct kl_checker *checker, const struct kl_event *event,
-			  const git_oid *commit)
+bool kl_check_is_for_tree(struct kl_checker *checker, const struct kl_event *event,
+			  const git_oid *tree)
 {
-	/* consecutive events are for the same commit, so keep the digests of one commit */
-	if (memcmp(&checker->digests_of, commit, sizeof(*commit)))
-		read_digests(checker, commit);
+	/* consecutive events are for the same tree, so keep the digests of one tree */
+	if (memcmp(&checker->digests_of, tree, sizeof(*tree)))
+		read_digests(checker, tree);
 	for (size_t i = 0; i + 1 < checker->digests.n; i += 2)
 		if (kl_event_is_for(event, checker->digests.v[i], checker->digests.v[i + 1]))
 			return true;
 	return false;
+}
+
+/* Return true if the event is for one of the surfaces in this commit. */
+static bool is_for_commit(struct kl_checker *checker, const struct kl_event *event,
+			  const git_oid *commit)
+{
+	git_oid tree;
+
+	return kl_repo_tree_of(&tree, checker->c->repo, commit) == 0 &&
+	       kl_check_is_for_tree(checker, event, &tree);
 }
 
 /*
@@ -131,9 +138,9 @@ int kl_check_events(struct kl_checker *checker)
 {
 	int err = kl_notes_each(checker->c->repo, KL_NOTES_GATE, on_note, checker);
 
-	if (err == KL_ENOTFOUND) {
+	if (err == KL_ENOTFOUND) { /* there are no notes */
 		kl_error_clear();
-		return 0;
+		err = 0;
 	}
 	if (!err)
 		err = check_signatures(checker);

@@ -10,20 +10,22 @@
 
 /*
  * parts - declarations shared by check.c and the files with its checks: checks of walks and
- * rejected steps (check_walk.c), of lineages (check_lineage.c), and of gate events (check_event.c).
+ * rejected steps (check_walk.c), of lineages (check_lineage.c), of campaigns (check_segment.c), and
+ * of gate events (check_event.c).
  * A check reports its findings and goes on.
  */
 struct kl_checker {
 	struct kl_check *c;
-	struct kl_map cited; /* ids of all events in the notes; events may cite only these */
+	struct kl_map
+		cited; /* ids of all events in notes and segments; events may cite only these */
 	/* signed events and retractions; the tag of each is an index into `signed_at` */
 	struct kl_trust signed_;
-	struct kl_strvec signed_at; /* the commit of each event in `signed_` */
+	struct kl_strvec signed_at; /* the commit or campaign of each event in `signed_` */
 	/* "<commit> <id>": an event in the note of <commit> cites the event <id> */
 	struct kl_strvec citing;
 	/* check a ref from a remote, and look at no refs of this clone */
 	bool foreign;
-	git_oid digests_of;       /* commit that `digests` belong to */
+	git_oid digests_of;       /* tree that `digests` belong to */
 	struct kl_strvec digests; /* pairs of a surface digest and a contract digest */
 };
 
@@ -69,5 +71,15 @@ void kl_check_lineage(struct kl_checker *checker, const char *ref, const git_oid
 		      const char *workload, const char *name);
 /** Check all events in all notes. Return an error only if the notes cannot be read. */
 int kl_check_events(struct kl_checker *checker);
+/** Return true if the event is for one of the surfaces in this tree. */
+bool kl_check_is_for_tree(struct kl_checker *checker, const struct kl_event *event,
+			  const git_oid *tree);
+
+/* --- checks of campaigns (check_segment.c), before those of events -------------------- */
+
+void kl_check_campaign(struct kl_checker *checker, const char *ref, const git_oid *tip,
+		       const char *workload);
+/** Check the events that are in no segment yet. */
+int kl_check_logs(struct kl_checker *checker);
 
 #endif

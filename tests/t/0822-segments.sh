@@ -41,4 +41,15 @@ test_expect_success 'a name that cannot be one, and --segment alone' '
 	(cd r && exits 129 git klineage gate --segment night 2>../err) && says "needs --import" err
 '
 
+test_expect_success 'fsck finds nothing, and counts them: each is in a note by now, too' '
+	(cd r && git klineage fsck >../out) && says "1 campaign" out && says "4 events" out && says "0 errors" out
+'
+
+test_expect_success 'a log whose writer was stopped' '
+	mkdir -p r/.git/klineage/campaign/scale && head -n 1 events >log && printf "{\"class\":nu" >>log &&
+	cp log r/.git/klineage/campaign/scale/day.jsonl && (cd r && git klineage fsck >../out) && says "the last line is not complete" out &&
+	says "0 errors" out && { echo "{}"; cat log; } >r/.git/klineage/campaign/scale/day.jsonl &&
+	(cd r && exits 1 git klineage fsck >../out) && says "day.jsonl: line 1" out
+'
+
 test_done
