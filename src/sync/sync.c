@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "base/rng.h"
 #include "card/library.h"
+#include "event/segment.h"
 #include "repo/notes.h"
 #include "repo/remote.h"
 #include "sync/sync_parts.h"
@@ -29,6 +30,7 @@ static const char *const prefixes[] = {
 	[KL_SYNC_NOTES] = KL_NOTES_GATE,
 	[KL_SYNC_LINEAGE] = "refs/heads/klineage/lineage/",
 	[KL_SYNC_REJECTED] = "refs/klineage/rejected/",
+	[KL_SYNC_CAMPAIGN] = KL_SEGMENT_REFS,
 	[KL_SYNC_CARDS] = NULL,		/* the ref is configured: kl_sync_round.cards */
 };
 /* clang-format on */
@@ -162,7 +164,7 @@ static void take_ref(struct kl_sync_round *round, enum kl_sync_kind kind, const 
 {
 	const char *leaf = "";
 
-	if (kind == KL_SYNC_LINEAGE || kind == KL_SYNC_REJECTED) {
+	if (kind == KL_SYNC_LINEAGE || kind == KL_SYNC_REJECTED || kind == KL_SYNC_CAMPAIGN) {
 		leaf = ref->name + strlen(prefixes[kind]);
 		if (!leaf_ok(leaf)) {
 			kl_sync_report(round, KL_SYNC_LEFT, ref->name,
@@ -183,8 +185,12 @@ static void take_ref(struct kl_sync_round *round, enum kl_sync_kind kind, const 
 static int list_theirs(struct kl_sync_round *round)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list all = { 0 };
-	const char *const want[] = { prefixes[KL_SYNC_NOTES], prefixes[KL_SYNC_LINEAGE],
-				     prefixes[KL_SYNC_REJECTED], round->cards, NULL };
+	const char *const want[] = { prefixes[KL_SYNC_NOTES],
+				     prefixes[KL_SYNC_LINEAGE],
+				     prefixes[KL_SYNC_REJECTED],
+				     prefixes[KL_SYNC_CAMPAIGN],
+				     round->cards,
+				     NULL };
 	const char *const notes[] = { prefixes[KL_SYNC_NOTES], NULL };
 	int err = kl_remote_list(&all, round->r, round->s->remote,
 				 round->s->notes_only ? notes : want, MAX_REFS);
@@ -200,6 +206,8 @@ static int list_theirs(struct kl_sync_round *round)
 			take_ref(round, KL_SYNC_LINEAGE, &all.ref[i]);
 		else if (kl_prefix_has(name, prefixes[KL_SYNC_REJECTED]))
 			take_ref(round, KL_SYNC_REJECTED, &all.ref[i]);
+		else if (kl_prefix_has(name, prefixes[KL_SYNC_CAMPAIGN]))
+			take_ref(round, KL_SYNC_CAMPAIGN, &all.ref[i]);
 	}
 	return err;
 }
@@ -207,13 +215,13 @@ static int list_theirs(struct kl_sync_round *round)
 /* --- fetching ------------------------------------------------------------------------ */
 
 /*
- * Delete the tracking refs of lineages and rejected steps that the remote no longer has. Keep other
- * tracking refs, because they can come from a plain fetch.
+ * Delete the tracking refs of lineages, rejected steps and campaigns that the remote no longer has.
+ * Keep other tracking refs, because they can come from a plain fetch.
  */
 static int drop_gone(struct kl_sync_round *round)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
-	const char *const kinds[] = { "heads/lineage/", "rejected/" };
+	const char *const kinds[] = { "heads/lineage/", "rejected/", "campaign/" };
 	int err = 0;
 
 	for (size_t kind = 0; !err && kind < KL_ARRAY_SIZE(kinds); kind++) {

@@ -9,11 +9,11 @@
  * "Sync").
  *
  * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
- * updates our refs. Notes are merged by event, and the skills branch by card. Lineages and rejected
- * steps are created under the names that they have at the remote; if we have another ref of such a
- * name, "-<remote>" is appended to the name of the new ref. Then everything that the remote lacks
- * is pushed in one atomic push with the expected old values. If a ref changes meanwhile, here or at
- * the remote, everything is repeated, for at most five minutes.
+ * updates our refs. Notes are merged by event, campaigns by file, and the skills branch by card.
+ * Lineages and rejected steps are created under the names that they have at the remote; if we have
+ * another ref of such a name, "-<remote>" is appended to the name of the new ref. Then everything
+ * that the remote lacks is pushed in one atomic push with the expected old values. If a ref changes
+ * meanwhile, here or at the remote, everything is repeated, for at most five minutes.
  *
  *	struct kl_sync s = { .repo = repo, .remote = "origin", .fetch = true, .push = true };
  *	err = kl_sync_run(&s);

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "event/event.h"
-#include "fsck/check.h"
 #include "repo/notes.h"
 #include "sync/library_merge.h"
 #include "sync/sync_parts.h"
@@ -95,22 +94,32 @@ static void keep_first(enum kl_check_severity severity, const char *where, const
 		first->what = kl_strdup(what);
 }
 
-/* Check a lineage or a ref of rejected steps. If it is invalid, report that it was left. */
-static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_ref *ref)
+int kl_sync_verify(bool *good, struct kl_check *check, struct kl_sync_round *round,
+		   struct kl_sync_ref *ref, const char *kind)
 {
 	struct first first = { 0 };
-	struct kl_check check = { .repo = round->r, .report = keep_first, .payload = &first };
-	KL_AUTO(kl_freep) char *name = kl_asprintf(
-		"%s/%s", ref->kind == KL_SYNC_LINEAGE ? "lineage" : "rejected", ref->leaf);
-	int err = kl_check_foreign(&check, name, &ref->oid);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s/%s", kind, ref->leaf);
+	int err;
 
-	*good = !err && !check.errors;
-	if (!err && check.errors) {
+	check->repo = round->r;
+	check->report = keep_first;
+	check->payload = &first;
+	err = kl_check_foreign(check, name, &ref->oid);
+	*good = !err && !check->errors;
+	if (!err && check->errors) {
 		ref->left = true;
 		kl_sync_report(round, KL_SYNC_LEFT, ref->ref, "invalid: %s", first.what);
 	}
 	free(first.what);
 	return err;
+}
+
+static int verify_steps(bool *good, struct kl_sync_round *round, struct kl_sync_ref *ref)
+{
+	struct kl_check check = { .errors = 0 };
+
+	return kl_sync_verify(good, &check, round, ref,
+			      ref->kind == KL_SYNC_LINEAGE ? "lineage" : "rejected");
 }
 
 /*
@@ -305,6 +314,8 @@ int kl_sync_take(struct kl_sync_round *round)
 				err = take_notes(round, txn, &round->v[i]);
 			else if (kind == KL_SYNC_CARDS)
 				err = take_cards(round, txn, &round->v[i]);
+			else if (kind == KL_SYNC_CAMPAIGN)
+				err = kl_sync_take_campaign(round, txn, &round->v[i]);
 			else
 				err = take_steps(round, txn, &round->v[i]);
 		}

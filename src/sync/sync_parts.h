@@ -3,18 +3,28 @@
 #define KL_SYNC_SYNC_PARTS_H
 
 #include "base/map.h"
+#include "fsck/check.h"
 #include "repo/refs.h"
 #include "sync/sync.h"
 
 /* sync_parts - declarations shared inside src/sync: the state of one round of a sync */
-enum kl_sync_kind { KL_SYNC_NOTES, KL_SYNC_LINEAGE, KL_SYNC_REJECTED, KL_SYNC_CARDS };
+enum kl_sync_kind {
+	KL_SYNC_NOTES,
+	KL_SYNC_LINEAGE,
+	KL_SYNC_REJECTED,
+	KL_SYNC_CAMPAIGN,
+	KL_SYNC_CARDS
+};
 
 /* A ref of the remote. */
 struct kl_sync_ref {
 	enum kl_sync_kind kind;
 	char *ref;      /* name of the ref at the remote, and here unless it is renamed */
 	char *tracking; /* name of its tracking ref */
-	/* "<workload>/<name>" of a lineage or of rejected steps; "": the ref is of another kind */
+	/*
+	 * "<workload>/<name>" of a lineage, of rejected steps or of a campaign; "": the ref is of
+	 * another kind
+	 */
 	char *leaf;
 	git_oid oid; /* value of the ref at the remote */
 	/* the ref is invalid, so it was not merged and must not be overwritten by a push */
@@ -62,6 +72,15 @@ const char *kl_sync_prefix(enum kl_sync_kind kind);
  * our refs changed meanwhile.
  */
 int kl_sync_take(struct kl_sync_round *round);
+/**
+ * Verify a campaign of the remote, and add its files to ours. If it is invalid, report that it was
+ * left.
+ */
+int kl_sync_take_campaign(struct kl_sync_round *round, struct kl_refs_txn *txn,
+			  struct kl_sync_ref *ref);
+/** Check a ref with "<kind>/<leaf>" (fsck/check.h). If it is invalid, report that it was left. */
+int kl_sync_verify(bool *good, struct kl_check *check, struct kl_sync_round *round,
+		   struct kl_sync_ref *ref, const char *kind);
 /** Push everything that the remote lacks. KL_ECHANGED: the remote rejected the push. */
 int kl_sync_give(struct kl_sync_round *round);
 

@@ -11,7 +11,7 @@
 #define MAX_COMMITS 100000
 
 /*
- * For a ref that can only be fast-forwarded (notes, cards or rejected steps): set *give to whether
+ * For a ref that can only be fast-forwarded (all but lineages): set *give to whether
  * our ref is ahead of theirs or the remote lacks it. If the two have diverged, report the ref as
  * left.
  */
@@ -142,6 +142,16 @@ static int give_rejected(struct kl_sync_round *round, struct kl_pushes *pushes,
 	return err;
 }
 
+static int give_campaigns(struct kl_sync_round *round, struct kl_pushes *pushes)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
+	int err = kl_sync_ours(&ours, round, KL_SYNC_CAMPAIGN);
+
+	for (size_t i = 0; !err && i < ours.n; i++)
+		err = give_one(round, pushes, ours.ref[i].name);
+	return err;
+}
+
 /* Report the refs that were pushed, and update their tracking refs, as a fetch would. */
 static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
@@ -179,6 +189,8 @@ int kl_sync_give(struct kl_sync_round *round)
 		err = give_lineages(round, &pushes, &left);
 	if (!err && !round->s->notes_only)
 		err = give_rejected(round, &pushes, &left);
+	if (!err && !round->s->notes_only)
+		err = give_campaigns(round, &pushes);
 	if (!err)
 		err = kl_remote_push(round->r, round->s->remote, &pushes);
 	return err ? err : note_given(round, &pushes);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-test_description='events in segments: imported without a note each, and found by the gate'
+test_description='events in segments: imported without a note each, found by the gate, exchanged, and not believed more than in notes'
 . ./lib.sh
 . "$KLINEAGE_TOP/tests/t/scale.sh"
 
@@ -9,6 +9,15 @@ ref=refs/klineage/campaign/scale/night
 # lines <repository> [<ref>]: all events of a campaign, without index lines
 lines () {
 	git -C "$1" ls-tree -r --name-only "${2:-$ref}" | while read -r f; do git -C "$1" cat-file blob "${2:-$ref}:$f" | tail -n +2; done
+}
+
+# forge <repository> <file>: a campaign with this file, under the name that it should have
+forge () {
+	name=$(sha256sum <"$2" | cut -d ' ' -f 1) && dir=$(sed -n '2s/.*"surface":"\(..\).*/\1/p' "$2") &&
+	blob=$(git -C "$1" hash-object -w --stdin <"$2") &&
+	tree=$(printf '100644 blob %s\t%s.jsonl\n' "$blob" "${name:?}" | git -C "$1" mktree) &&
+	top=$(printf '040000 tree %s\t%s\n' "$tree" "${dir:?}" | git -C "$1" mktree) &&
+	git -C "$1" update-ref $ref "$(git -C "$1" commit-tree -m forged "$top")"
 }
 
 test_expect_success 'results go into a segment, neither to a note nor to the cache' '
@@ -43,6 +52,83 @@ test_expect_success 'a name that cannot be one, and --segment alone' '
 
 test_expect_success 'fsck finds nothing, and counts them: each is in a note by now, too' '
 	(cd r && git klineage fsck >../out) && says "1 campaign" out && says "4 events" out && says "0 errors" out
+'
+
+# --- exchange ---------------------------------------------------------------------------------
+
+test_expect_success 'a sync gives segments and takes them' '
+	git init -q --bare hub.git && git -C r remote add origin ../hub.git && (cd r && git klineage sync origin >../out) &&
+	says "given    $ref" out && (make_repo c) && git -C c remote add origin ../hub.git &&
+	(cd c && git klineage sync origin >../out) && says "taken    $ref: 2 events" out &&
+	test "$(git -C c rev-parse $ref)" = "$(git -C r rev-parse $ref)" &&
+	(cd c && git klineage fsck >../out) && says "0 errors" out &&
+	(cd c && git klineage sync origin >../out) && says "nothing to exchange" out
+'
+
+test_expect_success 'what another clone measured spares no run, and is shown as unsigned' '
+	(cd c && exits 125 git klineage gate --runner bundle -o ../c.tar 2>../err) &&
+	(cd c && git klineage gate --no-profile >../out) && ! grep "judged before" out &&
+	rm -rf c/.git/klineage/cache c/.git/klineage/made && git -C c update-ref -d refs/notes/klineage/gate &&
+	(cd c && exits 0 git klineage review HEAD^ >../out || :) && says "unsigned" out
+'
+
+test_expect_success 'segments of two clones are united, and neither replaces the other' '
+	klineage-worker --bundle c.tar -o c.results 2>err &&
+	(cd c && git klineage gate --import ../c.results --segment night) >out && says "1 imported" out &&
+	klineage-worker --bundle b.tar -o b.results 2>err && (cd r && git klineage gate --import ../b.results --segment night) >out &&
+	lines r >want && lines c >>want && sort -u want >all &&
+	(cd r && git klineage sync origin) && (cd c && git klineage sync origin >../out) && says "united   $ref: 1 event" out &&
+	(cd r && git klineage sync origin >../out) && says "moved    $ref: 1 event" out &&
+	for repo in r c hub.git; do
+		lines $repo | sort >have && test_cmp all have || return 1
+	done &&
+	git -C c log -1 --format=%s $ref >out && says "segment: merge 1 event" out &&
+	(cd c && git klineage fsck >../out) && says "0 errors" out
+'
+
+# --- files that mean no good --------------------------------------------------------------------
+
+# refused <what it says>: fsck of a clone that has the file `bad`, and a sync from it
+refused () {
+	rm -rf evil.git victim && git init -q --bare evil.git && forge evil.git bad &&
+	(make_repo victim) && git -C victim remote add origin ../evil.git && git -C r rev-parse $ref >before &&
+	(cd victim && exits 1 git klineage sync --fetch origin >../out) && says "left     $ref: invalid" out && says "$1" out &&
+	test_must_fail git -C victim rev-parse -q --verify $ref &&
+	(cd evil.git && exits 1 git klineage fsck >../out) && says "$1" out
+}
+
+test_expect_success 'each flaw is named by its line' '
+	file=$(git -C hub.git ls-tree -r --name-only $ref | head -n 1) && git -C hub.git cat-file blob "$ref:$file" >good &&
+	sed "2s/\"workload\":\"scale\"/\"workload\":\"other\"/" good >bad && refused "line 2: content of event" &&
+	sed "1s/\"workload\":\"scale\"/\"workload\":\"other\"/" good >bad && refused "line 1: the index line names workload" &&
+	head -c -10 good >bad && refused "the file is cut off" &&
+	{ cat good; echo "{}"; } >bad && refused "bytes were added" &&
+	{ head -n 1 good; sed -n 2p good | tr v "\\000"; sed 1,2d good; } >bad && refused "line 2" &&
+	{ sed -n 1p good; sed -n 2p good | perl -pe "s/^/ /"; sed 1,2d good; } >bad && refused "bytes were added"
+'
+
+test_expect_success 'a huge line, and JSON that is too deep' '
+	perl -e "print q({\"bytes\":2000001,\"lines\":1,\"places\":\"), q(0) x 24, q(\",\"schema\":\"klineage.segment/1\",\"workload\":\"scale\"}), qq(\n), q({\"surface\":\"00), q(x) x 1999986, qq(\n)" >bad &&
+	refused "line 2" &&
+	perl -e "print q({\"surface\":\"00), q([) x 300000, qq(\n)" >deep &&
+	{ printf "{\"bytes\":%d,\"lines\":1,\"places\":\"000000000000000000000000\",\"schema\":\"klineage.segment/1\",\"workload\":\"scale\"}\n" "$(wc -c <deep)"; cat deep; } >bad &&
+	refused "line 2"
+'
+
+test_expect_success 'what is no part of a campaign is not taken' '
+	rm -rf evil.git victim && git init -q --bare evil.git && forge evil.git good && (make_repo victim) &&
+	blob=$(echo x | git -C evil.git hash-object -w --stdin) && top=$(git -C evil.git rev-parse "$ref^{tree}") &&
+	tree=$({ git -C evil.git ls-tree $top; printf "100644 blob %s\tREADME\n" $blob; } | git -C evil.git mktree) &&
+	git -C evil.git update-ref $ref "$(git -C evil.git commit-tree -m x $tree)" &&
+	git -C victim remote add origin ../evil.git &&
+	(cd victim && exits 1 git klineage sync --fetch origin >../out) && says "does not belong into a campaign" out &&
+	test_must_fail git -C victim rev-parse -q --verify $ref
+'
+
+test_expect_success 'a remote cannot take a file of ours away' '
+	lines c | sort >want && rm -rf evil.git && git clone -q --mirror hub.git evil.git && forge evil.git good &&
+	git -C c remote set-url origin ../evil.git && (cd c && git klineage sync --fetch origin >../out) &&
+	lines c | sort >have && test_cmp want have
 '
 
 test_expect_success 'a log whose writer was stopped' '
