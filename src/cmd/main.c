@@ -30,6 +30,8 @@ const struct kl_cmd kl_cmds[] = {
 	  "show which step added each line of an expert" },
 	{ "measure", cmd_measure, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "measure the states of a lineage again, in one session" },
+	{ "transplant", cmd_transplant, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
+	  "try each step of a lineage at other states, and undone at the expert" },
 	{ "report", cmd_report, KL_NEEDS_REPO, "write lineages as an HTML page with figures" },
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage to a directory for review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },

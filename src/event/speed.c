@@ -33,37 +33,54 @@ enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm,
 	return one_is_slow && speed != KL_SPEED_SLOW ? KL_SPEED_AMBIGUOUS : speed;
 }
 
-/* Return true if a ratio of `bound_ppm` means that the kernel is slower by at most the slack. */
-static bool is_within_slack(int64_t bound_ppm, int64_t aa_ppm)
+/* Return true if a ratio of `bound_ppm` means that the kernel is slower by at most `slack`. */
+static bool is_within_slack(int64_t bound_ppm, int64_t aa_ppm, double slack)
 {
-	return ONE / (double)bound_ppm <= 1 + fmax(SLACK, noise_of(aa_ppm));
+	return ONE / (double)bound_ppm <= 1 + fmax(slack, noise_of(aa_ppm));
 }
 
-static bool is_beyond(const struct kl_comparison *comparison, int64_t aa_ppm)
+static bool is_beyond(const struct kl_comparison *comparison, int64_t aa_ppm, double slack)
 {
 	return comparison && comparison->ratio.hi > 0 &&
-	       !is_within_slack(comparison->ratio.hi, aa_ppm);
+	       !is_within_slack(comparison->ratio.hi, aa_ppm, slack);
+}
+
+static bool is_slower_by(const struct kl_profile *profile, double slack)
+{
+	const struct kl_comparison *parent = kl_comparisons_parent(&profile->vs);
+	bool slower = is_beyond(parent, profile->aa_ppm, slack);
+
+	for (size_t i = 0; parent && i < profile->npoint; i++)
+		slower |= is_beyond(kl_comparisons_parent(&profile->point[i].vs), profile->aa_ppm,
+				    slack);
+	return slower;
 }
 
 bool kl_speed_is_slower(const struct kl_profile *profile)
 {
-	const struct kl_comparison *parent = kl_comparisons_parent(&profile->vs);
-	bool slower = is_beyond(parent, profile->aa_ppm);
+	return is_slower_by(profile, SLACK);
+}
 
-	for (size_t i = 0; parent && i < profile->npoint; i++)
-		slower |= is_beyond(kl_comparisons_parent(&profile->point[i].vs), profile->aa_ppm);
-	return slower;
+static bool is_not_slower_by(const struct kl_profile *profile, double slack)
+{
+	const struct kl_comparison *parent = kl_comparisons_parent(&profile->vs);
+
+	if (!parent || parent->ratio.lo <= 0 ||
+	    !is_within_slack(parent->ratio.lo, profile->aa_ppm, slack))
+		return false;
+	return !is_slower_by(profile, slack) &&
+	       (noise_of(profile->aa_ppm) <= NOISE ||
+		kl_speed_of(parent, profile->aa_ppm) == KL_SPEED_FAST);
 }
 
 bool kl_speed_is_not_slower(const struct kl_profile *profile)
 {
-	const struct kl_comparison *parent = kl_comparisons_parent(&profile->vs);
+	return is_not_slower_by(profile, SLACK);
+}
 
-	if (!parent || parent->ratio.lo <= 0 || !is_within_slack(parent->ratio.lo, profile->aa_ppm))
-		return false;
-	return !kl_speed_is_slower(profile) &&
-	       (noise_of(profile->aa_ppm) <= NOISE ||
-		kl_speed_of(parent, profile->aa_ppm) == KL_SPEED_FAST);
+bool kl_speed_is_within(const struct kl_profile *profile, int64_t within_ppm)
+{
+	return is_not_slower_by(profile, (double)within_ppm / ONE);
 }
 
 bool kl_speed_is_useless(const struct kl_ratio *ratio)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_TRANSPLANT_RELATIONS_H
+#define KL_TRANSPLANT_RELATIONS_H
+
+#include "transplant/transplant.h"
+
+/*
+ * relations - which steps of a lineage need each other, as the cells of a transplant show it.
+ *
+ *	requires	a kernel with the step is wrong or refused without the other step, and passes
+ *			with it
+ *	conflicts	a kernel with the step passes without the other step, and fails with it
+ *
+ * Each relation rests on two states that differ by the other step alone, and cites their events. A
+ * relation by merge rests on the text alone: the step does not merge without (with) the other step,
+ * and merges with (without) it. It says that the code of one is written on the code of the other,
+ * not that the mechanism needs the other.
+ *
+ * An interaction is a gain that differs: the interval of the quotient of a step's gain at K* and of
+ * its gain at its own place does not contain 1.
+ */
+enum kl_relation_kind { KL_RELATION_REQUIRES, KL_RELATION_CONFLICTS };
+
+struct kl_relation {
+	enum kl_relation_kind kind;
+	size_t step, other; /* step requires (conflicts with) other */
+	size_t place;       /* the state that has both steps, or would have them */
+	bool by_merge;
+	/* ids of the events that show it, borrowed; "": by merge, or a verdict of the lineage */
+	const char *fails, *passes;
+	const char *class_; /* how it fails, or why it does not merge; borrowed */
+};
+
+struct kl_relations {
+	struct kl_relation *v;
+	size_t n, alloc;
+};
+
+/** Find the relations between steps; they borrow from `transplant`. Judges nothing. */
+void kl_relations_find(struct kl_relations *out, const struct kl_transplant *transplant);
+void kl_relations_release(struct kl_relations *relations);
+
+/**
+ * Get how many times as large the gain of a step at K* is as its gain at its own place. False: the
+ * quotient is not known, or its interval contains 1, so that no interaction is shown.
+ */
+bool kl_relations_interaction(struct kl_ratio *out, const struct kl_transplant *transplant,
+			      size_t step);
+
+#endif

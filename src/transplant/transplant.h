@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_TRANSPLANT_TRANSPLANT_H
+#define KL_TRANSPLANT_TRANSPLANT_H
+
+#include "base/progress.h"
+#include "event/judgement.h"
+#include "lineage/view.h"
+
+/*
+ * transplant - tries each step of a lineage at other states than its own. A lineage measures each
+ * step once, at one place of one order. Here step i is merged (step_merge.h) into every state K_j
+ * before its own place and undone at every state K_j from K_i on; the kernels that a merge makes
+ * are judged against K_j. So the table of a lineage of n steps has a cell for each step and state:
+ *
+ *	j < i - 1	K_j with step i put in
+ *	j = i - 1	K_i itself, judged against K_{i-1}: the step at its own place
+ *	j >= i		K_j with step i undone; j = i is K_{i-1} itself
+ *
+ * All cells are merged, which is cheap. Judged are the steps at their own places, each step undone
+ * at K*, and each step put in; a step undone at a state between only where that tells which later
+ * step needs it (relations.h).
+ *
+ * Verdicts are kept as gate events (transplant_log.h), so that readers judge nothing.
+ */
+enum kl_cell_state {
+	KL_CELL_UNMERGED = 1, /* the step does not merge */
+	KL_CELL_NO_CHANGE,    /* merging the step changes no source: its change is there already */
+	KL_CELL_OPEN,         /* the step merges; the kernel was not judged */
+	KL_CELL_JUDGED,
+};
+
+struct kl_transplant_cell {
+	enum kl_cell_state state;
+	char *why; /* KL_CELL_UNMERGED: why the step does not merge */
+	char digest[KL_DIGEST_HEX];  /* of the merged surface; "": not merged */
+	struct kl_event *event;      /* owned; NULL: not judged */
+	git_oid commit;              /* the judged kernel; zero: not recorded */
+};
+
+struct kl_transplant {
+	struct kl_view view;
+	char ref[256]; /* the chain of judged kernels (transplant_log.h) */
+	struct kl_surface **state; /* K_0 ... K*; view.n of them */
+	struct kl_transplant_cell *cell; /* kl_transplant_at() */
+	struct kl_event *root; /* K_0 judged alone; NULL: it was not needed yet */
+	/* numbers of verdicts that were reached, were known, and wait to be judged elsewhere */
+	size_t judged, known, waiting;
+	bool late; /* the deadline passed before all cells were judged */
+};
+
+/**
+ * Load a lineage, merge each step into each state, and read the verdicts of earlier runs. Judges
+ * nothing. KL_ENO: the lineage has one state, so that there is no step.
+ */
+int kl_transplant_load(struct kl_transplant *out, struct kl_repo *repo, const char *workload,
+		       const char *name);
+void kl_transplant_release(struct kl_transplant *transplant);
+
+/** Return the cell of step `step` (1 ... n) at K_`place` (0 ... n). */
+struct kl_transplant_cell *kl_transplant_at(const struct kl_transplant *transplant, size_t step,
+					    size_t place);
+/** Return the number n of steps. */
+size_t kl_transplant_steps(const struct kl_transplant *transplant);
+/** Make the kernel of a cell. Errors as kl_step_merge(). */
+int kl_transplant_merge(struct kl_surface **out, struct kl_repo *repo,
+			const struct kl_transplant *transplant, size_t step, size_t place);
+
+struct kl_transplant_opts {
+	/** kl_gate_judge(), or a substitute. `parent` may be NULL. */
+	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
+		     const struct kl_surface *parent, void *payload);
+	/** Like `judge`, but ignores known verdicts. NULL: ambiguous speeds stay as they are. */
+	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
+			  const struct kl_surface *parent, void *payload);
+	void *payload;
+	struct kl_progress *progress; /* borrowed, or NULL */
+	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0: none */
+	size_t step;                  /* judge only this step; 0: all steps */
+	bool at_expert; /* judge only what is undone at K*, and K* itself */
+	int sign;       /* as in struct kl_noting */
+};
+
+/**
+ * Judge the cells that are not judged yet, those at K* first, until the deadline. Each verdict is
+ * kept as soon as it is reached. KL_ENO: K* fails now; the message says how. KL_ECANNOT: kernels
+ * cannot be judged here. KL_EBUSY: another process transplants this lineage.
+ */
+int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
+			const struct kl_transplant_opts *opts);
+
+/** What a judged cell says of its kernel. */
+enum kl_cell_finding {
+	KL_CELL_UNKNOWN = 0, /* not judged, inconclusive or not merged */
+	KL_CELL_FAILS,       /* the kernel is wrong or is refused */
+	KL_CELL_PASSES,
+	KL_CELL_SAME_CODE, /* its machine code is that of K_j, so it has the speed of K_j */
+};
+enum kl_cell_finding kl_transplant_finding(const struct kl_transplant_cell *cell);
+
+/**
+ * Get the gain of a step at a state: how many times as fast the kernel with the step is as the one
+ * without it. `*out` has no interval if the gain is not known. At K* it is that of undoing the step.
+ */
+void kl_transplant_gain(struct kl_comparison *out, const struct kl_transplant *transplant,
+			size_t step, size_t place);
+/**
+ * Return true if the step is shown to be worth nothing at K*: the kernel without it passes and is
+ * slower by at most `within_ppm` (kl_speed_is_within()).
+ */
+bool kl_transplant_is_idle(const struct kl_transplant *transplant, size_t step, int64_t within_ppm);
+
+#endif

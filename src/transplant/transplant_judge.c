@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transplant_judge - judges the cells of a transplant, the most telling first */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/lock.h"
+#include "event/speed.h"
+#include "transplant/step_merge.h"
+#include "transplant/transplant.h"
+#include "transplant/transplant_log.h"
+
+struct judging {
+	struct kl_transplant *transplant;
+	struct kl_repo *repo;
+	const struct kl_transplant_opts *opts;
+};
+
+static bool is_late(struct judging *judging)
+{
+	if (judging->opts->deadline_ns && kl_clock_ns() >= judging->opts->deadline_ns)
+		judging->transplant->late = true;
+	return judging->transplant->late;
+}
+
+/*
+ * Return true if the kernel should be measured again: noise hides how it compares. A verdict that is
+ * known is measured again only if its interval says nothing at all.
+ */
+static bool is_noisy(const struct kl_judgement *judgement)
+{
+	const struct kl_comparison *parent =
+		kl_comparisons_parent(&judgement->event->profile.vs);
+
+	if (judgement->deferred || judgement->event->verdict != KL_VERDICT_PASS || !parent)
+		return false;
+	return kl_speed_is_useless(&parent->ratio) ||
+	       (!judgement->cached && parent->speed == KL_SPEED_AMBIGUOUS);
+}
+
+/* Judge a kernel; if the machine was too noisy to compare it, measure once more. */
+static int judge_kernel(struct kl_judgement **out, const struct judging *judging,
+			const struct kl_surface *kernel, const struct kl_surface *parent)
+{
+	const struct kl_transplant_opts *opts = judging->opts;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	int err = opts->judge(&judgement, kernel, parent, opts->payload);
+
+	if (!err && opts->judge_anew && is_noisy(judgement)) {
+		kl_judgement_free(kl_steal(&judgement));
+		err = opts->judge_anew(&judgement, kernel, parent, opts->payload);
+	}
+	if (err < 0)
+		return err;
+	if (judgement->event->verdict == KL_VERDICT_NOT_RUN && !judgement->deferred)
+		return kl_error(KL_ECANNOT, "the gate cannot judge here: %s",
+				judgement->event->message);
+	*out = kl_steal(&judgement);
+	return 0;
+}
+
+/* Take the event of a judgement; `*is_new` is set unless `*event` is the same event already. */
+static bool take_event(struct judging *judging, struct kl_event **event, bool *is_new,
+		       const struct kl_judgement *judgement)
+{
+	struct kl_transplant *transplant = judging->transplant;
+
+	if (judgement->deferred) {
+		transplant->waiting++;
+		return false;
+	}
+	if (judgement->cached)
+		transplant->known++;
+	else
+		transplant->judged++;
+	*is_new = !*event || strcmp((*event)->id, judgement->event->id) != 0;
+	if (*is_new) {
+		kl_event_free(*event);
+		*event = kl_event_ref(judgement->event);
+	}
+	return true;
+}
+
+static int judge_cell(struct judging *judging, size_t step, size_t place)
+{
+	struct kl_transplant *transplant = judging->transplant;
+	struct kl_transplant_cell *cell = kl_transplant_at(transplant, step, place);
+	const struct kl_step *of = &transplant->view.step[step].step;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *kernel = NULL;
+	bool is_new = false;
+	int err;
+
+	if ((cell->state != KL_CELL_OPEN && cell->state != KL_CELL_JUDGED) || is_late(judging))
+		return 0;
+	kl_progress_title(judging->opts->progress, "%s %s of K_%zu at K_%zu",
+			  place >= step ? "undo" : "put in", of->mechanism ? of->mechanism : "-",
+			  step, place);
+	err = kl_transplant_merge(&kernel, judging->repo, transplant, step, place);
+	if (!err)
+		err = judge_kernel(&judgement, judging, kernel, transplant->state[place]);
+	if (err < 0)
+		return kl_error_in(err, "K_%zu with step %zu %s", place, step,
+				   place >= step ? "undone" : "put in");
+	if (!take_event(judging, &cell->event, &is_new, judgement))
+		return 0;
+	cell->state = KL_CELL_JUDGED;
+	return is_new ? kl_transplant_log_add(transplant, judging->repo, step, place, kernel,
+					      judging->opts->sign) :
+			0;
+}
+
+/* Judge K* against K_{n-1}, and stop if it fails: then no figure beside it would mean anything. */
+static int judge_expert(struct judging *judging)
+{
+	struct kl_transplant *transplant = judging->transplant;
+	size_t n = kl_transplant_steps(transplant);
+	const struct kl_transplant_cell *cell = kl_transplant_at(transplant, n, n - 1);
+	int err = judge_cell(judging, n, n - 1);
+	const char *message;
+
+	if (err < 0 || kl_transplant_finding(cell) != KL_CELL_FAILS)
+		return err;
+	message = *cell->event->message ? cell->event->message : kl_event_class(cell->event);
+	err = kl_error(KL_ENO, "the expert of %s/%s fails now: %.*s", transplant->view.workload,
+		       transplant->view.name, (int)kl_judgement_reason(message), message);
+	return kl_error_hint(err, "judge it alone: git klineage gate %s", transplant->view.ref);
+}
+
+/* Judge K_0 alone, to tell whether a step fails at K_0 or K_0 itself does. */
+static int judge_root(struct judging *judging)
+{
+	struct kl_transplant *transplant = judging->transplant;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	bool is_new = false;
+	int err;
+
+	if (is_late(judging))
+		return 0;
+	err = judge_kernel(&judgement, judging, transplant->state[0], NULL);
+	if (err < 0)
+		return kl_error_in(err, "K_0");
+	if (!take_event(judging, &transplant->root, &is_new, judgement) || !is_new)
+		return 0;
+	return kl_transplant_log_root(transplant, judging->repo, judging->opts->sign);
+}
+
+/*
+ * If a step cannot be undone at K* because the kernel then fails, undo it at the states between
+ * until one fails: the step that leads to that state needs it.
+ */
+static int find_needer(struct judging *judging, size_t step)
+{
+	struct kl_transplant *transplant = judging->transplant;
+	size_t n = kl_transplant_steps(transplant);
+	const struct kl_transplant_cell *cell = kl_transplant_at(transplant, step, n);
+	int err = 0;
+
+	if (kl_transplant_finding(cell) != KL_CELL_FAILS)
+		return 0;
+	for (size_t place = step + 1; !err && place < n; place++) {
+		err = judge_cell(judging, step, place);
+		cell = kl_transplant_at(transplant, step, place);
+		if (kl_transplant_finding(cell) == KL_CELL_FAILS)
+			break;
+	}
+	return err;
+}
+
+/* Judge the steps first..last at the places where the step was not made: the nearest ones first. */
+static int put_in_steps(struct judging *judging, size_t first, size_t last)
+{
+	bool root_needed = false;
+	int err = 0;
+
+	for (size_t back = 1; !err && back <= last; back++)
+		for (size_t step = first; !err && step <= last; step++) {
+			if (back > step)
+				continue;
+			err = judge_cell(judging, step, step - back);
+			root_needed |= back == step &&
+				       kl_transplant_finding(kl_transplant_at(
+					       judging->transplant, step, 0)) == KL_CELL_FAILS;
+		}
+	return !err && root_needed ? judge_root(judging) : err;
+}
+
+static int judge_all(struct judging *judging)
+{
+	size_t n = kl_transplant_steps(judging->transplant);
+	size_t first = judging->opts->step ? judging->opts->step : 1;
+	size_t last = judging->opts->step ? judging->opts->step : n;
+	int err = judge_expert(judging);
+
+	for (size_t step = last; !err && step >= first; step--)
+		err = judge_cell(judging, step, n);
+	if (err || judging->opts->at_expert)
+		return err;
+	err = put_in_steps(judging, first, last);
+	for (size_t step = first; !err && step <= last; step++)
+		err = find_needer(judging, step);
+	return err;
+}
+
+int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
+			const struct kl_transplant_opts *opts)
+{
+	struct judging judging = { .transplant = transplant, .repo = repo, .opts = opts };
+	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/klineage/transplant/%s",
+						  kl_repo_common_dir(repo),
+						  transplant->view.workload);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.lock", dir, transplant->view.name);
+	int err = kl_fs_mkdir(dir);
+
+	if (!err)
+		err = kl_lock_take(&lock, path, 0);
+	if (err == KL_EBUSY)
+		return kl_error_reword(err, "another process transplants the steps of %s/%s",
+				       transplant->view.workload, transplant->view.name);
+	return err < 0 ? err : judge_all(&judging);
+}
