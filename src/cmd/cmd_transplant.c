@@ -11,8 +11,8 @@ static void show_result(const struct kl_transplant_session *session,
 			const struct kl_transplant_args *args)
 {
 	if (args->json) {
-		KL_AUTO(json_decrefp) json_t *document =
-			kl_transplant_json(&session->transplant, args->within_ppm);
+		KL_AUTO(json_decrefp) json_t *document = kl_transplant_json(&session->transplant,
+									    args->within_ppm);
 
 		kl_listing_put(document);
 		return;

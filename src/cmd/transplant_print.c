@@ -128,8 +128,8 @@ static size_t first_needer(const struct kl_relations *relations, size_t step)
 static void add_finding(struct kl_buf *out, const struct kl_transplant *transplant,
 			const struct kl_relations *relations, size_t step, int64_t within_ppm)
 {
-	const struct kl_transplant_cell *cell =
-		kl_transplant_at(transplant, step, kl_transplant_steps(transplant));
+	const struct kl_transplant_cell *cell = kl_transplant_at(transplant, step,
+								 kl_transplant_steps(transplant));
 	enum kl_cell_finding finding = kl_transplant_finding(cell);
 	size_t needer = first_needer(relations, step);
 
@@ -139,7 +139,8 @@ static void add_finding(struct kl_buf *out, const struct kl_transplant *transpla
 		kl_buf_addf(out, "cannot be undone alone: fails (%s)", kl_event_class(cell->event));
 	else if (kl_transplant_is_idle(transplant, step, within_ppm))
 		kl_buf_addf(out, "worth nothing here%s",
-			    finding == KL_CELL_SAME_CODE ? ": the code is the same without it" : "");
+			    finding == KL_CELL_SAME_CODE ? ": the code is the same without it" :
+							   "");
 	else if (finding == KL_CELL_PASSES && kl_speed_is_slower(&cell->event->profile))
 		kl_buf_adds(out, "pays");
 	else
@@ -186,7 +187,7 @@ static void print_relation(const struct kl_transplant *transplant,
 	printf("K_%zu (%s) %s K_%zu (%s): ", relation->step,
 	       mechanism_of(transplant, relation->step),
 	       relation->by_merge ? (requires ? "is written on" : "is written beside") :
-	       requires		  ? "requires" :
+	       requires           ? "requires" :
 				    "conflicts with",
 	       relation->other, mechanism_of(transplant, relation->other));
 	if (relation->by_merge)

@@ -24,10 +24,11 @@ int kl_transplant_args_check(struct kl_transplant_args *args, const char *synops
 	percent = strtod(args->within, &end);
 	if (end == args->within || (*end && strcmp(end, "%")) || !isfinite(percent) ||
 	    percent < 0 || percent > MAX_WITHIN)
-		return kl_opt_usage(synopsis,
-				    "--within needs a share from 0%% to %d%%, such as 1%% or 0.5%%, "
-				    "not '%s'",
-				    MAX_WITHIN, args->within);
+		return kl_opt_usage(
+			synopsis,
+			"--within needs a share from 0%% to %d%%, such as 1%% or 0.5%%, "
+			"not '%s'",
+			MAX_WITHIN, args->within);
 	args->within_ppm = (int64_t)(percent * 10000 + 0.5);
 	if (args->seconds < 0 || args->seconds > MAX_SECONDS)
 		return kl_opt_usage(synopsis, "--seconds needs a number from 1 to %d", MAX_SECONDS);
@@ -119,8 +120,8 @@ int kl_transplant_session_open(struct kl_transplant_session *out, struct kl_repo
 	    (err = find_step(out, repo, step)) < 0)
 		return err;
 	if (!args->quiet)
-		out->progress =
-			kl_progress_new(args->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
+		out->progress = kl_progress_new(args->progress ? KL_PROGRESS_ALWAYS :
+								 KL_PROGRESS_AUTO);
 	return args->dry_run ? 0 : open_gate(out, repo, args);
 }
 

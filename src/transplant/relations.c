@@ -90,10 +90,9 @@ static void compare_undone(struct kl_relations *out, const struct kl_transplant 
 	for (size_t place = step + 1; place <= n; place++) {
 		struct side before = side_of(transplant, step, place - 1);
 		struct side after = side_of(transplant, step, place);
-		struct kl_relation relation = { .kind = KL_RELATION_REQUIRES,
-						.step = place,
-						.other = step,
-						.place = place };
+		struct kl_relation relation = {
+			.kind = KL_RELATION_REQUIRES, .step = place, .other = step, .place = place
+		};
 
 		add_relation(out, &relation, &after, &before);
 	}
@@ -108,9 +107,9 @@ static void drop_repeated(struct kl_relations *relations)
 		const struct kl_relation *one = &relations->v[i];
 		size_t k = 0;
 
-		while (k < kept && (relations->v[k].kind != one->kind ||
-				    relations->v[k].step != one->step ||
-				    relations->v[k].other != one->other))
+		while (k < kept &&
+		       (relations->v[k].kind != one->kind || relations->v[k].step != one->step ||
+			relations->v[k].other != one->other))
 			k++;
 		if (k < kept && relations->v[k].by_merge && !one->by_merge)
 			relations->v[k] = *one;

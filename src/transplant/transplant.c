@@ -169,8 +169,8 @@ void kl_transplant_gain(struct kl_comparison *out, const struct kl_transplant *t
 
 bool kl_transplant_is_idle(const struct kl_transplant *transplant, size_t step, int64_t within_ppm)
 {
-	const struct kl_transplant_cell *cell =
-		kl_transplant_at(transplant, step, kl_transplant_steps(transplant));
+	const struct kl_transplant_cell *cell = kl_transplant_at(transplant, step,
+								 kl_transplant_steps(transplant));
 	enum kl_cell_finding finding = kl_transplant_finding(cell);
 
 	return finding == KL_CELL_SAME_CODE ||

@@ -31,18 +31,18 @@ enum kl_cell_state {
 
 struct kl_transplant_cell {
 	enum kl_cell_state state;
-	char *why; /* KL_CELL_UNMERGED: why the step does not merge */
-	char digest[KL_DIGEST_HEX];  /* of the merged surface; "": not merged */
-	struct kl_event *event;      /* owned; NULL: not judged */
-	git_oid commit;              /* the judged kernel; zero: not recorded */
+	char *why;                  /* KL_CELL_UNMERGED: why the step does not merge */
+	char digest[KL_DIGEST_HEX]; /* of the merged surface; "": not merged */
+	struct kl_event *event;     /* owned; NULL: not judged */
+	git_oid commit;             /* the judged kernel; zero: not recorded */
 };
 
 struct kl_transplant {
 	struct kl_view view;
-	char ref[256]; /* the chain of judged kernels (transplant_log.h) */
-	struct kl_surface **state; /* K_0 ... K*; view.n of them */
+	char ref[256];                   /* the chain of judged kernels (transplant_log.h) */
+	struct kl_surface **state;       /* K_0 ... K*; view.n of them */
 	struct kl_transplant_cell *cell; /* kl_transplant_at() */
-	struct kl_event *root; /* K_0 judged alone; NULL: it was not needed yet */
+	struct kl_event *root;           /* K_0 judged alone; NULL: it was not needed yet */
 	/* numbers of verdicts that were reached, were known, and wait to be judged elsewhere */
 	size_t judged, known, waiting;
 	bool late; /* the deadline passed before all cells were judged */
@@ -76,8 +76,8 @@ struct kl_transplant_opts {
 	struct kl_progress *progress; /* borrowed, or NULL */
 	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0: none */
 	size_t step;                  /* judge only this step; 0: all steps */
-	bool at_expert; /* judge only what is undone at K*, and K* itself */
-	int sign;       /* as in struct kl_noting */
+	bool at_expert;               /* judge only what is undone at K*, and K* itself */
+	int sign;                     /* as in struct kl_noting */
 };
 
 /**

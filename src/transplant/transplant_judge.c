@@ -30,8 +30,7 @@ static bool is_late(struct judging *judging)
  */
 static bool is_noisy(const struct kl_judgement *judgement)
 {
-	const struct kl_comparison *parent =
-		kl_comparisons_parent(&judgement->event->profile.vs);
+	const struct kl_comparison *parent = kl_comparisons_parent(&judgement->event->profile.vs);
 
 	if (judgement->deferred || judgement->event->verdict != KL_VERDICT_PASS || !parent)
 		return false;
@@ -208,9 +207,8 @@ int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
 {
 	struct judging judging = { .transplant = transplant, .repo = repo, .opts = opts };
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/klineage/transplant/%s",
-						  kl_repo_common_dir(repo),
-						  transplant->view.workload);
+	KL_AUTO(kl_freep) char *dir = kl_asprintf(
+		"%s/klineage/transplant/%s", kl_repo_common_dir(repo), transplant->view.workload);
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.lock", dir, transplant->view.name);
 	int err = kl_fs_mkdir(dir);
 

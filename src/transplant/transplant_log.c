@@ -46,10 +46,9 @@ static int write_kernel(git_oid *out, struct kl_transplant *transplant, struct k
 			size_t step, size_t place, const struct kl_surface *kernel)
 {
 	const git_oid *parent = &transplant->view.step[place].commit;
-	const struct kl_card_commit tree = { .repo = repo,
-					     .parent = *parent,
-					     .from = transplant->state[place],
-					     .to = kernel };
+	const struct kl_card_commit tree = {
+		.repo = repo, .parent = *parent, .from = transplant->state[place], .to = kernel
+	};
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	struct kl_commit commit = { 0 };
