@@ -393,6 +393,7 @@ const struct kl_tokenpass *kl_tokenpass_find(const char *name)
 		{ "plain-store", plain_store },
 		{ "unaligned", drop_alignment },
 		{ "split-fma", split_fma },
+		{ "scalar-lanes", kl_tokenpass_scalar_lanes },
 		{ "drop-bounds", kl_tokenpass_drop_bounds },
 		{ "roll-loop", kl_tokenpass_roll_loop },
 		{ "scalar-load", kl_tokenpass_scalar_load },

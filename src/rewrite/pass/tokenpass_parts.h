@@ -9,6 +9,9 @@
 /** Append directive `i` with single blanks between words: "#pragma GCC unroll 8". */
 void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *tokens, size_t i);
 
+/* `find` of the pass scalar-lanes. */
+void kl_tokenpass_scalar_lanes(struct kl_cedits *out, const struct kl_ctokens *tokens);
+
 /* Each is `find` of a pass for CUDA; templates/passes/passes.yaml describes the passes. */
 void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens);
