@@ -56,6 +56,9 @@ static void print_others(const struct kl_admission *admission, const struct kl_c
 	if (trial->how == KL_HOW_AGENT)
 		printf("  by %s, %lld repair%s\n", trial->model ? trial->model : "a model",
 		       (long long)trial->repairs, trial->repairs == 1 ? "" : "s");
+	if (!trial->isolated)
+		printf("  not isolated, so the trial does not count: the repository could not be "
+		       "hidden from the command\n");
 }
 
 static void print_trial(const struct kl_admission *admission)
@@ -133,6 +136,7 @@ static void put_trial(json_t *value, const struct kl_card_trial *trial)
 	kl_json_set_int(value, "ratio_ppm", trial->ratio.ppm);
 	kl_json_set_int(value, "repairs", trial->repairs);
 	kl_json_set_str(value, "how", trial->how == KL_HOW_AGENT ? "agent" : "mechanical");
+	kl_json_set_bool(value, "isolated", trial->isolated);
 	kl_json_set_str(value, "with", trial->with.n ? trial->with.v[0] : NULL);
 	kl_json_set_str(value, "control",
 			trial->control.there ? result_name(trial->control.result) : NULL);

@@ -344,6 +344,7 @@ static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
 		.rewriter = work->o->rewriter,
 		.prompt = prompt,
 		.edits = true,
+		.alone = true,
 	};
 	const char *model;
 	int err = open_conversation(&driver, of);
@@ -355,6 +356,8 @@ static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
 		return err;
 	attempt->nano = kl_conversation_cost(&model, &driver.conversation);
 	attempt->model = model ? kl_strdup(model) : NULL;
+	attempt->seen = driver.conversation.n &&
+			!kl_conversation_alone(&driver.conversation, driver.conversation.n - 1);
 	return 0;
 }
 

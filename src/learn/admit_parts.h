@@ -70,6 +70,7 @@ struct kl_attempt {
 	int64_t recovered, nano;
 	int repairs;
 	char *model; /* NULL if a tool made the edit */
+	bool seen;   /* the repository could not be hidden from the model's command */
 };
 /**
  * Let the model apply the card or, without a model, use the card's mechanical carrier. Each judged

@@ -98,7 +98,8 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 		return 0;
 	trial->step = (struct kl_attempt){ .recovered = -1,
 					   .nano = trial->pair.nano,
-					   .repairs = trial->pair.repairs };
+					   .repairs = trial->pair.repairs,
+					   .seen = trial->first.seen || trial->pair.seen };
 	trial->step.commit = trial->pair.commit;
 	if ((err = kl_surface_with(&trial->step.to, trial->pair.to, NULL, 0)) < 0)
 		return err;
@@ -206,7 +207,7 @@ static void fill_row(struct kl_card_trial *trial, const struct kl_admit *work,
 	trial->repairs = attempt->repairs;
 	trial->usd = nano_to_micro(attempt->nano);
 	trial->model = attempt->model ? kl_strdup(attempt->model) : NULL;
-	trial->isolated = true;
+	trial->isolated = !attempt->seen;
 }
 
 static void fill_trial(struct kl_card_trial *card_trial, const struct trial *trial,
@@ -220,14 +221,18 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 	card_trial->state = hex_of(&state->commit);
 	if (trial->paired) {
 		kl_strvec_push(&card_trial->with, work->partner->id);
+		card_trial->isolated = !trial->first.seen && !trial->pair.seen &&
+				       !trial->alone.seen;
 		card_trial->repairs = trial->first.repairs +
 				      (trial->counts == &trial->pair ? trial->pair.repairs : 0);
 		card_trial->usd = nano_to_micro(add_money(trial->first.nano, trial->pair.nano));
 	}
 	if (trial->alone.event || *trial->alone.class_)
 		fill_control(&card_trial->alone, &trial->alone);
-	if (trial->controlled)
+	if (trial->controlled) {
 		fill_control(&card_trial->control, &trial->control);
+		card_trial->isolated &= !trial->control.seen;
+	}
 }
 
 /*

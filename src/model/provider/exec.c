@@ -141,8 +141,9 @@ static int judge_alone(const struct kl_proc_result *res, int err)
 	if (err < 0 && (res->exit == 126 || res->exit == 127))
 		kl_error_hint(
 			err,
-			"while a step is re-derived, the command cannot see this repository; if "
-			"the command is stored in it, move it or set klineage.chat.hide to false");
+			"while a step is re-derived or a card is tried, the command cannot see "
+			"this repository; if the command is stored in it, move it or set "
+			"klineage.chat.hide to false");
 	return err;
 }
 

@@ -14,6 +14,7 @@
 
 #define PROBE_MS 10000
 #define MAX_LINK 8192
+#define MAX_ALTERNATES (1u << 16)
 
 /* --- the directories to hide --------------------------------------------------------- */
 
@@ -74,6 +75,58 @@ static void each_below(struct kl_strvec *out, const char *dir, const char *part,
 		closedir(handle);
 }
 
+/*
+ * Add the worktree that the repository was created with, if its git directory is "<worktree>/.git":
+ * this process may run in a linked worktree.
+ */
+static void add_main_worktree(struct kl_strvec *out, const char *common)
+{
+	KL_AUTO(kl_freep) char *dir = kl_strdup(common);
+	char *slash;
+
+	for (size_t n = strlen(dir); n > 1 && dir[n - 1] == '/'; n--)
+		dir[n - 1] = '\0';
+	slash = strrchr(dir, '/');
+	if (!slash || slash == dir || strcmp(slash, "/.git"))
+		return;
+	*slash = '\0';
+	add_real(out, dir);
+}
+
+/* Add the object directories that the repository borrows objects from, one path a line. */
+static void add_alternates(struct kl_strvec *out, const char *common)
+{
+	KL_AUTO(kl_freep) char *objects = kl_fs_join(common, "objects");
+	KL_AUTO(kl_freep) char *file = kl_fs_join(objects, "info/alternates");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	if (kl_fs_read(&text, file, MAX_ALTERNATES) < 0) {
+		kl_error_clear();
+		return;
+	}
+	for (char *line = text.ptr, *end; *line; line = end) {
+		KL_AUTO(kl_freep) char *path = NULL;
+
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		path = *line == '/' ? kl_strdup(line) : kl_fs_join(objects, line);
+		if (*line && *line != '#')
+			add_real(out, path);
+	}
+}
+
+/* Add the directory of the lineages and cards that are installed with the program. */
+static void add_shipped(struct kl_strvec *out)
+{
+	KL_AUTO(kl_freep) char *skills = NULL;
+
+	if (kl_fs_share(&skills, "skills") < 0)
+		kl_error_clear();
+	else
+		add_real(out, skills);
+}
+
 static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *linked = kl_fs_join(kl_repo_common_dir(repo), "worktrees");
@@ -84,6 +137,9 @@ static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 	add_real(out, kl_repo_worktree(repo));
 	add_real(out, kl_repo_common_dir(repo));
 	add_real(out, kl_repo_git_dir(repo));
+	add_main_worktree(out, kl_repo_common_dir(repo));
+	add_alternates(out, kl_repo_common_dir(repo));
+	add_shipped(out);
 	each_below(out, linked, "", add_worktree);
 	each_below(out, tmp && *tmp == '/' ? tmp : "/tmp", ours, add_dir);
 	kl_strvec_uniq(out);

@@ -6,10 +6,12 @@
 #include "repo/repo.h"
 
 /*
- * exec_sandbox - hides the repository from a command while the command derives a step again. The
- * command runs as the user, with the user's files and network. Bubblewrap mounts empty directories
- * over the worktrees, the git directories and our temporary directories, and gives the command its
- * own process namespace, since /proc/<pid>/cwd would lead back to the repository.
+ * exec_sandbox - hides the repository from a command, while it derives a step again or tries a
+ * card. The command runs as the user, with the user's files and network. Bubblewrap mounts empty
+ * directories over the worktrees, the git directories, the object directories that they borrow
+ * from, the cards and lineages that are installed with the program, and our temporary directories.
+ * It gives the command its own process namespace, since /proc/<pid>/cwd would lead back to the
+ * repository.
  */
 
 /**
