@@ -35,8 +35,9 @@
 
 enum kl_card_status {
 	KL_CARD_HYPOTHESIS,  /* no trial of the card counts (kl_status_counts) */
-	KL_CARD_PROVISIONAL, /* at least one trial counts, and all that count are at other-state */
-	KL_CARD_ADMITTED,    /* at least one trial that counts is at other-lineage or farther */
+	KL_CARD_PROVISIONAL, /* at least one trial counts, but not enough for `admitted` */
+	/* a trial that counts is farther than other-lineage, or those of two states are at it */
+	KL_CARD_ADMITTED,
 	/* withdrawn for good; the card stays in the library, so that it is not learned again */
 	KL_CARD_RETRACTED,
 };
@@ -46,8 +47,11 @@ enum kl_card_status {
  * value.
  */
 enum kl_level {
+	/* nearly the code of a state in the evidence: such a trial shows nothing new */
+	KL_LEVEL_SAME_CODE,
 	KL_LEVEL_OTHER_STATE,
 	KL_LEVEL_OTHER_LINEAGE,
+	KL_LEVEL_OTHER_AUTHOR,
 	KL_LEVEL_OTHER_WORKLOAD,
 	KL_LEVEL_OTHER_LANGUAGE,
 	KL_LEVEL_OTHER_PLATFORM,
@@ -167,8 +171,13 @@ struct kl_card_control {
 	char *class_; /* class of the failure */
 	struct kl_ratio ratio;
 	char *event;
-	int64_t usd; /* millionths of a dollar; -1: unknown */
+	int64_t usd;    /* millionths of a dollar; -1: unknown */
+	int64_t tokens; /* input and output of all turns; -1: unknown */
+	char *card;     /* of the arm `wrong`: the card that was shown; else NULL */
 };
+
+/** Value of `rule` for trials whose level was computed from structure, not from names. */
+#define KL_TRIAL_RULE 2
 
 /**
  * A row of `ver`: one held-out trial, passed or failed; or, if `retracted` is set, the retraction
@@ -183,7 +192,13 @@ struct kl_card_trial {
 	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
 	bool foreign;    /* imported from another library: the trial is kept, but does not count */
 	int64_t trial;   /* number of the trial of this card on this state: 1, 2, 3 */
+	int64_t rule;    /* KL_TRIAL_RULE; 0: an earlier rule, which compared names */
 	enum kl_level level;
+	/*
+	 * lines in which the state differs from the nearest state of the evidence, and the share of
+	 * lines that are the same, in millionths; -1: no state of the evidence could be read
+	 */
+	int64_t changed, alike;
 	char *workload;
 	char *lineage; /* "<workload>/<name>" of the lineage that the state belongs to, or NULL */
 	char *case_;
@@ -202,15 +217,21 @@ struct kl_card_trial {
 	char *event; /* NULL: no edit was made, so nothing was judged */
 	int64_t repairs;
 	enum kl_trial_how how;
-	char *model; /* name of the model; NULL: a tool applied the card */
-	int64_t usd; /* millionths of a dollar; -1: unknown */
+	char *model;    /* name of the model; NULL: a tool applied the card */
+	int64_t usd;    /* millionths of a dollar; -1: unknown */
+	int64_t tokens; /* input and output of all turns with the card; -1: unknown */
 	bool isolated;
+	int64_t seed; /* the state and the order of the arms were drawn with it; 0: not drawn */
+	char *arms;   /* arms in the order in which they ran: "intent card wrong bare"; or NULL */
 	/* enabled cards that were applied together with this card */
 	struct kl_strvec with;
 	/* if the card enables others: the result of trying the cards `with` without this card */
 	struct kl_card_control alone;
-	/* the result of a model that got the intent without the card */
-	struct kl_card_control control;
+	/*
+	 * the results of models that got, in place of the card, its intent alone (`control`), the
+	 * card without conditions and risks (`bare`), and another card (`wrong`)
+	 */
+	struct kl_card_control control, bare, wrong;
 };
 
 /* The scope that the card claims. kl_card_row_is_verified() tells where the effect was measured. */
@@ -352,8 +373,8 @@ char *kl_card_make_id(const char *intent, const char *event);
 const char *kl_card_status_name(enum kl_card_status status);
 const char *kl_level_name(enum kl_level level); /* "other-state", ... */
 /**
- * Return the rank of a level, 0 to 3, for comparing distances; other-language and other-platform
- * are both 3.
+ * Return the rank of a level, for comparing distances; other-author and other-workload have the
+ * same rank, and so have other-language and other-platform.
  */
 int kl_level_rank(enum kl_level level);
 const char *kl_carrier_form_name(enum kl_carrier_form form);

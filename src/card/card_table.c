@@ -131,8 +131,11 @@ const struct kl_schema kl_card_risk_schema = {
 /* --- ver -------------------------------------------------------------------------------------- */
 
 static const char *const levels[] = {
-	"other-state", "other-lineage", "other-workload", "other-language", "other-platform", NULL,
+	"same-code",      "other-state",    "other-lineage",  "other-author",
+	"other-workload", "other-language", "other-platform", NULL,
 };
+#define MAX_TOKENS 1000000000000
+#define MAX_SEED 9007199254740991 /* 2^53 - 1, so that every reader of JSON can hold it */
 static const char *const results[] = { "fail", "pass", NULL };
 static const char *const hows[] = { "agent", "mechanical", NULL };
 
@@ -145,6 +148,8 @@ static const struct kl_field control_fields[] = {
 	KL_DECIMAL_FIELD("hi", 0, AT(ratio.hi), 1, 0),
 	KL_STRING_FIELD("event", KL_NULL, AT(event), &kl_card_event_id),
 	KL_DECIMAL_FIELD("usd", 0, AT(usd), 0, 0),
+	KL_INT_FIELD("tokens", 0, AT(tokens), 0, MAX_TOKENS),
+	KL_STRING_FIELD("card", 0, AT(card), &kl_string_slug),
 	KL_FIELDS_END
 #undef AT
 };
@@ -165,7 +170,10 @@ static const struct kl_schema retracted_record = {
 
 static const struct kl_field trial_fields[] = {
 	KL_INT_FIELD("trial", KL_ORDER | KL_NEEDED, AT(trial), 1, 1000),
+	KL_INT_FIELD("rule", 0, AT(rule), 1, 1000),
 	KL_WORD_FIELD("level", KL_NEEDED, AT(level), levels),
+	KL_INT_FIELD("changed", 0, AT(changed), 0, 100000000),
+	KL_DECIMAL_FIELD("alike", 0, AT(alike), 0, 0),
 	KL_STRING_FIELD("workload", KL_ORDER | KL_NEEDED, AT(workload), &kl_string_slug),
 	KL_STRING_FIELD("lineage", 0, AT(lineage), &kl_string_path),
 	KL_STRING_FIELD("case", KL_NEEDED, AT(case_), &kl_string_slug),
@@ -186,11 +194,16 @@ static const struct kl_field trial_fields[] = {
 	KL_WORD_FIELD("how", KL_NEEDED, AT(how), hows),
 	KL_STRING_FIELD("model", 0, AT(model), &kl_string_line),
 	KL_DECIMAL_FIELD("usd", 0, AT(usd), 0, 0),
+	KL_INT_FIELD("tokens", 0, AT(tokens), 0, MAX_TOKENS),
 	KL_BOOL_FIELD("isolated", KL_NEEDED, AT(isolated)),
+	KL_INT_FIELD("seed", 0, AT(seed), 1, MAX_SEED),
+	KL_STRING_FIELD("arms", 0, AT(arms), &kl_string_line),
 	KL_BOOL_FIELD("foreign", KL_WEAK, AT(foreign)),
 	KL_SET_FIELD("with", 0, AT(with), &kl_string_slug, 0, 0),
 	KL_PART_FIELD("alone", 0, AT(alone), &control_record),
 	KL_PART_FIELD("control", 0, AT(control), &control_record),
+	KL_PART_FIELD("bare", 0, AT(bare), &control_record),
+	KL_PART_FIELD("wrong", 0, AT(wrong), &control_record),
 	KL_FIELDS_END
 #undef AT
 };
@@ -291,7 +304,9 @@ const char *kl_level_name(enum kl_level level)
 
 int kl_level_rank(enum kl_level level)
 {
-	return level == KL_LEVEL_OTHER_PLATFORM ? KL_LEVEL_OTHER_LANGUAGE : (int)level;
+	if (level == KL_LEVEL_OTHER_PLATFORM)
+		return KL_LEVEL_OTHER_LANGUAGE;
+	return level == KL_LEVEL_OTHER_AUTHOR ? KL_LEVEL_OTHER_WORKLOAD : (int)level;
 }
 
 const char *kl_carrier_form_name(enum kl_carrier_form form)

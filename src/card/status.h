@@ -5,29 +5,27 @@
 #include "card/card.h"
 
 /*
- * status - computes a card's status from its trials. Foreign trials do not count:
+ * status - computes a card's status from its trials. A trial counts if it passed, is not foreign,
+ * was isolated, and its state is not nearly the code of the evidence; a trial by a model must also
+ * have its tokens, since without them nobody can tell whether the arms had the same budget.
  *
  *	retracted	`ver` has a retraction
- *	admitted	an isolated trial passed at other-lineage or farther
- *	provisional	an isolated trial passed, but only at other-state
- *	hypothesis	no isolated trial passed
+ *	admitted	a trial counts that is farther than other-lineage, or trials of two states
+ *			count that are at other-lineage
+ *	provisional	any other trial counts
+ *	hypothesis	no trial counts
  *
- * A trial's level is computed from its state and the card's evidence when the trial is made. It is
- * stored, because evidence from the trial's lineage can be added to the card later.
+ * A trial's level is computed from its state and the card's evidence when the trial is made
+ * (learn/admit_level.c). It is stored, because evidence from the trial's lineage can be added to
+ * the card later. Trials of an earlier rule (`rule`) have levels by names; of these one trial at
+ * other-lineage admits, and tokens are not asked for.
  */
+#define KL_STATUS_STATES 2 /* states that must have a trial at other-lineage */
+
 enum kl_card_status kl_status_of(const struct kl_card *card);
 
-/** Check whether the trial counts: it passed, was isolated and is not foreign. */
+/** Check whether the trial counts, as explained above. */
 bool kl_status_counts(const struct kl_card_trial *trial);
-
-/**
- * Return the distance of a state from the card's evidence: other-language or other-platform if no
- * evidence has the language or the platform; otherwise other-workload if no evidence has the
- * workload; otherwise other-lineage if `lineage` is not NULL and no evidence has that lineage;
- * otherwise other-state.
- */
-enum kl_level kl_status_level(const struct kl_card *card, const char *workload, const char *lineage,
-			      const char *language, const char *platform);
 
 /**
  * For the estimate (passed + 1) / (trials + 2): set *trials to the number of trials that are not

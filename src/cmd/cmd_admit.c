@@ -56,9 +56,29 @@ static void print_others(const struct kl_admission *admission, const struct kl_c
 	if (trial->how == KL_HOW_AGENT)
 		printf("  by %s, %lld repair%s\n", trial->model ? trial->model : "a model",
 		       (long long)trial->repairs, trial->repairs == 1 ? "" : "s");
+	if (trial->how == KL_HOW_AGENT && trial->tokens <= 0)
+		printf("  the number of tokens is not known, so the trial does not count: the command "
+		       "must report its usage\n");
 	if (!trial->isolated)
 		printf("  not isolated, so the trial does not count: the repository could not be "
 		       "hidden from the command\n");
+}
+
+/* Say why the state has its level, and what follows from it. */
+static void print_level(const struct kl_admit_state *state)
+{
+	if (state->alike >= 0)
+		printf("  %lld changed lines, %.1f %% the same, compared with the nearest state of "
+		       "the evidence%s\n",
+		       (long long)state->changed, (double)state->alike / 1e4,
+		       state->level == KL_LEVEL_SAME_CODE ?
+			       ": a regression test, which never admits" :
+			       "");
+	else
+		printf("  no state of the card's evidence is in this repository%s\n",
+		       state->level == KL_LEVEL_SAME_CODE ?
+			       "; the state has the code of its diff: a regression test" :
+			       "");
 }
 
 static void print_trial(const struct kl_admission *admission)
@@ -71,6 +91,8 @@ static void print_trial(const struct kl_admission *admission)
 	kl_oid_hex(hex, &state->commit);
 	printf("%s on %s K_%d (%.10s), %s%s\n", admission->card->id, state->lineage, state->step,
 	       hex, kl_level_name(state->level), trial ? "" : ": would be tried");
+	print_level(state);
+	printf("  drawn with --seed %lld\n", (long long)admission->seed);
 	if (!trial)
 		return;
 	printf("  %s%s%s", trial->result == KL_RESULT_PASS ? "passed" : "failed",
@@ -116,6 +138,8 @@ static json_t *state_json(const struct kl_admit_state *state)
 	kl_json_set_int(value, "step", state->step);
 	kl_json_set_str(value, "commit", hex);
 	kl_json_set_str(value, "level", kl_level_name(state->level));
+	kl_json_set_int(value, "changed", state->changed);
+	kl_json_set_int(value, "alike_ppm", state->alike);
 	return value;
 }
 
@@ -137,6 +161,7 @@ static void put_trial(json_t *value, const struct kl_card_trial *trial)
 	kl_json_set_int(value, "repairs", trial->repairs);
 	kl_json_set_str(value, "how", trial->how == KL_HOW_AGENT ? "agent" : "mechanical");
 	kl_json_set_bool(value, "isolated", trial->isolated);
+	kl_json_set_int(value, "tokens", trial->tokens);
 	kl_json_set_str(value, "with", trial->with.n ? trial->with.v[0] : NULL);
 	kl_json_set_str(value, "control",
 			trial->control.there ? result_name(trial->control.result) : NULL);
@@ -157,6 +182,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 	kl_json_set_str(value, "schema", "klineage.admit/1");
 	kl_json_set_str(value, "card", admission->card->id);
 	kl_json_set_bool(value, "dry_run", dry);
+	kl_json_set_int(value, "seed", admission->seed);
 	kl_json_set_str(value, "before", kl_card_status_name(admission->before));
 	kl_json_set_str(value, "status", kl_card_status_name(admission->card->status));
 	put_trial(value, admission->trial);
@@ -177,6 +203,7 @@ static int open_gate(struct kl_gate **out, struct kl_repo *repo, struct kl_progr
 struct args {
 	struct kl_skill_model model;
 	const char *on;
+	int64_t seed;
 	struct kl_listing out;
 	bool dry, quiet, no_control;
 };
@@ -212,6 +239,7 @@ static int admit_card(struct kl_admission *admission, struct kl_repo *repo, cons
 						  .gate = gate,
 						  .card = card,
 						  .on = args->on,
+						  .seed = args->seed,
 						  .dry = args->dry,
 						  .rewriter = kl_skill_model_is(&args->model) ?
 								      args->model.rewriter :
@@ -234,6 +262,8 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 				       KL_OPT_STR('\0', "on", &args.on, "<state>",
 						  "try the card only on this lineage or commit"),
 				       KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
+				       KL_OPT_INT('\0', "seed", &args.seed, "<n>",
+						  "draw the state with this seed"),
 				       KL_SKILL_MODEL_OPTS(&args.model, "induce"),
 				       KL_OPT_BOOL('\0', "no-control", &args.no_control,
 						   "skip the control that gives the model "
@@ -247,6 +277,9 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (argc != 1)
 		return kl_opt_usage(synopsis,
 				    argc ? "only one card can be given" : "no card given");
+	if (args.seed < 0 || args.seed > KL_ADMIT_MAX_SEED)
+		return kl_opt_usage(synopsis, "--seed needs a number from 1 to %lld",
+				    (long long)KL_ADMIT_MAX_SEED);
 	if ((err = kl_listing_check(&args.out, synopsis)) < 0 ||
 	    (err = kl_skill_model_check(&args.model, synopsis)) < 0)
 		return err;

@@ -6,6 +6,7 @@
 
 #include "apply/carrier.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "learn/admit_parts.h"
 
 void kl_admission_release(struct kl_admission *admission)
@@ -23,6 +24,7 @@ void kl_admission_release(struct kl_admission *admission)
 static void admit_release(struct kl_admit *work)
 {
 	kl_strvec_release(&work->seen);
+	kl_level_evidence_release(&work->evidence);
 	kl_card_free(work->old);
 	kl_card_free(work->partner);
 	kl_event_free(work->facts);
@@ -142,6 +144,12 @@ static int choose_state(struct kl_admit *work)
 	return 0;
 }
 
+/* Return a seed that a card can record: at least 1, and exact in every reader of JSON. */
+static int64_t draw_seed(void)
+{
+	return (int64_t)(kl_rng_os_seed() % (KL_ADMIT_MAX_SEED - 1)) + 1;
+}
+
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts)
 {
 	KL_AUTO(admit_release) struct kl_admit work = { .o = opts, .a = out };
@@ -151,6 +159,7 @@ int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts)
 	if ((err = kl_library_card(&work.old, opts->library, opts->card)) < 0 ||
 	    (err = can_try(&work)) < 0 || (err = find_partner(&work)) < 0)
 		return err;
+	out->seed = work.seed = opts->seed ? opts->seed : draw_seed();
 	out->card = kl_card_copy(work.old);
 	out->before = work.old->status;
 	if ((err = kl_transitions_load(&out->t, opts->repo, NULL)) < 0 ||

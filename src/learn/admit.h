@@ -14,10 +14,9 @@
  * A state S of a lineage in this repository is held out if the card was not learned from it:
  * neither from its commit nor from the same files in another commit. A held-out state is eligible
  * if it can be judged here, its facts allow the card and, without a model, the card's mechanical
- * carrier can edit it. The trial uses the first eligible state in this order: states on which a
- * pass would admit the card; then states that have more of the facts of the card's anchor; then
- * states farther from the evidence; then states whose own next step has the card's mechanism; then
- * by lineage and step.
+ * carrier can edit it. Of the eligible states one is drawn at random: first among those on which a
+ * pass can admit the card (level.h), then among those where it can only make the card provisional,
+ * then among those with nearly the code of the evidence. The trial records the seed.
  *
  * The card is reproduced if the gate finds the edit correct, the edit adds the facts that the card
  * provides, and the edited state is fast compared with S. If S's own next step has the card's
@@ -40,18 +39,16 @@ struct kl_admit_state {
 	/* the step that follows the state in its lineage; NULL: the state is K* */
 	const struct kl_transition *next;
 	enum kl_level level;
-	bool like; /* `next` has the card's mechanism */
-	/*
-	 * share of the anchor's facts that the state has, 0 to KL_ONE; KL_ONE / 2 if the anchor
-	 * lists no facts for the state's language
-	 */
-	int64_t found;
-	int64_t trials; /* number of earlier trials of this card on this state */
-	char *why;      /* why the card cannot be tried on this state; NULL: it can be tried */
+	int64_t changed, alike; /* as in struct kl_card_trial */
+	bool like;              /* `next` has the card's mechanism */
+	uint64_t draw;          /* the number that was drawn for the state */
+	int64_t trials;         /* number of earlier trials of this card on this state */
+	char *why; /* why the card cannot be tried on this state; NULL: it can be tried */
 };
 
 struct kl_admission {
 	struct kl_card *card; /* the new version of the card, with the trial added */
+	int64_t seed;         /* the seed with which the state was drawn */
 	enum kl_card_status before;
 	struct kl_admit_state *v; /* states in the order in which they are tried */
 	size_t n, alloc;
@@ -63,6 +60,8 @@ struct kl_admission {
 	struct kl_transitions t;
 };
 
+#define KL_ADMIT_MAX_SEED 9007199254740991 /* 2^53 - 1 */
+
 struct kl_admit_opts {
 	struct kl_repo *repo;
 	struct kl_library *library;
@@ -71,6 +70,7 @@ struct kl_admit_opts {
 	const char *card; /* id, or a unique prefix */
 	/* restricts the states: name of a lineage or workload, or a commit; NULL: all states */
 	const char *on;
+	int64_t seed;         /* draws the state; 0: a seed of the operating system */
 	bool dry;             /* choose a state, but run no trial */
 	const char *rewriter; /* "chat" or "exec"; NULL: use mechanical carriers only */
 	/** Open a model's session (borrowed) that charges the workload's ledger. */

@@ -329,6 +329,22 @@ static int one_turn(struct kl_attempt *attempt, struct kl_admit *work, struct kl
 	return 0;
 }
 
+/* Return the tokens of all turns, or -1 if a turn's usage is not known. */
+static int64_t tokens_of(const struct kl_conversation *conversation)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < conversation->n; i++) {
+		const struct kl_usage *usage = &conversation->turn[i].usage;
+
+		if (!usage->known)
+			return -1;
+		sum += usage->input + usage->output + usage->cache_read + usage->cache_write_5m +
+		       usage->cache_write_1h;
+	}
+	return conversation->n ? sum : -1;
+}
+
 static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
 		    const struct kl_attempt_of *of)
 {
@@ -356,6 +372,7 @@ static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
 		return err;
 	attempt->nano = kl_conversation_cost(&model, &driver.conversation);
 	attempt->model = model ? kl_strdup(model) : NULL;
+	attempt->tokens = tokens_of(&driver.conversation);
 	attempt->seen = driver.conversation.n &&
 			!kl_conversation_alone(&driver.conversation, driver.conversation.n - 1);
 	return 0;
@@ -363,6 +380,6 @@ static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
 
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of)
 {
-	*out = (struct kl_attempt){ .recovered = -1, .nano = -1 };
+	*out = (struct kl_attempt){ .recovered = -1, .nano = -1, .tokens = -1 };
 	return work->session ? by_model(out, work, of) : by_tool(out, work, of);
 }

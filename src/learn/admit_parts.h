@@ -4,6 +4,7 @@
 
 #include "apply/card_commit.h"
 #include "learn/admit.h"
+#include "learn/level.h"
 
 /* admit_parts - structures and functions shared by the admit files. Inside src/learn only. */
 #define KL_ADMIT_TRIALS 3 /* most trials of a card on one state */
@@ -13,7 +14,9 @@ struct kl_admit {
 	struct kl_admission *a;
 	struct kl_strvec seen; /* digests of the surfaces that the card was learned from */
 	struct kl_card *old;   /* the library's version of the card */
-	git_oid on;            /* commit that `o->on` names; unused unless has_on */
+	struct kl_level_evidence evidence;
+	int64_t seed;
+	git_oid on; /* commit that `o->on` names; unused unless has_on */
 	bool has_on;
 	struct kl_card *partner; /* the enabled card that is tried with `old`, or NULL */
 	struct kl_event *facts;  /* compiled facts of the chosen state */
@@ -25,8 +28,8 @@ struct kl_admit {
 };
 
 /**
- * List the states that match the option `on`, best first. For a state that cannot be used, `why`
- * has the reason.
+ * List the states that match the option `on`, in the order in which they are tried. For a state
+ * that cannot be used, `why` has the reason.
  */
 int kl_admit_states(struct kl_admit *work);
 /**
@@ -68,6 +71,7 @@ struct kl_attempt {
 	 * nano-dollars; -1: unknown
 	 */
 	int64_t recovered, nano;
+	int64_t tokens; /* of all turns; -1: not known, or a tool made the edit */
 	int repairs;
 	char *model; /* NULL if a tool made the edit */
 	bool seen;   /* the repository could not be hidden from the model's command */

@@ -5,6 +5,7 @@
 
 #include "apply/carrier.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "card/status.h"
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
@@ -79,39 +80,6 @@ static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 	return NULL;
 }
 
-/* Return the share of the anchor's facts that `features` have, 0 to KL_ONE. */
-static int64_t found_in(const struct kl_card *card, const char *language,
-			const struct kl_strvec *features)
-{
-	for (size_t i = 0; i < card->anchor.find.n; i++) {
-		const struct kl_card_find *find = &card->anchor.find.v[i];
-		int64_t there = 0;
-
-		if (strcmp(find->language, language) || !find->facts.n)
-			continue;
-		for (size_t k = 0; k < find->facts.n; k++) {
-			bool absent = *find->facts.v[k] == '!';
-
-			there += kl_strvec_has(features, find->facts.v[k] + absent) != absent;
-		}
-		return KL_ONE * there / (int64_t)find->facts.n;
-	}
-	return KL_ONE / 2;
-}
-
-/*
- * List the features of the state before the transition or, if `last`, of the state after it (K*).
- */
-static void features_of(struct kl_strvec *out, const struct kl_transition *transition, bool last)
-{
-	for (size_t i = 0; i < transition->had.n; i++)
-		if (!last || !kl_strvec_has(&transition->lost, transition->had.v[i]))
-			kl_strvec_push(out, transition->had.v[i]);
-	for (size_t i = 0; last && i < transition->gained.n; i++)
-		kl_strvec_push(out, transition->gained.v[i]);
-	kl_strvec_uniq(out);
-}
-
 /* Check that the state matches the option `on`. */
 static bool is_on(const struct kl_admit *work, const struct kl_transition *transition,
 		  const git_oid *commit)
@@ -126,9 +94,50 @@ static bool is_on(const struct kl_admit *work, const struct kl_transition *trans
 	       (work->has_on && git_oid_equal(&work->on, commit));
 }
 
+/* Set the state's level, and state->why if it cannot be judged here. */
+static int place_state(struct kl_admit *work, struct kl_admit_state *state)
+{
+	struct kl_level_found found;
+	struct kl_platform platform;
+	int err;
+
+	if (kl_gate_platform(&platform, work->o->gate, state->state) < 0) {
+		state->why = kl_strdup(kl_error_last());
+		kl_error_clear();
+		return 0;
+	}
+	if (kl_gate_reaches(work->o->gate, state->state) < 0) {
+		state->why = kl_asprintf("the state cannot be judged here: %s", kl_error_last());
+		kl_error_clear();
+		return 0;
+	}
+	err = kl_level_find(&found, &work->evidence,
+			    &(struct kl_level_state){
+				    .surface = state->state,
+				    .commit = state->commit,
+				    .lineage = state->lineage,
+				    .platform = platform.id,
+			    });
+	if (err < 0)
+		return err;
+	state->level = found.level;
+	state->changed = found.changed;
+	state->alike = found.alike;
+	return 0;
+}
+
+/* Return a number that the seed gives to the state; states are drawn in the order of the numbers. */
+static uint64_t draw_of(const struct kl_admit *work, const git_oid *commit)
+{
+	uint64_t word;
+
+	memcpy(&word, commit->id, sizeof(word));
+	return kl_rng_split((uint64_t)work->seed, word);
+}
+
 static int add_state(struct kl_admit *work, const struct kl_transition *transition, bool last)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
+	KL_AUTO(kl_surface_freep) struct kl_surface *own = NULL;
 	struct kl_admission *admission = work->a;
 	struct kl_admit_state state = {
 		.lineage = transition->lineage,
@@ -136,8 +145,9 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 		.commit = last ? transition->after : transition->before,
 		.state = transition->from,
 		.next = last ? NULL : transition,
+		.changed = -1,
+		.alike = -1,
 	};
-	struct kl_platform platform;
 	git_oid tree;
 	int err = 0;
 
@@ -145,43 +155,35 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 		return 0;
 	/* `to` can be the re-derived K*; the trial must use the surface in the commit of K* */
 	if (last && (err = kl_repo_tree_of(&tree, work->o->repo, &transition->after)) == 0)
-		err = kl_surface_from_tree(&state.own, work->o->repo, &tree, "");
+		err = kl_surface_from_tree(&own, work->o->repo, &tree, "");
 	if (err)
 		return err;
-	if (state.own)
-		state.state = state.own;
+	if (own)
+		state.state = own;
 	state.like = state.next && work->old->mechanism && transition->step.mechanism &&
 		     !strcmp(transition->step.mechanism, work->old->mechanism);
+	state.draw = draw_of(work, &state.commit);
 	state.why = why_not(work, &state);
-	if (!state.why && kl_gate_platform(&platform, work->o->gate, state.state) < 0) {
-		state.why = kl_strdup(kl_error_last());
-		kl_error_clear();
-	}
-	if (!state.why && kl_gate_reaches(work->o->gate, state.state) < 0) {
-		state.why = kl_asprintf("the state cannot be judged here: %s", kl_error_last());
-		kl_error_clear();
-	}
-	if (!state.why)
-		state.level = kl_status_level(work->old, state.state->contract->workload,
-					      state.lineage, state.state->contract->language->name,
-					      platform.id);
-	features_of(&features, transition, last);
-	state.found = found_in(work->old, state.state->contract->language->name, &features);
+	if (!state.why && (err = place_state(work, &state)) < 0)
+		return err;
+	state.own = kl_steal(&own);
 	KL_GROW(admission->v, admission->n + 1, admission->alloc);
 	admission->v[admission->n++] = state;
 	return 0;
 }
 
-/* Return true if a trial that passes on the state admits the card. */
-static bool state_admits(const struct kl_admit_state *state)
+/* Return 2 if a pass on the state can admit the card, 1 if it can only make it provisional, 0. */
+static int worth_of(const struct kl_admit_state *state)
 {
-	return kl_level_rank(state->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
+	return state->level == KL_LEVEL_SAME_CODE   ? 0 :
+	       state->level == KL_LEVEL_OTHER_STATE ? 1 :
+						      2;
 }
 
 /*
  * Order states: states on which the card can be tried come first, and of these, states on which a
- * pass admits the card. The share of the anchor counts more than the distance from the evidence,
- * because a state that lacks the code that the card is about shows nothing about the card.
+ * pass says most. Among those the order is drawn, so that nobody chooses the state that suits the
+ * card. A state that is in several lineages is drawn once.
  */
 static int by_order(const void *a, const void *b)
 {
@@ -189,13 +191,9 @@ static int by_order(const void *a, const void *b)
 	int order = (left->why != NULL) - (right->why != NULL);
 
 	if (!order && !left->why)
-		order = (int)state_admits(right) - (int)state_admits(left);
+		order = worth_of(right) - worth_of(left);
 	if (!order && !left->why)
-		order = (left->found < right->found) - (left->found > right->found);
-	if (!order && !left->why)
-		order = kl_level_rank(right->level) - kl_level_rank(left->level);
-	if (!order && !left->why)
-		order = (int)right->like - (int)left->like;
+		order = (left->draw > right->draw) - (left->draw < right->draw);
 	if (!order)
 		order = strcmp(left->lineage, right->lineage);
 	return order ? order : left->step - right->step;
@@ -206,6 +204,9 @@ int kl_admit_states(struct kl_admit *work)
 	const struct kl_transitions *transitions = &work->a->t;
 	int err = see_evidence(work);
 
+	if (!err)
+		err = kl_level_evidence_load(&work->evidence, work->o->repo, transitions,
+					     work->old);
 	if (!err && work->o->on) {
 		work->has_on = kl_repo_resolve(&work->on, work->o->repo, work->o->on) == 0;
 		kl_error_clear();
@@ -225,11 +226,24 @@ int kl_admit_states(struct kl_admit *work)
 
 /* --- states whose facts forbid a trial -------------------------------------------------------- */
 
+/*
+ * Return true if the state is known to lack what the card requires. Whether it has a trait is known
+ * only if its history says so.
+ */
+static bool is_missing(const struct kl_target *target, const char *required)
+{
+	return !kl_target_has(target, required) && strncmp(required, "trait:", 6) != 0;
+}
+
 static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 {
 	for (size_t i = 0; i < card->provides.n; i++)
 		if (kl_target_has(target, card->provides.v[i]))
 			return kl_asprintf("the state already has '%s'", card->provides.v[i]);
+	for (size_t i = 0; i < card->scope.requires.n; i++)
+		if (is_missing(target, card->scope.requires.v[i]))
+			return kl_asprintf("the card requires '%s', which the state does not have",
+					   card->scope.requires.v[i]);
 	for (size_t i = 0; i < card->scope.conflicts.n; i++)
 		if (kl_target_has(target, card->scope.conflicts.v[i]))
 			return kl_asprintf("the card conflicts with '%s', which the state has",
@@ -263,7 +277,8 @@ int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w
 		kl_error_clear();
 		return 0;
 	}
-	if (err || (err = kl_target_init(&target, work->o->tax, state->state, platform.id)) < 0)
+	if (err || (err = kl_target_of_commit(&target, work->o->tax, work->o->repo, state->state,
+					      &state->commit, platform.id)) < 0)
 		return err;
 	kl_target_add_features(&target, &compiled.features);
 	*why = why_unfit(&target, work->old);

@@ -6,6 +6,7 @@
 #include "apply/materialize_log.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "card/card_types.h"
 #include "card/status.h"
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
@@ -98,6 +99,7 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 		return 0;
 	trial->step = (struct kl_attempt){ .recovered = -1,
 					   .nano = trial->pair.nano,
+					   .tokens = trial->pair.tokens,
 					   .repairs = trial->pair.repairs,
 					   .seen = trial->first.seen || trial->pair.seen };
 	trial->step.commit = trial->pair.commit;
@@ -167,6 +169,7 @@ static void fill_control(struct kl_card_control *control, const struct kl_attemp
 		.ratio = attempt->ratio,
 		.class_ = *attempt->class_ ? kl_strdup(attempt->class_) : NULL,
 		.usd = nano_to_micro(attempt->nano),
+		.tokens = attempt->tokens,
 		.event = attempt->event ? kl_strdup(attempt->event->id) : NULL,
 	};
 }
@@ -206,6 +209,7 @@ static void fill_row(struct kl_card_trial *trial, const struct kl_admit *work,
 	trial->how = work->session ? KL_HOW_AGENT : KL_HOW_MECHANICAL;
 	trial->repairs = attempt->repairs;
 	trial->usd = nano_to_micro(attempt->nano);
+	trial->tokens = attempt->tokens;
 	trial->model = attempt->model ? kl_strdup(attempt->model) : NULL;
 	trial->isolated = !attempt->seen;
 }
@@ -217,7 +221,11 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 
 	fill_row(card_trial, work, trial->counts, trial->class_, platform);
 	card_trial->trial = state->trials + 1;
+	card_trial->rule = KL_TRIAL_RULE;
 	card_trial->level = state->level;
+	card_trial->changed = state->changed;
+	card_trial->alike = state->alike;
+	card_trial->seed = work->seed;
 	card_trial->state = hex_of(&state->commit);
 	if (trial->paired) {
 		kl_strvec_push(&card_trial->with, work->partner->id);
@@ -226,6 +234,9 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 		card_trial->repairs = trial->first.repairs +
 				      (trial->counts == &trial->pair ? trial->pair.repairs : 0);
 		card_trial->usd = nano_to_micro(add_money(trial->first.nano, trial->pair.nano));
+		card_trial->tokens = trial->first.tokens < 0 || trial->pair.tokens < 0 ?
+					     -1 :
+					     trial->first.tokens + trial->pair.tokens;
 	}
 	if (trial->alone.event || *trial->alone.class_)
 		fill_control(&card_trial->alone, &trial->alone);
@@ -235,22 +246,50 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 	}
 }
 
-/*
- * Fill the trial's row for the enabled card. The state in that row is the commit that the enabler's
- * edit made.
- */
-static void fill_partner(struct kl_card_trial *card_trial, const struct trial *trial,
-			 const struct kl_admit *work, const char *platform)
+/* Set the level of the row for the enabled card, by the evidence of that card. */
+static int place_partner(struct kl_card_trial *card_trial, const struct kl_admit *work,
+			 const char *platform)
 {
 	const struct kl_admit_state *state = state_of(work);
+	struct kl_level_evidence evidence;
+	struct kl_level_found found;
+	int err = kl_level_evidence_load(&evidence, work->o->repo, &work->a->t, work->partner);
+
+	if (!err)
+		err = kl_level_find(&found, &evidence,
+				    &(struct kl_level_state){
+					    .surface = state->state,
+					    .commit = state->commit,
+					    .lineage = state->lineage,
+					    .platform = platform,
+				    });
+	kl_level_evidence_release(&evidence);
+	if (err < 0)
+		return err;
+	card_trial->rule = KL_TRIAL_RULE;
+	card_trial->level = found.level;
+	card_trial->changed = found.changed;
+	card_trial->alike = found.alike;
+	return 0;
+}
+
+/*
+ * Fill the trial's row for the enabled card. The state in that row is the commit that the enabler's
+ * edit made; its level is that of S.
+ */
+static int fill_partner(struct kl_card_trial *card_trial, const struct trial *trial,
+			const struct kl_admit *work, const char *platform)
+{
+	int err;
 
 	fill_row(card_trial, work, &trial->step, "", platform);
 	card_trial->trial = 1;
-	card_trial->level = kl_status_level(work->partner, state->state->contract->workload,
-					    state->lineage, state->state->contract->language->name,
-					    platform);
+	card_trial->seed = work->seed;
 	card_trial->state = hex_of(&trial->first.commit);
 	card_trial->model = trial->pair.model ? kl_strdup(trial->pair.model) : NULL;
+	if ((err = place_partner(card_trial, work, platform)) < 0)
+		kl_schema_release(card_trial, &kl_card_trial_schema);
+	return err;
 }
 
 static void add_rows(struct kl_card *card, const struct kl_card_trial *trial,
@@ -350,7 +389,8 @@ static int put_trial(struct trial *trial, struct kl_admit *work, const char *pla
 	change.subject = subject = subject_of(work->old, &row);
 	add_trial(work->a->card, &row, contract, trial->counts->event);
 	if (trial->admits_partner) {
-		fill_partner(&row, trial, work, platform);
+		if ((err = fill_partner(&row, trial, work, platform)) < 0)
+			return err;
 		then.subject = partner_subject = subject_of(partner, &row);
 		add_trial(partner, &row, contract, trial->step.event);
 	}

@@ -12,9 +12,9 @@ then
 	test_done
 fi
 
-# two_steps <directory> <workload> <element>: first what makes room (a type, and a prefetch by which it is seen), then the loop
+# two_steps <directory> <workload> <element> <operator> <code>: first what makes room (a type, and a prefetch by which it is seen), then the loop
 two_steps () {
-	mkdir "$1" && contract "$1" "$2" "$2.c" "$3" && plain "$1/$2.c" "$2" "$3" "/* $2 */" && commit "$2: one at a time" &&
+	mkdir "$1" && contract "$1" "$2" "$2.c" "$3" "$4" && plain "$1/$2.c" "$2" "$3" "$5" && commit "$2: one at a time" &&
 	sed -i "s/^	int64_t i = 0;/&\n\n	__builtin_prefetch(x + n - 1);\n	typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));\n	typedef const eight read;/" "$1/$2.c" &&
 	commit "$2: room for eight" "Klineage-Action: prefetch-off
 Klineage-Mechanism: prefetch" &&
@@ -31,7 +31,7 @@ card_of () { git ls-tree --name-only klineage/skills:cards | sed -n "s/^\($1-[0-
 change () { git show "klineage/skills:cards/$1.yaml" | sed "$2" >changed && put_card "$1" changed; }
 
 test_expect_success 'two experts in two steps; the first step is no gain, and makes room for the second' '
-	(git init -q -b main base && cd base && git config klineage.profileMs 1200 && two_steps scale scale "v $chain" && two_steps poly poly "v * v $chain" &&
+	(git init -q -b main base && cd base && git config klineage.profileMs 1200 && two_steps scale scale "v $chain" scale "/* scale */" && two_steps poly poly "v * v $chain" poly "$(other_code)" &&
 	git klineage deopt --rewriter history --name x scale && git klineage deopt --rewriter history --name x poly && git klineage log scale/x &&
 	git klineage lift scale/x && room=$(card_of prefetch) && loop=$(card_of vector-loop) && test -n "$room" && test -n "$loop" &&
 	git show klineage/skills:cards/$room.yaml >card && says "provides: [prefetch" card &&

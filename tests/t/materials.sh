@@ -17,12 +17,12 @@ long_chain () {
 }
 chain=$(long_chain)
 
-# contract <directory> <workload> <file> <element>: write a contract for the source <file>, and its oracle
+# contract <directory> <workload> <file> <element> [<operator>]: write a contract for the source <file>, and its oracle
 contract () {
 	cat >"$1/klineage.yaml" <<-X
 	klineage: 1
 	workload: $2
-	case: {op: scale, dims: {n: 16384}}
+	case: {op: ${5:-scale}, dims: {n: 16384}}
 	surface: {language: c, sources: [$3], entry: $2, flags: [-O2]}
 	args:
 	  - {name: n, kind: dim}
@@ -82,16 +82,40 @@ commit () { git add -A && git commit -q -m "$1" -m "${2:-}"; }
 vector='Klineage-Action: devectorize
 Klineage-Mechanism: vector-loop'
 
-# expert <directory> <workload> <element>: commit a plain kernel, then the vector version
+# other_code: print what makes most lines of a kernel differ from those of another, so that it is not the same code for a trial
+other_code () {
+	cat <<-X
+	/* what a caller may want besides the kernel */
+	struct bounds { float low, high; };
+	static inline float least(float a, float b) { return a < b ? a : b; }
+	static inline float most(float a, float b) { return a > b ? a : b; }
+	static inline struct bounds widen(struct bounds b, float v)
+	{
+		b.low = least(b.low, v);
+		b.high = most(b.high, v);
+		return b;
+	}
+	static inline int inside(struct bounds b, float v)
+	{
+		if (v < b.low)
+			return -1;
+		if (v > b.high)
+			return 1;
+		return 0;
+	}
+	static inline float middle(struct bounds b) { return b.low + (b.high - b.low) / 2; }
+	X
+}
+# expert <directory> <workload> <element> [<operator> <code>]: commit a plain kernel, then the vector version
 expert () {
-	mkdir "$1" && contract "$1" "$2" "$2.c" "$3" && plain "$1/$2.c" "$2" "$3" "/* $2 */" && commit "$2: one at a time" &&
-	wide "$1/$2.c" "$2" "$3" "/* $2 */" && commit "$2: eight at a time" "$vector"
+	mkdir "$1" && contract "$1" "$2" "$2.c" "$3" "${4:-scale}" && plain "$1/$2.c" "$2" "$3" "${5:-/* $2 */}" && commit "$2: one at a time" &&
+	wide "$1/$2.c" "$2" "$3" "${5:-/* $2 */}" && commit "$2: eight at a time" "$vector"
 }
 
 # library <repository>: create a repository with two experts, their lineages and one card of the first; stay in it
 library () {
 	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 &&
-	expert scale scale "v $chain" && expert poly poly "v * v $chain" &&
+	expert scale scale "v $chain" && expert poly poly "v * v $chain" poly "$(other_code)" &&
 	git klineage deopt --rewriter history --name x scale && git klineage deopt --rewriter history --name x poly &&
 	git klineage lift scale/x >out && cat out && says vector-loop out
 }

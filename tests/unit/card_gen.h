@@ -221,6 +221,8 @@ static inline void gen_control(struct kl_card_control *control, struct kl_rng *r
 	control->class_ = control->result == KL_RESULT_FAIL ? kl_strdup("no-edit") : NULL;
 	control->event = control->result == KL_RESULT_PASS ? gen_hex(rng, 64) : NULL;
 	control->usd = (int64_t)kl_rng_below(rng, 2000000) - 1;
+	control->tokens = (int64_t)kl_rng_below(rng, 2000000) - 1;
+	control->card = kl_rng_below(rng, 4) ? NULL : gen_word(rng);
 }
 
 static inline void gen_trial(struct kl_card *card, struct kl_rng *rng)
@@ -229,7 +231,10 @@ static inline void gen_trial(struct kl_card *card, struct kl_rng *rng)
 
 	kl_card_trial_init(&trial);
 	trial.trial = 1 + (int64_t)kl_rng_below(rng, 3);
-	trial.level = (enum kl_level)kl_rng_below(rng, 5);
+	trial.level = (enum kl_level)kl_rng_below(rng, KL_LEVEL_OTHER_PLATFORM + 1);
+	trial.rule = kl_rng_below(rng, 2) ? KL_TRIAL_RULE : 0;
+	trial.changed = (int64_t)kl_rng_below(rng, 1000) - 1;
+	trial.alike = (int64_t)kl_rng_below(rng, 1000001) - 1;
 	trial.workload = gen_word(rng);
 	trial.case_ = gen_word(rng);
 	gen_dims(&trial.dims, rng);
@@ -244,11 +249,16 @@ static inline void gen_trial(struct kl_card *card, struct kl_rng *rng)
 	trial.ratio = gen_ratio(rng);
 	trial.recovered = (int64_t)kl_rng_below(rng, 1500000) - 1;
 	trial.usd = (int64_t)kl_rng_below(rng, 1500000) - 1;
+	trial.tokens = (int64_t)kl_rng_below(rng, 1500000) - 1;
+	trial.seed = (int64_t)kl_rng_below(rng, 9007199254740991);
 	trial.isolated = kl_rng_below(rng, 4);
 	trial.foreign = !kl_rng_below(rng, 4);
 	if (kl_rng_below(rng, 2)) {
 		trial.model = gen_text(rng, false);
 		gen_control(&trial.control, rng);
+		gen_control(&trial.bare, rng);
+		gen_control(&trial.wrong, rng);
+		trial.arms = gen_text(rng, false);
 	} else {
 		trial.how = KL_HOW_MECHANICAL;
 	}
