@@ -42,7 +42,7 @@ static void write_key(struct kl_buf *key, const struct kl_agent_question *questi
 	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_dialogue_name(kind),
 		    question->state->digest, question->state->contract_digest);
 	if (question->offered && *question->offered)
-		kl_buf_addf(key, "cards %s\n", question->offered);
+		kl_buf_addf(key, KL_AGENT_OFFERED " %s\n", question->offered);
 	if (question->class_)
 		kl_buf_addf(key, "came %s\n", kl_feedback_key(question->class_));
 }

@@ -26,6 +26,9 @@
 int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *cards,
 		  const struct kl_surface *state);
 
+/* first word of the line of a request's key that lists the offered cards */
+#define KL_AGENT_OFFERED "cards"
+
 struct kl_agent_question {
 	const struct kl_surface *state;
 	const struct kl_event *facts; /* event with the facts of `state`, or NULL */

@@ -136,6 +136,21 @@ int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *paren
 	return kl_repo_commit_write(out, repo, &spec);
 }
 
+static const char *const free_name[] = { NULL, "no-card", "not-offered" };
+
+const char *kl_free_name(enum kl_free free)
+{
+	return free_name[free];
+}
+
+bool kl_free_is(const char *word)
+{
+	for (size_t i = 1; i < KL_ARRAY_SIZE(free_name); i++)
+		if (!strcmp(word, free_name[i]))
+			return true;
+	return false;
+}
+
 static char *copy_text(const char *text)
 {
 	return text && *text ? kl_strdup(text) : NULL;
@@ -172,6 +187,8 @@ static void commit_message(struct kl_buf *out, const struct kl_card_commit *card
 	kl_step_message(out, &step);
 	if (card)
 		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", card->id, card_commit->blob);
+	else if (card_commit->free)
+		kl_buf_addf(out, "Klineage-Free: %s\n", kl_free_name(card_commit->free));
 }
 
 /* Copy the parent's tree, and replace only the sources that changed. */

@@ -21,11 +21,23 @@
  * run that is killed before that transaction changes no ref. A link's message records the outcome,
  * so that a killed run can be resumed (materialize_log.h).
  */
+/** Why a step is free, that is, made without a card. */
+enum kl_free {
+	KL_FREE_NOT,         /* the step applies a card */
+	KL_FREE_NO_CARD,     /* the author named no card */
+	KL_FREE_NOT_OFFERED, /* the author named a card that was not offered */
+};
+/** Return "no-card" or "not-offered", the value of Klineage-Free; NULL: the step applies a card. */
+const char *kl_free_name(enum kl_free free);
+/** Check whether `word` is a value of Klineage-Free. */
+bool kl_free_is(const char *word);
+
 struct kl_card_commit {
 	struct kl_repo *repo;
 	git_oid parent; /* commit of the state to which the card was applied */
 	const struct kl_surface *from, *to;
 	const struct kl_card *card; /* NULL: the edit was made without a card */
+	enum kl_free free;          /* why it was; KL_FREE_NOT: do not say */
 	const char *blob;           /* id of the card's blob, 40 hex digits */
 	/* how the edit was made: a text from carrier.h, or the model's explanation */
 	const char *how;

@@ -226,6 +226,7 @@ static int keep_edit(struct kl_materialize_attempt *attempt, struct kl_materiali
 		.from = on.state,
 		.to = *edit->to,
 		.card = edit->card,
+		.free = attempt->free,
 		.blob = attempt->blob,
 		.how = edit->how,
 		.rewriter = attempt->by,

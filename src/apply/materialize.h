@@ -3,6 +3,7 @@
 #define KL_APPLY_MATERIALIZE_H
 
 #include "apply/agent.h"
+#include "apply/card_commit.h"
 #include "apply/carrier.h"
 #include "gate/gate.h"
 #include "model/session.h"
@@ -15,7 +16,8 @@
  *
  * A node is a state of the run: the root, or the result of a judged edit. The cards that fit a node
  * (retrieve.h) are tried in order: first those with a mechanical carrier (carrier.h), which cost
- * nothing; then a model, if there is one, is offered the rest (materialize_agent.c). A node becomes
+ * nothing; then a model, if there is one, is offered the rest (materialize_agent.c). The model may
+ * also make a free step, which applies none of them: cards are knowledge, not a permit. A node becomes
  * the `best` only if it is correct, and is fast compared both with its parent and with the best so
  * far. The run then continues with the cards that fit the new best. If a node is correct but not
  * faster, cards that its own card enables are tried on it, up to three steps beyond the node.
@@ -37,7 +39,7 @@ enum kl_materialize_outcome {
 	KL_MATERIALIZE_LEFT,    /* the carrier made no edit: `why` has the reason */
 	KL_MATERIALIZE_APPLIES, /* in a dry run: the carrier made an edit, which would be judged */
 	KL_MATERIALIZE_KNOWN,   /* the edit makes the state of an existing node */
-	/* the model gave up, or its reply was unusable: `why` has the reason */
+	/* the model gave up, or its reply could not be read: `why` has the reason */
 	KL_MATERIALIZE_UNUSED,
 	KL_MATERIALIZE_FAIL, /* the gate refused the edit: `why` is the class */
 	KL_MATERIALIZE_NODE, /* correct, but not a new best */
@@ -46,7 +48,9 @@ enum kl_materialize_outcome {
 const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome);
 
 struct kl_materialize_attempt {
-	char *card; /* id of the card; "": no card */
+	char *card; /* id of the card that is applied or claimed; "": no card */
+	/* of a model's edit: why it counts for no card; KL_FREE_NOT: it applies `card` */
+	enum kl_free free;
 	char blob[KL_OID_HEX];
 	const char *by; /* "card" for a mechanical carrier; "chat" or "exec" for a model */
 	char *source;   /* the turn that made the edit; "": no turn */

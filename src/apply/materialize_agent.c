@@ -92,19 +92,18 @@ static void note_outcome(struct kl_materialize_climber *climber, const char *cla
 }
 
 /*
- * Choose the node and the offer of the next turn. Set *more to false if no card is left to offer.
+ * Choose the node and the offer of the next turn. If no card is left to offer, the turn is about the
+ * best node and offers none: the model can still make a free step there.
  */
-static int find_next(bool *more, struct kl_materialize_climber *climber)
+static int find_next(struct kl_materialize_climber *climber)
 {
-	bool none = climber->run->o->arm == KL_CARDS_NONE;
 	int err = kl_materialize_make_offer(climber);
 
-	if (!err && !none && !climber->noffer && climber->at != climber->run->m->best) {
-		move_to(climber, climber->run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
-		err = kl_materialize_make_offer(climber);
-	}
-	*more = none || climber->noffer;
-	return err;
+	if (err || climber->noffer || climber->run->o->arm == KL_CARDS_NONE ||
+	    climber->at == climber->run->m->best)
+		return err;
+	move_to(climber, climber->run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
+	return kl_materialize_make_offer(climber);
 }
 
 /* --- handling the result of a turn ------------------------------------------------------------ */
@@ -300,8 +299,7 @@ static int use_answer(struct kl_materialize_climber *climber, struct kl_agent_an
 	int err = 0;
 
 	if (usable && answer->to) {
-		err = kl_materialize_named_card(&card, &attempt, climber, answer->card,
-						!driver->fresh);
+		err = kl_materialize_named_card(&card, &attempt, climber, answer->card);
 		err = kl_driver_accept(driver, err);
 		if (!err)
 			return take_edit(climber, &attempt, answer, card);
@@ -331,18 +329,15 @@ static int one_turn(struct kl_materialize_climber *climber)
 {
 	KL_AUTO(kl_agent_answer_release) struct kl_agent_answer answer = { 0 };
 	struct kl_driver *driver = &climber->driver;
-	bool more = true;
 	int err;
 
 	close_tried(climber);
 	if (driver->fresh)
-		err = find_next(&more, climber);
+		err = find_next(climber);
 	else if (!(err = follow_stored(climber)))
 		err = kl_materialize_make_offer(climber);
 	if (err < 0)
 		return err;
-	if (!more)
-		return end_run(climber, kl_strdup("every card that fits was tried"));
 	if (driver->dialogue.kind == KL_DIALOGUE_STEP)
 		climber->shown = climber->at;
 	kl_progress_title(climber->run->o->progress, "turn %zu: %s", driver->dialogue.turn + 1,

@@ -54,11 +54,11 @@ void kl_materialize_close_card(struct kl_materialize_climber *climber, size_t at
  */
 int kl_materialize_make_offer(struct kl_materialize_climber *climber);
 /**
- * Load the card that a reply names. The card must be among those offered. In a stored reply it may
- * be any card of the index, because other cards may have been offered when the reply was stored.
+ * Load the card that the reply to the current turn names, if the turn offered it. If the reply names
+ * no card, or one that was not offered, the step is free: *out stays NULL, and attempt->free says
+ * why.
  */
 int kl_materialize_named_card(struct kl_card **out, struct kl_materialize_attempt *attempt,
-			      const struct kl_materialize_climber *climber, const char *id,
-			      bool stored);
+			      const struct kl_materialize_climber *climber, const char *id);
 
 #endif

@@ -59,7 +59,6 @@ int kl_materialize_estimate(struct kl_materialize_estimate *out,
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
-	int64_t ideas;
 	int err;
 
 	*out = (struct kl_materialize_estimate){ 0 };
@@ -71,13 +70,9 @@ int kl_materialize_estimate(struct kl_materialize_estimate *out,
 		out->prefix_bytes += (int64_t)strlen(texts.v[i]);
 	for (size_t i = 0; i < opts->root->nfile; i++)
 		out->state_bytes += (int64_t)opts->root->file[i].len;
-	ideas = opts->arm == KL_CARDS_NONE ? KL_DIALOGUE_TURNS : out->cards;
 	out->requests[0] = FEWEST;
-	out->requests[1] = ideas * (1 + KL_DIALOGUE_REPAIRS) + 1;
-	if (out->requests[1] > KL_DIALOGUE_TURNS)
-		out->requests[1] = KL_DIALOGUE_TURNS;
-	if (out->requests[1] < FEWEST)
-		out->requests[1] = FEWEST;
+	/* when no card is left, the model can still make free steps */
+	out->requests[1] = KL_DIALOGUE_TURNS;
 	out->reply_tokens[0] = SHORT_REPLY + out->state_bytes / BYTES_PER_TOKEN / 4;
 	out->reply_tokens[1] = LONG_REPLY + out->state_bytes / BYTES_PER_TOKEN;
 	for (int bound = 0; bound < 2; bound++)

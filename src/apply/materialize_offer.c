@@ -138,15 +138,6 @@ int kl_materialize_make_offer(struct kl_materialize_climber *climber)
 
 /* --- taking the card that a reply names ------------------------------------------------------- */
 
-static const struct kl_retrieved *pool_find(const struct kl_materialize_climber *climber,
-					    const char *id)
-{
-	for (size_t i = 0; i < climber->pool.n; i++)
-		if (!strcmp(climber->pool.v[i].id, id))
-			return &climber->pool.v[i];
-	return NULL;
-}
-
 static size_t index_find(const struct kl_index *ix, const char *id)
 {
 	for (size_t i = 0; i < kl_index_count(ix); i++)
@@ -155,27 +146,44 @@ static size_t index_find(const struct kl_index *ix, const char *id)
 	return SIZE_MAX;
 }
 
+/*
+ * Check that the current turn offered the card. The key of a stored turn lists what was offered when
+ * the turn was sent, which can differ from what this run would offer.
+ */
+static bool was_offered(const struct kl_materialize_climber *climber, const char *id)
+{
+	const struct kl_driver *driver = &climber->driver;
+	const char *key = driver->conversation.turn[driver->dialogue.turn].key;
+	const char *line = key ? strstr(key, "\n" KL_AGENT_OFFERED " ") : NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *list = NULL;
+
+	if (!line)
+		return false;
+	line += strlen("\n" KL_AGENT_OFFERED " ");
+	list = kl_strndup(line, strcspn(line, "\n"));
+	kl_strvec_split(&ids, list, " ");
+	for (size_t i = 0; i < ids.n; i++)
+		if (!strcmp(ids.v[i], id))
+			return true;
+	return false;
+}
+
 int kl_materialize_named_card(struct kl_card **out, struct kl_materialize_attempt *attempt,
-			      const struct kl_materialize_climber *climber, const char *id,
-			      bool stored)
+			      const struct kl_materialize_climber *climber, const char *id)
 {
 	const struct kl_index *ix = climber->run->o->index;
-	const struct kl_retrieved *retrieved;
 	size_t card;
 
-	if (climber->run->o->arm == KL_CARDS_NONE)
+	if (!id || !*id) {
+		attempt->free = KL_FREE_NO_CARD;
 		return 0;
-	if (!id || !*id)
-		return kl_error(
-			KL_EINVALID,
-			"the <step> does not name the card that it applies: add the line 'card: "
-			"<id>'");
-	retrieved = pool_find(climber, id);
-	card = retrieved ? retrieved->card : stored ? index_find(ix, id) : SIZE_MAX;
-	if (card == SIZE_MAX ||
-	    (!stored && (!may_offer(climber, retrieved) || !kl_strvec_has(&climber->told, id))))
-		return kl_error(KL_EINVALID, "the card '%.64s' is not among those that are offered",
-				id);
+	}
+	card = was_offered(climber, id) ? index_find(ix, id) : SIZE_MAX;
+	if (card == SIZE_MAX) {
+		attempt->free = KL_FREE_NOT_OFFERED;
+		return 0;
+	}
 	attempt->status = (enum kl_card_status)kl_index_card(ix, card)->status;
 	kl_oid_hex(attempt->blob, &kl_index_card(ix, card)->blob);
 	return load_card(out, climber, card);

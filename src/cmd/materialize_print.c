@@ -41,7 +41,8 @@ static void print_try(FILE *to, const struct kl_materialization *materialization
 		fprintf(to, "%s on %.10s", attempt->by, hex);
 	fprintf(to, ": %s", kl_materialize_outcome_name(attempt->outcome));
 	if (!tool)
-		fprintf(to, ", by %s, %s", attempt->by, attempt->source);
+		fprintf(to, ", by %s, %s%s", attempt->by, attempt->source,
+			attempt->free ? ", a free step" : "");
 	if (*attempt->how && attempt->outcome != KL_MATERIALIZE_LEFT)
 		fprintf(to, ", %s", attempt->how);
 	if (*attempt->why) {
@@ -114,6 +115,7 @@ static json_t *try_json(const struct kl_materialization *materialization,
 	kl_json_set_str(value, "blob", *attempt->blob ? attempt->blob : NULL);
 	kl_json_set_str(value, "status",
 			*attempt->blob ? kl_card_status_name(attempt->status) : NULL);
+	kl_json_set_str(value, "free", kl_free_name(attempt->free));
 	kl_json_set_str(value, "by", attempt->by);
 	kl_json_set_str(value, "source", *attempt->source ? attempt->source : NULL);
 	kl_oid_hex(hex, &materialization->node[attempt->on].commit);

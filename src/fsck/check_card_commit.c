@@ -85,6 +85,21 @@ static bool is_skill(const char *text)
 	return at && at > text && strlen(at + 1) == 40 && strspn(at + 1, "0123456789abcdef") == 40;
 }
 
+static void check_free(struct checker *checker, const struct kl_commit *commit, bool skill)
+{
+	KL_AUTO(kl_freep) char *word = kl_trailer_get(commit->message, "Klineage-Free");
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &commit->oid);
+	if (word && skill)
+		report_finding(checker, true,
+			       "commit %.10s names a card, but is marked as a free step", hex);
+	if (word && !kl_free_is(word))
+		report_finding(checker, true,
+			       "commit %.10s says '%.80s' instead of why it is a free step", hex,
+			       word);
+}
+
 static int check_step(struct checker *checker, const struct kl_commit *commit, const char *outcome)
 {
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
@@ -109,6 +124,7 @@ static int check_step(struct checker *checker, const struct kl_commit *commit, c
 			checker, true,
 			"commit %.10s names '%.80s' instead of a card in the form <id>@<blob>", hex,
 			skill);
+	check_free(checker, commit, skill);
 	if ((err = find_verdicts(&pass, &fail, checker, commit)) < 0)
 		return err;
 	/*

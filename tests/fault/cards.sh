@@ -69,6 +69,7 @@ metered () { git config klineage.chat.metered true && git config klineage.chat.m
 cd "$top/lib" && metered && id=$(the_card) && cp -R "$top/lib" "$top/lib-base"
 eight "$top/wrong" shift "$shift" "" && eight "$top/right" shift "$shift" "$tail"
 answer materialize.0 shift.c "$top/wrong" "$id" && answer materialize.1 shift.c "$top/right" "$id"
+echo '<nothing-left>done</nothing-left>' >"$ANSWERS/materialize.2"
 eight "$top/wrong" poly "v * v $chain" "" && eight "$top/right" poly "v * v $chain" "for (; x != end; x++) { float v = *x; *y++ = ELEMENT(v); }"
 answer admit.0 poly.c "$top/wrong" && answer admit.1 poly.c "$top/right" && echo '<nothing-left>no idea</nothing-left>' >"$ANSWERS/control.0"
 again admit || die "the undisturbed trial fails"

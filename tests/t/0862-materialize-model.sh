@@ -50,18 +50,18 @@ test_expect_success 'tools cannot: the card is left' '
 test_expect_success 'a model can: refused, repaired, the best; all of it on plain refs' '
 	(eight K.wrong shift "$shift" "" && eight K.right shift "$shift" "$tail" && : >"$ANSWERS/log" &&
 	answer materialize.0 shift.c K.wrong $(cat id) && answer materialize.1 shift.c K.right $(cat id) &&
-	cd t && head=$(git rev-parse HEAD) &&
+	echo "<nothing-left>it is done</nothing-left>" >"$ANSWERS/materialize.2" && cd t && head=$(git rev-parse HEAD) &&
 	again git klineage materialize --library ../lib --name one --rewriter exec --exec "$model" shift >out && cat out &&
-	says "fail, by exec, materialize.0: wrong-edge" out && says "best, by exec, materialize.1" out && says "every card that fits was tried" out &&
+	says "fail, by exec, materialize.0: wrong-edge" out && says "best, by exec, materialize.1" out && says "nothing left: it is done" out &&
 	branch=klineage/materialize/shift/one && test "$(git rev-parse $branch^)" = $head && git show $branch:src/shift.c | cmp - ../K.right &&
 	test "$(git log -1 --format="%(trailers:key=Klineage-Skill,valueonly)" $branch | grep .)" = \
 		"$(cat ../id)@$(git -C ../lib rev-parse "klineage/skills:cards/$(cat ../id).yaml")" &&
 	test "$(git log -1 --format="%(trailers:key=Klineage-Source,valueonly)" $branch | grep .)" = materialize.1 &&
 	git notes --ref klineage/gate show $branch | grep "\"verdict\":\"fast\",\"what\":\"parent\"" &&
 	git log --format=%s refs/klineage/nodes/shift/one >log && says "rejected (wrong-edge)" log && says "begun: shift" log &&
-	test "$(git rev-list --count refs/klineage/chat/shift/one/materialize)" = 2 && test "$(git rev-parse HEAD)" = $head && test -z "$(git status --porcelain -uno)" &&
+	test "$(git rev-list --count refs/klineage/chat/shift/one/materialize)" = 3 && test "$(grep -c "Cards that fit it" "$ANSWERS/materialize.2.asked")" = 1 && test "$(git rev-parse HEAD)" = $head && test -z "$(git status --porcelain -uno)" &&
 	git cat-file --batch-all-objects --batch >all && ! grep -aF "ANSWERS/model" all && git fsck --strict --no-dangling && git klineage fsck >out && says ": 0 errors" out) &&
-	asked >have && printf "%s\n" materialize.0 materialize.1 >want && test_cmp want have &&
+	asked >have && printf "%s\n" materialize.0 materialize.1 materialize.2 >want && test_cmp want have &&
 	says "id: $(cat id)" answers/materialize.0.asked && says "form: diff" answers/materialize.0.asked && says "1. $(cat id) (admitted)" answers/materialize.0.asked
 '
 
@@ -118,6 +118,42 @@ test_expect_success 'arms: labels tell the intent and no more, none tells of no 
 	! git log -1 --format="%(trailers:key=Klineage-Skill,valueonly)" klineage/materialize/shift/m | grep . &&
 	exits 129 git klineage materialize --library ../lib --cards labels shift 2>err && says "rewriter" err &&
 	exits 129 git klineage materialize --library ../lib --cards some --rewriter exec --exec x shift 2>err)
+'
+
+# the same reply without a card, and with one that was not offered, in the arm with all cards and in the arm without any
+free () {	# free <name> <word of Klineage-Free> <option>...: a run whose first reply is a free step
+	name=$1 word=$2 && shift 2 &&
+	again git klineage materialize --library ../lib --name "$name" --rewriter exec --exec "$model" --json "$@" shift >out && cat out &&
+	says "\"free\":\"$word\"" out && says "\"outcome\":\"best\"" out && branch=klineage/materialize/shift/$name &&
+	git show "$branch:src/shift.c" | cmp - ../K.right && test "$(git log -1 --format="%(trailers:key=Klineage-Free,valueonly)" "$branch" | grep .)" = "$word" &&
+	test "$(git log -1 --format="%(trailers:key=Klineage-Action,valueonly)" "$branch" | grep .)" = vectorize &&
+	! git log -1 --format="%(trailers:key=Klineage-Skill,valueonly)" "$branch" | grep .
+}
+
+test_expect_success 'a free step: what names no card, or none that was offered, is judged and marked so; the arm with cards does no worse' '
+	(target f && printf "<nothing-left>enough</nothing-left>\n" >"$ANSWERS/materialize.1" && answer materialize.0 shift.c ../K.right &&
+	free full no-card && says "1. $(cat ../id) (admitted)" "$ANSWERS/materialize.0.asked" && tree=$(git rev-parse "klineage/materialize/shift/full^{tree}") &&
+	free none no-card --cards none && test "$(git rev-parse "klineage/materialize/shift/none^{tree}")" = $tree && free labels no-card --cards labels &&
+	git klineage materialize --continue --name full shift >out && says "best, by exec, materialize.0, a free step" out &&
+	answer materialize.0 shift.c ../K.right tma-store-1234567 && free other not-offered && says "\"card\":\"tma-store-1234567\"" out &&
+	git klineage materialize --continue --name other shift >out && says "tma-store-1234567 (not offered) on" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out)
+'
+
+test_expect_success 'fsck reads the mark of a free step' '
+	(cd f && tip=$(git rev-parse klineage/materialize/shift/full) && git log -1 --format=%B $tip >said && says "Klineage-Free: no-card" said &&
+	relink () {	# relink <sed script>: the chain of a run with one commit whose message was changed
+		made=$(sed "$1" said | git commit-tree -p $tip^ $tip^{tree}) && git notes --ref klineage/gate copy -f $tip $made &&
+		at=$(printf "kept: x\n\nKlineage-Outcome: best\n" | git commit-tree -p $made -p refs/klineage/nodes/shift/full $tip^{tree}) && git update-ref refs/klineage/nodes/shift/bad $at
+	} &&
+	relink "s/no-card/no-idea/" && exits 1 git klineage fsck >out && says "says '\''no-idea'\'' instead of why it is a free step" out &&
+	relink "s/^Klineage-Free.*/&\nKlineage-Skill: x@$(git rev-parse $tip:src/shift.c)/" && exits 1 git klineage fsck >out && cat out && says "names a card, but is marked as a free step" out)
+'
+
+test_expect_success 'no card fits: the model is asked all the same' '
+	(target o && : >"$ANSWERS/log" && answer materialize.0 shift.c ../K.right && id=$(cat ../id) &&
+	exits 1 git klineage materialize --library ../lib --status provisional --name tools shift >out &&
+	says "no card fits it" out && again git klineage materialize --library ../lib --status provisional --name x --rewriter exec --exec "$model" shift >out && cat out &&
+	says "best, by exec, materialize.0, a free step" out && ! grep "$id" "$ANSWERS/materialize.0.asked")
 '
 
 test_expect_success 'a roundtrip: from K_0 with the cards there are, K* is recovered; without those of its own lineage it is not' '

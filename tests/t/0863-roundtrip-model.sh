@@ -42,7 +42,7 @@ trial () { grep "^trial $1: " out; }
 
 test_expect_success 'five trials, each its own conversation; what fails is counted, and only 0.9 of K* is a success' '
 	id=$(cat id) && answer materialize.0 shift.c right $id && answer materialize.0@3 shift.c same $id && answer materialize.0@5 shift.c half $id &&
-	echo "$nothing" >answers/materialize.0@2 && echo "no tag in it" >answers/materialize.0@4 && echo "<step>" >answers/materialize.1@1 &&
+	echo "$nothing" >answers/materialize.0@2 && echo "no tag in it" >answers/materialize.0@4 && echo "<step>" >answers/materialize.1@3 &&
 	echo "none" >answers/materialize.2 && echo "$nothing" >answers/materialize.1 &&
 	(cd lib && over a && says "shift/x: 2 of 5 trials recovered 90 % of K*" out &&
 	trial 1 | grep "100.0 % of K\* .*, recovered, 1 step" && trial 2 | grep ", 0 steps .*nothing left: enough" && trial 3 | grep "100.0 % of K\* .*, recovered, 1 step" &&
@@ -50,7 +50,7 @@ test_expect_success 'five trials, each its own conversation; what fails is count
 	k0=$(git rev-list --max-parents=0 klineage/lineage/shift/x) && for n in 1 3 5; do test "$(git rev-parse klineage/materialize/shift/a-$n^)" = $k0 || return 1; done &&
 	test -z "$(git for-each-ref refs/heads/klineage/materialize/shift/a-2 refs/heads/klineage/materialize/shift/a-4)" &&
 	git show klineage/materialize/shift/a-1:shift.c | cmp - ../right && git show klineage/materialize/shift/a-5:shift.c | cmp - ../half &&
-	for n in 1 2 3 4 5; do git rev-list --count refs/klineage/chat/shift/a-$n/materialize || return 1; done >turns && tr -d "\n" <turns | grep "^1113[12]$" &&
+	for n in 1 2 3 4 5; do git rev-list --count refs/klineage/chat/shift/a-$n/materialize || return 1; done >turns && tr -d "\n" <turns | grep "^21232$" &&
 	test "$(git notes --ref klineage/gate show klineage/materialize/shift/a-5 | grep -c "\"what\":\"parent\"")" -ge 2 &&
 	git klineage fsck >out && says ": 0 errors" out)
 '
@@ -78,10 +78,11 @@ test_expect_success 'arms: labels and none change what is asked, and the patch o
 '
 
 test_expect_success 'held out: no card that was learned from the lineage is told, and going on keeps to it' '
-	: >answers/log && (cd lib && exits 1 git klineage materialize --roundtrip scale/x --held-out --status hypothesis --rewriter exec --exec "$model" --trials 2 --name h >out && cat out &&
-	says "scale/x: 0 of 2 trials" out && says "every card that fits was tried" out &&
+	: >answers/log && echo "$nothing" >answers/materialize.0 && (cd lib && exits 1 git klineage materialize --roundtrip scale/x --held-out --status hypothesis --rewriter exec --exec "$model" --trials 2 --name h >out && cat out &&
+	says "scale/x: 0 of 2 trials" out && says "nothing left: enough" out &&
+	! grep "$(cat ../id)" ../answers/materialize.0.asked && cp ../answers/log ../before &&
 	exits 1 git klineage materialize --roundtrip scale/x --name h --continue --json >out && says "\"held_out\":true" out && test "$(grep -o "\"name\":\"h-[0-9]\"" out | wc -l)" = 2) &&
-	test ! -s answers/log
+	test "$(wc -l <before)" = 2 && test_cmp before answers/log
 '
 
 # await <file>
@@ -96,7 +97,7 @@ test_expect_success 'killed while the second trial is answered: the first is kep
 	: >answers/log && rm -f answers/at && answer materialize.0 shift.c right $(cat id) && echo "$nothing" >answers/materialize.1 && echo "materialize.0@2" >answers/slow &&
 	(cd lib && { setsid git klineage materialize --roundtrip shift/x --name k --trials 3 --status hypothesis --rewriter exec --exec "$model" >out 2>err & } && pid=$! &&
 	await "$ANSWERS/at" && kill -9 -$pid; wait $pid 2>/dev/null; rm -f "$ANSWERS/slow"
-	git fsck --strict --no-dangling && test "$(git rev-list --count refs/klineage/chat/shift/k-1/materialize)" = 1 && test_must_fail git rev-parse -q --verify refs/klineage/chat/shift/k-2/materialize &&
+	git fsck --strict --no-dangling && test "$(git rev-list --count refs/klineage/chat/shift/k-1/materialize)" = 2 && test_must_fail git rev-parse -q --verify refs/klineage/chat/shift/k-2/materialize &&
 	over k --continue && says "3 of 3 trials recovered" out && git klineage fsck >out && says ": 0 errors" out) &&
 	test "$(grep -c "materialize.0" answers/log)" = 4
 '
