@@ -124,7 +124,45 @@ const char *kl_cards_arm_name(enum kl_cards_arm arm)
 	return (size_t)arm < KL_ARRAY_SIZE(name) ? name[arm] : NULL;
 }
 
-/* Write a card without its transformations, which are names of this program's own tools. */
+/* Return the greatest measured gain of the step that the carrier was taken from; 0: none. */
+static int64_t gain_of(const struct kl_card *card, const struct kl_card_carrier *carrier)
+{
+	int64_t best = 0;
+
+	for (size_t i = 0; carrier->of && i < card->rows.n; i++) {
+		const struct kl_card_row *row = &card->rows.v[i];
+
+		if (!strcmp(row->event, carrier->of) && row->ratio.ppm > best)
+			best = row->ratio.ppm;
+	}
+	return best;
+}
+
+/*
+ * Check whether a model is shown the carrier. It is not shown transformations, which are names of
+ * this program's own tools, and of several diffs for a language only that with the greatest gain.
+ */
+static bool is_shown(const struct kl_card *card, size_t at)
+{
+	const struct kl_card_carrier *carrier = &card->carriers.v[at];
+
+	if (carrier->form != KL_CARRIER_DIFF)
+		return carrier->form != KL_CARRIER_TRANSFORM;
+	for (size_t i = 0; i < card->carriers.n; i++) {
+		const struct kl_card_carrier *other = &card->carriers.v[i];
+		int64_t more;
+
+		if (i == at || other->form != KL_CARRIER_DIFF ||
+		    strcmp(other->language, carrier->language))
+			continue;
+		more = gain_of(card, other) - gain_of(card, carrier);
+		if (more > 0 || (!more && i < at))
+			return false;
+	}
+	return true;
+}
+
+/* Write a card as a model is shown it. */
 static void write_card(struct kl_buf *out, const struct kl_card *card)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *shown = kl_card_copy(card);
@@ -133,7 +171,7 @@ static void write_card(struct kl_buf *out, const struct kl_card *card)
 	for (size_t i = 0; i < shown->carriers.n; i++) {
 		struct kl_card_carrier carrier = shown->carriers.v[i];
 
-		if (carrier.form == KL_CARRIER_TRANSFORM) {
+		if (!is_shown(card, i)) {
 			free(carrier.language);
 			free(carrier.of);
 			free(carrier.text);
@@ -142,6 +180,7 @@ static void write_card(struct kl_buf *out, const struct kl_card *card)
 		}
 	}
 	shown->carriers.n = n;
+	kl_card_normalize(shown);
 	kl_card_write(out, shown);
 }
 

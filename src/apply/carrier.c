@@ -33,23 +33,69 @@ static size_t count_variants(const struct kl_card_carrier *carrier)
 	return 1;
 }
 
+/* A card's mechanical carriers of one language, in the order in which they are tried. */
+struct ways {
+	const struct kl_card_carrier **v;
+	size_t n;
+};
+
+static void ways_release(struct ways *ways)
+{
+	free(ways->v);
+}
+
+/*
+ * Put the diffs that fit `state` best first. Diffs that fit equally well stay in the card's order,
+ * and other carriers stay where they are.
+ */
+static void sort_diffs(struct ways *ways, const struct kl_surface *state)
+{
+	int64_t *fit = kl_calloc(ways->n + 1, sizeof(*fit));
+	size_t n = 0;
+
+	while (n < ways->n && ways->v[n]->form == KL_CARRIER_DIFF)
+		n++;
+	if (n > 1)
+		kl_carrier_fit_diffs(fit, state, ways->v, n);
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k && fit[k] > fit[k - 1]; k--) {
+			const struct kl_card_carrier *carrier = ways->v[k];
+			int64_t value = fit[k];
+
+			ways->v[k] = ways->v[k - 1];
+			ways->v[k - 1] = carrier;
+			fit[k] = fit[k - 1];
+			fit[k - 1] = value;
+		}
+	free(fit);
+}
+
+/* `state` NULL: keep the card's order. */
+static void list_ways(struct ways *out, const struct kl_card *card, const char *language,
+		      const struct kl_surface *state)
+{
+	*out = (struct ways){ .v = kl_calloc(card->carriers.n + 1, sizeof(*out->v)) };
+	for (size_t i = 0; i < card->carriers.n; i++)
+		if (!strcmp(card->carriers.v[i].language, language) &&
+		    kl_carrier_is_mechanical(&card->carriers.v[i]))
+			out->v[out->n++] = &card->carriers.v[i];
+	if (state)
+		sort_diffs(out, state);
+}
+
 /*
  * Return the mechanical carrier that has the variant, and set *at to the variant's index in that
  * carrier.
  */
-static const struct kl_card_carrier *find_variant(size_t *at, const struct kl_card *card,
-						  const char *language, size_t variant)
+static const struct kl_card_carrier *find_variant(size_t *at, const struct ways *ways,
+						  size_t variant)
 {
-	for (size_t i = 0; i < card->carriers.n; i++) {
-		const struct kl_card_carrier *carrier = &card->carriers.v[i];
-		size_t n;
+	for (size_t i = 0; i < ways->n; i++) {
+		size_t n = count_variants(ways->v[i]);
 
-		if (strcmp(carrier->language, language) || !kl_carrier_is_mechanical(carrier))
-			continue;
-		n = count_variants(carrier);
 		if (variant < n) {
 			*at = variant;
-			return carrier;
+			return ways->v[i];
 		}
 		variant -= n;
 	}
@@ -58,11 +104,24 @@ static const struct kl_card_carrier *find_variant(size_t *at, const struct kl_ca
 
 size_t kl_carrier_variants(const struct kl_card *card, const char *language)
 {
+	KL_AUTO(ways_release) struct ways ways = { 0 };
 	size_t n = 0, at;
 
-	while (find_variant(&at, card, language, n))
+	list_ways(&ways, card, language, NULL);
+	while (find_variant(&at, &ways, n))
 		n++;
 	return n;
+}
+
+bool kl_carrier_is_diff(const struct kl_card *card, const char *language, size_t variant)
+{
+	KL_AUTO(ways_release) struct ways ways = { 0 };
+	const struct kl_card_carrier *carrier;
+	size_t at;
+
+	list_ways(&ways, card, language, NULL); /* diffs come first in any order */
+	carrier = find_variant(&at, &ways, variant);
+	return carrier && carrier->form == KL_CARRIER_DIFF;
 }
 
 static void edits_release(struct kl_carrier_edits *edits)
@@ -180,12 +239,14 @@ int kl_carrier_apply(struct kl_surface **out, char how[KL_CARRIER_HOW],
 {
 	const char *language = try->state->contract->language->name;
 	KL_AUTO(edits_release) struct kl_carrier_edits edits = { 0 };
+	KL_AUTO(ways_release) struct ways ways = { 0 };
+	const struct kl_card_carrier *carrier;
 	size_t variant = 0;
-	const struct kl_card_carrier *carrier = find_variant(&variant, try->card, language,
-							     try->variant);
 	int err;
 
 	how[0] = '\0';
+	list_ways(&ways, try->card, language, try->state);
+	carrier = find_variant(&variant, &ways, try->variant);
 	if (!carrier)
 		return kl_error(KL_ENO, "the card has no carrier that a tool can apply to %s",
 				language);

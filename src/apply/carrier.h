@@ -34,11 +34,14 @@ struct kl_carrier_try {
 #define KL_CARRIER_HOW 96
 
 /**
- * Return the number of ways in which tools can apply the card in a language. The ways are numbered
- * in the order of the card's carriers: one for a diff or semantic patch, and one for each value of
- * a transformation's parameter.
+ * Return the number of ways in which tools can apply the card in a language: one for each diff or
+ * semantic patch, and one for each value of a transformation's parameter. The ways are numbered in
+ * the order of the card's carriers, except that the diffs come in the order in which they fit the
+ * state: the one first of whose unchanged and removed lines the greatest share is in its sources.
  */
 size_t kl_carrier_variants(const struct kl_card *card, const char *language);
+/** Check whether the way `variant` is a diff; the diffs of a card are its first ways. */
+bool kl_carrier_is_diff(const struct kl_card *card, const char *language, size_t variant);
 /**
  * Apply the card to `state` in the way try->variant. Write to `how` in which way the card was
  * applied. KL_ENO, with the reason: the card has no mechanical carrier for the language, or the

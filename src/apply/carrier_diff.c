@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carrier_diff - applies the diff of a card */
+#include <stdlib.h>
 #include <string.h>
 
 #include "apply/carrier_parts.h"
@@ -98,6 +99,78 @@ static const struct kl_file *source_for(const struct kl_surface *surface, const 
 			return &surface->file[i];
 	file = only_file(surface, path, base_name);
 	return file || !alone ? file : only_file(surface, path, file_kind);
+}
+
+/* --- how well a diff fits --------------------------------------------------------------------- */
+
+/* Append the text's line without blanks at both ends, unless nothing but brackets would be left. */
+static void add_line(struct kl_strvec *out, const char *text, size_t n)
+{
+	while (n && strchr(" \t\r", text[n - 1]))
+		n--;
+	while (n && strchr(" \t", *text)) {
+		text++;
+		n--;
+	}
+	if (strspn(text, "{}();/* ") < n)
+		kl_strvec_take(out, kl_strndup(text, n));
+}
+
+/* List the distinct lines of the sources, sorted. */
+static void source_lines(struct kl_strvec *out, const struct kl_surface *state)
+{
+	for (size_t i = 0; i < state->nfile; i++) {
+		const char *at = state->file[i].data, *end = at + state->file[i].len;
+
+		while (at < end) {
+			const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+			add_line(out, at, (size_t)((stop ? stop : end) - at));
+			at = stop ? stop + 1 : end;
+		}
+	}
+	kl_strvec_uniq(out);
+}
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* List the lines that the sources have before the diff: those of its hunks that it does not add. */
+static void lines_before(struct kl_strvec *out, const char *diff)
+{
+	bool hunk = false;
+
+	for (const char *at = diff; *at;) {
+		size_t n = strcspn(at, "\n");
+
+		if (*at == '@')
+			hunk = true;
+		else if (*at == 'd')
+			hunk = false;
+		else if (hunk && n && (*at == ' ' || *at == '-'))
+			add_line(out, at + 1, n - 1);
+		at += n + (at[n] == '\n');
+	}
+}
+
+void kl_carrier_fit_diffs(int64_t *fit, const struct kl_surface *state,
+			  const struct kl_card_carrier *const *diff, size_t n)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT;
+
+	source_lines(&have, state);
+	for (size_t i = 0; i < n; i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec want = KL_STRVEC_INIT;
+		int64_t found = 0;
+
+		lines_before(&want, diff[i]->text);
+		for (size_t k = 0; have.n && k < want.n; k++)
+			found += bsearch(&want.v[k], have.v, have.n, sizeof(*have.v), by_text) !=
+				 NULL;
+		fit[i] = want.n ? found * 1000000 / (int64_t)want.n : 0;
+	}
 }
 
 /* --- applying --------------------------------------------------------------------------------- */

@@ -87,6 +87,19 @@ static void add_reason(struct kl_materialize_attempt *left, struct kl_materializ
 }
 
 /*
+ * Check whether the way is an edit of the card's own, and not a transformation, so that no further
+ * way is tried. A diff whose result is wrong is no reason not to try the card's next diff.
+ */
+static bool is_own_edit(const struct kl_materialize_attempt *attempt, const struct kl_card *card,
+			const char *language, size_t variant)
+{
+	if (kl_carrier_is_diff(card, language, variant))
+		return attempt->outcome != KL_MATERIALIZE_FAIL ||
+		       !kl_carrier_is_diff(card, language, variant + 1);
+	return !variant && kl_carrier_mechanical(card, language)->form != KL_CARRIER_TRANSFORM;
+}
+
+/*
  * Try the ways of applying a card on the node `on` until one applies. If that way is a
  * transformation, also try the further values of its parameter. Set *node to the first resulting
  * node that is correct but no new best, or to 0. If no way applies, add one attempt with the
@@ -120,11 +133,7 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 		kl_materialize_add_attempt(run, &attempt);
 		if (attempt.outcome == KL_MATERIALIZE_NODE && !*node)
 			*node = attempt.node;
-		/*
-		 * if the first way is the card's own edit, and not a transformation, try no other
-		 * way
-		 */
-		if ((!i && kl_carrier_mechanical(*card, language)->form != KL_CARRIER_TRANSFORM) ||
+		if (is_own_edit(&attempt, *card, language, i) ||
 		    (better && attempt.outcome != KL_MATERIALIZE_BEST))
 			break;
 		better |= attempt.outcome == KL_MATERIALIZE_BEST;

@@ -20,7 +20,7 @@ struct kl_card *kl_card_new(void)
 	struct kl_card *card = kl_calloc(1, sizeof(*card));
 
 	kl_schema_clear(card, &kl_card_schema);
-	card->schema = KL_CARD_SCHEMA;
+	card->schema = 1;
 	return card;
 }
 
@@ -133,10 +133,34 @@ int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t 
 
 /* --- changing --------------------------------------------------------------------------------- */
 
+/* Check that the precondition has something that schema 1 does not have. */
+static bool pre_is_newer(const struct kl_card_pre *pre)
+{
+	return pre->state > KL_PRE_WITNESSED || pre->pair || pre->source;
+}
+
+/* Return the least schema that can hold the card; the lists are sorted. */
+static int64_t least_schema(const struct kl_card *card)
+{
+	bool newer = card->unlisted;
+
+	for (size_t i = 0; i < card->sound.n; i++)
+		newer |= pre_is_newer(&card->sound.v[i]);
+	for (size_t i = 0; i < card->useful.n; i++)
+		newer |= pre_is_newer(&card->useful.v[i]);
+	for (size_t i = 0; i < card->evidence.n; i++)
+		newer |= card->evidence.v[i].also.n > 0;
+	for (size_t i = 1; i < card->carriers.n; i++)
+		newer |= card->carriers.v[i].form == card->carriers.v[i - 1].form &&
+			 !strcmp(card->carriers.v[i].language, card->carriers.v[i - 1].language);
+	return newer ? 2 : 1;
+}
+
 void kl_card_normalize(struct kl_card *card)
 {
 	kl_schema_normalize(card, &kl_card_schema);
 	card->status = kl_status_of(card);
+	card->schema = least_schema(card);
 }
 
 static bool add_row(struct kl_card *card, void *list, void *row, const struct kl_schema *schema)
@@ -282,6 +306,11 @@ const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const cha
 bool kl_card_has_pre(const struct kl_card *card, const char *id)
 {
 	return kl_card_find_pre(card, id, NULL);
+}
+
+bool kl_card_pre_counts(const struct kl_card_pre *pre)
+{
+	return pre->state == KL_PRE_ASSUMED || pre->state == KL_PRE_WITNESSED;
 }
 
 const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const char *language)

@@ -30,7 +30,11 @@
  * canonical order (kl_card_normalize), so that equal cards have equal text. A row is identified by
  * the event it cites, not by its index.
  */
-#define KL_CARD_SCHEMA 1
+/*
+ * the newest schema that can be read; a card is written with the least one that can hold it, so that
+ * older programs read it if they can (kl_card_normalize)
+ */
+#define KL_CARD_SCHEMA 2
 #define KL_CARD_MAX_BYTES (1u << 20)
 
 enum kl_card_status {
@@ -115,16 +119,28 @@ struct kl_card_carrier {
 	char *text; /* passed verbatim to a prompt or a tool */
 };
 
-enum kl_pre_state { KL_PRE_ASSUMED, KL_PRE_WITNESSED };
+enum kl_pre_state {
+	KL_PRE_ASSUMED,
+	KL_PRE_WITNESSED,
+	KL_PRE_NOT_NEEDED, /* the card's code was right where `test` was false */
+	/* all kernels of the evidence promise it; what happens where it is false is not known */
+	KL_PRE_NOT_TESTED,
+};
 
 struct kl_card_pre {
 	char *id; /* slug, unique in the card */
 	char *text;
 	char *test; /* predicate (predicate.h), or NULL */
 	enum kl_pre_state state;
-	/* if `state` is witnessed: event of a kernel that failed where `test` was false */
+	/*
+	 * event of a kernel with the card's code where `test` was false: of a failure if `state` is
+	 * witnessed, of a pass if it is not-needed
+	 */
 	char *by;
-	char *class_; /* class of that event: "fault", "wrong-edge", "slower", ... */
+	char *class_; /* class of that failure: "fault", "wrong-edge", "slower", ... */
+	/* event of the kernel without the card's code, K_{i-1}, that passed where `by` failed */
+	char *pair;
+	char *source; /* where the condition is written, such as a launch plan; NULL: nowhere */
 };
 
 /** The measured ratio of one event; it is never an average over several events. */
@@ -149,6 +165,8 @@ struct kl_card_evidence {
 	/* event that compares K_step with K_{step-1} */
 	char *event;
 	char *confirmed; /* event of the commit `rederived`, or NULL */
+	/* what the step changes beside its mechanism: constants, launch bounds, functions */
+	struct kl_strvec also;
 };
 
 struct kl_card_risk {
@@ -242,12 +260,14 @@ struct kl_card_scope {
 };
 
 struct kl_card {
-	int64_t schema;             /* KL_CARD_SCHEMA */
+	int64_t schema;             /* the least schema that can hold the card */
 	char *id;                   /* slug; the file is named "<id>.yaml" */
 	enum kl_card_status status; /* as kl_status_of() computed it (status.h) */
 	char *intent;
 	char *mechanism; /* entry of templates/mechanisms.yaml, or NULL */
-	char *action;    /* action of the backward step that the card was learned from, or NULL */
+	/* the steps have no entry of that table: `mechanism` is NULL or a name that is not in it */
+	bool unlisted;
+	char *action; /* action of the backward step that the card was learned from, or NULL */
 	struct kl_card_anchor anchor;
 	struct {
 		struct kl_card_carrier *v;
@@ -357,6 +377,11 @@ bool kl_card_has_state(const struct kl_card *card, const char *commit);
  */
 const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const char *id, bool *sound);
 bool kl_card_has_pre(const struct kl_card *card, const char *id);
+/**
+ * Check whether a target where the precondition is false is no target of the card. A precondition
+ * that was not tested, or that is not needed, excludes nothing.
+ */
+bool kl_card_pre_counts(const struct kl_card_pre *pre);
 /** Return the card's first carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const char *language);
 /** Check whether the carrier can be applied by a tool, without a model. */
@@ -371,7 +396,8 @@ char *kl_card_make_id(const char *intent, const char *event);
 /* --- names -------------------------------------------------------------------- */
 
 const char *kl_card_status_name(enum kl_card_status status);
-const char *kl_level_name(enum kl_level level); /* "other-state", ... */
+const char *kl_pre_state_name(enum kl_pre_state state); /* "assumed", ... */
+const char *kl_level_name(enum kl_level level);         /* "other-state", ... */
 /**
  * Return the rank of a level, for comparing distances; other-author and other-workload have the
  * same rank, and so have other-language and other-platform.

@@ -209,8 +209,17 @@ int kl_check_pre(const void *obj, const char *name, const struct kl_yaml *at)
 
 	if (pre->state == KL_PRE_WITNESSED && !pre->by)
 		return kl_yaml_error(name, at, "'%s' is witnessed, but 'by' is missing", pre->id);
-	if (pre->state == KL_PRE_ASSUMED && (pre->by || pre->class_))
-		return kl_yaml_error(name, at, "'%s' is assumed, but has a witness", pre->id);
+	if (pre->state == KL_PRE_NOT_NEEDED && !pre->by)
+		return kl_yaml_error(name, at, "'%s' is not-needed, but 'by' is missing", pre->id);
+	if (pre->state == KL_PRE_NOT_NEEDED && pre->class_)
+		return kl_yaml_error(name, at, "'%s' is not-needed, but has the class of a failure",
+				     pre->id);
+	if ((pre->state == KL_PRE_ASSUMED || pre->state == KL_PRE_NOT_TESTED) &&
+	    (pre->by || pre->class_))
+		return kl_yaml_error(name, at, "'%s' is %s, but has a witness", pre->id,
+				     kl_pre_state_name(pre->state));
+	if (pre->pair && !pre->by)
+		return kl_yaml_error(name, at, "'%s' has a 'pair' without 'by'", pre->id);
 	return 0;
 }
 

@@ -268,6 +268,23 @@ static void merge_record(void *out, struct merger *merger, const struct kl_schem
 /* --- constraints between fields --------------------------------------------------------------- */
 
 /*
+ * Make the state of a precondition agree with its event: with an event and a class it is witnessed,
+ * with an event alone it is not needed, and without an event it is neither.
+ */
+static void mend_pre(struct kl_card_pre *pre)
+{
+	if (pre->by) {
+		pre->state = pre->class_ || pre->state != KL_PRE_NOT_NEEDED ? KL_PRE_WITNESSED :
+									      KL_PRE_NOT_NEEDED;
+		return;
+	}
+	if (pre->state != KL_PRE_NOT_TESTED)
+		pre->state = KL_PRE_ASSUMED;
+	kl_freep(&pre->class_);
+	kl_freep(&pre->pair);
+}
+
+/*
  * Restore the constraints that merging field by field can break: a precondition in both lists stays
  * only in `sound`; `state` is witnessed if and only if there is a witness; a risk drops its
  * reference to a precondition that the card no longer has.
@@ -291,9 +308,7 @@ static void mend_card(struct kl_card *card)
 		for (size_t i = 0; i < (list ? card->useful.n : card->sound.n); i++) {
 			struct kl_card_pre *pre = list ? &card->useful.v[i] : &card->sound.v[i];
 
-			pre->state = pre->by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED;
-			if (!pre->by)
-				kl_freep(&pre->class_);
+			mend_pre(pre);
 		}
 	for (size_t i = 0; i < card->risk.n; i++)
 		if (card->risk.v[i].violates && !kl_card_has_pre(card, card->risk.v[i].violates))

@@ -34,7 +34,7 @@ static const struct kl_field carrier_fields[] = {
 #define AT(m) offsetof(struct kl_card_carrier, m)
 	KL_STRING_FIELD("language", KL_KEY | KL_NEEDED, AT(language), &kl_string_slug),
 	KL_WORD_FIELD("form", KL_KEY | KL_NEEDED, AT(form), forms),
-	KL_STRING_FIELD("of", KL_NULL, AT(of), &kl_card_event_id),
+	KL_STRING_FIELD("of", KL_KEY | KL_NULL, AT(of), &kl_card_event_id),
 	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_text), KL_FIELDS_END
 #undef AT
 };
@@ -44,7 +44,8 @@ static const struct kl_schema carrier_record = {
 
 /* --- pre --------------------------------------------------------------------------------- */
 
-static const char *const pre_states[] = { "assumed", "witnessed", NULL };
+static const char *const pre_states[] = { "assumed", "witnessed", "not-needed", "not-tested",
+					  NULL };
 
 static const struct kl_field pre_fields[] = {
 #define AT(m) offsetof(struct kl_card_pre, m)
@@ -54,6 +55,8 @@ static const struct kl_field pre_fields[] = {
 	KL_WORD_FIELD("state", KL_NEEDED, AT(state), pre_states),
 	KL_STRING_FIELD("by", 0, AT(by), &kl_card_event_id),
 	KL_STRING_FIELD("class", 0, AT(class_), &kl_string_slug),
+	KL_STRING_FIELD("pair", 0, AT(pair), &kl_card_event_id),
+	KL_STRING_FIELD("source", 0, AT(source), &kl_string_line),
 	KL_FIELDS_END
 #undef AT
 };
@@ -101,6 +104,7 @@ static const struct kl_field evidence_fields[] = {
 	KL_STRING_FIELD("platform", KL_NEEDED, AT(platform), &kl_string_path),
 	KL_STRING_FIELD("event", KL_KEY | KL_NEEDED, AT(event), &kl_card_event_id),
 	KL_STRING_FIELD("confirmed", 0, AT(confirmed), &kl_card_event_id),
+	KL_SET_FIELD("also", 0, AT(also), &kl_string_line, 0, 0),
 	KL_FIELDS_END
 #undef AT
 };
@@ -274,6 +278,7 @@ static const struct kl_field card_fields[] = {
 	KL_WORD_FIELD("status", KL_NEEDED, AT(status), statuses),
 	KL_STRING_FIELD("intent", KL_NEEDED, AT(intent), &kl_string_line),
 	KL_STRING_FIELD("mechanism", 0, AT(mechanism), &kl_string_slug),
+	KL_BOOL_FIELD("unlisted", KL_WEAK, AT(unlisted)),
 	KL_STRING_FIELD("action", 0, AT(action), &kl_string_slug),
 	KL_GROUP_FIELD("anchor", KL_NEEDED, 0, &anchor_record),
 	KL_LIST_FIELD("carriers", KL_NEEDED, AT(carriers), &carrier_record, 0, 64),
@@ -300,6 +305,11 @@ const char *kl_card_status_name(enum kl_card_status status)
 const char *kl_level_name(enum kl_level level)
 {
 	return levels[level];
+}
+
+const char *kl_pre_state_name(enum kl_pre_state state)
+{
+	return pre_states[state];
 }
 
 int kl_level_rank(enum kl_level level)

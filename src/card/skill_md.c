@@ -96,7 +96,10 @@ static void write_conditions(struct kl_buf *out, const struct kl_card *card)
 							       &card->sound.v[i];
 
 			kl_buf_addf(out, "- %s: %s",
-				    list ? "needed to be faster" : "needed to be correct",
+				    pre->state == KL_PRE_NOT_TESTED ? "not tested" :
+				    pre->state == KL_PRE_NOT_NEEDED ? "not needed" :
+				    list                            ? "needed to be faster" :
+								      "needed to be correct",
 				    pre->text);
 			if (pre->test)
 				kl_buf_addf(out, " (`%s`)", pre->test);

@@ -352,8 +352,9 @@ static void print_card(const struct kl_card *card)
 {
 	printf("        card %s\n", card->id);
 	for (size_t i = 0; i < card->sound.n; i++)
-		printf("          sound if   %s\n",
-		       card->sound.v[i].text ? card->sound.v[i].text : card->sound.v[i].id);
+		if (kl_card_pre_counts(&card->sound.v[i]))
+			printf("          sound if   %s\n",
+			       card->sound.v[i].text ? card->sound.v[i].text : card->sound.v[i].id);
 	for (size_t i = 0; i < card->useful.n; i++)
 		printf("          useful if  %s\n",
 		       card->useful.v[i].text ? card->useful.v[i].text : card->useful.v[i].id);
@@ -400,7 +401,9 @@ static json_t *texts_json(const struct kl_card_pre *pre, size_t n)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_string(pre[i].text ? pre[i].text : pre[i].id));
+		if (kl_card_pre_counts(&pre[i]))
+			json_array_append_new(list,
+					      json_string(pre[i].text ? pre[i].text : pre[i].id));
 	return list;
 }
 

@@ -259,18 +259,28 @@ static void check_cards(struct kl_library_checker *checker, const struct kl_strv
 	}
 }
 
+/* Check the events that a precondition cites: those of failures, and those of passes. */
+static void check_pre(struct kl_library_checker *checker, const struct kl_card_pre *pre)
+{
+	const char *right = pre->state == KL_PRE_NOT_NEEDED ? pre->by : pre->pair;
+	const struct kl_event *event = right ? find_event(checker, right) : NULL;
+
+	if (pre->by && pre->state == KL_PRE_WITNESSED)
+		check_failure(checker, pre->by, pre->class_, "a precondition");
+	if (event && !has_passed(event))
+		report_finding(checker, true,
+			       "precondition '%s' cites event %.12s as a pass, but it is none",
+			       pre->id, right);
+}
+
 static void check_card(struct kl_library_checker *checker, const struct kl_card *card)
 {
 	check_evidence(checker, card);
 	check_trials(checker, card);
 	for (size_t i = 0; i < card->sound.n; i++)
-		if (card->sound.v[i].by)
-			check_failure(checker, card->sound.v[i].by, card->sound.v[i].class_,
-				      "a precondition");
+		check_pre(checker, &card->sound.v[i]);
 	for (size_t i = 0; i < card->useful.n; i++)
-		if (card->useful.v[i].by)
-			check_failure(checker, card->useful.v[i].by, card->useful.v[i].class_,
-				      "a precondition");
+		check_pre(checker, &card->useful.v[i]);
 	for (size_t i = 0; i < card->risk.n; i++)
 		for (size_t k = 0; k < card->risk.v[i].events.n; k++)
 			check_failure(checker, card->risk.v[i].events.v[k], card->risk.v[i].class_,

@@ -249,7 +249,7 @@ static char *why_unfit(struct kl_target *target, const struct kl_card *card)
 			return kl_asprintf("the card conflicts with '%s', which the state has",
 					   card->scope.conflicts.v[i]);
 	for (size_t i = 0; i < card->sound.n; i++)
-		if (card->sound.v[i].test &&
+		if (card->sound.v[i].test && kl_card_pre_counts(&card->sound.v[i]) &&
 		    kl_target_test(target, card->sound.v[i].test, true, NULL) == KL_FALSE)
 			return kl_asprintf("the sound precondition '%s' is false",
 					   card->sound.v[i].id);

@@ -206,7 +206,8 @@ static const struct kl_card_pre *find_open(size_t *at, const struct kl_card *car
 	for (*at = 0; *at < card->sound.n; ++*at) {
 		const struct kl_card_pre *pre = &card->sound.v[*at];
 
-		if (!strcmp(pre->id, id) && pre->test && pre->state == KL_PRE_ASSUMED)
+		if (!strcmp(pre->id, id) && pre->test &&
+		    (pre->state == KL_PRE_ASSUMED || pre->state == KL_PRE_NOT_TESTED))
 			return pre;
 	}
 	return NULL;

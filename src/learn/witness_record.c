@@ -166,6 +166,7 @@ static void add_witnessed(struct kl_card *card, const struct kl_witness_search *
 			      .state = KL_PRE_WITNESSED,
 			      .by = kl_strdup(clause->event),
 			      .class_ = kl_strdup(clause->class_),
+			      .source = old->source ? kl_strdup(old->source) : NULL,
 		      });
 	add_risk(card, clause, id);
 }
@@ -195,6 +196,8 @@ static void change_card(struct kl_card *card, const struct kl_witness_search *se
 				      .id = kl_strdup(old.id),
 				      .text = kl_strdup(old.text),
 				      .test = open,
+				      .state = old.state,
+				      .source = old.source ? kl_strdup(old.source) : NULL,
 			      });
 	for (size_t i = 0; i < search->r->n; i++)
 		if (search->r->clause[i].end == KL_WITNESS_FAILS)

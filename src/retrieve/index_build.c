@@ -107,6 +107,8 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 	kl_strvec_uniq(&facts->provides);
 	kl_strvec_uniq(&facts->conflicts);
 	for (size_t i = 0; i < card->sound.n; i++) {
+		if (!kl_card_pre_counts(&card->sound.v[i]))
+			continue;
 		kl_strvec_push(&facts->sound, card->sound.v[i].id);
 		kl_strvec_push(&facts->sound, card->sound.v[i].test ? card->sound.v[i].test : "");
 	}

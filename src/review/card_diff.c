@@ -71,11 +71,20 @@ static void diff_find(struct kl_card_pair *pair)
 static const struct kl_card_carrier *find_carrier(const struct kl_card *card,
 						  const struct kl_card_carrier *carrier)
 {
-	for (size_t i = 0; i < card->carriers.n; i++)
-		if (!strcmp(card->carriers.v[i].language, carrier->language) &&
-		    card->carriers.v[i].form == carrier->form)
+	const struct kl_card_carrier *like = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < card->carriers.n; i++) {
+		if (strcmp(card->carriers.v[i].language, carrier->language) ||
+		    card->carriers.v[i].form != carrier->form)
+			continue;
+		if (same_text(card->carriers.v[i].of, carrier->of))
 			return &card->carriers.v[i];
-	return NULL;
+		like = &card->carriers.v[i];
+		n++;
+	}
+	/* a card that has one carrier of the form may cite another event for it now */
+	return n == 1 ? like : NULL;
 }
 
 static void diff_carriers(struct kl_card_pair *pair)

@@ -53,6 +53,21 @@ static void diff_test(struct kl_card_pair *pair, const struct kl_card_pre *befor
 		     before->id, lost.v[i]);
 }
 
+/* Report a new state that is not "witnessed". Only a state that excludes targets needs no answer. */
+static void report_state(struct kl_card_pair *pair, const struct kl_card_pre *before,
+			 const struct kl_card_pre *after)
+{
+	const char *old = kl_pre_state_name(before->state), *now = kl_pre_state_name(after->state);
+
+	if (kl_card_pre_counts(before) && !kl_card_pre_counts(after))
+		ANSWER(pair, "pre-released",
+		       "the precondition %s was %w and is now %w: it excludes no target any more",
+		       before->id, old, now);
+	else
+		NOTE(pair, "pre-state", "the precondition %s was %w and is now %w", before->id, old,
+		     now);
+}
+
 static void diff_witness(struct kl_card_pair *pair, const struct kl_card_pre *before,
 			 const struct kl_card_pre *after)
 {
@@ -60,12 +75,16 @@ static void diff_witness(struct kl_card_pair *pair, const struct kl_card_pre *be
 
 	if (before->state == KL_PRE_WITNESSED && after->state != KL_PRE_WITNESSED)
 		ANSWER(pair, "pre-witness-gone",
-		       "the precondition %s was witnessed by event %w and is now only assumed",
-		       before->id, brief_id(before_id, before->by));
+		       "the precondition %s was witnessed by event %w and is now only %w",
+		       before->id, brief_id(before_id, before->by),
+		       kl_pre_state_name(after->state));
+	else if (before->state != after->state && after->state != KL_PRE_WITNESSED)
+		report_state(pair, before, after);
 	else if (before->state != after->state)
 		NOTE(pair, "pre-witnessed", "the precondition %s is now witnessed by event %w",
 		     after->id, brief_id(after_id, after->by));
-	else if (!same_text(before->by, after->by) || !same_text(before->class_, after->class_))
+	else if (after->state == KL_PRE_WITNESSED &&
+		 (!same_text(before->by, after->by) || !same_text(before->class_, after->class_)))
 		NOTE(pair, "pre-witness",
 		     "the precondition %s has another witness: event %w of class %s (was %w of "
 		     "class %s)",

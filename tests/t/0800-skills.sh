@@ -112,7 +112,7 @@ test_expect_success 'evidence that is missing or was changed is refused' '
 
 test_expect_success 'a card of a newer schema is refused kindly, a SKILL.md of others, too' '
 	sed "s/schema: 1/schema: 9/" "$data/cards/$sum.yaml" >newer.yaml &&
-	exits 128 git klineage skills import newer.yaml 2>err && says "card schema 9 is newer than 1" err &&
+	exits 128 git klineage skills import newer.yaml 2>err && says "card schema 9 is newer than 2" err &&
 	printf -- "---\nname: x\n---\n# x\n" >x.md &&
 	exits 128 git klineage skills import x.md 2>err && says "contains no card" err &&
 	exits 128 git klineage skills import nowhere 2>err && says "nowhere" err &&

@@ -109,8 +109,8 @@ test_expect_success 'a card that cites what is not there, or of another commit' 
 test_expect_success 'a file that is no card' '
 	on yaml "echo \"a: [\" >skills/cards/tile.yaml" && test $code = 1 && finds card-unreadable "tile.yaml:" ../out &&
 	on name "cp skills/cards/tile.yaml skills/cards/other.yaml" && finds card-unreadable "contains the card" ../out &&
-	on schema "card_edit \"s/zz/z/\" && sed \"s/schema: 1/schema: 2/\" skills/cards/tile.yaml >new && mv new skills/cards/tile.yaml" &&
-	finds card-unreadable "schema 2" ../out &&
+	on schema "card_edit \"s/zz/z/\" && sed \"s/schema: 1/schema: 3/\" skills/cards/tile.yaml >new && mv new skills/cards/tile.yaml" &&
+	finds card-unreadable "schema 3" ../out &&
 	on elsewhere "mkdir -p k8s/cards && echo \"kind: Pod\" >k8s/cards/pod.yaml" && test $code = 0
 '
 

@@ -150,10 +150,10 @@ static void refuses_a_newer_one(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
 	KL_AUTO(kl_buf_release) struct kl_buf newer = with(text.ptr, "schema: 1",
-							   "schema: 2\nfuture: yes");
+							   "schema: 3\nfuture: yes");
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
-	assert_error(KL_ECANNOT, "card.yaml:1:9: card schema 2",
+	assert_error(KL_ECANNOT, "card.yaml:1:9: card schema 3",
 		     kl_card_parse(&card, "card.yaml", newer.ptr, newer.len));
 }
 
@@ -308,6 +308,70 @@ static void another_lineage_needs_two_states(void **state)
 	assert_int_equal(card->status, KL_CARD_ADMITTED);
 }
 
+/* The states of a condition that schema 1 does not have, and what each of them must have. */
+static void conditions_have_four_states(void **state)
+{
+	static const struct {
+		const char *more, *error;
+	} cases[] = {
+		{ "state: not-tested", NULL },
+		{ "state: not-tested\n      source: launch.yaml", NULL },
+		{ "state: not-needed\n      by: %s", NULL },
+		{ "state: witnessed\n      by: %s\n      class: fault\n      pair: %s", NULL },
+		{ "state: not-tested\n      by: %s", "is not-tested, but has a witness" },
+		{ "state: not-needed", "is not-needed, but 'by' is missing" },
+		{ "state: not-needed\n      by: %s\n      class: fault", "the class of a failure" },
+		{ "state: assumed\n      pair: %s", "has a 'pair' without 'by'" },
+	};
+	static const char id[] = "1d6f000000000000000000000000000000000000000000000000000000000000";
+	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(cases); i++) {
+		KL_AUTO(kl_freep) char *more = kl_asprintf(cases[i].more, id, id);
+		KL_AUTO(kl_freep) char *pre = kl_asprintf("  sound:\n    - id: new\n      text: x\n"
+							  "      test: K %% 8 == 0\n      %s\n",
+							  more);
+		KL_AUTO(kl_buf_release) struct kl_buf one = with(text.ptr, "  sound:\n", pre);
+		KL_AUTO(kl_buf_release) struct kl_buf again = KL_BUF_INIT;
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+		int err = kl_card_parse(&card, "x", one.ptr, one.len);
+
+		if (cases[i].error) {
+			assert_int_equal(err, KL_EINVALID);
+			assert_contains(kl_error_last(), cases[i].error);
+			continue;
+		}
+		assert_ok(err);
+		assert_int_equal(card->schema, 2);
+		assert_int_equal(kl_card_pre_counts(kl_card_find_pre(card, "new", NULL)),
+				 !strncmp(cases[i].more, "state: w", 8));
+		kl_card_write(&again, card);
+		assert_contains(again.ptr, more);
+		assert_contains(again.ptr, "schema: 2");
+	}
+}
+
+/* Several diffs of one language are several carriers, and such a card is of schema 2. */
+static void a_card_has_a_diff_for_each_step(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+
+	assert_ok(kl_card_parse(&card, "x", text.ptr, text.len));
+	assert_int_equal(card->schema, 1);
+	KL_GROW(card->carriers.v, card->carriers.n + 2, card->carriers.alloc);
+	for (int i = 0; i < 2; i++)
+		card->carriers.v[card->carriers.n++] = (struct kl_card_carrier){
+			.language = kl_strdup("c"),
+			.form = KL_CARRIER_DIFF,
+			.of = kl_strdup(card->evidence.v[i % card->evidence.n].event),
+			.text = kl_strdup("x"),
+		};
+	kl_card_normalize(card);
+	assert_int_equal(card->carriers.n, card->evidence.n > 1 ? 4 : 3);
+	assert_int_equal(card->schema, card->evidence.n > 1 ? 2 : 1);
+}
+
 static void status_follows_the_trials(void **state)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_new();
@@ -404,6 +468,8 @@ int main(void)
 		cmocka_unit_test(refuses_a_newer_one),
 		cmocka_unit_test(takes_carriers_that_are_patches),
 		cmocka_unit_test(refuses_carriers_that_escape),
+		cmocka_unit_test(conditions_have_four_states),
+		cmocka_unit_test(a_card_has_a_diff_for_each_step),
 		cmocka_unit_test(status_follows_the_trials),
 		cmocka_unit_test(a_trial_on_the_same_code_shows_nothing),
 		cmocka_unit_test(another_lineage_needs_two_states),
