@@ -265,7 +265,7 @@ struct kl_card {
 	enum kl_card_status status; /* as kl_status_of() computed it (status.h) */
 	char *intent;
 	char *mechanism; /* entry of templates/mechanisms.yaml, or NULL */
-	/* the steps have no entry of that table: `mechanism` is NULL or a name that is not in it */
+	/* the steps have no entry of that table: `mechanism` is their author's name, or the action */
 	bool unlisted;
 	char *action; /* action of the backward step that the card was learned from, or NULL */
 	struct kl_card_anchor anchor;

@@ -80,10 +80,37 @@ struct groups {
 	size_t n, alloc;
 };
 
+static void free_own(struct kl_mechanism *own)
+{
+	if (!own)
+		return;
+	free(own->name);
+	free(own->text);
+	free(own->action);
+	kl_strvec_release(&own->primary);
+	free(own);
+}
+
+/* Make what stands for the mechanism of a step that has no entry in the list of mechanisms. */
+static struct kl_mechanism *make_own(const struct kl_transition *transition)
+{
+	const struct kl_step *step = &transition->step;
+	const char *text = step->text && *step->text ? step->text : step->action;
+	struct kl_mechanism *own = kl_calloc(1, sizeof(*own));
+
+	own->name = kl_strdup(step->mechanism && *step->mechanism ? step->mechanism : step->action);
+	own->text = kl_asprintf("what was taken back as: %.400s", text);
+	own->action = kl_strdup(step->action);
+	kl_strvec_copy(&own->primary, &transition->gained);
+	return own;
+}
+
 static void groups_release(struct groups *groups)
 {
-	for (size_t i = 0; i < groups->n; i++)
+	for (size_t i = 0; i < groups->n; i++) {
 		free(groups->v[i].t);
+		free_own(groups->v[i].own);
+	}
 	free(groups->v);
 }
 
@@ -173,6 +200,12 @@ static bool gained_primary(const struct kl_transition *transition,
 	return false;
 }
 
+static bool has_moved(const struct kl_transition *transition)
+{
+	return transition->gained.n || transition->lost.n ||
+	       kl_lift_speed_of(transition) == KL_SPEED_FAST;
+}
+
 /*
  * Return the reason why no card may be made from a step, or NULL if a card may be made. A person's
  * label overrides the findings of the walk, but the step must have changed a fact or be faster.
@@ -183,21 +216,29 @@ static const char *reason_against(const struct kl_transition *transition,
 	const char *delta = transition->step.delta ? transition->step.delta : "";
 
 	if (transition->labelled) {
-		bool moved = transition->gained.n || transition->lost.n ||
-			     kl_lift_speed_of(transition) == KL_SPEED_FAST;
-
-		return !mechanism ? "the step's label names no known mechanism" :
-		       !moved ? "the step is labelled, but neither a fact nor its speed changed" :
-				NULL;
+		return !mechanism ?
+			       "the step's label names no known mechanism" :
+		       !has_moved(transition) ?
+			       "the step is labelled, but neither a fact nor its speed changed" :
+			       NULL;
 	}
 	if (!strcmp(delta, "compound"))
 		return "more than one mechanism changed";
 	if (!strcmp(delta, "contradicted"))
 		return "the step's facts contradict the mechanism that its author named";
 	if (!mechanism)
-		return "no known mechanism";
+		return has_moved(transition) ?
+			       NULL :
+			       "no known mechanism, and neither a fact nor its speed changed";
 	return gained_primary(transition, mechanism) ? NULL :
 						       "no primary fact of its mechanism changed";
+}
+
+static bool is_same_group(const struct kl_lift_group *group, const struct kl_mechanism *mechanism,
+			  const struct kl_mechanism *own)
+{
+	return mechanism ? group->m == mechanism :
+			   group->unlisted && !strcmp(group->m->name, own->name);
 }
 
 static void group_one(struct groups *out, struct kl_lifter *lifter,
@@ -209,24 +250,29 @@ static void group_one(struct groups *out, struct kl_lifter *lifter,
 			NULL;
 	struct kl_lift_group *group = NULL;
 	bool plan_only = is_plan_only(transition);
+	struct kl_mechanism *own = NULL;
 	const char *action, *why = reason_against(transition, mechanism);
 
 	if (why) {
 		leave_out(lifter, transition, why);
 		return;
 	}
-	action = action_of(lifter, transition, mechanism);
+	own = mechanism ? NULL : make_own(transition);
+	action = mechanism ? action_of(lifter, transition, mechanism) : transition->step.action;
 	for (size_t i = 0; i < out->n && !group; i++)
-		if (out->v[i].m == mechanism && !strcmp(out->v[i].action, action) &&
-		    out->v[i].plan_only == plan_only)
+		if (is_same_group(&out->v[i], mechanism, own) &&
+		    !strcmp(out->v[i].action, action) && out->v[i].plan_only == plan_only)
 			group = &out->v[i];
 	if (!group) {
 		KL_GROW(out->v, out->n + 1, out->alloc);
 		group = &out->v[out->n++];
-		*group = (struct kl_lift_group){ .m = mechanism,
+		*group = (struct kl_lift_group){ .m = mechanism ? mechanism : own,
 						 .action = action,
-						 .plan_only = plan_only };
+						 .plan_only = plan_only,
+						 .unlisted = !mechanism,
+						 .own = kl_steal(&own) };
 	}
+	free_own(own);
 	KL_GROW(group->t, group->n + 1, group->alloc);
 	group->t[group->n++] = transition;
 	group->wins |= kl_lift_speed_of(transition) == KL_SPEED_FAST;
@@ -264,7 +310,7 @@ static bool same_text(const char *left, const char *right)
  */
 static bool fits_group(const struct kl_card *card, const struct kl_lift_group *group)
 {
-	return same_text(card->mechanism, group->m->name) &&
+	return card->unlisted == group->unlisted && same_text(card->mechanism, group->m->name) &&
 	       same_text(card->action, group->action) &&
 	       (card->anchor.construct && !strcmp(card->anchor.construct, "the launch plan")) ==
 		       group->plan_only;

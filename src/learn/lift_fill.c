@@ -5,14 +5,15 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "card/predicate.h"
 #include "event/speed.h"
 #include "learn/lift_parts.h"
 #include "rewrite/proposal.h"
 #include "text/line_ends.h"
 
 #define MAX_DIFF (128u << 10)
-#define MAX_SAID 400 /* most bytes of a refusal's reason that a card quotes */
+#define MAX_DIFFS (512u << 10) /* most bytes of all carriers of a card */
+#define MAX_CARRIERS 56        /* most carriers, so that there is room for transformations */
+#define MAX_SAID 400           /* most bytes of a refusal's reason that a card quotes */
 
 bool kl_lift_is_in(const struct kl_transition *transition, const char *language)
 {
@@ -74,19 +75,47 @@ static bool is_card_text(const char *text)
 	return kl_utf8_span(text, n) == n;
 }
 
-static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
-			const char *language)
+static bool has_carrier(const struct kl_card *card, const struct kl_transition *transition)
 {
-	if (kl_card_carrier(card, language))
-		return;
+	for (size_t i = 0; i < card->carriers.n; i++)
+		if (card->carriers.v[i].form == KL_CARRIER_DIFF && card->carriers.v[i].of &&
+		    !strcmp(card->carriers.v[i].of, transition->event->id))
+			return true;
+	return false;
+}
+
+/*
+ * Add the diff of each transition in the language as a carrier, the best first, while the card has
+ * room for it. A note names a step whose diff does not go into the card.
+ */
+static void add_carriers(struct kl_card *card, const struct kl_lifter *lifter,
+			 const struct kl_lift_group *group, const char *language)
+{
+	size_t bytes = 0, n = 0;
+
+	for (size_t i = 0; i < card->carriers.n; i++) {
+		bytes += strlen(card->carriers.v[i].text);
+		n++;
+	}
 	for (size_t i = 0; i < group->n; i++) { /* transitions are sorted, best first */
 		const struct kl_transition *transition = group->t[i];
 		KL_AUTO(kl_freep) char *diff = kl_line_ends_to_lf(transition->diff,
 								  strlen(transition->diff));
+		size_t len = strlen(diff);
 
-		if (!kl_lift_is_in(transition, language) || !*diff || strlen(diff) > MAX_DIFF ||
-		    !is_card_text(diff))
+		if (!kl_lift_is_in(transition, language) || !len || has_carrier(card, transition))
 			continue;
+		if (len > MAX_DIFF || bytes + len > MAX_DIFFS || n >= MAX_CARRIERS ||
+		    !is_card_text(diff)) {
+			kl_strvec_pushf(lifter->notes,
+					"%s step %d (%s): the card cannot hold its diff of %zu "
+					"bytes, so no tool can apply it",
+					transition->lineage, transition->step.number,
+					transition->step.action, len);
+			continue;
+		}
+		bytes += len;
+		n++;
 		KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
 		card->carriers.v[card->carriers.n++] = (struct kl_card_carrier){
 			.language = kl_strdup(language),
@@ -94,7 +123,6 @@ static void add_carrier(struct kl_card *card, const struct kl_lift_group *group,
 			.of = kl_strdup(transition->event->id),
 			.text = kl_steal(&diff),
 		};
-		return;
 	}
 }
 
@@ -119,116 +147,6 @@ static void add_transform(struct kl_card *card, const struct kl_lift_group *grou
 		.form = KL_CARRIER_TRANSFORM,
 		.text = kl_asprintf("%s\n", use),
 	};
-}
-
-/* --- conditions ------------------------------------------------------------------------------- */
-
-/* Append a condition to the card's `sound` list; takes ownership of its strings. */
-static void add_sound(struct kl_card *card, struct kl_card_pre pre)
-{
-	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
-	card->sound.v[card->sound.n++] = pre;
-}
-
-/*
- * List the facts that every transition of the group in `language` adds and that are platform
- * capabilities.
- */
-static void needs_of(struct kl_strvec *out, const struct kl_lifter *lifter,
-		     const struct kl_lift_group *group, const char *language)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec delta = KL_STRVEC_INIT;
-
-	kl_lift_common(&delta, group, language, kl_lift_delta);
-	for (size_t i = 0; i < delta.n; i++)
-		if (kl_taxonomy_cap(lifter->tax, delta.v[i]) >= 0)
-			kl_strvec_push(out, delta.v[i]);
-}
-
-/*
- * Add a condition that requires the platform's capabilities. The condition applies only to
- * `language`, because in another language the card may not need these capabilities.
- */
-static void need_platform(struct kl_card *card, const struct kl_lifter *lifter,
-			  const struct kl_lift_group *group, const char *language)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec needs = KL_STRVEC_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-
-	needs_of(&needs, lifter, group, language);
-	if (card->scope.languages.n)
-		kl_lift_keep(&card->scope.needs, &needs);
-	else
-		kl_strvec_copy(&card->scope.needs, &needs);
-	if (!needs.n)
-		return;
-	kl_buf_addf(&test, "language != '%s' || ", language);
-	for (size_t k = 0; k < needs.n; k++) {
-		kl_buf_addf(&test, "%scap('%s')", k ? " && " : "", needs.v[k]);
-		kl_buf_addf(&text, "%s%s", k ? ", " : "the platform has ", needs.v[k]);
-	}
-	add_sound(card, (struct kl_card_pre){
-				.id = kl_asprintf("isa-%s", language),
-				.text = kl_buf_detach(&text),
-				.test = kl_buf_detach(&test),
-			});
-}
-
-/*
- * Return true if the condition is a divisibility or an equality. Such a condition limits where the
- * step is valid, but a bound only limits the sizes of one kernel.
- */
-static bool is_structural(const char *domain)
-{
-	return strchr(domain, '%') || strstr(domain, "==");
-}
-
-/*
- * List the structural conditions that the contracts of all transitions with the operator `op` have
- * in common.
- */
-static void domain_of(struct kl_strvec *out, const struct kl_lift_group *group, const char *op)
-{
-	bool first = true;
-
-	for (size_t i = 0; i < group->n; i++) {
-		const struct kl_contract *contract = group->t[i]->from->contract;
-		KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT;
-
-		if (strcmp(contract->op, op))
-			continue;
-		for (size_t dim = 0; dim < contract->ndomain; dim++)
-			if (is_structural(contract->domain_text[dim]))
-				kl_strvec_push(&one, contract->domain_text[dim]);
-		if (first)
-			kl_strvec_copy(out, &one);
-		else
-			kl_lift_keep(out, &one);
-		first = false;
-	}
-}
-
-static void need_domain(struct kl_card *card, const struct kl_lift_group *group, const char *op)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec domain = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *id = kl_asprintf("domain-%s", op);
-	struct kl_buf test = KL_BUF_INIT;
-
-	domain_of(&domain, group, op);
-	if (!domain.n || kl_card_has_pre(card, id))
-		return;
-	kl_buf_addf(&test, "op != '%s' || ", op);
-	for (size_t i = 0; i < domain.n; i++)
-		if (test.len + strlen(domain.v[i]) + 6 < KL_PREDICATE_MAX_TEXT)
-			kl_buf_addf(&test, "%s(%s)", i ? " && " : "", domain.v[i]);
-	add_sound(card,
-		  (struct kl_card_pre){
-			  .id = kl_steal(&id),
-			  .test = kl_buf_detach(&test),
-			  .text = kl_asprintf(
-				  "all kernels of %s that it was learned from promise it", op),
-		  });
 }
 
 /* --- facts that a step requires or conflicts with --------------------------------------------- */
@@ -341,6 +259,7 @@ void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 {
 	card->intent = kl_strdup(group->m->text);
 	card->mechanism = kl_strdup(group->m->name);
+	card->unlisted = group->unlisted;
 	card->action = kl_strdup(group->action);
 	kl_lift_anchor(card, group);
 	add_provided(card, group);
@@ -380,6 +299,7 @@ static void add_evidence(struct kl_card *card, const struct kl_transition *trans
 							     NULL,
 	};
 
+	kl_lift_also(&evidence.also, transition);
 	kl_card_add_evidence(card, &evidence);
 }
 
@@ -459,13 +379,13 @@ static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 
 	kl_strvec_push(&risk.events, refusal->event->id);
 	if (!kl_card_has_pre(card, id))
-		add_sound(card, (struct kl_card_pre){
-					.id = kl_strdup(id),
-					.text = kl_asprintf("not so: %s", said),
-					.state = KL_PRE_WITNESSED,
-					.by = kl_strdup(refusal->event->id),
-					.class_ = kl_strdup(class_),
-				});
+		kl_lift_add_sound(card, (struct kl_card_pre){
+						.id = kl_strdup(id),
+						.text = kl_asprintf("not so: %s", said),
+						.state = KL_PRE_WITNESSED,
+						.by = kl_strdup(refusal->event->id),
+						.class_ = kl_strdup(class_),
+					});
 	risk.violates = kl_strdup(id);
 	kl_card_add_risk(card, &risk);
 }
@@ -473,15 +393,16 @@ static void add_refusal(struct kl_card *card, const struct kl_refusal *refusal)
 static void learn_language(struct kl_card *card, const struct kl_lifter *lifter,
 			   const struct kl_lift_group *group, const char *language)
 {
-	add_carrier(card, group, language);
+	add_carriers(card, lifter, group, language);
 	if (!group->plan_only)
 		add_transform(card, group, language);
 	if (!kl_strvec_has(&card->scope.languages, language)) {
 		kl_lift_find(card, group, language);
-		need_platform(card, lifter, group, language);
+		kl_lift_need_platform(card, lifter, group, language);
 		kl_strvec_push(&card->scope.languages, language);
 	}
 	kl_lift_constants(card, group, language);
+	kl_lift_need_plan(card, lifter, group, language);
 }
 
 void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
@@ -489,6 +410,9 @@ void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec languages = KL_STRVEC_INIT;
 
+	kl_lift_release_domains(card);
+	for (size_t i = 0; i < group->n; i++)
+		kl_lift_untested(card, group, group->t[i]);
 	for (size_t i = 0; i < group->n; i++) {
 		const char *op = group->t[i]->from->contract->op;
 
@@ -496,10 +420,8 @@ void kl_lift_learn(struct kl_card *card, const struct kl_lifter *lifter,
 		add_rows(card, lifter, group->t[i]);
 		if (group->wins && kl_lift_speed_of(group->t[i]) == KL_SPEED_SLOW)
 			add_slower(card, group->t[i]);
-		if (!kl_strvec_has(&card->scope.cases, op)) {
-			need_domain(card, group, op);
+		if (!kl_strvec_has(&card->scope.cases, op))
 			kl_strvec_push(&card->scope.cases, op);
-		}
 	}
 	languages_of(&languages, group);
 	for (size_t i = 0; i < languages.n; i++)

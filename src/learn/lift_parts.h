@@ -13,8 +13,14 @@
 #define KL_LIFT_GAIN 1100000
 
 struct kl_lift_group {
-	const struct kl_mechanism *m;
+	const struct kl_mechanism *m; /* of an unlisted group: `own` */
 	const char *action;
+	/*
+	 * the steps have no entry in the list of mechanisms; `own` has what stands for one: the
+	 * author's name or the action, and the facts that the first step gained
+	 */
+	bool unlisted;
+	struct kl_mechanism *own;
 	bool plan_only;                 /* the transitions change nothing but the launch plan */
 	const struct kl_transition **t; /* best first: verified transitions, then by ratio */
 	size_t n, alloc;
@@ -70,6 +76,32 @@ void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, co
 /** Remove the entries of `list` that are not in `other`. */
 void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other);
 
+/* --- conditions for being right (lift_sound.c) ------------------------------------------------ */
+
+/** Append a condition to the card's `sound` list; takes ownership of its strings. */
+void kl_lift_add_sound(struct kl_card *card, struct kl_card_pre pre);
+/**
+ * Add a condition that requires the platform's capabilities. The condition applies only to
+ * `language`, because in another language the card may not need these capabilities.
+ */
+void kl_lift_need_platform(struct kl_card *card, const struct kl_lifter *lifter,
+			   const struct kl_lift_group *group, const char *language);
+/** Add a condition for each entry that the launch plans' `require` gained in the group's steps. */
+void kl_lift_need_plan(struct kl_card *card, const struct kl_lifter *lifter,
+		       const struct kl_lift_group *group, const char *language);
+/**
+ * Add a condition that is not tested: what the contracts of the transition's operator and language
+ * promise. Add none if the card already has steps of both. Call it before the transition's rows are
+ * added.
+ */
+void kl_lift_untested(struct kl_card *card, const struct kl_lift_group *group,
+		      const struct kl_transition *transition);
+/** Release the conditions that earlier versions of lift made of contracts' domains. */
+void kl_lift_release_domains(struct kl_card *card);
+
+/** Append lines about what the step changes in its sources and its launch plan (lift_also.c). */
+void kl_lift_also(struct kl_strvec *out, const struct kl_transition *transition);
+
 /* --- the anchor of a card (lift_anchor.c) ----------------------------------------------------- */
 
 /** Set `construct` and `acts_on` of a new card. */
@@ -87,16 +119,22 @@ void kl_lift_constants(struct kl_card *card, const struct kl_lift_group *group,
 
 enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_SLOWER };
 
-/** One measured point of a transition. */
+/** One measured point of a transition, or of a trial of the card. */
 struct kl_lift_point {
+	/* the transition; of a trial: the step of a lineage from the state that the trial edited */
 	const struct kl_transition *t;
+	const struct kl_card_trial *trial; /* NULL: the point is of the transition */
+	const char *event;                 /* that measured the point */
 	size_t at;    /* index into kl_lift_points.before: the target of K_{i-1} */
 	size_t point; /* number of the point in the contract, from 1 (kl_target_stand) */
 	enum kl_lift_speed speed; /* speed of K_i compared with K_{i-1} at this point */
 	int64_t ppm;
 };
 
-/** The measured points of all loaded transitions that a card cites. */
+/**
+ * The measured points of all loaded transitions that a card cites, and of its own trials, passed
+ * and failed, on states that were loaded.
+ */
 struct kl_lift_points {
 	struct kl_lift_point *v;
 	size_t n, alloc;
@@ -122,6 +160,30 @@ int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
 		   const struct kl_map *events, const struct kl_transition *transition);
 
 /* --- useful conditions (lift_useful.c) -------------------------------------------------------- */
+
+/** What looks for conditions in the points of a card in one language. */
+struct kl_lift_finder {
+	struct kl_card *card;
+	const struct kl_lifter *lifter;
+	const struct kl_mechanism *mechanism; /* mechanism of the card, or NULL */
+	const struct kl_lift_points *points;
+	const char *language; /* consider only points in this language */
+};
+
+bool kl_lift_is_here(const struct kl_lift_finder *finder, size_t i);
+bool kl_lift_is_faster(const struct kl_lift_finder *finder, size_t i);
+bool kl_lift_not_faster(const struct kl_lift_finder *finder, size_t i);
+/**
+ * Add a condition with the id "<id>-<of>" for finder->language; it is true in the card's other
+ * languages. Return false if it is false at a point that was faster.
+ */
+bool kl_lift_add_clause(const struct kl_lift_finder *finder, const char *id, const char *of,
+			const char *test, const char *text);
+/**
+ * Derive bounds of sizes and extents; of profile figures only if there are none, and not if `some`
+ * other condition was found (lift_bounds.c).
+ */
+void kl_lift_bounds(const struct kl_lift_finder *finder, bool some);
 
 /** Derive conditions in `useful` from the card's measured points (docs/formats.md, "Lifting"). */
 void kl_lift_useful(struct kl_card *card, const struct kl_lifter *lifter);

@@ -89,6 +89,7 @@ static void add_points(struct kl_lift_points *out, const struct kl_map *events, 
 		KL_GROW(out->v, out->n + 1, out->alloc);
 		out->v[out->n++] = (struct kl_lift_point){
 			.t = transition,
+			.event = transition->event->id,
 			.at = at,
 			.point = i + 1,
 			.ppm = ratio.ppm,
@@ -105,6 +106,71 @@ static bool cites_event(const struct kl_card *card, const char *event)
 	return false;
 }
 
+/* --- trials ----------------------------------------------------------------------------------- */
+
+/* Return how fast a trial's result was; KL_LIFT_UNSURE if the trial says nothing about speed. */
+static enum kl_lift_speed trial_speed(const struct kl_card_trial *trial)
+{
+	if (trial->retracted || trial->foreign || !trial->event || !trial->ratio.ppm)
+		return KL_LIFT_UNSURE;
+	if (trial->result == KL_RESULT_PASS || !strcmp(trial->class_, "not-enough"))
+		return KL_LIFT_FASTER;
+	if (strcmp(trial->class_, "not-faster"))
+		return KL_LIFT_UNSURE;
+	return trial->ratio.hi && trial->ratio.hi < 1000000 ? KL_LIFT_SLOWER : KL_LIFT_NO_FASTER;
+}
+
+/* Find the step from the state that the trial edited, on the trial's platform; NULL: none. */
+static const struct kl_transition *step_from(const struct kl_transitions *transitions,
+					     const struct kl_card_trial *trial)
+{
+	for (size_t i = 0; i < transitions->n; i++) {
+		const struct kl_transition *transition = &transitions->v[i];
+		char before[KL_OID_HEX];
+
+		kl_oid_hex(before, &transition->before);
+		if (!strcmp(before, trial->state) && !strcmp(transition->platform, trial->platform))
+			return transition;
+	}
+	return NULL;
+}
+
+/* Append the target of K_{i-1}. */
+static int add_target(struct kl_lift_points *out, const struct kl_lifter *lifter,
+		      const struct kl_transition *transition)
+{
+	KL_GROW(out->before, out->nbefore + 1, out->before_alloc);
+	out->before[out->nbefore] = (struct kl_target){ .known = KL_KNOWN_INIT };
+	return kl_lift_before(&out->before[out->nbefore++], lifter->tax, &lifter->t->events,
+			      transition);
+}
+
+/* A trial is a point at the contract's first case: its ratio is that of the whole contract. */
+static int add_trial(struct kl_lift_points *out, const struct kl_lifter *lifter,
+		     const struct kl_card_trial *trial)
+{
+	enum kl_lift_speed speed = trial_speed(trial);
+	const struct kl_transition *step = speed == KL_LIFT_UNSURE ? NULL :
+								     step_from(lifter->t, trial);
+	int err;
+
+	if (!step)
+		return 0;
+	if ((err = add_target(out, lifter, step)) < 0)
+		return err;
+	KL_GROW(out->v, out->n + 1, out->alloc);
+	out->v[out->n++] = (struct kl_lift_point){
+		.t = step,
+		.trial = trial,
+		.event = trial->event,
+		.at = out->nbefore - 1,
+		.point = 1,
+		.ppm = trial->ratio.ppm,
+		.speed = speed,
+	};
+	return 0;
+}
+
 int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *lifter,
 		   const struct kl_card *card)
 {
@@ -115,13 +181,13 @@ int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *lifter,
 
 		if (!cites_event(card, transition->event->id))
 			continue;
-		KL_GROW(out->before, out->nbefore + 1, out->before_alloc);
-		out->before[out->nbefore] = (struct kl_target){ .known = KL_KNOWN_INIT };
-		if ((err = kl_lift_before(&out->before[out->nbefore], lifter->tax,
-					  &lifter->t->events, transition)) < 0)
+		if ((err = add_target(out, lifter, transition)) < 0)
 			return err;
-		add_points(out, &lifter->t->events, out->nbefore++, transition);
+		add_points(out, &lifter->t->events, out->nbefore - 1, transition);
 	}
+	for (size_t i = 0; i < card->ver.n; i++)
+		if ((err = add_trial(out, lifter, &card->ver.v[i])) < 0)
+			return err;
 	out->all = true;
 	for (size_t i = 0; i < card->evidence.n; i++)
 		out->all &= kl_map_get(&lifter->t->events, card->evidence.v[i].event) != NULL;

@@ -81,10 +81,21 @@ test_expect_success 'what took a fact away conflicts with it; what the platform 
 	says "test: language != '\''cuda'\'' || cap('\''mma'\'')" out && says "(K % 64 == 0)" out
 '
 
+test_expect_success 'what domains promise is not tested; what a plan requires since the step has its source' '
+	git show "$skills:cards/$(card vector-load)" >out && sed -n "/id: domain-gemm-cuda/,/state:/p" out >domain && says "state: not-tested" domain &&
+	says "language != '\''cuda'\'' || op != '\''gemm'\''" domain && sed -n "/id: plan-/,/source:/p" out >plan && says "state: assumed" plan &&
+	says "test: language != '\''cuda'\'' || extent(reduction) % 8 == 0" plan && says "source: launch.yaml of cuda-gemm/" plan
+'
+
+test_expect_success 'each step leaves its diff, and what else it changed' '
+	git show "$skills:cards/$(card sm-stage)" >out && test "$(grep -c "form: diff" out)" = 3 && test "$(grep -c "^    also: " out)" = 3 &&
+	git show "$skills:cards/$(card vector-load)" >out && says "constant THREADS = 256 is gone" out && says "function gone: value" out
+'
+
 test_expect_success 'when it is worth it, and the constants that it met' '
 	git show "$skills:cards/$(card wgmma)" >out && says "test: has('\''ldmatrix'\'') || has('\''mma'\'')" out &&
 	says "as measured: wherever it was faster it took the place of ldmatrix, mma" out &&
-	git show "$skills:cards/$(card stmatrix)" >out && says "test: extent(reduction) < 4096" out &&
+	git show "$skills:cards/$(card stmatrix)" >out && ! grep "extent(reduction) <" out &&
 	git show "$skills:cards/$(card occupancy)" >out && says "const: {THREADS: 256}" out &&
 	git show "$skills:cards/$(card register-tile)" >out && says "const: {BK: 64, BM: 32, BN: 32}" out &&
 	git show "$skills:cards/$(card warp-scan)" >out && says "useful: []" out

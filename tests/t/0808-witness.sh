@@ -68,7 +68,7 @@ seek () { git klineage lift --witness -q "$@"; }
 kept () { git log --format='%H %s' "refs/klineage/trials/$(the_card)" | sed -n "s/^\([0-9a-f]*\) .*$1.*/\1/p"; }
 
 test_expect_success 'a card of a kernel that needs n % 8 by its code, m % 4 by its contract alone, and AVX2' '
-	(learn base "m >= 4, m % 4 == 0, n >= 8, n % 8 == 0" "$one" 1 && pre domain-scale >pre && says "state: assumed" pre && says "(m % 4 == 0) && (n % 8 == 0)" pre &&
+	(learn base "m >= 4, m % 4 == 0, n >= 8, n % 8 == 0" "$one" 1 && pre domain-scale-c >pre && says "state: not-tested" pre && says "(m % 4 == 0) && (n % 8 == 0)" pre &&
 	pre isa-c >pre && says "cap(" pre && says "state: assumed" pre)
 '
 
@@ -79,20 +79,20 @@ test_expect_success 'a dry run says what would be judged, and writes nothing' '
 
 test_expect_success 'the limit holds, and the next run goes on from there' '
 	(cp -R base limit && cd limit && seek --runs 1 >out && cat out && says "1 gate run (the limit)" out && says "the limit of 1 gate runs" out &&
-	pre domain-scale >pre && says "(n % 8 == 0)" pre && ! grep "m % 4" pre && says "state: assumed" pre && seek >out && says "2 witnessed" out && clean)
+	pre domain-scale-c >pre && says "(n % 8 == 0)" pre && ! grep "m % 4" pre && says "state: not-tested" pre && seek >out && says "2 witnessed" out && clean)
 '
 
 test_expect_success 'where it is false the kernel fails and the one before does not: witnessed; what it does not need goes' '
 	(cp -R base all && cd all && seek >out && cat out && says "n % 8 == 0: witnessed, fault" out && says "m % 4 == 0: not needed" out &&
-	says "witnessed, compile; scale/x K_1 for cpu/x86-64-v2" out && pre domain-scale >pre && cat pre &&
-	says "test: op != '"'scale'"' || (n % 8 == 0)" pre && says "state: witnessed" pre && says "class: fault" pre &&
+	says "witnessed, compile; scale/x K_1 for cpu/x86-64-v2" out && pre domain-scale-c >pre && cat pre &&
+	says "test: language != '"'c'"' || op != '"'scale'"' || (n % 8 == 0)" pre && says "state: witnessed" pre && says "class: fault" pre &&
 	id=$(sed -n "s/^ *by: //p" pre) && git cat-file -p "klineage/skills:evidence/$(echo $id | cut -c1-2)/$id.json" >event && says "\"verdict\":\"fail\"" event && says "\"class\":\"fault\"" event &&
 	says "\"point\":\"also3\"" event && pre isa-c >pre && says "state: witnessed" pre && says "class: compile" pre &&
-	card | sed -n "/^risk/,/^scope/p" >risk && says "violates: domain-scale" risk && clean)
+	card | sed -n "/^risk/,/^scope/p" >risk && says "violates: domain-scale-c" risk && clean)
 '
 
 test_expect_success 'the failing commit has the wider contract and the event in its note, beside the one before, which passes' '
-	(cd all && chain=refs/klineage/trials/$(the_card) && id=$(pre domain-scale | sed -n "s/^ *by: //p") &&
+	(cd all && chain=refs/klineage/trials/$(the_card) && id=$(pre domain-scale-c | sed -n "s/^ *by: //p") &&
 	git log --format=%H $chain >commits && for c in $(cat commits); do if git notes --ref klineage/gate show $c >note 2>/dev/null && grep -q "\"id\":\"$id\"" note; then echo $c; fi; done >found &&
 	test "$(wc -l <found)" = 1 && c=$(cat found) && git show $c:klineage.yaml >wide && ! grep -F "n % 8" wide && says "m % 4 == 0" wide && says "n: 9" wide &&
 	git diff --name-only $c^ $c >names && echo klineage.yaml >want && test_cmp want names && test "$(git rev-parse $c^)" = "$(git rev-parse klineage/lineage/scale/x)" &&
@@ -116,11 +116,11 @@ test_expect_success 'one commit for each condition, whose message has the events
 
 test_expect_success 'what the kernel before the step needs as well is not the step'"'"'s need' '
 	(learn inherited "m >= 4, n >= 8, n % 8 == 0" "$by_eight" 8 && git for-each-ref refs/heads >before && seek >out && cat out && says "the state before the step also fails where the clause is false" out &&
-	pre domain-scale >pre && says "state: assumed" pre && clean)
+	pre domain-scale-c >pre && says "state: not-tested" pre && clean)
 '
 
 test_expect_success 'where the oracle does not stand there is no witness; nothing judged at all is 125' '
-	(upto="m * n / 8 * 8" && learn blind "m >= 4, n >= 8, n % 8 == 0" "$one" 1 && seek --json >out && cat out && pre domain-scale >pre && says "state: assumed" pre && clean) &&
+	(upto="m * n / 8 * 8" && learn blind "m >= 4, n >= 8, n % 8 == 0" "$one" 1 && seek --json >out && cat out && pre domain-scale-c >pre && says "state: not-tested" pre && clean) &&
 	(cp -R base nowhere && cd nowhere && git for-each-ref >before && exits 125 git -c klineage.runner=ssh:nowhere.invalid klineage lift --witness -q 2>err && cat err && says "nothing could be judged here" err &&
 	git for-each-ref >after && test_cmp before after)
 '

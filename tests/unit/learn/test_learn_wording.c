@@ -197,7 +197,7 @@ static void what_holds_is_taken(void **state)
 	assert_string_equal(pre->class_, "wrong-edge");
 	assert_int_equal(sound(card, "eights")->state, KL_PRE_ASSUMED);
 	assert_int_equal(card->useful.n, 1);
-	assert_int_equal(card->carriers.n, 3); /* a diff, a transformation, and the model's */
+	assert_int_equal(card->carriers.n, 4); /* two diffs, a transformation, and the model's */
 	/*
 	 * id, evidence, rows, scope, provides and what was measured of conditions are not its to
 	 * change
