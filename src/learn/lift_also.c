@@ -15,9 +15,9 @@
  * of threads. Its gain is that of all of it. The lines are facts about the sources and no judgement
  * of which of the changes belong to the mechanism.
  */
-#define MAX_LINES 24           /* most lines of one step */
+#define MAX_LINES 24            /* most lines of one step */
 #define MAX_SOURCE (256u << 10) /* larger sources are not read */
-#define MAX_NAMES 12           /* most functions in one line */
+#define MAX_NAMES 12            /* most functions in one line */
 
 /* --- constants -------------------------------------------------------------------------------- */
 
@@ -64,10 +64,11 @@ static void collect_fields(struct kl_map *out, const struct kl_yaml *node, const
 {
 	for (size_t i = 0; i < node->n && node->kind != KL_YAML_SCALAR; i++) {
 		const struct kl_yaml *item = node->item[i];
-		KL_AUTO(kl_freep) char *below =
-			node->kind == KL_YAML_MAP ?
-				kl_asprintf("%s%s%s", path, *path ? "." : "", node->key[i]) :
-				kl_strdup(path);
+		KL_AUTO(kl_freep) char *below = node->kind == KL_YAML_MAP ?
+							kl_asprintf("%s%s%s", path,
+								    *path ? "." : "",
+								    node->key[i]) :
+							kl_strdup(path);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		const char *had = kl_map_get(out, below);
 

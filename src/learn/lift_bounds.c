@@ -37,7 +37,8 @@ static bool is_in(const struct kl_lift_finder *finder, const struct frame *frame
 {
 	const struct kl_lift_point *point = &finder->points->v[i];
 
-	return kl_lift_is_here(finder, i) && (kl_lift_is_faster(finder, i) || kl_lift_not_faster(finder, i)) &&
+	return kl_lift_is_here(finder, i) &&
+	       (kl_lift_is_faster(finder, i) || kl_lift_not_faster(finder, i)) &&
 	       (!frame->op || !strcmp(contract_at(finder, i)->op, frame->op)) &&
 	       (!frame->dtype || !strcmp(point->t->dtype, frame->dtype)) &&
 	       !strcmp(point->t->platform, frame->platform);
@@ -59,8 +60,8 @@ static void sample_release(struct sample *sample)
 }
 
 /* Collect the decided points. Return false if `key` has no value at one of them. */
-static bool read_sample(struct sample *out, const struct kl_lift_finder *finder, const struct frame *frame,
-			const char *key)
+static bool read_sample(struct sample *out, const struct kl_lift_finder *finder,
+			const struct frame *frame, const char *key)
 {
 	bool all = true;
 
@@ -105,7 +106,8 @@ static void shuffle_gains(struct sample *sample, struct kl_rng *rng)
  * Check that a bound of `key` says more than chance: there are enough points, and hardly any
  * shuffle of their outcomes has a bound, too. The shuffles are the same in every run.
  */
-static bool beats_chance(const struct kl_lift_finder *finder, const struct frame *frame, const char *key)
+static bool beats_chance(const struct kl_lift_finder *finder, const struct frame *frame,
+			 const char *key)
 {
 	KL_AUTO(sample_release) struct sample sample = { 0 };
 	struct kl_rng rng;
@@ -175,8 +177,8 @@ static void write_side(struct kl_buf *out, const struct parting *parting, size_t
 	}
 }
 
-static bool add_parting(const struct kl_lift_finder *finder, const char *id, const char *of, const char *op,
-			const struct parting *parting, size_t n)
+static bool add_parting(const struct kl_lift_finder *finder, const char *id, const char *of,
+			const char *op, const struct parting *parting, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT, text = KL_BUF_INIT;
 

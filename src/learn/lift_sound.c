@@ -184,7 +184,8 @@ static char *guarded_op(const char *test)
 	if (!test || !kl_prefix_has(test, guard))
 		return NULL;
 	end = strstr(test + sizeof(guard) - 1, "' || ");
-	return end ? kl_strndup(test + sizeof(guard) - 1, (size_t)(end - test) - sizeof(guard) + 1) :
+	return end ? kl_strndup(test + sizeof(guard) - 1,
+				(size_t)(end - test) - sizeof(guard) + 1) :
 		     NULL;
 }
 
@@ -387,17 +388,16 @@ static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 		free(id);
 		id = kl_asprintf("plan-%.7s-%d", transition->event->id, i);
 	}
-	kl_lift_add_sound(card,
-			  (struct kl_card_pre){
-				  .id = kl_steal(&id),
-				  .test = kl_steal(&test),
-				  .text = kl_asprintf("the launch plan requires it since the step: "
-						      "%.400s",
-						      require),
-				  .source = kl_asprintf("%s of %s step %d", contract->launch,
-							transition->lineage,
-							transition->step.number),
-			  });
+	kl_lift_add_sound(
+		card, (struct kl_card_pre){
+			      .id = kl_steal(&id),
+			      .test = kl_steal(&test),
+			      .text = kl_asprintf("the launch plan requires it since the step: "
+						  "%.400s",
+						  require),
+			      .source = kl_asprintf("%s of %s step %d", contract->launch,
+						    transition->lineage, transition->step.number),
+		      });
 }
 
 void kl_lift_need_plan(struct kl_card *card, const struct kl_lifter *lifter,
