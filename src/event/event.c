@@ -61,6 +61,7 @@ void kl_event_free(struct kl_event *event)
 	json_decref(event->statics);
 	json_decref(event->audit);
 	json_decref(event->notes);
+	json_decref(event->point);
 	json_decref(event->doc);
 	kl_strvec_release(&event->kept);
 	free(event);

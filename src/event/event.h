@@ -73,6 +73,7 @@ struct kl_event {
 	} session;
 	/** JSON members; owned, NULL if absent. `statics` is the member "static". */
 	json_t *correct, *counters, *statics, *audit, *notes;
+	json_t *point; /* of a probe: {"dims": {"m": 3}, "values": "plain"}; owned, NULL if absent */
 
 	/* private to event_json.c and event.c */
 	json_t *doc;             /* the document that was parsed; NULL for a new event */

@@ -106,6 +106,7 @@ struct kl_event *kl_event_from_json(json_t *doc)
 	event->statics = json_incref(json_object_get(doc, "static"));
 	event->audit = json_incref(json_object_get(doc, "audit"));
 	event->notes = json_incref(json_object_get(doc, "notes"));
+	event->point = json_incref(json_object_get(doc, "point"));
 	return event;
 }
 
@@ -301,6 +302,7 @@ json_t *kl_event_json(const struct kl_event *event)
 	put_json(doc, "static", event->statics);
 	put_json(doc, "audit", event->audit);
 	put_json(doc, "notes", event->notes);
+	put_json(doc, "point", event->point);
 	return doc;
 }
 

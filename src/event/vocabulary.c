@@ -7,7 +7,7 @@
 
 static const char *const kinds[] = {
 	[KL_KIND_OTHER] = "",          [KL_KIND_GATE] = "gate",   [KL_KIND_CHECK] = "check",
-	[KL_KIND_RETRACT] = "retract", [KL_KIND_LABEL] = "label",
+	[KL_KIND_RETRACT] = "retract", [KL_KIND_LABEL] = "label", [KL_KIND_PROBE] = "probe",
 };
 
 static const char *const verdicts[] = {

@@ -20,6 +20,7 @@ enum kl_event_kind {
 	KL_KIND_CHECK,
 	KL_KIND_RETRACT,
 	KL_KIND_LABEL,
+	KL_KIND_PROBE, /* correctness at one point, which can lie outside the domain */
 };
 
 enum kl_verdict {

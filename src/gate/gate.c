@@ -51,7 +51,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	gate->scratch.fd = -1;
 	gate->repo = repo;
 	gate->opts = *opts;
-	gate->opts.no_profile |= gate->opts.quick || gate->opts.dims;
+	gate->opts.no_profile |= gate->opts.quick || (gate->opts.dims && !gate->opts.timed);
 	gate->opts.no_cache |= gate->opts.dims != NULL;
 	gate->bundle = kl_bundle_new();
 	err = kl_runner_parse(&gate->runner, read_setting(gate, opts->runner, "klineage.runner"));

@@ -44,6 +44,11 @@ struct kl_gate_opts {
 	 * NULL: judge at the contract's points.
 	 */
 	const char *dims;
+	/**
+	 * With `dims`: also time the candidate at these points, as at the contract's cases. The domain
+	 * is not searched.
+	 */
+	bool timed;
 	bool no_profile; /* correctness only: the event has no profile */
 	/**
 	 * Run only compile, artefact audit and correctness at the `also` points (at all points if
@@ -113,6 +118,16 @@ int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
  */
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
+
+/**
+ * Judge a candidate at one point ("M=3,N=7") of the candidate's contract only. With a parent, also
+ * time both there. The event is of kind "probe", which is never a verdict on the candidate: it is
+ * not cached, and readers of verdicts ignore it. KL_ECANNOT: the point cannot be judged, or the
+ * runner judges elsewhere.
+ */
+int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
+			const struct kl_surface *candidate, const struct kl_surface *parent,
+			const char *dims);
 
 /**
  * Name the candidate that will be judged after the next candidate, and its parent. Both are

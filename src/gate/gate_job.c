@@ -32,6 +32,7 @@ int kl_gate_job_make(json_t **doc, struct kl_gate *gate, const struct kl_surface
 		.counters = gate->counters && !gate->opts.no_profile && task->backend->counters,
 		.seed = gate->opts.seed,
 		.dims = gate->opts.dims,
+		.timed = gate->opts.timed,
 		.profile_max_ms = gate->opts.profile_ms ? gate->opts.profile_ms :
 							  KL_GATE_PROFILE_MS,
 	};

@@ -160,6 +160,8 @@ static int judge_task(struct kl_judgement *judgement, struct kl_gate *gate,
 		return 0;
 	}
 	of = describe_task(task, surface, parent, weight);
+	if (gate->opts.dims)
+		of.nweight = 1;
 	if ((err = kl_gate_job_make(&job, gate, surface, task)) < 0)
 		return err;
 	if (!gate->runner.way->run)

@@ -22,6 +22,7 @@ struct points {
 	const struct kl_contract *contract;
 	struct kl_dims asked[KL_RESOLVE_DIMS]; /* the points in `dims` */
 	size_t nasked;                         /* 0: use the contract's points */
+	bool timed;                            /* the points in `dims` are timed */
 };
 
 static int read_points(struct points *out, const struct kl_resolve_of *of)
@@ -29,7 +30,7 @@ static int read_points(struct points *out, const struct kl_resolve_of *of)
 	const char *text = of->dims;
 	int err = 0;
 
-	*out = (struct points){ .contract = of->contract };
+	*out = (struct points){ .contract = of->contract, .timed = of->timed };
 	while (text && err == 0) {
 		size_t len = strcspn(text, "/");
 
@@ -51,7 +52,7 @@ static const struct kl_dims *point_at(const struct points *points, size_t i, cha
 {
 	if (!points->nasked)
 		return kl_contract_point(points->contract, i, id);
-	snprintf(id, 32, "drawn%zu", i);
+	snprintf(id, 32, "%s%zu", points->timed ? "case" : "drawn", i);
 	return &points->asked[i];
 }
 
@@ -175,11 +176,13 @@ static int resolve_point(struct kl_point *point, const struct kl_resolve_of *of,
 	int err = 0;
 
 	memcpy(point->dim, dims->v, sizeof(point->dim));
-	point->drawn = points->nasked > 0;
-	if (i < contract->nperf && !point->drawn) {
+	point->drawn = points->nasked > 0 && !points->timed;
+	if (points->nasked ? points->timed : i < contract->nperf) {
+		const struct kl_perf_case *perf = &contract->perf[points->nasked ? 0 : i];
+
 		point->perf = true;
-		point->weight = contract->perf[i].weight;
-		point->hot = contract->perf[i].hot;
+		point->weight = perf->weight;
+		point->hot = perf->hot;
 		err = floor_ns(&point->floor_ns, of, dims);
 	}
 	for (size_t k = 0; !err && k < contract->nargs; k++) {
@@ -218,12 +221,12 @@ static void resolve_dims(struct kl_job *job, const struct kl_contract *contract)
 		snprintf(job->dim_name[i], sizeof(job->dim_name[i]), "%s", contract->dim_name[i]);
 }
 
-static void resolve_domain(struct kl_job *job, const struct kl_contract *contract)
+static void resolve_domain(struct kl_job *job, const struct kl_contract *contract, bool timed)
 {
 	job->further = true;
 	job->values = contract->values;
 	job->domain = kl_calloc(1, sizeof(*job->domain));
-	for (size_t i = 0; i < contract->ndomain; i++)
+	for (size_t i = 0; i < contract->ndomain && !timed; i++)
 		kl_strvec_push(&job->domain->text, contract->domain_text[i]);
 	for (size_t i = 0; i < contract->nargs; i++)
 		for (size_t axis = 0; axis < contract->arg[i].naxes; axis++)
@@ -281,7 +284,7 @@ int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
 	name_objects(job, of);
 	choose_stages(job, of);
 	resolve_dims(job, contract);
-	resolve_domain(job, contract);
+	resolve_domain(job, contract, of->dims && of->timed);
 	if ((err = resolve_args(job, &points)) < 0 ||
 	    (err = resolve_points(job, of, &points)) < 0 ||
 	    (err = kl_job_set_rules(job, contract->accept)) < 0 ||

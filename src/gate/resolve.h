@@ -30,6 +30,7 @@ struct kl_resolve_of { /* all members are borrowed */
 	uint64_t seed;  /* 0: the worker draws a seed from the system */
 	/* judge only at these points (struct kl_gate_opts); NULL: judge at the contract's points */
 	const char *dims;
+	bool timed;             /* the points in `dims` are timed; the domain is not searched */
 	int64_t profile_max_ms; /* time limit of the profile */
 };
 

@@ -18,7 +18,8 @@ static struct kl_contract *contract(const char *name)
 	return other;
 }
 
-static json_t *job(const struct kl_contract *contract)
+/* Make the job, at the points of the contract or, if `dims` is not NULL, at these. */
+static json_t *job_at(const struct kl_contract *contract, const char *dims, bool timed)
 {
 	static const struct kl_platform platform = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.so" } };
@@ -34,11 +35,18 @@ static json_t *job(const struct kl_contract *contract)
 		.profile = true,
 		.seed = UINT64_MAX,
 		.profile_max_ms = 1234,
+		.dims = dims,
+		.timed = timed,
 	};
 	KL_AUTO(kl_job_freep) struct kl_job *made = NULL;
 
 	assert_ok(kl_resolve_job(&made, &of));
 	return kl_job_write(made);
+}
+
+static json_t *job(const struct kl_contract *contract)
+{
+	return job_at(contract, NULL, false);
 }
 
 /* The member at a path of keys and indices ("points.0.values") must be `want`. */
@@ -262,10 +270,29 @@ static void the_worker_reads_what_is_written(void **state)
 	}
 }
 
+/* A requested point is timed as a case is, with the first case's rank; nothing else is judged. */
+static void a_requested_point_can_be_timed(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("most.yaml");
+	KL_AUTO(json_decrefp) json_t *timed = job_at(other, "rows=3,cols=8,k=2", true);
+	KL_AUTO(json_decrefp) json_t *drawn = job_at(other, "rows=3,cols=8,k=2", false);
+
+	assert_int_equal(json_array_size(json_object_get(timed, "points")), 1);
+	assert_at(timed, "points.0.id", "\"case0\"");
+	assert_at(timed, "points.0.dims", "[3,8,2]");
+	assert_at(timed, "points.0.perf", "true");
+	assert_at(timed, "points.0.rank", "\"hot\"");
+	assert_at(timed, "domain.conditions", "[]");
+	assert_at(timed, "args.5.fill", "{\"index\":{\"case0\":7,\"expr\":\"cols - 1\"}}");
+	assert_at(drawn, "points.0.id", "\"drawn0\"");
+	assert_at(drawn, "points.0.perf", "false");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_resolved),
+		cmocka_unit_test(a_requested_point_can_be_timed),
 		cmocka_unit_test(zeros_are_said_in_the_job),
 		cmocka_unit_test(a_returned_value_is_the_last_argument),
 		cmocka_unit_test(floors_follow_the_contract),
