@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_PROBE_DISPATCH_H
+#define KL_PROBE_DISPATCH_H
+
+#include "probe/when.h"
+
+/*
+ * dispatch - writes a C header that chooses between the two kernels of a map by the dims.
+ *
+ * The header has one static inline function, <kernel>_dispatch, which returns <KERNEL>_DISPATCH_A
+ * or <KERNEL>_DISPATCH_B, and a comment with the rule, its measured interval and the ids of the
+ * events that it rests on. It is valid C11 and C++11. B is chosen only inside the contract's domain
+ * and where the condition of the map holds; A is chosen in all other cases, ties included. If b
+ * fails where the condition holds, a further condition must exclude all failures; if none does, B
+ * is never chosen.
+ */
+
+/* A condition on one dim that excludes the points at which b fails. */
+struct kl_dispatch_guard {
+	bool there;
+	size_t dim;
+	int64_t divisor; /* the dim is a multiple of it; 0: the dim is at least `least` */
+	int64_t least;
+	size_t failures; /* points that it excludes */
+};
+
+struct kl_dispatch {
+	bool some; /* false: B is never chosen; `why` has the reason */
+	struct kl_dispatch_guard guard;
+	const char *why;
+	/* points at which B is chosen; those of them at which b is faster, and at which it is not */
+	size_t chosen, gains, others;
+	struct kl_ratio ratio; /* geometric mean over them; least lower and greatest upper bound */
+};
+
+void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when);
+/** Return true if the rule chooses b at a point of the domain. */
+bool kl_dispatch_takes_b(const struct kl_dispatch *dispatch, const struct kl_when *when,
+			 const struct kl_when_point *point);
+void kl_dispatch_header(struct kl_buf *out, const struct kl_dispatch *dispatch,
+			const struct kl_when *when);
+/** Return the name of the function, which is a C identifier; the caller frees it. */
+char *kl_dispatch_name(const struct kl_when *when);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/when.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "event/speed.h"
+#include "probe/when_parts.h"
+
+#define LEAST_PPM 10000 /* noise below this counts as this */
+#define SAME_PPM 30000  /* kernels whose ratio is this near to 1 are equally fast */
+
+void kl_when_release(struct kl_when *when)
+{
+	for (size_t i = 0; i < when->n; i++)
+		free(when->point[i].why);
+	free(when->point);
+	free(when->platform);
+	free(when->device);
+	free(when->name_a);
+	free(when->name_b);
+	free(when->digest_a);
+	free(when->digest_b);
+	*when = (struct kl_when){ 0 };
+}
+
+/* --- outcomes --------------------------------------------------------------------------------- */
+
+static void take_side(struct kl_when_side *side, const struct kl_event *event)
+{
+	*side = (struct kl_when_side){ .end = KL_WHEN_PASS };
+	snprintf(side->event, sizeof(side->event), "%s", event->id);
+	/* a slower kernel is no failure here: the ratio says how much slower it is */
+	if (kl_event_is_fail(event)) {
+		side->end = KL_WHEN_FAIL;
+		snprintf(side->class_, sizeof(side->class_), "%s", kl_event_class(event));
+	} else if (event->verdict == KL_VERDICT_NOT_RUN || !event->correct) {
+		side->end = KL_WHEN_UNTESTED;
+	}
+}
+
+/*
+ * Return what the interval shows: faster or slower if all of it is beyond 1 by more than the noise,
+ * the distance of the A/A interval from 1; the same if it and the noise are within SAME_PPM.
+ */
+static enum kl_speed speed_of(const struct kl_ratio *ratio, int64_t aa_ppm)
+{
+	double noise = 1 + (double)(aa_ppm > LEAST_PPM ? aa_ppm : LEAST_PPM) / 1e6;
+	double lo = (double)ratio->lo / 1e6, hi = (double)ratio->hi / 1e6;
+
+	if (kl_speed_is_useless(ratio))
+		return KL_SPEED_AMBIGUOUS;
+	if (lo > noise)
+		return KL_SPEED_FAST;
+	if (hi * noise < 1)
+		return KL_SPEED_SLOW;
+	return aa_ppm <= SAME_PPM && hi < 1 + SAME_PPM / 1e6 && lo > 1 - SAME_PPM / 1e6 ?
+		       KL_SPEED_SAME :
+		       KL_SPEED_AMBIGUOUS;
+}
+
+void kl_when_take(struct kl_when_point *point, const struct kl_event *a, const struct kl_event *b)
+{
+	const struct kl_comparison *parent = b ? kl_comparisons_parent(&b->profile.vs) : NULL;
+
+	take_side(&point->a, a);
+	if (b)
+		take_side(&point->b, b);
+	if (!b || point->b.end != KL_WHEN_PASS || !parent || parent->ratio.ppm <= 0)
+		return;
+	point->ratio = parent->ratio;
+	point->speed = speed_of(&parent->ratio, b->profile.aa_ppm);
+	point->ns = b->profile.ns;
+}
+
+void kl_when_measure_point(struct kl_when_point *point, const struct kl_contract *contract)
+{
+	point->elements = kl_grid_elements(&point->dims);
+	if (kl_grid_bytes(&point->bytes, contract, &point->dims) < 0) {
+		point->bytes = 0;
+		kl_error_clear();
+	}
+}
+
+char *kl_when_dims_text(const struct kl_contract *contract, const struct kl_dims *dims)
+{
+	struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; i < dims->n; i++)
+		kl_buf_addf(&buf, "%s%s=%lld", i ? "," : "", contract->dim_name[i],
+			    (long long)dims->v[i]);
+	return kl_buf_detach(&buf);
+}
+
+static bool is_timed(const struct kl_when_point *point)
+{
+	return point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_PASS && point->ratio.ppm > 0;
+}
+
+bool kl_when_gains(const struct kl_when_point *point)
+{
+	return is_timed(point) && point->speed == KL_SPEED_FAST;
+}
+
+bool kl_when_decides(const struct kl_when_point *point)
+{
+	return (point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_FAIL) ||
+	       (is_timed(point) &&
+		(point->speed == KL_SPEED_FAST || point->speed == KL_SPEED_SLOW ||
+		 point->speed == KL_SPEED_SAME));
+}
+
+/* --- the condition ---------------------------------------------------------------------------- */
+
+/* the figures are the extents of all dims, then the product of all dims, then the bytes */
+int64_t kl_when_figure(const struct kl_when *when, const struct kl_when_point *point, size_t figure)
+{
+	if (figure < when->contract->dims.n)
+		return point->dims.v[figure];
+	return figure == when->contract->dims.n ? point->elements : point->bytes;
+}
+
+void kl_when_figure_name(char out[96], const struct kl_when *when, size_t figure)
+{
+	size_t n = when->contract->dims.n;
+
+	if (figure < n)
+		snprintf(out, 96, "%s", when->contract->dim_name[figure]);
+	else
+		snprintf(out, 96, "%s",
+			 figure == n ? "product of all dims" : "bytes of all tensors");
+}
+
+void kl_when_fit(struct kl_when *when)
+{
+	size_t nfigure = when->contract->dims.n + 2, n = 0;
+	KL_AUTO(kl_freep) int64_t *value = kl_calloc(when->n * nfigure + 1, sizeof(*value));
+	KL_AUTO(kl_freep) bool *gain = kl_calloc(when->n + 1, sizeof(*gain));
+
+	for (size_t i = 0; i < when->n; i++) {
+		if (!kl_when_decides(&when->point[i]))
+			continue;
+		for (size_t figure = 0; figure < nfigure; figure++)
+			value[n * nfigure + figure] = kl_when_figure(when, &when->point[i], figure);
+		gain[n++] = kl_when_gains(&when->point[i]);
+	}
+	kl_useful_fit(&when->useful, &(struct kl_useful_data){
+					     .npoint = n,
+					     .nfigure = nfigure,
+					     .value = value,
+					     .gain = gain,
+				     });
+}
+
+static size_t count_decided(const struct kl_when *when)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < when->n; i++)
+		n += kl_when_decides(&when->point[i]);
+	return n;
+}
+
+void kl_when_words(struct kl_buf *out, const struct kl_when *when)
+{
+	const struct kl_useful *useful = &when->useful;
+	size_t decided = count_decided(when);
+	char name[96];
+
+	switch (useful->end) {
+	case KL_USEFUL_UNKNOWN:
+		kl_buf_addf(out, "no condition says where %s is faster: %s (%zu points decided)",
+			    when->name_b, useful->why, decided);
+		return;
+	case KL_USEFUL_NEVER:
+		kl_buf_addf(out, "%s is faster than %s at none of %zu points", when->name_b,
+			    when->name_a, decided);
+		return;
+	case KL_USEFUL_ALWAYS:
+		kl_buf_addf(out, "%s is faster than %s at all %zu points", when->name_b,
+			    when->name_a, decided);
+		return;
+	case KL_USEFUL_BOUND:
+		break;
+	}
+	kl_when_figure_name(name, when, useful->figure);
+	kl_buf_addf(out,
+		    "%s is faster than %s where %s %s %lld, and not yet at %lld; of %zu points, "
+		    "each judged by a condition fitted to others, %zu are right (always or never: "
+		    "%zu)",
+		    when->name_b, when->name_a, name,
+		    useful->above ? ">=" : "<=", (long long)useful->bound, (long long)useful->other,
+		    useful->judged, useful->right, useful->constant);
+	if (useful->wrong)
+		kl_buf_addf(out, "; %zu of %zu points contradict it", useful->wrong, decided);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_PROBE_WHEN_H
+#define KL_PROBE_WHEN_H
+
+#include "base/progress.h"
+#include "contract/surface.h"
+#include "event/event.h"
+#include "probe/grid.h"
+#include "probe/useful.h"
+
+/*
+ * when - measures where in the domain of a contract one kernel is faster than another.
+ *
+ * Two kernels with the same contract, `a` and `b`, are judged at the points of a grid
+ * (probe/grid.h): first both for correctness at that point, then, if both pass, they are timed
+ * against each other in one paired profile. A ratio above 1 means that b is faster.
+ *
+ * The events (of kind "probe") are in $GIT_COMMON_DIR/klineage/map/<digest>/, one file for each
+ * point, which is written as soon as the point is judged. A later run with the same kernels on the
+ * same platform judges none of these points again, even if the earlier run was killed.
+ */
+enum kl_when_end {
+	KL_WHEN_OPEN, /* not judged: the time was spent */
+	KL_WHEN_PASS,
+	KL_WHEN_FAIL,
+	KL_WHEN_UNTESTED, /* could not be judged; `why` of the point has the reason */
+};
+
+struct kl_when_side { /* one of the two kernels at one point */
+	enum kl_when_end end;
+	char class_[24];           /* class of a failure */
+	char event[KL_DIGEST_HEX]; /* "": none */
+};
+
+struct kl_when_point {
+	struct kl_dims dims;
+	int64_t elements; /* product of all dims */
+	int64_t bytes;    /* of all tensors */
+	struct kl_when_side a, b;
+	struct kl_ratio ratio; /* time of a / time of b; 0: not timed */
+	/*
+	 * of b against a: fast or slow if the whole interval is beyond 1 by more than the noise of
+	 * the run; a map has to decide between two kernels, and does not ask for the threefold
+	 * margin of event/speed.h
+	 */
+	enum kl_speed speed;
+	int64_t ns; /* time of b */
+	char *why;  /* owned, or NULL */
+};
+
+struct kl_when {
+	const struct kl_contract *contract; /* borrowed */
+	char *platform, *device;
+	char *name_a,
+		*name_b; /* how the user named the kernels; after kl_when_load(), "a" and "b" */
+	char *digest_a, *digest_b; /* digests of the surfaces */
+	size_t x, y;               /* the dims that are the axes, as in struct kl_grid */
+	struct kl_when_point *point;
+	size_t n;
+	struct kl_useful useful; /* where b is faster */
+	/* numbers of points that were judged now, were known, and are left */
+	size_t made, kept, left;
+	size_t too_large; /* points that were left out because of their bytes */
+	size_t too_slow;  /* points that are left because smaller ones took too long */
+};
+void kl_when_release(struct kl_when *when);
+
+struct kl_when_opts {
+	struct kl_repo *repo;
+	const struct kl_surface *a, *b;
+	const char *name_a, *name_b;
+	const char *jail, *platform; /* as in struct kl_gate_opts */
+	int64_t seconds;             /* begin no further point after this time; 0: judge nothing */
+	int64_t point_ms;            /* time of the profile at a point */
+	int64_t max_bytes;           /* of the tensors of a point */
+	struct kl_progress *progress;
+};
+
+/**
+ * Judge the points of the grid and fit `useful`. KL_EUSAGE: the kernels have different contracts.
+ * KL_ENO: the domain has no grid. KL_EBUSY: another process makes the same map. KL_EINTR: the user
+ * interrupted the run; the points so far are kept. Other errors are those of kl_gate_open().
+ */
+int kl_when_make(struct kl_when *out, const struct kl_when_opts *opts);
+/**
+ * Load the newest map of two kernels on any platform without judging anything. KL_ENOTFOUND: there
+ * is none. `a` is borrowed by the map.
+ */
+int kl_when_load(struct kl_when *out, struct kl_repo *repo, const struct kl_surface *a,
+		 const struct kl_surface *b);
+
+/** Return true if the kernels are both correct at the point and b is measurably faster. */
+bool kl_when_gains(const struct kl_when_point *point);
+/** Return true if the point counts for `useful`: b fails or is slower, or gains, or is the same. */
+bool kl_when_decides(const struct kl_when_point *point);
+/** Name the figure of a condition: "extent of m", "elements", "bytes of all tensors". */
+void kl_when_figure_name(char out[96], const struct kl_when *when, size_t figure);
+int64_t kl_when_figure(const struct kl_when *when, const struct kl_when_point *point,
+		       size_t figure);
+/** Append the condition under which b is faster, in plain words. */
+void kl_when_words(struct kl_buf *out, const struct kl_when *when);
+
+#endif

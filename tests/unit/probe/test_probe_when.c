@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The grid of a contract, the map of two kernels as SVG and table, and the header that chooses. */
+#include "test.h"
+
+#include "base/fs.h"
+#include "event/speed.h"
+#include "probe/dispatch.h"
+#include "probe/when_parts.h"
+#include "probe/when_svg.h"
+#include "probe/when_table.h"
+
+static const char contract_text[] =
+	"klineage: 1\nworkload: w\ncase: {op: gemm, dims: {N: 64, int: 32}}\n"
+	"surface: {language: c, sources: [w.c], entry: w, flags: [-O2]}\n"
+	"args:\n  - {name: N, kind: dim}\n  - {name: int, kind: dim}\n"
+	"  - {name: A, kind: in, dtype: f32, shape: [N, 'cdiv(int, 2)'], fill: normal}\n"
+	"  - {name: C, kind: out, dtype: f64, shape: [N]}\n"
+	"domain: ['N >= 1', 'N <= 4096', 'int % 4 == 0', 'int <= 2048',\n"
+	"  'N + 1 > int || max(N, int) <= 4096 && !(N == 3 || int == 5)']\n"
+	"oracle: {language: c, sources: [o.c], entry: o}\naccept: {rule: noise, max: 4, rms: 2}\n";
+
+static struct kl_contract *contract(const char *text)
+{
+	struct kl_contract *out = NULL;
+
+	assert_ok(kl_contract_parse(&out, "klineage.yaml", text, strlen(text)));
+	return out;
+}
+
+/* --- the grid --------------------------------------------------------------------------------- */
+
+static void points_lie_in_the_domain_and_range_over_decades(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_grid_release) struct kl_grid grid = { 0 };
+	int64_t least = INT64_MAX, most = 0;
+
+	assert_ok(kl_grid_plan(&grid, made, 1 << 20));
+	assert_true(grid.n >= 60);
+	assert_true(grid.too_large > 0);
+	assert_int_not_equal(grid.x, grid.y);
+	for (size_t i = 0; i < grid.n; i++) {
+		const struct kl_grid_point *point = &grid.point[i];
+
+		assert_ok(kl_contract_in_domain(made, &point->dims));
+		assert_true(point->bytes > 0 && point->bytes <= 1 << 20);
+		least = point->dims.v[0] < least ? point->dims.v[0] : least;
+		most = point->dims.v[0] > most ? point->dims.v[0] : most;
+		assert_true(!i || grid.point[i - 1].level <= point->level);
+		for (size_t k = 0; k < i; k++)
+			assert_memory_not_equal(point->dims.v, grid.point[k].dims.v,
+						2 * sizeof(int64_t));
+	}
+	assert_int_equal(least, 1);
+	assert_true(most >= 3000);
+	/* the first level ranges over all decades */
+	assert_int_equal(grid.point[0].level, 0);
+	assert_int_equal(grid.point[0].dims.v[0], 1);
+}
+
+static void a_contract_of_one_size_has_no_grid(void **state)
+{
+	static const char text[] =
+		"klineage: 1\nworkload: w\ncase: {op: gemm, dims: {N: 64}}\n"
+		"surface: {language: c, sources: [w.c], entry: w, flags: [-O2]}\n"
+		"args:\n  - {name: N, kind: dim}\n"
+		"  - {name: C, kind: out, dtype: f64, shape: [N]}\ndomain: [N == 64]\n"
+		"oracle: {language: c, sources: [o.c], entry: o}\n"
+		"accept: {rule: noise, max: 4, rms: 2}\n";
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(text);
+	KL_AUTO(kl_grid_release) struct kl_grid grid = { 0 };
+
+	assert_error(KL_ENO, "allows no other sizes", kl_grid_plan(&grid, made, 1 << 20));
+}
+
+/* --- maps ------------------------------------------------------------------------------------- */
+
+static void set_pass(struct kl_when_side *side, size_t i)
+{
+	side->end = KL_WHEN_PASS;
+	snprintf(side->event, sizeof(side->event), "%064zx", i + 1);
+}
+
+/*
+ * Make a map of the contract's grid: b is faster where `figure` is at least `bound`, and fails where
+ * N is not a multiple of `divisor`.
+ */
+static void make_map(struct kl_when *when, const struct kl_contract *made, size_t figure,
+		     int64_t bound, int64_t divisor)
+{
+	KL_AUTO(kl_grid_release) struct kl_grid grid = { 0 };
+
+	assert_ok(kl_grid_plan(&grid, made, 1 << 22));
+	*when = (struct kl_when){
+		.contract = made,
+		.platform = kl_strdup("cpu/x"),
+		.device = kl_strdup("a */ device /* ?"
+				    "?/ \\"),
+		.name_a = kl_strdup("old <script>*/"),
+		.name_b = kl_strdup("new\n& \"b\""),
+		.digest_a = kl_strdup("0123456789abcdef"),
+		.digest_b = kl_strdup("fedcba9876543210"),
+		.x = grid.x,
+		.y = grid.y,
+		.point = kl_calloc(grid.n, sizeof(*when->point)),
+		.n = grid.n,
+	};
+	for (size_t i = 0; i < grid.n; i++) {
+		struct kl_when_point *point = &when->point[i];
+		bool gain;
+
+		point->dims = grid.point[i].dims;
+		kl_when_measure_point(point, made);
+		set_pass(&point->a, 2 * i);
+		set_pass(&point->b, 2 * i + 1);
+		if (point->dims.v[0] % divisor != 0) {
+			point->b.end = KL_WHEN_FAIL;
+			snprintf(point->b.class_, sizeof(point->b.class_), "wrong-edge");
+			continue;
+		}
+		gain = kl_when_figure(when, point, figure) >= bound;
+		point->speed = gain ? KL_SPEED_FAST : i % 2 ? KL_SPEED_SLOW : KL_SPEED_SAME;
+		point->ratio.ppm = gain ? 2000000 : i % 2 ? 500000 : 1000000;
+		point->ratio.lo = point->ratio.ppm - 9000;
+		point->ratio.hi = point->ratio.ppm + 9000;
+	}
+	kl_when_fit(when);
+}
+
+static char *temporary_file(const char *dir, const char *name, const struct kl_buf *text)
+{
+	char *path = kl_fs_join(dir, name);
+
+	assert_ok(kl_fs_write(path, text->ptr, text->len));
+	return path;
+}
+
+static void assert_runs(const char *command)
+{
+	int status = system(command);
+
+	if (status != 0)
+		fail_msg("status %d: %s", status, command);
+}
+
+/* Compile the header as C and C++ without warnings, and ask it at every point of the grid. */
+static void assert_chooses(const struct kl_when *when, const struct kl_dispatch *dispatch)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf header = KL_BUF_INIT, program = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *header_path = NULL, *path = NULL, *command = NULL;
+
+	assert_ok(kl_fs_tempdir(&dir, "kl-dispatch"));
+	kl_dispatch_header(&header, dispatch, when);
+	kl_buf_adds(&program, "#define N 7\n#include \"w_dispatch.h\"\nint main(void)\n{\n"
+			      "\tint wrong = 0;\n");
+	for (size_t i = 0; i < when->n; i++)
+		kl_buf_addf(&program, "\twrong += w_dispatch(%lldLL, %lldLL) != W_DISPATCH_%c;\n",
+			    (long long)when->point[i].dims.v[0],
+			    (long long)when->point[i].dims.v[1],
+			    kl_dispatch_takes_b(dispatch, when, &when->point[i]) ? 'B' : 'A');
+	/* outside the domain */
+	kl_buf_adds(&program, "\twrong += w_dispatch(4096, 2) != W_DISPATCH_A;\n"
+			      "\twrong += w_dispatch(8192, 4) != W_DISPATCH_A;\n"
+			      "\twrong += w_dispatch(0, 0) != W_DISPATCH_A;\n"
+			      "\twrong += w_dispatch(-4, 4) != W_DISPATCH_A;\n"
+			      "\treturn wrong != 0;\n}\n");
+	header_path = temporary_file(dir, "w_dispatch.h", &header);
+	path = temporary_file(dir, "main.c", &program);
+	command = kl_asprintf("cd %s && cc -std=c11 -Wall -Wextra -pedantic -Werror -o c main.c && "
+			      "./c && c++ -x c++ -std=c++11 -Wall -Wextra -pedantic -Werror -o cc "
+			      "main.c && ./cc",
+			      dir);
+	assert_runs(command);
+}
+
+static void the_header_chooses_as_measured(void **state)
+{
+	static const struct {
+		size_t figure;
+		int64_t bound;
+	} rows[] = { { 0, 100 }, { 1, 64 }, { 2, 20000 }, { 3, 40000 }, { 0, 1 }, { 0, 1 << 20 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+		KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+		struct kl_dispatch dispatch;
+
+		make_map(&when, made, rows[i].figure, rows[i].bound, 1);
+		kl_dispatch_choose(&dispatch, &when);
+		assert_int_equal(dispatch.some, rows[i].bound != 1 << 20);
+		assert_int_equal(dispatch.others, 0);
+		for (size_t k = 0; k < when.n; k++)
+			assert_int_equal(kl_dispatch_takes_b(&dispatch, &when, &when.point[k]),
+					 kl_when_gains(&when.point[k]));
+		assert_chooses(&when, &dispatch);
+	}
+}
+
+static void a_kernel_is_never_chosen_where_it_fails(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+	struct kl_dispatch dispatch;
+
+	make_map(&when, made, 0, 1, 4);
+	/* that the failures are few or many is not the question here: the rule must exclude them */
+	when.useful = (struct kl_useful){ .end = KL_USEFUL_ALWAYS };
+	kl_dispatch_choose(&dispatch, &when);
+	assert_true(dispatch.some && dispatch.guard.there);
+	assert_int_equal(dispatch.guard.divisor, 4);
+	assert_int_equal(dispatch.guard.dim, 0);
+	for (size_t i = 0; i < when.n; i++)
+		if (kl_dispatch_takes_b(&dispatch, &when, &when.point[i]))
+			assert_int_equal(when.point[i].b.end, KL_WHEN_PASS);
+	assert_chooses(&when, &dispatch);
+
+	/* failures that no condition on one dim excludes */
+	for (size_t i = 0; i < when.n; i++)
+		if (i % 3 == 0)
+			when.point[i].b.end = KL_WHEN_FAIL;
+	kl_dispatch_choose(&dispatch, &when);
+	assert_false(dispatch.some);
+	assert_contains(dispatch.why, "fails");
+	assert_chooses(&when, &dispatch);
+}
+
+/* --- the picture ------------------------------------------------------------------------------ */
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
+static void the_picture_is_well_formed_and_says_all(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf svg = KL_BUF_INIT;
+	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
+	KL_AUTO(kl_freep) char *path = NULL, *command = NULL;
+
+	make_map(&when, made, 0, 100, 2);
+	when.point[1].a.end = KL_WHEN_OPEN;
+	when.point[2].b.end = KL_WHEN_UNTESTED;
+	when.point[2].why = kl_strdup("<b>&");
+	kl_when_svg(&svg, &when);
+	assert_null(strstr(svg.ptr, "<script"));
+	assert_null(strstr(svg.ptr, "<b>"));
+	assert_null(strstr(svg.ptr, "href"));
+	/* a point that is left has a cell, because others of its row and column were judged */
+	assert_int_equal(count(svg.ptr, "class=\"cell "), when.n);
+	assert_int_equal(count(svg.ptr, "class=\"cell left"), 2);
+	assert_int_equal(count(svg.ptr, "<title>"), when.n + 1);
+	assert_contains(svg.ptr, "+ 2.00x");
+	assert_contains(svg.ptr, "wrong-edge");
+	assert_contains(svg.ptr, "old &lt;script&gt;");
+	if (system("command -v xmllint >/dev/null") != 0)
+		return;
+	assert_ok(kl_fs_tempdir(&dir, "kl-map"));
+	path = temporary_file(dir, "map.svg", &svg);
+	command = kl_asprintf("xmllint --noout --nonet %s", path);
+	assert_runs(command);
+}
+
+static void the_table_has_every_judged_point(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf html = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
+
+	make_map(&when, made, 0, 100, 2);
+	when.point[1].a.end = KL_WHEN_OPEN;
+	kl_when_sort(&when);
+	kl_when_table_html(&html, &when);
+	assert_int_equal(count(html.ptr, "<tr><td"), when.n - 1);
+	assert_contains(html.ptr, "2.000x [1.991, 2.009] faster");
+	assert_contains(html.ptr, "(wrong-edge)");
+	doc = kl_when_json(&when);
+	assert_int_equal(json_array_size(json_object_get(doc, "points")), when.n - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(points_lie_in_the_domain_and_range_over_decades),
+		cmocka_unit_test(a_contract_of_one_size_has_no_grid),
+		cmocka_unit_test(the_header_chooses_as_measured),
+		cmocka_unit_test(a_kernel_is_never_chosen_where_it_fails),
+		cmocka_unit_test(the_picture_is_well_formed_and_says_all),
+		cmocka_unit_test(the_table_has_every_judged_point),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
