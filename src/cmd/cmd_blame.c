@@ -131,7 +131,7 @@ static int find_named(struct subject *subject, struct kl_repo *repo, const char 
 	}
 	if (err < 0 || found < 2)
 		return err;
-	kl_error(KL_EUSAGE, "several contracts name '%s'", subject->file);
+	kl_error(KL_EUSAGE, "more than one contract lists the file '%s'", subject->file);
 	return kl_error_hint(KL_EUSAGE, "choose a workload with --lineage");
 }
 

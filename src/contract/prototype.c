@@ -147,8 +147,8 @@ static void replace_given(struct kl_strvec *out, const struct kl_strvec *words,
 }
 
 /*
- * Set the type of a parameter: its words or, if they are a typedef, the C type that the typedef
- * names.
+ * Set the type of a parameter to the words of its declaration or, if they name a typedef, to the C
+ * type behind it.
  */
 static void set_type(struct kl_param *param, const struct kl_proto *proto,
 		     const struct kl_tokens *tokens, const struct kl_strvec *words, bool known)

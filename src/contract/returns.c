@@ -43,7 +43,7 @@ static int read_returns(void *at, const char *file, const struct kl_field *field
 			contract->language->title);
 	if (contract->nargs == KL_MAX_ARGS)
 		return kl_yaml_error(file, node,
-				     "a kernel that returns a value has at most %d arguments",
+				     "a kernel that returns a value can have at most %d arguments",
 				     KL_MAX_ARGS - 1);
 	if (kl_contract_arg(contract, KL_RETURNED) >= 0)
 		return kl_yaml_error(file, node,

@@ -124,7 +124,8 @@ static int give_tree(int at, const char *name, uid_t uid, int depth)
 			       0 :
 			       kl_error_errno("cannot open '%s'", name);
 	if (depth > 64)
-		return kl_error(KL_EINVALID, "the work directory is nested too deeply");
+		return kl_error(KL_EINVALID,
+				"directories in the work directory are nested too deeply");
 	dir = fdopendir(fd);
 	if (!dir)
 		return kl_error_errno("cannot read '%s'", name);

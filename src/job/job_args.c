@@ -156,7 +156,7 @@ static int parse_returned(struct kl_job_arg *arg, const struct kl_job *job, cons
 	if (arg->kind != KL_ARG_OUT || arg->zeros)
 		return kl_error(KL_EINVALID, "only an out argument without 'init' can be returned");
 	if (arg->dtype == KL_F16 || arg->dtype == KL_BF16)
-		return kl_error(KL_EINVALID, "f16 and bf16 are not returned by value");
+		return kl_error(KL_EINVALID, "a kernel cannot return f16 or bf16 by value");
 	return 0;
 }
 

@@ -68,7 +68,7 @@ struct kl_witness_search {
 /* Test one clause with a kernel K_i or with the carrier, and record the outcome in the clause. */
 int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			 const struct kl_transition *transition, struct kl_target *at,
-			 size_t i); /* witness_dims.c */
+			 size_t i); /* defined in witness_dims.c */
 int kl_witness_on_platforms(struct kl_witness_search *search, struct kl_witness_clause *clause,
 			    const struct kl_transition *transition, const struct kl_target *at,
 			    size_t i);                                 /* witness_port.c */

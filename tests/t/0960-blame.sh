@@ -65,7 +65,7 @@ test_expect_success 'the contract that names the file, wherever it is' '
 		git klineage blame --no-steps --lineage cuda-topk ../topk.cu >../../chosen
 	) &&
 	test_cmp lines beside && test_cmp lines above && test_cmp lines chosen &&
-	says "several contracts name '"'topk.cu'"'" several && says "with --lineage" several &&
+	says "more than one contract lists the file '"'topk.cu'"'" several && says "with --lineage" several &&
 	(cd repo && exits 128 git klineage blame ../order 2>../err) && says "is outside of the repository" err &&
 	git -C repo reset -q --hard && git -C repo clean -q -f -d &&
 	git -C repo for-each-ref --format="%(refname)" refs/heads/klineage/lineage/cuda-gemm | xargs -n 1 git -C repo update-ref -d

@@ -23,7 +23,7 @@ struct kl_build {
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_contract
-		*contract; /* how a kernel is built; NULL: an oracle, the runtime */
+		*contract; /* how a kernel is built; NULL: an oracle or the runtime is built */
 	/*
 	 * the gate's flags for an oracle or the untimed half of an adapter, before fixed_flags; NULL:
 	 * the sources are a kernel

@@ -6,8 +6,8 @@
 #include "rewrite/reply/envelope.h"
 
 /*
- * An edit in a JSON document has no line, so messages give its number, counted from 1: the member
- * `line` of the edit is this number, negated.
+ * Edits in a JSON document have no line numbers. Messages give the number of such an edit, counted
+ * from 1; its member `line` is this number, negated.
  */
 static const char *const step_keys[] = { "action", "mechanism", "locus", "why",
 					 "traits", "edits",     NULL };

@@ -233,7 +233,7 @@ static void close_element(struct kl_slice_found *found, const struct kl_output *
 			 result.allowed);
 }
 
-/* Check each element of a slice. */
+/* Check that each element of a slice is within its tolerance. */
 static void close_slice(struct kl_slice_found *found, const struct kl_output *output,
 			const struct kl_allowed *allowed, struct kl_slice_walk *walk)
 {

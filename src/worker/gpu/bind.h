@@ -64,7 +64,7 @@ struct kl_gpu_tensor_layout {
 	uint32_t from, real;
 	uint64_t upload;
 	uint64_t keep, set;           /* masks (tool.h) of a pattern unlike any answer */
-	uint64_t keep_like, set_like; /* masks of a pattern that looks like an answer */
+	uint64_t keep_like, set_like; /* (bits & keep_like) | set_like resembles an answer */
 };
 
 struct kl_gpu_set {

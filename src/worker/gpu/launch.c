@@ -82,7 +82,7 @@ static int put_reloc(const struct kl_gpu_bound *bound, unsigned char *to, size_t
 
 	if (reloc->at < 0 || (uint64_t)reloc->at > size || size - (uint64_t)reloc->at < need)
 		return kl_error(KL_EINVALID,
-				"a relocation at byte %lld does not fit into the argument",
+				"a relocation at byte %lld reaches beyond the end of the argument",
 				(long long)reloc->at);
 	if (reloc->kind == KL_PLAN_MAP) {
 		memcpy(to + reloc->at, &bound->map[reloc->index], MAP_BYTES);

@@ -39,7 +39,7 @@ struct kl_script {
 	size_t n, measured; /* number of calls, and of measured calls */
 	/* point of the first call if it is not the script's point, or NULL */
 	const struct kl_point *other;
-	/* [0]: a member and then its twin are called in a row; [1]: the twin and then the member */
+	/* successive calls have [0]: a member, then its twin; [1]: the twin, then the member */
 	bool pair[2];
 };
 

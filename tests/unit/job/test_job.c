@@ -185,7 +185,7 @@ static const struct edit {
 	  "\"name\":\"M\",\"kind\":\"out\",\"dtype\":\"i64\",\"returned\":true",
 	  "must be the last" },
 	{ "\"kind\":\"out\",\"dtype\":\"f32\"",
-	  "\"kind\":\"out\",\"dtype\":\"f16\",\"returned\":true", "not returned by value" },
+	  "\"kind\":\"out\",\"dtype\":\"f16\",\"returned\":true", "cannot return f16" },
 	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"returned\":true", "its extents must be [1]" },
 	{ ",\"value\":1.5}", "}", "alpha" },
 	{ ",\"value\":1.5}", ",\"value\":\"much\"}", "alpha" },
