@@ -130,6 +130,18 @@ int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 			const char *dims);
 
 /**
+ * Judge only the correctness of a candidate at one point ("M=3,N=7"), which the candidate's
+ * contract must allow. No verdict is cached, and none is recalled. The event is of kind "probe",
+ * which is never a verdict on the candidate. All inputs are drawn from `seed`, as in a replay:
+ * every band of values that the contract allows, not only a few of them. If the worker refuses the
+ * point, for example because the oracle fails there, the verdict is not-run, and the event's
+ * message says why. Other errors are those of kl_gate_judge_at(). KL_ECANNOT: the runner judges
+ * elsewhere.
+ */
+int kl_gate_probe(struct kl_judgement **out, struct kl_gate *gate,
+		  const struct kl_surface *candidate, const char *dims, uint64_t seed);
+
+/**
  * Name the candidate that will be judged after the next candidate, and its parent. Both are
  * compiled while a device judges the next candidate, and are borrowed until the next
  * kl_gate_judge() returns. `candidate` NULL: not known.

@@ -52,6 +52,7 @@ static int refuse_result(struct kl_gate *gate, const json_t *result,
 			   kl_json_str_or(result, "message", "the worker gave no reason"));
 
 	gate->no_device = backend->device && kl_runner_lacks_device(result);
+	gate->refused = !gate->no_device;
 	if (gate->no_device)
 		kl_error_hint(
 			err,

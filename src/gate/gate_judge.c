@@ -43,7 +43,9 @@ static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface 
 	char now[21];
 
 	kl_clock_iso(now);
-	event->kind = gate->opts.quick ? KL_KIND_CHECK : KL_KIND_GATE;
+	event->kind = gate->probing    ? KL_KIND_PROBE :
+		      gate->opts.quick ? KL_KIND_CHECK :
+					 KL_KIND_GATE;
 	event->time = kl_event_keep(event, now);
 	event->workload = kl_event_keep(event, surface->contract->workload);
 	event->policy = KL_GATE_POLICY;
@@ -272,7 +274,7 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	};
 	int err;
 
-	gate->no_device = false;
+	gate->no_device = gate->refused = false;
 	kl_judgement_free(kl_steal(&gate->compiled));
 	if ((err = kl_builder_platform(&task.platform, &gate->builder, candidate)) < 0 ||
 	    (err = kl_builder_backend(&task.backend, &gate->builder, candidate)) < 0)
@@ -298,6 +300,11 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	err = judge_task(judgement, gate, &task, candidate, parent, &bundle_job);
 	if (err < 0 && gate->no_device && *judgement->event->facts.code_digest)
 		gate->compiled = kl_steal(&judgement);
+	if (err == KL_ECANNOT && gate->probing && gate->refused) {
+		kl_judgement_set(judgement, KL_VERDICT_NOT_RUN, NULL, kl_error_last());
+		kl_error_clear();
+		err = 0;
+	}
 	if (err < 0)
 		return err;
 	kl_event_seal(judgement->event);
@@ -343,5 +350,27 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 	gate->opts.no_cache = true;
 	err = kl_gate_judge(out, gate, candidate, parent);
 	gate->opts.no_cache = no_cache;
+	return err;
+}
+
+int kl_gate_probe(struct kl_judgement **out, struct kl_gate *gate,
+		  const struct kl_surface *candidate, const char *dims, uint64_t seed)
+{
+	const struct kl_gate_opts opts = gate->opts;
+	int err;
+
+	if (kl_gate_is_remote(gate))
+		return kl_error(KL_ECANNOT,
+				"runner '%s' returns results later, but a probe needs them "
+				"immediately",
+				gate->runner.name);
+	gate->opts.dims = dims;
+	gate->opts.seed = seed;
+	gate->opts.no_profile = gate->opts.no_cache = true;
+	gate->opts.quick = false;
+	gate->probing = true;
+	err = kl_gate_judge(out, gate, candidate, NULL);
+	gate->opts = opts;
+	gate->probing = false;
 	return err;
 }

@@ -27,6 +27,8 @@ struct kl_gate {
 	const char *ncu;           /* path of ncu; NULL: the worker finds it */
 	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
 	bool no_device;            /* the worker found no device in the last judgement */
+	bool refused; /* the worker refused the last job, but not for want of a device */
+	bool probing; /* in kl_gate_probe() */
 	/*
 	 * judgement without a verdict if the last one found no device (kl_gate_compiled); else NULL
 	 */
