@@ -32,6 +32,7 @@ const struct kl_cmd kl_cmds[] = {
 	  "measure the states of a lineage again, in one session" },
 	{ "transplant", cmd_transplant, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "try each step of a lineage at other states, and undone at the expert" },
+	{ "probe", cmd_probe, KL_NEEDS_REPO, "measure where a step stops being right" },
 	{ "report", cmd_report, KL_NEEDS_REPO, "write lineages as an HTML page with figures" },
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage to a directory for review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },

@@ -63,7 +63,7 @@ __git_klineage_argument ()
 	case $1 in
 	gate|review) __git_complete_refs ;;
 	deopt) __gitcomp_nl "$(__git_klineage_workloads)" ;;
-	log|show|label|export|report|measure|lift) __gitcomp_nl "$(__git_klineage_lineages)" ;;
+	log|show|label|export|report|measure|probe|lift) __gitcomp_nl "$(__git_klineage_lineages)" ;;
 	sync) __gitcomp_nl "$(__git_remotes)" ;;
 	help) __gitcomp "$(__git_klineage_ask) tutorial format" ;;
 	esac

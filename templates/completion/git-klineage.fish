@@ -58,7 +58,7 @@ function __git_klineage_argument --description 'arguments of the current verb'
             git for-each-ref --format='%(refname:short)' 2>/dev/null
         case deopt
             __git_klineage_workloads
-        case log show label export report measure lift
+        case log show label export report measure probe lift
             git for-each-ref --format='%(refname:lstrip=4)' refs/heads/klineage/lineage 2>/dev/null
         case sync
             git remote 2>/dev/null

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_probe - git klineage probe: measures where a step stops being right */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "card/library.h"
+#include "cmd/cli/listing.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cmd.h"
+#include "cmd/probe_print.h"
+#include "contract/select.h"
+#include "learn/transition.h"
+#include "lineage/view.h"
+
+static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\n"
+			       "probe [<options>] <old rev> <new rev>";
+
+#define SECONDS 120
+#define MAX_AXES 16
+
+struct args {
+	const char *grid, *workload, *jail, *platform;
+	int64_t seconds;
+	bool dry, json, quiet, progress;
+};
+
+/* The steps to probe, and what their surfaces belong to. */
+struct work {
+	struct kl_repo *repo;
+	struct kl_transitions transitions;
+	struct kl_selection selection[2];
+	struct kl_probe_step *step;
+	size_t n, alloc;
+	struct kl_probe_axis axis[MAX_AXES];
+	size_t naxis;
+	size_t judged, kept, left;
+	bool interrupted;
+};
+
+static void work_release(struct work *work)
+{
+	for (size_t i = 0; i < work->n; i++) {
+		free(work->step[i].label);
+		free(work->step[i].what);
+	}
+	free(work->step);
+	for (size_t i = 0; i < work->naxis; i++)
+		kl_probe_axis_release(&work->axis[i]);
+	kl_transitions_release(&work->transitions);
+	kl_selection_release(&work->selection[0]);
+	kl_selection_release(&work->selection[1]);
+}
+
+/* --- which steps ------------------------------------------------------------------------------ */
+
+static void add_step(struct work *work, char *label, const char *what,
+		     const struct kl_surface *before, const struct kl_surface *after)
+{
+	KL_GROW(work->step, work->n + 1, work->alloc);
+	work->step[work->n++] = (struct kl_probe_step){
+		.label = label,
+		.what = kl_strdup(what ? what : ""),
+		.before = before,
+		.after = after,
+	};
+}
+
+static void add_transition(struct work *work, const struct kl_transition *transition)
+{
+	add_step(work, kl_asprintf("%s:%d", transition->lineage, transition->step.number),
+		 transition->step.mechanism, transition->from, transition->to);
+}
+
+/* Split "<lineage>:<step>". Without a step, *number is 0. */
+static int split_step(char **lineage, int64_t *number, const char *what)
+{
+	const char *colon = strrchr(what, ':');
+	char *end = NULL;
+
+	*number = 0;
+	*lineage = kl_strdup(what);
+	if (!colon)
+		return 0;
+	*number = strtoll(colon + 1, &end, 10);
+	if (!colon[1] || *end || *number < 1)
+		return kl_error(KL_EUSAGE, "'%s' is not the number of a step: 1 is K_0 to K_1",
+				colon + 1);
+	(*lineage)[colon - what] = '\0';
+	return 0;
+}
+
+static int find_lineage(struct work *work, const char *what)
+{
+	KL_AUTO(kl_freep) char *lineage = NULL, *workload = NULL, *name = NULL, *ref = NULL;
+	int64_t number = 0;
+	int err = what ? split_step(&lineage, &number, what) : 0;
+
+	if (err < 0 || (err = kl_view_pick(&workload, &name, work->repo, lineage)) < 0)
+		return err;
+	ref = kl_asprintf("%s/%s", workload, name);
+	if ((err = kl_transitions_load(&work->transitions, work->repo, ref)) < 0)
+		return err;
+	for (size_t i = 0; i < work->transitions.n; i++)
+		if (!number || work->transitions.v[i].step.number == number)
+			add_transition(work, &work->transitions.v[i]);
+	if (!work->n)
+		return kl_error(KL_ENOTFOUND, "lineage %s has no step %lld that can be probed", ref,
+				(long long)number);
+	return 0;
+}
+
+/* Find the steps that a card was learned from. KL_ENOTFOUND: there is no such card. */
+static int find_card(struct work *work, const char *what)
+{
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+	int err = kl_library_open(&library, work->repo);
+
+	if (err < 0 || (err = kl_library_card(&card, library, what)) < 0 ||
+	    (err = kl_transitions_load(&work->transitions, work->repo, NULL)) < 0)
+		return err;
+	for (size_t i = 0; i < work->transitions.n; i++)
+		for (size_t k = 0; k < card->evidence.n; k++)
+			if (!strcmp(card->evidence.v[k].event, work->transitions.v[i].event->id)) {
+				add_transition(work, &work->transitions.v[i]);
+				break;
+			}
+	if (!work->n)
+		return kl_error_hint(kl_error(KL_ECANNOT,
+					      "none of the %zu steps that card %s was learned from "
+					      "is in this repository",
+					      card->evidence.n, card->id),
+				     "import their lineages: git klineage import <directory>");
+	return 0;
+}
+
+static int find_revisions(struct work *work, char *const *rev, const char *workload)
+{
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++)
+		err = kl_select(&work->selection[i], work->repo, KL_STATE_REV, rev[i], workload);
+	if (err < 0)
+		return err;
+	if (!strcmp(work->selection[0].candidate->digest, work->selection[1].candidate->digest))
+		return kl_error(KL_EUSAGE, "the kernel is the same in %s and %s", rev[0], rev[1]);
+	add_step(work, kl_asprintf("%s..%s", rev[0], rev[1]), NULL, work->selection[0].candidate,
+		 work->selection[1].candidate);
+	return 0;
+}
+
+static int find_steps(struct work *work, int argc, char **argv, const struct args *args)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *lineage = NULL;
+	int64_t number;
+	int err;
+
+	if (argc > 2)
+		return kl_opt_usage(synopsis, "at most two revisions can be given");
+	if (argc == 2)
+		return find_revisions(work, argv, args->workload);
+	if (args->workload)
+		return kl_opt_usage(synopsis, "--workload is for two revisions");
+	if (!argc)
+		return find_lineage(work, NULL);
+	if (split_step(&lineage, &number, argv[0]) < 0 ||
+	    kl_view_list(&refs, work->repo, lineage) < 0)
+		kl_error_clear();
+	if (refs.n || strchr(argv[0], ':') || strchr(argv[0], '/'))
+		return find_lineage(work, argv[0]);
+	err = find_card(work, argv[0]);
+	if (err == KL_ENOTFOUND)
+		return kl_error_hint(
+			kl_error(KL_ENOTFOUND, "no lineage and no card is named '%s'", argv[0]),
+			"'git klineage log' lists lineages, 'git klineage skills' cards; "
+			"two revisions can be compared, too");
+	return err;
+}
+
+static int read_grid(struct work *work, const char *grid)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec axes = KL_STRVEC_INIT;
+	int err = 0;
+
+	kl_strvec_split(&axes, grid, "; ");
+	if (!axes.n || axes.n > MAX_AXES)
+		return kl_opt_usage(synopsis,
+				    "--grid needs from 1 to %d axes, such as "
+				    "'m=1..64; n=8,16'",
+				    MAX_AXES);
+	for (size_t i = 0; i < axes.n && !err; i++)
+		err = kl_probe_axis_parse(&work->axis[work->naxis++], axes.v[i]);
+	return err;
+}
+
+/* --- probing ---------------------------------------------------------------------------------- */
+
+static int learn_step(struct kl_probe_findings *out, const struct kl_probing *probe,
+		      const struct kl_probe_step *step)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT,
+						    sources = KL_STRVEC_INIT;
+	struct kl_probe_finding_question *question;
+	int err = kl_probe_findings_stated(&texts, &sources, step->before, step->after);
+
+	if (err < 0)
+		return err;
+	question = kl_calloc(texts.n + 1, sizeof(*question));
+	for (size_t i = 0; i < texts.n; i++)
+		question[i] = (struct kl_probe_finding_question){
+			.text = texts.v[i],
+			.source = !strcmp(sources.v[i], "domain") ? "domain" : "launch plan",
+		};
+	kl_probe_findings_make(out, probe, 1, question, texts.n);
+	free(question);
+	return 0;
+}
+
+static int probe_step(json_t *steps, struct work *work, const struct kl_probe_step *step,
+		      const struct kl_probing_opts *opts)
+{
+	KL_AUTO(kl_probing_release) struct kl_probing probe = { .n = 0 };
+	KL_AUTO(kl_probe_findings_release) struct kl_probe_findings findings = { .n = 0 };
+	const struct kl_surface *state[] = { step->before, step->after };
+	int err = kl_probing_run(&probe, state, 2, opts);
+
+	if (!err && !opts->dry)
+		err = learn_step(&findings, &probe, step);
+	if (err < 0)
+		return err;
+	work->judged += probe.judged;
+	work->kept += probe.kept;
+	work->left += probe.left;
+	work->interrupted = probe.interrupted;
+	if (steps)
+		json_array_append_new(steps, kl_probe_step_json(step, &probe,
+								opts->dry ? NULL : &findings));
+	else if (opts->dry)
+		kl_probe_print_plan(step, &probe);
+	else
+		kl_probe_print_step(step, &probe, &findings);
+	return 0;
+}
+
+/* Probe the steps; each gets its share of the time that is left. */
+static int probe_steps(json_t *steps, struct work *work, struct kl_probing_opts *opts,
+		       int64_t seconds)
+{
+	int64_t until = kl_clock_ns() + seconds * 1000000000;
+	int err = 0;
+
+	for (size_t i = 0; i < work->n && !err && !work->interrupted; i++) {
+		int64_t rest = (until - kl_clock_ns()) / 1000000;
+
+		opts->ms = rest > 0 ? rest / (int64_t)(work->n - i) : 0;
+		if (opts->progress)
+			kl_progress_title(opts->progress, "%s", work->step[i].label);
+		err = probe_step(steps, work, &work->step[i], opts);
+	}
+	return err;
+}
+
+static void print_end(const struct work *work, json_t *document, bool dry)
+{
+	if (document) {
+		kl_json_set_int(document, "judged", (int64_t)work->judged);
+		kl_json_set_int(document, "kept", (int64_t)work->kept);
+		kl_json_set_bool(document, "interrupted", work->interrupted);
+		kl_listing_put(document);
+		return;
+	}
+	if (dry)
+		return;
+	printf("%zu run%s of the correctness stage, %zu result%s kept from before\n", work->judged,
+	       work->judged == 1 ? "" : "s", work->kept, work->kept == 1 ? "" : "s");
+	if (work->left)
+		printf("%zu point%s left; run the command again to go on\n", work->left,
+		       work->left == 1 ? " is" : "s are");
+}
+
+static int run_probe(struct work *work, const struct args *args)
+{
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress = NULL;
+	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
+	KL_AUTO(json_decrefp) json_t *document = args->json ? json_object() : NULL;
+	json_t *steps = args->json ? json_array() : NULL;
+	int err = kl_taxonomy_load(&tax);
+
+	if (document) {
+		kl_json_set_str(document, "schema", "klineage.probe/1");
+		kl_json_set_bool(document, "dry_run", args->dry);
+		kl_json_set(document, "steps", steps);
+	}
+	if (!args->quiet)
+		progress = kl_progress_new(args->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
+	if (!err)
+		err = probe_steps(steps, work,
+				  &(struct kl_probing_opts){
+					  .repo = work->repo,
+					  .tax = tax,
+					  .progress = progress,
+					  .jail = args->jail,
+					  .platform = args->platform,
+					  .axis = work->axis,
+					  .naxis = work->naxis,
+					  .dry = args->dry,
+				  },
+				  args->seconds);
+	kl_progress_free(kl_steal(&progress));
+	if (err < 0)
+		return err;
+	print_end(work, document, args->dry);
+	return work->interrupted ?
+		       kl_error(KL_EINTR,
+				"interrupted; what was judged is kept, so run the command "
+				"again to go on") :
+		       0;
+}
+
+int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
+{
+	KL_AUTO(work_release) struct work work = { .repo = ctx->repo };
+	struct args args = { .seconds = SECONDS };
+	const struct kl_opt opts[] = {
+		KL_OPT_INT('\0', "seconds", &args.seconds, "<n>",
+			   "stop after so many seconds (default: 120)"),
+		KL_OPT_STR('\0', "grid", &args.grid, "<axes>",
+			   "judge at these points: 'm=1..64; n=8,16; values=plain,nan'"),
+		KL_OPT_STR('w', "workload", &args.workload, "<name>",
+			   "of revisions: which of several contracts"),
+		KL_OPT_STR('\0', "jail", &args.jail, "<level>",
+			   "use this level of the jail (default: the strongest)"),
+		KL_OPT_STR('\0', "platform", &args.platform, "<level>",
+			   "compile for this level (default: this machine's)"),
+		KL_OPT_BOOL('n', "dry-run", &args.dry, "list the points, judge nothing"),
+		KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
+		KL_OPT_BOOL('\0', "progress", &args.progress,
+			    "show progress even if stderr is not a terminal"),
+		KL_OPT_BOOL('\0', "json", &args.json, "print the result as JSON"),
+		KL_OPT_END
+	};
+	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
+
+	if (err)
+		return err > 0 ? 0 : err;
+	if (args.seconds < 0 || args.seconds > 1000000)
+		return kl_opt_usage(synopsis, "--seconds needs a number from 0 to 1000000");
+	if ((err = args.grid ? read_grid(&work, args.grid) : 0) < 0 ||
+	    (err = find_steps(&work, argc, argv, &args)) < 0)
+		return err;
+	return run_probe(&work, &args);
+}

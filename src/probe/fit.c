@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/fit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+void kl_fit_table_add(struct kl_fit_table *table, const char *name, enum kl_fit_kind kind)
+{
+	KL_GROW(table->kind, table->name.n + 1, table->kind_alloc);
+	table->kind[table->name.n] = kind;
+	kl_strvec_push(&table->name, name);
+}
+
+void kl_fit_table_row(struct kl_fit_table *table, const int64_t *value, bool pass)
+{
+	size_t width = table->name.n;
+
+	KL_GROW(table->value, (table->n + 1) * width, table->value_alloc);
+	KL_GROW(table->pass, table->n + 1, table->pass_alloc);
+	memcpy(table->value + table->n * width, value, width * sizeof(*value));
+	table->pass[table->n++] = pass;
+}
+
+void kl_fit_table_release(struct kl_fit_table *table)
+{
+	kl_strvec_release(&table->name);
+	free(table->kind);
+	free(table->value);
+	free(table->pass);
+	*table = (struct kl_fit_table){ .n = 0 };
+}
+
+static int64_t value_at(const struct kl_fit_table *table, size_t row, size_t quantity)
+{
+	return table->value[row * table->name.n + quantity];
+}
+
+/* --- clauses ---------------------------------------------------------------------------------- */
+
+bool kl_fit_holds(const struct kl_fit_clause *clause, const struct kl_fit_table *table, size_t row)
+{
+	int64_t value = value_at(table, row, clause->quantity);
+
+	switch (clause->form) {
+	case KL_FIT_MOD:
+		return value % clause->bound == 0;
+	case KL_FIT_LEAST:
+		return value >= clause->bound;
+	case KL_FIT_MOST:
+		return value <= clause->bound;
+	case KL_FIT_ORDER:
+		return value <= value_at(table, row, clause->other);
+	case KL_FIT_TAIL:
+		return value < clause->from || value % clause->bound == 0;
+	case KL_FIT_ZERO:
+		return value == 0;
+	}
+	return true;
+}
+
+bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row)
+{
+	for (size_t i = 0; i < fit->n; i++)
+		if (!kl_fit_holds(&fit->v[i], table, row))
+			return false;
+	return true;
+}
+
+static char *clause_text(const struct kl_fit_clause *clause, const struct kl_fit_table *table)
+{
+	const char *name = table->name.v[clause->quantity];
+
+	switch (clause->form) {
+	case KL_FIT_MOD:
+		return kl_asprintf("%s %% %" PRId64 " == 0", name, clause->bound);
+	case KL_FIT_LEAST:
+		return kl_asprintf("%s >= %" PRId64, name, clause->bound);
+	case KL_FIT_MOST:
+		return kl_asprintf("%s <= %" PRId64, name, clause->bound);
+	case KL_FIT_ORDER:
+		return kl_asprintf("%s <= %s", name, table->name.v[clause->other]);
+	case KL_FIT_TAIL:
+		return kl_asprintf("%s < %" PRId64 " || %s %% %" PRId64 " == 0", name, clause->from,
+				   name, clause->bound);
+	case KL_FIT_ZERO:
+		break;
+	}
+	return kl_strdup(name);
+}
+
+/* --- the search ------------------------------------------------------------------------------- */
+
+struct search {
+	const struct kl_fit_table *table;
+	const bool *use;
+	bool *open; /* failing rows where no clause is false yet */
+	struct kl_fit_clause best;
+	size_t most; /* number of open rows where the best clause is false */
+	int rank;    /* of the best clause: the smaller, the simpler */
+	bool found;
+};
+
+static bool is_used(const struct search *search, size_t row)
+{
+	return !search->use || search->use[row];
+}
+
+/* Return the number of open rows where the clause is false; 0 if it is false at a passing row. */
+static size_t count_false(const struct search *search, const struct kl_fit_clause *clause)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < search->table->n; row++) {
+		if (!is_used(search, row) || kl_fit_holds(clause, search->table, row))
+			continue;
+		if (search->table->pass[row])
+			return 0;
+		n += search->open[row];
+	}
+	return n;
+}
+
+static int rank_of(const struct search *search, const struct kl_fit_clause *clause)
+{
+	static const int form[] = {
+		[KL_FIT_ZERO] = 0, [KL_FIT_MOD] = 0,   [KL_FIT_LEAST] = 1,
+		[KL_FIT_MOST] = 1, [KL_FIT_ORDER] = 1, [KL_FIT_TAIL] = 4,
+	};
+
+	return form[clause->form] + (search->table->kind[clause->quantity] == KL_FIT_BYTES ? 2 : 0);
+}
+
+static void try_clause(struct search *search, const struct kl_fit_clause *clause)
+{
+	size_t n = count_false(search, clause);
+	int rank = rank_of(search, clause);
+
+	if (!n || n < search->most || (n == search->most && rank >= search->rank))
+		return;
+	search->best = *clause;
+	search->most = n;
+	search->rank = rank;
+	search->found = true;
+}
+
+/* Find the least and the greatest value of a quantity among the passing rows. */
+static bool find_range(const struct search *search, size_t quantity, int64_t *least, int64_t *most)
+{
+	bool any = false;
+
+	for (size_t row = 0; row < search->table->n; row++) {
+		int64_t value = value_at(search->table, row, quantity);
+
+		if (!is_used(search, row) || !search->table->pass[row])
+			continue;
+		*least = any && *least < value ? *least : value;
+		*most = any && *most > value ? *most : value;
+		any = true;
+	}
+	return any;
+}
+
+static void try_bounds(struct search *search, size_t quantity)
+{
+	struct kl_fit_clause clause = { .quantity = quantity };
+	int64_t least = 0, most = 0;
+
+	if (!find_range(search, quantity, &least, &most))
+		return;
+	clause.form = KL_FIT_LEAST;
+	clause.bound = least;
+	try_clause(search, &clause);
+	clause.form = KL_FIT_MOST;
+	clause.bound = most;
+	try_clause(search, &clause);
+}
+
+/*
+ * A remainder that counts only from some size on: from the least value where the kernel fails,
+ * since a kernel can treat small sizes in another way.
+ */
+static void try_tail(struct search *search, size_t quantity, int64_t divisor)
+{
+	struct kl_fit_clause clause = { .form = KL_FIT_TAIL,
+					.quantity = quantity,
+					.bound = divisor };
+	bool any = false;
+
+	for (size_t row = 0; row < search->table->n; row++) {
+		int64_t value = value_at(search->table, row, quantity);
+
+		if (!is_used(search, row) || !search->open[row] || value % divisor == 0)
+			continue;
+		clause.from = any && clause.from < value ? clause.from : value;
+		any = true;
+	}
+	if (any && clause.from > 1)
+		try_clause(search, &clause);
+}
+
+static void try_divisor(struct search *search, size_t quantity, int64_t divisor)
+{
+	struct kl_fit_clause clause = { .form = KL_FIT_MOD,
+					.quantity = quantity,
+					.bound = divisor };
+
+	if (divisor < 2)
+		return;
+	try_clause(search, &clause);
+	if (search->table->kind[quantity] == KL_FIT_EXTENT)
+		try_tail(search, quantity, divisor);
+}
+
+static void try_orders(struct search *search, size_t quantity)
+{
+	struct kl_fit_clause clause = { .form = KL_FIT_ORDER, .quantity = quantity };
+
+	for (clause.other = 0; clause.other < search->table->name.n; clause.other++)
+		if (clause.other != quantity && search->table->kind[clause.other] == KL_FIT_EXTENT)
+			try_clause(search, &clause);
+}
+
+static void try_quantity(struct search *search, size_t quantity)
+{
+	static const int64_t odd[] = { 3, 5, 6, 7, 12, 24, 48, 96 };
+
+	if (search->table->kind[quantity] == KL_FIT_FLAG) {
+		try_clause(search,
+			   &(struct kl_fit_clause){ .form = KL_FIT_ZERO, .quantity = quantity });
+		return;
+	}
+	for (int64_t power = 2; power <= 4096; power *= 2)
+		try_divisor(search, quantity, power);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++)
+		try_divisor(search, quantity, odd[i]);
+	for (size_t i = 0; i < search->table->ndivisor; i++)
+		try_divisor(search, quantity, search->table->divisor[i]);
+	try_bounds(search, quantity);
+	if (search->table->kind[quantity] == KL_FIT_EXTENT)
+		try_orders(search, quantity);
+}
+
+/* --- the condition ---------------------------------------------------------------------------- */
+
+static void add_clause(struct kl_fit *out, struct search *search)
+{
+	KL_GROW(out->v, out->n + 1, out->alloc);
+	search->best.fails = search->most;
+	out->v[out->n++] = search->best;
+	for (size_t row = 0; row < search->table->n; row++)
+		if (!kl_fit_holds(&search->best, search->table, row))
+			search->open[row] = false;
+}
+
+static bool find_next(struct search *search)
+{
+	search->found = false;
+	search->most = 0;
+	for (size_t i = 0; i < search->table->name.n; i++)
+		try_quantity(search, i);
+	return search->found;
+}
+
+/* Return true if another clause is false at every failing row where clause `i` is false. */
+static bool is_spare(const struct kl_fit *fit, const struct search *search, size_t i)
+{
+	for (size_t row = 0; row < search->table->n; row++) {
+		bool other = search->table->pass[row] || !is_used(search, row) ||
+			     kl_fit_holds(&fit->v[i], search->table, row);
+
+		for (size_t k = 0; k < fit->n && !other; k++)
+			other = k != i && !kl_fit_holds(&fit->v[k], search->table, row);
+		if (!other)
+			return false;
+	}
+	return true;
+}
+
+/* Remove the clauses that later ones made superfluous. */
+static void drop_spare(struct kl_fit *fit, const struct search *search)
+{
+	for (size_t i = 0; i < fit->n;)
+		if (is_spare(fit, search, i)) {
+			fit->n--;
+			memmove(fit->v + i, fit->v + i + 1, (fit->n - i) * sizeof(*fit->v));
+		} else {
+			i++;
+		}
+}
+
+/* --- witnesses -------------------------------------------------------------------------------- */
+
+/* Count the quantities in which two rows differ; sizes in bytes only follow from others. */
+static size_t distance_of(const struct kl_fit_table *table, size_t left, size_t right)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->name.n; i++)
+		n += table->kind[i] != KL_FIT_BYTES &&
+		     value_at(table, left, i) != value_at(table, right, i);
+	return n;
+}
+
+/* Count the other clauses that are false at the row. */
+static size_t others_false(const struct kl_fit *fit, const struct search *search, size_t i,
+			   size_t row)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < fit->n; k++)
+		n += k != i && !kl_fit_holds(&fit->v[k], search->table, row);
+	return n;
+}
+
+static void find_pair(struct kl_fit *fit, const struct search *search, size_t i)
+{
+	struct kl_fit_clause *clause = &fit->v[i];
+	size_t least = SIZE_MAX;
+
+	clause->fails = 0;
+	for (size_t fail = 0; fail < search->table->n; fail++) {
+		size_t others = others_false(fit, search, i, fail);
+
+		if (!is_used(search, fail) || search->table->pass[fail] ||
+		    kl_fit_holds(clause, search->table, fail))
+			continue;
+		clause->fails++;
+		for (size_t pass = 0; pass < search->table->n; pass++) {
+			size_t far = distance_of(search->table, fail, pass) +
+				     others * search->table->name.n;
+
+			if (!is_used(search, pass) || !search->table->pass[pass] || far >= least)
+				continue;
+			least = far;
+			clause->fail_row = fail;
+			clause->pass_row = pass;
+		}
+	}
+}
+
+/* Find a clause of another quantity that is true at the same rows. */
+static void find_same(struct kl_fit_clause *clause, const struct search *search)
+{
+	const struct kl_fit_table *table = search->table;
+
+	for (size_t i = 0; i < table->name.n && !clause->same; i++) {
+		struct kl_fit_clause other = { .form = KL_FIT_MOD, .quantity = i };
+
+		for (other.bound = 2; other.bound <= 4096; other.bound *= 2) {
+			bool same = i != clause->quantity && table->kind[i] == KL_FIT_BYTES;
+
+			for (size_t row = 0; row < table->n && same; row++)
+				same = !is_used(search, row) ||
+				       kl_fit_holds(&other, table, row) ==
+					       kl_fit_holds(clause, table, row);
+			if (!same)
+				continue;
+			clause->same = clause_text(&other, table);
+			break;
+		}
+	}
+}
+
+static void count_rows(struct kl_fit *out, struct search *search)
+{
+	for (size_t row = 0; row < search->table->n; row++) {
+		bool pass = search->table->pass[row];
+
+		search->open[row] = is_used(search, row) && !pass;
+		out->fails += is_used(search, row) && !pass;
+		out->passes += is_used(search, row) && pass;
+	}
+}
+
+void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const bool *use)
+{
+	struct search search = { .table = table, .use = use };
+
+	*out = (struct kl_fit){ .n = 0 };
+	search.open = kl_calloc(table->n + 1, sizeof(*search.open));
+	count_rows(out, &search);
+	/* without a passing row any clause would do, and none would have a witness */
+	while (out->passes && find_next(&search))
+		add_clause(out, &search);
+	for (size_t row = 0; row < table->n; row++)
+		out->unexplained += search.open[row];
+	drop_spare(out, &search);
+	for (size_t i = 0; i < out->n; i++) {
+		find_pair(out, &search, i);
+		out->v[i].text = clause_text(&out->v[i], table);
+		if (out->v[i].form == KL_FIT_MOD &&
+		    table->kind[out->v[i].quantity] == KL_FIT_EXTENT)
+			find_same(&out->v[i], &search);
+	}
+	free(search.open);
+}
+
+void kl_fit_release(struct kl_fit *fit)
+{
+	for (size_t i = 0; i < fit->n; i++) {
+		free(fit->v[i].text);
+		free(fit->v[i].same);
+	}
+	free(fit->v);
+	*fit = (struct kl_fit){ .n = 0 };
+}
+
+/* --- the check on held-back rows -------------------------------------------------------------- */
+
+void kl_fit_check(size_t *right, size_t *n, const struct kl_fit_table *table, uint64_t seed)
+{
+	KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+	KL_AUTO(kl_freep) bool *use = kl_calloc(table->n + 1, sizeof(*use));
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(table->n + 1, sizeof(*order));
+	struct kl_rng rng;
+	size_t turn[2] = { 0 };
+
+	for (size_t i = 0; i < table->n; i++)
+		order[i] = i;
+	kl_rng_seed(&rng, seed);
+	kl_rng_shuffle(&rng, order, table->n, sizeof(*order));
+	for (size_t i = 0; i < table->n; i++)
+		use[order[i]] = turn[table->pass[order[i]]]++ % 2 == 0;
+	kl_fit_find(&fit, table, use);
+	*right = *n = 0;
+	for (size_t row = 0; row < table->n; row++)
+		if (!use[row]) {
+			++*n;
+			*right += kl_fit_predicts(&fit, table, row) == table->pass[row];
+		}
+}

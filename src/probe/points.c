@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/points.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#define MAX_BYTES ((int64_t)32 << 20)  /* of a point's tensors */
+#define MAX_VOLUME ((double)(1 << 24)) /* product of a point's dims */
+#define MAX_VALUE 4096                 /* of a dim that is changed */
+#define BASES 3                        /* points of the contract that others are made from */
+#define PAIR_VALUES 8                  /* values of each dim in a pair */
+#define GRID_TRIES 16                  /* points of a grid that are looked at for each one taken */
+
+const char *const kl_probe_value_names[] = { "plain", "denormal", "inf", "nan", NULL };
+
+void kl_probe_points_release(struct kl_probe_points *points)
+{
+	free(points->v);
+	*points = (struct kl_probe_points){ .n = 0 };
+}
+
+char *kl_probe_point_words(const struct kl_contract *contract, const struct kl_probe_point *point)
+{
+	struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; i < point->dims.n; i++)
+		kl_buf_addf(&buf, "%s%s = %" PRId64, i ? ", " : "", contract->dim_name[i],
+			    point->dims.v[i]);
+	if (point->values != KL_PROBE_PLAIN)
+		kl_buf_addf(&buf, "%svalues = %s", buf.len ? ", " : "",
+			    kl_probe_value_names[point->values]);
+	return kl_buf_detach(&buf);
+}
+
+/* --- the limits ------------------------------------------------------------------------------- */
+
+static double volume_of(const struct kl_dims *dims)
+{
+	double volume = 1;
+
+	for (size_t i = 0; i < dims->n; i++)
+		volume *= (double)dims->v[i];
+	return volume;
+}
+
+/* Return the bytes of a point's tensors; -1: the contract has no such point. */
+static int64_t bytes_of(const struct kl_contract *contract, const struct kl_dims *dims)
+{
+	int64_t bytes = -1;
+
+	if (kl_contract_bytes(&bytes, contract, dims) < 0) {
+		kl_error_clear();
+		return -1;
+	}
+	return bytes;
+}
+
+static bool is_affordable(const struct kl_contract *contract, const struct kl_dims *dims)
+{
+	int64_t bytes = bytes_of(contract, dims);
+
+	return bytes >= 0 && bytes <= MAX_BYTES && volume_of(dims) <= MAX_VOLUME;
+}
+
+static bool is_same(const struct kl_probe_point *left, const struct kl_probe_point *right)
+{
+	return left->values == right->values &&
+	       !memcmp(left->dims.v, right->dims.v, left->dims.n * sizeof(*left->dims.v));
+}
+
+static bool is_inside(const struct kl_contract *contract, const struct kl_probe_point *point)
+{
+	bool inside = kl_contract_in_domain(contract, &point->dims) == 0;
+
+	kl_error_clear();
+	if (point->values == KL_PROBE_PLAIN)
+		return inside;
+	return inside &&
+	       !contract->values.undefined[point->values == KL_PROBE_NAN ? KL_VALUE_NAN :
+					   point->values == KL_PROBE_INF ? KL_VALUE_INF :
+									   KL_VALUE_DENORMAL];
+}
+
+bool kl_probe_points_add(struct kl_probe_points *points, const struct kl_contract *contract,
+			 const struct kl_probe_point *point)
+{
+	for (size_t i = 0; i < points->n; i++)
+		if (is_same(&points->v[i], point))
+			return false;
+	points->total++;
+	if (!is_affordable(contract, &point->dims)) {
+		points->large++;
+		return false;
+	}
+	KL_GROW(points->v, points->n + 1, points->alloc);
+	points->v[points->n] = *point;
+	points->v[points->n++].outside = !is_inside(contract, point);
+	return true;
+}
+
+/* --- the values of a dim ---------------------------------------------------------------------- */
+
+struct values {
+	int64_t v[256];
+	size_t n;
+};
+
+static void add_value(struct values *values, int64_t value)
+{
+	for (size_t i = 0; i < values->n; i++)
+		if (values->v[i] == value)
+			return;
+	if (value >= 1 && value <= MAX_VALUE && values->n < KL_ARRAY_SIZE(values->v))
+		values->v[values->n++] = value;
+}
+
+/* Add a number with the number below and above it. */
+static void add_around(struct values *values, int64_t value)
+{
+	add_value(values, value - 1);
+	add_value(values, value + 1);
+	add_value(values, value);
+}
+
+/*
+ * List the values of a dim. The kinds of values are taken in turn, so that each is tried early: odd
+ * sizes, a constant, a power of two, an odd multiple of a power of two.
+ */
+static void list_values(struct values *out, const struct kl_probe_points_of *of)
+{
+	static const int64_t primes[] = { 1, 3, 7, 5, 2, 13, 11, 17, 31, 61, 127, 257, 509, 1021 };
+	size_t turns = KL_ARRAY_SIZE(primes);
+
+	if (of->nconstant > turns)
+		turns = of->nconstant;
+	for (size_t i = 0; i < turns; i++) {
+		if (i < KL_ARRAY_SIZE(primes))
+			add_value(out, primes[i]);
+		if (i < of->nconstant)
+			add_around(out, of->constant[i]);
+		if (i < 10) {
+			add_around(out, (int64_t)4 << i);
+			add_value(out, (int64_t)6 << i);
+			add_value(out, (int64_t)10 << i);
+		}
+	}
+}
+
+/* --- points of the contract ------------------------------------------------------------------- */
+
+static int by_volume(const void *left, const void *right)
+{
+	double diff = volume_of(left) - volume_of(right);
+
+	return diff < 0 ? -1 : diff > 0;
+}
+
+/*
+ * Choose the points from which others are made: the median, the largest and the smallest of the
+ * affordable points of the contract. If none is affordable, the smallest, with dims cut in halves.
+ */
+static size_t choose_bases(struct kl_dims base[BASES], const struct kl_contract *contract)
+{
+	size_t all = kl_contract_npoints(contract), n = 0;
+	KL_AUTO(kl_freep) struct kl_dims *dims = kl_calloc(all + 1, sizeof(*dims));
+
+	for (size_t i = 0; i < all; i++)
+		if (is_affordable(contract, kl_contract_point(contract, i, NULL)))
+			dims[n++] = *kl_contract_point(contract, i, NULL);
+	if (n) {
+		const size_t at[BASES] = { n / 2, n - 1, 0 };
+
+		qsort(dims, n, sizeof(*dims), by_volume);
+		for (size_t i = 0; i < BASES; i++)
+			base[i] = dims[at[i]];
+		return BASES;
+	}
+	base[0] = *kl_contract_point(contract, 0, NULL);
+	for (size_t i = 0; !is_affordable(contract, &base[0]) && i < 64 * base[0].n; i++)
+		if (base[0].v[i % base[0].n] > 1)
+			base[0].v[i % base[0].n] /= 2;
+	return 1;
+}
+
+/* --- one factor at a time, then pairs --------------------------------------------------------- */
+
+/* The lists from which points are made; the dims of the user's grid have lists of their own. */
+struct plan {
+	const struct kl_probe_points_of *of;
+	struct kl_dims base[BASES];
+	size_t nbase;
+	struct values values[KL_MAX_DIMS];
+	struct values classes; /* enum kl_probe_values, without the plain class */
+};
+
+static void plan_lists(struct plan *plan, const struct kl_probe_points_of *of)
+{
+	plan->of = of;
+	plan->nbase = choose_bases(plan->base, of->contract);
+	for (size_t i = 0; i < of->contract->dims.n; i++)
+		list_values(&plan->values[i], of);
+	for (int i = KL_PROBE_PLAIN + 1; i < KL_PROBE_VALUES; i++)
+		plan->classes.v[plan->classes.n++] = i;
+}
+
+static void add_point(struct kl_probe_points *out, const struct plan *plan,
+		      const struct kl_dims *dims, int64_t values)
+{
+	if (out->n < (plan->of->most ? plan->of->most : KL_PROBE_MOST))
+		kl_probe_points_add(out, plan->of->contract,
+				    &(struct kl_probe_point){
+					    .dims = *dims,
+					    .values = (enum kl_probe_values)values,
+				    });
+	else
+		out->total++;
+}
+
+static void add_singles(struct kl_probe_points *out, const struct plan *plan, size_t turn)
+{
+	for (size_t base = 0; base < plan->nbase; base++)
+		for (size_t dim = 0; dim < plan->base[base].n; dim++) {
+			struct kl_dims dims = plan->base[base];
+
+			if (turn >= plan->values[dim].n)
+				continue;
+			dims.v[dim] = plan->values[dim].v[turn];
+			add_point(out, plan, &dims, KL_PROBE_PLAIN);
+		}
+}
+
+static void add_pairs(struct kl_probe_points *out, const struct plan *plan, size_t left,
+		      size_t right)
+{
+	for (size_t i = 0; i < PAIR_VALUES * PAIR_VALUES; i++) {
+		/* diagonals first, so that both dims change early */
+		size_t one = i % PAIR_VALUES, two = (i + i / PAIR_VALUES) % PAIR_VALUES;
+		struct kl_dims dims = plan->base[0];
+
+		if (one >= plan->values[left].n || two >= plan->values[right].n)
+			continue;
+		dims.v[left] = plan->values[left].v[one];
+		dims.v[right] = plan->values[right].v[two];
+		add_point(out, plan, &dims, KL_PROBE_PLAIN);
+	}
+}
+
+static void add_factors(struct kl_probe_points *out, const struct plan *plan)
+{
+	size_t dims = plan->of->contract->dims.n;
+
+	for (size_t base = 0; base < plan->nbase; base++)
+		add_point(out, plan, &plan->base[base], KL_PROBE_PLAIN);
+	for (size_t i = 0; i < plan->classes.n; i++)
+		for (size_t base = 0; base < plan->nbase; base++)
+			add_point(out, plan, &plan->base[base], plan->classes.v[i]);
+	for (size_t turn = 0; turn < KL_ARRAY_SIZE(plan->values[0].v); turn++)
+		add_singles(out, plan, turn);
+	for (size_t left = 0; left < dims; left++)
+		for (size_t right = left + 1; right < dims; right++)
+			add_pairs(out, plan, left, right);
+}
+
+/* --- the user's grid -------------------------------------------------------------------------- */
+
+static int axis_dim(const struct kl_contract *contract, const char *name)
+{
+	for (size_t i = 0; i < contract->dims.n; i++)
+		if (!strcmp(contract->dim_name[i], name))
+			return (int)i;
+	return -1;
+}
+
+static int check_axes(const struct kl_probe_points_of *of)
+{
+	for (size_t i = 0; i < of->naxis; i++) {
+		if (strcmp(of->axis[i].dim, "values") != 0 &&
+		    axis_dim(of->contract, of->axis[i].dim) < 0)
+			return kl_error(KL_EUSAGE, "%s has no dim '%s', which --grid names",
+					of->contract->name, of->axis[i].dim);
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(of->axis[k].dim, of->axis[i].dim))
+				return kl_error(KL_EUSAGE, "--grid names '%s' twice",
+						of->axis[i].dim);
+	}
+	return 0;
+}
+
+static uint64_t common_divisor(uint64_t left, uint64_t right)
+{
+	while (right) {
+		uint64_t rest = left % right;
+
+		left = right;
+		right = rest;
+	}
+	return left;
+}
+
+/*
+ * Return a step that visits every number below `count` once. It is close to the golden ratio of
+ * `count`, so that the first numbers are spread evenly, and each axis varies in any part of a grid.
+ */
+static uint64_t grid_step(uint64_t count)
+{
+	uint64_t step = (uint64_t)((double)count * 0.6180339887);
+
+	while (step > 1 && common_divisor(count, step) != 1)
+		step--;
+	return step ? step : 1;
+}
+
+/* Add the grid's point number `at`, whose dims that the grid does not name are those of the base. */
+static void add_grid_point(struct kl_probe_points *out, const struct plan *plan, uint64_t at)
+{
+	const struct kl_probe_points_of *of = plan->of;
+	struct kl_dims dims = plan->base[0];
+	int64_t values = KL_PROBE_PLAIN;
+
+	for (size_t i = 0; i < of->naxis; i++) {
+		int dim = axis_dim(of->contract, of->axis[i].dim);
+
+		*(dim < 0 ? &values : &dims.v[dim]) = of->axis[i].v[at % of->axis[i].n];
+		at /= of->axis[i].n;
+	}
+	add_point(out, plan, &dims, values);
+}
+
+static void add_grid(struct kl_probe_points *out, const struct plan *plan)
+{
+	const struct kl_probe_points_of *of = plan->of;
+	size_t most = of->most ? of->most : KL_PROBE_MOST;
+	double total = 1;
+	uint64_t count, step, at = 0;
+
+	for (size_t i = 0; i < of->naxis; i++)
+		total *= (double)of->axis[i].n;
+	count = total < 1e15 ? (uint64_t)total : (uint64_t)1e15;
+	step = grid_step(count);
+	for (uint64_t i = 0; i < count && i < GRID_TRIES * most && out->n < most; i++) {
+		add_grid_point(out, plan, at);
+		at = (at + step) % count;
+	}
+	out->total = total;
+}
+
+/* --- the order -------------------------------------------------------------------------------- */
+
+/*
+ * Return true if the point violates a condition of the domain that is not about remainders or
+ * equality.
+ */
+static bool breaks_bound(const struct kl_contract *contract, const struct kl_dims *dims)
+{
+	struct kl_contract part = *contract;
+
+	for (size_t i = 0; i < contract->ndomain; i++) {
+		if (strchr(contract->domain_text[i], '%') || strstr(contract->domain_text[i], "=="))
+			continue;
+		part.domain = &contract->domain[i];
+		part.domain_text = &contract->domain_text[i];
+		part.ndomain = 1;
+		if (kl_contract_in_domain(&part, dims) < 0) {
+			kl_error_clear();
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Move the points that the oracle can hardly judge to the end. */
+static void order_points(struct kl_probe_points *points, const struct kl_contract *contract)
+{
+	struct kl_probe_point *sorted = kl_calloc(points->n + 1, sizeof(*sorted));
+	size_t n = 0;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < points->n; i++)
+			if (breaks_bound(contract, &points->v[i].dims) == turn)
+				sorted[n++] = points->v[i];
+	free(points->v);
+	points->v = sorted;
+	points->alloc = points->n + 1;
+}
+
+int kl_probe_points_make(struct kl_probe_points *out, const struct kl_probe_points_of *of)
+{
+	struct plan *plan;
+	int err = check_axes(of);
+
+	*out = (struct kl_probe_points){ .n = 0 };
+	if (err < 0)
+		return err;
+	plan = kl_calloc(1, sizeof(*plan));
+	plan_lists(plan, of);
+	if (of->naxis)
+		add_grid(out, plan);
+	else
+		add_factors(out, plan);
+	free(plan);
+	order_points(out, of->contract);
+	return 0;
+}
+
+/* --- an axis as text -------------------------------------------------------------------------- */
+
+void kl_probe_axis_release(struct kl_probe_axis *axis)
+{
+	free(axis->dim);
+	free(axis->v);
+	*axis = (struct kl_probe_axis){ .n = 0 };
+}
+
+static int push_value(struct kl_probe_axis *axis, int64_t value)
+{
+	if (axis->n == (size_t)KL_PROBE_MOST * 256)
+		return kl_error(KL_EUSAGE, "--grid: axis '%s' has more than %d values", axis->dim,
+				KL_PROBE_MOST * 256);
+	KL_GROW(axis->v, axis->n + 1, axis->alloc);
+	axis->v[axis->n++] = value;
+	return 0;
+}
+
+/* Read "8", "1..64" or "8..512:8". */
+static int read_range(struct kl_probe_axis *axis, const char *text)
+{
+	char *end;
+	long long from = strtoll(text, &end, 10), to = from, step = 1;
+	bool good = end != text && from >= 1;
+	int err = 0;
+
+	if (good && !strncmp(end, "..", 2)) {
+		const char *rest = end + 2;
+
+		to = strtoll(rest, &end, 10);
+		good = end != rest && to >= from;
+		if (good && *end == ':') {
+			rest = end + 1;
+			step = strtoll(rest, &end, 10);
+			good = end != rest && step >= 1;
+		}
+	}
+	if (!good || *end || to > INT32_MAX)
+		return kl_error(KL_EUSAGE,
+				"--grid: '%s' is not a value of '%s': a number from 1 on, a range "
+				"such as 1..64, or one with a step such as 8..512:8",
+				text, axis->dim);
+	for (long long value = from; value <= to && !err; value += step)
+		err = push_value(axis, value);
+	return err;
+}
+
+static int read_class(struct kl_probe_axis *axis, const char *text)
+{
+	for (int i = 0; kl_probe_value_names[i]; i++)
+		if (!strcmp(kl_probe_value_names[i], text))
+			return push_value(axis, i);
+	return kl_error(KL_EUSAGE, "--grid: values are plain, denormal, inf or nan, not '%s'",
+			text);
+}
+
+int kl_probe_axis_parse(struct kl_probe_axis *out, const char *text)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec items = KL_STRVEC_INIT;
+	size_t name = strcspn(text, "=");
+	int err = 0;
+
+	*out = (struct kl_probe_axis){ .n = 0 };
+	if (!name || !text[name] || !text[name + 1])
+		return kl_error(KL_EUSAGE,
+				"--grid needs <axis>=<values>, such as m=1..64, not '%s'", text);
+	out->dim = kl_strndup(text, name);
+	kl_strvec_split(&items, text + name + 1, ",");
+	for (size_t i = 0; !err && i < items.n; i++)
+		err = !strcmp(out->dim, "values") ? read_class(out, items.v[i]) :
+						    read_range(out, items.v[i]);
+	if (!err && !out->n)
+		err = kl_error(KL_EUSAGE, "--grid: axis '%s' has no values", out->dim);
+	return err;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_PROBE_POINTS_H
+#define KL_PROBE_POINTS_H
+
+#include "contract/contract.h"
+
+/*
+ * points - lists the points at which a probe judges a kernel: dims and a class of values, inside
+ * and outside the domain of the contract.
+ *
+ * From a few points of the contract, one dim at a time is changed, then the class of values, then
+ * pairs of dims. A dim gets small primes, powers of two and the kernel's constants, each also less
+ * and more by one, and multiples of 2, 4, ... 1024 that are multiples of no larger power. The
+ * points that are most likely to separate two kernels come first; those that violate a condition of
+ * the domain that is no remainder and no equality, such as `k <= cols`, come last, since the oracle
+ * can seldom judge them. A grid of the user replaces the list of values of each axis that it names.
+ *
+ * Points are limited in bytes, in volume (the product of the dims) and in number; what was left out
+ * is counted.
+ */
+#define KL_PROBE_MOST 4096 /* most points of a probe */
+
+/* Which of NaN, infinities and denormals a kernel gets, besides the contract's own values. */
+enum kl_probe_values {
+	KL_PROBE_PLAIN, /* none of them */
+	KL_PROBE_DENORMAL,
+	KL_PROBE_INF,
+	KL_PROBE_NAN,
+};
+#define KL_PROBE_VALUES (KL_PROBE_NAN + 1)
+/** Names indexed by enum kl_probe_values: "plain", "denormal", "inf", "nan"; NULL at the end. */
+extern const char *const kl_probe_value_names[];
+
+struct kl_probe_point {
+	struct kl_dims dims;
+	enum kl_probe_values values;
+	bool outside; /* the contract's domain does not promise the point */
+};
+
+/* The values of one axis of a user's grid. */
+struct kl_probe_axis {
+	char *dim;  /* a dim of the contract, or "values" */
+	int64_t *v; /* for "values": enum kl_probe_values */
+	size_t n, alloc;
+};
+
+struct kl_probe_points {
+	struct kl_probe_point *v;
+	size_t n, alloc;
+	double total; /* number of points before any limit; a grid can have more than fit a size_t */
+	size_t large; /* number of points left out because of their bytes or volume */
+};
+
+struct kl_probe_points_of {
+	const struct kl_contract *contract;
+	const int64_t *constant; /* constants of the kernels */
+	size_t nconstant;
+	const struct kl_probe_axis *axis; /* the user's grid */
+	size_t naxis;
+	size_t most; /* 0: KL_PROBE_MOST */
+};
+
+/** List the points. KL_EUSAGE: the grid names an axis that the contract does not have. */
+int kl_probe_points_make(struct kl_probe_points *out, const struct kl_probe_points_of *of);
+void kl_probe_points_release(struct kl_probe_points *points);
+/**
+ * Add a point unless it is there already. Return false if it is there, or if it is too large.
+ */
+bool kl_probe_points_add(struct kl_probe_points *points, const struct kl_contract *contract,
+			 const struct kl_probe_point *point);
+
+/**
+ * Parse an axis: "m=1,2,3", "m=1..64", "m=8..512:8", "values=plain,nan". KL_EUSAGE: the text has
+ * another form, a value is below 1, or there are more than KL_PROBE_MOST values.
+ */
+int kl_probe_axis_parse(struct kl_probe_axis *out, const char *text);
+void kl_probe_axis_release(struct kl_probe_axis *axis);
+
+/** Describe a point: "rows = 1, cols = 5", with ", values = nan" if it is not plain. */
+char *kl_probe_point_words(const struct kl_contract *contract, const struct kl_probe_point *point);
+
+#endif

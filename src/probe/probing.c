@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/probing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/proc.h"
+#include "event/judgement.h"
+#include "probe/refine.h"
+#include "probe/wide.h"
+#include "retrieve/constants.h"
+
+#define MAX_CONSTANTS 24
+#define REFINE_EVERY 8 /* points */
+
+struct run {
+	struct kl_probing *out;
+	const struct kl_probing_opts *o;
+	struct kl_gate *gate;
+	int64_t until; /* clock, in ns */
+	bool over;     /* no more points: the time is up, or the user interrupted */
+};
+
+void kl_probing_release(struct kl_probing *probe)
+{
+	for (size_t i = 0; i < probe->n; i++) {
+		for (size_t k = 0; k < probe->side_alloc; k++)
+			free(probe->state[i].side[k].why);
+		for (size_t k = 0; k < KL_PROBE_VALUES; k++)
+			kl_surface_free(probe->state[i].wide[k]);
+		free(probe->state[i].side);
+	}
+	free(probe->state);
+	kl_probe_points_release(&probe->points);
+	kl_probe_store_free(probe->store);
+	*probe = (struct kl_probing){ .n = 0 };
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* Make room for one side of each point. */
+static void grow_sides(struct kl_probing *probe)
+{
+	size_t now = probe->side_alloc, want = probe->points.n + 64;
+
+	if (probe->points.n <= now)
+		return;
+	for (size_t i = 0; i < probe->n; i++) {
+		struct kl_probe_side *side = kl_calloc(want, sizeof(*side));
+
+		if (now)
+			memcpy(side, probe->state[i].side, now * sizeof(*side));
+		free(probe->state[i].side);
+		probe->state[i].side = side;
+	}
+	probe->side_alloc = want;
+}
+
+static bool has_run(enum kl_failure failure)
+{
+	return failure == KL_FAILURE_HANG || failure == KL_FAILURE_FAULT ||
+	       failure == KL_FAILURE_WRONG_ALL || failure == KL_FAILURE_WRONG_EDGE ||
+	       failure == KL_FAILURE_NONDETERMINISTIC || failure == KL_FAILURE_LAUNCH;
+}
+
+/* Return true if the event decides the point for good, so that it is stored. */
+static bool is_final(const struct kl_event *event)
+{
+	return event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_NOT_RUN ||
+	       (event->verdict == KL_VERDICT_FAIL && has_run(event->failure));
+}
+
+static void take_event(struct kl_probe_side *side, const struct kl_event *event)
+{
+	*side = (struct kl_probe_side){ .asked = true };
+	if (event->verdict == KL_VERDICT_PASS)
+		side->end = KL_PROBE_PASSES;
+	else if (event->verdict == KL_VERDICT_FAIL && has_run(event->failure))
+		side->end = KL_PROBE_FAILS;
+	snprintf(side->class_, sizeof(side->class_), "%s", kl_event_class(event));
+	side->bands = kl_json_int_or(event->correct, "drawn_values", 0);
+	if (side->end != KL_PROBE_PASSES)
+		side->why = kl_strndup(event->message, kl_judgement_reason(event->message));
+}
+
+static void leave_untested(struct kl_probe_side *side, const char *why)
+{
+	free(side->why);
+	*side = (struct kl_probe_side){ .asked = true, .why = kl_strdup(why) };
+}
+
+/* --- judging one state at one point ----------------------------------------------------------- */
+
+static void key_of(char hex[KL_DIGEST_HEX], const struct kl_surface *wide,
+		   const struct kl_platform *platform, const char *words)
+{
+	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage.probe/1 %d\n%s\n%s\n%s\n%s\n%s\n%s\n",
+						   KL_GATE_POLICY, wide->digest,
+						   wide->contract_digest, platform->id,
+						   platform->device, platform->compiler, words);
+
+	kl_digest_hex(hex, text, strlen(text));
+}
+
+static char *dims_text(const struct kl_contract *contract, const struct kl_dims *dims)
+{
+	struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; i < dims->n; i++)
+		kl_buf_addf(&buf, "%s%s=%" PRId64, i ? "," : "", contract->dim_name[i], dims->v[i]);
+	return kl_buf_detach(&buf);
+}
+
+/* Write the point into the event, as its member `point`. */
+static void name_point(struct kl_event *event, const struct kl_contract *contract,
+		       const struct kl_probe_point *point)
+{
+	json_t *dims = json_object();
+
+	for (size_t i = 0; i < point->dims.n; i++)
+		kl_json_set_int(dims, contract->dim_name[i], point->dims.v[i]);
+	event->point = json_object();
+	kl_json_set(event->point, "dims", dims);
+	kl_json_set_str(event->point, "values", kl_probe_value_names[point->values]);
+	kl_event_seal(event);
+}
+
+/* Run the gate, and store the event. *out is owned by the caller. */
+static int run_gate(struct kl_event **out, struct run *run, const struct kl_surface *wide,
+		    const struct kl_probe_point *point, const char *key)
+{
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	KL_AUTO(kl_freep) char *dims = dims_text(wide->contract, &point->dims);
+	int err = kl_gate_probe(&judgement, run->gate, wide, dims,
+				kl_probe_store_seed(run->out->store));
+
+	if (err < 0)
+		return err;
+	name_point(judgement->event, wide->contract, point);
+	run->out->judged++;
+	*out = kl_event_ref(judgement->event);
+	return is_final(*out) ? kl_probe_store_put(run->out->store, wide->digest, key, *out) : 0;
+}
+
+static int judge_point(struct kl_probe_side *side, struct run *run, size_t state,
+		       const struct kl_probe_point *point)
+{
+	const struct kl_surface *wide = run->out->state[state].wide[point->values];
+	KL_AUTO(kl_freep) char *words = kl_probe_point_words(wide->contract, point);
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+	const struct kl_event *kept = NULL;
+	struct kl_platform platform;
+	char key[KL_DIGEST_HEX];
+	int err = kl_gate_platform(&platform, run->gate, wide);
+
+	if (err < 0)
+		return err;
+	key_of(key, wide, &platform, words);
+	err = kl_probe_store_find(&kept, run->out->store, wide->digest, key);
+	if (!err) {
+		run->out->kept++;
+	} else if (err != KL_ENOTFOUND) {
+		return err;
+	} else {
+		kl_error_clear();
+		if (kl_clock_ns() >= run->until) {
+			run->over = true;
+			return 0;
+		}
+		if ((err = run_gate(&event, run, wide, point, key)) < 0)
+			return err;
+	}
+	free(side->why);
+	take_event(side, kept ? kept : event);
+	if (kept || is_final(event))
+		side->event = kept ? kept->id : NULL;
+	if (!kept && kl_probe_store_find(&kept, run->out->store, wide->digest, key) == 0)
+		side->event = kept->id;
+	kl_error_clear();
+	return 0;
+}
+
+/*
+ * A pass says something about NaN only if the gate drew inputs with NaN, which a fill can forbid:
+ * compare the number of inputs with that of the plain point.
+ */
+static int check_class(struct kl_probe_side *side, struct run *run, size_t state,
+		       const struct kl_probe_point *point)
+{
+	struct kl_probe_point plain = *point;
+	struct kl_probe_side other = { .asked = false };
+	size_t kept = run->out->kept;
+	int err;
+
+	plain.values = KL_PROBE_PLAIN;
+	err = judge_point(&other, run, state, &plain);
+	run->out->kept = kept; /* most often the plain point is one of the list */
+	if (!err && other.asked && other.end == KL_PROBE_PASSES && side->bands <= other.bands) {
+		KL_AUTO(kl_freep) char *why = kl_asprintf(
+			"the gate draws no %s here: the point is too small, or the contract's fills "
+			"do not allow it",
+			kl_probe_value_names[point->values]);
+
+		leave_untested(side, why);
+	}
+	free(other.why);
+	return err;
+}
+
+/* Return true if another state has shown that the oracle cannot judge the point. */
+static const char *oracle_fails(const struct kl_probing *probe, size_t state, size_t point)
+{
+	for (size_t i = 0; i < state; i++) {
+		const struct kl_probe_side *side = &probe->state[i].side[point];
+
+		if (side->end == KL_PROBE_UNTESTED && side->why &&
+		    !strncmp(side->why, "the oracle", strlen("the oracle")) &&
+		    !strcmp(probe->state[i].surface->contract_digest,
+			    probe->state[state].surface->contract_digest))
+			return side->why;
+	}
+	return NULL;
+}
+
+static int ask_state(struct run *run, size_t state, size_t point)
+{
+	struct kl_probe_side *side = &run->out->state[state].side[point];
+	const char *why = oracle_fails(run->out, state, point);
+	int err;
+
+	if (side->asked)
+		return 0;
+	if (why) {
+		leave_untested(side, why);
+		return 0;
+	}
+	err = judge_point(side, run, state, &run->out->points.v[point]);
+	if (!err && side->end == KL_PROBE_PASSES &&
+	    run->out->points.v[point].values != KL_PROBE_PLAIN)
+		err = check_class(side, run, state, &run->out->points.v[point]);
+	return err;
+}
+
+/* --- all points ------------------------------------------------------------------------------- */
+
+static int ask_point(struct run *run, size_t point, size_t from, size_t to)
+{
+	int err = 0;
+
+	kl_progress_title(run->o->progress, "point %zu of %zu, %zu judged", point + 1,
+			  run->out->points.n, run->out->judged);
+	for (size_t state = from; state < to && !err && !run->over; state++)
+		err = ask_state(run, state, point);
+	return err;
+}
+
+/* Add points between a pass and a failure, and judge them for the two states of their step. */
+static int refine_steps(struct run *run)
+{
+	int err = 0;
+
+	for (size_t i = 1; i < run->out->n && !err && !run->over; i++) {
+		size_t from = run->out->points.n;
+
+		kl_probe_refine(&run->out->points, run->out, i);
+		grow_sides(run->out);
+		run->out->added += run->out->points.n - from;
+		for (size_t point = from; point < run->out->points.n && !err && !run->over; point++)
+			err = ask_point(run, point, i - 1, i + 1);
+	}
+	return err;
+}
+
+static int ask_points(struct run *run)
+{
+	size_t listed = run->out->points.n;
+	int err = 0;
+
+	for (size_t point = 0; point < listed && !err && !run->over; point++) {
+		err = ask_point(run, point, 0, run->out->n);
+		if (!err && !run->over && !run->o->naxis && (point + 1) % REFINE_EVERY == 0)
+			err = refine_steps(run);
+		if (!err && kl_proc_interrupted())
+			err = kl_error(KL_EINTR, "interrupted");
+	}
+	for (int turn = 0; turn < 4 && !err && !run->over && !run->o->naxis; turn++)
+		err = refine_steps(run);
+	for (size_t point = 0; point < listed; point++)
+		for (size_t i = 0; i < run->out->n; i++)
+			if (!run->out->state[i].side[point].asked) {
+				run->out->left++;
+				break;
+			}
+	if (err == KL_EINTR) {
+		run->out->interrupted = true;
+		kl_error_clear();
+		return 0;
+	}
+	return err;
+}
+
+/* --- preparing -------------------------------------------------------------------------------- */
+
+static int compare_contracts(const struct kl_contract *left, const struct kl_contract *right)
+{
+	bool same = left->dims.n == right->dims.n && left->nargs == right->nargs;
+
+	for (size_t i = 0; same && i < left->dims.n; i++)
+		same = !strcmp(left->dim_name[i], right->dim_name[i]);
+	for (size_t i = 0; same && i < left->nargs; i++)
+		same = !strcmp(left->arg[i].name, right->arg[i].name) &&
+		       left->arg[i].kind == right->arg[i].kind &&
+		       left->arg[i].dtype == right->arg[i].dtype;
+	return same ? 0 :
+		      kl_error(KL_EUSAGE,
+			       "the two contracts have different dims or arguments, so the kernels "
+			       "cannot be judged at the same points");
+}
+
+static int make_states(struct kl_probing *out, const struct kl_surface *const *state, size_t n)
+{
+	int err = 0;
+
+	out->state = kl_calloc(n, sizeof(*out->state));
+	for (size_t i = 0; i < n && !err; i++) {
+		out->n++;
+		out->state[i].surface = state[i];
+		if (i)
+			err = compare_contracts(state[0]->contract, state[i]->contract);
+		for (int k = 0; k < KL_PROBE_VALUES && !err; k++)
+			err = kl_probe_widen(&out->state[i].wide[k], state[i],
+					     (enum kl_probe_values)k);
+	}
+	return err;
+}
+
+/* List the constants of all states, the newest state first, each once. */
+static size_t list_constants(int64_t out[MAX_CONSTANTS], const struct kl_surface *const *state,
+			     size_t n)
+{
+	size_t count = 0;
+
+	for (size_t i = n; i-- > 0;) {
+		KL_AUTO(kl_constants_release) struct kl_card_dims dims = { 0 };
+
+		kl_constants_read(&dims, state[i]);
+		for (size_t k = 0; k < dims.n && count < MAX_CONSTANTS; k++) {
+			bool known = dims.v[k].v < 2;
+
+			for (size_t j = 0; j < count; j++)
+				known = known || out[j] == dims.v[k].v;
+			if (!known)
+				out[count++] = dims.v[k].v;
+		}
+	}
+	return count;
+}
+
+static int open_gate(struct run *run)
+{
+	int err = kl_gate_open(&run->gate, run->o->repo,
+			       &(struct kl_gate_opts){
+				       .progress = run->o->progress,
+				       .jail = run->o->jail,
+				       .platform = run->o->platform,
+				       .no_profile = true,
+			       });
+
+	if (!err && kl_gate_is_remote(run->gate))
+		return kl_error_hint(
+			kl_error(KL_ECANNOT,
+				 "the configured runner returns results later, but a probe needs "
+				 "them immediately"),
+			"run the probe on the machine that judges: git -c klineage.runner=local "
+			"klineage probe ...");
+	return err;
+}
+
+int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state, size_t n,
+		   const struct kl_probing_opts *opts)
+{
+	int64_t constant[MAX_CONSTANTS];
+	struct run run = { .out = out, .o = opts };
+	int err;
+
+	*out = (struct kl_probing){ .tax = opts->tax };
+	if ((err = make_states(out, state, n)) < 0 ||
+	    (err = kl_probe_points_make(&out->points,
+					&(struct kl_probe_points_of){
+						.contract = state[n - 1]->contract,
+						.constant = constant,
+						.nconstant = list_constants(constant, state, n),
+						.axis = opts->axis,
+						.naxis = opts->naxis,
+					})) < 0)
+		return err;
+	grow_sides(out);
+	if (opts->dry)
+		return 0;
+	if ((err = kl_probe_store_open(&out->store, opts->repo)) < 0)
+		return err;
+	err = open_gate(&run);
+	run.until = kl_clock_ns() + opts->ms * 1000000;
+	if (!err)
+		err = ask_points(&run);
+	kl_gate_free(run.gate);
+	return err;
+}

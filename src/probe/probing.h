@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_PROBE_PROBING_H
+#define KL_PROBE_PROBING_H
+
+#include "base/progress.h"
+#include "event/event.h"
+#include "gate/gate.h"
+#include "probe/points.h"
+#include "probe/store.h"
+#include "retrieve/taxonomy.h"
+
+/*
+ * probing - judges the states of a kernel at the points of a probe (docs/formats.md, "Probes").
+ *
+ * Every point is judged by the correctness stage alone, under a contract without a domain, so that
+ * points outside the domain count too. Where the oracle itself cannot judge, for example because it
+ * leaves its arrays, the point is "not tested".
+ *
+ *	kl_probing_run(&probe, state, n, &opts);		state i-1 to state i is one step
+ *	kl_probe_findings_make(&findings, &probe, i, ...);	findings.h: what was learned about step i
+ *
+ * Each result is an event of kind "probe" in the store (store.h), where the next run finds it. It
+ * is never a verdict on a commit.
+ */
+enum kl_probe_end { KL_PROBE_UNTESTED, KL_PROBE_PASSES, KL_PROBE_FAILS };
+
+/* One state at one point. */
+struct kl_probe_side {
+	enum kl_probe_end end;
+	bool asked;        /* false: the probe ended before, or did not want to know */
+	char class_[24];   /* class of the failure */
+	const char *event; /* id of the event, borrowed from the store; NULL: there is none */
+	char *why;         /* message of a failure, or why the point is not tested; or NULL */
+	int64_t bands;     /* number of inputs with special values */
+};
+
+struct kl_probe_state {
+	const struct kl_surface *surface;         /* borrowed */
+	struct kl_surface *wide[KL_PROBE_VALUES]; /* with the contracts for the classes of values */
+	struct kl_probe_side *side;               /* for each point */
+};
+
+struct kl_probing {
+	struct kl_probe_points points;
+	struct kl_probe_state *state;
+	size_t n;
+	struct kl_probe_store *store;
+	const struct kl_taxonomy *tax; /* borrowed */
+	size_t side_alloc;             /* points that the sides have room for */
+	size_t judged, kept;           /* results of this run, and of earlier ones */
+	size_t added;                  /* points that were added between a pass and a failure */
+	size_t left;                   /* points that there was no time for */
+	bool interrupted;              /* by the user */
+};
+
+struct kl_probing_opts {
+	struct kl_repo *repo;
+	const struct kl_taxonomy *tax;
+	struct kl_progress *progress;
+	const char *jail, *platform; /* as in struct kl_gate_opts */
+	int64_t ms;                  /* time limit */
+	const struct kl_probe_axis *axis;
+	size_t naxis;
+	bool dry; /* list the points, but judge nothing */
+};
+
+/**
+ * Judge states at points. `state` has the surfaces, which must have the same dims and arguments, the
+ * older ones first. KL_EUSAGE: they do not, or the grid is not for this contract. KL_ECANNOT: nothing
+ * can be judged here. If the time is up or the user interrupts, the result is what is known so far.
+ */
+int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state, size_t n,
+		   const struct kl_probing_opts *opts);
+void kl_probing_release(struct kl_probing *probe);
+
+#endif

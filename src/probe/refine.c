@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/refine.h"
+
+#include "probe/findings.h"
+
+#define MULTIPLES 5
+
+struct refining {
+	struct kl_probe_points *points;
+	const struct kl_probing *probe;
+	const struct kl_quantities *quantities;
+	const struct kl_fit_table *table;
+	const size_t *point;
+};
+
+/* Add the point of the clause's passing row, with another value of the clause's quantity. */
+static bool add_point(const struct refining *refining, const struct kl_fit_clause *clause,
+		      int64_t value)
+{
+	struct kl_probe_point point = refining->points->v[refining->point[clause->pass_row]];
+	const struct kl_contract *contract =
+		refining->probe->state[refining->probe->n - 1].surface->contract;
+
+	if (refining->points->n >= KL_PROBE_MOST || value < 1)
+		return false;
+	point.dims.v[refining->quantities->v[clause->quantity].dim] = value;
+	return kl_probe_points_add(refining->points, contract, &point);
+}
+
+/* Find the failing value next to the bound, among the rows where the clause is false. */
+static int64_t nearest_failure(const struct refining *refining, const struct kl_fit_clause *clause)
+{
+	const struct kl_fit_table *table = refining->table;
+	int64_t near = 0;
+	bool any = false;
+
+	for (size_t row = 0; row < table->n; row++) {
+		int64_t value = table->value[row * table->name.n + clause->quantity];
+
+		if (table->pass[row] || kl_fit_holds(clause, table, row))
+			continue;
+		if (!any || (clause->form == KL_FIT_LEAST ? value > near : value < near))
+			near = value;
+		any = true;
+	}
+	return any ? near : clause->bound;
+}
+
+static void refine_clause(const struct refining *refining, const struct kl_fit_clause *clause)
+{
+	int64_t near;
+
+	if (refining->quantities->v[clause->quantity].dim < 0)
+		return;
+	switch (clause->form) {
+	case KL_FIT_LEAST:
+	case KL_FIT_MOST:
+		near = nearest_failure(refining, clause);
+		if (near - clause->bound > 1 || clause->bound - near > 1)
+			add_point(refining, clause, near + (clause->bound - near) / 2);
+		break;
+	case KL_FIT_MOD:
+	case KL_FIT_TAIL:
+		for (int64_t times = 1; times <= MULTIPLES; times += 2)
+			if (add_point(refining, clause, times * clause->bound))
+				break;
+		break;
+	case KL_FIT_ORDER:
+	case KL_FIT_ZERO:
+		break;
+	}
+}
+
+void kl_probe_refine(struct kl_probe_points *points, const struct kl_probing *probe, size_t step)
+{
+	KL_AUTO(kl_quantities_release) struct kl_quantities quantities = { .n = 0 };
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
+	KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+	KL_AUTO(kl_freep) size_t *point = NULL;
+	struct refining refining = {
+		.points = points,
+		.probe = probe,
+		.quantities = &quantities,
+		.table = &table,
+	};
+
+	kl_quantities_find(&quantities, probe->tax, probe->state[step].surface->contract);
+	kl_probe_findings_table(&table, &point, &quantities, probe, step);
+	kl_fit_find(&fit, &table, NULL);
+	refining.point = point;
+	for (size_t i = 0; i < fit.n; i++)
+		refine_clause(&refining, &fit.v[i]);
+}

@@ -1,0 +1,130 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage probe: where a step stops being right, measured with the real gate'
+. ./lib.sh
+test -x "$KLINEAGE_TOP/build-fault/git-klineage" && test_set_prereq FAULT
+
+# contract <domain>: a contract of two dims with an oracle that can judge every size
+contract () {
+	cat >klineage.yaml <<-X
+	klineage: 1
+	workload: scale
+	case: {op: scale, dims: {m: 16, n: 64}}
+	surface: {language: c, sources: [scale.c], entry: scale, flags: [-O2]}
+	args:
+	  - {name: m, kind: dim}
+	  - {name: n, kind: dim}
+	  - {name: x, kind: in, dtype: f32, shape: [m, n], fill: normal}
+	  - {name: y, kind: out, dtype: f32, shape: [m, n]}
+	domain: [$1]
+	cases: [{dims: {m: 16, n: 64}, rank: hot}]
+	also: [{m: 4, n: 8}, {m: 12, n: 40}]
+	oracle: {language: c, sources: [oracle.c], entry: oracle}
+	accept: {rule: noise}
+	floor: {bytes: none}
+	X
+	cat >oracle.c <<-X
+	#include <stdint.h>
+	#include "kl_oracle.h"
+
+	void oracle(int64_t m, int64_t n, const kl_real *x, kl_real *y)
+	{
+		for (int64_t i = 0; i < m * n; i++)
+			y[i] = x[i] * 3;
+	}
+	X
+}
+# kernel <columns at a time> <value of element j of row i>: rows of whole steps
+kernel () {
+	cat >scale.c <<-X
+	#include <math.h>
+	#include <stdint.h>
+
+	void scale(int64_t m, int64_t n, const float *x, float *y)
+	{
+		for (int64_t i = 0; i < m; i++, x += n, y += n)
+			for (int64_t at = 0; at + $1 <= n; at += $1)
+				for (int64_t j = at; j < at + $1; j++)
+					y[j] = $2;
+	}
+	X
+}
+commit () { git add . && git commit -q -m "$1"; }
+# pair <directory> <domain>: a repository with the plain kernel as its first commit
+pair () { git init -q "$1" && cd "$1" && contract "$2" && kernel 1 'x[j] * 3' && commit plain; }
+grid='m=1..6; n=1..13,15,16,20,24,40'
+probe () { git klineage probe -q "$@"; }
+# field <expression on $j> <file>: a value of the JSON document
+field () { perl -MJSON::PP -e 'my $j = decode_json(join "", <STDIN>); my $s = $j->{steps}[0]; print eval $ARGV[0], "\n"; die $@ if $@' "$1" <"$2"; }
+stored () { cat .git/klineage/probe/*.jsonl | wc -l; }
+
+test_expect_success 'a kernel without a tail: the true condition, with its pair of points' '
+	(pair tail "m >= 4, m % 4 == 0, n >= 8, n % 8 == 0" && kernel 4 "x[j] * 3" && commit four &&
+	probe HEAD~1 HEAD --grid "$grid" --seconds 60 --json >out && probe HEAD~1 HEAD --grid "$grid" >text && cat text &&
+	says "witnessed     extent(cols) % 4 == 0" text && says "true at the same points: pitch_bytes(x) % 16 == 0" text &&
+	says "not needed    m % 4 == 0  (domain)" text && says "too strong    n % 8 == 0  (domain)" text && says "is enough" text &&
+	says "$(field "\$s->{clauses}[0]{text}" out)" text && test "$(field "\$s->{clauses}[0]{state}" out)" = witnessed &&
+	test "$(field "\$s->{clauses}[0]{fail}{dims}{n} % 4 != 0 && \$s->{clauses}[0]{pass}{dims}{n} % 4 == 0" out)" = 1 &&
+	test "$(field "\$s->{unexplained}" out)" = 0 && test "$(field "\$s->{held} > 20 && \$s->{held} == \$s->{held_right}" out)" = 1)
+'
+
+test_expect_success 'the pair cites events of kind probe, of both kernels at both points' '
+	(cd tail && for end in fail pass; do for side in before after; do
+		id=$(field "\$s->{clauses}[0]{$end}{$side}{event}" out) && cat .git/klineage/probe/*.jsonl | grep "\"id\":\"$id\"" >line && says "\"kind\":\"probe\"" line &&
+		says "\"n\":$(field "\$s->{clauses}[0]{$end}{dims}{n}" out)" line || exit 1
+		if test $end$side = failafter; then says "\"verdict\":\"fail\"" line; else says "\"verdict\":\"pass\"" line; fi || exit 1
+	done; done)
+'
+
+test_expect_success 'the second run judges nothing, and a probe is no verdict: no note, nothing for the gate' '
+	(cd tail && says "0 runs of the correctness stage" text && ! git notes --ref=klineage/gate show HEAD && ! git for-each-ref | grep notes &&
+	git klineage gate --no-profile >gate && says "scale: pass" gate && ! grep "judged before" gate && git klineage fsck && git fsck --strict)
+'
+
+test_expect_success 'a step that loses denormals' '
+	(pair denormal "m >= 1, n >= 1" && kernel 1 "fabsf(x[j]) < 0x1p-126f ? 0 : x[j] * 3" && commit flush &&
+	probe HEAD~1 HEAD --grid "n=64,65,96,128; m=16,20,32; values=plain,denormal,nan" >out && cat out && says "witnessed     values != '"'denormal'"'" out && says "values = denormal (wrong-all)" out)
+'
+
+test_expect_success 'a step that is sound everywhere, and one whose first kernel fails everywhere' '
+	(pair sound "m >= 1, n >= 1" && kernel 1 "x[j] + 2 * x[j]" && commit sum && probe HEAD~1 HEAD --grid "m=1..3; n=1..8" >out && cat out && says "sound at all 24 points where the state before is" out && ! grep witnessed out &&
+	kernel 1 "x[j] * 2" && commit wrong && kernel 1 "x[j] * 3" && commit right && probe HEAD~1 HEAD --grid "m=1..3; n=1..8" >out && cat out &&
+	says "nothing is known, because the state before passes nowhere" out && says "24 points say nothing" out && says "the step repairs 24 of them" out)
+'
+
+test_expect_success 'where the oracle leaves its arrays a point is not tested, and the reason is given' '
+	(pair blind "m >= 1, n >= 8" && sed -i "s/i < m \* n/i < (m * n + 7) \/ 8 * 8/" oracle.c && commit oracle && kernel 4 "x[j] * 3" && commit four &&
+	probe HEAD~1 HEAD --grid "m=1; n=4,5,8,12,16" >out && cat out && says "3 points could not be judged" out && says "3: the oracle" out && says "sound at all 2 points" out)
+'
+
+test_expect_success 'time that is too short: what was judged is kept, and the next run goes on' '
+	(pair short "m >= 1, n >= 1" && kernel 4 "x[j] * 3" && commit four && exits 0 git klineage probe -q HEAD~1 HEAD --seconds 2 >out && cat out && says "points are left; run the command again to go on" out &&
+	n=$(stored) && test "$n" -gt 2 && probe HEAD~1 HEAD --seconds 0 >out && says "0 runs of the correctness stage, " out && test "$(stored)" = "$n")
+'
+
+test_expect_success 'a killed probe goes on, and judges no point twice' '
+	(cp -R short killed && cd killed && rm -r .git/klineage/probe && { setsid git-klineage probe -q HEAD~1 HEAD --grid "$grid" --seconds 60 >out & pid=$!; } &&
+	for i in $(seq 100); do test -d .git/klineage/probe && test "$(stored)" -gt 20 && break; sleep 0.1; done; pkill -KILL -s $pid; wait $pid; n=$(stored) && test "$n" -gt 20 && test "$n" -lt 216 &&
+	for f in .git/klineage/probe/*.jsonl; do printf "{\"event\":{\"ki" >>$f; done && probe HEAD~1 HEAD --grid "$grid" >out && cat out && says "extent(cols) % 4 == 0" out &&
+	cat .git/klineage/probe/*.jsonl | sed -n "s/.*\"key\":\"\([0-9a-f]*\)\".*/\1/p" | sort >keys && test "$(wc -l <keys)" = 216 && sort -u keys >once && test_cmp keys once)
+'
+
+test_expect_success 'a dry run judges nothing; a grid of 10^9 points is cut, and that is said' '
+	(cd short && rm -r .git/klineage/probe && probe -n HEAD~1 HEAD >out && says "points would be judged" out && says "m = 4, n = 8" out && says "values = nan" out && test ! -e .git/klineage/probe &&
+	probe -n HEAD~1 HEAD --grid "m=1..1000; n=1..1000; values=plain" >out && says "4096 points would be judged" out && says "1000000 points are in the grid" out &&
+	probe -n HEAD~1 HEAD --grid "m=1..100000; n=1..10000" >out && cat out && says "1000000000 points are in the grid" out)
+'
+
+test_expect_success 'bad input is refused by name' '
+	(cd short && exits 129 probe HEAD~1 HEAD --grid "k=1" 2>err && says "no dim '"'k'"'" err && exits 129 probe HEAD~1 HEAD --grid "m=0" 2>err && says "from 1 on" err &&
+	exits 129 probe HEAD~1 HEAD --grid "m=1; m=2" 2>err && says "twice" err && exits 129 probe HEAD HEAD 2>err && says "the kernel is the same" err && exits 129 probe HEAD HEAD~1 x 2>err &&
+	exits 128 probe HEAD~1 nothing 2>err && exits 128 probe nothing 2>err && says "no lineage and no card" err && exits 129 probe scale:x 2>err && says "number of a step" err &&
+	exits 125 git -c klineage.runner=ssh:nowhere.invalid klineage probe HEAD~1 HEAD 2>err && says "klineage.runner=local" err)
+'
+
+test_expect_success FAULT 'a fault at the write of a result loses nothing else' '
+	(cd short && rm -rf .git/klineage/probe && PATH=$KLINEAGE_TOP/build-fault:$PATH && exits 128 env KLINEAGE_FAULT=5:fail git klineage probe -q HEAD~1 HEAD --grid "m=1..3; n=4,8" 2>err &&
+	test "$(stored)" -ge 1 && probe HEAD~1 HEAD --grid "m=1..3; n=4,8" >out && says "sound at all 6" out)
+'
+
+test_done

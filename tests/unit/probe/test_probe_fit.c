@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "probe/fit.h"
+
+#define ROWS 400
+
+/* Add three quantities: two extents, and a size that follows from the second. */
+static void begin(struct kl_fit_table *table)
+{
+	*table = (struct kl_fit_table){ .n = 0 };
+	kl_fit_table_add(table, "rows", KL_FIT_EXTENT);
+	kl_fit_table_add(table, "cols", KL_FIT_EXTENT);
+	kl_fit_table_add(table, "pitch_bytes(x)", KL_FIT_BYTES);
+	kl_fit_table_add(table, "values != 'nan'", KL_FIT_FLAG);
+}
+
+static void row(struct kl_fit_table *table, int64_t rows, int64_t cols, int64_t nan, bool pass)
+{
+	kl_fit_table_row(table, (int64_t[]){ rows, cols, 4 * cols, nan }, pass);
+}
+
+static void remainder_is_found(void **state)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table;
+	KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+
+	(void)state;
+	begin(&table);
+	for (int64_t cols = 1; cols <= 40; cols++)
+		row(&table, 1 + cols % 5, cols, 0, cols % 8 == 0);
+	kl_fit_find(&fit, &table, NULL);
+	assert_int_equal(fit.n, 1);
+	assert_string_equal(fit.v[0].text, "cols % 8 == 0");
+	assert_string_equal(fit.v[0].same, "pitch_bytes(x) % 32 == 0");
+	assert_int_equal(fit.fails, 35);
+	assert_int_equal(fit.passes, 5);
+	assert_int_equal(fit.unexplained, 0);
+	assert_false(table.pass[fit.v[0].fail_row]);
+	assert_true(table.pass[fit.v[0].pass_row]);
+}
+
+static void several_clauses_are_found(void **state)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table;
+	KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+	size_t found = 0;
+
+	(void)state;
+	begin(&table);
+	for (int64_t rows = 1; rows <= 12; rows++)
+		for (int64_t cols = 1; cols <= 24; cols++)
+			for (int64_t nan = 0; nan < 2; nan++)
+				row(&table, rows, cols, nan, cols % 4 == 0 && rows >= 3 && !nan);
+	kl_fit_find(&fit, &table, NULL);
+	assert_int_equal(fit.n, 3);
+	for (size_t i = 0; i < fit.n; i++)
+		found += !strcmp(fit.v[i].text, "cols % 4 == 0") ||
+			 !strcmp(fit.v[i].text, "rows >= 3") ||
+			 !strcmp(fit.v[i].text, "values != 'nan'");
+	assert_int_equal(found, 3);
+	for (size_t i = 0; i < fit.n; i++) /* the failing witness violates this clause alone */
+		for (size_t k = 0; k < fit.n; k++)
+			assert_int_equal(kl_fit_holds(&fit.v[k], &table, fit.v[i].fail_row),
+					 i != k);
+}
+
+static void small_sizes_can_be_exempt(void **state)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table;
+	KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+
+	(void)state;
+	begin(&table);
+	for (int64_t cols = 1; cols <= 100; cols++)
+		row(&table, 2, cols, 0, cols < 17 || cols % 16 == 0);
+	kl_fit_find(&fit, &table, NULL);
+	assert_int_equal(fit.n, 1);
+	assert_string_equal(fit.v[0].text, "cols < 17 || cols % 16 == 0");
+}
+
+static void nothing_is_said_without_a_pass_or_a_failure(void **state)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table;
+	struct kl_fit fit;
+
+	(void)state;
+	for (int pass = 0; pass < 2; pass++) {
+		begin(&table);
+		for (int64_t cols = 1; cols <= 9; cols++)
+			row(&table, 2, cols, 0, pass);
+		kl_fit_find(&fit, &table, NULL);
+		assert_int_equal(fit.n, 0);
+		assert_int_equal(fit.unexplained, pass ? 0 : 9);
+		kl_fit_release(&fit);
+		kl_fit_table_release(&table);
+	}
+	begin(&table);
+}
+
+/* A kernel that fails at random has no condition that predicts it. */
+static void noise_is_not_predicted(void **state)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table;
+	struct kl_rng rng;
+	size_t right, n;
+
+	(void)state;
+	begin(&table);
+	kl_rng_seed(&rng, 7);
+	for (int i = 0; i < ROWS; i++)
+		row(&table, 1 + (int64_t)kl_rng_below(&rng, 64),
+		    1 + (int64_t)kl_rng_below(&rng, 64), 0, kl_rng_below(&rng, 2));
+	kl_fit_check(&right, &n, &table, 1);
+	assert_true(n >= ROWS / 2 - 1);
+	assert_true(right < n * 3 / 4);
+}
+
+/* -- random conditions ------------------------------------------------------------------------- */
+
+struct truth {
+	int64_t divisor[2], least[2];
+	bool nan;
+};
+
+static void draw_truth(struct truth *truth, struct kl_rng *rng)
+{
+	static const int64_t divisors[] = { 1, 1, 2, 3, 4, 6, 8, 16, 32, 64 };
+
+	for (int i = 0; i < 2; i++) {
+		truth->divisor[i] = divisors[kl_rng_below(rng, KL_ARRAY_SIZE(divisors))];
+		truth->least[i] = kl_rng_below(rng, 3) ? 1 : 1 + (int64_t)kl_rng_below(rng, 40);
+	}
+	truth->nan = kl_rng_below(rng, 3) == 0;
+}
+
+static bool is_true(const struct truth *truth, int64_t rows, int64_t cols, int64_t nan)
+{
+	return rows % truth->divisor[0] == 0 && cols % truth->divisor[1] == 0 &&
+	       rows >= truth->least[0] && cols >= truth->least[1] && !(truth->nan && nan);
+}
+
+/* Sizes as a probe draws them: small ones, and multiples of powers of two with their neighbours. */
+static int64_t draw_size(struct kl_rng *rng)
+{
+	int64_t power = (int64_t)1 << kl_rng_below(rng, 8);
+
+	switch (kl_rng_below(rng, 4)) {
+	case 0:
+		return 1 + (int64_t)kl_rng_below(rng, 16);
+	case 1:
+		return power * (1 + (int64_t)kl_rng_below(rng, 8)) + 1;
+	default:
+		return 3 * power * (1 + (int64_t)kl_rng_below(rng, 8));
+	}
+}
+
+static void random_conditions_are_predicted(void **state)
+{
+	size_t right = 0, n = 0;
+	struct kl_rng rng;
+
+	(void)state;
+	kl_rng_seed(&rng, 15);
+	for (int turn = 0; turn < 60; turn++) {
+		KL_AUTO(kl_fit_table_release) struct kl_fit_table table;
+		struct truth truth;
+		size_t good, all;
+
+		begin(&table);
+		draw_truth(&truth, &rng);
+		for (int i = 0; i < ROWS; i++) {
+			int64_t rows = draw_size(&rng), cols = draw_size(&rng),
+				nan = kl_rng_below(&rng, 6) == 0;
+
+			row(&table, rows, cols, nan, is_true(&truth, rows, cols, nan));
+		}
+		kl_fit_check(&good, &all, &table, (uint64_t)turn + 1);
+		right += good;
+		n += all;
+	}
+	print_message("%zu of %zu held-back points predicted\n", right, n);
+	assert_true(n >= 60 * (ROWS / 2 - 1));
+	assert_true(right * 100 >= n * 95);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(remainder_is_found),
+		cmocka_unit_test(several_clauses_are_found),
+		cmocka_unit_test(small_sizes_can_be_exempt),
+		cmocka_unit_test(nothing_is_said_without_a_pass_or_a_failure),
+		cmocka_unit_test(noise_is_not_predicted),
+		cmocka_unit_test(random_conditions_are_predicted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
