@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/probe_print.h"
 #include "contract/select.h"
+#include "learn/probe_card.h"
 #include "learn/transition.h"
 #include "lineage/view.h"
 
@@ -23,7 +24,7 @@ static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\
 struct args {
 	const char *grid, *workload, *jail, *platform;
 	int64_t seconds;
-	bool dry, json, quiet, progress;
+	bool dry, json, quiet, progress, write;
 };
 
 /* The steps to probe, and what their surfaces belong to. */
@@ -31,6 +32,11 @@ struct work {
 	struct kl_repo *repo;
 	struct kl_transitions transitions;
 	struct kl_selection selection[2];
+	struct kl_library *library; /* if a card is probed */
+	struct kl_card *card;
+	/* if a card is written: for each step what was found about it */
+	struct kl_probing *probe;
+	struct kl_probe_findings *findings;
 	struct kl_probe_step *step;
 	size_t n, alloc;
 	struct kl_probe_axis axis[MAX_AXES];
@@ -44,7 +50,15 @@ static void work_release(struct work *work)
 	for (size_t i = 0; i < work->n; i++) {
 		free(work->step[i].label);
 		free(work->step[i].what);
+		if (work->probe) {
+			kl_probe_findings_release(&work->findings[i]);
+			kl_probing_release(&work->probe[i]);
+		}
 	}
+	free(work->probe);
+	free(work->findings);
+	kl_card_free(work->card);
+	kl_library_free(work->library);
 	free(work->step);
 	for (size_t i = 0; i < work->naxis; i++)
 		kl_probe_axis_release(&work->axis[i]);
@@ -114,13 +128,15 @@ static int find_lineage(struct work *work, const char *what)
 /* Find the steps that a card was learned from. KL_ENOTFOUND: there is no such card. */
 static int find_card(struct work *work, const char *what)
 {
-	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
-	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
-	int err = kl_library_open(&library, work->repo);
+	const struct kl_card *card;
+	size_t at;
+	int err = kl_library_open(&work->library, work->repo);
 
-	if (err < 0 || (err = kl_library_card(&card, library, what)) < 0 ||
+	if (err < 0 || (err = kl_library_find(&at, work->library, what)) < 0 ||
+	    (err = kl_library_card_at(&work->card, work->library, at)) < 0 ||
 	    (err = kl_transitions_load(&work->transitions, work->repo, NULL)) < 0)
 		return err;
+	card = work->card;
 	for (size_t i = 0; i < work->transitions.n; i++)
 		for (size_t k = 0; k < card->evidence.n; k++)
 			if (!strcmp(card->evidence.v[k].event, work->transitions.v[i].event->id)) {
@@ -198,51 +214,85 @@ static int read_grid(struct work *work, const char *grid)
 
 /* --- probing ---------------------------------------------------------------------------------- */
 
+/* Return the constant of this name: findings borrow the names of their sources. */
+static const char *source_name(const char *name)
+{
+	static const char *const names[] = { "domain", "launch plan", KL_PROBE_CARD_SOURCE };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return names[i];
+	return "";
+}
+
 static int learn_step(struct kl_probe_findings *out, const struct kl_probing *probe,
-		      const struct kl_probe_step *step)
+		      const struct kl_probe_step *step, const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT,
 						    sources = KL_STRVEC_INIT;
 	struct kl_probe_finding_question *question;
 	int err = kl_probe_findings_stated(&texts, &sources, step->before, step->after);
 
+	if (!err && card)
+		err = kl_probe_card_ask(&texts, &sources, card);
 	if (err < 0)
 		return err;
 	question = kl_calloc(texts.n + 1, sizeof(*question));
 	for (size_t i = 0; i < texts.n; i++)
 		question[i] = (struct kl_probe_finding_question){
 			.text = texts.v[i],
-			.source = !strcmp(sources.v[i], "domain") ? "domain" : "launch plan",
+			.source = source_name(sources.v[i]),
 		};
 	kl_probe_findings_make(out, probe, 1, question, texts.n);
 	free(question);
 	return 0;
 }
 
-static int probe_step(json_t *steps, struct work *work, const struct kl_probe_step *step,
+static int probe_step(json_t *steps, struct work *work, size_t i,
 		      const struct kl_probing_opts *opts)
 {
-	KL_AUTO(kl_probing_release) struct kl_probing probe = { .n = 0 };
-	KL_AUTO(kl_probe_findings_release) struct kl_probe_findings findings = { .n = 0 };
+	const struct kl_probe_step *step = &work->step[i];
 	const struct kl_surface *state[] = { step->before, step->after };
-	int err = kl_probing_run(&probe, state, 2, opts);
+	struct kl_probing *probe = &work->probe[i];
+	struct kl_probe_findings *findings = &work->findings[i];
+	int err = kl_probing_run(probe, state, 2, opts);
 
 	if (!err && !opts->dry)
-		err = learn_step(&findings, &probe, step);
+		err = learn_step(findings, probe, step, work->card);
 	if (err < 0)
 		return err;
-	work->judged += probe.judged;
-	work->kept += probe.kept;
-	work->left += probe.left;
-	work->interrupted = probe.interrupted;
+	work->judged += probe->judged;
+	work->kept += probe->kept;
+	work->left += probe->left;
+	work->interrupted = probe->interrupted;
 	if (steps)
-		json_array_append_new(steps, kl_probe_step_json(step, &probe,
-								opts->dry ? NULL : &findings));
+		json_array_append_new(steps,
+				      kl_probe_step_json(step, probe, opts->dry ? NULL : findings));
 	else if (opts->dry)
-		kl_probe_print_plan(step, &probe);
+		kl_probe_print_plan(step, probe);
 	else
-		kl_probe_print_step(step, &probe, &findings);
+		kl_probe_print_step(step, probe, findings);
 	return 0;
+}
+
+/* Write what was found into the card. *changed: there was something to write. */
+static int write_card(bool *changed, struct work *work)
+{
+	struct kl_probe_card_step *step = kl_calloc(work->n + 1, sizeof(*step));
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < work->n; i++)
+		for (size_t k = 0; k < work->transitions.n; k++)
+			if (work->transitions.v[k].to == work->step[i].after && work->probe[i].n)
+				step[n++] = (struct kl_probe_card_step){
+					.transition = &work->transitions.v[k],
+					.probe = &work->probe[i],
+					.findings = &work->findings[i],
+				};
+	err = kl_probe_card_put(changed, work->library, work->card, step, n);
+	free(step);
+	return err;
 }
 
 /* Probe the steps; each gets its share of the time that is left. */
@@ -252,13 +302,15 @@ static int probe_steps(json_t *steps, struct work *work, struct kl_probing_opts 
 	int64_t until = kl_clock_ns() + seconds * 1000000000;
 	int err = 0;
 
+	work->probe = kl_calloc(work->n + 1, sizeof(*work->probe));
+	work->findings = kl_calloc(work->n + 1, sizeof(*work->findings));
 	for (size_t i = 0; i < work->n && !err && !work->interrupted; i++) {
 		int64_t rest = (until - kl_clock_ns()) / 1000000;
 
 		opts->ms = rest > 0 ? rest / (int64_t)(work->n - i) : 0;
 		if (opts->progress)
 			kl_progress_title(opts->progress, "%s", work->step[i].label);
-		err = probe_step(steps, work, &work->step[i], opts);
+		err = probe_step(steps, work, i, opts);
 	}
 	return err;
 }
@@ -287,6 +339,7 @@ static int run_probe(struct work *work, const struct args *args)
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(json_decrefp) json_t *document = args->json ? json_object() : NULL;
 	json_t *steps = args->json ? json_array() : NULL;
+	bool changed = false;
 	int err = kl_taxonomy_load(&tax);
 
 	if (document) {
@@ -310,9 +363,16 @@ static int run_probe(struct work *work, const struct args *args)
 				  },
 				  args->seconds);
 	kl_progress_free(kl_steal(&progress));
+	if (!err && args->write)
+		err = write_card(&changed, work);
 	if (err < 0)
 		return err;
+	if (document)
+		kl_json_set_bool(document, "changed", changed);
 	print_end(work, document, args->dry);
+	if (args->write && !document)
+		printf("card %s: %s\n", work->card->id,
+		       changed ? "the conditions were written" : "nothing to write");
 	return work->interrupted ?
 		       kl_error(KL_EINTR,
 				"interrupted; what was judged is kept, so run the command "
@@ -324,6 +384,7 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(work_release) struct work work = { .repo = ctx->repo };
 	struct args args = { .seconds = SECONDS };
+	const char *who;
 	const struct kl_opt opts[] = {
 		KL_OPT_INT('\0', "seconds", &args.seconds, "<n>",
 			   "stop after so many seconds (default: 120)"),
@@ -335,6 +396,8 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "use this level of the jail (default: the strongest)"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<level>",
 			   "compile for this level (default: this machine's)"),
+		KL_OPT_BOOL('\0', "write", &args.write,
+			    "write the measured conditions into the card"),
 		KL_OPT_BOOL('n', "dry-run", &args.dry, "list the points, judge nothing"),
 		KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
 		KL_OPT_BOOL('\0', "progress", &args.progress,
@@ -350,6 +413,12 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "--seconds needs a number from 0 to 1000000");
 	if ((err = args.grid ? read_grid(&work, args.grid) : 0) < 0 ||
 	    (err = find_steps(&work, argc, argv, &args)) < 0)
+		return err;
+	if (args.write && !work.card)
+		return kl_opt_usage(synopsis, "--write is for a card");
+	if (args.write && args.dry)
+		return kl_opt_usage(synopsis, "--write and --dry-run exclude each other");
+	if (args.write && (err = kl_repo_identity(&who, ctx->repo)) < 0)
 		return err;
 	return run_probe(&work, &args);
 }

@@ -176,7 +176,7 @@ static json_t *pair_json(const struct kl_probing *probe, size_t point)
 		const struct kl_probe_side *side = &probe->state[i].side[point];
 		json_t *one = json_object();
 
-		kl_json_set_str(one, "event", side->event);
+		kl_json_set_str(one, "event", side->event ? side->event->id : NULL);
 		kl_json_set_str(one, "class", *side->class_ ? side->class_ : NULL);
 		kl_json_set(out, keys[i], one);
 	}

@@ -178,9 +178,9 @@ static int judge_point(struct kl_probe_side *side, struct run *run, size_t state
 	free(side->why);
 	take_event(side, kept ? kept : event);
 	if (kept || is_final(event))
-		side->event = kept ? kept->id : NULL;
+		side->event = kept;
 	if (!kept && kl_probe_store_find(&kept, run->out->store, wide->digest, key) == 0)
-		side->event = kept->id;
+		side->event = kept;
 	kl_error_clear();
 	return 0;
 }

@@ -27,11 +27,12 @@ enum kl_probe_end { KL_PROBE_UNTESTED, KL_PROBE_PASSES, KL_PROBE_FAILS };
 /* One state at one point. */
 struct kl_probe_side {
 	enum kl_probe_end end;
-	bool asked;        /* false: the probe ended before, or did not want to know */
-	char class_[24];   /* class of the failure */
-	const char *event; /* id of the event, borrowed from the store; NULL: there is none */
-	char *why;         /* message of a failure, or why the point is not tested; or NULL */
-	int64_t bands;     /* number of inputs with special values */
+	bool asked;      /* false: the probe ended before, or did not want to know */
+	char class_[24]; /* class of the failure */
+	/* borrowed from the store; NULL: none is stored */
+	const struct kl_event *event;
+	char *why;     /* message of a failure, or why the point is not tested; or NULL */
+	int64_t bands; /* number of inputs with special values */
 };
 
 struct kl_probe_state {

@@ -192,5 +192,6 @@ void kl_quantities_facts(struct kl_known *known, const struct kl_quantities *qua
 		kl_error_clear();
 	}
 	kl_known_text(known, "op", contract->op);
+	kl_known_text(known, "language", contract->language->name);
 	kl_known_text(known, "values", kl_probe_value_names[point->values]);
 }
