@@ -33,6 +33,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "transplant", cmd_transplant, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "try each step of a lineage at other states, and undone at the expert" },
 	{ "probe", cmd_probe, KL_NEEDS_REPO, "measure where a step stops being right" },
+	{ "prune", cmd_prune, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
+	  "find the simplest kernel that is not slower than the expert" },
 	{ "report", cmd_report, KL_NEEDS_REPO, "write lineages as an HTML page with figures" },
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage to a directory for review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },

@@ -10,6 +10,7 @@
 #include "transplant/step_merge.h"
 #include "transplant/transplant.h"
 #include "transplant/transplant_log.h"
+#include "transplant/transplant_parts.h"
 
 struct judging {
 	struct kl_transplant *transplant;
@@ -17,11 +18,16 @@ struct judging {
 	const struct kl_transplant_opts *opts;
 };
 
+bool kl_transplant_is_late(struct kl_transplant *transplant, const struct kl_transplant_opts *opts)
+{
+	if (opts->deadline_ns && kl_clock_ns() >= opts->deadline_ns)
+		transplant->late = true;
+	return transplant->late;
+}
+
 static bool is_late(struct judging *judging)
 {
-	if (judging->opts->deadline_ns && kl_clock_ns() >= judging->opts->deadline_ns)
-		judging->transplant->late = true;
-	return judging->transplant->late;
+	return kl_transplant_is_late(judging->transplant, judging->opts);
 }
 
 /*
@@ -38,11 +44,9 @@ static bool is_noisy(const struct kl_judgement *judgement)
 	       (!judgement->cached && parent->speed == KL_SPEED_AMBIGUOUS);
 }
 
-/* Judge a kernel; if the machine was too noisy to compare it, measure once more. */
-static int judge_kernel(struct kl_judgement **out, const struct judging *judging,
-			const struct kl_surface *kernel, const struct kl_surface *parent)
+int kl_transplant_judge_kernel(struct kl_judgement **out, const struct kl_transplant_opts *opts,
+			       const struct kl_surface *kernel, const struct kl_surface *parent)
 {
-	const struct kl_transplant_opts *opts = judging->opts;
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	int err = opts->judge(&judgement, kernel, parent, opts->payload);
 
@@ -59,20 +63,23 @@ static int judge_kernel(struct kl_judgement **out, const struct judging *judging
 	return 0;
 }
 
+bool kl_transplant_count(struct kl_transplant *transplant, const struct kl_judgement *judgement)
+{
+	if (judgement->deferred)
+		transplant->waiting++;
+	else if (judgement->cached)
+		transplant->known++;
+	else
+		transplant->judged++;
+	return !judgement->deferred;
+}
+
 /* Take the event of a judgement; `*is_new` is set unless `*event` is the same event already. */
 static bool take_event(struct judging *judging, struct kl_event **event, bool *is_new,
 		       const struct kl_judgement *judgement)
 {
-	struct kl_transplant *transplant = judging->transplant;
-
-	if (judgement->deferred) {
-		transplant->waiting++;
+	if (!kl_transplant_count(judging->transplant, judgement))
 		return false;
-	}
-	if (judgement->cached)
-		transplant->known++;
-	else
-		transplant->judged++;
 	*is_new = !*event || strcmp((*event)->id, judgement->event->id) != 0;
 	if (*is_new) {
 		kl_event_free(*event);
@@ -98,7 +105,8 @@ static int judge_cell(struct judging *judging, size_t step, size_t place)
 			  step, place);
 	err = kl_transplant_merge(&kernel, judging->repo, transplant, step, place);
 	if (!err)
-		err = judge_kernel(&judgement, judging, kernel, transplant->state[place]);
+		err = kl_transplant_judge_kernel(&judgement, judging->opts, kernel,
+						 transplant->state[place]);
 	if (err < 0)
 		return kl_error_in(err, "K_%zu with step %zu %s", place, step,
 				   place >= step ? "undone" : "put in");
@@ -137,7 +145,7 @@ static int judge_root(struct judging *judging)
 
 	if (is_late(judging))
 		return 0;
-	err = judge_kernel(&judgement, judging, transplant->state[0], NULL);
+	err = kl_transplant_judge_kernel(&judgement, judging->opts, transplant->state[0], NULL);
 	if (err < 0)
 		return kl_error_in(err, "K_0");
 	if (!take_event(judging, &transplant->root, &is_new, judgement) || !is_new)
@@ -202,20 +210,36 @@ static int judge_all(struct judging *judging)
 	return err;
 }
 
-int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
-			const struct kl_transplant_opts *opts)
+int kl_transplant_lock(struct kl_lock *lock, struct kl_repo *repo,
+		       const struct kl_transplant *transplant)
 {
-	struct judging judging = { .transplant = transplant, .repo = repo, .opts = opts };
-	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	KL_AUTO(kl_freep) char *dir = kl_asprintf(
 		"%s/klineage/transplant/%s", kl_repo_common_dir(repo), transplant->view.workload);
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.lock", dir, transplant->view.name);
 	int err = kl_fs_mkdir(dir);
 
 	if (!err)
-		err = kl_lock_take(&lock, path, 0);
+		err = kl_lock_take(lock, path, 0);
 	if (err == KL_EBUSY)
-		return kl_error_reword(err, "another process transplants the steps of %s/%s",
+		return kl_error_reword(err,
+				       "another process transplants or prunes the steps of %s/%s",
 				       transplant->view.workload, transplant->view.name);
-	return err < 0 ? err : judge_all(&judging);
+	return err;
+}
+
+int kl_transplant_judge_locked(struct kl_transplant *transplant, struct kl_repo *repo,
+			       const struct kl_transplant_opts *opts)
+{
+	struct judging judging = { .transplant = transplant, .repo = repo, .opts = opts };
+
+	return judge_all(&judging);
+}
+
+int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
+			const struct kl_transplant_opts *opts)
+{
+	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	int err = kl_transplant_lock(&lock, repo, transplant);
+
+	return err < 0 ? err : kl_transplant_judge_locked(transplant, repo, opts);
 }

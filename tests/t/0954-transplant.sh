@@ -2,61 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 test_description='git klineage transplant: each step of a lineage at other states, and undone at the expert
 
-Four steps: `pass` drops a pass over the input, `half` computes the first half of the elements eight at a
-time, `guard` gains nothing, and `rest` does the same as `half` for the other half with the type that `half`
-defines, so that it does not compile without it.'
+The steps are those of steps.sh: `rest` needs `half`, and `guard` gains nothing.'
 . ./lib.sh
 . "$KLINEAGE_TOP/tests/t/materials.sh"
-
-# kernel <steps>: print the kernel with these steps
-kernel () {
-	has () { case " $steps " in *" $1 "*) shift; printf "%s\n" "$@" ;; esac; }
-	lacks () { case " $steps " in *" $1 "*) ;; *) shift; printf "%s\n" "$@" ;; esac; }
-	steps=$*
-	cat <<-X
-	#include <stdint.h>
-
-	/* the type of eight elements */
-	$(has half "typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));")
-	/* that was it */
-
-	#define ELEMENT(v) ((v) $chain)
-
-	/* one element after the other */
-	void scale(int64_t n, const float *x, float *y)
-	{
-		int64_t i = 0;
-
-		/* what there is nothing to do for */
-	$(has guard "	if (n <= 0)" "		return;")
-		/* that was it */
-
-		/* a look at all elements */
-	$(lacks pass "	static volatile float seen;" "	for (int64_t k = 0; k < n; k++)" "		seen = x[k];")
-		/* that was it */
-
-		/* eight at a time, in the first half */
-	$(has half "	for (; i + 8 <= n / 2; i += 8)" "		*(eight *)(y + i) = ELEMENT(*(const eight *)(x + i));")
-		/* that was it */
-
-		/* eight at a time, in the rest */
-	$(has rest "	for (; i + 8 <= n; i += 8)" "		*(eight *)(y + i) = ELEMENT(*(const eight *)(x + i));")
-		/* that was it */
-
-		for (; i < n; i++)
-			y[i] = ELEMENT(x[i]);
-	}
-	X
-}
-
-# commit <name> <steps>: commit the kernel with these steps, the last of which is new
-commit () {
-	name=$1
-	shift
-	kernel "$@" >scale.c &&
-	printf "scale: %s\n\nKlineage-Action: drop-%s\nKlineage-Mechanism: %s\n" "$name" "$name" "$name" >.git/message &&
-	git add . && git commit -q -F .git/message
-}
+. "$KLINEAGE_TOP/tests/t/steps.sh"
 
 # ask <expression on $j>: print what it gives for the document in the file json
 ask () {
@@ -67,13 +16,7 @@ ask () {
 }
 
 test_expect_success 'a lineage of four steps' '
-	git init -q repo && (
-		cd repo && git config klineage.profileMs 300 && contract . scale scale.c "v $chain" &&
-		commit plain && commit pass pass && commit half pass half && commit guard pass half guard &&
-		commit rest pass half guard rest &&
-		git klineage deopt --keep-all --rewriter history --no-rederive --name x >../out 2>../err &&
-		test "$(git rev-list --count klineage/lineage/scale/x)" = 5
-	) || { cat out err; false; }
+	steps repo >out 2>err && test "$(git -C repo rev-list --count klineage/lineage/scale/x)" = 5 || { cat out err; false; }
 '
 
 test_expect_success 'a dry run merges and judges nothing' '

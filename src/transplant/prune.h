@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_TRANSPLANT_PRUNE_H
+#define KL_TRANSPLANT_PRUNE_H
+
+#include "transplant/transplant.h"
+
+/*
+ * prune - finds a simpler kernel that is not slower than the expert K*, by undoing steps.
+ *
+ * The steps are undone one by one in what is left of K*, the one with the least gain at K* first.
+ * Each kernel is judged and timed against K* itself, so that small losses cannot add up unseen. A
+ * step stays undone if the kernel passes and is not slower than K* by more than the margin
+ * (kl_speed_is_within()). When a step was undone, the others are tried again, until none of them can
+ * be undone. The kernel that is left is then measured once more: of many comparisons the best ones
+ * are partly luck. If it is not confirmed, the step that was undone last is put back, and so on.
+ *
+ * The result is a lineage of its own: each state is that of the old lineage with the undone steps
+ * undone. A state that does not merge, or that the gate refuses, is left out; its step then belongs
+ * to the next state.
+ */
+enum kl_prune_end {
+	KL_PRUNE_UNTRIED = 0,
+	KL_PRUNE_UNDONE,
+	KL_PRUNE_UNMERGED, /* the step does not merge */
+	KL_PRUNE_GONE,     /* what is left of K* does not have its change any more */
+	KL_PRUNE_FAILS,    /* the kernel without it is wrong or refused */
+	KL_PRUNE_SLOWER,   /* the kernel without it is slower than the margin allows */
+	KL_PRUNE_NOISY,    /* noise hides whether it is slower */
+};
+
+/** How the last attempt to undo a step ended. */
+struct kl_prune_trial {
+	enum kl_prune_end end;
+	bool same_code;        /* the kernel without it has the machine code of K* */
+	struct kl_ratio ratio; /* its speed compared with that of K*; ppm 0: not known */
+	char event[KL_DIGEST_HEX];
+	char *why; /* the class of the failure, or why the step does not merge; NULL: passes */
+	size_t at; /* number of steps that were undone before this attempt, plus 1 */
+};
+
+struct kl_prune {
+	struct kl_prune_trial *trial; /* one for each step, from 1 on */
+	size_t *order;                /* all steps, in the order in which they are tried first */
+	size_t *undone;               /* the undone steps, in the order in which they were undone */
+	size_t nundone;
+	struct kl_surface *kernel; /* what is left of K*; owned */
+	struct kl_event *event;    /* the kernel against K*; owned, NULL: it is K* */
+	bool complete;             /* all steps were tried, and the kernel was confirmed */
+	size_t put_back; /* steps that were put back, since the kernel was not confirmed */
+	char ref[256];   /* the lineage of the result */
+	git_oid tip;
+	size_t states; /* number of its states; 0: none was written */
+	bool already;  /* the lineage was there already */
+};
+
+struct kl_prune_opts {
+	struct kl_transplant_opts judging; /* `step` and `at_expert` are ignored */
+	int64_t within_ppm;
+	const char *name; /* of the new lineage; NULL: that of the old one, followed by "-pruned" */
+};
+
+/**
+ * Prune the expert and write the lineage of the result; none is written if no step can be undone or
+ * the deadline passes. Errors are those of kl_transplant_judge(); KL_EEXISTS: the name belongs to
+ * another lineage; KL_EUSAGE: the name is invalid.
+ */
+int kl_prune_run(struct kl_prune *out, struct kl_transplant *transplant, struct kl_repo *repo,
+		 const struct kl_prune_opts *opts);
+/** Fill in only `order` and `ref`, from what is known. Judges nothing. */
+int kl_prune_plan(struct kl_prune *out, const struct kl_transplant *transplant,
+		  const struct kl_prune_opts *opts);
+void kl_prune_release(struct kl_prune *prune);
+
+#endif
