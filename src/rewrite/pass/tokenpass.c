@@ -396,6 +396,12 @@ const struct kl_tokenpass *kl_tokenpass_find(const char *name)
 		{ "scalar-lanes", kl_tokenpass_scalar_lanes },
 		{ "drop-bounds", kl_tokenpass_drop_bounds },
 		{ "roll-loop", kl_tokenpass_roll_loop },
+		{ "even-registers", kl_tokenpass_even_registers },
+		{ "plain-copy", kl_tokenpass_plain_copy },
+		{ "plain-operand", kl_tokenpass_plain_operand },
+		{ "scatter-store", kl_tokenpass_scatter_store },
+		{ "scalar-product", kl_tokenpass_scalar_product },
+		{ "scalar-group-product", kl_tokenpass_scalar_group_product },
 		{ "scalar-load", kl_tokenpass_scalar_load },
 	};
 

@@ -15,6 +15,12 @@ void kl_tokenpass_scalar_lanes(struct kl_cedits *out, const struct kl_ctokens *t
 /* Each is `find` of a pass for CUDA; templates/passes/passes.yaml describes the passes. */
 void kl_tokenpass_drop_bounds(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_even_registers(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_plain_copy(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_plain_operand(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_scatter_store(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_scalar_product(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_scalar_group_product(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *tokens);
 
 #endif
