@@ -402,6 +402,14 @@ const struct kl_tokenpass *kl_tokenpass_find(const char *name)
 		{ "scatter-store", kl_tokenpass_scatter_store },
 		{ "scalar-product", kl_tokenpass_scalar_product },
 		{ "scalar-group-product", kl_tokenpass_scalar_group_product },
+		{ "drop-cache-hint", kl_tokenpass_drop_cache_hint },
+		{ "copy-at-once", kl_tokenpass_copy_at_once },
+		{ "exact-math", kl_tokenpass_exact_math },
+		{ "count-by-loop", kl_tokenpass_count_by_loop },
+		{ "unpad", kl_tokenpass_unpad },
+		{ "drop-swizzle", kl_tokenpass_drop_swizzle },
+		{ "unshuffle", kl_tokenpass_unshuffle },
+		{ "unballot", kl_tokenpass_unballot },
 		{ "scalar-load", kl_tokenpass_scalar_load },
 	};
 

@@ -112,6 +112,22 @@ static bool is_cast(const struct kl_ctokens *tokens, size_t open, long end)
 	       strchr("&*~!", tokens->text[tokens->t[end + 1].off]);
 }
 
+/* Check that tokens first ... last can be evaluated twice: no call, assignment, ++ or --. */
+static bool is_pure(const struct kl_ctokens *tokens, size_t first, size_t last)
+{
+	for (size_t k = first; k <= last; k++) {
+		bool twice = k > first && tokens->t[k].off == tokens->t[k - 1].off + 1 &&
+			     tokens->text[tokens->t[k].off] == tokens->text[tokens->t[k - 1].off];
+
+		if (kl_ctoken_is(tokens, k, "=") ||
+		    (twice && strchr("+-", tokens->text[tokens->t[k].off])) ||
+		    (k > first && kl_ctoken_is(tokens, k, "(") &&
+		     tokens->t[k - 1].kind == KL_CT_IDENT))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Return the last token of the operand that begins at `i`: a name, member or element, with or
  * without &. Return -1 for anything else, and for an operand with a call, an assignment, ++ or --,
@@ -144,16 +160,8 @@ static long operand_end(const struct kl_ctokens *tokens, size_t i)
 	}
 	if (kl_ctoken_is(tokens, end + 1, "(") || is_cast(tokens, i, end))
 		return -1;
-	for (long k = (long)i; k <= end; k++) {
-		bool twice = k > (long)i && tokens->t[k].off == tokens->t[k - 1].off + 1 &&
-			     tokens->text[tokens->t[k].off] == tokens->text[tokens->t[k - 1].off];
-
-		if (kl_ctoken_is(tokens, k, "=") ||
-		    (twice && strchr("+-", tokens->text[tokens->t[k].off])) ||
-		    (k > (long)i && kl_ctoken_is(tokens, k, "(") &&
-		     tokens->t[k - 1].kind == KL_CT_IDENT))
-			return -1;
-	}
+	if (!is_pure(tokens, i, (size_t)end))
+		return -1;
 	return end;
 }
 
@@ -167,22 +175,32 @@ static void add_element(struct kl_buf *out, const char *qualifier, const struct 
 	kl_buf_addf(out, ")[%d]", k);
 }
 
+/* A vector that is loaded or stored through a cast. */
+struct access {
+	const struct vector *vector;
+	size_t begin, end;  /* tokens of the access: "*(float4 *)&x[i]" */
+	size_t type;        /* token of the vector's type */
+	size_t first, last; /* tokens of the address */
+};
+
 /* Replace "*(const float4 *)&x[i]" by "make_float4(((const float *)&x[i])[0], ...)". */
-static void split_load(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t star,
-		       const struct vector *vector, size_t first, size_t last)
+static void split_load(struct kl_cedits *out, const struct kl_ctokens *tokens,
+		       const struct access *access)
 {
+	const struct vector *vector = access->vector;
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *indent = indent_of(tokens, star);
-	bool is_const = kl_ctoken_is(tokens, star + 2, "const");
+	KL_AUTO(kl_freep) char *indent = indent_of(tokens, access->begin);
+	bool is_const = kl_ctoken_is(tokens, access->type - 1, "const");
 
 	kl_buf_addf(&buf, "make_%s(", vector->name);
 	for (int k = 0; k < vector->n; k++) {
 		if (k)
 			kl_buf_addf(&buf, ",\n%s\t", indent);
-		add_element(&buf, is_const ? "const " : "", vector, tokens, first, last, k);
+		add_element(&buf, is_const ? "const " : "", vector, tokens, access->first,
+			    access->last, k);
 	}
 	kl_buf_addch(&buf, ')');
-	kl_cedits_tokens(out, tokens, star, last, buf.ptr, out->nsite);
+	kl_cedits_tokens(out, tokens, access->begin, access->end, buf.ptr, out->nsite);
 }
 
 /* Check whether a statement begins at token `i`. */
@@ -208,13 +226,14 @@ static bool after_head(const struct kl_ctokens *tokens, size_t i)
 }
 
 /* Replace "*(float4 *)&y[i] = v;" by "{ float4 kl_v = v; ((float *)&y[i])[0] = kl_v.x; ... }". */
-static void split_store(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t star,
-			const struct vector *vector, size_t first, size_t last)
+static void split_store(struct kl_cedits *out, const struct kl_ctokens *tokens,
+			const struct access *access)
 {
+	const struct vector *vector = access->vector;
 	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf tail = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *indent = indent_of(tokens, star);
-	size_t end = last + 2;
+	KL_AUTO(kl_freep) char *indent = indent_of(tokens, access->begin);
+	size_t last = access->end, end = last + 2;
 
 	while (end < tokens->n && !kl_ctoken_is(tokens, end, ";")) {
 		if (tokens->t[end].match > (int)end)
@@ -229,34 +248,69 @@ static void split_store(struct kl_cedits *out, const struct kl_ctokens *tokens, 
 	kl_buf_adds(&tail, ";\n");
 	for (int k = 0; k < vector->n; k++) {
 		kl_buf_addf(&tail, "\n%s\t", indent);
-		add_element(&tail, "", vector, tokens, first, last, k);
+		add_element(&tail, "", vector, tokens, access->first, access->last, k);
 		kl_buf_addf(&tail, " = kl_v.%c;", "xyzw"[k]);
 	}
 	kl_buf_addf(&tail, "\n%s}", indent);
-	kl_cedits_tokens(out, tokens, star, last + 1, head.ptr, out->nsite);
+	kl_cedits_tokens(out, tokens, access->begin, last + 1, head.ptr, out->nsite);
 	kl_cedits_tokens(out, tokens, end, end, tail.ptr, out->nsite - 1);
+}
+
+/* Read "*(const float4 *)&x[i]" at token `i`. */
+static bool read_cast(struct access *out, const struct kl_ctokens *tokens, size_t i)
+{
+	size_t type = i + 2 + kl_ctoken_is(tokens, i + 2, "const");
+	const struct vector *vector = vector_at(tokens, type);
+	long last;
+
+	if (!vector || !kl_ctoken_is(tokens, i, "*") || !kl_ctoken_is(tokens, i + 1, "(") ||
+	    !kl_ctoken_is(tokens, type + 1, "*") || !kl_ctoken_is(tokens, type + 2, ")") ||
+	    (last = operand_end(tokens, type + 3)) < 0)
+		return false;
+	*out = (struct access){ vector, i, (size_t)last, type, type + 3, (size_t)last };
+	return true;
+}
+
+/*
+ * Read "reinterpret_cast<const float4 *>(p)[0]" or "*reinterpret_cast<const float4 *>(p)" at token
+ * `i`. The address is its parentheses.
+ */
+static bool read_reinterpret(struct access *out, const struct kl_ctokens *tokens, size_t i)
+{
+	bool star = kl_ctoken_is(tokens, i, "*");
+	size_t name = i + star, type = name + 2 + kl_ctoken_is(tokens, name + 2, "const");
+	const struct vector *vector = vector_at(tokens, type);
+	size_t open = type + 3, close, end;
+
+	if (!vector || !kl_ctoken_is(tokens, name, "reinterpret_cast") ||
+	    !kl_ctoken_is(tokens, name + 1, "<") || !kl_ctoken_is(tokens, type + 1, "*") ||
+	    !kl_ctoken_is(tokens, type + 2, ">") || !kl_ctoken_is(tokens, open, "(") ||
+	    tokens->t[open].match < 0)
+		return false;
+	close = (size_t)tokens->t[open].match;
+	end = star ? close : close + 3;
+	if (!star && !(kl_ctoken_is(tokens, close + 1, "[") &&
+		       kl_ctoken_is(tokens, close + 2, "0") && kl_ctoken_is(tokens, end, "]")))
+		return false;
+	*out = (struct access){ vector, i, end, type, open, close };
+	return is_pure(tokens, open + 1, close);
 }
 
 void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
 	for (size_t i = 0; i + 5 < tokens->n; i++) {
-		size_t type = i + 2 + kl_ctoken_is(tokens, i + 2, "const");
-		const struct vector *vector = vector_at(tokens, type);
-		bool cast = vector && kl_ctoken_is(tokens, i, "*") &&
-			    kl_ctoken_is(tokens, i + 1, "(") &&
-			    kl_ctoken_is(tokens, type + 1, "*") &&
-			    kl_ctoken_is(tokens, type + 2, ")");
-		bool assigned, whole;
-		long last;
+		struct access access;
+		bool assigned, whole, begins;
 
-		if (!cast || (last = operand_end(tokens, type + 3)) < 0)
+		if (!read_cast(&access, tokens, i) && !read_reinterpret(&access, tokens, i))
 			continue;
-		assigned = kl_ctoken_is(tokens, last + 1, "=") &&
-			   !kl_ctoken_is(tokens, last + 2, "=");
+		assigned = kl_ctoken_is(tokens, access.end + 1, "=") &&
+			   !kl_ctoken_is(tokens, access.end + 2, "=");
 		whole = begins_statement(tokens, i) || after_head(tokens, i);
+		begins = !kl_ctoken_is(tokens, i, "*") || is_unary(tokens, i);
 		if (assigned && whole)
-			split_store(out, tokens, i, vector, type + 3, last);
-		else if (!assigned && !whole && is_unary(tokens, i))
-			split_load(out, tokens, i, vector, type + 3, last);
+			split_store(out, tokens, &access);
+		else if (!assigned && !whole && begins)
+			split_load(out, tokens, &access);
 	}
 }
