@@ -5,21 +5,23 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "rewrite/pass/cocci.h"
+#include "rewrite/pass/plan_define.h"
 #include "rewrite/pass/tokenpass.h"
 #include "rewrite/rewriter.h"
 #include "text/schema.h"
 
 /*
- * A pass is a token pass or a semantic patch; passes.yaml, in the directory of the semantic
- * patches, lists them. Its key `each` says what one proposal of a pass changes: the whole surface
- * or, once that was tried, one function ("all"); one site; or one tile size.
+ * A pass is a token pass, a semantic patch, or one that lowers constants of a launch plan;
+ * passes.yaml, in the directory of the semantic patches, lists them. Its key `each` says what one
+ * proposal of a pass changes: the whole surface or, once that was tried, one function ("all"); one
+ * site; or one tile size.
  */
 #define PASSES_FILE "passes.yaml"
 #define MAX_PASS_BYTES (256u << 10)
 
 enum each { EACH_ALL, EACH_SITE, EACH_TILE };
 
-enum kind { KIND_TOKEN, KIND_COCCI };
+enum kind { KIND_TOKEN, KIND_COCCI, KIND_PLAN };
 
 struct pass {
 	char *name, *file, *action, *mechanism, *text;
@@ -29,6 +31,7 @@ struct pass {
 	char *cocci;                      /* KIND_COCCI: text of the semantic patch, else NULL */
 	size_t cocci_len;
 	struct kl_strvec languages;
+	struct kl_strvec names; /* KIND_PLAN: parts of names of constants; empty: all constants */
 	struct kl_texts traits; /* trait -> "yes" or "no" */
 	json_t *claims;         /* `traits` as the claims of a proposal */
 };
@@ -69,6 +72,8 @@ static int check_pass(const void *obj, const char *file, const struct kl_yaml *a
 		return kl_tokenpass_find(pass->name) ?
 			       0 :
 			       kl_yaml_error(file, at, "unknown token pass '%s'", pass->name);
+	if (pass->kind == KIND_PLAN)
+		return 0;
 	if (!pass->file)
 		return kl_yaml_error(file, at, "a pass of kind 'cocci' must have 'file'");
 	return kl_fs_path_ok(pass->file) ?
@@ -78,7 +83,7 @@ static int check_pass(const void *obj, const char *file, const struct kl_yaml *a
 				     pass->file, PASSES_FILE);
 }
 
-static const char *const kinds[] = { "token", "cocci", NULL };
+static const char *const kinds[] = { "token", "cocci", "plan", NULL };
 static const char *const each_words[] = { "all", "site", "tile", NULL };
 static const struct kl_string_type language_type = { "a language", NULL, check_language };
 
@@ -93,6 +98,7 @@ static const struct kl_field pass_fields[] = {
 	KL_STRING_FIELD("text", KL_NEEDED, AT(text), &kl_string_line),
 	KL_VALUE_FIELD("traits", 0, AT(traits), &kl_texts_value),
 	KL_SET_FIELD("languages", 0, AT(languages), &language_type, 1, 0),
+	KL_SET_FIELD("names", 0, AT(names), &kl_string_line, 1, 0),
 	KL_FIELDS_END
 #undef AT
 };
@@ -146,7 +152,7 @@ static int load_file(struct passes *out, const char *dir)
 			kl_strvec_push(&pass->languages, kl_language_c.name);
 		if (pass->kind == KIND_TOKEN)
 			pass->token = kl_tokenpass_find(pass->name);
-		else
+		else if (pass->kind == KIND_COCCI)
 			err = load_cocci(pass, dir);
 	}
 	return err;
@@ -351,12 +357,26 @@ static long lower_half(long size)
 	return 1L << bits / 2;
 }
 
+/* Offer file `edit` with one constant changed, as a step of its own kind. */
+static int offer_constant(struct kl_proposal **out, struct run *run, const struct kl_file *edit,
+			  const char *name, const char *source, long from, long to)
+{
+	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", edit->path, name);
+	KL_AUTO(kl_freep) char *what = kl_asprintf("%s: %s from %ld to %ld", run->pass->text, name,
+						   from, to);
+	struct kl_claim claim = run->claim;
+
+	claim.source = source;
+	claim.text = what;
+	claim.locus = where;
+	return kl_rewrite_offer(out, run->rw, edit, 1, &claim);
+}
+
 static int propose_tile(struct kl_proposal **out, struct run *run, const struct kl_file *file,
 			const struct kl_tile *tile)
 {
 	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s:%s", run->pass->name, file->path,
 						     tile->name);
-	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", file->path, tile->name);
 	const long value[] = { lower_half(tile->value), tile->value / 2 };
 
 	/* change each constant only once: a second change would be the same simplification */
@@ -364,10 +384,6 @@ static int propose_tile(struct kl_proposal **out, struct run *run, const struct 
 		return 0;
 	for (int i = 0; i < 2; i++) {
 		struct subst subst = { tile->name, tile->value, value[i] };
-		KL_AUTO(kl_freep) char *what = kl_asprintf("%s: %s from %ld to %ld",
-							   run->pass->text, tile->name, tile->value,
-							   value[i]);
-		struct kl_claim claim = run->claim;
 		struct kl_file edit = *file;
 		const char *text;
 		int err;
@@ -378,12 +394,9 @@ static int propose_tile(struct kl_proposal **out, struct run *run, const struct 
 			return err;
 		if (!*text)
 			continue;
-		claim.source = source;
-		claim.text = what;
-		claim.locus = where;
 		edit.data = (char *)text;
 		edit.len = strlen(text);
-		err = kl_rewrite_offer(out, run->rw, &edit, 1, &claim);
+		err = offer_constant(out, run, &edit, tile->name, source, tile->value, value[i]);
 		if (err < 0 || *out)
 			return err;
 	}
@@ -413,6 +426,68 @@ static int propose_tiles(struct kl_proposal **out, struct run *run)
 	return 0;
 }
 
+static bool wants_name(const struct pass *pass, const char *name)
+{
+	for (size_t i = 0; i < pass->names.n; i++)
+		if (strstr(name, pass->names.v[i]))
+			return true;
+	return !pass->names.n;
+}
+
+/* Lower a constant of the launch plan: to 1, then less and less. */
+static int propose_define(struct kl_proposal **out, struct run *run, const struct kl_file *file,
+			  const struct kl_plan_define *define)
+{
+	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s:%s", run->pass->name, file->path,
+						     define->name);
+	const long value[] = { 1, lower_half(define->value), define->value / 2 };
+
+	if (accepted_source(run->rw, source))
+		return 0;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(value); i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		struct kl_file edit = *file;
+		int err;
+
+		if (i && value[i] <= value[i - 1])
+			continue;
+		kl_buf_add(&text, file->data, define->off);
+		kl_buf_addf(&text, "%ld", value[i]);
+		kl_buf_adds(&text, file->data + define->off + define->len);
+		edit.data = text.ptr;
+		edit.len = text.len;
+		err = offer_constant(out, run, &edit, define->name, source, define->value,
+				     value[i]);
+		if (err < 0 || *out)
+			return err;
+	}
+	return 0;
+}
+
+static int propose_defines(struct kl_proposal **out, struct run *run)
+{
+	const struct kl_surface *state = run->rw->state;
+
+	for (size_t i = 0; i < state->nfile; i++) {
+		KL_AUTO(kl_plan_defines_release) struct kl_plan_defines defines = { 0 };
+		const struct kl_file *file = &state->file[i];
+		const char *plan = state->contract->launch;
+
+		if (!plan || strcmp(file->path, plan) != 0 || memchr(file->data, '\0', file->len))
+			continue;
+		kl_plan_defines_find(&defines, file->data, file->len);
+		for (size_t k = 0; k < defines.n; k++) {
+			int err = wants_name(run->pass, defines.v[k].name) ?
+					  propose_define(out, run, file, &defines.v[k]) :
+					  0;
+
+			if (err < 0 || *out)
+				return err;
+		}
+	}
+	return 0;
+}
+
 int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
 	KL_AUTO(passes_release) struct passes ps = { 0 };
@@ -434,7 +509,8 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 		if ((pass->cocci && !rw->jail) ||
 		    !kl_strvec_has(&pass->languages, rw->state->contract->language->name))
 			continue;
-		err = pass->each == EACH_TILE ? propose_tiles(out, &run) :
+		err = pass->kind == KIND_PLAN ? propose_defines(out, &run) :
+		      pass->each == EACH_TILE ? propose_tiles(out, &run) :
 		      pass->each == EACH_SITE ? propose_sites(out, &run) :
 						propose_all(out, &run);
 		if (err < 0)

@@ -113,7 +113,8 @@ static const char exchange_text[] =
 	"{\n\treturn kl_exchange(mask, value, kl_lane() < (int)by ? kl_lane() : kl_lane() - (int)by);\n}\n"
 	"\n"
 	"template <typename T> static __device__ T kl_from_above(unsigned mask, T value, unsigned by)\n"
-	"{\n\treturn kl_exchange(mask, value, kl_lane() + (int)by > 31 ? kl_lane() : kl_lane() + (int)by);\n}\n";
+	"{\n\tint from = kl_lane() + (int)by;\n\n"
+	"\treturn kl_exchange(mask, value, from > 31 ? kl_lane() : from);\n}\n";
 
 static const char ballot_text[] =
 	"/* one bit a lane of the warp: whether its condition holds */\n"

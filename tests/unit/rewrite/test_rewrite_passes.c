@@ -198,6 +198,29 @@ static void test_cuda(void **state)
 	assert_contains(text, "((float *)&G[4 * i])[3] = kl_v.w;");
 }
 
+/* constants of the launch plan, those of a pass first; a constant that is no integer stays */
+static void test_plan(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("plan");
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+	KL_AUTO(kl_freep) char *text = NULL;
+	KL_AUTO(kl_freep) char *got = NULL;
+
+	sh(dir,
+	   "cp '%s'/templates/workloads/cuda-gdn-cumsum/*.* . && "
+	   "sed 's/^compile: {.*/compile: {arch: sm_90a, define: {STAGES: 4, T: float, BM: 64, ON: 1}}/' "
+	   "<oracle.yaml >launch.yaml && grep -q STAGES launch.yaml && "
+	   "echo 'void cumsum();' >cumsum.cu",
+	   KL_SOURCE);
+	assert_ok(kl_surface_from_dir(&surface, dir, ""));
+	got = all_proposals(surface, "passes", NULL, NULL);
+	assert_string_equal(got, "unpipeline software-pipeline one-stage@launch.yaml:STAGES\n"
+				 "unpipeline software-pipeline one-stage@launch.yaml:STAGES\n"
+				 "untile register-tile lower-define@launch.yaml:BM\n"
+				 "untile register-tile lower-define@launch.yaml:BM\n"
+				 "untile register-tile lower-define@launch.yaml:BM\n");
+}
+
 static void test_cocci(void **state)
 {
 	static const char prog[] =
@@ -296,8 +319,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fires),       cmocka_unit_test(test_tile),
 		cmocka_unit_test(test_interchange), cmocka_unit_test(test_cuda),
-		cmocka_unit_test(test_cocci),       cmocka_unit_test(test_own_passes),
-		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_plan),        cmocka_unit_test(test_cocci),
+		cmocka_unit_test(test_own_passes),  cmocka_unit_test(test_split),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_teardown);
