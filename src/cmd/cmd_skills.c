@@ -14,10 +14,11 @@
 #include "cmd/cli/table.h"
 #include "cmd/cmd.h"
 #include "cmd/skills.h"
+#include "cmd/skills_page.h"
 
 static const char synopsis[] =
 	"skills list [--status <status>] [--json | --porcelain | -z]\n"
-	"skills show [--json] <card>\n"
+	"skills show [--raw | --json] <card>\n"
 	"skills lint [--fix] [--json | --porcelain | -z] [<file or directory>...]\n"
 	"skills retract --reason <why> <card>\n"
 	"skills export [--format yaml|json|skill-md] [--output <directory>] [<card>...]\n"
@@ -30,7 +31,7 @@ struct args {
 	int argc;
 	char **argv;
 	struct kl_listing out;
-	bool fix, undo, shipped;
+	bool fix, undo, shipped, raw;
 	const char *status, *reason, *format, *output;
 };
 
@@ -141,10 +142,12 @@ static int show_card(const struct args *args)
 
 	if (args->argc != 1)
 		return kl_opt_usage(synopsis, "'show' needs one card");
+	if (args->raw && args->out.json)
+		return kl_opt_usage(synopsis, "--raw and --json cannot be used together");
 	if ((err = kl_library_open(&library, args->repo)) < 0 ||
 	    (err = kl_library_find(&i, library, args->argv[0])) < 0)
 		return err;
-	if (!args->out.json) {
+	if (args->raw) {
 		if ((err = kl_library_text(&text, library, i)) < 0)
 			return err;
 		fputs(text.ptr, stdout);
@@ -152,6 +155,10 @@ static int show_card(const struct args *args)
 	}
 	if ((err = kl_library_card_at(&card, library, i)) < 0)
 		return err;
+	if (!args->out.json) {
+		kl_skills_page(card);
+		return 0;
+	}
 	value = kl_card_to_json(card);
 	kl_json_decimal(&text, value, false);
 	kl_listing_line(&text);
@@ -390,6 +397,7 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_LISTING(&args.out),
 		KL_OPT_STR('o', "output", &args.output, "<directory>",
 			   "export: write the files to this directory"),
+		KL_OPT_BOOL('\0', "raw", &args.raw, "show: print the file of the card"),
 		KL_OPT_STR('\0', "reason", &args.reason, "<why>",
 			   "retract: give the reason, in one line"),
 		KL_OPT_BOOL('\0', "shipped", &args.shipped,

@@ -59,9 +59,15 @@ test_expect_success 'list and show' '
 	git klineage skills list >out && says "$row  hypothesis  1         0/1       0/0     cuda" out &&
 	git klineage skills list --json >out && says "\"schema\":\"klineage.skills/1\"" out && says "\"evidence\":1" out &&
 	git klineage skills list --status admitted >out 2>err && test ! -s out &&
-	git klineage skills show sum-by >out && cmp out "$data/cards/$sum.yaml" &&
+	git klineage skills show --raw sum-by >out && cmp out "$data/cards/$sum.yaml" &&
 	git klineage skills show --json $sum >out && says "\"ratio\":1.114518" out &&
 	exits 128 git klineage skills show s-by 2>err && says "there is no card" err
+'
+
+test_expect_success 'for people: what, when, how much, proof, and the edit last' '
+	git klineage skills show $sum >page && cat page && exits 129 git klineage skills show --raw --json $sum &&
+	grep -n -e "^$sum (hypothesis)" -e "^When$" -e "^How much$" -e "^Proof$" -e "^How: " page | cut -d: -f2 | uniq >parts && cat parts &&
+	printf "%s\n" "$sum (hypothesis)" When "How much" Proof How >want && test_cmp want parts && says "1.11x" page && says "not tried on another kernel yet" page
 '
 
 test_expect_success 'importing again changes nothing' '
@@ -128,7 +134,7 @@ test_expect_success 'trials of others are kept and count for nothing' '
 	     state: $(printf %040d 1), result: pass, ratio: 0.8, event: $warp_event, how: agent, isolated: true}
 	END
 	mv new "cards/$sum.yaml" && repo foreign &&
-	git klineage skills import "../told/cards/$sum.yaml" && git klineage skills show $sum >out &&
+	git klineage skills import "../told/cards/$sum.yaml" && git klineage skills show --raw $sum >out &&
 	says "status: hypothesis" out && says "foreign: true" out && says "result: pass" out
 '
 

@@ -163,7 +163,7 @@ test_expect_success 'a library of cards that somebody else wrote' '
 		retrieve fsck "skills lint --porcelain" "materialize --dry-run scale"; do
 		in_k $verb || return 1
 	done &&
-	in_k skills show other && says "\\x1b]52;c;cm0=\\x07R" out &&
+	in_k skills show --raw other && says "\\x1b]52;c;cm0=\\x07R" out &&
 	in_k skills lint ../cards && in_k skills import ../cards && test -s err && in_k skills import "../cards/c$bad.yaml" &&
 	in_k skills show "$bad" && shown err
 '
