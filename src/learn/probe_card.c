@@ -29,7 +29,7 @@ static void change_release(struct change *change)
 
 static bool is_open(const struct kl_card_pre *pre)
 {
-	return pre->test && pre->state == KL_PRE_ASSUMED;
+	return pre->test && (pre->state == KL_PRE_ASSUMED || pre->state == KL_PRE_NOT_TESTED);
 }
 
 int kl_probe_card_ask(struct kl_strvec *texts, struct kl_strvec *sources,
@@ -113,9 +113,12 @@ static void add_witnessed(struct change *change, const struct kl_probe_card_step
 			  const struct kl_probe_finding *finding, char *id, char *text, char *test)
 {
 	const struct kl_event *fail = event_at(step, finding->fail_point);
+	const struct kl_event *before = step->probe->state[0].side[finding->fail_point].event;
 	struct kl_card *card = change->card;
 
 	kl_map_put(&change->events, fail->id, (void *)fail);
+	if (before)
+		kl_map_put(&change->events, before->id, (void *)before);
 	tell_pair(change, step, finding);
 	add_risk(change, step, finding, id);
 	KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
@@ -126,6 +129,7 @@ static void add_witnessed(struct change *change, const struct kl_probe_card_step
 		.state = KL_PRE_WITNESSED,
 		.by = kl_strdup(fail->id),
 		.class_ = kl_strdup(kl_event_class(fail)),
+		.pair = before ? kl_strdup(before->id) : NULL,
 	};
 	change->witnessed++;
 }
@@ -255,9 +259,13 @@ static void replace_pre(struct change *change, struct kl_card_pre *old,
 	free(keep);
 	if (open) {
 		KL_GROW(card->sound.v, card->sound.n + 1, card->sound.alloc);
-		card->sound.v[card->sound.n++] = (struct kl_card_pre){ .id = kl_strdup(old->id),
-								       .text = kl_strdup(old->text),
-								       .test = open };
+		card->sound.v[card->sound.n++] = (struct kl_card_pre){
+			.id = kl_strdup(old->id),
+			.text = kl_strdup(old->text),
+			.test = open,
+			.state = old->state,
+			.source = old->source ? kl_strdup(old->source) : NULL
+		};
 	}
 	for (size_t i = 0; i < clauses->v.n; i++)
 		if (decision[i].outcome == OUTCOME_REMOVED)

@@ -60,7 +60,7 @@ test_expect_success 'a card whose conditions are those of the contract' '
 
 test_expect_success 'without --write the card is as before' '
 	(cd cards && git rev-parse klineage/skills >tip && probe "$(the_card)" --grid "$grid" >out && cat out && says "scale/x:1" out && says "witnessed     extent(cols) % 8 == 0" out &&
-	says "not needed    op != '"'scale'"' || (m % 4 == 0)  (card)" out && says "too strong    op != '"'scale'"' || (n % 16 == 0)  (card)" out && git rev-parse klineage/skills >now && test_cmp tip now)
+	says "not needed    language != '"'c'"' || op != '"'scale'"' || (m % 4 == 0)  (card)" out && says "too strong    language != '"'c'"' || op != '"'scale'"' || (n % 16 == 0)  (card)" out && git rev-parse klineage/skills >now && test_cmp tip now)
 '
 
 test_expect_success 'with --write the measured clause comes with its failure, and what is not needed goes' '
