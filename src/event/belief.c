@@ -118,7 +118,7 @@ static bool is_shipped(const struct kl_belief *belief, const char *id)
 
 /* --- deciding who made an event -------------------------------------------------------- */
 
-static enum kl_word_of word_of(const struct kl_belief *belief, const char *id,
+static enum kl_word_of word_of(struct kl_belief *belief, const char *id,
 			       const struct kl_signed *sig)
 {
 	static const enum kl_word_of words[KL_SIGN_STATES] = {

@@ -14,13 +14,16 @@
  * of an event that this clone made. Ids of other events are never added.
  */
 struct kl_own {
-	uint8_t (*digest)[32]; /* sorted */
+	const char *text; /* the file, mapped; NULL: there is none */
+	size_t len;
+	unsigned searches;
+	uint8_t (*digest)[32]; /* sorted; NULL: not needed yet, as few searches read the file */
 	size_t n;
 };
 
-/** Read the ids. A file that does not exist has none; lines of another form are skipped. */
+/** Open the file. A file that does not exist has no ids; lines of another form are skipped. */
 int kl_own_load(struct kl_own *out, struct kl_repo *repo);
-bool kl_own_has(const struct kl_own *own, const char *hex);
+bool kl_own_has(struct kl_own *own, const char *hex);
 void kl_own_release(struct kl_own *own);
 
 /** Add ids; they are on disk when this returns. */

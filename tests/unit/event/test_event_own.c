@@ -75,6 +75,25 @@ static void a_line_without_an_end_is_nobodys(void **state)
 	assert_true(has(&fixture, ONE) && has(&fixture, TWO) && has(&fixture, THREE));
 }
 
+/* The first few searches read the file, later ones a sorted list: the answers are the same. */
+static void many_searches_say_the_same(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	struct kl_own own;
+
+	fixture_open(&fixture, "own-searches");
+	assert_ok(kl_own_add(fixture.repo, (const char *const[]){ TWO, ONE }, 2));
+	sh(fixture.dir, "printf 'short\n%%s3\n' " TWO " >>.git/klineage/made");
+	assert_ok(kl_own_add_one(fixture.repo, THREE));
+	assert_ok(kl_own_load(&own, fixture.repo));
+	for (int i = 0; i < 40; i++) {
+		assert_true(kl_own_has(&own, ONE) && kl_own_has(&own, TWO) &&
+			    kl_own_has(&own, THREE));
+		assert_false(kl_own_has(&own, ZERO) || kl_own_has(&own, TWO "3"));
+	}
+	kl_own_release(&own);
+}
+
 static void a_link_is_not_followed(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
@@ -118,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_added_is_there),
 		cmocka_unit_test(a_line_without_an_end_is_nobodys),
+		cmocka_unit_test(many_searches_say_the_same),
 		cmocka_unit_test(a_link_is_not_followed),
 		cmocka_unit_test(many_at_once_lose_nothing),
 	};
