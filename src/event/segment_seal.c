@@ -232,9 +232,13 @@ static int make_segments(struct sealing *sealing, const char *ref, const char *t
 static int move_ref(struct sealing *sealing, const char *ref)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(sealing->repo);
+	int err;
 
 	if (!memcmp(&sealing->tip, &sealing->old, sizeof(git_oid)))
 		return 0;
+	/* the log is removed afterwards, so the objects must be on disk */
+	if ((err = kl_repo_sync_written(sealing->repo)) < 0)
+		return err;
 	kl_refs_txn_update(txn, ref, &sealing->tip, &sealing->old);
 	return kl_refs_txn_commit(txn, "klineage: add a segment");
 }
@@ -275,10 +279,7 @@ int kl_segment_seal(size_t *n, struct kl_repo *repo, const char *workload, const
 		return 0;
 	if ((err = kl_segment_log_read(&text, log)) < 0)
 		return err;
-	/* the log is removed, so the objects must be on disk */
-	kl_repo_sync_objects(true);
 	err = seal_text(n, &sealing, ref, text.ptr, text.len);
-	kl_repo_sync_objects(false);
 	free(sealing.line);
 	return err < 0 ? err : kl_segment_log_clear(log);
 }

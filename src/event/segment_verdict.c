@@ -22,7 +22,8 @@ static bool event_serves(const struct kl_event *event, const struct kl_cache_key
 
 struct finding {
 	const struct kl_cache_key *key;
-	struct kl_trust trust;
+	struct kl_trust trust; /* verdicts that serve, and retractions */
+	size_t verdicts;
 };
 
 static void finding_release(struct finding *finding)
@@ -33,21 +34,24 @@ static void finding_release(struct finding *finding)
 static int take_event(struct kl_event *event, const char *campaign, void *payload)
 {
 	struct finding *finding = payload;
+	bool serves = event_serves(event, finding->key);
 
-	if (event_serves(event, finding->key))
+	finding->verdicts += serves;
+	if (serves || event->kind == KL_KIND_RETRACT)
 		kl_trust_add_event(&finding->trust, 0, kl_event_ref(event), false);
 	return 0;
 }
 
-/* Add the retractions of these events, which can be in notes and in segments. */
-static int add_retractions(struct finding *finding, struct kl_repo *repo)
+/* Add the retractions in notes. */
+static int add_noted(struct finding *finding, struct kl_repo *repo)
 {
-	KL_AUTO(kl_trust_release) struct kl_trust all = { 0 };
-	int err = kl_trust_add_surface(&all, repo, finding->key->surface, finding->key->contract);
+	KL_AUTO(kl_trust_release) struct kl_trust noted = { 0 };
+	int err = kl_trust_add_notes(&noted, repo, finding->key->surface, finding->key->contract);
 
-	for (size_t i = 0; !err && i < all.n; i++)
-		if (all.v[i].event->kind == KL_KIND_RETRACT)
-			kl_trust_add_event(&finding->trust, 0, kl_event_ref(all.v[i].event), false);
+	for (size_t i = 0; !err && i < noted.n; i++)
+		if (noted.v[i].event->kind == KL_KIND_RETRACT)
+			kl_trust_add_event(&finding->trust, 0, kl_event_ref(noted.v[i].event),
+					   false);
 	return err;
 }
 
@@ -83,7 +87,7 @@ int kl_segment_verdict_find(struct kl_event **event, struct kl_repo *repo,
 	if (!err)
 		err = kl_segments_of_surface(segments, key->surface, key->contract, take_event,
 					     &finding);
-	if (!err && finding.trust.n && !(err = add_retractions(&finding, repo)))
+	if (!err && finding.verdicts && !(err = add_noted(&finding, repo)))
 		err = kl_trust_judge(&finding.trust, repo);
 	if (err < 0)
 		return err;

@@ -40,8 +40,8 @@ void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t l
 	}
 }
 
-static int add_notes(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
-		     const char *contract)
+int kl_trust_add_notes(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
+		       const char *contract)
 {
 	KL_AUTO(kl_event_index_freep) struct kl_event_index *index = NULL;
 	size_t first, n;
@@ -84,7 +84,7 @@ int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const cha
 			 const char *contract)
 {
 	size_t first = trust->n, noted;
-	int err = add_notes(trust, repo, surface, contract);
+	int err = kl_trust_add_notes(trust, repo, surface, contract);
 
 	noted = trust->n;
 	if (!err)

@@ -52,6 +52,9 @@ void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *eve
  */
 int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
 			 const char *contract);
+/** As kl_trust_add_surface, but of notes only. */
+int kl_trust_add_notes(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
+		       const char *contract);
 /** Check the signatures of all lines, and decide which lines count. */
 int kl_trust_judge(struct kl_trust *trust, struct kl_repo *repo);
 /** Return true if a retraction that counts retracts the event with this id. */

@@ -40,4 +40,10 @@ void kl_tree_entries_add(struct kl_tree_entries *entries, const char *path, cons
 int kl_repo_tree_graft(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		       struct kl_tree_entries *entries);
 
+/**
+ * Wait until all objects that were written are on disk. With many objects this is much quicker than
+ * kl_repo_sync_objects(), which syncs each.
+ */
+int kl_repo_sync_written(struct kl_repo *repo);
+
 #endif

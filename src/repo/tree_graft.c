@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_graft - lists one level of a tree, and writes trees of existing objects */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "repo/internal.h"
@@ -126,4 +128,14 @@ int kl_repo_tree_graft(git_oid *out, struct kl_repo *repo, const git_oid *base,
 			return kl_error(KL_EINVALID, "'%.100s' is not a valid path in a tree",
 					entries->v[i].path);
 	return graft_level(out, repo, base, entries->v, entries->n, 0);
+}
+
+/* --- objects on disk ------------------------------------------------------------------ */
+
+int kl_repo_sync_written(struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(repo->common_dir, "objects");
+	KL_AUTO(kl_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || syncfs(fd) < 0 ? kl_error_errno("cannot sync '%s'", dir) : 0;
 }
