@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks|skills|review|retrieval]... - measures, beside the aims; all parts by default.
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|segments|log|hooks|skills|review|retrieval]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$(cd "$1" && pwd) || exit 129
 shift
-parts=${*:-workloads seconds aa events log hooks skills review retrieval}
+parts=${*:-workloads seconds aa events segments log hooks skills review retrieval}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
 aa_runs=${KLINEAGE_BENCH_AA:-100}
@@ -247,6 +247,32 @@ part_events () {
 	figure 'read and folded' s le 0.3 "$(samples events.fold)"
 }
 
+part_segments () {
+	heading 'segments: 100,000 results of a runner, imported in files of 4,096'
+	i=0
+	while [ $((i += 1)) -le 3 ] && [ "$i" -le "$runs" ]; do
+		talk "segments: run $i"
+		rm -rf "$work/segments"
+		git init -q "$work/segments"
+		"$build/bench/segments" prepare "$work/segments" 100000 || break
+		"$build/bench/segments" import "$work/segments" 100000 >"$work/imported" || break
+		"$build/bench/segments" lookup "$work/segments" 100000 >"$work/found" || break
+		if [ "$(cut -d ' ' -f 1 "$work/imported")" != 100000 ] || [ "$(cut -d ' ' -f 1,3 "$work/found")" != '300 0' ]; then
+			talk "segments: lost some: $(cat "$work/imported"), $(cat "$work/found")"
+			break
+		fi
+		awk '{ print $2 / 1e9 }' "$work/imported" >>"$work/segments.import"
+		awk '{ print $2 / 1e6 }' "$work/found" >>"$work/segments.hit"
+		awk '{ print $4 / 1e6 }' "$work/found" >>"$work/segments.miss"
+		du -sk "$work/segments/.git/objects" "$work/segments/.git/klineage/made" |
+			awk '{ kib += $1 } END { print kib / 1024 }' >>"$work/segments.size"
+	done
+	figure 'imported' s le 60 "$(samples segments.import)"
+	figure 'a lookup that finds a verdict, ms' '' le 5 "$(samples segments.hit)"
+	figure 'a lookup that finds none, ms' '' le 5 "$(samples segments.miss)"
+	figure 'objects, and ids of own events, MiB' n le 150 "$(samples segments.size)"
+}
+
 part_log () {
 	heading 'log of a lineage of 10,000 steps'
 	git init -q "$work/log"
@@ -403,8 +429,8 @@ part_retrieval () {
 
 for part in $parts; do
 	case $part in
-	workloads|seconds|aa|events|log|hooks|skills|review|retrieval) ;;
-	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks, skills, review, retrieval" >&2; exit 129 ;;
+	workloads|seconds|aa|events|segments|log|hooks|skills|review|retrieval) ;;
+	*) echo "bench: no part '$part': workloads, seconds, aa, events, segments, log, hooks, skills, review, retrieval" >&2; exit 129 ;;
 	esac
 done
 : >"$work/table"
