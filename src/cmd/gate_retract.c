@@ -36,9 +36,29 @@ static void print_json(const struct kl_retraction *done, const char *alone)
 	kl_json_set_str(value, "signer",
 			made && done->own.sig.state == KL_SIGN_GOOD ? done->own.sig.who : NULL);
 	kl_json_set_int(value, "notes", (int64_t)done->notes);
+	kl_json_set_int(value, "campaigns", (int64_t)done->campaigns);
 	kl_json_set_int(value, "cached", (int64_t)done->cached);
 	kl_json_set_str(value, "alone", made ? alone : NULL);
 	kl_listing_put(value);
+}
+
+/* Print where the event was: in notes, in campaigns, in the cache. */
+static void print_places(const struct kl_retraction *done)
+{
+	const char *between = "in ";
+
+	if (done->notes) {
+		printf("%s%zu note%s", between, done->notes, done->notes == 1 ? "" : "s");
+		between = " and in ";
+	}
+	if (done->campaigns) {
+		printf("%s%zu campaign%s", between, done->campaigns,
+		       done->campaigns == 1 ? "" : "s");
+		between = " and in ";
+	}
+	if (done->cached || (!done->notes && !done->campaigns))
+		printf("%sthe cache", between);
+	printf(")\n");
 }
 
 static void print_text(const struct kl_retraction *done)
@@ -51,11 +71,7 @@ static void print_text(const struct kl_retraction *done)
 	printf(": %s%s", kl_verdict_name(event->verdict), *class_ ? " " : "");
 	kl_out_line(stdout, class_);
 	printf("  (event %.12s, ", event->id);
-	if (done->notes)
-		printf("in %zu note%s%s)\n", done->notes, done->notes == 1 ? "" : "s",
-		       done->cached ? " and in the cache" : "");
-	else
-		printf("in the cache)\n");
+	print_places(done);
 	if (done->retraction && done->own.sig.state == KL_SIGN_GOOD) {
 		printf("  signed by ");
 		kl_out_line(stdout, done->own.sig.who);

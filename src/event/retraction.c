@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "event/cache.h"
+#include "event/segment_writer.h"
+#include "event/segments.h"
 #include "event/trust.h"
 #include "repo/notes.h"
 
@@ -40,6 +42,7 @@ struct finding {
 	struct kl_trust lines;  /* the event's copies and its retractions */
 	git_oid *commit;        /* commits whose notes have the event */
 	size_t n, alloc;
+	struct kl_strvec campaigns; /* "<workload>/<name>": those whose segments have the event */
 	bool several;
 };
 
@@ -48,19 +51,28 @@ static void finding_release(struct finding *finding)
 	kl_event_free(finding->event);
 	kl_trust_release(&finding->lines);
 	free(finding->commit);
+	kl_strvec_release(&finding->campaigns);
 }
 
-static void take_event(struct finding *finding, struct kl_event *event, const git_oid *commit)
+/* Take a copy of the event. If it is another event than the one found before, return false. */
+static bool take_copy(struct finding *finding, struct kl_event *event)
 {
 	if (finding->event && strcmp(finding->event->id, event->id)) {
 		finding->several = true;
-		return;
+		return false;
 	}
 	kl_trust_add_event(&finding->lines, 0, kl_event_ref(event), false);
 	if (!finding->event || (*event->sig && !*finding->event->sig)) {
 		kl_event_free(finding->event);
 		finding->event = kl_event_ref(event);
 	}
+	return true;
+}
+
+static void take_event(struct finding *finding, struct kl_event *event, const git_oid *commit)
+{
+	if (!take_copy(finding, event))
+		return;
 	if (finding->n && !memcmp(&finding->commit[finding->n - 1], commit, sizeof(*commit)))
 		return;
 	KL_GROW(finding->commit, finding->n + 1, finding->alloc);
@@ -88,6 +100,39 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 		line += line_len + 1;
 	}
 	return 0;
+}
+
+static int on_segment(struct kl_event *event, const char *campaign, void *payload)
+{
+	struct finding *finding = payload;
+
+	if (take_copy(finding, event))
+		kl_strvec_add_once(&finding->campaigns, campaign);
+	return 0;
+}
+
+static int on_same_surface(struct kl_event *event, const char *campaign, void *payload)
+{
+	struct finding *finding = payload;
+
+	if (event->kind == KL_KIND_RETRACT && !strcmp(event->of, finding->event->id))
+		kl_trust_add_event(&finding->lines, 0, kl_event_ref(event), false);
+	return 0;
+}
+
+/* Find the event in segments, and its retractions there. */
+static int find_in_segments(struct finding *finding, struct kl_repo *repo)
+{
+	KL_AUTO(kl_segments_freep) struct kl_segments *segments = NULL;
+	struct kl_segments_filter filter = { .id = finding->prefix };
+	int err = kl_segments_open(&segments, repo);
+
+	if (!err)
+		err = kl_segments_each(segments, &filter, on_segment, finding);
+	if (!err && finding->event)
+		err = kl_segments_of_surface(segments, finding->event->surface,
+					     finding->event->contract, on_same_surface, finding);
+	return err;
 }
 
 static int check_prefix(const char *prefix)
@@ -123,6 +168,8 @@ static int find_event(struct finding *finding, struct kl_repo *repo, const char 
 		kl_error_clear();
 		err = 0;
 	}
+	if (!err)
+		err = find_in_segments(finding, repo);
 	if (!err && !finding->event)
 		err = kl_cache_find_id(&finding->event, repo, prefix);
 	if (err < 0)
@@ -202,6 +249,28 @@ static char *line_for(struct kl_event *event, struct kl_repo *repo, const git_oi
 	return kl_buf_detach(&line);
 }
 
+/* Add the retraction to the campaigns that have the event. */
+static int add_to_segments(struct kl_retraction *out, struct kl_repo *repo,
+			   const struct finding *finding)
+{
+	int err = 0;
+
+	out->retraction->commit = out->retraction->tree = "";
+	for (size_t i = 0; i < finding->campaigns.n && !err; i++) {
+		KL_AUTO(kl_segment_writer_freep) struct kl_segment_writer *writer = NULL;
+		const char *campaign = finding->campaigns.v[i], *slash = strchr(campaign, '/');
+		KL_AUTO(kl_freep) char *workload = kl_strndup(campaign, (size_t)(slash - campaign));
+
+		if ((err = kl_segment_writer_open(&writer, repo, workload, slash + 1)) < 0)
+			return err;
+		kl_segment_writer_sign(writer, false); /* it is signed already, or not to be */
+		if (!(err = kl_segment_writer_add(writer, out->retraction, NULL)))
+			err = kl_segment_writer_seal(writer, NULL);
+		out->campaigns += !err;
+	}
+	return err;
+}
+
 static int note_retraction(struct kl_retraction *out, struct kl_repo *repo,
 			   const struct finding *finding)
 {
@@ -216,7 +285,8 @@ static int note_retraction(struct kl_retraction *out, struct kl_repo *repo,
 		note[i] = (struct kl_note_line){ finding->commit[i], lines.v[i] };
 	}
 	out->notes = finding->n;
-	return kl_notes_add(repo, KL_NOTES_GATE, note, finding->n);
+	err = kl_notes_add(repo, KL_NOTES_GATE, note, finding->n);
+	return err < 0 ? err : add_to_segments(out, repo, finding);
 }
 
 int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
@@ -240,7 +310,7 @@ int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 	    (err = kl_trust_judge(&finding.lines, repo)) < 0)
 		return err;
 	again = kl_trust_is_retracted(&finding.lines, finding.event->id);
-	if (finding.n && !again) {
+	if ((finding.n || finding.campaigns.n) && !again) {
 		out->retraction = make_retraction(finding.event, by, opts->reason);
 		if ((err = sign_retraction(out, repo, opts->sign)) < 0 ||
 		    (err = note_retraction(out, repo, &finding)) < 0 ||

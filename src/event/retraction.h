@@ -7,9 +7,10 @@
 
 /*
  * retraction - withdraws an event of the gate, such as a fail that the machine caused. The event
- * stays in its notes, and an event of kind "retract" is added to each of them. The retraction
- * counts for this clone, and, if the same signer signed it and the retracted event, for all clones
- * that trust this signer (trust.h). Copies of the event in this clone's cache are removed.
+ * stays in its notes and segments, and an event of kind "retract" is added to each note and
+ * campaign. The retraction counts for this clone, and, if the same signer signed it and the
+ * retracted event, for all clones that trust this signer (trust.h). Copies of the event in this
+ * clone's cache are removed.
  */
 struct kl_retraction_opts {
 	/* id of the event, or a prefix of at least KL_RETRACTION_PREFIX digits */
@@ -21,18 +22,20 @@ struct kl_retraction_opts {
 #define KL_RETRACTION_PREFIX 7
 
 struct kl_retraction {
-	struct kl_event *event;      /* the retracted event */
-	struct kl_word word;         /* who made the event */
-	struct kl_event *retraction; /* NULL: the event is in no note, or was retracted before */
-	struct kl_word own;          /* who made the retraction; `own.sig` tells who signed it */
-	size_t notes, cached;        /* numbers of notes changed and of cache entries removed */
-	char *unsigned_;             /* why the retraction is unsigned; NULL: it is signed */
+	struct kl_event *event; /* the retracted event */
+	struct kl_word word;    /* who made the event */
+	/* NULL: only the cache had the event, or it was retracted before */
+	struct kl_event *retraction;
+	struct kl_word own; /* who made the retraction; `own.sig` tells who signed it */
+	/* numbers of notes and campaigns changed, and of cache entries removed */
+	size_t notes, campaigns, cached;
+	char *unsigned_; /* why the retraction is unsigned; NULL: it is signed */
 };
 
 /**
- * Retract an event. KL_ENOTFOUND: no event in the notes or the cache has the prefix, or several
- * have it. KL_EINVALID: the event is itself a retraction. KL_EEXISTS: the event was retracted
- * before, and is not in the cache. KL_ECANNOT: `sign` is 1, and there is no key.
+ * Retract an event. KL_ENOTFOUND: no event in notes, segments or the cache has the prefix, or
+ * several have it. KL_EINVALID: the event is itself a retraction. KL_EEXISTS: the event was
+ * retracted before, and is not in the cache. KL_ECANNOT: `sign` is 1, and there is no key.
  */
 int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 	       const struct kl_retraction_opts *opts);

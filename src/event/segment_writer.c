@@ -74,6 +74,11 @@ void kl_segment_writer_free(struct kl_segment_writer *writer)
 	free(writer);
 }
 
+void kl_segment_writer_sign(struct kl_segment_writer *writer, bool sign)
+{
+	writer->sign = sign;
+}
+
 int kl_segment_writer_add(struct kl_segment_writer *writer, struct kl_event *event,
 			  const git_oid *tree)
 {

@@ -131,6 +131,15 @@ test_expect_success 'a remote cannot take a file of ours away' '
 	lines c | sort >have && test_cmp want have
 '
 
+test_expect_success 'a verdict in a segment is taken back there' '
+	cp -R r t && git -C t update-ref -d refs/notes/klineage/gate && rm -rf t/.git/klineage/cache &&
+	id=$(sed -n "s/.*\"id\":\"\([0-9a-f]*\)\",.*\"verdict\":\"fail\".*/\1/p" events) && test "${#id}" = 64 &&
+	(cd t && git klineage gate --retract "$(echo $id | cut -c1-9)" --reason "a test" >../out) && says "in 1 campaign)" out &&
+	lines t >after && says "\"of\":\"$id\"" after && (cd t && git klineage fsck >../out) && says "0 errors, 0 warnings" out &&
+	(cd t && exits 125 git klineage gate --runner bundle -o ../t.tar HEAD^) &&
+	(cd t && exits 128 git klineage gate --retract $id 2>../err) && says "already retracted" err
+'
+
 test_expect_success 'a log whose writer was stopped' '
 	mkdir -p r/.git/klineage/campaign/scale && head -n 1 events >log && printf "{\"class\":nu" >>log &&
 	cp log r/.git/klineage/campaign/scale/day.jsonl && (cd r && git klineage fsck >../out) && says "the last line is not complete" out &&
