@@ -34,7 +34,7 @@ whole () {
 cd "$top/base" || exit 1
 for part in one two; do
 	case $part in one) rev=HEAD ;; two) rev=HEAD^ ;; esac
-	git klineage gate --runner bundle -o "$top/$part.tar" $rev >"$top/out" 2>"$top/err"
+	git klineage gate --runner bundle -o "$top/$part.tar" "$rev" >"$top/out" 2>"$top/err"
 	klineage-worker --bundle "$top/$part.tar" -o "$top/$part.results" 2>"$top/err" || die "the worker fails"
 done
 # the first import is stopped when its event is in the log, before it is in a segment
@@ -44,12 +44,12 @@ n=$(sed -n 's/^\([0-9]*\) segment-objects$/\1/p' "$top/points")
 cd "$top/base" || exit 1
 (KLINEAGE_FAULT=${n:?}:kill; export KLINEAGE_FAULT; import one)
 first=$(ids in_log)
-test -n "$first" && test -z "$(ids in_segments)" || die "the first import is not in the log alone"
+if test -z "$first" || test -n "$(ids in_segments)"; then die "the first import is not in the log alone"; fi
 cp -R "$top/base" "$top/whole" && cd "$top/whole" || exit 1
 rm -f "$top/points"
 KLINEAGE_FAULT_LOG=$top/points import two || die "the second import fails"
 want=$(ids in_segments)
-test "$(echo "$want" | wc -l)" = 2 && test -z "$(ids in_log)" || die "not both events are in a segment: $want"
+if test "$(echo "$want" | wc -l)" != 2 || test -n "$(ids in_log)"; then die "not both events are in a segment: $want"; fi
 
 # --- the sweep ---------------------------------------------------------------------------------------------------
 
