@@ -80,6 +80,11 @@ static int open_refs(struct kl_segments *segments)
 							refs.ref[i].name + strlen(KL_SEGMENT_REFS));
 
 		err = kl_repo_tree_of(&campaign->tree, segments->repo, &refs.ref[i].oid);
+		if (err < 0 && err != KL_EIO) { /* not a commit, which fsck reports */
+			kl_error_clear();
+			campaign->tree = kl_oid_none;
+			err = 0;
+		}
 	}
 	return err;
 }

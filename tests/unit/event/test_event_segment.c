@@ -485,6 +485,20 @@ static void bad_lines_hide_nothing(void **state)
 	assert_int_equal(of_surface(here.repo, 0), 3);
 }
 
+/* A ref that anybody could write: it hides no other campaign. */
+static void a_ref_that_is_no_campaign_hides_nothing(void **state)
+{
+	KL_AUTO(repository_release) struct repository here = repository("refs");
+
+	add_events(here.repo, 0, 10, 1, true);
+	sh(here.dir,
+	   "git update-ref %sother $(echo x | git hash-object -w --stdin);"
+	   "git update-ref %sa/a HEAD; git update-ref %stopk/x HEAD^{tree}",
+	   KL_SEGMENT_REFS, KL_SEGMENT_REFS, KL_SEGMENT_REFS);
+	assert_int_equal(walked(here.repo, NULL), 10);
+	assert_int_equal(of_surface(here.repo, 0), 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -500,6 +514,7 @@ int main(void)
 		cmocka_unit_test(what_is_cut_off_is_seen),
 		cmocka_unit_test(any_change_is_seen),
 		cmocka_unit_test(bad_lines_hide_nothing),
+		cmocka_unit_test(a_ref_that_is_no_campaign_hides_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
