@@ -35,6 +35,7 @@ struct kl_transplant_cell {
 	char digest[KL_DIGEST_HEX]; /* of the merged surface; "": not merged */
 	struct kl_event *event;     /* owned; NULL: not judged */
 	git_oid commit;             /* the judged kernel; zero: not recorded */
+	bool asked;                 /* the gate was asked in this run */
 };
 
 struct kl_transplant {

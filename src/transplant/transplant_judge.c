@@ -98,8 +98,10 @@ static int judge_cell(struct judging *judging, size_t step, size_t place)
 	bool is_new = false;
 	int err;
 
-	if ((cell->state != KL_CELL_OPEN && cell->state != KL_CELL_JUDGED) || is_late(judging))
+	if (cell->asked || (cell->state != KL_CELL_OPEN && cell->state != KL_CELL_JUDGED) ||
+	    is_late(judging))
 		return 0;
+	cell->asked = true;
 	kl_progress_title(judging->opts->progress, "%s %s of K_%zu at K_%zu",
 			  place >= step ? "undo" : "put in", of->mechanism ? of->mechanism : "-",
 			  step, place);
