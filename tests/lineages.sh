@@ -22,7 +22,27 @@ The lineages under \`skills/lineages\`, imported by \`git klineage import\` and 
 steps with plain git:
 
 	git klineage import skills/lineages/cuda-topk && git log -p --first-parent <the branch that import prints>
+
+The lines on merging are from \`git klineage transplant -n\`, which merges each step into other states and judges
+nothing: which steps can be undone at K* alone, and which can be put in at a state before their own. What such a
+kernel is worth, \`git klineage transplant\` measures on a machine that can run it.
 X
+
+# merging <lineage>: say where its steps merge
+merging () {
+	git klineage transplant -n --json "$1" | perl -MJSON::PP -e '
+		my $j = decode_json(join "", <STDIN>);
+		my @step = @{$j->{steps}}; my $n = @step; my (@undone, @put); my ($in, $places) = (0, 0);
+		for my $i (1 .. $n) {
+			my $cells = $step[$i - 1]{cells}; my $name = "K_$i $step[$i - 1]{mechanism}";
+			push @undone, $name if $cells->[$n]{state} eq "open";
+			my @at = grep { $cells->[$_]{state} eq "open" } 0 .. $i - 2;
+			push @put, "$name at " . join(" ", map { "K_$_" } @at) if @at;
+			$in += @at; $places += $i - 1;
+		}
+		printf "merging: %d of %d steps can be undone at K* alone: %s\n", scalar @undone, $n, join(", ", @undone) || "-";
+		printf "merging: steps can be put in at %d of %d earlier states: %s\n", $in, $places, join(", ", @put) || "-";'
+}
 git init -q "$work/r" && cd "$work/r" && git commit -q --allow-empty -m start || exit 1
 for dir in "$top"/skills/lineages/*/; do
 	name=$(basename "$dir")
@@ -32,5 +52,5 @@ for dir in "$top"/skills/lineages/*/; do
 	sed -n 's/.*"device":"\([^"]*\)","driver":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, driver \2, \3./p; t
 		s/.*"device":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, \2./p' "$dir/gate.jsonl" | sort -u
 	printf '\n'
-	git klineage log "$at" | sed 's/^/	/; s/[ 	]*$//'
+	{ git klineage log "$at"; echo; merging "$at"; } | sed 's/^/	/; s/[ 	]*$//'
 done

@@ -103,7 +103,7 @@ static void print_cells(const struct kl_transplant *transplant, size_t first, si
 	printf("how many times as fast K_j is with the step put in; at K*, with the step instead of "
 	       "without it\n\n");
 	kl_table_print(&table);
-	printf("\n-: does not merge  fails: the kernel is wrong  =: same code  ~: noise hides it  "
+	printf("\n-: does not merge  fails: wrong or refused  =: same code  ~: noise hides it  "
 	       "?: not judged yet\n");
 }
 
