@@ -211,6 +211,40 @@ static void add_required(struct kl_card *card, const struct kl_lifter *lifter,
 	card->scope.requires = (struct kl_strvec)KL_STRVEC_INIT;
 }
 
+/* Add the facts of the steps in `commits`, unless the list has them. */
+static void add_steps(struct kl_strvec *out, const struct kl_lifter *lifter,
+		      const struct kl_transition *transition, const struct kl_strvec *commits)
+{
+	for (size_t i = 0; i < lifter->t->n; i++) {
+		const struct kl_transition *other = &lifter->t->v[i];
+		const struct kl_mechanism *mechanism =
+			other->step.mechanism ?
+				kl_mechanisms_find(&lifter->mechanisms, other->step.mechanism) :
+				NULL;
+		KL_AUTO(kl_strvec_release) struct kl_strvec facts = KL_STRVEC_INIT;
+		char hex[KL_OID_HEX];
+
+		kl_oid_hex(hex, &other->after);
+		if (!mechanism || strcmp(other->lineage, transition->lineage) ||
+		    !kl_strvec_has(commits, hex))
+			continue;
+		kl_lift_delta(&facts, other, mechanism);
+		for (size_t k = 0; k < facts.n; k++)
+			kl_strvec_add_once(out, facts.v[k]);
+	}
+}
+
+/*
+ * Add what transplants show: the facts of the steps without which this step fails, and of those
+ * with which it fails. Unlike what merely came before, this does not need several lineages.
+ */
+static void add_shown(struct kl_card *card, const struct kl_lifter *lifter,
+		      const struct kl_transition *transition)
+{
+	add_steps(&card->scope.requires, lifter, transition, &transition->requires);
+	add_steps(&card->scope.conflicts, lifter, transition, &transition->conflicts);
+}
+
 /*
  * If a later step of the lineage removed a fact that the card provides, add the signs of that step
  * as conflicts.
@@ -264,8 +298,10 @@ void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 	kl_lift_anchor(card, group);
 	add_provided(card, group);
 	add_required(card, lifter, group);
-	for (size_t i = 0; i < group->n; i++)
+	for (size_t i = 0; i < group->n; i++) {
 		add_conflicts(card, lifter, group->t[i]);
+		add_shown(card, lifter, group->t[i]);
+	}
 }
 
 /* --- adding to a new or old card -------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "event/label.h"
 #include "event/trust.h"
+#include "learn/transition_parts.h"
 #include "lineage/import.h"
 #include "lineage/view.h"
 #include "repo/notes.h"
@@ -29,6 +30,8 @@ static void transition_release(struct kl_transition *transition)
 	kl_strvec_release(&transition->gained);
 	kl_strvec_release(&transition->lost);
 	kl_strvec_release(&transition->had);
+	kl_strvec_release(&transition->requires);
+	kl_strvec_release(&transition->conflicts);
 	free(transition->platform);
 }
 
@@ -405,6 +408,21 @@ static int commit_chain(git_oid **out, size_t *n, struct kl_repo *repo, const gi
 	return 0;
 }
 
+/* Set *out to true if this is the root of a pruned lineage. */
+static int is_pruned(bool *out, struct kl_repo *repo, const git_oid *root)
+{
+	struct kl_commit commit = { 0 };
+	KL_AUTO(kl_freep) char *undone = NULL;
+	int err = kl_repo_commit_read(&commit, repo, root);
+
+	if (err < 0)
+		return err;
+	undone = kl_trailer_get(commit.message, "Klineage-Pruned");
+	*out = undone != NULL;
+	kl_commit_release(&commit);
+	return 0;
+}
+
 static int load_ref(struct kl_transitions *transitions, struct kl_repo *repo, const char *ref)
 {
 	KL_AUTO(source_release) struct source source = { .t = transitions, .repo = repo };
@@ -413,12 +431,21 @@ static int load_ref(struct kl_transitions *transitions, struct kl_repo *repo, co
 	KL_AUTO(kl_freep) char *refused = NULL;
 	KL_AUTO(kl_freep) git_oid *list = NULL;
 	git_oid tip, rejected;
+	bool pruned = false;
 	int err;
 
 	if ((err = kl_view_split(&workload, &name, ref)) < 0 ||
 	    (err = kl_refs_get(&tip, repo, ref)) < 0 ||
-	    (err = commit_chain(&list, &source.n, repo, &tip)) < 0)
+	    (err = commit_chain(&list, &source.n, repo, &tip)) < 0 ||
+	    (err = is_pruned(&pruned, repo, &list[0])) < 0)
 		return err;
+	if (pruned) {
+		kl_strvec_pushf(&transitions->notes,
+				"%s/%s: left out, since its steps are those of the lineage that it "
+				"was pruned from",
+				workload, name);
+		return 0;
+	}
 	source.commit = list;
 	source.lineage = kl_asprintf("%s/%s", workload, name);
 	refused = kl_asprintf("refs/klineage/rejected/%s", source.lineage);
@@ -426,7 +453,8 @@ static int load_ref(struct kl_transitions *transitions, struct kl_repo *repo, co
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
-	return read_lineage(&source, err ? NULL : &rejected);
+	err = read_lineage(&source, err ? NULL : &rejected);
+	return err < 0 ? err : kl_transition_relations(transitions, repo, workload, name);
 }
 
 static int load_refs(struct kl_transitions *transitions, struct kl_repo *repo, const char *what)

@@ -11,6 +11,8 @@
 /*
  * transition - one forward step K_{i-1} -> K_i of a lineage, with its events and surfaces.
  *
+ * A pruned lineage is left out: its steps are those of the lineage that it was pruned from.
+ *
  * Transitions are read from a lineage branch, or from an exported directory, which is verified like
  * an import but creates no ref.
  *
@@ -34,8 +36,13 @@ struct kl_transition {
 	/* features that K_i has but K_{i-1} lacks; features that K_{i-1} has but K_i lacks */
 	struct kl_strvec gained, lost;
 	struct kl_strvec had; /* features of K_{i-1} */
-	char *platform;       /* "cuda/sm_90" */
-	const char *dtype;    /* borrowed; as from kl_target_dtype(), or "none" */
+	/*
+	 * commits K_j of the steps that transplants of the lineage show to be required by this
+	 * step, or to conflict with it; a kernel that merely does not compile shows neither
+	 */
+	struct kl_strvec requires, conflicts;
+	char *platform;    /* "cuda/sm_90" */
+	const char *dtype; /* borrowed; as from kl_target_dtype(), or "none" */
 };
 
 /** An edit that breaks the kernel: a refused step, or a failed attempt to re-derive a step. */

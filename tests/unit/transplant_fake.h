@@ -17,6 +17,8 @@ struct fake_transplant {
 	struct fake gate;
 	int anew;        /* number of calls of the judge that ignores known verdicts */
 	int unconfirmed; /* so many of these calls find the kernel slow */
+	bool runs;       /* a kernel that lacks what it needs compiles, and is wrong */
+	bool session;    /* events are those of a lineage that is read forward */
 };
 
 /* begin a repository with a lineage of no state yet */
@@ -72,6 +74,9 @@ static inline int fake_transplant_judge(struct kl_judgement **out,
 		return err;
 	(*out)->event->policy = KL_GATE_POLICY;
 	(*out)->event->place.id = "cpu/x86-64-v3";
+	(*out)->event->session.there = fake->session;
+	if (fake->runs && (*out)->event->failure == KL_FAILURE_COMPILE)
+		kl_event_set_class((*out)->event, "wrong-all");
 	kl_event_seal((*out)->event);
 	return 0;
 }
