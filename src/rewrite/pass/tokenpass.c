@@ -318,11 +318,25 @@ static long tile_value(const char *text, size_t n)
 	return !*end && value > 1 && value <= 1 << 20 ? value : 0;
 }
 
-static bool used_elsewhere(const struct kl_ctokens *tokens, const char *name, size_t def)
+/*
+ * Check whether a function uses the constant as a size: in the head of a loop, as the dimension of
+ * an array, or as a factor. What is only added is no size.
+ */
+static bool is_size(const struct kl_ctokens *tokens, const char *name, size_t def)
 {
-	for (size_t i = 0; i < tokens->n; i++)
-		if (i != def && tokens->t[i].fn >= 0 && kl_ctoken_is(tokens, i, name))
+	size_t head = 0; /* the end of the last head of a loop */
+
+	for (size_t i = 1; i < tokens->n; i++) {
+		if (kl_ctoken_is(tokens, i, "(") && tokens->t[i].match > (int)head &&
+		    (kl_ctoken_is(tokens, i - 1, "for") || kl_ctoken_is(tokens, i - 1, "while")))
+			head = (size_t)tokens->t[i].match;
+		if (i == def || tokens->t[i].fn < 0 || !kl_ctoken_is(tokens, i, name))
+			continue;
+		if (i < head || kl_ctoken_is(tokens, i - 1, "[") ||
+		    strchr("*/%", tokens->text[tokens->t[i - 1].off]) ||
+		    (i + 1 < tokens->n && strchr("*/%", tokens->text[tokens->t[i + 1].off])))
 			return true;
+	}
 	return false;
 }
 
@@ -331,7 +345,7 @@ static void add_tile(struct kl_tiles *out, const struct kl_ctokens *tokens, size
 {
 	KL_AUTO(kl_freep) char *copy = kl_strndup(name, len);
 
-	if (!value || !tile_name(name, len) || !used_elsewhere(tokens, copy, def))
+	if (!value || !tile_name(name, len) || !is_size(tokens, copy, def))
 		return;
 	KL_GROW(out->t, out->n + 1, out->alloc);
 	out->t[out->n++] = (struct kl_tile){ .name = kl_steal(&copy),
@@ -405,6 +419,9 @@ const struct kl_tokenpass *kl_tokenpass_find(const char *name)
 		{ "drop-cache-hint", kl_tokenpass_drop_cache_hint },
 		{ "copy-at-once", kl_tokenpass_copy_at_once },
 		{ "exact-math", kl_tokenpass_exact_math },
+		{ "no-guess", kl_tokenpass_no_guess },
+		{ "rebranch", kl_tokenpass_rebranch },
+		{ "reroll", kl_tokenpass_reroll },
 		{ "count-by-loop", kl_tokenpass_count_by_loop },
 		{ "unpad", kl_tokenpass_unpad },
 		{ "drop-swizzle", kl_tokenpass_drop_swizzle },

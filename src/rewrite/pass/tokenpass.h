@@ -20,7 +20,8 @@ const struct kl_tokenpass *kl_tokenpass_find(const char *name);
 
 /**
  * A constant that looks like the size of a tile: an object-like #define, an enumerator or a `const`
- * integer from 2 to 2^20, with a name in upper case, that is used inside a function.
+ * integer from 2 to 2^20, with a name in upper case, that a function uses as a size: in the head of a
+ * loop, as the dimension of an array, or as a factor.
  */
 struct kl_tile {
 	char *name;

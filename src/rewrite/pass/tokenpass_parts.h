@@ -11,6 +11,9 @@ void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *tokens,
 
 /* Each is `find` of a pass; templates/passes/passes.yaml describes the passes. */
 void kl_tokenpass_count_by_loop(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_no_guess(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_rebranch(struct kl_cedits *out, const struct kl_ctokens *tokens);
+void kl_tokenpass_reroll(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_scalar_lanes(struct kl_cedits *out, const struct kl_ctokens *tokens);
 
 /* The same, of passes for CUDA. */

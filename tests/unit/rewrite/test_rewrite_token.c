@@ -164,9 +164,17 @@ static void test_any_bytes(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++) {
 		KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
-		static const char *const pass[] = { "drop-unroll", "drop-attribute", "split-fma",
-						    "drop-expect", "plain-store",    "drop-bounds",
-						    "roll-loop",   "scalar-load" };
+		static const char *const pass[] = {
+			"drop-unroll",    "drop-attribute", "split-fma",
+			"drop-expect",    "plain-store",    "drop-bounds",
+			"roll-loop",      "scalar-load",    "scalar-lanes",
+			"count-by-loop",  "no-guess",       "rebranch",
+			"reroll",         "plain-copy",     "plain-operand",
+			"scatter-store",  "scalar-product", "scalar-group-product",
+			"even-registers", "copy-at-once",   "drop-cache-hint",
+			"exact-math",     "unpad",          "drop-swizzle",
+			"unshuffle",      "unballot"
+		};
 
 		kl_ctoken_lex(&tokens, odd[i], strlen(odd[i]));
 		for (size_t turn = 0; turn < tokens.n; turn++)
@@ -183,7 +191,9 @@ static void test_tiles(void **state)
 		"#define KC 256\n#define MR (6) /* rows */\n#define F(x) 8\n#define ONE 1\n"
 		"#define UNUSED 64\n#define lower 32\n"
 		"enum { NR = 16, LAST };\nstatic const int TILE = 32;\n"
-		"int f(void) { int B = 4; return KC + MR + ONE + lower + NR + TILE; }\n";
+		"#define MARGIN 16 /* only added: no size */\n"
+		"int f(void) { int B = 4; int i, x[NR]; for (i = 0; i < KC; i++) x[0] += i * MR; "
+		"return ONE * lower + x[0] % TILE + MARGIN; }\n";
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
 	KL_AUTO(kl_tiles_release) struct kl_tiles tiles = { 0 };
 

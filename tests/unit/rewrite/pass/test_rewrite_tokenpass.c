@@ -106,12 +106,80 @@ static void test_reinterpret(void **state)
 	stays("scalar-load", "void f() { v = reinterpret_cast<float4 *>(at(p))[0]; }");
 }
 
+static void test_guess(void **state)
+{
+	check("no-guess",
+	      "static int f(int n) {\n\tint a = g(n);\n\n\tif (n < 8 || a)\n\t\treturn 0;\n\treturn better(a);\n}\n",
+	      "static int f(int n) {\n\tint a = g(n);\n\n\treturn 0;\n}\n");
+	/* others may call it, another answer, a loop before it, nothing after it */
+	stays("no-guess", "int f(int n) { if (n < 8) return 0; return better(n); }");
+	stays("no-guess", "static int f(int n) { if (n < 8) return n; return better(n); }");
+	stays("no-guess",
+	      "static int f(int n) { for (;;) if (n < 8) return 0; return better(n); }");
+	stays("no-guess", "static int f(int n) { if (n < 8) return 0; else return better(n); }");
+	stays("no-guess", "static int f(int n) { if (n < 8) return 0; return 1; }");
+}
+
+static void test_rebranch(void **state)
+{
+	check("rebranch", "void f() {\n\tn += key >= pivot;\n\tm += a->b == c[i + 1];\n}\n",
+	      "void f() {\n\tif (key >= pivot) n++;\n\tif (a->b == c[i + 1]) m++;\n}\n");
+	stays("rebranch",
+	      "void f() { n += a << 2; n += p->q; n += a < b ? 1 : 2; n += a < b & c; n += a; }");
+	stays("rebranch", "void f() { n -= a < b; n[i] += a < b; n += a < b < c; }");
+}
+
+static void test_reroll(void **state)
+{
+	check("reroll",
+	      "void f() {\n\ts += x[i + 1] * y[2];\n\ts += x[i + 2] * y[4];\n\ts += x[i + 3] * y[6];\n\tg();\n}\n",
+	      "void f() {\n\tfor (int kl_i = 0; kl_i < 3; kl_i++) "
+	      "s += x[i + (1 + kl_i * 1)] * y[(2 + kl_i * 2)];\n\tg();\n}\n");
+	/* two copies, steps that differ, another name, copies that are the same, falling numbers */
+	stays("reroll", "void f() { a[0] = 1; a[1] = 1; g(); }");
+	stays("reroll", "void f() { a[0] = b; a[1] = b; a[3] = b; }");
+	stays("reroll", "void f() { a[0] = b; a[1] = b; c[2] = b; }");
+	stays("reroll", "void f() { g(1); g(1); g(1); }");
+	stays("reroll", "void f() { g(3); g(2); g(1); }");
+	stays("reroll", "void f() { a[0] = 1.5f; a[0] = 2.5f; a[0] = 3.5f; }");
+}
+
+/* each ends soon on a hundred thousand lines, and on brackets that are never closed */
+static void test_long(void **state)
+{
+	static const char *const pass[] = { "scalar-lanes",   "count-by-loop", "no-guess",
+					    "rebranch",       "reroll",        "plain-copy",
+					    "scalar-product", "copy-at-once",  "drop-cache-hint",
+					    "unpad",          "drop-swizzle",  "unshuffle",
+					    "scalar-load" };
+	KL_AUTO(kl_buf_release) struct kl_buf deep = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	kl_buf_adds(&text, "#include <a.h>\nstatic int f(void) {\n");
+	for (int i = 0; i < 100000; i++)
+		kl_buf_addf(&text, "x[%d] = _mm_unknown(%d) ^ y;\n", i % 977 * i, i);
+	kl_buf_adds(&text, "}\n");
+	kl_buf_adds(&deep, "void f() { __shared__ ");
+	for (int i = 0; i < 100000; i++)
+		kl_buf_adds(&deep, i % 2 ? "a[(^" : "__ldg(");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(pass); i++) {
+		KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+		KL_AUTO(kl_cedits_release) struct kl_cedits cedits = { 0 };
+
+		kl_ctoken_lex(&tokens, text.ptr, text.len);
+		kl_tokenpass_find(pass[i])->find(&cedits, &tokens);
+		stays(pass[i], deep.ptr);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cache_hint), cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_bits),       cmocka_unit_test(test_unpad),
 		cmocka_unit_test(test_swizzle),    cmocka_unit_test(test_exchange),
+		cmocka_unit_test(test_guess),      cmocka_unit_test(test_rebranch),
+		cmocka_unit_test(test_reroll),     cmocka_unit_test(test_long),
 		cmocka_unit_test(test_copy),       cmocka_unit_test(test_reinterpret),
 	};
 
