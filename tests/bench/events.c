@@ -110,7 +110,7 @@ static int indexed(const char *dir)
 		bytes += other->event[i].len; /* each is looked at */
 	if (!err)
 		printf("%" PRIu64 " %" PRId64 " %" PRIu64 "\n", bytes ? other->head->events : 0,
-		       kl_clock_ns() - start, other->head->read);
+		       kl_clock_ns() - start, other->head->notes);
 	return err;
 }
 
