@@ -53,6 +53,12 @@ static void print_others(const struct kl_admission *admission, const struct kl_c
 		printf("  with %s\n", trial->with.v[0]);
 	print_control("control, without this card", &trial->alone);
 	print_control("control, only the intent", &trial->control);
+	print_control("control, without conditions and risks", &trial->bare);
+	print_control("control, another card", &trial->wrong);
+	if (trial->wrong.there)
+		printf("    the other card is %s\n", trial->wrong.card);
+	if (trial->arms)
+		printf("  in this order: %s\n", trial->arms);
 	if (trial->how == KL_HOW_AGENT)
 		printf("  by %s, %lld repair%s\n", trial->model ? trial->model : "a model",
 		       (long long)trial->repairs, trial->repairs == 1 ? "" : "s");
@@ -148,6 +154,11 @@ static const char *result_name(enum kl_result result)
 	return result == KL_RESULT_PASS ? "pass" : "fail";
 }
 
+static void put_arm(json_t *value, const char *name, const struct kl_card_control *control)
+{
+	kl_json_set_str(value, name, control->there ? result_name(control->result) : NULL);
+}
+
 /* Set the members of `value` that describe the trial. `trial` NULL: `admit` was a dry run. */
 static void put_trial(json_t *value, const struct kl_card_trial *trial)
 {
@@ -163,8 +174,10 @@ static void put_trial(json_t *value, const struct kl_card_trial *trial)
 	kl_json_set_bool(value, "isolated", trial->isolated);
 	kl_json_set_int(value, "tokens", trial->tokens);
 	kl_json_set_str(value, "with", trial->with.n ? trial->with.v[0] : NULL);
-	kl_json_set_str(value, "control",
-			trial->control.there ? result_name(trial->control.result) : NULL);
+	put_arm(value, "control", &trial->control);
+	put_arm(value, "bare", &trial->bare);
+	put_arm(value, "wrong", &trial->wrong);
+	kl_json_set_str(value, "arms", trial->arms);
 }
 
 static void print_listing(const struct kl_listing *out, const struct kl_admission *admission,
@@ -205,6 +218,7 @@ struct args {
 	const char *on;
 	int64_t seed;
 	struct kl_listing out;
+	const char *arms;
 	bool dry, quiet, no_control;
 };
 
@@ -223,8 +237,13 @@ static int admit_card(struct kl_admission *admission, struct kl_repo *repo, cons
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
-	int err = kl_library_open(&lib, repo);
+	unsigned arms;
+	int err = kl_admit_arms_parse(&arms, args->no_control ? "card" :
+					     args->arms       ? args->arms :
+								"card,intent,bare,wrong");
 
+	if (!err)
+		err = kl_library_open(&lib, repo);
 	if (!err)
 		err = kl_taxonomy_load(&tax);
 	if (!err)
@@ -246,7 +265,7 @@ static int admit_card(struct kl_admission *admission, struct kl_repo *repo, cons
 								      NULL,
 						  .open = open_session,
 						  .payload = &args->model,
-						  .no_control = args->no_control,
+						  .arms = arms,
 						  .progress = progress,
 					  });
 	args->model.progress = NULL;
@@ -257,19 +276,21 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_admission_release) struct kl_admission admission = { 0 };
 	struct args args = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
-	const struct kl_opt opts[] = { KL_OPT_BOOL('n', "dry-run", &args.dry,
-						   "show on which state the card would be tried"),
-				       KL_OPT_STR('\0', "on", &args.on, "<state>",
-						  "try the card only on this lineage or commit"),
-				       KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
-				       KL_OPT_INT('\0', "seed", &args.seed, "<n>",
-						  "draw the state with this seed"),
-				       KL_SKILL_MODEL_OPTS(&args.model, "induce"),
-				       KL_OPT_BOOL('\0', "no-control", &args.no_control,
-						   "skip the control that gives the model "
-						   "only the intent"),
-				       KL_OPT_LISTING(&args.out),
-				       KL_OPT_END };
+	const struct kl_opt opts[] = {
+		KL_OPT_BOOL('n', "dry-run", &args.dry,
+			    "show on which state the card would be tried"),
+		KL_OPT_STR('\0', "on", &args.on, "<state>",
+			   "try the card only on this lineage or commit"),
+		KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
+		KL_OPT_INT('\0', "seed", &args.seed, "<n>", "draw the state with this seed"),
+		KL_SKILL_MODEL_OPTS(&args.model, "induce"),
+		KL_OPT_STR('\0', "arms", &args.arms, "<list>",
+			   "give the model these: card, intent, bare, "
+			   "wrong"),
+		KL_OPT_BOOL('\0', "no-control", &args.no_control, "give the model only the card"),
+		KL_OPT_LISTING(&args.out),
+		KL_OPT_END
+	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
@@ -277,6 +298,10 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (argc != 1)
 		return kl_opt_usage(synopsis,
 				    argc ? "only one card can be given" : "no card given");
+	if (args.arms && args.no_control)
+		return kl_opt_usage(synopsis, "--arms and --no-control exclude each other");
+	if (args.arms && !kl_skill_model_is(&args.model))
+		return kl_opt_usage(synopsis, "--arms needs --rewriter");
 	if (args.seed < 0 || args.seed > KL_ADMIT_MAX_SEED)
 		return kl_opt_usage(synopsis, "--seed needs a number from 1 to %lld",
 				    (long long)KL_ADMIT_MAX_SEED);

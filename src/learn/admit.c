@@ -28,7 +28,9 @@ static void admit_release(struct kl_admit *work)
 	kl_card_free(work->old);
 	kl_card_free(work->partner);
 	kl_event_free(work->facts);
-	free(work->conversation);
+	free(work->name);
+	kl_card_free(work->wrong);
+	kl_admit_progress_release(&work->progress);
 	free(work->chain);
 	kl_keep_release(&work->keep);
 }
@@ -152,14 +154,21 @@ static int64_t draw_seed(void)
 
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts)
 {
-	KL_AUTO(admit_release) struct kl_admit work = { .o = opts, .a = out };
+	KL_AUTO(admit_release) struct kl_admit work = {
+		.o = opts,
+		.a = out,
+		.progress.lock = KL_LOCK_INIT,
+	};
 	int err;
 
 	*out = (struct kl_admission){ 0 };
 	if ((err = kl_library_card(&work.old, opts->library, opts->card)) < 0 ||
 	    (err = can_try(&work)) < 0 || (err = find_partner(&work)) < 0)
 		return err;
-	out->seed = work.seed = opts->seed ? opts->seed : draw_seed();
+	work.seed = opts->seed;
+	if (!opts->dry && (err = kl_admit_progress_open(&work)) < 0)
+		return err;
+	out->seed = work.seed = work.seed ? work.seed : draw_seed();
 	out->card = kl_card_copy(work.old);
 	out->before = work.old->status;
 	if ((err = kl_transitions_load(&out->t, opts->repo, NULL)) < 0 ||

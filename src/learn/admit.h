@@ -23,11 +23,12 @@
  * mechanism and was faster, the logarithm of the edit's gain must also be at least half of the
  * logarithm of that step's gain. An enabler (a card with `enables`) is reproduced if one of the
  * cards that it enables is reproduced on S with the enabler's edit, but not on S alone. A model
- * gets only the card, the contract and S, and may repair its edit three times; then, as a control,
- * a model gets the card's intent without the card. The trial, whether it passed or not, is added to
- * `ver` with its event. Commits, notes and library are updated in one transaction, so a killed
- * trial leaves nothing but the model's stored replies, which the next trial uses without paying for
- * them again.
+ * gets only the card, the contract and S, and may repair its edit three times. As controls, a model
+ * gets in place of the card its intent, the card without conditions and risks, and another card;
+ * the seed puts these arms and the card's own in order. The trial, whether it passed or not, is
+ * added to `ver` with its event. Commits, notes and library are updated in one transaction. A
+ * killed trial leaves the model's stored replies and the verdicts so far (admit_progress.c); the
+ * next call goes on with it, pays for no reply again and judges no edit again.
  */
 struct kl_admit_state {
 	const char *lineage; /* borrowed from the transitions */
@@ -76,9 +77,15 @@ struct kl_admit_opts {
 	/** Open a model's session (borrowed) that charges the workload's ledger. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
-	bool no_control; /* do not run the control (the intent without the card) */
+	unsigned arms; /* which arms a model gets: bits 1 << arm (kl_admit_arms_parse) */
 	struct kl_progress *progress;
 };
+
+/**
+ * Read a list of arms, "card,intent,bare,wrong", which must have "card". KL_EUSAGE: the list has
+ * another word, or lacks "card".
+ */
+int kl_admit_arms_parse(unsigned *out, const char *text);
 
 /**
  * Run a trial. Return 0 if the trial passed, if it failed, or if the card cannot be tried on any
@@ -86,7 +93,7 @@ struct kl_admit_opts {
  * provides a trait, which only a model can confirm); the card provides no facts; the card is an
  * enabler and none of the cards it enables can be tried; the gate cannot judge here; the result is
  * too noisy; or the budget is spent. KL_EINVALID: the card is retracted. KL_ENOTFOUND: no state
- * matches `on`.
+ * matches `on`. KL_EBUSY: another process is trying the card.
  */
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts);
 void kl_admission_release(struct kl_admission *admission);

@@ -65,7 +65,7 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *work, const s
 	struct kl_trait_reading reading = {
 		.repo = work->o->repo,
 		.session = work->session,
-		.name = work->conversation,
+		.name = work->name,
 		.rewriter = work->o->rewriter,
 		.state = surface,
 		.claims = claims,
@@ -183,15 +183,19 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	/* if the state was tried before, measure again instead of using a cached verdict */
 	bool anew = work->a->v[work->a->chosen].trials > 0;
-	int err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
-				       of->against ? of->against : of->on, anew);
+	int err;
 
 	attempt->recovered = -1;
+	if (kl_admit_progress_find(attempt, work, of))
+		return 0;
+	err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
+				   of->against ? of->against : of->on, anew);
+
 	if (err < 0 || (err = classify_attempt(attempt, work, of, judgement)) < 0)
 		return err;
 	kl_event_free(attempt->event);
 	attempt->event = kl_event_ref(judgement->event);
-	return 0;
+	return kl_admit_progress_put(work, attempt, of);
 }
 
 /* --- keeping the edit as a commit ------------------------------------------------------------- */
@@ -205,7 +209,7 @@ static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 		.parent = *of->commit,
 		.from = of->on,
 		.to = attempt->to,
-		.card = of->control ? NULL : of->card,
+		.card = of->arm == KL_ADMIT_CARD ? of->card : NULL,
 		.blob = blob,
 		.how = how,
 		.source = source,
@@ -257,13 +261,9 @@ static int by_tool(struct kl_attempt *attempt, struct kl_admit *work,
 static int open_conversation(struct kl_driver *driver, const struct kl_attempt_of *of)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
-	int err;
+	const char *prompt = kl_admit_arm_write(&cards, of);
+	int err = kl_agent_open(driver, prompt, cards.ptr, of->on);
 
-	if (of->control)
-		kl_prompt_fence(&cards, "", of->card->intent, strlen(of->card->intent));
-	else
-		kl_agent_card(&cards, of->card, KL_CARDS_FULL);
-	err = kl_agent_open(driver, of->control ? "control" : "admit", cards.ptr, of->on);
 	driver->dialogue.most_turns = KL_DIALOGUE_REPAIRS + 1;
 	driver->dialogue.most_unusable = KL_DIALOGUE_REPAIRS + 1;
 	return err;
@@ -286,12 +286,26 @@ static bool may_repair(const struct kl_attempt *attempt)
 	       kl_feedback_repairs(attempt->class_);
 }
 
+/* Return how the edit was made; a card that the model names, but was not shown, is told. */
+static char *how_made(const struct kl_admit *work, const struct kl_attempt_of *of,
+		      const struct kl_agent_answer *answer)
+{
+	const char *shown = of->arm == KL_ADMIT_INTENT ? "" :
+			    of->shown                  ? of->shown->id :
+							 of->card->id;
+	const char *text = answer->text ? answer->text : "";
+
+	if (!answer->card || !*answer->card || !strcmp(answer->card, shown))
+		return kl_asprintf("by %s: %s", work->o->rewriter, text);
+	return kl_asprintf("by %s: %s\n\nThe reply names the card '%.80s', which was not shown.",
+			   work->o->rewriter, text, answer->card);
+}
+
 /* Judge an edit and keep it as a commit. The edit replaces the previous one in `attempt`. */
 static int take_edit(struct kl_attempt *attempt, struct kl_admit *work,
 		     const struct kl_attempt_of *of, struct kl_agent_answer *answer)
 {
-	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", work->o->rewriter,
-						  answer->text ? answer->text : "");
+	KL_AUTO(kl_freep) char *how = how_made(work, of, answer);
 	int err;
 
 	kl_surface_free(attempt->to);
@@ -355,7 +369,7 @@ static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
 	KL_AUTO(kl_driver_release) struct kl_driver driver = {
 		.repo = work->o->repo,
 		.session = work->session,
-		.name = work->conversation,
+		.name = work->name,
 		.phase = kl_strdup(of->phase),
 		.rewriter = work->o->rewriter,
 		.prompt = prompt,

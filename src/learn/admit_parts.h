@@ -3,11 +3,19 @@
 #define KL_LEARN_ADMIT_PARTS_H
 
 #include "apply/card_commit.h"
+#include "base/lock.h"
 #include "learn/admit.h"
 #include "learn/level.h"
 
 /* admit_parts - structures and functions shared by the admit files. Inside src/learn only. */
 #define KL_ADMIT_TRIALS 3 /* most trials of a card on one state */
+
+/* A trial that has begun (admit_progress.c). */
+struct kl_admit_progress {
+	struct kl_lock lock;
+	char *path;
+	json_t *doc; /* NULL: no trial has begun */
+};
 
 struct kl_admit {
 	const struct kl_admit_opts *o;
@@ -20,9 +28,11 @@ struct kl_admit {
 	bool has_on;
 	struct kl_card *partner; /* the enabled card that is tried with `old`, or NULL */
 	struct kl_event *facts;  /* compiled facts of the chosen state */
+	struct kl_admit_progress progress;
 	/* the members below belong to one trial */
+	char *name;                 /* of the trial: card, state and number */
+	struct kl_card *wrong;      /* the card of the arm `wrong`, or NULL */
 	struct kl_session *session; /* NULL without a model */
-	char *conversation;         /* name shared by the trial's conversations */
 	char *chain;
 	struct kl_keep keep;
 };
@@ -39,6 +49,24 @@ int kl_admit_states(struct kl_admit *work);
 int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
 		   const struct kl_admit_state *state);
 
+/* --- arms ------------------------------------------------------------------------------------- */
+
+/*
+ * What a model gets in an arm: the whole card, its intent alone, the card without conditions and
+ * risks, or another card of about the same length.
+ */
+enum kl_admit_arm { KL_ADMIT_CARD, KL_ADMIT_INTENT, KL_ADMIT_BARE, KL_ADMIT_WRONG, KL_ADMIT_ARMS };
+
+const char *kl_admit_arm_name(enum kl_admit_arm arm);  /* "card", ... */
+const char *kl_admit_arm_phase(enum kl_admit_arm arm); /* of its conversation: "admit", ... */
+/**
+ * Find the card of the arm `wrong`, work->wrong: about something else, with code of the state's
+ * language, and nearest in length. NULL: the library has none.
+ */
+int kl_admit_arms_wrong(struct kl_admit *work);
+/** List the arms of the trial in the order in which the seed puts them; return their number. */
+size_t kl_admit_arms_order(enum kl_admit_arm out[KL_ADMIT_ARMS], const struct kl_admit *work);
+
 /* --- one attempt: a card applied to a state --------------------------------------------------- */
 
 struct kl_attempt_of {
@@ -53,9 +81,13 @@ struct kl_attempt_of {
 	 */
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
-	bool control;      /* give the model only the card's intent */
-	int number;        /* step number to write in the edit's commit */
+	enum kl_admit_arm arm;
+	const struct kl_card *shown; /* arm `wrong`: the card to show; else NULL */
+	int number;                  /* step number to write in the edit's commit */
 };
+
+/** Write what the arm shows, and return the name of its system prompt. */
+const char *kl_admit_arm_write(struct kl_buf *out, const struct kl_attempt_of *of);
 
 struct kl_attempt {
 	struct kl_surface *to; /* the edited surface; NULL if no edit was made */
@@ -86,6 +118,28 @@ void kl_attempt_release(struct kl_attempt *attempt);
 /** Judge attempt->to as `of` says, and set event, class_, missing, ratio and recovered. */
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
+
+/* --- a trial that has begun ------------------------------------------------------------------- */
+
+/**
+ * Lock the card for this process, and read what an earlier process has done of the same trial: set
+ * work->seed to its seed. KL_EBUSY: another process is trying the card.
+ */
+int kl_admit_progress_open(struct kl_admit *work);
+void kl_admit_progress_release(struct kl_admit_progress *progress);
+/** Store the seed, unless an earlier process began the trial. */
+int kl_admit_progress_begin(struct kl_admit *work);
+/** Return the card of the arm `wrong` that an earlier process has chosen, or "". */
+const char *kl_admit_progress_wrong(const struct kl_admit *work);
+int kl_admit_progress_set_wrong(struct kl_admit *work, const char *card);
+/** Fill in the verdict of attempt->to if this turn's edit was judged already. */
+bool kl_admit_progress_find(struct kl_attempt *attempt, const struct kl_admit *work,
+			    const struct kl_attempt_of *of);
+/** Store the verdict of attempt->to. */
+int kl_admit_progress_put(struct kl_admit *work, const struct kl_attempt *attempt,
+			  const struct kl_attempt_of *of);
+/** Forget the trial, which is in the library. */
+int kl_admit_progress_end(struct kl_admit *work);
 
 /** Run the trial on the chosen state and write it to the library. */
 int kl_admit_trial(struct kl_admit *work);

@@ -73,7 +73,8 @@ static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 		return kl_strdup("the card was learned from this state");
 	if (kl_strvec_has(&work->seen, state->state->digest))
 		return kl_strdup("the card was learned from the same files");
-	if (passed)
+	/* a tool makes the same edit again; a model need not */
+	if (passed && !work->o->rewriter)
 		return kl_strdup("a trial of the card on this state has passed");
 	if (state->trials >= KL_ADMIT_TRIALS)
 		return kl_strdup("the card was already tried three times on this state");

@@ -17,12 +17,16 @@ struct trial {
 	struct kl_attempt pair;    /* the enabled card applied to the result of `first` */
 	struct kl_attempt alone;   /* the enabled card applied to S */
 	struct kl_attempt control; /* the intent without the card, applied to S */
+	struct kl_attempt bare;    /* the card without conditions and risks, applied to S */
+	struct kl_attempt wrong;   /* another card, applied to S */
 	/*
 	 * the edit of `pair`, judged against the result of `first`; it counts as a trial of the
 	 * enabled card
 	 */
 	struct kl_attempt step;
-	bool paired, controlled, admits_partner;
+	bool paired, admits_partner;
+	enum kl_admit_arm arm[KL_ADMIT_ARMS]; /* in the order in which they ran */
+	size_t narm;
 	const struct kl_attempt *counts; /* the attempt whose event the trial's row cites */
 	char class_[24];
 };
@@ -33,6 +37,8 @@ static void trial_release(struct trial *trial)
 	kl_attempt_release(&trial->pair);
 	kl_attempt_release(&trial->alone);
 	kl_attempt_release(&trial->control);
+	kl_attempt_release(&trial->bare);
+	kl_attempt_release(&trial->wrong);
 	kl_attempt_release(&trial->step);
 }
 
@@ -117,32 +123,50 @@ static int judge_step(struct trial *trial, struct kl_admit *work)
 
 /* --- all attempts in turn --------------------------------------------------------------------- */
 
-static int try_all(struct trial *trial, struct kl_admit *work)
+static struct kl_attempt *attempt_of(struct trial *trial, enum kl_admit_arm arm)
+{
+	struct kl_attempt *const list[] = { &trial->first, &trial->control, &trial->bare,
+					    &trial->wrong };
+
+	return list[arm];
+}
+
+/* Run one arm on S; the card's own arm ends with the trial of the pair, if there is a partner. */
+static int try_arm(struct trial *trial, struct kl_admit *work, enum kl_admit_arm arm)
 {
 	const struct kl_admit_state *state = state_of(work);
 	struct kl_attempt_of of = {
 		.card = work->old,
 		.on = state->state,
 		.commit = &state->commit,
-		.phase = "admit",
+		.phase = kl_admit_arm_phase(arm),
 		.number = 1,
+		.arm = arm,
+		.shown = arm == KL_ADMIT_WRONG ? work->wrong : NULL,
 		.against = work->partner ? NULL : state->state,
 		.known = work->partner ? NULL : state,
 	};
-	int err = kl_admit_attempt(&trial->first, work, &of);
+	int err = kl_admit_attempt(attempt_of(trial, arm), work, &of);
+
+	if (err < 0 || arm != KL_ADMIT_CARD)
+		return err;
+	ends_as(trial, &trial->first, trial->first.class_);
+	if (work->partner && !*trial->first.class_ && (err = try_pair(trial, work)) == 0)
+		err = judge_step(trial, work);
+	return err;
+}
+
+static int try_all(struct trial *trial, struct kl_admit *work)
+{
+	int err = work->session && (work->o->arms & 1u << KL_ADMIT_WRONG) ?
+			  kl_admit_arms_wrong(work) :
+			  0;
 
 	if (err < 0)
 		return err;
-	ends_as(trial, &trial->first, trial->first.class_);
-	if (work->partner && !*trial->first.class_ &&
-	    ((err = try_pair(trial, work)) < 0 || (err = judge_step(trial, work)) < 0))
-		return err;
-	if (!work->session || work->partner || work->o->no_control)
-		return 0;
-	of.phase = "control";
-	of.control = true;
-	err = kl_admit_attempt(&trial->control, work, &of);
-	trial->controlled = !err;
+	trial->narm = kl_admit_arms_order(trial->arm, work);
+	for (size_t i = 0; !err && i < trial->narm; i++)
+		err = try_arm(trial, work, trial->arm[i]);
 	return err;
 }
 
@@ -214,6 +238,34 @@ static void fill_row(struct kl_card_trial *trial, const struct kl_admit *work,
 	trial->isolated = !attempt->seen;
 }
 
+/* Fill in the results of the arms other than the card's own, and their order. */
+static void fill_arms(struct kl_card_trial *card_trial, const struct trial *trial,
+		      const struct kl_admit *work)
+{
+	struct kl_buf order = KL_BUF_INIT;
+
+	for (size_t i = 0; i < trial->narm; i++) {
+		enum kl_admit_arm arm = trial->arm[i];
+		const struct kl_attempt *attempt = arm == KL_ADMIT_INTENT ? &trial->control :
+						   arm == KL_ADMIT_BARE   ? &trial->bare :
+									    &trial->wrong;
+		struct kl_card_control *control = arm == KL_ADMIT_INTENT ? &card_trial->control :
+						  arm == KL_ADMIT_BARE   ? &card_trial->bare :
+									   &card_trial->wrong;
+
+		kl_buf_addf(&order, "%s%s", i ? " " : "", kl_admit_arm_name(arm));
+		if (arm == KL_ADMIT_CARD)
+			continue;
+		fill_control(control, attempt);
+		card_trial->isolated &= !attempt->seen;
+	}
+	if (work->session)
+		card_trial->arms = kl_buf_detach(&order);
+	kl_buf_release(&order);
+	if (card_trial->wrong.there)
+		card_trial->wrong.card = kl_strdup(work->wrong->id);
+}
+
 static void fill_trial(struct kl_card_trial *card_trial, const struct trial *trial,
 		       const struct kl_admit *work, const char *platform)
 {
@@ -240,10 +292,7 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 	}
 	if (trial->alone.event || *trial->alone.class_)
 		fill_control(&card_trial->alone, &trial->alone);
-	if (trial->controlled) {
-		fill_control(&card_trial->control, &trial->control);
-		card_trial->isolated &= !trial->control.seen;
-	}
+	fill_arms(card_trial, trial, work);
 }
 
 /* Set the level of the row for the enabled card, by the evidence of that card. */
@@ -383,6 +432,8 @@ static int put_trial(struct trial *trial, struct kl_admit *work, const char *pla
 	add_event(&events, &trial->pair);
 	add_event(&events, &trial->alone);
 	add_event(&events, &trial->control);
+	add_event(&events, &trial->bare);
+	add_event(&events, &trial->wrong);
 	add_event(&events, &trial->step);
 	fill_trial(&row, trial, work, platform);
 	number = row.trial;
@@ -401,20 +452,23 @@ static int put_trial(struct trial *trial, struct kl_admit *work, const char *pla
 	return 0;
 }
 
-/*
- * Open the model's session and name the trial's conversations after card, state and trial number.
- */
-static int open_session(struct kl_admit *work)
+/* Name the trial after card, state and number; its conversations have this name, too. */
+static void name_trial(struct kl_admit *work)
 {
 	const struct kl_admit_state *state = state_of(work);
 	char hex[KL_OID_HEX];
 
-	if (!work->o->rewriter)
-		return 0;
 	kl_oid_hex(hex, &state->commit);
-	work->conversation = kl_asprintf("%.44s-%.7s-%lld", work->old->id, hex,
-					 (long long)state->trials + 1);
-	return work->o->open(&work->session, state->state->contract->workload, work->o->payload);
+	work->name = kl_asprintf("%.44s-%.7s-%lld", work->old->id, hex,
+				 (long long)state->trials + 1);
+}
+
+static int open_session(struct kl_admit *work)
+{
+	return work->o->rewriter ?
+		       work->o->open(&work->session, state_of(work)->state->contract->workload,
+				     work->o->payload) :
+		       0;
 }
 
 /*
@@ -440,11 +494,13 @@ int kl_admit_trial(struct kl_admit *work)
 	struct kl_platform platform;
 	int err;
 
+	name_trial(work);
 	work->chain = kl_asprintf("refs/klineage/trials/%s", work->old->id);
 	work->keep = (struct kl_keep){ .repo = work->o->repo, .chain = work->chain };
 	if ((err = kl_gate_platform(&platform, work->o->gate, state_of(work)->state)) < 0 ||
-	    (err = open_session(work)) < 0 || (work->session && (err = find_facts(work)) < 0) ||
-	    (err = try_all(&trial, work)) < 0)
+	    (err = kl_admit_progress_begin(work)) < 0 || (err = open_session(work)) < 0 ||
+	    (work->session && (err = find_facts(work)) < 0) || (err = try_all(&trial, work)) < 0)
 		return err;
-	return put_trial(&trial, work, platform.id);
+	err = put_trial(&trial, work, platform.id);
+	return err < 0 ? err : kl_admit_progress_end(work);
 }

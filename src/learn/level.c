@@ -232,8 +232,7 @@ static bool is_same_workload(const struct kl_level_evidence *evidence,
 	return kl_strvec_has(&evidence->ops, contract->op);
 }
 
-static int has_other_author(bool *out, const struct kl_level_evidence *evidence,
-			    const git_oid *oid)
+static int has_other_author(bool *out, const struct kl_level_evidence *evidence, const git_oid *oid)
 {
 	struct kl_commit commit = { 0 };
 	int err = kl_repo_commit_read(&commit, evidence->repo, oid);

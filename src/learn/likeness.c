@@ -26,13 +26,13 @@ struct line {
 static bool is_fixed(const char *name, size_t len)
 {
 	static const char *const word[] = {
-		"auto",	    "bool",    "break",	  "case",     "char",	  "const",    "continue",
-		"default",  "do",      "double",  "else",     "enum",	  "extern",   "float",
-		"for",	    "goto",    "if",	  "inline",   "int",	  "long",     "register",
-		"restrict", "return",  "short",	  "signed",   "sizeof",	  "static",   "struct",
-		"switch",   "template", "typedef", "typename", "union",	  "unsigned", "void",
-		"volatile", "while",   "half",	  "float2",   "float4",	  "threadIdx", "blockIdx",
-		"blockDim", "gridDim", "asm",
+		"auto",     "bool",     "break",   "case",     "char",   "const",     "continue",
+		"default",  "do",       "double",  "else",     "enum",   "extern",    "float",
+		"for",      "goto",     "if",      "inline",   "int",    "long",      "register",
+		"restrict", "return",   "short",   "signed",   "sizeof", "static",    "struct",
+		"switch",   "template", "typedef", "typename", "union",  "unsigned",  "void",
+		"volatile", "while",    "half",    "float2",   "float4", "threadIdx", "blockIdx",
+		"blockDim", "gridDim",  "asm",
 	};
 
 	if (*name == '_' || (len > 2 && !strncmp(name + len - 2, "_t", 2)))
@@ -155,6 +155,5 @@ void kl_likeness_compare(struct kl_likeness *out, const struct kl_strvec *left,
 
 bool kl_likeness_is_same(const struct kl_likeness *likeness)
 {
-	return likeness->alike > MOST ||
-	       (likeness->alike >= HALF && likeness->changed < FEW_LINES);
+	return likeness->alike > MOST || (likeness->alike >= HALF && likeness->changed < FEW_LINES);
 }

@@ -50,7 +50,7 @@ test_expect_success 'materialize: an overloaded server is asked again, a reply t
 test_expect_success 'admit: the same, in the attempt with the card and in the one without it' '
 	{ line "$busy" && line "$usage,\"stop\":\"length\"" answers/admit && line "$usage" answers/admit &&
 	line "$busy" && line "$usage" answers/control; } >lib.script &&
-	again try lib git klineage admit --rewriter chat $(cat id) >out && cat out &&
+	again try lib git klineage admit --arms card,intent --seed 4 --rewriter chat $(cat id) >out && cat out &&
 	says "hypothesis -> admitted" out && says "only the intent: failed, no-edit" out && test "$(asked lib)" = 5 && with_key lib &&
 	(cd try && test "$(paid poly)" = "13500000 0" && git klineage fsck >out && says ": 0 errors, 0 warnings" out)
 '

@@ -60,7 +60,7 @@ test_expect_success 'a library with a card, and an answer that admits it' '
 '
 
 test_expect_success 'by its own directory, those above, other processes, the environment, git and the path: nothing is found' '
-	(cp -R lib alone && cd alone && spied "$PWD" && again git klineage admit --rewriter exec --exec "$spy" $(cat ../id) >out && cat out &&
+	(cp -R lib alone && cd alone && spied "$PWD" && again git klineage admit --arms card,intent --rewriter exec --exec "$spy" $(cat ../id) >out && cat out &&
 	sort -u "$ANSWERS/looked" >../looked && printf "%s\n" absolute cwd environment git parent proc | sort | test_cmp - ../looked &&
 	if test -e "$ANSWERS/found"; then cat "$ANSWERS/found"; false; fi && ! grep "not isolated" out &&
 	git show klineage/skills:cards/$(cat ../id).yaml >card && says "isolated: true" card && says "status: admitted" card)
@@ -71,14 +71,14 @@ test_expect_success 'from a linked worktree of a repository that borrows objects
 		xargs git -C lender.git fetch -q ../lib && git clone -q --shared lender.git main && cd main &&
 	git fetch -q origin "refs/klineage/*:refs/klineage/*" "refs/notes/*:refs/notes/*" "refs/heads/klineage/*:refs/heads/klineage/*" &&
 	git config klineage.profileMs 1200 && git worktree add -q ../linked HEAD && cd ../linked && spied "$PWD" "$PWD/../main" "$PWD/../lender.git/objects" &&
-	again git klineage admit --rewriter exec --exec "$spy" $(cat ../id) >out && cat out &&
+	again git klineage admit --arms card,intent --rewriter exec --exec "$spy" $(cat ../id) >out && cat out &&
 	if test -e "$ANSWERS/found"; then cat "$ANSWERS/found"; false; fi &&
 	git show klineage/skills:cards/$(cat ../id).yaml >card && says "isolated: true" card)
 '
 
 test_expect_success 'where it cannot be hidden the trial says so, and admits nothing' '
 	(cp -R lib seen && cd seen && git config klineage.chat.hide false && spied "$PWD" &&
-	again git klineage admit --rewriter exec --exec "$spy" $(cat ../id) >out && cat out && says "$PWD" "$ANSWERS/found" &&
+	again git klineage admit --arms card,intent --rewriter exec --exec "$spy" $(cat ../id) >out && cat out && says "$PWD" "$ANSWERS/found" &&
 	says "passed; " out && says "not isolated" out && says "hypothesis -> hypothesis" out &&
 	git show klineage/skills:cards/$(cat ../id).yaml >card && says "isolated: false" card && says "status: hypothesis" card &&
 	git klineage skills lint >out && says "0 errors, 0 warnings" out)

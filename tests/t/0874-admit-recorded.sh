@@ -27,7 +27,7 @@ test_expect_success 'tools cannot: its patch is for other code' '
 
 # the recording has no usage, so nobody can tell whether both arms had the same budget
 test_expect_success 'the recorded model can; the gate says so anew; what the intent alone gives is beside it' '
-	again git klineage admit --rewriter chat --model recorded --on c8a79a4 $card >out && cat out && says "topk/" out && says "other-workload" out &&
+	again git klineage admit --arms card,intent --rewriter chat --model recorded --on c8a79a4 $card >out && cat out && says "topk/" out && says "other-workload" out &&
 	says "passed; " out && says "only the intent: " out && says "the number of tokens is not known" out && says "hypothesis -> hypothesis" out &&
 	git show $skills:cards/$card.yaml >after && says "status: hypothesis" after && says "how: agent" after && says "level: other-workload" after &&
 	says "control:" after && state=$(sed -n "s/^    state: //p" after) && made=$(sed -n "s/^    made: //p" after) &&

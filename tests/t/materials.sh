@@ -124,7 +124,7 @@ the_card () { basename "$(git ls-tree --name-only klineage/skills:cards)" .yaml;
 # put_card <card> <file>: commit the file as that card, as somebody who does not use our verbs would
 put_card () {
 	blob=$(git hash-object -w "$2") && rm -f index.tmp && GIT_INDEX_FILE=index.tmp git read-tree klineage/skills &&
-	GIT_INDEX_FILE=index.tmp git update-index --cacheinfo "100644,$blob,cards/$1.yaml" &&
+	GIT_INDEX_FILE=index.tmp git update-index --add --cacheinfo "100644,$blob,cards/$1.yaml" &&
 	git update-ref refs/heads/klineage/skills "$(git commit-tree -p klineage/skills -m "by hand" "$(GIT_INDEX_FILE=index.tmp git write-tree)")" && rm index.tmp
 }
 
