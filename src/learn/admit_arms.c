@@ -35,9 +35,10 @@ int kl_admit_arms_parse(unsigned *out, const char *text)
 		while (arm < KL_ADMIT_ARMS && strcmp(words.v[i], names[arm]) != 0)
 			arm++;
 		if (arm == KL_ADMIT_ARMS)
-			return kl_error(KL_EUSAGE,
-					"unknown arm '%s'; the arms are card, intent, bare and wrong",
-					words.v[i]);
+			return kl_error(
+				KL_EUSAGE,
+				"unknown arm '%s'; the arms are card, intent, bare and wrong",
+				words.v[i]);
 		*out |= 1u << arm;
 	}
 	if (!(*out & 1u << KL_ADMIT_CARD))

@@ -127,8 +127,7 @@ bool kl_admit_progress_find(struct kl_attempt *attempt, const struct kl_admit *w
 	json_t *event = json_object_get(edit, "event");
 	const char *missing = kl_json_str_or(edit, "missing", "");
 
-	if (!edit || !json_is_object(event) ||
-	    !is_same(edit, "surface", attempt->to->digest))
+	if (!edit || !json_is_object(event) || !is_same(edit, "surface", attempt->to->digest))
 		return false;
 	snprintf(attempt->class_, sizeof(attempt->class_), "%s", kl_json_str_or(edit, "class", ""));
 	free(attempt->missing);

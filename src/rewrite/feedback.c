@@ -43,7 +43,7 @@ static const struct feedback_class classes[] = {
 /* clang-format off */
 static const struct feedback_class forward[] = {
 	{ "no-change", true, "The machine code is the same as before: nothing was put in." },
-	{ "not-there", true, "It is right, and what the card is to bring is not in it." },
+	{ "not-there", true, "It is right, and what it is to bring is not in it." },
 	{ "not-faster", true, "It is right, and not faster than the kernel that it was made from." },
 	{ "not-enough", true, "It is right and faster, by less than half of what was reached before." },
 };

@@ -204,6 +204,51 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	return 0;
 }
 
+static bool has_feature(const json_t *features, const char *name)
+{
+	size_t i;
+	json_t *entry;
+
+	json_array_foreach(features, i, entry)
+		if (!strcmp(json_string_value(entry) ? json_string_value(entry) : "", name))
+			return true;
+	return false;
+}
+
+/* Check that the fact is one that every kernel with the mechanism has in its machine code. */
+static bool is_sure(const struct kl_mechanism *mechanism, const char *fact)
+{
+	return strncmp(fact, "trait:", 6) != 0 && !kl_strvec_has(&mechanism->incidental, fact);
+}
+
+/*
+ * Set *missing if the attempt lacks a primary fact of the step's mechanism that K_i has and K_{i-1}
+ * lacks: whatever made the attempt fast, the step's mechanism is not in it.
+ */
+static int find_missing(bool *missing, const struct trial *trial)
+{
+	struct kl_opstate *op = &trial->sequencer->op;
+	const struct kl_event *goal = kl_opstate_known(op, kl_walk_goal_event(&op->walk));
+	const json_t *had = json_object_get(kl_walk_facts(&op->walk), "features");
+	KL_AUTO(kl_mechanisms_release) struct kl_mechanisms mechanisms = { 0 };
+	const struct kl_mechanism *mechanism;
+	int err = kl_mechanisms_load_shipped(&mechanisms);
+
+	*missing = false;
+	if (err < 0)
+		return err;
+	mechanism = kl_mechanisms_find(&mechanisms,
+				       member_text(kl_walk_step(&op->walk), "mechanism"));
+	for (size_t i = 0; mechanism && goal && i < mechanism->primary.n; i++) {
+		const char *fact = mechanism->primary.v[i];
+
+		*missing |= is_sure(mechanism, fact) && !has_feature(had, fact) &&
+			    kl_strvec_has(&goal->facts.features, fact) &&
+			    !kl_strvec_has(&trial->event->facts.features, fact);
+	}
+	return 0;
+}
+
 /*
  * Judge the attempt against K_i. An attempt with the machine code of K_i cannot be compared with
  * K_i, so it is judged alone. An attempt with the files of K_i is not judged: it takes K_i's event.
@@ -238,7 +283,7 @@ static int judge_trial(struct trial *trial)
 		trial->ruling.not_slower = kl_speed_is_not_slower(&trial->event->profile);
 		trial->ruling.slower = kl_speed_is_slower(&trial->event->profile);
 	}
-	return 0;
+	return find_missing(&trial->ruling.missing, trial);
 }
 
 /*

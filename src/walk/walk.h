@@ -271,11 +271,14 @@ struct kl_walk_derived_ruling {
 	bool unchanged;     /* K_i' has the machine code of K_{i-1} */
 	/* K_i' compared with K_i (event/speed.h); both false: too noisy to decide */
 	bool not_slower, slower;
+	/* K_i' lacks a primary fact of the step's mechanism that K_i has and K_{i-1} lacks */
+	bool missing;
 };
 /**
- * Decide whether the step is re-derived: K_i' must be correct and not slower than K_i. If K_i' has
- * the machine code of K_i, it counts as not slower. If it has the machine code of K_{i-1}, it is a
- * failure of class "no-change".
+ * Decide whether the step is re-derived: K_i' must be correct, have the step's mechanism and not be
+ * slower than K_i. If K_i' has the machine code of K_i, it counts as not slower. If it has the
+ * machine code of K_{i-1}, it is a failure of class "no-change"; without the mechanism, of class
+ * "not-there".
  */
 enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *walk,
 					       const struct kl_walk_derived_ruling *ruling);

@@ -172,6 +172,10 @@ enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct
 		*class_ = "no-change";
 		return KL_DERIVED_FAIL;
 	}
+	if (shown && ruling->missing && !ruling->same_code) {
+		*class_ = "not-there";
+		return KL_DERIVED_FAIL;
+	}
 	if (shown && (ruling->same_code || ruling->not_slower))
 		return KL_DERIVED_TAKE;
 	if (shown && ruling->slower) {

@@ -306,25 +306,33 @@ static void test_decide_derived(void **state)
 		int measured;
 		enum kl_walk_derivation want;
 		const char *want_class;
+		bool missing;
 	} row[] = {
-		{ KL_VERDICT_PASS, "", 0, 0, 1, 0, 0, KL_DERIVED_TAKE, "" },
-		{ KL_VERDICT_PASS, "", 1, 0, 0, 0, 0, KL_DERIVED_TAKE, "" },
-		{ KL_VERDICT_PASS, "", 0, 1, 1, 0, 0, KL_DERIVED_FAIL, "no-change" },
-		{ KL_VERDICT_PASS, "", 0, 0, 0, 1, 0, KL_DERIVED_FAIL, "slower" },
-		{ KL_VERDICT_FAIL, "wrong-edge", 0, 0, 0, 0, 0, KL_DERIVED_FAIL, "wrong-edge" },
-		{ KL_VERDICT_FAIL, "wrong-edge", 1, 0, 1, 0, 0, KL_DERIVED_FAIL, "wrong-edge" },
-		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 0, KL_DERIVED_MEASURE, "" },
-		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 1, KL_DERIVED_MEASURE, "" },
-		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 2, KL_DERIVED_UNSHOWN, "not-shown" },
-		{ KL_VERDICT_PASS, "", 0, 0, 1, 0, 2, KL_DERIVED_TAKE, "" },
-		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 0, 0, 0, KL_DERIVED_MEASURE, "" },
-		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 1, 0, 2, KL_DERIVED_UNSHOWN, "not-shown" },
+		/* without the mechanism it is not the step, however fast it is */
+		{ KL_VERDICT_PASS, "", 0, 0, 1, 0, 0, KL_DERIVED_FAIL, "not-there", 1 },
+		{ KL_VERDICT_PASS, "", 0, 0, 0, 1, 0, KL_DERIVED_FAIL, "not-there", 1 },
+		{ KL_VERDICT_PASS, "", 1, 0, 0, 0, 0, KL_DERIVED_TAKE, "", 1 },
+		{ KL_VERDICT_PASS, "", 0, 1, 1, 0, 0, KL_DERIVED_FAIL, "no-change", 1 },
+		{ KL_VERDICT_FAIL, "fault", 0, 0, 0, 0, 0, KL_DERIVED_FAIL, "fault", 1 },
+		{ KL_VERDICT_PASS, "", 0, 0, 1, 0, 0, KL_DERIVED_TAKE, "", 0 },
+		{ KL_VERDICT_PASS, "", 1, 0, 0, 0, 0, KL_DERIVED_TAKE, "", 0 },
+		{ KL_VERDICT_PASS, "", 0, 1, 1, 0, 0, KL_DERIVED_FAIL, "no-change", 0 },
+		{ KL_VERDICT_PASS, "", 0, 0, 0, 1, 0, KL_DERIVED_FAIL, "slower", 0 },
+		{ KL_VERDICT_FAIL, "wrong-edge", 0, 0, 0, 0, 0, KL_DERIVED_FAIL, "wrong-edge", 0 },
+		{ KL_VERDICT_FAIL, "wrong-edge", 1, 0, 1, 0, 0, KL_DERIVED_FAIL, "wrong-edge", 0 },
+		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 0, KL_DERIVED_MEASURE, "", 0 },
+		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 1, KL_DERIVED_MEASURE, "", 0 },
+		{ KL_VERDICT_PASS, "", 0, 0, 0, 0, 2, KL_DERIVED_UNSHOWN, "not-shown", 0 },
+		{ KL_VERDICT_PASS, "", 0, 0, 1, 0, 2, KL_DERIVED_TAKE, "", 0 },
+		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 0, 0, 0, KL_DERIVED_MEASURE, "", 0 },
+		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 1, 0, 2, KL_DERIVED_UNSHOWN, "not-shown", 0 },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		struct kl_walk_derived_ruling ruling = { row[i].verdict,    row[i].class_,
 							 row[i].same,       row[i].unchanged,
-							 row[i].not_slower, row[i].slower };
+							 row[i].not_slower, row[i].slower,
+							 row[i].missing };
 		const char *class_;
 		struct kl_walk walk;
 

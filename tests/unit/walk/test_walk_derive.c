@@ -256,6 +256,30 @@ static void test_rederived(void **state)
 	kl_outcome_release(&out);
 }
 
+/* an attempt that is faster by other means is not the step that was taken back */
+static void test_without_the_mechanism(void **state)
+{
+	static const struct answer answers[] = { { 1, 0, "NS:500 F:vec.128", 0 },
+						 { 1, 1, "NS:1000 F:vec.128 F:prefetch", 0 },
+						 { 2, 0, NULL, '-' },
+						 { 0 } };
+	KL_AUTO(kl_freep) char *dir = fake_repo("without");
+	struct kl_outcome out;
+
+	sh(dir, "git reset -q --hard main~3");
+	fake_commit(dir, "NS:4000 F:vec.128", "\\ttiled();\\n", "copy: tile it");
+	fake_commit(
+		dir, "NS:1000 F:vec.128 F:prefetch", "\\texpert();\\n",
+		"copy: prefetch\n\nKlineage-Action: prefetch-off\nKlineage-Mechanism: prefetch");
+	assert_ok(walk(dir, answers, &out));
+	assert_int_equal(out.rederived, 1);
+	assert_sh("rederived", dir, TRAILER("Derivation", LINEAGE));
+	assert_sh("not-there", dir, TRAILER("Attempts", LINEAGE));
+	assert_sh("not-there", dir, TRAILER("Class", REJECTED));
+	assert_sound(dir);
+	kl_outcome_release(&out);
+}
+
 /* every way not to get there leaves the walk as it was */
 static void test_inverse(void **state)
 {
@@ -712,11 +736,17 @@ static void test_travels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rederived),    cmocka_unit_test(test_inverse),
-		cmocka_unit_test(test_same_as_goal), cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_timeouts),     cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_traits),       cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_rederived),
+		cmocka_unit_test(test_inverse),
+		cmocka_unit_test(test_without_the_mechanism),
+		cmocka_unit_test(test_same_as_goal),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_timeouts),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_traits),
+		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_travels),
 	};
 
