@@ -39,30 +39,38 @@ static bool is_ambiguous(const struct kl_judgement *judgement)
 	       kl_card_commit_speed(&ratio, judgement->event) == KL_SPEED_AMBIGUOUS;
 }
 
-int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
-			 const struct kl_surface *surface, const struct kl_surface *parent,
-			 bool anew)
+int kl_card_commit_try(struct kl_judgement **out, struct kl_gate *gate,
+		       const struct kl_surface *surface, const struct kl_surface *parent, bool anew)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	int more = kl_gate_is_remote(gate) ? 0 : MORE_MEASUREMENTS;
 	int err = anew ? kl_gate_judge_anew(&judgement, gate, surface, parent) :
 			 kl_gate_judge(&judgement, gate, surface, parent);
 
-	for (int i = 0;
-	     !err && i < MORE_MEASUREMENTS && !judgement->deferred && is_ambiguous(judgement);
-	     i++) {
+	for (int i = 0; !err && i < more && !judgement->deferred && is_ambiguous(judgement); i++) {
 		kl_judgement_free(kl_steal(&judgement));
 		err = kl_gate_judge_anew(&judgement, gate, surface, parent);
 	}
 	if (err)
 		return err;
 	if (judgement->deferred)
-		return kl_error(
-			KL_ECANNOT,
-			"cards can be tried only with a runner that returns results immediately");
+		return KL_CARD_COMMIT_LATER;
 	if (judgement->event->verdict == KL_VERDICT_NOT_RUN)
 		return kl_error(KL_ECANNOT, "the gate did not run: %s", judgement->event->message);
 	*out = kl_steal(&judgement);
 	return 0;
+}
+
+int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
+			 const struct kl_surface *surface, const struct kl_surface *parent,
+			 bool anew)
+{
+	int err = kl_card_commit_try(out, gate, surface, parent, anew);
+
+	return err == KL_CARD_COMMIT_LATER ?
+		       kl_error(KL_ECANNOT, "cards can be tried only with a runner that returns "
+					    "results immediately") :
+		       err;
 }
 
 int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
@@ -136,7 +144,7 @@ int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *paren
 	return kl_repo_commit_write(out, repo, &spec);
 }
 
-static const char *const free_name[] = { NULL, "no-card", "not-offered" };
+static const char *const free_name[] = { NULL, "no-card", "not-offered", "not-there" };
 
 const char *kl_free_name(enum kl_free free)
 {
@@ -158,9 +166,12 @@ static char *copy_text(const char *text)
 
 static char *commit_text(const struct kl_card_commit *card_commit)
 {
-	return card_commit->card ? kl_asprintf("%s\n\nBy card %s, %s.", card_commit->card->intent,
-					       card_commit->card->id, card_commit->how) :
-				   kl_strdup(card_commit->how);
+	const struct kl_card *card = card_commit->card;
+	const char *text = card_commit->text ? card_commit->text : card ? card->intent : NULL;
+
+	if (card)
+		return kl_asprintf("%s\n\nBy card %s, %s.", text, card->id, card_commit->how);
+	return kl_strdup(text ? text : card_commit->how);
 }
 
 static void commit_message(struct kl_buf *out, const struct kl_card_commit *card_commit)
@@ -173,6 +184,7 @@ static void commit_message(struct kl_buf *out, const struct kl_card_commit *card
 		.kind = *card_commit->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD,
 		.forward = true,
 		.number = card_commit->number,
+		.subject = copy_text(card_commit->subject),
 		.action = kl_strdup(action),
 		.mechanism = copy_text(card_commit->mechanism ? card_commit->mechanism :
 				       card                   ? card->mechanism :
@@ -292,10 +304,11 @@ int kl_keep_into(struct kl_refs_txn *txn, void *payload)
 {
 	struct kl_keep *keep = payload;
 	git_oid was, tip, notes, notes_was;
-	int err = read_ref(&was, keep->repo, keep->chain);
+	int err = keep->chain ? read_ref(&was, keep->repo, keep->chain) : 0;
 
-	tip = was;
-	if (err < 0 || (err = write_links(&tip, keep)) < 0)
+	if (keep->chain)
+		tip = was;
+	if (err < 0 || (keep->chain && (err = write_links(&tip, keep)) < 0))
 		return err;
 	for (size_t i = 0; i < keep->noting.n; i++)
 		keep->noting.note[i].line = keep->noting.texts.v[i];
@@ -305,7 +318,8 @@ int kl_keep_into(struct kl_refs_txn *txn, void *payload)
 	if (memcmp(&notes, &notes_was, sizeof(notes)))
 		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes,
 				   git_oid_is_zero(&notes_was) ? NULL : &notes_was);
-	kl_refs_txn_update(txn, keep->chain, &tip, git_oid_is_zero(&was) ? NULL : &was);
+	if (keep->chain)
+		kl_refs_txn_update(txn, keep->chain, &tip, git_oid_is_zero(&was) ? NULL : &was);
 	return 0;
 }
 
@@ -320,7 +334,8 @@ int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, co
 			kl_refs_txn_update(txn, branch, to, git_oid_is_zero(was) ? NULL : was);
 		if (err < 0 || (err = KL_FAULT("made-move")) < 0)
 			return err;
-		err = kl_refs_txn_commit(txn, "klineage: a card was tried");
+		err = kl_refs_txn_commit(txn, keep->reflog ? keep->reflog :
+							     "klineage: a card was tried");
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err < 0 ? err : KL_FAULT("made-moved");
 		/*

@@ -26,8 +26,9 @@ enum kl_free {
 	KL_FREE_NOT,         /* the step applies a card */
 	KL_FREE_NO_CARD,     /* the author named no card */
 	KL_FREE_NOT_OFFERED, /* the author named a card that was not offered */
+	KL_FREE_NOT_THERE,   /* the edit lacks what the card that the author named provides */
 };
-/** Return "no-card" or "not-offered", the value of Klineage-Free; NULL: the step applies a card. */
+/** Return "no-card" etc., the value of Klineage-Free; NULL: the step applies a card. */
 const char *kl_free_name(enum kl_free free);
 /** Check whether `word` is a value of Klineage-Free. */
 bool kl_free_is(const char *word);
@@ -39,9 +40,11 @@ struct kl_card_commit {
 	const struct kl_card *card; /* NULL: the edit was made without a card */
 	enum kl_free free;          /* why it was; KL_FREE_NOT: do not say */
 	const char *blob;           /* id of the card's blob, 40 hex digits */
+	/* first line of the message, and text below it; NULL: write them from action and card */
+	const char *subject, *text;
 	/* how the edit was made: a text from carrier.h, or the model's explanation */
 	const char *how;
-	/* "card" for a mechanical carrier; "chat" or "exec" for a model */
+	/* "card" for a mechanical carrier; "chat" or "exec" for a model; "step" for the worktree */
 	const char *rewriter;
 	/* the turn that made the edit: "materialize.3"; NULL: no turn did */
 	const char *source;
@@ -67,7 +70,8 @@ int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit);
  */
 struct kl_keep {
 	struct kl_repo *repo;
-	const char *chain; /* ref; borrowed */
+	const char *chain;  /* ref; borrowed; NULL: no links, only notes */
+	const char *reflog; /* message for kl_keep_move(); NULL: "klineage: a card was tried" */
 	struct kl_keep_link {
 		git_oid commit;
 		char *text;
@@ -113,6 +117,16 @@ int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *paren
 int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_surface *surface, const struct kl_surface *parent,
 			 bool anew);
+
+/**
+ * Like kl_card_commit_judge(), but return KL_CARD_COMMIT_LATER if the runner judges elsewhere and
+ * the job waits in the session (kl_gate_send()); once the result was imported, the same call finds
+ * the verdict. What such a runner measured is not measured again.
+ */
+int kl_card_commit_try(struct kl_judgement **out, struct kl_gate *gate,
+		       const struct kl_surface *surface, const struct kl_surface *parent,
+		       bool anew);
+#define KL_CARD_COMMIT_LATER 1
 
 /**
  * Return true for the class of a kernel that is correct but refused for another reason: "slower",

@@ -16,8 +16,8 @@
  * `git_oid` is the only libgit2 type used outside src/repo.
  *
  * Configuration and identity come from git (`git config --list -z`, `git var`), because libgit2
- * supports neither `git -c` nor GIT_AUTHOR_*. Only kl_repo_fast_forward() writes the index or the
- * worktree.
+ * supports neither `git -c` nor GIT_AUTHOR_*. Only kl_repo_fast_forward() and
+ * kl_branch_stage() (branch.h) write the index, and only the former writes the worktree.
  */
 struct kl_repo;
 

@@ -17,7 +17,7 @@ void kl_step_release(struct kl_step *step)
 			   &step->effect,      &step->undoes,    &step->folded,
 			   &step->workload,    &step->platform,  &step->expert,
 			   &step->termination, &step->claimed,   &step->contradiction,
-			   &step->confidence };
+			   &step->confidence,  &step->subject };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
 		free(*field[i]);
@@ -93,29 +93,39 @@ static void add_text(struct kl_buf *out, const char *text)
 		kl_buf_addch(out, '\n');
 }
 
-static void add_subject(struct kl_buf *out, const struct kl_step *step)
+/* Write the subject from what the step is. */
+static void describe_step(struct kl_buf *out, const struct kl_step *step)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	const char *action = is_set(step->action) ? step->action : "step";
 	const char *what = is_set(step->mechanism) ? step->mechanism : action;
 
 	switch (step->kind) {
 	case KL_STEP_ROOT:
-		kl_buf_addf(&buf, "K_0 of %s", step->workload ? step->workload : "?");
+		kl_buf_addf(out, "K_0 of %s", step->workload ? step->workload : "?");
 		break;
 	case KL_STEP_FORWARD:
-		kl_buf_addf(&buf, "restore %s", what);
+		kl_buf_addf(out, "restore %s", what);
 		break;
 	case KL_STEP_REJECTED:
-		kl_buf_addf(&buf, "rejected (%s): %s%s", is_set(step->class_) ? step->class_ : "?",
+		kl_buf_addf(out, "rejected (%s): %s%s", is_set(step->class_) ? step->class_ : "?",
 			    step->forward ? "restore " : "", step->forward ? what : action);
 		break;
 	case KL_STEP_BACK:
-		kl_buf_adds(&buf, action);
+		kl_buf_adds(out, action);
 		break;
 	}
 	if (is_set(step->locus) && strcmp(step->locus, "-"))
-		kl_buf_addf(&buf, " in %s", step->locus);
+		kl_buf_addf(out, " in %s", step->locus);
+}
+
+static void add_subject(struct kl_buf *out, const struct kl_step *step)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+
+	if (is_set(step->subject))
+		kl_buf_adds(&buf, step->subject);
+	else
+		describe_step(&buf, step);
 	/* git am would drop a "[...]" prefix and decode "=?...?=" */
 	if (*buf.ptr == '[')
 		kl_buf_adds(out, "step ");

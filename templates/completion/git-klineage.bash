@@ -33,6 +33,7 @@ __git_klineage_value ()
 	case $2 in
 	-w|--workload) __gitcomp_nl "$(__git_klineage_workloads)" ;;
 	--expert|--root) __git_complete_refs ;;
+	--card) __gitcomp_nl "$(git klineage skills list --porcelain 2>/dev/null | cut -f1)" ;;
 	--jail) __gitcomp "bwrap landlock chroot none" ;;
 	--platform) __gitcomp "x86-64-v1 x86-64-v2 x86-64-v3 x86-64-v4" ;;
 	--runner) __gitcomp "local bundle ssh:" ;;

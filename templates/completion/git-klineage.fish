@@ -34,6 +34,8 @@ function __git_klineage_value --description 'values of the option before the cur
             __git_klineage_workloads
         case --jail
             printf '%s\n' bwrap landlock chroot none
+        case --card
+            git klineage skills list --porcelain 2>/dev/null | cut -f1
         case -o --output --import
             __fish_complete_path (commandline -ct)
         case '--*'

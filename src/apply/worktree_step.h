@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_APPLY_WORKTREE_STEP_H
+#define KL_APPLY_WORKTREE_STEP_H
+
+#include "apply/card_commit.h"
+#include "base/lock.h"
+#include "card/library.h"
+
+/*
+ * worktree_step - takes an edit that a person or an agent made in the worktree as a step
+ * (docs/formats.md, "Steps made by hand"). The kernel in the worktree is judged against the kernel in
+ * HEAD. If it is correct and not slower, its sources, and no other files, become a commit on the
+ * current branch, with the trailers of a materialized step and the event in its note.
+ *
+ * The author can claim that the edit applies a card. Then it is a trial of that card, too, whether it
+ * passes or fails: a row in the card's `ver`, not isolated, so that it admits nothing. The claim
+ * holds only if the facts that the card provides are in the compiled kernel.
+ *
+ *	err = kl_worktree_step_begin(&step, &opts);	check, take the lock, read both states
+ *	if (!err) err = kl_worktree_step_judge(&step, &opts);
+ *	if (!err) err = kl_worktree_step_record(&step, &opts);
+ *	kl_worktree_step_release(&step);
+ *
+ * Commit, note, branch, card and trial become visible in one transaction. Before it, the files of the
+ * commit are put into the index; a run that is killed in between has staged them and changed nothing
+ * else. The worktree is never written.
+ */
+struct kl_worktree_step {
+	struct kl_surface *from, *to; /* the kernel in HEAD and the kernel in the worktree */
+	char *branch;                 /* full name of the ref */
+	git_oid parent, parent_tree;
+	struct kl_strvec changed; /* paths of the sources that differ, from the top */
+	struct kl_strvec left;    /* paths of other files that differ from HEAD */
+	struct kl_card *card;     /* the claimed card as the library has it, or NULL */
+	char blob[KL_OID_HEX];
+	struct kl_judgement *judgement;
+	enum kl_speed speed;
+	struct kl_ratio ratio;
+	bool accepted; /* the verdict allows the commit */
+	/* why the verdict does not: a class, or "slower", "not-fast", "not-shown"; "": it does */
+	char refused[24];
+	/* class of the failed trial; "": the card was reproduced */
+	char class_[24];
+	char *missing; /* facts that the card provides and the edit lacks, or NULL */
+	bool noisy;    /* noise hides the speed, so the trial does not count */
+	struct kl_lock lock;
+	/* set by kl_worktree_step_record(): */
+	git_oid commit;    /* zero: nothing was committed */
+	int64_t trial;     /* number of the trial of the card on this state; 0: none was recorded */
+	enum kl_level level;
+	struct kl_card *after; /* the card with the trial, or NULL */
+};
+
+struct kl_worktree_step_opts {
+	struct kl_repo *repo;
+	struct kl_library *library; /* needed if `card` is set */
+	struct kl_gate *gate;
+	const char *workload; /* NULL: the contract nearest to the current directory */
+	const char *card;     /* id or a unique prefix; NULL: a free step */
+	const char *message;  /* NULL: write one from the card or the action */
+	const char *action, *mechanism; /* NULL: those of the card, or "edit" and none */
+	const char *require;            /* "fast" or "not-slower"; NULL: refuse only `slow` */
+	bool allow_slow;                /* commit a correct kernel even if it is slow */
+};
+
+/**
+ * Find the edit. KL_EINVALID: HEAD is detached; the contract or its oracle differ from HEAD; nothing
+ * changed; the card was retracted. KL_EBUSY: an operation of git, a walk or another step is in
+ * progress here. KL_ENOTFOUND: the library has no such card, or HEAD lacks the kernel. Hints say
+ * what to do. Other errors are those of kl_select() and kl_checkout_check().
+ */
+int kl_worktree_step_begin(struct kl_worktree_step *out, const struct kl_worktree_step_opts *opts);
+/**
+ * Judge the edit against HEAD. KL_CARD_COMMIT_LATER: the job waits in the session; the caller sends
+ * it. KL_ECANNOT: the gate cannot judge here.
+ */
+int kl_worktree_step_judge(struct kl_worktree_step *step, const struct kl_worktree_step_opts *opts);
+/**
+ * Record the judged edit: commit it if it was accepted, and add the trial to the claimed card.
+ * KL_ECHANGED: the branch moved while the edit was judged; no ref was changed.
+ */
+int kl_worktree_step_record(struct kl_worktree_step *step,
+			    const struct kl_worktree_step_opts *opts);
+void kl_worktree_step_release(struct kl_worktree_step *step);
+
+#endif
