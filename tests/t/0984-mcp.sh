@@ -66,11 +66,11 @@ test_expect_success 'tools say what they want, whether they write, and refuse wh
 	client <<-\E
 		hello();
 		my %t = map { $_->{name} => $_ } @{ ask("tools/list")->{result}{tools} };
-		is([sort keys %t], "[" . join(",", map { "\"$_\"" } qw(card deopt_end deopt_start deopt_status deopt_step gate log materialize retrieve show)) . "]", "tools");
+		is([sort keys %t], "[" . join(",", map { "\"$_\"" } qw(card deopt_end deopt_start deopt_status deopt_step gate log materialize retrieve show step)) . "]", "tools");
 		for (values %t) {
 			is($_->{inputSchema}{type}, "object", $_->{name});
 			is($_->{inputSchema}{additionalProperties}, $F, $_->{name});
-			is($_->{annotations}{readOnlyHint}, ($_->{name} =~ /^(gate|materialize|deopt_(start|step|end))$/ ? $F : $T), $_->{name});
+			is($_->{annotations}{readOnlyHint}, ($_->{name} =~ /^(gate|materialize|step|deopt_(start|step|end))$/ ? $F : $T), $_->{name});
 		}
 		is($t{deopt_end}{annotations}{destructiveHint}, $T, "deopt_end may forget");
 		is($t{gate}{annotations}{destructiveHint}, $F, "gate does not");
@@ -240,12 +240,34 @@ test_expect_success 'a step on the command line, from a file' '
 	git klineage deopt --abort
 '
 
+test_expect_success 'an edit in the worktree is a step of the branch; one that is refused stays an edit' '
+	head=$(git rev-parse HEAD) && echo "$PLAIN" | sed "s/t = x.i.;/t = 0; for (int k = 0; k < 60; k++) t = x[i];/" >k/scale.c && cp k/scale.c ../edited &&
+	client <<-\E &&
+		hello();
+		my $r = call("step", { message => "scale: plainly" })->{structuredContent};
+		is($r->{exit}, 1, "slower");
+		is($r->{result}{commit}, undef, "not committed");
+		is($r->{result}{refused}, "slower", "why");
+		ok($r->{result}{next} =~ /allow-slow/, "and what to do");
+		$r = call("step", { message => "scale: plainly", allow_slow => $T })->{structuredContent};
+		is($r->{exit}, 0, "as asked");
+		is($r->{result}{files}, "[\"k/scale.c\"]", "the files");
+		$r = call("step", { card => "none" });
+		ok($r->{isError} && text_of($r) =~ /hint: /, text_of($r));
+		$r = call("step", {});
+		ok($r->{isError} && text_of($r) =~ /nothing to do.*hint: /s, text_of($r));
+		is(call("step", { message => "a\tb" })->{isError}, $T, "no tabs");
+	E
+	cmp k/scale.c ../edited && test "$(git rev-parse HEAD^)" = $head && test "$(git log -1 --format=%s)" = "scale: plainly" && git diff --quiet HEAD &&
+	git reset -q --hard $head
+'
+
 test_expect_success 'read-only: nothing that writes is offered, and the gate notes nothing' '
 	git for-each-ref >../before &&
 	client --read-only <<-\E &&
 		hello();
 		my @t = @{ ask("tools/list")->{result}{tools} };
-		ok(!(grep { $_->{name} =~ /^(materialize|deopt_(start|step|end))$/ } @t), "none that writes");
+		ok(!(grep { $_->{name} =~ /^(materialize|step|deopt_(start|step|end))$/ } @t), "none that writes");
 		ok(!(grep { !$_->{annotations}{readOnlyHint} } @t), "all say so");
 		is(ask("tools/call", { name => "deopt_start", arguments => {} })->{error}{code}, -32602, "nor can it be called");
 		is(call("gate", { rev => "HEAD", profile => $F })->{structuredContent}{result}{verdict}, "pass", "judged");

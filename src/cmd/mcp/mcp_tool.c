@@ -187,6 +187,23 @@ static const struct kl_mcp_param materialize_params[] = {
 	LIST_END
 };
 
+static const char *const edited_argv[] = { "step", "--json", NULL };
+/* clang-format off */
+static const struct kl_mcp_param edited_params[] = {
+	P_WORKLOAD("workload"),
+	{ "card", TEXT, "card", "The card that the edit applies, by id; without it the step is free",
+	  "^[a-z0-9][a-z0-9._-]*$", NULL, 0, 128, false },
+	{ "message", TEXT, "message", "The commit's message: a subject line, then more if needed",
+	  "^[^\t\r]+$", NULL, 0, 4000, false },
+	{ "action", TEXT, "action", "What the edit does, in a word or two: vectorize, tile",
+	  "^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$", NULL, 0, 40, false },
+	{ "require", WORD, "require", "Commit only if the kernel has this speed against HEAD", NULL,
+	  "fast|not-slower", 0, 0, false },
+	P_BOOL("allow_slow", "allow-slow", "Commit a correct kernel even if it is slower"),
+	LIST_END
+};
+/* clang-format on */
+
 const struct kl_mcp_tool kl_mcp_tools[] = {
 	{ "gate", "Judge a kernel",
 	  "Compiles a kernel in a jail, compares its outputs with its oracle's, and times "
@@ -236,6 +253,12 @@ const struct kl_mcp_tool kl_mcp_tools[] = {
 	  "klineage/materialize/<workload>/<name>. Your current branch does not change. "
 	  "May take minutes.",
 	  materialize_argv, materialize_params, KL_MCP_JSON, NULL },
+	{ "step", "Commit an edit of a kernel",
+	  "Judges the edit that was made in the worktree against the kernel in HEAD. If it is "
+	  "correct and not slower, the kernel's sources become a commit on the current branch; "
+	  "otherwise nothing changes. With a card, the edit is a trial of that card. The answer's "
+	  "`next` tells what to do. May take minutes.",
+	  edited_argv, edited_params, KL_MCP_JSON | KL_MCP_LONG, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, 0, NULL }
 };
 
