@@ -45,10 +45,10 @@ static int take_worktree(struct kl_worktree_step *step, struct kl_repo *repo)
 		return err;
 	err = kl_lock_take(&step->lock, path, 0);
 	if (err == KL_EBUSY)
-		return kl_error_hint(kl_error(KL_EBUSY,
-					      "another git klineage process is working on a step or "
-					      "walk in this worktree"),
-				     "try again when it has ended");
+		return kl_error_hint(
+			kl_error(KL_EBUSY, "another git klineage process is working on a step or "
+					   "walk in this worktree"),
+			"try again when it has ended");
 	if (err < 0 || (err = kl_refs_recover(repo, &cleared)) < 0)
 		return err;
 	kl_opstate_ref(ref, repo);
@@ -116,13 +116,15 @@ static int find_edit(struct kl_worktree_step *step, const struct kl_worktree_ste
 	err = kl_surface_from_tree(&step->from, opts->repo, &step->parent_tree, step->to->place);
 	if (err < 0)
 		return kl_error_hint(
-			kl_error_in(err, "the kernel of '%s' in HEAD", step->to->contract->workload),
+			kl_error_in(err, "the kernel of '%s' in HEAD",
+				    step->to->contract->workload),
 			"a step is judged against the kernel in HEAD: commit contract and kernel "
 			"first");
 	if (strcmp(step->from->contract_digest, step->to->contract_digest) != 0)
 		return kl_error_hint(
-			kl_error(KL_EINVALID, "the contract of '%s', its oracle or an adapter "
-					      "differ from HEAD",
+			kl_error(KL_EINVALID,
+				 "the contract of '%s', its oracle or an adapter "
+				 "differ from HEAD",
 				 step->to->contract->workload),
 			"a step changes only sources: commit or restore '%s' and its oracle first",
 			step->to->contract_file.path);
@@ -317,12 +319,14 @@ static void fill_commit(struct record *record)
 		.how = "by hand in the worktree",
 		.rewriter = "step",
 		.source = "edit",
-		.action = opts->action ? opts->action :
+		.action = opts->action                     ? opts->action :
 			  step->card && step->card->action ? NULL :
 							     "edit",
 		.mechanism = opts->mechanism,
 		.number = step_number(opts->repo, &step->parent),
-		.class_ = step->accepted ? "" : *step->class_ ? step->class_ : step->refused,
+		.class_ = step->accepted ? "" :
+			  *step->class_  ? step->class_ :
+					   step->refused,
 		.event = step->judgement->event,
 	};
 	if (!record->made.text && record->subject && step->accepted)
@@ -468,8 +472,7 @@ static int move_refs(struct record *record)
 	return err;
 }
 
-int kl_worktree_step_record(struct kl_worktree_step *step,
-			    const struct kl_worktree_step_opts *opts)
+int kl_worktree_step_record(struct kl_worktree_step *step, const struct kl_worktree_step_opts *opts)
 {
 	KL_AUTO(record_release) struct record record = { .step = step, .opts = opts };
 

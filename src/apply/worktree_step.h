@@ -45,8 +45,8 @@ struct kl_worktree_step {
 	bool noisy;    /* noise hides the speed, so the trial does not count */
 	struct kl_lock lock;
 	/* set by kl_worktree_step_record(): */
-	git_oid commit;    /* zero: nothing was committed */
-	int64_t trial;     /* number of the trial of the card on this state; 0: none was recorded */
+	git_oid commit; /* zero: nothing was committed */
+	int64_t trial;  /* number of the trial of the card on this state; 0: none was recorded */
 	enum kl_level level;
 	struct kl_card *after; /* the card with the trial, or NULL */
 };
@@ -55,9 +55,9 @@ struct kl_worktree_step_opts {
 	struct kl_repo *repo;
 	struct kl_library *library; /* needed if `card` is set */
 	struct kl_gate *gate;
-	const char *workload; /* NULL: the contract nearest to the current directory */
-	const char *card;     /* id or a unique prefix; NULL: a free step */
-	const char *message;  /* NULL: write one from the card or the action */
+	const char *workload;           /* NULL: the contract nearest to the current directory */
+	const char *card;               /* id or a unique prefix; NULL: a free step */
+	const char *message;            /* NULL: write one from the card or the action */
 	const char *action, *mechanism; /* NULL: those of the card, or "edit" and none */
 	const char *require;            /* "fast" or "not-slower"; NULL: refuse only `slow` */
 	bool allow_slow;                /* commit a correct kernel even if it is slow */

@@ -85,12 +85,14 @@ static int judge_step(struct kl_worktree_step *step, struct options *options)
 			       kl_error(KL_ECANNOT, "no result was returned for this job") :
 			       err;
 	}
-	err = kl_error(KL_ECANNOT, "no verdict yet, so nothing is committed: the job was written to "
-				   "'%s'",
+	err = kl_error(KL_ECANNOT,
+		       "no verdict yet, so nothing is committed: the job was written to "
+		       "'%s'",
 		       sent.file);
 	kl_error_hint(err, "copy the file to the worker's machine and run there: %s", sent.command);
-	return kl_error_hint(err, "then run here: git klineage gate --import <results>, and the same "
-				  "step again");
+	return kl_error_hint(err,
+			     "then run here: git klineage gate --import <results>, and the same "
+			     "step again");
 }
 
 static int run_step(struct kl_repo *repo, struct kl_worktree_step *step, struct options *options)

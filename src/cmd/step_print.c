@@ -129,9 +129,9 @@ static json_t *trial_json(const struct kl_worktree_step *step)
 
 void kl_step_print_listing(const struct kl_listing *out, const struct kl_worktree_step *step)
 {
-	static const char *const fields[] = { "workload", "branch", "parent", "commit", "verdict",
-					      "class",    "refused", "speed", "ratio_ppm", "event",
-					      "card",     NULL };
+	static const char *const fields[] = { "workload",  "branch", "parent",  "commit",
+					      "verdict",   "class",  "refused", "speed",
+					      "ratio_ppm", "event",  "card",    NULL };
 	const struct kl_event *event = step->judgement->event;
 	const char *class_ = kl_event_class(event);
 	KL_AUTO(json_decrefp) json_t *value = json_object();
