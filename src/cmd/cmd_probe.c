@@ -43,6 +43,7 @@ struct work {
 	size_t naxis;
 	size_t judged, kept, left;
 	bool interrupted;
+	char *stopped; /* why the gate could not judge, or NULL */
 };
 
 static void work_release(struct work *work)
@@ -57,6 +58,7 @@ static void work_release(struct work *work)
 	}
 	free(work->probe);
 	free(work->findings);
+	free(work->stopped);
 	kl_card_free(work->card);
 	kl_library_free(work->library);
 	free(work->step);
@@ -265,6 +267,8 @@ static int probe_step(json_t *steps, struct work *work, size_t i,
 	work->kept += probe->kept;
 	work->left += probe->left;
 	work->interrupted = probe->interrupted;
+	if (probe->stopped && !work->stopped)
+		work->stopped = kl_strdup(probe->stopped);
 	if (steps)
 		json_array_append_new(steps,
 				      kl_probe_step_json(step, probe, opts->dry ? NULL : findings));
@@ -373,11 +377,11 @@ static int run_probe(struct work *work, const struct args *args)
 	if (args->write && !document)
 		printf("card %s: %s\n", work->card->id,
 		       changed ? "the conditions were written" : "nothing to write");
-	return work->interrupted ?
-		       kl_error(KL_EINTR,
+	if (work->interrupted)
+		return kl_error(KL_EINTR,
 				"interrupted; what was judged is kept, so run the command "
-				"again to go on") :
-		       0;
+				"again to go on");
+	return work->stopped ? kl_error(KL_ECANNOT, "the gate cannot judge: %s", work->stopped) : 0;
 }
 
 int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)

@@ -98,7 +98,7 @@ static void print_silent(const struct kl_probing *probe, const struct kl_probe_f
 	if (probe->points.total > (double)(probe->points.n + probe->points.large))
 		printf("  %.0f points are in the grid, of which %zu are tried\n",
 		       probe->points.total, probe->points.n);
-	if (probe->left)
+	if (probe->left && !probe->stopped)
 		printf("  %zu of %zu points are left, for want of time\n", probe->left,
 		       probe->points.n - probe->added);
 }
@@ -107,7 +107,9 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 			 const struct kl_probe_findings *findings)
 {
 	printf("%s%s%s: ", step->label, *step->what ? "  " : "", step->what);
-	if (!findings->tested && findings->before_fails)
+	if (!findings->tested && probe->stopped)
+		printf("nothing is known, because the gate cannot judge: %s\n", probe->stopped);
+	else if (!findings->tested && findings->before_fails)
 		printf("nothing is known, because the state before passes nowhere\n");
 	else if (!findings->tested)
 		printf("nothing is known, because no point was judged\n");
@@ -235,6 +237,7 @@ json_t *kl_probe_step_json(const struct kl_probe_step *step, const struct kl_pro
 	kl_json_set_int(out, "large", (int64_t)probe->points.large);
 	kl_json_set_int(out, "judged", (int64_t)probe->judged);
 	kl_json_set_int(out, "kept", (int64_t)probe->kept);
+	kl_json_set_str(out, "stopped", probe->stopped);
 	if (findings) {
 		set_findings(out, probe, findings);
 		json_decref(points);

@@ -38,6 +38,7 @@ void kl_probing_release(struct kl_probing *probe)
 	free(probe->state);
 	kl_probe_points_release(&probe->points);
 	kl_probe_store_free(probe->store);
+	free(probe->stopped);
 	*probe = (struct kl_probing){ .n = 0 };
 }
 
@@ -296,6 +297,11 @@ static int ask_points(struct run *run)
 				run->out->left++;
 				break;
 			}
+	if (err == KL_ECANNOT) {
+		run->out->stopped = kl_strdup(kl_error_last());
+		kl_error_clear();
+		return 0;
+	}
 	if (err == KL_EINTR) {
 		run->out->interrupted = true;
 		kl_error_clear();

@@ -52,6 +52,8 @@ struct kl_probing {
 	size_t added;                  /* points that were added between a pass and a failure */
 	size_t left;                   /* points that there was no time for */
 	bool interrupted;              /* by the user */
+	/* why the gate cannot judge any more, for example because there is no device; or NULL */
+	char *stopped;
 };
 
 struct kl_probing_opts {
@@ -67,8 +69,8 @@ struct kl_probing_opts {
 
 /**
  * Judge states at points. `state` has the surfaces, which must have the same dims and arguments, the
- * older ones first. KL_EUSAGE: they do not, or the grid is not for this contract. KL_ECANNOT: nothing
- * can be judged here. If the time is up or the user interrupts, the result is what is known so far.
+ * older ones first. KL_EUSAGE: they do not, or the grid is not for this contract. KL_ECANNOT: the
+ * gate does not open. If the time is up or the user interrupts, the result is what is known so far.
  */
 int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state, size_t n,
 		   const struct kl_probing_opts *opts);

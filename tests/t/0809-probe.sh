@@ -122,6 +122,12 @@ test_expect_success 'bad input is refused by name' '
 	exits 125 git -c klineage.runner=ssh:nowhere.invalid klineage probe HEAD~1 HEAD 2>err && says "klineage.runner=local" err)
 '
 
+test -e /dev/nvidiactl || { command -v nvcc >/dev/null && test_set_prereq NODEVICE; }
+test_expect_success NODEVICE 'without a GPU the clauses of the launch plan are told, and the exit status is 125' '
+	git init -q gpu && (cd gpu && git commit -q --allow-empty -m root && git klineage import "$KLINEAGE_TOP/skills/lineages/cuda-gemm" && exits 125 git klineage probe -q cuda-gemm:1 --seconds 5 >out 2>err && cat out err &&
+	says "K % 8 == 0  (launch plan)" out && says "nothing is known, because the gate cannot judge" out && says "no GPU here" err)
+'
+
 test_expect_success FAULT 'a fault at the write of a result loses nothing else' '
 	(cd short && rm -rf .git/klineage/probe && PATH=$KLINEAGE_TOP/build-fault:$PATH && exits 128 env KLINEAGE_FAULT=5:fail git klineage probe -q HEAD~1 HEAD --grid "m=1..3; n=4,8" 2>err &&
 	test "$(stored)" -ge 1 && probe HEAD~1 HEAD --grid "m=1..3; n=4,8" >out && says "sound at all 6" out)
