@@ -9,12 +9,17 @@
 #include "plan/expr.h"
 #include "plan/plan.h"
 #include "retrieve/constants.h"
+#include "retrieve/roles.h"
 
-/* Facts that depend on the point: keys and values. */
+/*
+ * Facts that depend on the point: keys and values. The first `shown` are facts of the target; the
+ * others are set only when a predicate asks for them, since they follow from the first ones and would
+ * only lengthen what people and models read.
+ */
 struct kl_target_point {
 	char **key;
 	int64_t *value;
-	size_t n, key_alloc, value_alloc;
+	size_t n, shown, key_alloc, value_alloc;
 };
 
 static void point_release(struct kl_target_point *point)
@@ -176,6 +181,48 @@ static void put_extents(struct kl_target_point *point, const struct kl_target *t
 	}
 }
 
+static bool has_key(const struct kl_target_point *point, const char *key)
+{
+	for (size_t k = 0; k < point->n; k++)
+		if (!strcmp(point->key[k], key))
+			return true;
+	return false;
+}
+
+/* Add the extents of the roles that follow from the shapes of the tensors (roles.h). */
+static void put_roles(struct kl_target_point *point, const struct kl_target *target,
+		      const struct kl_contract *contract, const struct kl_dims *dims)
+{
+	struct kl_roles roles;
+
+	kl_roles_find(&roles, target->tax, contract);
+	for (size_t role = 0; role < target->tax->roles.n; role++) {
+		KL_AUTO(kl_freep) char *key = kl_asprintf("extent(%s)", target->tax->roles.v[role]);
+		int64_t extent;
+
+		if (!has_key(point, key) && kl_roles_extent(&extent, &roles, role, dims))
+			put_value(point, extent, "%s", key);
+	}
+}
+
+/* Add the pitch of a tensor's rows in bytes, and its number of elements. */
+static void put_sizes(struct kl_target_point *point, const struct kl_contract *contract,
+		      size_t index, const struct kl_dims *dims)
+{
+	const struct kl_arg *arg = &contract->arg[index];
+	int64_t extent[KL_MAX_AXES], elements = 1;
+
+	if (arg->naxes < 2 || kl_contract_shape(extent, contract, index, dims) < 0) {
+		kl_error_clear();
+		return;
+	}
+	for (size_t i = 0; i < arg->naxes; i++)
+		elements *= extent[i];
+	put_value(point, extent[arg->naxes - 1] * (int64_t)kl_dtype_bytes(arg->dtype),
+		  "pitch_bytes(%s)", arg->name);
+	put_value(point, elements, "elements(%s)", arg->name);
+}
+
 static void make_point(struct kl_target_point *point, const struct kl_target *target,
 		       const struct kl_contract *contract, const struct kl_dims *dims)
 {
@@ -184,17 +231,25 @@ static void make_point(struct kl_target_point *point, const struct kl_target *ta
 	put_extents(point, target, contract, dims);
 	for (size_t i = 0; i < contract->nargs; i++)
 		put_tensor(point, contract, i, dims);
+	point->shown = point->n;
+	put_roles(point, target, contract, dims);
+	for (size_t i = 0; i < contract->nargs; i++)
+		put_sizes(point, contract, i, dims);
 }
 
-static void set_point(struct kl_target *target, const struct kl_target_point *point)
+/* Set the facts of a point. `asked` (may be NULL) has the keys that a predicate uses. */
+static void set_point(struct kl_target *target, const struct kl_target_point *point,
+		      const struct kl_strvec *asked)
 {
 	for (size_t k = 0; k < point->n; k++)
-		kl_known_int(&target->known, point->key[k], point->value[k]);
+		if (k < point->shown || (asked && kl_strvec_has(asked, point->key[k])))
+			kl_known_int(&target->known, point->key[k], point->value[k]);
 }
 
 void kl_target_stand(struct kl_target *target, size_t i)
 {
-	set_point(target, &target->at[i]);
+	set_point(target, &target->at[i], NULL);
+	target->stands = i;
 }
 
 static void make_points(struct kl_target *target, const struct kl_contract *contract)
@@ -214,6 +269,7 @@ enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool ev
 			     struct kl_buf *why)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec asked = KL_STRVEC_INIT;
 	enum kl_truth all = KL_TRUE;
 	size_t at = 0;
 
@@ -221,11 +277,14 @@ enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool ev
 		kl_error_clear();
 		return KL_UNKNOWN;
 	}
+	kl_predicate_keys(&asked, predicate);
 	for (size_t i = 0; i < (everywhere ? target->nat : 1); i++) {
 		enum kl_truth here;
 
 		if (i)
-			kl_target_stand(target, i);
+			set_point(target, &target->at[i], &asked);
+		else if (target->nat)
+			set_point(target, &target->at[target->stands], &asked);
 		here = kl_predicate_eval(predicate, &target->known);
 		/*
 		 * remember the first point where the predicate is false; if there is none, the
@@ -239,11 +298,13 @@ enum kl_truth kl_target_test(struct kl_target *target, const char *test, bool ev
 		if (all == KL_FALSE)
 			break;
 	}
-	if (target->nat)
-		kl_target_stand(target, at);
+	if (at)
+		set_point(target, &target->at[at], &asked);
+	else if (target->nat)
+		set_point(target, &target->at[target->stands], &asked);
 	if (why)
 		kl_predicate_explain(why, predicate, &target->known);
-	if (at)
+	if (target->nat)
 		kl_target_stand(target, 0);
 	return all;
 }
@@ -252,6 +313,7 @@ enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 				const struct kl_contract *contract, const struct kl_dims *dims)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec asked = KL_STRVEC_INIT;
 	struct kl_target_point here = { .n = 0 };
 	enum kl_truth truth;
 
@@ -260,7 +322,8 @@ enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 		return KL_UNKNOWN;
 	}
 	make_point(&here, target, contract, dims);
-	set_point(target, &here);
+	kl_predicate_keys(&asked, predicate);
+	set_point(target, &here, &asked);
 	truth = kl_predicate_eval(predicate, &target->known);
 	kl_target_stand(target, 0);
 	point_release(&here);

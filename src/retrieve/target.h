@@ -44,6 +44,7 @@ struct kl_target {
 	/* facts that depend on the point: [0] at the case, then at each point of the contract */
 	struct kl_target_point *at;
 	size_t nat;
+	size_t stands; /* where kl_target_stand() moved the target */
 };
 
 void kl_target_release(struct kl_target *target);

@@ -51,6 +51,12 @@ $(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo '		v = _mm256_mul_ps(_mm256_mul_p
 		_mm256_storeu_ps(y + j, v);"
 card () { git show "klineage/skills:cards/$(the_card).yaml"; }
 probe () { git klineage probe -q "$@"; }
+# truth: that of the measured condition for the kernel in HEAD
+truth () {
+	git klineage retrieve --explain --json --status hypothesis scale | perl -MJSON::PP -e '
+		my $j = decode_json(<STDIN>);
+		for my $c (@{$j->{cards}}, @{$j->{dropped}}) { for (@{$c->{sound}}) { print $_->{truth}, "\n" if $_->{id} eq "probe-scale-c" } }'
+}
 grid='m=1..4,8; n=1..9,12,15,16,20,24,32,40'
 
 test_expect_success 'a card whose conditions are those of the contract' '
@@ -73,6 +79,11 @@ test_expect_success 'one commit, whose message has the pair; lint and fsck accep
 	(cd cards && test "$(git rev-parse klineage/skills~1)" = "$(cat tip)" && git log --format=%B -1 klineage/skills >message && cat message && says "probe: $(the_card), 1 witnessed, 2 not needed" message && says "passes at" message &&
 	git klineage skills lint >out && says "0 errors, 0 warnings" out && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling &&
 	probe "$(the_card)" --grid "$grid" --write >out && says "nothing to write" out && git klineage lift && card >again && test_cmp after again)
+'
+
+test_expect_success 'the condition is decided for a kernel whose operator nobody knows: true here, false where a row is ragged' '
+	(cd cards && truth >../truth && test "$(cat ../truth)" = true && git checkout -q -b ragged && sed -i "/^domain/d; s/also: .*/also: [{m: 4, n: 9}]/" klineage.yaml &&
+	rows "$one" 1 && git commit -q -a -m ragged && truth >../truth && test "$(cat ../truth)" = false && git checkout -q main)
 '
 
 test_expect_success 'time that is too short removes nothing' '

@@ -14,6 +14,8 @@ static void test_target(void **state)
 		{ "extent(scan) == 1", false, KL_UNKNOWN },
 		{ "stride_bytes(A, M) == 4 * K && stride_bytes(A, K) == 4", true, KL_TRUE },
 		{ "bytes(C) == 4 * M * N", true, KL_TRUE },
+		{ "pitch_bytes(A) == 4 * K && elements(C) == M * N", true, KL_TRUE },
+		{ "pitch_bytes(A) == 4096", true, KL_FALSE },	/* at the points of `also`, too */
 		{ "BM == 64 && KC == 256", true, KL_TRUE },	/* the first of a name */
 		{ "F == 3", false, KL_UNKNOWN }, { "E == 1", false, KL_UNKNOWN },
 		{ "HEADS == 3 && WORDS == 16 && LESS == -2", true, KL_TRUE },	/* whatever stands behind them */
