@@ -103,6 +103,18 @@ static void print_silent(const struct kl_probing *probe, const struct kl_probe_f
 		       probe->points.n - probe->added);
 }
 
+static void print_unexplained(const struct kl_probing *probe,
+			      const struct kl_probe_findings *findings)
+{
+	printf("  %zu failing point%s no condition over sizes explains, such as ",
+	       findings->unexplained, plural(findings->unexplained));
+	print_failure(probe, 1, findings->unexplained_point);
+	printf("\n    inputs that fail there:");
+	for (size_t i = 0; i < findings->bands.n; i++)
+		printf("%s %s", i ? "," : "", findings->bands.v[i]);
+	putchar('\n');
+}
+
 void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probing *probe,
 			 const struct kl_probe_findings *findings)
 {
@@ -121,12 +133,8 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 		       findings->tested);
 	for (size_t i = 0; i < findings->n; i++)
 		print_finding(probe, &findings->v[i]);
-	if (findings->unexplained) {
-		printf("  %zu failing point%s no clause explains, such as ", findings->unexplained,
-		       plural(findings->unexplained));
-		print_failure(probe, 1, findings->unexplained_point);
-		putchar('\n');
-	}
+	if (findings->unexplained)
+		print_unexplained(probe, findings);
 	if (findings->held)
 		printf("  held back: a condition fitted to one half predicts %zu of %zu points of the "
 		       "other\n",
@@ -205,7 +213,7 @@ static json_t *finding_json(const struct kl_probing *probe, const struct kl_prob
 static void set_findings(json_t *out, const struct kl_probing *probe,
 			 const struct kl_probe_findings *findings)
 {
-	json_t *clauses = json_array(), *reasons = json_array();
+	json_t *clauses = json_array(), *reasons = json_array(), *bands = json_array();
 
 	kl_json_set_int(out, "tested", (int64_t)findings->tested);
 	kl_json_set_int(out, "fails", (int64_t)findings->fails);
@@ -220,7 +228,10 @@ static void set_findings(json_t *out, const struct kl_probing *probe,
 	for (size_t i = 0; i < findings->reasons.n; i++)
 		json_array_append_new(reasons, json_string(findings->reasons.v[i]));
 	kl_json_set(out, "clauses", clauses);
+	for (size_t i = 0; i < findings->bands.n; i++)
+		json_array_append_new(bands, json_string(findings->bands.v[i]));
 	kl_json_set(out, "reasons", reasons);
+	kl_json_set(out, "bands", bands);
 }
 
 json_t *kl_probe_step_json(const struct kl_probe_step *step, const struct kl_probing *probe,

@@ -28,6 +28,7 @@ void kl_probe_findings_release(struct kl_probe_findings *findings)
 	}
 	free(findings->v);
 	kl_strvec_release(&findings->reasons);
+	kl_strvec_release(&findings->bands);
 	*findings = (struct kl_probe_findings){ .n = 0 };
 }
 
@@ -129,7 +130,7 @@ static struct kl_probe_finding *add_finding(struct kl_probe_findings *out, const
 }
 
 static void add_measured(struct kl_probe_findings *out, const struct kl_fit *fit,
-			 const struct kl_fit_table *table, const size_t *point)
+			 const size_t *point)
 {
 	for (size_t i = 0; i < fit->n; i++) {
 		const struct kl_fit_clause *clause = &fit->v[i];
@@ -141,12 +142,31 @@ static void add_measured(struct kl_probe_findings *out, const struct kl_fit *fit
 		finding->fail_point = point[clause->fail_row];
 		finding->pass_point = point[clause->pass_row];
 	}
+}
+
+/* Name the inputs with which the step fails where all measured clauses are true. */
+static void list_unexplained(struct kl_probe_findings *out, const struct kl_probing *probe,
+			     size_t i, const struct kl_fit *fit, const struct kl_fit_table *table,
+			     const size_t *point)
+{
+	KL_AUTO(kl_map_release) struct kl_map bands = { .free_value = free };
+
 	out->unexplained_point = KL_PROBE_FINDING_NOWHERE;
-	for (size_t row = 0; row < table->n && out->unexplained; row++)
-		if (!table->pass[row] && kl_fit_predicts(fit, table, row)) {
+	for (size_t row = 0; row < table->n && out->unexplained; row++) {
+		const struct kl_probe_side *side = &probe->state[i].side[point[row]];
+
+		if (table->pass[row] || !kl_fit_predicts(fit, table, row))
+			continue;
+		if (out->unexplained_point == KL_PROBE_FINDING_NOWHERE)
 			out->unexplained_point = point[row];
-			break;
-		}
+		if (side->event)
+			add_reason(&bands,
+				   kl_json_str_or(json_object_get(side->event->correct, "failure"),
+						  "band", "all"));
+	}
+	for (size_t k = 0; k < bands.n; k++)
+		kl_strvec_pushf(&out->bands, "%zu: %s", *(size_t *)bands.e[k].value,
+				bands.e[k].key);
 }
 
 /* --- stated clauses --------------------------------------------------------------------------- */
@@ -286,7 +306,8 @@ void kl_probe_findings_make(struct kl_probe_findings *out, const struct kl_probi
 	out->tested = table.n;
 	out->fails = fit.fails;
 	out->unexplained = fit.unexplained;
-	add_measured(out, &fit, &table, point);
+	add_measured(out, &fit, point);
+	list_unexplained(out, probe, i, &fit, &table, point);
 	if (fit.fails)
 		kl_fit_check(&out->held_right, &out->held, &table, HELD_SEED);
 	asking.point = point;

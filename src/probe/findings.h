@@ -50,7 +50,9 @@ struct kl_probe_findings {
 	size_t fails;       /* ... of which K_i fails at so many */
 	size_t unexplained; /* ... where no measured clause is false */
 	size_t unexplained_point;
-	size_t before_fails;       /* points where K_{i-1} fails */
+	struct kl_strvec
+		bands;       /* inputs that failed there, with the number of points: "12: ties" */
+	size_t before_fails; /* points where K_{i-1} fails */
 	size_t before_fails_point; /* one of them */
 	size_t repaired;           /* ... of which K_i passes at so many */
 	size_t untested;           /* points where one of the two states could not be judged */

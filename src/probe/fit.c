@@ -2,11 +2,14 @@
 #include "probe/fit.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+
+#define CHANCE 0.001 /* a remainder is kept if chance gives so many failures less often */
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -294,6 +297,50 @@ static void drop_spare(struct kl_fit *fit, const struct search *search)
 		}
 }
 
+/* --- chance ----------------------------------------------------------------------------------- */
+
+/*
+ * Return true if the clause may be due to chance. A bound needs two failing rows. If the kernel also
+ * fails where all clauses are true, something else than the quantities decides; then bounds say
+ * nothing, since failures can be more frequent at one end, and a remainder counts only if failures
+ * at that rate would hardly ever be so many in a row.
+ */
+static bool is_chance(const struct kl_fit *fit, const struct kl_fit_clause *clause)
+{
+	bool firm = clause->form == KL_FIT_MOD || clause->form == KL_FIT_ZERO;
+	double rate = (double)fit->unexplained / (double)(fit->unexplained + fit->passes);
+
+	if (!fit->unexplained)
+		return !firm && clause->fails < 2;
+	return !firm || pow(rate, (double)clause->fails) > CHANCE;
+}
+
+static size_t count_unexplained(const struct kl_fit *fit, const struct search *search)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < search->table->n; row++)
+		n += is_used(search, row) && !search->table->pass[row] &&
+		     kl_fit_predicts(fit, search->table, row);
+	return n;
+}
+
+/* Remove clauses that may be due to chance, until none is left that may. */
+static void drop_chance(struct kl_fit *fit, const struct search *search)
+{
+	fit->unexplained = count_unexplained(fit, search);
+	for (size_t i = 0; i < fit->n;) {
+		if (!is_chance(fit, &fit->v[i])) {
+			i++;
+			continue;
+		}
+		fit->n--;
+		memmove(fit->v + i, fit->v + i + 1, (fit->n - i) * sizeof(*fit->v));
+		fit->unexplained = count_unexplained(fit, search);
+		i = 0;
+	}
+}
+
 /* --- witnesses -------------------------------------------------------------------------------- */
 
 /* Count the quantities in which two rows differ; sizes in bytes only follow from others. */
@@ -318,19 +365,26 @@ static size_t others_false(const struct kl_fit *fit, const struct search *search
 	return n;
 }
 
+/* Count the failing rows where the clause is false. */
+static void count_fails(struct kl_fit *fit, const struct search *search, size_t i)
+{
+	fit->v[i].fails = 0;
+	for (size_t row = 0; row < search->table->n; row++)
+		fit->v[i].fails += is_used(search, row) && !search->table->pass[row] &&
+				   !kl_fit_holds(&fit->v[i], search->table, row);
+}
+
 static void find_pair(struct kl_fit *fit, const struct search *search, size_t i)
 {
 	struct kl_fit_clause *clause = &fit->v[i];
 	size_t least = SIZE_MAX;
 
-	clause->fails = 0;
 	for (size_t fail = 0; fail < search->table->n; fail++) {
 		size_t others = others_false(fit, search, i, fail);
 
 		if (!is_used(search, fail) || search->table->pass[fail] ||
 		    kl_fit_holds(clause, search->table, fail))
 			continue;
-		clause->fails++;
 		for (size_t pass = 0; pass < search->table->n; pass++) {
 			size_t far = distance_of(search->table, fail, pass) +
 				     others * search->table->name.n;
@@ -388,9 +442,10 @@ void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const boo
 	/* without a passing row any clause would do, and none would have a witness */
 	while (out->passes && find_next(&search))
 		add_clause(out, &search);
-	for (size_t row = 0; row < table->n; row++)
-		out->unexplained += search.open[row];
 	drop_spare(out, &search);
+	for (size_t i = 0; i < out->n; i++)
+		count_fails(out, &search, i);
+	drop_chance(out, &search);
 	for (size_t i = 0; i < out->n; i++) {
 		find_pair(out, &search, i);
 		out->v[i].text = clause_text(&out->v[i], table);

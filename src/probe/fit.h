@@ -19,7 +19,8 @@
  *
  * No clause is false at a point where the kernel passes, and each is false at some point where it
  * fails. Of the clauses that are false at the most failing points, the simplest is taken first:
- * extents before bytes, remainders before bounds, small constants before large ones.
+ * extents before bytes, remainders before bounds, small constants before large ones. Clauses that
+ * chance can explain are left out.
  *
  *	kl_fit_table_add(&table, "extent(cols)", KL_FIT_EXTENT);	all quantities, then
  *	kl_fit_table_row(&table, value, pass);			a row for each point
