@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/measure/judge.h"
 
+#include <string.h>
+
 #include "base/par.h"
 #include "job/tensor.h"
 
@@ -136,4 +138,38 @@ bool kl_judge_changed(struct kl_mismatch *mismatch, const struct kl_judge *judge
 	kl_tensor_print(mismatch->got, sizeof(mismatch->got), dtype, now, k);
 	kl_tensor_print(mismatch->wanted, sizeof(mismatch->wanted), dtype, then, k);
 	return true;
+}
+
+/* Add the digest of one kept answer, with the name of its input, to `sum`. */
+static void add_answer(unsigned char sum[KL_SHA256_BYTES], const struct kl_judge *judge,
+		       const struct kl_judged *judged)
+{
+	const struct kl_answer *answer = &judged->answer[!judged->kept[0]];
+	const struct kl_member *member = judged->member;
+	unsigned char digest[KL_SHA256_BYTES];
+	struct kl_sha256 sha256;
+
+	kl_sha256_begin(&sha256);
+	kl_sha256_add(&sha256, member->point->id, strlen(member->point->id) + 1);
+	kl_sha256_add(&sha256, member->band, strlen(member->band) + 1);
+	kl_sha256_add(&sha256, &member->draw, sizeof(member->draw));
+	for (size_t i = 0; i < judge->job->nargs; i++)
+		if (kl_arg_is_output(&judge->job->arg[i]))
+			kl_sha256_add(&sha256, answer->bytes[i], bytes_of(judge->job, member, i));
+	kl_sha256_bytes(&sha256, digest);
+	for (size_t i = 0; i < KL_SHA256_BYTES; i++)
+		sum[i] ^= digest[i];
+}
+
+bool kl_judge_digest(char hex[KL_SHA256_HEX], const struct kl_judge *judge)
+{
+	unsigned char sum[KL_SHA256_BYTES] = { 0 };
+
+	for (size_t i = 0; i < judge->n; i++) {
+		if (!judge->judged[i].kept[0] && !judge->judged[i].kept[1])
+			return false;
+		add_answer(sum, judge, &judge->judged[i]);
+	}
+	kl_sha256_hex(hex, sum, sizeof(sum));
+	return judge->n > 0;
 }

@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_MEASURE_JUDGE_H
 #define KL_WORKER_MEASURE_JUDGE_H
 
+#include "base/sha256.h"
 #include "worker/compare/compare.h"
 #include "worker/pool/answer.h"
 
@@ -53,5 +54,12 @@ void kl_judge_accept(struct kl_judge *judge, const struct kl_judge_call *call,
  */
 bool kl_judge_changed(struct kl_mismatch *mismatch, const struct kl_judge *judge,
 		      const struct kl_judge_call *call);
+
+/**
+ * Compute a digest of the first answer to each input. Two kernels that were called with the same
+ * inputs have the same digest if their answers have the same bits, whatever the order of the calls.
+ * Returns false if no answer, or not every answer, was kept.
+ */
+bool kl_judge_digest(char hex[KL_SHA256_HEX], const struct kl_judge *judge);
 
 #endif

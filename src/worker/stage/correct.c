@@ -182,6 +182,19 @@ static void report_doubt(json_t *result, const char *doubt)
 	kl_json_set_str(result, "message", doubt);
 }
 
+/*
+ * In a job that names its points and its seed, report a digest of the answers: another kernel gets
+ * the same inputs there, so that the answers of both can be compared.
+ */
+static void report_outputs(json_t *object, const struct kl_inquiry *listed)
+{
+	char hex[KL_SHA256_HEX];
+
+	if (listed->job->seed && listed->job->point[0].drawn && !listed->class &&
+	    kl_judge_digest(hex, &listed->judge))
+		kl_json_set_str(object, "outputs", hex);
+}
+
 static void report_inquiries(json_t *result, const struct kl_job *job,
 			     const struct kl_inquiry *listed, const struct kl_search *search,
 			     json_t *notes)
@@ -205,6 +218,7 @@ static void report_inquiries(json_t *result, const struct kl_job *job,
 		kl_json_set(object, "call_ns", call_times(listed));
 	if (json_array_size(notes))
 		kl_json_set(object, "notes", json_incref(notes));
+	report_outputs(object, listed);
 	kl_json_set(result, "correct", object);
 	if (listed->class)
 		report_failure(result, object, listed);

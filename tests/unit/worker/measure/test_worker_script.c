@@ -320,6 +320,8 @@ static void other_bits_are_noticed(void **state)
 	KL_AUTO(kl_judge_release) struct kl_judge judge = { .job = &fixture->job };
 	KL_AUTO(kl_answer_release) struct kl_answer answer = { 0 };
 	const void *got[KL_MAX_ARGS] = { NULL };
+	KL_AUTO(kl_judge_release) struct kl_judge other = { .job = &fixture->job };
+	char first[KL_SHA256_HEX], again[KL_SHA256_HEX];
 	struct kl_judge_call left = { .got = got }, right;
 	struct kl_mismatch mismatch;
 
@@ -330,12 +332,22 @@ static void other_bits_are_noticed(void **state)
 	kl_answer_truth(&answer, &fixture->job, left.member);
 	got[5] = answer.bytes[5];
 	assert_false(kl_judge_changed(&mismatch, &judge, &left)); /* none is kept */
+	assert_false(kl_judge_digest(first, &judge));
 	assert_int_equal(kl_judge_answer(&mismatch, &judge, &left), 0);
+	assert_true(kl_judge_digest(first, &judge));
 	assert_int_equal(mismatch.elements, 64 * 64);
 	assert_false(kl_judge_changed(&mismatch, &judge, &left));
 	/* one bit: right, but another answer; on the other side it is the first */
 	answer.bytes[5][4 * 70] ^= 1;
 	assert_int_equal(kl_judge_answer(&mismatch, &judge, &left), 0);
+	assert_true(kl_judge_changed(&mismatch, &judge, &left));
+	/* the digest is that of the first answer; another kernel with this one has another */
+	assert_true(kl_judge_digest(again, &judge));
+	assert_string_equal(first, again);
+	assert_int_equal(kl_judge_answer(&mismatch, &other, &left), 0);
+	assert_true(kl_judge_digest(again, &other));
+	assert_string_not_equal(first, again);
+	assert_int_equal(mismatch.elements, 64 * 64);
 	assert_true(kl_judge_changed(&mismatch, &judge, &left));
 	assert_int_equal(mismatch.out, 5);
 	assert_int_equal(mismatch.index[0], 1);
