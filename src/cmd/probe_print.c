@@ -125,6 +125,9 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 		printf("nothing is known, because the state before passes nowhere\n");
 	else if (!findings->tested)
 		printf("nothing is known, because no point was judged\n");
+	else if (findings->fails == findings->tested)
+		printf("fails at all %zu point%s where the state before passes\n", findings->tested,
+		       plural(findings->tested));
 	else if (!findings->fails)
 		printf("sound at all %zu point%s where the state before is\n", findings->tested,
 		       plural(findings->tested));
@@ -135,6 +138,12 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 		print_finding(probe, &findings->v[i]);
 	if (findings->unexplained)
 		print_unexplained(probe, findings);
+	if (findings->compared && findings->same_bits == findings->compared)
+		printf("  bits: the same answers as before at all %zu points where both pass\n",
+		       findings->compared);
+	else if (findings->compared)
+		printf("  bits: other answers than before at %zu of %zu points where both pass\n",
+		       findings->compared - findings->same_bits, findings->compared);
 	if (findings->held)
 		printf("  held back: a condition fitted to one half predicts %zu of %zu points of the "
 		       "other\n",
@@ -221,6 +230,8 @@ static void set_findings(json_t *out, const struct kl_probing *probe,
 	kl_json_set_int(out, "before_fails", (int64_t)findings->before_fails);
 	kl_json_set_int(out, "repaired", (int64_t)findings->repaired);
 	kl_json_set_int(out, "untested", (int64_t)findings->untested);
+	kl_json_set_int(out, "compared", (int64_t)findings->compared);
+	kl_json_set_int(out, "same_bits", (int64_t)findings->same_bits);
 	kl_json_set_int(out, "held", (int64_t)findings->held);
 	kl_json_set_int(out, "held_right", (int64_t)findings->held_right);
 	for (size_t i = 0; i < findings->n; i++)

@@ -84,6 +84,20 @@ static char *blank_numbers(const char *why)
 	return out;
 }
 
+/* Compare the answers of both states at a point where both pass. */
+static void compare_bits(struct kl_probe_findings *out, const struct kl_probe_side *before,
+			 const struct kl_probe_side *after)
+{
+	const char *had = before->event ? kl_json_str_or(before->event->correct, "outputs", "") :
+					  "";
+	const char *has = after->event ? kl_json_str_or(after->event->correct, "outputs", "") : "";
+
+	if (before->end != KL_PROBE_PASSES || after->end != KL_PROBE_PASSES || !*had || !*has)
+		return;
+	out->compared++;
+	out->same_bits += !strcmp(had, has);
+}
+
 static void count_points(struct kl_probe_findings *out, const struct kl_probing *probe, size_t i)
 {
 	KL_AUTO(kl_map_release) struct kl_map reasons = { .free_value = free };
@@ -97,6 +111,7 @@ static void count_points(struct kl_probe_findings *out, const struct kl_probing 
 
 		if (!before->asked || !after->asked)
 			continue;
+		compare_bits(out, before, after);
 		if (before->end == KL_PROBE_FAILS) {
 			out->before_fails++;
 			out->repaired += after->end == KL_PROBE_PASSES;
@@ -192,12 +207,23 @@ static enum kl_truth *truths_of(const struct asking *asking, const char *text)
 	return out;
 }
 
-/* Return the first measured clause that is false only where the stated clause is false; or NULL. */
+static bool is_true_somewhere(const enum kl_truth *truth, size_t n)
+{
+	for (size_t row = 0; row < n; row++)
+		if (truth[row] == KL_TRUE)
+			return true;
+	return false;
+}
+
+/*
+ * Return the first measured clause that is false only where the stated clause is false; NULL: there is
+ * none, or the stated clause is true nowhere, which says nothing.
+ */
 static const struct kl_fit_clause *implied_clause(const struct asking *asking,
 						  const enum kl_truth *truth)
 {
 	for (size_t i = 0; i < asking->fit->n; i++) {
-		bool implied = true;
+		bool implied = is_true_somewhere(truth, asking->table->n);
 
 		for (size_t row = 0; row < asking->table->n && implied; row++)
 			implied = truth[row] == KL_FALSE ||

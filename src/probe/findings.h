@@ -57,7 +57,12 @@ struct kl_probe_findings {
 	size_t repaired;           /* ... of which K_i passes at so many */
 	size_t untested;           /* points where one of the two states could not be judged */
 	struct kl_strvec reasons;  /* why, each with the number of points: "12: the oracle ..." */
-	size_t held_right, held;   /* held-back points: predicted rightly, and in all */
+	/*
+	 * points where both states pass and their answers are known, and of these those where the
+	 * answers have the same bits
+	 */
+	size_t compared, same_bits;
+	size_t held_right, held; /* held-back points: predicted rightly, and in all */
 };
 
 /** Learn about the step from state i-1 to state i. `question` has `n` clauses to ask. */
