@@ -9,6 +9,7 @@
 #include "cmd/cli/listing.h"
 #include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
+#include "cmd/probe_map.h"
 #include "cmd/probe_print.h"
 #include "contract/select.h"
 #include "learn/probe_card.h"
@@ -22,9 +23,9 @@ static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\
 #define MAX_AXES 16
 
 struct args {
-	const char *grid, *workload, *jail, *platform;
+	const char *grid, *workload, *jail, *platform, *map, *dispatch;
 	int64_t seconds;
-	bool dry, json, quiet, progress, write;
+	bool dry, json, quiet, progress, write, again;
 };
 
 /* The steps to probe, and what their surfaces belong to. */
@@ -384,6 +385,55 @@ static int run_probe(struct work *work, const struct args *args)
 	return work->stopped ? kl_error(KL_ECANNOT, "the gate cannot judge: %s", work->stopped) : 0;
 }
 
+/* --- maps ------------------------------------------------------------------------------------- */
+
+/* Name the states of the only step: by the revisions, or as "K_3 of topk/x". */
+static void name_states(char **a, char **b, const struct work *work, int argc, char **argv)
+{
+	const char *label = work->step[0].label, *colon = strrchr(label, ':');
+	long long number = colon ? atoll(colon + 1) : 0;
+	int len = colon ? (int)(colon - label) : 0;
+
+	if (argc == 2) {
+		*a = kl_probe_map_name(argv[0], &work->selection[0].commit);
+		*b = kl_probe_map_name(argv[1], &work->selection[1].commit);
+		return;
+	}
+	*a = kl_asprintf("K_%lld of %.*s", number - 1, len, label);
+	*b = kl_asprintf("K_%lld of %.*s", number, len, label);
+}
+
+static int run_map(const struct work *work, const struct args *args, int argc, char **argv)
+{
+	KL_AUTO(kl_freep) char *a = NULL, *b = NULL;
+
+	if (args->grid || args->dry || args->write)
+		return kl_opt_usage(synopsis, "--map and --dispatch have a grid of their own; they "
+					      "cannot be used with --grid, --write or --dry-run");
+	if (work->n != 1)
+		return kl_opt_usage(
+			synopsis,
+			"a map compares two versions of a kernel: give two revisions, or "
+			"one step, such as '%s'",
+			work->step[0].label);
+	name_states(&a, &b, work, argc, argv);
+	return kl_probe_map(work->repo, &(struct kl_probe_map){
+						.a = work->step[0].before,
+						.b = work->step[0].after,
+						.name_a = a,
+						.name_b = b,
+						.map = args->map,
+						.dispatch = args->dispatch,
+						.jail = args->jail,
+						.platform = args->platform,
+						.seconds = args->seconds,
+						.again = args->again,
+						.json = args->json,
+						.quiet = args->quiet,
+						.progress = args->progress,
+					});
+}
+
 int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(work_release) struct work work = { .repo = ctx->repo };
@@ -394,6 +444,12 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "stop after so many seconds (default: 120)"),
 		KL_OPT_STR('\0', "grid", &args.grid, "<axes>",
 			   "judge at these points: 'm=1..64; n=8,16; values=plain,nan'"),
+		KL_OPT_STR('\0', "map", &args.map, "<file>",
+			   "measure where the newer kernel is faster; write a map to this file"),
+		KL_OPT_STR('\0', "dispatch", &args.dispatch, "<file>",
+			   "measure as --map; write a C header that chooses a kernel"),
+		KL_OPT_BOOL('\0', "again", &args.again,
+			    "of a map: judge points again whose interval decides nothing"),
 		KL_OPT_STR('w', "workload", &args.workload, "<name>",
 			   "of revisions: which of several contracts"),
 		KL_OPT_STR('\0', "jail", &args.jail, "<level>",
@@ -424,5 +480,7 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "--write and --dry-run exclude each other");
 	if (args.write && (err = kl_repo_identity(&who, ctx->repo)) < 0)
 		return err;
+	if (args.map || args.dispatch)
+		return run_map(&work, &args, argc, argv);
 	return run_probe(&work, &args);
 }

@@ -217,14 +217,14 @@ int kl_grid_plan(struct kl_grid *out, const struct kl_contract *contract, int64_
 
 	*out = (struct kl_grid){ 0 };
 	if (!contract->ndomain)
-		return kl_error(KL_ENO,
+		return kl_error(KL_EINVALID,
 				"%s has no domain, so it promises nothing for other sizes than "
 				"those that it lists",
 				contract->name);
 	for (size_t i = 0; i < contract->dims.n; i++)
 		varies[i] = does_vary(contract, i);
 	if (!choose_axes(out, contract, varies))
-		return kl_error(KL_ENO,
+		return kl_error(KL_EINVALID,
 				"the domain of %s allows no other sizes than those of the case",
 				contract->name);
 	for (int level = 0; level < KL_GRID_LEVELS; level++)

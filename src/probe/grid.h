@@ -31,7 +31,7 @@ struct kl_grid {
 };
 
 /**
- * Choose the points with at most `max_bytes` of tensors. KL_ENO: the domain has only one point of
+ * Choose the points with at most `max_bytes` of tensors. KL_EINVALID: the domain has only one point of
  * the grid.
  */
 int kl_grid_plan(struct kl_grid *out, const struct kl_contract *contract, int64_t max_bytes);

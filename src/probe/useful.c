@@ -209,7 +209,7 @@ void kl_useful_fit(struct kl_useful *out, const struct kl_useful_data *data)
 		gains += data->gain[i];
 	out->constant = 2 * gains > data->npoint ? gains : data->npoint - gains;
 	if (data->npoint < KL_USEFUL_POINTS) {
-		out->why = "too few points were decided";
+		out->why = "too few points were judged";
 		return;
 	}
 	if (!gains || gains == data->npoint) {

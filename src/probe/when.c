@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "event/speed.h"
 #include "probe/when_parts.h"
+#include "retrieve/roles.h"
 
 #define LEAST_PPM 10000 /* noise below this counts as this */
 #define SAME_PPM 30000  /* kernels whose ratio is this near to 1 are equally fast */
@@ -104,12 +105,14 @@ bool kl_when_gains(const struct kl_when_point *point)
 	return is_timed(point) && point->speed == KL_SPEED_FAST;
 }
 
-bool kl_when_decides(const struct kl_when_point *point)
+bool kl_when_counts(const struct kl_when_point *point)
 {
-	return (point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_FAIL) ||
-	       (is_timed(point) &&
-		(point->speed == KL_SPEED_FAST || point->speed == KL_SPEED_SLOW ||
-		 point->speed == KL_SPEED_SAME));
+	return is_timed(point) || (point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_FAIL);
+}
+
+bool kl_when_is_unclear(const struct kl_when_point *point)
+{
+	return is_timed(point) && point->speed == KL_SPEED_AMBIGUOUS;
 }
 
 /* --- the condition ---------------------------------------------------------------------------- */
@@ -140,7 +143,7 @@ void kl_when_fit(struct kl_when *when)
 	KL_AUTO(kl_freep) bool *gain = kl_calloc(when->n + 1, sizeof(*gain));
 
 	for (size_t i = 0; i < when->n; i++) {
-		if (!kl_when_decides(&when->point[i]))
+		if (!kl_when_counts(&when->point[i]))
 			continue;
 		for (size_t figure = 0; figure < nfigure; figure++)
 			value[n * nfigure + figure] = kl_when_figure(when, &when->point[i], figure);
@@ -154,45 +157,68 @@ void kl_when_fit(struct kl_when *when)
 				     });
 }
 
-static size_t count_decided(const struct kl_when *when)
+static size_t count_points(const struct kl_when *when)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < when->n; i++)
-		n += kl_when_decides(&when->point[i]);
+		n += kl_when_counts(&when->point[i]);
 	return n;
 }
 
 void kl_when_words(struct kl_buf *out, const struct kl_when *when)
 {
 	const struct kl_useful *useful = &when->useful;
-	size_t decided = count_decided(when);
+	size_t counted = count_points(when);
 	char name[96];
 
 	switch (useful->end) {
 	case KL_USEFUL_UNKNOWN:
-		kl_buf_addf(out, "no condition says where %s is faster: %s (%zu points decided)",
-			    when->name_b, useful->why, decided);
+		kl_buf_addf(out, "no condition says where %s is faster: %s (%zu points)",
+			    when->name_b, useful->why, counted);
 		return;
 	case KL_USEFUL_NEVER:
 		kl_buf_addf(out, "%s is faster than %s at none of %zu points", when->name_b,
-			    when->name_a, decided);
+			    when->name_a, counted);
 		return;
 	case KL_USEFUL_ALWAYS:
 		kl_buf_addf(out, "%s is faster than %s at all %zu points", when->name_b,
-			    when->name_a, decided);
+			    when->name_a, counted);
 		return;
 	case KL_USEFUL_BOUND:
 		break;
 	}
 	kl_when_figure_name(name, when, useful->figure);
 	kl_buf_addf(out,
-		    "%s is faster than %s where %s %s %lld, and not yet at %lld; of %zu points, "
+		    "%s is faster than %s where %s %s %lld, not at %lld; of %zu points, "
 		    "each judged by a condition fitted to others, %zu are right (always or never: "
 		    "%zu)",
 		    when->name_b, when->name_a, name,
 		    useful->above ? ">=" : "<=", (long long)useful->bound, (long long)useful->other,
 		    useful->judged, useful->right, useful->constant);
 	if (useful->wrong)
-		kl_buf_addf(out, "; %zu of %zu points contradict it", useful->wrong, decided);
+		kl_buf_addf(out, "; %zu of %zu points contradict it", useful->wrong, counted);
+}
+
+bool kl_when_predicate(struct kl_buf *out, const struct kl_when *when,
+		       const struct kl_taxonomy *tax)
+{
+	const struct kl_useful *useful = &when->useful;
+	struct kl_roles roles;
+	size_t role = 0, sharing = 0;
+
+	if (useful->end != KL_USEFUL_BOUND || useful->figure >= when->contract->dims.n)
+		return false;
+	kl_roles_find(&roles, tax, when->contract);
+	while (role < tax->roles.n && roles.of[useful->figure] != 1u << role)
+		role++;
+	if (role == tax->roles.n)
+		return false;
+	for (size_t i = 0; i < when->contract->dims.n; i++)
+		sharing += (roles.of[i] >> role) & 1;
+	if (sharing != 1)
+		return false;
+	kl_buf_addf(out, "extent(%s) %s %lld", tax->roles.v[role],
+		    useful->above ? ">=" : "<=", (long long)useful->bound);
+	return true;
 }

@@ -7,6 +7,7 @@
 #include "event/event.h"
 #include "probe/grid.h"
 #include "probe/useful.h"
+#include "retrieve/taxonomy.h"
 
 /*
  * when - measures where in the domain of a contract one kernel is faster than another.
@@ -46,6 +47,7 @@ struct kl_when_point {
 	enum kl_speed speed;
 	int64_t ns; /* time of b */
 	char *why;  /* owned, or NULL */
+	bool kept;  /* known from an earlier run, and not to be judged again */
 };
 
 struct kl_when {
@@ -73,31 +75,44 @@ struct kl_when_opts {
 	int64_t seconds;             /* begin no further point after this time; 0: judge nothing */
 	int64_t point_ms;            /* time of the profile at a point */
 	int64_t max_bytes;           /* of the tensors of a point */
+	bool again;                  /* also judge known points whose interval decides nothing */
 	struct kl_progress *progress;
 };
 
 /**
  * Judge the points of the grid and fit `useful`. KL_EUSAGE: the kernels have different contracts.
- * KL_ENO: the domain has no grid. KL_EBUSY: another process makes the same map. KL_EINTR: the user
+ * KL_EINVALID: the domain has no grid. KL_EBUSY: another process makes the same map. KL_EINTR: the user
  * interrupted the run; the points so far are kept. Other errors are those of kl_gate_open().
  */
 int kl_when_make(struct kl_when *out, const struct kl_when_opts *opts);
 /**
- * Load the newest map of two kernels on any platform without judging anything. KL_ENOTFOUND: there
- * is none. `a` is borrowed by the map.
+ * Load the newest map of two kernels on any platform without judging anything. KL_ENOTFOUND:
+ * there is none. `a` is borrowed by the map.
  */
 int kl_when_load(struct kl_when *out, struct kl_repo *repo, const struct kl_surface *a,
 		 const struct kl_surface *b);
 
 /** Return true if the kernels are both correct at the point and b is measurably faster. */
 bool kl_when_gains(const struct kl_when_point *point);
-/** Return true if the point counts for `useful`: b fails or is slower, or gains, or is the same. */
-bool kl_when_decides(const struct kl_when_point *point);
+/**
+ * Return true if the point counts for `useful`: both kernels were timed, or only b fails. A point
+ * whose interval decides nothing counts as one without a gain, because the condition says where the
+ * interval lies above 1.
+ */
+bool kl_when_counts(const struct kl_when_point *point);
+/** Return true if the kernels were timed, and the interval decides nothing. */
+bool kl_when_is_unclear(const struct kl_when_point *point);
 /** Name the figure of a condition: "extent of m", "elements", "bytes of all tensors". */
 void kl_when_figure_name(char out[96], const struct kl_when *when, size_t figure);
 int64_t kl_when_figure(const struct kl_when *when, const struct kl_when_point *point,
 		       size_t figure);
 /** Append the condition under which b is faster, in plain words. */
 void kl_when_words(struct kl_buf *out, const struct kl_when *when);
+/**
+ * Append the condition as a predicate over the role of a dim: "extent(cols) >= 64". Return false if
+ * there is none: the condition is not on a dim, or the dim shares its role with others.
+ */
+bool kl_when_predicate(struct kl_buf *out, const struct kl_when *when,
+		       const struct kl_taxonomy *tax);
 
 #endif

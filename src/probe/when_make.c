@@ -11,6 +11,7 @@
 #include "probe/when_parts.h"
 
 #define LEAST_SLOW_MS 5000 /* a point that takes less is never too slow */
+#define RETRIALS 2         /* how often a point whose interval decides nothing is judged again */
 #define SLOW_SHARE 8       /* a point that takes more than this part of the time is too slow */
 
 struct making {
@@ -74,6 +75,22 @@ static void leave_untested(struct kl_when_point *point, const char *why)
 	point->b.end = KL_WHEN_UNTESTED;
 }
 
+static bool is_narrower(const struct kl_ratio *ratio, const struct kl_ratio *than)
+{
+	return (double)ratio->hi * (double)than->lo < (double)than->hi * (double)ratio->lo;
+}
+
+/* Return true if the stored events of the point are not better: none, or a wider interval. */
+static bool does_improve(const struct making *making, const struct kl_when_point *point)
+{
+	struct kl_when_point stored = { .dims = point->dims };
+	bool known = kl_when_point_load(&stored, making->dir, making->when->contract);
+
+	free(stored.why);
+	return !known || stored.ratio.ppm <= 0 || point->b.end == KL_WHEN_FAIL ||
+	       is_narrower(&point->ratio, &stored.ratio);
+}
+
 /* Judge both kernels at a point, and time them against each other if both are correct. */
 static int judge_both(struct making *making, struct kl_when_point *point, const char *dims)
 {
@@ -101,6 +118,8 @@ static int judge_both(struct making *making, struct kl_when_point *point, const 
 		return 0;
 	}
 	making->judged = true;
+	if (*point->b.event && !does_improve(making, point))
+		return 0;
 	return kl_when_point_store(making->dir, kernel_a->contract, &point->dims, a->event,
 				   b->event);
 }
@@ -120,37 +139,84 @@ static int judge_point(struct making *making, struct kl_when_point *point)
 	}
 	if (err < 0)
 		return err;
-	making->when->made++;
 	return 0;
 }
 
 /* --- all points ------------------------------------------------------------------------------- */
+
+static void load_points(struct making *making)
+{
+	struct kl_when *when = making->when;
+
+	for (size_t i = 0; i < when->n; i++) {
+		bool known = kl_when_point_load(&when->point[i], making->dir, when->contract);
+
+		when->kept += known;
+		making->judged |= known && when->point[i].a.end != KL_WHEN_UNTESTED;
+		when->point[i].kept = known && !making->opts->again;
+	}
+}
+
+static bool is_late(const struct making *making)
+{
+	return kl_clock_ns() >= making->end_ns;
+}
+
+/*
+ * Judge a point again whose interval decides nothing, while there is time; the narrower interval is
+ * kept, on disk as well.
+ */
+static int retry_point(struct making *making, struct kl_when_point *point)
+{
+	struct kl_when_point again = { .dims = point->dims };
+	int err;
+
+	kl_when_measure_point(&again, making->when->contract);
+	err = judge_point(making, &again);
+	/* a failure is never forgotten; a point that could not be judged this time tells nothing */
+	if (err < 0 || (again.b.end != KL_WHEN_FAIL &&
+			(again.ratio.ppm <= 0 || !is_narrower(&again.ratio, &point->ratio)))) {
+		free(again.why);
+		return err;
+	}
+	free(point->why);
+	*point = again;
+	return 0;
+}
+
+static int retry_points(struct making *making)
+{
+	struct kl_when *when = making->when;
+	int err = 0;
+
+	for (int retrial = 0; retrial < RETRIALS; retrial++)
+		for (size_t i = 0; i < when->n && !err && !is_late(making); i++)
+			if (!when->point[i].kept && kl_when_is_unclear(&when->point[i]))
+				err = retry_point(making, &when->point[i]);
+	return err;
+}
 
 static int judge_points(struct making *making)
 {
 	struct kl_when *when = making->when;
 	int err = 0;
 
-	making->slow = kl_calloc(when->n + 1, sizeof(*making->slow));
-	for (size_t i = 0; i < when->n; i++) {
-		bool known = kl_when_point_load(&when->point[i], making->dir, when->contract);
-
-		when->kept += known;
-		making->judged |= known && when->point[i].a.end != KL_WHEN_UNTESTED;
-	}
+	making->slow = kl_calloc((RETRIALS + 1) * when->n + 1, sizeof(*making->slow));
+	load_points(making);
 	for (size_t i = 0; i < when->n && !err; i++) {
 		if (when->point[i].a.end != KL_WHEN_OPEN)
 			continue;
 		if (is_too_slow(making, &when->point[i].dims)) {
 			when->too_slow++;
 			when->left++;
-		} else if (kl_clock_ns() >= making->end_ns) {
+		} else if (is_late(making)) {
 			when->left++;
 		} else {
 			err = judge_point(making, &when->point[i]);
+			when->made += !err;
 		}
 	}
-	return err;
+	return err < 0 ? err : retry_points(making);
 }
 
 /*

@@ -50,7 +50,7 @@ enum kl_when_mark kl_when_mark(const struct kl_when_point *point)
 		return point->b.end == KL_WHEN_FAIL ? KL_WHEN_MARK_BOTH_FAIL : KL_WHEN_MARK_FAILS_A;
 	if (point->b.end != KL_WHEN_PASS)
 		return KL_WHEN_MARK_FAILS;
-	if (!kl_when_decides(point))
+	if (point->ratio.ppm <= 0 || kl_when_is_unclear(point))
 		return KL_WHEN_MARK_UNCLEAR;
 	return point->speed == KL_SPEED_FAST ? KL_WHEN_MARK_FASTER :
 	       point->speed == KL_SPEED_SLOW ? KL_WHEN_MARK_SLOWER :

@@ -134,10 +134,11 @@ static json_t *point_json(const struct kl_when *when, const struct kl_when_point
 	return out;
 }
 
-static json_t *useful_json(const struct kl_when *when)
+static json_t *useful_json(const struct kl_when *when, const struct kl_taxonomy *tax)
 {
 	static const char *const ends[] = { "unknown", "never", "always", "bound" };
 	const struct kl_useful *useful = &when->useful;
+	KL_AUTO(kl_buf_release) struct kl_buf predicate = KL_BUF_INIT;
 	json_t *out = json_object();
 	char name[96];
 
@@ -154,11 +155,13 @@ static json_t *useful_json(const struct kl_when *when)
 	kl_json_set_str(out, "relation", useful->above ? ">=" : "<=");
 	kl_json_set_int(out, "bound", useful->bound);
 	kl_json_set_int(out, "other", useful->other);
+	if (kl_when_predicate(&predicate, when, tax))
+		kl_json_set_str(out, "predicate", predicate.ptr);
 	kl_json_set_int(out, "wrong", (int64_t)useful->wrong);
 	return out;
 }
 
-json_t *kl_when_json(const struct kl_when *when)
+json_t *kl_when_json(const struct kl_when *when, const struct kl_taxonomy *tax)
 {
 	json_t *out = json_object(), *points = json_array();
 
@@ -171,7 +174,7 @@ json_t *kl_when_json(const struct kl_when *when)
 	kl_json_set_int(out, "made", (int64_t)when->made);
 	kl_json_set_int(out, "kept", (int64_t)when->kept);
 	kl_json_set_int(out, "left", (int64_t)when->left);
-	kl_json_set(out, "useful", useful_json(when));
+	kl_json_set(out, "useful", useful_json(when, tax));
 	for (size_t i = 0; i < when->n; i++)
 		if (when->point[i].a.end != KL_WHEN_OPEN)
 			json_array_append_new(points, point_json(when, &when->point[i]));

@@ -20,6 +20,6 @@ void kl_when_sort(struct kl_when *when);
 /** Append a table of all judged points; all text is escaped. */
 void kl_when_table_html(struct kl_buf *out, const struct kl_when *when);
 /** Return the map as an object of schema klineage.map/1; the caller owns the reference. */
-json_t *kl_when_json(const struct kl_when *when);
+json_t *kl_when_json(const struct kl_when *when, const struct kl_taxonomy *tax);
 
 #endif

@@ -70,7 +70,7 @@ static void a_contract_of_one_size_has_no_grid(void **state)
 	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(text);
 	KL_AUTO(kl_grid_release) struct kl_grid grid = { 0 };
 
-	assert_error(KL_ENO, "allows no other sizes", kl_grid_plan(&grid, made, 1 << 20));
+	assert_error(KL_EINVALID, "allows no other sizes", kl_grid_plan(&grid, made, 1 << 20));
 }
 
 /* --- maps ------------------------------------------------------------------------------------- */
@@ -197,6 +197,24 @@ static void the_header_chooses_as_measured(void **state)
 	}
 }
 
+/* Where no interval decides, nothing says that b is faster: "always" needs every point. */
+static void undecided_points_are_no_gains(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+	struct kl_dispatch dispatch;
+
+	make_map(&when, made, 0, 100, 1);
+	for (size_t i = 0; i < when.n; i++)
+		if (when.point[i].speed != KL_SPEED_FAST)
+			when.point[i].speed = KL_SPEED_AMBIGUOUS;
+	kl_when_fit(&when);
+	assert_int_equal(when.useful.end, KL_USEFUL_BOUND);
+	assert_int_equal(when.useful.bound, 100);
+	kl_dispatch_choose(&dispatch, &when);
+	assert_int_equal(dispatch.others, 0);
+}
+
 static void a_kernel_is_never_chosen_where_it_fails(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
@@ -272,6 +290,7 @@ static void the_table_has_every_judged_point(void **state)
 	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
 	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf html = KL_BUF_INIT;
+	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 
 	make_map(&when, made, 0, 100, 2);
@@ -281,8 +300,11 @@ static void the_table_has_every_judged_point(void **state)
 	assert_int_equal(count(html.ptr, "<tr><td"), when.n - 1);
 	assert_contains(html.ptr, "2.000x [1.991, 2.009] faster");
 	assert_contains(html.ptr, "(wrong-edge)");
-	doc = kl_when_json(&when);
+	assert_ok(kl_taxonomy_load(&tax));
+	doc = kl_when_json(&when, tax);
 	assert_int_equal(json_array_size(json_object_get(doc, "points")), when.n - 1);
+	assert_string_equal(kl_json_str_or(json_object_get(doc, "useful"), "predicate", ""),
+			    "extent(cols) >= 100");
 }
 
 int main(void)
@@ -291,6 +313,7 @@ int main(void)
 		cmocka_unit_test(points_lie_in_the_domain_and_range_over_decades),
 		cmocka_unit_test(a_contract_of_one_size_has_no_grid),
 		cmocka_unit_test(the_header_chooses_as_measured),
+		cmocka_unit_test(undecided_points_are_no_gains),
 		cmocka_unit_test(a_kernel_is_never_chosen_where_it_fails),
 		cmocka_unit_test(the_picture_is_well_formed_and_says_all),
 		cmocka_unit_test(the_table_has_every_judged_point),

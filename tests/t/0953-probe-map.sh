@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage probe --map --dispatch: where one of two kernels is faster
+
+Insertion sort is faster for few keys, radix sort for many. The machine may be busy: what is tested are the
+factors that no noise hides, and that everything else follows from what was measured.'
+. ./lib.sh
+
+# points <file>: of each judged point n, the outcomes of both kernels and the speed
+points () {
+	perl -MJSON::PP -e '
+		for my $p (@{decode_json(join "", <STDIN>)->{points}}) {
+			print "$p->{dims}{n} $p->{a}{outcome} $p->{b}{outcome} ", $p->{speed} // "none", "\n";
+		}' <"$1"
+}
+
+# number <member> <file>
+number () {
+	perl -MJSON::PP -e 'print decode_json(join "", <STDIN>)->{$ARGV[0]}' "$1" <"$2"
+}
+
+test_expect_success 'a kernel in two versions' '
+	git init -q repo && (
+		cd repo && git config klineage.profileMs 100 &&
+		cat >klineage.yaml <<-\EOF &&
+		klineage: 1
+		workload: sort
+		case: {op: sort, dims: {n: 1000}}
+		surface: {language: c, sources: [sort.c], entry: sort_keys, flags: [-O2]}
+		args:
+		  - {name: n, kind: dim}
+		  - {name: x, kind: in, dtype: i32, shape: [n], fill: {ints: [-100000, 100000]}}
+		  - {name: y, kind: out, dtype: i32, shape: [n]}
+		domain: [n >= 1, n <= 3000]
+		also: [{n: 1}, {n: 7}]
+		oracle: {language: c, sources: [oracle.c], entry: oracle}
+		accept: {rule: exact}
+		limits: {arena_mib: 16, call_s: 2}
+		EOF
+		cat >oracle.c <<-\EOF &&
+		#include <stdint.h>
+		#include "kl_oracle.h"
+
+		void oracle(int64_t n, const int32_t *x, int32_t *y)
+		{
+			for (int64_t i = 0; i < n; i++) {
+				int64_t rank = 0;
+
+				for (int64_t k = 0; k < n; k++)
+					rank += x[k] < x[i] || (x[k] == x[i] && k < i);
+				y[rank] = x[i];
+			}
+		}
+		EOF
+		cat >sort.c <<-\EOF &&
+		#include <stdint.h>
+
+		void sort_keys(int64_t n, const int32_t *x, int32_t *y)
+		{
+			for (int64_t i = 0; i < n; i++) {
+				int64_t k = i;
+
+				for (; k && y[k - 1] > x[i]; k--)
+					y[k] = y[k - 1];
+				y[k] = x[i];
+			}
+		}
+		EOF
+		git add . && git commit -q -m insertion &&
+		cat >sort.c <<-\EOF &&
+		#include <stdint.h>
+		#include <stdlib.h>
+
+		void sort_keys(int64_t n, const int32_t *x, int32_t *y)
+		{
+			int32_t *other = malloc((size_t)n * sizeof(*other));
+			int32_t *to = other, *last;
+			const int32_t *from = x;
+
+			for (int pass = 0; pass < 4; pass++) {
+				int64_t count[257] = { 0 };
+
+				for (int64_t i = 0; i < n; i++)
+					count[(((uint32_t)from[i] ^ 0x80000000u) >> (8 * pass) & 255) + 1]++;
+				for (int i = 0; i < 256; i++)
+					count[i + 1] += count[i];
+				for (int64_t i = 0; i < n; i++)
+					to[count[((uint32_t)from[i] ^ 0x80000000u) >> (8 * pass) & 255]++] = from[i];
+				last = to;
+				to = pass % 2 ? other : y;
+				from = last;
+			}
+			free(other);
+		}
+		EOF
+		git commit -q -a -m radix
+	)
+'
+
+test_expect_success 'a run that is killed goes on where it ended' '
+	(cd repo && exec git-klineage probe --quiet --map ../killed.svg HEAD~1 HEAD >../out 2>../err) & pid=$! &&
+	for i in $(seq 2400); do
+		test -n "$(find repo/.git/klineage/when -name "*.jsonl" 2>/dev/null)" && break
+		sleep 0.05
+	done &&
+	kill -9 $pid && { wait $pid; true; } && kept=$(find repo/.git/klineage/when -name "*.jsonl" | wc -l) && test "$kept" -ge 1 &&
+	(cd repo && git klineage probe --json --seconds 90 --map ../map.svg --dispatch ../sort_keys_dispatch.h HEAD~1 HEAD >../json 2>../err) &&
+	test "$(number kept json)" -ge "$kept" && test "$(number left json)" -le 9 &&
+	test "$(find repo/.git/klineage/when -name "*.jsonl" | wc -l)" = $(($(number kept json) + $(number made json)))
+'
+
+test_expect_success 'both kernels are correct at every point, and the factors are those of the algorithms' '
+	points json >list && test "$(wc -l <list)" -ge 12 && ! grep -v " pass pass " list &&
+	grep "^3000 pass pass fast" list && grep "^2000 pass pass fast" list && ! grep "^[123] .*fast" list
+'
+
+test_expect_success 'a second run judges nothing again, and says the same' '
+	(cd repo && git klineage probe --json --seconds 0 --map ../again.svg HEAD~1 HEAD >../again 2>../err) && test "$(number made again)" = 0 &&
+	points again >list2 && test_cmp list list2 && test_cmp map.svg again.svg &&
+	(cd repo && git klineage probe --map ../again.svg --seconds 0 HEAD~1 HEAD >../out) && says "known from an earlier run" out && says "faster" out && says "L1" out
+'
+
+test_expect_success 'the events are probes, and no verdicts' '
+	cat repo/.git/klineage/when/*/*.jsonl >events && test "$(grep -c "\"kind\":\"probe\"" events)" = "$(grep -c . events)" &&
+	grep "\"point\":{\"dims\":{\"n\":3000}}" events && ! git -C repo rev-parse -q --verify refs/notes/klineage/gate &&
+	test -z "$(find repo/.git/klineage/cache -name "*.json")"
+'
+
+test_expect_success 'the map is XML, says every factor, and fetches and runs nothing' '
+	xmllint --noout --nonet map.svg && grep "class=\"cell faster\"" map.svg && says "n = 3000" map.svg && ! grep -i "script\|href\|url(" map.svg
+'
+
+test_expect_success 'the header compiles without warnings and chooses as measured' '
+	bound=$(perl -MJSON::PP -e "my \$u = decode_json(join q(), <STDIN>)->{useful}; print \$u->{kind} eq q(bound) ? \$u->{bound} : 0" <json) &&
+	cat >main.c <<-EOF &&
+	#include <stdio.h>
+	#define n 5
+	#include "sort_keys_dispatch.h"
+	int main(void)
+	{
+		printf("%d%d%d%d\\n", sort_keys_dispatch(1), sort_keys_dispatch(3000), sort_keys_dispatch(3001), sort_keys_dispatch(0));
+		return 0;
+	}
+	EOF
+	cc -std=c11 -Wall -Wextra -pedantic -Werror -o choose main.c && ./choose >out && cat out sort_keys_dispatch.h &&
+	c++ -x c++ -std=c++11 -Wall -Wextra -pedantic -Werror -o choose main.c && ./choose >out2 && test_cmp out out2 &&
+	if test "$bound" -gt 0; then echo 0100 >want; else echo 0000 >want; fi && test_cmp want out &&
+	{ test "$bound" = 0 || says "n >= $bound" sort_keys_dispatch.h; } && grep "3000: faster [0-9.]*x \[[0-9., ]*\] [0-9a-f]\{16\} [0-9a-f]\{16\}" sort_keys_dispatch.h
+'
+
+test_expect_success 'where a kernel fails, the map says so and the header does not choose it' '
+	cd repo && git checkout -q -b broken && sed "s/free(other);/if (n % 2) y[0]++; free(other);/" sort.c >x && mv x sort.c &&
+	git commit -q -a -m broken && git klineage probe --quiet --json --seconds 30 --map ../broken.svg --dispatch ../broken.h HEAD~2 HEAD >../broken && cd .. &&
+	points broken >list && grep "^3 pass fail none" list && grep "^1000 pass pass" list && says "wrong-all" broken.svg &&
+	! grep "^ \*  B .*: fails" broken.h && xmllint --noout broken.svg
+'
+
+test_expect_success 'a dim has its role in the condition' '
+	{ test "$bound" = 0 || grep "\"predicate\":\"extent([a-z]*) >= $bound\"" json; }
+'
+
+test_expect_success 'what cannot be compared is named' '
+	cd repo && git checkout -q main &&
+	exits 129 git klineage probe --map x HEAD HEAD 2>err && says "kernel is the same" err &&
+	exits 129 git klineage probe --map x --grid n=1..4 HEAD~1 HEAD 2>err && says "a grid of their own" err &&
+	exits 128 git klineage probe --map x none HEAD 2>err && says "none" err &&
+	exits 128 git klineage probe --map no/such/x --seconds 0 HEAD~1 HEAD 2>err && says "no/such/x" err &&
+	sed "s/n <= 3000/n <= 2000/" klineage.yaml >x && mv x klineage.yaml && git commit -q -a -m narrower &&
+	exits 129 git klineage probe --map x HEAD~2 HEAD 2>err && says "different contracts" err && says "same klineage.yaml" err &&
+	sed "s/n <= 2000/n == 1000/; /also:/d" klineage.yaml >x && mv x klineage.yaml && git commit -q -a -m one &&
+	git checkout -q -b fixed && git show HEAD~3:sort.c >sort.c && git commit -q -a -m slow &&
+	exits 128 git klineage probe --map x HEAD~1 HEAD 2>err && says "no other sizes" err &&
+	git config klineage.runner bundle && git checkout -q main~2 && exits 125 git klineage probe --map x HEAD~1 HEAD 2>err && says "bundle" err
+'
+
+test_done
