@@ -2,7 +2,7 @@
 #ifndef KL_CMD_STEP_PRINT_H
 #define KL_CMD_STEP_PRINT_H
 
-#include "apply/worktree_step.h"
+#include "learn/worktree_step.h"
 #include "cmd/cli/listing.h"
 #include "cmd/cli/term.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apply/worktree_step.h"
+#include "learn/worktree_step.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "card/status.h"
 #include "contract/checkout.h"
 #include "event/speed.h"
+#include "learn/level.h"
 #include "repo/branch.h"
 #include "retrieve/target.h"
 #include "walk/opstate.h"
@@ -382,6 +383,29 @@ static char *hex_of(const git_oid *oid)
 	return out;
 }
 
+/* Find how far the state is from the card's evidence. */
+static int find_level(struct record *record, const char *platform)
+{
+	struct kl_worktree_step *step = record->step;
+	KL_AUTO(kl_transitions_release) struct kl_transitions transitions = { 0 };
+	struct kl_level_evidence evidence = { 0 };
+	struct kl_level_found found;
+	int err = kl_transitions_load(&transitions, record->opts->repo, NULL);
+
+	if (err < 0)
+		return err;
+	err = kl_level_evidence_load(&evidence, record->opts->repo, &transitions, step->card);
+	if (!err)
+		err = kl_level_find(&found, &evidence,
+				    &(struct kl_level_state){ .surface = step->from,
+							      .commit = step->parent,
+							      .platform = platform });
+	kl_level_evidence_release(&evidence);
+	if (!err)
+		step->level = found.level;
+	return err;
+}
+
 static void fill_trial(struct kl_card_trial *trial, struct record *record)
 {
 	struct kl_worktree_step *step = record->step;
@@ -397,8 +421,8 @@ static void fill_trial(struct kl_card_trial *trial, struct record *record)
 	trial->platform = kl_strdup(platform);
 	for (size_t i = 0; i < contract->dims.n; i++)
 		kl_card_dims_add(&trial->dims, contract->dim_name[i], contract->dims.v[i]);
-	trial->level = step->level = kl_status_level(step->card, contract->workload, NULL,
-						     contract->language->name, platform);
+	trial->rule = KL_TRIAL_RULE;
+	trial->level = step->level;
 	trial->state = hex_of(&step->parent);
 	trial->trial = step->trial = next_trial(step->card, trial->state);
 	trial->result = *step->class_ ? KL_RESULT_FAIL : KL_RESULT_PASS;
@@ -426,6 +450,10 @@ static int put_trial(struct record *record)
 		.payload = record,
 	};
 
+	int err = find_level(record, step->judgement->event->place.id);
+
+	if (err < 0)
+		return err;
 	step->after = kl_card_copy(step->card);
 	fill_trial(&trial, record);
 	subject = kl_asprintf("step: %s %s%s%s at %s", step->card->id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_APPLY_WORKTREE_STEP_H
-#define KL_APPLY_WORKTREE_STEP_H
+#ifndef KL_LEARN_WORKTREE_STEP_H
+#define KL_LEARN_WORKTREE_STEP_H
 
 #include "apply/card_commit.h"
 #include "base/lock.h"
