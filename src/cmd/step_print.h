@@ -2,9 +2,9 @@
 #ifndef KL_CMD_STEP_PRINT_H
 #define KL_CMD_STEP_PRINT_H
 
-#include "learn/worktree_step.h"
 #include "cmd/cli/listing.h"
 #include "cmd/cli/term.h"
+#include "learn/worktree_step.h"
 
 /* step_print - prints what became of a step that was made in the worktree. */
 
