@@ -436,6 +436,8 @@ int kl_sync_run(struct kl_sync *sync)
 		err = kl_lock_take(&lock, path, LOCK_MS);
 	if (err == KL_EBUSY)
 		return kl_error_in(err, "another sync is running in this repository");
+	if (!err && sync->push && !sync->notes_only && !sync->dry_run)
+		err = kl_sync_seal_logs(sync->repo);
 	return err ? err : run_rounds(sync);
 }
 

@@ -4,7 +4,8 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "event/segment.h"
+#include "event/segment_log.h"
+#include "event/segment_writer.h"
 #include "repo/tree.h"
 #include "sync/sync_parts.h"
 
@@ -140,4 +141,28 @@ int kl_sync_take_campaign(struct kl_sync_round *round, struct kl_refs_txn *txn,
 							      KL_SYNC_MOVED,
 		       ref->ref, "%zu event%s", check.events, check.events == 1 ? "" : "s");
 	return 0;
+}
+
+/* --- logs ---------------------------------------------------------------------------------- */
+
+int kl_sync_seal_logs(struct kl_repo *repo)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec logs = KL_STRVEC_INIT;
+	int err = kl_segment_log_list(&logs, repo);
+
+	for (size_t i = 0; !err && i < logs.n; i++) {
+		KL_AUTO(kl_segment_writer_freep) struct kl_segment_writer *writer = NULL;
+		const char *slash = strchr(logs.v[i], '/');
+		KL_AUTO(kl_freep) char *workload = kl_strndup(logs.v[i],
+							      (size_t)(slash - logs.v[i]));
+
+		err = kl_segment_writer_open(&writer, repo, workload, slash + 1);
+		if (!err)
+			err = kl_segment_writer_seal(writer, NULL);
+		if (err == KL_EINVALID) { /* a line is no event, or a ref is in the way: see fsck */
+			kl_error_clear();
+			err = 0;
+		}
+	}
+	return err;
 }

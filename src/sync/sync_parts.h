@@ -78,6 +78,8 @@ int kl_sync_take(struct kl_sync_round *round);
  */
 int kl_sync_take_campaign(struct kl_sync_round *round, struct kl_refs_txn *txn,
 			  struct kl_sync_ref *ref);
+/** Make segments of all events that are in no segment yet, so that they are pushed. */
+int kl_sync_seal_logs(struct kl_repo *repo);
 /** Check a ref with "<kind>/<leaf>" (fsck/check.h). If it is invalid, report that it was left. */
 int kl_sync_verify(bool *good, struct kl_check *check, struct kl_sync_round *round,
 		   struct kl_sync_ref *ref, const char *kind);

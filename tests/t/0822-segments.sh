@@ -147,4 +147,13 @@ test_expect_success 'a log whose writer was stopped' '
 	(cd r && exits 1 git klineage fsck >../out) && says "day.jsonl: line 1" out
 '
 
+test_expect_success 'a sync gives what is in a log, too' '
+	echo "{}" >r/.git/klineage/campaign/scale/damaged.jsonl &&
+	cp log r/.git/klineage/campaign/scale/day.jsonl && git -C r remote set-url origin ../hub.git &&
+	(cd r && git klineage sync --fetch origin) && test -e r/.git/klineage/campaign/scale/day.jsonl &&
+	(cd r && git klineage sync origin >../out) && says "given    refs/klineage/campaign/scale/day" out &&
+	test ! -e r/.git/klineage/campaign/scale/day.jsonl && lines hub.git refs/klineage/campaign/scale/day >have &&
+	head -n 1 events | test_cmp - have
+'
+
 test_done
