@@ -432,7 +432,8 @@ static void count_rows(struct kl_fit *out, struct search *search)
 	}
 }
 
-void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const bool *use)
+static void find_fit(struct kl_fit *out, const struct kl_fit_table *table, const bool *use,
+		     bool draft)
 {
 	struct search search = { .table = table, .use = use };
 
@@ -445,7 +446,9 @@ void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const boo
 	drop_spare(out, &search);
 	for (size_t i = 0; i < out->n; i++)
 		count_fails(out, &search, i);
-	drop_chance(out, &search);
+	if (!draft)
+		drop_chance(out, &search);
+	out->unexplained = count_unexplained(out, &search);
 	for (size_t i = 0; i < out->n; i++) {
 		find_pair(out, &search, i);
 		out->v[i].text = clause_text(&out->v[i], table);
@@ -454,6 +457,16 @@ void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const boo
 			find_same(&out->v[i], &search);
 	}
 	free(search.open);
+}
+
+void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const bool *use)
+{
+	find_fit(out, table, use, false);
+}
+
+void kl_fit_draft(struct kl_fit *out, const struct kl_fit_table *table)
+{
+	find_fit(out, table, NULL, true);
 }
 
 void kl_fit_release(struct kl_fit *fit)

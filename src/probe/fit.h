@@ -74,6 +74,8 @@ struct kl_fit {
 
 /** Find a condition. `use` has an element for each row, false for rows to ignore; NULL: use all. */
 void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const bool *use);
+/** Like kl_fit_find(), but keep clauses that chance can explain, to see what more points are for. */
+void kl_fit_draft(struct kl_fit *out, const struct kl_fit_table *table);
 void kl_fit_release(struct kl_fit *fit);
 /** Return true if all clauses are true at the row. */
 bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row);

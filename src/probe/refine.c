@@ -4,6 +4,7 @@
 #include "probe/findings.h"
 
 #define MULTIPLES 5
+#define LONELY 3 /* so few failures can be due to any quantity: more are sought around them */
 
 struct refining {
 	struct kl_probe_points *points;
@@ -71,6 +72,26 @@ static void refine_clause(const struct refining *refining, const struct kl_fit_c
 	}
 }
 
+/* Add the points around each failure: one dim is doubled, halved, or changed by one. */
+static void surround_failures(const struct refining *refining)
+{
+	const struct kl_contract *contract =
+		refining->probe->state[refining->probe->n - 1].surface->contract;
+
+	for (size_t row = 0; row < refining->table->n; row++)
+		for (size_t dim = 0; !refining->table->pass[row] && dim < contract->dims.n; dim++) {
+			struct kl_probe_point point = refining->points->v[refining->point[row]];
+			int64_t value = point.dims.v[dim];
+			const int64_t near[] = { value * 2, value / 2, value + 1, value - 1 };
+
+			for (size_t i = 0; i < KL_ARRAY_SIZE(near); i++) {
+				point.dims.v[dim] = near[i];
+				if (near[i] >= 1 && refining->points->n < KL_PROBE_MOST)
+					kl_probe_points_add(refining->points, contract, &point);
+			}
+		}
+}
+
 void kl_probe_refine(struct kl_probe_points *points, const struct kl_probing *probe, size_t step)
 {
 	KL_AUTO(kl_quantities_release) struct kl_quantities quantities = { .n = 0 };
@@ -86,8 +107,10 @@ void kl_probe_refine(struct kl_probe_points *points, const struct kl_probing *pr
 
 	kl_quantities_find(&quantities, probe->tax, probe->state[step].surface->contract);
 	kl_probe_findings_table(&table, &point, &quantities, probe, step);
-	kl_fit_find(&fit, &table, NULL);
+	kl_fit_draft(&fit, &table);
 	refining.point = point;
+	if (fit.fails && fit.fails <= LONELY)
+		surround_failures(&refining);
 	for (size_t i = 0; i < fit.n; i++)
 		refine_clause(&refining, &fit.v[i]);
 }
