@@ -1,101 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/fit.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "probe/fit_parts.h"
 
 #define CHANCE 0.001 /* a remainder is kept if chance gives so many failures less often */
 
-/* --- the table -------------------------------------------------------------------------------- */
-
-void kl_fit_table_add(struct kl_fit_table *table, const char *name, enum kl_fit_kind kind)
-{
-	KL_GROW(table->kind, table->name.n + 1, table->kind_alloc);
-	table->kind[table->name.n] = kind;
-	kl_strvec_push(&table->name, name);
-}
-
-void kl_fit_table_row(struct kl_fit_table *table, const int64_t *value, bool pass)
-{
-	size_t width = table->name.n;
-
-	KL_GROW(table->value, (table->n + 1) * width, table->value_alloc);
-	KL_GROW(table->pass, table->n + 1, table->pass_alloc);
-	memcpy(table->value + table->n * width, value, width * sizeof(*value));
-	table->pass[table->n++] = pass;
-}
-
-void kl_fit_table_release(struct kl_fit_table *table)
-{
-	kl_strvec_release(&table->name);
-	free(table->kind);
-	free(table->value);
-	free(table->pass);
-	*table = (struct kl_fit_table){ .n = 0 };
-}
-
-static int64_t value_at(const struct kl_fit_table *table, size_t row, size_t quantity)
-{
-	return table->value[row * table->name.n + quantity];
-}
-
-/* --- clauses ---------------------------------------------------------------------------------- */
-
-bool kl_fit_holds(const struct kl_fit_clause *clause, const struct kl_fit_table *table, size_t row)
-{
-	int64_t value = value_at(table, row, clause->quantity);
-
-	switch (clause->form) {
-	case KL_FIT_MOD:
-		return value % clause->bound == 0;
-	case KL_FIT_LEAST:
-		return value >= clause->bound;
-	case KL_FIT_MOST:
-		return value <= clause->bound;
-	case KL_FIT_ORDER:
-		return value <= value_at(table, row, clause->other);
-	case KL_FIT_TAIL:
-		return value < clause->from || value % clause->bound == 0;
-	case KL_FIT_ZERO:
-		return value == 0;
-	}
-	return true;
-}
-
-bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row)
-{
-	for (size_t i = 0; i < fit->n; i++)
-		if (!kl_fit_holds(&fit->v[i], table, row))
-			return false;
-	return true;
-}
-
-static char *clause_text(const struct kl_fit_clause *clause, const struct kl_fit_table *table)
-{
-	const char *name = table->name.v[clause->quantity];
-
-	switch (clause->form) {
-	case KL_FIT_MOD:
-		return kl_asprintf("%s %% %" PRId64 " == 0", name, clause->bound);
-	case KL_FIT_LEAST:
-		return kl_asprintf("%s >= %" PRId64, name, clause->bound);
-	case KL_FIT_MOST:
-		return kl_asprintf("%s <= %" PRId64, name, clause->bound);
-	case KL_FIT_ORDER:
-		return kl_asprintf("%s <= %s", name, table->name.v[clause->other]);
-	case KL_FIT_TAIL:
-		return kl_asprintf("%s < %" PRId64 " || %s %% %" PRId64 " == 0", name, clause->from,
-				   name, clause->bound);
-	case KL_FIT_ZERO:
-		break;
-	}
-	return kl_strdup(name);
-}
+#define LEAST_ROWS 12    /* a bound needs at least so many rows */
+#define LEAST_FAILURES 8 /* alternatives are sought for at least so many failures */
 
 /* --- the search ------------------------------------------------------------------------------- */
 
@@ -158,7 +75,7 @@ static bool find_range(const struct search *search, size_t quantity, int64_t *le
 	bool any = false;
 
 	for (size_t row = 0; row < search->table->n; row++) {
-		int64_t value = value_at(search->table, row, quantity);
+		int64_t value = kl_fit_value_at(search->table, row, quantity);
 
 		if (!is_used(search, row) || !search->table->pass[row])
 			continue;
@@ -196,7 +113,7 @@ static void try_tail(struct search *search, size_t quantity, int64_t divisor)
 	bool any = false;
 
 	for (size_t row = 0; row < search->table->n; row++) {
-		int64_t value = value_at(search->table, row, quantity);
+		int64_t value = kl_fit_value_at(search->table, row, quantity);
 
 		if (!is_used(search, row) || !search->open[row] || value % divisor == 0)
 			continue;
@@ -297,13 +214,22 @@ static void drop_spare(struct kl_fit *fit, const struct search *search)
 		}
 }
 
+/* Count the failing rows where the clause is false. */
+static void count_fails(struct kl_fit *fit, const struct search *search, size_t i)
+{
+	fit->v[i].fails = 0;
+	for (size_t row = 0; row < search->table->n; row++)
+		fit->v[i].fails += is_used(search, row) && !search->table->pass[row] &&
+				   !kl_fit_holds(&fit->v[i], search->table, row);
+}
+
 /* --- chance ----------------------------------------------------------------------------------- */
 
 /*
- * Return true if the clause may be due to chance. A bound needs two failing rows. If the kernel also
- * fails where all clauses are true, something else than the quantities decides; then bounds say
- * nothing, since failures can be more frequent at one end, and a remainder counts only if failures
- * at that rate would hardly ever be so many in a row.
+ * Return true if the clause may be due to chance. A bound needs two failing rows, and some rows in
+ * all. If the kernel also fails where all clauses are true, something else than the quantities
+ * decides; then bounds say nothing, since failures can be more frequent at one end, and a remainder
+ * counts only if failures at that rate would hardly ever be so many in a row.
  */
 static bool is_chance(const struct kl_fit *fit, const struct kl_fit_clause *clause)
 {
@@ -311,7 +237,7 @@ static bool is_chance(const struct kl_fit *fit, const struct kl_fit_clause *clau
 	double rate = (double)fit->unexplained / (double)(fit->unexplained + fit->passes);
 
 	if (!fit->unexplained)
-		return !firm && clause->fails < 2;
+		return !firm && (clause->fails < 2 || fit->fails + fit->passes < LEAST_ROWS);
 	return !firm || pow(rate, (double)clause->fails) > CHANCE;
 }
 
@@ -341,6 +267,102 @@ static void drop_chance(struct kl_fit *fit, const struct search *search)
 	}
 }
 
+/* --- alternatives ----------------------------------------------------------------------------- */
+
+/* The search for alternatives that are false at all unexplained failures. */
+struct alternatives {
+	const struct search *search; /* its open rows are the unexplained failures */
+	bool *bare;                  /* passing rows where no alternative is true yet */
+	struct kl_fit_atom best;
+	size_t most; /* number of bare rows where the best one is true */
+};
+
+static void try_atom(struct alternatives *alternatives, struct kl_fit_atom atom)
+{
+	const struct kl_fit_table *table = alternatives->search->table;
+	size_t n = 0;
+
+	for (size_t row = 0; row < table->n; row++) {
+		bool open = alternatives->search->open[row];
+
+		if ((!open && !alternatives->bare[row]) || !kl_fit_atom_holds(&atom, table, row))
+			continue;
+		if (open)
+			return;
+		n++;
+	}
+	if (n <= alternatives->most)
+		return;
+	alternatives->most = n;
+	alternatives->best = atom;
+}
+
+static void try_atoms(struct alternatives *alternatives, size_t quantity)
+{
+	const struct search *search = alternatives->search;
+	int64_t least = INT64_MAX, most = 0;
+
+	for (size_t row = 0; row < search->table->n; row++)
+		if (search->open[row]) {
+			int64_t value = kl_fit_value_at(search->table, row, quantity);
+
+			least = value < least ? value : least;
+			most = value > most ? value : most;
+		}
+	try_atom(alternatives, (struct kl_fit_atom){ KL_FIT_MOST, quantity, least - 1 });
+	try_atom(alternatives, (struct kl_fit_atom){ KL_FIT_LEAST, quantity, most + 1 });
+	for (int64_t power = 2; power <= 1024; power *= 2)
+		try_atom(alternatives, (struct kl_fit_atom){ KL_FIT_MOD, quantity, power });
+}
+
+/* Find alternatives until they are true at all passing rows. Each must add at least two rows. */
+static bool find_alternatives(struct kl_fit_clause *clause, struct alternatives *alternatives)
+{
+	const struct kl_fit_table *table = alternatives->search->table;
+	size_t left = 0;
+
+	for (size_t row = 0; row < table->n; row++)
+		left += alternatives->bare[row];
+	for (clause->natom = 0; left && clause->natom < KL_FIT_ATOMS;) {
+		alternatives->most = 1;
+		for (size_t i = 0; i < table->name.n; i++)
+			if (table->kind[i] == KL_FIT_EXTENT)
+				try_atoms(alternatives, i);
+		if (alternatives->most < 2)
+			return false;
+		clause->atom[clause->natom++] = alternatives->best;
+		for (size_t row = 0; row < table->n; row++)
+			if (alternatives->bare[row] && kl_fit_holds(clause, table, row)) {
+				alternatives->bare[row] = false;
+				left--;
+			}
+	}
+	return !left && clause->natom > 1;
+}
+
+static void add_alternatives(struct kl_fit *out, struct search *search)
+{
+	struct alternatives alternatives = { .search = search };
+	struct kl_fit_clause clause = { .form = KL_FIT_ANY };
+
+	if (count_unexplained(out, search) < LEAST_FAILURES)
+		return;
+	alternatives.bare = kl_calloc(search->table->n + 1, sizeof(*alternatives.bare));
+	for (size_t row = 0; row < search->table->n; row++) {
+		bool pass = search->table->pass[row];
+
+		alternatives.bare[row] = is_used(search, row) && pass;
+		search->open[row] = is_used(search, row) && !pass &&
+				    kl_fit_predicts(out, search->table, row);
+	}
+	if (find_alternatives(&clause, &alternatives)) {
+		KL_GROW(out->v, out->n + 1, out->alloc);
+		out->v[out->n++] = clause;
+		count_fails(out, search, out->n - 1);
+	}
+	free(alternatives.bare);
+}
+
 /* --- witnesses -------------------------------------------------------------------------------- */
 
 /* Count the quantities in which two rows differ; sizes in bytes only follow from others. */
@@ -350,7 +372,7 @@ static size_t distance_of(const struct kl_fit_table *table, size_t left, size_t 
 
 	for (size_t i = 0; i < table->name.n; i++)
 		n += table->kind[i] != KL_FIT_BYTES &&
-		     value_at(table, left, i) != value_at(table, right, i);
+		     kl_fit_value_at(table, left, i) != kl_fit_value_at(table, right, i);
 	return n;
 }
 
@@ -363,15 +385,6 @@ static size_t others_false(const struct kl_fit *fit, const struct search *search
 	for (size_t k = 0; k < fit->n; k++)
 		n += k != i && !kl_fit_holds(&fit->v[k], search->table, row);
 	return n;
-}
-
-/* Count the failing rows where the clause is false. */
-static void count_fails(struct kl_fit *fit, const struct search *search, size_t i)
-{
-	fit->v[i].fails = 0;
-	for (size_t row = 0; row < search->table->n; row++)
-		fit->v[i].fails += is_used(search, row) && !search->table->pass[row] &&
-				   !kl_fit_holds(&fit->v[i], search->table, row);
 }
 
 static void find_pair(struct kl_fit *fit, const struct search *search, size_t i)
@@ -415,7 +428,7 @@ static void find_same(struct kl_fit_clause *clause, const struct search *search)
 					       kl_fit_holds(clause, table, row);
 			if (!same)
 				continue;
-			clause->same = clause_text(&other, table);
+			clause->same = kl_fit_clause_text(&other, table);
 			break;
 		}
 	}
@@ -448,10 +461,11 @@ static void find_fit(struct kl_fit *out, const struct kl_fit_table *table, const
 		count_fails(out, &search, i);
 	if (!draft)
 		drop_chance(out, &search);
+	add_alternatives(out, &search);
 	out->unexplained = count_unexplained(out, &search);
 	for (size_t i = 0; i < out->n; i++) {
 		find_pair(out, &search, i);
-		out->v[i].text = clause_text(&out->v[i], table);
+		out->v[i].text = kl_fit_clause_text(&out->v[i], table);
 		if (out->v[i].form == KL_FIT_MOD &&
 		    table->kind[out->v[i].quantity] == KL_FIT_EXTENT)
 			find_same(&out->v[i], &search);

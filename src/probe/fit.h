@@ -20,7 +20,9 @@
  * No clause is false at a point where the kernel passes, and each is false at some point where it
  * fails. Of the clauses that are false at the most failing points, the simplest is taken first:
  * extents before bytes, remainders before bounds, small constants before large ones. Clauses that
- * chance can explain are left out.
+ * chance can explain are left out. If failures are left then, a clause of alternatives is sought:
+ * `extent(reduction) <= 256 || extent(rows) <= 5`, each false at all of these failures, and together
+ * true wherever the kernel passes.
  *
  *	kl_fit_table_add(&table, "extent(cols)", KL_FIT_EXTENT);	all quantities, then
  *	kl_fit_table_row(&table, value, pass);			a row for each point
@@ -48,14 +50,32 @@ void kl_fit_table_add(struct kl_fit_table *table, const char *name, enum kl_fit_
 void kl_fit_table_row(struct kl_fit_table *table, const int64_t *value, bool pass);
 void kl_fit_table_release(struct kl_fit_table *table);
 
-enum kl_fit_form { KL_FIT_MOD, KL_FIT_LEAST, KL_FIT_MOST, KL_FIT_ORDER, KL_FIT_TAIL, KL_FIT_ZERO };
+enum kl_fit_form {
+	KL_FIT_MOD,
+	KL_FIT_LEAST,
+	KL_FIT_MOST,
+	KL_FIT_ORDER,
+	KL_FIT_TAIL,
+	KL_FIT_ZERO,
+	KL_FIT_ANY,
+};
+
+/* One alternative of KL_FIT_ANY: KL_FIT_MOD, KL_FIT_LEAST or KL_FIT_MOST. */
+struct kl_fit_atom {
+	enum kl_fit_form form;
+	size_t quantity;
+	int64_t bound;
+};
+#define KL_FIT_ATOMS 3
 
 struct kl_fit_clause {
 	enum kl_fit_form form;
-	size_t quantity, other; /* indices of quantities; `other` of KL_FIT_ORDER */
-	int64_t bound;          /* of KL_FIT_MOD and KL_FIT_TAIL: the divisor */
-	int64_t from;           /* of KL_FIT_TAIL: the divisor counts from here on */
-	char *text;             /* as a predicate (card/predicate.h) */
+	size_t quantity, other;                /* indices of quantities; `other` of KL_FIT_ORDER */
+	int64_t bound;                         /* of KL_FIT_MOD and KL_FIT_TAIL: the divisor */
+	int64_t from;                          /* of KL_FIT_TAIL: the divisor counts from here on */
+	struct kl_fit_atom atom[KL_FIT_ATOMS]; /* of KL_FIT_ANY */
+	size_t natom;
+	char *text; /* as a predicate (card/predicate.h) */
 	char *same; /* another clause, of another quantity, that is false at the same rows; or NULL */
 	size_t fails; /* number of failing rows where the clause is false */
 	/*

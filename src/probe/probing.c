@@ -23,7 +23,6 @@ struct run {
 	const struct kl_probing_opts *o;
 	struct kl_gate *gate;
 	int64_t until; /* clock, in ns */
-	bool over;     /* no more points: the time is up, or the user interrupted */
 };
 
 void kl_probing_release(struct kl_probing *probe)
@@ -169,10 +168,8 @@ static int judge_point(struct kl_probe_side *side, struct run *run, size_t state
 		return err;
 	} else {
 		kl_error_clear();
-		if (kl_clock_ns() >= run->until) {
-			run->over = true;
+		if (kl_clock_ns() >= run->until) /* go on with what is stored */
 			return 0;
-		}
 		if ((err = run_gate(&event, run, wide, point, key)) < 0)
 			return err;
 	}
@@ -255,7 +252,7 @@ static int ask_point(struct run *run, size_t point, size_t from, size_t to)
 
 	kl_progress_title(run->o->progress, "point %zu of %zu, %zu judged", point + 1,
 			  run->out->points.n, run->out->judged);
-	for (size_t state = from; state < to && !err && !run->over; state++)
+	for (size_t state = from; state < to && !err; state++)
 		err = ask_state(run, state, point);
 	return err;
 }
@@ -265,13 +262,13 @@ static int refine_steps(struct run *run)
 {
 	int err = 0;
 
-	for (size_t i = 1; i < run->out->n && !err && !run->over; i++) {
+	for (size_t i = 1; i < run->out->n && !err; i++) {
 		size_t from = run->out->points.n;
 
 		kl_probe_refine(&run->out->points, run->out, i);
 		grow_sides(run->out);
 		run->out->added += run->out->points.n - from;
-		for (size_t point = from; point < run->out->points.n && !err && !run->over; point++)
+		for (size_t point = from; point < run->out->points.n && !err; point++)
 			err = ask_point(run, point, i - 1, i + 1);
 	}
 	return err;
@@ -282,14 +279,14 @@ static int ask_points(struct run *run)
 	size_t listed = run->out->points.n;
 	int err = 0;
 
-	for (size_t point = 0; point < listed && !err && !run->over; point++) {
+	for (size_t point = 0; point < listed && !err; point++) {
 		err = ask_point(run, point, 0, run->out->n);
-		if (!err && !run->over && !run->o->naxis && (point + 1) % REFINE_EVERY == 0)
+		if (!err && !run->o->naxis && (point + 1) % REFINE_EVERY == 0)
 			err = refine_steps(run);
 		if (!err && kl_proc_interrupted())
 			err = kl_error(KL_EINTR, "interrupted");
 	}
-	for (int turn = 0; turn < 4 && !err && !run->over && !run->o->naxis; turn++)
+	for (int turn = 0; turn < 4 && !err && !run->o->naxis; turn++)
 		err = refine_steps(run);
 	for (size_t point = 0; point < listed; point++)
 		for (size_t i = 0; i < run->out->n; i++)

@@ -47,10 +47,58 @@ static int64_t nearest_failure(const struct refining *refining, const struct kl_
 	return any ? near : clause->bound;
 }
 
+/* Find the passing value next to an alternative's bound, among rows where it alone is true. */
+static bool nearest_pass(int64_t *near, const struct refining *refining,
+			 const struct kl_fit_clause *clause, size_t at)
+{
+	const struct kl_fit_atom *atom = &clause->atom[at];
+	const struct kl_fit_table *table = refining->table;
+	bool any = false;
+
+	for (size_t row = 0; row < table->n; row++) {
+		struct kl_fit_clause others = *clause;
+		int64_t value = table->value[row * table->name.n + atom->quantity];
+
+		others.atom[at] = others.atom[--others.natom];
+		if (!table->pass[row] || kl_fit_holds(&others, table, row))
+			continue;
+		if (!any || (atom->form == KL_FIT_MOST ? value > *near : value < *near))
+			*near = value;
+		any = true;
+	}
+	return any;
+}
+
+/* Add a failing point whose quantity lies halfway between the last pass and the first failure. */
+static void refine_alternatives(const struct refining *refining, const struct kl_fit_clause *clause)
+{
+	const struct kl_contract *contract =
+		refining->probe->state[refining->probe->n - 1].surface->contract;
+
+	for (size_t i = 0; i < clause->natom; i++) {
+		const struct kl_fit_atom *atom = &clause->atom[i];
+		int dim = refining->quantities->v[atom->quantity].dim;
+		struct kl_probe_point point =
+			refining->points->v[refining->point[clause->fail_row]];
+		int64_t near = 0;
+
+		if (dim < 0 || atom->form == KL_FIT_MOD ||
+		    !nearest_pass(&near, refining, clause, i) ||
+		    refining->points->n >= KL_PROBE_MOST)
+			continue;
+		point.dims.v[dim] = near + (atom->bound - near + 1) / 2;
+		kl_probe_points_add(refining->points, contract, &point);
+	}
+}
+
 static void refine_clause(const struct refining *refining, const struct kl_fit_clause *clause)
 {
 	int64_t near;
 
+	if (clause->form == KL_FIT_ANY) {
+		refine_alternatives(refining, clause);
+		return;
+	}
 	if (refining->quantities->v[clause->quantity].dim < 0)
 		return;
 	switch (clause->form) {
@@ -68,6 +116,7 @@ static void refine_clause(const struct refining *refining, const struct kl_fit_c
 		break;
 	case KL_FIT_ORDER:
 	case KL_FIT_ZERO:
+	case KL_FIT_ANY:
 		break;
 	}
 }

@@ -147,6 +147,28 @@ static void a_tendency_is_no_condition(void **state)
 	assert_true(fit.unexplained > 0);
 }
 
+/* A path that only whole tiles of a long sum take. */
+static void alternatives_are_found(void **state)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
+	KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+
+	(void)state;
+	kl_fit_table_add(&table, "rows", KL_FIT_EXTENT);
+	kl_fit_table_add(&table, "cols", KL_FIT_EXTENT);
+	kl_fit_table_add(&table, "sum", KL_FIT_EXTENT);
+	for (int64_t rows = 1; rows <= 12; rows++)
+		for (int64_t cols = 1; cols <= 40; cols += 3)
+			for (int64_t sum = 250; sum <= 260; sum++)
+				kl_fit_table_row(&table, (int64_t[]){ rows, cols, sum },
+						 rows < 6 || cols < 16 || sum <= 256);
+	kl_fit_find(&fit, &table, NULL);
+	assert_int_equal(fit.n, 1);
+	assert_string_equal(fit.v[0].text, "sum <= 256 || rows <= 5 || cols <= 15");
+	assert_int_equal(fit.unexplained, 0);
+	assert_true(fit.v[0].fails > 100);
+}
+
 /* -- random conditions ------------------------------------------------------------------------- */
 
 struct truth {
@@ -224,6 +246,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_said_without_a_pass_or_a_failure),
 		cmocka_unit_test(noise_is_not_predicted),
 		cmocka_unit_test(a_tendency_is_no_condition),
+		cmocka_unit_test(alternatives_are_found),
 		cmocka_unit_test(random_conditions_are_predicted),
 	};
 
