@@ -197,7 +197,7 @@ static int try_step(struct pruning *pruning, size_t step)
 	int err = copy_surface(&kernel, prune->kernel);
 
 	free(kl_steal(&trial->why));
-	*trial = (struct kl_prune_trial){ .at = prune->nundone + 1 };
+	*trial = (struct kl_prune_trial){ .at = prune->nundone + 1, .changes = prune->changes };
 	if (!err)
 		err = undo_step(&kernel, pruning->repo, transplant, step);
 	if (err == KL_ENO) {
@@ -223,7 +223,21 @@ static int try_step(struct pruning *pruning, size_t step)
 	kl_event_free(prune->event);
 	prune->event = kl_event_ref(judgement->event);
 	prune->undone[prune->nundone++] = step;
+	prune->changes += !trial->same_code;
 	return 0;
+}
+
+/*
+ * Return true if a step need not be tried in what is left of K*: it was tried there, or was timed in
+ * a kernel of the same machine code.
+ */
+static bool was_tried(const struct kl_prune *prune, size_t step)
+{
+	const struct kl_prune_trial *trial = &prune->trial[step];
+	bool timed = trial->end == KL_PRUNE_SLOWER || trial->end == KL_PRUNE_NOISY;
+
+	return kl_prune_has_undone(prune, step) || trial->at == prune->nundone + 1 ||
+	       (timed && trial->changes == prune->changes);
 }
 
 /* Try the steps until none of those that are left can be undone in what is left of K*. */
@@ -238,8 +252,7 @@ static int try_steps(struct pruning *pruning)
 		for (const size_t *step = prune->order; *step; step++) {
 			int err;
 
-			if (kl_prune_has_undone(prune, *step) ||
-			    prune->trial[*step].at == prune->nundone + 1)
+			if (was_tried(prune, *step))
 				continue;
 			if (kl_transplant_is_late(pruning->transplant, &pruning->opts->judging))
 				return 0;

@@ -34,8 +34,9 @@ struct kl_prune_trial {
 	bool same_code;        /* the kernel without it has the machine code of K* */
 	struct kl_ratio ratio; /* its speed compared with that of K*; ppm 0: not known */
 	char event[KL_DIGEST_HEX];
-	char *why; /* the class of the failure, or why the step does not merge; NULL: passes */
-	size_t at; /* number of steps that were undone before this attempt, plus 1 */
+	char *why;      /* the class of the failure, or why the step does not merge; NULL: passes */
+	size_t at;      /* number of steps that were undone before this attempt, plus 1 */
+	size_t changes; /* prune->changes at this attempt */
 };
 
 struct kl_prune {
@@ -43,6 +44,7 @@ struct kl_prune {
 	size_t *order;                /* all steps, in the order in which they are tried first */
 	size_t *undone;               /* the undone steps, in the order in which they were undone */
 	size_t nundone;
+	size_t changes;            /* number of undone steps that changed the machine code */
 	struct kl_surface *kernel; /* what is left of K*; owned */
 	struct kl_event *event;    /* the kernel against K*; owned, NULL: it is K* */
 	bool complete;             /* all steps were tried, and the kernel was confirmed */

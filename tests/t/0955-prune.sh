@@ -24,7 +24,7 @@ test_expect_success 'a dry run judges nothing' '
 test_expect_success 'the step that gains nothing is undone, the others are kept' '
 	(cd repo && git klineage prune --json >../json 2>../err) || { cat err; false; } && test "$(ask "\"@{\$j->{undone}}\"")" = 3 &&
 	test "$(ask "\$end{rest} . \" \" . \$end{half}")" = "slower fails" &&
-	ask "\$end{pass}" | grep -x -e slower -e noisy &&
+	test "$(ask "\$end{pass}")" = slower &&
 	test "$(ask "\$j->{complete} && \$j->{ref}")" = refs/heads/klineage/lineage/scale/x-pruned
 '
 

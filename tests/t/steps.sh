@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # chain is of materials.sh
 # steps.sh - an expert kernel of four steps and its lineage, for tests that try steps at other places. Source this file
-# after materials.sh. `pass` drops a pass over the input; `half` computes the first half of the elements eight at a
+# after materials.sh. `pass` drops a long pass over the input; `half` computes the first half of the elements eight at a
 # time; `guard` gains nothing, and `rest` leaves nothing of it in the machine code; `rest` does the same as `half` for the
 # other elements, with the type that `half` defines, so that it does not compile without it.
 
@@ -33,7 +33,7 @@ kernel () {
 		/* that was it */
 
 		/* a look at all elements */
-	$(lacks pass "	static volatile float seen;" "	for (int64_t k = 0; k < n; k++)" "		seen = x[k];")
+	$(lacks pass "	static volatile float seen;" "	for (int64_t k = 0; k < 8 * n; k++)" "		seen = x[k % n];")
 		/* that was it */
 
 		/* eight at a time, in the first half */
