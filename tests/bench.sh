@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/bench.sh <build directory> [workloads|seconds|aa|events|segments|log|hooks|skills|review|retrieval]... - measures, beside the aims; all parts by default.
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|segments|log|hooks|skills|review|retrieval|rules]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$(cd "$1" && pwd) || exit 129
 shift
-parts=${*:-workloads seconds aa events segments log hooks skills review retrieval}
+parts=${*:-workloads seconds aa events segments log hooks skills review retrieval rules}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
 aa_runs=${KLINEAGE_BENCH_AA:-100}
@@ -425,6 +425,50 @@ part_retrieval () {
 	done
 	figure 'a right card among the first 8, random order' '' - '' "$(one_of recall_chance "$work/next")"
 	figure 'mean of 1 / rank, random order' '' - '' "$(one_of mrr_chance "$work/next")"
+}
+
+# ruled <template>: the expert judged with the state that a walk by passes alone ended in as its parent
+ruled () {
+	template "$1" || return
+	talk "$1: a walk by passes alone"
+	(cd "$work/$1" && git klineage deopt --quiet --rewriter passes --no-rederive) >"$work/why" 2>&1 ||
+		{ talk "$1: $(tail -n 1 "$work/why")"; return; }
+	sed -n '1s/^/bench: /p' "$work/why" >&2
+	end=$(git -C "$work/$1" for-each-ref --count=1 --format='%(objectname)' 'refs/heads/klineage/walk/*/*')
+	best=$(git -C "$work/$1" commit-tree -p "$end" -m 'the expert, right after what the passes left' 'HEAD^{tree}')
+	i=0
+	while [ $((i += 1)) -le "$runs" ]; do
+		talk "$1: its expert against what the passes left, run $i of $runs"
+		gated "$work/$1" "$best" "$1.ruled" || break
+	done
+}
+
+# the templates whose kernels run here
+rule_templates () {
+	echo c-topk c-sgemm
+	if test -e /dev/nvidiactl; then
+		echo cuda-gemm cuda-topk
+	fi
+}
+
+part_rules () {
+	heading 'rules: what passes alone take from an expert, without history and model'
+	for t in $(rule_templates); do
+		over_naive "$t"
+		ruled "$t"
+		figure "$t: the first state / expert" x - '' "$(samples "$t.leap.parent")"
+		figure "$t: what the passes left / expert" x - '' "$(samples "$t.ruled.parent")"
+		paste "$(samples "$t.leap.parent")" "$(samples "$t.ruled.parent")" |
+			awk '$1 > 1 && $2 > 0 { print 100 * log($2) / log($1) }' >"$work/$t.share"
+		figure "$t: share of the log-gain taken away" % ge 50 "$work/$t.share"
+	done
+	# KLINEAGE_SGEMM_CUDA=<clone>: a kernel by another author, by its PTX
+	if test -n "${KLINEAGE_SGEMM_CUDA:-}" && command -v nvcc >/dev/null; then
+		sh "$here/bench/author.sh" "$KLINEAGE_SGEMM_CUDA" "$build" >"$work/author" || :
+		sed 's/^/bench: /' "$work/author" >&2
+		awk '$2 > 0 && $3 < $2 / 4 { n++ } END { if (NR) print n + 0 }' "$work/author" >"$work/author.lost"
+		figure "mechanisms that SGEMM_CUDA's kernel 12 loses" n ge 3 "$work/author.lost"
+	fi
 }
 
 for part in $parts; do

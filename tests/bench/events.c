@@ -4,7 +4,7 @@
  *
  *	git rev-list HEAD | events write <dir>	one event on each commit, in one call
  *	events fold <dir>			all of them, read and folded
- *	events indexed <dir>			all of them, by their index; third figure: notes that were read for it
+ *	events indexed <dir>			all of them, by their index; third figure: notes of the index
  *
  * Prints the number of events and the nanoseconds; the repository's opening is
  * in them, making the events is not.
