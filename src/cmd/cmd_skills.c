@@ -19,6 +19,7 @@
 static const char synopsis[] =
 	"skills list [--status <status>] [--json | --porcelain | -z]\n"
 	"skills show [--raw | --json] <card>\n"
+	"skills credit [--json] [<card>]\n"
 	"skills lint [--fix] [--json | --porcelain | -z] [<file or directory>...]\n"
 	"skills retract --reason <why> <card>\n"
 	"skills export [--format yaml|json|skill-md] [--output <directory>] [<card>...]\n"
@@ -163,6 +164,13 @@ static int show_card(const struct args *args)
 	kl_json_decimal(&text, value, false);
 	kl_listing_line(&text);
 	return 0;
+}
+
+static int show_credit(const struct args *args)
+{
+	if (args->argc > 1)
+		return kl_opt_usage(synopsis, "'credit' takes at most one card");
+	return kl_skills_credit(args->repo, args->argc ? args->argv[0] : NULL, &args->out);
 }
 
 /* --- retract ---------------------------------------------------------------------------- */
@@ -367,6 +375,7 @@ struct part {
 static const struct part parts[] = {
 	{ "list", list_cards, true, NULL },
 	{ "show", show_card, false, NULL },
+	{ "credit", show_credit, false, NULL },
 	{ "lint", lint_cards, true, has_files },
 	{ "retract", retract_card, false, NULL },
 	{ "export", export_cards, false, NULL },

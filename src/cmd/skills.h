@@ -20,6 +20,12 @@ int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
 		   const struct kl_listing *out);
 
 /**
+ * Print what the cards of the library, or the card `name`, are worth to a model, and the trials
+ * whose level is another one by the rule of today (skills_credit.c).
+ */
+int kl_skills_credit(struct kl_repo *repo, const char *name, const struct kl_listing *out);
+
+/**
  * Parse a list such as "admitted,hypothesis" into bits, 1 << enum kl_card_status. KL_EUSAGE:
  * unknown status; the hint is `synopsis`, the verb's synopsis.
  */

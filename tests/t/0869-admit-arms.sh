@@ -8,7 +8,22 @@ unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 if ! grep -q avx2 /proc/cpuinfo
 then
 	skip_all='the kernels need AVX2'
-	test_done
+	test_expect_success 'what the card is worth: one workload decides nothing, and a wrong card that does as well is told' '
+	(cd all && git klineage skills credit >out && cat out && grep "^its intent alone  *1  *1  *+[0-9.]*  *-  *no evidence either way: one workload" out &&
+	grep "^no conditions and risks  *1  *1  *+" out && grep "^a wrong card  *1  *1  *+0.00" out &&
+	git klineage skills credit --json $(cat ../id) >json && perl -MJSON::PP -e "local \$/; my \$d = decode_json(<STDIN>);
+		die if \$d->{schema} ne \"klineage.credit/1\" || @{\$d->{credit}} != 3 || \$d->{credit}[2]{ln_ppm} != 0 || defined \$d->{credit}[0]{lo_ppm};
+		die if \$d->{trials}[0]{level_now} ne \"other-workload\" || \$d->{trials}[0]{rule} != 2" <json &&
+	exits 129 git klineage skills credit a b 2>err && exits 129 git klineage skills credit --porcelain 2>err)
+'
+
+test_expect_success 'a card that came with its trials tells the level that they have by their code' '
+	git init -q shipped && (cd shipped && git klineage import "$KLINEAGE_TOP/skills/lineages/c-topk" >/dev/null && git klineage import "$KLINEAGE_TOP/skills/held-out/c-topk-by-rule" >/dev/null &&
+	git klineage skills import --shipped >/dev/null && git klineage skills credit >out && cat out && says "no trial has this arm" out &&
+	grep "^prefetch-.* on topk, state .*: recorded at other-lineage; by its code at same-code" out)
+'
+
+test_done
 fi
 
 answering "$PWD/answers"
@@ -49,9 +64,9 @@ test_expect_success 'each arm is asked, and shown what it is about; all results 
 
 test_expect_success 'the arms run in the order that the trial says, which the seed decides' '
 	(cd all && order $(cat ../id) >../arms && asked | sed -n "s/\.0\$//p; " | sed "s/admit/card/; s/control/intent/" | tr "\n" " " | sed "s/ \$//" >../ran && echo >>../ran && test_cmp ../arms ../ran) &&
-	(for s in 1 2 3 4; do
-		rm -rf seeded && cp -R lib seeded && : >"$ANSWERS/log" && (cd seeded && tries --seed $s >out && says "drawn with --seed $s" out && order $(cat ../id)) || return 1
-	done) >orders && cat orders && test "$(sort -u orders | wc -l)" -ge 2
+	(for s in 1 4; do
+		rm -rf seeded && cp -R lib seeded && : >"$ANSWERS/log" && (cd seeded && tries --arms card,intent --seed $s >out && says "drawn with --seed $s" out && order $(cat ../id)) || return 1
+	done) >orders && printf "%s\n" "intent card" "card intent" | test_cmp - orders
 '
 
 test_expect_success 'a card that the model names and was not shown is told in the commit' '
@@ -76,6 +91,21 @@ test_expect_success 'killed while the third arm is asked: no reply is bought aga
 	tries >out && cat out && says "drawn with --seed 5" out && test ! -e $progress && asked | sort | uniq -d >twice && test "$(cat twice)" = admit.0 &&
 	git notes --ref klineage/gate list >/dev/null && for e in $(cat judged); do git ls-tree -r --name-only klineage/skills | grep "$e" || return 1; done &&
 	git klineage skills lint >out && says "0 errors, 0 warnings" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out)
+'
+
+test_expect_success 'what the card is worth: one workload decides nothing, and a wrong card that does as well is told' '
+	(cd all && git klineage skills credit >out && cat out && grep "^its intent alone  *1  *1  *+[0-9.]*  *-  *no evidence either way: one workload" out &&
+	grep "^no conditions and risks  *1  *1  *+" out && grep "^a wrong card  *1  *1  *+0.00" out &&
+	git klineage skills credit --json $(cat ../id) >json && perl -MJSON::PP -e "local \$/; my \$d = decode_json(<STDIN>);
+		die if \$d->{schema} ne \"klineage.credit/1\" || @{\$d->{credit}} != 3 || \$d->{credit}[2]{ln_ppm} != 0 || defined \$d->{credit}[0]{lo_ppm};
+		die if \$d->{trials}[0]{level_now} ne \"other-workload\" || \$d->{trials}[0]{rule} != 2" <json &&
+	exits 129 git klineage skills credit a b 2>err && exits 129 git klineage skills credit --porcelain 2>err)
+'
+
+test_expect_success 'a card that came with its trials tells the level that they have by their code' '
+	git init -q shipped && (cd shipped && git klineage import "$KLINEAGE_TOP/skills/lineages/c-topk" >/dev/null && git klineage import "$KLINEAGE_TOP/skills/held-out/c-topk-by-rule" >/dev/null &&
+	git klineage skills import --shipped >/dev/null && git klineage skills credit >out && cat out && says "no trial has this arm" out &&
+	grep "^prefetch-.* on topk, state .*: recorded at other-lineage; by its code at same-code" out)
 '
 
 test_done
