@@ -111,9 +111,9 @@ static void print_sums(const struct kl_credit *credit)
 		KL_AUTO(kl_freep) char *workloads = kl_asprintf("%zu", sum->workloads);
 		KL_AUTO(kl_freep) char *mean = isnan(sum->mean) ? kl_strdup("-") :
 								  kl_asprintf("%+.2f", sum->mean);
-		KL_AUTO(kl_freep) char *interval =
-			isnan(sum->lo) ? kl_strdup("-") :
-					 kl_asprintf("[%+.2f, %+.2f]", sum->lo, sum->hi);
+		KL_AUTO(kl_freep) char *interval = isnan(sum->lo) ? kl_strdup("-") :
+								    kl_asprintf("[%+.2f, %+.2f]",
+										sum->lo, sum->hi);
 
 		kl_table_row(&table, (const char *[]){ against[i], units, workloads, mean, interval,
 						       verdict_of(sum, i) });
