@@ -85,7 +85,7 @@ struct kl_materialization {
 	 * number of cards that fit the root (kl_retrieve_mark_fit()); 0: no card was tried or offered
 	 */
 	size_t offered;
-	/* the run ended because of the option `one`, so cards may be left to try */
+	/* the run ended because of the option `one` or `until`, so cards may be left to try */
 	bool stopped;
 	struct kl_strvec left_out; /* ids of the cards that did not fit into the prompt */
 	/* why the conversation ended; NULL: no model was asked */
@@ -109,6 +109,8 @@ struct kl_materialize_opts {
 	bool dry;
 	/* stop after one judged edit; a later run with `again` continues from there */
 	bool one;
+	/* start no further edit after this time of kl_clock_ns(); 0: no limit */
+	int64_t until;
 	/* session of the model; NULL: use no model */
 	struct kl_session *session;
 	const char *rewriter; /* "chat" or "exec" */

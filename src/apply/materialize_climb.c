@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "apply/materialize_parts.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 bool kl_materialize_is_enough(const struct kl_materialize_run *run)
 {
-	return run->o->one && run->judged;
+	return (run->o->one && run->judged) || (run->o->until && kl_clock_ns() >= run->o->until);
 }
 
 static bool was_tried(const struct kl_materialize_run *run, const char *card, size_t node)

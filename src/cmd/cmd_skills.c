@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/skills.h"
 #include "cmd/skills_page.h"
+#include "cmd/skills_try.h"
 
 static const char synopsis[] =
 	"skills list [--status <status>] [--json | --porcelain | -z]\n"
@@ -24,6 +25,7 @@ static const char synopsis[] =
 	"skills retract --reason <why> <card>\n"
 	"skills export [--format yaml|json|skill-md] [--output <directory>] [<card>...]\n"
 	"skills import (--shipped | <file or directory>...)\n"
+	"skills try [-n] [-q] [--seconds <n>] [<workload>]\n"
 	"skills install-merge [--undo]\n"
 	"skills merge-driver <base> <ours> <theirs>";
 
@@ -32,7 +34,8 @@ struct args {
 	int argc;
 	char **argv;
 	struct kl_listing out;
-	bool fix, undo, shipped, raw;
+	bool fix, undo, shipped, raw, dry, quiet;
+	int64_t seconds;
 	const char *status, *reason, *format, *output;
 };
 
@@ -293,11 +296,29 @@ static int import_cards(const struct args *args)
 	if (result.refused)
 		printf(", %zu refused", result.refused);
 	puts("");
+	if (args->shipped)
+		kl_skills_hint(args->repo);
 	if (!result.refused)
 		return 0;
 	return kl_error(KL_EINVALID,
 			"%zu files were refused because they are not valid, complete cards",
 			result.refused);
+}
+
+/* --- try -------------------------------------------------------------------------------------- */
+
+static int try_cards(const struct args *args)
+{
+	if (args->argc > 1)
+		return kl_opt_usage(synopsis, "'try' takes one workload");
+	if (args->seconds < 0 || args->seconds > 1000000)
+		return kl_opt_usage(synopsis, "--seconds must be 0 to 1000000");
+	return kl_skills_try(args->repo, &(struct kl_skills_try){
+						 .workload = args->argc ? args->argv[0] : NULL,
+						 .seconds = args->seconds,
+						 .quiet = args->quiet,
+						 .dry = args->dry,
+					 });
 }
 
 /* --- merging -------------------------------------------------------------------------------- */
@@ -380,6 +401,7 @@ static const struct part parts[] = {
 	{ "retract", retract_card, false, NULL },
 	{ "export", export_cards, false, NULL },
 	{ "import", import_cards, false, NULL },
+	{ "try", try_cards, false, NULL },
 	{ "install-merge", install_merge, false, NULL },
 	{ "merge-driver", merge_driver, false, has_files },
 };
@@ -404,11 +426,16 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "format", &args.format, "<format>",
 			   "export: write yaml (default), json or skill-md"),
 		KL_OPT_LISTING(&args.out),
+		KL_OPT_BOOL('n', "dry-run", &args.dry,
+			    "try: show which cards would be tried, and whether they apply"),
 		KL_OPT_STR('o', "output", &args.output, "<directory>",
 			   "export: write the files to this directory"),
+		KL_OPT_BOOL('q', "quiet", &args.quiet, "try: show no progress"),
 		KL_OPT_BOOL('\0', "raw", &args.raw, "show: print the file of the card"),
 		KL_OPT_STR('\0', "reason", &args.reason, "<why>",
 			   "retract: give the reason, in one line"),
+		KL_OPT_INT('\0', "seconds", &args.seconds, "<n>",
+			   "try: begin no further edit after this time (default: no limit)"),
 		KL_OPT_BOOL('\0', "shipped", &args.shipped,
 			    "import: import the cards that come with git-klineage"),
 		KL_OPT_STR('\0', "status", &args.status, "<status>",

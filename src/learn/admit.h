@@ -31,8 +31,9 @@
  * next call goes on with it, pays for no reply again and judges no edit again.
  */
 struct kl_admit_state {
-	const char *lineage; /* borrowed from the transitions */
-	int step;            /* the state is K_step of the lineage */
+	/* borrowed from the transitions; NULL: the state is the kernel of kl_admit_opts */
+	const char *lineage;
+	int step; /* the state is K_step of the lineage */
 	git_oid commit;
 	const struct kl_surface *state; /* borrowed */
 	/* the surface that `state` points to, if it is owned here; otherwise NULL */
@@ -72,6 +73,12 @@ struct kl_admit_opts {
 	/* restricts the states: name of a lineage or workload, or a commit; NULL: all states */
 	const char *on;
 	int64_t seed;         /* draws the state; 0: a seed of the operating system */
+	/*
+	 * a kernel of this repository, borrowed, and its commit: the only state, instead of those
+	 * of lineages; NULL: not given
+	 */
+	const struct kl_surface *kernel;
+	git_oid commit;
 	bool dry;             /* choose a state, but run no trial */
 	const char *rewriter; /* "chat" or "exec"; NULL: use mechanical carriers only */
 	/** Open a model's session (borrowed) that charges the workload's ledger. */

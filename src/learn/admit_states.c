@@ -136,6 +136,26 @@ static uint64_t draw_of(const struct kl_admit *work, const git_oid *commit)
 	return kl_rng_split((uint64_t)work->seed, word);
 }
 
+/* Add the kernel that the options name as the only state. */
+static int add_kernel(struct kl_admit *work)
+{
+	struct kl_admission *admission = work->a;
+	struct kl_admit_state state = {
+		.commit = work->o->commit,
+		.state = work->o->kernel,
+		.changed = -1,
+		.alike = -1,
+	};
+	int err;
+
+	state.why = why_not(work, &state);
+	if (!state.why && (err = place_state(work, &state)) < 0)
+		return err;
+	KL_GROW(admission->v, admission->n + 1, admission->alloc);
+	admission->v[admission->n++] = state;
+	return 0;
+}
+
 static int add_state(struct kl_admit *work, const struct kl_transition *transition, bool last)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *own = NULL;
@@ -208,6 +228,8 @@ int kl_admit_states(struct kl_admit *work)
 	if (!err)
 		err = kl_level_evidence_load(&work->evidence, work->o->repo, transitions,
 					     work->old);
+	if (!err && work->o->kernel)
+		return add_kernel(work);
 	if (!err && work->o->on) {
 		work->has_on = kl_repo_resolve(&work->on, work->o->repo, work->o->on) == 0;
 		kl_error_clear();

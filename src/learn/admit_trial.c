@@ -205,7 +205,7 @@ static void fill_point(struct kl_card_trial *trial, const struct kl_admit *work,
 	const struct kl_contract *contract = state->state->contract;
 
 	trial->workload = kl_strdup(contract->workload);
-	trial->lineage = kl_strdup(state->lineage);
+	trial->lineage = state->lineage ? kl_strdup(state->lineage) : NULL;
 	trial->case_ = kl_strdup(contract->op);
 	trial->dtype = kl_strdup(kl_target_dtype(contract));
 	trial->language = kl_strdup(contract->language->name);
