@@ -13,7 +13,7 @@
 const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome)
 {
 	static const char *const name[] = { "left", "applies", "known", "unused",
-					    "fail", "node",    "best" };
+					    "fail", "node",    "best",  "waits" };
 
 	return name[outcome];
 }
@@ -163,8 +163,8 @@ static int beats_best(bool *out, const struct kl_materialize_run *run,
 	*out = true;
 	if (on == run->m->best)
 		return 0;
-	err = kl_card_commit_judge(&judgement, run->o->gate, surface,
-				   run->m->node[run->m->best].state, false);
+	err = kl_card_commit_try(&judgement, run->o->gate, surface,
+				 run->m->node[run->m->best].state, false);
 	if (!err)
 		*out = judgement->event->verdict == KL_VERDICT_PASS &&
 		       kl_card_commit_speed(&ratio, judgement->event) == KL_SPEED_FAST;
@@ -196,7 +196,7 @@ static int weigh_edit(struct kl_materialize_attempt *attempt, const struct kl_ma
 		return 0;
 	if (!(err = beats_best(&best, run, surface, attempt->on)) && best)
 		attempt->outcome = KL_MATERIALIZE_BEST;
-	return err;
+	return err; /* KL_CARD_COMMIT_LATER: whether it is the best is not known yet */
 }
 
 /* Make a node of the edit. A failed edit also becomes a node, so that it is not judged again. */
@@ -291,6 +291,27 @@ static int recall_edit(bool *done, const git_oid **commit, struct kl_materialize
 	return 0;
 }
 
+static int leave_open(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run)
+{
+	attempt->outcome = KL_MATERIALIZE_WAITS;
+	run->m->waiting++;
+	return 0;
+}
+
+/*
+ * Queue the job of an edit that comes after one without a verdict. Its own verdict, should there be
+ * one, is not used yet: otherwise the order of the results would decide what is tried on what.
+ */
+static int judge_ahead(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
+		       const struct kl_surface *to)
+{
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	int err = kl_card_commit_try(&judgement, run->o->gate, to, run->m->node[attempt->on].state,
+				     false);
+
+	return err < 0 ? err : leave_open(attempt, run);
+}
+
 int kl_materialize_settle(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 			  const struct kl_materialize_edit *edit)
 {
@@ -302,14 +323,17 @@ int kl_materialize_settle(struct kl_materialize_attempt *attempt, struct kl_mate
 	attempt->outcome = KL_MATERIALIZE_KNOWN;
 	if (is_known(run, *edit->to))
 		return 0;
+	if (run->m->waiting)
+		return judge_ahead(attempt, run, *edit->to);
 	if ((err = recall_edit(&done, &commit, attempt, run, edit)) < 0 || done)
 		return err;
 	run->judged++;
-	if ((err = kl_card_commit_judge(&judgement, run->o->gate, *edit->to,
-					run->m->node[attempt->on].state, false)) < 0 ||
-	    (err = KL_FAULT("mat-judged")) < 0 ||
-	    (err = weigh_edit(attempt, run, judgement, *edit->to)) < 0)
-		return err;
+	if (!(err = kl_card_commit_try(&judgement, run->o->gate, *edit->to,
+				       run->m->node[attempt->on].state, false)) &&
+	    !(err = KL_FAULT("mat-judged")))
+		err = weigh_edit(attempt, run, judgement, *edit->to);
+	if (err)
+		return err == KL_CARD_COMMIT_LATER ? leave_open(attempt, run) : err;
 	return keep_edit(attempt, run, edit, judgement->event, commit);
 }
 
@@ -330,16 +354,17 @@ size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
 /* --- beginning a run -------------------------------------------------------------------------- */
 
 /*
- * Make the root the first link of the chain, so that its commit, which has the note, stays
- * reachable.
+ * Make the root the first link of the chain, so that its commit stays reachable, and note the event
+ * (NULL: the verdict comes later). If the run has begun, only note the event.
  */
 static int begin_run(struct kl_materialize_run *run, struct kl_event *event)
 {
-	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo,
-							 .chain = run->m->chain };
+	KL_AUTO(kl_keep_release) struct kl_keep keep = { .repo = run->o->repo };
 	KL_AUTO(kl_freep) char *text = kl_asprintf("begun: %s\n\nKlineage-Outcome: root\n",
 						   run->o->root->contract->workload);
 	int err = kl_keep_root(&keep, &run->o->commit, text, event);
+
+	keep.chain = run->log.there ? NULL : run->m->chain;
 
 	if (err < 0 || (err = KL_FAULT("mat-begin")) < 0)
 		return err;
@@ -356,7 +381,12 @@ static int judge_root(struct kl_materialize_run *run)
 					       &run->o->commit, run->o->root, NULL);
 	if (err < 0 || run->m->node[0].event)
 		return err;
-	if ((err = kl_card_commit_judge(&judgement, run->o->gate, run->o->root, NULL, false)) < 0)
+	err = kl_card_commit_try(&judgement, run->o->gate, run->o->root, NULL, false);
+	if (err == KL_CARD_COMMIT_LATER) {
+		run->m->waiting++;
+		return run->log.there ? 0 : begin_run(run, NULL);
+	}
+	if (err < 0)
 		return err;
 	if (judgement->event->verdict != KL_VERDICT_PASS)
 		return kl_error(KL_ENO, "the root fails the gate%s%s: %s",
@@ -467,8 +497,10 @@ int kl_materialize(struct kl_materialization *out, const struct kl_materialize_o
 		return err;
 	add_node(&run, &opts->commit, root, 0);
 	out->node[0].correct = true;
-	if ((!opts->dry && (err = judge_root(&run)) < 0) || (err = climb_all(&run)) < 0)
+	if ((!opts->dry && (err = judge_root(&run)) < 0) || out->waiting)
+		return err;
+	if ((err = climb_all(&run)) < 0)
 		return err;
 	out->stopped = kl_materialize_is_enough(&run);
-	return opts->session && !opts->dry ? kl_materialize_ask(&run) : 0;
+	return opts->session && !opts->dry && !out->waiting ? kl_materialize_ask(&run) : 0;
 }

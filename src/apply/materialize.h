@@ -25,6 +25,10 @@
  * A transformation with a parameter is tried with one value after the other, all on the same node.
  * After a value that gave a new best, the first value that gives none ends the search.
  *
+ * If the gate's runner judges elsewhere, the run goes as far as it can without a verdict: an edit that
+ * waits stays open, and so do the edits after it, whose jobs wait along with it. A run that is
+ * repeated once the results are imported finds the verdicts, in the same order.
+ *
  * A killed run can be repeated at no cost: its chain has the outcome of each edit
  * (materialize_log.h) and its conversation has the replies, so that no edit is judged or committed
  * twice, and no reply is paid for twice.
@@ -44,6 +48,8 @@ enum kl_materialize_outcome {
 	KL_MATERIALIZE_FAIL, /* the gate refused the edit: `why` is the class */
 	KL_MATERIALIZE_NODE, /* correct, but not a new best */
 	KL_MATERIALIZE_BEST, /* correct and fast: the new best */
+	/* there is no verdict yet: of this edit, or of one that comes before it */
+	KL_MATERIALIZE_WAITS,
 };
 const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome);
 
@@ -85,6 +91,11 @@ struct kl_materialization {
 	 * number of cards that fit the root (kl_retrieve_mark_fit()); 0: no card was tried or offered
 	 */
 	size_t offered;
+	/*
+	 * number of edits, or roots, whose verdict comes later: their jobs wait in the gate's
+	 * session. The caller sends them (kl_gate_send()), and runs again with `again`.
+	 */
+	size_t waiting;
 	/* the run ended because of the option `one` or `until`, so cards may be left to try */
 	bool stopped;
 	struct kl_strvec left_out; /* ids of the cards that did not fit into the prompt */
@@ -124,7 +135,8 @@ struct kl_materialize_opts {
 };
 
 /**
- * Apply cards as `opts` says. Return 0 even if no node was faster; `best` is then 0. KL_EEXISTS:
+ * Apply cards as `opts` says. Return 0 even if no node was faster (`best` is then 0), or if a
+ * verdict comes later (`waiting`). KL_EEXISTS:
  * the branch exists, or a run from another root has the name. KL_ENO: the root itself fails the
  * gate. KL_ECANNOT: a kernel cannot be judged here. KL_ECHANGED: the branch is not at a commit of
  * this run. Commits made before an error are kept.

@@ -191,6 +191,8 @@ static int handle_edit(struct kl_materialize_climber *climber,
 	case KL_MATERIALIZE_NODE:
 		kl_materialize_close_card(climber, climber->at, attempt->card);
 		return handle_node(climber, attempt, card);
+	case KL_MATERIALIZE_WAITS:
+		return 0;
 	default:
 		kl_materialize_close_card(climber, climber->at, attempt->card);
 		note_outcome(climber, "known", NULL,
@@ -392,9 +394,12 @@ int kl_materialize_ask(struct kl_materialize_run *run)
 
 	move_to(&climber, run->m->best, NULL, KL_MATERIALIZE_BUILD_ON);
 	err = open_conversation(&climber);
-	while (!err && run->m->n < KL_MATERIALIZE_ATTEMPTS && kl_driver_next(&climber.driver))
+	while (!err && !run->m->waiting && run->m->n < KL_MATERIALIZE_ATTEMPTS &&
+	       kl_driver_next(&climber.driver))
 		err = one_turn(&climber);
-	if (!err && !run->m->ended)
+	if (!err && run->m->waiting)
+		set_text(&run->m->ended, kl_strdup("the gate has no verdict yet"));
+	else if (!err && !run->m->ended)
 		set_text(&run->m->ended, say_end(&climber.driver));
 	if (climber.driver.conversation.session)
 		run->m->nano = kl_conversation_cost(&model, &climber.driver.conversation);

@@ -45,7 +45,8 @@ struct kl_materialize_edit {
 	struct kl_surface **to;
 };
 /**
- * Set the outcome of an attempt: from the log of an earlier run if it has the edit, otherwise from
+ * Set the outcome of an attempt: KL_MATERIALIZE_WAITS if there is no verdict yet, or if an attempt
+ * before it waits. Otherwise from the log of an earlier run if it has the edit, otherwise from
  * the gate. Then keep the edit as a commit and make a node of it, unless a node with that state
  * exists.
  */

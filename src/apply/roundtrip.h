@@ -34,6 +34,7 @@ struct kl_roundtrip {
 	struct kl_roundtrip_trial *v;
 	size_t n, alloc;
 	size_t successes, noisy;
+	size_t waiting; /* number of trials that wait for a verdict; they have no result yet */
 	enum kl_cards_arm arm; /* how cards were shown to the model in the trials */
 	bool held_out;         /* cards learned from this lineage were left out */
 };
@@ -47,10 +48,14 @@ int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const cha
 int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *opts,
 		       size_t trials);
 /**
- * Run one more trial. `opts` has everything but root and commit; its name is the prefix of the
- * names of the trials' runs. KL_ECANNOT: the speed of the result cannot be measured here.
+ * Run one more trial. `opts` has everything but root and commit; its name is the prefix of the names
+ * of the trials' runs. If a verdict comes later, only rt->waiting is counted; once the results are
+ * imported, forget the trials and run them again with the option `again`. KL_ECANNOT: the speed of
+ * the result cannot be measured here.
  */
 int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *opts);
+/** Forget the trials that were run, but not the lineage. */
+void kl_roundtrip_forget(struct kl_roundtrip *rt);
 void kl_roundtrip_release(struct kl_roundtrip *rt);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cmd/materialize_print.h"
 #include "cmd/materialize_root.h"
 #include "cmd/resume_args.h"
+#include "cmd/send_away.h"
 #include "cmd/skill_model.h"
 #include "cmd/skills.h"
 #include "repo/refs.h"
@@ -274,6 +275,27 @@ static int prepare_run(struct session *session, struct args *args)
 	return args->again ? 0 : recall_workload(session, args, workload_of(session));
 }
 
+/*
+ * Run, and run again as often as the runner sends results back. KL_ECANNOT: the user must carry the
+ * jobs; session->m then shows how far the run came.
+ */
+static int run_rounds(struct session *session, struct kl_materialize_opts *opts,
+		      const char *workload)
+{
+	KL_AUTO(kl_freep) char *then = kl_asprintf("git klineage materialize --continue --name %s "
+						   "%s",
+						   session->name, workload);
+
+	for (;;) {
+		int err = kl_materialize(&session->m, opts);
+
+		if (err < 0 || !session->m.waiting || (err = kl_send_away(session->gate, then)) < 0)
+			return err;
+		kl_materialize_release(&session->m);
+		opts->again = true;
+	}
+}
+
 static int materialize_cards(struct session *session, struct args *args)
 {
 	struct kl_materialize_opts opts;
@@ -287,7 +309,7 @@ static int materialize_cards(struct session *session, struct args *args)
 	    (err = kl_materialize_check(&opts)) < 0 ||
 	    (!args->dry && (err = keep_workload(session, workload_of(session))) < 0))
 		return err;
-	err = kl_materialize(&session->m, &opts);
+	err = run_rounds(session, &opts, workload_of(session));
 	kl_progress_free(kl_steal(&session->progress));
 	if (err == KL_ENO && !args->again && (!args->root || strcmp(args->root, "baseline")))
 		return kl_materialize_root_hint(err);
@@ -317,6 +339,8 @@ static int run_search(struct session *session, struct args *args)
 {
 	int err = materialize_cards(session, args);
 
+	if (err == KL_ECANNOT && session->m.waiting && !kl_listing_asked(&args->out))
+		kl_materialize_say(stdout, &session->m, false);
 	if (err < 0 || args->estimate || (err = report_result(session, args)) < 0)
 		return err;
 	if (args->dry)
@@ -358,10 +382,36 @@ static int recall_trials(struct session *session, struct args *args, const char 
 	return check_trials(args);
 }
 
+/* Run all trials, and print each as it ends, unless it is among the `printed` first ones. */
+static int run_all_trials(size_t *printed, struct session *session, const struct args *args,
+			  struct kl_materialize_opts *opts)
+{
+	int err = 0;
+
+	for (int64_t i = 0; !err && i < args->trials; i++) {
+		err = kl_roundtrip_trial(&session->rt, opts);
+		if (err || session->rt.waiting || session->rt.n <= *printed)
+			continue;
+		*printed = session->rt.n;
+		if (!kl_listing_asked(&args->out))
+			kl_materialize_print_trial(&session->rt);
+		fflush(stdout);
+	}
+	return err;
+}
+
+/*
+ * Run all trials. If verdicts come later, all trials go as far as they can, and their jobs are sent
+ * together; trials whose results came back at once are then run again.
+ */
 static int run_trials(struct session *session, struct args *args)
 {
 	const char *workload = session->rt.root->contract->workload;
+	KL_AUTO(kl_freep) char *then = kl_asprintf("git klineage materialize --roundtrip %s --name "
+						   "%s --continue",
+						   session->rt.lineage, session->name);
 	struct kl_materialize_opts opts;
+	size_t printed = 0;
 	int err;
 
 	if ((err = read_options(&opts, session, args, workload)) < 0 ||
@@ -369,11 +419,10 @@ static int run_trials(struct session *session, struct args *args)
 	    (err = keep_workload(session, workload)) < 0)
 		return err;
 	opts.without = args->held_out ? session->rt.lineage : NULL;
-	for (int64_t i = 0; !err && i < args->trials; i++) {
-		err = kl_roundtrip_trial(&session->rt, &opts);
-		if (!err && !kl_listing_asked(&args->out))
-			kl_materialize_print_trial(&session->rt);
-		fflush(stdout);
+	while (!(err = run_all_trials(&printed, session, args, &opts)) && session->rt.waiting &&
+	       !(err = kl_send_away(session->gate, then))) {
+		kl_roundtrip_forget(&session->rt);
+		opts.again = true;
 	}
 	kl_progress_free(kl_steal(&session->progress));
 	return err;

@@ -4,6 +4,7 @@
 
 #include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
+#include "cmd/send_away.h"
 #include "cmd/step_print.h"
 #include "walk/step.h"
 
@@ -70,29 +71,16 @@ static int open_gate(struct kl_gate **out, struct kl_progress **progress, struct
 /* Judge the edit. If the job must be judged elsewhere, send it; the same command then goes on. */
 static int judge_step(struct kl_worktree_step *step, struct options *options)
 {
-	KL_AUTO(kl_transfer_release) struct kl_transfer sent = { 0 };
 	int err = kl_worktree_step_judge(step, &options->step);
 
 	if (err != KL_CARD_COMMIT_LATER)
 		return err;
-	if ((err = kl_gate_send(&sent, options->step.gate, NULL)) < 0)
+	if ((err = kl_send_away(options->step.gate, "the same step again")) < 0)
 		return err;
-	if (sent.why)
-		return kl_error(KL_ECANNOT, "%s", sent.why);
-	if (!sent.waiting) {
-		err = kl_worktree_step_judge(step, &options->step);
-		return err == KL_CARD_COMMIT_LATER ?
-			       kl_error(KL_ECANNOT, "no result was returned for this job") :
-			       err;
-	}
-	err = kl_error(KL_ECANNOT,
-		       "no verdict yet, so nothing is committed: the job was written to "
-		       "'%s'",
-		       sent.file);
-	kl_error_hint(err, "copy the file to the worker's machine and run there: %s", sent.command);
-	return kl_error_hint(err,
-			     "then run here: git klineage gate --import <results>, and the same "
-			     "step again");
+	err = kl_worktree_step_judge(step, &options->step);
+	return err == KL_CARD_COMMIT_LATER ?
+		       kl_error(KL_ECANNOT, "no result was returned for this job") :
+		       err;
 }
 
 static int run_step(struct kl_repo *repo, struct kl_worktree_step *step, struct options *options)

@@ -91,7 +91,10 @@ void kl_materialize_say(FILE *to, const struct kl_materialization *materializati
 		return;
 	}
 	kl_oid_hex(hex, &materialization->node[materialization->best].commit);
-	if (materialization->best)
+	if (materialization->waiting)
+		fprintf(to, "%zu verdict%s to come from elsewhere\n", materialization->waiting,
+			materialization->waiting == 1 ? " is" : "s are");
+	else if (materialization->best)
 		fprintf(to, "%s is at %.10s, %d step%s from the root\n",
 			short_ref(materialization->branch), hex,
 			materialization->node[materialization->best].depth,
