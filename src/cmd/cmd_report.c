@@ -7,6 +7,7 @@
 #include "cmd/cli/opt.h"
 #include "cmd/cli/out.h"
 #include "cmd/cmd.h"
+#include "cmd/report_maps.h"
 #include "lineage/figure.h"
 #include "lineage/report.h"
 
@@ -16,6 +17,7 @@ static const char synopsis[] = "report [<options>] <workload>[/<name>]";
 
 struct views {
 	struct kl_view *v;
+	struct kl_buf *maps; /* of each lineage, as HTML */
 	size_t n;
 };
 
@@ -23,7 +25,10 @@ static void views_release(struct views *views)
 {
 	for (size_t i = 0; i < views->n; i++)
 		kl_view_release(&views->v[i]);
+	for (size_t i = 0; views->maps && i < views->n; i++)
+		kl_buf_release(&views->maps[i]);
 	free(views->v);
+	free(views->maps);
 }
 
 /* Load one lineage, or all lineages of a workload. */
@@ -49,6 +54,18 @@ static int load_views(struct views *views, struct kl_repo *repo, const char *wha
 			err = kl_view_load(&views->v[views->n], repo, workload, name);
 		views->n += !err;
 	}
+	return err;
+}
+
+static int load_maps(struct views *views, struct kl_repo *repo)
+{
+	int err = 0;
+
+	views->maps = kl_calloc(views->n, sizeof(*views->maps));
+	for (size_t i = 0; i < views->n; i++)
+		views->maps[i] = (struct kl_buf)KL_BUF_INIT;
+	for (size_t i = 0; i < views->n && !err; i++)
+		err = kl_report_maps(&views->maps[i], repo, &views->v[i]);
 	return err;
 }
 
@@ -140,7 +157,8 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis,
 				    "--json lists the written files and needs --output <file>");
 	if ((err = load_views(&views, ctx->repo, argv[0])) < 0 ||
-	    (err = kl_report_html(&html, ctx->repo, views.v, views.n)) < 0)
+	    (err = load_maps(&views, ctx->repo)) < 0 ||
+	    (err = kl_report_html(&html, ctx->repo, views.v, views.n, views.maps)) < 0)
 		return err;
 	for (size_t i = 0; figures && i < views.n && !err; i++)
 		err = write_figures(written, figures, ctx->repo, &views.v[i]);

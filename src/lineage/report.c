@@ -322,7 +322,8 @@ static int write_figures(struct kl_buf *buf, struct kl_repo *repo, const struct 
 	return 0;
 }
 
-static int write_lineage(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view)
+static int write_lineage(struct kl_buf *buf, struct kl_repo *repo, const struct kl_view *view,
+			 const struct kl_buf *maps)
 {
 	const struct kl_step *root = &view->step[0].step;
 	const struct kl_view_step *best = &view->step[view->n - 1];
@@ -347,13 +348,16 @@ static int write_lineage(struct kl_buf *buf, struct kl_repo *repo, const struct 
 	state_table(buf, view);
 	if ((err = write_rejections(buf, repo, view)) < 0)
 		return err;
+	if (maps)
+		kl_buf_add(buf, maps->ptr, maps->len);
 	for (size_t i = 0; i < view->n; i++)
 		if ((err = state_section(buf, repo, view, i)) < 0)
 			return kl_error_in(err, "%s K_%zu", view->ref, i);
 	return 0;
 }
 
-int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n)
+int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n,
+		   const struct kl_buf *maps)
 {
 	int err = 0;
 
@@ -366,7 +370,7 @@ int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_vie
 	kl_html_add(out, view->workload);
 	kl_buf_adds(out, "</h1>\n");
 	for (size_t i = 0; i < n && !err; i++)
-		err = write_lineage(out, repo, &view[i]);
+		err = write_lineage(out, repo, &view[i], maps ? &maps[i] : NULL);
 	kl_buf_adds(out, "<p class=\"soft\">Written by git klineage report " KL_VERSION ".</p>\n"
 			 "</body></html>\n");
 	return err;

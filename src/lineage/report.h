@@ -9,7 +9,11 @@
  * steps, and folded diffs and gate evidence. Whatever text the lineages contain, the page runs no
  * scripts and makes no requests: text from the repository is escaped, and the content security
  * policy of the page forbids both.
+ *
+ * `maps` has a further section for each lineage, as HTML, or "" if there is none; NULL: there are
+ * none.
  */
-int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n);
+int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n,
+		   const struct kl_buf *maps);
 
 #endif

@@ -147,7 +147,7 @@ void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when)
 		out->why = when->useful.why;
 		break;
 	case KL_USEFUL_NEVER:
-		out->why = "B is faster at no point";
+		out->why = "B was shown to be faster at no point";
 		break;
 	case KL_USEFUL_ALWAYS:
 	case KL_USEFUL_BOUND:

@@ -166,7 +166,19 @@ static size_t count_points(const struct kl_when *when)
 	return n;
 }
 
-void kl_when_words(struct kl_buf *out, const struct kl_when *when)
+/* Append how many points decide nothing: a busy machine must not look like a slow kernel. */
+static void add_unclear(struct kl_buf *out, const struct kl_when *when)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < when->n; i++)
+		n += kl_when_is_unclear(&when->point[i]);
+	if (n)
+		kl_buf_addf(out, "; at %zu point%s the interval decides nothing", n,
+			    n == 1 ? "" : "s");
+}
+
+static void add_condition(struct kl_buf *out, const struct kl_when *when)
 {
 	const struct kl_useful *useful = &when->useful;
 	size_t counted = count_points(when);
@@ -178,8 +190,8 @@ void kl_when_words(struct kl_buf *out, const struct kl_when *when)
 			    when->name_b, useful->why, counted);
 		return;
 	case KL_USEFUL_NEVER:
-		kl_buf_addf(out, "%s is faster than %s at none of %zu points", when->name_b,
-			    when->name_a, counted);
+		kl_buf_addf(out, "%s was shown to be faster than %s at none of %zu points",
+			    when->name_b, when->name_a, counted);
 		return;
 	case KL_USEFUL_ALWAYS:
 		kl_buf_addf(out, "%s is faster than %s at all %zu points", when->name_b,
@@ -198,6 +210,12 @@ void kl_when_words(struct kl_buf *out, const struct kl_when *when)
 		    useful->judged, useful->right, useful->constant);
 	if (useful->wrong)
 		kl_buf_addf(out, "; %zu of %zu points contradict it", useful->wrong, counted);
+}
+
+void kl_when_words(struct kl_buf *out, const struct kl_when *when)
+{
+	add_condition(out, when);
+	add_unclear(out, when);
 }
 
 bool kl_when_predicate(struct kl_buf *out, const struct kl_when *when,

@@ -29,16 +29,18 @@ static const struct {
 	[KL_WHEN_MARK_BOTH_FAIL] = { "XX", "both fail", "fails" },
 };
 
+/* All selectors begin with .when, because a style inside a page holds for the whole page. */
 static const char style[] =
-	"<style>text{font:12px system-ui,sans-serif;fill:currentColor}"
-	".cell text{font-size:11px;text-anchor:middle}.cell .span{font-size:9px}"
-	".faster rect{fill:#0b4f6c}.faster text{fill:#fff}"
-	".slower rect{fill:#c8c8c8}.slower text{fill:#000}"
-	".same rect{fill:#fff}.same text{fill:#000}"
-	".other rect{fill:#e4e4e4;stroke-width:2}.other text{fill:#000}"
-	".fails rect{fill:#fff;stroke-width:3}.fails text{fill:#000;font-weight:bold}"
-	".left rect{fill:none;stroke-dasharray:2 3}"
-	"rect{stroke:#555;stroke-width:1}</style>";
+	"<style>.when text{font:12px system-ui,sans-serif;fill:currentColor}"
+	".when .head{font-weight:bold}.when rect{stroke:#555;stroke-width:1}"
+	".when .cell text{font-size:11px;text-anchor:middle}.when .cell .span{font-size:9px}"
+	".when .faster rect{fill:#0b4f6c}.when .faster text{fill:#fff}"
+	".when .slower rect{fill:#c8c8c8}.when .slower text{fill:#000}"
+	".when .same rect{fill:#fff}.when .same text{fill:#000}"
+	".when .other rect{fill:#e4e4e4;stroke-width:2}.when .other text{fill:#000}"
+	".when .fails rect{fill:#fff;stroke-width:3}"
+	".when .fails text{fill:#000;font-weight:bold}"
+	".when .left rect{fill:none;stroke-dasharray:2 3}</style>";
 
 enum kl_when_mark kl_when_mark(const struct kl_when_point *point)
 {
@@ -238,6 +240,7 @@ static int draw_panel(struct kl_buf *out, const struct panel *panel, int top)
 static int draw_legend(struct kl_buf *out, const struct kl_when *when, int top)
 {
 	bool seen[sizeof(marks) / sizeof(marks[0])] = { false };
+	KL_AUTO(kl_freep) char *factor = NULL;
 
 	for (size_t i = 0; i < when->n; i++)
 		seen[kl_when_mark(&when->point[i])] = true;
@@ -251,10 +254,9 @@ static int draw_legend(struct kl_buf *out, const struct kl_when *when, int top)
 		kl_buf_addch(out, '\n');
 		top += 17;
 	}
-	draw_text(
-		out, 12, top, "",
-		"A factor is the time of the first kernel divided by that of the second, with its "
-		"interval.");
+	factor = kl_asprintf("A factor is the time of %s divided by that of %s, with its interval.",
+			     when->name_a, when->name_b);
+	draw_text(out, 12, top, "", factor);
 	return top + 14;
 }
 
@@ -290,15 +292,16 @@ void kl_when_svg(struct kl_buf *out, const struct kl_when *when)
 
 	draw_body(&body, &width, &height, when);
 	kl_when_words(&words, when);
-	kl_buf_addf(out,
-		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-		    "height=\"%d\" role=\"img\"><title>",
-		    width, height, width, height);
+	kl_buf_addf(
+		out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"when\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+		"height=\"%d\" role=\"img\"><title>",
+		width, height, width, height);
 	kl_html_add(out, title);
 	kl_buf_adds(out, "</title><desc>");
 	kl_html_add(out, words.ptr);
 	kl_buf_addf(out, "</desc>%s\n", style);
-	draw_text(out, 8, 20, "font-weight=\"bold\"", title);
+	draw_text(out, 8, 20, "class=\"head\"", title);
 	kl_buf_addch(out, '\n');
 	kl_buf_add(out, body.ptr, body.len);
 	kl_buf_adds(out, "</svg>\n");

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/report_maps.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/surface.h"
+#include "probe/when.h"
+#include "probe/when_svg.h"
+#include "probe/when_table.h"
+#include "text/html.h"
+
+/* Name a state, in place of the name that a loaded map has; `name` is freed. */
+static void name_state(char **name, size_t i)
+{
+	free(*name);
+	*name = kl_asprintf("K_%zu", i);
+}
+
+static void write_map(struct kl_buf *out, struct kl_when *when, size_t i)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+
+	name_state(&when->name_a, i - 1);
+	name_state(&when->name_b, i);
+	kl_when_sort(when);
+	kl_when_words(&words, when);
+	kl_buf_addf(out, "<h3>K_%zu to K_%zu: where it is faster</h3>\n<figure>", i - 1, i);
+	kl_when_svg(out, when);
+	kl_buf_adds(out, "<figcaption>");
+	kl_html_add(out, words.ptr);
+	kl_buf_adds(out, ".</figcaption></figure>\n<details><summary>all points</summary>\n");
+	kl_when_table_html(out, when);
+	kl_buf_adds(out, "</details>\n");
+}
+
+static int write_step(struct kl_buf *out, struct kl_repo *repo, const struct kl_surface *before,
+		      const struct kl_surface *after, size_t i)
+{
+	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+	int err = kl_when_load(&when, repo, before, after);
+
+	/* most steps have no map, and a domain of one size has none */
+	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
+		kl_error_clear();
+		return 0;
+	}
+	if (!err && when.n)
+		write_map(out, &when, i);
+	return err;
+}
+
+int kl_report_maps(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view)
+{
+	KL_AUTO(kl_freep) char *store = kl_asprintf("%s/klineage/when", kl_repo_common_dir(repo));
+	KL_AUTO(kl_surface_freep) struct kl_surface *before = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < view->n && !err && kl_fs_is_dir(store); i++) {
+		KL_AUTO(kl_surface_freep) struct kl_surface *after = NULL;
+		git_oid tree;
+
+		err = kl_repo_tree_of(&tree, repo, &view->step[i].commit);
+		if (!err)
+			err = kl_surface_from_tree(&after, repo, &tree, "");
+		if (!err && before)
+			err = write_step(out, repo, before, after, i);
+		kl_surface_free(before);
+		before = kl_steal(&after);
+	}
+	return err;
+}
