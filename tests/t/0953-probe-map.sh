@@ -159,7 +159,7 @@ test_expect_success 'a step of a lineage has the map of its two states, and the 
 test_expect_success 'where a kernel fails, the map says so and the header does not choose it' '
 	cd repo && git checkout -q -b broken && sed "s/free(other);/if (n % 4) y[0]++; free(other);/" sort.c >x && mv x sort.c &&
 	git commit -q -a -m broken && git klineage probe --quiet --json --seconds 600 --map ../broken.svg --dispatch ../broken.h HEAD~2 HEAD >../broken && cd .. &&
-	points broken >list && grep "^10 pass fail none" list && grep "^1000 pass pass" list && says "wrong-all" broken.svg && grep -e "dim_n % 4LL" -e "A is always chosen" broken.h &&
+	points broken >list && grep "^10 pass fail none" list && grep "^1000 pass pass" list && says "(wrong-edge)" broken.svg && grep -e "dim_n % 4LL" -e "A is always chosen" broken.h &&
 	! grep "^ \*  B .*: fails" broken.h && xmllint --noout broken.svg
 '
 
