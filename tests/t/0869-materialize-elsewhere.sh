@@ -56,10 +56,10 @@ product () {
 	}
 	X
 }
-jobs () { tar xOf "$1" manifest.json | perl -MJSON::PP -ne 'print scalar @{decode_json($_)->{jobs}}, "\n"'; }
+count_jobs () { tar xOf "$1" manifest.json | perl -MJSON::PP -ne 'print scalar @{decode_json($_)->{jobs}}, "\n"'; }
 # journey <n>: carry the bundle that `err` names to a worker, and import the results
 journey () {
-	bundle=$(sed -n "s/.*written to '\(.*\)'$/\1/p" err) && test -n "$bundle" && jobs "$bundle" >jobs &&
+	bundle=$(sed -n "s/.*written to '\(.*\)'$/\1/p" err) && test -n "$bundle" && count_jobs "$bundle" >jobs &&
 	klineage-worker --bundle "$bundle" -o "results.$1" 2>/dev/null && git klineage gate --import "results.$1" >imported
 }
 
