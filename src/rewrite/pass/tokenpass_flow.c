@@ -209,6 +209,14 @@ static void add_loop(struct kl_cedits *out, const struct kl_ctokens *tokens, siz
 	kl_cedits_tokens(out, tokens, first, first + (size_t)copies * n - 1, text.ptr, out->nsite);
 }
 
+/* Check whether token `i` is in a function that pass scalar-lanes wrote: its copies are lanes. */
+static bool is_generated(const struct kl_ctokens *tokens, size_t i)
+{
+	const struct kl_cfn *cfn = &tokens->fn[tokens->t[i].fn];
+
+	return cfn->name_len > 8 && !memcmp(tokens->text + cfn->name_off, "lanes", 5);
+}
+
 /*
  * Replace copies of a statement that differ only in numbers which rise by the same steps, at least
  * three, by a loop: "s += x[i + 1]; s += x[i + 2]; s += x[i + 3];".
@@ -234,7 +242,7 @@ void kl_tokenpass_reroll(struct kl_cedits *out, const struct kl_ctokens *tokens)
 		       follows(tokens, i, i + (size_t)copies * n, n, copies, step, &differ) &&
 		       differ)
 			copies++;
-		if (copies >= 3) {
+		if (copies >= 3 && !is_generated(tokens, i)) {
 			add_loop(out, tokens, i, n, copies, step);
 			i += (size_t)copies * n;
 		} else {

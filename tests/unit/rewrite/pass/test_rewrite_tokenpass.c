@@ -140,6 +140,8 @@ static void test_reroll(void **state)
 	stays("reroll", "void f() { a[0] = b; a[1] = b; a[3] = b; }");
 	stays("reroll", "void f() { a[0] = b; a[1] = b; c[2] = b; }");
 	stays("reroll", "void f() { g(1); g(1); g(1); }");
+	/* what scalar-lanes wrote */
+	stays("reroll", "void lanes256_f() { r.f32[0] = a; r.f32[1] = a; r.f32[2] = a; }");
 	stays("reroll", "void f() { g(3); g(2); g(1); }");
 	stays("reroll", "void f() { a[0] = 1.5f; a[0] = 2.5f; a[0] = 3.5f; }");
 }
