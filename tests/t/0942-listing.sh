@@ -26,6 +26,7 @@ chat|phases|chat cost
 sync|items|sync --dry-run origin
 fsck|findings|fsck
 init|templates|init --list
+step|-|step --quiet --workload bad
 gate|-|gate --worktree --quick --workload scale
 lift|cards|lift --dry-run ../more
 admit|-|admit --dry-run warp-scan
@@ -44,7 +45,8 @@ test_expect_success 'a repository with something of everything' '
 	git init -q --bare up.git && git init -q repo && (
 		cd repo && git klineage import --json "$lineage" >../imported && mkdir k &&
 		git archive klineage/lineage/cuda-topk/sm_90-12b611a | tar -x -C k &&
-		mkdir s && contract s scale scale.c v && plain s/scale.c scale v "" && git add . && git commit -q -m expert &&
+		mkdir s && contract s scale scale.c v && plain s/scale.c scale v "" && mkdir bad && contract bad bad bad.c v && plain bad/bad.c bad v "" &&
+		git add . && git commit -q -m expert && plain bad/bad.c bad "v + 1" "" &&
 		git remote add origin ../up.git && git klineage hooks install && git klineage lift >/dev/null 2>&1 &&
 		cp -R "$KLINEAGE_TOP/skills/lineages/cuda-gdn-cumsum" ../more
 	) && says "\"schema\":\"klineage.imported/1\"" imported && says "\"steps\":11" imported &&
