@@ -56,10 +56,10 @@ product () {
 	}
 	X
 }
-count_jobs () { tar xOf "$1" manifest.json | perl -MJSON::PP -ne 'print scalar @{decode_json($_)->{jobs}}, "\n"'; }
+jobs () { tar xOf "$1" manifest.json | perl -MJSON::PP -ne 'print scalar @{decode_json($_)->{jobs}}, "\n"'; }
 # journey <n>: carry the bundle that `err` names to a worker, and import the results
 journey () {
-	bundle=$(sed -n "s/.*written to '\(.*\)'$/\1/p" err) && test -n "$bundle" && count_jobs "$bundle" >jobs &&
+	bundle=$(sed -n "s/.*written to '\(.*\)'$/\1/p" err) && test -n "$bundle" && jobs "$bundle" >count &&
 	klineage-worker --bundle "$bundle" -o "results.$1" 2>/dev/null && git klineage gate --import "results.$1" >imported
 }
 
@@ -67,9 +67,9 @@ test_expect_success 'by tools: the root, then all edits of it in one bundle, the
 	(target t && head=$(git rev-parse HEAD) && git config klineage.runner bundle && run () { git klineage materialize --status hypothesis -q "$@" >out 2>err; } &&
 	exits 125 run --name x matmul && cat out err && says "1 verdict is to come from elsewhere" out && says "then: git klineage materialize --continue --name x matmul" err &&
 	test -z "$(git for-each-ref refs/heads/klineage/materialize refs/notes)" && test "$(git rev-list refs/klineage/nodes/matmul/x | wc -l)" = 2 && git klineage fsck >fsck && says ": 0 errors" fsck &&
-	journey 0 && test "$(cat jobs)" = 1 && exits 125 run --continue && cat out && grep -c ": waits" out >waits && test "$(cat waits)" -ge 2 &&
+	journey 0 && test "$(cat count)" = 1 && exits 125 run --continue && cat out && grep -c ": waits" out >waits && test "$(cat waits)" -ge 2 &&
 	test "$(git rev-parse refs/klineage/nodes/matmul/x^1)" = $head && git notes --ref klineage/gate show $head | grep "\"verdict\":\"pass\"" && test -z "$(git for-each-ref refs/heads/klineage/materialize)" &&
-	git klineage fsck >fsck && says ": 0 errors" fsck && journey 1 && test "$(cat jobs)" = "$(cat waits)" &&
+	git klineage fsck >fsck && says ": 0 errors" fsck && journey 1 && test "$(cat count)" = "$(cat waits)" &&
 	n=2 && until run --continue && rc=0 || rc=$? && test $rc != 125; do n=$((n + 1)) && test $n -lt 9 && journey $n || exit 1; done && cat out && test $rc = 0 && says ": best" out && ! grep ": waits" out &&
 	git show klineage/materialize/matmul/x:src/matmul.c >got.c && test "$(git rev-parse klineage/materialize/matmul/x~1)" != "" && test "$(git rev-parse HEAD)" = $head &&
 	git notes --ref klineage/gate show klineage/materialize/matmul/x | grep "\"verdict\":\"fast\",\"what\":\"parent\"" && git klineage fsck >fsck && says ": 0 errors, 0 warnings" fsck && git fsck --strict --no-dangling)
@@ -86,7 +86,7 @@ test_expect_success 'with a model: each reply waits for its verdict, and is boug
 	eight right shift "$shift" "$tail" && eight wrong shift "$shift" "" && answer materialize.0 shift.c wrong && answer materialize.1 shift.c right && echo "<nothing-left>enough</nothing-left>" >answers/materialize.2 &&
 	(walking m && git klineage skills import "$data" >out && git config klineage.runner bundle && run () { git klineage materialize -q "$@" >out 2>err; } &&
 	exits 125 run --name x --rewriter exec --exec "$model" shift && test ! -s ../answers/log && journey 0 &&
-	exits 125 run --continue && cat out && says "waits, by exec, materialize.0" out && says "the gate has no verdict yet" out && journey 1 && test "$(cat jobs)" = 1 &&
+	exits 125 run --continue && cat out && says "waits, by exec, materialize.0" out && says "the gate has no verdict yet" out && journey 1 && test "$(cat count)" = 1 &&
 	exits 125 run --continue && says "fail, by exec, materialize.0, a free step: wrong-edge" out && says "waits, by exec, materialize.1" out && says "class: wrong-edge" ../answers/materialize.1.asked && journey 2 &&
 	{ run --continue; cat out; } && grep "materialize.1, a free step, .* \(fast\|ambiguous\)" out && says "nothing left: enough" out && git klineage fsck >fsck && says ": 0 errors" fsck) &&
 	asked >have && printf "%s\n" materialize.0 materialize.1 materialize.2 >want && test_cmp want have
