@@ -72,7 +72,7 @@ struct kl_admit_opts {
 	const char *card; /* id, or a unique prefix */
 	/* restricts the states: name of a lineage or workload, or a commit; NULL: all states */
 	const char *on;
-	int64_t seed;         /* draws the state; 0: a seed of the operating system */
+	int64_t seed; /* draws the state; 0: a seed of the operating system */
 	/*
 	 * a kernel of this repository, borrowed, and its commit: the only state, instead of those
 	 * of lineages; NULL: not given
