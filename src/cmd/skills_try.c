@@ -245,7 +245,8 @@ static void write_trial(struct kl_buf *out, const struct kl_admission *admission
 
 	if (!trial) {
 		kl_buf_addf(out, "%s: no trial: %s\n", admission->card->id,
-			    admission->n && admission->v[0].why ? admission->v[0].why : "no state");
+			    admission->n && admission->v[0].why ? admission->v[0].why :
+								  "no trial could be recorded");
 		return;
 	}
 	kl_buf_addf(out, "%s: a trial at level %s: %s", admission->card->id,

@@ -203,7 +203,7 @@ static int is_same_lineage(bool *out, struct kl_level_evidence *evidence, const 
 	const struct kl_strvec *own, *other;
 	int err;
 
-	*out = !lineage || kl_strvec_has(&evidence->lineages, lineage);
+	*out = kl_strvec_has(&evidence->lineages, lineage);
 	if (*out || (err = expert_lines(&own, evidence, lineage)) < 0 || !own)
 		return *out ? 0 : err;
 	for (size_t i = 0; !*out && i < evidence->lineages.n; i++) {
@@ -256,8 +256,8 @@ static void find_pair(bool *language, bool *platform, const struct kl_card *card
 static int level_of_lineage(enum kl_level *out, struct kl_level_evidence *evidence,
 			    const struct kl_level_state *state)
 {
-	bool same, other;
-	int err = is_same_lineage(&same, evidence, state->lineage);
+	bool same = false, other;
+	int err = state->lineage ? is_same_lineage(&same, evidence, state->lineage) : 0;
 
 	*out = KL_LEVEL_OTHER_STATE;
 	if (err < 0 || same)
@@ -266,7 +266,7 @@ static int level_of_lineage(enum kl_level *out, struct kl_level_evidence *eviden
 		*out = KL_LEVEL_OTHER_WORKLOAD;
 		return 0;
 	}
-	if (evidence->unread == evidence->card->evidence.n)
+	if (!state->lineage || evidence->unread == evidence->card->evidence.n)
 		return 0;
 	if ((err = has_other_author(&other, evidence, &state->commit)) < 0)
 		return err;

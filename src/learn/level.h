@@ -19,7 +19,7 @@
  *
  * The first that holds is the level. If no state of the evidence is in this repository, its diffs
  * are compared with the state, and a state of the same operator is at other-state, since nobody can
- * tell whether its lineage is another one.
+ * tell whether its lineage is another one. So is a kernel of the same operator without a lineage.
  */
 struct kl_level_evidence {
 	struct kl_repo *repo;                     /* borrowed */
@@ -38,7 +38,7 @@ void kl_level_evidence_release(struct kl_level_evidence *evidence);
 struct kl_level_state {
 	const struct kl_surface *surface;
 	git_oid commit;
-	const char *lineage; /* "<workload>/<name>", or NULL */
+	const char *lineage; /* "<workload>/<name>"; NULL: it belongs to none */
 	const char *platform;
 };
 
