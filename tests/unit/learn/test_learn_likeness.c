@@ -132,5 +132,6 @@ int main(void)
 		cmocka_unit_test(empty_kernels_are_the_same),
 	};
 
-	return cmocka_run_group_tests_name("learn_likeness", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("learn_likeness", tests, scratch_setup,
+					   scratch_teardown);
 }
