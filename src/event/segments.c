@@ -316,6 +316,9 @@ static int add_line(struct kl_event *event, const char *campaign, void *payload)
 {
 	const struct adding *adding = payload;
 
+	if (event->kind != KL_KIND_GATE && event->kind != KL_KIND_CHECK &&
+	    event->kind != KL_KIND_RETRACT)
+		return 0;
 	kl_trust_add_event(adding->trust, adding->tag, kl_event_ref(event), false);
 	return 0;
 }

@@ -52,7 +52,10 @@ int kl_segments_each(struct kl_segments *segments, const struct kl_segments_filt
  */
 int kl_segments_find_id(struct kl_event **event, struct kl_segments *segments, const char *prefix);
 
-/** Add the events of a surface and contract to lines whose trust is to be judged. */
+/**
+ * Add the verdicts, checks and retractions for a surface and contract to lines whose trust is to be
+ * judged. Events of probes, of which there can be thousands, are never added.
+ */
 int kl_segments_add_to(struct kl_trust *trust, size_t tag, struct kl_segments *segments,
 		       const char *surface, const char *contract);
 

@@ -6,6 +6,7 @@
 #include "event/own.h"
 #include "event/segment_verdict.h"
 #include "event/segment_writer.h"
+#include "event/segments.h"
 #include "event/trusted_verdict.h"
 #include "event/verdict_lookup.h"
 #include "repo/notes.h"
@@ -135,6 +136,25 @@ static void own_verdicts_spare_a_run(void **state)
 	assert_found(&fixture, fail);
 }
 
+static void events_of_probes_are_not_judged_with_verdicts(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
+	KL_AUTO(kl_event_freep) struct kl_event *probe = NULL, *pass = NULL;
+	KL_AUTO(kl_segments_freep) struct kl_segments *segments = NULL;
+	KL_AUTO(kl_trust_release) struct kl_trust trust = { 0 };
+
+	fixture_open(&fixture, "probes");
+	probe = make_event(&fixture, "probe", "fail", "wrong-all", SECOND);
+	pass = make_event(&fixture, "gate", "pass", NULL, FIRST);
+	add_event(&fixture, probe, NULL);
+	add_event(&fixture, pass, NULL);
+	assert_found(&fixture, pass);
+	assert_ok(kl_segments_open(&segments, fixture.repo));
+	assert_ok(kl_segments_add_to(&trust, 0, segments, fixture.surface, fixture.contract));
+	assert_int_equal(trust.n, 1);
+	assert_string_equal(trust.v[0].event->id, pass->id);
+}
+
 static void a_slower_kernel_is_one_only_against_its_parent(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture fixture = { 0 };
@@ -233,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_verdicts_spare_a_run),
+		cmocka_unit_test(events_of_probes_are_not_judged_with_verdicts),
 		cmocka_unit_test(a_slower_kernel_is_one_only_against_its_parent),
 		cmocka_unit_test(retracted_verdicts_do_not),
 		cmocka_unit_test(verdicts_of_others_need_a_signer),
