@@ -96,17 +96,6 @@ static void leave_untested(struct kl_probe_side *side, const char *why)
 
 /* --- judging one state at one point ----------------------------------------------------------- */
 
-static void key_of(char hex[KL_DIGEST_HEX], const struct kl_surface *wide,
-		   const struct kl_platform *platform, const char *words)
-{
-	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage.probe/1 %d\n%s\n%s\n%s\n%s\n%s\n%s\n",
-						   KL_GATE_POLICY, wide->digest,
-						   wide->contract_digest, platform->id,
-						   platform->device, platform->compiler, words);
-
-	kl_digest_hex(hex, text, strlen(text));
-}
-
 static char *dims_text(const struct kl_contract *contract, const struct kl_dims *dims)
 {
 	struct kl_buf buf = KL_BUF_INIT;
@@ -116,23 +105,23 @@ static char *dims_text(const struct kl_contract *contract, const struct kl_dims 
 	return kl_buf_detach(&buf);
 }
 
-/* Write the point into the event, as its member `point`. */
-static void name_point(struct kl_event *event, const struct kl_contract *contract,
-		       const struct kl_probe_point *point)
+/* Make the member `point` of the event. It has all that the inputs of the point depend on. */
+static json_t *point_json(const struct run *run, const struct kl_contract *contract,
+			  const struct kl_probe_point *point)
 {
-	json_t *dims = json_object();
+	json_t *dims = json_object(), *out = json_object();
 
 	for (size_t i = 0; i < point->dims.n; i++)
 		kl_json_set_int(dims, contract->dim_name[i], point->dims.v[i]);
-	event->point = json_object();
-	kl_json_set(event->point, "dims", dims);
-	kl_json_set_str(event->point, "values", kl_probe_value_names[point->values]);
-	kl_event_seal(event);
+	kl_json_set(out, "dims", dims);
+	kl_json_set_str(out, "values", kl_probe_value_names[point->values]);
+	kl_json_set_int(out, "seed", (int64_t)kl_probe_store_seed(run->out->store));
+	return out;
 }
 
 /* Run the gate, and store the event. *out is owned by the caller. */
 static int run_gate(struct kl_event **out, struct run *run, const struct kl_surface *wide,
-		    const struct kl_probe_point *point, const char *key)
+		    const struct kl_probe_point *point, json_t *member)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	KL_AUTO(kl_freep) char *dims = dims_text(wide->contract, &point->dims);
@@ -141,27 +130,27 @@ static int run_gate(struct kl_event **out, struct run *run, const struct kl_surf
 
 	if (err < 0)
 		return err;
-	name_point(judgement->event, wide->contract, point);
+	judgement->event->point = json_incref(member);
+	kl_event_seal(judgement->event);
 	run->out->judged++;
 	*out = kl_event_ref(judgement->event);
-	return is_final(*out) ? kl_probe_store_put(run->out->store, wide->digest, key, *out) : 0;
+	return is_final(*out) ? kl_probe_store_put(run->out->store, *out) : 0;
 }
 
 static int judge_point(struct kl_probe_side *side, struct run *run, size_t state,
 		       const struct kl_probe_point *point)
 {
 	const struct kl_surface *wide = run->out->state[state].wide[point->values];
-	KL_AUTO(kl_freep) char *words = kl_probe_point_words(wide->contract, point);
+	KL_AUTO(json_decrefp) json_t *member = point_json(run, wide->contract, point);
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	const struct kl_event *kept = NULL;
 	struct kl_platform platform;
-	char key[KL_DIGEST_HEX];
+	const struct kl_probe_key key = { wide->digest, wide->contract_digest, &platform, member };
 	int err = kl_gate_platform(&platform, run->gate, wide);
 
 	if (err < 0)
 		return err;
-	key_of(key, wide, &platform, words);
-	err = kl_probe_store_find(&kept, run->out->store, wide->digest, key);
+	err = kl_probe_store_find(&kept, run->out->store, &key);
 	if (!err) {
 		run->out->kept++;
 	} else if (err != KL_ENOTFOUND) {
@@ -170,16 +159,13 @@ static int judge_point(struct kl_probe_side *side, struct run *run, size_t state
 		kl_error_clear();
 		if (kl_clock_ns() >= run->until) /* go on with what is stored */
 			return 0;
-		if ((err = run_gate(&event, run, wide, point, key)) < 0)
+		if ((err = run_gate(&event, run, wide, point, member)) < 0)
 			return err;
 	}
 	free(side->why);
 	take_event(side, kept ? kept : event);
-	if (kept || is_final(event))
-		side->event = kept;
-	if (!kept && kl_probe_store_find(&kept, run->out->store, wide->digest, key) == 0)
-		side->event = kept;
-	kl_error_clear();
+	/* the store keeps the event, if it decides the point */
+	side->event = kept ? kept : is_final(event) ? event : NULL;
 	return 0;
 }
 
@@ -384,6 +370,18 @@ static int open_gate(struct run *run)
 	return err;
 }
 
+/* Without a segment the events stay in the log, where the next run finds them. */
+static int seal_events(struct kl_probing *out)
+{
+	int err = kl_probe_store_seal(out->store);
+
+	if (err != KL_EINTR)
+		return err;
+	kl_error_clear();
+	out->interrupted = true;
+	return 0;
+}
+
 int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state, size_t n,
 		   const struct kl_probing_opts *opts)
 {
@@ -412,5 +410,5 @@ int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state
 	if (!err)
 		err = ask_points(&run);
 	kl_gate_free(run.gate);
-	return err;
+	return err < 0 ? err : seal_events(out);
 }

@@ -2,29 +2,31 @@
 #include "probe/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
 #include "base/rng.h"
-#include "text/json.h"
+#include "event/own.h"
+#include "event/segment_writer.h"
+#include "event/segments.h"
 
 #define SEED_BITS (UINT64_MAX >> 16)
-#define MAX_BYTES ((size_t)256 << 20) /* of one file */
 
 struct kl_probe_store {
+	struct kl_repo *repo; /* borrowed */
 	char *dir;
 	uint64_t seed;
-	struct kl_map read;   /* surfaces whose file was read */
-	struct kl_map events; /* "<surface> <key>" -> struct kl_event *, owned */
+	struct kl_segments *segments;
+	struct kl_own own;
+	struct kl_map read;    /* surfaces whose events were read */
+	struct kl_map events;  /* text of a key, and id -> struct kl_event *, owned */
+	struct kl_map writers; /* workload -> struct kl_segment_writer *, owned */
 };
 
 /* Make the seed, unless there is one: link(2) fails if another process was first. */
@@ -63,14 +65,24 @@ uint64_t kl_probe_store_seed(const struct kl_probe_store *store)
 	return store->seed;
 }
 
+static void free_writer(void *writer)
+{
+	kl_segment_writer_free(writer);
+}
+
 int kl_probe_store_open(struct kl_probe_store **out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_probe_store_freep) struct kl_probe_store *store = kl_calloc(1, sizeof(*store));
 	int err;
 
+	store->repo = repo;
 	store->events.free_value = kl_event_free_value;
+	store->writers.free_value = free_writer;
 	store->dir = kl_fs_join(kl_repo_common_dir(repo), "klineage/probe");
-	if ((err = kl_fs_mkdir(store->dir)) < 0 || (err = read_seed(store)) < 0)
+	/* ids are recorded before their events, so read them afterwards */
+	if ((err = kl_fs_mkdir(store->dir)) < 0 || (err = read_seed(store)) < 0 ||
+	    (err = kl_segments_open(&store->segments, repo)) < 0 ||
+	    (err = kl_own_load(&store->own, repo)) < 0)
 		return err;
 	*out = kl_steal(&store);
 	return 0;
@@ -81,136 +93,165 @@ void kl_probe_store_free(struct kl_probe_store *store)
 	if (!store)
 		return;
 	free(store->dir);
+	kl_segments_free(store->segments);
+	kl_own_release(&store->own);
 	kl_map_release(&store->read);
 	kl_map_release(&store->events);
+	kl_map_release(&store->writers);
 	free(store);
 }
 
-static char *file_path(const struct kl_probe_store *store, const char *surface)
+/* --- keys ------------------------------------------------------------------------------------- */
+
+struct place {
+	const char *id, *device, *compiler;
+};
+
+static char *key_text(const char *surface, const char *contract, const struct place *place,
+		      const json_t *point)
 {
-	return kl_asprintf("%s/%s.jsonl", store->dir, surface);
+	struct kl_buf out = KL_BUF_INIT;
+
+	kl_buf_addf(&out, "%s %s\n%s\n%s\n%s\n", surface, contract, place->id, place->device,
+		    place->compiler);
+	kl_json_canonical(&out, point);
+	return kl_buf_detach(&out);
 }
 
-static void keep_event(struct kl_probe_store *store, const char *key, struct kl_event *event)
+/* Keep an event under its key with this device, unless a newer one is there. */
+static void keep_under(struct kl_probe_store *store, struct kl_event *event, const char *device)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("%s %s", event->surface, key);
+	const struct place place = { event->place.id, device, event->place.compiler };
+	KL_AUTO(kl_freep) char *text = key_text(event->surface, event->contract, &place,
+						event->point);
+	const struct kl_event *old = kl_map_get(&store->events, text);
 
-	kl_map_put(&store->events, name, event);
+	if (!old || kl_event_is_newer(event, old))
+		kl_map_put(&store->events, text, kl_event_ref(event));
 }
 
-/* Read one line; ignore it if it is not an event of the surface. */
-static void take_line(struct kl_probe_store *store, const char *surface, const char *line,
-		      size_t len)
+/* Keep an event as long as the store, even if a newer one takes its place: it can be borrowed. */
+static void keep_event(struct kl_probe_store *store, struct kl_event *event)
 {
-	KL_AUTO(json_decrefp) json_t *doc = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
-	const char *key;
+	if (!kl_map_get(&store->events, event->id))
+		kl_map_put(&store->events, event->id, kl_event_ref(event));
+	keep_under(store, event, event->place.device);
+	if (*event->place.device)
+		keep_under(store, event, "");
+}
 
-	if (kl_json_parse(&doc, line, len) < 0 || kl_json_str(&key, doc, "key") < 0) {
-		kl_error_clear();
-		return;
+/* --- reading the events of a surface ---------------------------------------------------------- */
+
+struct reading {
+	struct kl_probe_store *store;
+	struct kl_trust made;        /* events of this clone */
+	struct kl_trust retractions; /* of any event */
+};
+
+static void reading_release(struct reading *reading)
+{
+	kl_trust_release(&reading->made);
+	kl_trust_release(&reading->retractions);
+}
+
+static int take_event(struct kl_event *event, const char *campaign, void *payload)
+{
+	struct reading *reading = payload;
+
+	if (event->kind == KL_KIND_RETRACT)
+		kl_trust_add_event(&reading->retractions, 0, kl_event_ref(event), false);
+	else if (event->kind == KL_KIND_PROBE && event->policy == KL_GATE_POLICY && event->point &&
+		 kl_own_has(&reading->store->own, event->id))
+		kl_trust_add_event(&reading->made, 0, kl_event_ref(event), true);
+	return 0;
+}
+
+/* Decide which retractions count. This reads signatures, so look only at the events they name. */
+static int judge_retractions(struct reading *reading)
+{
+	KL_AUTO(kl_map_release) struct kl_map named = KL_MAP_INIT;
+	struct kl_trust *trust = &reading->retractions;
+
+	for (size_t i = 0; i < trust->n; i++)
+		kl_map_put(&named, trust->v[i].event->of, reading);
+	for (size_t i = 0; i < reading->made.n; i++) {
+		struct kl_event *event = reading->made.v[i].event;
+
+		if (named.n && kl_map_get(&named, event->id))
+			kl_trust_add_event(trust, 0, kl_event_ref(event), true);
 	}
-	kl_json_canonical(&text, json_object_get(doc, "event"));
-	if (kl_event_parse(&event, text.ptr, text.len) < 0) {
-		kl_error_clear();
-		return;
-	}
-	if (event->kind == KL_KIND_PROBE && !strcmp(event->surface, surface))
-		keep_event(store, key, kl_steal(&event));
+	return kl_trust_judge(trust, reading->store->repo);
 }
 
 static int read_surface(struct kl_probe_store *store, const char *surface)
 {
-	KL_AUTO(kl_freep) char *path = file_path(store, surface);
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	static char mark[] = "";
+	KL_AUTO(reading_release) struct reading reading = { .store = store };
 	int err;
 
 	if (kl_map_get(&store->read, surface))
 		return 0;
-	kl_map_put(&store->read, surface, mark);
-	if (!kl_fs_exists(path))
-		return 0;
-	if ((err = kl_fs_read(&text, path, MAX_BYTES)) < 0)
+	if ((err = kl_segments_of_surface(store->segments, surface, NULL, take_event, &reading)) <
+		    0 ||
+	    (err = judge_retractions(&reading)) < 0)
 		return err;
-	for (size_t at = 0; at < text.len;) {
-		const char *end = memchr(text.ptr + at, '\n', text.len - at);
-		size_t len = end ? (size_t)(end - text.ptr) - at : text.len - at;
+	for (size_t i = 0; i < reading.made.n; i++) {
+		struct kl_event *event = reading.made.v[i].event;
 
-		if (end && len)
-			take_line(store, surface, text.ptr + at, len);
-		at += len + 1;
+		if (!kl_trust_is_retracted(&reading.retractions, event->id))
+			keep_event(store, event);
 	}
+	kl_map_put(&store->read, surface, store);
 	return 0;
 }
 
 int kl_probe_store_find(const struct kl_event **out, struct kl_probe_store *store,
-			const char *surface, const char *key)
+			const struct kl_probe_key *key)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("%s %s", surface, key);
-	int err = read_surface(store, surface);
+	const struct place place = { key->platform->id, key->platform->device,
+				     key->platform->compiler };
+	KL_AUTO(kl_freep) char *text = key_text(key->surface, key->contract, &place, key->point);
+	int err = read_surface(store, key->surface);
 
 	if (err < 0)
 		return err;
-	*out = kl_map_get(&store->events, name);
-	return *out ? 0 : kl_error(KL_ENOTFOUND, "no event of a probe has this key");
+	*out = kl_map_get(&store->events, text);
+	return *out ? 0 : kl_error(KL_ENOTFOUND, "no probe of this clone has judged the point");
 }
 
-/* --- appending -------------------------------------------------------------------------------- */
+/* --- adding events ---------------------------------------------------------------------------- */
 
-/* Append a line to a locked file. If a killed process left half a line, end that line first. */
-static int append_line(int fd, const char *path, struct kl_buf *line)
+static int writer_of(struct kl_segment_writer **out, struct kl_probe_store *store,
+		     const char *workload)
 {
-	struct stat st;
-	char last = '\n';
-	size_t done = 0;
+	int err;
 
-	if (fstat(fd, &st) < 0 || (st.st_size && pread(fd, &last, 1, st.st_size - 1) != 1))
-		return kl_error_errno("cannot read '%s'", path);
-	if (last != '\n' && write(fd, "\n", 1) != 1)
-		return kl_error_errno("cannot write '%s'", path);
-	while (done < line->len) {
-		ssize_t n = write(fd, line->ptr + done, line->len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return kl_error_errno("cannot write '%s'", path);
-		done += (size_t)n;
-	}
-	return fdatasync(fd) < 0 ? kl_error_errno("cannot write '%s'", path) : 0;
+	*out = kl_map_get(&store->writers, workload);
+	if (*out)
+		return 0;
+	if ((err = kl_segment_writer_open(out, store->repo, workload, KL_PROBE_CAMPAIGN)) < 0)
+		return err;
+	kl_map_put(&store->writers, workload, *out);
+	return 0;
 }
 
-static int write_line(const char *path, struct kl_buf *line)
+int kl_probe_store_put(struct kl_probe_store *store, struct kl_event *event)
 {
-	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666), err = 0;
-
-	if (fd < 0)
-		return kl_error_errno("cannot open '%s'", path);
-	while (!err && flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			err = kl_error_errno("cannot lock '%s'", path);
-	if (!err)
-		err = append_line(fd, path, line);
-	close(fd);
-	return err;
-}
-
-int kl_probe_store_put(struct kl_probe_store *store, const char *surface, const char *key,
-		       const struct kl_event *event)
-{
-	KL_AUTO(kl_freep) char *path = file_path(store, surface);
-	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *doc = json_object();
+	struct kl_segment_writer *writer;
 	int err = KL_FAULT("probe-put");
 
-	kl_json_set_str(doc, "key", key);
-	kl_json_set(doc, "event", kl_event_json(event));
-	kl_json_canonical(&line, doc);
-	kl_buf_addch(&line, '\n');
-	if (err < 0 || (err = write_line(path, &line)) < 0)
+	if (err < 0 || (err = writer_of(&writer, store, event->workload)) < 0 ||
+	    (err = kl_segment_writer_add(writer, event, NULL)) < 0 ||
+	    (err = kl_segment_writer_flush(writer)) < 0)
 		return err;
-	keep_event(store, key, kl_event_ref(event));
+	keep_event(store, event);
 	return 0;
+}
+
+int kl_probe_store_seal(struct kl_probe_store *store)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < store->writers.n && !err; i++)
+		err = kl_segment_writer_seal(store->writers.e[i].value, NULL);
+	return err;
 }

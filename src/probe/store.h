@@ -4,20 +4,35 @@
 
 #include "event/event.h"
 #include "repo/repo.h"
-#include "text/digest.h"
 
 /*
  * store - keeps the events of probes, so that a probe that was stopped or killed judges no point
  * again.
  *
- * The events of a surface are the lines of $GIT_COMMON_DIR/klineage/probe/<surface>.jsonl, each
- * `{"event": ..., "key": ...}`. Lines are only appended. A line that a killed process left
- * incomplete, and any other line that is no event of this surface, is ignored. Several processes
- * can append at once. The file `seed` beside them has the seed of all inputs.
+ * The events are those of the campaign `probe` of their workload (event/segment_writer.h). They are
+ * found by what their result depends on, which they name themselves. Only events that this clone
+ * made are found: one from elsewhere replaces no judgement. The inputs of all probes of a clone are
+ * drawn from one seed, in the file $GIT_COMMON_DIR/klineage/probe/seed.
+ *
+ *	kl_probe_store_open(&store, repo);
+ *	if (kl_probe_store_find(&event, store, &key) == KL_ENOTFOUND)
+ *		kl_probe_store_put(store, event);	a new one; it survives SIGKILL
+ *	kl_probe_store_seal(store);		now the events are in the repository
  */
+#define KL_PROBE_CAMPAIGN "probe"
+
 struct kl_probe_store;
 
+/** What a result depends on, besides the rules of the gate. */
+struct kl_probe_key {
+	const char *surface, *contract; /* digests */
+	/* if its device is "", which means that it is not known yet, any device matches */
+	const struct kl_platform *platform;
+	const json_t *point; /* as in the event */
+};
+
 int kl_probe_store_open(struct kl_probe_store **out, struct kl_repo *repo);
+/** Free the store. Events that were put but not sealed stay in the log of the campaign. */
 void kl_probe_store_free(struct kl_probe_store *store);
 KL_DEFINE_CLEANUP(struct kl_probe_store *, kl_probe_store_free)
 
@@ -27,13 +42,17 @@ KL_DEFINE_CLEANUP(struct kl_probe_store *, kl_probe_store_free)
  */
 uint64_t kl_probe_store_seed(const struct kl_probe_store *store);
 /**
- * Find the event of a surface with this key, a digest of everything that the event depends on.
- * *out is borrowed from the store. KL_ENOTFOUND: there is none.
+ * Find the event with this key: of several, the newest that is not retracted. *out is borrowed from
+ * the store. KL_ENOTFOUND: this clone has none.
  */
 int kl_probe_store_find(const struct kl_event **out, struct kl_probe_store *store,
-			const char *surface, const char *key);
-/** Append an event. It is on disk when this returns. */
-int kl_probe_store_put(struct kl_probe_store *store, const char *surface, const char *key,
-		       const struct kl_event *event);
+			const struct kl_probe_key *key);
+/**
+ * Add a sealed event of kind "probe", which the store keeps a reference to. It is on disk when this
+ * returns.
+ */
+int kl_probe_store_put(struct kl_probe_store *store, struct kl_event *event);
+/** Make a segment of the events that were put, if any. */
+int kl_probe_store_seal(struct kl_probe_store *store);
 
 #endif

@@ -56,7 +56,17 @@ grid='m=1..6; n=1..13,15,16,20,24,40'
 probe () { git klineage probe -q "$@"; }
 # field <expression on $j> <file>: a value of the JSON document
 field () { perl -MJSON::PP -e 'my $j = decode_json(join "", <STDIN>); my $s = $j->{steps}[0]; print eval $ARGV[0], "\n"; die $@ if $@' "$1" <"$2"; }
-stored () { cat .git/klineage/probe/*.jsonl | wc -l; }
+ref=refs/klineage/campaign/scale/probe
+log=.git/klineage/campaign/scale/probe.jsonl
+# events: those of all probes, in segments or still in the log
+events () {
+	if test -e $log; then cat $log; fi
+	if git rev-parse -q --verify $ref >/dev/null; then
+		git ls-tree -r --name-only $ref | while read -r f; do git cat-file blob "$ref:$f" | tail -n +2; done
+	fi
+}
+stored () { events | wc -l; }
+forget () { rm -rf .git/klineage/probe .git/klineage/campaign .git/klineage/made && git update-ref -d $ref; }
 
 test_expect_success 'a kernel without a tail: the true condition, with its pair of points' '
 	(pair tail "m >= 4, m % 4 == 0, n >= 8, n % 8 == 0" && kernel 4 "x[j] * 3" && commit four &&
@@ -70,7 +80,7 @@ test_expect_success 'a kernel without a tail: the true condition, with its pair 
 
 test_expect_success 'the pair cites events of kind probe, of both kernels at both points' '
 	(cd tail && for end in fail pass; do for side in before after; do
-		id=$(field "\$s->{clauses}[0]{$end}{$side}{event}" out) && cat .git/klineage/probe/*.jsonl | grep "\"id\":\"$id\"" >line && says "\"kind\":\"probe\"" line &&
+		id=$(field "\$s->{clauses}[0]{$end}{$side}{event}" out) && events | grep "\"id\":\"$id\"" >line && says "\"kind\":\"probe\"" line &&
 		says "\"n\":$(field "\$s->{clauses}[0]{$end}{dims}{n}" out)" line || exit 1
 		if test $end$side = failafter; then says "\"verdict\":\"fail\"" line; else says "\"verdict\":\"pass\"" line; fi || exit 1
 	done; done)
@@ -78,7 +88,7 @@ test_expect_success 'the pair cites events of kind probe, of both kernels at bot
 
 test_expect_success 'the second run judges nothing, and a probe is no verdict: no note, nothing for the gate' '
 	(cd tail && says "0 runs of the correctness stage" text && ! git notes --ref=klineage/gate show HEAD && ! git for-each-ref | grep notes &&
-	git klineage gate --no-profile >gate && says "scale: pass" gate && ! grep "judged before" gate && git klineage fsck && git fsck --strict)
+	git klineage gate --no-profile >gate && says "scale: pass" gate && ! grep "judged before" gate && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling)
 '
 
 test_expect_success 'a step that loses denormals' '
@@ -104,14 +114,15 @@ test_expect_success 'time that is too short: what was judged is kept, and the ne
 '
 
 test_expect_success 'a killed probe goes on, and judges no point twice' '
-	(cp -R short killed && cd killed && rm -r .git/klineage/probe && { setsid git-klineage probe -q HEAD~1 HEAD --grid "$grid" --seconds 60 >out & pid=$!; } &&
-	for i in $(seq 100); do test -d .git/klineage/probe && test "$(stored)" -gt 20 && break; sleep 0.1; done; pkill -KILL -s $pid; wait $pid; n=$(stored) && test "$n" -gt 20 && test "$n" -lt 216 &&
-	for f in .git/klineage/probe/*.jsonl; do printf "{\"event\":{\"ki" >>$f; done && probe HEAD~1 HEAD --grid "$grid" >out && cat out && says "extent(cols) % 4 == 0" out &&
-	cat .git/klineage/probe/*.jsonl | sed -n "s/.*\"key\":\"\([0-9a-f]*\)\".*/\1/p" | sort >keys && test "$(wc -l <keys)" = 216 && sort -u keys >once && test_cmp keys once)
+	(cp -R short killed && cd killed && forget && { setsid git-klineage probe -q HEAD~1 HEAD --grid "$grid" --seconds 60 >out & pid=$!; } &&
+	for i in $(seq 100); do test "$(stored)" -gt 20 && break; sleep 0.1; done; pkill -KILL -s $pid; wait $pid; n=$(stored) && test "$n" -gt 20 && test "$n" -lt 216 &&
+	! git rev-parse -q --verify $ref && git klineage fsck && printf "{\"event\":{\"ki" >>$log && probe HEAD~1 HEAD --grid "$grid" >out && cat out && says "extent(cols) % 4 == 0" out &&
+	events | sed "s/.*\(\"point\":{[^}]*}[^}]*}\).*\(\"surface\":\"[0-9a-f]*\"\).*/\1 \2/" | sort >keys && test "$(wc -l <keys)" = 216 && sort -u keys >once && test_cmp keys once &&
+	test ! -e $log && git klineage fsck >out && says "216 events" out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling)
 '
 
 test_expect_success 'a dry run judges nothing; a grid of 10^9 points is cut, and that is said' '
-	(cd short && rm -r .git/klineage/probe && probe -n HEAD~1 HEAD >out && says "points would be judged" out && says "m = 4, n = 8" out && says "values = nan" out && test ! -e .git/klineage/probe &&
+	(cd short && forget && probe -n HEAD~1 HEAD >out && says "points would be judged" out && says "m = 4, n = 8" out && says "values = nan" out && test ! -e .git/klineage/probe && test "$(stored)" = 0 &&
 	probe -n HEAD~1 HEAD --grid "m=1..1000; n=1..1000; values=plain" >out && says "4096 points would be judged" out && says "1000000 points are in the grid" out &&
 	probe -n HEAD~1 HEAD --grid "m=1..100000; n=1..10000" >out && cat out && says "1000000000 points are in the grid" out)
 '
@@ -130,7 +141,7 @@ test_expect_success NODEVICE 'without a GPU the clauses of the launch plan are t
 '
 
 test_expect_success FAULT 'a fault at the write of a result loses nothing else' '
-	(cd short && rm -rf .git/klineage/probe && PATH=$KLINEAGE_TOP/build-fault:$PATH && exits 128 env KLINEAGE_FAULT=5:fail git klineage probe -q HEAD~1 HEAD --grid "m=1..3; n=4,8" 2>err &&
+	(cd short && forget && PATH=$KLINEAGE_TOP/build-fault:$PATH && exits 128 env KLINEAGE_FAULT=5:fail git klineage probe -q HEAD~1 HEAD --grid "m=1..3; n=4,8" 2>err &&
 	test "$(stored)" -ge 1 && probe HEAD~1 HEAD --grid "m=1..3; n=4,8" >out && says "sound at all 6" out)
 '
 

@@ -87,7 +87,7 @@ test_expect_success 'the condition is decided for a kernel whose operator nobody
 '
 
 test_expect_success 'time that is too short removes nothing' '
-	(cp -R cards short && cd short && git update-ref refs/heads/klineage/skills "$(cat tip)" && rm -r .git/klineage/probe && probe "$(the_card)" --seconds 0 --write >out && says "nothing to write" out && test "$(git rev-parse klineage/skills)" = "$(cat tip)")
+	(cp -R cards short && cd short && git update-ref refs/heads/klineage/skills "$(cat tip)" && rm .git/klineage/made && probe "$(the_card)" --seconds 0 --write >out && says "nothing to write" out && test "$(git rev-parse klineage/skills)" = "$(cat tip)")
 '
 
 test_expect_success '--write needs a card, and steps that are here' '
