@@ -91,6 +91,14 @@ test_expect_success 'the second run judges nothing, and a probe is no verdict: n
 	git klineage gate --no-profile >gate && says "scale: pass" gate && ! grep "judged before" gate && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling)
 '
 
+test_expect_success 'another clone gets the events by sync, but judges for itself; a retracted event is judged again' '
+	git init -q --bare hub.git && (cd tail && git remote add origin ../hub.git && git push -q origin HEAD && git klineage sync origin >../out) && git -C hub.git rev-parse -q --verify $ref &&
+	git clone -q hub.git other && (cd other && git klineage sync origin && small="m=1..2; n=4,5" && test "$(stored)" = "$(cd ../tail && stored)" && git klineage fsck >out && says "0 errors, 0 warnings" out &&
+	cp -R ../tail/.git/klineage/probe .git/klineage/ && probe HEAD~1 HEAD --grid "$small" >out && cat out && says "8 runs of the correctness stage, 0 results kept" out &&
+	probe HEAD~1 HEAD --grid "$small" --json >out && says "\"judged\":0" out && id=$(field "\$s->{clauses}[0]{fail}{after}{event}" out) && git klineage gate --retract "$id" && probe HEAD~1 HEAD --grid "$small" >out && cat out &&
+	says "1 run of the correctness stage, 7 results kept" out && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling)
+'
+
 test_expect_success 'a step that loses denormals' '
 	(pair denormal "m >= 1, n >= 1" && kernel 1 "fabsf(x[j]) < 0x1p-126f ? 0 : x[j] * 3" && commit flush &&
 	probe HEAD~1 HEAD --grid "n=64,65,96,128; m=16,20,32; values=plain,denormal,nan" >out && cat out && says "witnessed     values != '"'denormal'"'" out && says "values = denormal (wrong-all)" out)
