@@ -284,7 +284,7 @@ theirs () {
 }
 
 test_expect_success 'a library with a card that is none, or newer, or cites what is not there, is left whole' '
-	git -C p rev-parse $skills >want && echo "schema: 1" >q/bad.yaml && card q/new later 7 2 && card q/gone alone 8 &&
+	git -C p rev-parse $skills >want && echo "schema: 1" >q/bad.yaml && card q/new later 7 3 && card q/gone alone 8 &&
 	card q/forged forged 9 && f=$(ls q/forged/evidence/*/*) && sed "s/\"n\":9/\"n\":8/" <$f >q/event &&
 	theirs r1 cards/bad.yaml bad.yaml && theirs r2 cards/later.yaml new/cards/later.yaml &&
 	theirs r3 cards/alone.yaml gone/cards/alone.yaml && theirs r4 ${f#q/forged/} event &&
