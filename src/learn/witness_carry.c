@@ -25,19 +25,27 @@ static int is_false(bool *yes, struct kl_witness_search *search,
 	return 0;
 }
 
-static int apply_carrier(struct kl_surface **out, struct kl_witness_search *search,
+/* Apply the card in the first way that applies, from *variant on; set *variant to that way. */
+static int apply_carrier(struct kl_surface **out, size_t *variant, struct kl_witness_search *search,
 			 const struct kl_gate *gate, const struct kl_transition *transition)
 {
+	const char *language = transition->from->contract->language->name;
+	size_t n = kl_carrier_variants(search->card, language);
+	struct kl_carrier_try try = {
+		.repo = search->o->repo,
+		.library = search->o->repo,
+		.jail = kl_gate_jail(gate),
+		.card = search->card,
+		.state = transition->from,
+	};
 	char how[KL_CARRIER_HOW];
+	int err;
 
-	return kl_carrier_apply_first(out, how,
-				      &(struct kl_carrier_try){
-					      .repo = search->o->repo,
-					      .library = search->o->repo,
-					      .jail = kl_gate_jail(gate),
-					      .card = search->card,
-					      .state = transition->from,
-				      });
+	do {
+		try.variant = *variant;
+		err = kl_carrier_apply(out, how, &try);
+	} while (err == KL_ENO && ++*variant < n);
+	return err;
 }
 
 /* The first edited state that passed, and the first that failed. */
@@ -83,11 +91,60 @@ static int take_verdict(struct carried *carried, struct kl_witness_search *searc
 	return 0;
 }
 
+/* An edited state and its verdict. */
+struct edited {
+	struct kl_surface *made;
+	struct kl_judgement *judgement;
+};
+
+static void edited_release(struct edited *edited)
+{
+	kl_surface_free(edited->made);
+	kl_judgement_free(edited->judgement);
+}
+
+/*
+ * Apply the card to the state and judge the result. The diffs of a card are of several states: if
+ * one of them fails, the next can be the one for this state, so only a failure of all of them, the
+ * first of which is returned, says something.
+ */
+static int judge_edits(struct edited *out, struct kl_witness_search *search,
+		       struct kl_witness_clause *clause, struct kl_gate *gate,
+		       const struct kl_transition *transition)
+{
+	const char *language = transition->from->contract->language->name;
+	size_t variant = 0;
+	int err;
+
+	for (;; variant++) {
+		KL_AUTO(edited_release) struct edited next = { 0 };
+
+		if (variant && !kl_carrier_is_diff(search->card, language, variant))
+			return 0;
+		err = apply_carrier(&next.made, &variant, search, gate, transition);
+		if (err == KL_ENO && out->judgement) {
+			kl_error_clear();
+			return 0;
+		}
+		if (err < 0)
+			return kl_witness_unsure(search, clause, err);
+		err = kl_witness_judge(&next.judgement, search, clause, gate, next.made, true);
+		if (err < 0 || !next.judgement)
+			return err;
+		if (out->judgement && !kl_witness_passed(next.judgement))
+			continue;
+		edited_release(out);
+		*out = next;
+		next = (struct edited){ 0 };
+		if (kl_witness_passed(out->judgement))
+			return 0;
+	}
+}
+
 static int try_on(struct carried *carried, struct kl_witness_search *search,
 		  struct kl_witness_clause *clause, const struct kl_transition *transition)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	KL_AUTO(edited_release) struct edited edited = { 0 };
 	struct kl_gate *gate;
 	int err;
 
@@ -95,13 +152,12 @@ static int try_on(struct carried *carried, struct kl_witness_search *search,
 			transition->step.number - 1);
 	if (search->o->dry)
 		return 0;
-	if ((err = kl_witness_gate(&gate, search, "")) < 0 ||
-	    (err = apply_carrier(&made, search, gate, transition)) < 0)
+	if ((err = kl_witness_gate(&gate, search, "")) < 0)
 		return kl_witness_unsure(search, clause, err);
-	if ((err = kl_witness_judge(&judgement, search, clause, gate, made, true)) < 0 ||
-	    !judgement)
+	err = judge_edits(&edited, search, clause, gate, transition);
+	if (err < 0 || !edited.judgement)
 		return err;
-	return take_verdict(carried, search, clause, transition, made, &judgement);
+	return take_verdict(carried, search, clause, transition, edited.made, &edited.judgement);
 }
 
 /*

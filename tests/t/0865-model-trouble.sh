@@ -39,12 +39,13 @@ test_expect_success 'a library with a card, a target, replies' '
 '
 
 test_expect_success 'materialize: an overloaded server is asked again, a reply that is cut off costs a turn' '
-	{ line "$busy" && line "$usage,\"stop\":\"length\"" answers/materialize && line "$busy" && line "$usage" answers/materialize; } >target.script &&
+	{ line "$busy" && line "$usage,\"stop\":\"length\"" answers/materialize && line "$busy" && line "$usage" answers/materialize &&
+	line "$usage" answers/control; } >target.script &&
 	again try target git klineage materialize --library ../lib --status hypothesis --name one --rewriter chat shift >out && cat out &&
-	says "best, by chat, materialize.1" out && test "$(asked target)" = 4 && with_key target &&
+	says "best, by chat, materialize.1" out && test "$(asked target)" = 5 && with_key target &&
 	(cd try && git show klineage/materialize/shift/one:src/shift.c | cmp - ../K.shift && chat=refs/klineage/chat/shift/one/materialize &&
-	test "$(git rev-list --count $chat)" = 2 && test "$(flaw $chat~1)" = length && test -z "$(flaw $chat)" &&
-	test "$(paid shift)" = "9000000 0" && git klineage fsck >out && says ": 0 errors, 0 warnings" out)
+	test "$(git rev-list --count $chat)" = 3 && test "$(flaw $chat~2)" = length && test -z "$(flaw $chat~1)$(flaw $chat)" &&
+	test "$(paid shift)" = "13500000 0" && git klineage fsck >out && says ": 0 errors, 0 warnings" out)
 '
 
 test_expect_success 'admit: the same, in the attempt with the card and in the one without it' '
