@@ -373,8 +373,10 @@ static int open_gate(struct run *run)
 /* Without a segment the events stay in the log, where the next run finds them. */
 static int seal_events(struct kl_probing *out)
 {
-	int err = kl_probe_store_seal(out->store);
+	int err = 0;
 
+	for (size_t i = 0; i < out->n && !err; i++)
+		err = kl_probe_store_seal(out->store, out->state[i].surface->contract->workload);
 	if (err != KL_EINTR)
 		return err;
 	kl_error_clear();

@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/rng.h"
 #include "event/own.h"
+#include "event/segment_log.h"
 #include "event/segment_writer.h"
 #include "event/segments.h"
 
@@ -247,11 +248,19 @@ int kl_probe_store_put(struct kl_probe_store *store, struct kl_event *event)
 	return 0;
 }
 
-int kl_probe_store_seal(struct kl_probe_store *store)
+int kl_probe_store_seal(struct kl_probe_store *store, const char *workload)
 {
-	int err = 0;
+	KL_AUTO(kl_freep) char *campaign = kl_asprintf("%s/" KL_PROBE_CAMPAIGN, workload);
+	KL_AUTO(kl_strvec_release) struct kl_strvec logs = KL_STRVEC_INIT;
+	struct kl_segment_writer *writer;
+	int err = kl_segment_log_list(&logs, store->repo);
 
-	for (size_t i = 0; i < store->writers.n && !err; i++)
-		err = kl_segment_writer_seal(store->writers.e[i].value, NULL);
+	for (size_t i = 0; i < logs.n && !err; i++) {
+		if (strcmp(logs.v[i], campaign) != 0)
+			continue;
+		err = writer_of(&writer, store, workload);
+		if (!err)
+			err = kl_segment_writer_seal(writer, NULL);
+	}
 	return err;
 }

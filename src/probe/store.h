@@ -17,7 +17,7 @@
  *	kl_probe_store_open(&store, repo);
  *	if (kl_probe_store_find(&event, store, &key) == KL_ENOTFOUND)
  *		kl_probe_store_put(store, event);	a new one; it survives SIGKILL
- *	kl_probe_store_seal(store);		now the events are in the repository
+ *	kl_probe_store_seal(store, workload);	now the events are in the repository
  */
 #define KL_PROBE_CAMPAIGN "probe"
 
@@ -52,7 +52,10 @@ int kl_probe_store_find(const struct kl_event **out, struct kl_probe_store *stor
  * returns.
  */
 int kl_probe_store_put(struct kl_probe_store *store, struct kl_event *event);
-/** Make a segment of the events that were put, if any. */
-int kl_probe_store_seal(struct kl_probe_store *store);
+/**
+ * Make a segment of the events of a workload that are in none yet, also those that a killed probe
+ * left in the log.
+ */
+int kl_probe_store_seal(struct kl_probe_store *store, const char *workload);
 
 #endif

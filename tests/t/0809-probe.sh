@@ -153,4 +153,11 @@ test_expect_success FAULT 'a fault at the write of a result loses nothing else' 
 	test "$(stored)" -ge 1 && probe HEAD~1 HEAD --grid "m=1..3; n=4,8" >out && says "sound at all 6" out)
 '
 
+test_expect_success FAULT 'killed or failed at any step of storing, it judges the rest, and leaves neither copies nor a log' '
+	(cd short && PATH=$KLINEAGE_TOP/build-fault:$PATH && for way in kill fail; do for n in 2 5 9 15 20 22 24 26 27; do
+		forget && { (KLINEAGE_FAULT=$n:$way && export KLINEAGE_FAULT && exec git-klineage probe -q HEAD~1 HEAD --grid "m=1..2; n=4") || :; } && had=$(events | sort -u | wc -l) && git klineage fsck >out && says "0 errors, 0 warnings" out &&
+		probe HEAD~1 HEAD --grid "m=1..2; n=4" --json >out && test "$(field "\$j->{judged}" out)" = $((4 - had)) && test "$(stored)" = 4 && test ! -e $log && git klineage fsck >out && says " 4 events" out && says "0 errors, 0 warnings" out || { echo "$n:$way" && exit 1; }
+	done; done)
+'
+
 test_done
