@@ -95,7 +95,9 @@ static int edit_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, co
 
 	for (size_t i = 0; i < n; i++) {
 		kl_strvec_pushf(&paths, "%s%s%s", dir, *dir ? "/" : "", file[i].path);
-		edit[i] = (struct kl_tree_edit){ .data = file[i].data, .len = file[i].len };
+		edit[i] = (struct kl_tree_edit){ .data = file[i].data,
+						 .len = file[i].len,
+						 .mode = file[i].mode };
 	}
 	for (size_t i = 0; i < n; i++)
 		edit[i].path = paths.v[i];
@@ -212,7 +214,7 @@ int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit)
 		const struct kl_file *from = &card_commit->from->file[i],
 				     *to = &card_commit->to->file[i];
 
-		if (from->len != to->len || memcmp(from->data, to->data, to->len))
+		if (!kl_file_is_same(from, to))
 			err = edit_tree(out, card_commit->repo, out, card_commit->to->dir, to, 1);
 	}
 	return err;

@@ -245,6 +245,12 @@ static struct kl_file *find_file(struct kl_surface *surface, const char *path)
 	return NULL;
 }
 
+bool kl_file_is_same(const struct kl_file *left, const struct kl_file *right)
+{
+	return left->mode == right->mode && left->len == right->len &&
+	       !memcmp(left->data, right->data, left->len);
+}
+
 bool kl_surface_is_adapter(const struct kl_surface *surface, const char *path)
 {
 	return kl_strvec_has(&surface->contract->adapters, path);

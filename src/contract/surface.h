@@ -80,6 +80,8 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
  */
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);
+/** Return true if two files have the same bytes and the same mode. */
+bool kl_file_is_same(const struct kl_file *left, const struct kl_file *right);
 /** Return true if the file is one of the contract's adapters. */
 bool kl_surface_is_adapter(const struct kl_surface *surface, const char *path);
 /**

@@ -76,17 +76,24 @@ static int find_head(struct kl_worktree_step *step, struct kl_repo *repo)
 	return err < 0 ? err : kl_repo_tree_of(&step->parent_tree, repo, &step->parent);
 }
 
-/* List the sources whose bytes differ, and the other files that differ from HEAD. */
-static int list_changes(struct kl_worktree_step *step, struct kl_repo *repo)
+/*
+ * List the sources that differ, and the other files that differ from HEAD. *edited: not only the
+ * mode of a source differs.
+ */
+static int list_changes(bool *edited, struct kl_worktree_step *step, struct kl_repo *repo)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
 	int err = kl_branch_changes(&all, repo);
 
+	*edited = false;
+
 	for (size_t i = 0; i < step->to->nfile; i++) {
 		const struct kl_file *from = &step->from->file[i], *to = &step->to->file[i];
 
-		if (from->len != to->len || memcmp(from->data, to->data, to->len) != 0)
-			kl_strvec_take(&step->changed, kl_fs_join(step->to->dir, to->path));
+		if (kl_file_is_same(from, to))
+			continue;
+		*edited |= from->len != to->len || memcmp(from->data, to->data, to->len) != 0;
+		kl_strvec_take(&step->changed, kl_fs_join(step->to->dir, to->path));
 	}
 	for (size_t i = 0; i < all.n; i++)
 		if (!kl_strvec_has(&step->changed, all.v[i]))
@@ -99,6 +106,8 @@ static int nothing_changed(const struct kl_worktree_step *step)
 	int err = kl_error(KL_EINVALID, "nothing to do: no source of '%s' differs from HEAD",
 			   step->to->contract->workload);
 
+	for (size_t i = 0; i < step->changed.n && i < 5; i++)
+		kl_error_hint(err, "of '%s' only the mode differs", step->changed.v[i]);
 	for (size_t i = 0; i < step->left.n && i < 5; i++)
 		kl_error_hint(err, "'%s' differs, but is not a source of the contract",
 			      step->left.v[i]);
@@ -108,6 +117,7 @@ static int nothing_changed(const struct kl_worktree_step *step)
 static int find_edit(struct kl_worktree_step *step, const struct kl_worktree_step_opts *opts)
 {
 	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
+	bool edited;
 	int err = kl_select(&sel, opts->repo, KL_STATE_WORKTREE, NULL, opts->workload);
 
 	if (err < 0 ||
@@ -129,9 +139,9 @@ static int find_edit(struct kl_worktree_step *step, const struct kl_worktree_ste
 				 step->to->contract->workload),
 			"a step changes only sources: commit or restore '%s' and its oracle first",
 			step->to->contract_file.path);
-	if ((err = list_changes(step, opts->repo)) < 0)
+	if ((err = list_changes(&edited, step, opts->repo)) < 0)
 		return err;
-	return step->changed.n ? 0 : nothing_changed(step);
+	return edited ? 0 : nothing_changed(step);
 }
 
 static int find_card(struct kl_worktree_step *step, const struct kl_worktree_step_opts *opts)

@@ -61,6 +61,12 @@ test_expect_success 'nothing changed, another file changed, the contract changed
 	exits 129 git klineage step --action "a b" 2>err && exits 125 git klineage step -w other 2>err && says other err
 '
 
+test_expect_success 'the mode of a source: alone it is no edit, with an edit it is committed as it was judged' '
+	head=$(git rev-parse HEAD) && chmod +x k/scale.c && exits 128 git klineage step 2>err && says "only the mode differs" err && ! grep "is not a source" err &&
+	edit "$registers /* on */" && again step && test "$(git ls-tree HEAD k/scale.c | cut -c1-6)" = 100755 && test -z "$(git status --porcelain -uno)" &&
+	git klineage fsck >out && says ": 0 errors, 0 warnings" out && git reset -q --hard "$head"
+'
+
 test_expect_success 'a wrong edit is not committed, and is left; so is a slow one, unless that is wanted' '
 	edit "$wrong" && state >before && exits 1 git klineage step -q >out 2>err && says "fail wrong" out && says "not committed: wrong" out && says "hint: mend the edit" err &&
 	state >after && test_cmp before after &&
