@@ -39,6 +39,7 @@ for p in /proc/[0-9]*; do
 done
 env | sed -n 's/^[A-Za-z_0-9]*=\(\/.*\)/\1/p' | tr : '\n' >"$ANSWERS/paths"
 while read -r path; do look environment "$path"; done <"$ANSWERS/paths"
+while read -r d; do umount "$d" 2>/dev/null; done <"$ANSWERS/repositories"
 while read -r d; do look absolute "$d"; done <"$ANSWERS/repositories"
 git rev-parse --git-dir >/dev/null 2>&1 && found rev-parse "$(git rev-parse --git-dir)"
 while read -r d; do

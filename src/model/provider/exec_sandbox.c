@@ -204,6 +204,11 @@ static bool is_nested(const struct kl_strvec *hidden, size_t i)
 	return false;
 }
 
+/* What lets root undo the hiding: bubblewrap leaves a command of root all capabilities. */
+static const char *const revealing[] = { "CAP_SYS_ADMIN",  "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE",
+					 "CAP_SYS_CHROOT", "CAP_MKNOD",           "CAP_SYS_RAWIO",
+					 "CAP_SYS_MODULE" };
+
 static void add_words(struct kl_strvec *argv, const struct kl_strvec *hidden, const char *dir)
 {
 	static const char *const fixed[] = { "bwrap", "--die-with-parent", "--dev-bind", "/",
@@ -211,6 +216,10 @@ static void add_words(struct kl_strvec *argv, const struct kl_strvec *hidden, co
 					     NULL };
 
 	kl_strvec_pushv(argv, fixed);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(revealing); i++) {
+		kl_strvec_push(argv, "--cap-drop");
+		kl_strvec_push(argv, revealing[i]);
+	}
 	for (size_t i = 0; i < hidden->n; i++) {
 		if (is_nested(hidden, i))
 			continue;
