@@ -56,6 +56,6 @@ void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *card)
 		if (trial->retracted || trial->foreign)
 			continue;
 		++*trials;
-		*passed += trial->result == KL_RESULT_PASS;
+		*passed += kl_status_counts(trial);
 	}
 }

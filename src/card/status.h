@@ -29,8 +29,7 @@ bool kl_status_counts(const struct kl_card_trial *trial);
 
 /**
  * For the estimate (passed + 1) / (trials + 2): set *trials to the number of trials that are not
- * foreign, and *passed to the number of those that passed. A trial that was not isolated (a step
- * made by hand) admits nothing, but it is an experience with the card like any other.
+ * foreign, and *passed to the number of trials that count.
  */
 void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *card);
 
