@@ -43,7 +43,7 @@ half () {
 
 # --- admit -----------------------------------------------------------------------------------------------------------
 
-admit () { git klineage admit -q --rewriter exec --exec "$model" "$id" >"$top/out" 2>"$top/err"; }
+admit () { git klineage admit -q --arms card,intent --seed 4 --rewriter exec --exec "$model" "$id" >"$top/out" 2>"$top/err"; }
 trials () { git show "klineage/skills:cards/$id.yaml" | grep -c '^ *- trial:'; }
 kept () { git log --topo-order --format=%T "refs/klineage/trials/$id" 2>/dev/null | wc -l; }
 both_or_none () {	# a card with its trial, and what was made
@@ -52,11 +52,11 @@ both_or_none () {	# a card with its trial, and what was made
 
 # --- a roundtrip, by tools alone --------------------------------------------------------------------------------------
 
-roundtrip () { git klineage materialize --roundtrip poly/x --trials 2 --status admitted,hypothesis -q "$@" >"$top/out" 2>"$top/err"; }
+roundtrip () { git klineage materialize --roundtrip scale/x --trials 2 --status admitted,hypothesis -q "$@" >"$top/out" 2>"$top/err"; }
 both_trials () {
 	for n in 1 2; do
-		git log --topo-order --format=%T refs/klineage/nodes/poly/rt-x-$n
-		git log --format=%T klineage/materialize/poly/rt-x-$n
+		git log --topo-order --format=%T refs/klineage/nodes/scale/rt-x-$n
+		git log --format=%T klineage/materialize/scale/rt-x-$n
 	done
 	cat "$top/out"
 }
@@ -127,7 +127,7 @@ after_admit () {
 	test "$(trials):$(kept)" = "$want_trial" || die "$1: a second try ends elsewhere"
 }
 after_roundtrip () {
-	if test -e .git/klineage/materialize/poly/rt-x.json; then roundtrip --continue; else roundtrip; fi || die "$1: a second try fails"
+	if test -e .git/klineage/materialize/scale/rt-x.json; then roundtrip --continue; else roundtrip; fi || die "$1: a second try fails"
 	test "$(both_trials | sed 's/ to [0-9a-f]*//')" = "$want_trials" || die "$1: a second try ends elsewhere: $(both_trials)"
 }
 tried=0
