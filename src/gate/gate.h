@@ -119,27 +119,26 @@ int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
-/**
- * Judge a candidate at one point ("M=3,N=7") of the candidate's contract only. With a parent, also
- * time both there. The event is of kind "probe", which is never a verdict on the candidate: it is
- * not cached, and readers of verdicts ignore it. KL_ECANNOT: the point cannot be judged, or the
- * runner judges elsewhere.
- */
-int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
-			const struct kl_surface *candidate, const struct kl_surface *parent,
-			const char *dims);
+/* What kl_gate_judge_point() judges. */
+struct kl_gate_point {
+	const char *dims;                /* "M=3,N=7"; the candidate's contract must allow it */
+	const struct kl_surface *parent; /* time both there, too; NULL: correctness only */
+	/*
+	 * draw all inputs from this seed, as in a replay: every band of values that the contract
+	 * allows, not only a few of them; 0: draw them as for a verdict
+	 */
+	uint64_t seed;
+};
 
 /**
- * Judge only the correctness of a candidate at one point ("M=3,N=7"), which the candidate's
- * contract must allow. No verdict is cached, and none is recalled. The event is of kind "probe",
- * which is never a verdict on the candidate. All inputs are drawn from `seed`, as in a replay:
- * every band of values that the contract allows, not only a few of them. If the worker refuses the
- * point, for example because the oracle fails there, the verdict is not-run, and the event's
- * message says why. Other errors are those of kl_gate_judge_at(). KL_ECANNOT: the runner judges
- * elsewhere.
+ * Judge a candidate at one point only. The event is of kind "probe" and names the point. It is
+ * never a verdict on the candidate: none is cached or recalled, and readers of verdicts ignore it.
+ * If the worker refuses the point, for example because the oracle fails there, the verdict is
+ * not-run, and the event's message says why. Other errors are those of kl_gate_judge_at().
+ * KL_ECANNOT: also if the runner judges elsewhere.
  */
-int kl_gate_probe(struct kl_judgement **out, struct kl_gate *gate,
-		  const struct kl_surface *candidate, const char *dims, uint64_t seed);
+int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
+			const struct kl_surface *candidate, const struct kl_gate_point *point);
 
 /**
  * Name the candidate that will be judged after the next candidate, and its parent. Both are

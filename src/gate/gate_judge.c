@@ -352,25 +352,3 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 	gate->opts.no_cache = no_cache;
 	return err;
 }
-
-int kl_gate_probe(struct kl_judgement **out, struct kl_gate *gate,
-		  const struct kl_surface *candidate, const char *dims, uint64_t seed)
-{
-	const struct kl_gate_opts opts = gate->opts;
-	int err;
-
-	if (kl_gate_is_remote(gate))
-		return kl_error(KL_ECANNOT,
-				"runner '%s' returns results later, but a probe needs them "
-				"immediately",
-				gate->runner.name);
-	gate->opts.dims = dims;
-	gate->opts.seed = seed;
-	gate->opts.no_profile = gate->opts.no_cache = true;
-	gate->opts.quick = false;
-	gate->probing = true;
-	err = kl_gate_judge(out, gate, candidate, NULL);
-	gate->opts = opts;
-	gate->probing = false;
-	return err;
-}

@@ -20,8 +20,7 @@ static int keep_point(struct kl_event *event, const struct kl_contract *contract
 }
 
 int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
-			const struct kl_surface *candidate, const struct kl_surface *parent,
-			const char *dims)
+			const struct kl_surface *candidate, const struct kl_gate_point *point)
 {
 	const struct kl_gate_opts opts = gate->opts;
 	int err;
@@ -32,17 +31,19 @@ int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 			"runner '%s' returns results later, but single points are judged only "
 			"on this machine",
 			gate->runner.name);
-	gate->opts.dims = dims;
-	gate->opts.timed = parent != NULL;
-	gate->opts.no_profile = !parent;
+	gate->opts.dims = point->dims;
+	gate->opts.seed = point->seed;
+	gate->opts.timed = point->parent != NULL;
+	gate->opts.no_profile = !point->parent;
 	gate->opts.no_cache = true;
 	gate->opts.quick = false;
-	err = kl_gate_judge(out, gate, candidate, parent);
+	gate->probing = true;
+	err = kl_gate_judge(out, gate, candidate, point->parent);
 	gate->opts = opts;
+	gate->probing = false;
 	if (err < 0)
 		return err;
-	(*out)->event->kind = KL_KIND_PROBE;
-	err = keep_point((*out)->event, candidate->contract, dims);
+	err = keep_point((*out)->event, candidate->contract, point->dims);
 	kl_event_seal((*out)->event);
 	return err;
 }

@@ -125,11 +125,15 @@ static int run_gate(struct kl_event **out, struct run *run, const struct kl_surf
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	KL_AUTO(kl_freep) char *dims = dims_text(wide->contract, &point->dims);
-	int err = kl_gate_probe(&judgement, run->gate, wide, dims,
-				kl_probe_store_seed(run->out->store));
+	int err = kl_gate_judge_point(&judgement, run->gate, wide,
+				      &(struct kl_gate_point){
+					      .dims = dims,
+					      .seed = kl_probe_store_seed(run->out->store),
+				      });
 
 	if (err < 0)
 		return err;
+	json_decref(judgement->event->point);
 	judgement->event->point = json_incref(member);
 	kl_event_seal(judgement->event);
 	run->out->judged++;

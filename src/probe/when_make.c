@@ -96,9 +96,10 @@ static int judge_both(struct making *making, struct kl_when_point *point, const 
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *a = NULL, *b = NULL;
 	const struct kl_surface *kernel_a = making->opts->a, *kernel_b = making->opts->b;
+	struct kl_gate_point place = { .dims = dims };
 	int64_t start = kl_clock_ns();
 	bool passes;
-	int err = kl_gate_judge_point(&a, making->gate, kernel_a, NULL, dims);
+	int err = kl_gate_judge_point(&a, making->gate, kernel_a, &place);
 
 	if (err < 0)
 		return err;
@@ -109,7 +110,8 @@ static int judge_both(struct making *making, struct kl_when_point *point, const 
 		return 0;
 	}
 	passes = a->event->verdict == KL_VERDICT_PASS;
-	err = kl_gate_judge_point(&b, making->gate, kernel_b, passes ? kernel_a : NULL, dims);
+	place.parent = passes ? kernel_a : NULL;
+	err = kl_gate_judge_point(&b, making->gate, kernel_b, &place);
 	if (err < 0)
 		return err;
 	kl_when_take(point, a->event, b->event);
