@@ -299,8 +299,8 @@ static int leave_open(struct kl_materialize_attempt *attempt, struct kl_material
 }
 
 /*
- * Queue the job of an edit that comes after one without a verdict. Its own verdict, should there be
- * one, is not used yet: otherwise the order of the results would decide what is tried on what.
+ * Queue the job of an edit that comes after one without a verdict. Do not use its verdict yet, even
+ * if it is known: which edits are tried must not depend on the order of the results.
  */
 static int judge_ahead(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
 		       const struct kl_surface *to)

@@ -6,8 +6,8 @@
 
 /*
  * status - computes a card's status from its trials. A trial counts if it passed, is not foreign,
- * was isolated, and its state is not nearly the code of the evidence; a trial by a model must also
- * have its tokens, since without them nobody can tell whether the arms had the same budget.
+ * was isolated, and its state is not nearly the code of the evidence. A trial by a model must also
+ * record its tokens, which show that all arms had the same budget.
  *
  *	retracted	`ver` has a retraction
  *	admitted	a trial counts that is farther than other-lineage, or trials of two states
@@ -16,7 +16,7 @@
  *	hypothesis	no trial counts
  *
  * A trial's level is computed from its state and the card's evidence when the trial is made
- * (learn/admit_level.c). It is stored, because evidence from the trial's lineage can be added to
+ * (learn/level.h). It is stored, because evidence from the trial's lineage can be added to
  * the card later. Trials of an earlier rule (`rule`) have levels by names; of these one trial at
  * other-lineage admits, and tokens are not asked for.
  */

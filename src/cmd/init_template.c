@@ -222,7 +222,7 @@ static int use_directory(const struct kl_starter *starter, const char *dir)
 					"'%s' already exists and is not an empty directory", dir);
 		err = fill_directory(starter, dir, &scratch);
 	}
-	/* while MARK is there, the next call removes what is left of the scratch directory */
+	/* If the process is killed here, MARK tells the next call to remove the scratch directory. */
 	kl_scratch_release(&scratch);
 	return err < 0 ? err : finish_checkout(dir);
 }

@@ -14,7 +14,7 @@
  *	other-platform	no evidence has the platform
  *	other-state	the state's lineage is one of the evidence, or leads to nearly the same K*
  *	other-workload	another operator, under another name of the workload
- *	other-author	another lineage, whose commits are by somebody else
+ *	other-author	another lineage, with commits by another author
  *	other-lineage	another lineage
  *
  * The first that holds is the level. If no state of the evidence is in this repository, its diffs

@@ -15,8 +15,8 @@
  * the domain that is no remainder and no equality, such as `k <= cols`, come last, since the oracle
  * can seldom judge them. A grid of the user replaces the list of values of each axis that it names.
  *
- * Points are limited in bytes, in volume (the product of the dims) and in number; what was left out
- * is counted.
+ * A point is left out if its tensors have too many bytes, if the product of its dims is too large, or
+ * if there are too many points. Those left out are counted.
  */
 #define KL_PROBE_MOST 4096 /* most points of a probe */
 

@@ -186,7 +186,7 @@ static int judge_trial(struct kl_judgement **out, struct kl_prune_trial *trial,
 	return 0;
 }
 
-/* Try to undo a step in what is left of K*. */
+/* Try to undo a step in the kernel that the steps undone so far have left. */
 static int try_step(struct pruning *pruning, size_t step)
 {
 	struct kl_prune *prune = pruning->prune;
