@@ -187,6 +187,8 @@ int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_di
  */
 int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,
 			  size_t len);
+/** Return the text of a point, as kl_contract_read_dims() reads it; the caller frees it. */
+char *kl_contract_dims_text(const struct kl_contract *contract, const struct kl_dims *dims);
 /** Compute the extents of an argument at a point. KL_EINVALID: an extent is less than 1. */
 int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
 		      const struct kl_dims *dims);

@@ -2,11 +2,13 @@
 /* queries - answers questions about a parsed contract: points, shapes, bytes */
 #include "contract/contract.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "contract/parts.h"
 
@@ -86,6 +88,15 @@ static int read_dim(struct kl_dims *out, bool *seen, const struct kl_contract *c
 	return kl_error(KL_EUSAGE,
 			"'%.*s' is not <dim>=<n> for a dim of '%s', or gives the dim twice",
 			(int)(len < 80 ? len : 80), text, contract->workload);
+}
+
+char *kl_contract_dims_text(const struct kl_contract *contract, const struct kl_dims *dims)
+{
+	struct kl_buf buf = KL_BUF_INIT;
+
+	for (size_t i = 0; i < dims->n; i++)
+		kl_buf_addf(&buf, "%s%s=%" PRId64, i ? "," : "", contract->dim_name[i], dims->v[i]);
+	return kl_buf_detach(&buf);
 }
 
 int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,

@@ -172,14 +172,6 @@ static int try_all(struct trial *trial, struct kl_admit *work)
 
 /* --- rows for the card ------------------------------------------------------------------------ */
 
-static char *hex_of(const git_oid *oid)
-{
-	char *out = kl_malloc(KL_OID_HEX);
-
-	kl_oid_hex(out, oid);
-	return out;
-}
-
 static int64_t nano_to_micro(int64_t nano)
 {
 	return nano < 0 ? -1 : nano / 1000;
@@ -229,7 +221,7 @@ static void fill_row(struct kl_card_trial *trial, const struct kl_admit *work,
 	trial->ratio = attempt->ratio;
 	trial->recovered = attempt->recovered;
 	trial->event = attempt->event ? kl_strdup(attempt->event->id) : NULL;
-	trial->made = attempt->event ? hex_of(&attempt->commit) : NULL;
+	trial->made = attempt->event ? kl_oid_text(&attempt->commit) : NULL;
 	trial->how = work->session ? KL_HOW_AGENT : KL_HOW_MECHANICAL;
 	trial->repairs = attempt->repairs;
 	trial->usd = nano_to_micro(attempt->nano);
@@ -278,7 +270,7 @@ static void fill_trial(struct kl_card_trial *card_trial, const struct trial *tri
 	card_trial->changed = state->changed;
 	card_trial->alike = state->alike;
 	card_trial->seed = work->seed;
-	card_trial->state = hex_of(&state->commit);
+	card_trial->state = kl_oid_text(&state->commit);
 	if (trial->paired) {
 		kl_strvec_push(&card_trial->with, work->partner->id);
 		card_trial->isolated = !trial->first.seen && !trial->pair.seen &&
@@ -334,7 +326,7 @@ static int fill_partner(struct kl_card_trial *card_trial, const struct trial *tr
 	fill_row(card_trial, work, &trial->step, "", platform);
 	card_trial->trial = 1;
 	card_trial->seed = work->seed;
-	card_trial->state = hex_of(&trial->first.commit);
+	card_trial->state = kl_oid_text(&trial->first.commit);
 	card_trial->model = trial->pair.model ? kl_strdup(trial->pair.model) : NULL;
 	if ((err = place_partner(card_trial, work, platform)) < 0)
 		kl_schema_release(card_trial, &kl_card_trial_schema);

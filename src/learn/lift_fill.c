@@ -306,14 +306,6 @@ void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
 
 /* --- adding to a new or old card -------------------------------------------------------------- */
 
-static char *hex_id(const git_oid *oid)
-{
-	char *out = kl_malloc(KL_OID_HEX);
-
-	kl_oid_hex(out, oid);
-	return out;
-}
-
 static void add_evidence(struct kl_card *card, const struct kl_transition *transition)
 {
 	bool anew = !git_oid_is_zero(&transition->rederived);
@@ -321,9 +313,9 @@ static void add_evidence(struct kl_card *card, const struct kl_transition *trans
 	struct kl_card_evidence evidence = {
 		.lineage = kl_strdup(transition->lineage),
 		.step = transition->step.number,
-		.before = hex_id(&transition->before),
-		.after = hex_id(&transition->after),
-		.rederived = anew ? hex_id(&transition->rederived) : NULL,
+		.before = kl_oid_text(&transition->before),
+		.after = kl_oid_text(&transition->after),
+		.rederived = anew ? kl_oid_text(&transition->rederived) : NULL,
 		.derivation = !anew                    ? KL_DERIVED_INVERSE :
 			      strcmp(how, "rederived") ? KL_DERIVED_UNISOLATED :
 							 KL_DERIVED_ANEW,

@@ -385,14 +385,6 @@ static bool was_counted(const struct kl_card *card, const char *event)
 	return false;
 }
 
-static char *hex_of(const git_oid *oid)
-{
-	char *out = kl_malloc(KL_OID_HEX);
-
-	kl_oid_hex(out, oid);
-	return out;
-}
-
 /* Find how far the state is from the card's evidence. */
 static int find_level(struct record *record, const char *platform)
 {
@@ -433,14 +425,14 @@ static void fill_trial(struct kl_card_trial *trial, struct record *record)
 		kl_card_dims_add(&trial->dims, contract->dim_name[i], contract->dims.v[i]);
 	trial->rule = KL_TRIAL_RULE;
 	trial->level = step->level;
-	trial->state = hex_of(&step->parent);
+	trial->state = kl_oid_text(&step->parent);
 	trial->trial = step->trial = next_trial(step->card, trial->state);
 	trial->result = *step->class_ ? KL_RESULT_FAIL : KL_RESULT_PASS;
 	trial->class_ = *step->class_ ? kl_strdup(step->class_) : NULL;
 	trial->ratio = step->ratio;
 	trial->recovered = -1;
 	trial->event = kl_strdup(event->id);
-	trial->made = hex_of(&record->commit);
+	trial->made = kl_oid_text(&record->commit);
 	trial->how = KL_HOW_AGENT;
 	trial->usd = -1;
 	trial->isolated = false;
@@ -481,7 +473,7 @@ static int move_refs(struct record *record)
 	struct kl_worktree_step *step = record->step;
 	bool counts = step->card && !step->noisy &&
 		      !was_counted(step->card, step->judgement->event->id);
-	KL_AUTO(kl_freep) char *state = hex_of(&step->parent);
+	KL_AUTO(kl_freep) char *state = kl_oid_text(&step->parent);
 	int err;
 
 	if (counts && next_trial(step->card, state) > MAX_TRIALS)

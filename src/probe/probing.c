@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/probing.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,15 +95,6 @@ static void leave_untested(struct kl_probe_side *side, const char *why)
 
 /* --- judging one state at one point ----------------------------------------------------------- */
 
-static char *dims_text(const struct kl_contract *contract, const struct kl_dims *dims)
-{
-	struct kl_buf buf = KL_BUF_INIT;
-
-	for (size_t i = 0; i < dims->n; i++)
-		kl_buf_addf(&buf, "%s%s=%" PRId64, i ? "," : "", contract->dim_name[i], dims->v[i]);
-	return kl_buf_detach(&buf);
-}
-
 /* Make the member `point` of the event. It has all that the inputs of the point depend on. */
 static json_t *point_json(const struct run *run, const struct kl_contract *contract,
 			  const struct kl_probe_point *point)
@@ -124,7 +114,7 @@ static int run_gate(struct kl_event **out, struct run *run, const struct kl_surf
 		    const struct kl_probe_point *point, json_t *member)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	KL_AUTO(kl_freep) char *dims = dims_text(wide->contract, &point->dims);
+	KL_AUTO(kl_freep) char *dims = kl_contract_dims_text(wide->contract, &point->dims);
 	int err = kl_gate_judge_point(&judgement, run->gate, wide,
 				      &(struct kl_gate_point){
 					      .dims = dims,

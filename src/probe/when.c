@@ -85,16 +85,6 @@ void kl_when_measure_point(struct kl_when_point *point, const struct kl_contract
 	}
 }
 
-char *kl_when_dims_text(const struct kl_contract *contract, const struct kl_dims *dims)
-{
-	struct kl_buf buf = KL_BUF_INIT;
-
-	for (size_t i = 0; i < dims->n; i++)
-		kl_buf_addf(&buf, "%s%s=%lld", i ? "," : "", contract->dim_name[i],
-			    (long long)dims->v[i]);
-	return kl_buf_detach(&buf);
-}
-
 static bool is_timed(const struct kl_when_point *point)
 {
 	return point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_PASS && point->ratio.ppm > 0;

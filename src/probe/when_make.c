@@ -128,7 +128,7 @@ static int judge_both(struct making *making, struct kl_when_point *point, const 
 
 static int judge_point(struct making *making, struct kl_when_point *point)
 {
-	KL_AUTO(kl_freep) char *dims = kl_when_dims_text(making->when->contract, &point->dims);
+	KL_AUTO(kl_freep) char *dims = kl_contract_dims_text(making->when->contract, &point->dims);
 	int err;
 
 	kl_progress_title(making->opts->progress, "map %s, point %zu of %zu: %s",

@@ -43,8 +43,6 @@ int kl_when_points_load(struct kl_when *when, const char *dir);
 void kl_when_take(struct kl_when_point *point, const struct kl_event *a, const struct kl_event *b);
 /** Set `elements` and `bytes` from the dims. */
 void kl_when_measure_point(struct kl_when_point *point, const struct kl_contract *contract);
-/** Write a point as "m=3,n=7"; the caller frees it. */
-char *kl_when_dims_text(const struct kl_contract *contract, const struct kl_dims *dims);
 /** Fit `useful` to the points. */
 void kl_when_fit(struct kl_when *when);
 

@@ -101,7 +101,7 @@ int kl_when_dir_find(char **out, struct kl_repo *repo, const struct kl_surface *
 static char *point_path(const char *dir, const struct kl_contract *contract,
 			const struct kl_dims *dims)
 {
-	KL_AUTO(kl_freep) char *text = kl_when_dims_text(contract, dims);
+	KL_AUTO(kl_freep) char *text = kl_contract_dims_text(contract, dims);
 	char hex[KL_DIGEST_HEX];
 
 	kl_digest_hex(hex, text, strlen(text));

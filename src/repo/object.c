@@ -11,6 +11,14 @@ void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid)
 	git_oid_tostr(out, KL_OID_HEX, oid);
 }
 
+char *kl_oid_text(const git_oid *oid)
+{
+	char *out = kl_malloc(KL_OID_HEX);
+
+	kl_oid_hex(out, oid);
+	return out;
+}
+
 bool kl_oid_parsen(git_oid *out, const char *hex, size_t n)
 {
 	if (n != GIT_OID_HEXSZ)

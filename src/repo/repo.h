@@ -297,6 +297,8 @@ int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 /** Size of an object id as text: 40 hex digits and the NUL. */
 #define KL_OID_HEX 41
 void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid);
+/** Return the hex digits of an object id; the caller frees them. */
+char *kl_oid_text(const git_oid *oid);
 int kl_oid_parse(git_oid *out, const char *hex);
 /** The zero id, which stands for "no object": git_oid_is_zero() is true for it. */
 extern const git_oid kl_oid_none;
