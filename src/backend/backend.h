@@ -75,6 +75,8 @@ struct kl_backend {
 	struct {
 		int64_t bytes_per_ns, flops_per_ns;
 	} peak;
+	/** Return true if a kernel can have a feature of this name (docs/formats.md). */
+	bool (*has_feature)(const char *name);
 	/** Set the members of a job that say how its kernels are called. */
 	void (*describe)(struct kl_job *job, const struct kl_backend_job *of);
 

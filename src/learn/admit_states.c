@@ -193,12 +193,23 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 	return 0;
 }
 
-/* Return 2 if a pass on the state can admit the card, 1 if it can only make it provisional, 0. */
+/*
+ * Return how much a pass on the state says: 0 nothing new, 1 it can make the card provisional, 2 or
+ * 3 it can admit the card. A state in another language comes after those in the card's own: what
+ * the card says of its kernels may mean nothing there.
+ */
 static int worth_of(const struct kl_admit_state *state)
 {
-	return state->level == KL_LEVEL_SAME_CODE   ? 0 :
-	       state->level == KL_LEVEL_OTHER_STATE ? 1 :
-						      2;
+	switch (state->level) {
+	case KL_LEVEL_SAME_CODE:
+		return 0;
+	case KL_LEVEL_OTHER_STATE:
+		return 1;
+	case KL_LEVEL_OTHER_LANGUAGE:
+		return 2;
+	default:
+		return 3;
+	}
 }
 
 /*
@@ -258,8 +269,25 @@ static bool is_missing(const struct kl_target *target, const char *required)
 	return !kl_target_has(target, required) && strncmp(required, "trait:", 6) != 0;
 }
 
-static char *why_unfit(struct kl_target *target, const struct kl_card *card)
+/*
+ * Return what the card provides and no kernel of the language can have; NULL: nothing. A trait can
+ * be in a kernel of any language.
+ */
+static const char *never_has(const struct kl_backend *backend, const struct kl_card *card)
 {
+	for (size_t i = 0; i < card->provides.n; i++)
+		if (strncmp(card->provides.v[i], "trait:", 6) &&
+		    !backend->has_feature(card->provides.v[i]))
+			return card->provides.v[i];
+	return NULL;
+}
+
+static char *why_unfit(struct kl_target *target, const struct kl_card *card,
+		       const struct kl_language *language, const char *never)
+{
+	if (never)
+		return kl_asprintf("the card provides '%s', which no kernel in %s has", never,
+				   language->name);
 	for (size_t i = 0; i < card->provides.n; i++)
 		if (kl_target_has(target, card->provides.v[i]))
 			return kl_asprintf("the state already has '%s'", card->provides.v[i]);
@@ -304,7 +332,8 @@ int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w
 					      &state->commit, platform.id)) < 0)
 		return err;
 	kl_target_add_features(&target, &compiled.features);
-	*why = why_unfit(&target, work->old);
+	*why = why_unfit(&target, work->old, state->state->contract->language,
+			 never_has(kl_backend_of(state->state->contract), work->old));
 	kl_target_release(&target);
 	if (!*why) {
 		*facts = kl_event_new();

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/c/code/code.h"
 #include "backend/c/compile.h"
 #include "backend/c/lookups.h"
 #include "backend/machine.h"
@@ -259,10 +260,11 @@ static const struct kl_oracle_words words = {
 /* what the backends of C and C++ have in common: one compiler, one kind of image, one machine */
 #define COMMON                                                                                   \
 	.object = "image", .surface = KL_SURFACE_C, .peak = CORE_PEAK, .describe = describe_job, \
-	.platforms = "cpu/x86-64-v1 to cpu/x86-64-v4", .owns = owns_platform,                    \
-	.guess = guess_platform, .port = port_surface, .open = open_session,                     \
-	.close = close_session, .platform = platform_of, .prepare = prepare_session,             \
-	.compile = compile_surface, .oracle = compile_oracle, .recipe = add_recipe
+	.has_feature = kl_code_has_feature, .platforms = "cpu/x86-64-v1 to cpu/x86-64-v4",       \
+	.owns = owns_platform, .guess = guess_platform, .port = port_surface,                    \
+	.open = open_session, .close = close_session, .platform = platform_of,                   \
+	.prepare = prepare_session, .compile = compile_surface, .oracle = compile_oracle,        \
+	.recipe = add_recipe
 
 const struct kl_backend kl_backend_c = {
 	.language = &kl_language_c,

@@ -529,3 +529,18 @@ void kl_code_features(struct kl_strvec *out, const struct kl_code *code)
 			kl_strvec_pushf(out, "pointer.%s", all.v[i]);
 	kl_strvec_uniq(out);
 }
+
+/* ---- which features there are ---- */
+
+bool kl_code_has_feature(const char *name)
+{
+	static const char other[] =
+		"vec.128 vec.256 vec.512 alloc atomic call.* jump-table accumulators accumulators.* "
+		"loop.depth.* pointer.* recursion rep spill stack.large static-data table "
+		"table-shuffle";
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(by_insn); i++)
+		if (!strcmp(by_insn[i].feature, name))
+			return true;
+	return matches_any(other, name);
+}

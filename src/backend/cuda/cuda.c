@@ -8,6 +8,7 @@
 #include "backend/cuda/baseline.h"
 #include "backend/cuda/compile.h"
 #include "backend/cuda/device.h"
+#include "backend/cuda/features.h"
 #include "backend/cuda/host_compile.h"
 #include "backend/cuda/port.h"
 #include "backend/headers.h"
@@ -264,6 +265,7 @@ const struct kl_backend kl_backend_cuda = {
 	.counters = true,
 	.device = &kl_cuda_device,
 	.peak = DEVICE_PEAK,
+	.has_feature = kl_cuda_has_feature,
 	.describe = describe_plans,
 	.platforms = platforms,
 	.owns = owns_platform,
@@ -294,6 +296,7 @@ const struct kl_backend kl_backend_cuda_host = {
 	.walled = true,
 	.device = &kl_cuda_device,
 	.peak = DEVICE_PEAK,
+	.has_feature = kl_cuda_has_feature,
 	.describe = describe_host,
 	.platforms = platforms,
 	.owns = owns_platform,

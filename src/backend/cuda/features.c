@@ -389,3 +389,20 @@ void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *code)
 	kl_buf_add(&buf, code->wish->text.ptr, code->wish->text.len);
 	kl_digest_hex(out, buf.ptr, buf.len);
 }
+
+/* -- which features there are ------------------------------------------------------------- */
+
+bool kl_cuda_has_feature(const char *name)
+{
+	static const char *const other[] = { "atom.global", "call",  "cluster", "cooperative",
+					     "kernels",     "local", "prepare", "spill",
+					     "table",       "mma.*", "wmma.*",  "wgmma.*" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(ptx_rules); i++)
+		if (!strcmp(ptx_rules[i].feature, name))
+			return true;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(other); i++)
+		if (!fnmatch(other[i], name, 0))
+			return true;
+	return false;
+}

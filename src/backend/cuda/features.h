@@ -31,6 +31,9 @@ struct kl_cuda_code {
 /** Add the features to `out`, sorted and unique. */
 void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code);
 
+/** Return true if a kernel in CUDA can have a feature of this name. */
+bool kl_cuda_has_feature(const char *name);
+
 /**
  * Compute the SHA-256 of the machine code, the constants that it reads and the launches of the
  * plan. Names and line numbers are left out.

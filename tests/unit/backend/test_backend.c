@@ -198,6 +198,11 @@ static int add_recipe(struct kl_digest *key, const void *state)
 	return 0;
 }
 
+static bool has_feature(const char *name)
+{
+	return !strcmp(name, "upper");
+}
+
 static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 {
 	job->isa = kl_strdup(of->platform->march);
@@ -208,6 +213,7 @@ static const struct kl_backend up_backend = {
 	.object = "image",
 	.surface = KL_SURFACE_C,
 	.peak = { .bytes_per_ns = 1000, .flops_per_ns = 1000 },
+	.has_feature = has_feature,
 	.describe = describe_job,
 	.platforms = "up/x86-64-v<number>",
 	.owns = owns_platform,

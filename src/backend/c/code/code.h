@@ -228,6 +228,9 @@ int kl_code_check_hidden(const struct kl_code *code, const unsigned char *text, 
 
 /** Add the features of the code to `out`, sorted and unique (docs/formats.md, "features"). */
 void kl_code_features(struct kl_strvec *out, const struct kl_code *code);
+
+/** Return true if a kernel in C or C++ can have a feature of this name. */
+bool kl_code_has_feature(const char *name);
 /** Compute the SHA-256 of the reached code and data, with addresses and names normalized. */
 void kl_code_digest(char hex[65], const struct kl_code *code);
 

@@ -186,8 +186,10 @@ static void test_features(void **state)
 			fail_msg("%s: %s", table[i].what, kl_error_last());
 		kl_strvec_split(&has, table[i].has, " ");
 		kl_strvec_split(&not, table[i].not, " ");
-		for (size_t k = 0; k < artefact->facts.features.n; k++)
+		for (size_t k = 0; k < artefact->facts.features.n; k++) {
 			kl_buf_addf(&all, " %s", artefact->facts.features.v[k]);
+			assert_true(kl_code_has_feature(artefact->facts.features.v[k]));
+		}
 		for (size_t k = 0; k < has.n; k++)
 			if (!kl_strvec_has(&artefact->facts.features, has.v[k]))
 				fail_msg("%s: no %s in:%s", table[i].what, has.v[k], all.ptr);
@@ -195,6 +197,14 @@ static void test_features(void **state)
 			if (kl_strvec_has(&artefact->facts.features, not .v[k]))
 				fail_msg("%s: %s in:%s", table[i].what, not .v[k], all.ptr);
 	}
+}
+
+static void test_no_feature(void **state)
+{
+	assert_false(kl_code_has_feature("wgmma"));
+	assert_false(kl_code_has_feature("smem"));
+	assert_false(kl_code_has_feature("vec"));
+	assert_false(kl_code_has_feature(""));
 }
 
 static void digest_of(char out[65], const char *source, const char *flags)
@@ -329,10 +339,9 @@ static void test_no_level(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_features),
-		cmocka_unit_test(test_digest),
-		cmocka_unit_test(test_no_level),
-		cmocka_unit_test(test_disassembly),
+		cmocka_unit_test(test_features),   cmocka_unit_test(test_no_feature),
+		cmocka_unit_test(test_no_feature), cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_no_level),   cmocka_unit_test(test_disassembly),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -113,8 +113,10 @@ static void test_shown(void **state)
 		KL_AUTO(kl_strvec_release) struct kl_strvec list = features_of(shown[i].body, "");
 		KL_AUTO(kl_buf_release) struct kl_buf have = KL_BUF_INIT;
 
-		for (size_t k = 0; k < list.n; k++)
+		for (size_t k = 0; k < list.n; k++) {
 			kl_buf_addf(&have, "%s%s", k ? " " : "", list.v[k]);
+			assert_true(kl_cuda_has_feature(list.v[k]));
+		}
 		if (strcmp(have.ptr, shown[i].features))
 			fail_msg("%s\nshows '%s', not '%s'", shown[i].body, have.ptr,
 				 shown[i].features);
@@ -142,6 +144,8 @@ static void test_spills(void **state)
 	assert_int_equal(kl_cuda_spill(said, "other").stores, 0);
 	assert_true(kl_strvec_has(&list, "spill") && !kl_strvec_has(&list, "local"));
 	assert_true(kl_strvec_has(&names, "local") && !kl_strvec_has(&names, "spill"));
+	assert_true(kl_cuda_has_feature("local") && kl_cuda_has_feature("spill"));
+	assert_false(kl_cuda_has_feature("vec.256") || kl_cuda_has_feature("wgm"));
 }
 
 /* Who refers to whom, by calls, tables and names of variables. */
