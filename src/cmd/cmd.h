@@ -77,6 +77,7 @@ int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_status(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_step(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -21,6 +21,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "init", cmd_init, 0, "write a contract for a kernel, or start from a template" },
 	{ "adopt", cmd_adopt, KL_NEEDS_REPO,
 	  "write a contract for a kernel as its project builds it" },
+	{ "status", cmd_status, KL_NEEDS_REPO,
+	  "show kernels, their verdicts, the walk, and what is not pushed" },
 	{ "gate", cmd_gate, KL_NEEDS_REPO, "judge a kernel: compile, correctness, profile" },
 	{ "deopt", cmd_deopt, WALKS, "walk an expert kernel backward and record the lineage" },
 	{ "log", cmd_log, KL_NEEDS_REPO | KL_PAGES, "show a lineage, state by state" },

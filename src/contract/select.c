@@ -199,6 +199,30 @@ static int list_places(struct kl_strvec *out, struct kl_repo *repo, const char *
 	return err;
 }
 
+/* Cut the last directory off a path such as "a/b/". Return false if it was "". */
+static bool go_up(char *at)
+{
+	size_t n = strlen(at);
+
+	if (!n)
+		return false;
+	do
+		at[--n] = '\0';
+	while (n && at[n - 1] != '/');
+	return true;
+}
+
+int kl_select_here(struct kl_strvec *places, struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *at = kl_strdup(kl_repo_prefix(repo));
+	int err;
+
+	do
+		err = list_places(places, repo, at);
+	while (!err && go_up(at));
+	return err;
+}
+
 static int refuse_names(const struct kl_strvec *places)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -224,7 +248,6 @@ static int worktree_place(char **out, struct kl_repo *repo, const char *workload
 
 	while (!workload) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
-		size_t n = strlen(at);
 
 		if ((err = list_places(&places, repo, at)) < 0)
 			return err;
@@ -234,11 +257,8 @@ static int worktree_place(char **out, struct kl_repo *repo, const char *workload
 			*out = kl_strdup(places.v[0]);
 			return 0;
 		}
-		if (!n)
+		if (!go_up(at))
 			break;
-		do
-			at[--n] = '\0';
-		while (n && at[n - 1] != '/');
 	}
 	err = tracked_tree(&tree, repo);
 	if (err == KL_EINTR)

@@ -33,6 +33,12 @@ int kl_select(struct kl_selection *out, struct kl_repo *repo, enum kl_state_kind
 	      const char *rev, const char *workload);
 void kl_selection_release(struct kl_selection *selection);
 
+/**
+ * Append the places of the contracts in the current directory of the worktree and in those above
+ * it, whether git tracks them or not.
+ */
+int kl_select_here(struct kl_strvec *places, struct kl_repo *repo);
+
 /** Find the contract's place (contract.h) in a tree. Errors as kl_select. The caller frees it. */
 int kl_select_place(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload);
 

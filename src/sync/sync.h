@@ -63,6 +63,12 @@ struct kl_sync {
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);
 
+/**
+ * Set *n to how many of our refs the remote lacks or has with another value, as far as the tracking
+ * refs of the last exchange tell. The remote is not asked.
+ */
+int kl_sync_unsent(size_t *n, struct kl_repo *repo, const char *remote);
+
 /** Append the refspecs with which a plain `git fetch` also updates our tracking refs. */
 void kl_sync_refspecs(struct kl_strvec *out, const char *remote);
 /** Append the refspecs of kl_sync_refspecs() that are configured for the remote. */

@@ -40,7 +40,7 @@ test_expect_success 'the words after a verb are those of its synopsis' '
 
 # every expectation: a line, then a word that must be offered, then one that must not
 cat >wishes <<'X'
-git klineage |gate|status
+git klineage |gate|uninstall
 git klineage g|gate|deopt
 git klineage gate --st|--staged|--worktree
 git klineage gate -w |mm|--staged

@@ -26,6 +26,7 @@ chat|phases|chat cost
 sync|items|sync --dry-run origin
 fsck|findings|fsck
 init|templates|init --list
+status|states|status
 step|-|step --quiet --workload bad
 gate|-|gate --worktree --quick --workload scale
 lift|cards|lift --dry-run ../more
