@@ -103,6 +103,13 @@ struct kl_backend {
 	int (*port)(struct kl_surface **out, const struct kl_surface *surface,
 		    const char *platform);
 
+	/**
+	 * Name the tools of this machine that compile kernels, such as "gcc 12.2.0, on
+	 * cpu/x86-64-v3"; the caller frees *out. `repo` NULL: read no settings. KL_ECANNOT: there
+	 * are none.
+	 */
+	int (*tools)(char **out, struct kl_repo *repo);
+
 	/* --- functions for a session; `state` belongs to the backend */
 	/**
 	 * Start a session. KL_EINVALID: the requested platform is unknown; KL_ECANNOT: this

@@ -58,6 +58,7 @@ int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_doctor(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -58,6 +58,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "mcp", cmd_mcp, KL_NEEDS_REPO, "serve coding agents over the Model Context Protocol" },
 	{ "fsck", cmd_fsck, KL_NEEDS_REPO,
 	  "check lineages, walks, events, conversations and cards" },
+	{ "doctor", cmd_doctor, 0, "check what this machine and this clone have for verdicts" },
 	{ "help", cmd_help, 0, "list the verbs, or show a manual page" },
 	{ "version", cmd_version, 0, "print versions" },
 	{ NULL, NULL, 0, NULL }

@@ -27,6 +27,7 @@ sync|items|sync --dry-run origin
 fsck|findings|fsck
 init|templates|init --list
 status|states|status
+doctor|findings|doctor --no-clock
 step|-|step --quiet --workload bad
 gate|-|gate --worktree --quick --workload scale
 lift|cards|lift --dry-run ../more

@@ -77,6 +77,20 @@ static void name_libraries(struct session *session)
 		 session->tools.libraries->id);
 }
 
+static int name_tools(char **out, struct kl_repo *repo)
+{
+	const char *want = repo ? kl_repo_config(repo, "klineage.platform") : NULL;
+	struct kl_platform platform;
+	int err;
+
+	/* the setting can name a platform of another backend */
+	err = kl_machine_platform(&platform, want && owns_platform(want) ? want : NULL);
+	if (!err)
+		*out = kl_asprintf("%s, on %s (%s)", platform.compiler, platform.id,
+				   platform.device);
+	return err;
+}
+
 static int open_session(void **state, const struct kl_backend_session *lent)
 {
 	struct session *session = kl_calloc(1, sizeof(*session));
@@ -258,12 +272,12 @@ static const struct kl_oracle_words words = {
 	}
 
 /* what the backends of C and C++ have in common: one compiler, one kind of image, one machine */
-#define COMMON                                                                                   \
-	.object = "image", .surface = KL_SURFACE_C, .peak = CORE_PEAK, .describe = describe_job, \
-	.has_feature = kl_code_has_feature, .platforms = "cpu/x86-64-v1 to cpu/x86-64-v4",       \
-	.owns = owns_platform, .guess = guess_platform, .port = port_surface,                    \
-	.open = open_session, .close = close_session, .platform = platform_of,                   \
-	.prepare = prepare_session, .compile = compile_surface, .oracle = compile_oracle,        \
+#define COMMON                                                                                     \
+	.object = "image", .surface = KL_SURFACE_C, .peak = CORE_PEAK, .describe = describe_job,   \
+	.has_feature = kl_code_has_feature, .platforms = "cpu/x86-64-v1 to cpu/x86-64-v4",         \
+	.owns = owns_platform, .guess = guess_platform, .port = port_surface, .tools = name_tools, \
+	.open = open_session, .close = close_session, .platform = platform_of,                     \
+	.prepare = prepare_session, .compile = compile_surface, .oracle = compile_oracle,          \
 	.recipe = add_recipe
 
 const struct kl_backend kl_backend_c = {

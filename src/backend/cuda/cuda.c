@@ -23,6 +23,19 @@ struct session {
 
 /* --- opening a session and finding the toolkit ---------------------------------------------- */
 
+static int name_tools(char **out, struct kl_repo *repo)
+{
+	struct kl_nvcc nvcc = { 0 };
+	int err = kl_nvcc_find(&nvcc, repo ? kl_repo_config(repo, "klineage.nvcc") : NULL);
+
+	if (!err)
+		*out = kl_asprintf("%s%s", nvcc.version,
+				   nvcc.disasm ? "" :
+						 ", without nvdisasm: facts come from PTX alone");
+	kl_nvcc_release(&nvcc);
+	return err;
+}
+
 static int open_session(void **state, const struct kl_backend_session *lent)
 {
 	struct session *session = kl_calloc(1, sizeof(*session));
@@ -273,6 +286,7 @@ const struct kl_backend kl_backend_cuda = {
 	.guess = guess_by_plan,
 	.limits = read_limits,
 	.port = kl_cuda_port,
+	.tools = name_tools,
 	.open = open_session,
 	.close = close_session,
 	.platform = platform_of_plan,
@@ -304,6 +318,7 @@ const struct kl_backend kl_backend_cuda_host = {
 	.guess = guess_by_contract,
 	.limits = read_limits,
 	.port = port_host,
+	.tools = name_tools,
 	.open = open_session,
 	.close = close_session,
 	.platform = platform_of_host,

@@ -198,6 +198,12 @@ static int add_recipe(struct kl_digest *key, const void *state)
 	return 0;
 }
 
+static int name_tools(char **out, struct kl_repo *repo)
+{
+	*out = kl_strdup("up 1");
+	return 0;
+}
+
 static bool has_feature(const char *name)
 {
 	return !strcmp(name, "upper");
@@ -217,6 +223,7 @@ static const struct kl_backend up_backend = {
 	.describe = describe_job,
 	.platforms = "up/x86-64-v<number>",
 	.owns = owns_platform,
+	.tools = name_tools,
 	.open = open_session,
 	.close = close_session,
 	.platform = platform_of,
