@@ -124,6 +124,21 @@ bool kl_carrier_is_diff(const struct kl_card *card, const char *language, size_t
 	return carrier && carrier->form == KL_CARRIER_DIFF;
 }
 
+int kl_carrier_find_diff(size_t *variant, const struct kl_card *card,
+			 const struct kl_surface *state, const char *event)
+{
+	KL_AUTO(ways_release) struct ways ways = { 0 };
+
+	list_ways(&ways, card, state->contract->language->name, state);
+	for (size_t i = 0; i < ways.n && ways.v[i]->form == KL_CARRIER_DIFF; i++)
+		if (ways.v[i]->of && !strcmp(ways.v[i]->of, event)) {
+			*variant = i; /* a diff is one way, and diffs are first */
+			return 0;
+		}
+	return kl_error(KL_ENO, "the card has no diff of event %.12s for %s", event,
+			state->contract->language->name);
+}
+
 static void edits_release(struct kl_carrier_edits *edits)
 {
 	kl_edits_free(edits->v, edits->n);

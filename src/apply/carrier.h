@@ -43,6 +43,12 @@ size_t kl_carrier_variants(const struct kl_card *card, const char *language);
 /** Check whether the way `variant` is a diff; the diffs of a card are its first ways. */
 bool kl_carrier_is_diff(const struct kl_card *card, const char *language, size_t variant);
 /**
+ * Find the way that is the diff of the evidence with this event. The ways are those of
+ * kl_carrier_apply() on `state`. KL_ENO: there is no such diff for the language of the state.
+ */
+int kl_carrier_find_diff(size_t *variant, const struct kl_card *card,
+			 const struct kl_surface *state, const char *event);
+/**
  * Apply the card to `state` in the way try->variant. Write to `how` in which way the card was
  * applied. KL_ENO, with the reason: the card has no mechanical carrier for the language, or the
  * carrier cannot be run here, does not apply, or changes nothing.

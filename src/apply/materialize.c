@@ -87,58 +87,6 @@ static size_t add_node(struct kl_materialize_run *run, const git_oid *commit,
 	return materialization->nnode++;
 }
 
-/* --- the cards that fit a node ---------------------------------------------------------------- */
-
-static bool learned_from(const struct kl_index *ix, size_t card, const char *lineage)
-{
-	const struct kl_index_list list = kl_index_card(ix, card)->evidence;
-	const uint32_t *items = kl_index_items(ix, list);
-
-	for (size_t i = 0; i + 1 < list.n; i += 2)
-		if (!strcmp(kl_index_string(ix, items[i]), lineage))
-			return true;
-	return false;
-}
-
-static void leave_out(struct kl_retrieval *retrieval, const struct kl_materialize_run *run)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < retrieval->n; i++) {
-		if (!learned_from(run->o->index, retrieval->v[i].card, run->o->without)) {
-			retrieval->v[n++] = retrieval->v[i];
-			continue;
-		}
-		KL_GROW(retrieval->dropped, retrieval->ndropped + 1, retrieval->dropped_alloc);
-		retrieval->dropped[retrieval->ndropped++] = retrieval->v[i];
-	}
-	retrieval->n = n;
-}
-
-int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node,
-			size_t per_axis)
-{
-	const struct kl_materialize_node *at = &run->m->node[node];
-	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
-	struct kl_target target = { .known = KL_KNOWN_INIT };
-	int err = kl_target_of_commit(&target, run->o->tax, run->o->repo, at->state, &at->commit,
-				      run->platform);
-
-	opts.statuses = run->o->statuses;
-	if (per_axis)
-		opts.per_axis = per_axis;
-	if (!err)
-		err = kl_retrieve(out, run->o->index, &target, &opts);
-	if (!err)
-		err = kl_retrieve_mark_fit(out, run->o->index, run->o->library, &target, at->state);
-	if (!err && !out->fit)
-		kl_retrieve_drop_unfit(out);
-	if (!err && run->o->without)
-		leave_out(out, run);
-	kl_target_release(&target);
-	return err;
-}
-
 static bool is_known(const struct kl_materialize_run *run, const struct kl_surface *surface)
 {
 	for (size_t i = 0; i < run->m->nnode; i++)
@@ -192,7 +140,9 @@ static int weigh_edit(struct kl_materialize_attempt *attempt, const struct kl_ma
 		return 0;
 	}
 	attempt->outcome = KL_MATERIALIZE_NODE;
-	if (attempt->speed != KL_SPEED_FAST)
+	/* beyond a node that is not faster, a step of a series is for the gain of all of them */
+	if (attempt->speed != KL_SPEED_FAST &&
+	    (!attempt->in_series || attempt->on == run->m->best || attempt->speed == KL_SPEED_SLOW))
 		return 0;
 	if (!(err = beats_best(&best, run, surface, attempt->on)) && best)
 		attempt->outcome = KL_MATERIALIZE_BEST;

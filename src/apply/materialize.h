@@ -22,6 +22,11 @@
  * far. The run then continues with the cards that fit the new best. If a node is correct but not
  * faster, cards that its own card enables are tried on it, up to three steps beyond the node.
  *
+ * Of the mechanical carriers, the diffs of lineages come first, each lineage's in the order of its
+ * steps (series.h): each is tried on the result of the one before, also if that is correct but not
+ * faster, up to three steps beyond. There a card can be used again that the node has already, since
+ * each diff of it is for another place.
+ *
  * A transformation with a parameter is tried with one value after the other, all on the same node.
  * After a value that gave a new best, the first value that gives none ends the search.
  *
@@ -61,8 +66,10 @@ struct kl_materialize_attempt {
 	const char *by; /* "card" for a mechanical carrier; "chat" or "exec" for a model */
 	char *source;   /* the turn that made the edit; "": no turn */
 	enum kl_card_status status;
-	size_t on;   /* index of the node to which the card was applied */
-	size_t node; /* index of the resulting node; 0: the attempt made no node */
+	size_t variant; /* of a tool's edit: which of the card's ways was applied (carrier.h) */
+	bool in_series; /* the edit is the diff of a step of a lineage, after the steps before it */
+	size_t on;      /* index of the node to which the card was applied */
+	size_t node;    /* index of the resulting node; 0: the attempt made no node */
 	enum kl_materialize_outcome outcome;
 	char how[KL_CARRIER_HOW]; /* how the carrier was applied (carrier.h), or "" */
 	char *why;           /* reason or class of the failure, as the outcome says; "": none */

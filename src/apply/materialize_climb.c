@@ -11,11 +11,33 @@ bool kl_materialize_is_enough(const struct kl_materialize_run *run)
 	return (run->o->one && run->judged) || (run->o->until && kl_clock_ns() >= run->o->until);
 }
 
+bool kl_materialize_is_over(const struct kl_materialize_run *run)
+{
+	return run->m->n >= KL_MATERIALIZE_ATTEMPTS || kl_materialize_is_enough(run);
+}
+
+static bool is_try_of(const struct kl_materialize_attempt *attempt, const char *card, size_t node)
+{
+	return attempt->on == node && !strcmp(attempt->by, "card") && !strcmp(attempt->card, card);
+}
+
+/* Return true if tools tried the card on the node, and not only diffs of it that were wrong. */
 static bool was_tried(const struct kl_materialize_run *run, const char *card, size_t node)
 {
 	for (size_t i = 0; i < run->m->n; i++)
-		if (run->m->v[i].on == node && !strcmp(run->m->v[i].by, "card") &&
-		    !strcmp(run->m->v[i].card, card))
+		if (is_try_of(&run->m->v[i], card, node) &&
+		    !(run->m->v[i].in_series && run->m->v[i].outcome == KL_MATERIALIZE_FAIL))
+			return true;
+	return false;
+}
+
+/* Return true if the diff was tried on the node as a step of a series. */
+static bool was_step(const struct kl_materialize_run *run, const char *card, size_t node,
+		     size_t variant)
+{
+	for (size_t i = 0; i < run->m->n; i++)
+		if (is_try_of(&run->m->v[i], card, node) && run->m->v[i].in_series &&
+		    run->m->v[i].variant == variant)
 			return true;
 	return false;
 }
@@ -48,19 +70,17 @@ static int apply_card(struct kl_materialize_attempt *attempt, struct kl_material
 		&(struct kl_materialize_edit){ .card = card, .how = attempt->how, .to = &to });
 }
 
-/* Try one way of applying a card on the node `on`. */
-static int try_variant(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
-		       const struct kl_card *card, size_t on, const struct kl_retrieved *retrieved,
-		       size_t variant)
+int kl_materialize_try_way(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
+			   const struct kl_card *card, const struct kl_retrieved *retrieved)
 {
-	*attempt = (struct kl_materialize_attempt){
-		.on = on, .status = retrieved->status, .by = "card", .card = kl_strdup(card->id)
-	};
+	attempt->status = retrieved->status;
+	attempt->by = "card";
+	attempt->card = kl_strdup(card->id);
 	kl_oid_hex(attempt->blob, &kl_index_card(run->o->index, retrieved->card)->blob);
-	return apply_card(attempt, run, card, variant);
+	return apply_card(attempt, run, card, attempt->variant);
 }
 
-static void drop_attempt(struct kl_materialize_attempt *attempt)
+void kl_materialize_drop_attempt(struct kl_materialize_attempt *attempt)
 {
 	free(attempt->card);
 	free(attempt->why);
@@ -84,7 +104,7 @@ static void add_reason(struct kl_materialize_attempt *left, struct kl_materializ
 		free(left->why);
 		left->why = both;
 	}
-	drop_attempt(attempt);
+	kl_materialize_drop_attempt(attempt);
 }
 
 /*
@@ -120,16 +140,18 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 		return err;
 	n = kl_carrier_variants(*card, language);
 	do {
-		struct kl_materialize_attempt attempt;
+		struct kl_materialize_attempt attempt = { .on = on, .variant = i };
 
-		err = try_variant(&attempt, run, *card, on, retrieved, i);
+		if (was_step(run, retrieved->id, on, i))
+			continue;
+		err = kl_materialize_try_way(&attempt, run, *card, retrieved);
 		if (!err && attempt.outcome == KL_MATERIALIZE_LEFT) {
 			add_reason(&left, &attempt, applied);
 			continue;
 		}
 		applied = true;
 		if (left.card)
-			drop_attempt(&left);
+			kl_materialize_drop_attempt(&left);
 		left.card = NULL;
 		kl_materialize_add_attempt(run, &attempt);
 		if (attempt.outcome == KL_MATERIALIZE_NODE && !*node)
@@ -138,40 +160,65 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 		    (better && attempt.outcome != KL_MATERIALIZE_BEST))
 			break;
 		better |= attempt.outcome == KL_MATERIALIZE_BEST;
-	} while (!err && ++i < n && !(run->o->dry && applied) && !kl_materialize_is_enough(run) &&
-		 run->m->n < KL_MATERIALIZE_ATTEMPTS);
+	} while (!err && ++i < n && !(run->o->dry && applied) && !kl_materialize_is_over(run));
 	if (left.card)
 		kl_materialize_add_attempt(run, &left);
 	return err;
 }
+
+/* --- all cards of a node ---------------------------------------------------------------------- */
 
 /*
  * Try every card that fits the node and that is in `only` (NULL: all), until there is a new best.
  * If an edit is correct but not faster, continue from that edit with the cards that its card
  * enables, for at most `left` more steps.
  */
-static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_strvec *only,
-		    int left)
+static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_retrieval *pool,
+		    const struct kl_strvec *only, int left);
+
+static int try_enabled(struct kl_materialize_run *run, size_t node, const struct kl_strvec *enabled,
+		       int left)
+{
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
+	int err = kl_materialize_pool(&pool, run, node, KL_MATERIALIZE_TRY);
+
+	return err ? err : try_pool(run, node, &pool, enabled, left);
+}
+
+static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_retrieval *pool,
+		    const struct kl_strvec *only, int left)
+{
+	size_t best = run->m->best;
+	int err = 0;
+
+	for (size_t i = 0;
+	     !err && i < pool->n && run->m->best == best && !kl_materialize_is_over(run); i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+		size_t correct;
+
+		if ((only && !kl_strvec_has(only, pool->v[i].id)) ||
+		    was_tried(run, pool->v[i].id, node))
+			continue;
+		err = try_card(&correct, &card, run, node, &pool->v[i]);
+		if (!err && correct && run->m->best == best && card->enables.n && left)
+			err = try_enabled(run, correct, &card->enables, left - 1);
+	}
+	return err;
+}
+
+/* Try all that tools can do with the node, until there is a new best. */
+static int try_node(struct kl_materialize_run *run, size_t node)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	size_t best = run->m->best;
 	int err = kl_materialize_pool(&pool, run, node, KL_MATERIALIZE_TRY);
 
-	if (!node && !only)
+	if (!node)
 		run->m->offered = pool.fit;
-	for (size_t i = 0; !err && i < pool.n && run->m->n < KL_MATERIALIZE_ATTEMPTS &&
-			   run->m->best == best && !kl_materialize_is_enough(run);
-	     i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
-		size_t correct;
-
-		if ((only && !kl_strvec_has(only, pool.v[i].id)) ||
-		    was_tried(run, pool.v[i].id, node))
-			continue;
-		err = try_card(&correct, &card, run, node, &pool.v[i]);
-		if (!err && correct && run->m->best == best && card->enables.n && left)
-			err = try_pool(run, correct, &card->enables, left - 1);
-	}
+	if (!err && !run->o->dry)
+		err = kl_materialize_try_series(run, node);
+	if (!err && run->m->best == best)
+		err = try_pool(run, node, &pool, NULL, KL_MATERIALIZE_BUILD_ON);
 	return err;
 }
 
@@ -182,7 +229,7 @@ int kl_materialize_climb(struct kl_materialize_run *run)
 
 	do {
 		at = run->m->best;
-		err = try_pool(run, at, NULL, KL_MATERIALIZE_BUILD_ON);
+		err = try_node(run, at);
 	} while (!err && run->m->best != at && !kl_materialize_is_enough(run));
 	return err;
 }

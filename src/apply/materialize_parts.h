@@ -36,6 +36,13 @@ struct kl_materialize_run {
 int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node,
 			size_t per_axis);
 
+/**
+ * Retrieve the cards of which tools may try the diffs on a node, in the order of what came next in
+ * lineages: also those that the node has already.
+ */
+int kl_materialize_pool_again(struct kl_retrieval *out, const struct kl_materialize_run *run,
+			      size_t node);
+
 /** An edit of a node, to be judged. */
 struct kl_materialize_edit {
 	const struct kl_card *card;     /* NULL: made without a card */
@@ -58,6 +65,21 @@ size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
 
 /** Return true if the run is to stop after one judged edit and has judged one. */
 bool kl_materialize_is_enough(const struct kl_materialize_run *run);
+/** Return true if the run may try no further edit. */
+bool kl_materialize_is_over(const struct kl_materialize_run *run);
+/**
+ * Apply the card in the way attempt->variant to the node attempt->on, and settle the attempt;
+ * in_series must be set. The outcome is KL_MATERIALIZE_LEFT if the way does not apply.
+ */
+int kl_materialize_try_way(struct kl_materialize_attempt *attempt, struct kl_materialize_run *run,
+			   const struct kl_card *card, const struct kl_retrieved *retrieved);
+/** Free the strings of an attempt that is not added. */
+void kl_materialize_drop_attempt(struct kl_materialize_attempt *attempt);
+/**
+ * Try the steps of each lineage on the node, each on the result of the last one that was correct,
+ * until there is a new best (materialize_series.c).
+ */
+int kl_materialize_try_series(struct kl_materialize_run *run, size_t node);
 /**
  * Try all mechanical carriers on the best node; whenever there is a new best node, try them on that
  * node too (materialize_climb.c).

@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='materialize applies the diffs of a lineage in the order of its steps: over a step that gains nothing, and one card twice'
+. ./lib.sh
+. "$KLINEAGE_TOP/tests/t/materials.sh"
+chain=$(long_chain)
+unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
+
+if ! grep -q avx2 /proc/cpuinfo
+then
+	skip_all='the kernels need AVX2'
+	test_done
+fi
+
+# half <function> <plain|wide>: print a function of the kernel
+half () {
+	printf 'static void %s(int64_t n, const float *x, float *y)\n{\n\tint64_t i = 0;\n\n' "$1"
+	test "$2" = plain || printf '\tfor (; i + 8 <= n; i += 8)\n\t\t*(eight *)(y + i) = ELEMENT(*(const eight *)(x + i));\n'
+	printf '\tfor (; i < n; i++)\n\t\ty[i] = ELEMENT(x[i]);\n}\n\n'
+}
+
+# halves <plain|blocked> <plain|wide> <plain|wide>: write a kernel that computes the two halves of a block by a function each
+halves () {
+	{
+		printf '#include <stdint.h>\n\n#define ELEMENT(v) (v %s)\n' "$chain"
+		printf 'typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));\n\n'
+		half low "$2"
+		half high "$3"
+		if test "$1" = plain; then
+			printf 'void halves(int64_t n, const float *x, float *y)\n{\n'
+			printf '\tlow(n / 2, x, y);\n\thigh(n - n / 2, x + n / 2, y + n / 2);\n}\n'
+		else
+			cat <<-\E
+			#define BLOCK 512
+
+			void halves(int64_t n, const float *x, float *y)
+			{
+				float block[BLOCK];
+
+				for (int64_t at = 0; at < n; at += BLOCK) {
+					int64_t size = n - at < BLOCK ? n - at : BLOCK;
+
+					for (int64_t i = 0; i < size; i++)
+						block[i] = x[at + i];
+					low(size / 2, block, y + at);
+					high(size - size / 2, block + size / 2, y + at + size / 2);
+				}
+			}
+			E
+		fi
+	} >halves.c
+}
+packed='Klineage-Action: unpack
+Klineage-Mechanism: pack-panel'
+
+test_expect_success 'a lineage of three steps, two of them of one mechanism; its two cards' '
+	git init -q -b main r && (cd r && git config klineage.profileMs 1200 && contract . halves halves.c "v $chain" && halves plain plain plain && commit "halves: plain" &&
+	halves blocked plain plain && commit "halves: by blocks" "$packed" && halves blocked wide plain && commit "halves: low, eight at a time" "$vector" &&
+	halves blocked wide wide && commit "halves: high, eight at a time" "$vector" &&
+	again git klineage deopt --rewriter history --name x && git klineage label 3 vector-loop halves/x && git klineage lift halves/x >out && cat out && git klineage log halves/x &&
+	test "$(git rev-list --count --first-parent klineage/lineage/halves/x)" = 4 && test "$(git ls-tree --name-only klineage/skills:cards | wc -l)" = 2 &&
+	test "$(git grep -c "form: diff" klineage/skills -- cards/vector-loop* | sed "s/.*://")" = 2)
+'
+
+# climb <name> <option>...: a run from K_0 by all cards
+climb () { git klineage materialize --root klineage/lineage/halves/x~3 --status hypothesis --name "$@" >out; }
+# ends <name> <steps of the lineage before K*>: the run ended at that state
+ends () { test "$(git rev-parse "klineage/materialize/halves/$1^{tree}")" = "$(git rev-parse "klineage/lineage/halves/x~$2^{tree}")"; }
+
+test_expect_success 'from K_0 the run goes over the step that gains nothing to K*, with one card twice' '
+	(cd r && again climb a && cat out && ends a 0 && git log -3 --format="%(trailers:key=Klineage-Mechanism,valueonly,separator=)" klineage/materialize/halves/a >have &&
+	printf "vector-loop\nvector-loop\npack-panel\n" >want && test_cmp want have && test "$(grep -c "^vector-loop.*: best, merged three-way" out)" = 2 &&
+	grep "^pack-panel-.*: \(node\|best\), merged three-way" out && git klineage fsck >out && says ": 0 errors" out)
+'
+
+test_expect_success 'step by step it goes the same way' '
+	(cd r && { climb b --one; rc=$?; test $rc -le 1; } && test "$(git rev-list --count refs/klineage/nodes/halves/b)" -le 6 &&
+	for n in 1 2 3 4 5 6; do
+		ends b 0 && break
+		git klineage materialize --name b --continue --one halves >out; cat out
+	done && ends b 0)
+'
+
+test_expect_success 'a step whose diff is wrong here is refused, and the steps after it are tried without it' '
+	(cd r && card=$(basename "$(git ls-tree --name-only klineage/skills:cards | grep pack-panel)" .yaml) &&
+	git show "klineage/skills:cards/$card.yaml" | sed "s/^\( *+.*\)block\[i\] = x\[at + i\];/\1block[i] = x[at];/" >../wrong.yaml && git show "klineage/skills:cards/$card.yaml" | test_must_fail cmp -s - ../wrong.yaml &&
+	put_card $card ../wrong.yaml && again climb c && cat out && grep "^pack-panel-.*: fail, merged three-way" out && test "$(grep -c "^vector-loop.*: best, merged three-way" out)" = 2 &&
+	git show klineage/materialize/halves/c:halves.c >got.c && test "$(grep -c "i + 8 <= n" got.c)" = 2 && ! grep BLOCK got.c)
+'
+
+test_done
