@@ -109,6 +109,8 @@ static void add_row(struct kl_table *table, const struct kl_retrieved *retrieved
 		kl_buf_addf(&needs, "%s%s", i ? " " : "after ", retrieved->needs.v[i]);
 	if (retrieved->needed_by)
 		kl_buf_addf(&needs, "%sfor %s", needs.len ? "; " : "", retrieved->needed_by);
+	if (retrieved->lacks)
+		kl_buf_addf(&needs, "after %s, which no card here gives", retrieved->lacks);
 	cell[n++] = number;
 	cell[n++] = retrieved->id;
 	cell[n++] = kl_card_status_name(retrieved->status);
@@ -233,6 +235,9 @@ static int explain_one(struct answer *answer, const struct kl_retrieved *retriev
 	}
 	if (retrieved->needed_by)
 		printf("    required by %s\n", retrieved->needed_by);
+	if (retrieved->lacks)
+		printf("    requires %s, and no set of %d cards or fewer provides it\n",
+		       retrieved->lacks, KL_CLOSURE_MAX);
 	kl_retrieve_useful(&useful, card, &answer->target);
 	print_pres("sound", &retrieved->sound);
 	print_pres("useful", &useful);
@@ -303,6 +308,7 @@ static int card_json(json_t **out, struct answer *answer, const struct kl_retrie
 	kl_json_set_int(value, "trials", (int64_t)retrieved->trials);
 	kl_json_set(value, "after", strings_json(&retrieved->needs));
 	kl_json_set_str(value, "for", retrieved->needed_by);
+	kl_json_set_str(value, "lacks", retrieved->lacks);
 	kl_json_set(value, "sound", pres_json(&retrieved->sound));
 	if (retrieved->why)
 		kl_json_set_str(value, "why", retrieved->why);
@@ -413,7 +419,9 @@ static int find_answer(struct answer *answer, const struct args *args)
 		err = kl_retrieve_mark_fit(&answer->found, answer->ix, answer->repo,
 					   &answer->target, answer->sel.candidate);
 	if (!err) {
-		kl_retrieve_drop_unfit(&answer->found);
+		/* what came next in lineages is in common with the target, if any card is */
+		if (answer->order != KL_ORDER_NEXT || !answer->found.fit)
+			kl_retrieve_drop_unfit(&answer->found);
 		kl_retrieve_cut(&answer->found, (size_t)args->limit);
 	}
 	return err;

@@ -50,6 +50,7 @@ void kl_retrieved_release(struct kl_retrieved *retrieved)
 {
 	free(retrieved->id);
 	free(retrieved->needed_by);
+	free(retrieved->lacks);
 	free(retrieved->why);
 	kl_retrieved_pres_release(&retrieved->sound);
 	kl_strvec_release(&retrieved->needs);
@@ -231,6 +232,23 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 	return false;
 }
 
+/* Name the cards to apply before this one, or a requirement that no such cards meet. */
+static void add_needs(struct kl_retrieved *retrieved, struct kl_retrieve_query *query)
+{
+	uint32_t prior = kl_index_card(query->ix, retrieved->card)->prior;
+	size_t need[KL_CLOSURE_MAX];
+	int count = kl_close(query, prior, need);
+	int64_t lack = -1;
+
+	for (int i = 0; i < count; i++)
+		kl_strvec_push(&retrieved->needs, kl_retrieve_query_id(query, need[i]));
+	if (count < 0)
+		lack = kl_retrieve_query_first(query, kl_index_prior(query->ix, prior)->requires,
+					       false);
+	if (lack >= 0)
+		retrieved->lacks = kl_strdup(text_of(query, (uint32_t)lack));
+}
+
 /* Append a card, preceded by the cards that it requires. */
 static void list_card(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top,
 		      size_t card)
@@ -247,9 +265,7 @@ static void list_card(struct kl_retrieval *out, struct kl_retrieve_query *query,
 		}
 	if (is_listed(out, card))
 		return;
-	retrieved = push_card(out, query, card, top[card]);
-	for (int i = 0; i < count; i++)
-		kl_strvec_push(&retrieved->needs, kl_retrieve_query_id(query, need[i]));
+	add_needs(push_card(out, query, card, top[card]), query);
 }
 
 static void list_best(struct kl_retrieval *out, struct kl_retrieve_query *query, const uint8_t *top)
@@ -281,7 +297,7 @@ static void list_next(struct kl_retrieval *out, struct kl_retrieve_query *query,
 	size_t n = kl_retrieve_query_next(query, card);
 
 	for (size_t i = 0; i < n && (!query->o->limit || i < query->o->limit); i++)
-		list_card(out, query, top, card[i]);
+		add_needs(push_card(out, query, card[i], top[card[i]]), query);
 }
 
 /* --- listing the lineages of the cards -------------------------------------------------------- */
@@ -399,7 +415,8 @@ static void add_dropped(struct kl_retrieval *out, struct kl_retrieve_query *quer
 		 * skip a card that is not ruled out: it has a score, and no sound predicate is
 		 * known to be false
 		 */
-		if (!query->fit[i].wanted || (query->fit[i].score && query->fit[i].sound != 2))
+		if (!query->fit[i].wanted || query->fit[i].listed ||
+		    (query->fit[i].score && query->fit[i].sound != 2))
 			continue;
 		if (n == MAX_DROPPED && !is_nearer(query, (uint32_t)i, best[n - 1]))
 			continue;

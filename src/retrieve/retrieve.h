@@ -13,9 +13,9 @@
  * verified rows, all rows count. Cards that are 0 on an axis or have a false `sound` predicate are
  * ruled out; of the other cards, the best 8 on each axis are taken. These are ordered by score: the
  * geometric mean of the axes of one row, times (passed + 1) / (trials + 2); cards of equal score by
- * id. With the order `next`, all of them are taken, and are ordered by what came next in lineages.
- * Each card is preceded by the cards that it requires and the target lacks, at most 3. The same
- * inputs always give the same list.
+ * id. Each card is preceded by the cards that it requires and the target lacks, at most 3. With the
+ * order `next`, all of them are taken, and are ordered by what came next in lineages, also those whose
+ * requirements are not met. The same inputs always give the same list.
  *
  *	kl_index_open(&ix, repo, tax);
  *	kl_retrieve(&r, ix, &target, &(struct kl_retrieve_opts)KL_RETRIEVE_OPTS_INIT);
@@ -77,9 +77,11 @@ struct kl_retrieved {
 	int row;
 	struct kl_retrieved_pres sound;
 	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
-	char *needed_by;        /* id of the listed card that requires this card, or NULL */
-	char *why;              /* for a dropped card: why it was ruled out; otherwise NULL */
-	bool fits;              /* set by kl_retrieve_mark_fit() */
+	/* a requirement that neither the target nor KL_CLOSURE_MAX cards meet, or NULL */
+	char *lacks;
+	char *needed_by; /* id of the listed card that requires this card, or NULL */
+	char *why;       /* for a dropped card: why it was ruled out; otherwise NULL */
+	bool fits;       /* set by kl_retrieve_mark_fit() */
 };
 
 /** A lineage from which retrieved cards were learned, and the steps from which each was learned. */

@@ -6,20 +6,20 @@
 #include "retrieve/retrieve_parts.h"
 
 /*
- * A card is learned from steps of lineages. Its value for a target is highest if one of these steps
- * followed the same mechanisms as the target has, at the same position:
+ * A card is learned from steps of lineages. A step speaks for its card if the lineage had used the
+ * mechanism before it as often as the target has. Its likeness to the target is measured within the
+ * mechanisms of its lineage, because the lineage says nothing of others:
  *
- *	likeness of the mechanisms before the step and those of the target (Jaccard, with one added
- *	to both counts), minus 0.2 for each step that lies between the two positions,
- *	plus 0.1 for each lineage that has a step of the card's mechanism
+ *	mechanisms that came before the step and that the target has, plus 1, over
+ *	mechanisms that came before the step or that the target has, plus 2
  *
- * Cards whose mechanism the target has not applied come first, then cards of its language, then
- * cards of higher value. The weights were chosen by leaving out one workload of the shipped
- * lineages at a time (tests/bench/retrieval.sh).
+ * A card's value is the sum over the lineages of the best likeness of their steps, times the card's
+ * similarity to the target's case. Cards of the target's language come first, then those of higher
+ * value. What a card requires does not rule it out: most requirements are facts that came before in
+ * all lineages, which the likeness counts already. A card whose mechanism the target has is listed
+ * only if a lineage used it once more. There are no weights, so nothing is fitted to the lineages by
+ * which retrieval is measured (tests/bench/retrieval.sh).
  */
-#define POSITION 0.2
-#define LINEAGE 0.1
-#define UNTAUGHT (-1000.0) /* value of a card without a step: below that of any step */
 
 /* A step of a lineage that a card was learned from. */
 struct taught {
@@ -57,99 +57,143 @@ static int by_lineage(const void *left, const void *right)
 	return x->step < y->step ? -1 : x->step > y->step;
 }
 
-/* Return true if the target has applied the mechanism. */
-static bool has_applied(const struct kl_retrieve_query *query, uint32_t mechanism)
-{
-	const char *name = kl_index_string(query->ix, mechanism);
-
-	return *name && kl_strvec_has(&query->t->steps, name);
-}
-
-/* Count the different mechanisms of the target. */
-static size_t count_applied(const struct kl_target *target)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT;
-
-	kl_strvec_copy(&all, &target->steps);
-	kl_strvec_uniq(&all);
-	return all.n;
-}
-
 /* What a query knows of the lineages of the library. */
 struct lore {
-	double *value;       /* by card: the value of its best step */
-	uint32_t *lineages;  /* by number of a string: lineages with a step of this mechanism */
-	size_t *counted_for; /* by number of a string: 1 + the first step of the last such lineage */
-	size_t applied;      /* number of different mechanisms of the target */
+	double *own;    /* by card: the greatest likeness of its steps */
+	double *value;  /* by number of a string that is a mechanism: sum over the lineages */
+	uint32_t *had;  /* by number of a string: 1 + uses in the target; 0: not counted yet */
+	uint32_t *uses; /* by number of a string: uses in the lineage that is being read */
+	size_t *seen;   /* by number of a string: the last pass that saw it (see_first()) */
 };
 
 static void lore_release(struct lore *lore)
 {
+	free(lore->own);
 	free(lore->value);
-	free(lore->lineages);
-	free(lore->counted_for);
+	free(lore->had);
+	free(lore->uses);
+	free(lore->seen);
 }
 
-/* Value the steps [from, to) of one lineage, which are sorted, and count its mechanisms. */
-static void add_lineage(struct lore *lore, const struct kl_retrieve_query *query,
-			const struct taught_steps *steps, size_t from, size_t to)
+static void lore_init(struct lore *lore, const struct kl_retrieve_query *query)
 {
-	int64_t next_step = (int64_t)query->t->steps.n + 1;
-	size_t both = 0, only_there = 0;
+	size_t n = kl_index_nstrings(query->ix) + 1;
 
-	for (size_t i = from, same; i < to; i = same) {
-		for (same = i; same < to && steps->v[same].step == steps->v[i].step; same++) {
-			double likeness = (double)(both + 1) /
-					  (double)(lore->applied + only_there + 1);
-			double one = likeness -
-				     POSITION * (double)llabs(steps->v[same].step - next_step);
+	lore->own = kl_calloc(query->n + 1, sizeof(*lore->own));
+	lore->value = kl_calloc(n, sizeof(*lore->value));
+	lore->had = kl_calloc(n, sizeof(*lore->had));
+	lore->uses = kl_calloc(n, sizeof(*lore->uses));
+	lore->seen = kl_calloc(n, sizeof(*lore->seen));
+}
 
-			if (one > lore->value[steps->v[same].card])
-				lore->value[steps->v[same].card] = one;
-		}
-		for (size_t k = i; k < same; k++) {
-			uint32_t mechanism = steps->v[k].mechanism;
+/* Count how often the target used the mechanism. */
+static uint32_t count_had(struct lore *lore, const struct kl_retrieve_query *query,
+			  uint32_t mechanism)
+{
+	const char *name = kl_index_string(query->ix, mechanism);
 
-			if (lore->counted_for[mechanism] == from + 1)
-				continue;
-			lore->counted_for[mechanism] = from + 1;
-			lore->lineages[mechanism]++;
-			if (has_applied(query, mechanism))
-				both++;
-			else
-				only_there++;
-		}
+	if (!lore->had[mechanism]) {
+		lore->had[mechanism] = 1;
+		for (size_t i = 0; *name && i < query->t->steps.n; i++)
+			lore->had[mechanism] += !strcmp(query->t->steps.v[i], name);
 	}
+	return lore->had[mechanism] - 1;
+}
+
+/* The passes over the steps from index i on, in the order in which they are made. */
+enum pass { PASS_LINEAGE, PASS_VALUE, PASS_USE, PASSES };
+
+/* Return true if the pass over the steps from index i on did not see the mechanism before. */
+static bool see_first(struct lore *lore, uint32_t mechanism, size_t i, enum pass pass)
+{
+	size_t number = 1 + PASSES * i + (size_t)pass;
+	bool first = lore->seen[mechanism] != number;
+
+	lore->seen[mechanism] = number;
+	return first;
+}
+
+/* Mechanisms: those before a step, those of them that the target has, and all that it has. */
+struct before {
+	size_t there, both, had;
+};
+
+/* Let the steps [from, to), which are one step of a lineage, speak for their cards. */
+static void value_step(struct lore *lore, const struct kl_retrieve_query *query,
+		       const struct taught *step, size_t from, size_t to,
+		       const struct before *before)
+{
+	double likeness = (double)(before->both + 1) /
+			  (double)(before->there + before->had - before->both + 2);
+
+	for (size_t i = from; i < to; i++) {
+		uint32_t mechanism = step[i].mechanism;
+
+		if (lore->uses[mechanism] != count_had(lore, query, mechanism))
+			continue;
+		if (see_first(lore, mechanism, from, PASS_VALUE))
+			lore->value[mechanism] += likeness;
+		if (likeness > lore->own[step[i].card])
+			lore->own[step[i].card] = likeness;
+	}
+}
+
+static void use_step(struct lore *lore, const struct kl_retrieve_query *query,
+		     const struct taught *step, size_t from, size_t to, struct before *before)
+{
+	for (size_t i = from; i < to; i++) {
+		uint32_t mechanism = step[i].mechanism;
+
+		if (!see_first(lore, mechanism, from, PASS_USE) || lore->uses[mechanism]++)
+			continue;
+		before->there++;
+		before->both += count_had(lore, query, mechanism) > 0;
+	}
+}
+
+/* Learn from the steps [from, to) of one lineage, which are sorted. */
+static void learn_lineage(struct lore *lore, const struct kl_retrieve_query *query,
+			  const struct taught *step, size_t from, size_t to)
+{
+	struct before before = { 0 };
+
+	for (size_t i = from; i < to; i++)
+		if (see_first(lore, step[i].mechanism, from, PASS_LINEAGE))
+			before.had += count_had(lore, query, step[i].mechanism) > 0;
+	for (size_t i = from, same; i < to; i = same) {
+		for (same = i; same < to && step[same].step == step[i].step; same++)
+			;
+		value_step(lore, query, step, i, same, &before);
+		use_step(lore, query, step, i, same, &before);
+	}
+	for (size_t i = from; i < to; i++)
+		lore->uses[step[i].mechanism] = 0;
 }
 
 static void learn(struct lore *lore, const struct kl_retrieve_query *query)
 {
 	struct taught_steps steps = { 0 };
 
-	lore->value = kl_calloc(query->n + 1, sizeof(*lore->value));
-	lore->lineages = kl_calloc(kl_index_nstrings(query->ix) + 1, sizeof(*lore->lineages));
-	lore->counted_for = kl_calloc(kl_index_nstrings(query->ix) + 1, sizeof(*lore->counted_for));
-	lore->applied = count_applied(query->t);
-	for (size_t i = 0; i < query->n; i++) {
-		lore->value[i] = UNTAUGHT;
+	lore_init(lore, query);
+	for (size_t i = 0; i < query->n; i++)
 		if (query->fit[i].wanted)
 			add_taught(&steps, query, i);
-	}
 	if (steps.n)
 		qsort(steps.v, steps.n, sizeof(*steps.v), by_lineage);
 	for (size_t from = 0, to; from < steps.n; from = to) {
 		for (to = from; to < steps.n && steps.v[to].lineage == steps.v[from].lineage; to++)
 			;
-		add_lineage(lore, query, &steps, from, to);
+		learn_lineage(lore, query, steps.v, from, to);
 	}
 	free(steps.v);
 }
 
+/* --- the order -------------------------------------------------------------------------------- */
+
 struct rank {
 	uint32_t card;
-	bool applied;
 	int32_t language; /* millionths: the similarity of the languages */
-	double value;
+	double value, own;
 	const char *id;
 };
 
@@ -157,13 +201,27 @@ static int by_rank(const void *left, const void *right)
 {
 	const struct rank *x = left, *y = right;
 
-	if (x->applied != y->applied)
-		return x->applied ? 1 : -1;
 	if (x->language != y->language)
 		return x->language > y->language ? -1 : 1;
 	if (x->value != y->value)
 		return x->value > y->value ? -1 : 1;
+	if (x->own != y->own)
+		return x->own > y->own ? -1 : 1;
 	return strcmp(x->id, y->id);
+}
+
+/* Return true if the card may come next: nothing but its requirements rules it out. */
+static bool may_come(struct kl_retrieve_query *query, size_t card, double value)
+{
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
+	const struct kl_index_prior *prior = kl_index_prior(query->ix, entry->prior);
+
+	if (!query->fit[card].wanted || !query->fit[card].product ||
+	    kl_retrieve_query_first(query, prior->conflicts, true) >= 0)
+		return false;
+	if (!query->o->repair && value <= 0 && kl_retrieve_query_is_done(query, entry))
+		return false;
+	return kl_retrieve_query_is_sound(query, card);
 }
 
 size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card)
@@ -174,22 +232,23 @@ size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card)
 
 	learn(&lore, query);
 	for (size_t i = 0; i < query->n; i++) {
+		const struct kl_index_card *entry = kl_index_card(query->ix, i);
 		struct kl_fit *fit = &query->fit[i];
-		uint32_t mechanism = kl_index_card(query->ix, i)->mechanism;
+		bool named = *kl_index_string(query->ix, entry->mechanism);
+		double value = named ? lore.value[entry->mechanism] : lore.own[i];
 
-		if (!fit->score)
+		if (!may_come(query, i, value))
 			continue;
-		kl_retrieve_query_settle(query, i);
-		if (!fit->score || !kl_retrieve_query_is_sound(query, i))
-			continue;
-		rank[n] = (struct rank){
+		value *= (double)fit->best[KL_AXIS_CASE] / KL_ONE;
+		fit->listed = true;
+		fit->next = (int64_t)(value * KL_ONE);
+		rank[n++] = (struct rank){
 			.card = (uint32_t)i,
-			.applied = has_applied(query, mechanism),
 			.language = fit->best[KL_AXIS_LANGUAGE],
-			.value = lore.value[i] + LINEAGE * lore.lineages[mechanism],
+			.value = value,
+			.own = lore.own[i],
 			.id = kl_retrieve_query_id(query, i),
 		};
-		fit->next = (int64_t)(rank[n++].value * KL_ONE);
 	}
 	if (n)
 		qsort(rank, n, sizeof(*rank), by_rank);

@@ -25,6 +25,7 @@ struct kl_fit {
 	int8_t sound;
 	bool settled; /* the prior axis is exact; false: it is an upper bound */
 	bool wanted;  /* the card's status is in `statuses` */
+	bool listed;  /* by KL_ORDER_NEXT: the card is not ruled out */
 };
 
 struct kl_givers;
@@ -117,7 +118,8 @@ void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card);
 bool kl_retrieve_query_is_better(const struct kl_retrieve_query *query, int axis, uint32_t x,
 				 uint32_t y);
 /**
- * List the sound cards whose score is not 0 in the order `next`, best first, and set their `next`.
+ * List the cards that may come next in the order `next`, best first, and set their `next`. A score
+ * of 0 does not rule a card out, if only its requirements are not met.
  * `card` has query->n entries. Return the number of listed cards.
  */
 size_t kl_retrieve_query_next(struct kl_retrieve_query *query, uint32_t *card);

@@ -236,9 +236,9 @@ static struct kl_card *taught(const char *id, const char *mechanism, const char 
 }
 
 /*
- * By what came next. The target has tile and pack. `unroll` followed both (1 - 0), `fuse` followed
- * one of them, a step earlier (2/3 - 0.2), `spread` none, two steps earlier (1/3 - 0.4), and each
- * gets 0.1 for its lineage. `pack-b` is of a mechanism that the target has, so it is last.
+ * By what came next. The target has tile and pack. `unroll` followed both (3 of 4), `fuse` one of
+ * them in a lineage that does not know the other (2 of 3), `spread` nothing (1 of 2). No lineage
+ * used tile or pack a second time.
  */
 static void test_next(void **state)
 {
@@ -263,13 +263,67 @@ static void test_next(void **state)
 	next = ask_opts(&lib, &other, opts);
 	assert_int_equal(next.n, 6);
 	assert_string_equal(next.v[0].id, "unroll-c");
-	assert_int_equal(next.v[0].next, 1100000);
+	assert_int_equal(next.v[0].next, 750000);
 	assert_string_equal(next.v[1].id, "fuse-e");
-	assert_int_equal(next.v[1].next, 566666);
+	assert_int_equal(next.v[1].next, 666666);
 	assert_string_equal(next.v[2].id, "spread-f");
-	assert_int_equal(next.v[2].next, 33333);
+	assert_int_equal(next.v[2].next, 500000);
+	assert_int_equal(next.v[3].next, 0);
 	kl_retrieve_cut(&next, 2);
 	assert_ids(&next, "unroll-c fuse-e");
+}
+
+/* A mechanism that the target has is listed if a lineage used it once more than the target. */
+static void test_next_use(void **state)
+{
+	KL_AUTO(lib_release) struct lib lib = lib_new("use");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3");
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval once = { 0 }, twice = { 0 }, all = { 0 };
+	struct kl_retrieve_opts opts = { .statuses = ~0u, .per_axis = 8, .order = KL_ORDER_NEXT };
+	struct kl_card *pack = taught("pack-a", "pack", "w/one", 1);
+
+	learned(pack, "w/one", 3);
+	lib_add(&lib, pack);
+	lib_add(&lib, taught("tile-b", "tile", "w/one", 2));
+	lib_commit(&lib);
+	kl_target_add_prior(&other, "pack-a");
+	kl_target_add_prior(&other, "tile-b");
+	kl_strvec_push(&other.steps, "pack");
+	kl_strvec_push(&other.steps, "tile");
+	once = ask_opts(&lib, &other, opts);
+	assert_ids(&once, "pack-a");
+	assert_int_equal(once.v[0].next, 750000);
+	kl_strvec_push(&other.steps, "pack");
+	twice = ask_opts(&lib, &other, opts);
+	assert_int_equal(twice.n, 0);
+	opts.repair = true;
+	all = ask_opts(&lib, &other, opts);
+	assert_ids(&all, "pack-a tile-b");
+}
+
+/* What a card requires does not rule it out, and is said; what it conflicts with does. */
+static void test_next_requires(void **state)
+{
+	KL_AUTO(lib_release) struct lib lib = lib_new("requires");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3");
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval paper = { 0 }, next = { 0 };
+	struct kl_retrieve_opts opts = { .statuses = ~0u, .per_axis = 8 };
+	struct kl_card *after = taught("after-a", "after", "w/one", 2),
+		       *against = taught("against-b", "against", "w/one", 3);
+
+	kl_strvec_push(&after->scope.requires, "trait:nowhere");
+	kl_strvec_push(&against->scope.conflicts, "trait:here");
+	lib_add(&lib, after);
+	lib_add(&lib, against);
+	lib_commit(&lib);
+	kl_target_add_prior(&other, "trait:here");
+	paper = ask_opts(&lib, &other, opts);
+	assert_int_equal(paper.n, 0);
+	opts.order = KL_ORDER_NEXT;
+	next = ask_opts(&lib, &other, opts);
+	assert_ids(&next, "after-a");
+	assert_string_equal(next.v[0].lacks, "trait:nowhere");
+	assert_int_equal(next.v[0].score, 0);
 }
 
 static void test_status(void **state)
@@ -310,9 +364,10 @@ static void test_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scores), cmocka_unit_test(test_platform_and_language),
-		cmocka_unit_test(test_sound),  cmocka_unit_test(test_requires),
-		cmocka_unit_test(test_prior),  cmocka_unit_test(test_next),
+		cmocka_unit_test(test_scores),   cmocka_unit_test(test_platform_and_language),
+		cmocka_unit_test(test_sound),    cmocka_unit_test(test_requires),
+		cmocka_unit_test(test_prior),    cmocka_unit_test(test_next),
+		cmocka_unit_test(test_next_use), cmocka_unit_test(test_next_requires),
 		cmocka_unit_test(test_status),
 	};
 
