@@ -7,7 +7,8 @@
 set -u
 build=$(cd "$1" && pwd) || exit 129
 shift
-parts=${*:-workloads seconds aa events segments log hooks skills review retrieval rules}
+all='workloads seconds aa events segments log hooks skills review retrieval rules'
+parts=${*:-$all}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
 aa_runs=${KLINEAGE_BENCH_AA:-100}
@@ -472,9 +473,9 @@ part_rules () {
 }
 
 for part in $parts; do
-	case $part in
-	workloads|seconds|aa|events|segments|log|hooks|skills|review|retrieval) ;;
-	*) echo "bench: no part '$part': workloads, seconds, aa, events, segments, log, hooks, skills, review, retrieval" >&2; exit 129 ;;
+	case " $all " in
+	*" $part "*) ;;
+	*) echo "bench: no part '$part': $(echo "$all" | sed 's/ /, /g')" >&2; exit 129 ;;
 	esac
 done
 : >"$work/table"
