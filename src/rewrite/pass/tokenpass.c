@@ -31,6 +31,38 @@ void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *tokens,
 	}
 }
 
+bool kl_tokenpass_forbids_unroll(const char *words)
+{
+	static const char *const prefix[] = {
+		"#pragma GCC unroll", "#pragma unroll", "#pragma clang loop unroll",
+		"\"GCC unroll",       "\"unroll",       "\"clang loop unroll"
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(prefix); i++) {
+		const char *at = words + strlen(prefix[i]);
+
+		if (!kl_prefix_has(words, prefix[i]))
+			continue;
+		at += strspn(at, " (");
+		if (kl_prefix_has(at, "disable"))
+			return true;
+		return (*at == '0' || *at == '1') && !at[1 + strspn(at + 1, " )\"")];
+	}
+	return false;
+}
+
+/*
+ * Check for a pragma with one of the prefixes. One that forbids to unroll is not dropped: the
+ * compiler would unroll the loop again.
+ */
+static bool is_to_drop(const char *words, const char *const *prefix)
+{
+	for (; *prefix; prefix++)
+		if (kl_prefix_has(words, *prefix))
+			return !kl_tokenpass_forbids_unroll(words);
+	return false;
+}
+
 static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			 const char *const *pragma, const char *const *quoted)
 {
@@ -39,20 +71,14 @@ static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *tokens,
 
 		if (tokens->t[i].kind == KL_CT_DIRECTIVE) {
 			kl_tokenpass_directive(&words, tokens, i);
-			for (const char *const *at = pragma; *at; at++)
-				if (kl_prefix_has(words.ptr, *at)) {
-					kl_cedits_tokens(out, tokens, i, i, "", out->nsite);
-					break;
-				}
+			if (is_to_drop(words.ptr, pragma))
+				kl_cedits_tokens(out, tokens, i, i, "", out->nsite);
 		} else if (kl_ctoken_is(tokens, i, "_Pragma") && i + 3 < tokens->n &&
 			   tokens->t[i + 1].match == (int)i + 3) {
 			kl_buf_add(&words, tokens->text + tokens->t[i + 2].off,
 				   tokens->t[i + 2].len);
-			for (const char *const *at = quoted; *at; at++)
-				if (kl_prefix_has(words.ptr, *at)) {
-					kl_cedits_tokens(out, tokens, i, i + 3, "", out->nsite);
-					break;
-				}
+			if (is_to_drop(words.ptr, quoted))
+				kl_cedits_tokens(out, tokens, i, i + 3, "", out->nsite);
 		}
 	}
 }

@@ -37,7 +37,7 @@ static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *tokens, si
 
 	if (i > 0 && tokens->t[i - 1].kind == KL_CT_DIRECTIVE)
 		kl_tokenpass_directive(&words, tokens, i - 1);
-	if (words.len && !strcmp(words.ptr, "#pragma unroll 1"))
+	if (words.len && kl_tokenpass_forbids_unroll(words.ptr))
 		return;
 	if (words.len && kl_prefix_has(words.ptr, "#pragma unroll")) {
 		kl_cedits_tokens(out, tokens, i - 1, i - 1, "#pragma unroll 1", out->nsite);

@@ -9,6 +9,11 @@
 /** Append directive `i` with single blanks between words: "#pragma GCC unroll 8". */
 void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *tokens, size_t i);
 
+/**
+ * Check that a directive, or the string of a _Pragma, forbids to unroll a loop: "#pragma unroll 1".
+ */
+bool kl_tokenpass_forbids_unroll(const char *words);
+
 /* Each is `find` of a pass; templates/passes/passes.yaml describes the passes. */
 void kl_tokenpass_count_by_loop(struct kl_cedits *out, const struct kl_ctokens *tokens);
 void kl_tokenpass_no_guess(struct kl_cedits *out, const struct kl_ctokens *tokens);

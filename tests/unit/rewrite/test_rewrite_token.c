@@ -38,6 +38,13 @@ static void test_passes(void **state)
 	check("drop-unroll", "a;\n#pragma GCC unroll 4\nfor (;;)\n\tb;\n", "a;\nfor (;;)\n\tb;\n");
 	check("drop-unroll", "\t_Pragma(\"GCC unroll 8\")\n\tfor (;;);\n", "\tfor (;;);\n");
 	check("drop-unroll", "#pragma once\n", "#pragma once\n");
+	check("drop-unroll", "#pragma unroll\nx\n#pragma unroll 16\ny\n#pragma unroll N\n",
+	      "x\ny\n");
+	/* what forbids to unroll stays: roll-loop would only write it again */
+	check("drop-unroll", "#pragma unroll 1\n#pragma unroll (1)\n#pragma GCC unroll 0\n",
+	      "#pragma unroll 1\n#pragma unroll (1)\n#pragma GCC unroll 0\n");
+	check("drop-unroll", "_Pragma(\"unroll 1\") _Pragma(\"clang loop unroll(disable)\") x\n",
+	      "_Pragma(\"unroll 1\") _Pragma(\"clang loop unroll(disable)\") x\n");
 	check("drop-ivdep", "#  pragma   GCC  ivdep\nx\n", "x\n");
 	check("drop-ivdep", "#pragma   GCC \\\n ivdep\nx\n", "x\n");
 	check("drop-restrict", "void f(float *restrict a, int *__restrict__ b);\n",
