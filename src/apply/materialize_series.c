@@ -2,6 +2,7 @@
 /* materialize_series - tries the diffs of lineages' steps on a node, each lineage's in their order */
 #include <stdlib.h>
 
+#include "apply/card_commit.h"
 #include "apply/materialize_parts.h"
 #include "apply/series.h"
 #include "base/error.h"
@@ -57,6 +58,61 @@ static int try_step(struct kl_materialize_attempt *attempt, struct kl_materializ
 	return err;
 }
 
+/* Apply the diff of one step to a state, without judging the result. KL_ENO: it does not apply. */
+static int apply_step(struct kl_surface **out, const struct kl_materialize_run *run,
+		      const struct place *place, const struct kl_series_step *step,
+		      const struct kl_surface *state)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+	struct kl_carrier_try way = { .repo = run->o->repo,
+				      .library = run->o->library,
+				      .state = state };
+	char how[KL_CARRIER_HOW];
+	int err = kl_index_load(&card, run->o->index, run->o->library,
+				place->pool.v[step->at].card);
+
+	if (err)
+		return err;
+	way.card = card;
+	err = kl_series_find_way(&way, step);
+	return err ? err : kl_carrier_apply(out, how, &way);
+}
+
+/*
+ * The verdict of step `i` comes later. Queue the jobs of the steps after it, too, each on the result
+ * of the one before, so that a series does not need a bundle for each step. Their verdicts are used
+ * once the steps before them have theirs.
+ */
+static int queue_rest(struct kl_materialize_run *run, const struct place *place, size_t i)
+{
+	const struct kl_series *series = &place->series;
+	KL_AUTO(kl_surface_freep) struct kl_surface *from = NULL;
+	int err = 0;
+
+	for (size_t k = i; !err && k < series->n && series->v[k].lineage == series->v[i].lineage;
+	     k++) {
+		const struct kl_surface *state = from ? from : run->m->node[place->node].state;
+		KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+		struct kl_surface *to = NULL;
+
+		err = apply_step(&to, run, place, &series->v[k], state);
+		if (err == KL_ENO) {
+			kl_error_clear();
+			err = 0;
+			continue;
+		}
+		if (!err && k > i)
+			err = kl_card_commit_try(&judgement, run->o->gate, to, state, false);
+		if (err == KL_CARD_COMMIT_LATER) {
+			run->m->waiting++;
+			err = 0;
+		}
+		kl_surface_free(from);
+		from = to;
+	}
+	return err;
+}
+
 /*
  * Try the steps of the lineage that come after the step *after, until the result of one is correct:
  * set *node to it, and *after to that step.
@@ -80,7 +136,7 @@ static int try_steps(size_t *node, int64_t *after, struct kl_materialize_run *ru
 		}
 		kl_materialize_add_attempt(run, &attempt);
 		if (attempt.outcome == KL_MATERIALIZE_WAITS)
-			break;
+			return queue_rest(run, place, i);
 		if (attempt.outcome == KL_MATERIALIZE_FAIL)
 			continue;
 		*node = attempt.node;
