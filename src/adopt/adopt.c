@@ -7,14 +7,13 @@
 
 #include "adopt/adopt_parts.h"
 #include "adopt/shell_line.h"
+#include "backend/c/cxx.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "contract/contract.h"
 #include "contract/prototype.h"
 #include "contract/skeleton.h"
 #include "text/name.h"
-
-#define MAX_SOURCE ((size_t)4 << 20)
 
 void kl_adopt_release(struct kl_adopt_report *report)
 {
@@ -60,11 +59,11 @@ bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path)
 	return there;
 }
 
-bool kl_adopt_is_c(const char *path)
+bool kl_adopt_is_unit(const struct kl_adopting *adopting, const char *path)
 {
-	size_t n = strlen(path);
+	const struct kl_language *language = adopting->language;
 
-	return n > 2 && !strcmp(path + n - 2, ".c");
+	return kl_suffix_in(path, language ? language->mains : kl_language_cpp.mains);
 }
 
 /* Split the options of the build into words as a shell does. */
@@ -115,56 +114,43 @@ static int check_file(const struct kl_adopting *adopting, const char *file)
 		kl_error(KL_EINVALID, "git does not track '%s'", file);
 		return kl_error_hint(KL_EINVALID, "git add %s", file);
 	}
-	if (kl_adopt_is_c(file))
+	if (kl_adopt_is_unit(adopting, file))
 		return 0;
-	kl_error(KL_EINVALID, "'%s' is not a C source (.c), and adopt reads no other files", file);
+	if (adopting->language)
+		return kl_error(KL_EINVALID, "'%s' is not a source in %s, as the kernel's file is",
+				file, adopting->language->title);
+	kl_error(KL_EINVALID,
+		 "'%s' is not a source in C or C++ (.c, .cpp, .cc, .cxx), and adopt reads no other "
+		 "files",
+		 file);
 	return kl_error_hint(KL_EINVALID,
-			     "to adopt a function of a header, write a .c file that calls it; for "
-			     "CUDA, write a contract with a launch plan (docs/own-kernel.md)");
+			     "to adopt a function of a header, write a source that includes it; "
+			     "for CUDA, write a contract with a launch plan (docs/own-kernel.md)");
 }
 
-/* Read the kernel's file or, if `preprocessed`, the preprocessor's output for it. */
-static int read_text(struct kl_buf *out, const struct kl_adopting *adopting,
-		     const struct kl_units *units, bool preprocessed)
+/* Check the kernel's file and the files of --source, and set the language. */
+static int check_files(struct kl_adopting *adopting)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	const struct kl_adopt_opts *opts = adopting->opts;
+	int err = check_file(adopting, opts->file);
 
-	if (!preprocessed)
-		return kl_fs_read(out, units->path.v[0], MAX_SOURCE);
-	kl_adopt_gcc(&argv, adopting, &units->options);
-	kl_strvec_push(&argv, "-E");
-	kl_strvec_push(&argv, "-P");
-	kl_strvec_push(&argv, units->path.v[0]);
-	return kl_adopt_run_gcc(out, adopting, &argv, "preprocessing");
-}
-
-static int find_entry(char **out, const struct kl_adopting *adopting, const struct kl_units *units)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_proto_freep) struct kl_proto *proto = NULL;
-	int err;
-
-	if (adopting->opts->entry) {
-		*out = kl_strdup(adopting->opts->entry);
-		return 0;
-	}
-	err = read_text(&text, adopting, units, false);
 	if (!err)
-		err = kl_proto_read(&proto, text.ptr, text.len, NULL, false);
-	if (err < 0) {
-		kl_error_in(err, "%s", adopting->opts->file);
-		return kl_error_hint(err, "name the function: git klineage adopt %s:<function>",
-				     adopting->opts->file);
-	}
-	*out = kl_strdup(proto->name);
-	return 0;
+		adopting->language = kl_suffix_in(opts->file, kl_language_c.mains) ?
+					     &kl_language_c :
+					     &kl_language_cpp;
+	for (size_t i = 0; !err && i < opts->sources.n; i++)
+		err = check_file(adopting, opts->sources.v[i]);
+	return err;
 }
 
 /* --- the names of the workload and the contract ----------------------------------------------- */
 
+/* Name the workload: "tile" for the entry "ns::tile<float, 8>", unless the user names it. */
 static int name_workload(char **out, const struct kl_adopt_opts *opts, const char *entry)
 {
-	*out = kl_strdup(opts->workload ? opts->workload : entry);
+	KL_AUTO(kl_freep) char *name = kl_cxx_identifier(entry);
+
+	*out = kl_strdup(opts->workload ? opts->workload : name);
 	for (char *ch = *out; *ch && !opts->workload; ch++)
 		*ch = *ch == '_' ? '-' : (char)tolower((unsigned char)*ch);
 	if (kl_name_is_slug(*out))
@@ -262,6 +248,8 @@ static void report_units(struct kl_adopt_report *out, const struct kl_adopting *
 				"the kernel needs '%s', which no source in the repository defines "
 				"and the gate does not allow",
 				units->missing.v[i]);
+	for (size_t i = 0; i < units->runtime.n; i++)
+		kl_strvec_pushf(&out->notes, "the kernel needs %s", units->runtime.v[i]);
 	for (size_t i = 0; i < closure->foreign.n; i++)
 		kl_strvec_pushf(&out->notes,
 				"the kernel includes <%s>, which is not a header of the C library, "
@@ -290,7 +278,7 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, expanded = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *why = NULL;
 	struct kl_skeleton_build build = *sk->build;
-	int err = read_text(&text, adopting, units, false);
+	int err = kl_adopt_read(&text, adopting, &units->options, false);
 
 	if (!err)
 		err = try_skeleton(sk, adopting, &text, entry, workload);
@@ -298,7 +286,7 @@ static int make_skeleton(struct kl_skeleton *sk, const struct kl_adopting *adopt
 		return 0;
 	why = err < 0 ? kl_strdup(kl_error_last()) : NULL;
 	kl_error_clear();
-	if (read_text(&expanded, adopting, units, true) < 0)
+	if (kl_adopt_read(&expanded, adopting, &units->options, true) < 0)
 		return why ? kl_error(KL_EINVALID, "%s", why) : 0;
 	/* the expanded text has no #include lines, so take the headers from the source */
 	build.headers = &sk->headers;
@@ -333,7 +321,7 @@ static const char *finite_flag(const struct kl_strvec *flags)
 }
 
 static int write_contract(struct kl_adopting *adopting, const struct kl_units *units,
-			  const struct kl_closure *closure, const char *entry)
+			  const struct kl_closure *closure, const struct kl_adopt_entry *entry)
 {
 	struct kl_adopt_report *out = adopting->out;
 	KL_AUTO(kl_adopted_release) struct kl_adopted adopted = { .contract = NULL };
@@ -348,7 +336,7 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 	const char *finite;
 	int err;
 
-	if ((err = name_workload(&out->workload, adopting->opts, entry)) < 0 ||
+	if ((err = name_workload(&out->workload, adopting->opts, entry->name)) < 0 ||
 	    (err = name_files(&adopted, adopting->opts, out->workload)) < 0 ||
 	    (err = kl_adopted_fill(&adopted, adopting, units, closure, out->workload)) < 0)
 		return err;
@@ -372,7 +360,7 @@ static int write_contract(struct kl_adopting *adopting, const struct kl_units *u
 				finite);
 	sk.build = &build;
 	sk.adapted = adopted.adapter != NULL;
-	if ((err = make_skeleton(&sk, adopting, units, entry, out->workload)) < 0 ||
+	if ((err = make_skeleton(&sk, adopting, units, entry->name, out->workload)) < 0 ||
 	    (err = kl_adopted_try(adopting, &adopted, &build, entry)) < 0 ||
 	    (err = kl_adopted_write(adopting, &adopted, &sk)) < 0)
 		return err;
@@ -400,18 +388,14 @@ int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 	};
 	KL_AUTO(kl_units_release) struct kl_units units = { .path = KL_STRVEC_INIT };
 	KL_AUTO(kl_closure_release) struct kl_closure closure = { .files = KL_STRVEC_INIT };
-	KL_AUTO(kl_freep) char *entry = NULL;
+	KL_AUTO(kl_adopt_entry_release) struct kl_adopt_entry entry = { .name = NULL };
 	const struct kl_command *command;
 	int err;
 
-	if ((err = open_adopting(&adopting)) < 0 || (err = check_file(&adopting, opts->file)) < 0)
+	if ((err = open_adopting(&adopting)) < 0 || (err = check_files(&adopting)) < 0 ||
+	    (err = kl_adopt_find_build(&adopting, &command)) < 0)
 		return err;
-	for (size_t i = 0; i < opts->sources.n; i++)
-		if ((err = check_file(&adopting, opts->sources.v[i])) < 0)
-			return err;
-	if ((err = kl_adopt_find_build(&adopting, &command)) < 0)
-		return err;
-	kl_options_read(&units.options, command);
+	kl_options_read(&units.options, command, adopting.language);
 	kl_closure_drop_dirs(&units.options, &adopting);
 	resolve_preincludes(&units.options);
 	kl_strvec_take(&units.path, kl_fs_resolve(adopting.top, opts->file));
@@ -422,12 +406,12 @@ int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 	 * them
 	 */
 	if ((err = find_closure(&closure, &adopting, &units)) < 0 ||
-	    (err = find_entry(&entry, &adopting, &units)) < 0 ||
-	    (err = kl_units_find(&units, &adopting, entry)) < 0 ||
+	    (err = kl_adopt_find_entry(&entry, &adopting, &units.options)) < 0 ||
+	    (err = kl_units_find(&units, &adopting, &entry)) < 0 ||
 	    (err = find_closure(&closure, &adopting, &units)) < 0)
 		return err;
 	report_units(out, &adopting, &units, &closure);
-	return write_contract(&adopting, &units, &closure, entry);
+	return write_contract(&adopting, &units, &closure, &entry);
 }
 
 int kl_adopt_list(struct kl_strvec *files, char **origin, struct kl_repo *repo,
@@ -447,7 +431,7 @@ int kl_adopt_list(struct kl_strvec *files, char **origin, struct kl_repo *repo,
 		const char *path = adopting.commands.v[i].file;
 		const char *below = kl_adopt_below(&adopting, path);
 
-		if (below && kl_adopt_is_c(path))
+		if (below && kl_adopt_is_unit(&adopting, path))
 			kl_strvec_push(files, below);
 	}
 	kl_strvec_uniq(files);

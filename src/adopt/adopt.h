@@ -16,8 +16,12 @@
  * for it. The gate does not use it, and reads the contract instead.
  */
 struct kl_adopt_opts {
-	const char *file;     /* the kernel's file, relative to the top of the worktree */
-	const char *entry;    /* NULL: the only function that is not static */
+	const char *file; /* the kernel's file, relative to the top of the worktree */
+	/*
+	 * the function: "tile", or in C++ "ns::tile<float, 8>"; NULL: the only one that is not
+	 * static
+	 */
+	const char *entry;
 	const char *workload; /* NULL: named after the entry */
 	const char *contract; /* path of the contract, relative to the top; NULL: a default */
 	const char *commands; /* path of a compile_commands.json; NULL: look for one */
@@ -62,7 +66,7 @@ int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 void kl_adopt_release(struct kl_adopt_report *report);
 
 /**
- * List the C files that the project's build compiles, relative to the top, sorted; opts->file must
+ * List the files in C and C++ that the project's build compiles, relative to the top, sorted; opts->file must
  * be NULL. `*origin` is set to the source of the build's commands, for the user; the caller frees
  * it.
  */

@@ -5,8 +5,11 @@
 #include "adopt/adopt.h"
 #include "adopt/command.h"
 #include "adopt/options.h"
+#include "backend/c/link/object.h"
 #include "backend/machine.h"
 #include "base/scratch.h"
+#include "contract/contract.h"
+#include "contract/language.h"
 #include "contract/skeleton.h"
 #include "jail/jail.h"
 
@@ -17,6 +20,7 @@ struct kl_adopting {
 	struct kl_adopt_report *out;
 	char *top;   /* path of the worktree, without symlinks */
 	char *build; /* directory of opts->commands; NULL: not given, or it contains the worktree */
+	const struct kl_language *language; /* of the kernel's file; NULL: no file is given */
 	struct kl_jail jail;
 	struct kl_platform platform;
 	struct kl_scratch scratch; /* work directory of the jail */
@@ -32,8 +36,8 @@ struct kl_adopting {
 const char *kl_adopt_below(const struct kl_adopting *adopting, const char *path);
 /** Return true if the index has the file; `path` is relative to the top. */
 bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path);
-/** Return true if the file's suffix is ".c". */
-bool kl_adopt_is_c(const char *path);
+/** Return true if a kernel can have this file as a unit, as its suffix says. */
+bool kl_adopt_is_unit(const struct kl_adopting *adopting, const char *path);
 
 /* --- project.c */
 /**
@@ -87,20 +91,53 @@ int kl_closure_add(struct kl_closure *closure, const struct kl_adopting *adoptin
 		   const struct kl_options *options);
 void kl_closure_release(struct kl_closure *closure);
 
+/* --- entry.c */
+/* The function that is adopted. */
+struct kl_adopt_entry {
+	char *name;    /* as the contract names it */
+	size_t params; /* number of parameters; 0 in C, where it does not matter */
+};
+void kl_adopt_entry_release(struct kl_adopt_entry *entry);
+/** Read the kernel's file or, if `preprocessed`, the preprocessor's output for it. */
+int kl_adopt_read(struct kl_buf *out, const struct kl_adopting *adopting,
+		  const struct kl_options *options, bool preprocessed);
+/** Find the function that opts->entry names or, if it is NULL, the only one that is not static. */
+int kl_adopt_find_entry(struct kl_adopt_entry *out, const struct kl_adopting *adopting,
+			const struct kl_options *options);
+/**
+ * Parse a contract that has the entry and the texts of its `surface` in `build`, and otherwise only
+ * the keys that every contract needs.
+ */
+int kl_adopt_parse(struct kl_contract **out, const struct kl_adopting *adopting,
+		   const struct kl_skeleton_build *build, const struct kl_adopt_entry *entry);
+/**
+ * Compile the kernel's file, with `compile`, and find the symbol of the entry: in C its name, in
+ * C++ the one that the compiler gives it (backend/c/cxx.h). KL_ENOTFOUND: the file does not define
+ * the entry, or other files cannot call it. The caller frees the symbol.
+ */
+typedef int kl_adopt_compile_fn(struct kl_object **out, struct kl_adopting *adopting,
+				const char *path, const struct kl_options *options);
+int kl_adopt_compile_entry(struct kl_object **out, char **symbol, struct kl_adopting *adopting,
+			   const struct kl_adopt_entry *entry, const struct kl_options *options,
+			   kl_adopt_compile_fn *compile);
+
 /* --- units.c */
 struct kl_units {
 	struct kl_strvec path; /* absolute; the kernel's own file first */
 	/* the needed symbol that each defines; "": the user named the file */
 	struct kl_strvec why;
-	/* undefined symbols: those that can be traps, and the others */
-	struct kl_strvec traps, missing;
+	struct kl_strvec traps;   /* undefined symbols that can be traps */
+	struct kl_strvec missing; /* names of those that no source defines */
+	/* parts of the runtime of C++ that kernels do not have: "<part>: <advice>" */
+	struct kl_strvec runtime;
 	struct kl_options options; /* merged options of all units */
 };
 /**
  * Find the units that `entry`, a function of the first unit, needs. The caller sets the first unit
  * and its options in `out`.
  */
-int kl_units_find(struct kl_units *out, struct kl_adopting *adopting, const char *entry);
+int kl_units_find(struct kl_units *out, struct kl_adopting *adopting,
+		  const struct kl_adopt_entry *entry);
 void kl_units_release(struct kl_units *units);
 
 /* --- adopted.c */
@@ -118,7 +155,7 @@ int kl_adopted_fill(struct kl_adopted *adopted, struct kl_adopting *adopting,
 		    const char *workload);
 /** Compile and audit the kernel as the gate does. If the gate refuses it, add a note. */
 int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopted,
-		   const struct kl_skeleton_build *build, const char *entry);
+		   const struct kl_skeleton_build *build, const struct kl_adopt_entry *entry);
 /** Write all files, or none if one of them exists. */
 int kl_adopted_write(struct kl_adopting *adopting, const struct kl_adopted *adopted,
 		     const struct kl_skeleton *sk);

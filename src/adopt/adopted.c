@@ -140,7 +140,6 @@ static void name_preincludes(struct kl_adopted *adopted, const struct kl_adoptin
 static void name_units(struct kl_adopted *adopted, const struct kl_adopting *adopting,
 		       const struct kl_units *units)
 {
-	static const char *const suffixes[] = { ".c", ".h", ".inc", NULL };
 	bool plain = true;
 
 	for (size_t i = 0; i < units->path.n; i++)
@@ -149,7 +148,8 @@ static void name_units(struct kl_adopted *adopted, const struct kl_adopting *ado
 		const char *path = adopted->sources.v[i];
 		bool unit = kl_strvec_has(&adopted->units, path);
 
-		plain &= kl_suffix_in(path, suffixes) && (unit || !kl_adopt_is_c(path));
+		plain &= kl_suffix_in(path, adopting->language->suffixes) &&
+			 (unit || !kl_adopt_is_unit(adopting, path));
 	}
 	if (plain) {
 		kl_strvec_release(&adopted->units);
@@ -240,29 +240,12 @@ static int read_sources(struct kl_file *file, const struct kl_adopting *adopting
 }
 
 /*
- * Parse a contract that has this `surface`, and otherwise only the keys that every contract needs.
- */
-static int parse_surface(struct kl_contract **out, const struct kl_skeleton_build *build,
-			 const char *entry)
-{
-	KL_AUTO(kl_freep) char *text = kl_asprintf(
-		"klineage: 1\nworkload: adopted\npaths: repository\n"
-		"case: {op: adopted, dims: {n: 1}}\n"
-		"surface:\n  language: c\n  sources: [%s]\n  entry: %s\n%s"
-		"args: [{name: out, kind: out, dtype: i32, shape: [n]}]\n"
-		"oracle: {language: c, sources: [%s], entry: oracle}\naccept: {rule: exact}\n",
-		build->sources, entry, build->lines, build->oracle);
-
-	return kl_contract_parse(out, "the contract", text, strlen(text));
-}
-
-/*
  * Compile and audit the kernel as the gate does, so that the user learns now what the gate will
  * say. If the gate would refuse the kernel, only add a note, since the user may want to change the
  * kernel.
  */
 int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopted,
-		   const struct kl_skeleton_build *build, const char *entry)
+		   const struct kl_skeleton_build *build, const struct kl_adopt_entry *entry)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
@@ -271,11 +254,13 @@ int kl_adopted_try(struct kl_adopting *adopting, const struct kl_adopted *adopte
 	struct kl_surface surface = { .file = file, .nfile = adopted->sources.n };
 	struct kl_compile_tools tools = { .jail = NULL };
 	const char *class_ = NULL;
-	int err = parse_surface(&contract, build, entry);
+	int err = kl_adopt_parse(&contract, adopting, build, entry);
 
 	surface.contract = contract;
 	if (!err)
 		err = read_sources(file, adopting, adopted);
+	if (!err)
+		kl_digest_hex(surface.digest, file[0].data, file[0].len);
 	if (!err)
 		err = kl_compile_tools_open(&tools, &adopting->jail, &adopting->platform);
 	if (!err)

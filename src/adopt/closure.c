@@ -28,7 +28,8 @@ static const char *system_header(const char *path)
 	static const char *const dirs[] = { "/usr/include/x86_64-linux-gnu/", "/usr/include/",
 					    "/usr/local/include/" };
 
-	if (kl_prefix_has(path, "/usr/lib"))
+	if (kl_prefix_has(path, "/usr/lib") || kl_prefix_has(path, "/usr/include/c++/") ||
+	    kl_prefix_has(path, "/usr/include/x86_64-linux-gnu/c++/"))
 		return "";
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dirs); i++)
 		if (kl_prefix_has(path, dirs[i]))

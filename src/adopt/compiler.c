@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "adopt/adopt_parts.h"
+#include "backend/c/cxx.h"
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
@@ -20,7 +21,8 @@ void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,
 		  const struct kl_options *options)
 {
 	kl_strvec_push(argv, "gcc");
-	kl_strvec_push(argv, "-std=gnu11");
+	if (adopting->language == &kl_language_c)
+		kl_strvec_push(argv, "-std=gnu11");
 	kl_strvec_push(argv, "-O2");
 	kl_strvec_copy(argv, &options->flags);
 	push_pairs(argv, "-U", &options->undefine);
@@ -35,6 +37,8 @@ void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,
 	kl_strvec_push(argv, "-fmax-errors=5");
 	kl_strvec_push(argv, "-fdiagnostics-color=never");
 	kl_strvec_push(argv, "-fno-diagnostics-show-caret");
+	if (adopting->language == &kl_language_cpp)
+		kl_strvec_pushv(argv, kl_cxx_flags);
 }
 
 /* Append the directories outside of the repository that the compiler may read. */

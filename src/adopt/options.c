@@ -134,6 +134,9 @@ static const char *reason_of(const char *word)
 		{ "-flto", "each file is compiled by itself" },
 		{ "-fwhole-program", "each file is compiled by itself" },
 		{ "-fprofile", "a kernel is compiled without a recorded profile" },
+		{ "-fexceptions", "a kernel has no exceptions" },
+		{ "-frtti", "a kernel has no run-time type information" },
+		{ "-stdlib", "a kernel is compiled with the headers of libstdc++" },
 		{ "-fsanitize", "a sanitizer makes system calls, which a kernel may not make" },
 		{ "-fstack", "the gate sets this itself" },
 		{ "-fcf-protection", "the gate sets this itself" },
@@ -150,13 +153,37 @@ static const char *reason_of(const char *word)
 	return "a contract cannot have this flag (docs/formats.md, Flags)";
 }
 
-static void take_flag(struct kl_options *out, const char *word)
+/* Return the name that a contract has for a flag with several names. */
+static const char *usual_name(const char *word)
 {
-	const char *flag = !strcmp(word, "-O") ? "-O1" : !strcmp(word, "-O4") ? "-O3" : word;
+	static const char *const names[][2] = {
+		{ "-O", "-O1" },
+		{ "-O4", "-O3" },
+		{ "-std=c++0x", "-std=c++11" },
+		{ "-std=gnu++0x", "-std=gnu++11" },
+		{ "-std=c++1y", "-std=c++14" },
+		{ "-std=gnu++1y", "-std=gnu++14" },
+		{ "-std=c++1z", "-std=c++17" },
+		{ "-std=gnu++1z", "-std=gnu++17" },
+		{ "-std=c++2a", "-std=c++20" },
+		{ "-std=gnu++2a", "-std=gnu++20" },
+		{ "-std=c++2b", "-std=c++23" },
+		{ "-std=gnu++2b", "-std=gnu++23" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i][0], word))
+			return names[i][1];
+	return word;
+}
+
+static void take_flag(struct kl_options *out, const char *word, const struct kl_language *language)
+{
+	const char *flag = usual_name(word);
 
 	if (is_silent(word))
 		return;
-	if (kl_compile_flag_ok(flag) < 0) {
+	if (language->flag_ok(flag) < 0) {
 		kl_error_clear();
 		drop_option(out, word, reason_of(word));
 		return;
@@ -210,7 +237,8 @@ static void take_value(struct kl_options *out, const struct valued *option, cons
 }
 
 /* Read the word at `i` with its value, and return the index of the word after them. */
-static size_t read_word(struct kl_options *out, const struct kl_command *command, size_t i)
+static size_t read_word(struct kl_options *out, const struct kl_command *command, size_t i,
+			const struct kl_language *language)
 {
 	const struct kl_strvec *words = &command->word;
 	const char *word = words->v[i];
@@ -235,14 +263,15 @@ static size_t read_word(struct kl_options *out, const struct kl_command *command
 		return i + 2;
 	}
 	if (word[0] == '-' || word[0] == '@')
-		take_flag(out, word);
+		take_flag(out, word, language);
 	return i + 1;
 }
 
-void kl_options_read(struct kl_options *out, const struct kl_command *command)
+void kl_options_read(struct kl_options *out, const struct kl_command *command,
+		     const struct kl_language *language)
 {
 	for (size_t i = 1; i < command->word.n;)
-		i = read_word(out, command, i);
+		i = read_word(out, command, i, language);
 	for (size_t i = 0; i < command->unknown.n; i++)
 		drop_option(out, command->unknown.v[i],
 			    "only a shell can expand this, and adopt does not run the commands of "

@@ -3,6 +3,7 @@
 #define KL_ADOPT_OPTIONS_H
 
 #include "adopt/command.h"
+#include "contract/language.h"
 
 /*
  * options - extracts from a compiler's command the options that matter for the kernel's code:
@@ -17,8 +18,12 @@ struct kl_options {
 	struct kl_strvec dropped;                  /* "<option>: <reason>" */
 };
 
-/** Read the options of a command into `out`, which must be empty. */
-void kl_options_read(struct kl_options *out, const struct kl_command *command);
+/**
+ * Read the options of a command into `out`, which must be empty. `language`: of the contract, which
+ * decides which flags are allowed.
+ */
+void kl_options_read(struct kl_options *out, const struct kl_command *command,
+		     const struct kl_language *language);
 /**
  * Add the options of another unit of the same kernel: the includes, defines and undefines that `to`
  * lacks. Macros of the unit that differ, and flags that `to` lacks, are added to `dropped` instead,

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "adopt/adopt_parts.h"
+#include "backend/c/cxx.h"
 #include "backend/c/link/reached.h"
+#include "backend/demangle.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fs.h"
@@ -22,6 +24,7 @@ void kl_units_release(struct kl_units *units)
 	kl_strvec_release(&units->why);
 	kl_strvec_release(&units->traps);
 	kl_strvec_release(&units->missing);
+	kl_strvec_release(&units->runtime);
 	kl_options_release(&units->options);
 }
 
@@ -39,8 +42,11 @@ struct search {
 	size_t n, alloc;
 	const struct kl_object **unit; /* objects of the units, borrowed */
 	size_t nunit;
-	struct kl_strvec others; /* tracked C files, as absolute paths */
+	struct kl_strvec others; /* tracked sources, as absolute paths */
 	bool listed;             /* `others` has been filled */
+	char *entry;             /* symbol of the entry */
+	/* undefined symbols that were looked for in vain */
+	struct kl_strvec failed;
 };
 
 static void search_release(struct search *search)
@@ -53,6 +59,8 @@ static void search_release(struct search *search)
 	}
 	free(search->all);
 	free(search->unit);
+	free(search->entry);
+	kl_strvec_release(&search->failed);
 	kl_strvec_release(&search->others);
 }
 
@@ -103,8 +111,7 @@ static const struct kl_command *command_of(const struct kl_adopting *adopting, c
  */
 static int look_into(struct compiled **out, struct search *search, const char *path, bool must)
 {
-	/* the kernel's own file is compiled first, with the command that was chosen for it */
-	const struct kl_command *command = search->n ? command_of(search->adopting, path) : NULL;
+	const struct kl_command *command = command_of(search->adopting, path);
 	struct compiled *one;
 	int err;
 
@@ -122,7 +129,7 @@ static int look_into(struct compiled **out, struct search *search, const char *p
 	one = &search->all[search->n++];
 	*one = (struct compiled){ .path = kl_strdup(path) };
 	if (command) {
-		kl_options_read(&one->options, command);
+		kl_options_read(&one->options, command, search->adopting->language);
 		kl_closure_drop_dirs(&one->options, search->adopting);
 	} else {
 		kl_options_copy(&one->options, &search->out->options);
@@ -151,13 +158,14 @@ static void add_unit(struct search *search, const struct compiled *one, const ch
 
 /* --- looking for a definition ----------------------------------------------------------------- */
 
-static bool defines_symbol(const struct kl_object *object, const char *symbol)
+/* Return the binding of the symbol's definition: STB_GLOBAL or STB_WEAK. STB_LOCAL: there is none. */
+static int find_binding(const struct kl_object *object, const char *symbol)
 {
 	for (size_t i = 0; object && i < object->nsym; i++)
 		if (object->sym[i].sec != KL_SYM_UNDEF && object->sym[i].bind != STB_LOCAL &&
 		    !strcmp(object->sym[i].name, symbol))
-			return true;
-	return false;
+			return object->sym[i].bind;
+	return STB_LOCAL;
 }
 
 static bool in_name(char ch)
@@ -194,38 +202,46 @@ static int list_others(struct search *search)
 	for (size_t i = 0; !err && i < blobs.n; i++) {
 		KL_AUTO(kl_freep) char *path = kl_fs_join(adopting->top, blobs.b[i].path);
 
-		if (kl_adopt_is_c(path) && !command_of(adopting, path))
+		if (kl_adopt_is_unit(adopting, path) && !command_of(adopting, path))
 			kl_strvec_push(&search->others, path);
 	}
 	search->listed = true;
 	return err;
 }
 
-/* Two files that define a symbol; the second is NULL if there is only one. */
+/*
+ * Two files that define a symbol; the second is NULL if there is only one. As for a linker, a weak
+ * definition, such as an instance of a template, gives way to any other.
+ */
 struct definers {
 	struct compiled *first, *second;
+	bool weak; /* the first definition is weak */
 };
 
+/* `word`: the identifier that the file must have, to be compiled */
 static int try_file(struct definers *out, struct search *search, const char *path,
-		    const char *symbol)
+		    const char *symbol, const char *word)
 {
 	struct compiled *one;
 	size_t first = out->first ? (size_t)(out->first - search->all) : 0;
 	bool had = out->first != NULL;
-	int err;
+	int binding, err;
 
-	if (!kl_adopt_is_c(path) || !kl_adopt_below(search->adopting, path) ||
-	    !mentions(path, symbol))
+	if (!kl_adopt_is_unit(search->adopting, path) || !kl_adopt_below(search->adopting, path) ||
+	    !mentions(path, word))
 		return 0;
 	err = look_into(&one, search, path, false);
 	if (had) /* look_into() may have moved the array */
 		out->first = &search->all[first];
-	if (err < 0 || !defines_symbol(one->object, symbol) || one == out->first)
+	binding = err < 0 ? STB_LOCAL : find_binding(one->object, symbol);
+	if (binding == STB_LOCAL || one == out->first || (had && binding == STB_WEAK))
 		return err;
-	if (out->first)
+	if (had && !out->weak) {
 		out->second = one;
-	else
-		out->first = one;
+		return 0;
+	}
+	out->first = one;
+	out->weak = binding == STB_WEAK;
 	return 0;
 }
 
@@ -233,53 +249,91 @@ static int try_file(struct definers *out, struct search *search, const char *pat
  * Find the files that define a symbol: first among the files that the build compiles, then among
  * the other tracked files.
  */
-static int find_definition(struct definers *out, struct search *search, const char *symbol)
+static int find_definition(struct definers *out, struct search *search, const char *symbol,
+			   const char *word)
 {
 	const struct kl_commands *commands = &search->adopting->commands;
 	int err = 0;
 
-	*out = (struct definers){ NULL, NULL };
+	*out = (struct definers){ .first = NULL };
 	for (size_t i = 0; !err && !out->second && i < commands->n; i++)
-		err = try_file(out, search, commands->v[i].file, symbol);
+		err = try_file(out, search, commands->v[i].file, symbol, word);
 	if (err < 0 || out->first)
 		return err;
 	if (!search->listed)
 		err = list_others(search);
 	for (size_t i = 0; !err && !out->second && i < search->others.n; i++)
-		err = try_file(out, search, search->others.v[i], symbol);
+		err = try_file(out, search, search->others.v[i], symbol, word);
 	return err;
 }
 
-static int refuse_two(const struct search *search, const struct definers *two, const char *symbol)
+static int refuse_two(const struct search *search, const struct definers *two, const char *name)
 {
 	const char *first = kl_adopt_below(search->adopting, two->first->path);
 	const char *second = kl_adopt_below(search->adopting, two->second->path);
 
-	kl_error(KL_EINVALID, "two files define '%s', which the kernel needs: '%s' and '%s'",
-		 symbol, first, second);
+	kl_error(KL_EINVALID, "two files define '%s', which the kernel needs: '%s' and '%s'", name,
+		 first, second);
 	return kl_error_hint(KL_EINVALID, "choose a file with --source <file>");
+}
+
+/*
+ * If the symbol is of the runtime of C++, which no project defines, return what the kernel uses of
+ * it, with advice; otherwise NULL. The caller frees it.
+ */
+static char *runtime_part(const char *symbol)
+{
+	const char *class_ = NULL;
+	KL_AUTO(kl_freep) char *quoted = kl_asprintf("'%s'", symbol);
+	KL_AUTO(kl_freep) char *advice = kl_cxx_explain(quoted, &class_, NULL, NULL, 0);
+
+	return advice ? kl_strdup(advice + strlen(quoted) + 2) : NULL;
+}
+
+/* Set *out to the name that the symbol has in the source. The caller frees it. */
+static int name_symbol(char **out, const struct kl_adopting *adopting, const char *symbol)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec symbols = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err;
+
+	kl_strvec_push(&symbols, symbol);
+	err = kl_demangle(&names, &adopting->jail, adopting->scratch.path, &symbols, true);
+	*out = err < 0 ? NULL : kl_strdup(names.v[0]);
+	return err == KL_ENO ? kl_error(KL_EINVALID, "a name of the kernel is too long") : err;
 }
 
 /* Add the file that defines a symbol. If no file defines it, add the symbol to `missing`. */
 static int resolve_symbol(struct search *search, const char *symbol)
 {
 	struct definers definers;
+	KL_AUTO(kl_freep) char *runtime = runtime_part(symbol), *name = NULL, *word = NULL;
 	int err;
 
 	if (kl_contract_may_trap(symbol)) {
 		kl_strvec_push(&search->out->traps, symbol);
 		return 0;
 	}
+	if (runtime) {
+		kl_strvec_push(&search->failed, symbol);
+		kl_strvec_add_once(&search->out->runtime, runtime);
+		return 0;
+	}
+	if ((err = name_symbol(&name, search->adopting, symbol)) < 0)
+		return err;
+	word = kl_cxx_identifier(name);
 	if (search->nunit == MAX_UNITS)
 		return kl_error(KL_EINVALID, "the kernel needs more than %d files", MAX_UNITS);
-	if ((err = find_definition(&definers, search, symbol)) < 0)
+	if ((err = find_definition(&definers, search, symbol, word)) < 0)
 		return err;
 	if (definers.second)
-		return refuse_two(search, &definers, symbol);
-	if (definers.first)
-		add_unit(search, definers.first, symbol);
-	else
-		kl_strvec_push(&search->out->missing, symbol);
+		return refuse_two(search, &definers, name);
+	if (definers.first) {
+		add_unit(search, definers.first, name);
+		return 0;
+	}
+	kl_strvec_push(&search->failed, symbol);
+	kl_strvec_add_once(&search->out->missing, name);
 	return 0;
 }
 
@@ -290,17 +344,16 @@ static bool is_settled(const struct search *search, const struct kl_symbol_index
 {
 	return !*name || !strcmp(name, "_GLOBAL_OFFSET_TABLE_") ||
 	       kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || kl_symbol_index_find(defined, name) ||
-	       kl_strvec_has(&search->out->traps, name) ||
-	       kl_strvec_has(&search->out->missing, name);
+	       kl_strvec_has(&search->out->traps, name) || kl_strvec_has(&search->failed, name);
 }
 
 /*
  * Return the name of an undefined symbol that the entry reaches; NULL: none is left. The caller
  * frees.
  */
-static char *next_symbol(const struct search *search, const char *entry)
+static char *next_symbol(const struct search *search)
 {
-	const char *const entries[] = { entry, NULL };
+	const char *const entries[] = { search->entry, NULL };
 	KL_AUTO(kl_symbol_index_release) struct kl_symbol_index defined = { .entry = NULL };
 	KL_AUTO(kl_reached_release) struct kl_reached reached = { .sec = NULL };
 
@@ -317,43 +370,54 @@ static char *next_symbol(const struct search *search, const char *entry)
 	return NULL;
 }
 
-/* Compile the kernel's own file and the files that the user named. */
-static int compile_first(struct search *search, const char *entry)
+/* Compile the kernel's own file, with the command that was chosen for it. */
+static int compile_own(struct search *search, const struct kl_adopt_entry *entry)
 {
-	const struct kl_strvec *sources = &search->adopting->opts->sources;
 	KL_AUTO(kl_freep) char *own = kl_strdup(search->out->path.v[0]);
-	const char *below = kl_adopt_below(search->adopting, own);
 	struct compiled *one;
-	int err = look_into(&one, search, own, true);
+	int err;
 
+	KL_GROW(search->all, search->n + 1, search->alloc);
+	one = &search->all[search->n++];
+	*one = (struct compiled){ .path = kl_strdup(own) };
+	kl_options_copy(&one->options, &search->out->options);
+	err = kl_adopt_compile_entry(&one->object, &search->entry, search->adopting, entry,
+				     &one->options, compile_object);
 	if (err < 0)
-		return err;
+		return err == KL_ENO ?
+			       kl_error_in(KL_EINVALID, "compiled with the options of the build") :
+			       err;
 	kl_strvec_release(&search->out->path);
 	kl_strvec_release(&search->out->why);
 	add_unit(search, one, "");
-	if (!defines_symbol(one->object, entry))
-		return kl_error(KL_ENOTFOUND,
-				"'%s', compiled with the options of the build, defines no function "
-				"'%s' that other files can call",
-				below, entry);
-	for (size_t i = 0; i < sources->n; i++) {
-		KL_AUTO(kl_freep) char *path = kl_fs_resolve(search->adopting->top, sources->v[i]);
-
-		if ((err = look_into(&one, search, path, true)) < 0)
-			return err;
-		if (!kl_strvec_has(&search->out->path, path))
-			add_unit(search, one, "");
-	}
 	return 0;
 }
 
-int kl_units_find(struct kl_units *out, struct kl_adopting *adopting, const char *entry)
+/* Compile the kernel's own file and the files that the user named. */
+static int compile_first(struct search *search, const struct kl_adopt_entry *entry)
+{
+	const struct kl_strvec *sources = &search->adopting->opts->sources;
+	struct compiled *one;
+	int err = compile_own(search, entry);
+
+	for (size_t i = 0; !err && i < sources->n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_resolve(search->adopting->top, sources->v[i]);
+
+		err = look_into(&one, search, path, true);
+		if (!err && !kl_strvec_has(&search->out->path, path))
+			add_unit(search, one, "");
+	}
+	return err;
+}
+
+int kl_units_find(struct kl_units *out, struct kl_adopting *adopting,
+		  const struct kl_adopt_entry *entry)
 {
 	KL_AUTO(search_release) struct search search = { .adopting = adopting, .out = out };
 	int err = compile_first(&search, entry);
 
 	while (!err) {
-		KL_AUTO(kl_freep) char *symbol = next_symbol(&search, entry);
+		KL_AUTO(kl_freep) char *symbol = next_symbol(&search);
 
 		if (!symbol)
 			break;

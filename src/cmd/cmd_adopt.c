@@ -59,7 +59,7 @@ static int list_files(struct kl_repo *repo, const struct kl_adopt_opts *opts)
 
 	if (err < 0)
 		return err;
-	printf("%s compiles %zu C files:\n", origin, files.n);
+	printf("%s compiles %zu files in C or C++:\n", origin, files.n);
 	for (size_t i = 0; i < files.n; i++)
 		printf("  %s\n", files.v[i]);
 	puts("choose a kernel: git klineage adopt <file>:<function>");
@@ -91,7 +91,8 @@ static int check_options(const struct kl_adopt_opts *opts)
 static int adopt_kernel(struct kl_repo *repo, struct kl_adopt_opts *opts, const char *argument)
 {
 	KL_AUTO(kl_adopt_release) struct kl_adopt_report report = { .contract = NULL };
-	const char *colon = strrchr(argument, ':');
+	/* the first colon, since the names of C++ have colons, and paths of contracts have none */
+	const char *colon = strchr(argument, ':');
 	KL_AUTO(kl_freep) char *name = kl_strndup(argument, colon ? (size_t)(colon - argument) :
 								    strlen(argument));
 	KL_AUTO(kl_freep) char *file = NULL, *contract = NULL;

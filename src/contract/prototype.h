@@ -75,6 +75,11 @@ void kl_proto_names(struct kl_strvec *out, const char *text, size_t len, bool ke
  * Append the first of these names in several files to a message, such as "'scale', 'tile<int N>'".
  */
 void kl_proto_list(struct kl_buf *out, const struct kl_file *file, size_t nfile, bool kernel);
+/**
+ * Return the function's name as contracts in C++ and launch plans write it: "ns::tile<float, 8>". A
+ * template's argument that the source does not show is "TODO". The caller frees it.
+ */
+char *kl_proto_full_name(const struct kl_proto *proto);
 void kl_proto_free(struct kl_proto *proto);
 KL_DEFINE_CLEANUP(struct kl_proto *, kl_proto_free)
 

@@ -210,28 +210,13 @@ static char *launch_args(const struct kl_proto *proto)
 	return kl_buf_detach(&buf);
 }
 
-/* Return the kernel's name in C++, such as "ns::tile<128, 8>". */
+/* Return the kernel's name in C++ for a line of YAML. */
 static char *kernel_name(const struct kl_proto *proto)
 {
-	struct kl_buf name = KL_BUF_INIT;
-	bool unknown = false;
+	KL_AUTO(kl_freep) char *name = kl_proto_full_name(proto);
 
-	if (proto->plain_name)
-		return kl_strdup(proto->name);
-	kl_buf_addf(&name, "%s%s%s", proto->scope, proto->name, proto->given.n ? "<" : "");
-	for (size_t i = 0; i < proto->given.n; i++) {
-		const char *argument = i < proto->argument.n ? proto->argument.v[i] : "";
-
-		/* arguments that the launch leaves out have defaults, or are deduced from types */
-		if (proto->argument.n && i >= proto->argument.n)
-			break;
-		unknown |= !*argument;
-		kl_buf_addf(&name, "%s%s", i ? ", " : "", *argument ? argument : "TODO");
-	}
-	kl_buf_adds(&name, proto->given.n ? ">" : "");
-	if (unknown)
-		kl_buf_adds(&name, "    # an instance of the template");
-	return kl_buf_detach(&name);
+	return kl_asprintf("%s%s", name,
+			   strstr(name, "TODO") ? "    # an instance of the template" : "");
 }
 
 static void plan_values(struct kl_map *map, const struct kl_skeleton *sk,

@@ -83,7 +83,7 @@ test_expect_success 'a project with a Makefile and sub-makes' '
 	MAKE
 	git -C made add . && git -C made commit -q -m project &&
 	(cd made && exits 0 git klineage adopt >../out) &&
-	says "make -n compiles 4 C files" out && says "  lib/pack.c" out &&
+	says "make -n compiles 4 files in C or C++" out && says "  lib/pack.c" out &&
 	(cd made/src && exits 0 git klineage adopt k.c:gemv >../../out) &&
 	says "wrote klineage/gemv.klineage.yaml and klineage/gemv.oracle.c" out &&
 	says "lib/pack.c (defines '"'pack'"')" out && says "-march=native: the platform sets the architecture" out &&
@@ -414,7 +414,7 @@ test_expect_success 'options that exclude each other, and kernels of other langu
 	(cd alone && exits 129 git klineage adopt axpy.c --build make --commands x.json) &&
 	(cd alone && exits 129 git klineage adopt axpy.c:) && (cd alone && exits 129 git klineage adopt a.c b.c) &&
 	echo "__global__ void k(void) { }" >alone/k.cu && git -C alone add k.cu &&
-	(cd alone && exits 128 git klineage adopt k.cu:k 2>../err) && says "is not a C source" err &&
+	(cd alone && exits 128 git klineage adopt k.cu:k 2>../err) && says "is not a source in C or C++" err &&
 	echo "void f(int *x) { *x = 1; }" >alone/f.c && (cd alone && exits 128 git klineage adopt f.c 2>../err) &&
 	says "git add f.c" err
 '

@@ -27,8 +27,7 @@ bool kl_cxx_is_source(const char *path)
 
 /* --- declaring the entry ---------------------------------------------------------------------- */
 
-/* Return the identifier of a name: "tile" of "ns::tile<float, 8>(int)". The caller frees it. */
-static char *identifier_of(const char *name)
+char *kl_cxx_identifier(const char *name)
 {
 	const char *end = kl_plan_cxx_parameters(name), *from = name;
 	int depth = 0;
@@ -49,7 +48,7 @@ static bool defines(const struct kl_file *file, const char *identifier)
 
 	kl_proto_names(&all, file->data, file->len, false);
 	for (size_t i = 0; i < all.n; i++) {
-		KL_AUTO(kl_freep) char *name = identifier_of(all.v[i]);
+		KL_AUTO(kl_freep) char *name = kl_cxx_identifier(all.v[i]);
 
 		if (!strcmp(name, identifier))
 			return true;
@@ -62,7 +61,7 @@ size_t kl_cxx_entry_unit(const struct kl_file *file, size_t nfile,
 			 bool (*is_unit)(const void *payload, const char *path),
 			 const void *payload)
 {
-	KL_AUTO(kl_freep) char *identifier = identifier_of(contract->entry);
+	KL_AUTO(kl_freep) char *identifier = kl_cxx_identifier(contract->entry);
 	size_t named = nfile, first = nfile;
 
 	for (size_t i = 0; i < nfile; i++) {

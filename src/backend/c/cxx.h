@@ -26,6 +26,9 @@
 /** Return true if the compiler reads a file of this name as C++. */
 bool kl_cxx_is_source(const char *path);
 
+/** Return the identifier of a name: "tile" of "ns::tile<float, 8>(int)". The caller frees it. */
+char *kl_cxx_identifier(const char *name);
+
 /** Compiler flags for units in C++, after those of the contract; NULL-terminated. */
 extern const char *const kl_cxx_flags[];
 

@@ -12,7 +12,7 @@ static void check_options(const struct kl_command *command)
 	KL_AUTO(kl_options_release) struct kl_options options = { .include = KL_STRVEC_INIT };
 	KL_AUTO(kl_options_release) struct kl_options merged = { .include = KL_STRVEC_INIT };
 
-	kl_options_read(&options, command);
+	kl_options_read(&options, command, &kl_language_cpp);
 	/* whatever a build says, a contract can have what is taken from it */
 	for (size_t i = 0; i < options.flags.n; i++)
 		MUST(kl_compile_flag_ok(options.flags.v[i]) == 0);

@@ -150,7 +150,7 @@ static void what_matters_is_taken(void **state)
 
 	assert_ok(kl_commands_make(&commands, "/p/src", line, sizeof(line) - 1));
 	assert_int_equal(commands.n, 1);
-	kl_options_read(&options, &commands.v[0]);
+	kl_options_read(&options, &commands.v[0], &kl_language_c);
 	assert_list(&options.flags, "-O3 -std=gnu99 -mavx2 -ffast-math -funroll-loops");
 	assert_list(&options.include, "/p/src/inc /p/up");
 	assert_list(&options.iquote, "/p/src/q");
@@ -188,6 +188,22 @@ static void what_matters_is_taken(void **state)
 	assert_int_equal(options.dropped.n, 12);
 }
 
+static void flags_of_cpp_are_those_of_its_contracts(void **state)
+{
+	static const char line[] = "c++ -std=c++2a -std=gnu++1z -fno-rtti -fexceptions -O4 -c a.cc";
+	KL_AUTO(kl_commands_release) struct kl_commands commands = { .v = NULL };
+	KL_AUTO(kl_options_release) struct kl_options options = { .include = KL_STRVEC_INIT };
+	KL_AUTO(kl_options_release) struct kl_options plain = { .include = KL_STRVEC_INIT };
+
+	assert_ok(kl_commands_make(&commands, "/p", line, sizeof(line) - 1));
+	assert_int_equal(commands.n, 1);
+	kl_options_read(&options, &commands.v[0], &kl_language_cpp);
+	assert_list(&options.flags, "-std=gnu++17 -fno-rtti -O3");
+	assert_true(has_reason(&options, "-fexceptions: a kernel has no exceptions"));
+	kl_options_read(&plain, &commands.v[0], &kl_language_c);
+	assert_list(&plain.flags, "-O3");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_database_is_data),
 		cmocka_unit_test(what_make_prints_is_followed),
 		cmocka_unit_test(what_matters_is_taken),
+		cmocka_unit_test(flags_of_cpp_are_those_of_its_contracts),
 	};
 
 	return cmocka_run_group_tests_name("adopt command", tests, NULL, NULL);
