@@ -90,7 +90,8 @@ static bool is_open(const struct kl_past *past, size_t era, size_t source,
 	KL_AUTO(kl_map_release) struct kl_map names = KL_MAP_INIT;
 	const struct kl_inclusion inclusion = inclusion_of(past, era, NULL);
 
-	kl_inclusion_open(&names, &inclusion, source, text->ptr, text->len);
+	if (kl_inclusion_open(&names, &inclusion, source, text->ptr, text->len))
+		return true;
 	for (size_t i = 0; i < names.n; i++)
 		if (!kl_map_get(&past->left, names.e[i].key))
 			return true;

@@ -117,6 +117,24 @@ test_expect_success 'an older state has the files of its time: a header that is 
 	)
 '
 
+test_expect_success 'an older state has a file of its time that it includes by a macro' '
+	(
+	(make_repo m) && cd m && git reset -q --hard main~3 && mkdir k/inc &&
+	printf "static inline float times(float t)\n{\n\treturn t * 3.0f;\n}\n" >k/inc/old.h &&
+	printf "#define NAME \"inc/old.h\" /* of this platform */\n#define BODY NAME\n" >k/inc/config.h &&
+	sed -i "s/#include <stdint.h>/&\n#include \"inc\/config.h\"\n#include BODY\n#undef BODY/; s/t \* 3.0f/times(t)/" k/scale.c &&
+	sed -i "s/volatile float t = x\[i\];/&\n\tfor (volatile int k = 0; k < 30; k++)\n;\n/" k/scale.c && git add k &&
+	git commit -q --amend --no-edit &&
+	git rm -q k/inc/old.h && printf "static inline float times(float t)\n{\n\treturn 3.0f * t;\n}\n" >k/inc/new.h &&
+	sed -i "s/old/new/" k/inc/config.h && sed -i "/for (volatile/,/^;/d; s/volatile //" k/scale.c &&
+	sed -i "s/sources: \[scale.c\]/sources: [scale.c, inc\/config.h, inc\/new.h]/" k/klineage.yaml && git add k &&
+	git commit -q -m "another file" &&
+	git klineage deopt --rewriter history --name x --rejections 1 >out && cat out && says "1 step accepted, 0 rejected" out &&
+	git log -1 --format=%B $walk >message && cat message && says "with k/inc/old.h of that commit" message &&
+	git show $walk:k/scale.c | grep "return t . 3.0f" && git klineage fsck && git klineage gate $walk >out && says pass out
+	)
+'
+
 test_expect_success 'five thousand commits of comments are passed over at once' '
 	(
 	(make_repo b) && cd b && git reset -q --hard main~3 &&

@@ -6,43 +6,10 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "rewrite/source/ctoken.h"
+#include "rewrite/source/include_name.h"
 
 #define MAX_SOURCE (4u << 20)
 #define MAX_DEPTH 64
-
-/* One name of an #include directive. */
-struct wanted {
-	char *name;
-	bool quoted; /* the name is in quotes, not in <> */
-};
-
-static void wanted_release(struct wanted *wanted)
-{
-	free(wanted->name);
-}
-
-/* Read the name of an #include directive. Return false for another directive, or for a macro. */
-static bool read_include(struct wanted *out, const char *text, size_t len)
-{
-	size_t i = 1;
-	const char *end;
-
-	*out = (struct wanted){ 0 };
-	while (i < len && (text[i] == ' ' || text[i] == '\t'))
-		i++;
-	if (len - i < 8 || strncmp(text + i, "include", 7) != 0)
-		return false;
-	for (i += 7; i < len && (text[i] == ' ' || text[i] == '\t');)
-		i++;
-	if (i == len || (text[i] != '"' && text[i] != '<'))
-		return false;
-	end = memchr(text + i + 1, text[i] == '"' ? '"' : '>', len - i - 1);
-	if (!end)
-		return false;
-	out->quoted = text[i] == '"';
-	out->name = kl_strndup(text + i + 1, (size_t)(end - text) - i - 1);
-	return true;
-}
 
 /* Join a directory and a path, without "." and ".."; NULL: the path leaves the repository. */
 static char *join_path(const char *dir, const char *path)
@@ -82,28 +49,28 @@ static char *directory_of(const char *path)
 
 /* List the places where the compiler looks for a name, for a file in the directory `dir`. */
 static void list_places(struct kl_strvec *out, const struct kl_inclusion *inclusion,
-			const struct wanted *wanted, const char *dir)
+			const struct kl_include_name *wanted, const char *dir)
 {
 	const struct kl_contract_build *build = &inclusion->contract->build;
 	const struct kl_strvec *lists[] = { &build->iquote, &build->include, &build->isystem };
 	char *path;
 
-	if (wanted->quoted && (path = join_path(dir, wanted->name)))
+	if (wanted->quoted && (path = join_path(dir, wanted->text)))
 		kl_strvec_take(out, path);
 	for (size_t k = wanted->quoted ? 0 : 1; k < KL_ARRAY_SIZE(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++) {
 			KL_AUTO(kl_freep) char *in = join_path(inclusion->dir, lists[k]->v[i]);
 
-			if (in && (path = join_path(in, wanted->name)))
+			if (in && (path = join_path(in, wanted->text)))
 				kl_strvec_take(out, path);
 		}
-	if (!inclusion->contract->from_top && (path = join_path(inclusion->dir, wanted->name)))
+	if (!inclusion->contract->from_top && (path = join_path(inclusion->dir, wanted->text)))
 		kl_strvec_take(out, path);
 }
 
 /* Return the index of the source that an #include in source `i` refers to; SIZE_MAX: none. */
 static size_t find_listed(const struct kl_inclusion *inclusion, size_t i,
-			  const struct wanted *wanted)
+			  const struct kl_include_name *wanted)
 {
 	KL_AUTO(kl_freep) char *dir = directory_of(inclusion->now->v[i]);
 	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
@@ -121,7 +88,7 @@ static size_t find_listed(const struct kl_inclusion *inclusion, size_t i,
  * does not have it, *out stays NULL.
  */
 static int find_file(char **out, git_oid *blob, const struct kl_inclusion *inclusion,
-		     const char *from, const struct wanted *wanted)
+		     const char *from, const struct kl_include_name *wanted)
 {
 	KL_AUTO(kl_freep) char *dir = directory_of(from);
 	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
@@ -150,9 +117,66 @@ struct completion {
 	struct kl_buf *out;
 	struct kl_strvec *inlined;
 	struct kl_strvec stack; /* paths of the files that are being written, outermost first */
+	struct kl_include_macros macros; /* as the text up to here defines them */
 };
 
 static int add_text(struct completion *at, const char *path, const char *text, size_t len);
+
+static void define_options(struct kl_include_macros *macros, const struct kl_inclusion *inclusion)
+{
+	const struct kl_strvec *define = &inclusion->contract->build.define;
+
+	for (size_t i = 0; i < define->n; i++)
+		kl_include_name_option(macros, define->v[i]);
+}
+
+/* Note the macros that a source of the older commit defines. */
+static int note_source(struct kl_include_macros *macros, const struct kl_inclusion *inclusion,
+		       const char *path)
+{
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	git_oid blob;
+	uint32_t mode;
+	size_t size = 0;
+	int err = kl_repo_tree_entry(&blob, &mode, inclusion->repo, inclusion->tree, path);
+
+	if (!err)
+		err = kl_repo_object_size(&size, inclusion->repo, &blob);
+	if (!err && size <= MAX_SOURCE && (mode & 0170000) == 0100000)
+		err = kl_repo_blob_read(&text, inclusion->repo, &blob, MAX_SOURCE);
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		return 0;
+	}
+	if (err < 0 || !text.len)
+		return err;
+	kl_ctoken_lex(&tokens, text.ptr, text.len);
+	for (size_t i = 0; i < tokens.n; i++)
+		if (tokens.t[i].kind == KL_CT_DIRECTIVE)
+			kl_include_name_define(macros, text.ptr + tokens.t[i].off, tokens.t[i].len);
+	return 0;
+}
+
+/*
+ * Read an #include whose macro the text above it does not define: it stands for a file if all
+ * sources of the older commit agree on which.
+ */
+static int read_elsewhere(enum kl_include_kind *kind, struct kl_include_name *out,
+			  const struct kl_inclusion *inclusion, const char *text, size_t len)
+{
+	struct kl_include_macros macros = KL_INCLUDE_MACROS_INIT;
+	int err = 0;
+
+	macros.unordered = true;
+	define_options(&macros, inclusion);
+	for (size_t i = 0; !err && i < inclusion->then->n; i++)
+		err = note_source(&macros, inclusion, inclusion->then->v[i]);
+	kl_include_name_release(out);
+	*kind = kl_include_name_read(out, &macros, text, len);
+	kl_map_release(&macros.value);
+	return err;
+}
 
 /*
  * Write a file in place of its #include. A file with #pragma once gets an include guard, since the
@@ -185,7 +209,7 @@ static int add_file(struct completion *at, const char *path, const git_oid *blob
 
 /* Set *done to true if a directive of the file `from` was replaced. */
 static int replace_include(bool *done, struct completion *at, const char *from,
-			   const struct wanted *wanted)
+			   const struct kl_include_name *wanted)
 {
 	const struct kl_inclusion *inclusion = at->inclusion;
 	size_t listed = find_listed(inclusion, at->i, wanted);
@@ -194,7 +218,7 @@ static int replace_include(bool *done, struct completion *at, const char *from,
 	int err;
 
 	*done = false;
-	if (inclusion->left && kl_map_get(inclusion->left, wanted->name))
+	if (inclusion->left && kl_map_get(inclusion->left, wanted->text))
 		return 0;
 	if ((err = find_file(&path, &blob, inclusion, from, wanted)) < 0 || !path ||
 	    (listed != SIZE_MAX && !strcmp(inclusion->then->v[listed], path)))
@@ -216,14 +240,21 @@ static int add_text(struct completion *at, const char *path, const char *text, s
 	kl_strvec_push(&at->stack, path);
 	for (size_t i = 0; !err && i < tokens.n && at->stack.n <= MAX_DEPTH; i++) {
 		const struct kl_ctok *token = &tokens.t[i];
-		KL_AUTO(wanted_release) struct wanted wanted = { 0 };
+		KL_AUTO(kl_include_name_release) struct kl_include_name wanted = { .text = NULL };
+		const char *directive = text + token->off;
 		size_t start = at->out->len;
+		enum kl_include_kind kind;
 		bool done = false;
 
 		if (at->out->len > MAX_SOURCE)
 			break;
 		if (token->kind != KL_CT_DIRECTIVE ||
-		    !read_include(&wanted, text + token->off, token->len))
+		    kl_include_name_define(&at->macros, directive, token->len))
+			continue;
+		kind = kl_include_name_read(&wanted, &at->macros, directive, token->len);
+		if (kind == KL_INCLUDE_MACRO)
+			err = read_elsewhere(&kind, &wanted, at->inclusion, directive, token->len);
+		if (err < 0 || kind != KL_INCLUDE_FILE)
 			continue;
 		kl_buf_add(at->out, text + pos, token->off - pos);
 		err = replace_include(&done, at, path, &wanted);
@@ -245,10 +276,19 @@ int kl_inclusion_complete(struct kl_buf *out, struct kl_strvec *inlined,
 {
 	KL_AUTO(kl_buf_release) struct kl_buf whole = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec found = KL_STRVEC_INIT;
-	struct completion at = { .inclusion = inclusion, .i = i, .out = &whole, .inlined = &found };
-	int err = add_text(&at, inclusion->then->v[i], text, len);
+	struct completion at = {
+		.inclusion = inclusion,
+		.i = i,
+		.out = &whole,
+		.inlined = &found,
+		.macros = KL_INCLUDE_MACROS_INIT,
+	};
+	int err;
 
+	define_options(&at.macros, inclusion);
+	err = add_text(&at, inclusion->then->v[i], text, len);
 	kl_strvec_release(&at.stack);
+	kl_map_release(&at.macros.value);
 	if (err < 0)
 		return err;
 	if (!found.n || whole.len > MAX_SOURCE) {
@@ -262,18 +302,28 @@ int kl_inclusion_complete(struct kl_buf *out, struct kl_strvec *inlined,
 	return 0;
 }
 
-void kl_inclusion_open(struct kl_map *out, const struct kl_inclusion *inclusion, size_t i,
+bool kl_inclusion_open(struct kl_map *out, const struct kl_inclusion *inclusion, size_t i,
 		       const char *text, size_t len)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+	struct kl_include_macros macros = KL_INCLUDE_MACROS_INIT;
+	bool unknown = false;
 
+	define_options(&macros, inclusion);
 	kl_ctoken_lex(&tokens, text, len);
 	for (size_t k = 0; k < tokens.n; k++) {
-		KL_AUTO(wanted_release) struct wanted wanted = { 0 };
+		KL_AUTO(kl_include_name_release) struct kl_include_name wanted = { .text = NULL };
+		const char *directive = text + tokens.t[k].off;
+		enum kl_include_kind kind;
 
-		if (tokens.t[k].kind == KL_CT_DIRECTIVE &&
-		    read_include(&wanted, text + tokens.t[k].off, tokens.t[k].len) &&
-		    find_listed(inclusion, i, &wanted) == SIZE_MAX)
-			kl_map_put(out, wanted.name, out);
+		if (tokens.t[k].kind != KL_CT_DIRECTIVE ||
+		    kl_include_name_define(&macros, directive, tokens.t[k].len))
+			continue;
+		kind = kl_include_name_read(&wanted, &macros, directive, tokens.t[k].len);
+		unknown |= kind == KL_INCLUDE_MACRO;
+		if (kind == KL_INCLUDE_FILE && find_listed(inclusion, i, &wanted) == SIZE_MAX)
+			kl_map_put(out, wanted.text, out);
 	}
+	kl_map_release(&macros.value);
+	return unknown;
 }

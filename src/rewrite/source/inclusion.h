@@ -12,7 +12,8 @@
  * The contract of the expert lists the files that the expert consists of. A file that only older
  * sources include is written into the source in place of its #include, so that the state has the
  * files of the contract and no others. It is searched for as the compiler does: beside the file
- * that includes it, then in the contract's directories. A header that is not in the commit is left
+ * that includes it, then in the contract's directories. Its name may be a macro that the sources or
+ * the contract define (include_name.h). A header that is not in the commit is left
  * to the compiler. So is a header that the sources of the expert include although the contract does
  * not list it, such as a header for another platform.
  */
@@ -35,9 +36,10 @@ int kl_inclusion_complete(struct kl_buf *out, struct kl_strvec *inlined,
 			  size_t len);
 /**
  * Collect the names of the files that source `i` includes and that are not among the sources. Looks
- * at names only; the repository and the older commit are not read.
+ * at names only; the repository and the older commit are not read. Return true if it also includes a
+ * file by a macro that it does not define itself.
  */
-void kl_inclusion_open(struct kl_map *out, const struct kl_inclusion *inclusion, size_t i,
+bool kl_inclusion_open(struct kl_map *out, const struct kl_inclusion *inclusion, size_t i,
 		       const char *text, size_t len);
 
 #endif
