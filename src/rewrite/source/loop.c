@@ -207,6 +207,26 @@ static bool read_body(struct kl_loop *out, const struct kl_loops *loops, size_t 
 	return out->body_first <= out->body_last && !leaves_loop(loops, out->first, out->body_last);
 }
 
+/*
+ * Check that the loop at token `i` is a statement of a block and has one directive before it, which
+ * is "#pragma omp for" or the like and concerns this loop alone.
+ */
+static bool is_parallel(const struct kl_ctokens *tokens, size_t i)
+{
+	static const char *const other[] = { "collapse", "ordered", "lastprivate", "linear",
+					     "simd" };
+	const struct kl_ctok *token = &tokens->t[i - 1];
+	KL_AUTO(kl_freep) char *text = kl_strndup(tokens->text + token->off, token->len);
+	const char *omp = strstr(text, " omp ");
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(other); k++)
+		if (strstr(text, other[k]))
+			return false;
+	return omp && strstr(omp, " for") && i > 1 &&
+	       (is_char(tokens, i - 2, ';') || is_char(tokens, i - 2, '{') ||
+		is_char(tokens, i - 2, '}'));
+}
+
 static bool read_loop(struct kl_loop *out, const struct kl_loops *loops, size_t i)
 {
 	const struct kl_ctokens *tokens = loops->tokens;
@@ -219,6 +239,7 @@ static bool read_loop(struct kl_loop *out, const struct kl_loops *loops, size_t 
 	first = kl_nest_semicolon(tokens, i + 2, close);
 	second = kl_nest_semicolon(tokens, first + 1, close);
 	out->hinted = i > 0 && tokens->t[i - 1].kind == KL_CT_DIRECTIVE;
+	out->parallel = out->hinted && is_parallel(tokens, i);
 	return second < close && read_start(out, loops, i + 2, first) &&
 	       read_bound(out, tokens, first + 1, second) &&
 	       read_step(out, tokens, second + 1, close) && read_body(out, loops, close) &&
@@ -245,6 +266,32 @@ static void note_macro(struct kl_loops *loops, size_t i)
 
 /* --- all loops -------------------------------------------------------------------------------- */
 
+/* Return the counter of a loop, where the loop sets it. */
+static const struct kl_cvar *counter_of(const struct kl_loops *loops, const struct kl_loop *loop)
+{
+	return kl_cvars_at(&loops->vars, loop->from_first - 2);
+}
+
+/* Check that every use of the counter is in a loop that sets it. */
+static bool owns_counter(const struct kl_loops *loops, const struct kl_loop *loop)
+{
+	const struct kl_ctokens *tokens = loops->tokens;
+	const struct kl_cvar *var = counter_of(loops, loop);
+	const struct kl_cfn *fn = &tokens->fn[tokens->t[loop->first].fn];
+
+	for (size_t i = fn->first; var && i <= fn->last; i++) {
+		bool set = i == var->at || !kl_ctoken_is(tokens, i, var->name) ||
+			   kl_cvars_at(&loops->vars, i) != var;
+
+		for (size_t k = 0; !set && k < loops->n; k++)
+			set = loops->v[k].first < i && i <= loops->v[k].last &&
+			      counter_of(loops, &loops->v[k]) == var;
+		if (!set)
+			return false;
+	}
+	return var;
+}
+
 void kl_loops_find(struct kl_loops *out, const struct kl_ctokens *tokens)
 {
 	*out = (struct kl_loops){ .tokens = tokens };
@@ -268,6 +315,8 @@ void kl_loops_find(struct kl_loops *out, const struct kl_ctokens *tokens)
 		KL_GROW(out->v, out->n + 1, out->alloc);
 		out->v[out->n++] = loop;
 	}
+	for (size_t i = 0; i < out->n; i++)
+		out->v[i].owns = out->v[i].declares || owns_counter(out, &out->v[i]);
 }
 
 void kl_loops_release(struct kl_loops *loops)
@@ -344,7 +393,8 @@ static bool read_statement(struct kl_cstmt *out, const struct kl_loops *loops, s
 	out->last = kl_nest_semicolon(tokens, i, end);
 	if (out->last >= end)
 		return false;
-	return kl_cvar_type(tokens, i) || kl_ctoken_is(tokens, i, "const") ?
+	return kl_cvar_type(tokens, i) || kl_ctoken_is(tokens, i, "const") ||
+			       kl_ctoken_is(tokens, i, "register") ?
 		       read_declare(out, loops, i, out->last) :
 		       read_assign(out, tokens, i, out->last);
 }

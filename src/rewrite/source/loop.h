@@ -24,8 +24,14 @@ struct kl_loop {
 	char *counter;
 	const char *type; /* of the counter (cvar.h) */
 	bool declares;    /* the loop declares its counter */
-	bool braces;      /* the body is in braces */
-	bool hinted;      /* a directive stands before the loop */
+	/*
+	 * the counter is only used in loops that declare or set it, so that its value after a loop
+	 * does not matter
+	 */
+	bool owns;
+	bool braces;   /* the body is in braces */
+	bool hinted;   /* a directive stands before the loop */
+	bool parallel; /* that directive of OpenMP lets threads share the rounds */
 	int64_t step;
 	int parent;     /* index of the loop around it, in the same function; -1: none was found */
 	bool innermost; /* no loop of any kind is in its body */

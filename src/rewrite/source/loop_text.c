@@ -234,6 +234,11 @@ char *kl_loop_wide_head(const struct kl_loops *loops, const struct kl_loop *loop
 	KL_AUTO(kl_freep) char *start = start_of(loops, loop);
 	KL_AUTO(kl_freep) char *bound = kl_loop_bound(loops, loop);
 
+	/* OpenMP wants the counter alone before the "<" */
+	if (loop->parallel && loop->from_zero)
+		return kl_asprintf("%s; %s < %s / %lld * %lld; %s += %lld", start, loop->counter,
+				   bound, (long long)width, (long long)width, loop->counter,
+				   (long long)width);
 	return kl_asprintf("%s; %s + %lld <= %s; %s += %lld", start, loop->counter,
 			   (long long)width, bound, loop->counter, (long long)width);
 }
@@ -249,7 +254,7 @@ char *kl_loop_rest_head(const struct kl_loops *loops, const struct kl_loop *loop
 	KL_AUTO(kl_freep) char *name = kl_ctokens_text(tokens, loop->first + 2,
 						       loop->from_first - 1, NULL, 0);
 
-	if (!loop->declares)
+	if (!loop->declares && !loop->parallel)
 		return kl_asprintf("; %s < %s; %s++", loop->counter, plain, loop->counter);
 	if (loop->from_zero)
 		return kl_asprintf("%s %s / %lld * %lld; %s < %s; %s++", name, bound,

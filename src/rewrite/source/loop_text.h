@@ -54,7 +54,8 @@ char *kl_ctokens_text(const struct kl_ctokens *tokens, size_t first, size_t last
 /*
  * Return the text in the parentheses of a loop that takes `width` rounds at once, and of the loop
  * that does the remaining rounds: "int64_t i = 0; i + 4 <= n; i += 4" and
- * "int64_t i = n / 4 * 4; i < n; i++". The caller frees them.
+ * "int64_t i = n / 4 * 4; i < n; i++". If threads share the rounds, the first is
+ * "int64_t i = 0; i < n / 4 * 4; i += 4". The caller frees them.
  */
 char *kl_loop_wide_head(const struct kl_loops *loops, const struct kl_loop *loop, int64_t width);
 char *kl_loop_rest_head(const struct kl_loops *loops, const struct kl_loop *loop, int64_t width);

@@ -109,11 +109,17 @@ static bool is_shared(const struct kl_transforming *work, const struct jam *jam)
 	return shared;
 }
 
+/* Check that threads can share the rounds of the loop also if it is unrolled. */
+static bool is_parallel(const struct kl_loop *loop)
+{
+	return loop->parallel && loop->step == 1 && loop->from_zero && !loop->remainder;
+}
+
 static bool can_jam(struct jam *out, const struct kl_transforming *work,
 		    const struct kl_loop *outer)
 {
 	*out = (struct jam){ .outer = outer };
-	if (outer->innermost || !kl_transform_is_plain(outer) ||
+	if (outer->innermost || (!kl_transform_is_plain(outer) && !is_parallel(outer)) ||
 	    !kl_loop_body(&out->around, work->loops, outer))
 		return false;
 	for (size_t i = 0; i < out->around.n; i++)
@@ -124,7 +130,7 @@ static bool can_jam(struct jam *out, const struct kl_transforming *work,
 			out->at = i;
 		}
 	if (!out->inner || !out->inner->innermost || !kl_transform_is_plain(out->inner) ||
-	    !out->inner->declares || !kl_loop_body(&out->within, work->loops, out->inner) ||
+	    !out->inner->owns || !kl_loop_body(&out->within, work->loops, out->inner) ||
 	    !kl_accesses_read(&out->accesses, work->loops, &out->around) ||
 	    !kl_transform_is_independent(work, &out->accesses) || !is_head_shared(work, out) ||
 	    !owns_scalars(work, out, &out->around) || !owns_scalars(work, out, &out->within))

@@ -149,7 +149,7 @@ void kl_transform_hoist(struct kl_transforming *work)
 		struct kl_accesses accesses = { 0 };
 		struct elements elements = { 0 };
 
-		if (loop->declares && read_accesses(&accesses, work, loop) &&
+		if (loop->owns && read_accesses(&accesses, work, loop) &&
 		    kl_transform_is_independent(work, &accesses) &&
 		    find_elements(&elements, work, loop, &accesses))
 			write_hoisted(work, loop, &accesses, &elements);

@@ -104,14 +104,14 @@ static bool can_interchange(struct pair *out, const struct kl_transforming *work
 			    const struct kl_loop *outer)
 {
 	*out = (struct pair){ .outer = outer };
-	if (outer->innermost || !kl_transform_is_plain(outer) || !outer->declares ||
+	if (outer->innermost || !kl_transform_is_plain(outer) || !outer->owns ||
 	    !kl_loop_body(&out->around, work->loops, outer))
 		return false;
 	for (size_t i = 0; i < out->around.n; i++)
 		if (out->around.v[i].kind == KL_CSTMT_LOOP)
 			out->inner = out->around.v[i].loop;
 	if (!out->inner || !out->inner->innermost || !kl_transform_is_plain(out->inner) ||
-	    !out->inner->declares || !kl_loop_body(&out->within, work->loops, out->inner) ||
+	    !out->inner->owns || !kl_loop_body(&out->within, work->loops, out->inner) ||
 	    !kl_accesses_read(&out->accesses, work->loops, &out->around) ||
 	    kl_transform_count(work->tokens, out->inner->first,
 			       (size_t)work->tokens->t[out->inner->first + 1].match,
@@ -272,7 +272,7 @@ static bool can_block(struct block *out, const struct kl_transforming *work,
 	for (size_t i = 0; fine && i < loops->n; i++) {
 		const struct kl_loop *loop = &loops->v[i];
 
-		if (loop->first <= root->first || loop->last > root->last || !loop->declares ||
+		if (loop->first <= root->first || loop->last > root->last || !loop->owns ||
 		    !loop->from_zero || !kl_transform_is_plain(loop) || loop->parent < 0)
 			continue;
 		out->column = loop;

@@ -11,7 +11,10 @@ static char *run(const char *use_text, const char *language, const char *text)
 	static const char *const disjoint[] = { "kernel", NULL };
 	struct kl_transform_use use;
 	struct kl_transform_source source = {
-		.text = text, .len = strlen(text), .disjoint = disjoint, .threads = 128
+		.text = text,
+		.len = strlen(text),
+		.disjoint = disjoint,
+		.threads = 128,
 	};
 	struct kl_buf out = KL_BUF_INIT;
 	int err;
@@ -40,11 +43,16 @@ static char *run(const char *use_text, const char *language, const char *text)
 	"\t\t\tfloat s = 0;\n\t\t\tfor (int p = 0; p < k; ++p)\n" \
 	"\t\t\t\ts += A[i*k+p]*B[p*n+j];\n\t\t\tC[i*n+j] = s;\n\t\t}\n"
 
+/* `want` NULL: there is nothing to transform */
 static void check(const char *use, const char *text, const char *want)
 {
 	KL_AUTO(kl_freep) char *got = run(use, "c", text);
 	KL_AUTO(kl_freep) char *again = NULL;
 
+	if (!want) {
+		assert_null(got);
+		return;
+	}
 	assert_non_null(got);
 	assert_string_equal(got, want);
 	again = run(use, "c", got); /* it does not offer itself where it is done */
@@ -100,6 +108,39 @@ static void test_jam(void **state)
 		     "\t\tfor (int j = n / 2 * 2; j < n; j++) {\n\t\t\tfloat s = 0;\n"
 		     "\t\t\tfor (int p = 0; p < k; ++p)\n\t\t\t\ts += A[i*k+p]*B[p*n+j];\n"
 		     "\t\t\tC[i*n+j] = s;\n\t\t}\n\t}\n"));
+}
+
+/* counters that the function declares at its beginning, and a loop that threads share */
+static void test_jam_of_older_code(void **state)
+{
+#define ROWS                                                                         \
+	"\t\tfloat s = 0;\n\t\tfor (j = 0; j < n; j++)\n\t\t\ts += A[i*n+j]*B[j];\n" \
+	"\t\tC[i] = s;\n"
+#define JAMMED                                                                                 \
+	"\t\tfloat s = 0;\n\t\tfloat s_1 = 0;\n\t\tfor (j = 0; j < n; j++) {\n"                \
+	"\t\t\ts += A[i*n+j]*B[j];\n\t\t\ts_1 += A[(i + 1)*n+j]*B[j];\n\t\t}\n\t\tC[i] = s;\n" \
+	"\t\tC[i + 1] = s_1;\n\t}\n"
+	check("unroll-jam factor=2",
+	      KERNEL("\tint i, j;\n\tfor (i = 0; i < m; i++) {\n" ROWS "\t}\n"),
+	      KERNEL("\tint i, j;\n\tfor (i = 0; i + 2 <= m; i += 2) {\n" JAMMED
+		     "\tfor (; i < m; i++) {\n" ROWS "\t}\n"));
+	check("unroll-jam factor=2",
+	      KERNEL("\tint i, j;\n\t#pragma omp parallel for private(i, j)\n"
+		     "\tfor (i = 0; i < m; i++) {\n" ROWS "\t}\n"),
+	      KERNEL("\tint i, j;\n\t#pragma omp parallel for private(i, j)\n"
+		     "\tfor (i = 0; i < m / 2 * 2; i += 2) {\n" JAMMED
+		     "\tfor (i = m / 2 * 2; i < m; i++) {\n" ROWS "\t}\n"));
+	/* the counter is used after its loop; the directive counts the rounds of two loops */
+	check("unroll-jam factor=2",
+	      KERNEL("\tint i, j;\n\tfor (i = 0; i < m; i++) {\n" ROWS "\t}\n\tC[j] = 0;\n"), NULL);
+	check("unroll-jam factor=2",
+	      KERNEL("\tint i, j;\n\t#pragma omp parallel for collapse(2)\n"
+		     "\tfor (i = 0; i < m; i++) {\n" ROWS "\t}\n"),
+	      NULL);
+	check("unroll-jam factor=2",
+	      KERNEL("\tint i, j;\n\tif (m)\n\t#pragma omp parallel for\n"
+		     "\tfor (i = 0; i < m; i++) {\n" ROWS "\t}\n"),
+	      NULL);
 }
 
 static void test_nest(void **state)
@@ -312,10 +353,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sum_in_memory), cmocka_unit_test(test_large),
 		cmocka_unit_test(test_sums),          cmocka_unit_test(test_two_sums),
-		cmocka_unit_test(test_jam),           cmocka_unit_test(test_nest),
-		cmocka_unit_test(test_elements),      cmocka_unit_test(test_restrict),
-		cmocka_unit_test(test_refusals),      cmocka_unit_test(test_cuda),
-		cmocka_unit_test(test_texts),         cmocka_unit_test(test_mechanisms),
+		cmocka_unit_test(test_jam),           cmocka_unit_test(test_jam_of_older_code),
+		cmocka_unit_test(test_nest),          cmocka_unit_test(test_elements),
+		cmocka_unit_test(test_restrict),      cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_cuda),          cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_mechanisms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
