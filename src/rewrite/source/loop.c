@@ -319,6 +319,25 @@ void kl_loops_find(struct kl_loops *out, const struct kl_ctokens *tokens)
 		out->v[i].owns = out->v[i].declares || owns_counter(out, &out->v[i]);
 }
 
+void kl_loops_keep(struct kl_loops *loops, const bool *kept)
+{
+	KL_AUTO(kl_freep) int *now = kl_calloc(loops->n + 1, sizeof(*now));
+	size_t n = 0;
+
+	for (size_t i = 0; i < loops->n; i++) {
+		struct kl_loop *loop = &loops->v[i];
+
+		if (!kept[loops->tokens->t[loop->first].fn]) {
+			free(loop->counter);
+			continue;
+		}
+		now[i] = (int)n;
+		loop->parent = loop->parent < 0 ? -1 : now[loop->parent];
+		loops->v[n++] = *loop;
+	}
+	loops->n = n;
+}
+
 void kl_loops_release(struct kl_loops *loops)
 {
 	for (size_t i = 0; i < loops->n; i++)

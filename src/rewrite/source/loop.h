@@ -54,6 +54,8 @@ struct kl_loops {
 /** Find the loops of all functions. The caller releases `out`. */
 void kl_loops_find(struct kl_loops *out, const struct kl_ctokens *tokens);
 void kl_loops_release(struct kl_loops *loops);
+/** Remove the loops of the functions that are not marked in `kept`, with an element for each. */
+void kl_loops_keep(struct kl_loops *loops, const bool *kept);
 /** Check that an assignment operator, "++" or "--" begins at token `i`. */
 bool kl_loop_is_update(const struct kl_ctokens *tokens, size_t i);
 /** Check that tokens first ... last assign to `name`, or take its address. */

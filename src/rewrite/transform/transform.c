@@ -191,6 +191,14 @@ char *kl_transform_name(const struct kl_transform_use *use, size_t variant)
 
 /* --- applying --------------------------------------------------------------------------------- */
 
+/* Check that an edit is in a function that the kernel reaches, or outside of functions. */
+static bool is_in_scope(const struct kl_cedit *cedit, void *payload)
+{
+	const bool *reached = payload;
+
+	return cedit->fn < 0 || reached[cedit->fn];
+}
+
 /* Write the edited source to `out`; false: there is nothing to edit. */
 static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming *work),
 			const struct kl_transform_source *source, int64_t value)
@@ -200,14 +208,18 @@ static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming 
 	struct kl_transforming work = {
 		.tokens = &tokens, .loops = &loops, .source = source, .value = value
 	};
-	bool any;
+	KL_AUTO(kl_freep) bool *reached = NULL;
+	bool any = false;
 
 	kl_ctoken_lex(&tokens, source->text, source->len);
 	kl_loops_find(&loops, &tokens);
+	reached = kl_transform_scope(&tokens, source->entries);
+	kl_loops_keep(&loops, reached);
 	edit(&work);
-	any = work.edits.n > 0;
+	for (size_t i = 0; i < work.edits.n; i++)
+		any |= is_in_scope(&work.edits.e[i], reached);
 	if (any)
-		kl_cedits_apply(out, &tokens, &work.edits, NULL, NULL);
+		kl_cedits_apply(out, &tokens, &work.edits, is_in_scope, reached);
 	kl_cedits_release(&work.edits);
 	kl_strvec_release(&work.reserved);
 	kl_loops_release(&loops);

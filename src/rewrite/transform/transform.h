@@ -12,7 +12,8 @@
  * A transformation is chosen by name from a fixed table. It is applied to every loop of a source
  * that has the role it is meant for (loop.h), such as an innermost sum. It leaves a loop unchanged
  * if it does not understand the loop, if the loop was already transformed in this way, or if more
- * than the order of a floating-point sum could change. Some transformations have one parameter; the
+ * than the order of a floating-point sum could change. Functions that the kernel cannot reach stay as
+ * they are. Some transformations have one parameter; the
  * text then lists the values to try.
  *
  *	kl_transform_parse(&use, "unroll-jam factor=4,2,8", "c");
@@ -39,6 +40,11 @@ struct kl_transform_source {
 	 * tensors do not; NULL at the end
 	 */
 	const char *const *disjoint;
+	/*
+	 * names of the functions that are called or launched; NULL at the end. If the source defines
+	 * some of them, what they cannot reach is not edited.
+	 */
+	const char *const *entries;
 	int64_t threads; /* threads of a block, if all launches have the same number; 0: unknown */
 };
 

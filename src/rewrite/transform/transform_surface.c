@@ -51,6 +51,7 @@ static void note_launches(struct kl_transform_surface *out, struct kl_strvec *sh
 				  launch[i].block[2];
 
 		kl_strvec_push(has_own_buffers(&launch[i]) ? &out->disjoint : shared, name);
+		kl_strvec_add_once(&out->entries, name);
 		out->threads = !out->threads || out->threads == threads ? threads : -1;
 	}
 }
@@ -104,7 +105,9 @@ int kl_transform_surface_init(struct kl_transform_surface *out, const char *text
 {
 	int err;
 
-	*out = (struct kl_transform_surface){ .variant = variant, .disjoint = KL_STRVEC_INIT };
+	*out = (struct kl_transform_surface){ .variant = variant,
+					      .disjoint = KL_STRVEC_INIT,
+					      .entries = KL_STRVEC_INIT };
 	err = kl_transform_parse(&out->use, text, surface->contract->language->name);
 	if (err < 0) {
 		out->name = kl_strdup("");
@@ -113,8 +116,10 @@ int kl_transform_surface_init(struct kl_transform_surface *out, const char *text
 	out->name = kl_transform_name(&out->use, variant);
 	if (surface->contract->launch)
 		return note_plan(out, surface);
-	if (surface->contract->entry)
+	if (surface->contract->entry) {
 		kl_strvec_push(&out->disjoint, surface->contract->entry);
+		kl_strvec_push(&out->entries, surface->contract->entry);
+	}
 	return 0;
 }
 
@@ -122,6 +127,7 @@ void kl_transform_surface_release(struct kl_transform_surface *transform)
 {
 	free(transform->name);
 	kl_strvec_release(&transform->disjoint);
+	kl_strvec_release(&transform->entries);
 }
 
 int kl_transform_surface_file(struct kl_buf *out, const struct kl_transform_surface *transform,
@@ -132,6 +138,7 @@ int kl_transform_surface_file(struct kl_buf *out, const struct kl_transform_surf
 		.len = file->len,
 		.disjoint = transform->disjoint.n ? (const char *const *)transform->disjoint.v :
 						    NULL,
+		.entries = transform->entries.n ? (const char *const *)transform->entries.v : NULL,
 		.threads = transform->threads,
 	};
 

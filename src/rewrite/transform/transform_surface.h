@@ -21,6 +21,7 @@ struct kl_transform_surface {
 	size_t variant;
 	char *name;                /* "unroll-jam factor=4" */
 	struct kl_strvec disjoint; /* functions whose pointers never overlap */
+	struct kl_strvec entries;  /* functions that are called or launched */
 	int64_t threads;           /* threads of each block of a launch plan; 0: unknown */
 };
 

@@ -14,6 +14,7 @@ static char *run(const char *use_text, const char *language, const char *text)
 		.text = text,
 		.len = strlen(text),
 		.disjoint = disjoint,
+		.entries = disjoint,
 		.threads = 128,
 	};
 	struct kl_buf out = KL_BUF_INIT;
@@ -141,6 +142,34 @@ static void test_jam_of_older_code(void **state)
 	      KERNEL("\tint i, j;\n\tif (m)\n\t#pragma omp parallel for\n"
 		     "\tfor (i = 0; i < m; i++) {\n" ROWS "\t}\n"),
 	      NULL);
+}
+
+/* functions that the kernel cannot reach stay as they are */
+static void test_scope(void **state)
+{
+#define FN(name, body)                                                                           \
+	"static float " name "(int n, const float *A, const float *B)\n{\n\tfloat s = 0;\n" body \
+	"\treturn s;\n}\n"
+#define DONE                                                                                     \
+	"\tfloat s_1 = 0;\n\tfor (int64_t j = 0; j + 2 <= n; j += 2) {\n\t\ts += A[j] * B[j];\n" \
+	"\t\ts_1 += A[j + 1] * B[j + 1];\n\t}\n\ts += s_1;\n"                                    \
+	"\tfor (int64_t j = n / 2 * 2; j < n; j++)\n\t\ts += A[j] * B[j];\n"
+#define CALL KERNEL("\tC[0] = dot(n, A, B);\n")
+	static const char other[] = FN("other", SUM) CALL;
+
+	check("unroll factor=2", FN("other", SUM) FN("dot", SUM) CALL,
+	      FN("other", SUM) FN("dot", DONE) CALL);
+	check("unroll factor=2", other, NULL);
+	/* by a macro, by a table of functions, and where the source does not have the kernel */
+	check("unroll factor=2", "#define dot other\n" FN("other", SUM) CALL,
+	      "#define dot other\n" FN("other", DONE) CALL);
+	check("unroll factor=2",
+	      FN("other",
+		 SUM) "float (*const dot)(int, const float *, const float *) = other;\n" CALL,
+	      FN("other",
+		 DONE) "float (*const dot)(int, const float *, const float *) = other;\n" CALL);
+	check("unroll factor=2", "static float other(int);\n" FN("other", SUM) CALL, NULL);
+	check("unroll factor=2", FN("dot", SUM), FN("dot", DONE));
 }
 
 static void test_nest(void **state)
@@ -351,12 +380,19 @@ static void test_mechanisms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sum_in_memory), cmocka_unit_test(test_large),
-		cmocka_unit_test(test_sums),          cmocka_unit_test(test_two_sums),
-		cmocka_unit_test(test_jam),           cmocka_unit_test(test_jam_of_older_code),
-		cmocka_unit_test(test_nest),          cmocka_unit_test(test_elements),
-		cmocka_unit_test(test_restrict),      cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_cuda),          cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_scope),
+		cmocka_unit_test(test_sum_in_memory),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_two_sums),
+		cmocka_unit_test(test_jam),
+		cmocka_unit_test(test_jam_of_older_code),
+		cmocka_unit_test(test_nest),
+		cmocka_unit_test(test_elements),
+		cmocka_unit_test(test_restrict),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_cuda),
+		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_mechanisms),
 	};
 
