@@ -7,7 +7,6 @@
 #include "base/fs.h"
 #include "rewrite/rewriter.h"
 #include "rewrite/source/inclusion.h"
-#include "rewrite/source/token_digest.h"
 
 #define MAX_SOURCE (4u << 20)
 /* maximum number of entries between two equal states that are skipped as a detour */
@@ -23,6 +22,7 @@ void kl_past_free(struct kl_past *past)
 		kl_strvec_release(&past->era[i].paths);
 	free(past->era);
 	kl_surface_free(past->expert);
+	kl_token_scope_release(&past->scope);
 	kl_map_release(&past->left);
 	kl_map_release(&past->states);
 	kl_map_release(&past->blobs);
@@ -117,7 +117,7 @@ static int look_at_blob(const struct blob **out, struct kl_past *past, const git
 	    (err = kl_repo_blob_read(&text, past->repo, oid, MAX_SOURCE)) < 0)
 		return err;
 	blob = kl_calloc(1, sizeof(*blob));
-	kl_token_digest_file(blob->tokens, text.ptr, text.len);
+	kl_token_digest_file(blob->tokens, past->names.v[source], text.ptr, text.len, &past->scope);
 	blob->open = is_open(past, era, source, &text);
 	kl_map_put(&past->blobs, key, blob);
 	*out = blob;
@@ -160,7 +160,7 @@ static int digest_source(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i
 		return 0;
 	err = read_source(&text, &inlined, past, i, source, tree, &oid);
 	if (!err && inlined.n)
-		kl_token_digest_file(hex, text.ptr, text.len);
+		kl_token_digest_file(hex, past->names.v[source], text.ptr, text.len, &past->scope);
 	return err;
 }
 
@@ -317,8 +317,10 @@ int kl_past_load(struct kl_past **out, struct kl_repo *repo, const git_oid *expe
 					      kl_fs_join(surface->dir, surface->file[i].path) :
 					      kl_strdup(surface->file[i].path));
 	}
-	if (!(err = kl_surface_with(&past->expert, surface, NULL, 0)))
+	if (!(err = kl_surface_with(&past->expert, surface, NULL, 0))) {
+		kl_token_scope_of(&past->scope, past->expert);
 		err = leave_names(past, expert);
+	}
 	while (!err && more && past->nera <= MAX_ERAS)
 		err = add_era(&more, past, &from);
 	if (err < 0)

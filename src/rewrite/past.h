@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "contract/surface.h"
+#include "rewrite/source/token_digest.h"
 
 /*
  * past - the older states of a kernel: its sources as each commit of its history left them.
@@ -13,8 +14,8 @@
  * Sources that were renamed are read under the names that they had.
  *
  * States are compared by their tokens (token_digest.h), so that a commit which changes only
- * comments makes no new state. The files of a state are read when they are asked for; before that,
- * only the id of its commit is in memory.
+ * comments, or functions that the kernel cannot reach, makes no new state. The files of a state are
+ * read when they are asked for; before that, only the id of its commit is in memory.
  */
 struct kl_past_entry {
 	git_oid commit;
@@ -40,7 +41,8 @@ struct kl_past {
 	size_t nera, era_alloc;
 	struct kl_past_entry *e;
 	size_t n, alloc;
-	struct kl_surface *expert; /* for its contract; owned */
+	struct kl_surface *expert;   /* for its contract; owned */
+	struct kl_token_scope scope; /* the functions that count, by the expert's sources */
 	struct kl_map left;   /* names of headers that are left to the compiler (inclusion.h) */
 	struct kl_map states; /* the token digests, each once */
 	struct kl_map blobs;  /* "<id of a blob>:<era>:<source>" -> struct blob, owned */

@@ -135,6 +135,23 @@ test_expect_success 'an older state has a file of its time that it includes by a
 	)
 '
 
+test_expect_success 'commits that change other functions of the file are passed over at once' '
+	(
+	(make_repo o) && cd o && git reset -q --hard main~3 &&
+	perl -e "
+		local \$/; open my \$in, q(<), q(k/scale.c); my \$text = <\$in>;
+		for my \$i (1 .. 300) {
+			my \$new = qq(\$text\nint other(int n)\n{\n\treturn n + \$i;\n}\n);
+			print qq(commit refs/heads/main\ncommitter C <c\@d> ), 1700000000 + \$i, qq( +0000\ndata 6\nother\n);
+			print qq(from refs/heads/main^0\n) if \$i == 1;
+			print qq(M 100644 inline k/scale.c\ndata ), length(\$new), qq(\n\$new\n);
+		}" | git fast-import --quiet --force && git reset -q --hard &&
+	changed "s/volatile //" "keep it in registers" &&
+	git klineage deopt --rewriter history --name x --rejections 1 >out && cat out &&
+	says "1 step accepted, 0 rejected" out && says "older states: 300 equal to another" out
+	)
+'
+
 test_expect_success 'five thousand commits of comments are passed over at once' '
 	(
 	(make_repo b) && cd b && git reset -q --hard main~3 &&

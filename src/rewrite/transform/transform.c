@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "rewrite/source/reach.h"
 #include "rewrite/transform/transform_parts.h"
 
 /* most bytes of a source, because the work grows with its square */
@@ -213,7 +214,7 @@ static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming 
 
 	kl_ctoken_lex(&tokens, source->text, source->len);
 	kl_loops_find(&loops, &tokens);
-	reached = kl_transform_scope(&tokens, source->entries);
+	reached = kl_reach_mark(&tokens, source->entries, NULL);
 	kl_loops_keep(&loops, reached);
 	edit(&work);
 	for (size_t i = 0; i < work.edits.n; i++)

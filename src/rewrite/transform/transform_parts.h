@@ -49,11 +49,6 @@ bool kl_transform_is_independent(const struct kl_transforming *work,
 size_t kl_transform_count(const struct kl_ctokens *tokens, size_t first, size_t last,
 			  const char *name);
 /**
- * Mark the functions of a source that `entries` (NULL at the end) can reach, one element for each of
- * tokens->fn. If the source defines none of `entries`, all are marked. The caller frees.
- */
-bool *kl_transform_scope(const struct kl_ctokens *tokens, const char *const *entries);
-/**
  * Check that a loop counts up by one, has no directive before it, and is no remainder of another.
  */
 bool kl_transform_is_plain(const struct kl_loop *loop);

@@ -266,11 +266,59 @@ static void test_digest(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		char a[KL_DIGEST_HEX], b[KL_DIGEST_HEX];
 
-		kl_token_digest_file(a, row[i].a, strlen(row[i].a));
-		kl_token_digest_file(b, row[i].b, strlen(row[i].b));
+		kl_token_digest_file(a, "a.c", row[i].a, strlen(row[i].a), NULL);
+		kl_token_digest_file(b, "a.c", row[i].b, strlen(row[i].b), NULL);
 		if (!strcmp(a, b) != row[i].same)
 			fail_msg("%s | %s", row[i].a, row[i].b);
 	}
+}
+
+static void test_digest_of_a_function(void **state)
+{
+#define KERNEL "void k(int n)\n{\n\thelp(n);\n}\n"
+#define HELP(body) "static int help(int n) { " body " }\n"
+#define OTHER(body) "int other(int n) { " body " }\n"
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} row[] = {
+		{ OTHER("return 1;") KERNEL, OTHER("return 2 + n;") KERNEL, true },
+		{ KERNEL, KERNEL OTHER("return 2 + n;"), true },
+		{ HELP("return 1;") KERNEL, HELP("return 2;") KERNEL, false },
+		{ OTHER("return 1;") HELP("return other(n);") KERNEL,
+		  OTHER("return 2;") HELP("return other(n);") KERNEL, false },
+		/* macros, tables of functions, and names in other sources */
+		{ "#define help other\n" OTHER("return 1;") KERNEL,
+		  "#define help other\n" OTHER("return 2;") KERNEL, false },
+		{ OTHER("return 1;") "int (*t[])(int) = { other };\n" KERNEL,
+		  OTHER("return 2;") "int (*t[])(int) = { other };\n" KERNEL, false },
+		{ "int named(int n) { return 1; }\n" KERNEL,
+		  "int named(int n) { return 2; }\n" KERNEL, false },
+		/* what stands outside of functions, directives, and macros that define functions */
+		{ "int size = 1;\n" KERNEL, "int size = 2;\n" KERNEL, false },
+		{ OTHER("\n#define N 1\n") KERNEL, OTHER("\n#define N 2\n") KERNEL, false },
+		{ "DEFINE(help) { return 1; }\n" KERNEL, "DEFINE(help) { return 2; }\n" KERNEL,
+		  false },
+		{ "static define(help) { return 1; }\n" KERNEL,
+		  "static define(help) { return 2; }\n" KERNEL, false },
+		/* the file does not have the entry */
+		{ OTHER("return 1;"), OTHER("return 2;"), false },
+	};
+	struct kl_token_scope scope = { .entry = kl_strdup("k"), .unit = kl_strdup("a.c") };
+
+	kl_map_put(&scope.words, "named", &scope);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		char a[KL_DIGEST_HEX], b[KL_DIGEST_HEX];
+
+		kl_token_digest_file(a, "a.c", row[i].a, strlen(row[i].a), &scope);
+		kl_token_digest_file(b, "a.c", row[i].b, strlen(row[i].b), &scope);
+		if (!strcmp(a, b) != row[i].same)
+			fail_msg("%s | %s", row[i].a, row[i].b);
+		kl_token_digest_file(a, "b.h", row[i].a, strlen(row[i].a), &scope);
+		kl_token_digest_file(b, "b.h", row[i].b, strlen(row[i].b), &scope);
+		assert_string_not_equal(a, b);
+	}
+	kl_token_scope_release(&scope);
 }
 
 int main(void)
@@ -280,7 +328,7 @@ int main(void)
 		cmocka_unit_test(test_scalar_load), cmocka_unit_test(test_one_site),
 		cmocka_unit_test(test_functions),   cmocka_unit_test(test_any_bytes),
 		cmocka_unit_test(test_tiles),       cmocka_unit_test(test_cocci_audit),
-		cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_digest),      cmocka_unit_test(test_digest_of_a_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
