@@ -75,6 +75,18 @@ static size_t skip_expression(const struct kl_ctokens *tokens, size_t i, size_t 
 	return i;
 }
 
+static bool is_allocation(const struct kl_ctokens *tokens, size_t first, size_t last)
+{
+	static const char *const name[] = { "malloc", "calloc", "aligned_alloc", "__builtin_malloc",
+					    "__builtin_calloc" };
+
+	for (size_t i = first; i < last; i++)
+		for (size_t k = 0; k < KL_ARRAY_SIZE(name); k++)
+			if (kl_ctoken_is(tokens, i, name[k]) && kl_ctoken_is(tokens, i + 1, "("))
+				return true;
+	return false;
+}
+
 /*
  * Read "* restrict name [n] = value" at `i` into `var` and add it. Return the token after it; 0: it
  * is not a declarator.
@@ -104,6 +116,8 @@ static size_t read_declarator(struct kl_cvars *vars, struct kl_cvar var, size_t 
 		var.init_first = i + 1;
 		i = skip_expression(tokens, i + 1, end);
 		var.init_last = i - 1;
+		var.allocated = var.stars == 1 &&
+				is_allocation(tokens, var.init_first, var.init_last);
 	}
 	if (i < end && !kl_ctoken_is(tokens, i, ",") && !kl_ctoken_is(tokens, i, ";") &&
 	    !kl_ctoken_is(tokens, i, ")"))

@@ -21,6 +21,7 @@ struct kl_cvar {
 	bool array;      /* declared with brackets, not as a parameter */
 	bool to_const;   /* of a pointer: it points to const */
 	bool restricted; /* of a pointer: it is declared with restrict */
+	bool allocated;  /* of a pointer: its initial value is memory from malloc() or the like */
 	size_t until;    /* token that ends the block of the declaration */
 };
 

@@ -48,6 +48,27 @@ bool kl_loop_is_update(const struct kl_ctokens *tokens, size_t i)
 	return is_assignment(tokens, i) || is_step(tokens, i);
 }
 
+bool kl_loop_takes_address(const struct kl_ctokens *tokens, size_t i)
+{
+	static const char *const word[] = { "return", "sizeof", "else", "do", "case" };
+	enum kl_ctok_kind kind;
+	size_t and = 0;
+
+	while (and < i && is_char(tokens, i - 1 - and, '&') &&
+	       (!and || is_adjacent(tokens, i - and, '&')))
+		and++;
+	if (and % 2 == 0 || and+1 > i)
+		return and % 2;
+	if (and > 1) /* "a &&&b" */
+		return true;
+	for (size_t k = 0; k < KL_ARRAY_SIZE(word); k++)
+		if (kl_ctoken_is(tokens, i - 2, word[k]))
+			return true;
+	/* a ')' may end a cast */
+	kind = tokens->t[i - 2].kind;
+	return kind != KL_CT_IDENT && kind != KL_CT_NUMBER && !is_char(tokens, i - 2, ']');
+}
+
 bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last, const char *name)
 {
 	for (size_t i = first; i <= last; i++) {
@@ -55,7 +76,7 @@ bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last,
 
 		if (!kl_ctoken_is(tokens, i, name))
 			continue;
-		if (i > 1 && (is_step(tokens, i - 2) || is_char(tokens, i - 1, '&')))
+		if (i > 1 && (is_step(tokens, i - 2) || kl_loop_takes_address(tokens, i)))
 			return true;
 		while (is_char(tokens, next, '[') && tokens->t[next].match > 0)
 			next = (size_t)tokens->t[next].match + 1;

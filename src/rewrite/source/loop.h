@@ -58,6 +58,8 @@ void kl_loops_release(struct kl_loops *loops);
 void kl_loops_keep(struct kl_loops *loops, const bool *kept);
 /** Check that an assignment operator, "++" or "--" begins at token `i`. */
 bool kl_loop_is_update(const struct kl_ctokens *tokens, size_t i);
+/** Check that a '&' before token `i` takes its address: not "a & b" or "a && b". */
+bool kl_loop_takes_address(const struct kl_ctokens *tokens, size_t i);
 /** Check that tokens first ... last assign to `name`, or take its address. */
 bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last, const char *name);
 
@@ -99,8 +101,8 @@ struct kl_access {
 	size_t index_first, index_last;
 	const char *type; /* of the element */
 	/*
-	 * the array that the address begins at, a parameter or a local array, also if it is reached
-	 * through local pointers; the index is counted from there, in elements
+	 * the array that the address begins at, a parameter, a local array or allocated memory, also
+	 * if it is reached through local pointers; the index is counted from there, in elements
 	 */
 	const struct kl_cvar *root;
 	struct kl_affine index;

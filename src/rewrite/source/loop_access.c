@@ -39,7 +39,7 @@ static bool is_changed(const struct kl_loops *loops, const struct kl_cvar *var, 
 
 		if (!kl_ctoken_is(tokens, i, var->name))
 			continue;
-		if (kl_loop_is_update(tokens, i + 1) || before == '&' ||
+		if (kl_loop_is_update(tokens, i + 1) || kl_loop_takes_address(tokens, i) ||
 		    (strchr("+-", before) && before == first_char(tokens, i - 2)))
 			return true;
 	}
@@ -119,6 +119,8 @@ static bool find_root(struct kl_access *access, const struct kl_loops *loops)
 	for (int i = 0; i < MAX_POINTERS; i++) {
 		if (access->root->array)
 			return true;
+		if (access->root->allocated)
+			return !is_changed(loops, access->root, access->root->init_last + 1);
 		if (access->root->param) /* a pointer that the function moves has no fixed place */
 			return !is_changed(loops, access->root, access->root->at + 1);
 		if (!follow_pointer(access, loops))

@@ -319,7 +319,8 @@ bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn)
 
 static bool is_alone(const struct kl_transforming *work, const struct kl_cvar *var)
 {
-	return var->array || var->restricted || kl_transform_has_disjoint(work, var->fn);
+	return var->array || var->allocated || var->restricted ||
+	       kl_transform_has_disjoint(work, var->fn);
 }
 
 /* Check that two roots of accesses never overlap. */

@@ -55,6 +55,31 @@ static char *accesses_of(const char *text)
 	"\t\tfloat s = 0;\n\t\tfor (int64_t j = 0; j < n; ++j)\n\t\t\ts += " at                 \
 	" * x[j];\n\t\ty[i] = s;\n\t}\n}\n"
 
+static void test_addresses(void **state)
+{
+	static const struct {
+		const char *text;
+		bool taken;
+	} row[] = {
+		{ "f(&x)", true },      { "p = &x;", true },   { "(char *)&x", true },
+		{ "return &x;", true }, { "a && &x", true },   { "a &&&x", true },
+		{ "a && x", false },    { "a & x", false },    { "a[1] & x", false },
+		{ "3 & x", false },     { "a[1] &&x", false }, { "x", false },
+		{ "&x", true },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
+		size_t at = 0;
+
+		kl_ctoken_lex(&tokens, row[i].text, strlen(row[i].text));
+		while (!kl_ctoken_is(&tokens, at, "x"))
+			at++;
+		if (kl_loop_takes_address(&tokens, at) != row[i].taken)
+			fail_msg("%s", row[i].text);
+	}
+}
+
 static void test_nest(void **state)
 {
 	KL_AUTO(release) struct found found;
@@ -195,9 +220,9 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nest),     cmocka_unit_test(test_heads),
-		cmocka_unit_test(test_not_sure), cmocka_unit_test(test_accesses),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_addresses), cmocka_unit_test(test_nest),
+		cmocka_unit_test(test_heads),     cmocka_unit_test(test_not_sure),
+		cmocka_unit_test(test_accesses),  cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

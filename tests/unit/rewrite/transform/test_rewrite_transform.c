@@ -206,6 +206,16 @@ static void test_elements(void **state)
 		     "(*(const float_x8 *)&A[j])/(*(const float_x8 *)&B[j]) + 2.0f * A[0];\n\t}\n"
 		     "\tfor (int j = n / 8 * 8; j < n; j++)\n"
 		     "\t\tC[j] = A[j]/B[j] + 2.0f * A[0];\n"));
+	/* allocated memory overlaps nothing else, as long as the pointer stays */
+	check("ivdep",
+	      HELPER("\tfloat *t = malloc(n * sizeof(*t));\n\tfor (int j = 0; j < n; j++)\n"
+		     "\t\tt[j] = A[j];\n"),
+	      HELPER("\tfloat *t = malloc(n * sizeof(*t));\n\t#pragma GCC ivdep\n"
+		     "\tfor (int j = 0; j < n; j++)\n\t\tt[j] = A[j];\n"));
+	check("ivdep",
+	      HELPER("\tfloat *t = malloc(n * sizeof(*t));\n\tt = C;\n"
+		     "\tfor (int j = 0; j < n; j++)\n\t\tt[j] = A[j];\n"),
+	      NULL);
 	check("ivdep", KERNEL("\tfor (int j = 0; j < n; j++)\n\t\tC[j] += A[j];\n"),
 	      KERNEL("\t#pragma GCC ivdep\n\tfor (int j = 0; j < n; j++)\n\t\tC[j] += A[j];\n"));
 }
