@@ -65,6 +65,11 @@ static const struct kl_transform table[] = {
 	  .max = 65536,
 	  .role = "nest of three loops that reads one operand again and again",
 	  .edit = kl_transform_cache_block },
+	{ .name = "pack",
+	  .language = { "c" },
+	  .role = "nest of three loops whose innermost one reads an operand again and again with a "
+		  "stride",
+	  .edit = kl_transform_pack },
 	{ .name = "hoist",
 	  .language = { "c", "cuda" },
 	  .role = "innermost loop with an element of memory that stays the same",

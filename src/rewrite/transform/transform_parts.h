@@ -59,6 +59,7 @@ void kl_transform_unroll_jam(struct kl_transforming *work);
 void kl_transform_vector(struct kl_transforming *work);
 void kl_transform_interchange(struct kl_transforming *work);
 void kl_transform_cache_block(struct kl_transforming *work);
+void kl_transform_pack(struct kl_transforming *work);
 void kl_transform_hoist(struct kl_transforming *work);
 void kl_transform_prefetch(struct kl_transforming *work);
 void kl_transform_ivdep(struct kl_transforming *work);

@@ -186,6 +186,19 @@ static void test_nest(void **state)
 		     "\t\t\tfor (int j = j_0; j < j_1; j++) {\n\t\t\t\tfloat s = 0;\n"
 		     "\t\t\t\tfor (int p = 0; p < k; ++p)\n"
 		     "\t\t\t\t\ts += A[i*k+p]*B[p*n+j];\n\t\t\t\tC[i*n+j] = s;\n\t\t\t}\n\t}\n"));
+	check("pack", KERNEL(MATMUL),
+	      KERNEL("\tfloat *B_packed = n > 0 && k > 0 ?\n"
+		     "\t\t(float *)__builtin_malloc((unsigned long)n * (unsigned long)k * "
+		     "sizeof(float)) : 0;\n\tif (B_packed) {\n"
+		     "\t\tfor (int p = 0; p < k; p++)\n\t\t\tfor (int j = 0; j < n; j++)\n"
+		     "\t\t\t\tB_packed[j * k + p] = B[p*n+j];\n"
+		     "\t\tfor (int i = 0; i < m; ++i)\n\t\t\tfor (int j = 0; j < n; ++j) {\n"
+		     "\t\t\t\tfloat s = 0;\n\t\t\t\tfor (int p = 0; p < k; ++p)\n"
+		     "\t\t\t\t\ts += A[i*k+p]*B_packed[j * k + p];\n\t\t\t\tC[i*n+j] = s;\n"
+		     "\t\t\t}\n\t\t__builtin_free(B_packed);\n\t} else {\n"
+		     "\t\tfor (int i = 0; i < m; ++i)\n\t\t\tfor (int j = 0; j < n; ++j) {\n"
+		     "\t\t\t\tfloat s = 0;\n\t\t\t\tfor (int p = 0; p < k; ++p)\n"
+		     "\t\t\t\t\ts += A[i*k+p]*B[p*n+j];\n\t\t\t\tC[i*n+j] = s;\n\t\t\t}\n\t}\n"));
 	check("prefetch distance=8", KERNEL(MATMUL),
 	      KERNEL("\tfor (int i = 0; i < m; ++i)\n\t\tfor (int j = 0; j < n; ++j) {\n"
 		     "\t\t\tfloat s = 0;\n\t\t\tfor (int p = 0; p < k; ++p) {\n"
@@ -264,6 +277,16 @@ static void test_refusals(void **state)
 		{ "interchange", HELPER(MATMUL) },
 		{ "unroll-jam factor=2", HELPER(MATMUL) },
 		{ "cache-block size=64", HELPER(MATMUL) },
+		{ "pack", HELPER(MATMUL) },
+		/* each round of the outermost loop reads others, bounds that change, and a write */
+		{ "pack", KERNEL("\tfor (int i = 0; i < m; ++i)\n\t\tfor (int j = 0; j < n; ++j)\n"
+				 "\t\t\tfor (int p = 0; p < k; ++p)\n"
+				 "\t\t\t\tC[i*n+j] += A[i*k+p]*B[p*n+j+i];\n") },
+		{ "pack", KERNEL("\tfor (int i = 0; i < m; ++i)\n\t\tfor (int j = 0; j < n; ++j)\n"
+				 "\t\t\tfor (int p = 0; p < i; ++p)\n"
+				 "\t\t\t\tC[i*n+j] += A[i*k+p]*B[p*n+j];\n") },
+		{ "pack", KERNEL("\tfor (int j = 0; j < n; ++j)\n\t\tfor (int p = 0; p < k; ++p)\n"
+				 "\t\t\tC[j] += B[p*n+j];\n") },
 		/* the sum is used elsewhere; elements of two types; a stride; a call; a condition */
 		{ "interchange",
 		  KERNEL("\tfloat s, t = 0;\n\tfor (int j = 0; j < n; ++j) {\n\t\ts = 0;\n"
