@@ -12,6 +12,8 @@
 #include "base/fs.h"
 #include "contract/surface_parts.h"
 
+#define MOST_NAMED 20 /* most files that one message names */
+
 static void file_release(struct kl_file *file)
 {
 	free(file->path);
@@ -82,10 +84,25 @@ static void digest_contract(struct kl_surface *surface)
 
 /* --- reading a surface ------------------------------------------------------- */
 
+/* Say which files do not exist; `why` is the message for the first. */
+static int refuse_missing(const struct kl_strvec *missing, const char *why)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+
+	if (missing->n == 1)
+		return kl_error(KL_ENOTFOUND, "%s", why);
+	for (size_t i = 0; i < missing->n && i < MOST_NAMED; i++)
+		kl_buf_addf(&list, "%s'%.100s'", i ? ", " : "", missing->v[i]);
+	return kl_error(KL_ENOTFOUND, "%zu of the files do not exist: %s%s", missing->n, list.ptr,
+			missing->n > MOST_NAMED ? " ..." : "");
+}
+
 static int read_files(struct kl_file **out, size_t *n, const char *dir,
 		      const struct kl_strvec *paths, kl_surface_reader read, void *payload)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *why = NULL;
 	size_t total = 0;
 	int err;
 
@@ -97,7 +114,15 @@ static int read_files(struct kl_file **out, size_t *n, const char *dir,
 
 		file->path = kl_strdup(sorted.v[i]);
 		*n = i + 1;
-		if ((err = read(file, dir, file->path, KL_SURFACE_MAX_FILE, payload)) < 0)
+		err = read(file, dir, file->path, KL_SURFACE_MAX_FILE, payload);
+		if (err == KL_ENOTFOUND) {
+			kl_strvec_push(&missing, file->path);
+			if (!why)
+				why = kl_strdup(kl_error_last());
+			kl_error_clear();
+			continue;
+		}
+		if (err < 0)
 			return err;
 		total += file->len;
 		if (total > KL_SURFACE_MAX_TOTAL)
@@ -107,7 +132,7 @@ static int read_files(struct kl_file **out, size_t *n, const char *dir,
 				"total",
 				KL_SURFACE_MAX_TOTAL >> 20);
 	}
-	return 0;
+	return missing.n ? refuse_missing(&missing, why) : 0;
 }
 
 /* Read and parse the contract, and set the directory that paths are relative to. */

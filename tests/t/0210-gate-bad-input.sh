@@ -3,6 +3,8 @@
 test_description='git klineage gate: bad input gets a clear error and the right exit code'
 . ./lib.sh
 
+q="'"
+
 cheats=$KLINEAGE_TOP/tests/cheats/c
 
 test_expect_success 'not a repository' '
@@ -83,6 +85,9 @@ test_expect_success 'a path that leaves the directory' 'contract "s|\[mm.c\]|[..
 test_expect_success 'an absolute path' 'contract "s|\[oracle.c\]|[/etc/passwd]|" 128 "/etc/passwd"'
 test_expect_success 'a flag that names a file' 'contract "s|\[-O2\]|[-include/etc/passwd]|" 128 "-include"'
 test_expect_success 'a source that is not there' 'contract "s|\[mm.c\]|[gone.c]|" 128 "gone.c"'
+test_expect_success 'all sources that are not there' '
+	contract "s|\[mm.c\]|[off.c, mm.c, gone.c]|" 128 "2 of the files do not exist: ${q}gone.c$q, ${q}off.c$q"
+'
 test_expect_success 'a source that is a symlink' '
 	ln -s /etc/passwd repo/link.c &&
 	contract "s|\[mm.c\]|[link.c]|" 128 "link.c"

@@ -165,6 +165,19 @@ static int compile_one(struct kl_build *build, const char *source, const char *o
 	return kl_tool_run(&build->tool, &argv, NULL, what);
 }
 
+/* Name all files that a source does not find, if one of them is why it does not compile. */
+static int explain_source(struct kl_build *build, int err, const char *source)
+{
+	static const char *const list[] = { "-M", "-MG", "-MT", "unit", NULL };
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *folder = kl_asprintf("src-%s", build->name);
+
+	add_command(&argv, build, folder, false);
+	kl_strvec_pushv(&argv, list);
+	kl_strvec_push(&argv, source);
+	return kl_build_explain_missing(build, err, &argv);
+}
+
 int kl_build_failed(struct kl_build *build, int err, const char *what)
 {
 	if (err == KL_ENO) {
@@ -214,8 +227,10 @@ int kl_build_sources(struct kl_build *build)
 		if (!is_unit(build, build->file[i].path))
 			continue;
 		err = compile_one(build, source, object, false);
-		if (err < 0)
+		if (err < 0) {
+			err = explain_source(build, err, source);
 			break;
+		}
 		kl_strvec_push(&build->objpath, object);
 		err = kl_object_read(&build->obj[build->nobj], path);
 		if (!err)

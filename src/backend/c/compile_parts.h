@@ -14,6 +14,7 @@
  *	compile_audit.c		audits the objects
  *	compile_cxx.c		finds the entry of a kernel in C++
  *	compile_link.c		links the objects and checks the image
+ *	compile_missing.c	names all headers that are missing
  */
 /* The build of one image in `dir` (the jail's work directory). */
 struct kl_build {
@@ -71,6 +72,11 @@ void kl_build_notes(struct kl_strvec *notes, const struct kl_build *build);
 int kl_build_find_symbol(struct kl_build *build);
 /** Explain the error if C++ is its reason, and name functions as the source does. Return `err`. */
 int kl_build_explain_cxx(struct kl_build *build, int err);
+/**
+ * If `err` is that of a source which includes a missing file, name all files that it misses: run
+ * `command`, the compiler with -M and -MG. Return `err`.
+ */
+int kl_build_explain_missing(struct kl_build *build, int err, const struct kl_strvec *command);
 /** Link the objects to the image `bytes` and check it. */
 int kl_build_link(struct kl_buf *bytes, struct kl_build *build);
 

@@ -108,6 +108,8 @@ static void test_refused(void **state)
 		{ "no entry", "int other(void) { return 1; }\n", "no source defines the function 'k'" },
 		{ "typing error", "int k(int a) { return colour(a); }\n", "implicit declaration of function 'colour'" },
 		{ "host file", "#include \"/etc/passwd\"\nint k(void) { return 1; }\n", "/etc/passwd: " },
+		{ "missing headers", "#include \"a.h\"\n#include <sub/b.h>\nint k(void) { return 1; }\n",
+		  "a.h: No such file or directory (missing in all: 'a.h', 'sub/b.h')" },
 		{ "home", "#include \"../../../../root/.profile\"\nint k(void) { return 1; }\n", ".profile: " },
 		{ "incbin", "__asm__(\".section .rodata\\n.incbin \\\"/etc/passwd\\\"\");\nint k(void) { return 1; }\n",
 		  "passwd" },
