@@ -87,6 +87,9 @@ $(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
 # loops over elements become vector instructions; nothing here looks at floating-point exceptions
 $(B)/job/half.o $(B)/job/tensor.o: ALL_CFLAGS += -O3 -fno-trapping-math
 
+# a search is repeated bit by bit, on any machine: no product and sum become one operation
+$(B)/search/%.o: ALL_CFLAGS += -ffp-contract=off
+
 # the sealed child of a worker with sanitizers is a program built without them
 ifdef SANITIZE
 $(B)/klineage-worker: | $(B)/klineage-worker-plain

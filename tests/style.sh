@@ -124,6 +124,8 @@ only 'seccomp\.h' 'jail/'
 only 'libelf|gelf' 'backend/'
 only 'Zydis' 'backend/'
 only 'oneapi|cblas' 'worker/'
+lines '^src/search/policy/' '<(math|time|sys/time)\.h>|base/(clock|environment|fs|proc)\.h|kl_rng_(fresh|os_seed|normal|seed)\>' &&
+	bad "^ a policy depends on its observations and its draws alone (src/search/policy/draw.h)"
 
 # every source has a licence line; recorded data must keep its bytes
 files '^src/.*\.[ch]$|^tests/.*\.c$' | grep -v '^tests/data/' | while read -r f; do
