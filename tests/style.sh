@@ -125,7 +125,7 @@ only 'libelf|gelf' 'backend/'
 only 'Zydis' 'backend/'
 only 'oneapi|cblas' 'worker/'
 lines '^src/search/policy/' '<(math|time|sys/time)\.h>|base/(clock|environment|fs|proc)\.h|kl_rng_(fresh|os_seed|normal|seed)\>' &&
-	bad "^ a policy depends on its observations and its draws alone (src/search/policy/draw.h)"
+	bad "^ a policy depends on its observations and its draws alone (src/search/policy/policy.h)"
 
 # every source has a licence line; recorded data must keep its bytes
 files '^src/.*\.[ch]$|^tests/.*\.c$' | grep -v '^tests/data/' | while read -r f; do

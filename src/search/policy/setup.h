@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_SEARCH_POLICY_SETUP_H
+#define KL_SEARCH_POLICY_SETUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text/digest.h"
+#include "text/json.h"
+
+/*
+ * setup - a policy with its parameters, for one cell.
+ *
+ * A policy lists its parameters in a table, and settings that are used together as presets. Values
+ * are integers: counts, decimals in millionths, and indices of words.
+ *
+ *	kl_setup_init(&setup, policy);
+ *	err = kl_setup_preset(&setup, "paper");
+ *	err = kl_setup_set(&setup, "p_large", "0.25");
+ */
+struct kl_policy;
+
+struct kl_policy_param {
+	const char *name; /* NULL: end of the table */
+	const char *dflt; /* as a user would write it */
+	int64_t least, most;
+	int decimal;              /* the value is a decimal, bounds are in millionths */
+	const char *const *words; /* the value is one of these; ends with NULL */
+	const char *what;         /* one line for users */
+};
+
+/* clang-format off */
+#define KL_PARAM_COUNT(key, value, low, high, line) \
+	{ .name = (key), .dflt = (value), .least = (low), .most = (high), .what = (line) }
+#define KL_PARAM_DECIMAL(key, value, low, high, line) \
+	{ .name = (key), .dflt = (value), .decimal = 1, .least = (low) * KL_MILLION, \
+	  .most = (high) * KL_MILLION, .what = (line) }
+#define KL_PARAM_WORD(key, value, list, line) \
+	{ .name = (key), .dflt = (value), .words = (list), .what = (line) }
+#define KL_PARAMS_END { .name = NULL }
+/* clang-format on */
+
+struct kl_policy_preset {
+	const char *name;     /* NULL: end of the table */
+	const char *settings; /* "alpha=0 rounds=5"; what it does not name has its default */
+	const char *what;     /* one line for users */
+};
+
+#define KL_MILLION ((int64_t)1000000)
+#define KL_SETUP_PARAMS 16
+
+struct kl_setup {
+	const struct kl_policy *policy;
+	int64_t value[KL_SETUP_PARAMS]; /* in the order of the policy's table */
+	int64_t candidates;             /* the search ends after so many; at least 1 */
+	int64_t width;                  /* tickets that are open at once; at least 1 */
+	char key[KL_DIGEST_HEX];        /* of the cell, for draws */
+};
+
+/** Set all parameters to their defaults. */
+void kl_setup_init(struct kl_setup *setup, const struct kl_policy *policy);
+/** Set the parameters of a preset. KL_EUSAGE: the policy has no such preset. */
+int kl_setup_preset(struct kl_setup *setup, const char *name);
+/** Set one parameter from text. KL_EUSAGE: there is no such parameter, or the value is not valid. */
+int kl_setup_set(struct kl_setup *setup, const char *name, const char *text);
+/** Return a decimal parameter. */
+double kl_setup_decimal(const struct kl_setup *setup, int param);
+/** Return policy, parameters, candidates, width and key as JSON; the caller owns it. */
+json_t *kl_setup_write(const struct kl_setup *setup);
+/** Read what kl_setup_write() wrote. KL_EINVALID: this program has no such policy or parameter. */
+int kl_setup_read(struct kl_setup *out, const json_t *json);
+
+#endif
