@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "search/policy/experience.h"
-#include "search/policy/number.h"
+#include "test.h"
 
 #define LANDSCAPE_CANDIDATES 48
 #define LANDSCAPE_TICKETS 4000

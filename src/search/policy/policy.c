@@ -4,10 +4,7 @@
 #include <string.h>
 
 const struct kl_policy *const kl_policies[] = {
-	&kl_policy_best_of_n,
-	&kl_policy_climb,
-	&kl_policy_refine,
-	NULL,
+	&kl_policy_best_of_n, &kl_policy_climb, &kl_policy_refine, &kl_policy_adaexplore, NULL,
 };
 
 const struct kl_policy_preset kl_policy_no_preset[] = { { .name = NULL } };

@@ -45,7 +45,8 @@ struct kl_policy {
 	void (*cannot)(struct kl_strvec *lines, const struct kl_setup *setup);
 };
 
-extern const struct kl_policy kl_policy_best_of_n, kl_policy_climb, kl_policy_refine;
+extern const struct kl_policy kl_policy_best_of_n, kl_policy_climb, kl_policy_refine,
+	kl_policy_adaexplore;
 
 /** All policies; ends with NULL. */
 extern const struct kl_policy *const kl_policies[];
