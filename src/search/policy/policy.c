@@ -3,9 +3,16 @@
 
 #include <string.h>
 
+/* clang-format off */
 const struct kl_policy *const kl_policies[] = {
-	&kl_policy_best_of_n, &kl_policy_climb, &kl_policy_refine, &kl_policy_adaexplore, NULL,
+	&kl_policy_best_of_n,
+	&kl_policy_climb,
+	&kl_policy_refine,
+	&kl_policy_adaexplore,
+	&kl_policy_accelopt,
+	NULL,
 };
+/* clang-format on */
 
 const struct kl_policy_preset kl_policy_no_preset[] = { { .name = NULL } };
 
