@@ -8,7 +8,7 @@
  * A kernel is a level; root has level 0. A candidate made from a kernel of level l fails with 0.30,
  * has level l + 1 with 0.35, l - 1 with 0.15 (not below 0), else l. The draws depend on the seed and
  * the number of the candidate only, so that all policies meet the same luck. A candidate that failed
- * passes its parent's level on. On LANDSCAPE_NULL the outcome does not depend on the parent.
+ * passes its parent's level on. Each try of a ticket is a candidate. On LANDSCAPE_NULL the outcome does not depend on the parent.
  */
 #include <math.h>
 
@@ -84,7 +84,7 @@ static void landscape_judge(struct landscape_run *run, struct kl_observation *ou
 	run->past_valley |= level > 2;
 }
 
-static void landscape_take(struct landscape_run *run, const struct kl_intent *intent,
+static void landscape_take(struct landscape_run *run, const struct kl_intent *intent, int64_t most,
 			   struct kl_observation *out)
 {
 	out->form = intent->form ? kl_strdup(intent->form) : NULL;
@@ -97,10 +97,14 @@ static void landscape_take(struct landscape_run *run, const struct kl_intent *in
 		out->note = run->note(run, intent, out->ticket);
 		out->outcome = out->note ? KL_OUTCOME_NOTE : KL_OUTCOME_NONE;
 	} else {
-		landscape_judge(run, out);
-		if (out->outcome == KL_OUTCOME_CORRECT && out->speed_ppm > run->best_ppm)
-			run->best_ppm = out->speed_ppm;
-		run->curve[run->candidates - 1] = run->best_ppm;
+		for (int64_t tries = 0; tries < intent->tries && run->candidates < most &&
+					out->outcome != KL_OUTCOME_CORRECT;
+		     tries++) {
+			landscape_judge(run, out);
+			if (out->outcome == KL_OUTCOME_CORRECT && out->speed_ppm > run->best_ppm)
+				run->best_ppm = out->speed_ppm;
+			run->curve[run->candidates - 1] = run->best_ppm;
+		}
 	}
 }
 
@@ -142,7 +146,7 @@ static void landscape_search(struct landscape_run *run, struct kl_setup *setup)
 		came[run->tickets] = (struct kl_observation){ .ticket = run->tickets };
 		ended = intent.kind == KL_TICKET_END;
 		if (!ended)
-			landscape_take(run, &intent, &came[run->tickets]);
+			landscape_take(run, &intent, setup->candidates, &came[run->tickets]);
 		kl_intent_release(&intent);
 	}
 	kl_experience_digest(run->state, &seen);

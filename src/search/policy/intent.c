@@ -37,6 +37,7 @@ void kl_intent_show(struct kl_intent *intent, const char *as, int64_t ticket)
 void kl_intent_release(struct kl_intent *intent)
 {
 	free(intent->shown);
+	json_decref(intent->told);
 	*intent = (struct kl_intent){ 0 };
 }
 
@@ -49,8 +50,8 @@ json_t *kl_intent_write(const struct kl_intent *intent)
 	kl_json_set_int(json, "tries", intent->tries);
 	if (intent->form)
 		kl_json_set_str(json, "form", intent->form);
-	if (intent->pick)
-		kl_json_set_str(json, "pick", intent->pick);
+	if (intent->told)
+		kl_json_set(json, "told", json_incref(intent->told));
 	for (size_t i = 0; i < intent->nrole; i++)
 		json_array_append_new(roles, json_string(intent->role[i]));
 	for (size_t i = 0; i < intent->nshown; i++) {

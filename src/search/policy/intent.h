@@ -11,8 +11,8 @@
  * intent - what a policy wants done for one ticket: which roles are asked, in which order, which
  * kernel is changed, and what they are shown.
  *
- * Names of roles, forms and uses are constants of the policies and are not copied. An intent owns
- * its arrays; kl_intent_release() frees them.
+ * Names of roles, forms and uses are not copied; they stay valid as long as the experience does not
+ * change. An intent owns its arrays; kl_intent_release() frees them.
  */
 enum kl_ticket_kind {
 	KL_TICKET_END,  /* the policy is done */
@@ -29,7 +29,8 @@ struct kl_shown {
 
 struct kl_intent {
 	enum kl_ticket_kind kind;
-	const char *form; /* "large", "diff" ...; NULL: the policy has one form only */
+	/* "large", "diff", a technique ...; NULL: the policy has one form only. Borrowed. */
+	const char *form;
 	/* asked in this order, each with the replies before it */
 	const char *role[KL_INTENT_ROLES];
 	size_t nrole;
@@ -37,7 +38,7 @@ struct kl_intent {
 	int64_t tries;  /* candidates that are judged at most: the first and its repairs */
 	struct kl_shown *shown; /* in the order in which they are shown */
 	size_t nshown, alloc;
-	const char *pick; /* name of what was chosen from a note that is shown; borrowed; or NULL */
+	json_t *told; /* what the policy itself has to say to the roles; NULL: nothing */
 };
 
 /** Begin an intent that changes the kernel of `parent`, and ask one role. */

@@ -10,6 +10,7 @@ const struct kl_policy *const kl_policies[] = {
 	&kl_policy_refine,
 	&kl_policy_adaexplore,
 	&kl_policy_accelopt,
+	&kl_policy_kernelblaster,
 	NULL,
 };
 /* clang-format on */
