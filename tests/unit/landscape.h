@@ -161,9 +161,9 @@ struct landscape_mean {
 };
 
 /** The mean over many seeds. */
-static struct landscape_mean landscape_means(struct kl_setup *setup, enum landscape kind, int seeds,
-					     json_t *(*note)(const struct landscape_run *,
-							     const struct kl_intent *, int64_t))
+static inline struct landscape_mean landscape_means(
+	struct kl_setup *setup, enum landscape kind, int seeds,
+	json_t *(*note)(const struct landscape_run *, const struct kl_intent *, int64_t))
 {
 	struct landscape_mean mean = { 0 };
 
@@ -183,7 +183,7 @@ static struct landscape_mean landscape_means(struct kl_setup *setup, enum landsc
 }
 
 /** `got` must be within 3 % of `want`. */
-static void landscape_assert(const char *what, double got, double want)
+static inline void landscape_assert(const char *what, double got, double want)
 {
 	if (fabs(got / want - 1) > .03)
 		fail_msg("%s: %.3f instead of %.3f", what, got, want);

@@ -11,6 +11,9 @@ const struct kl_policy *const kl_policies[] = {
 	&kl_policy_adaexplore,
 	&kl_policy_accelopt,
 	&kl_policy_kernelblaster,
+	&kl_policy_evolve,
+	&kl_policy_shinka,
+	&kl_policy_pareto,
 	NULL,
 };
 /* clang-format on */
