@@ -246,7 +246,7 @@ static void assert_landscapes(struct kl_setup setup, double stairs, double valle
 	landscape_assert("stairs", mean.speed, stairs);
 	mean = landscape_means(&setup, LANDSCAPE_VALLEY, SEEDS, NULL);
 	landscape_assert("valley", mean.speed, valley);
-	landscape_assert("past", mean.past, past);
+	assert_true(fabs(mean.past - past) < .01);
 }
 
 /*
