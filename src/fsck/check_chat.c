@@ -140,20 +140,32 @@ static void check_entries(struct checker *checker, const char *ref, const char *
 			money);
 }
 
-static int check_ledgers(struct checker *checker)
+/* "<workload>" of a ledger, "<workload>/<cell>" of a purse */
+static bool is_account(const char *account, const char *workload, bool purse)
+{
+	const char *cell = account + strlen(workload);
+
+	return kl_name_is_slug(workload) && (purse ? *cell && kl_name_is_slug(cell + 1) : !*cell);
+}
+
+static int check_ledgers(struct checker *checker, const char *prefix)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	int err = kl_refs_list(&refs, checker->c->repo, KL_LEDGER_REFS);
+	bool purse = !strcmp(prefix, KL_PURSE_REFS);
+	int err = kl_refs_list(&refs, checker->c->repo, prefix);
 
 	for (size_t i = 0; !err && i < refs.n; i++) {
-		const char *workload = refs.ref[i].name + strlen(KL_LEDGER_REFS);
+		const char *account = refs.ref[i].name + strlen(prefix);
+		KL_AUTO(kl_freep) char *workload = kl_strndup(account, strcspn(account, "/"));
 		KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 
 		checker->c->ledgers++;
-		if (!kl_name_is_slug(workload))
-			report_finding(checker, true, refs.ref[i].name,
-				       "the ledger is not named after a workload");
-		else if (kl_ledger_load(&ledger, checker->c->repo, workload) < 0)
+		if (!is_account(account, workload, purse))
+			report_finding(
+				checker, true, refs.ref[i].name,
+				purse ? "the purse is not named after a workload and a search" :
+					"the ledger is not named after a workload");
+		else if (kl_ledger_load(&ledger, checker->c->repo, account) < 0)
 			found_error(checker, refs.ref[i].name);
 		else
 			check_entries(checker, refs.ref[i].name, workload, &ledger);
@@ -225,8 +237,10 @@ static int check_conversations(struct checker *checker)
 int kl_chat_check(struct kl_chat_check *check)
 {
 	struct checker checker = { .c = check, .claims = { .free_value = free } };
-	int err = check_ledgers(&checker);
+	int err = check_ledgers(&checker, KL_LEDGER_REFS);
 
+	if (!err)
+		err = check_ledgers(&checker, KL_PURSE_REFS);
 	if (!err)
 		err = check_conversations(&checker);
 	kl_map_release(&checker.claims);

@@ -33,9 +33,20 @@ void kl_ledger_release(struct kl_ledger *ledger)
 	*ledger = (struct kl_ledger){ 0 };
 }
 
-int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
-			 const git_oid *at, const char *workload)
+char *kl_ledger_account_ref(const char *account)
 {
+	return kl_asprintf("%s%s", strchr(account, '/') ? KL_PURSE_REFS : KL_LEDGER_REFS, account);
+}
+
+char *kl_ledger_account(const char *workload, const char *purse)
+{
+	return purse ? kl_asprintf("%s/%s", workload, purse) : kl_strdup(workload);
+}
+
+int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
+			 const git_oid *at, const char *account)
+{
+	KL_AUTO(kl_freep) char *ref = kl_ledger_account_ref(account);
 	KL_AUTO(kl_commit_release) struct kl_commit commit = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_ledger_entry entry;
@@ -46,12 +57,12 @@ int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl
 		err = kl_error(KL_EINVALID, "the entry is a merge commit");
 	if (!err && !(err = kl_repo_tree_entry(&blob, NULL, repo, &commit.tree, KL_LEDGER_FILE)) &&
 	    !(err = kl_repo_blob_read(&text, repo, &blob, MAX_ENTRY)))
-		err = kl_ledger_entry_parse(&entry, text.ptr, text.len, workload);
+		err = kl_ledger_entry_parse(&entry, text.ptr, text.len, account);
 	if (err < 0) {
 		char hex[KL_OID_HEX];
 
 		kl_oid_hex(hex, at);
-		return kl_error_in(KL_EINVALID, KL_LEDGER_REFS "%s, entry %.12s", workload, hex);
+		return kl_error_in(KL_EINVALID, "%s, entry %.12s", ref, hex);
 	}
 	memset(parent, 0, sizeof(*parent));
 	if (commit.nparent)
@@ -87,9 +98,9 @@ static int add_sum(int64_t *sum, const struct kl_ledger_entry *entry, const char
 	return 0;
 }
 
-int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *workload)
+int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *account)
 {
-	KL_AUTO(kl_freep) char *ref = kl_asprintf(KL_LEDGER_REFS "%s", workload);
+	KL_AUTO(kl_freep) char *ref = kl_ledger_account_ref(account);
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	int64_t sum = 0;
 	git_oid at;
@@ -102,8 +113,7 @@ int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *work
 			return kl_error(KL_EINVALID, "'%s' has more than %d entries", ref,
 					MAX_ENTRIES);
 		KL_GROW(ledger.e, ledger.n + 1, ledger.alloc);
-		if (!(err = kl_ledger_read_entry(&ledger.e[ledger.n], &parent, repo, &at,
-						 workload)))
+		if (!(err = kl_ledger_read_entry(&ledger.e[ledger.n], &parent, repo, &at, account)))
 			err = add_sum(&sum, &ledger.e[ledger.n++], ref);
 		at = parent;
 	}
@@ -123,7 +133,7 @@ int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *work
 /* --- the tip -------------------------------------------------------------------- */
 
 int kl_ledger_read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_repo *repo,
-		       const char *ref, const char *workload)
+		       const char *ref, const char *account)
 {
 	struct kl_ledger_entry entry;
 	git_oid parent;
@@ -132,17 +142,17 @@ int kl_ledger_read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_
 	*totals = (struct kl_ledger_totals){ 0 };
 	if (err < 0 || git_oid_is_zero(tip))
 		return err;
-	if ((err = kl_ledger_read_entry(&entry, &parent, repo, tip, workload)) < 0)
+	if ((err = kl_ledger_read_entry(&entry, &parent, repo, tip, account)) < 0)
 		return kl_error_hint(err, "run 'git klineage fsck' for details");
 	*totals = entry.after;
 	kl_ledger_entry_release(&entry);
 	return 0;
 }
 
-int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *workload)
+int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *account)
 {
-	KL_AUTO(kl_freep) char *ref = kl_asprintf(KL_LEDGER_REFS "%s", workload);
+	KL_AUTO(kl_freep) char *ref = kl_ledger_account_ref(account);
 	git_oid tip;
 
-	return kl_ledger_read_tip(&tip, out, repo, ref, workload);
+	return kl_ledger_read_tip(&tip, out, repo, ref, account);
 }

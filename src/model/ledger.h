@@ -21,8 +21,13 @@
  * leaves an open reservation, which counts until open_reservation.h settles it. The ref moves by
  * compare-and-swap: if two processes reserve at once, the second sees the reservation of the first
  * and cannot exceed the cap. docs/formats.md, "Ledger and prices".
+ *
+ * A search has a ledger of its own, its purse refs/klineage/purse/<workload>/<name>, so that one
+ * search cannot spend what is meant for another. `account` names either: "c-topk" is the ledger of
+ * a workload, "c-topk/climb-1" the purse of one of its searches.
  */
 #define KL_LEDGER_REFS "refs/klineage/ledger/"
+#define KL_PURSE_REFS "refs/klineage/purse/"
 #define KL_LEDGER_ID 33 /* 32 hex digits and the NUL */
 #define KL_BUDGETS 2
 
@@ -37,8 +42,13 @@ const char *kl_budget_name(enum kl_budget budget); /* "induce" */
 /** Read the cap, in nano-dollars, from the configuration klineage.budget.<name>. */
 int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget budget);
 
+/** Return the ref of an account. The caller frees it. */
+char *kl_ledger_account_ref(const char *account);
+/** Return the account of a search, or of the workload if `purse` is NULL. The caller frees it. */
+char *kl_ledger_account(const char *workload, const char *purse);
+
 /** Read the totals at the tip; all zero if there is no ledger yet. */
-int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *workload);
+int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *account);
 
 struct kl_ledger_ask {
 	enum kl_budget budget;
@@ -61,7 +71,7 @@ struct kl_reservation {
  * Reserve the worst-case cost of a request. KL_ENO: it would exceed the cap; the message has the
  * amounts.
  */
-int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *workload,
+int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *account,
 		      const struct kl_ledger_ask *ask);
 
 struct kl_ledger_bill {
@@ -88,7 +98,7 @@ struct kl_ledger_also {
  * interrupt.) `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at `from`; nothing was
  * written.
  */
-int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
+int kl_ledger_settle(struct kl_repo *repo, const char *account, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also);
 
 /**
@@ -145,7 +155,7 @@ void kl_ledger_entry_release(struct kl_ledger_entry *entry);
  * Load all entries; an absent ledger is empty. KL_EINVALID if malformed. Does not check that the
  * totals add up.
  */
-int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *workload);
+int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *account);
 void kl_ledger_release(struct kl_ledger *ledger);
 
 #endif

@@ -13,9 +13,9 @@
 int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref);
 /** Read the entry of the commit `at`, and get the commit's parent (zero: it has none). */
 int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
-			 const git_oid *at, const char *workload);
+			 const git_oid *at, const char *account);
 /** Read the totals at the tip of the ledger; `*tip` is zero if there is no ledger. */
 int kl_ledger_read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_repo *repo,
-		       const char *ref, const char *workload);
+		       const char *ref, const char *account);
 
 #endif

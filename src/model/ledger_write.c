@@ -20,7 +20,7 @@
 
 struct writer {
 	struct kl_repo *repo;
-	const char *workload;
+	const char *account;
 	char *ref;
 	struct kl_ledger_entry e;
 	const struct kl_ledger_also *also;
@@ -54,7 +54,7 @@ static int write_commit(struct writer *writer)
 	struct kl_commit_spec spec = { .message = message, .time = time(NULL) };
 	int err;
 
-	kl_ledger_entry_format(&text, &writer->e, writer->workload);
+	kl_ledger_entry_format(&text, &writer->e, writer->account);
 	kl_repo_sync_objects(true);
 	edit.data = text.ptr;
 	edit.len = text.len;
@@ -99,7 +99,7 @@ static bool is_there(struct writer *writer)
 		struct kl_ledger_entry entry;
 		git_oid parent;
 
-		if (kl_ledger_read_entry(&entry, &parent, writer->repo, &at, writer->workload) < 0)
+		if (kl_ledger_read_entry(&entry, &parent, writer->repo, &at, writer->account) < 0)
 			return false;
 		found = entry.kind == writer->e.kind && !strcmp(entry.id, writer->e.id) &&
 			entry.nano == writer->e.nano;
@@ -154,7 +154,7 @@ static int try_entry(struct writer *writer, fit_fn *fit, const void *payload, bo
 {
 	struct kl_ledger_totals now;
 	int err = kl_ledger_read_tip(&writer->base, &now, writer->repo, writer->ref,
-				     writer->workload);
+				     writer->account);
 
 	if (!again)
 		writer->first = writer->base;
@@ -199,7 +199,7 @@ static void writer_release(struct writer *writer)
 static void fill_entry(struct writer *writer, const char *name, const char *phase,
 		       const char *model)
 {
-	writer->ref = kl_asprintf(KL_LEDGER_REFS "%s", writer->workload);
+	writer->ref = kl_ledger_account_ref(writer->account);
 	writer->e.name = kl_strdup(name);
 	writer->e.phase = kl_strdup(phase);
 	writer->e.model = kl_strdup(model);
@@ -207,8 +207,8 @@ static void fill_entry(struct writer *writer, const char *name, const char *phas
 	kl_clock_iso(writer->e.time);
 }
 
-static int too_little(const struct kl_ledger_ask *ask, const struct kl_ledger_totals *now,
-		      int64_t need)
+static int too_little(const char *account, const struct kl_ledger_ask *ask,
+		      const struct kl_ledger_totals *now, int64_t need)
 {
 	char left[KL_MONEY_TEXT], cap[KL_MONEY_TEXT], want[KL_MONEY_TEXT], settled[KL_MONEY_TEXT];
 	char reserved[KL_MONEY_TEXT];
@@ -227,6 +227,8 @@ static int too_little(const struct kl_ledger_ask *ask, const struct kl_ledger_to
 	if (now->of[ask->budget].reserved)
 		kl_error_hint(err,
 			      "run 'git klineage chat settle' to settle abandoned reservations");
+	if (strchr(account, '/'))
+		return kl_error_hint(err, "the cap is that of --budget");
 	return kl_error_hint(err, "the cap is config klineage.budget.%s",
 			     kl_budget_name(ask->budget));
 }
@@ -239,7 +241,7 @@ static int fit_reservation(struct writer *writer, const struct kl_ledger_totals 
 	int64_t need = ask->fixed + ask->per_token * ask->least_tokens, tokens = ask->tokens;
 
 	if (ask->cap <= 0 || left < need)
-		return too_little(ask, now, need);
+		return too_little(writer->account, ask, now, need);
 	if (ask->per_token && tokens > (left - ask->fixed) / ask->per_token)
 		tokens = (left - ask->fixed) / ask->per_token;
 	writer->e.nano = ask->fixed + ask->per_token * tokens;
@@ -249,10 +251,10 @@ static int fit_reservation(struct writer *writer, const struct kl_ledger_totals 
 	return 0;
 }
 
-int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *workload,
+int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *account,
 		      const struct kl_ledger_ask *ask)
 {
-	KL_AUTO(writer_release) struct writer writer = { .repo = repo, .workload = workload };
+	KL_AUTO(writer_release) struct writer writer = { .repo = repo, .account = account };
 	int err;
 
 	fill_entry(&writer, ask->name, ask->phase, ask->model);
@@ -284,11 +286,11 @@ static int fit_settlement(struct writer *writer, const struct kl_ledger_totals *
 	return 0;
 }
 
-int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
+int kl_ledger_settle(struct kl_repo *repo, const char *account, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also)
 {
 	KL_AUTO(writer_release) struct writer writer = { .repo = repo,
-							 .workload = workload,
+							 .account = account,
 							 .also = also };
 
 	fill_entry(&writer, bill->name, bill->phase, bill->model);
@@ -313,7 +315,7 @@ static int find_settled(struct writer *writer)
 {
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	const struct kl_ledger_entry *last = NULL;
-	int err = kl_ledger_load(&ledger, writer->repo, writer->workload);
+	int err = kl_ledger_load(&ledger, writer->repo, writer->account);
 
 	for (size_t i = 0; !err && i < ledger.n; i++)
 		if (!strcmp(ledger.e[i].id, writer->e.id))
@@ -349,10 +351,10 @@ static int fit_correction(struct writer *writer, const struct kl_ledger_totals *
 	return 0;
 }
 
-int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,
+int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *account, const char *id,
 		      int64_t nano)
 {
-	KL_AUTO(writer_release) struct writer writer = { .repo = repo, .workload = workload };
+	KL_AUTO(writer_release) struct writer writer = { .repo = repo, .account = account };
 	int err;
 
 	writer.e.kind = KL_LEDGER_CORRECT;

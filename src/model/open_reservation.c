@@ -32,6 +32,14 @@ static void note_settled(struct kl_map *ids, const struct kl_ledger *ledger)
 			kl_map_put(ids, ledger->e[i].id, (void *)ledger);
 }
 
+static int load_ledger(struct kl_ledger *out, const struct kl_open_reservations *reservations)
+{
+	KL_AUTO(kl_freep) char *account = kl_ledger_account(reservations->workload,
+							    reservations->purse);
+
+	return kl_ledger_load(out, reservations->repo, account);
+}
+
 static bool is_meant(const struct kl_open_reservations *reservations,
 		     const struct kl_ledger_entry *entry)
 {
@@ -52,7 +60,7 @@ static int find_open(struct settler *settler)
 {
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	KL_AUTO(kl_map_release) struct kl_map ids = { 0 };
-	int err = kl_ledger_load(&ledger, settler->u->repo, settler->u->workload);
+	int err = load_ledger(&ledger, settler->u);
 
 	if (err < 0)
 		return err;
@@ -95,6 +103,8 @@ static int settle_one(struct settler *settler, const struct kl_ledger_entry *ent
 		      const struct kl_turn *turn)
 {
 	struct kl_open_reservations *reservations = settler->u;
+	KL_AUTO(kl_freep) char *account = kl_ledger_account(reservations->workload,
+							    reservations->purse);
 	struct kl_reservation reservation = { .nano = entry->nano };
 	enum kl_settled_by by = turn               ? KL_SETTLED_REPLY :
 				reservations->cost ? KL_SETTLED_STATED :
@@ -116,7 +126,7 @@ static int settle_one(struct settler *settler, const struct kl_ledger_entry *ent
 	memcpy(reservation.id, entry->id, sizeof(reservation.id));
 	if (bill.stated)
 		bill.nano = take_stated(settler);
-	if ((err = kl_ledger_settle(reservations->repo, reservations->workload, &bill, NULL)) < 0)
+	if ((err = kl_ledger_settle(reservations->repo, account, &bill, NULL)) < 0)
 		return err;
 	if (reservations->tell)
 		reservations->tell(entry, bill.nano, by, reservations->payload);
@@ -144,7 +154,7 @@ static int account_load(struct account *account, const struct kl_open_reservatio
 {
 	int err;
 
-	if ((err = kl_ledger_load(&account->l, reservations->repo, reservations->workload)) < 0 ||
+	if ((err = load_ledger(&account->l, reservations)) < 0 ||
 	    (err = kl_conversation_load(&account->c, reservations->repo, reservations->workload,
 					name, phase)) < 0)
 		return err;

@@ -24,6 +24,7 @@ enum kl_settled_by {
 struct kl_open_reservations {
 	struct kl_repo *repo;
 	const char *workload;
+	const char *purse;        /* name of a search, whose purse is used; NULL: none */
 	const char *name, *phase; /* NULL: any */
 	bool stored_only;         /* settle only reservations whose reply is stored */
 	/* total cost of the reservations without a stored reply; NULL: the reserved amounts */

@@ -49,7 +49,7 @@ static int send_probe(struct kl_probe *out, struct kl_session *session,
 	out->by = sending.by;
 	bill = kl_sending_bill(&sending);
 	if (session->price &&
-	    (err = kl_ledger_settle(session->repo, session->workload, &bill, NULL)) < 0)
+	    (err = kl_ledger_settle(session->repo, session->account, &bill, NULL)) < 0)
 		return err;
 	out->reply = sending.reply;
 	sending.reply = (struct kl_reply){ 0 };

@@ -109,7 +109,7 @@ static int store_reply(struct kl_sending *sending)
 		return err;
 	if (!sending->session->price)
 		err = move_alone(sending->session, &also);
-	else if ((err = kl_ledger_settle(sending->session->repo, sending->session->workload, &bill,
+	else if ((err = kl_ledger_settle(sending->session->repo, sending->session->account, &bill,
 					 &also)) < 0 &&
 		 err != KL_ECHANGED && !move_alone(sending->session, &also))
 		err = 0;
@@ -170,6 +170,7 @@ static int settle_stored(struct kl_conversation *conversation)
 	struct kl_open_reservations reservations = {
 		.repo = conversation->session->repo,
 		.workload = conversation->workload,
+		.purse = conversation->session->purse,
 		.name = conversation->name,
 		.phase = conversation->phase,
 		.stored_only = true,
@@ -182,7 +183,7 @@ static int settle_stored(struct kl_conversation *conversation)
 	if (conversation->settled || !conversation->session->price)
 		return 0;
 	conversation->settled = true;
-	if ((err = kl_ledger_totals(&now, reservations.repo, conversation->workload)) < 0)
+	if ((err = kl_ledger_totals(&now, reservations.repo, conversation->session->account)) < 0)
 		return err;
 	for (int budget = 0; budget < KL_BUDGETS; budget++)
 		reserved += now.of[budget].reserved;

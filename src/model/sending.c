@@ -123,7 +123,7 @@ static int reserve_attempt(struct kl_sending *sending)
 	kl_price_worst(&ask.fixed, &ask.per_token, session->price, sending->q.cache,
 		       sending->request_bytes);
 	if ((err = KL_FAULT("chat-reserve")) < 0 ||
-	    (err = kl_ledger_reserve(&sending->reserved, session->repo, session->workload, &ask)) <
+	    (err = kl_ledger_reserve(&sending->reserved, session->repo, session->account, &ask)) <
 		    0)
 		return err;
 	sending->q.max_tokens = sending->reserved.tokens;
@@ -226,7 +226,7 @@ static int settle_failed(struct kl_sending *sending, int err)
 	if (sending->by == KL_COST_OPEN)
 		return explain_open(sending, err);
 	bill = kl_sending_bill(sending);
-	if (kl_ledger_settle(sending->session->repo, sending->session->workload, &bill, NULL) < 0) {
+	if (kl_ledger_settle(sending->session->repo, sending->session->account, &bill, NULL) < 0) {
 		sending->reply.failure.transient = false;
 		err = kl_error((enum kl_err)err,
 			       "%s (and its reservation could not be settled: %s)", message,

@@ -19,6 +19,8 @@ void kl_session_free(struct kl_session *session)
 	kl_price_free(session->price);
 	free(session->model);
 	free(session->workload);
+	free(session->purse);
+	free(session->account);
 	free(session);
 }
 
@@ -123,7 +125,12 @@ int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 		return kl_error(KL_EINVALID, "'%.100s' is not a valid workload name",
 				opts->workload);
 	session->repo = repo;
+	if (opts->purse && !kl_name_is_slug(opts->purse))
+		return kl_error(KL_EINVALID, "'%.100s' is not a valid name of a search",
+				opts->purse);
 	session->workload = kl_strdup(opts->workload);
+	session->purse = opts->purse ? kl_strdup(opts->purse) : NULL;
+	session->account = kl_ledger_account(opts->workload, opts->purse);
 	session->budget = opts->budget;
 	session->pause_ms = opts->pause_ms;
 	session->progress = opts->progress;
@@ -155,7 +162,7 @@ int kl_session_conversation(struct kl_conversation *out, struct kl_session *sess
 int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session)
 {
 	struct kl_ledger_totals totals;
-	int err = kl_ledger_totals(&totals, session->repo, session->workload);
+	int err = kl_ledger_totals(&totals, session->repo, session->account);
 
 	if (err < 0)
 		return err;

@@ -43,6 +43,7 @@ struct kl_session_opts {
 	const char *replay;   /* recording of provider `replay`; NULL: klineage.chat.replay */
 	const char *model;    /* NULL: klineage.chat.model */
 	const char *workload; /* the workload whose ledger is used */
+	const char *purse;    /* name of a search, whose purse is used instead; NULL: none */
 	enum kl_budget budget;
 	const int64_t *cap; /* cap of `budget`, nano-dollars; NULL: as configured */
 	/* expected pause between two turns (while a candidate is gated); 0: unknown */

@@ -18,6 +18,8 @@ struct kl_session {
 	struct kl_provider *provider;
 	struct kl_price *price; /* NULL: not metered */
 	char *model, *workload;
+	char *purse;   /* of struct kl_session_opts, or NULL */
+	char *account; /* ledger.h */
 	enum kl_budget budget;
 	int64_t cap;
 	int64_t max_tokens, least_tokens;

@@ -273,6 +273,26 @@ static void a_reply_moves_with_its_settlement(void **state)
 }
 
 /* children that all try at once: the cap holds, and no entry is lost */
+/* what a search spends is not in the ledger of its workload, nor in that of another search */
+static void purses_are_apart(void **state)
+{
+	FIXTURE("purses");
+	struct kl_ledger_ask small = ask(7000);
+	struct kl_ledger_totals totals;
+	struct kl_reservation one;
+
+	assert_ok(kl_ledger_reserve(&one, f.r, "w/climb-1", &small));
+	assert_ok(kl_ledger_reserve(&one, f.r, "w/climb-2", &small));
+	assert_error(KL_ENO, "the budget does not allow",
+		     kl_ledger_reserve(&one, f.r, "w/climb-1", &small));
+	assert_contains(kl_error_hints(), "--budget");
+	assert_ok(kl_ledger_totals(&totals, f.r, "w/climb-1"));
+	assert_int_equal(totals.of[KL_BUDGET_INDUCE].reserved, 6000);
+	assert_totals(f.r, 0, 0);
+	sh(f.dir,
+	   "git cat-file -p refs/klineage/purse/w/climb-1:ledger.json | grep '\"w/climb-1\"'");
+}
+
 static void several_at_once_keep_the_cap(void **state)
 {
 	FIXTURE("several");
@@ -398,6 +418,7 @@ int main(void)
 		cmocka_unit_test(a_budget_of_nothing_allows_nothing),
 		cmocka_unit_test(a_settlement_may_be_above_its_reservation),
 		cmocka_unit_test(a_reply_moves_with_its_settlement),
+		cmocka_unit_test(purses_are_apart),
 		cmocka_unit_test(several_at_once_keep_the_cap),
 		cmocka_unit_test(what_is_no_ledger_is_refused),
 	};
