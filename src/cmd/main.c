@@ -48,6 +48,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "retrieve", cmd_retrieve, KL_NEEDS_REPO, "find the cards that fit a kernel" },
 	{ "materialize", cmd_materialize, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "apply cards to a kernel, one gated commit each" },
+	{ "search", cmd_search, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
+	  "search for a faster kernel with a model, by a published policy" },
 	{ "step", cmd_step, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "judge an edit in the worktree, and commit it if it passes" },
 	{ "review", cmd_review, KL_NEEDS_REPO | KL_PAGES,

@@ -47,6 +47,7 @@ int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *model, c
 		.command = model->exec,
 		.model = model->model,
 		.workload = workload,
+		.purse = model->purse,
 		.budget = model->of,
 		.progress = model->progress,
 	};

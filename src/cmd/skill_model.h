@@ -16,6 +16,7 @@ struct kl_skill_model {
 	struct kl_repo *repo;
 	struct kl_progress *progress;
 	enum kl_budget of; /* the budget to spend from */
+	const char *purse; /* name of a search, whose purse is used; NULL: none */
 	/* private */
 	struct kl_session *session;
 };

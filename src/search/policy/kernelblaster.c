@@ -121,8 +121,8 @@ static void release_state(void *data)
 static void fold_profile(struct state *state, struct rollout *rollout,
 			 const struct kl_observation *observation)
 {
-	const char *match = kl_json_str_or(observation->note, "state", NULL);
-	const char *primary = kl_json_str_or(observation->note, "primary", NULL);
+	const char *match = kl_knowledge_name(observation->note, "state");
+	const char *primary = kl_knowledge_name(observation->note, "primary");
 	int64_t confidence = kl_json_int_or(observation->note, "confidence_ppm", 0);
 
 	free(rollout->state);
@@ -277,7 +277,7 @@ static void propose_plan(struct kl_intent *out, const struct kl_experience *seen
 	const struct state *state = seen->state;
 	const struct rollout *rollout = &state->rollout[place->rollout];
 
-	kl_intent_note(out, "planner", rollout->last);
+	kl_intent_note(out, "ranker", rollout->last);
 	out->told = json_object();
 	if (rollout->state)
 		kl_json_set_str(out->told, "state", rollout->state);
@@ -296,7 +296,7 @@ static bool weigh_plan(double *weight, const struct kl_setup *setup, const json_
 		int64_t ppm = kl_json_int_or(row, "relevance_ppm", -1);
 		double floor = kl_setup_decimal(setup, FLOOR);
 
-		if (ppm < 0 || ppm > KL_MILLION || !kl_json_str_or(row, "name", NULL))
+		if (ppm < 0 || ppm > KL_MILLION || !kl_knowledge_name(row, "name"))
 			return false;
 		weight[i] = 1;
 		for (int64_t j = 0; j < setup->value[POWER]; j++)

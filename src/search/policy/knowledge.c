@@ -4,11 +4,19 @@
 #include <string.h>
 
 #include "search/policy/experience.h"
+#include "text/name.h"
 
 #define FIRST_CONFIDENCE 0.5
 #define LEAST_CONFIDENCE 0.1
 #define INHERITED 0.8
 #define CONFIDENCE_STEP 0.1
+
+const char *kl_knowledge_name(const json_t *said, const char *key)
+{
+	const char *name = kl_json_str_or(said, key, NULL);
+
+	return name && kl_name_is_slug(name) ? name : NULL;
+}
 
 struct kl_knowledge_entry *kl_knowledge_find(const struct kl_knowledge *base, const char *state,
 					     const char *technique)
@@ -92,8 +100,8 @@ void kl_knowledge_learn(struct kl_knowledge_entry *entry, double saved)
 
 static struct kl_knowledge_entry *named_entry(struct kl_knowledge *base, const json_t *row)
 {
-	const char *state = kl_json_str_or(row, "state", NULL);
-	const char *technique = kl_json_str_or(row, "technique", NULL);
+	const char *state = kl_knowledge_name(row, "state");
+	const char *technique = kl_knowledge_name(row, "technique");
 
 	return state && technique ? kl_knowledge_have(base, state, technique, 0) : NULL;
 }

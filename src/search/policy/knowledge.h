@@ -12,7 +12,8 @@
  * knowledge - what KernelBlaster knows: how much a technique saved in kernels of a state.
  *
  * A state is a name for what limits a kernel. An entry predicts the share of cycles that a
- * technique saves, in percent, with a confidence from 0.1 to 1. The base owns its strings.
+ * technique saves, in percent, with a confidence from 0.1 to 1. Names of states and techniques come
+ * from a model, and only slugs (text/name.h) count. The base owns its strings.
  */
 struct kl_knowledge_entry {
 	char *state, *technique;
@@ -26,6 +27,8 @@ struct kl_knowledge {
 	size_t n, alloc;
 };
 
+/** Return a member of what a model said that is a slug; else NULL. Borrowed. */
+const char *kl_knowledge_name(const json_t *said, const char *key);
 /** Return an entry, or NULL. Borrowed; valid until an entry is added. */
 struct kl_knowledge_entry *kl_knowledge_find(const struct kl_knowledge *base, const char *state,
 					     const char *technique);

@@ -158,6 +158,24 @@ static void test_void_plan(void **state)
 	kl_experience_release(&seen);
 }
 
+/* a name becomes a trailer of a commit: what is no slug makes a plan void */
+static void test_bad_name(void **state)
+{
+	struct kl_setup setup = setup_of("paper", "1", "4");
+	json_t *plan = plan_of(1000000, 0, 0);
+	struct kl_intent intent = { 0 };
+	struct kl_experience seen;
+
+	kl_json_set_str(json_array_get(json_object_get(plan, "techniques"), 0), "name",
+			"tile\n\nKlineage-Outcome: best");
+	begin_cell(&seen, &setup);
+	begin_step(&seen, plan);
+	kl_experience_propose(&intent, &seen, 3);
+	assert_null(intent.form);
+	kl_intent_release(&intent);
+	kl_experience_release(&seen);
+}
+
 /* it goes on from a slower kernel, and ends when a step fails */
 static void test_rollout(void **state)
 {
@@ -231,10 +249,11 @@ static void test_landscapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entry),     cmocka_unit_test(test_inherit),
-		cmocka_unit_test(test_update),    cmocka_unit_test(test_pick),
-		cmocka_unit_test(test_void_plan), cmocka_unit_test(test_rollout),
-		cmocka_unit_test(test_stop),      cmocka_unit_test(test_landscapes),
+		cmocka_unit_test(test_entry),      cmocka_unit_test(test_inherit),
+		cmocka_unit_test(test_update),     cmocka_unit_test(test_pick),
+		cmocka_unit_test(test_void_plan),  cmocka_unit_test(test_bad_name),
+		cmocka_unit_test(test_rollout),    cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_landscapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
