@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "event/runner_device.h"
 #include "gate/gate_parts.h"
 
 static const char *read_setting(struct kl_gate *gate, const char *asked, const char *key)
@@ -96,7 +97,17 @@ void kl_gate_free(struct kl_gate *gate)
 int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 		     const struct kl_surface *surface)
 {
-	return kl_builder_platform(out, &gate->builder, surface);
+	struct kl_runner_device runner_device;
+	int err = kl_builder_platform(out, &gate->builder, surface);
+
+	if (err < 0 || !kl_gate_is_remote(gate))
+		return err;
+	*out->device = '\0';
+	if (gate->repo) {
+		kl_runner_device_get(&runner_device, gate->repo, gate->runner.name, out->id);
+		snprintf(out->device, sizeof(out->device), "%s", runner_device.device);
+	}
+	return 0;
 }
 
 int kl_gate_machine(struct kl_platform *out, struct kl_gate *gate, const char *platform)
@@ -119,6 +130,11 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *gate)
 size_t kl_gate_waiting(const struct kl_gate *gate)
 {
 	return kl_bundle_jobs(gate->bundle);
+}
+
+bool kl_gate_is_full(const struct kl_gate *gate)
+{
+	return kl_bundle_jobs(gate->bundle) >= KL_BUNDLE_JOBS;
 }
 
 bool kl_gate_is_remote(const struct kl_gate *gate)

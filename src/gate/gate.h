@@ -84,7 +84,8 @@ void kl_gate_free(struct kl_gate *gate);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
 
 /**
- * Get the platform on which a surface is judged. Its device can be unknown until a worker has run.
+ * Get the platform on which a surface is judged. Its device can be unknown until a worker has run;
+ * if the runner judges elsewhere, it is the device that the runner last reported, or "".
  */
 int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 		     const struct kl_surface *surface);
@@ -128,14 +129,23 @@ struct kl_gate_point {
 	 * allows, not only a few of them; 0: draw them as for a verdict
 	 */
 	uint64_t seed;
+	/* the event's member `point`; borrowed; NULL: {"dims": {...}} */
+	const json_t *member;
+	/*
+	 * if the point is judged elsewhere: the campaign that gets the event when the result is
+	 * imported; NULL: only a session that judges at once can judge the point
+	 */
+	const char *campaign;
 };
 
 /**
  * Judge a candidate at one point only. The event is of kind "probe" and names the point. It is
  * never a verdict on the candidate: none is cached or recalled, and readers of verdicts ignore it.
  * If the worker refuses the point, for example because the oracle fails there, the verdict is
- * not-run, and the event's message says why. Other errors are those of kl_gate_judge_at().
- * KL_ECANNOT: also if the runner judges elsewhere.
+ * not-run, and the event's message says why. If the runner judges elsewhere, the judgement is
+ * deferred, and the point is asked again later: the caller looks into the campaign first. Other
+ * errors are those of kl_gate_judge_at(). KL_ECANNOT: also if the runner judges elsewhere, and the
+ * point has no campaign.
  */
 int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 			const struct kl_surface *candidate, const struct kl_gate_point *point);
@@ -156,6 +166,8 @@ void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
 int kl_gate_send(struct kl_transfer *out, struct kl_gate *gate, const char *path);
 /** Return the number of jobs that wait to be sent. */
 size_t kl_gate_waiting(const struct kl_gate *gate);
+/** Return true if one bundle cannot hold more jobs than those that wait. */
+bool kl_gate_is_full(const struct kl_gate *gate);
 /** Return true if the session's runner judges elsewhere, so that verdicts arrive later. */
 bool kl_gate_is_remote(const struct kl_gate *gate);
 

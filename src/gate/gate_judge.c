@@ -43,9 +43,7 @@ static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface 
 	char now[21];
 
 	kl_clock_iso(now);
-	event->kind = gate->probing    ? KL_KIND_PROBE :
-		      gate->opts.quick ? KL_KIND_CHECK :
-					 KL_KIND_GATE;
+	event->kind = gate->point ? KL_KIND_PROBE : gate->opts.quick ? KL_KIND_CHECK : KL_KIND_GATE;
 	event->time = kl_event_keep(event, now);
 	event->workload = kl_event_keep(event, surface->contract->workload);
 	event->policy = KL_GATE_POLICY;
@@ -60,6 +58,8 @@ static struct kl_event *event_new(struct kl_gate *gate, const struct kl_surface 
 		 */
 		kl_error_clear();
 	event->by = kl_event_keep(event, identity);
+	if (gate->point)
+		event->point = json_deep_copy(gate->point->member);
 	return event;
 }
 
@@ -270,7 +270,11 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	char hex[KL_DIGEST_HEX];
 	struct kl_runner_device runner_device;
 	struct kl_bundle_job bundle_job = {
-		.cache = hex, .runner = gate->runner.name, .dir = candidate->place, .commit = commit
+		.cache = hex,
+		.runner = gate->runner.name,
+		.dir = candidate->place,
+		.commit = commit,
+		.campaign = gate->point ? gate->point->campaign : NULL,
 	};
 	int err;
 
@@ -300,7 +304,7 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 	err = judge_task(judgement, gate, &task, candidate, parent, &bundle_job);
 	if (err < 0 && gate->no_device && *judgement->event->facts.code_digest)
 		gate->compiled = kl_steal(&judgement);
-	if (err == KL_ECANNOT && gate->probing && gate->refused) {
+	if (err == KL_ECANNOT && gate->point && gate->refused) {
 		kl_judgement_set(judgement, KL_VERDICT_NOT_RUN, NULL, kl_error_last());
 		kl_error_clear();
 		err = 0;

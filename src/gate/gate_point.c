@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "gate/gate_parts.h"
 
-/* Keep the point in the event: {"dims": {"m": 3}}. */
-static int keep_point(struct kl_event *event, const struct kl_contract *contract, const char *dims)
+/* Make the member `point` of an event: {"dims": {"m": 3}}. */
+static int make_member(json_t **out, const struct kl_contract *contract, const char *dims)
 {
 	json_t *object = json_object();
 	struct kl_dims point;
@@ -14,36 +14,37 @@ static int keep_point(struct kl_event *event, const struct kl_contract *contract
 
 	for (size_t i = 0; !err && i < point.n; i++)
 		kl_json_set_int(object, contract->dim_name[i], point.v[i]);
-	event->point = json_object();
-	kl_json_set(event->point, "dims", object);
+	*out = json_object();
+	kl_json_set(*out, "dims", object);
 	return err;
 }
 
 int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 			const struct kl_surface *candidate, const struct kl_gate_point *point)
 {
+	KL_AUTO(json_decrefp) json_t *member = NULL;
 	const struct kl_gate_opts opts = gate->opts;
-	int err;
+	struct kl_gate_point of = *point;
+	int err = 0;
 
-	if (kl_gate_is_remote(gate))
-		return kl_error(
-			KL_ECANNOT,
-			"runner '%s' returns results later, but single points are judged only "
-			"on this machine",
-			gate->runner.name);
+	if (kl_gate_is_remote(gate) && !point->campaign)
+		return kl_error(KL_ECANNOT,
+				"runner '%s' returns results later, but this point can be judged "
+				"only on this machine",
+				gate->runner.name);
+	if (!point->member && (err = make_member(&member, candidate->contract, point->dims)) < 0)
+		return err;
+	if (member)
+		of.member = member;
 	gate->opts.dims = point->dims;
 	gate->opts.seed = point->seed;
 	gate->opts.timed = point->parent != NULL;
 	gate->opts.no_profile = !point->parent;
 	gate->opts.no_cache = true;
 	gate->opts.quick = false;
-	gate->probing = true;
+	gate->point = &of;
 	err = kl_gate_judge(out, gate, candidate, point->parent);
 	gate->opts = opts;
-	gate->probing = false;
-	if (err < 0)
-		return err;
-	err = keep_point((*out)->event, candidate->contract, point->dims);
-	kl_event_seal((*out)->event);
+	gate->point = NULL;
 	return err;
 }

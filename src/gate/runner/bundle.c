@@ -156,6 +156,8 @@ static json_t *make_record(const struct kl_bundle_job *job, const char *digest)
 	kl_json_set_str(record, "runner", job->runner);
 	kl_json_set_str(record, "dir", job->dir);
 	kl_json_set(record, "commits", commits);
+	if (job->campaign)
+		kl_json_set_str(record, "campaign", job->campaign);
 	return record;
 }
 
@@ -187,6 +189,9 @@ int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job)
 	digest = kl_json_str_or(entry, "digest", "");
 	if (has_job(bundle, digest))
 		return 0;
+	if (kl_bundle_jobs(bundle) >= KL_BUNDLE_JOBS)
+		return kl_error(KL_EINVALID, "the bundle would have more than %d jobs",
+				KL_BUNDLE_JOBS);
 	json_array_append_new(bundle->records, make_record(job, digest));
 	json_array_append(bundle->entries, entry);
 	return 0;

@@ -15,6 +15,8 @@
  *	kl_bundle_keep(b, repo)		records the jobs in the clone, before they are sent
  *	kl_bundle_pack(&bytes, digest, b)
  */
+#define KL_BUNDLE_JOBS 4096 /* most jobs of a bundle; a worker refuses more */
+
 struct kl_bundle;
 
 struct kl_bundle *kl_bundle_new(void);
@@ -31,6 +33,8 @@ struct kl_bundle_job {
 	const char *runner; /* name of the runner that gets the job */
 	const char *dir;    /* directory of the contract in the repository */
 	const char *commit; /* a commit with this surface; NULL: none is known */
+	/* the campaign that gets the event, instead of the cache and notes; NULL: none */
+	const char *campaign;
 };
 
 /** Add a job, unless it is already in the bundle. KL_EINVALID: the bundle would be too large. */

@@ -16,12 +16,12 @@
 #include "event/runner_device.h"
 #include "event/segment_writer.h"
 #include "event/signature.h"
+#include "gate/runner/bundle.h"
 #include "gate/runner/pending_jobs.h"
 #include "gate/runner/runner.h"
 
 #define SCHEMA "klineage.results/1"
 #define MAX_FILE ((size_t)256 << 20)
-#define MAX_JOBS 4096
 #define MAX_WORDS 200 /* maximum length of a device or driver name, in bytes */
 
 void kl_results_release(struct kl_results *results)
@@ -38,7 +38,8 @@ struct intake {
 	struct kl_results *out;
 	struct kl_repo *repo;
 	struct kl_noting notes;
-	struct kl_map writers; /* of the campaigns: workload -> struct kl_segment_writer, owned */
+	struct kl_map writers; /* "<workload>/<campaign>" -> struct kl_segment_writer, owned */
+	size_t added;          /* events that were added to campaigns */
 	git_oid head;
 	bool have_head;
 };
@@ -225,6 +226,30 @@ static bool is_walled(const struct kl_event *draft)
 	return kl_backend_is_walled(&kl_backends, draft->place.id, draft->tier);
 }
 
+static bool is_cannot(const json_t *result)
+{
+	return !strcmp(kl_json_str_or(result, "status", ""), "cannot");
+}
+
+/*
+ * Return true if the worker cannot judge this point because of the point, for example because the
+ * oracle fails there: then the event says so, as after a local run. Only a process of the worker
+ * that reached the job lists its device or what confines it; if it died, or found no device, nothing
+ * is known about the point.
+ */
+static bool refuses_point(const struct kl_event *draft, const json_t *result)
+{
+	const struct kl_backend *backend = NULL;
+
+	if (draft->kind != KL_KIND_PROBE || !is_cannot(result))
+		return false;
+	if (kl_backend_owner(&backend, &kl_backends, draft->place.id) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	return json_object_get(result, backend->device ? "device" : "jail") != NULL;
+}
+
 static int64_t *weights_of(const json_t *record, size_t *n)
 {
 	const json_t *list = json_object_get(record, "weights");
@@ -261,6 +286,9 @@ static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *r
 	if (driver)
 		kl_json_set_str(result, "driver", driver);
 	kl_judgement_take(judgement, result, &of);
+	if (is_cannot(result))
+		kl_judgement_set(judgement, KL_VERDICT_NOT_RUN, NULL,
+				 kl_json_str_or(result, "message", "the worker gave no reason"));
 	kl_event_seal(judgement->event);
 	return judgement;
 }
@@ -343,19 +371,21 @@ static int keep_event(bool *again, struct intake *in, const json_t *record,
 	return kl_cache_put_at(in->repo, key, event);
 }
 
-/* Add an event to the campaign of its workload. */
-static int add_to_campaign(struct intake *in, struct kl_event *event)
+/* Add an event to this campaign of its workload. */
+static int add_to_campaign(struct intake *in, struct kl_event *event, const char *campaign)
 {
-	struct kl_segment_writer *writer = kl_map_get(&in->writers, event->workload);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s/%s", event->workload, campaign);
+	struct kl_segment_writer *writer = kl_map_get(&in->writers, name);
 	int err;
 
 	if (!writer) {
-		err = kl_segment_writer_open(&writer, in->repo, event->workload, in->out->campaign);
+		err = kl_segment_writer_open(&writer, in->repo, event->workload, campaign);
 		if (err < 0)
 			return err;
-		kl_map_put(&in->writers, event->workload, writer);
-		kl_strvec_pushf(&in->out->campaigns, "%s/%s", event->workload, in->out->campaign);
+		kl_map_put(&in->writers, name, writer);
+		kl_strvec_push(&in->out->campaigns, name);
 	}
+	in->added++;
 	return kl_segment_writer_add(writer, event, NULL);
 }
 
@@ -371,22 +401,24 @@ static int seal_campaigns(struct intake *in)
 		err = kl_segment_writer_seal(in->writers.e[i].value, &n);
 		made += n;
 	}
-	if (in->out->campaign && made < in->out->imported) {
-		in->out->again = in->out->imported - made;
-		in->out->imported = made;
+	if (!err && made < in->added) {
+		in->out->again += in->added - made;
+		in->out->imported -= in->added - made;
 	}
 	return err;
 }
 
 static int store_event(bool *again, struct intake *in, const json_t *record, struct kl_event *event)
 {
+	/* a job at one point gives no verdict, so the event is neither cached nor noted */
+	const char *campaign = kl_json_str_or(record, "campaign", in->out->campaign);
 	char key[KL_DIGEST_HEX];
 	int err;
 
 	*again = false;
-	if (in->out->campaign) {
+	if (campaign) {
 		err = key_of(key, in, record, event);
-		return err < 0 ? err : add_to_campaign(in, event);
+		return err < 0 ? err : add_to_campaign(in, event, campaign);
 	}
 	if ((err = keep_event(again, in, record, event)) < 0)
 		return err;
@@ -433,7 +465,7 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 	draft = kl_event_from_json(json_object_get(record, "event"));
 	if ((err = check_line(line, draft, result)) < 0)
 		return err == KL_EIO ? err : KL_ENO;
-	if (!strcmp(kl_json_str_or(result, "status", ""), "cannot"))
+	if (is_cannot(result) && !refuses_point(draft, result))
 		return kl_error(KL_ECANNOT, "%s",
 				kl_json_str_or(result, "message", "the worker gave no reason"));
 	if (is_walled(draft) && (err = kl_runner_check_wall(result)) < 0)
@@ -482,8 +514,9 @@ static int take_lines(struct intake *in, const struct file *file, size_t *seen)
 
 	*seen = 0;
 	while (!err && next_line(&line, &n, text, file->nbody, &at)) {
-		if (++*seen > MAX_JOBS)
-			return kl_error(KL_EINVALID, "the file has more than %d results", MAX_JOBS);
+		if (++*seen > KL_BUNDLE_JOBS)
+			return kl_error(KL_EINVALID, "the file has more than %d results",
+					KL_BUNDLE_JOBS);
 		err = take_line(in, line, n, *seen + 1);
 	}
 	return err;
