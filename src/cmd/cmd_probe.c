@@ -11,7 +11,9 @@
 #include "cmd/cmd.h"
 #include "cmd/probe_map.h"
 #include "cmd/probe_print.h"
+#include "cmd/send_away.h"
 #include "contract/select.h"
+#include "gate/wave.h"
 #include "learn/probe_card.h"
 #include "learn/transition.h"
 #include "lineage/view.h"
@@ -19,12 +21,14 @@
 static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\n"
 			       "probe [<options>] <old rev> <new rev>";
 
-#define SECONDS 120
+#define NOT_GIVEN INT64_MIN
+#define SECONDS 120 /* of a probe on this machine */
 #define MAX_AXES 16
 
 struct args {
 	const char *grid, *workload, *jail, *platform, *map, *dispatch;
-	int64_t seconds;
+	int64_t seconds; /* or NOT_GIVEN */
+	int64_t points;  /* 0: not given */
 	bool dry, json, quiet, progress, write, again;
 };
 
@@ -42,7 +46,7 @@ struct work {
 	size_t n, alloc;
 	struct kl_probe_axis axis[MAX_AXES];
 	size_t naxis;
-	size_t judged, kept, left;
+	size_t judged, kept, left, waiting;
 	bool interrupted;
 	char *stopped; /* why the gate could not judge, or NULL */
 };
@@ -251,33 +255,57 @@ static int learn_step(struct kl_probe_findings *out, const struct kl_probing *pr
 	return 0;
 }
 
-static int probe_step(json_t *steps, struct work *work, size_t i,
-		      const struct kl_probing_opts *opts)
+/* What a wave needs (gate/wave.h). */
+struct asking {
+	struct work *work;
+	struct kl_probing_opts *opts;
+	struct kl_gate *gate; /* NULL: a dry run */
+	json_t *steps;        /* gets the results; NULL: print them */
+	int64_t seconds;      /* below 0: no limit */
+};
+
+static bool is_remote(const struct asking *asking)
 {
+	return asking->gate && kl_gate_is_remote(asking->gate);
+}
+
+static int probe_step(struct asking *asking, size_t i)
+{
+	struct work *work = asking->work;
 	const struct kl_probe_step *step = &work->step[i];
 	const struct kl_surface *state[] = { step->before, step->after };
 	struct kl_probing *probe = &work->probe[i];
-	struct kl_probe_findings *findings = &work->findings[i];
-	int err = kl_probing_run(probe, state, 2, opts);
+	const struct kl_probing_opts *opts = asking->opts;
+	int err = kl_probing_run(probe, asking->gate, state, 2, opts);
 
 	if (!err && !opts->dry)
-		err = learn_step(findings, probe, step, work->card);
+		err = learn_step(&work->findings[i], probe, step, work->card);
 	if (err < 0)
 		return err;
 	work->judged += probe->judged;
 	work->kept += probe->kept;
 	work->left += probe->left;
+	work->waiting += probe->waiting;
 	work->interrupted = probe->interrupted;
 	if (probe->stopped && !work->stopped)
 		work->stopped = kl_strdup(probe->stopped);
-	if (steps)
-		json_array_append_new(steps,
-				      kl_probe_step_json(step, probe, opts->dry ? NULL : findings));
-	else if (opts->dry)
+	return 0;
+}
+
+static void show_step(const struct asking *asking, size_t i)
+{
+	const struct kl_probe_step *step = &asking->work->step[i];
+	const struct kl_probing *probe = &asking->work->probe[i];
+	const struct kl_probe_findings *findings = &asking->work->findings[i];
+	bool dry = asking->opts->dry;
+
+	if (asking->steps)
+		json_array_append_new(asking->steps,
+				      kl_probe_step_json(step, probe, dry ? NULL : findings));
+	else if (dry)
 		kl_probe_print_plan(step, probe);
 	else
 		kl_probe_print_step(step, probe, findings);
-	return 0;
 }
 
 /* Write what was found into the card. *changed: there was something to write. */
@@ -300,23 +328,60 @@ static int write_card(bool *changed, struct work *work)
 	return err;
 }
 
-/* Probe the steps; each gets its share of the time that is left. */
-static int probe_steps(json_t *steps, struct work *work, struct kl_probing_opts *opts,
-		       int64_t seconds)
+/* Forget what an earlier wave found: it is in the store. */
+static void forget_steps(struct work *work)
 {
-	int64_t until = kl_clock_ns() + seconds * 1000000000;
+	for (size_t i = 0; i < work->n; i++) {
+		kl_probe_findings_release(&work->findings[i]);
+		kl_probing_release(&work->probe[i]);
+	}
+	work->judged = work->kept = work->left = work->waiting = 0;
+}
+
+/* Probe the steps; each gets its share of the time that is left. */
+static int ask_steps(void *payload)
+{
+	struct asking *asking = payload;
+	struct work *work = asking->work;
+	int64_t until = kl_clock_ns() + asking->seconds * 1000000000;
 	int err = 0;
 
-	work->probe = kl_calloc(work->n + 1, sizeof(*work->probe));
-	work->findings = kl_calloc(work->n + 1, sizeof(*work->findings));
+	forget_steps(work);
 	for (size_t i = 0; i < work->n && !err && !work->interrupted; i++) {
 		int64_t rest = (until - kl_clock_ns()) / 1000000;
 
-		opts->ms = rest > 0 ? rest / (int64_t)(work->n - i) : 0;
-		if (opts->progress)
-			kl_progress_title(opts->progress, "%s", work->step[i].label);
-		err = probe_step(steps, work, i, opts);
+		asking->opts->ms = asking->seconds < 0 ? -1 :
+				   rest > 0            ? rest / (int64_t)(work->n - i) :
+							 0;
+		if (asking->opts->progress)
+			kl_progress_title(asking->opts->progress, "%s", work->step[i].label);
+		err = probe_step(asking, i);
+		if (!err && !is_remote(asking))
+			show_step(asking, i);
 	}
+	return err;
+}
+
+/*
+ * Probe all steps. With a runner that judges elsewhere the points of all steps are one wave; `wave`
+ * then says whether the user must carry its bundle.
+ */
+static int probe_steps(struct kl_wave *wave, struct asking *asking)
+{
+	struct work *work = asking->work;
+	int err;
+
+	work->probe = kl_calloc(work->n + 1, sizeof(*work->probe));
+	work->findings = kl_calloc(work->n + 1, sizeof(*work->findings));
+	if (asking->opts->dry)
+		return ask_steps(asking);
+	if ((err = kl_probing_gate(&asking->gate, asking->opts)) < 0)
+		return err;
+	if (asking->seconds < 0 && !is_remote(asking))
+		asking->seconds = SECONDS;
+	err = kl_wave_run(wave, asking->gate, ask_steps, asking);
+	for (size_t i = 0; i < work->n && !err && is_remote(asking); i++)
+		show_step(asking, i);
 	return err;
 }
 
@@ -325,6 +390,7 @@ static void print_end(const struct work *work, json_t *document, bool dry)
 	if (document) {
 		kl_json_set_int(document, "judged", (int64_t)work->judged);
 		kl_json_set_int(document, "kept", (int64_t)work->kept);
+		kl_json_set_int(document, "waiting", (int64_t)work->waiting);
 		kl_json_set_bool(document, "interrupted", work->interrupted);
 		kl_listing_put(document);
 		return;
@@ -338,37 +404,52 @@ static void print_end(const struct work *work, json_t *document, bool dry)
 		       work->left == 1 ? " is" : "s are");
 }
 
+/* Say why the probe has not come to its end. `then` is the command that goes on. */
+static int end_of(const struct work *work, const struct kl_wave *wave, const char *then)
+{
+	if (work->interrupted)
+		return kl_error(KL_EINTR,
+				"interrupted; what was judged is kept, so run the command "
+				"again to go on");
+	if (work->stopped)
+		return kl_error(KL_ECANNOT, "the gate cannot judge: %s", work->stopped);
+	return kl_send_away_wait(&wave->sent, then);
+}
+
 static int run_probe(struct work *work, const struct args *args)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(json_decrefp) json_t *document = args->json ? json_object() : NULL;
-	json_t *steps = args->json ? json_array() : NULL;
+	KL_AUTO(kl_wave_release) struct kl_wave wave = { 0 };
+	struct kl_probing_opts opts = {
+		.repo = work->repo,
+		.jail = args->jail,
+		.platform = args->platform,
+		.axis = work->axis,
+		.naxis = work->naxis,
+		.most = (size_t)args->points,
+		.dry = args->dry,
+	};
+	struct asking asking = { .work = work, .opts = &opts, .seconds = args->seconds };
 	bool changed = false;
 	int err = kl_taxonomy_load(&tax);
 
 	if (document) {
+		asking.steps = json_array();
 		kl_json_set_str(document, "schema", "klineage.probe/1");
 		kl_json_set_bool(document, "dry_run", args->dry);
-		kl_json_set(document, "steps", steps);
+		kl_json_set(document, "steps", asking.steps);
 	}
 	if (!args->quiet)
 		progress = kl_progress_new(args->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
+	opts.tax = tax;
+	opts.progress = progress;
 	if (!err)
-		err = probe_steps(steps, work,
-				  &(struct kl_probing_opts){
-					  .repo = work->repo,
-					  .tax = tax,
-					  .progress = progress,
-					  .jail = args->jail,
-					  .platform = args->platform,
-					  .axis = work->axis,
-					  .naxis = work->naxis,
-					  .dry = args->dry,
-				  },
-				  args->seconds);
+		err = probe_steps(&wave, &asking);
+	kl_gate_free(asking.gate);
 	kl_progress_free(kl_steal(&progress));
-	if (!err && args->write)
+	if (!err && args->write && !work->waiting)
 		err = write_card(&changed, work);
 	if (err < 0)
 		return err;
@@ -377,12 +458,10 @@ static int run_probe(struct work *work, const struct args *args)
 	print_end(work, document, args->dry);
 	if (args->write && !document)
 		printf("card %s: %s\n", work->card->id,
-		       changed ? "the conditions were written" : "nothing to write");
-	if (work->interrupted)
-		return kl_error(KL_EINTR,
-				"interrupted; what was judged is kept, so run the command "
-				"again to go on");
-	return work->stopped ? kl_error(KL_ECANNOT, "the gate cannot judge: %s", work->stopped) : 0;
+		       changed       ? "the conditions were written" :
+		       work->waiting ? "not written before all results are here" :
+				       "nothing to write");
+	return end_of(work, &wave, "this command again");
 }
 
 /* --- maps ------------------------------------------------------------------------------------- */
@@ -417,31 +496,34 @@ static int run_map(const struct work *work, const struct args *args, int argc, c
 			"one step, such as '%s'",
 			work->step[0].label);
 	name_states(&a, &b, work, argc, argv);
-	return kl_probe_map(work->repo, &(struct kl_probe_map){
-						.a = work->step[0].before,
-						.b = work->step[0].after,
-						.name_a = a,
-						.name_b = b,
-						.map = args->map,
-						.dispatch = args->dispatch,
-						.jail = args->jail,
-						.platform = args->platform,
-						.seconds = args->seconds,
-						.again = args->again,
-						.json = args->json,
-						.quiet = args->quiet,
-						.progress = args->progress,
-					});
+	return kl_probe_map(work->repo,
+			    &(struct kl_probe_map){
+				    .a = work->step[0].before,
+				    .b = work->step[0].after,
+				    .name_a = a,
+				    .name_b = b,
+				    .map = args->map,
+				    .dispatch = args->dispatch,
+				    .jail = args->jail,
+				    .platform = args->platform,
+				    .seconds = args->seconds < 0 ? SECONDS : args->seconds,
+				    .again = args->again,
+				    .json = args->json,
+				    .quiet = args->quiet,
+				    .progress = args->progress,
+			    });
 }
 
 int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(work_release) struct work work = { .repo = ctx->repo };
-	struct args args = { .seconds = SECONDS };
+	struct args args = { .seconds = NOT_GIVEN };
 	const char *who;
 	const struct kl_opt opts[] = {
 		KL_OPT_INT('\0', "seconds", &args.seconds, "<n>",
-			   "stop after so many seconds (default: 120)"),
+			   "stop after so many seconds (default: 120, elsewhere no limit)"),
+		KL_OPT_INT('\0', "points", &args.points, "<n>",
+			   "begin with at most so many points of each step"),
 		KL_OPT_STR('\0', "grid", &args.grid, "<axes>",
 			   "judge at these points: 'm=1..64; n=8,16; values=plain,nan'"),
 		KL_OPT_STR('\0', "map", &args.map, "<file>",
@@ -469,8 +551,11 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : err;
-	if (args.seconds < 0 || args.seconds > 1000000)
+	if (args.seconds != NOT_GIVEN && (args.seconds < 0 || args.seconds > 1000000))
 		return kl_opt_usage(synopsis, "--seconds needs a number from 0 to 1000000");
+	if (args.points < 0 || args.points > KL_PROBE_MOST)
+		return kl_opt_usage(synopsis, "--points needs a number from 1 to %d",
+				    KL_PROBE_MOST);
 	if ((err = args.grid ? read_grid(&work, args.grid) : 0) < 0 ||
 	    (err = find_steps(&work, argc, argv, &args)) < 0)
 		return err;

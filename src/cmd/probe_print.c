@@ -121,6 +121,9 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 	printf("%s%s%s: ", step->label, *step->what ? "  " : "", step->what);
 	if (!findings->tested && probe->stopped)
 		printf("nothing is known, because the gate cannot judge: %s\n", probe->stopped);
+	else if (!findings->tested && probe->waiting)
+		printf("nothing is known yet, because %zu result%s to come from elsewhere\n",
+		       probe->waiting, probe->waiting == 1 ? " is" : "s are");
 	else if (!findings->tested && findings->before_fails)
 		printf("nothing is known, because the state before passes nowhere\n");
 	else if (!findings->tested)
@@ -134,8 +137,11 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 	else
 		printf("%zu of %zu points fail where the state before passes\n", findings->fails,
 		       findings->tested);
-	for (size_t i = 0; i < findings->n; i++)
+	for (size_t i = 0; i < findings->n && (findings->tested || !probe->waiting); i++)
 		print_finding(probe, &findings->v[i]);
+	if (findings->tested && probe->waiting)
+		printf("  %zu result%s still to come from elsewhere\n", probe->waiting,
+		       probe->waiting == 1 ? " is" : "s are");
 	if (findings->unexplained)
 		print_unexplained(probe, findings);
 	if (findings->compared && findings->same_bits == findings->compared)
@@ -256,6 +262,7 @@ json_t *kl_probe_step_json(const struct kl_probe_step *step, const struct kl_pro
 	kl_json_set_str(out, "after", step->after->digest);
 	kl_json_set_int(out, "points", (int64_t)probe->points.n);
 	kl_json_set_int(out, "left", (int64_t)probe->left);
+	kl_json_set_int(out, "waiting", (int64_t)probe->waiting);
 	kl_json_set_int(out, "large", (int64_t)probe->points.large);
 	kl_json_set_int(out, "judged", (int64_t)probe->judged);
 	kl_json_set_int(out, "kept", (int64_t)probe->kept);

@@ -12,5 +12,7 @@
  * say what to run there, and then here: the import, and `then`, the command that goes on.
  */
 int kl_send_away(struct kl_gate *gate, const char *then);
+/** Return KL_ECANNOT with these hints for a bundle that waits (kl_wave.sent); 0 if it does not. */
+int kl_send_away_wait(const struct kl_transfer *sent, const char *then);
 
 #endif

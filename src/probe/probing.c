@@ -60,26 +60,12 @@ static void grow_sides(struct kl_probing *probe)
 	probe->side_alloc = want;
 }
 
-static bool has_run(enum kl_failure failure)
-{
-	return failure == KL_FAILURE_HANG || failure == KL_FAILURE_FAULT ||
-	       failure == KL_FAILURE_WRONG_ALL || failure == KL_FAILURE_WRONG_EDGE ||
-	       failure == KL_FAILURE_NONDETERMINISTIC || failure == KL_FAILURE_LAUNCH;
-}
-
-/* Return true if the event decides the point for good, so that it is stored. */
-static bool is_final(const struct kl_event *event)
-{
-	return event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_NOT_RUN ||
-	       (event->verdict == KL_VERDICT_FAIL && has_run(event->failure));
-}
-
 static void take_event(struct kl_probe_side *side, const struct kl_event *event)
 {
 	*side = (struct kl_probe_side){ .asked = true };
 	if (event->verdict == KL_VERDICT_PASS)
 		side->end = KL_PROBE_PASSES;
-	else if (event->verdict == KL_VERDICT_FAIL && has_run(event->failure))
+	else if (event->verdict == KL_VERDICT_FAIL && kl_probe_store_has_run(event->failure))
 		side->end = KL_PROBE_FAILS;
 	snprintf(side->class_, sizeof(side->class_), "%s", kl_event_class(event));
 	side->bands = kl_json_int_or(event->correct, "drawn_values", 0);
@@ -109,7 +95,10 @@ static json_t *point_json(const struct run *run, const struct kl_contract *contr
 	return out;
 }
 
-/* Run the gate, and store the event. *out is owned by the caller. */
+/*
+ * Run the gate, and store the event. *out is owned by the caller; NULL: the job waits to be judged
+ * elsewhere, and the event comes with its result.
+ */
 static int run_gate(struct kl_event **out, struct run *run, const struct kl_surface *wide,
 		    const struct kl_probe_point *point, json_t *member)
 {
@@ -119,16 +108,22 @@ static int run_gate(struct kl_event **out, struct run *run, const struct kl_surf
 				      &(struct kl_gate_point){
 					      .dims = dims,
 					      .seed = kl_probe_store_seed(run->out->store),
+					      .member = member,
+					      .campaign = KL_PROBE_CAMPAIGN,
 				      });
 
-	if (err < 0)
+	if (err < 0 || judgement->deferred)
 		return err;
-	json_decref(judgement->event->point);
-	judgement->event->point = json_incref(member);
-	kl_event_seal(judgement->event);
 	run->out->judged++;
 	*out = kl_event_ref(judgement->event);
-	return is_final(*out) ? kl_probe_store_put(run->out->store, *out) : 0;
+	return kl_probe_store_is_final(*out) ? kl_probe_store_put(run->out->store, *out) : 0;
+}
+
+/* Return true if nothing new is to be judged: the time is up, or the bundle is full. */
+static bool is_over(const struct run *run)
+{
+	return (run->o->ms >= 0 && kl_clock_ns() >= run->until) ||
+	       (kl_gate_is_remote(run->gate) && kl_gate_is_full(run->gate));
 }
 
 static int judge_point(struct kl_probe_side *side, struct run *run, size_t state,
@@ -151,15 +146,18 @@ static int judge_point(struct kl_probe_side *side, struct run *run, size_t state
 		return err;
 	} else {
 		kl_error_clear();
-		if (kl_clock_ns() >= run->until) /* go on with what is stored */
+		if (is_over(run)) /* go on with what is stored */
 			return 0;
 		if ((err = run_gate(&event, run, wide, point, member)) < 0)
 			return err;
 	}
+	side->waits = !kept && !event;
+	if (side->waits)
+		return 0;
 	free(side->why);
 	take_event(side, kept ? kept : event);
 	/* the store keeps the event, if it decides the point */
-	side->event = kept ? kept : is_final(event) ? event : NULL;
+	side->event = kept ? kept : kl_probe_store_is_final(event) ? event : NULL;
 	return 0;
 }
 
@@ -186,6 +184,10 @@ static int check_class(struct kl_probe_side *side, struct run *run, size_t state
 
 		leave_untested(side, why);
 	}
+	if (other.waits) {
+		free(side->why);
+		*side = (struct kl_probe_side){ .waits = true };
+	}
 	free(other.why);
 	return err;
 }
@@ -211,7 +213,7 @@ static int ask_state(struct run *run, size_t state, size_t point)
 	const char *why = oracle_fails(run->out, state, point);
 	int err;
 
-	if (side->asked)
+	if (side->asked || side->waits)
 		return 0;
 	if (why) {
 		leave_untested(side, why);
@@ -221,6 +223,7 @@ static int ask_state(struct run *run, size_t state, size_t point)
 	if (!err && side->end == KL_PROBE_PASSES &&
 	    run->out->points.v[point].values != KL_PROBE_PLAIN)
 		err = check_class(side, run, state, &run->out->points.v[point]);
+	run->out->waiting += side->waits;
 	return err;
 }
 
@@ -237,12 +240,15 @@ static int ask_point(struct run *run, size_t point, size_t from, size_t to)
 	return err;
 }
 
-/* Add points between a pass and a failure, and judge them for the two states of their step. */
+/*
+ * Add points between a pass and a failure, and judge them for the two states of their step. While
+ * results are missing, nothing is added: it would depend on which of them came first.
+ */
 static int refine_steps(struct run *run)
 {
 	int err = 0;
 
-	for (size_t i = 1; i < run->out->n && !err; i++) {
+	for (size_t i = 1; i < run->out->n && !err && !run->out->waiting; i++) {
 		size_t from = run->out->points.n;
 
 		kl_probe_refine(&run->out->points, run->out, i);
@@ -254,6 +260,17 @@ static int refine_steps(struct run *run)
 	return err;
 }
 
+static void count_left(struct kl_probing *probe, size_t listed)
+{
+	for (size_t point = 0; point < listed; point++)
+		for (size_t i = 0; i < probe->n; i++)
+			if (!probe->state[i].side[point].asked &&
+			    !probe->state[i].side[point].waits) {
+				probe->left++;
+				break;
+			}
+}
+
 static int ask_points(struct run *run)
 {
 	size_t listed = run->out->points.n;
@@ -261,19 +278,15 @@ static int ask_points(struct run *run)
 
 	for (size_t point = 0; point < listed && !err; point++) {
 		err = ask_point(run, point, 0, run->out->n);
-		if (!err && !run->o->naxis && (point + 1) % REFINE_EVERY == 0)
+		if (!err && !run->o->naxis && !kl_gate_is_remote(run->gate) &&
+		    (point + 1) % REFINE_EVERY == 0)
 			err = refine_steps(run);
 		if (!err && kl_proc_interrupted())
 			err = kl_error(KL_EINTR, "interrupted");
 	}
 	for (int turn = 0; turn < 4 && !err && !run->o->naxis; turn++)
 		err = refine_steps(run);
-	for (size_t point = 0; point < listed; point++)
-		for (size_t i = 0; i < run->out->n; i++)
-			if (!run->out->state[i].side[point].asked) {
-				run->out->left++;
-				break;
-			}
+	count_left(run->out, listed);
 	if (err == KL_ECANNOT) {
 		run->out->stopped = kl_strdup(kl_error_last());
 		kl_error_clear();
@@ -344,24 +357,15 @@ static size_t list_constants(int64_t out[MAX_CONSTANTS], const struct kl_surface
 	return count;
 }
 
-static int open_gate(struct run *run)
+int kl_probing_gate(struct kl_gate **out, const struct kl_probing_opts *opts)
 {
-	int err = kl_gate_open(&run->gate, run->o->repo,
-			       &(struct kl_gate_opts){
-				       .progress = run->o->progress,
-				       .jail = run->o->jail,
-				       .platform = run->o->platform,
-				       .no_profile = true,
-			       });
-
-	if (!err && kl_gate_is_remote(run->gate))
-		return kl_error_hint(
-			kl_error(KL_ECANNOT,
-				 "the configured runner returns results later, but a probe needs "
-				 "them immediately"),
-			"run the probe on the machine that judges: git -c klineage.runner=local "
-			"klineage probe ...");
-	return err;
+	return kl_gate_open(out, opts->repo,
+			    &(struct kl_gate_opts){
+				    .progress = opts->progress,
+				    .jail = opts->jail,
+				    .platform = opts->platform,
+				    .no_profile = true,
+			    });
 }
 
 /* Without a segment the events stay in the log, where the next run finds them. */
@@ -378,11 +382,12 @@ static int seal_events(struct kl_probing *out)
 	return 0;
 }
 
-int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state, size_t n,
+int kl_probing_run(struct kl_probing *out, struct kl_gate *gate,
+		   const struct kl_surface *const *state, size_t n,
 		   const struct kl_probing_opts *opts)
 {
 	int64_t constant[MAX_CONSTANTS];
-	struct run run = { .out = out, .o = opts };
+	struct run run = { .out = out, .o = opts, .gate = gate };
 	int err;
 
 	*out = (struct kl_probing){ .tax = opts->tax };
@@ -394,6 +399,7 @@ int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state
 						.nconstant = list_constants(constant, state, n),
 						.axis = opts->axis,
 						.naxis = opts->naxis,
+						.most = opts->most,
 					})) < 0)
 		return err;
 	grow_sides(out);
@@ -401,10 +407,7 @@ int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state
 		return 0;
 	if ((err = kl_probe_store_open(&out->store, opts->repo)) < 0)
 		return err;
-	err = open_gate(&run);
 	run.until = kl_clock_ns() + opts->ms * 1000000;
-	if (!err)
-		err = ask_points(&run);
-	kl_gate_free(run.gate);
+	err = ask_points(&run);
 	return err < 0 ? err : seal_events(out);
 }

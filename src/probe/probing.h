@@ -21,6 +21,9 @@
  *
  * Each result is an event of kind "probe" in the store (store.h), where the next run finds it. It
  * is never a verdict on a commit.
+ *
+ * If the session's runner judges elsewhere, all points that are asked wait in the session (the jobs
+ * of a wave, gate/wave.h); points between a pass and a failure are added when no other point waits.
  */
 enum kl_probe_end { KL_PROBE_UNTESTED, KL_PROBE_PASSES, KL_PROBE_FAILS };
 
@@ -28,6 +31,7 @@ enum kl_probe_end { KL_PROBE_UNTESTED, KL_PROBE_PASSES, KL_PROBE_FAILS };
 struct kl_probe_side {
 	enum kl_probe_end end;
 	bool asked;      /* false: the probe ended before, or did not want to know */
+	bool waits;      /* a job was made for it, but there is no result yet */
 	char class_[24]; /* class of the failure */
 	/* borrowed from the store; NULL: none is stored */
 	const struct kl_event *event;
@@ -50,8 +54,9 @@ struct kl_probing {
 	size_t side_alloc;             /* points that the sides have room for */
 	size_t judged, kept;           /* results of this run, and of earlier ones */
 	size_t added;                  /* points that were added between a pass and a failure */
-	size_t left;                   /* points that there was no time for */
-	bool interrupted;              /* by the user */
+	size_t left;      /* points that there was no time for, or no room in the bundle */
+	size_t waiting;   /* results that come from elsewhere */
+	bool interrupted; /* by the user */
 	/* why the gate cannot judge any more, for example because there is no device; or NULL */
 	char *stopped;
 };
@@ -61,18 +66,23 @@ struct kl_probing_opts {
 	const struct kl_taxonomy *tax;
 	struct kl_progress *progress;
 	const char *jail, *platform; /* as in struct kl_gate_opts */
-	int64_t ms;                  /* time limit */
+	int64_t ms;                  /* time limit; 0: judge nothing new; below 0: none */
 	const struct kl_probe_axis *axis;
 	size_t naxis;
-	bool dry; /* list the points, but judge nothing */
+	size_t most; /* most points to begin with; 0: KL_PROBE_MOST */
+	bool dry;    /* list the points, but judge nothing */
 };
+
+/** Open the session in which kl_probing_run() judges. Errors are those of kl_gate_open(). */
+int kl_probing_gate(struct kl_gate **out, const struct kl_probing_opts *opts);
 
 /**
  * Judge states at points. `state` has the surfaces, which must have the same dims and arguments, the
- * older ones first. KL_EUSAGE: they do not, or the grid is not for this contract. KL_ECANNOT: the
- * gate does not open. If the time is up or the user interrupts, the result is what is known so far.
+ * older ones first. KL_EUSAGE: they do not, or the grid is not for this contract. If the time is up
+ * or the user interrupts, the result is what is known so far. `gate` can be NULL for a dry run.
  */
-int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state, size_t n,
+int kl_probing_run(struct kl_probing *out, struct kl_gate *gate,
+		   const struct kl_surface *const *state, size_t n,
 		   const struct kl_probing_opts *opts);
 void kl_probing_release(struct kl_probing *probe);
 

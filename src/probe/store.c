@@ -141,6 +141,19 @@ static void keep_event(struct kl_probe_store *store, struct kl_event *event)
 		keep_under(store, event, "");
 }
 
+bool kl_probe_store_has_run(enum kl_failure failure)
+{
+	return failure == KL_FAILURE_HANG || failure == KL_FAILURE_FAULT ||
+	       failure == KL_FAILURE_WRONG_ALL || failure == KL_FAILURE_WRONG_EDGE ||
+	       failure == KL_FAILURE_NONDETERMINISTIC || failure == KL_FAILURE_LAUNCH;
+}
+
+bool kl_probe_store_is_final(const struct kl_event *event)
+{
+	return event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_NOT_RUN ||
+	       (event->verdict == KL_VERDICT_FAIL && kl_probe_store_has_run(event->failure));
+}
+
 /* --- reading the events of a surface ---------------------------------------------------------- */
 
 struct reading {
@@ -162,7 +175,7 @@ static int take_event(struct kl_event *event, const char *campaign, void *payloa
 	if (event->kind == KL_KIND_RETRACT)
 		kl_trust_add_event(&reading->retractions, 0, kl_event_ref(event), false);
 	else if (event->kind == KL_KIND_PROBE && event->policy == KL_GATE_POLICY && event->point &&
-		 kl_own_has(&reading->store->own, event->id))
+		 kl_probe_store_is_final(event) && kl_own_has(&reading->store->own, event->id))
 		kl_trust_add_event(&reading->made, 0, kl_event_ref(event), true);
 	return 0;
 }

@@ -41,6 +41,13 @@ KL_DEFINE_CLEANUP(struct kl_probe_store *, kl_probe_store_free)
  * that results of several runs can be compared.
  */
 uint64_t kl_probe_store_seed(const struct kl_probe_store *store);
+/** Return true if a kernel that failed so was run: it was not refused before. */
+bool kl_probe_store_has_run(enum kl_failure failure);
+/**
+ * Return true if the event decides its point for good. Only such events are put and found: another
+ * one, such as an inconclusive result from elsewhere, says that the point is to be judged again.
+ */
+bool kl_probe_store_is_final(const struct kl_event *event);
 /**
  * Find the event with this key: of several, the newest that is not retracted. *out is borrowed from
  * the store. KL_ENOTFOUND: this clone has none.

@@ -142,7 +142,7 @@ test_expect_success 'bad input is refused by name' '
 	(cd short && exits 129 probe HEAD~1 HEAD --grid "k=1" 2>err && says "no dim '"'k'"'" err && exits 129 probe HEAD~1 HEAD --grid "m=0" 2>err && says "from 1 on" err &&
 	exits 129 probe HEAD~1 HEAD --grid "m=1; m=2" 2>err && says "twice" err && exits 129 probe HEAD HEAD 2>err && says "the kernel is the same" err && exits 129 probe HEAD HEAD~1 x 2>err &&
 	exits 128 probe HEAD~1 nothing 2>err && exits 128 probe nothing 2>err && says "no lineage and no card" err && exits 129 probe scale:x 2>err && says "number of a step" err &&
-	exits 125 git -c klineage.runner=ssh:nowhere.invalid klineage probe HEAD~1 HEAD 2>err && says "klineage.runner=local" err)
+	exits 129 probe --points 4097 HEAD~1 HEAD 2>err && says "from 1 to 4096" err && exits 129 probe --seconds -1 HEAD~1 HEAD 2>err && says "from 0 to" err)
 '
 
 test -e /dev/nvidiactl || { command -v nvcc >/dev/null && test_set_prereq NODEVICE; }
