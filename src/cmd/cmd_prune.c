@@ -184,6 +184,22 @@ static void print_json(const struct kl_prune *prune, const struct kl_transplant 
 
 /* --- the verb -------------------------------------------------------------------------------- */
 
+struct pruning {
+	struct kl_prune *prune;
+	struct kl_transplant_session *session;
+	struct kl_repo *repo;
+	const struct kl_prune_opts *opts;
+};
+
+static int prune_wave(void *payload)
+{
+	struct pruning *pruning = payload;
+
+	kl_prune_release(pruning->prune);
+	return kl_prune_run(pruning->prune, &pruning->session->transplant, pruning->repo,
+			    pruning->opts);
+}
+
 static int prune_lineage(struct kl_prune *prune, struct kl_transplant_session *session,
 			 struct kl_repo *repo, const struct kl_transplant_args *args,
 			 const char *name)
@@ -191,8 +207,9 @@ static int prune_lineage(struct kl_prune *prune, struct kl_transplant_session *s
 	const struct kl_prune_opts opts = { .judging = session->opts,
 					    .within_ppm = args->within_ppm,
 					    .name = name };
+	struct pruning pruning = { prune, session, repo, &opts };
 	int err = args->dry_run ? kl_prune_plan(prune, &session->transplant, &opts) :
-				  kl_prune_run(prune, &session->transplant, repo, &opts);
+				  kl_transplant_session_judge(session, prune_wave, &pruning);
 
 	kl_transplant_session_quiet(session);
 	if (err < 0)
@@ -201,7 +218,7 @@ static int prune_lineage(struct kl_prune *prune, struct kl_transplant_session *s
 		print_json(prune, &session->transplant, args->within_ppm);
 	else
 		print_result(prune, &session->transplant, args->dry_run);
-	return kl_transplant_session_send(session);
+	return kl_transplant_session_end(session);
 }
 
 int cmd_prune(struct kl_cmd_ctx *ctx, int argc, char **argv)

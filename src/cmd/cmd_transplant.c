@@ -20,18 +20,32 @@ static void show_result(const struct kl_transplant_session *session,
 	kl_transplant_print(&session->transplant, session->step, args->within_ppm);
 }
 
+struct judging {
+	struct kl_transplant_session *session;
+	struct kl_repo *repo;
+};
+
+static int judge_steps(void *payload)
+{
+	struct judging *judging = payload;
+
+	return kl_transplant_judge(&judging->session->transplant, judging->repo,
+				   &judging->session->opts);
+}
+
 static int transplant_steps(struct kl_transplant_session *session, struct kl_repo *repo,
 			    const struct kl_transplant_args *args, const char *what)
 {
+	struct judging judging = { session, repo };
 	int err = kl_transplant_session_open(session, repo, args, what);
 
 	if (!err && !args->dry_run)
-		err = kl_transplant_judge(&session->transplant, repo, &session->opts);
+		err = kl_transplant_session_judge(session, judge_steps, &judging);
 	kl_transplant_session_quiet(session);
 	if (err < 0)
 		return err;
 	show_result(session, args);
-	return kl_transplant_session_send(session);
+	return kl_transplant_session_end(session);
 }
 
 int cmd_transplant(struct kl_cmd_ctx *ctx, int argc, char **argv)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/prefix.h"
 #include "cmd/cli/opt.h"
+#include "cmd/send_away.h"
 
 #define MAX_SECONDS 10000000
 #define MAX_WITHIN 50 /* % */
@@ -49,6 +50,11 @@ static int judge_anew(struct kl_judgement **out, const struct kl_surface *candid
 	return kl_gate_judge_anew(out, payload, candidate, parent);
 }
 
+static bool is_again(const struct kl_event *event, void *payload)
+{
+	return kl_gate_is_again(payload, event);
+}
+
 static int open_gate(struct kl_transplant_session *session, struct kl_repo *repo,
 		     const struct kl_transplant_args *args)
 {
@@ -67,7 +73,8 @@ static int open_gate(struct kl_transplant_session *session, struct kl_repo *repo
 		return err;
 	session->opts = (struct kl_transplant_opts){
 		.judge = judge_kernel,
-		.judge_anew = kl_gate_is_remote(session->gate) ? NULL : judge_anew,
+		.judge_anew = judge_anew,
+		.is_again = kl_gate_is_remote(session->gate) ? is_again : NULL,
 		.payload = session->gate,
 		.progress = session->progress,
 		.step = session->step,
@@ -130,29 +137,37 @@ void kl_transplant_session_quiet(struct kl_transplant_session *session)
 	kl_progress_free(kl_steal(&session->progress));
 }
 
-int kl_transplant_session_send(struct kl_transplant_session *session)
-{
-	KL_AUTO(kl_transfer_release) struct kl_transfer sent = { 0 };
-	int err;
+struct judging {
+	struct kl_transplant_session *session;
+	int (*judge)(void *payload);
+	void *payload;
+};
 
-	if (!session->gate || !kl_gate_waiting(session->gate))
-		return 0;
-	err = kl_gate_send(&sent, session->gate, NULL);
-	if (!err && sent.why)
-		return kl_error(KL_ECANNOT, "%s", sent.why);
-	if (err < 0 || !sent.waiting)
-		return err;
-	err = kl_error(KL_ECANNOT, "%zu kernel%s to be judged elsewhere: %s",
-		       session->transplant.waiting, session->transplant.waiting == 1 ? "" : "s",
-		       sent.file);
-	kl_error_hint(err, "copy the file to the worker's machine and run there: %s", sent.command);
-	return kl_error_hint(err, "then run here: git klineage gate --import <results>, and this "
-				  "command again");
+static int judge_wave(void *payload)
+{
+	struct judging *judging = payload;
+
+	kl_transplant_forget(&judging->session->transplant);
+	return judging->judge(judging->payload);
+}
+
+int kl_transplant_session_judge(struct kl_transplant_session *session, int (*judge)(void *payload),
+				void *payload)
+{
+	struct judging judging = { session, judge, payload };
+
+	return kl_wave_run(&session->wave, session->gate, judge_wave, &judging);
+}
+
+int kl_transplant_session_end(const struct kl_transplant_session *session)
+{
+	return kl_send_away_wait(&session->wave.sent, "this command again");
 }
 
 void kl_transplant_session_close(struct kl_transplant_session *session)
 {
 	kl_transplant_session_quiet(session);
+	kl_wave_release(&session->wave);
 	kl_gate_free(session->gate);
 	kl_transplant_release(&session->transplant);
 }

@@ -2,7 +2,7 @@
 #ifndef KL_CMD_TRANSPLANT_SESSION_H
 #define KL_CMD_TRANSPLANT_SESSION_H
 
-#include "gate/gate.h"
+#include "gate/wave.h"
 #include "transplant/transplant.h"
 
 /*
@@ -43,6 +43,7 @@ struct kl_transplant_session {
 	struct kl_gate *gate; /* NULL: a dry run */
 	struct kl_progress *progress;
 	struct kl_transplant_opts opts; /* for kl_transplant_judge() */
+	struct kl_wave wave;
 };
 
 /**
@@ -54,10 +55,13 @@ int kl_transplant_session_open(struct kl_transplant_session *out, struct kl_repo
 /** Clear the progress line, before the result is printed. */
 void kl_transplant_session_quiet(struct kl_transplant_session *session);
 /**
- * Send the jobs that wait in the session to a runner that judges elsewhere. KL_ECANNOT (exit 125),
- * with hints about the next command, if there are any.
+ * Call `judge`, and again with a transplant that is as it was loaded as often as results come from
+ * elsewhere at once. Errors are those of `judge` and kl_wave_run().
  */
-int kl_transplant_session_send(struct kl_transplant_session *session);
+int kl_transplant_session_judge(struct kl_transplant_session *session, int (*judge)(void *payload),
+				void *payload);
+/** If jobs must be carried elsewhere, return KL_ECANNOT (exit 125) with hints; else 0. */
+int kl_transplant_session_end(const struct kl_transplant_session *session);
 void kl_transplant_session_close(struct kl_transplant_session *session);
 
 #endif

@@ -116,9 +116,17 @@ int kl_gate_judge(struct kl_judgement **out, struct kl_gate *gate,
 
 /**
  * Judge like kl_gate_judge(), but ignore a cached verdict; the new verdict replaces the cached one.
+ * If the runner judges elsewhere, the judgement is always deferred: the new verdict is found by
+ * kl_gate_judge(), and kl_gate_is_again() tells it from the old one.
  */
 int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
+
+/**
+ * Return true if the event is the result of a job that kl_gate_judge_anew() sent elsewhere because
+ * there was a verdict already.
+ */
+bool kl_gate_is_again(const struct kl_gate *gate, const struct kl_event *event);
 
 /* What kl_gate_judge_point() judges. */
 struct kl_gate_point {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate_judge - judges a candidate: recalls its verdict, or compiles it and runs or defers its job */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,6 +251,27 @@ static int remember_event(struct kl_gate *gate, const struct kl_cache_key *key,
 	return kl_cache_put(gate->repo, key, judgement->event);
 }
 
+/*
+ * Find a verdict that is known. If the candidate is to be judged again elsewhere, only set `after`
+ * to the verdict's id: it makes another job of what would be the same job again.
+ */
+static bool recall_verdict(struct kl_judgement *judgement, char after[KL_DIGEST_HEX],
+			   struct kl_gate *gate, const struct kl_cache_key *key)
+{
+	*after = '\0';
+	judgement->cached = recall_event(&judgement->event, gate, key) ||
+			    recall_segment(&judgement->event, gate, key) ||
+			    recall_trusted(&judgement->event, &judgement->voucher, gate, key);
+	kl_error_clear();
+	if (!judgement->cached || !gate->again)
+		return judgement->cached;
+	snprintf(after, KL_DIGEST_HEX, "%s", judgement->event->id);
+	kl_event_free(kl_steal(&judgement->event));
+	kl_freep(&judgement->voucher);
+	judgement->cached = false;
+	return false;
+}
+
 static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		    const struct kl_surface *candidate, const struct kl_surface *parent,
 		    const char *commit)
@@ -267,7 +289,7 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		.quick = gate->opts.quick,
 		.runner = gate->runner.way->run ? NULL : gate->runner.name,
 	};
-	char hex[KL_DIGEST_HEX];
+	char hex[KL_DIGEST_HEX], after[KL_DIGEST_HEX];
 	struct kl_runner_device runner_device;
 	struct kl_bundle_job bundle_job = {
 		.cache = hex,
@@ -291,14 +313,11 @@ static int judge_at(struct kl_judgement **out, struct kl_gate *gate,
 		kl_runner_device_get(&runner_device, gate->repo, key.runner, platform.id);
 		key.runner_device = &runner_device;
 	}
-	if (recall_event(&judgement->event, gate, &key) ||
-	    recall_segment(&judgement->event, gate, &key) ||
-	    recall_trusted(&judgement->event, &judgement->voucher, gate, &key)) {
-		judgement->cached = true;
+	if (recall_verdict(judgement, after, gate, &key)) {
 		*out = kl_steal(&judgement);
 		return 0;
 	}
-	kl_error_clear();
+	bundle_job.after = *after ? after : NULL;
 	kl_cache_key_hex(hex, &key);
 	judgement->event = event_new(gate, candidate, &task);
 	err = judge_task(judgement, gate, &task, candidate, parent, &bundle_job);
@@ -351,8 +370,15 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
 	bool no_cache = gate->opts.no_cache;
 	int err;
 
-	gate->opts.no_cache = true;
+	gate->again = kl_gate_is_remote(gate);
+	gate->opts.no_cache |= !gate->again;
 	err = kl_gate_judge(out, gate, candidate, parent);
 	gate->opts.no_cache = no_cache;
+	gate->again = false;
 	return err;
+}
+
+bool kl_gate_is_again(const struct kl_gate *gate, const struct kl_event *event)
+{
+	return gate->repo && kl_bundle_is_again(gate->repo, event);
 }

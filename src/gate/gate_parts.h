@@ -28,6 +28,7 @@ struct kl_gate {
 	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
 	bool no_device;            /* the worker found no device in the last judgement */
 	bool refused; /* the worker refused the last job, but not for want of a device */
+	bool again;   /* in kl_gate_judge_anew(), and the runner judges elsewhere */
 	const struct kl_gate_point *point; /* in kl_gate_judge_point(); else NULL */
 	/*
 	 * judgement without a verdict if the last one found no device (kl_gate_compiled); else NULL

@@ -158,6 +158,14 @@ static void read_trial(struct kl_prune_trial *trial, const struct kl_judgement *
 	}
 }
 
+/* Return true if a verdict that noise spoils was known before: another measurement may tell more. */
+static bool can_ask_again(const struct kl_transplant_opts *opts,
+			  const struct kl_judgement *judgement)
+{
+	return judgement->cached && opts->judge_anew &&
+	       (!opts->is_again || !opts->is_again(judgement->event, opts->payload));
+}
+
 /*
  * Judge what is left of K* without one more step, against K*. A verdict that is known is measured
  * again if noise hides whether the kernel is slower.
@@ -175,11 +183,14 @@ static int judge_trial(struct kl_judgement **out, struct kl_prune_trial *trial,
 		return err;
 	if (!judgement->deferred)
 		read_trial(trial, judgement, pruning->opts->within_ppm);
-	if (trial->end == KL_PRUNE_NOISY && judgement->cached && opts->judge_anew) {
+	if (trial->end == KL_PRUNE_NOISY && can_ask_again(opts, judgement)) {
 		kl_judgement_free(kl_steal(&judgement));
 		if ((err = opts->judge_anew(&judgement, kernel, expert, opts->payload)) < 0)
 			return err;
-		read_trial(trial, judgement, pruning->opts->within_ppm);
+		if (judgement->deferred)
+			trial->end = KL_PRUNE_UNTRIED;
+		else
+			read_trial(trial, judgement, pruning->opts->within_ppm);
 	}
 	kl_transplant_count(transplant, judgement);
 	*out = kl_steal(&judgement);
@@ -281,7 +292,7 @@ static int put_back(struct pruning *pruning)
 }
 
 /* Return true if the pruned lineage is there and ends in this kernel: it was confirmed before. */
-static bool was_confirmed(const struct pruning *pruning)
+static bool is_written(const struct pruning *pruning)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
 	git_oid tip, tree;
@@ -292,6 +303,20 @@ static bool was_confirmed(const struct pruning *pruning)
 
 	kl_error_clear();
 	return same;
+}
+
+/*
+ * Return true if the kernel that is left was measured once more: its lineage is there, or its verdict
+ * came from elsewhere as the second one. If the second one had shown that the kernel is slower, the
+ * last step would not have been undone.
+ */
+static bool was_confirmed(const struct pruning *pruning)
+{
+	const struct kl_transplant_opts *opts = &pruning->opts->judging;
+	const struct kl_event *event = pruning->prune->event;
+
+	return is_written(pruning) ||
+	       (opts->is_again && event && opts->is_again(event, opts->payload));
 }
 
 /* Measure the kernel that is left once more, and put steps back until it is confirmed. */
@@ -314,7 +339,8 @@ static int confirm_kernel(struct pruning *pruning)
 		err = opts->judge_anew(&judgement, prune->kernel, expert, opts->payload);
 		if (err < 0)
 			return kl_error_in(err, "the pruned kernel");
-		kl_transplant_count(pruning->transplant, judgement);
+		if (!kl_transplant_count(pruning->transplant, judgement))
+			return 0;
 		read_trial(&again, judgement, pruning->opts->within_ppm);
 		free(again.why);
 		if (again.end == KL_PRUNE_UNDONE) {

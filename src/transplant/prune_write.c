@@ -107,8 +107,11 @@ static int judge_state(struct writing *writing, size_t step)
 						 before);
 	if (err < 0)
 		return kl_error_in(err, "the pruned state of K_%zu", step);
-	if (!kl_transplant_count(writing->transplant, judgement))
+	if (!kl_transplant_count(writing->transplant, judgement)) {
+		/* go on as if it passed, so that the states after it are judged in the same wave */
+		add_state(writing, step, kl_steal(&surface), NULL);
 		return 0;
+	}
 	if (judgement->event->verdict != KL_VERDICT_PASS &&
 	    judgement->event->failure != KL_FAILURE_NO_CHANGE && step != last_kept(writing)) {
 		fold_step(writing, step, "whose own state the gate refuses");

@@ -70,9 +70,17 @@ struct kl_transplant_opts {
 	/** kl_gate_judge(), or a substitute. `parent` may be NULL. */
 	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
-	/** Like `judge`, but ignores known verdicts. NULL: ambiguous speeds stay as they are. */
+	/**
+	 * Like `judge`, but ignores known verdicts (kl_gate_judge_anew()). NULL: ambiguous speeds
+	 * stay as they are.
+	 */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
+	/**
+	 * If verdicts come later: return true if `judge_anew` asked for this one, so that the kernel
+	 * was measured twice. NULL: verdicts come at once.
+	 */
+	bool (*is_again)(const struct kl_event *event, void *payload);
 	void *payload;
 	struct kl_progress *progress; /* borrowed, or NULL */
 	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0: none */
@@ -88,6 +96,9 @@ struct kl_transplant_opts {
  */
 int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
 			const struct kl_transplant_opts *opts);
+
+/** Prepare for another wave (gate/wave.h): ask for all cells again, and count from zero. */
+void kl_transplant_forget(struct kl_transplant *transplant);
 
 /** What a judged cell says of its kernel. */
 enum kl_cell_finding {

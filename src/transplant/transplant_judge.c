@@ -30,16 +30,31 @@ static bool is_late(struct judging *judging)
 	return kl_transplant_is_late(judging->transplant, judging->opts);
 }
 
+void kl_transplant_forget(struct kl_transplant *transplant)
+{
+	size_t n = kl_transplant_steps(transplant);
+
+	for (size_t step = 1; step <= n; step++)
+		for (size_t place = 0; place <= n; place++)
+			kl_transplant_at(transplant, step, place)->asked = false;
+	transplant->judged = transplant->known = transplant->waiting = 0;
+	transplant->late = false;
+}
+
 /*
  * Return true if the kernel should be measured again: noise hides how it compares. A verdict that is
- * known is measured again only if its interval says nothing at all.
+ * known is measured again only if its interval says nothing at all, or if it came from elsewhere and
+ * is the first.
  */
-static bool is_noisy(const struct kl_judgement *judgement)
+static bool is_noisy(const struct kl_transplant_opts *opts, const struct kl_judgement *judgement)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&judgement->event->profile.vs);
 
 	if (judgement->deferred || judgement->event->verdict != KL_VERDICT_PASS || !parent)
 		return false;
+	if (opts->is_again)
+		return parent->speed == KL_SPEED_AMBIGUOUS &&
+		       !opts->is_again(judgement->event, opts->payload);
 	return kl_speed_is_useless(&parent->ratio) ||
 	       (!judgement->cached && parent->speed == KL_SPEED_AMBIGUOUS);
 }
@@ -50,7 +65,7 @@ int kl_transplant_judge_kernel(struct kl_judgement **out, const struct kl_transp
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	int err = opts->judge(&judgement, kernel, parent, opts->payload);
 
-	if (!err && opts->judge_anew && is_noisy(judgement)) {
+	if (!err && opts->judge_anew && is_noisy(opts, judgement)) {
 		kl_judgement_free(kl_steal(&judgement));
 		err = opts->judge_anew(&judgement, kernel, parent, opts->payload);
 	}

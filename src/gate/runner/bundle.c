@@ -134,6 +134,8 @@ static json_t *make_entry(const struct kl_bundle_job *job, const char *doc)
 	kl_json_set(entry, "platform", make_platform(&event->place));
 	kl_json_set_str(entry, "parent", job->of->parent);
 	kl_json_set_str(entry, "job", doc);
+	if (job->after)
+		kl_json_set_str(entry, "after", job->after);
 	kl_json_canonical(&text, entry);
 	kl_digest_hex(digest, text.ptr, text.len);
 	kl_json_set_str(entry, "digest", digest);
@@ -156,6 +158,8 @@ static json_t *make_record(const struct kl_bundle_job *job, const char *digest)
 	kl_json_set_str(record, "runner", job->runner);
 	kl_json_set_str(record, "dir", job->dir);
 	kl_json_set(record, "commits", commits);
+	if (job->after)
+		kl_json_set_str(record, "after", job->after);
 	if (job->campaign)
 		kl_json_set_str(record, "campaign", job->campaign);
 	return record;
@@ -209,6 +213,19 @@ int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo)
 			return err;
 	}
 	return 0;
+}
+
+bool kl_bundle_is_again(struct kl_repo *repo, const struct kl_event *event)
+{
+	KL_AUTO(json_decrefp) json_t *record = NULL;
+
+	if (!*event->job)
+		return false;
+	if (kl_pending_get(&record, repo, event->job) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	return *kl_json_str_or(record, "after", "") != '\0';
 }
 
 /* --- packing ------------------------------------------------------------------ */

@@ -33,6 +33,8 @@ struct kl_bundle_job {
 	const char *runner; /* name of the runner that gets the job */
 	const char *dir;    /* directory of the contract in the repository */
 	const char *commit; /* a commit with this surface; NULL: none is known */
+	/* id of a verdict on the same job, which is judged again; NULL: none */
+	const char *after;
 	/* the campaign that gets the event, instead of the cache and notes; NULL: none */
 	const char *campaign;
 };
@@ -42,6 +44,8 @@ int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job);
 size_t kl_bundle_jobs(const struct kl_bundle *bundle);
 /** Write a record of every job to disk (gate/runner/pending_jobs.h). */
 int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo);
+/** Return true if the event is the result of a job of this clone that had a verdict before (`after`). */
+bool kl_bundle_is_again(struct kl_repo *repo, const struct kl_event *event);
 /** Append the bundle's bytes to `out`, and store the manifest's digest, which names the bundle. */
 void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct kl_bundle *bundle);
 

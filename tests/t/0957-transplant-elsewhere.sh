@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage transplant and prune with a runner that judges elsewhere: waves of kernels, a bundle each
+
+The steps are those of steps.sh: `rest` needs `half`, `guard` gains nothing, `pass` and `rest` pay.'
+. ./lib.sh
+. "$KLINEAGE_TOP/tests/t/materials.sh"
+. "$KLINEAGE_TOP/tests/t/steps.sh"
+
+# ask <expression on $j>: print what it gives for the document in the file json
+ask () {
+	perl -MJSON::PP -e 'my $j = decode_json(join "", <STDIN>); my @s = ({}, @{$j->{steps}});
+		sub words { my ($i, $k) = @_; my $c = $s[$i]{cells}[$k]; join " ", map { $_ // "-" } @$c{qw(state verdict class)} }
+		print eval($ARGV[0]), "\n"; die $@ if $@' "$1" <json
+}
+# carry: let a worker judge the newest bundle, and import the results
+carry () {
+	# shellcheck disable=SC2012 # the names are digests
+	klineage-worker --bundle "$(ls -t .git/klineage/bundles/*.tar | head -n 1)" -o ../results 2>../err &&
+	git klineage gate --import ../results >../out && rm ../results
+}
+# waves <verb>: run the verb and carry its bundles until it ends; wave counts them
+waves () {
+	wave=0
+	while git klineage "$@" >../json 2>../err; test $? = 125 && test $wave -lt 8; do
+		wave=$((wave + 1))
+		says "gate --import" ../err && carry || return 1
+	done
+	test $wave -lt 8 && test -s ../json
+}
+
+test_expect_success 'all kernels that can be judged are one bundle, and nothing is claimed yet' '
+	steps repo >out 2>err && git -C repo config klineage.profileMs 400 && cp -R repo over && git -C repo config klineage.runner bundle &&
+	(cd repo && exits 125 git klineage transplant --json >../json 2>../err) && says "job" err && says "klineage-worker --bundle" err &&
+	test "$(ask "\$j->{waiting} > 5")" = 1 && test "$(ask "words(4, 3)")" = "open - -" &&
+	test "$(ask "words(2, 4)")" = "judged fail compile" && ls repo/.git/klineage/bundles >names && test "$(wc -l <names)" = 1
+'
+
+test_expect_success 'when the results are imported, the table is that of a run on this machine' '
+	(cd repo && waves transplant --json) && test "$(ask "\$j->{waiting}")" = 0 && test "$(ask "words(4, 3)")" = "judged pass -" &&
+	test "$(ask "words(4, 1)")" = "judged fail compile" && test "$(ask "words(4, 2)")" = "judged pass -" &&
+	for cell in "1, 0" "2, 0" "2, 1" "3, 0" "3, 1" "3, 2" "1, 4" "3, 4"; do
+		ask "words($cell)" >word && grep -x -e "judged pass -" -e "judged fail no-change" word || return 1
+	done && (cd repo && git klineage transplant >../out) && says "K_4 (rest) requires K_2 (half): fails (compile) without it, passes with it" out
+'
+
+test_expect_success 'the verdicts are kept as those of a local run: commits, notes, chain' '
+	commit=$(ask "\$s[4]{cells}[2]{commit}") && event=$(ask "\$s[4]{cells}[2]{event}") &&
+	git -C repo notes --ref=klineage/gate show $commit >note && says "\"id\":\"$event\"" note && says "\"tier\":\"host-restricted\"" note &&
+	git -C repo merge-base --is-ancestor $commit refs/klineage/transplant/scale/x &&
+	(cd repo && git klineage fsck >../out && says ": 0 errors, 0 warnings" ../out && git fsck --strict --no-dangling)
+'
+
+test_expect_success 'prune undoes a step in each wave, and confirms what is left by a second measurement' '
+	(cd repo && waves prune --json && echo $wave >../waves) && cat waves && test "$(ask "\"@{\$j->{undone}}\"")" = 3 && test "$(ask "\$j->{complete} && \$j->{waiting} == 0")" = 1 &&
+	git -C repo show klineage/lineage/scale/x-pruned:scale.c >have && kernel pass half rest >want && test_cmp want have &&
+	(cd repo && git klineage fsck >../out && says ": 0 errors, 0 warnings" ../out)
+'
+
+mkdir fake && cat >fake/ssh <<-\EOF && chmod +x fake/ssh
+	#!/bin/sh
+	# -o BatchMode=yes -o ServerAliveInterval=30 <host> <program> ...
+	echo wave >>"$FAKE_LOG"
+	shift 5
+	exec sh -c "$*"
+EOF
+FAKE_LOG=$PWD/log
+export FAKE_LOG
+
+test_expect_success 'over ssh all waves are one command' '
+	(cd over && PATH=$PWD/../fake:$PATH git -c klineage.runner=ssh:gpu klineage prune --json >../json 2>../err) || { cat err; false; } &&
+	test "$(ask "\"@{\$j->{undone}}\"")" = 3 && test "$(ask "\$j->{complete} && \$j->{waiting} == 0")" = 1 && test "$(wc -l <log)" -ge 2 &&
+	git -C over show klineage/lineage/scale/x-pruned:scale.c >have && test_cmp want have
+'
+
+test_done
