@@ -5,7 +5,9 @@
 #include "cmd/cli/listing.h"
 #include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
+#include "cmd/send_away.h"
 #include "cmd/skill_model.h"
+#include "gate/wave.h"
 #include "learn/admit.h"
 
 static const char synopsis[] = "admit [<options>] <card>";
@@ -96,9 +98,16 @@ static void print_trial(const struct kl_admission *admission)
 
 	kl_oid_hex(hex, &state->commit);
 	printf("%s on %s K_%d (%.10s), %s%s\n", admission->card->id, state->lineage, state->step,
-	       hex, kl_level_name(state->level), trial ? "" : ": would be tried");
+	       hex, kl_level_name(state->level),
+	       trial              ? "" :
+	       admission->waiting ? ": the trial waits" :
+				    ": would be tried");
 	print_level(state);
 	printf("  drawn with --seed %lld\n", (long long)admission->seed);
+	if (admission->waiting)
+		printf("  the verdict%s on %zu edit%s to come from elsewhere\n",
+		       admission->waiting == 1 ? "" : "s", admission->waiting,
+		       admission->waiting == 1 ? " is" : "s are");
 	if (!trial)
 		return;
 	printf("  %s%s%s", trial->result == KL_RESULT_PASS ? "passed" : "failed",
@@ -198,6 +207,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 	kl_json_set_int(value, "seed", admission->seed);
 	kl_json_set_str(value, "before", kl_card_status_name(admission->before));
 	kl_json_set_str(value, "status", kl_card_status_name(admission->card->status));
+	kl_json_set_int(value, "waiting", (int64_t)admission->waiting);
 	put_trial(value, admission->trial);
 	if (chosen)
 		kl_json_set(value, "state", state_json(chosen));
@@ -227,8 +237,22 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 	return kl_skill_model_open(out, payload, workload);
 }
 
-static int admit_card(struct kl_admission *admission, struct kl_repo *repo, const char *card,
-		      struct args *args)
+/* What a wave of the trial needs (gate/wave.h). */
+struct admitting {
+	struct kl_admission *admission;
+	struct kl_admit_opts opts;
+};
+
+static int admit_wave(void *payload)
+{
+	struct admitting *admitting = payload;
+
+	kl_admission_release(admitting->admission);
+	return kl_admit(admitting->admission, &admitting->opts);
+}
+
+static int admit_card(struct kl_admission *admission, struct kl_wave *wave, struct kl_repo *repo,
+		      const char *card, struct args *args)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = args->quiet ?
 									  NULL :
@@ -237,6 +261,7 @@ static int admit_card(struct kl_admission *admission, struct kl_repo *repo, cons
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
+	struct admitting admitting = { .admission = admission };
 	unsigned arms;
 	int err = kl_admit_arms_parse(&arms, args->no_control ? "card" :
 					     args->arms       ? args->arms :
@@ -250,31 +275,48 @@ static int admit_card(struct kl_admission *admission, struct kl_repo *repo, cons
 		err = open_gate(&gate, repo, progress);
 	kl_progress_title(progress, "admit %s", card);
 	args->model.progress = progress;
+	admitting.opts = (struct kl_admit_opts){
+		.repo = repo,
+		.library = lib,
+		.tax = tax,
+		.gate = gate,
+		.card = card,
+		.on = args->on,
+		.seed = args->seed,
+		.dry = args->dry,
+		.rewriter = kl_skill_model_is(&args->model) ? args->model.rewriter : NULL,
+		.open = open_session,
+		.payload = &args->model,
+		.arms = arms,
+		.progress = progress,
+	};
 	if (!err)
-		err = kl_admit(admission, &(struct kl_admit_opts){
-						  .repo = repo,
-						  .library = lib,
-						  .tax = tax,
-						  .gate = gate,
-						  .card = card,
-						  .on = args->on,
-						  .seed = args->seed,
-						  .dry = args->dry,
-						  .rewriter = kl_skill_model_is(&args->model) ?
-								      args->model.rewriter :
-								      NULL,
-						  .open = open_session,
-						  .payload = &args->model,
-						  .arms = arms,
-						  .progress = progress,
-					  });
+		err = kl_wave_run(wave, gate, admit_wave, &admitting);
 	args->model.progress = NULL;
 	return err;
+}
+
+/* Print the admission; return the exit status, or KL_ECANNOT if the trial waits for verdicts. */
+static int show_admission(const struct kl_admission *admission, const struct kl_wave *wave,
+			  const struct args *args)
+{
+	const struct kl_card_trial *trial = admission->trial;
+
+	if (kl_listing_asked(&args->out))
+		print_listing(&args->out, admission, args->dry);
+	else if (chosen_state(admission))
+		print_trial(admission);
+	else
+		print_none(admission);
+	if (admission->waiting)
+		return kl_send_away_wait(&wave->sent, "this command again");
+	return args->dry || (trial && trial->result == KL_RESULT_PASS) ? 0 : 1;
 }
 
 int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_admission_release) struct kl_admission admission = { 0 };
+	KL_AUTO(kl_wave_release) struct kl_wave wave = { 0 };
 	struct args args = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('n', "dry-run", &args.dry,
@@ -308,17 +350,7 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&args.out, synopsis)) < 0 ||
 	    (err = kl_skill_model_check(&args.model, synopsis)) < 0)
 		return err;
-	err = admit_card(&admission, ctx->repo, argv[0], &args);
+	err = admit_card(&admission, &wave, ctx->repo, argv[0], &args);
 	kl_skill_model_release(&args.model);
-	if (err < 0)
-		return err;
-	if (kl_listing_asked(&args.out))
-		print_listing(&args.out, &admission, args.dry);
-	else if (chosen_state(&admission))
-		print_trial(&admission);
-	else
-		print_none(&admission);
-	if (!chosen_state(&admission))
-		return 1;
-	return args.dry || admission.trial->result == KL_RESULT_PASS ? 0 : 1;
+	return err < 0 ? err : show_admission(&admission, &wave, &args);
 }

@@ -245,6 +245,7 @@ static void write_trial(struct kl_buf *out, const struct kl_admission *admission
 
 	if (!trial) {
 		kl_buf_addf(out, "%s: no trial: %s\n", admission->card->id,
+			    admission->waiting ? "its verdict is to come from elsewhere" :
 			    admission->n && admission->v[0].why ? admission->v[0].why :
 								  "no trial could be recorded");
 		return;

@@ -29,6 +29,9 @@
  * added to `ver` with its event. Commits, notes and library are updated in one transaction. A
  * killed trial leaves the model's stored replies and the verdicts so far (admit_progress.c); the
  * next call goes on with it, pays for no reply again and judges no edit again.
+ *
+ * If the session's runner judges elsewhere, a call is a wave (gate/wave.h): each arm goes on to the
+ * next edit whose verdict is missing. A trial that waits is as one that was killed.
  */
 struct kl_admit_state {
 	/* borrowed from the transitions; NULL: the state is the kernel of kl_admit_opts */
@@ -57,6 +60,8 @@ struct kl_admission {
 	/* index in `v` of the chosen state; `n`: the card cannot be tried on any state */
 	size_t chosen;
 	const struct kl_card_trial *trial; /* row in the card's `ver`; NULL if no trial was run */
+	/* edits whose verdicts are to come from elsewhere; not 0: no trial was recorded yet */
+	size_t waiting;
 	/* id of the enabled card that is tried with this card, or NULL */
 	char *partner;
 	struct kl_transitions t;

@@ -177,6 +177,33 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 	return 0;
 }
 
+/*
+ * Judge with a runner that judges elsewhere: take the known verdict if it counts in this trial, else
+ * have the edit measured, or measured again.
+ */
+static int judge_elsewhere(struct kl_judgement **out, struct kl_attempt *attempt,
+			   struct kl_admit *work, const struct kl_attempt_of *of, bool anew)
+{
+	const struct kl_surface *parent = of->against ? of->against : of->on;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	struct kl_ratio ratio;
+	bool noisy = false, stale;
+	int err, asked = kl_card_commit_try(&judgement, work->o->gate, attempt->to, parent, false);
+
+	if (asked < 0)
+		return asked;
+	if (!asked && of->against && judgement->event->verdict == KL_VERDICT_PASS)
+		noisy = kl_card_commit_speed(&ratio, judgement->event) == KL_SPEED_AMBIGUOUS;
+	err = kl_admit_progress_stale(&stale, work, attempt, of,
+				      judgement ? judgement->event : NULL, noisy, anew);
+	if (err < 0 || asked)
+		return err < 0 ? err : asked;
+	if (stale)
+		return kl_card_commit_try(out, work->o->gate, attempt->to, parent, true);
+	*out = kl_steal(&judgement);
+	return 0;
+}
+
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of)
 {
@@ -188,9 +215,16 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 	attempt->recovered = -1;
 	if (kl_admit_progress_find(attempt, work, of))
 		return 0;
-	err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
-				   of->against ? of->against : of->on, anew);
-
+	if (kl_gate_is_remote(work->o->gate))
+		err = judge_elsewhere(&judgement, attempt, work, of, anew);
+	else
+		err = kl_card_commit_judge(&judgement, work->o->gate, attempt->to,
+					   of->against ? of->against : of->on, anew);
+	attempt->waits = err == KL_CARD_COMMIT_LATER;
+	if (attempt->waits) {
+		work->a->waiting++;
+		return 0;
+	}
 	if (err < 0 || (err = classify_attempt(attempt, work, of, judgement)) < 0)
 		return err;
 	kl_event_free(attempt->event);
@@ -251,7 +285,7 @@ static int by_tool(struct kl_attempt *attempt, struct kl_admit *work,
 		set_class(attempt, "no-edit");
 		return 0;
 	}
-	if (err < 0 || (err = kl_admit_judge(attempt, work, of)) < 0)
+	if (err < 0 || (err = kl_admit_judge(attempt, work, of)) < 0 || attempt->waits)
 		return err;
 	return keep_attempt(attempt, work, of, how, NULL);
 }
@@ -310,7 +344,7 @@ static int take_edit(struct kl_attempt *attempt, struct kl_admit *work,
 
 	kl_surface_free(attempt->to);
 	attempt->to = kl_steal(&answer->to);
-	if ((err = kl_admit_judge(attempt, work, of)) < 0)
+	if ((err = kl_admit_judge(attempt, work, of)) < 0 || attempt->waits)
 		return no_answer(err);
 	return keep_attempt(attempt, work, of, how, answer->source);
 }
@@ -336,7 +370,7 @@ static int one_turn(struct kl_attempt *attempt, struct kl_admit *work, struct kl
 	if ((err = kl_agent_ask(&answer, driver, &question)))
 		return err < 0 ? no_answer(err) : 0;
 	over = !answer.to;
-	if (answer.to && (err = take_edit(attempt, work, of, &answer)) < 0)
+	if (answer.to && ((err = take_edit(attempt, work, of, &answer)) < 0 || attempt->waits))
 		return err;
 	over |= attempt->event && (!*attempt->class_ || !may_repair(attempt));
 	kl_dialogue_next(&driver->dialogue, over ? KL_DIALOGUE_END : KL_DIALOGUE_REPAIR);
@@ -380,7 +414,7 @@ static int by_model(struct kl_attempt *attempt, struct kl_admit *work,
 	int err = open_conversation(&driver, of);
 
 	set_class(attempt, "no-edit");
-	while (!err && kl_driver_next(&driver))
+	while (!err && !attempt->waits && kl_driver_next(&driver))
 		err = one_turn(attempt, work, &driver, of);
 	if (err < 0)
 		return err;

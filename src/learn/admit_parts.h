@@ -107,6 +107,7 @@ struct kl_attempt {
 	int repairs;
 	char *model; /* NULL if a tool made the edit */
 	bool seen;   /* the repository could not be hidden from the model's command */
+	bool waits; /* the verdict on `to` is to come from elsewhere; the attempt is not finished */
 };
 /**
  * Let the model apply the card or, without a model, use the card's mechanical carrier. Each judged
@@ -115,7 +116,10 @@ struct kl_attempt {
  */
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
 void kl_attempt_release(struct kl_attempt *attempt);
-/** Judge attempt->to as `of` says, and set event, class_, missing, ratio and recovered. */
+/**
+ * Judge attempt->to as `of` says, and set event, class_, missing, ratio and recovered; or only
+ * `waits`, if the verdict comes later.
+ */
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
 
@@ -138,6 +142,15 @@ bool kl_admit_progress_find(struct kl_attempt *attempt, const struct kl_admit *w
 /** Store the verdict of attempt->to. */
 int kl_admit_progress_put(struct kl_admit *work, const struct kl_attempt *attempt,
 			  const struct kl_attempt_of *of);
+/**
+ * If the runner judges elsewhere: return true in *stale if the known verdict on attempt->to (NULL:
+ * there is none) does not count and is to be measured again: it is older than the trial and `anew`
+ * is set, or it is too noisy (`noisy`) and was measured less than three times. What does not count is
+ * stored.
+ */
+int kl_admit_progress_stale(bool *stale, struct kl_admit *work, const struct kl_attempt *attempt,
+			    const struct kl_attempt_of *of, const struct kl_event *known,
+			    bool noisy, bool anew);
 /** Forget the trial, which is in the library. */
 int kl_admit_progress_end(struct kl_admit *work);
 

@@ -12,10 +12,12 @@
  * The file is $GIT_COMMON_DIR/klineage/admit/<card>.json. It is replaced after each judgement and
  * removed when the trial is in the library. The members are `schema`, `seed`, `rewriter`, `on`,
  * `wrong` (the card of the arm `wrong`), and `edits`: from "<conversation>/<phase>.<turn>" to the
- * edit's `surface`, `class`, `missing`, `recovered` and `event`.
+ * edit's `surface`, `class`, `missing`, `recovered` and `event`. With a runner that judges elsewhere
+ * there is also `stale`: from the same key to a list of verdicts that do not count.
  */
 #define SCHEMA "klineage.trial/1"
 #define MAX_BYTES (16u << 20)
+#define MORE 2 /* measurements, if the verdict is too noisy */
 
 static int store(const struct kl_admit *work)
 {
@@ -154,6 +156,58 @@ int kl_admit_progress_put(struct kl_admit *work, const struct kl_attempt *attemp
 	kl_json_set(json_object_get(work->progress.doc, "edits"), key, edit);
 	err = store(work);
 	return err < 0 ? err : KL_FAULT("admit-judged");
+}
+
+/* --- verdicts that come later ----------------------------------------------------------------- */
+
+static bool has_id(const json_t *list, const char *id)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+		if (json_is_string(item) && !strcmp(json_string_value(item), id))
+			return true;
+	return false;
+}
+
+/* Return the list of verdicts that do not count; *is_new: the edit is asked for the first time. */
+static json_t *stale_list(bool *is_new, struct kl_admit *work, const char *key)
+{
+	json_t *all = json_object_get(work->progress.doc, "stale"), *list;
+
+	if (!all) {
+		all = json_object();
+		kl_json_set(work->progress.doc, "stale", all);
+	}
+	list = json_object_get(all, key);
+	*is_new = !list;
+	if (*is_new) {
+		list = json_array();
+		kl_json_set(all, key, list);
+	}
+	return list;
+}
+
+int kl_admit_progress_stale(bool *stale, struct kl_admit *work, const struct kl_attempt *attempt,
+			    const struct kl_attempt_of *of, const struct kl_event *known,
+			    bool noisy, bool anew)
+{
+	KL_AUTO(kl_freep) char *key = edit_key(work, of, attempt->repairs);
+	bool is_new;
+	json_t *list = stale_list(&is_new, work, key);
+
+	*stale = known && has_id(list, known->id);
+	if (*stale)
+		return 0;
+	/* a wrong answer counts, however often the kernel is judged */
+	*stale = known && !kl_event_is_fail(known) &&
+		 (is_new ? anew || noisy : noisy && json_array_size(list) < MORE);
+	if (*stale)
+		json_array_append_new(list, json_string(known->id));
+	else if (noisy) /* the trial ends here; the next one begins to measure anew */
+		json_array_clear(list);
+	return is_new || *stale || noisy ? store(work) : 0;
 }
 
 int kl_admit_progress_end(struct kl_admit *work)

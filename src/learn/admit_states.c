@@ -107,7 +107,7 @@ static int place_state(struct kl_admit *work, struct kl_admit_state *state)
 		kl_error_clear();
 		return 0;
 	}
-	if (kl_gate_reaches(work->o->gate, state->state) < 0) {
+	if (!kl_gate_is_remote(work->o->gate) && kl_gate_reaches(work->o->gate, state->state) < 0) {
 		state->why = kl_asprintf("the state cannot be judged here: %s", kl_error_last());
 		kl_error_clear();
 		return 0;

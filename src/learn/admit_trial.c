@@ -76,14 +76,14 @@ static int try_pair(struct trial *trial, struct kl_admit *work)
 	};
 	int err = kl_admit_attempt(&trial->pair, work, &on_top);
 
-	if (err < 0)
+	if (err < 0 || trial->pair.waits)
 		return err;
 	trial->paired = true;
 	if (*trial->pair.class_) {
 		ends_as(trial, &trial->first, "not-enabling");
 		return 0;
 	}
-	if ((err = kl_admit_attempt(&trial->alone, work, &alone)) < 0)
+	if ((err = kl_admit_attempt(&trial->alone, work, &alone)) < 0 || trial->alone.waits)
 		return err;
 	ends_as(trial, &trial->pair, *trial->alone.class_ ? "" : "not-needed");
 	return 0;
@@ -148,10 +148,11 @@ static int try_arm(struct trial *trial, struct kl_admit *work, enum kl_admit_arm
 	};
 	int err = kl_admit_attempt(attempt_of(trial, arm), work, &of);
 
-	if (err < 0 || arm != KL_ADMIT_CARD)
+	if (err < 0 || arm != KL_ADMIT_CARD || trial->first.waits)
 		return err;
 	ends_as(trial, &trial->first, trial->first.class_);
-	if (work->partner && !*trial->first.class_ && (err = try_pair(trial, work)) == 0)
+	if (work->partner && !*trial->first.class_ && (err = try_pair(trial, work)) == 0 &&
+	    !work->a->waiting)
 		err = judge_step(trial, work);
 	return err;
 }
@@ -491,7 +492,8 @@ int kl_admit_trial(struct kl_admit *work)
 	work->keep = (struct kl_keep){ .repo = work->o->repo, .chain = work->chain };
 	if ((err = kl_gate_platform(&platform, work->o->gate, state_of(work)->state)) < 0 ||
 	    (err = kl_admit_progress_begin(work)) < 0 || (err = open_session(work)) < 0 ||
-	    (work->session && (err = find_facts(work)) < 0) || (err = try_all(&trial, work)) < 0)
+	    (work->session && (err = find_facts(work)) < 0) || (err = try_all(&trial, work)) < 0 ||
+	    work->a->waiting)
 		return err;
 	err = put_trial(&trial, work, platform.id);
 	return err < 0 ? err : kl_admit_progress_end(work);
