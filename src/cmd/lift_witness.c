@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/send_away.h"
+#include "gate/wave.h"
 #include "learn/witness.h"
 
 static const char *word_of(enum kl_witness_end end)
@@ -89,6 +91,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_witness 
 	kl_json_set_bool(value, "dry_run", dry);
 	kl_json_set_bool(value, "limited", witness->limited);
 	kl_json_set_int(value, "runs", (int64_t)witness->runs);
+	kl_json_set_int(value, "waiting", (int64_t)witness->waiting);
 	kl_json_set(value, "conditions", list);
 	kl_json_set(value, "left_out", words_json(&witness->notes));
 	if (!out->json) {
@@ -138,7 +141,45 @@ static void print_table(const struct kl_witness *witness, bool dry)
 	       witness->limited ? " (the limit)" : "");
 }
 
-static int seek_witness(struct kl_witness *witness, struct kl_repo *repo,
+/* What a wave of the search needs (gate/wave.h). */
+struct seeking {
+	struct kl_witness *witness;
+	struct kl_witness_opts opts;
+};
+
+/* The library may have got conditions from an earlier wave, so open it in each. */
+static int seek_wave(void *payload)
+{
+	struct seeking *seeking = payload;
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
+	int err = kl_library_open(&library, seeking->opts.repo);
+
+	if (err < 0)
+		return err;
+	kl_witness_release(seeking->witness);
+	seeking->opts.library = library;
+	return kl_witness_seek(seeking->witness, &seeking->opts);
+}
+
+/* Without a gate the search still finds what existing events decide. */
+static int run_waves(struct kl_wave *wave, struct seeking *seeking)
+{
+	KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
+	KL_AUTO(kl_freep) char *why = NULL;
+	struct kl_witness_opts *opts = &seeking->opts;
+	int err = opts->dry ? 0 : kl_witness_gate(&gate, opts->repo, NULL, opts->progress);
+
+	if (err == KL_ECANNOT) {
+		opts->no_gate = why = kl_strdup(kl_error_last());
+		kl_error_clear();
+	} else if (err < 0) {
+		return err;
+	}
+	opts->gate = gate;
+	return gate ? kl_wave_run(wave, gate, seek_wave, seeking) : seek_wave(seeking);
+}
+
+static int seek_witness(struct kl_witness *witness, struct kl_wave *wave, struct kl_repo *repo,
 			const struct kl_strvec *cards, const struct kl_lift_witness *args)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = args->quiet ?
@@ -146,31 +187,32 @@ static int seek_witness(struct kl_witness *witness, struct kl_repo *repo,
 									  kl_progress_new(
 										  KL_PROGRESS_AUTO);
 	KL_AUTO(kl_transitions_release) struct kl_transitions transitions = { 0 };
-	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
+	struct seeking seeking = {
+		.witness = witness,
+		.opts = {
+			.repo = repo,
+			.t = &transitions,
+			.cards = cards,
+			.dry = args->dry,
+			.limit = args->runs ? (size_t)args->runs : KL_WITNESS_RUNS,
+			.progress = progress,
+		},
+	};
 	const char *who;
 	int err = args->dry ? 0 : kl_repo_identity(&who, repo);
 
-	if (err < 0 || (err = kl_library_open(&lib, repo)) < 0 ||
-	    (err = kl_taxonomy_load(&tax)) < 0 ||
+	if (err < 0 || (err = kl_taxonomy_load(&tax)) < 0 ||
 	    (err = kl_transitions_load(&transitions, repo, NULL)) < 0)
 		return err;
-	return kl_witness_seek(witness,
-			       &(struct kl_witness_opts){
-				       .repo = repo,
-				       .library = lib,
-				       .tax = tax,
-				       .t = &transitions,
-				       .cards = cards,
-				       .dry = args->dry,
-				       .limit = args->runs ? (size_t)args->runs : KL_WITNESS_RUNS,
-				       .progress = progress,
-			       });
+	seeking.opts.tax = tax;
+	return run_waves(wave, &seeking);
 }
 
 int kl_lift_witness(struct kl_repo *repo, int argc, char **argv, const struct kl_lift_witness *args)
 {
 	KL_AUTO(kl_witness_release) struct kl_witness witness = { 0 };
+	KL_AUTO(kl_wave_release) struct kl_wave wave = { 0 };
 	KL_AUTO(kl_strvec_release) struct kl_strvec cards = KL_STRVEC_INIT;
 	int err;
 
@@ -178,12 +220,14 @@ int kl_lift_witness(struct kl_repo *repo, int argc, char **argv, const struct kl
 		return kl_error(KL_EUSAGE, "--runs must not be negative");
 	for (int i = 0; i < argc; i++)
 		kl_strvec_push(&cards, argv[i]);
-	if ((err = seek_witness(&witness, repo, &cards, args)) < 0)
+	if ((err = seek_witness(&witness, &wave, repo, &cards, args)) < 0)
 		return err;
 	if (kl_listing_asked(&args->out))
 		print_listing(&args->out, &witness, args->dry);
 	else
 		print_table(&witness, args->dry);
+	if (witness.waiting)
+		return kl_send_away_wait(&wave.sent, "this command again");
 	if (witness.cannot && !witness.verdicts)
 		return kl_error(KL_ECANNOT, "nothing could be judged here: %s", witness.cannot);
 	return 0;

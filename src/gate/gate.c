@@ -142,6 +142,15 @@ bool kl_gate_is_remote(const struct kl_gate *gate)
 	return !gate->runner.way->run;
 }
 
+int kl_gate_take_jobs(struct kl_gate *gate, struct kl_gate *from)
+{
+	int err = kl_bundle_take(gate->bundle, from->bundle);
+
+	kl_bundle_free(from->bundle);
+	from->bundle = kl_bundle_new();
+	return err;
+}
+
 int kl_gate_send(struct kl_transfer *out, struct kl_gate *gate, const char *path)
 {
 	int err = kl_transfer_send(out, gate->bundle, &gate->runner, gate->repo, path,

@@ -172,6 +172,8 @@ void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
  * the results are imported, kl_gate_judge() returns the verdicts.
  */
 int kl_gate_send(struct kl_transfer *out, struct kl_gate *gate, const char *path);
+/** Move the jobs that wait in another session to this one, so that one bundle has all of them. */
+int kl_gate_take_jobs(struct kl_gate *gate, struct kl_gate *from);
 /** Return the number of jobs that wait to be sent. */
 size_t kl_gate_waiting(const struct kl_gate *gate);
 /** Return true if one bundle cannot hold more jobs than those that wait. */

@@ -133,7 +133,7 @@ static int ask_clause(struct kl_witness_search *search, size_t i)
 	for (size_t k = 0; !err && k < search->o->t->n && clause->end == KL_WITNESS_OPEN; k++)
 		if (is_evidence(search->card, &search->o->t->v[k]))
 			err = ask_kernel(search, clause, &search->o->t->v[k], i);
-	if (!err && clause->end == KL_WITNESS_OPEN && !clause->passes)
+	if (!err && clause->end == KL_WITNESS_OPEN && !clause->passes && !clause->waits)
 		err = kl_witness_by_carrier(search, i);
 	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !all_here(search)) {
 		clause->unsure = true;
@@ -141,6 +141,11 @@ static int ask_clause(struct kl_witness_search *search, size_t i)
 		clause->why = kl_strdup(
 			"kernels pass without the clause, but not all kernels that the card was "
 			"learned from are here");
+	}
+	if (clause->waits && clause->end == KL_WITNESS_OPEN) {
+		free(clause->why);
+		clause->why = kl_strdup("a verdict is to come from elsewhere");
+		return err;
 	}
 	/* if `unsure` is set, a kernel that could not be judged may still need the clause */
 	if (!err && clause->end == KL_WITNESS_OPEN && clause->passes && !clause->unsure)
@@ -172,8 +177,15 @@ static struct kl_witness_result *add_result(struct kl_witness_search *search,
 	return result;
 }
 
-static bool any_decided(const struct kl_witness_result *result)
+/*
+ * Return true if the condition is to be written: a clause is decided, and none waits for a verdict,
+ * since what is written is not sought again.
+ */
+static bool is_decided(const struct kl_witness_result *result)
 {
+	for (size_t i = 0; i < result->n; i++)
+		if (result->clause[i].waits && result->clause[i].end == KL_WITNESS_OPEN)
+			return false;
 	for (size_t i = 0; i < result->n; i++)
 		if (result->clause[i].end != KL_WITNESS_OPEN)
 			return true;
@@ -195,7 +207,7 @@ static int seek_pre(struct kl_witness_search *search, size_t pre)
 	for (size_t i = 0; !err && i < search->r->n; i++)
 		if (search->r->clause[i].end == KL_WITNESS_OPEN)
 			err = ask_clause(search, i);
-	if (!err && !search->o->dry && any_decided(search->r))
+	if (!err && !search->o->dry && is_decided(search->r))
 		err = kl_witness_put(search, pre);
 	forget_results(search);
 	return err;
@@ -245,6 +257,16 @@ static int seek_card(struct kl_witness_search *search, const char *id)
 	return err;
 }
 
+/* Move the jobs of the sessions for other platforms to the first one: a wave is one bundle. */
+static int gather_jobs(struct kl_witness_search *search)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < search->ngate; i++)
+		err = kl_gate_take_jobs(search->o->gate, search->gate[i].gate);
+	return err;
+}
+
 static int pick_cards(struct kl_strvec *out, const struct kl_witness_opts *opts)
 {
 	for (size_t i = 0; i < kl_library_count(opts->library) && !opts->cards->n; i++)
@@ -272,5 +294,5 @@ int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *opts)
 	err = pick_cards(&cards, opts);
 	for (size_t i = 0; !err && i < cards.n; i++)
 		err = seek_card(&search, cards.v[i]);
-	return err;
+	return err < 0 ? err : gather_jobs(&search);
 }

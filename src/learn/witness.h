@@ -26,6 +26,9 @@
  * Each changed condition is one commit of its card. The judged commits, their notes and the card
  * are updated in one transaction, so that a killed run loses at most one condition. The gate caches
  * verdicts, so that the next run can use them.
+ *
+ * If the session's runner judges elsewhere, a call is a wave (gate/wave.h): the kernels of all clauses
+ * are asked, and their jobs are in opts->gate. A condition is changed when no clause of it waits.
  */
 #define KL_WITNESS_RUNS 64 /* most gate runs by default */
 
@@ -48,6 +51,7 @@ struct kl_witness_clause {
 	size_t passes; /* number of kernels that pass where the clause is false */
 	/* a kernel could not be judged, so a pass of other kernels does not decide the clause */
 	bool unsure;
+	bool waits; /* a verdict is to come from elsewhere: nothing is concluded yet */
 };
 
 struct kl_witness_result {
@@ -62,6 +66,7 @@ struct kl_witness {
 	size_t n, alloc;
 	size_t runs;            /* number of gate runs; cached verdicts are not counted */
 	size_t verdicts;        /* number of verdicts received, cached ones included */
+	size_t waiting;         /* number of verdicts that are to come from elsewhere */
 	bool limited;           /* the limit of runs was reached */
 	struct kl_strvec notes; /* errors of cards that could not be read */
 	char *cannot;           /* the last reason why the gate could not judge, or NULL */
@@ -75,8 +80,18 @@ struct kl_witness_opts {
 	const struct kl_strvec *cards; /* ids or unique prefixes; empty: all cards */
 	bool dry;                      /* list what would be judged, but judge nothing */
 	size_t limit;                  /* most gate runs */
+	/*
+	 * the session for this machine's own platform, from kl_witness_gate(), borrowed; NULL: a dry
+	 * run, or the gate cannot run here, for the reason `no_gate`
+	 */
+	struct kl_gate *gate;
+	const char *no_gate;
 	struct kl_progress *progress;
 };
+
+/** Open a session for a platform; NULL: this machine's own. Errors are those of kl_gate_open(). */
+int kl_witness_gate(struct kl_gate **out, struct kl_repo *repo, const char *platform,
+		    struct kl_progress *progress);
 
 /**
  * Seek witnesses. Return 0 even if no witness was found; if the gate could not judge, out->cannot

@@ -152,10 +152,10 @@ static int try_on(struct carried *carried, struct kl_witness_search *search,
 			transition->step.number - 1);
 	if (search->o->dry)
 		return 0;
-	if ((err = kl_witness_gate(&gate, search, "")) < 0)
+	if ((err = kl_witness_session(&gate, search, "")) < 0)
 		return kl_witness_unsure(search, clause, err);
 	err = judge_edits(&edited, search, clause, gate, transition);
-	if (err < 0 || !edited.judgement)
+	if (err < 0 || !edited.judgement || clause->waits)
 		return err;
 	return take_verdict(carried, search, clause, transition, edited.made, &edited.judgement);
 }
@@ -200,7 +200,7 @@ int kl_witness_by_carrier(struct kl_witness_search *search, size_t i)
 		tried++;
 		err = try_on(&got, search, clause, transition);
 	}
-	if (!err)
+	if (!err && !clause->waits)
 		conclude_clause(&got, search, clause);
 	return err;
 }

@@ -93,7 +93,7 @@ int kl_witness_at_points(struct kl_witness_search *search, struct kl_witness_cla
 			transition->step.number, widening.words);
 	if (search->o->dry)
 		return 0;
-	if ((err = kl_witness_gate(&gate, search, "")) < 0)
+	if ((err = kl_witness_session(&gate, search, "")) < 0)
 		return kl_witness_unsure(search, clause, err);
 	if ((err = kl_witness_judge(&judgement, search, clause, gate, widening.to, true)) < 0 ||
 	    !judgement)

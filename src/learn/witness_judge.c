@@ -13,28 +13,33 @@
 
 /* --- opening and running the gate ------------------------------------------------------------- */
 
-int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform)
+int kl_witness_gate(struct kl_gate **out, struct kl_repo *repo, const char *platform,
+		    struct kl_progress *progress)
+{
+	return kl_gate_open(out, repo,
+			    &(struct kl_gate_opts){
+				    .progress = progress,
+				    .platform = platform,
+				    .no_profile = true,
+			    });
+}
+
+int kl_witness_session(struct kl_gate **out, struct kl_witness_search *search, const char *platform)
 {
 	struct kl_gate *gate = NULL;
 	int err;
 
+	if (!search->o->gate)
+		return kl_error(KL_ECANNOT, "%s", search->o->no_gate);
+	*out = search->o->gate;
+	if (!*platform)
+		return 0;
 	for (size_t i = 0; i < search->ngate; i++)
 		if (!strcmp(search->gate[i].platform, platform)) {
 			*out = search->gate[i].gate;
 			return 0;
 		}
-	err = kl_gate_open(&gate, search->o->repo,
-			   &(struct kl_gate_opts){
-				   .progress = search->o->progress,
-				   .platform = *platform ? platform : NULL,
-				   .no_profile = true,
-			   });
-	if (!err && kl_gate_is_remote(gate)) {
-		kl_gate_free(gate);
-		err = kl_error(KL_ECANNOT,
-			       "the gate's runner is remote, but a search for witnesses needs a "
-			       "runner that returns results immediately");
-	}
+	err = kl_witness_gate(&gate, search->o->repo, platform, search->o->progress);
 	if (err < 0)
 		return err;
 	KL_GROW(search->gate, search->ngate + 1, search->gate_alloc);
@@ -94,12 +99,18 @@ int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search 
 	} else if (runs && search->no_device && kl_backend_of(surface->contract)->device) {
 		err = kl_error(KL_ECANNOT, "%s", search->no_device);
 	} else {
-		err = kl_card_commit_judge(judgements, gate, surface, NULL, false);
+		err = kl_card_commit_try(judgements, gate, surface, NULL, false);
 		if (err == KL_ECANNOT && kl_gate_lacked_device(gate) && !search->no_device)
 			search->no_device = kl_strdup(kl_error_last());
 	}
 	if (err < 0)
 		return kl_witness_unsure(search, clause, err);
+	if (err == KL_CARD_COMMIT_LATER) {
+		search->out->runs++;
+		search->out->waiting++;
+		clause->waits = true;
+		return 0;
+	}
 	search->out->runs += !(*judgements)->cached;
 	search->out->verdicts++;
 	event = (*judgements)->event;

@@ -85,12 +85,13 @@ size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *
 
 /**
  * Get the gate session for a platform ("": the machine's own), and open it if it is not open yet.
- * KL_ECANNOT: the gate cannot run here, or its runner is remote.
+ * KL_ECANNOT: the gate cannot run here.
  */
-int kl_witness_gate(struct kl_gate **out, struct kl_witness_search *search, const char *platform);
+int kl_witness_session(struct kl_gate **out, struct kl_witness_search *search,
+		       const char *platform);
 /**
- * Judge a surface. If the verdict is neither pass nor fail, set *judgements to NULL and give the
- * clause the reason. `runs`: the surface is known to compile, so that judging it needs a device.
+ * Judge a surface. If the verdict is neither pass nor fail, or comes later, set *judgements to NULL
+ * and give the clause the reason. `runs`: the surface is known to compile, so that judging it needs a device.
  */
 int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,

@@ -116,8 +116,8 @@ static int port_state(struct ported *out, struct kl_witness_search *search,
 	    (err = backend->port(&out->from, transition->from, platform)) < 0)
 		return err;
 	if (runs_elsewhere(transition))
-		return kl_witness_gate(&out->gate, search, platform);
-	if ((err = kl_witness_gate(&out->gate, search, "")) < 0 ||
+		return kl_witness_session(&out->gate, search, platform);
+	if ((err = kl_witness_session(&out->gate, search, "")) < 0 ||
 	    (err = does_compile(&from, out->gate, out->from)) < 0 ||
 	    (err = does_compile(&to, out->gate, out->to)) < 0)
 		return err;

@@ -50,17 +50,13 @@ size_t kl_bundle_jobs(const struct kl_bundle *bundle)
 	return json_array_size(bundle->entries);
 }
 
-/* Add a file named by its digest, unless it is already there. Take ownership of the bytes. */
-static int add_file(char **name, struct kl_bundle *bundle, const char *dir, const char *suffix,
-		    struct kl_buf *data)
+/* Add a file, unless it is already there. Take ownership of the bytes. */
+static int add_named(struct kl_bundle *bundle, const char *name, struct kl_buf *data)
 {
-	char hex[KL_DIGEST_HEX];
 	struct file *file;
 
-	kl_digest_hex(hex, data->ptr, data->len);
-	*name = kl_asprintf("%s/%s%s", dir, hex, suffix);
 	for (size_t i = 0; i < bundle->nfile; i++)
-		if (!strcmp(bundle->file[i].name, *name)) {
+		if (!strcmp(bundle->file[i].name, name)) {
 			kl_buf_release(data);
 			return 0;
 		}
@@ -70,10 +66,21 @@ static int add_file(char **name, struct kl_bundle *bundle, const char *dir, cons
 				MAX_BUNDLE >> 20);
 	KL_GROW(bundle->file, bundle->nfile + 1, bundle->alloc);
 	file = &bundle->file[bundle->nfile++];
-	file->name = kl_strdup(*name);
+	file->name = kl_strdup(name);
 	file->data = *data;
 	*data = (struct kl_buf)KL_BUF_INIT;
 	return 0;
+}
+
+/* Add a file named by its digest. Take ownership of the bytes. */
+static int add_file(char **name, struct kl_bundle *bundle, const char *dir, const char *suffix,
+		    struct kl_buf *data)
+{
+	char hex[KL_DIGEST_HEX];
+
+	kl_digest_hex(hex, data->ptr, data->len);
+	*name = kl_asprintf("%s/%s%s", dir, hex, suffix);
+	return add_named(bundle, *name, data);
 }
 
 /*
@@ -176,6 +183,11 @@ static bool has_job(const struct kl_bundle *bundle, const char *digest)
 	return false;
 }
 
+static int too_many_jobs(void)
+{
+	return kl_error(KL_EINVALID, "the bundle would have more than %d jobs", KL_BUNDLE_JOBS);
+}
+
 int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job)
 {
 	KL_AUTO(json_decrefp) json_t *doc = json_deep_copy(job->job), *entry = NULL;
@@ -194,11 +206,29 @@ int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job)
 	if (has_job(bundle, digest))
 		return 0;
 	if (kl_bundle_jobs(bundle) >= KL_BUNDLE_JOBS)
-		return kl_error(KL_EINVALID, "the bundle would have more than %d jobs",
-				KL_BUNDLE_JOBS);
+		return too_many_jobs();
 	json_array_append_new(bundle->records, make_record(job, digest));
 	json_array_append(bundle->entries, entry);
 	return 0;
+}
+
+int kl_bundle_take(struct kl_bundle *bundle, struct kl_bundle *from)
+{
+	size_t i;
+	json_t *entry;
+	int err = 0;
+
+	for (i = 0; !err && i < from->nfile; i++)
+		err = add_named(bundle, from->file[i].name, &from->file[i].data);
+	json_array_foreach(from->entries, i, entry) {
+		if (err || has_job(bundle, kl_json_str_or(entry, "digest", "")))
+			continue;
+		if (kl_bundle_jobs(bundle) >= KL_BUNDLE_JOBS)
+			return too_many_jobs();
+		json_array_append(bundle->entries, entry);
+		json_array_append(bundle->records, json_array_get(from->records, i));
+	}
+	return err;
 }
 
 int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo)

@@ -41,6 +41,8 @@ struct kl_bundle_job {
 
 /** Add a job, unless it is already in the bundle. KL_EINVALID: the bundle would be too large. */
 int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job);
+/** Move all jobs of another bundle, which is then to be freed. KL_EINVALID: as kl_bundle_add(). */
+int kl_bundle_take(struct kl_bundle *bundle, struct kl_bundle *from);
 size_t kl_bundle_jobs(const struct kl_bundle *bundle);
 /** Write a record of every job to disk (gate/runner/pending_jobs.h). */
 int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo);
