@@ -133,4 +133,36 @@ test_expect_success 'steps of a lineage share their states: one bundle has each 
 	steps=$(($(git rev-list --count --branches="klineage/*") - 1)) && exits 125 probe topk --grid "rows=1,2; cols=64; k=8; values=plain" >../out 2>../err && cat ../out ../err && says "$((2 * (steps + 1))) jobs were written" ../err)
 '
 
+test -e /dev/nvidiactl || { command -v nvcc >/dev/null && test_set_prereq NODEVICE; }
+# what a worker with a GPU would write
+pretend='$j->{device} = "GPU A"; $j->{driver} = "1"; $j->{result}{device} = "GPU A"; $j->{result}{driver} = "1"; delete $j->{result}{message};
+	$j->{result}{status} = "pass"; $j->{result}{correct} = {cases => 1}'
+test_expect_success NODEVICE 'device code: compiled here, and a worker without a GPU leaves all jobs pending' '
+	git init -q gpu && (cd gpu && git config klineage.runner bundle && git commit -q --allow-empty -m root && git klineage import "$KLINEAGE_TOP/skills/lineages/cuda-gemm" >../out &&
+	exits 125 probe cuda-gemm:1 --grid "M=256; N=256; K=64,72,80; values=plain" >../out 2>../err && says "6 jobs were written" ../err && carry ../none && exits 125 git klineage gate --import ../none >../out 2>../err && says "6 not judged" ../out && says "no GPU here" ../err &&
+	exits 1 git rev-parse -q --verify refs/klineage/campaign/cuda-gemm/probe)
+'
+
+test_expect_success NODEVICE 'device code: what a worker with a GPU says is found, and belongs to that GPU' '
+	(cd gpu && reseal "$pretend" ../none >../judged && git klineage gate --import ../judged >../out && says "6 imported" ../out && probe cuda-gemm:1 --grid "M=256; N=256; K=64,72,80; values=plain" >../out && cat ../out && says "sound at all 3 points" ../out &&
+	git klineage fsck >../out && says ": 0 errors, 0 warnings" ../out &&
+	reseal "$pretend; \$j->{device} = \$j->{result}{device} = q(GPU B)" ../none >../judged && git klineage gate --import ../judged >../out && says "6 imported" ../out && probe cuda-gemm:1 --grid "M=256; N=256; K=64,72,80; values=plain" --json >../json && says "\"kept\":6" ../json)
+'
+
+small="m=1; n=4,5; values=plain"
+# again_until_done: the commands of a probe in waves, each once more; the seed is drawn before, so that the results fit
+again_until_done () {
+	exits 125 probe HEAD~1 HEAD --grid "$small" >../out 2>../err || test "$(git rev-parse -q --verify $ref)" || return 1
+	git klineage gate --import ../small.results >../out && probe HEAD~1 HEAD --grid "$small" --json >../json && says "\"kept\":4" ../json && says "\"waiting\":0" ../json &&
+	test "$(events | wc -l)" = 4 && test ! -e .git/klineage/campaign/scale/probe.jsonl && git klineage fsck >../out && says " 4 events" ../out && says ": 0 errors, 0 warnings" ../out
+}
+test_expect_success FAULT 'killed or failed at any durable step of sending and of importing, it loses nothing' '
+	PATH=$KLINEAGE_TOP/build-fault:$PATH && export PATH && (pair base && probe HEAD~1 HEAD --seconds 0 >../out && cp -R . ../sent && cd ../sent && KLINEAGE_FAULT_LOG=$PWD/../points.base exits 125 git-klineage probe -q HEAD~1 HEAD --grid "$small" && carry ../small.results &&
+	cp -R . ../got && cd ../got && KLINEAGE_FAULT_LOG=$PWD/../points.sent git-klineage gate --import ../small.results) && wc -l points.base points.sent &&
+	for at in base sent; do last=$(wc -l <points.$at) && for way in kill fail; do for n in $(seq 1 5 $last) $last; do
+		rm -rf torn && cp -R $at torn && (cd torn && if test $at = base; then (KLINEAGE_FAULT=$n:$way && export KLINEAGE_FAULT && exec git-klineage probe -q HEAD~1 HEAD --grid "$small" >/dev/null 2>&1)
+		else (KLINEAGE_FAULT=$n:$way && export KLINEAGE_FAULT && exec git-klineage gate --import ../small.results >/dev/null 2>&1); fi; git fsck --strict --no-dangling >/dev/null && again_until_done) || { echo "$at $n:$way"; return 1; }
+	done; done; done
+'
+
 test_done
