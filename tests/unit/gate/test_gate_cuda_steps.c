@@ -10,7 +10,7 @@
  * nothing else, and never leaves the machine code as it was.
  */
 static const char *const templates[] = { "cuda-topk", "cuda-gemm", "cuda-gdn-kkt",
-					 "cuda-gdn-cumsum" };
+					 "cuda-gdn-cumsum", "cuda-fmha" };
 
 static void facts_of(struct kl_facts *out, struct kl_gate *gate, const char *dir, const char *name,
 		     const char *rev)
