@@ -25,7 +25,8 @@ steps with plain git:
 
 The lines on merging are from \`git klineage transplant -n\`, which merges each step into other states and judges
 nothing: which steps can be undone at K* alone, and which can be put in at a state before their own. What such a
-kernel is worth, \`git klineage transplant\` measures on a machine that can run it.
+kernel is worth, \`git klineage transplant\` measures on a machine that can run it; where that was done, what it found
+follows (\`skills/transplants\` has the events).
 X
 
 # merging <lineage>: say where its steps merge
@@ -43,6 +44,14 @@ merging () {
 		printf "merging: %d of %d steps can be undone at K* alone: %s\n", scalar @undone, $n, join(", ", @undone) || "-";
 		printf "merging: steps can be put in at %d of %d earlier states: %s\n", $in, $places, join(", ", @put) || "-";'
 }
+# transplants <file> <lineage>: print what was found of its steps at other states, if it was judged
+transplants () {
+	test -e "$1" || return 0
+	git klineage transplant --import "$1" "$2" >"$work/said" || exit 1
+	printf '\ntransplants, '
+	sed -n 's/.*"device":"\([^"]*\)","driver":"\([^"]*\)".*"time":"\([^T]*\)T.*/on \1, driver \2, \3/p' "$1" | sort -u
+	git klineage transplant -n "$2" | sed -n '/^step .*gain at its place/,$p' | grep -v -e ' is written on ' -e ' verdicts reached, ' | cat -s
+}
 git init -q "$work/r" && cd "$work/r" && git commit -q --allow-empty -m start || exit 1
 for dir in "$top"/skills/lineages/*/; do
 	name=$(basename "$dir")
@@ -52,5 +61,5 @@ for dir in "$top"/skills/lineages/*/; do
 	sed -n 's/.*"device":"\([^"]*\)","driver":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, driver \2, \3./p; t
 		s/.*"device":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, \2./p' "$dir/gate.jsonl" | sort -u
 	printf '\n'
-	{ git klineage log "$at"; echo; merging "$at"; } | sed 's/^/	/; s/[ 	]*$//'
+	{ git klineage log "$at"; echo; merging "$at"; transplants "$top/skills/transplants/$name.jsonl" "$at"; } | sed 's/^/	/; s/[ 	]*$//'
 done

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transplant/transplant_file.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/surface.h"
+#include "transplant/transplant_log.h"
+
+#define MAX_FILE ((size_t)64 << 20)
+
+static void add_event(struct kl_buf *out, size_t *n, const struct kl_event *event)
+{
+	if (!event)
+		return;
+	kl_event_write(out, event);
+	kl_buf_addch(out, '\n');
+	++*n;
+}
+
+int kl_transplant_file_write(size_t *n, const struct kl_transplant *transplant, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	size_t steps = kl_transplant_steps(transplant);
+
+	*n = 0;
+	add_event(&text, n, transplant->root);
+	for (size_t step = 1; step <= steps; step++)
+		for (size_t place = 0; place <= steps; place++)
+			add_event(&text, n, kl_transplant_at(transplant, step, place)->event);
+	if (!*n)
+		return kl_error(KL_ENOTFOUND, "no transplant of %s/%s has a verdict",
+				transplant->view.workload, transplant->view.name);
+	return kl_fs_write_output(path, text.ptr, text.len);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* Return true if the event judges `digest`, compared with `parent` (NULL: any). */
+static bool is_about(const struct kl_event *event, const struct kl_transplant *transplant,
+		     const char *digest, const char *parent)
+{
+	const struct kl_comparison *against = kl_comparisons_find(&event->profile.vs, "parent");
+
+	return event->kind == KL_KIND_GATE && *digest && !kl_event_is_outdated(event) &&
+	       kl_event_is_for(event, digest, transplant->state[0]->contract_digest) &&
+	       (!parent || !against || !strcmp(against->surface, parent));
+}
+
+static int keep_cell(bool *kept, struct kl_transplant *transplant, struct kl_repo *repo,
+		     const struct kl_event *event, size_t step, size_t place)
+{
+	struct kl_transplant_cell *cell = kl_transplant_at(transplant, step, place);
+	KL_AUTO(kl_surface_freep) struct kl_surface *kernel = NULL;
+	int err;
+
+	if (cell->state != KL_CELL_OPEN ||
+	    !is_about(event, transplant, cell->digest, transplant->state[place]->digest))
+		return 0;
+	if ((err = kl_transplant_merge(&kernel, repo, transplant, step, place)) < 0)
+		return err;
+	cell->event = kl_event_copy(event);
+	cell->state = KL_CELL_JUDGED;
+	*kept = true;
+	return kl_transplant_log_add(transplant, repo, step, place, kernel, -1);
+}
+
+static int keep_event(bool *kept, struct kl_transplant *transplant, struct kl_repo *repo,
+		      const struct kl_event *event)
+{
+	size_t steps = kl_transplant_steps(transplant);
+	int err = 0;
+
+	if (!transplant->root && !event->profile.vs.n &&
+	    is_about(event, transplant, transplant->state[0]->digest, NULL)) {
+		transplant->root = kl_event_copy(event);
+		*kept = true;
+		return kl_transplant_log_root(transplant, repo, -1);
+	}
+	for (size_t step = 1; !err && step <= steps; step++)
+		for (size_t place = 0; !err && place <= steps; place++)
+			err = keep_cell(kept, transplant, repo, event, step, place);
+	return err;
+}
+
+int kl_transplant_file_read(size_t *n, size_t *left, struct kl_transplant *transplant,
+			    struct kl_repo *repo, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
+	int err = kl_fs_read(&text, path, MAX_FILE);
+
+	*n = *left = 0;
+	if (err < 0)
+		return err;
+	kl_strvec_split(&lines, text.ptr, "\n");
+	for (size_t i = 0; !err && i < lines.n; i++) {
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+		bool kept = false;
+
+		if (!*lines.v[i])
+			continue;
+		if (kl_event_parse(&event, lines.v[i], strlen(lines.v[i])) < 0)
+			return kl_error(KL_EINVALID, "%s:%zu: not a gate event: %s", path, i + 1,
+					kl_error_last());
+		err = keep_event(&kept, transplant, repo, event);
+		*n += kept;
+		*left += !kept;
+	}
+	return err;
+}
