@@ -9,26 +9,7 @@ unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 if ! grep -q avx2 /proc/cpuinfo
 then
 	skip_all='the kernels need AVX2'
-	jobs () { tar xOf "$1" manifest.json | perl -MJSON::PP -ne 'print scalar @{decode_json($_)->{jobs}}, "\n"'; }
-# journey <n>: carry the bundle that `err` names to a worker, and import the results
-journey () {
-	bundle=$(sed -n "s/.*written to '\(.*\)'$/\1/p" err) && test -n "$bundle" && jobs "$bundle" >"count.$1" &&
-	klineage-worker --bundle "$bundle" -o "results.$1" 2>/dev/null && git klineage gate --import "results.$1" >imported
-}
-
-test_expect_success 'where the gate is elsewhere, all steps of a lineage are in one bundle' '
-	(git clone -q r far && cd far && git fetch -q origin "refs/heads/klineage/*:refs/heads/klineage/*" && git config klineage.profileMs 300 && git config klineage.runner bundle &&
-	git reset -q --hard klineage/lineage/halves/x~3 && run () { git klineage materialize --root klineage/lineage/halves/x~3 --status hypothesis -q "$@" >out 2>err; } &&
-	git update-ref refs/heads/klineage/skills "$(git rev-list --max-count=1 --skip=1 klineage/skills)" &&
-	exits 125 run --name far && journey 0 && { git klineage materialize --continue --name far -q halves >out 2>err; test $? = 125; } && cat out && says "4 verdicts are to come from elsewhere" out &&
-	grep "^pack-panel-.*: waits" out && grep "^vector-loop.*: waits" out && journey 1 && test "$(cat count.1)" = 4 &&
-	n=2 && until git klineage materialize --continue --name far -q halves >out 2>err && rc=0 || rc=$? && test $rc != 125; do
-		journey $n && n=$((n + 1)) && test $n -lt 6 || exit 1
-	done && cat out && test $n -le 4 && test "$(git rev-parse "klineage/materialize/halves/far^{tree}")" = "$(git rev-parse "klineage/lineage/halves/x^{tree}")" &&
-	git klineage fsck >out && says ": 0 errors" out)
-'
-
-test_done
+	test_done
 fi
 
 # half <function> <plain|wide>: print a function of the kernel
