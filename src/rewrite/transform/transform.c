@@ -336,8 +336,29 @@ static bool is_disjoint(const struct kl_transforming *work, const struct kl_cvar
 	return left != right && (is_alone(work, left) || is_alone(work, right));
 }
 
+/*
+ * Check that two elements of an array are never the same in rounds of the loop. Their indices are
+ * one element a round apart from a multiple of the number of rounds: y[i * n + j] and
+ * y[(i + 1) * n + j] for j from 0 to n - 1 are in different rows.
+ */
+static bool is_other_row(const struct kl_transforming *work, const struct kl_loop *loop,
+			 const struct kl_affine *left, const struct kl_affine *right)
+{
+	struct kl_affine bound, apart = *left, stride;
+	int64_t rows;
+
+	if (!loop || !loop->from_zero || loop->step != 1 ||
+	    !kl_affine_read(&bound, work->tokens, loop->bound_first, loop->bound_last) ||
+	    !bound.n || !kl_affine_stride(&stride, left, loop->counter) ||
+	    !kl_affine_is(&stride, 1) || !kl_affine_stride(&stride, right, loop->counter) ||
+	    !kl_affine_is(&stride, 1) || !kl_affine_add(&apart, right, -1) || apart.n != bound.n)
+		return false;
+	rows = apart.term[0].factor / bound.term[0].factor;
+	return rows && kl_affine_add(&apart, &bound, -rows) && !apart.n;
+}
+
 bool kl_transform_is_independent(const struct kl_transforming *work,
-				 const struct kl_accesses *accesses)
+				 const struct kl_accesses *accesses, const struct kl_loop *loop)
 {
 	for (size_t i = 0; i < accesses->n; i++)
 		for (size_t k = 0; k < accesses->n; k++) {
@@ -346,7 +367,8 @@ bool kl_transform_is_independent(const struct kl_transforming *work,
 			if (!left->write || i == k)
 				continue;
 			if (left->root == right->root ?
-				    !kl_affine_equal(&left->index, &right->index) :
+				    !kl_affine_equal(&left->index, &right->index) &&
+					    !is_other_row(work, loop, &left->index, &right->index) :
 				    !is_disjoint(work, left->root, right->root))
 				return false;
 		}

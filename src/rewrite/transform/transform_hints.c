@@ -105,7 +105,7 @@ static bool is_free(const struct kl_transforming *work, const struct kl_loop *lo
 	struct kl_accesses accesses = { 0 };
 	bool fine = kl_loop_body(&stmts, work->loops, loop) &&
 		    kl_accesses_read(&accesses, work->loops, &stmts) &&
-		    kl_transform_is_independent(work, &accesses);
+		    kl_transform_is_independent(work, &accesses, loop);
 	bool writes = false;
 
 	for (size_t i = 0; fine && i < accesses.n; i++) {

@@ -132,8 +132,9 @@ static bool can_jam(struct jam *out, const struct kl_transforming *work,
 	if (!out->inner || !out->inner->innermost || !kl_transform_is_plain(out->inner) ||
 	    !out->inner->owns || !kl_loop_body(&out->within, work->loops, out->inner) ||
 	    !kl_accesses_read(&out->accesses, work->loops, &out->around) ||
-	    !kl_transform_is_independent(work, &out->accesses) || !is_head_shared(work, out) ||
-	    !owns_scalars(work, out, &out->around) || !owns_scalars(work, out, &out->within))
+	    !kl_transform_is_independent(work, &out->accesses, NULL) ||
+	    !is_head_shared(work, out) || !owns_scalars(work, out, &out->around) ||
+	    !owns_scalars(work, out, &out->within))
 		return false;
 	for (size_t i = 0; i < out->accesses.n; i++)
 		if (out->accesses.v[i].write && !is_apart(work, out, &out->accesses.v[i]))

@@ -150,7 +150,7 @@ void kl_transform_hoist(struct kl_transforming *work)
 		struct elements elements = { 0 };
 
 		if (loop->owns && read_accesses(&accesses, work, loop) &&
-		    kl_transform_is_independent(work, &accesses) &&
+		    kl_transform_is_independent(work, &accesses, NULL) &&
 		    find_elements(&elements, work, loop, &accesses))
 			write_hoisted(work, loop, &accesses, &elements);
 		for (size_t k = 0; k < elements.n; k++)

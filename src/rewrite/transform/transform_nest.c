@@ -118,7 +118,7 @@ static bool can_interchange(struct pair *out, const struct kl_transforming *work
 			       outer->counter))
 		return false;
 	return (is_perfect(out) || read_sum(out, work)) &&
-	       kl_transform_is_independent(work, &out->accesses) && keeps_order(out) &&
+	       kl_transform_is_independent(work, &out->accesses, NULL) && keeps_order(out) &&
 	       is_gain(out);
 }
 
@@ -267,7 +267,7 @@ static bool can_block(struct block *out, const struct kl_transforming *work,
 		return false;
 	fine = kl_loop_body(&stmts, loops, root) &&
 	       kl_accesses_read(&out->accesses, loops, &stmts) &&
-	       kl_transform_is_independent(work, &out->accesses);
+	       kl_transform_is_independent(work, &out->accesses, NULL);
 	kl_cstmts_release(&stmts);
 	for (size_t i = 0; fine && i < loops->n; i++) {
 		const struct kl_loop *loop = &loops->v[i];

@@ -130,7 +130,7 @@ static bool can_pack(struct pack *out, const struct kl_transforming *work,
 		return false;
 	fine = kl_loop_body(&stmts, work->loops, root) &&
 	       kl_accesses_read(&out->accesses, work->loops, &stmts) &&
-	       kl_transform_is_independent(work, &out->accesses);
+	       kl_transform_is_independent(work, &out->accesses, NULL);
 	kl_cstmts_release(&stmts);
 	return fine && find_loops(out, work);
 }

@@ -159,7 +159,8 @@ static bool can_vectorize(struct vectors *out, const struct kl_transforming *wor
 	if (!loop->innermost || !kl_transform_is_plain(loop) ||
 	    !kl_loop_body(&out->stmts, work->loops, loop) ||
 	    !kl_accesses_read(&out->accesses, work->loops, &out->stmts) || !out->accesses.n ||
-	    !kl_transform_is_independent(work, &out->accesses) || !check_statements(out, work))
+	    !kl_transform_is_independent(work, &out->accesses, loop) ||
+	    !check_statements(out, work))
 		return false;
 	out->lanes = VECTOR_BYTES / (int64_t)kl_cvar_bytes(out->type);
 	out->vector = kl_asprintf("%s_x%lld", out->type, (long long)out->lanes);

@@ -233,6 +233,22 @@ static void test_elements(void **state)
 	      KERNEL("\t#pragma GCC ivdep\n\tfor (int j = 0; j < n; j++)\n\t\tC[j] += A[j];\n"));
 }
 
+/* rows of one matrix: what unroll-jam leaves can still be computed by vectors */
+static void test_rows(void **state)
+{
+	check("vector-loop vectors=1",
+	      KERNEL("\tfor (int j = 0; j < n; j++) {\n\t\tC[k*n + j] += A[k] * B[j];\n"
+		     "\t\tC[(k + 1)*n + j] += A[k + 1] * B[j];\n\t}\n"),
+	      KERNEL("\ttypedef float float_x8 "
+		     "__attribute__((vector_size(32), aligned(4), may_alias));\n"
+		     "\tfor (int j = 0; j + 8 <= n; j += 8) {\n"
+		     "\t\t*(float_x8 *)&C[k*n + j] += A[k] * (*(const float_x8 *)&B[j]);\n"
+		     "\t\t*(float_x8 *)&C[(k + 1)*n + j] += "
+		     "A[k + 1] * (*(const float_x8 *)&B[j]);\n\t}\n"
+		     "\tfor (int j = n / 8 * 8; j < n; j++) {\n\t\tC[k*n + j] += A[k] * B[j];\n"
+		     "\t\tC[(k + 1)*n + j] += A[k + 1] * B[j];\n\t}\n"));
+}
+
 static void test_restrict(void **state)
 {
 #define LOOP "{\n\twhile (n--)\n\t\ty[n] = x[n] * z[0];\n}\n"
@@ -261,6 +277,19 @@ static void test_refusals(void **state)
 		{ "vector-loop vectors=1", KERNEL("\tfor (int j = 1; j < n; j++)\n"
 						  "\t\tC[j] = C[j - 1] + A[j];\n") },
 		{ "ivdep", KERNEL("\tfor (int j = 1; j < n; j++)\n\t\tC[j] = C[j - 1];\n") },
+		/* rows that are shorter than the loop, a part of a row apart, or of unknown length */
+		{ "vector-loop vectors=1", KERNEL("\tfor (int j = 0; j < n; j++) {\n"
+						  "\t\tC[k*m + j] = A[j];\n"
+						  "\t\tC[(k + 1)*m + j] = B[j];\n\t}\n") },
+		{ "vector-loop vectors=1", KERNEL("\tfor (int j = 0; j < 2 * n; j++) {\n"
+						  "\t\tC[k*n + j] = A[j];\n"
+						  "\t\tC[(k + 1)*n + j] = B[j];\n\t}\n") },
+		{ "vector-loop vectors=1", KERNEL("\tfor (int j = 0; j < n; j++) {\n"
+						  "\t\tC[k*n + j] = A[j];\n"
+						  "\t\tC[k*n + j + 1] = B[j];\n\t}\n") },
+		{ "vector-loop vectors=1", KERNEL("\tfor (int j = 1; j < n; j++) {\n"
+						  "\t\tC[k*n + j] = A[j];\n"
+						  "\t\tC[(k + 1)*n + j] = B[j];\n\t}\n") },
 		{ "ivdep", KERNEL("\tint h = 1;\n\th <<= 1;\n\tfor (int j = 0; j < n; j++)\n"
 				  "\t\tC[j + h] = C[j + 1] + A[j];\n") },
 		{ "unroll factor=2", KERNEL("\tfloat s = 0;\n\tfor (int j = 0; j < n; j++)\n"
@@ -427,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_cuda),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_mechanisms),
+		cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
