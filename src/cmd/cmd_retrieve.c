@@ -109,8 +109,8 @@ static void add_row(struct kl_table *table, const struct kl_retrieved *retrieved
 		kl_buf_addf(&needs, "%s%s", i ? " " : "after ", retrieved->needs.v[i]);
 	if (retrieved->needed_by)
 		kl_buf_addf(&needs, "%sfor %s", needs.len ? "; " : "", retrieved->needed_by);
-	if (retrieved->lacks)
-		kl_buf_addf(&needs, "after %s, which no card here gives", retrieved->lacks);
+	for (size_t i = 0; i < retrieved->lacks.n; i++)
+		kl_buf_addf(&needs, "%s%s", i ? " " : "lacks ", retrieved->lacks.v[i]);
 	cell[n++] = number;
 	cell[n++] = retrieved->id;
 	cell[n++] = kl_card_status_name(retrieved->status);
@@ -235,9 +235,12 @@ static int explain_one(struct answer *answer, const struct kl_retrieved *retriev
 	}
 	if (retrieved->needed_by)
 		printf("    required by %s\n", retrieved->needed_by);
-	if (retrieved->lacks)
-		printf("    requires %s, and no set of %d cards or fewer provides it\n",
-		       retrieved->lacks, KL_CLOSURE_MAX);
+	if (retrieved->lacks.n) {
+		printf("    requires");
+		for (size_t i = 0; i < retrieved->lacks.n; i++)
+			printf(" %s", retrieved->lacks.v[i]);
+		printf(", and no set of %d cards or fewer provides that\n", KL_CLOSURE_MAX);
+	}
 	kl_retrieve_useful(&useful, card, &answer->target);
 	print_pres("sound", &retrieved->sound);
 	print_pres("useful", &useful);
@@ -308,7 +311,7 @@ static int card_json(json_t **out, struct answer *answer, const struct kl_retrie
 	kl_json_set_int(value, "trials", (int64_t)retrieved->trials);
 	kl_json_set(value, "after", strings_json(&retrieved->needs));
 	kl_json_set_str(value, "for", retrieved->needed_by);
-	kl_json_set_str(value, "lacks", retrieved->lacks);
+	kl_json_set(value, "lacks", strings_json(&retrieved->lacks));
 	kl_json_set(value, "sound", pres_json(&retrieved->sound));
 	if (retrieved->why)
 		kl_json_set_str(value, "why", retrieved->why);

@@ -50,7 +50,7 @@ void kl_retrieved_release(struct kl_retrieved *retrieved)
 {
 	free(retrieved->id);
 	free(retrieved->needed_by);
-	free(retrieved->lacks);
+	kl_strvec_release(&retrieved->lacks);
 	free(retrieved->why);
 	kl_retrieved_pres_release(&retrieved->sound);
 	kl_strvec_release(&retrieved->needs);
@@ -232,21 +232,20 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 	return false;
 }
 
-/* Name the cards to apply before this one, or a requirement that no such cards meet. */
+/* Name the cards to apply before this one or, if no such cards are enough, what the target lacks. */
 static void add_needs(struct kl_retrieved *retrieved, struct kl_retrieve_query *query)
 {
 	uint32_t prior = kl_index_card(query->ix, retrieved->card)->prior;
+	const struct kl_index_list requires = kl_index_prior(query->ix, prior)->requires;
+	const uint32_t *item = kl_index_items(query->ix, requires);
 	size_t need[KL_CLOSURE_MAX];
 	int count = kl_close(query, prior, need);
-	int64_t lack = -1;
 
 	for (int i = 0; i < count; i++)
 		kl_strvec_push(&retrieved->needs, kl_retrieve_query_id(query, need[i]));
-	if (count < 0)
-		lack = kl_retrieve_query_first(query, kl_index_prior(query->ix, prior)->requires,
-					       false);
-	if (lack >= 0)
-		retrieved->lacks = kl_strdup(text_of(query, (uint32_t)lack));
+	for (size_t i = 0; count < 0 && i < requires.n; i++)
+		if (!kl_retrieve_query_has(query, item[i]))
+			kl_strvec_push(&retrieved->lacks, text_of(query, item[i]));
 }
 
 /* Append a card, preceded by the cards that it requires. */

@@ -77,8 +77,8 @@ struct kl_retrieved {
 	int row;
 	struct kl_retrieved_pres sound;
 	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
-	/* a requirement that neither the target nor KL_CLOSURE_MAX cards meet, or NULL */
-	char *lacks;
+	/* if no set of KL_CLOSURE_MAX cards meets all requirements: those that the target lacks */
+	struct kl_strvec lacks;
 	char *needed_by; /* id of the listed card that requires this card, or NULL */
 	char *why;       /* for a dropped card: why it was ruled out; otherwise NULL */
 	bool fits;       /* set by kl_retrieve_mark_fit() */

@@ -322,7 +322,8 @@ static void test_next_requires(void **state)
 	opts.order = KL_ORDER_NEXT;
 	next = ask_opts(&lib, &other, opts);
 	assert_ids(&next, "after-a");
-	assert_string_equal(next.v[0].lacks, "trait:nowhere");
+	assert_int_equal(next.v[0].lacks.n, 1);
+	assert_string_equal(next.v[0].lacks.v[0], "trait:nowhere");
 	assert_int_equal(next.v[0].score, 0);
 }
 
