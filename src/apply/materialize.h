@@ -27,6 +27,9 @@
  * faster, up to three steps beyond. There a card can be used again that the node has already, since
  * each diff of it is for another place.
  *
+ * When nothing makes the best faster, cards are tried on the nodes made of it that are not slow, a few
+ * times in a run: a change that gains nothing may be what the next one needs.
+ *
  * A transformation with a parameter is tried with one value after the other, all on the same node.
  * After a value that gave a new best, the first value that gives none ends the search.
  *

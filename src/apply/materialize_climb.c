@@ -13,7 +13,8 @@ bool kl_materialize_is_enough(const struct kl_materialize_run *run)
 
 bool kl_materialize_is_over(const struct kl_materialize_run *run)
 {
-	return run->m->n >= KL_MATERIALIZE_ATTEMPTS || kl_materialize_is_enough(run);
+	return run->m->n >= KL_MATERIALIZE_ATTEMPTS || kl_materialize_is_enough(run) ||
+	       (run->is_beyond && run->beyond >= KL_MATERIALIZE_BEYOND);
 }
 
 static bool is_try_of(const struct kl_materialize_attempt *attempt, const char *card, size_t node)
@@ -154,6 +155,7 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 			kl_materialize_drop_attempt(&left);
 		left.card = NULL;
 		kl_materialize_add_attempt(run, &attempt);
+		run->beyond += run->is_beyond;
 		if (attempt.outcome == KL_MATERIALIZE_NODE && !*node)
 			*node = attempt.node;
 		if (is_own_edit(&attempt, *card, language, i) ||
@@ -161,7 +163,9 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 			break;
 		better |= attempt.outcome == KL_MATERIALIZE_BEST;
 	} while (!err && ++i < n && !(run->o->dry && applied) && !kl_materialize_is_over(run));
-	if (left.card)
+	if (left.card && run->is_beyond)
+		kl_materialize_drop_attempt(&left); /* it was said of the best node */
+	else if (left.card)
 		kl_materialize_add_attempt(run, &left);
 	return err;
 }
@@ -222,6 +226,55 @@ static int try_node(struct kl_materialize_run *run, size_t node)
 	return err;
 }
 
+/* --- beyond the best node --------------------------------------------------------------------- */
+
+/*
+ * Find the node that tools made of the node `on` and that may be as fast: not the best, but not
+ * slow. Of several, take the one with the greatest ratio that is below *ratio, and set *ratio to
+ * that. 0: there is none.
+ */
+static size_t find_even(int64_t *ratio, const struct kl_materialize_run *run, size_t on)
+{
+	const struct kl_materialize_attempt *found = NULL;
+
+	for (size_t i = 0; i < run->m->n; i++) {
+		const struct kl_materialize_attempt *attempt = &run->m->v[i];
+
+		if (attempt->on == on && !strcmp(attempt->by, "card") &&
+		    attempt->outcome == KL_MATERIALIZE_NODE &&
+		    (attempt->speed == KL_SPEED_SAME || attempt->speed == KL_SPEED_AMBIGUOUS) &&
+		    attempt->ratio.ppm < *ratio &&
+		    (!found || attempt->ratio.ppm > found->ratio.ppm))
+			found = attempt;
+	}
+	if (found)
+		*ratio = found->ratio.ppm;
+	return found ? found->node : 0;
+}
+
+/*
+ * No edit of the node gave a new best. Try the cards on the edits of it that may be as fast: a change
+ * that gains nothing by itself may be what the next one needs.
+ */
+static int try_beyond(struct kl_materialize_run *run, size_t on)
+{
+	int64_t ratio = INT64_MAX;
+	size_t node;
+	int err = 0;
+
+	run->is_beyond = true;
+	while (!err && run->m->best == on && !kl_materialize_is_over(run) &&
+	       (node = find_even(&ratio, run, on))) {
+		KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
+
+		err = kl_materialize_pool(&pool, run, node, KL_MATERIALIZE_TRY);
+		if (!err)
+			err = try_pool(run, node, &pool, NULL, 0);
+	}
+	run->is_beyond = false;
+	return err;
+}
+
 int kl_materialize_climb(struct kl_materialize_run *run)
 {
 	size_t at;
@@ -230,6 +283,8 @@ int kl_materialize_climb(struct kl_materialize_run *run)
 	do {
 		at = run->m->best;
 		err = try_node(run, at);
+		if (!err && run->m->best == at && !run->m->waiting && !run->o->dry)
+			err = try_beyond(run, at);
 	} while (!err && run->m->best != at && !kl_materialize_is_enough(run));
 	return err;
 }

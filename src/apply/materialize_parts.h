@@ -11,6 +11,8 @@
 #define KL_MATERIALIZE_ATTEMPTS 256
 /* maximum number of steps beyond a node that is not faster */
 #define KL_MATERIALIZE_BUILD_ON 3
+/* maximum number of edits of a run on nodes that are not the best and may be as fast */
+#define KL_MATERIALIZE_BEYOND 12
 /* maximum bytes of cards in the system texts of a conversation */
 #define KL_MATERIALIZE_PREFIX_MAX ((size_t)256 << 10)
 
@@ -19,8 +21,10 @@ struct kl_materialize_run {
 	struct kl_materialization *m;
 	struct kl_materialize_log log;
 	char *platform;
-	git_oid tip;   /* commit at the tip of the branch; zero: the branch does not exist */
-	size_t judged; /* number of edits that the gate judged in this run */
+	git_oid tip;    /* commit at the tip of the branch; zero: the branch does not exist */
+	size_t judged;  /* number of edits that the gate judged in this run */
+	size_t beyond;  /* number of edits that were tried beyond the best node */
+	bool is_beyond; /* such edits are being tried */
 };
 
 /*

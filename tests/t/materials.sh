@@ -227,3 +227,44 @@ shifting () {
 	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir src && contract src shift shift.c "$shift" &&
 	{ test -z "${2:-}" || cp "$2" src/shift.c; } && echo notes >NOTES && commit "shift: a contract"
 }
+
+# half <function> <plain|wide>: print a function of the kernel
+half () {
+	printf 'static void %s(int64_t n, const float *x, float *y)\n{\n\tint64_t i = 0;\n\n' "$1"
+	test "$2" = plain || printf '\tfor (; i + 8 <= n; i += 8)\n\t\t*(eight *)(y + i) = ELEMENT(*(const eight *)(x + i));\n'
+	printf '\tfor (; i < n; i++)\n\t\ty[i] = ELEMENT(x[i]);\n}\n\n'
+}
+
+# halves <plain|blocked> <plain|wide> <plain|wide>: write a kernel that computes the two halves of a block by a function each
+halves () {
+	{
+		printf '#include <stdint.h>\n\n#define ELEMENT(v) (v %s)\n' "$chain"
+		printf 'typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));\n\n'
+		half low "$2"
+		half high "$3"
+		if test "$1" = plain; then
+			printf 'void halves(int64_t n, const float *x, float *y)\n{\n'
+			printf '\tlow(n / 2, x, y);\n\thigh(n - n / 2, x + n / 2, y + n / 2);\n}\n'
+		else
+			cat <<-\E
+			#define BLOCK 512
+
+			void halves(int64_t n, const float *x, float *y)
+			{
+				float block[BLOCK];
+
+				for (int64_t at = 0; at < n; at += BLOCK) {
+					int64_t size = n - at < BLOCK ? n - at : BLOCK;
+
+					for (int64_t i = 0; i < size; i++)
+						block[i] = x[at + i];
+					low(size / 2, block, y + at);
+					high(size - size / 2, block + size / 2, y + at + size / 2);
+				}
+			}
+			E
+		fi
+	} >halves.c
+}
+packed='Klineage-Action: unpack
+Klineage-Mechanism: pack-panel'
