@@ -217,6 +217,33 @@ static bool is_generated(const struct kl_ctokens *tokens, size_t i)
 	return cfn->name_len > 8 && !memcmp(tokens->text + cfn->name_off, "lanes", 5);
 }
 
+/* Check whether directive `i` defines a macro whose name is token `name`, and that has a '#'. */
+static bool is_pasting(const struct kl_ctokens *tokens, size_t i, size_t name)
+{
+	struct kl_cdefine macro;
+
+	return tokens->t[i].kind == KL_CT_DIRECTIVE && kl_ctoken_define(&macro, tokens, i) &&
+	       macro.name_len == tokens->t[name].len &&
+	       !memcmp(tokens->text + macro.name, tokens->text + tokens->t[name].off,
+		       macro.name_len) &&
+	       memchr(tokens->text + macro.body, '#', macro.end - macro.body);
+}
+
+/*
+ * Check whether tokens first ... last call a macro that makes a name or a string of its arguments,
+ * "c##r = 0": for such a macro a number cannot become an expression.
+ */
+static bool calls_pasting(const struct kl_ctokens *tokens, size_t first, size_t last)
+{
+	for (size_t name = first; name < last; name++)
+		for (size_t i = 0; tokens->t[name].kind == KL_CT_IDENT &&
+				   kl_ctoken_is(tokens, name + 1, "(") && i < first;
+		     i++)
+			if (is_pasting(tokens, i, name))
+				return true;
+	return false;
+}
+
 /*
  * Replace copies of a statement that differ only in numbers which rise by the same steps, at least
  * three, by a loop: "s += x[i + 1]; s += x[i + 2]; s += x[i + 3];".
@@ -242,7 +269,7 @@ void kl_tokenpass_reroll(struct kl_cedits *out, const struct kl_ctokens *tokens)
 		       follows(tokens, i, i + (size_t)copies * n, n, copies, step, &differ) &&
 		       differ)
 			copies++;
-		if (copies >= 3 && !is_generated(tokens, i)) {
+		if (copies >= 3 && !is_generated(tokens, i) && !calls_pasting(tokens, i, end)) {
 			add_loop(out, tokens, i, n, copies, step);
 			i += (size_t)copies * n;
 		} else {

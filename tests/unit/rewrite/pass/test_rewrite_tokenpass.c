@@ -135,6 +135,12 @@ static void test_reroll(void **state)
 	      "void f() {\n\ts += x[i + 1] * y[2];\n\ts += x[i + 2] * y[4];\n\ts += x[i + 3] * y[6];\n\tg();\n}\n",
 	      "void f() {\n\tfor (int kl_i = 0; kl_i < 3; kl_i++) "
 	      "s += x[i + (1 + kl_i * 1)] * y[(2 + kl_i * 2)];\n\tg();\n}\n");
+	check("reroll", "#define ROW(r) c[r] = 0\nvoid f() { ROW(0); ROW(1); ROW(2); }\n",
+	      "#define ROW(r) c[r] = 0\nvoid f() { for (int kl_i = 0; kl_i < 3; kl_i++) "
+	      "ROW((0 + kl_i * 1)); }\n");
+	/* the macro makes names of its argument */
+	stays("reroll", "#define ROW(r) do { \\\n\tc##r = 0; \\\n} while (0)\n"
+			"void f() { ROW(0); ROW(1); ROW(2); }\n");
 	/* two copies, steps that differ, another name, copies that are the same, falling numbers */
 	stays("reroll", "void f() { a[0] = 1; a[1] = 1; g(); }");
 	stays("reroll", "void f() { a[0] = b; a[1] = b; a[3] = b; }");
