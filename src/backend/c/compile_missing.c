@@ -7,8 +7,10 @@
 
 #define MOST_NAMED 20
 
-/* Append the dependencies in a rule for make that no directory has: those without a '/' at the beginning or a folder
- * of the build. */
+/*
+ * Append the dependencies in a rule for make that no directory has: those that begin with neither
+ * a '/' nor a folder of the build.
+ */
 static void read_missing(struct kl_strvec *out, const struct kl_build *build, const char *rule)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
