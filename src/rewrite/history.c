@@ -16,8 +16,8 @@
  * one commit reverted.
  *
  * A state is skipped, without judging it, if it has the tokens of a state that was visited or that
- * is known to fail. Detours are skipped, too: the entries between two equal states, such as a
- * commit and its revert.
+ * is known to fail. If that state did not compile, all tokens have to be equal. Detours are skipped,
+ * too: the entries between two equal states, such as a commit and its revert.
  *
  * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
  * states they led to are skipped.
@@ -156,7 +156,8 @@ static int offer_edit(struct kl_proposal **out, const struct asking *asking,
 	claim.text = words.text.ptr;
 	if (!err && offer->nedit)
 		err = kl_rewrite_offer(&proposal, rw, offer->edit, offer->nedit, &claim);
-	if (proposal && !kl_map_get(&asking->known, proposal->tokens))
+	if (proposal && !kl_map_get(&asking->known, proposal->tokens) &&
+	    !kl_map_get(&asking->known, proposal->all_tokens))
 		*out = kl_steal(&proposal);
 	return err;
 }
@@ -320,15 +321,18 @@ static void count_skipped(struct kl_rewrite *rw, size_t at)
 static int propose_state(struct kl_proposal **out, const struct asking *asking, size_t from)
 {
 	struct kl_past *past = asking->rw->past;
-	const char *state;
+	const char *state, *whole;
 	size_t at = from;
+	bool failed = false;
 	int err = 0;
 
 	while (!err && !*out && at < past->n) {
-		if ((err = kl_past_next(&at, past, at)) < 0 || at >= past->n ||
-		    (err = kl_past_state(&state, past, at)) < 0)
+		if ((err = kl_past_next(&at, past, at, failed)) < 0 || at >= past->n ||
+		    (err = kl_past_state(&state, past, at)) < 0 ||
+		    (err = kl_past_whole(&whole, past, at)) < 0)
 			break;
-		if (*state && !kl_map_get(&asking->known, state))
+		failed = kl_map_get(&asking->known, whole) && !kl_map_get(&asking->known, state);
+		if (*state && !failed && !kl_map_get(&asking->known, state))
 			err = offer_state(out, asking, from, at);
 	}
 	if (!err)
@@ -348,7 +352,7 @@ int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 	err = propose_state(out, &asking, at);
 	/* skip commits that made no new state or were taken back: there is nothing to revert */
 	while (!err && !*out && at < rw->past->n) {
-		err = kl_past_next(&at, rw->past, at);
+		err = kl_past_next(&at, rw->past, at, false);
 		if (!err && at < rw->past->n)
 			err = propose_revert(out, &asking, at - 1);
 	}

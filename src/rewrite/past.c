@@ -11,7 +11,8 @@
 #define MAX_SOURCE (4u << 20)
 /* maximum number of entries between two equal states that are skipped as a detour */
 #define MAX_DETOUR 1000
-#define MAX_ERAS 100 /* maximum number of commits whose renames are followed */
+#define MAX_ERAS 100                 /* maximum number of commits whose renames are followed */
+#define MAX_BLOBS ((size_t)64 << 20) /* bytes of blobs that are kept in memory */
 
 void kl_past_free(struct kl_past *past)
 {
@@ -80,9 +81,24 @@ static struct kl_inclusion inclusion_of(const struct kl_past *past, size_t era, 
 
 /* What is known of a blob as the source of one path. */
 struct blob {
-	char tokens[KL_DIGEST_HEX];
+	struct kl_token_file *tokens;
 	bool open; /* it includes files that are not among the sources */
 };
+
+static void free_blob(void *data)
+{
+	struct blob *blob = data;
+
+	kl_token_file_free(blob->tokens);
+	free(blob);
+}
+
+static void forget_blobs(struct kl_past *past)
+{
+	kl_map_release(&past->blobs);
+	past->blobs = (struct kl_map){ .free_value = free_blob };
+	past->bytes = 0;
+}
 
 static bool is_open(const struct kl_past *past, size_t era, size_t source,
 		    const struct kl_buf *text)
@@ -117,7 +133,8 @@ static int look_at_blob(const struct blob **out, struct kl_past *past, const git
 	    (err = kl_repo_blob_read(&text, past->repo, oid, MAX_SOURCE)) < 0)
 		return err;
 	blob = kl_calloc(1, sizeof(*blob));
-	kl_token_digest_file(blob->tokens, past->names.v[source], text.ptr, text.len, &past->scope);
+	blob->tokens = kl_token_file_read(&past->scope, text.ptr, text.len);
+	past->bytes += kl_token_file_bytes(blob->tokens);
 	blob->open = is_open(past, era, source, &text);
 	kl_map_put(&past->blobs, key, blob);
 	*out = blob;
@@ -137,9 +154,15 @@ static int read_source(struct kl_buf *out, struct kl_strvec *inlined, struct kl_
 		       kl_inclusion_complete(out, inlined, &inclusion, source, text.ptr, text.len);
 }
 
-/* Digest the tokens of one source. "-": the commit does not have it; "": it is too large. */
-static int digest_source(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i, size_t source,
-			 const git_oid *tree)
+/* The tokens of one source of a state. */
+struct source {
+	const struct kl_token_file *tokens; /* NULL: the commit does not have the source */
+	struct kl_token_file *own;          /* the same, if it is not in kl_past.blobs */
+	bool large;                         /* it is too large for a source */
+};
+
+static int read_tokens(struct source *out, struct kl_past *past, size_t i, size_t source,
+		       const git_oid *tree)
 {
 	const size_t era = past->e[i].era;
 	KL_AUTO(kl_strvec_release) struct kl_strvec inlined = KL_STRVEC_INIT;
@@ -148,42 +171,48 @@ static int digest_source(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i
 	git_oid oid;
 	int err = find_source(&oid, past, tree, past->era[era].paths.v[source]);
 
-	memcpy(hex, "-", 2);
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
 	if (err < 0 || (err = look_at_blob(&blob, past, &oid, era, source)) < 0)
 		return err;
-	memcpy(hex, blob ? blob->tokens : "", blob ? KL_DIGEST_HEX : 1);
+	out->large = !blob;
+	out->tokens = blob ? blob->tokens : NULL;
 	if (!blob || !blob->open)
 		return 0;
 	err = read_source(&text, &inlined, past, i, source, tree, &oid);
 	if (!err && inlined.n)
-		kl_token_digest_file(hex, past->names.v[source], text.ptr, text.len, &past->scope);
+		out->tokens = out->own = kl_token_file_read(&past->scope, text.ptr, text.len);
 	return err;
 }
 
-/* Compute the token digest of an entry's state; "": it has no state. */
-static int digest_state(char hex[KL_DIGEST_HEX], struct kl_past *past, size_t i)
+/* Compute the token digests of an entry's state; "": it has no state. */
+static int digest_state(struct kl_token_digests *out, struct kl_past *past, size_t i)
 {
-	struct kl_digest *digest = kl_digest_new();
+	struct source *source = kl_calloc(past->names.n + 1, sizeof(*source));
+	const struct kl_token_file **tokens = kl_calloc(past->names.n + 1,
+							sizeof(const struct kl_token_file *));
 	size_t have = 0;
 	bool whole = true;
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, past->repo, &past->e[i].commit);
 
+	if (past->bytes > MAX_BLOBS)
+		forget_blobs(past);
 	for (size_t k = 0; !err && whole && k < past->names.n; k++) {
-		char tokens[KL_DIGEST_HEX] = "";
-
-		err = digest_source(tokens, past, i, k, &tree);
-		have += !err && *tokens && *tokens != '-';
-		whole = !err && *tokens;
-		kl_token_digest_add(digest, past->names.v[k], tokens);
+		err = read_tokens(&source[k], past, i, k, &tree);
+		tokens[k] = source[k].tokens;
+		have += tokens[k] != NULL;
+		whole = !err && !source[k].large;
 	}
-	kl_digest_end(digest, hex);
-	if (!have || !whole)
-		*hex = '\0';
+	*out->reached = *out->whole = '\0';
+	if (!err && have && whole)
+		kl_token_state(out, &past->scope, &past->names, tokens);
+	for (size_t k = 0; k < past->names.n; k++)
+		kl_token_file_free(source[k].own);
+	free(source);
+	free(tokens);
 	return err;
 }
 
@@ -310,7 +339,8 @@ int kl_past_load(struct kl_past **out, struct kl_repo *repo, const git_oid *expe
 	int err = 0;
 
 	past->repo = repo;
-	past->states.free_value = past->blobs.free_value = free;
+	past->states.free_value = free;
+	forget_blobs(past);
 	for (size_t i = 0; i < surface->nfile; i++) {
 		kl_strvec_push(&past->names, surface->file[i].path);
 		kl_strvec_take(paths, *surface->dir ?
@@ -342,28 +372,47 @@ static const char *intern_state(struct kl_past *past, const char *hex)
 	return state;
 }
 
-int kl_past_state(const char **out, struct kl_past *past, size_t i)
+static int read_state(struct kl_past *past, size_t i)
 {
-	char hex[KL_DIGEST_HEX];
+	struct kl_past_entry *entry = &past->e[i];
+	struct kl_token_digests digests;
 	int err;
 
-	if (!past->e[i].state) {
-		if ((err = digest_state(hex, past, i)) < 0)
-			return err;
-		past->e[i].state = *hex ? intern_state(past, hex) : "";
-	}
-	*out = past->e[i].state;
+	if (entry->state)
+		return 0;
+	if ((err = digest_state(&digests, past, i)) < 0)
+		return err;
+	entry->state = *digests.reached ? intern_state(past, digests.reached) : "";
+	entry->whole = *digests.whole ? intern_state(past, digests.whole) : "";
 	return 0;
 }
 
-int kl_past_next(size_t *out, struct kl_past *past, size_t i)
+int kl_past_state(const char **out, struct kl_past *past, size_t i)
 {
+	int err = read_state(past, i);
+
+	*out = past->e[i].state;
+	return err;
+}
+
+int kl_past_whole(const char **out, struct kl_past *past, size_t i)
+{
+	int err = read_state(past, i);
+
+	*out = past->e[i].whole;
+	return err;
+}
+
+int kl_past_next(size_t *out, struct kl_past *past, size_t i, bool failed)
+{
+	int (*get)(const char **out, struct kl_past *past, size_t i) = failed ? kl_past_whole :
+										kl_past_state;
 	const char *state, *other;
 	size_t last = i;
-	int err = kl_past_state(&state, past, i);
+	int err = get(&state, past, i);
 
 	for (size_t k = i + 1; !err && *state && k < past->n && k <= i + MAX_DETOUR; k++) {
-		err = kl_past_state(&other, past, k);
+		err = get(&other, past, k);
 		if (!err && other == state)
 			last = k;
 	}

@@ -24,7 +24,8 @@ struct kl_past_entry {
 	 * the sources or one of them is too large. Equal states have the same pointer.
 	 */
 	const char *state;
-	size_t era; /* index into kl_past.era */
+	const char *whole; /* digest of all tokens of the state, also of what does not count */
+	size_t era;        /* index into kl_past.era */
 };
 
 /*
@@ -42,11 +43,13 @@ struct kl_past {
 	struct kl_past_entry *e;
 	size_t n, alloc;
 	struct kl_surface *expert;   /* for its contract; owned */
-	struct kl_token_scope scope; /* the functions that count, by the expert's sources */
+	struct kl_token_scope scope; /* the functions that count */
 	struct kl_map left;   /* names of headers that are left to the compiler (inclusion.h) */
 	struct kl_map states; /* the token digests, each once */
-	struct kl_map blobs;  /* "<id of a blob>:<era>:<source>" -> struct blob, owned */
-	size_t counted;       /* entry up to which `history` has counted kl_rewrite.skipped */
+	/* "<id of a blob>:<era>:<source>" -> struct blob, owned; emptied when it is large */
+	struct kl_map blobs;
+	size_t bytes;   /* of `blobs` */
+	size_t counted; /* entry up to which `history` has counted kl_rewrite.skipped */
 };
 
 /** List the commits that changed the sources of `surface`, from the commit `expert` on. */
@@ -56,12 +59,15 @@ void kl_past_free(struct kl_past *past);
 
 /** Get the token digest of an entry's state (kl_past_entry.state); borrowed. */
 int kl_past_state(const char **out, struct kl_past *past, size_t i);
+/** Get the digest of all tokens of an entry's state (kl_past_entry.whole); borrowed. */
+int kl_past_whole(const char **out, struct kl_past *past, size_t i);
 /**
  * Set *out to the next entry whose state may differ from that of entry `i`: the entry after the
  * last one with this state; past->n: there is none. The entries in between are a detour that the
- * history took back, such as a commit and its revert.
+ * history took back, such as a commit and its revert. `failed`: the state does not compile, so that
+ * only states with all of its tokens are equal to it.
  */
-int kl_past_next(size_t *out, struct kl_past *past, size_t i);
+int kl_past_next(size_t *out, struct kl_past *past, size_t i, bool failed);
 
 /** The sources of an older state, as edits of a surface. */
 struct kl_past_files {

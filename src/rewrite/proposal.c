@@ -59,6 +59,7 @@ json_t *kl_proposal_to_json(const struct kl_proposal *proposal)
 	kl_json_set_str(value, "id", proposal->id);
 	kl_json_set_str(value, "edit", proposal->edit);
 	kl_json_set_str(value, "tokens", proposal->tokens);
+	kl_json_set_str(value, "all_tokens", proposal->all_tokens);
 	kl_json_set_str(value, "rewriter", proposal->rewriter);
 	kl_json_set_str(value, "source", proposal->source);
 	kl_json_set_str(value, "action", proposal->action);
@@ -122,6 +123,8 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 	snprintf(proposal->edit, sizeof(proposal->edit), "%s", kl_json_str_or(value, "edit", ""));
 	snprintf(proposal->tokens, sizeof(proposal->tokens), "%s",
 		 kl_json_str_or(value, "tokens", ""));
+	snprintf(proposal->all_tokens, sizeof(proposal->all_tokens), "%s",
+		 kl_json_str_or(value, "all_tokens", ""));
 	proposal->origin = origin_of(kl_json_str_or(value, "origin", ""));
 	kl_json_strings(&proposal->commits, json_object_get(value, "commits"));
 	kl_json_strings(&proposal->folded, json_object_get(value, "folded"));

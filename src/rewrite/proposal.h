@@ -20,10 +20,11 @@
 struct kl_proposal {
 	char id[KL_DIGEST_HEX];
 	char edit[KL_DIGEST_HEX];
-	char tokens[KL_DIGEST_HEX]; /* digest of the candidate's tokens (token_digest.h) */
-	char *rewriter;             /* "history", "passes", ... */
-	char *source;               /* what it was made from: a commit, "pass@site", a file */
-	char *action;               /* slug; "": named later, by the facts that the step loses */
+	/* digests of the candidate's tokens: of those that count, and of all (token_digest.h) */
+	char tokens[KL_DIGEST_HEX], all_tokens[KL_DIGEST_HEX];
+	char *rewriter; /* "history", "passes", ... */
+	char *source;   /* what it was made from: a commit, "pass@site", a file */
+	char *action;   /* slug; "": named later, by the facts that the step loses */
 	/* name in templates/mechanisms.yaml; "": named later, by the lost facts */
 	char *mechanism;
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */

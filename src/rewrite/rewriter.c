@@ -214,6 +214,7 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const stru
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *proposal = NULL;
 	char id[KL_DIGEST_HEX], lines[KL_DIGEST_HEX];
+	struct kl_token_digests tokens;
 	int err;
 
 	*out = NULL;
@@ -227,7 +228,9 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const stru
 	proposal = kl_calloc(1, sizeof(*proposal));
 	memcpy(proposal->id, id, sizeof(id));
 	memcpy(proposal->edit, lines, sizeof(lines));
-	kl_token_digest(proposal->tokens, surface);
+	kl_token_digest(&tokens, surface);
+	memcpy(proposal->tokens, tokens.reached, sizeof(tokens.reached));
+	memcpy(proposal->all_tokens, tokens.whole, sizeof(tokens.whole));
 	proposal->rewriter = or_empty(claim->rewriter);
 	proposal->source = or_empty(claim->source);
 	proposal->action = or_empty(claim->action);

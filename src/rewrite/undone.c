@@ -95,16 +95,21 @@ int kl_undone_find(struct kl_undone *out, const struct kl_rewrite *rw, const str
 		   size_t from, size_t at)
 {
 	struct kl_past *past = rw->past;
-	const char *state;
+	const char *state, *last;
 	size_t i = from;
 
 	while (i < at) {
 		size_t before = i;
 		void *why;
-		int err = kl_past_next(&i, past, before);
+		int err = kl_past_next(&i, past, before, false);
 
-		if (err < 0 || (i < at && (err = kl_past_state(&state, past, i)) < 0))
+		i = i < at ? i : at;
+		if (err < 0 || (err = kl_past_state(&state, past, i)) < 0 ||
+		    (err = kl_past_state(&last, past, before)) < 0)
 			return err;
+		/* the kernel is that of `before`, which does not compile */
+		if (i == at && state == last)
+			break;
 		out->gap |= i > before + 1;
 		if (!was_reverted(rw, i - 1)) {
 			KL_GROW(out->e, out->n + 1, out->alloc);

@@ -103,7 +103,8 @@ static int keep_rejections(struct kl_sequencer *sequencer)
 int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts)
 {
 	KL_AUTO(kl_freep) char *name = NULL;
-	char hex[KL_OID_HEX], tokens[KL_DIGEST_HEX];
+	char hex[KL_OID_HEX];
+	struct kl_token_digests tokens;
 	git_oid expert, there;
 	struct kl_session *session;
 	struct kl_walk_init init = {
@@ -137,8 +138,8 @@ int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer
 	init.expert = hex;
 	init.workload = sequencer->op.state->contract->workload;
 	init.surface = sequencer->op.state->digest;
-	kl_token_digest(tokens, sequencer->op.state);
-	init.tokens = tokens;
+	kl_token_digest(&tokens, sequencer->op.state);
+	init.tokens = tokens.reached;
 	if ((err = default_name(&name, opts, hex)) < 0 ||
 	    (err = check_names(sequencer, init.workload, name)) < 0)
 		return err;

@@ -226,10 +226,14 @@ bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surfa
 	return rec && !strcmp(kl_json_str_or(rec, "id", ""), id);
 }
 
-/* Add the token digest of a record or of the expert, if it has one. */
+/*
+ * Add the token digest of a record or of the expert, if it has one. If the state does not compile,
+ * that may be due to a function that does not count: then only all tokens tell.
+ */
 static void add_tokens(struct kl_map *out, const json_t *rec)
 {
-	const char *tokens = kl_json_str_or(rec, "tokens", "");
+	bool failed = !strcmp(kl_json_str_or(rec, "class", ""), "compile");
+	const char *tokens = kl_json_str_or(rec, failed ? "all_tokens" : "tokens", "");
 
 	if (*tokens)
 		kl_map_put(out, tokens, (void *)rec);

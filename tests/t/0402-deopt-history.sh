@@ -152,6 +152,20 @@ test_expect_success 'commits that change other functions of the file are passed 
 	)
 '
 
+test_expect_success 'a state does not compile for another function, and an older one has the same kernel' '
+	(
+	(make_repo p) && cd p && git reset -q --hard main~3 &&
+	sed -i "s/volatile float t = x\[i\];/&\n\tfor (volatile int k = 0; k < 30; k++)\n;\n/" k/scale.c &&
+	printf "int other(int n)\n{\n\treturn n;\n}\n" >>k/scale.c && git commit -q --amend --no-edit -a && good=$(git rev-parse HEAD) &&
+	changed "s/return n;/return m;/" "break another function" &&
+	changed "s/return m;/return 2 * n;/; s/volatile //; /for (int k/,/^;/d" "mend it, and keep it in registers" &&
+	git klineage deopt --rewriter history --name x --rejections 1 >out && cat out &&
+	says "1 step accepted, 0 rejected" out && says "1 that the contract of the expert cannot compile" out &&
+	git show $walk:k/scale.c | grep "return n;" && git log -1 --format=%B $walk >message && cat message &&
+	says "undo $(git rev-parse --short=7 main): mend it" message && git klineage fsck
+	)
+'
+
 test_expect_success 'five thousand commits of comments are passed over at once' '
 	(
 	(make_repo b) && cd b && git reset -q --hard main~3 &&

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 
 /* The functions that are reached, and those of them whose tokens have not been looked at. */
@@ -86,8 +87,8 @@ static bool is_value(const struct kl_ctokens *tokens, size_t i)
 	       !kl_ctoken_is(tokens, i + 1, "(");
 }
 
-/* Mark what may be called from anywhere: what macros, global variables and `words` name. */
-static void mark_indirect(struct reach *reach, const struct kl_map *words)
+/* Mark what may be called from anywhere: what macros and global variables name. */
+static void mark_indirect(struct reach *reach)
 {
 	const struct kl_ctokens *tokens = reach->tokens;
 	struct kl_cdefine macro;
@@ -100,13 +101,9 @@ static void mark_indirect(struct reach *reach, const struct kl_map *words)
 		else if (is_value(tokens, i))
 			mark_text(reach, tokens->text + token->off, token->len);
 	}
-	for (size_t i = 0; words && i < reach->first.n; i++)
-		if (kl_map_get(words, reach->first.e[i].key))
-			mark_name(reach, reach->first.e[i].key);
 }
 
-bool *kl_reach_mark(const struct kl_ctokens *tokens, const char *const *entries,
-		    const struct kl_map *words)
+bool *kl_reach_mark(const struct kl_ctokens *tokens, const char *const *entries)
 {
 	KL_AUTO(reach_release) struct reach reach;
 	bool any = false;
@@ -115,7 +112,7 @@ bool *kl_reach_mark(const struct kl_ctokens *tokens, const char *const *entries,
 	for (const char *const *entry = entries; entry && *entry; entry++)
 		any |= mark_name(&reach, *entry);
 	if (any)
-		mark_indirect(&reach, words);
+		mark_indirect(&reach);
 	while (reach.ntodo) {
 		const struct kl_cfn *fn = &tokens->fn[reach.todo[--reach.ntodo]];
 
@@ -127,22 +124,4 @@ bool *kl_reach_mark(const struct kl_ctokens *tokens, const char *const *entries,
 	for (size_t fn = 0; !any && fn < tokens->nfn; fn++)
 		reach.reached[fn] = true;
 	return kl_steal(&reach.reached);
-}
-
-void kl_reach_words(struct kl_map *words, const char *text, size_t len)
-{
-	KL_AUTO(kl_ctokens_release) struct kl_ctokens tokens = { 0 };
-
-	kl_ctoken_lex(&tokens, text, len);
-	for (size_t i = 0; i < tokens.n; i++) {
-		const struct kl_ctok *token = &tokens.t[i];
-		char *word;
-
-		if (token->kind != KL_CT_DIRECTIVE && token->fn < 0 && !is_value(&tokens, i))
-			continue;
-		for (size_t at = 0; (word = next_word(text + token->off, token->len, &at));) {
-			kl_map_put(words, word, words);
-			free(word);
-		}
-	}
 }

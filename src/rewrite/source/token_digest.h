@@ -10,27 +10,49 @@
  * with equal digests compile to the same code, unless they use __LINE__, so that a compiler need
  * not be run to compare them. Sources with different digests may still compile to the same code.
  *
- * Of a kernel that is compiled from one file in C, functions that the entry cannot reach (reach.h)
- * do not count: a project's file has many functions, and most commits change others.
+ * Of a kernel in C, functions that the entry cannot reach do not count: a project's files have many
+ * functions, and most commits change others. A function counts if one that counts names it, in any
+ * source, or a macro, the value of a global variable, or an adapter. What stands outside of
+ * functions always counts.
+ *
+ *	kl_token_scope_of(&scope, surface);
+ *	file[i] = kl_token_file_read(&scope, text, len);	once for each text
+ *	kl_token_state(hex, &scope, paths, file, n);
  */
 
-/** Which functions of a surface count. */
+/** Which functions of a kernel count, and the names in the sources that were read. */
 struct kl_token_scope {
-	char *entry;         /* NULL: all functions count */
-	char *unit;          /* path of the file that is compiled */
-	struct kl_map words; /* names in the other sources */
+	char *entry;               /* NULL: all functions count */
+	struct kl_strvec adapters; /* the texts of the adapters */
+	struct kl_map ids;         /* name -> uint32_t *, owned: its number */
 };
 void kl_token_scope_of(struct kl_token_scope *out, const struct kl_surface *surface);
 void kl_token_scope_release(struct kl_token_scope *scope);
 
-/** Digest the tokens of the file `path` of a surface. `scope` NULL: all functions count. */
-void kl_token_digest_file(char hex[KL_DIGEST_HEX], const char *path, const char *text, size_t len,
-			  const struct kl_token_scope *scope);
+/** The tokens of a source, and which names its functions have and use. */
+struct kl_token_file;
+struct kl_token_file *kl_token_file_read(struct kl_token_scope *scope, const char *text,
+					 size_t len);
+/** Return the number of bytes in memory. */
+size_t kl_token_file_bytes(const struct kl_token_file *file);
+void kl_token_file_free(struct kl_token_file *file);
+
 /**
- * Add the token digest of a file to `digest`. The files must be added in the order of their paths.
+ * The digests of a state. Two states with equal `reached` have the same kernel. But one of them may
+ * not compile, for a function that does not count: states with equal `whole` both compile, or
+ * neither does.
  */
-void kl_token_digest_add(struct kl_digest *digest, const char *path, const char *file);
+struct kl_token_digests {
+	char reached[KL_DIGEST_HEX]; /* of all that counts */
+	char whole[KL_DIGEST_HEX];   /* of all tokens */
+};
+/**
+ * Digest the sources of a state, in the order of their paths; a file is NULL if the state does not
+ * have it.
+ */
+void kl_token_state(struct kl_token_digests *out, struct kl_token_scope *scope,
+		    const struct kl_strvec *paths, const struct kl_token_file *const *file);
 /** Digest the tokens of all sources of a surface. */
-void kl_token_digest(char hex[KL_DIGEST_HEX], const struct kl_surface *surface);
+void kl_token_digest(struct kl_token_digests *out, const struct kl_surface *surface);
 
 #endif

@@ -219,7 +219,7 @@ static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming 
 
 	kl_ctoken_lex(&tokens, source->text, source->len);
 	kl_loops_find(&loops, &tokens);
-	reached = kl_reach_mark(&tokens, source->entries, NULL);
+	reached = kl_reach_mark(&tokens, source->entries);
 	kl_loops_keep(&loops, reached);
 	edit(&work);
 	for (size_t i = 0; i < work.edits.n; i++)

@@ -240,6 +240,30 @@ static void test_cocci_audit(void **state)
 	assert_ok(kl_cocci_audit("p.cocci", good, strlen(good)));
 }
 
+/* digest a text as file a.c, and `other` as file b.h, of a kernel whose entry is `entry` */
+static void digest(char hex[KL_DIGEST_HEX], const char *entry, const char *text, const char *other)
+{
+	struct kl_token_scope scope = { .adapters = KL_STRVEC_INIT };
+	struct kl_token_digests digests;
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	struct kl_token_file *file[2];
+
+	scope.ids.free_value = free;
+	scope.entry = entry ? kl_strdup(entry) : NULL;
+	kl_strvec_push(&paths, "a.c");
+	kl_strvec_push(&paths, "b.h");
+	file[0] = kl_token_file_read(&scope, text, strlen(text));
+	file[1] = kl_token_file_read(&scope, other, strlen(other));
+	kl_token_state(&digests, &scope, &paths, (const struct kl_token_file *const *)file);
+	memcpy(hex, entry ? digests.reached : digests.whole, KL_DIGEST_HEX);
+	if (!entry)
+		assert_string_equal(digests.reached, digests.whole);
+	assert_true(kl_token_file_bytes(file[0]) > 0);
+	kl_token_file_free(file[0]);
+	kl_token_file_free(file[1]);
+	kl_token_scope_release(&scope);
+}
+
 static void test_digest(void **state)
 {
 	static const struct {
@@ -266,8 +290,8 @@ static void test_digest(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		char a[KL_DIGEST_HEX], b[KL_DIGEST_HEX];
 
-		kl_token_digest_file(a, "a.c", row[i].a, strlen(row[i].a), NULL);
-		kl_token_digest_file(b, "a.c", row[i].b, strlen(row[i].b), NULL);
+		digest(a, NULL, row[i].a, "");
+		digest(b, NULL, row[i].b, "");
 		if (!strcmp(a, b) != row[i].same)
 			fail_msg("%s | %s", row[i].a, row[i].b);
 	}
@@ -287,13 +311,11 @@ static void test_digest_of_a_function(void **state)
 		{ HELP("return 1;") KERNEL, HELP("return 2;") KERNEL, false },
 		{ OTHER("return 1;") HELP("return other(n);") KERNEL,
 		  OTHER("return 2;") HELP("return other(n);") KERNEL, false },
-		/* macros, tables of functions, and names in other sources */
+		/* macros and tables of functions */
 		{ "#define help other\n" OTHER("return 1;") KERNEL,
 		  "#define help other\n" OTHER("return 2;") KERNEL, false },
 		{ OTHER("return 1;") "int (*t[])(int) = { other };\n" KERNEL,
 		  OTHER("return 2;") "int (*t[])(int) = { other };\n" KERNEL, false },
-		{ "int named(int n) { return 1; }\n" KERNEL,
-		  "int named(int n) { return 2; }\n" KERNEL, false },
 		/* what stands outside of functions, directives, and macros that define functions */
 		{ "int size = 1;\n" KERNEL, "int size = 2;\n" KERNEL, false },
 		{ OTHER("\n#define N 1\n") KERNEL, OTHER("\n#define N 2\n") KERNEL, false },
@@ -304,21 +326,33 @@ static void test_digest_of_a_function(void **state)
 		/* the file does not have the entry */
 		{ OTHER("return 1;"), OTHER("return 2;"), false },
 	};
-	struct kl_token_scope scope = { .entry = kl_strdup("k"), .unit = kl_strdup("a.c") };
+	static const char header[] =
+		"int named(int);\nstatic inline int use(int n) { return named(n); }\n";
 
-	kl_map_put(&scope.words, "named", &scope);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		char a[KL_DIGEST_HEX], b[KL_DIGEST_HEX];
 
-		kl_token_digest_file(a, "a.c", row[i].a, strlen(row[i].a), &scope);
-		kl_token_digest_file(b, "a.c", row[i].b, strlen(row[i].b), &scope);
+		digest(a, "k", row[i].a, "");
+		digest(b, "k", row[i].b, "");
 		if (!strcmp(a, b) != row[i].same)
 			fail_msg("%s | %s", row[i].a, row[i].b);
-		kl_token_digest_file(a, "b.h", row[i].a, strlen(row[i].a), &scope);
-		kl_token_digest_file(b, "b.h", row[i].b, strlen(row[i].b), &scope);
+		digest(a, NULL, row[i].a, "");
+		digest(b, NULL, row[i].b, "");
 		assert_string_not_equal(a, b);
 	}
-	kl_token_scope_release(&scope);
+	/* a function of another source names it: one that counts, or one that does not */
+	for (int counts = 0; counts < 2; counts++) {
+		static const char *const kernel[] = { KERNEL, "void k(int n)\n{\n\tuse(n);\n}\n" };
+		KL_AUTO(kl_freep) char *one = kl_asprintf("int named(int n) { return 1; }\n%s",
+							  kernel[counts]);
+		KL_AUTO(kl_freep) char *two = kl_asprintf("int named(int n) { return 2; }\n%s",
+							  kernel[counts]);
+		char a[KL_DIGEST_HEX], b[KL_DIGEST_HEX];
+
+		digest(a, "k", one, header);
+		digest(b, "k", two, header);
+		assert_int_equal(!strcmp(a, b), !counts);
+	}
 }
 
 int main(void)
