@@ -170,6 +170,14 @@ static void set_type(struct kl_param *param, const struct kl_proto *proto,
 			      kl_buf_detach(&type);
 }
 
+/* What the function reads of a pointer to const void are bytes. */
+static void set_bytes(struct kl_param *param)
+{
+	param->dtype = "u8";
+	free(param->type);
+	param->type = kl_strdup(kl_c_type_name(param->dtype));
+}
+
 /* Return true if the word at `i` is the scope of the next word, as in std::size_t. */
 static bool is_scope(const struct kl_tokens *tokens, size_t i)
 {
@@ -214,6 +222,8 @@ static int read_param(struct kl_proto *proto, const struct kl_tokens *tokens, si
 	param->stars = stars + (param->extent.n > 0);
 	/* the type of a pointer to pointers is unknown */
 	set_type(param, proto, tokens, &words, param->stars < 2);
+	if (param->stars == 1 && param->is_const && words.n == 1 && !strcmp(words.v[0], "void"))
+		set_bytes(param);
 	return 0;
 }
 

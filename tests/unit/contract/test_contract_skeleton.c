@@ -53,7 +53,7 @@ static void parameters_are_read(void **state)
 		{ "const float x[]", "x f32 * const []" }, { "float x[n]", "x f32 * [n]" },
 		{ "float x[static 64]", "x f32 * [64]" }, { "float x[restrict static n][4]", "x f32 * [n] [4]" },
 		{ "float x[n * 2]", "x f32 * []" }, { "float **x", "x ? *" }, { "float *x[4]", "x ? * [4]" },
-		{ "void *x", "x ? *" }, { "struct s *x", "x ? *" }, { "my_t x", "x ?" },
+		{ "void *x", "x ? *" }, { "const void *x", "x u8 * const" }, { "const void **x", "x ? * const" }, { "struct s *x", "x ? *" }, { "my_t x", "x ?" },
 		{ "float /* a , b */ x", "x f32" }, { "float // )\n x", "x f32" },
 	};
 	/* clang-format on */
