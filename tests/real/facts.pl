@@ -85,6 +85,15 @@ sub tries {
 	put('tries', scalar @tries);
 	put('applied', scalar grep { $_->{event} } @tries);
 	put('best', scalar grep { $_->{outcome} eq 'best' } @tries);
+	# a transformation needs no resemblance to the code that a card was learned from; such a card is tried again after
+	# each step that another one made, but counts once for a kernel
+	my (%general, %acted);
+	for my $try (@tries) {
+		$general{ $try->{card} } = 1 if $try->{event} ? $try->{how} =~ /^by / : ($try->{why} // '') =~ /(?:^|; )there is no /;
+		$acted{ $try->{card} } = 1 if $try->{event} && $try->{how} =~ /^by /;
+	}
+	put('general', scalar keys %general);
+	put('acted', scalar keys %acted);
 }
 
 sub share {
@@ -139,6 +148,9 @@ sub table {
 	share('real steps with a name (a person says whether it is right)', $named, $real, 70);
 	($tried, $applied) = ($tried + $_->{tries}, $applied + $_->{applied}) for grep { defined $_->{tries} } @rows;
 	share('tries of cards that applied and were judged', $applied, $tried, 30);
+	($tried, $applied) = (0, 0);
+	($tried, $applied) = ($tried + $_->{general}, $applied + $_->{acted}) for grep { defined $_->{general} } @rows;
+	share('cards with a transformation that applied, a kernel each', $applied, $tried, 30);
 	my @carded = grep { defined $_->{tries} } @rows;
 	share('kernels on which a card applied', scalar(grep { $_->{applied} } @carded), scalar @carded, 0);
 	share('kernels that a card made faster', scalar(grep { $_->{best} } @carded), scalar @carded, 0);

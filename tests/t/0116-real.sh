@@ -63,7 +63,8 @@ test_expect_success 'a row: contract, gate, walk and cards' '
 	exits 0 "$real" -o kept mine/real.list >out && says "total                  adopt pass" out &&
 	grep "^c: verdicts, sources untouched  *1 of  *1  100 %" out &&
 	grep "^steps	1$" kept/rows/total/result && grep "^full-verdict	pass$" kept/rows/total/result &&
-	grep "^tries	[0-9]" kept/rows/total/result && ! grep "^touched" kept/rows/total/result
+	grep "^tries	[0-9]" kept/rows/total/result && grep "^general	[1-9]" kept/rows/total/result &&
+	grep "^cards with a transformation that applied, a kernel each  *[0-9]" out && ! grep "^touched" kept/rows/total/result
 '
 
 test_expect_success 'a row that has a result is not run again' '
