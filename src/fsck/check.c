@@ -9,12 +9,14 @@
 #include "fsck/check_chat.h"
 #include "fsck/parts.h"
 #include "repo/refs.h"
+#include "search/links.h"
 #include "walk/opstate.h"
 
 #define WALKS "refs/heads/klineage/walk/"
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define REJECTED "refs/klineage/rejected/"
 #define CAMPAIGNS KL_SEGMENT_REFS
+#define SEARCHES KL_CELL_REFS
 
 void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		     const char *fmt, ...)
@@ -80,6 +82,8 @@ static int each_ref(struct kl_checker *checker, const char *prefix)
 			kl_check_lineage(checker, ref->name, &ref->oid, workload, name);
 		else if (!strcmp(prefix, CAMPAIGNS))
 			kl_check_campaign(checker, ref->name, &ref->oid, workload);
+		else if (!strcmp(prefix, SEARCHES))
+			kl_check_search(checker, ref->name);
 		else
 			kl_check_rejected(checker, ref->name, &ref->oid);
 	}
@@ -128,7 +132,7 @@ int kl_check_run(struct kl_check *check)
 	if (!(err = each_ref(&checker, WALKS)) && !(err = each_ref(&checker, LINEAGES)) &&
 	    !(err = each_ref(&checker, REJECTED)) && !(err = each_ref(&checker, CAMPAIGNS)) &&
 	    !(err = kl_check_logs(&checker)) && !(err = kl_check_events(&checker)) &&
-	    !(err = check_chat(&checker)))
+	    !(err = each_ref(&checker, SEARCHES)) && !(err = check_chat(&checker)))
 		err = check_operation(&checker);
 	kl_map_release(&checker.cited);
 	kl_trust_release(&checker.signed_);

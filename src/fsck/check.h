@@ -24,7 +24,7 @@ struct kl_check {
 	void *payload;
 	size_t errors, warnings; /* number of findings of each severity */
 	/* numbers of refs, events, conversations and ledgers that were checked */
-	size_t lineages, walks, rejected, campaigns, events, conversations, ledgers;
+	size_t lineages, walks, rejected, campaigns, searches, events, conversations, ledgers;
 	/*
 	 * for a campaign from a remote: files that this tree has too are not checked again; NULL:
 	 * check all

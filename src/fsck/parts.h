@@ -75,6 +75,10 @@ int kl_check_events(struct kl_checker *checker);
 bool kl_check_is_for_tree(struct kl_checker *checker, const struct kl_event *event,
 			  const git_oid *tree);
 
+/* --- checks of searches (check_search.c), after those of events ----------------------- */
+
+void kl_check_search(struct kl_checker *checker, const char *ref);
+
 /* --- checks of campaigns (check_segment.c), before those of events -------------------- */
 
 void kl_check_campaign(struct kl_checker *checker, const char *ref, const git_oid *tip,

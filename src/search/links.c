@@ -361,9 +361,13 @@ static int check_ticket(struct kl_experience *seen, const struct kl_links *chain
 int kl_links_check(const struct kl_links *chain, const struct kl_setup *setup)
 {
 	struct kl_experience seen;
+	char state[KL_DIGEST_HEX];
 	int err = 0;
 
 	kl_experience_init(&seen, setup);
+	kl_experience_digest(state, &seen);
+	if (strcmp(state, chain->v[0].state))
+		err = kl_error(KL_EINVALID, "ticket 0: the setup gives another state");
 	for (size_t i = 1; !err && i < chain->n; i++)
 		if ((err = check_ticket(&seen, chain, (int64_t)i)) < 0)
 			err = kl_error_in(err, "ticket %zu", i);

@@ -81,10 +81,26 @@ test_expect_success 'killed while the model answers, it goes on to the same chai
 
 test_expect_success 'a changed observation is found at its ticket' '
 	(cd torn && tip=$(git rev-parse $ref/climb-1) && git cat-file -p $tip^2:observation.json | sed "s/\"parent\":2/\"parent\":1/" >o &&
-	blob=$(git hash-object -w o) && tree=$(printf "100644 blob $blob\tobservation.json\n" | git mktree) &&
+	blob=$(git hash-object -w o) && tree=$(printf "100644 blob %s\tobservation.json\n" "$blob" | git mktree) &&
 	three=$(git cat-file commit $tip^2 | sed "s/^tree .*/tree $tree/" | git hash-object -t commit -w --stdin) &&
 	four=$(git cat-file commit $tip | sed "s/^parent $(git rev-parse $tip^2)/parent $three/" | git hash-object -t commit -w --stdin) &&
-	git update-ref $ref/climb-1 $four && exits 128 git klineage search --continue --name climb-1 -q scale 2>err && cat err && says "ticket 3" err)
+	git update-ref $ref/climb-1 $four && exits 128 git klineage search --continue --name climb-1 -q scale 2>err && cat err && says "ticket 3" err &&
+	exits 1 git klineage fsck >out && cat out && says "ticket 3: the policy changes the kernel of ticket 2, not of 1" out && says "1 search" out &&
+	git update-ref $ref/climb-1 $tip && git klineage fsck)
+'
+
+# change <perl substitution>: change the last observation of the search and hash its link again
+change () {
+	git cat-file -p $ref/climb-1:observation.json | perl -pe "$1" >o && blob=$(git hash-object -w o) &&
+	tree=$(printf "100644 blob %s\tobservation.json\n" "$blob" | git mktree) &&
+	git cat-file commit $ref/climb-1 | sed "s/^tree .*/tree $tree/" | git hash-object -t commit -w --stdin
+}
+
+test_expect_success 'so is one that nothing was proposed from, by its event' '
+	(cd torn && tip=$(git rev-parse $ref/climb-1) && for what in s/wrong\"/hang\"/ "s/\"surface\":\"./\"surface\":\"0/" "s/\"event\":\"./\"event\":\"0/"; do
+		four=$(change "$what") && test $four != $tip && git update-ref $ref/climb-1 $four && { git klineage fsck >out; says "ticket 4: " out; } &&
+		git update-ref $ref/climb-1 $tip || exit 1
+	done && git klineage fsck)
 '
 
 test_done
