@@ -22,8 +22,14 @@ static void print_budget(const struct kl_spend *spend, enum kl_budget budget)
 	kl_money_text(spent, spend->totals.of[budget].settled + spend->totals.of[budget].reserved);
 	kl_money_text(reserved, spend->totals.of[budget].reserved);
 	kl_money_text(cap, spend->cap[budget]);
-	printf("%s: %s of %s for %s", spend->workload, spent, cap,
-	       budget == KL_BUDGET_INDUCE ? "walks" : "materializing");
+	if (spend->is_purse) {
+		if (budget == KL_BUDGET_INDUCE)
+			return;
+		printf("%s: %s for the search", spend->workload, spent);
+	} else {
+		printf("%s: %s of %s for %s", spend->workload, spent, cap,
+		       budget == KL_BUDGET_INDUCE ? "walks" : "materializing");
+	}
 	if (spend->totals.of[budget].reserved)
 		printf(", %s of it reserved but not settled", reserved);
 	putchar('\n');
@@ -159,7 +165,9 @@ static json_t *budgets_json(const struct kl_spend *spend)
 	for (int budget = 0; budget < KL_BUDGETS; budget++) {
 		json_t *one = json_object();
 
-		kl_json_set_int(one, "cap", spend->cap[budget]);
+		/* the cap of a search is that of its --budget, which no object has */
+		kl_json_set(one, "cap",
+			    spend->is_purse ? json_null() : json_integer(spend->cap[budget]));
 		kl_json_set_int(one, "settled", spend->totals.of[budget].settled);
 		kl_json_set_int(one, "reserved", spend->totals.of[budget].reserved);
 		kl_json_set(value, kl_budget_name((enum kl_budget)budget), one);
@@ -208,17 +216,27 @@ static json_t *cost_json(const struct kl_spend *spend)
 	return value;
 }
 
-/* List the named workload, or all workloads that have a ledger. */
-static int list_workloads(struct kl_strvec *out, struct kl_repo *repo, const char *workload)
+static int list_accounts(struct kl_strvec *out, struct kl_repo *repo, const char *prefix,
+			 const char *workload)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	int err = workload ? 0 : kl_refs_list(&refs, repo, KL_LEDGER_REFS);
+	KL_AUTO(kl_freep) char *below = kl_asprintf("%s%s%s", prefix, workload ? workload : "",
+						    workload ? "/" : "");
+	int err = kl_refs_list(&refs, repo, below);
+
+	for (size_t i = 0; i < refs.n; i++)
+		kl_strvec_push(out, refs.ref[i].name + strlen(prefix));
+	return err;
+}
+
+/* List the named workload and its searches, or all workloads that have a ledger, and all searches. */
+static int list_workloads(struct kl_strvec *out, struct kl_repo *repo, const char *workload)
+{
+	int err = workload ? 0 : list_accounts(out, repo, KL_LEDGER_REFS, NULL);
 
 	if (workload)
 		kl_strvec_push(out, workload);
-	for (size_t i = 0; i < refs.n; i++)
-		kl_strvec_push(out, refs.ref[i].name + strlen(KL_LEDGER_REFS));
-	return err;
+	return err < 0 ? err : list_accounts(out, repo, KL_PURSE_REFS, workload);
 }
 
 /* Append the rows of --porcelain: one per phase, each with its workload. */

@@ -7,6 +7,7 @@
 #include "cmd/cli/listing.h"
 #include "model/money.h"
 #include "model/open_reservation.h"
+#include "repo/refs.h"
 #include "text/json.h"
 
 struct saying {
@@ -102,6 +103,18 @@ static int read_cost(int64_t *nano, const char *cost)
 	return kl_error(KL_EUSAGE, "--cost takes US dollars, like 0.25, not '%s'", cost);
 }
 
+/* true if `name` is a search, which has a purse of its own */
+static bool has_purse(struct kl_repo *repo, const char *workload, const char *name)
+{
+	KL_AUTO(kl_freep) char *account = name ? kl_ledger_account(workload, name) : NULL;
+	KL_AUTO(kl_freep) char *ref = account ? kl_ledger_account_ref(account) : NULL;
+	git_oid oid;
+	bool has = ref && !kl_refs_get(&oid, repo, ref);
+
+	kl_error_clear();
+	return has;
+}
+
 int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,
 		       const char *phase, const char *cost, bool json)
 {
@@ -121,6 +134,8 @@ int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *n
 	if (cost && (err = read_cost(&nano, cost)) < 0)
 		return err;
 	reservations.cost = cost ? &nano : NULL;
+	if (has_purse(repo, workload, name))
+		reservations.purse = name;
 	if ((err = kl_open_reservations_settle(&reservations)) < 0)
 		return err;
 	if (json)

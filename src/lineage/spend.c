@@ -177,13 +177,15 @@ static void finish_points(struct kl_spend *spend, const struct gated *gated, siz
 			last->ns = gated->m[next].ns;
 }
 
-int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *workload)
+int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *account)
 {
-	KL_AUTO(kl_spend_release) struct kl_spend spend = { .workload = kl_strdup(workload) };
+	KL_AUTO(kl_freep) char *workload = kl_strndup(account, strcspn(account, "/"));
+	KL_AUTO(kl_spend_release) struct kl_spend spend = { .workload = kl_strdup(account),
+							    .is_purse = strchr(account, '/') };
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	KL_AUTO(gated_release) struct gated gated = { .workload = workload };
 	size_t next = 0;
-	int err = kl_ledger_load(&ledger, repo, workload);
+	int err = kl_ledger_load(&ledger, repo, account);
 
 	for (int budget = 0; !err && budget < KL_BUDGETS; budget++)
 		err = kl_budget_cap(&spend.cap[budget], repo, (enum kl_budget)budget);

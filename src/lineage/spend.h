@@ -33,9 +33,11 @@ struct kl_spend_point {
 };
 
 struct kl_spend {
-	char *workload;
+	char *workload; /* the account (ledger.h): a workload, or "<workload>/<search>" */
+	bool is_purse;  /* of a search */
 	struct kl_ledger_totals totals;
-	int64_t cap[KL_BUDGETS];      /* most nano-dollars that may be spent from each budget */
+	int64_t cap
+		[KL_BUDGETS]; /* most nano-dollars that may be spent from each budget; no purse's */
 	struct kl_spend_phase *phase; /* the phases, in the order of their first request */
 	size_t n, alloc;
 	/* one point for the first ledger entry, then one for each settlement or correction */
@@ -46,8 +48,8 @@ struct kl_spend {
 /** Return the usage of all phases together; `known` if the usage of at least one phase is known. */
 struct kl_usage kl_spend_usage(const struct kl_spend *spend);
 
-/** Load the spending of a workload. If it has no ledger, there are no phases and no points. */
-int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *workload);
+/** Load the spending of an account. If it has no ledger, there are no phases and no points. */
+int kl_spend_load(struct kl_spend *out, struct kl_repo *repo, const char *account);
 void kl_spend_release(struct kl_spend *spend);
 
 #endif

@@ -211,38 +211,49 @@ static int check_sum(int64_t *sum, const struct charges *charges)
 }
 
 static int add_ledger(struct comparison *comparison, int64_t *sum, struct kl_repo *repo,
-		      const char *workload)
+		      const char *account)
 {
+	KL_AUTO(kl_freep) char *ref = kl_ledger_account_ref(account);
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	KL_AUTO(charges_release) struct charges charges = { 0 };
 	int err;
 
-	if ((err = kl_ledger_load(&ledger, repo, workload)) < 0)
+	if ((err = kl_ledger_load(&ledger, repo, account)) < 0)
 		return err;
 	if (!ledger.n)
-		return kl_error(KL_ENOTFOUND, "the workload '%s' has no ledger", workload);
+		return kl_error(KL_ENOTFOUND, "the workload '%s' has no ledger", account);
 	if ((err = collect_charges(&charges, &ledger)) < 0)
-		return kl_error_in(err, KL_LEDGER_REFS "%s", workload);
+		return kl_error_in(err, "%s", ref);
 	if ((err = check_sum(sum, &charges)) < 0)
 		return err;
 	for (size_t i = 0; i < charges.n; i++)
 		add_charge(comparison, &charges.c[i]);
-	comparison->to->workloads++;
+	comparison->to->workloads += !strchr(account, '/');
 	return 0;
+}
+
+/* add the ledgers whose refs begin with <prefix><below> */
+static int add_accounts(struct comparison *comparison, int64_t *sum, struct kl_repo *repo,
+			const char *prefix, const char *below)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
+	KL_AUTO(kl_freep) char *start = kl_asprintf("%s%s", prefix, below);
+	int err = kl_refs_list(&refs, repo, start);
+
+	for (size_t i = 0; !err && i < refs.n; i++)
+		err = add_ledger(comparison, sum, repo, refs.ref[i].name + strlen(prefix));
+	return err;
 }
 
 static int add_ledgers(struct comparison *comparison, struct kl_repo *repo, const char *workload)
 {
-	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
+	KL_AUTO(kl_freep) char *below = workload ? kl_asprintf("%s/", workload) : kl_strdup("");
 	int64_t sum = 0;
-	int err;
+	int err = workload ? add_ledger(comparison, &sum, repo, workload) :
+			     add_accounts(comparison, &sum, repo, KL_LEDGER_REFS, "");
 
-	if (workload)
-		return add_ledger(comparison, &sum, repo, workload);
-	err = kl_refs_list(&refs, repo, KL_LEDGER_REFS);
-	for (size_t i = 0; !err && i < refs.n; i++)
-		err = add_ledger(comparison, &sum, repo, refs.ref[i].name + strlen(KL_LEDGER_REFS));
-	return err;
+	/* the provider's bill has what searches spent as well */
+	return err < 0 ? err : add_accounts(comparison, &sum, repo, KL_PURSE_REFS, below);
 }
 
 static void add_bill(struct comparison *comparison)

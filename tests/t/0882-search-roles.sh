@@ -80,6 +80,8 @@ test_expect_success 'a purse of its own, never over; with more money it goes on'
 	read nano cap n <got && test $nano -gt 0 && test $nano -le $cap && test $n -ge 1 && test $n -lt 9 && test $nano = $((n * 4500000)) &&
 	says "the budget does not allow a request" out && exits 1 git klineage search -q --continue --name best-of-n-1 --budget 0.2 --json scale >out && spent out >got && cat got &&
 	echo "40500000 200000000 9" >want && test_cmp want got && test "$(git rev-list --count refs/klineage/purse/scale/best-of-n-1)" = 18 &&
+	git klineage chat cost >out && says "scale/best-of-n-1: \$0.0405 for the search" out && says "t9-coder" out &&
+	git klineage chat cost --json scale >out && says "\"cap\":null" out && git klineage chat settle scale/best-of-n-1 >out && says "no interrupted" out &&
 	test_must_fail git rev-parse -q --verify refs/klineage/ledger/scale && git klineage fsck >out && says ": 0 errors" out)
 '
 

@@ -174,6 +174,11 @@ static void ledgers_and_days_are_chosen(void **state)
 	assert_int_equal(both.workloads, 2);
 	RECONCILE(one, "2026-11-20,m,,,,,0.20\n", .workload = "x");
 	assert_true(kl_reconciliation_is_equal(&one));
+	/* what a search spent from its purse is on the bill, too */
+	other = reserve_at(&f, "x/climb-1", "m", "2026-11-19T01:00:00Z");
+	settle_request(&f, "x/climb-1", "m", &other, 5 * CENT, COUNTED);
+	RECONCILE(purse, "2026-11-20,m,,,,,0.20\n2026-11-19,m,,,,,0.05\n", .workload = "x");
+	assert_true(kl_reconciliation_is_equal(&purse));
 	RECONCILE(days, "2026-11-20,,,,,,0.30\n");
 	assert_true(kl_reconciliation_is_equal(&days));
 	assert_string_equal(days.line[0].model, "");
