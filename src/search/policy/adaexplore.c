@@ -52,7 +52,7 @@ static const struct kl_ada_tree *tree_of(const struct kl_experience *seen)
 	return seen->state;
 }
 
-static double blend(const struct kl_experience *seen, const struct kl_ada_node *node)
+static double blend_rewards(const struct kl_experience *seen, const struct kl_ada_node *node)
 {
 	double alpha = kl_setup_decimal(seen->setup, KL_ADA_ALPHA);
 
@@ -68,13 +68,13 @@ static double upper_bound(const struct kl_experience *seen, int64_t at)
 	if (!node->visits)
 		return __builtin_inf();
 	if (!above)
-		return blend(seen, node);
-	return blend(seen, node) +
+		return blend_rewards(seen, node);
+	return blend_rewards(seen, node) +
 	       c * kl_number_sqrt(kl_number_log((double)above) / (double)node->visits);
 }
 
 /* what a new child of the node promises */
-static double expansion(const struct kl_experience *seen, int64_t at)
+static double child_promise(const struct kl_experience *seen, int64_t at)
 {
 	const struct kl_ada_node *node = &tree_of(seen)->node[at];
 	double c = kl_setup_decimal(seen->setup, KL_ADA_C) *
@@ -86,7 +86,7 @@ static double expansion(const struct kl_experience *seen, int64_t at)
 	if (c <= 0)
 		return -__builtin_inf();
 	for (size_t i = 0; i < node->nchild; i++) {
-		double value = blend(seen, &tree_of(seen)->node[node->child[i]]);
+		double value = blend_rewards(seen, &tree_of(seen)->node[node->child[i]]);
 
 		most = value > most ? value : most;
 	}
@@ -112,7 +112,7 @@ int64_t kl_ada_select(const struct kl_experience *seen)
 				next = node->child[i];
 			}
 		}
-		if (!node->nchild || expansion(seen, at) > most)
+		if (!node->nchild || child_promise(seen, at) > most)
 			return at;
 		at = next;
 	}

@@ -21,7 +21,7 @@ static struct kl_setup setup_of(const char *preset)
 	return setup;
 }
 
-static void start(struct kl_experience *seen, const struct kl_setup *setup)
+static void begin_cell(struct kl_experience *seen, const struct kl_setup *setup)
 {
 	struct kl_observation root = landscape_root();
 
@@ -30,7 +30,8 @@ static void start(struct kl_experience *seen, const struct kl_setup *setup)
 }
 
 /* do all tickets of the next group, so that the last is `upto`; count intents of each kind */
-static void answer(struct kl_experience *seen, int64_t upto, struct script *script, int count[4])
+static void answer_group(struct kl_experience *seen, int64_t upto, struct script *script,
+			 int count[4])
 {
 	struct kl_observation came[400] = { 0 };
 	int64_t first = seen->n;
@@ -76,12 +77,12 @@ static void first_round(struct kl_experience *seen, const struct kl_setup *setup
 	struct script script = { ns, 8, 0 };
 	int count[4] = { 0 };
 
-	start(seen, setup);
-	answer(seen, 4, &script, count);
-	answer(seen, 12, &script, count);
+	begin_cell(seen, setup);
+	answer_group(seen, 4, &script, count);
+	answer_group(seen, 12, &script, count);
 	assert_int_equal(count[KL_TICKET_NOTE], 4);
 	assert_int_equal(count[KL_TICKET_EDIT], 8);
-	answer(seen, 20, &script, count);
+	answer_group(seen, 20, &script, count);
 	assert_int_equal(count[KL_TICKET_NOTE], 4 + items);
 	assert_int_equal(count[KL_TICKET_SKIP], 8 - items);
 }
@@ -134,9 +135,9 @@ static void test_pairs(void **state)
 	struct script script = { ns, 8, 0 };
 	int count[4] = { 0 };
 
-	start(&seen, &setup);
-	answer(&seen, 4, &script, count);
-	answer(&seen, 12, &script, count);
+	begin_cell(&seen, &setup);
+	answer_group(&seen, 4, &script, count);
+	answer_group(&seen, 12, &script, count);
 	kl_experience_propose(&intent, &seen, 13);
 	assert_int_equal(intent.nshown, 2);
 	assert_int_equal(intent.shown[0].ticket, 0); /* slow: the root */
@@ -166,9 +167,9 @@ static void assert_items(const char *preset, const char *most, const char *want)
 	assert_ok(kl_setup_set(&setup, "items", most));
 	first_round(&seen, &setup, gains, 4);
 	assert_state(&seen, "items", "[13,14,15,16]");
-	answer(&seen, 28, &script, count);
-	answer(&seen, 44, &script, count);
-	answer(&seen, 52, &script, count);
+	answer_group(&seen, 28, &script, count);
+	answer_group(&seen, 44, &script, count);
+	answer_group(&seen, 52, &script, count);
 	assert_state(&seen, "items", want);
 	kl_experience_release(&seen);
 }

@@ -47,7 +47,7 @@ static void add_root(struct kl_experience *seen)
 }
 
 /* make all steps, and write "<parent><l or s>" of each */
-static void trace(struct kl_experience *seen, struct kl_buf *out, double third)
+static void trace_steps(struct kl_experience *seen, struct kl_buf *out, double third)
 {
 	add_root(seen);
 	for (int64_t i = 1; i <= STEPS; i++) {
@@ -69,7 +69,7 @@ static void test_trace_mean(void **state)
 	const struct kl_ada_tree *tree;
 
 	kl_experience_init(&seen, &setup);
-	trace(&seen, &text, .5);
+	trace_steps(&seen, &text, .5);
 	assert_string_equal(text.ptr,
 			    "0l 1s 0l 2s 1s 5s 0l 6s 5s 8s 1l 11s 0l 12s 11s 15s 14s 12s 18s 11l "
 			    "0l 21s 22s 21s");
@@ -87,7 +87,7 @@ static void test_trace_maximum(void **state)
 
 	assert_ok(kl_setup_set(&setup, "alpha", "1"));
 	kl_experience_init(&seen, &setup);
-	trace(&seen, &text, .1);
+	trace_steps(&seen, &text, .1);
 	assert_string_equal(
 		text.ptr, "0l 1s 0l 2s 1s 5l 0l 6s 5l 8s 1l 6l 0l 12s 5l 15s 16s 1l 18s 19s 0l 21s "
 			  "22s 21l");
