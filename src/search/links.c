@@ -83,6 +83,27 @@ static int read_kind(struct kl_cell_link *link, const json_t *json)
 	return kl_error(KL_EINVALID, "'kind' is '%s', which is none", kind);
 }
 
+/* each kind of ticket has its outcomes, on which policies rely */
+static int check_outcome(const struct kl_cell_link *link)
+{
+	enum kl_ticket_outcome outcome = link->seen.outcome;
+	bool note = outcome == KL_OUTCOME_NOTE, skipped = outcome == KL_OUTCOME_SKIPPED;
+	bool is_root = link->seen.ticket == 0, fits;
+
+	if (link->kind == KL_TICKET_SKIP)
+		fits = skipped;
+	else if (link->kind == KL_TICKET_NOTE)
+		fits = note || outcome == KL_OUTCOME_NONE;
+	else if (link->kind == KL_TICKET_EDIT)
+		fits = !note && !skipped;
+	else
+		fits = outcome == KL_OUTCOME_CORRECT && link->seen.parent == -1;
+	if (fits && is_root == (link->kind == KL_TICKET_END))
+		return 0;
+	return kl_error(KL_EINVALID, "the outcome '%s' does not fit to '%s'",
+			kl_outcome_name[outcome], kinds[link->kind]);
+}
+
 static int read_trailers(struct kl_cell_link *link, const char *message)
 {
 	KL_AUTO(kl_freep) char *ticket = kl_trailer_get(message, "Klineage-Ticket");
@@ -108,7 +129,7 @@ static int read_link(struct kl_cell_link *link, json_t **cell, struct kl_repo *r
 	if ((err = read_json(&json, repo, &commit->tree, "observation.json")) < 0 ||
 	    (err = kl_observation_read(&link->seen, json)) < 0 ||
 	    (err = read_result(link, json)) < 0 || (err = read_kind(link, json)) < 0 ||
-	    (err = read_trailers(link, commit->message)) < 0)
+	    (err = check_outcome(link)) < 0 || (err = read_trailers(link, commit->message)) < 0)
 		return err;
 	link->class_ = copy_member(json, "class");
 	link->event = copy_member(json, "event");

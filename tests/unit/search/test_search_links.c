@@ -152,6 +152,9 @@ static void test_malformed(void **state)
 		{ "sed -i 's/\"edit\"/\"text\"/' o", "", "'text', which is none" },
 		{ "sed -i 's/\"correct\"/\"right\"/' o", "", "which is no outcome" },
 		{ "sed -i 's/1500000/0/' o", "", "is 0" },
+		{ "sed -i 's/\"edit\"/\"note\"/' o", "", "'correct' does not fit to 'note'" },
+		{ "sed -i 's/\"edit\"/\"root\"/' o", "", "does not fit to 'root'" },
+		{ "sed -i 's/\"correct\"/\"skipped\"/' o", "", "'skipped' does not fit to 'edit'" },
 		{ ":", "/^Klineage-State/d", "Klineage-State is no digest" },
 		{ ":", "/^parent/d", "a link has 0 parents" },
 	};
@@ -177,7 +180,8 @@ static void test_other_choice(void **state)
 		  "ticket 3: the policy changes the kernel of ticket 1, not of 0" },
 		{ "sed -i 's/\"parent\":1/\"parent\":1,\"form\":\"large\"/' o",
 		  "ticket 3: the policy asks for '', not 'large'" },
-		{ "sed -i 's/\"edit\"/\"note\"/' o", "ticket 3: the policy wants another kind" },
+		{ "sed -i 's/\"edit\"/\"note\"/; s/\"correct\"/\"none\"/' o",
+		  "ticket 3: the policy wants another kind" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
