@@ -17,6 +17,7 @@
 #define REJECTED "refs/klineage/rejected/"
 #define CAMPAIGNS KL_SEGMENT_REFS
 #define SEARCHES KL_CELL_REFS
+#define TRANSPLANTS "refs/klineage/transplant/"
 
 void kl_check_report(struct kl_checker *checker, enum kl_check_severity severity, const char *where,
 		     const char *fmt, ...)
@@ -84,6 +85,8 @@ static int each_ref(struct kl_checker *checker, const char *prefix)
 			kl_check_campaign(checker, ref->name, &ref->oid, workload);
 		else if (!strcmp(prefix, SEARCHES))
 			kl_check_search(checker, ref->name);
+		else if (!strcmp(prefix, TRANSPLANTS))
+			kl_check_transplant(checker, ref->name, &ref->oid, workload, name);
 		else
 			kl_check_rejected(checker, ref->name, &ref->oid);
 	}
@@ -131,8 +134,9 @@ int kl_check_run(struct kl_check *check)
 
 	if (!(err = each_ref(&checker, WALKS)) && !(err = each_ref(&checker, LINEAGES)) &&
 	    !(err = each_ref(&checker, REJECTED)) && !(err = each_ref(&checker, CAMPAIGNS)) &&
-	    !(err = kl_check_logs(&checker)) && !(err = kl_check_events(&checker)) &&
-	    !(err = each_ref(&checker, SEARCHES)) && !(err = check_chat(&checker)))
+	    !(err = each_ref(&checker, TRANSPLANTS)) && !(err = kl_check_logs(&checker)) &&
+	    !(err = kl_check_events(&checker)) && !(err = each_ref(&checker, SEARCHES)) &&
+	    !(err = check_chat(&checker)))
 		err = check_operation(&checker);
 	kl_map_release(&checker.cited);
 	kl_trust_release(&checker.signed_);
@@ -144,7 +148,7 @@ int kl_check_run(struct kl_check *check)
 
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip)
 {
-	static const char *const kinds[] = { "lineage/", "rejected/", "campaign/" };
+	static const char *const kinds[] = { "lineage/", "rejected/", "campaign/", "transplant/" };
 	struct kl_checker checker = { .c = check, .foreign = true };
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *leaf = NULL;
@@ -154,7 +158,8 @@ int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *ti
 		kind++;
 	if (kind == KL_ARRAY_SIZE(kinds))
 		return kl_error(KL_EINVALID,
-				"'%s' names neither a lineage nor rejected steps nor a campaign",
+				"'%s' names neither a lineage nor rejected steps, a campaign or "
+				"transplants",
 				name);
 	if (!split_ref(&workload, &leaf, &checker, name, kinds[kind]))
 		return 0;
@@ -162,8 +167,10 @@ int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *ti
 		kl_check_lineage(&checker, name, tip, workload, leaf);
 	else if (kind == 1)
 		kl_check_rejected(&checker, name, tip);
-	else
+	else if (kind == 2)
 		kl_check_campaign(&checker, name, tip, workload);
+	else
+		kl_check_transplant(&checker, name, tip, workload, leaf);
 	kl_strvec_release(&checker.digests);
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 /*
  * check - checks the refs of git-klineage against docs/formats.md. It checks the shape and trailers
- * of walks, lineages and rejected steps; that each lineage agrees with its walk; that gate events
+ * of walks, lineages, rejected steps and transplants; that each lineage agrees with its walk; that gate events
  * are for the files of their commits; that cited events exist; conversations and ledgers
  * (fsck/check_chat.h); and the state of an operation in progress. It changes nothing, and does not
  * repeat what git fsck checks.
@@ -24,12 +24,15 @@ struct kl_check {
 	void *payload;
 	size_t errors, warnings; /* number of findings of each severity */
 	/* numbers of refs, events, conversations and ledgers that were checked */
-	size_t lineages, walks, rejected, campaigns, searches, events, conversations, ledgers;
+	size_t lineages, walks, rejected, campaigns, searches, transplants, events, conversations;
+	size_t ledgers;
 	/*
 	 * for a campaign from a remote: files that this tree has too are not checked again; NULL:
 	 * check all
 	 */
 	const git_oid *known;
+	/* for transplants from a remote: the tip of the lineage whose steps were tried; NULL: none */
+	const git_oid *lineage;
 };
 
 /** Run all checks. Return 0 if all of them ran, even if there are findings. */
@@ -39,9 +42,9 @@ int kl_check_run(struct kl_check *check);
 #define KL_CHECK_FOREIGN_STEPS 20000
 
 /**
- * Check one lineage, one ref of rejected steps or one campaign from a remote before it is used.
- * `name` is "lineage/<workload>/<name>", "rejected/<workload>/<name>" or
- * "campaign/<workload>/<name>", whatever the name of the tracking ref. The findings are added to
+ * Check one lineage, one ref of rejected steps, one campaign or the transplants of one lineage from a
+ * remote before it is used. `name` is "lineage/<workload>/<name>", "rejected/<workload>/<name>",
+ * "campaign/<workload>/<name>" or "transplant/<workload>/<name>", whatever the name of the tracking ref. The findings are added to
  * the counts in `check`. Only commits that are reachable from `tip` are read.
  */
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);

@@ -79,6 +79,10 @@ bool kl_check_is_for_tree(struct kl_checker *checker, const struct kl_event *eve
 
 void kl_check_search(struct kl_checker *checker, const char *ref);
 
+/** Check the chain of the transplants of a lineage (check_transplant.c). */
+void kl_check_transplant(struct kl_checker *checker, const char *ref, const git_oid *tip,
+			 const char *workload, const char *name);
+
 /* --- checks of campaigns (check_segment.c), before those of events -------------------- */
 
 void kl_check_campaign(struct kl_checker *checker, const char *ref, const git_oid *tip,

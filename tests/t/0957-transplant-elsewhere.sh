@@ -73,4 +73,18 @@ test_expect_success 'over ssh all waves are one command' '
 	git -C over show klineage/lineage/scale/x-pruned:scale.c >have && test_cmp want have
 '
 
+ref=refs/klineage/transplant/scale/x
+# link <repository> <kernel> <trailers>: put a link on top of the chain
+link () { git -C "$1" update-ref $ref "$(printf 'forged\n\n%s\n' "$3" | git -C "$1" commit-tree -p "$2" -p $ref "$2^{tree}")"; }
+
+test_expect_success 'fsck counts the chain, and finds links that are wrong' '
+	(cd repo && git klineage fsck >../out) && says "1 chain of transplants" out && (cd repo && git klineage fsck --json >../out) && says "\"transplants\":1" out &&
+	kernel=$(git -C repo rev-parse $ref^1) && at=$(git -C repo rev-parse $kernel^) && top=$(git -C repo rev-parse klineage/lineage/scale/x) && event=$(git -C repo log -1 --format="%(trailers:key=Klineage-Event,valueonly,separator=)" $ref) &&
+	for wrong in "Klineage-Transplant: other" "Klineage-Transplant: undo" "Klineage-Transplant: undo|Klineage-Of: $top|Klineage-At: $(git -C repo rev-parse main)|Klineage-Event: $event" \
+		"Klineage-Transplant: undo|Klineage-Of: $top|Klineage-At: $at|Klineage-Event: $(echo "$event" | tr 0-9a-f 1-9a-f0)"; do
+		rm -rf forged && cp -R repo forged && link forged $kernel "$(echo "$wrong" | tr "|" "\n")" && (cd forged && exits 1 git klineage fsck >../out 2>&1) && cat out && says "$ref" out || return 1
+	done && says "does not have event" out &&
+	rm -rf forged && cp -R repo forged && git -C forged update-ref -d refs/heads/klineage/lineage/scale/x && (cd forged && git klineage fsck >../out 2>&1) && says "there is no lineage scale/x" out
+'
+
 test_done
