@@ -31,6 +31,7 @@ static const char *const prefixes[] = {
 	[KL_SYNC_LINEAGE] = "refs/heads/klineage/lineage/",
 	[KL_SYNC_REJECTED] = "refs/klineage/rejected/",
 	[KL_SYNC_CAMPAIGN] = KL_SEGMENT_REFS,
+	[KL_SYNC_TRANSPLANT] = "refs/klineage/transplant/",
 	[KL_SYNC_CARDS] = NULL,		/* the ref is configured: kl_sync_round.cards */
 };
 /* clang-format on */
@@ -164,7 +165,7 @@ static void take_ref(struct kl_sync_round *round, enum kl_sync_kind kind, const 
 {
 	const char *leaf = "";
 
-	if (kind == KL_SYNC_LINEAGE || kind == KL_SYNC_REJECTED || kind == KL_SYNC_CAMPAIGN) {
+	if (kind != KL_SYNC_NOTES && kind != KL_SYNC_CARDS) {
 		leaf = ref->name + strlen(prefixes[kind]);
 		if (!leaf_ok(leaf)) {
 			kl_sync_report(round, KL_SYNC_LEFT, ref->name,
@@ -189,6 +190,7 @@ static int list_theirs(struct kl_sync_round *round)
 				     prefixes[KL_SYNC_LINEAGE],
 				     prefixes[KL_SYNC_REJECTED],
 				     prefixes[KL_SYNC_CAMPAIGN],
+				     prefixes[KL_SYNC_TRANSPLANT],
 				     round->cards,
 				     NULL };
 	const char *const notes[] = { prefixes[KL_SYNC_NOTES], NULL };
@@ -208,6 +210,8 @@ static int list_theirs(struct kl_sync_round *round)
 			take_ref(round, KL_SYNC_REJECTED, &all.ref[i]);
 		else if (kl_prefix_has(name, prefixes[KL_SYNC_CAMPAIGN]))
 			take_ref(round, KL_SYNC_CAMPAIGN, &all.ref[i]);
+		else if (kl_prefix_has(name, prefixes[KL_SYNC_TRANSPLANT]))
+			take_ref(round, KL_SYNC_TRANSPLANT, &all.ref[i]);
 	}
 	return err;
 }
@@ -215,13 +219,13 @@ static int list_theirs(struct kl_sync_round *round)
 /* --- fetching ------------------------------------------------------------------------ */
 
 /*
- * Delete the tracking refs of lineages, rejected steps and campaigns that the remote no longer has.
- * Keep other tracking refs, because they can come from a plain fetch.
+ * Delete the tracking refs of lineages, rejected steps, campaigns and transplants that the remote no
+ * longer has. Keep other tracking refs, because they can come from a plain fetch.
  */
 static int drop_gone(struct kl_sync_round *round)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(round->r);
-	const char *const kinds[] = { "heads/lineage/", "rejected/", "campaign/" };
+	const char *const kinds[] = { "heads/lineage/", "rejected/", "campaign/", "transplant/" };
 	int err = 0;
 
 	for (size_t kind = 0; !err && kind < KL_ARRAY_SIZE(kinds); kind++) {

@@ -9,7 +9,8 @@
  * "Sync").
  *
  * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
- * updates our refs. Notes are merged by event, campaigns by file, and the skills branch by card.
+ * updates our refs. Notes are merged by event, campaigns by file, transplants by link, and the skills
+ * branch by card.
  * Lineages and rejected steps are created under the names that they have at the remote; if we have
  * another ref of such a name, "-<remote>" is appended to the name of the new ref. Then everything
  * that the remote lacks is pushed in one atomic push with the expected old values. If a ref changes

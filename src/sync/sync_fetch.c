@@ -316,6 +316,8 @@ int kl_sync_take(struct kl_sync_round *round)
 				err = take_cards(round, txn, &round->v[i]);
 			else if (kind == KL_SYNC_CAMPAIGN)
 				err = kl_sync_take_campaign(round, txn, &round->v[i]);
+			else if (kind == KL_SYNC_TRANSPLANT)
+				err = kl_sync_take_transplants(round, txn, &round->v[i]);
 			else
 				err = take_steps(round, txn, &round->v[i]);
 		}

@@ -152,6 +152,21 @@ static int give_campaigns(struct kl_sync_round *round, struct kl_pushes *pushes)
 	return err;
 }
 
+static int give_transplants(struct kl_sync_round *round, struct kl_pushes *pushes)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
+	int err = kl_sync_ours(&ours, round, KL_SYNC_TRANSPLANT);
+
+	for (size_t i = 0; !err && i < ours.n; i++) {
+		bool can;
+
+		err = kl_sync_can_give_transplants(&can, round, ours.ref[i].name, &ours.ref[i].oid);
+		if (!err && can)
+			err = give_one(round, pushes, ours.ref[i].name);
+	}
+	return err;
+}
+
 /* Report the refs that were pushed, and update their tracking refs, as a fetch would. */
 static int note_given(struct kl_sync_round *round, const struct kl_pushes *pushes)
 {
@@ -191,6 +206,8 @@ int kl_sync_give(struct kl_sync_round *round)
 		err = give_rejected(round, &pushes, &left);
 	if (!err && !round->s->notes_only)
 		err = give_campaigns(round, &pushes);
+	if (!err && !round->s->notes_only)
+		err = give_transplants(round, &pushes);
 	if (!err)
 		err = kl_remote_push(round->r, round->s->remote, &pushes);
 	return err ? err : note_given(round, &pushes);

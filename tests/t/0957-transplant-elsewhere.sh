@@ -74,6 +74,8 @@ test_expect_success 'over ssh all waves are one command' '
 '
 
 ref=refs/klineage/transplant/scale/x
+# links <repository>: how many there are
+links () { git -C "$1" rev-list --count --first-parent "$ref" >/dev/null && git -C "$1" log --format=%B "$ref" | grep -c "^Klineage-Transplant:"; }
 # link <repository> <kernel> <trailers>: put a link on top of the chain
 link () { git -C "$1" update-ref $ref "$(printf 'forged\n\n%s\n' "$3" | git -C "$1" commit-tree -p "$2" -p $ref "$2^{tree}")"; }
 
@@ -85,6 +87,27 @@ test_expect_success 'fsck counts the chain, and finds links that are wrong' '
 		rm -rf forged && cp -R repo forged && link forged $kernel "$(echo "$wrong" | tr "|" "\n")" && (cd forged && exits 1 git klineage fsck >../out 2>&1) && cat out && says "$ref" out || return 1
 	done && says "does not have event" out &&
 	rm -rf forged && cp -R repo forged && git -C forged update-ref -d refs/heads/klineage/lineage/scale/x && (cd forged && git klineage fsck >../out 2>&1) && says "there is no lineage scale/x" out
+'
+
+test_expect_success 'sync gives the chain, and another clone reads the verdicts from it' '
+	git init -q --bare hub.git && git -C repo remote add origin ../hub.git && (cd repo && git push -q origin main && git klineage sync origin >../out) && says "given    $ref" out &&
+	git clone -q hub.git other && (cd other && git klineage sync origin >../out && git klineage fsck >../fsck && git klineage transplant -n --json scale/x >../json) && says "taken    $ref" out && says ": 0 errors" fsck &&
+	test "$(git -C other rev-parse $ref)" = "$(git -C repo rev-parse $ref)" && test "$(ask "words(4, 2)")" = "judged pass -" &&
+	(cd other && git klineage sync origin >../out) && says "nothing to exchange" out
+'
+
+test_expect_success 'what two clones tried is united, and neither loses a kernel' '
+	n=$(links repo) && for one in repo other; do
+		git -C $one update-ref $ref "$(git -C $one log -1 --format=%B $ref | sed "1s/.*/once more in $one/" | git -C $one commit-tree -p "$(git -C $one rev-parse $ref^1)" -p $ref "$ref^{tree}")" || return 1
+	done && (cd repo && git klineage sync origin >../out) && says "given    $ref" out && (cd other && git klineage sync origin >../out) && cat out && says "united   $ref: 1 kernel" out && says "given    $ref" out &&
+	(cd repo && git klineage sync origin >../out) && says "moved    $ref: 1 kernel" out && test "$(links repo)" = $((n + 2)) && test "$(git -C other rev-parse $ref)" = "$(git -C repo rev-parse $ref)" &&
+	(cd repo && git klineage fsck >../out) && says ": 0 errors" out && git -C repo fsck --strict --no-dangling
+'
+
+test_expect_success 'a chain that is wrong is neither taken nor given, and one without its lineage stays' '
+	rm -rf forged && cp -R other forged && link forged "$(git -C forged rev-parse $ref^1)" "Klineage-Transplant: other" && before=$(git -C hub.git rev-parse $ref) && (cd forged && exits 1 git klineage sync origin >../out) && says "left     $ref: our chain is invalid" out && test "$(git -C hub.git rev-parse $ref)" = $before &&
+	git -C forged push -q origin $ref && (cd repo && exits 1 git klineage sync origin >../out) && cat out && says "left     $ref: invalid" out && test "$(git -C repo rev-parse $ref)" = $before &&
+	git -C hub.git update-ref $ref $before && git -C hub.git update-ref -d refs/heads/klineage/lineage/scale/x && git clone -q hub.git third && (cd third && exits 1 git klineage sync origin >../out) && says "left     $ref: the lineage whose steps were tried" out
 '
 
 test_done
