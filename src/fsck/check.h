@@ -6,8 +6,8 @@
 
 /*
  * check - checks the refs of git-klineage against docs/formats.md. It checks the shape and trailers
- * of walks, lineages, rejected steps and transplants; that each lineage agrees with its walk; that gate events
- * are for the files of their commits; that cited events exist; conversations and ledgers
+ * of walks, lineages, rejected steps and transplants; that each lineage agrees with its walk; that
+ * gate events are for the files of their commits; that cited events exist; conversations and ledgers
  * (fsck/check_chat.h); and the state of an operation in progress. It changes nothing, and does not
  * repeat what git fsck checks.
  */
@@ -44,8 +44,9 @@ int kl_check_run(struct kl_check *check);
 /**
  * Check one lineage, one ref of rejected steps, one campaign or the transplants of one lineage from a
  * remote before it is used. `name` is "lineage/<workload>/<name>", "rejected/<workload>/<name>",
- * "campaign/<workload>/<name>" or "transplant/<workload>/<name>", whatever the name of the tracking ref. The findings are added to
- * the counts in `check`. Only commits that are reachable from `tip` are read.
+ * "campaign/<workload>/<name>" or "transplant/<workload>/<name>", whatever the name of the tracking
+ * ref. The findings are added to the counts in `check`. Only commits that are reachable from `tip`
+ * are read.
  */
 int kl_check_foreign(struct kl_check *check, const char *name, const git_oid *tip);
 
