@@ -16,6 +16,11 @@
 
 #define MAX_CONSTANTS 24
 #define REFINE_EVERY 8 /* points */
+/*
+ * points between a pass and a failure in one wave: results from elsewhere cost a journey, and two waves
+ * of seven points find a bound among 64 values, where halving takes six
+ */
+#define BETWEEN_ELSEWHERE 7
 
 struct run {
 	struct kl_probing *out;
@@ -251,7 +256,8 @@ static int refine_steps(struct run *run)
 	for (size_t i = 1; i < run->out->n && !err && !run->out->waiting; i++) {
 		size_t from = run->out->points.n;
 
-		kl_probe_refine(&run->out->points, run->out, i);
+		kl_probe_refine(&run->out->points, run->out, i,
+				kl_gate_is_remote(run->gate) ? BETWEEN_ELSEWHERE : 1);
 		grow_sides(run->out);
 		run->out->added += run->out->points.n - from;
 		for (size_t point = from; point < run->out->points.n && !err; point++)

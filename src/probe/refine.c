@@ -12,6 +12,7 @@ struct refining {
 	const struct kl_quantities *quantities;
 	const struct kl_fit_table *table;
 	const size_t *point;
+	int64_t between; /* most points to add between a pass and a failure */
 };
 
 /* Add the point of the clause's passing row, with another value of the clause's quantity. */
@@ -69,7 +70,7 @@ static bool nearest_pass(int64_t *near, const struct refining *refining,
 	return any;
 }
 
-/* Add a failing point whose quantity lies halfway between the last pass and the first failure. */
+/* Add failing points whose quantity lies between the last pass and the first failure. */
 static void refine_alternatives(const struct refining *refining, const struct kl_fit_clause *clause)
 {
 	const struct kl_contract *contract =
@@ -83,11 +84,14 @@ static void refine_alternatives(const struct refining *refining, const struct kl
 		int64_t near = 0;
 
 		if (dim < 0 || atom->form == KL_FIT_MOD ||
-		    !nearest_pass(&near, refining, clause, i) ||
-		    refining->points->n >= KL_PROBE_MOST)
+		    !nearest_pass(&near, refining, clause, i))
 			continue;
-		point.dims.v[dim] = near + (atom->bound - near + 1) / 2;
-		kl_probe_points_add(refining->points, contract, &point);
+		for (int64_t k = 1; k <= refining->between; k++) {
+			point.dims.v[dim] = near +
+					    (atom->bound - near + 1) * k / (refining->between + 1);
+			if (refining->points->n < KL_PROBE_MOST)
+				kl_probe_points_add(refining->points, contract, &point);
+		}
 	}
 }
 
@@ -105,8 +109,11 @@ static void refine_clause(const struct refining *refining, const struct kl_fit_c
 	case KL_FIT_LEAST:
 	case KL_FIT_MOST:
 		near = nearest_failure(refining, clause);
-		if (near - clause->bound > 1 || clause->bound - near > 1)
-			add_point(refining, clause, near + (clause->bound - near) / 2);
+		for (int64_t k = 1; k <= refining->between; k++)
+			if (near - clause->bound > 1 || clause->bound - near > 1)
+				add_point(refining, clause,
+					  near + (clause->bound - near) * k /
+							  (refining->between + 1));
 		break;
 	case KL_FIT_MOD:
 	case KL_FIT_TAIL:
@@ -141,7 +148,8 @@ static void surround_failures(const struct refining *refining)
 		}
 }
 
-void kl_probe_refine(struct kl_probe_points *points, const struct kl_probing *probe, size_t step)
+void kl_probe_refine(struct kl_probe_points *points, const struct kl_probing *probe, size_t step,
+		     size_t between)
 {
 	KL_AUTO(kl_quantities_release) struct kl_quantities quantities = { .n = 0 };
 	KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
@@ -152,6 +160,7 @@ void kl_probe_refine(struct kl_probe_points *points, const struct kl_probing *pr
 		.probe = probe,
 		.quantities = &quantities,
 		.table = &table,
+		.between = (int64_t)between,
 	};
 
 	kl_quantities_find(&quantities, probe->tax, probe->state[step].surface->contract);
