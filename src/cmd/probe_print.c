@@ -99,8 +99,9 @@ static void print_silent(const struct kl_probing *probe, const struct kl_probe_f
 		printf("  %.0f points are in the grid, of which %zu are tried\n",
 		       probe->points.total, probe->points.n);
 	if (probe->left && !probe->stopped)
-		printf("  %zu of %zu points are left, for want of time\n", probe->left,
-		       probe->points.n - probe->added);
+		printf("  %zu of %zu points are left, %s\n", probe->left,
+		       probe->points.n - probe->added,
+		       probe->waiting ? "for the next bundle" : "for want of time");
 }
 
 static void print_unexplained(const struct kl_probing *probe,
