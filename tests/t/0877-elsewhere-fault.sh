@@ -34,14 +34,36 @@ trial_whole () {
 	*) false ;;
 	esac
 }
-# sweep <verb> <phase>: kill it and make it fail at some of the points of the phase; then all phases end well
+# stop <verb> <phase> <way> <n>: stop the phase at a point; then all phases end well
+stop () {
+	(KLINEAGE_FAULT=$4:$3 && export KLINEAGE_FAULT && if test "$2" = import; then import "$1"; else "$1"; fi)
+	rc=$?
+	case $3$rc in kill137|fail128|fail125) ;; *) echo "ended with $rc"; return 1 ;; esac
+	sound || return 1
+	if test "$2" = ask; then
+		"$1"
+		test $? = 125 || return 1
+	fi
+	if test "$2" != go; then
+		import "$1" || return 1
+	fi
+	"$1"
+	rc=$?
+	test $rc = 0 || test $rc = 125 || return 1
+	sound && "$1"_whole
+}
+# sweep <verb> <phase>: kill it and make it fail at some of the points of the phase
 sweep () {
-	last=$(wc -l <"$1.$2.points") && for way in kill fail; do for n in $(seq 2 $((last / 3)) "$last"); do
-		rm -rf torn && cp -R "$1.$2" torn && (cd torn &&
-		(KLINEAGE_FAULT=$n:$way && export KLINEAGE_FAULT && if test "$2" = import; then import "$1"; else "$1"; fi); rc=$?
-		case $way$rc in kill137|fail128|fail125) ;; *) echo "ended with $rc"; exit 1 ;; esac
-		sound && { test "$2" != ask || { "$1"; test $? = 125; }; } && { test "$2" = go || import "$1"; } && { "$1"; rc=$?; test $rc = 0 || test $rc = 125; } && sound && "$1"_whole) || { echo "$1 $2 $n:$way"; return 1; }
-	done; done
+	last=$(wc -l <"$1.$2.points")
+	for way in kill fail; do
+		for n in $(seq 2 $((last / 3)) "$last"); do
+			rm -rf torn
+			if ! cp -R "$1.$2" torn || ! (cd torn && stop "$1" "$2" $way "$n"); then
+				echo "$1 $2 $n:$way"
+				return 1
+			fi
+		done
+	done
 }
 
 test_expect_success FAULT 'transplants: what each phase finds, and where it can stop' '
