@@ -5,17 +5,20 @@
 #include "base/error.h"
 #include "gate/gate_parts.h"
 
-/* Keep the point in the event: {"dims": {"m": 3}}. */
-static int keep_point(struct kl_event *event, const struct kl_contract *contract, const char *dims)
+/* Keep the point in the event: {"base": "x=4", "dims": {"m": 3}}. */
+static int keep_point(struct kl_event *event, const struct kl_contract *contract,
+		      const struct kl_gate_point *at)
 {
 	json_t *object = json_object();
 	struct kl_dims point;
-	int err = kl_contract_read_dims(&point, contract, dims, strlen(dims));
+	int err = kl_contract_read_dims(&point, contract, at->dims, strlen(at->dims));
 
 	for (size_t i = 0; !err && i < point.n; i++)
 		kl_json_set_int(object, contract->dim_name[i], point.v[i]);
 	event->point = json_object();
 	kl_json_set(event->point, "dims", object);
+	if (at->base)
+		kl_json_set_str(event->point, "base", at->base);
 	return err;
 }
 
@@ -33,6 +36,7 @@ int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 			gate->runner.name);
 	gate->opts.dims = point->dims;
 	gate->opts.seed = point->seed;
+	gate->opts.base = point->base;
 	gate->opts.timed = point->parent != NULL;
 	gate->opts.no_profile = !point->parent;
 	gate->opts.no_cache = true;
@@ -43,7 +47,7 @@ int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 	gate->probing = false;
 	if (err < 0)
 		return err;
-	err = keep_point((*out)->event, candidate->contract, point->dims);
+	err = keep_point((*out)->event, candidate->contract, point);
 	kl_event_seal((*out)->event);
 	return err;
 }
