@@ -172,12 +172,14 @@ static json_t *point_json(const struct kl_probing *probe, size_t point)
 {
 	const struct kl_contract *contract = probe->state[probe->n - 1].surface->contract;
 	const struct kl_probe_point *at = &probe->points.v[point];
+	KL_AUTO(kl_freep) char *base = kl_probe_point_base(contract, at);
 	json_t *out = json_object(), *dims = json_object();
 
 	for (size_t i = 0; i < at->dims.n; i++)
 		kl_json_set_int(dims, contract->dim_name[i], at->dims.v[i]);
 	kl_json_set(out, "dims", dims);
 	kl_json_set_str(out, "values", kl_probe_value_names[at->values]);
+	kl_json_set_str(out, "base", base);
 	kl_json_set_bool(out, "outside", at->outside);
 	return out;
 }

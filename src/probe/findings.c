@@ -40,22 +40,47 @@ static bool counts(const struct kl_probing *probe, size_t i, size_t point)
 	       probe->state[i].side[point].end != KL_PROBE_UNTESTED;
 }
 
+/* Find the tensors whose addresses were changed at points that count. */
+static void find_varied(bool *varied, const struct kl_probing *probe, size_t i)
+{
+	for (size_t k = 0; k < probe->points.n; k++)
+		if (probe->points.v[k].base && counts(probe, i, k))
+			varied[probe->points.v[k].tensor] = true;
+}
+
+/*
+ * The address that the gate chooses follows from the sizes. So it says nothing about a step unless
+ * the address was also changed by itself.
+ */
+static void forget_addresses(int64_t *value, const struct kl_quantities *quantities,
+			     const bool *varied)
+{
+	for (size_t k = 0; k < quantities->n; k++)
+		if (quantities->v[k].of == KL_QUANTITY_ALIGN && !varied[quantities->v[k].at])
+			value[k] = KL_GATE_BASE;
+}
+
 void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
 			     const struct kl_quantities *quantities, const struct kl_probing *probe,
 			     size_t i)
 {
 	KL_AUTO(kl_freep) int64_t *value = kl_calloc(quantities->n + 1, sizeof(*value));
+	bool varied[KL_MAX_ARGS] = { false };
 
 	*table = (struct kl_fit_table){ .n = 0 };
 	*point = kl_calloc(probe->points.n + 1, sizeof(**point));
+	find_varied(varied, probe, i);
 	for (size_t k = 0; k < quantities->n; k++)
 		kl_fit_table_add(table, quantities->v[k].name, quantities->v[k].kind);
 	for (size_t k = 0; k < probe->points.n; k++) {
 		if (!counts(probe, i, k))
 			continue;
 		kl_quantities_at(value, quantities, &probe->points.v[k]);
+		forget_addresses(value, quantities, varied);
 		(*point)[table->n] = k;
 		kl_fit_table_row(table, value, probe->state[i].side[k].end == KL_PROBE_PASSES);
+		if (!probe->points.v[k].base)
+			kl_fit_table_loosen(table);
 	}
 }
 
@@ -153,7 +178,7 @@ static void add_measured(struct kl_probe_findings *out, const struct kl_fit *fit
 
 		finding->same = clause->same ? kl_strdup(clause->same) : NULL;
 		finding->fails = clause->fails;
-		finding->passes = fit->passes; /* a measured clause is true wherever K_i passes */
+		finding->passes = clause->passes;
 		finding->fail_point = point[clause->fail_row];
 		finding->pass_point = point[clause->pass_row];
 	}

@@ -31,7 +31,13 @@ static bool is_used(const struct search *search, size_t row)
 	return !search->use || search->use[row];
 }
 
-/* Return the number of open rows where the clause is false; 0 if it is false at a passing row. */
+/* Return true if the clause is about an address that not every call of the row had to have. */
+static bool is_loose(const struct search *search, const struct kl_fit_clause *clause, size_t row)
+{
+	return search->table->loose[row] && search->table->kind[clause->quantity] == KL_FIT_ALIGN;
+}
+
+/* Return the number of open rows where the clause is false; 0 if a passing row refutes it. */
 static size_t count_false(const struct search *search, const struct kl_fit_clause *clause)
 {
 	size_t n = 0;
@@ -39,7 +45,7 @@ static size_t count_false(const struct search *search, const struct kl_fit_claus
 	for (size_t row = 0; row < search->table->n; row++) {
 		if (!is_used(search, row) || kl_fit_holds(clause, search->table, row))
 			continue;
-		if (search->table->pass[row])
+		if (search->table->pass[row] && !is_loose(search, clause, row))
 			return 0;
 		n += search->open[row];
 	}
@@ -53,7 +59,9 @@ static int rank_of(const struct search *search, const struct kl_fit_clause *clau
 		[KL_FIT_MOST] = 1, [KL_FIT_ORDER] = 1, [KL_FIT_TAIL] = 4,
 	};
 
-	return form[clause->form] + (search->table->kind[clause->quantity] == KL_FIT_BYTES ? 2 : 0);
+	static const int kind[] = { [KL_FIT_BYTES] = 2, [KL_FIT_ALIGN] = 1, [KL_FIT_FLAG] = 0 };
+
+	return form[clause->form] + kind[search->table->kind[clause->quantity]];
 }
 
 static void try_clause(struct search *search, const struct kl_fit_clause *clause)
@@ -157,6 +165,8 @@ static void try_quantity(struct search *search, size_t quantity)
 	}
 	for (int64_t power = 2; power <= 4096; power *= 2)
 		try_divisor(search, quantity, power);
+	if (search->table->kind[quantity] == KL_FIT_ALIGN)
+		return;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++)
 		try_divisor(search, quantity, odd[i]);
 	for (size_t i = 0; i < search->table->ndivisor; i++)
@@ -214,13 +224,18 @@ static void drop_spare(struct kl_fit *fit, const struct search *search)
 		}
 }
 
-/* Count the failing rows where the clause is false. */
+/* Count the failing rows where the clause is false, and the passing ones where it is true. */
 static void count_fails(struct kl_fit *fit, const struct search *search, size_t i)
 {
-	fit->v[i].fails = 0;
-	for (size_t row = 0; row < search->table->n; row++)
-		fit->v[i].fails += is_used(search, row) && !search->table->pass[row] &&
-				   !kl_fit_holds(&fit->v[i], search->table, row);
+	struct kl_fit_clause *clause = &fit->v[i];
+
+	clause->fails = clause->passes = 0;
+	for (size_t row = 0; row < search->table->n; row++) {
+		bool holds = kl_fit_holds(clause, search->table, row);
+
+		clause->fails += is_used(search, row) && !search->table->pass[row] && !holds;
+		clause->passes += is_used(search, row) && search->table->pass[row] && holds;
+	}
 }
 
 /* --- chance ----------------------------------------------------------------------------------- */
@@ -402,7 +417,8 @@ static void find_pair(struct kl_fit *fit, const struct search *search, size_t i)
 			size_t far = distance_of(search->table, fail, pass) +
 				     others * search->table->name.n;
 
-			if (!is_used(search, pass) || !search->table->pass[pass] || far >= least)
+			if (!is_used(search, pass) || !search->table->pass[pass] || far >= least ||
+			    !kl_fit_holds(clause, search->table, pass))
 				continue;
 			least = far;
 			clause->fail_row = fail;

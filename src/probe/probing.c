@@ -99,11 +99,14 @@ static void leave_untested(struct kl_probe_side *side, const char *why)
 static json_t *point_json(const struct run *run, const struct kl_contract *contract,
 			  const struct kl_probe_point *point)
 {
+	KL_AUTO(kl_freep) char *base = kl_probe_point_base(contract, point);
 	json_t *dims = json_object(), *out = json_object();
 
 	for (size_t i = 0; i < point->dims.n; i++)
 		kl_json_set_int(dims, contract->dim_name[i], point->dims.v[i]);
 	kl_json_set(out, "dims", dims);
+	if (base)
+		kl_json_set_str(out, "base", base);
 	kl_json_set_str(out, "values", kl_probe_value_names[point->values]);
 	kl_json_set_int(out, "seed", (int64_t)kl_probe_store_seed(run->out->store));
 	return out;
@@ -115,10 +118,12 @@ static int run_gate(struct kl_event **out, struct run *run, const struct kl_surf
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	KL_AUTO(kl_freep) char *dims = kl_contract_dims_text(wide->contract, &point->dims);
+	KL_AUTO(kl_freep) char *base = kl_probe_point_base(wide->contract, point);
 	int err = kl_gate_judge_point(&judgement, run->gate, wide,
 				      &(struct kl_gate_point){
 					      .dims = dims,
 					      .seed = kl_probe_store_seed(run->out->store),
+					      .base = base,
 				      });
 
 	if (err < 0)

@@ -104,6 +104,32 @@ test_expect_success 'a step that loses denormals' '
 	probe HEAD~1 HEAD --grid "n=64,65,96,128; m=16,20,32; values=plain,denormal,nan" >out && cat out && says "witnessed     values != '"'denormal'"'" out && says "values = denormal (wrong-all)" out)
 '
 
+test_expect_success 'a store of whole vectors needs an address that the gate always gives: the clause is about the address alone' '
+	(pair aligned "m >= 4, m % 4 == 0, n >= 8, n % 8 == 0" && cat >scale.c <<-X && commit aligned &&
+	#include <stdint.h>
+
+	typedef float four __attribute__((vector_size(16)));
+
+	void scale(int64_t m, int64_t n, const float *x, float *y)
+	{
+		int64_t i = 0;
+
+		for (; i + 4 <= m * n; i += 4) {
+			four v;
+
+			__builtin_memcpy(&v, x + i, 16);
+			*(four *)(y + i) = v * 3;
+		}
+		for (; i < m * n; i++)
+			y[i] = x[i] * 3;
+	}
+	X
+	git klineage gate --no-profile >gate && says "scale: pass" gate && probe HEAD~1 HEAD --grid "m=4,12; n=8,40; align(y)=4,8,16,32,64" >out && cat out && says "8 of 20 points fail" out &&
+	says "witnessed     align(y) % 16 == 0" out && says "align(y) = 4 (fault)" out && says "passes at m = 4, n = 8, align(y) = 16" out && test "$(grep -c witnessed out)" = 1 &&
+	events | grep "\"base\":\"y=8\"" | grep "\"class\":\"fault\"" && probe HEAD~1 HEAD --grid "m=4,12; n=8,40; align(x)=4,8,16,32,64" >out && cat out && says "sound at all 20 points" out &&
+	probe HEAD~1 HEAD --grid "m=4,12; n=7,9,40" >out && cat out && ! grep "align(" out && probe -n --json HEAD~1 HEAD >out && says "\"base\":\"x=4\"" out && git klineage fsck >out && says "0 errors, 0 warnings" out)
+'
+
 test_expect_success 'a step that is sound everywhere, and one whose first kernel fails everywhere' '
 	(pair sound "m >= 1, n >= 1" && kernel 1 "x[j] + 2 * x[j]" && commit sum && probe HEAD~1 HEAD --grid "m=1..3; n=1..8" >out && cat out && says "sound at all 24 points where the state before is" out && ! grep witnessed out &&
 	says "bits: the same answers" out && kernel 1 "x[j] * 0.7f + x[j] * 2.3f" && commit parts && probe HEAD~1 HEAD --grid "m=4; n=8..12" >out && cat out && says "bits: other answers than before at" out &&
@@ -140,7 +166,8 @@ test_expect_success 'a dry run judges nothing; a grid of 10^9 points is cut, and
 
 test_expect_success 'bad input is refused by name' '
 	(cd short && exits 129 probe HEAD~1 HEAD --grid "k=1" 2>err && says "no dim '"'k'"'" err && exits 129 probe HEAD~1 HEAD --grid "m=0" 2>err && says "from 1 on" err &&
-	exits 129 probe HEAD~1 HEAD --grid "m=1; m=2" 2>err && says "twice" err && exits 129 probe HEAD HEAD 2>err && says "the kernel is the same" err && exits 129 probe HEAD HEAD~1 x 2>err &&
+	exits 129 probe HEAD~1 HEAD --grid "align(y)=2" 2>err && says "the bytes of an element" err && exits 129 probe HEAD~1 HEAD --grid "align(z)=4" 2>err && says "no dim" err &&
+	exits 129 probe HEAD~1 HEAD --grid "align(x)=4; align(y)=4" 2>err && says "one tensor" err && exits 129 probe HEAD~1 HEAD --grid "m=1; m=2" 2>err && says "twice" err && exits 129 probe HEAD HEAD 2>err && says "the kernel is the same" err && exits 129 probe HEAD HEAD~1 x 2>err &&
 	exits 128 probe HEAD~1 nothing 2>err && exits 128 probe nothing 2>err && says "no lineage and no card" err && exits 129 probe scale:x 2>err && says "number of a step" err &&
 	exits 125 git -c klineage.runner=ssh:nowhere.invalid klineage probe HEAD~1 HEAD 2>err && says "klineage.runner=local" err)
 '
