@@ -11,18 +11,20 @@
 #include "cmd/probe_map.h"
 #include "cmd/probe_print.h"
 #include "cmd/probe_steps.h"
+#include "cmd/probe_table.h"
 #include "learn/probe_card.h"
 
 static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\n"
-			       "probe [<options>] <old rev> <new rev>";
+			       "probe [<options>] <old rev> <new rev>\n"
+			       "probe --table [<options>]";
 
 #define SECONDS 120
 #define MAX_AXES 16
 
 struct args {
 	const char *grid, *workload, *jail, *platform, *map, *dispatch;
-	int64_t seconds;
-	bool dry, json, quiet, progress, write, again;
+	int64_t seconds, check;
+	bool table, dry, json, quiet, progress, write, again;
 };
 
 /* The steps to probe, and what was found about each. */
@@ -79,40 +81,6 @@ static int read_grid(struct work *work, const char *grid)
 
 /* --- probing ---------------------------------------------------------------------------------- */
 
-/* Return the constant of this name: findings borrow the names of their sources. */
-static const char *source_name(const char *name)
-{
-	static const char *const names[] = { "domain", "launch plan", KL_PROBE_CARD_SOURCE };
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], name))
-			return names[i];
-	return "";
-}
-
-static int learn_step(struct kl_probe_findings *out, const struct kl_probing *probe,
-		      const struct kl_probe_step *step, const struct kl_card *card)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT,
-						    sources = KL_STRVEC_INIT;
-	struct kl_probe_finding_question *question;
-	int err = kl_probe_findings_stated(&texts, &sources, step->before, step->after);
-
-	if (!err && card)
-		err = kl_probe_card_ask(&texts, &sources, card);
-	if (err < 0)
-		return err;
-	question = kl_calloc(texts.n + 1, sizeof(*question));
-	for (size_t i = 0; i < texts.n; i++)
-		question[i] = (struct kl_probe_finding_question){
-			.text = texts.v[i],
-			.source = source_name(sources.v[i]),
-		};
-	kl_probe_findings_make(out, probe, 1, question, texts.n);
-	free(question);
-	return 0;
-}
-
 static int probe_step(json_t *steps, struct work *work, size_t i,
 		      const struct kl_probing_opts *opts)
 {
@@ -123,7 +91,7 @@ static int probe_step(json_t *steps, struct work *work, size_t i,
 	int err = kl_probing_run(probe, state, 2, opts);
 
 	if (!err && !opts->dry)
-		err = learn_step(findings, probe, step, work->steps.card);
+		err = kl_probe_step_learn(findings, probe, step, work->steps.card);
 	if (err < 0)
 		return err;
 	work->judged += probe->judged;
@@ -227,6 +195,7 @@ static int run_probe(struct work *work, const struct args *args)
 					  .platform = args->platform,
 					  .axis = work->axis,
 					  .naxis = work->naxis,
+					  .check = (size_t)args->check,
 					  .dry = args->dry,
 				  },
 				  args->seconds);
@@ -297,6 +266,23 @@ static int run_map(const struct work *work, const struct args *args, int argc, c
 					});
 }
 
+static int run_table(const struct work *work, const struct args *args, int argc)
+{
+	if (argc || args->grid || args->map || args->dispatch || args->write || args->dry)
+		return kl_opt_usage(synopsis,
+				    "--table is about all cards: it has no operand, and no "
+				    "--grid, --map, --dispatch, --write or --dry-run");
+	return kl_probe_table(work->repo, &(struct kl_probe_table){
+						  .jail = args->jail,
+						  .platform = args->platform,
+						  .seconds = args->seconds,
+						  .check = (size_t)args->check,
+						  .json = args->json,
+						  .quiet = args->quiet,
+						  .progress = args->progress,
+					  });
+}
+
 int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(work_release) struct work work = { .repo = ctx->repo };
@@ -307,6 +293,10 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "stop after so many seconds (default: 120)"),
 		KL_OPT_STR('\0', "grid", &args.grid, "<axes>",
 			   "judge at these points: 'm=1..64; n=8,16; values=plain,nan'"),
+		KL_OPT_INT('\0', "check", &args.check, "<n>",
+			   "draw so many points more, and count how many the conditions predict"),
+		KL_OPT_BOOL('\0', "table", &args.table,
+			    "count the clauses of every card by what points say of them"),
 		KL_OPT_STR('\0', "map", &args.map, "<file>",
 			   "measure where the newer kernel is faster; write a map to this file"),
 		KL_OPT_STR('\0', "dispatch", &args.dispatch, "<file>",
@@ -334,6 +324,10 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (args.seconds < 0 || args.seconds > 1000000)
 		return kl_opt_usage(synopsis, "--seconds needs a number from 0 to 1000000");
+	if (args.check < 0 || args.check > KL_PROBE_MOST)
+		return kl_opt_usage(synopsis, "--check needs a number from 0 to %d", KL_PROBE_MOST);
+	if (args.table)
+		return run_table(&work, &args, argc);
 	if ((err = args.grid ? read_grid(&work, args.grid) : 0) < 0 ||
 	    (err = find_steps(&work, argc, argv, &args)) < 0)
 		return err;

@@ -148,6 +148,10 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 		printf("  held back: a condition fitted to one half predicts %zu of %zu points of the "
 		       "other\n",
 		       findings->held_right, findings->held);
+	if (findings->drawn)
+		printf("  drawn: of %zu points that no condition was fitted to, %zu are predicted; %zu "
+		       "fail\n",
+		       findings->drawn, findings->drawn_right, findings->drawn_fails);
 	print_silent(probe, findings);
 }
 
@@ -236,6 +240,9 @@ static void set_findings(json_t *out, const struct kl_probing *probe,
 	kl_json_set_int(out, "same_bits", (int64_t)findings->same_bits);
 	kl_json_set_int(out, "held", (int64_t)findings->held);
 	kl_json_set_int(out, "held_right", (int64_t)findings->held_right);
+	kl_json_set_int(out, "drawn", (int64_t)findings->drawn);
+	kl_json_set_int(out, "drawn_right", (int64_t)findings->drawn_right);
+	kl_json_set_int(out, "drawn_fails", (int64_t)findings->drawn_fails);
 	for (size_t i = 0; i < findings->n; i++)
 		json_array_append_new(clauses, finding_json(probe, &findings->v[i]));
 	for (size_t i = 0; i < findings->reasons.n; i++)

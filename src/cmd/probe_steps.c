@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "learn/probe_card.h"
 #include "lineage/view.h"
 
 void kl_probe_steps_release(struct kl_probe_steps *steps)
@@ -144,4 +145,40 @@ int kl_probe_steps_find(struct kl_probe_steps *out, struct kl_repo *repo, int ar
 			"'git klineage log' lists lineages, 'git klineage skills' cards; "
 			"two revisions can be compared, too");
 	return err;
+}
+
+/* --- what was found ----------------------------------------------------------------------------- */
+
+/* Return the constant of this name: findings borrow the names of their sources. */
+static const char *source_name(const char *name)
+{
+	static const char *const names[] = { "domain", "launch plan", KL_PROBE_CARD_SOURCE };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return names[i];
+	return "";
+}
+
+int kl_probe_step_learn(struct kl_probe_findings *out, const struct kl_probing *probe,
+			const struct kl_probe_step *step, const struct kl_card *card)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT,
+						    sources = KL_STRVEC_INIT;
+	struct kl_probe_finding_question *question;
+	int err = kl_probe_findings_stated(&texts, &sources, step->before, step->after);
+
+	if (!err && card)
+		err = kl_probe_card_ask(&texts, &sources, card);
+	if (err < 0)
+		return err;
+	question = kl_calloc(texts.n + 1, sizeof(*question));
+	for (size_t i = 0; i < texts.n; i++)
+		question[i] = (struct kl_probe_finding_question){
+			.text = texts.v[i],
+			.source = source_name(sources.v[i]),
+		};
+	kl_probe_findings_make(out, probe, 1, question, texts.n);
+	free(question);
+	return 0;
 }

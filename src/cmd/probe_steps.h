@@ -5,6 +5,7 @@
 #include "card/library.h"
 #include "contract/select.h"
 #include "learn/transition.h"
+#include "probe/findings.h"
 
 /*
  * probe_steps - finds the steps that `git klineage probe` is about: those of a lineage, one of them,
@@ -35,5 +36,12 @@ struct kl_probe_steps {
 int kl_probe_steps_find(struct kl_probe_steps *out, struct kl_repo *repo, int argc, char **argv,
 			const char *workload);
 void kl_probe_steps_release(struct kl_probe_steps *steps);
+
+/**
+ * Learn about a step whose states `probe` judged: measured clauses, those of the domain and the
+ * launch plan, and those of the card, or NULL.
+ */
+int kl_probe_step_learn(struct kl_probe_findings *out, const struct kl_probing *probe,
+			const struct kl_probe_step *step, const struct kl_card *card);
 
 #endif

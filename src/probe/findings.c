@@ -44,7 +44,7 @@ static bool counts(const struct kl_probing *probe, size_t i, size_t point)
 static void find_varied(bool *varied, const struct kl_probing *probe, size_t i)
 {
 	for (size_t k = 0; k < probe->points.n; k++)
-		if (probe->points.v[k].base && counts(probe, i, k))
+		if (probe->points.v[k].base && k < probe->drawn && counts(probe, i, k))
 			varied[probe->points.v[k].tensor] = true;
 }
 
@@ -60,9 +60,10 @@ static void forget_addresses(int64_t *value, const struct kl_quantities *quantit
 			value[k] = KL_GATE_BASE;
 }
 
-void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
-			     const struct kl_quantities *quantities, const struct kl_probing *probe,
-			     size_t i)
+/* Fill the table with the listed or with the drawn points that count. */
+static void fill_table(struct kl_fit_table *table, size_t **point,
+		       const struct kl_quantities *quantities, const struct kl_probing *probe,
+		       size_t i, bool drawn)
 {
 	KL_AUTO(kl_freep) int64_t *value = kl_calloc(quantities->n + 1, sizeof(*value));
 	bool varied[KL_MAX_ARGS] = { false };
@@ -73,7 +74,7 @@ void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
 	for (size_t k = 0; k < quantities->n; k++)
 		kl_fit_table_add(table, quantities->v[k].name, quantities->v[k].kind);
 	for (size_t k = 0; k < probe->points.n; k++) {
-		if (!counts(probe, i, k))
+		if (!counts(probe, i, k) || (k >= probe->drawn) != drawn)
 			continue;
 		kl_quantities_at(value, quantities, &probe->points.v[k]);
 		forget_addresses(value, quantities, varied);
@@ -81,6 +82,29 @@ void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
 		kl_fit_table_row(table, value, probe->state[i].side[k].end == KL_PROBE_PASSES);
 		if (!probe->points.v[k].base)
 			kl_fit_table_loosen(table);
+	}
+}
+
+void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
+			     const struct kl_quantities *quantities, const struct kl_probing *probe,
+			     size_t i)
+{
+	fill_table(table, point, quantities, probe, i, false);
+}
+
+/* Count the drawn points that the condition predicts. */
+static void check_drawn(struct kl_probe_findings *out, const struct kl_fit *fit,
+			const struct kl_quantities *quantities, const struct kl_probing *probe,
+			size_t i)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
+	KL_AUTO(kl_freep) size_t *point = NULL;
+
+	fill_table(&table, &point, quantities, probe, i, true);
+	out->drawn = table.n;
+	for (size_t row = 0; row < table.n; row++) {
+		out->drawn_fails += !table.pass[row];
+		out->drawn_right += kl_fit_predicts(fit, &table, row) == table.pass[row];
 	}
 }
 
@@ -128,7 +152,7 @@ static void count_points(struct kl_probe_findings *out, const struct kl_probing 
 	KL_AUTO(kl_map_release) struct kl_map reasons = { .free_value = free };
 
 	out->before_fails_point = KL_PROBE_FINDING_NOWHERE;
-	for (size_t k = 0; k < probe->points.n; k++) {
+	for (size_t k = 0; k < probe->points.n && k < probe->drawn; k++) {
 		const struct kl_probe_side *before = &probe->state[i - 1].side[k],
 					   *after = &probe->state[i].side[k];
 		const char *why = before->why && before->end == KL_PROBE_UNTESTED ? before->why :
@@ -359,6 +383,7 @@ void kl_probe_findings_make(struct kl_probe_findings *out, const struct kl_probi
 	out->unexplained = fit.unexplained;
 	add_measured(out, &fit, point);
 	list_unexplained(out, probe, i, &fit, &table, point);
+	check_drawn(out, &fit, &quantities, probe, i);
 	if (fit.fails)
 		kl_fit_check(&out->held_right, &out->held, &table, HELD_SEED);
 	asking.point = point;

@@ -63,6 +63,11 @@ struct kl_probe_findings {
 	 */
 	size_t compared, same_bits;
 	size_t held_right, held; /* held-back points: predicted rightly, and in all */
+	/*
+	 * drawn points that count, which no condition was fitted to: in all, predicted rightly, and
+	 * those where K_i fails
+	 */
+	size_t drawn, drawn_right, drawn_fails;
 };
 
 /** Learn about the step from state i-1 to state i. `question` has `n` clauses to ask. */
@@ -79,8 +84,8 @@ int kl_probe_findings_stated(struct kl_strvec *texts, struct kl_strvec *sources,
 			     const struct kl_surface *before, const struct kl_surface *after);
 
 /**
- * Fill the table with the points that count for the step. *point (owned by the caller) has for each
- * row the index of its point.
+ * Fill the table with the points that count for the step, without those that were drawn. *point
+ * (owned by the caller) has for each row the index of its point.
  */
 void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
 			     const struct kl_quantities *quantities, const struct kl_probing *probe,

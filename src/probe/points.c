@@ -383,11 +383,7 @@ static void add_grid(struct kl_probe_points *out, const struct plan *plan)
 
 /* --- the order -------------------------------------------------------------------------------- */
 
-/*
- * Return true if the point violates a condition of the domain that is not about remainders or
- * equality.
- */
-static bool breaks_bound(const struct kl_contract *contract, const struct kl_dims *dims)
+bool kl_probe_points_promising(const struct kl_contract *contract, const struct kl_dims *dims)
 {
 	struct kl_contract part = *contract;
 
@@ -399,10 +395,10 @@ static bool breaks_bound(const struct kl_contract *contract, const struct kl_dim
 		part.ndomain = 1;
 		if (kl_contract_in_domain(&part, dims) < 0) {
 			kl_error_clear();
-			return true;
+			return false;
 		}
 	}
-	return false;
+	return true;
 }
 
 /* Move the points that the oracle can hardly judge to the end. */
@@ -413,7 +409,7 @@ static void order_points(struct kl_probe_points *points, const struct kl_contrac
 
 	for (int turn = 0; turn < 2; turn++)
 		for (size_t i = 0; i < points->n; i++)
-			if (breaks_bound(contract, &points->v[i].dims) == turn)
+			if (kl_probe_points_promising(contract, &points->v[i].dims) != turn)
 				sorted[n++] = points->v[i];
 	free(points->v);
 	points->v = sorted;

@@ -77,6 +77,18 @@ bool kl_probe_points_add(struct kl_probe_points *points, const struct kl_contrac
 			 const struct kl_probe_point *point);
 
 /**
+ * Add up to `n` points that are not there yet, drawn at random, and return their number. The same
+ * seed draws the same points. Points that the oracle can hardly judge are not drawn.
+ */
+size_t kl_probe_points_draw(struct kl_probe_points *points, const struct kl_contract *contract,
+			    size_t n, uint64_t seed);
+/**
+ * Return true if the point meets all conditions of the domain that are neither remainders nor
+ * equalities: then the oracle can most often judge it.
+ */
+bool kl_probe_points_promising(const struct kl_contract *contract, const struct kl_dims *dims);
+
+/**
  * Parse an axis: "m=1,2,3", "m=1..64", "m=8..512:8", "values=plain,nan". KL_EUSAGE: the text has
  * another form, a value is below 1, or there are more than KL_PROBE_MOST values.
  */

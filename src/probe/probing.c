@@ -16,12 +16,14 @@
 
 #define MAX_CONSTANTS 24
 #define REFINE_EVERY 8 /* points */
+#define DRAW_SEED 1526 /* the same drawn points in every run */
 
 struct run {
 	struct kl_probing *out;
 	const struct kl_probing_opts *o;
 	struct kl_gate *gate;
-	int64_t until; /* clock, in ns */
+	int64_t until; /* clock, in ns: judge no further point of the list after it */
+	int64_t end;   /* ... and none at all */
 };
 
 void kl_probing_release(struct kl_probing *probe)
@@ -259,6 +261,23 @@ static int refine_steps(struct run *run)
 	return err;
 }
 
+/* Draw points that take no part in the conditions, and judge them. */
+static int ask_drawn(struct run *run)
+{
+	struct kl_probing *out = run->out;
+	int err = 0;
+
+	kl_probe_points_draw(&out->points, out->state[out->n - 1].surface->contract, run->o->check,
+			     DRAW_SEED);
+	grow_sides(out);
+	for (size_t point = out->drawn; point < out->points.n && !err; point++) {
+		err = ask_point(run, point, 0, out->n);
+		if (!err && kl_proc_interrupted())
+			err = kl_error(KL_EINTR, "interrupted");
+	}
+	return err;
+}
+
 static int ask_points(struct run *run)
 {
 	size_t listed = run->out->points.n;
@@ -273,6 +292,10 @@ static int ask_points(struct run *run)
 	}
 	for (int turn = 0; turn < 4 && !err && !run->o->naxis; turn++)
 		err = refine_steps(run);
+	run->out->drawn = run->out->points.n;
+	run->until = run->end;
+	if (!err && run->o->check)
+		err = ask_drawn(run);
 	for (size_t point = 0; point < listed; point++)
 		for (size_t i = 0; i < run->out->n; i++)
 			if (!run->out->state[i].side[point].asked) {
@@ -402,12 +425,14 @@ int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state
 					})) < 0)
 		return err;
 	grow_sides(out);
+	out->drawn = SIZE_MAX;
 	if (opts->dry)
 		return 0;
 	if ((err = kl_probe_store_open(&out->store, opts->repo)) < 0)
 		return err;
 	err = open_gate(&run);
-	run.until = kl_clock_ns() + opts->ms * 1000000;
+	run.end = kl_clock_ns() + opts->ms * 1000000;
+	run.until = run.end - (opts->check ? opts->ms * 500000 : 0);
 	if (!err)
 		err = ask_points(&run);
 	kl_gate_free(run.gate);

@@ -51,7 +51,9 @@ struct kl_probing {
 	size_t judged, kept;           /* results of this run, and of earlier ones */
 	size_t added;                  /* points that were added between a pass and a failure */
 	size_t left;                   /* points that there was no time for */
-	bool interrupted;              /* by the user */
+	/* from this index on, points are drawn: no condition is fitted to them; SIZE_MAX: none */
+	size_t drawn;
+	bool interrupted; /* by the user */
 	/* why the gate cannot judge any more, for example because there is no device; or NULL */
 	char *stopped;
 };
@@ -64,6 +66,8 @@ struct kl_probing_opts {
 	int64_t ms;                  /* time limit */
 	const struct kl_probe_axis *axis;
 	size_t naxis;
+	/* then draw so many points more, to check the conditions by them; half of the time is for these */
+	size_t check;
 	bool dry; /* list the points, but judge nothing */
 };
 

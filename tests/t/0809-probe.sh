@@ -78,6 +78,13 @@ test_expect_success 'a kernel without a tail: the true condition, with its pair 
 	test "$(field "\$s->{unexplained}" out)" = 0 && test "$(field "\$s->{held} > 20 && \$s->{held} == \$s->{held_right}" out)" = 1)
 '
 
+test_expect_success 'points that no condition was fitted to are drawn, the same in every run, and predicted' '
+	(cp -R tail drawn && cd drawn && probe HEAD~1 HEAD --grid "$grid" --check 24 --seconds 600 --json >out && test "$(field "\$s->{drawn}" out)" = 24 && test "$(field "\$s->{drawn_right}" out)" = 24 &&
+	test "$(field "\$s->{drawn_fails} > 4 && \$s->{drawn_fails} < 20" out)" = 1 && test "$(field "\$s->{tested}" out)" = 72 && test "$(field "\$s->{clauses}[0]{text}" out)" = "extent(cols) % 4 == 0" &&
+	probe HEAD~1 HEAD --grid "$grid" --check 24 >text && cat text && says "of 24 points that no condition was fitted to, 24 are predicted" text && says "0 runs of the correctness stage" text &&
+	probe HEAD~1 HEAD --grid "m=1; n=4,5" --check 24 --seconds 600 >text && cat text && says "extent(cols) % 2 == 0" text && says "of 24 points that no condition was fitted to, 19 are predicted" text && exits 129 probe HEAD~1 HEAD --check -1 && exits 129 probe HEAD~1 HEAD --check 5000)
+'
+
 test_expect_success 'the pair cites events of kind probe, of both kernels at both points' '
 	(cd tail && for end in fail pass; do for side in before after; do
 		id=$(field "\$s->{clauses}[0]{$end}{$side}{event}" out) && events | grep "\"id\":\"$id\"" >line && says "\"kind\":\"probe\"" line &&
