@@ -24,6 +24,7 @@ struct run {
 	struct kl_gate *gate;
 	int64_t until; /* clock, in ns: judge no further point of the list after it */
 	int64_t end;   /* ... and none at all */
+	bool patient; /* wait for points that another process judges; false: leave them for later */
 };
 
 void kl_probing_release(struct kl_probing *probe)
@@ -138,6 +139,27 @@ static int run_gate(struct kl_event **out, struct run *run, const struct kl_surf
 	return is_final(*out) ? kl_probe_store_put(run->out->store, *out) : 0;
 }
 
+/* Judge the point, which nobody else may judge meanwhile. *event stays NULL if another does. */
+static int judge_claimed(struct kl_event **event, const struct kl_event **kept, struct run *run,
+			 const struct kl_surface *wide, const struct kl_probe_point *point,
+			 const struct kl_probe_key *key)
+{
+	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	int err = kl_probe_store_claim(&lock, run->out->store, key, run->patient ? -1 : 0);
+
+	if (err == KL_EBUSY) {
+		kl_error_clear();
+		return 0;
+	}
+	if (err < 0)
+		return err;
+	err = kl_probe_store_find(kept, run->out->store, key);
+	if (err != KL_ENOTFOUND)
+		return err;
+	kl_error_clear();
+	return run_gate(event, run, wide, point, (json_t *)(uintptr_t)key->point);
+}
+
 static int judge_point(struct kl_probe_side *side, struct run *run, size_t state,
 		       const struct kl_probe_point *point)
 {
@@ -152,17 +174,16 @@ static int judge_point(struct kl_probe_side *side, struct run *run, size_t state
 	if (err < 0)
 		return err;
 	err = kl_probe_store_find(&kept, run->out->store, &key);
-	if (!err) {
-		run->out->kept++;
-	} else if (err != KL_ENOTFOUND) {
+	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
-	} else {
-		kl_error_clear();
-		if (kl_clock_ns() >= run->until) /* go on with what is stored */
-			return 0;
-		if ((err = run_gate(&event, run, wide, point, member)) < 0)
-			return err;
-	}
+	kl_error_clear();
+	/* without time left go on with what is stored */
+	if (err == KL_ENOTFOUND && kl_clock_ns() < run->until &&
+	    (err = judge_claimed(&event, &kept, run, wide, point, &key)) < 0)
+		return err;
+	if (!kept && !event)
+		return 0;
+	run->out->kept += kept != NULL;
 	free(side->why);
 	take_event(side, kept ? kept : event);
 	/* the store keeps the event, if it decides the point */
@@ -180,10 +201,13 @@ static int check_class(struct kl_probe_side *side, struct run *run, size_t state
 	struct kl_probe_point plain = *point;
 	struct kl_probe_side other = { .asked = false };
 	size_t kept = run->out->kept;
+	bool patient = run->patient;
 	int err;
 
 	plain.values = KL_PROBE_PLAIN;
+	run->patient = true;
 	err = judge_point(&other, run, state, &plain);
+	run->patient = patient;
 	run->out->kept = kept; /* most often the plain point is one of the list */
 	if (!err && other.asked && other.end == KL_PROBE_PASSES && side->bands <= other.bands) {
 		KL_AUTO(kl_freep) char *why = kl_asprintf(
@@ -244,6 +268,12 @@ static int ask_point(struct run *run, size_t point, size_t from, size_t to)
 	return err;
 }
 
+/* Return true if points may be added to the list. */
+static bool refines(const struct run *run)
+{
+	return !run->o->naxis && !run->o->stored;
+}
+
 /* Add points between a pass and a failure, and judge them for the two states of their step. */
 static int refine_steps(struct run *run)
 {
@@ -285,12 +315,16 @@ static int ask_points(struct run *run)
 
 	for (size_t point = 0; point < listed && !err; point++) {
 		err = ask_point(run, point, 0, run->out->n);
-		if (!err && !run->o->naxis && (point + 1) % REFINE_EVERY == 0)
+		if (!err && refines(run) && (point + 1) % REFINE_EVERY == 0)
 			err = refine_steps(run);
 		if (!err && kl_proc_interrupted())
 			err = kl_error(KL_EINTR, "interrupted");
 	}
-	for (int turn = 0; turn < 4 && !err && !run->o->naxis; turn++)
+	/* the points that another process was judging */
+	run->patient = true;
+	for (size_t point = 0; point < listed && !err; point++)
+		err = ask_point(run, point, 0, run->out->n);
+	for (int turn = 0; turn < 4 && !err && refines(run); turn++)
 		err = refine_steps(run);
 	run->out->drawn = run->out->points.n;
 	run->until = run->end;
@@ -430,6 +464,13 @@ int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state
 		return 0;
 	if ((err = kl_probe_store_open(&out->store, opts->repo)) < 0)
 		return err;
+	if (opts->stored) {
+		kl_probe_points_release(&out->points);
+		if ((err = kl_probe_points_stored(&out->points, out->store,
+						  &out->state[out->n - 1])) < 0)
+			return err;
+		grow_sides(out);
+	}
 	err = open_gate(&run);
 	run.end = kl_clock_ns() + opts->ms * 1000000;
 	run.until = run.end - (opts->check ? opts->ms * 500000 : 0);

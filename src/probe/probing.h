@@ -68,6 +68,8 @@ struct kl_probing_opts {
 	size_t naxis;
 	/* then draw so many points more, to check the conditions by them; half of the time is for these */
 	size_t check;
+	/* instead of a list, take the points at which every state was judged before; judge none */
+	bool stored;
 	bool dry; /* list the points, but judge nothing */
 };
 
@@ -79,5 +81,8 @@ struct kl_probing_opts {
 int kl_probing_run(struct kl_probing *out, const struct kl_surface *const *state, size_t n,
 		   const struct kl_probing_opts *opts);
 void kl_probing_release(struct kl_probing *probe);
+/** Add the points at which the store has results of a state. */
+int kl_probe_points_stored(struct kl_probe_points *out, struct kl_probe_store *store,
+			   const struct kl_probe_state *state);
 
 #endif

@@ -165,6 +165,14 @@ test_expect_success 'a killed probe goes on, and judges no point twice' '
 	test ! -e $log && git klineage fsck >out && says "144 events" out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling)
 '
 
+# numbers <file>: how many results were made and kept
+numbers () { sed -n "s/^\([0-9]*\) runs* of the correctness stage, \([0-9]*\) results* kept.*/\1 \2/p" "$1"; }
+
+test_expect_success 'two probes at once share the work, and judge no point twice' '
+	(cp -R short both && cd both && forget && for i in 1 2 3; do { probe HEAD~1 HEAD --grid "$grid" --seconds 600 >out$i & }; done && wait && cat out1 out2 out3 && for i in 1 2 3; do says "extent(cols) % 4 == 0" out$i && numbers out$i || exit 1; done >numbers &&
+	grep -v says numbers | awk "{ made += \$1; if (\$1 + \$2 != 144) exit 1; busy += \$1 > 0 } END { exit made != 144 || busy < 2 }" && events | wc -l >n && test "$(cat n)" = 144 && git klineage fsck >out && says "144 events" out && says "0 errors, 0 warnings" out)
+'
+
 test_expect_success 'a dry run judges nothing; a grid of 10^9 points is cut, and that is said' '
 	(cd short && forget && probe -n HEAD~1 HEAD >out && says "points would be judged" out && says "m = 4, n = 8" out && says "values = nan" out && test ! -e .git/klineage/probe && test "$(stored)" = 0 &&
 	probe -n HEAD~1 HEAD --grid "m=1..1000; n=1..1000; values=plain" >out && says "4096 points would be judged" out && says "1000000 points are in the grid" out &&
