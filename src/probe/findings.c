@@ -57,7 +57,7 @@ static void forget_addresses(int64_t *value, const struct kl_quantities *quantit
 {
 	for (size_t k = 0; k < quantities->n; k++)
 		if (quantities->v[k].of == KL_QUANTITY_ALIGN && !varied[quantities->v[k].at])
-			value[k] = KL_GATE_BASE;
+			value[k] = KL_QUANTITY_PAGE;
 }
 
 /* Fill the table with the listed or with the drawn points that count. */

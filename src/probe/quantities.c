@@ -159,24 +159,21 @@ static int64_t tensor_value(const struct kl_quantities *quantities,
 }
 
 /*
- * Return the least, at most KL_GATE_BASE, of the greatest powers of two that divide the addresses of
- * a tensor: where the gate chooses, about half of the calls find its end at the end of a page.
+ * Return the least of the greatest powers of two that divide the addresses of a tensor: where the
+ * gate chooses, about half of the calls find its end at the end of a page.
  */
 static int64_t align_of(const struct kl_quantities *quantities, size_t tensor,
 			const struct kl_probe_point *point)
 {
-	int64_t bytes;
+	int64_t bytes = 0;
 
 	if (point->base)
 		return point->tensor == tensor ? point->base : KL_GATE_BASE;
-	if (!kl_probe_has_address(quantities->contract, tensor))
-		return KL_GATE_BASE;
-	if (kl_contract_tensor_bytes(&bytes, quantities->contract, tensor, &point->dims) < 0) {
+	if (kl_probe_has_address(quantities->contract, tensor) &&
+	    kl_contract_tensor_bytes(&bytes, quantities->contract, tensor, &point->dims) < 0)
 		kl_error_clear();
-		return KL_GATE_BASE;
-	}
 	bytes &= -bytes;
-	return bytes && bytes < KL_GATE_BASE ? bytes : KL_GATE_BASE;
+	return bytes && bytes < KL_QUANTITY_PAGE ? bytes : KL_QUANTITY_PAGE;
 }
 
 static int64_t value_of(const struct kl_quantities *quantities, const struct kl_quantity *quantity,

@@ -13,6 +13,8 @@
  * tensor (the distance of its rows) and its number of elements, the greatest power of two that
  * divides the address of each tensor, and the classes of values.
  */
+#define KL_QUANTITY_PAGE 4096 /* most that an `align` is; a multiple of all that is sought */
+
 struct kl_quantities {
 	const struct kl_contract *contract; /* borrowed */
 	const struct kl_taxonomy *tax;      /* borrowed */

@@ -97,7 +97,8 @@ bool kl_when_gains(const struct kl_when_point *point)
 
 bool kl_when_counts(const struct kl_when_point *point)
 {
-	return is_timed(point) || (point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_FAIL);
+	return !point->unsound &&
+	       (is_timed(point) || (point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_FAIL));
 }
 
 bool kl_when_is_unclear(const struct kl_when_point *point)

@@ -45,9 +45,10 @@ struct kl_when_point {
 	 * margin of event/speed.h
 	 */
 	enum kl_speed speed;
-	int64_t ns; /* time of b */
-	char *why;  /* owned, or NULL */
-	bool kept;  /* known from an earlier run, and not to be judged again */
+	int64_t ns;   /* time of b */
+	char *why;    /* owned, or NULL */
+	bool kept;    /* known from an earlier run, and not to be judged again */
+	bool unsound; /* excluded by a condition that a probe found (dispatch.h) */
 };
 
 struct kl_when {
@@ -95,7 +96,8 @@ int kl_when_load(struct kl_when *out, struct kl_repo *repo, const struct kl_surf
 /** Return true if the kernels are both correct at the point and b is measurably faster. */
 bool kl_when_gains(const struct kl_when_point *point);
 /**
- * Return true if the point counts for `useful`: both kernels were timed, or only b fails. A point
+ * Return true if the point counts for `useful`: both kernels were timed, or only b fails, and no
+ * condition of a probe excludes it. A point
  * whose interval decides nothing counts as one without a gain, because the condition says where the
  * interval lies above 1.
  */

@@ -163,7 +163,7 @@ static void roles_follow_from_shapes(void **state)
 		"extent(rows)=16 extent(cols)=32 extent(reduction)=64 "
 		"pitch_bytes(x)=256 elements(x)=1024 pitch_bytes(y)=128 "
 		"elements(y)=2048 pitch_bytes(z)=128 elements(z)=512 "
-		"align(x)=256 align(y)=256 align(z)=256 values != 'denormal'=0 values != 'inf'=1 values != 'nan'=0 ");
+		"align(x)=4096 align(y)=4096 align(z)=2048 values != 'denormal'=0 values != 'inf'=1 values != 'nan'=0 ");
 }
 
 /* The address is what the point says, or what the end of a page leaves. */
