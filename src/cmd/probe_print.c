@@ -115,6 +115,15 @@ static void print_unexplained(const struct kl_probing *probe,
 	putchar('\n');
 }
 
+static void print_facts(const struct kl_probe_findings *findings)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
+
+	kl_step_facts_lines(&lines, &findings->facts);
+	for (size_t i = 0; i < lines.n; i++)
+		printf("  %s\n", lines.v[i]);
+}
+
 void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probing *probe,
 			 const struct kl_probe_findings *findings)
 {
@@ -138,12 +147,7 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 		print_finding(probe, &findings->v[i]);
 	if (findings->unexplained)
 		print_unexplained(probe, findings);
-	if (findings->compared && findings->same_bits == findings->compared)
-		printf("  bits: the same answers as before at all %zu points where both pass\n",
-		       findings->compared);
-	else if (findings->compared)
-		printf("  bits: other answers than before at %zu of %zu points where both pass\n",
-		       findings->compared - findings->same_bits, findings->compared);
+	print_facts(findings);
 	if (findings->held)
 		printf("  held back: a condition fitted to one half predicts %zu of %zu points of the "
 		       "other\n",
@@ -236,8 +240,9 @@ static void set_findings(json_t *out, const struct kl_probing *probe,
 	kl_json_set_int(out, "before_fails", (int64_t)findings->before_fails);
 	kl_json_set_int(out, "repaired", (int64_t)findings->repaired);
 	kl_json_set_int(out, "untested", (int64_t)findings->untested);
-	kl_json_set_int(out, "compared", (int64_t)findings->compared);
-	kl_json_set_int(out, "same_bits", (int64_t)findings->same_bits);
+	kl_json_set_int(out, "compared", (int64_t)findings->facts.compared);
+	kl_json_set_int(out, "same_bits", (int64_t)findings->facts.same_bits);
+	kl_json_set(out, "facts", kl_step_facts_json(&findings->facts));
 	kl_json_set_int(out, "held", (int64_t)findings->held);
 	kl_json_set_int(out, "held_right", (int64_t)findings->held_right);
 	kl_json_set_int(out, "drawn", (int64_t)findings->drawn);

@@ -37,8 +37,15 @@ static void add_step(struct kl_probe_steps *out, char *label, const char *what,
 
 static void add_transition(struct kl_probe_steps *out, const struct kl_transition *transition)
 {
+	struct kl_probe_step *step;
+
 	add_step(out, kl_asprintf("%s:%d", transition->lineage, transition->step.number),
 		 transition->step.mechanism, transition->from, transition->to);
+	step = &out->v[out->n - 1];
+	step->event[1] = transition->event;
+	for (size_t i = 0; i < out->transitions.n; i++)
+		if (git_oid_equal(&out->transitions.v[i].after, &transition->before))
+			step->event[0] = out->transitions.v[i].event;
 }
 
 /* Split "<lineage>:<step>". Without a step, *number is 0. */
@@ -179,6 +186,7 @@ int kl_probe_step_learn(struct kl_probe_findings *out, const struct kl_probing *
 			.source = source_name(sources.v[i]),
 		};
 	kl_probe_findings_make(out, probe, 1, question, texts.n);
+	kl_step_facts_make(&out->facts, probe, 1, step->event);
 	free(question);
 	return 0;
 }

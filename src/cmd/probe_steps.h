@@ -15,6 +15,8 @@ struct kl_probe_step {
 	char *label;                             /* "topk/x:4", or the two revisions */
 	char *what;                              /* mechanism, or "" */
 	const struct kl_surface *before, *after; /* borrowed */
+	/* of a lineage's step: the events of both states in its notes, borrowed; or NULL */
+	const struct kl_event *event[2];
 };
 
 struct kl_probe_steps {

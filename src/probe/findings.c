@@ -133,20 +133,6 @@ static char *blank_numbers(const char *why)
 	return out;
 }
 
-/* Compare the answers of both states at a point where both pass. */
-static void compare_bits(struct kl_probe_findings *out, const struct kl_probe_side *before,
-			 const struct kl_probe_side *after)
-{
-	const char *had = before->event ? kl_json_str_or(before->event->correct, "outputs", "") :
-					  "";
-	const char *has = after->event ? kl_json_str_or(after->event->correct, "outputs", "") : "";
-
-	if (before->end != KL_PROBE_PASSES || after->end != KL_PROBE_PASSES || !*had || !*has)
-		return;
-	out->compared++;
-	out->same_bits += !strcmp(had, has);
-}
-
 static void count_points(struct kl_probe_findings *out, const struct kl_probing *probe, size_t i)
 {
 	KL_AUTO(kl_map_release) struct kl_map reasons = { .free_value = free };
@@ -160,7 +146,6 @@ static void count_points(struct kl_probe_findings *out, const struct kl_probing 
 
 		if (!before->asked || !after->asked)
 			continue;
-		compare_bits(out, before, after);
 		if (before->end == KL_PROBE_FAILS) {
 			out->before_fails++;
 			out->repaired += after->end == KL_PROBE_PASSES;
@@ -375,6 +360,7 @@ void kl_probe_findings_make(struct kl_probe_findings *out, const struct kl_probi
 
 	*out = (struct kl_probe_findings){ .n = 0 };
 	count_points(out, probe, i);
+	kl_step_facts_make(&out->facts, probe, i, NULL);
 	kl_quantities_find(&quantities, probe->tax, probe->state[i].surface->contract);
 	kl_probe_findings_table(&table, &point, &quantities, probe, i);
 	kl_fit_find(&fit, &table, NULL);

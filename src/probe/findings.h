@@ -5,6 +5,7 @@
 #include "probe/fit.h"
 #include "probe/probing.h"
 #include "probe/quantities.h"
+#include "probe/step_facts.h"
 
 /*
  * findings - what the points of a probe say about one step K_{i-1} -> K_i: the conditions under
@@ -57,11 +58,7 @@ struct kl_probe_findings {
 	size_t repaired;           /* ... of which K_i passes at so many */
 	size_t untested;           /* points where one of the two states could not be judged */
 	struct kl_strvec reasons;  /* why, each with the number of points: "12: the oracle ..." */
-	/*
-	 * points where both states pass and their answers are known, and of these those where the
-	 * answers have the same bits
-	 */
-	size_t compared, same_bits;
+	struct kl_step_facts facts;
 	size_t held_right, held; /* held-back points: predicted rightly, and in all */
 	/*
 	 * drawn points that count, which no condition was fitted to: in all, predicted rightly, and

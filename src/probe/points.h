@@ -41,6 +41,7 @@ struct kl_probe_point {
 	 */
 	int64_t base;
 	size_t tensor;
+	int64_t repeat; /* 1: judged a second time, to compare the answers; such a point is in no list */
 	bool outside; /* the contract's domain does not promise the point */
 };
 

@@ -20,7 +20,8 @@ static bool read_point(struct kl_probe_point *out, const struct kl_contract *con
 	size_t name = base ? strcspn(base, "=") : 0;
 
 	*out = (struct kl_probe_point){ .dims = { .n = contract->dims.n }, .values = values };
-	if (strcmp(kl_json_str_or(json, "values", ""), kl_probe_value_names[values]) != 0)
+	if (json_object_get(json, "repeat") ||
+	    strcmp(kl_json_str_or(json, "values", ""), kl_probe_value_names[values]) != 0)
 		return false;
 	for (size_t i = 0; i < out->dims.n; i++)
 		if ((out->dims.v[i] = kl_json_int_or(dims, contract->dim_name[i], 0)) < 1)

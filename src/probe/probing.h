@@ -39,6 +39,9 @@ struct kl_probe_state {
 	const struct kl_surface *surface;         /* borrowed */
 	struct kl_surface *wide[KL_PROBE_VALUES]; /* with the contracts for the classes of values */
 	struct kl_probe_side *side;               /* for each point */
+	/* points that were judged twice, and those of them where both answers have the same bits */
+	size_t repeated, repeat_same;
+	size_t repeat_next; /* point to look at next for that */
 };
 
 struct kl_probing {

@@ -106,9 +106,15 @@ test_expect_success 'another clone gets the events by sync, but judges for itsel
 	says "1 run of the correctness stage, 7 results kept" out && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling)
 '
 
+test_expect_success 'facts of a step: its bits, the same again, special values, what it needs' '
+	(pair facts "m >= 1, n >= 1" && kernel 1 "x[j] * 0.7f + x[j] * 2.3f" && commit parts && for i in 1 2 3 4 5 6; do probe HEAD~1 HEAD --seconds 6 --json >out && test "$(field "\$s->{facts}{repeated}{after}{points}" out)" = 3 && break; done &&
+	probe HEAD~1 HEAD --seconds 0 >text && cat text && says "repeated: the kernel gives the same bits again at all 3 points" text && says "repeated: the state before gives the same bits again at all 3 points" text && says "bits: other answers than before" text &&
+	grep "^  nan: [a-z]*" text && says "vector registers: not spilled, as before" text && test "$(field "\$s->{facts}{values}{nan}{compared} > 0" out)" = 1 && test "$(events | grep -c "\"repeat\":1")" = 6)
+'
+
 test_expect_success 'a step that loses denormals' '
 	(pair denormal "m >= 1, n >= 1" && kernel 1 "fabsf(x[j]) < 0x1p-126f ? 0 : x[j] * 3" && commit flush &&
-	probe HEAD~1 HEAD --grid "n=64,65,96,128; m=16,20,32; values=plain,denormal,nan" >out && cat out && says "witnessed     values != '"'denormal'"'" out && says "values = denormal (wrong-all)" out)
+	probe HEAD~1 HEAD --grid "n=64,65,96,128; m=16,20,32; values=plain,denormal,nan" >out && cat out && says "witnessed     values != '"'denormal'"'" out && says "values = denormal (wrong-all)" out && says "denormal: wrong at " out)
 '
 
 test_expect_success 'a store of whole vectors needs an address that the gate always gives: the clause is about the address alone' '

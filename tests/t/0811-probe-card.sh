@@ -79,7 +79,7 @@ test_expect_success 'the table counts the clauses of all cards, from what is sto
 
 test_expect_success 'with --write the measured clause comes with its failure, and what is not needed goes' '
 	(cd cards && probe "$(the_card)" --grid "$grid" --write >out && cat out && says "the conditions were written" out && says "0 runs of the correctness stage" out && card >after && cat after &&
-	says "(extent(cols) % 8 == 0)" after && ! grep "m % 4 == 0" after && ! grep "n % 16 == 0" after && says "state: witnessed" after && says "violates: probe-scale-c" after &&
+	says "(extent(cols) % 8 == 0)" after && ! grep "m % 4 == 0" after && ! grep "n % 16 == 0" after && says "state: witnessed" after && says "violates: probe-scale-c" after && says "measured:" after && says "bits: " after && git klineage skills show "$(the_card)" >page && says "measured: bits: " page &&
 	id=$(sed -n "s/^ *by: \([0-9a-f]*\)$/\1/p" after | head -1) && git cat-file -p "klineage/skills:evidence/$(echo $id | cut -c1-2)/$id.json" >event && says "\"kind\":\"probe\"" event && says "\"verdict\":\"fail\"" event)
 '
 
