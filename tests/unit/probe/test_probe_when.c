@@ -4,10 +4,12 @@
 
 #include "base/fs.h"
 #include "event/speed.h"
+#include "event_lib.h"
 #include "probe/dispatch.h"
 #include "probe/when_parts.h"
 #include "probe/when_svg.h"
 #include "probe/when_table.h"
+#include "scratch.h"
 
 static const char contract_text[] =
 	"klineage: 1\nworkload: w\ncase: {op: gemm, dims: {N: 64, int: 32}}\n"
@@ -378,6 +380,88 @@ static void the_header_asks_for_addresses(void **state)
 	assert_chooses_at(&when, &dispatch, ", (const void *)4112", false);
 }
 
+/* --- what is stored --------------------------------------------------------------------------- */
+
+/* An event of kernel `surface` that passes, 2x as fast as `parent`, or fails. */
+static struct kl_event *make_event(const char *surface, const char *parent, const char *message)
+{
+	json_t *doc = json_pack("{s:i,s:s,s:s,s:s,s:s,s:{},s:{s:{s:i}}}", "v", 1, "kind", "probe",
+				"workload", "w", "surface", surface, "verdict",
+				message ? "fail" : "pass", "correct", "point", "dims", "N", 8);
+
+	if (message) {
+		kl_json_set_str(doc, "class", "wrong-edge");
+		kl_json_set_str(doc, "message", message);
+	} else if (parent) {
+		kl_json_set(doc, "profile",
+			    json_pack("{s:i,s:i,s:[{s:s,s:s,s:i,s:i,s:i,s:s}]}", "ns", 1000,
+				      "aa_ppm", 1000, "vs", "what", "parent", "surface", parent,
+				      "ratio_ppm", 2000000, "lo_ppm", 1990000, "hi_ppm", 2010000,
+				      "verdict", "fast"));
+	}
+	return event_of(doc, true);
+}
+
+/* A ratio counts only against the kernel of the pair, and a failure keeps its reason. */
+static void a_point_keeps_its_pair_and_its_reason(void **state)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *a = make_event("aa", NULL, NULL),
+						*b = make_event("bb", "aa", NULL),
+						*other = make_event("bb", "cc", NULL),
+						*fail = make_event("bb", NULL,
+								   "y[3] is wrong\nreplay");
+	struct kl_when_point point = { .why = NULL };
+
+	kl_when_take(&point, a, b);
+	assert_int_equal(point.ratio.ppm, 2000000);
+	assert_null(point.why);
+	point = (struct kl_when_point){ .why = NULL };
+	kl_when_take(&point, a, other);
+	assert_int_equal(point.ratio.ppm, 0);
+	assert_false(kl_when_counts(&point));
+	kl_when_take(&point, a, fail);
+	assert_string_equal(point.why, "y[3] is wrong");
+	assert_true(kl_when_counts(&point));
+	free(point.why);
+}
+
+static void a_map_replaces_none_of_another_platform(void **state)
+{
+	static const char *const places[][2] = { { "cpu/x86-64-v3", "cpu A" },
+						 { "cpu/x86-64-v3", "cpu B" },
+						 { "cuda/sm_90", "gpu" } };
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_freep) char *top = scratch_repo("when-platforms");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_map_release) struct kl_map dirs = { .free_value = free };
+	struct kl_surface kernel[2] = { { .contract = made }, { .contract = made } };
+	struct kl_platform platform = { .compiler = "gcc 1" };
+	struct kl_when_pair pair = { &kernel[0], &kernel[1], &platform, "unsandboxed" };
+
+	kl_digest_hex(kernel[0].digest, "a", 1);
+	kl_digest_hex(kernel[1].digest, "b", 1);
+	kl_digest_hex(kernel[0].contract_digest, "c", 1);
+	assert_ok(kl_repo_open_at(&repo, top));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(places); i++) {
+		KL_AUTO(kl_freep) char *dir = NULL;
+
+		snprintf(platform.id, sizeof(platform.id), "%s", places[i][0]);
+		snprintf(platform.device, sizeof(platform.device), "%s", places[i][1]);
+		dir = kl_when_dir(repo, &pair);
+		assert_ok(kl_when_dir_make(dir, &pair));
+	}
+	assert_ok(kl_when_dirs_find(&dirs, repo, &kernel[0], &kernel[1]));
+	assert_int_equal(dirs.n, 3);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(places); i++) {
+		KL_AUTO(kl_freep) char *key = kl_asprintf("%s\n%s", places[i][0], places[i][1]);
+
+		assert_non_null(kl_map_get(&dirs, key));
+	}
+	kl_map_release(&dirs);
+	assert_ok(kl_when_dirs_find(&dirs, repo, &kernel[1], &kernel[0]));
+	assert_int_equal(dirs.n, 0);
+}
+
 /* --- the picture ------------------------------------------------------------------------------ */
 
 static size_t count(const char *text, const char *what)
@@ -453,9 +537,11 @@ int main(void)
 		cmocka_unit_test(the_header_honours_what_a_probe_found),
 		cmocka_unit_test(useful_is_fitted_where_b_is_right),
 		cmocka_unit_test(the_header_asks_for_addresses),
+		cmocka_unit_test(a_point_keeps_its_pair_and_its_reason),
+		cmocka_unit_test(a_map_replaces_none_of_another_platform),
 		cmocka_unit_test(the_picture_is_well_formed_and_says_all),
 		cmocka_unit_test(the_table_has_every_judged_point),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
