@@ -145,7 +145,8 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 		       findings->tested);
 	for (size_t i = 0; i < findings->n; i++)
 		print_finding(probe, &findings->v[i]);
-	if (findings->unexplained)
+	/* where nothing passes, no condition could separate anything */
+	if (findings->unexplained && findings->fails < findings->tested)
 		print_unexplained(probe, findings);
 	print_facts(findings);
 	if (findings->held)

@@ -188,5 +188,5 @@ int kl_probe_step_learn(struct kl_probe_findings *out, const struct kl_probing *
 	kl_probe_findings_make(out, probe, 1, question, texts.n);
 	kl_step_facts_make(&out->facts, probe, 1, step->event);
 	free(question);
-	return 0;
+	return kl_step_facts_platforms(&out->facts, probe, 1);
 }

@@ -36,13 +36,13 @@ static bool read_point(struct kl_probe_point *out, const struct kl_contract *con
 	return out->tensor < contract->nargs && out->base > 0;
 }
 
-static int gather_point(const json_t *json, void *payload)
+static int gather_point(const struct kl_event *event, void *payload)
 {
 	struct gathering *gathering = payload;
 	struct kl_probe_point point;
 
 	if (gathering->points->n < KL_PROBE_MOST &&
-	    read_point(&point, gathering->contract, gathering->values, json))
+	    read_point(&point, gathering->contract, gathering->values, event->point))
 		kl_probe_points_add(gathering->points, gathering->contract, &point);
 	return 0;
 }

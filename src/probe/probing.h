@@ -41,6 +41,7 @@ struct kl_probe_state {
 	struct kl_probe_side *side;               /* for each point */
 	/* points that were judged twice, and those of them where both answers have the same bits */
 	size_t repeated, repeat_same;
+	bool uncompiled;    /* it does not compile on this platform, so one point says all */
 	size_t repeat_next; /* point to look at next for that */
 };
 
@@ -56,7 +57,8 @@ struct kl_probing {
 	size_t left;                   /* points that there was no time for */
 	/* from this index on, points are drawn: no condition is fitted to them; SIZE_MAX: none */
 	size_t drawn;
-	bool interrupted; /* by the user */
+	bool interrupted;  /* by the user */
+	char platform[32]; /* on which was judged; "": not known */
 	/* why the gate cannot judge any more, for example because there is no device; or NULL */
 	char *stopped;
 };

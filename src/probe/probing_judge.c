@@ -11,18 +11,19 @@
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static bool has_run(enum kl_failure failure)
+static bool is_about_kernel(enum kl_failure failure)
 {
-	return failure == KL_FAILURE_HANG || failure == KL_FAILURE_FAULT ||
-	       failure == KL_FAILURE_WRONG_ALL || failure == KL_FAILURE_WRONG_EDGE ||
-	       failure == KL_FAILURE_NONDETERMINISTIC || failure == KL_FAILURE_LAUNCH;
+	return failure == KL_FAILURE_COMPILE || failure == KL_FAILURE_HANG ||
+	       failure == KL_FAILURE_FAULT || failure == KL_FAILURE_WRONG_ALL ||
+	       failure == KL_FAILURE_WRONG_EDGE || failure == KL_FAILURE_NONDETERMINISTIC ||
+	       failure == KL_FAILURE_LAUNCH;
 }
 
 /* Return true if the event decides the point for good, so that it is stored. */
 static bool is_final(const struct kl_event *event)
 {
 	return event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_NOT_RUN ||
-	       (event->verdict == KL_VERDICT_FAIL && has_run(event->failure));
+	       (event->verdict == KL_VERDICT_FAIL && is_about_kernel(event->failure));
 }
 
 static void take_event(struct kl_probe_side *side, const struct kl_event *event)
@@ -30,7 +31,7 @@ static void take_event(struct kl_probe_side *side, const struct kl_event *event)
 	*side = (struct kl_probe_side){ .asked = true };
 	if (event->verdict == KL_VERDICT_PASS)
 		side->end = KL_PROBE_PASSES;
-	else if (event->verdict == KL_VERDICT_FAIL && has_run(event->failure))
+	else if (event->verdict == KL_VERDICT_FAIL && is_about_kernel(event->failure))
 		side->end = KL_PROBE_FAILS;
 	snprintf(side->class_, sizeof(side->class_), "%s", kl_event_class(event));
 	side->bands = kl_json_int_or(event->correct, "drawn_values", 0);
@@ -124,6 +125,7 @@ int kl_probing_judge(struct kl_probe_side *side, struct kl_probing_run *run, siz
 
 	if (err < 0)
 		return err;
+	snprintf(run->out->platform, sizeof(run->out->platform), "%s", platform.id);
 	err = kl_probe_store_find(&kept, run->out->store, &key);
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
@@ -195,11 +197,14 @@ int kl_probing_ask(struct kl_probing_run *run, size_t state, size_t point)
 
 	if (side->asked)
 		return 0;
+	if (!why && run->out->state[state].uncompiled)
+		why = "the kernel does not compile here, which one point shows";
 	if (why) {
 		leave_untested(side, why);
 		return 0;
 	}
 	err = kl_probing_judge(side, run, state, &run->out->points.v[point]);
+	run->out->state[state].uncompiled |= !strcmp(side->class_, "compile");
 	if (!err && side->end == KL_PROBE_PASSES &&
 	    run->out->points.v[point].values != KL_PROBE_PLAIN)
 		err = check_class(side, run, state, &run->out->points.v[point]);

@@ -149,6 +149,23 @@ static void add_resources(struct kl_strvec *out, const struct kl_step_resources 
 	}
 }
 
+static void add_platform(struct kl_strvec *out, const struct kl_step_platform *platform)
+{
+	if (platform->fails)
+		kl_strvec_pushf(out,
+				"platform: on %s it fails at %zu of %zu point%s where the state "
+				"before passes (%s; events %.16s %.16s)",
+				platform->id, platform->fails, platform->points,
+				plural(platform->points), platform->class_, platform->event[0],
+				platform->event[1]);
+	else
+		kl_strvec_pushf(out,
+				"platform: on %s it passes at all %zu point%s where the state "
+				"before does (events %.16s %.16s)",
+				platform->id, platform->points, plural(platform->points),
+				platform->event[0], platform->event[1]);
+}
+
 void kl_step_facts_lines(struct kl_strvec *out, const struct kl_step_facts *facts)
 {
 	if (facts->compared && facts->same_bits == facts->compared)
@@ -165,6 +182,8 @@ void kl_step_facts_lines(struct kl_strvec *out, const struct kl_step_facts *fact
 	add_repeats(out, facts, 0, "the state before");
 	add_repeats(out, facts, 1, "the kernel");
 	add_resources(out, &facts->resources[0], &facts->resources[1]);
+	for (size_t i = 0; i < facts->nplatform; i++)
+		add_platform(out, &facts->platform[i]);
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
@@ -186,11 +205,24 @@ static json_t *resources_json(const struct kl_step_resources *resources)
 	return out;
 }
 
+static json_t *platform_json(const struct kl_step_platform *platform)
+{
+	json_t *out = json_object();
+
+	kl_json_set_str(out, "id", platform->id);
+	kl_json_set_int(out, "points", (int64_t)platform->points);
+	kl_json_set_int(out, "fails", (int64_t)platform->fails);
+	kl_json_set_str(out, "class", *platform->class_ ? platform->class_ : NULL);
+	kl_json_set_str(out, "before", platform->event[0]);
+	kl_json_set_str(out, "after", platform->event[1]);
+	return out;
+}
+
 json_t *kl_step_facts_json(const struct kl_step_facts *facts)
 {
 	static const char *const states[] = { "before", "after" };
 	json_t *out = json_object(), *values = json_object(), *repeated = json_object(),
-	       *resources = json_object();
+	       *resources = json_object(), *platforms = json_array();
 
 	for (int i = KL_PROBE_PLAIN + 1; i < KL_PROBE_VALUES; i++) {
 		json_t *one = json_object();
@@ -211,5 +243,8 @@ json_t *kl_step_facts_json(const struct kl_step_facts *facts)
 	kl_json_set(out, "values", values);
 	kl_json_set(out, "repeated", repeated);
 	kl_json_set(out, "resources", resources);
+	for (size_t i = 0; i < facts->nplatform; i++)
+		json_array_append_new(platforms, platform_json(&facts->platform[i]));
+	kl_json_set(out, "platforms", platforms);
 	return out;
 }

@@ -17,6 +17,15 @@ struct kl_step_resources { /* of a state; the greatest of its kernels, and the s
 	int64_t registers, smem, spill_bytes, local_bytes;
 };
 
+/* Points on another platform that a probe of this clone has judged. */
+struct kl_step_platform {
+	char id[32];
+	size_t points, fails;         /* where K_{i-1} passes and K_i was judged; where K_i fails */
+	char class_[24];              /* of a failure */
+	char event[2][KL_DIGEST_HEX]; /* of both states at a point, a failure if there is one */
+};
+#define KL_STEP_PLATFORMS 8
+
 struct kl_step_facts {
 	size_t compared,
 		same_bits; /* points where both states pass, and those with the same bits */
@@ -28,7 +37,9 @@ struct kl_step_facts {
 		size_t points, same;
 	} repeated
 		[2]; /* points where K_{i-1} and K_i were judged twice, and those with the same bits */
-	struct kl_step_resources resources[2]; /* of K_{i-1} and K_i */
+	struct kl_step_resources resources[2];               /* of K_{i-1} and K_i */
+	struct kl_step_platform platform[KL_STEP_PLATFORMS]; /* besides that of the probe */
+	size_t nplatform;
 };
 
 /**
@@ -37,6 +48,11 @@ struct kl_step_facts {
  */
 void kl_step_facts_make(struct kl_step_facts *out, const struct kl_probing *probe, size_t i,
 			const struct kl_event *const known[2]);
+/**
+ * Add what the store has about both states on other platforms than that of the probe. Errors are those of
+ * kl_probe_store_each().
+ */
+int kl_step_facts_platforms(struct kl_step_facts *facts, const struct kl_probing *probe, size_t i);
 /** Append the facts as lines, without those that are not known. */
 void kl_step_facts_lines(struct kl_strvec *out, const struct kl_step_facts *facts);
 /** Return the facts as JSON; the caller owns it. */

@@ -244,7 +244,7 @@ int kl_probe_store_find(const struct kl_event **out, struct kl_probe_store *stor
 }
 
 int kl_probe_store_each(struct kl_probe_store *store, const char *surface, const char *contract,
-			int (*fn)(const json_t *point, void *payload), void *payload)
+			kl_probe_store_fn *fn, void *payload)
 {
 	int err = read_surface(store, surface);
 
@@ -254,7 +254,7 @@ int kl_probe_store_each(struct kl_probe_store *store, const char *surface, const
 		/* each event is kept under its id, and under its keys */
 		if (!strcmp(store->events.e[i].key, event->id) &&
 		    kl_event_is_for(event, surface, contract))
-			err = fn(event->point, payload);
+			err = fn(event, payload);
 	}
 	return err;
 }

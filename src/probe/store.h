@@ -60,12 +60,14 @@ int kl_probe_store_find(const struct kl_event **out, struct kl_probe_store *stor
  */
 int kl_probe_store_claim(struct kl_lock *lock, struct kl_probe_store *store,
 			 const struct kl_probe_key *key, int64_t wait_ms);
+/** A function that gets an event, which lives as long as the store. To stop, it returns nonzero. */
+typedef int kl_probe_store_fn(const struct kl_event *event, void *payload);
 /**
- * Call `fn` for the point of each event that kl_probe_store_find() can find for a surface and
- * contract on some platform, each event once. To stop, `fn` returns nonzero.
+ * Call `fn` for each event that kl_probe_store_find() can find for a surface and contract on some
+ * platform, each event once.
  */
 int kl_probe_store_each(struct kl_probe_store *store, const char *surface, const char *contract,
-			int (*fn)(const json_t *point, void *payload), void *payload);
+			kl_probe_store_fn *fn, void *payload);
 /**
  * Add a sealed event of kind "probe", which the store keeps a reference to. It is on disk when this
  * returns.

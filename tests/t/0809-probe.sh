@@ -112,6 +112,14 @@ test_expect_success 'facts of a step: its bits, the same again, special values, 
 	grep "^  nan: [a-z]*" text && says "vector registers: not spilled, as before" text && test "$(field "\$s->{facts}{values}{nan}{compared} > 0" out)" = 1 && test "$(events | grep -c "\"repeat\":1")" = 6)
 '
 
+grep -q avx2 /proc/cpuinfo && test_set_prereq AVX2
+test_expect_success AVX2 'results on another platform are facts of the step: there it does not compile' '
+	(pair wide "m >= 1, n >= 1" && printf "#include <immintrin.h>\n#include <stdint.h>\n\nvoid scale(int64_t m, int64_t n, const float *x, float *y)\n{\n\tint64_t i = 0;\n\n\tfor (; i + 8 <= m * n; i += 8)\n\t\t_mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_loadu_ps(x + i), _mm256_set1_ps(3)));\n\tfor (; i < m * n; i++)\n\t\ty[i] = x[i] * 3;\n}\n" >scale.c && commit eight &&
+	probe HEAD~1 HEAD --grid "m=4; n=8,9" --platform x86-64-v2 >out && cat out && says "fails at all 1 point where the state before passes" out && says "does not compile here" out && ! grep "no condition" out &&
+	probe HEAD~1 HEAD --grid "m=4; n=8,9" --platform x86-64-v3 >out && cat out && says "sound at all 2 points" out && says "platform: on cpu/x86-64-v2 it fails at 1 of 1 point where the state before passes (compile; events " out &&
+	probe HEAD~1 HEAD --grid "m=4; n=8,9" --platform x86-64-v2 --json >out && test "$(field "\$j->{judged}" out)" = 0 && test "$(field "\$s->{facts}{platforms}[0]{id}" out)" = cpu/x86-64-v3 && test "$(field "\$s->{facts}{platforms}[0]{fails}" out)" = 0 && git klineage fsck >out && says "0 errors, 0 warnings" out)
+'
+
 test_expect_success 'a step that loses denormals' '
 	(pair denormal "m >= 1, n >= 1" && kernel 1 "fabsf(x[j]) < 0x1p-126f ? 0 : x[j] * 3" && commit flush &&
 	probe HEAD~1 HEAD --grid "n=64,65,96,128; m=16,20,32; values=plain,denormal,nan" >out && cat out && says "witnessed     values != '"'denormal'"'" out && says "values = denormal (wrong-all)" out && says "denormal: wrong at " out)
