@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PLAN_POINTS 12 /* points that a dry run prints */
+#define PLAN_POINTS 16 /* points that a dry run prints */
 
 static const char *plural(size_t n)
 {

@@ -15,6 +15,7 @@
 #define MAX_VALUE 4096                 /* of a dim that is changed */
 #define ADDRESS_BASES 2                /* of these, points at which addresses are changed */
 #define BASES 3                        /* points of the contract that others are made from */
+#define ROUND_SIZE 96                  /* a multiple of most tiles */
 #define PAIR_VALUES 8                  /* values of each dim in a pair */
 #define GRID_TRIES 16                  /* points of a grid that are looked at for each one taken */
 
@@ -209,12 +210,30 @@ static size_t choose_bases(struct kl_dims base[BASES], const struct kl_contract 
 	return 1;
 }
 
+/*
+ * Make a point whose sizes are multiples of most tiles: a kernel that is right only for whole tiles
+ * of several dims fails wherever one dim is changed at the other points. Dims of size 1 keep it.
+ */
+static bool make_round(struct kl_dims *out, const struct kl_dims *base,
+		       const struct kl_contract *contract)
+{
+	for (int64_t size = ROUND_SIZE; size >= 12; size /= 2) {
+		*out = *base;
+		for (size_t i = 0; i < out->n; i++)
+			if (out->v[i] > 1)
+				out->v[i] = size;
+		if (is_affordable(contract, out))
+			return true;
+	}
+	return false;
+}
+
 /* --- one factor at a time, then pairs --------------------------------------------------------- */
 
 /* The lists from which points are made; the dims of the user's grid have lists of their own. */
 struct plan {
 	const struct kl_probe_points_of *of;
-	struct kl_dims base[BASES];
+	struct kl_dims base[BASES + 1];
 	size_t nbase;
 	struct values values[KL_MAX_DIMS];
 	struct values classes; /* enum kl_probe_values, without the plain class */
@@ -224,6 +243,7 @@ static void plan_lists(struct plan *plan, const struct kl_probe_points_of *of)
 {
 	plan->of = of;
 	plan->nbase = choose_bases(plan->base, of->contract);
+	plan->nbase += make_round(&plan->base[plan->nbase], &plan->base[0], of->contract);
 	for (size_t i = 0; i < of->contract->dims.n; i++)
 		list_values(&plan->values[i], of);
 	for (int i = KL_PROBE_PLAIN + 1; i < KL_PROBE_VALUES; i++)

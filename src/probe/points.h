@@ -8,13 +8,13 @@
  * points - lists the points at which a probe judges a kernel: dims and a class of values, inside
  * and outside the domain of the contract.
  *
- * From a few points of the contract, the class of values is changed, then the address of one
- * tensor at a time, one dim at a time, then pairs of dims. A dim gets small primes, powers of two
- * and the kernel's constants, each also less and more by one, and multiples of 2, 4, ... 1024
- * that are multiples of no larger power. The points that are most likely to separate two kernels
- * come first; those that violate a condition of the domain that is no remainder and no equality,
- * such as `k <= cols`, come last, since the oracle can seldom judge them. A grid of the user
- * replaces the list of values of each axis that it names.
+ * From a few points of the contract, and one of whole tiles, the class of values is changed, then
+ * the address of one tensor at a time, one dim at a time, then pairs of dims. A dim gets small
+ * primes, powers of two and the kernel's constants, each also less and more by one, and multiples
+ * of 2, 4, ... 1024 that are multiples of no larger power. The points that are most likely to
+ * separate two kernels come first; those that violate a condition of the domain that is no
+ * remainder and no equality, such as `k <= cols`, come last, since the oracle can seldom judge
+ * them. A grid of the user replaces the list of values of each axis that it names.
  *
  * A point is left out if its tensors have too many bytes, if the product of its dims is too large, or
  * if there are too many points. Those left out are counted.

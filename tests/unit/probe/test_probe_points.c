@@ -61,7 +61,10 @@ static void one_factor_at_a_time_then_pairs(void **state)
 	assert_true(has(&points, 16, 19, 64, KL_PROBE_PLAIN)); /* around the constant */
 	assert_true(has(&points, 16, 21, 64, KL_PROBE_PLAIN));
 	assert_true(has(&points, 16, 32, 1023, KL_PROBE_PLAIN));
-	assert_true(has(&points, 3, 3, 64, KL_PROBE_PLAIN)); /* a pair */
+	assert_true(has(&points, 3, 3, 64, KL_PROBE_PLAIN));   /* a pair */
+	assert_true(has(&points, 96, 96, 96, KL_PROBE_PLAIN)); /* whole tiles of all dims */
+	assert_true(has(&points, 96, 96, 97, KL_PROBE_PLAIN) ||
+		    has(&points, 96, 96, 7, KL_PROBE_PLAIN));
 	for (size_t i = 0; i < points.n; i++) {
 		assert_int_equal(points.v[i].outside && points.v[i].values == KL_PROBE_PLAIN,
 				 points.v[i].dims.v[2] % 8 != 0 &&
