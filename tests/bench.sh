@@ -490,7 +490,9 @@ part_clauses () {
 	figure 'drawn points of both that count' n ge 200 "$(counted drawn)"
 	figure '  of which the kernel fails at' n - '' "$(counted drawn_fails)"
 	figure '  of which are predicted' % ge 95 "$(counted drawn_right drawn)"
-	figure '  of those of rejected edits alone' % ge 95 "$(counted edit-drawn_right edit-drawn)"
+	figure '  of those of rejected edits alone' % - '' "$(counted edit-drawn_right edit-drawn)"
+	figure 'rejected edits that conditions explain in full' n - '' "$(counted claimed)"
+	figure '  of their drawn points are predicted' % ge 95 "$(counted claimed-drawn_right claimed-drawn)"
 }
 
 for part in $parts; do

@@ -104,7 +104,7 @@ static void check_drawn(struct kl_probe_findings *out, const struct kl_fit *fit,
 	out->drawn = table.n;
 	for (size_t row = 0; row < table.n; row++) {
 		out->drawn_fails += !table.pass[row];
-		out->drawn_right += kl_fit_predicts(fit, &table, row) == table.pass[row];
+		out->drawn_right += kl_fit_expects(fit, &table, row) == table.pass[row];
 	}
 }
 

@@ -530,6 +530,6 @@ void kl_fit_check(size_t *right, size_t *n, const struct kl_fit_table *table, ui
 	for (size_t row = 0; row < table->n; row++)
 		if (!use[row]) {
 			++*n;
-			*right += kl_fit_predicts(&fit, table, row) == table->pass[row];
+			*right += kl_fit_expects(&fit, table, row) == table->pass[row];
 		}
 }

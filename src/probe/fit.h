@@ -108,6 +108,11 @@ void kl_fit_draft(struct kl_fit *out, const struct kl_fit_table *table);
 void kl_fit_release(struct kl_fit *fit);
 /** Return true if all clauses are true at the row. */
 bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row);
+/**
+ * Return true if the kernel is expected to pass at a row: all clauses are true there, and it passed
+ * at some row at all.
+ */
+bool kl_fit_expects(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row);
 /** Return true if the clause is true at the row. */
 bool kl_fit_holds(const struct kl_fit_clause *clause, const struct kl_fit_table *table, size_t row);
 /**

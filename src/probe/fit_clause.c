@@ -100,6 +100,11 @@ bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table,
 	return true;
 }
 
+bool kl_fit_expects(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row)
+{
+	return (fit->passes || !fit->fails) && kl_fit_predicts(fit, table, row);
+}
+
 static char *any_text(const struct kl_fit_clause *clause, const struct kl_fit_table *table)
 {
 	struct kl_buf buf = KL_BUF_INIT;

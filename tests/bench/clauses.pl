@@ -16,6 +16,9 @@ while (my $line = <>) {
 		$sum{edits}++;
 		$sum{"edit-$_"} += $step->{$_} for qw(tested fails unexplained drawn drawn_right drawn_fails);
 		$sum{"edit-$_->{state}"}++ for @{$step->{clauses}};
+		next if $step->{unexplained} && $step->{fails} < $step->{tested};
+		$sum{"claimed-$_"} += $step->{$_} for qw(drawn drawn_right);
+		$sum{claimed}++;
 	}
 }
 $sum{drawn} = ($sum{'card-drawn'} // 0) + ($sum{'edit-drawn'} // 0);

@@ -94,6 +94,8 @@ static void nothing_is_said_without_a_pass_or_a_failure(void **state)
 		kl_fit_find(&fit, &table, NULL);
 		assert_int_equal(fit.n, 0);
 		assert_int_equal(fit.unexplained, pass ? 0 : 9);
+		/* a kernel that passed nowhere is expected to pass nowhere */
+		assert_int_equal(kl_fit_expects(&fit, &table, 4), pass);
 		kl_fit_release(&fit);
 		kl_fit_table_release(&table);
 	}
