@@ -64,10 +64,45 @@ static int rank_of(const struct search *search, const struct kl_fit_clause *clau
 	return form[clause->form] + kind[search->table->kind[clause->quantity]];
 }
 
+/* Return true if two rows have the same sizes and values. */
+static bool is_same_point(const struct kl_fit_table *table, size_t left, size_t right)
+{
+	for (size_t i = 0; i < table->name.n; i++)
+		if (table->kind[i] != KL_FIT_ALIGN &&
+		    kl_fit_value_at(table, left, i) != kl_fit_value_at(table, right, i))
+			return false;
+	return true;
+}
+
+/*
+ * Return true if a change of the address alone shows the clause: at one point the kernel fails where
+ * the clause is false and passes where it is true. A size decides which addresses the gate chooses,
+ * so that without such a pair a clause about an address can be one about sizes in disguise.
+ */
+static bool has_own_pair(const struct search *search, const struct kl_fit_clause *clause)
+{
+	const struct kl_fit_table *table = search->table;
+
+	for (size_t fail = 0; fail < table->n; fail++) {
+		if (!is_used(search, fail) || table->pass[fail] || table->loose[fail] ||
+		    kl_fit_holds(clause, table, fail))
+			continue;
+		for (size_t pass = 0; pass < table->n; pass++)
+			if (is_used(search, pass) && table->pass[pass] && !table->loose[pass] &&
+			    kl_fit_holds(clause, table, pass) && is_same_point(table, fail, pass))
+				return true;
+	}
+	return false;
+}
+
 static void try_clause(struct search *search, const struct kl_fit_clause *clause)
 {
 	size_t n = count_false(search, clause);
 	int rank = rank_of(search, clause);
+
+	if (n && search->table->kind[clause->quantity] == KL_FIT_ALIGN &&
+	    !has_own_pair(search, clause))
+		return;
 
 	if (!n || n < search->most || (n == search->most && rank >= search->rank))
 		return;

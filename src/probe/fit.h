@@ -32,8 +32,12 @@
 enum kl_fit_kind {
 	KL_FIT_EXTENT, /* an extent, which can also be compared with other extents */
 	KL_FIT_BYTES,  /* a size that follows from extents: a pitch, a number of elements */
-	KL_FIT_ALIGN,  /* a power of two that divides an address: only remainders are sought */
-	KL_FIT_FLAG,   /* 1 or 0; `name` is the condition under which it is 0 */
+	/*
+	 * a power of two that divides an address: only remainders are sought, which a pair of rows must
+	 * show that are the same but for addresses
+	 */
+	KL_FIT_ALIGN,
+	KL_FIT_FLAG, /* 1 or 0; `name` is the condition under which it is 0 */
 };
 
 struct kl_fit_table {

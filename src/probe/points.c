@@ -13,7 +13,6 @@
 #define MAX_BYTES ((int64_t)32 << 20)  /* of a point's tensors */
 #define MAX_VOLUME ((double)(1 << 24)) /* product of a point's dims */
 #define MAX_VALUE 4096                 /* of a dim that is changed */
-#define ADDRESS_BASES 2                /* of these, points at which addresses are changed */
 #define BASES 3                        /* points of the contract that others are made from */
 #define ROUND_SIZE 96                  /* a multiple of most tiles */
 #define PAIR_VALUES 8                  /* values of each dim in a pair */
@@ -303,7 +302,8 @@ static void add_addresses(struct kl_probe_points *out, const struct plan *plan, 
 
 	if (!kl_probe_has_address(contract, tensor))
 		return;
-	for (size_t base = 0; base < plan->nbase && base < ADDRESS_BASES; base++)
+	/* at the median of the contract's points, and at the point of whole tiles */
+	for (size_t base = 0; base<plan->nbase; base += plan->nbase> 1 ? plan->nbase - 1 : 1)
 		for (size_t i = 0; i < KL_ARRAY_SIZE(bases); i++)
 			if (bases[i] >= least)
 				add_point(out, plan,

@@ -268,6 +268,37 @@ static void a_loose_pass_refutes_nothing(void **state)
 	}
 }
 
+/* Where sizes decide, the addresses that follow from them do not. */
+static void addresses_need_a_pair_of_their_own(void **state)
+{
+	(void)state;
+	for (int moved = 0; moved < 2; moved++) {
+		KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
+		KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+
+		kl_fit_table_add(&table, "extent(cols)", KL_FIT_EXTENT);
+		kl_fit_table_add(&table, "align(x)", KL_FIT_ALIGN);
+		for (int64_t cols = 1; cols <= 40; cols++) {
+			const int64_t value[] = { cols, 4 * (cols & -cols) };
+
+			/* some sizes fail whatever the address is, so that nothing is refuted */
+			kl_fit_table_row(&table, value, cols == 7 || cols % 16 == 0);
+			kl_fit_table_loosen(&table);
+		}
+		for (int64_t base = 4; base <= 64; base *= 2) {
+			const int64_t value[] = { moved ? 48 : 9, base };
+
+			kl_fit_table_row(&table, value, moved && base >= 32);
+		}
+		kl_fit_find(&fit, &table, NULL);
+		for (size_t i = 0; i < fit.n; i++)
+			if (fit.v[i].quantity == 1)
+				assert_string_equal(moved ? "align(x) % 32 == 0" : "none",
+						    fit.v[i].text);
+		assert_true(!moved || fit.n > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +310,7 @@ int main(void)
 		cmocka_unit_test(a_tendency_is_no_condition),
 		cmocka_unit_test(alternatives_are_found),
 		cmocka_unit_test(a_loose_pass_refutes_nothing),
+		cmocka_unit_test(addresses_need_a_pair_of_their_own),
 		cmocka_unit_test(random_conditions_are_predicted),
 	};
 
