@@ -156,10 +156,24 @@ int kl_probe_steps_find(struct kl_probe_steps *out, struct kl_repo *repo, int ar
 
 /* --- what was found ----------------------------------------------------------------------------- */
 
+#define COMPILED "compiled code"
+
+/* Append what the compiled step needs of a device that the state before did not need. */
+static void ask_resources(struct kl_strvec *texts, struct kl_strvec *sources,
+			  const struct kl_step_resources *before,
+			  const struct kl_step_resources *after)
+{
+	if (!before->device || !after->device || after->smem <= before->smem)
+		return;
+	kl_strvec_pushf(texts, "smem_optin >= %lld", (long long)after->smem);
+	kl_strvec_push(sources, COMPILED);
+}
+
 /* Return the constant of this name: findings borrow the names of their sources. */
 static const char *source_name(const char *name)
 {
-	static const char *const names[] = { "domain", "launch plan", KL_PROBE_CARD_SOURCE };
+	static const char *const names[] = { "domain", "launch plan", COMPILED,
+					     KL_PROBE_CARD_SOURCE };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], name))
@@ -173,12 +187,15 @@ int kl_probe_step_learn(struct kl_probe_findings *out, const struct kl_probing *
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT,
 						    sources = KL_STRVEC_INIT;
 	struct kl_probe_finding_question *question;
+	struct kl_step_facts facts;
 	int err = kl_probe_findings_stated(&texts, &sources, step->before, step->after);
 
 	if (!err && card)
 		err = kl_probe_card_ask(&texts, &sources, card);
 	if (err < 0)
 		return err;
+	kl_step_facts_make(&facts, probe, 1, step->event);
+	ask_resources(&texts, &sources, &facts.resources[0], &facts.resources[1]);
 	question = kl_calloc(texts.n + 1, sizeof(*question));
 	for (size_t i = 0; i < texts.n; i++)
 		question[i] = (struct kl_probe_finding_question){
@@ -186,7 +203,7 @@ int kl_probe_step_learn(struct kl_probe_findings *out, const struct kl_probing *
 			.source = source_name(sources.v[i]),
 		};
 	kl_probe_findings_make(out, probe, 1, question, texts.n);
-	kl_step_facts_make(&out->facts, probe, 1, step->event);
+	out->facts = facts;
 	free(question);
 	return kl_step_facts_platforms(&out->facts, probe, 1);
 }

@@ -204,7 +204,8 @@ test_expect_success 'bad input is refused by name' '
 test -e /dev/nvidiactl || { command -v nvcc >/dev/null && test_set_prereq NODEVICE; }
 test_expect_success NODEVICE 'without a GPU the clauses of the launch plan are told, and the exit status is 125' '
 	git init -q gpu && (cd gpu && git commit -q --allow-empty -m root && git klineage import "$KLINEAGE_TOP/skills/lineages/cuda-gemm" && exits 125 git klineage probe -q cuda-gemm:1 --seconds 5 >out 2>err && cat out err &&
-	says "K % 8 == 0  (launch plan)" out && says "nothing is known, because the gate cannot judge" out && says "no GPU here" err)
+	says "K % 8 == 0  (launch plan)" out && says "nothing is known, because the gate cannot judge" out && says "no GPU here" err &&
+	exits 125 git klineage probe -q cuda-gemm:3 --seconds 5 >out 2>err && cat out && says "not tested    smem_optin >= 55296  (compiled code)" out && says "registers: 234 a thread, before 32" out && says "shared memory: 55296 bytes a block, before 9216" out)
 '
 
 test_expect_success FAULT 'a fault at the write of a result loses nothing else' '
