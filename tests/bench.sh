@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/bench.sh <build directory> [workloads|seconds|aa|events|segments|log|hooks|skills|review|retrieval|rules]... - measures, beside the aims; all parts by default.
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|segments|log|hooks|skills|review|retrieval|rules|clauses]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
+# KLINEAGE_BENCH_PROBE (30) is the time in s for each step and each rejected edit that is probed.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$(cd "$1" && pwd) || exit 129
 shift
-all='workloads seconds aa events segments log hooks skills review retrieval rules'
+all='workloads seconds aa events segments log hooks skills review retrieval rules clauses'
 parts=${*:-$all}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
@@ -470,6 +471,29 @@ part_rules () {
 		awk '$2 > 0 && $3 < $2 / 4 { n++ } END { if (NR) print n + 0 }' "$work/author" >"$work/author.lost"
 		figure "mechanisms that SGEMM_CUDA's kernel 12 loses" n ge 3 "$work/author.lost"
 	fi
+}
+
+# counted <name>: a figure of clauses.pl as a file of samples; a share with two names, in %
+counted () { awk -v a="$1" -v b="${2:-}" '$1 == a { x = $2 } $1 == b { y = $2 } END { if (b == "") print x + 0; else if (y > 0) print 100 * x / y }' "$work/counts" >"$work/counted.$1" && echo "$work/counted.$1"; }
+
+part_clauses () {
+	heading 'clauses: what probes say of the steps of shipped cards in C, and of the edits that walks rejected'
+	talk 'clauses: probing; this takes its time'
+	sh "$here/bench/clauses.sh" "$work/clauses" "${KLINEAGE_BENCH_PROBE:-30}" >"$work/probes" && perl "$here/bench/clauses.pl" "$work/probes" >"$work/counts" || return
+	cp "$work/probes" "${KLINEAGE_BENCH_KEEP:-/dev/null}"
+	figure 'cards' n - '' "$(counted cards)"
+	figure 'steps of them, of which some point counts' n - '' "$(counted card-tested)"
+	for state in witnessed stronger not-needed not-tested; do
+		figure "clauses of cards: $state" n - '' "$(counted card-$state)"
+	done
+	figure 'rejected edits' n - '' "$(counted edits)"
+	figure 'clauses of rejected edits: witnessed' n - '' "$(counted edit-witnessed)"
+	figure 'drawn points of both that count' n ge 200 "$(counted drawn)"
+	figure '  of which the kernel fails at' n - '' "$(counted drawn_fails)"
+	figure '  of which are predicted' % ge 95 "$(counted drawn_right drawn)"
+	figure '  of those of rejected edits alone' % - '' "$(counted edit-drawn_right edit-drawn)"
+	figure 'rejected edits that conditions explain in full' n - '' "$(counted claimed)"
+	figure '  of their drawn points are predicted' % ge 95 "$(counted claimed-drawn_right claimed-drawn)"
 }
 
 for part in $parts; do

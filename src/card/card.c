@@ -149,7 +149,7 @@ static int64_t least_schema(const struct kl_card *card)
 	for (size_t i = 0; i < card->useful.n; i++)
 		newer |= pre_is_newer(&card->useful.v[i]);
 	for (size_t i = 0; i < card->evidence.n; i++)
-		newer |= card->evidence.v[i].also.n > 0;
+		newer |= card->evidence.v[i].also.n > 0 || card->evidence.v[i].measured.n > 0;
 	for (size_t i = 1; i < card->carriers.n; i++)
 		newer |= card->carriers.v[i].form == card->carriers.v[i - 1].form &&
 			 !strcmp(card->carriers.v[i].language, card->carriers.v[i - 1].language);

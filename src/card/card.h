@@ -167,6 +167,8 @@ struct kl_card_evidence {
 	char *confirmed; /* event of the commit `rederived`, or NULL */
 	/* what the step changes beside its mechanism: constants, launch bounds, functions */
 	struct kl_strvec also;
+	/* what a probe measured of the step besides conditions: bits, values, resources */
+	struct kl_strvec measured;
 };
 
 struct kl_card_risk {

@@ -105,6 +105,7 @@ static const struct kl_field evidence_fields[] = {
 	KL_STRING_FIELD("event", KL_KEY | KL_NEEDED, AT(event), &kl_card_event_id),
 	KL_STRING_FIELD("confirmed", 0, AT(confirmed), &kl_card_event_id),
 	KL_SET_FIELD("also", 0, AT(also), &kl_string_line, 0, 0),
+	KL_SET_FIELD("measured", 0, AT(measured), &kl_string_line, 0, 0),
 	KL_FIELDS_END
 #undef AT
 };

@@ -5,21 +5,20 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "card/library.h"
 #include "cmd/cli/listing.h"
 #include "cmd/cli/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/probe_map.h"
 #include "cmd/probe_print.h"
+#include "cmd/probe_steps.h"
+#include "cmd/probe_table.h"
 #include "cmd/send_away.h"
-#include "contract/select.h"
 #include "gate/wave.h"
 #include "learn/probe_card.h"
-#include "learn/transition.h"
-#include "lineage/view.h"
 
 static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\n"
-			       "probe [<options>] <old rev> <new rev>";
+			       "probe [<options>] <old rev> <new rev>\n"
+			       "probe --table [<options>]";
 
 #define NOT_GIVEN INT64_MIN
 #define SECONDS 120 /* of a probe on this machine */
@@ -29,21 +28,16 @@ struct args {
 	const char *grid, *workload, *jail, *platform, *map, *dispatch;
 	int64_t seconds; /* or NOT_GIVEN */
 	int64_t points;  /* 0: not given */
-	bool dry, json, quiet, progress, write, again;
+	int64_t check;
+	bool table, dry, json, quiet, progress, write, again;
 };
 
-/* The steps to probe, and what their surfaces belong to. */
+/* The steps to probe, and what was found about each. */
 struct work {
 	struct kl_repo *repo;
-	struct kl_transitions transitions;
-	struct kl_selection selection[2];
-	struct kl_library *library; /* if a card is probed */
-	struct kl_card *card;
-	/* if a card is written: for each step what was found about it */
-	struct kl_probing *probe;
+	struct kl_probe_steps steps;
+	struct kl_probing *probe; /* of each step; NULL: not begun */
 	struct kl_probe_findings *findings;
-	struct kl_probe_step *step;
-	size_t n, alloc;
 	struct kl_probe_axis axis[MAX_AXES];
 	size_t naxis;
 	size_t judged, kept, left, waiting;
@@ -53,154 +47,25 @@ struct work {
 
 static void work_release(struct work *work)
 {
-	for (size_t i = 0; i < work->n; i++) {
-		free(work->step[i].label);
-		free(work->step[i].what);
-		if (work->probe) {
-			kl_probe_findings_release(&work->findings[i]);
-			kl_probing_release(&work->probe[i]);
-		}
+	for (size_t i = 0; i < work->steps.n && work->probe; i++) {
+		kl_probe_findings_release(&work->findings[i]);
+		kl_probing_release(&work->probe[i]);
 	}
 	free(work->probe);
 	free(work->findings);
 	free(work->stopped);
-	kl_card_free(work->card);
-	kl_library_free(work->library);
-	free(work->step);
 	for (size_t i = 0; i < work->naxis; i++)
 		kl_probe_axis_release(&work->axis[i]);
-	kl_transitions_release(&work->transitions);
-	kl_selection_release(&work->selection[0]);
-	kl_selection_release(&work->selection[1]);
-}
-
-/* --- which steps ------------------------------------------------------------------------------ */
-
-static void add_step(struct work *work, char *label, const char *what,
-		     const struct kl_surface *before, const struct kl_surface *after)
-{
-	KL_GROW(work->step, work->n + 1, work->alloc);
-	work->step[work->n++] = (struct kl_probe_step){
-		.label = label,
-		.what = kl_strdup(what ? what : ""),
-		.before = before,
-		.after = after,
-	};
-}
-
-static void add_transition(struct work *work, const struct kl_transition *transition)
-{
-	add_step(work, kl_asprintf("%s:%d", transition->lineage, transition->step.number),
-		 transition->step.mechanism, transition->from, transition->to);
-}
-
-/* Split "<lineage>:<step>". Without a step, *number is 0. */
-static int split_step(char **lineage, int64_t *number, const char *what)
-{
-	const char *colon = strrchr(what, ':');
-	char *end = NULL;
-
-	*number = 0;
-	*lineage = kl_strdup(what);
-	if (!colon)
-		return 0;
-	*number = strtoll(colon + 1, &end, 10);
-	if (!colon[1] || *end || *number < 1)
-		return kl_error(KL_EUSAGE, "'%s' is not the number of a step: 1 is K_0 to K_1",
-				colon + 1);
-	(*lineage)[colon - what] = '\0';
-	return 0;
-}
-
-static int find_lineage(struct work *work, const char *what)
-{
-	KL_AUTO(kl_freep) char *lineage = NULL, *workload = NULL, *name = NULL, *ref = NULL;
-	int64_t number = 0;
-	int err = what ? split_step(&lineage, &number, what) : 0;
-
-	if (err < 0 || (err = kl_view_pick(&workload, &name, work->repo, lineage)) < 0)
-		return err;
-	ref = kl_asprintf("%s/%s", workload, name);
-	if ((err = kl_transitions_load(&work->transitions, work->repo, ref)) < 0)
-		return err;
-	for (size_t i = 0; i < work->transitions.n; i++)
-		if (!number || work->transitions.v[i].step.number == number)
-			add_transition(work, &work->transitions.v[i]);
-	if (!work->n)
-		return kl_error(KL_ENOTFOUND, "lineage %s has no step %lld that can be probed", ref,
-				(long long)number);
-	return 0;
-}
-
-/* Find the steps that a card was learned from. KL_ENOTFOUND: there is no such card. */
-static int find_card(struct work *work, const char *what)
-{
-	const struct kl_card *card;
-	size_t at;
-	int err = kl_library_open(&work->library, work->repo);
-
-	if (err < 0 || (err = kl_library_find(&at, work->library, what)) < 0 ||
-	    (err = kl_library_card_at(&work->card, work->library, at)) < 0 ||
-	    (err = kl_transitions_load(&work->transitions, work->repo, NULL)) < 0)
-		return err;
-	card = work->card;
-	for (size_t i = 0; i < work->transitions.n; i++)
-		for (size_t k = 0; k < card->evidence.n; k++)
-			if (!strcmp(card->evidence.v[k].event, work->transitions.v[i].event->id)) {
-				add_transition(work, &work->transitions.v[i]);
-				break;
-			}
-	if (!work->n)
-		return kl_error_hint(kl_error(KL_ECANNOT,
-					      "none of the %zu steps that card %s was learned from "
-					      "is in this repository",
-					      card->evidence.n, card->id),
-				     "import their lineages: git klineage import <directory>");
-	return 0;
-}
-
-static int find_revisions(struct work *work, char *const *rev, const char *workload)
-{
-	int err = 0;
-
-	for (int i = 0; i < 2 && !err; i++)
-		err = kl_select(&work->selection[i], work->repo, KL_STATE_REV, rev[i], workload);
-	if (err < 0)
-		return err;
-	if (!strcmp(work->selection[0].candidate->digest, work->selection[1].candidate->digest))
-		return kl_error(KL_EUSAGE, "the kernel is the same in %s and %s", rev[0], rev[1]);
-	add_step(work, kl_asprintf("%s..%s", rev[0], rev[1]), NULL, work->selection[0].candidate,
-		 work->selection[1].candidate);
-	return 0;
+	kl_probe_steps_release(&work->steps);
 }
 
 static int find_steps(struct work *work, int argc, char **argv, const struct args *args)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *lineage = NULL;
-	int64_t number;
-	int err;
-
 	if (argc > 2)
 		return kl_opt_usage(synopsis, "at most two revisions can be given");
-	if (argc == 2)
-		return find_revisions(work, argv, args->workload);
-	if (args->workload)
+	if (args->workload && argc != 2)
 		return kl_opt_usage(synopsis, "--workload is for two revisions");
-	if (!argc)
-		return find_lineage(work, NULL);
-	if (split_step(&lineage, &number, argv[0]) < 0 ||
-	    kl_view_list(&refs, work->repo, lineage) < 0)
-		kl_error_clear();
-	if (refs.n || strchr(argv[0], ':') || strchr(argv[0], '/'))
-		return find_lineage(work, argv[0]);
-	err = find_card(work, argv[0]);
-	if (err == KL_ENOTFOUND)
-		return kl_error_hint(
-			kl_error(KL_ENOTFOUND, "no lineage and no card is named '%s'", argv[0]),
-			"'git klineage log' lists lineages, 'git klineage skills' cards; "
-			"two revisions can be compared, too");
-	return err;
+	return kl_probe_steps_find(&work->steps, work->repo, argc, argv, args->workload);
 }
 
 static int read_grid(struct work *work, const char *grid)
@@ -221,40 +86,6 @@ static int read_grid(struct work *work, const char *grid)
 
 /* --- probing ---------------------------------------------------------------------------------- */
 
-/* Return the constant of this name: findings borrow the names of their sources. */
-static const char *source_name(const char *name)
-{
-	static const char *const names[] = { "domain", "launch plan", KL_PROBE_CARD_SOURCE };
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], name))
-			return names[i];
-	return "";
-}
-
-static int learn_step(struct kl_probe_findings *out, const struct kl_probing *probe,
-		      const struct kl_probe_step *step, const struct kl_card *card)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT,
-						    sources = KL_STRVEC_INIT;
-	struct kl_probe_finding_question *question;
-	int err = kl_probe_findings_stated(&texts, &sources, step->before, step->after);
-
-	if (!err && card)
-		err = kl_probe_card_ask(&texts, &sources, card);
-	if (err < 0)
-		return err;
-	question = kl_calloc(texts.n + 1, sizeof(*question));
-	for (size_t i = 0; i < texts.n; i++)
-		question[i] = (struct kl_probe_finding_question){
-			.text = texts.v[i],
-			.source = source_name(sources.v[i]),
-		};
-	kl_probe_findings_make(out, probe, 1, question, texts.n);
-	free(question);
-	return 0;
-}
-
 /* What a wave needs (gate/wave.h). */
 struct asking {
 	struct work *work;
@@ -272,14 +103,14 @@ static bool is_remote(const struct asking *asking)
 static int probe_step(struct asking *asking, size_t i)
 {
 	struct work *work = asking->work;
-	const struct kl_probe_step *step = &work->step[i];
+	const struct kl_probe_step *step = &work->steps.v[i];
 	const struct kl_surface *state[] = { step->before, step->after };
 	struct kl_probing *probe = &work->probe[i];
 	const struct kl_probing_opts *opts = asking->opts;
 	int err = kl_probing_run(probe, asking->gate, state, 2, opts);
 
 	if (!err && !opts->dry)
-		err = learn_step(&work->findings[i], probe, step, work->card);
+		err = kl_probe_step_learn(&work->findings[i], probe, step, work->steps.card);
 	if (err < 0)
 		return err;
 	work->judged += probe->judged;
@@ -294,7 +125,7 @@ static int probe_step(struct asking *asking, size_t i)
 
 static void show_step(const struct asking *asking, size_t i)
 {
-	const struct kl_probe_step *step = &asking->work->step[i];
+	const struct kl_probe_step *step = &asking->work->steps.v[i];
 	const struct kl_probing *probe = &asking->work->probe[i];
 	const struct kl_probe_findings *findings = &asking->work->findings[i];
 	bool dry = asking->opts->dry;
@@ -311,19 +142,20 @@ static void show_step(const struct asking *asking, size_t i)
 /* Write what was found into the card. *changed: there was something to write. */
 static int write_card(bool *changed, struct work *work)
 {
-	struct kl_probe_card_step *step = kl_calloc(work->n + 1, sizeof(*step));
+	struct kl_probe_card_step *step = kl_calloc(work->steps.n + 1, sizeof(*step));
 	size_t n = 0;
 	int err;
 
-	for (size_t i = 0; i < work->n; i++)
-		for (size_t k = 0; k < work->transitions.n; k++)
-			if (work->transitions.v[k].to == work->step[i].after && work->probe[i].n)
+	for (size_t i = 0; i < work->steps.n; i++)
+		for (size_t k = 0; k < work->steps.transitions.n; k++)
+			if (work->steps.transitions.v[k].to == work->steps.v[i].after &&
+			    work->probe[i].n)
 				step[n++] = (struct kl_probe_card_step){
-					.transition = &work->transitions.v[k],
+					.transition = &work->steps.transitions.v[k],
 					.probe = &work->probe[i],
 					.findings = &work->findings[i],
 				};
-	err = kl_probe_card_put(changed, work->library, work->card, step, n);
+	err = kl_probe_card_put(changed, work->steps.library, work->steps.card, step, n);
 	free(step);
 	return err;
 }
@@ -331,7 +163,7 @@ static int write_card(bool *changed, struct work *work)
 /* Forget what an earlier wave found: it is in the store. */
 static void forget_steps(struct work *work)
 {
-	for (size_t i = 0; i < work->n; i++) {
+	for (size_t i = 0; i < work->steps.n; i++) {
 		kl_probe_findings_release(&work->findings[i]);
 		kl_probing_release(&work->probe[i]);
 	}
@@ -347,14 +179,14 @@ static int ask_steps(void *payload)
 	int err = 0;
 
 	forget_steps(work);
-	for (size_t i = 0; i < work->n && !err && !work->interrupted; i++) {
+	for (size_t i = 0; i < work->steps.n && !err && !work->interrupted; i++) {
 		int64_t rest = (until - kl_clock_ns()) / 1000000;
 
 		asking->opts->ms = asking->seconds < 0 ? -1 :
-				   rest > 0            ? rest / (int64_t)(work->n - i) :
+				   rest > 0            ? rest / (int64_t)(work->steps.n - i) :
 							 0;
 		if (asking->opts->progress)
-			kl_progress_title(asking->opts->progress, "%s", work->step[i].label);
+			kl_progress_title(asking->opts->progress, "%s", work->steps.v[i].label);
 		err = probe_step(asking, i);
 		if (!err && !is_remote(asking))
 			show_step(asking, i);
@@ -371,8 +203,8 @@ static int probe_steps(struct kl_wave *wave, struct asking *asking)
 	struct work *work = asking->work;
 	int err;
 
-	work->probe = kl_calloc(work->n + 1, sizeof(*work->probe));
-	work->findings = kl_calloc(work->n + 1, sizeof(*work->findings));
+	work->probe = kl_calloc(work->steps.n + 1, sizeof(*work->probe));
+	work->findings = kl_calloc(work->steps.n + 1, sizeof(*work->findings));
 	if (asking->opts->dry)
 		return ask_steps(asking);
 	if ((err = kl_probing_gate(&asking->gate, asking->opts)) < 0)
@@ -380,7 +212,7 @@ static int probe_steps(struct kl_wave *wave, struct asking *asking)
 	if (asking->seconds < 0 && !is_remote(asking))
 		asking->seconds = SECONDS;
 	err = kl_wave_run(wave, asking->gate, ask_steps, asking);
-	for (size_t i = 0; i < work->n && !err && is_remote(asking); i++)
+	for (size_t i = 0; i < work->steps.n && !err && is_remote(asking); i++)
 		show_step(asking, i);
 	return err;
 }
@@ -429,6 +261,7 @@ static int run_probe(struct work *work, const struct args *args)
 		.axis = work->axis,
 		.naxis = work->naxis,
 		.most = (size_t)args->points,
+		.check = (size_t)args->check,
 		.dry = args->dry,
 	};
 	struct asking asking = { .work = work, .opts = &opts, .seconds = args->seconds };
@@ -457,7 +290,7 @@ static int run_probe(struct work *work, const struct args *args)
 		kl_json_set_bool(document, "changed", changed);
 	print_end(work, document, args->dry);
 	if (args->write && !document)
-		printf("card %s: %s\n", work->card->id,
+		printf("card %s: %s\n", work->steps.card->id,
 		       changed       ? "the conditions were written" :
 		       work->waiting ? "not written before all results are here" :
 				       "nothing to write");
@@ -469,13 +302,13 @@ static int run_probe(struct work *work, const struct args *args)
 /* Name the states of the only step: by the revisions, or as "K_3 of topk/x". */
 static void name_states(char **a, char **b, const struct work *work, int argc, char **argv)
 {
-	const char *label = work->step[0].label, *colon = strrchr(label, ':');
+	const char *label = work->steps.v[0].label, *colon = strrchr(label, ':');
 	long long number = colon ? atoll(colon + 1) : 0;
 	int len = colon ? (int)(colon - label) : 0;
 
 	if (argc == 2) {
-		*a = kl_probe_map_name(argv[0], &work->selection[0].commit);
-		*b = kl_probe_map_name(argv[1], &work->selection[1].commit);
+		*a = kl_probe_map_name(argv[0], &work->steps.selection[0].commit);
+		*b = kl_probe_map_name(argv[1], &work->steps.selection[1].commit);
 		return;
 	}
 	*a = kl_asprintf("K_%lld of %.*s", number - 1, len, label);
@@ -489,17 +322,17 @@ static int run_map(const struct work *work, const struct args *args, int argc, c
 	if (args->grid || args->dry || args->write)
 		return kl_opt_usage(synopsis, "--map and --dispatch have a grid of their own; they "
 					      "cannot be used with --grid, --write or --dry-run");
-	if (work->n != 1)
+	if (work->steps.n != 1)
 		return kl_opt_usage(
 			synopsis,
 			"a map compares two versions of a kernel: give two revisions, or "
 			"one step, such as '%s'",
-			work->step[0].label);
+			work->steps.v[0].label);
 	name_states(&a, &b, work, argc, argv);
 	return kl_probe_map(work->repo,
 			    &(struct kl_probe_map){
-				    .a = work->step[0].before,
-				    .b = work->step[0].after,
+				    .a = work->steps.v[0].before,
+				    .b = work->steps.v[0].after,
 				    .name_a = a,
 				    .name_b = b,
 				    .map = args->map,
@@ -514,6 +347,24 @@ static int run_map(const struct work *work, const struct args *args, int argc, c
 			    });
 }
 
+static int run_table(const struct work *work, const struct args *args, int argc)
+{
+	if (argc || args->grid || args->map || args->dispatch || args->write || args->dry)
+		return kl_opt_usage(synopsis,
+				    "--table is about all cards: it has no operand, and no "
+				    "--grid, --map, --dispatch, --write or --dry-run");
+	return kl_probe_table(work->repo,
+			      &(struct kl_probe_table){
+				      .jail = args->jail,
+				      .platform = args->platform,
+				      .seconds = args->seconds < 0 ? SECONDS : args->seconds,
+				      .check = (size_t)args->check,
+				      .json = args->json,
+				      .quiet = args->quiet,
+				      .progress = args->progress,
+			      });
+}
+
 int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(work_release) struct work work = { .repo = ctx->repo };
@@ -526,6 +377,10 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "begin with at most so many points of each step"),
 		KL_OPT_STR('\0', "grid", &args.grid, "<axes>",
 			   "judge at these points: 'm=1..64; n=8,16; values=plain,nan'"),
+		KL_OPT_INT('\0', "check", &args.check, "<n>",
+			   "draw so many points more, and count how many the conditions predict"),
+		KL_OPT_BOOL('\0', "table", &args.table,
+			    "count the clauses of every card by what points say of them"),
 		KL_OPT_STR('\0', "map", &args.map, "<file>",
 			   "measure where the newer kernel is faster; write a map to this file"),
 		KL_OPT_STR('\0', "dispatch", &args.dispatch, "<file>",
@@ -556,10 +411,14 @@ int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (args.points < 0 || args.points > KL_PROBE_MOST)
 		return kl_opt_usage(synopsis, "--points needs a number from 1 to %d",
 				    KL_PROBE_MOST);
+	if (args.check < 0 || args.check > KL_PROBE_MOST)
+		return kl_opt_usage(synopsis, "--check needs a number from 0 to %d", KL_PROBE_MOST);
+	if (args.table)
+		return run_table(&work, &args, argc);
 	if ((err = args.grid ? read_grid(&work, args.grid) : 0) < 0 ||
 	    (err = find_steps(&work, argc, argv, &args)) < 0)
 		return err;
-	if (args.write && !work.card)
+	if (args.write && !work.steps.card)
 		return kl_opt_usage(synopsis, "--write is for a card");
 	if (args.write && args.dry)
 		return kl_opt_usage(synopsis, "--write and --dry-run exclude each other");

@@ -82,6 +82,11 @@ static void print_dispatch(const struct kl_dispatch *dispatch, const char *path)
 	else
 		printf("%s chooses B at %zu of the points: faster at %zu, not faster at %zu\n",
 		       path, dispatch->chosen, dispatch->gains, dispatch->others);
+	for (size_t i = 0; i < dispatch->sound->fit.n; i++)
+		printf("sound: %s\n", dispatch->sound->fit.v[i].text);
+	if (!dispatch->sound->points)
+		printf("whether B is right between these points is not known: probe the two versions, "
+		       "then write the header again\n");
 }
 
 static void print_map(const struct kl_when *when, const struct kl_taxonomy *tax,
@@ -152,11 +157,26 @@ static int make_map(struct kl_when *when, struct kl_repo *repo, const struct kl_
 	return kl_when_make(when, &opts);
 }
 
+/* Take what probes of the two versions have stored. */
+static int find_sound(struct kl_sound *sound, struct kl_repo *repo, const struct kl_taxonomy *tax,
+		      const struct kl_probe_map *args)
+{
+	return kl_sound_find(sound,
+			     &(struct kl_probing_opts){
+				     .repo = repo,
+				     .tax = tax,
+				     .jail = args->jail,
+				     .platform = args->platform,
+			     },
+			     args->a, args->b);
+}
+
 int kl_probe_map(struct kl_repo *repo, const struct kl_probe_map *args)
 {
 	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	KL_AUTO(kl_sound_release) struct kl_sound sound = { .points = 0 };
 	struct kl_dispatch dispatch;
 	int err, stopped;
 
@@ -166,7 +186,11 @@ int kl_probe_map(struct kl_repo *repo, const struct kl_probe_map *args)
 	if (stopped < 0 && stopped != KL_EINTR)
 		return stopped;
 	kl_when_sort(&when);
-	kl_dispatch_choose(&dispatch, &when);
+	if (args->dispatch && (err = find_sound(&sound, repo, tax, args)) < 0)
+		return err;
+	if (sound.fit.n)
+		kl_dispatch_fit(&when, &sound);
+	kl_dispatch_choose(&dispatch, &when, &sound);
 	if ((err = write_files(&when, &dispatch, args)) < 0)
 		return err;
 	if (args->json) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PLAN_POINTS 12 /* points that a dry run prints */
+#define PLAN_POINTS 16 /* points that a dry run prints */
 
 static const char *plural(size_t n)
 {
@@ -116,6 +116,15 @@ static void print_unexplained(const struct kl_probing *probe,
 	putchar('\n');
 }
 
+static void print_facts(const struct kl_probe_findings *findings)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
+
+	kl_step_facts_lines(&lines, &findings->facts);
+	for (size_t i = 0; i < lines.n; i++)
+		printf("  %s\n", lines.v[i]);
+}
+
 void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probing *probe,
 			 const struct kl_probe_findings *findings)
 {
@@ -143,18 +152,18 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 	if (findings->tested && probe->waiting)
 		printf("  %zu result%s still to come from elsewhere\n", probe->waiting,
 		       probe->waiting == 1 ? " is" : "s are");
-	if (findings->unexplained)
+	/* where nothing passes, no condition could separate anything */
+	if (findings->unexplained && findings->fails < findings->tested)
 		print_unexplained(probe, findings);
-	if (findings->compared && findings->same_bits == findings->compared)
-		printf("  bits: the same answers as before at all %zu points where both pass\n",
-		       findings->compared);
-	else if (findings->compared)
-		printf("  bits: other answers than before at %zu of %zu points where both pass\n",
-		       findings->compared - findings->same_bits, findings->compared);
+	print_facts(findings);
 	if (findings->held)
 		printf("  held back: a condition fitted to one half predicts %zu of %zu points of the "
 		       "other\n",
 		       findings->held_right, findings->held);
+	if (findings->drawn)
+		printf("  drawn: of %zu points that no condition was fitted to, %zu are predicted; %zu "
+		       "fail\n",
+		       findings->drawn, findings->drawn_right, findings->drawn_fails);
 	print_silent(probe, findings);
 }
 
@@ -179,12 +188,14 @@ static json_t *point_json(const struct kl_probing *probe, size_t point)
 {
 	const struct kl_contract *contract = probe->state[probe->n - 1].surface->contract;
 	const struct kl_probe_point *at = &probe->points.v[point];
+	KL_AUTO(kl_freep) char *base = kl_probe_point_base(contract, at);
 	json_t *out = json_object(), *dims = json_object();
 
 	for (size_t i = 0; i < at->dims.n; i++)
 		kl_json_set_int(dims, contract->dim_name[i], at->dims.v[i]);
 	kl_json_set(out, "dims", dims);
 	kl_json_set_str(out, "values", kl_probe_value_names[at->values]);
+	kl_json_set_str(out, "base", base);
 	kl_json_set_bool(out, "outside", at->outside);
 	return out;
 }
@@ -237,10 +248,14 @@ static void set_findings(json_t *out, const struct kl_probing *probe,
 	kl_json_set_int(out, "before_fails", (int64_t)findings->before_fails);
 	kl_json_set_int(out, "repaired", (int64_t)findings->repaired);
 	kl_json_set_int(out, "untested", (int64_t)findings->untested);
-	kl_json_set_int(out, "compared", (int64_t)findings->compared);
-	kl_json_set_int(out, "same_bits", (int64_t)findings->same_bits);
+	kl_json_set_int(out, "compared", (int64_t)findings->facts.compared);
+	kl_json_set_int(out, "same_bits", (int64_t)findings->facts.same_bits);
+	kl_json_set(out, "facts", kl_step_facts_json(&findings->facts));
 	kl_json_set_int(out, "held", (int64_t)findings->held);
 	kl_json_set_int(out, "held_right", (int64_t)findings->held_right);
+	kl_json_set_int(out, "drawn", (int64_t)findings->drawn);
+	kl_json_set_int(out, "drawn_right", (int64_t)findings->drawn_right);
+	kl_json_set_int(out, "drawn_fails", (int64_t)findings->drawn_fails);
 	for (size_t i = 0; i < findings->n; i++)
 		json_array_append_new(clauses, finding_json(probe, &findings->v[i]));
 	for (size_t i = 0; i < findings->reasons.n; i++)

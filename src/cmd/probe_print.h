@@ -2,17 +2,12 @@
 #ifndef KL_CMD_PROBE_PRINT_H
 #define KL_CMD_PROBE_PRINT_H
 
+#include "cmd/probe_steps.h"
 #include "probe/findings.h"
 #include "probe/probing.h"
 #include "text/json.h"
 
 /* probe_print - prints what a probe found about one step, for people and as JSON. */
-struct kl_probe_step {
-	char *label;                             /* "topk/x:4", or the two revisions */
-	char *what;                              /* mechanism, or "" */
-	const struct kl_surface *before, *after; /* borrowed */
-};
-
 void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probing *probe,
 			 const struct kl_probe_findings *findings);
 /** Print the points that would be judged. */

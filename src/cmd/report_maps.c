@@ -18,37 +18,50 @@ static void name_state(char **name, size_t i)
 	*name = kl_asprintf("K_%zu", i);
 }
 
-static void write_map(struct kl_buf *out, struct kl_when *when, size_t i)
+/* The step whose maps are written. */
+struct writing {
+	struct kl_buf *out;
+	size_t i;
+};
+
+static int write_map(struct kl_when *when, void *payload)
 {
+	const struct writing *writing = payload;
+	struct kl_buf *out = writing->out;
+	size_t i = writing->i;
+
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 
+	if (!when->n)
+		return 0;
 	name_state(&when->name_a, i - 1);
 	name_state(&when->name_b, i);
 	kl_when_sort(when);
 	kl_when_words(&words, when);
-	kl_buf_addf(out, "<h3>K_%zu to K_%zu: where it is faster</h3>\n<figure>", i - 1, i);
+	kl_buf_adds(out, "<h3>");
+	kl_html_addf(out, "K_%zu to K_%zu: where it is faster on %s, %s", i - 1, i, when->platform,
+		     *when->device ? when->device : "a device that is not known");
+	kl_buf_adds(out, "</h3>\n<figure>");
 	kl_when_svg(out, when);
 	kl_buf_adds(out, "<figcaption>");
 	kl_html_add(out, words.ptr);
 	kl_buf_adds(out, ".</figcaption></figure>\n<details><summary>all points</summary>\n");
 	kl_when_table_html(out, when);
 	kl_buf_adds(out, "</details>\n");
+	return 0;
 }
 
 static int write_step(struct kl_buf *out, struct kl_repo *repo, const struct kl_surface *before,
 		      const struct kl_surface *after, size_t i)
 {
-	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
-	int err = kl_when_load(&when, repo, before, after);
+	struct writing writing = { out, i };
+	int err = kl_when_each(repo, before, after, write_map, &writing);
 
-	/* most steps have no map, and a domain of one size has none */
-	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
-		kl_error_clear();
-		return 0;
-	}
-	if (!err && when.n)
-		write_map(out, &when, i);
-	return err;
+	/* a domain of one size has no map */
+	if (err != KL_EINVALID)
+		return err;
+	kl_error_clear();
+	return 0;
 }
 
 int kl_report_maps(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view)

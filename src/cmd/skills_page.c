@@ -222,6 +222,8 @@ static void print_evidence(const struct kl_card *card)
 		       SHORT, evidence->event);
 		for (size_t k = 0; k < evidence->also.n; k++)
 			printf("      %s\n", evidence->also.v[k]);
+		for (size_t k = 0; k < evidence->measured.n; k++)
+			printf("      measured: %s\n", evidence->measured.v[k]);
 	}
 }
 

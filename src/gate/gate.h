@@ -49,6 +49,11 @@ struct kl_gate_opts {
 	 * is not searched.
 	 */
 	bool timed;
+	/**
+	 * With `dims`: the tensors lie at these addresses, as in struct kl_gate_point; NULL: where the
+	 * worker puts them. Borrowed.
+	 */
+	const char *base;
 	bool no_profile; /* correctness only: the event has no profile */
 	/**
 	 * Run only compile, artefact audit and correctness at the `also` points (at all points if
@@ -144,7 +149,14 @@ struct kl_gate_point {
 	 * imported; NULL: only a session that judges at once can judge the point
 	 */
 	const char *campaign;
+	/*
+	 * "x=4": this tensor lies at an address that is a multiple of 4 bytes and of no greater power
+	 * of two, every other tensor at one of KL_GATE_BASE bytes; NULL: at either end of a mapping,
+	 * so that most addresses are multiples of the size of the tensor's elements only
+	 */
+	const char *base;
 };
+#define KL_GATE_BASE 256
 
 /**
  * Judge a candidate at one point only. The event is of kind "probe" and names the point. It is

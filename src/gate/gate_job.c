@@ -33,6 +33,7 @@ int kl_gate_job_make(json_t **doc, struct kl_gate *gate, const struct kl_surface
 		.seed = gate->opts.seed,
 		.dims = gate->opts.dims,
 		.timed = gate->opts.timed,
+		.base = gate->opts.base,
 		.profile_max_ms = gate->opts.profile_ms ? gate->opts.profile_ms :
 							  KL_GATE_PROFILE_MS,
 	};

@@ -2,10 +2,12 @@
 #include "gate/resolve.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "contract/fill.h"
+#include "gate/gate.h"
 #include "plan/expr.h"
 
 #define MIN_BLOCKS 8
@@ -143,6 +145,33 @@ static int resolve_args(struct kl_job *job, const struct points *points)
 			err = resolve_fill(&arg->fill, points, from->fill);
 	}
 	return err;
+}
+
+/* Set the `base` of each tensor that is passed as a pointer. `text` is "<tensor>=<bytes>" or NULL. */
+static int resolve_base(struct kl_job *job, const char *text)
+{
+	size_t name = text ? strcspn(text, "=") : 0;
+	bool found = !text;
+
+	for (size_t i = 0; i < job->nargs && text; i++) {
+		struct kl_job_arg *arg = &job->arg[i];
+
+		if (!kl_arg_kind_is_tensor(arg->kind) || arg->returned)
+			continue;
+		arg->base = KL_GATE_BASE;
+		if (strlen(arg->name) != name || strncmp(arg->name, text, name) != 0)
+			continue;
+		arg->base = text[name] ? strtoll(text + name + 1, NULL, 10) : 0;
+		if (arg->base < (int64_t)kl_dtype_bytes(arg->dtype) ||
+		    arg->base > KL_JOB_MAX_BASE || arg->base & (arg->base - 1))
+			return kl_error(KL_EUSAGE,
+					"'%s' cannot lie at an address of '%s' bytes: that must be "
+					"a power of two from %zu to %d",
+					arg->name, text + name + !!text[name],
+					kl_dtype_bytes(arg->dtype), KL_JOB_MAX_BASE);
+		found = true;
+	}
+	return found ? 0 : kl_error(KL_EUSAGE, "'%s' names no tensor of the contract", text);
 }
 
 /* Compute the least time that a call can take at the backend's peak rates. */
@@ -285,7 +314,7 @@ int kl_resolve_job(struct kl_job **out, const struct kl_resolve_of *of)
 	choose_stages(job, of);
 	resolve_dims(job, contract);
 	resolve_domain(job, contract, of->dims && of->timed);
-	if ((err = resolve_args(job, &points)) < 0 ||
+	if ((err = resolve_args(job, &points)) < 0 || (err = resolve_base(job, of->base)) < 0 ||
 	    (err = resolve_points(job, of, &points)) < 0 ||
 	    (err = kl_job_set_rules(job, contract->accept)) < 0 ||
 	    (err = resolve_bands(&job->exact, &points, contract->exact)) < 0 ||

@@ -31,6 +31,7 @@ struct kl_resolve_of { /* all members are borrowed */
 	/* judge only at these points (struct kl_gate_opts); NULL: judge at the contract's points */
 	const char *dims;
 	bool timed;             /* the points in `dims` are timed; the domain is not searched */
+	const char *base;       /* addresses, as in struct kl_gate_point; NULL: any */
 	int64_t profile_max_ms; /* time limit of the profile */
 };
 

@@ -41,7 +41,14 @@ struct kl_job_arg {
 	 * argument, an `out` of one element
 	 */
 	bool returned;
+	/*
+	 * surface c: the candidate finds this tensor at an address that is a multiple of so many bytes
+	 * and of no greater power of two; 0: at either end of its mapping
+	 */
+	int64_t base;
 };
+/* Most that `base` can be: an address that is a multiple of a page is a multiple of any of them. */
+#define KL_JOB_MAX_BASE 2048
 
 struct kl_point {       /* one set of dims that the kernel is called with */
 	char id[32];    /* "case0", "also3" */

@@ -160,10 +160,32 @@ static int parse_returned(struct kl_job_arg *arg, const struct kl_job *job, cons
 	return 0;
 }
 
+/* Read where the candidate finds the tensor: a power of two that the element type divides. */
+static int parse_base(struct kl_job_arg *arg, const struct kl_job *job, const json_t *obj)
+{
+	int64_t least = (int64_t)kl_dtype_bytes(arg->dtype);
+	int err;
+
+	if (!json_object_get(obj, "base"))
+		return 0;
+	if (job->surface != KL_SURFACE_C)
+		return kl_error(KL_ECANNOT, "only the tensors of a kernel of surface c have a "
+					    "'base'");
+	if (!kl_arg_kind_is_tensor(arg->kind) || arg->returned)
+		return kl_error(KL_EINVALID, "only a tensor that is passed as a pointer has a "
+					     "'base'");
+	if ((err = kl_job_read_int(&arg->base, obj, "base", least, KL_JOB_MAX_BASE)) < 0)
+		return err;
+	return arg->base & (arg->base - 1) ?
+		       kl_error(KL_EINVALID, "'base' is %lld, which is no power of two",
+				(long long)arg->base) :
+		       0;
+}
+
 static int parse_arg(struct kl_job *job, const json_t *obj)
 {
 	static const char *const known[] = { "name",  "kind", "dtype",    "value", "fill",
-					     "sweep", "init", "returned", NULL };
+					     "sweep", "init", "returned", "base",  NULL };
 	struct kl_job_arg *arg = &job->arg[job->nargs];
 	int err;
 
@@ -178,7 +200,7 @@ static int parse_arg(struct kl_job *job, const json_t *obj)
 	if ((err = parse_kind(&arg->kind, obj)) < 0 || (err = parse_dtype(&arg->dtype, obj)) < 0 ||
 	    (err = kl_job_read_bool(&arg->sweep, obj, "sweep", false)) < 0 ||
 	    (err = parse_fill(arg, obj)) < 0 || (err = parse_init(arg, obj)) < 0 ||
-	    (err = parse_returned(arg, job, obj)) < 0)
+	    (err = parse_returned(arg, job, obj)) < 0 || (err = parse_base(arg, job, obj)) < 0)
 		return kl_error_in(err, "argument '%s'", arg->name);
 	if (arg->kind == KL_ARG_DIM && kl_dtype_is_float(arg->dtype))
 		return kl_error(KL_EINVALID, "dim '%s' is not an integer", arg->name);

@@ -76,6 +76,8 @@ static json_t *write_args(const struct kl_job *job)
 			kl_json_set_bool(item, "returned", true);
 		if (arg->zeros)
 			kl_json_set_str(item, "init", "zeros");
+		if (arg->base)
+			kl_json_set_int(item, "base", arg->base);
 		json_array_append_new(args, item);
 	}
 	return args;

@@ -16,6 +16,7 @@ struct change {
 	struct kl_map events; /* cited events; values borrowed */
 	struct kl_buf body;   /* of the commit's message */
 	size_t witnessed, removed;
+	size_t facts; /* steps of which other facts were measured than the card has */
 };
 
 static void change_release(struct change *change)
@@ -307,6 +308,39 @@ static int change_pre(struct change *change, const char *id)
 	return 0;
 }
 
+/* --- facts ------------------------------------------------------------------------------------ */
+
+static bool is_equal(const struct kl_strvec *left, const struct kl_strvec *right)
+{
+	bool same = left->n == right->n;
+
+	for (size_t i = 0; i < left->n && same; i++)
+		same = kl_strvec_has(right, left->v[i]);
+	return same;
+}
+
+/* Write what was measured of the step into its row of the evidence. */
+static void set_facts(struct change *change, const struct kl_probe_card_step *step)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
+	struct kl_card_evidence *row = NULL;
+
+	for (size_t i = 0; i < change->card->evidence.n; i++)
+		if (!strcmp(change->card->evidence.v[i].event, step->transition->event->id))
+			row = &change->card->evidence.v[i];
+	kl_step_facts_lines(&lines, &step->findings->facts);
+	if (!row || !step->findings->facts.compared || is_equal(&row->measured, &lines))
+		return;
+	kl_strvec_release(&row->measured);
+	kl_buf_addf(&change->body, "%s%s K_%d, measured", change->body.len ? "\n" : "",
+		    step->transition->lineage, step->transition->step.number);
+	for (size_t i = 0; i < lines.n; i++) {
+		kl_strvec_push(&row->measured, lines.v[i]);
+		kl_buf_addf(&change->body, "\n  %s", lines.v[i]);
+	}
+	change->facts++;
+}
+
 /* --- the commit ------------------------------------------------------------------------------- */
 
 static bool all_probed(const struct change *change)
@@ -340,7 +374,9 @@ int kl_probe_card_put(bool *changed, struct kl_library *library, const struct kl
 		err = change_pre(&change, card->sound.v[i].id);
 	for (size_t i = 0; i < n && !err; i++)
 		add_measured(&change, &step[i]);
-	if (err < 0 || (!change.witnessed && !change.removed))
+	for (size_t i = 0; i < n && !err; i++)
+		set_facts(&change, &step[i]);
+	if (err < 0 || (!change.witnessed && !change.removed && !change.facts))
 		return err;
 	kl_card_normalize(change.card);
 	subject = kl_asprintf("probe: %s, %zu witnessed, %zu not needed", card->id,

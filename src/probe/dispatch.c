@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/dispatch.h"
+#include "probe/when_parts.h"
 
 #include <math.h>
 
@@ -7,15 +8,25 @@
 
 #define MOST_DIVISOR 256
 
-static bool is_useful(const struct kl_when *when, const struct kl_when_point *point)
+/* The map, and what probes found. */
+struct choosing {
+	const struct kl_when *when;
+	const struct kl_sound *sound;
+};
+
+/* Return true if the condition of the map holds at the point, and those of the probe. */
+static bool is_useful(const struct choosing *choosing, const struct kl_when_point *point)
 {
-	return kl_useful_holds(&when->useful, kl_when_figure(when, point, when->useful.figure));
+	const struct kl_when *when = choosing->when;
+
+	return kl_useful_holds(&when->useful, kl_when_figure(when, point, when->useful.figure)) &&
+	       kl_sound_holds(choosing->sound, &point->dims);
 }
 
 /* Return true if b fails at a point where the condition of the map holds. */
-static bool fails(const struct kl_when *when, const struct kl_when_point *point)
+static bool fails(const struct choosing *choosing, const struct kl_when_point *point)
 {
-	return point->b.end == KL_WHEN_FAIL && is_useful(when, point);
+	return point->b.end == KL_WHEN_FAIL && is_useful(choosing, point);
 }
 
 static bool guard_holds(const struct kl_dispatch_guard *guard, const struct kl_dims *dims)
@@ -27,8 +38,9 @@ static bool guard_holds(const struct kl_dispatch_guard *guard, const struct kl_d
 }
 
 /* Check that the guard excludes every failure, and not every point with a gain. */
-static bool does_guard(const struct kl_dispatch_guard *guard, const struct kl_when *when)
+static bool does_guard(const struct kl_dispatch_guard *guard, const struct choosing *choosing)
 {
+	const struct kl_when *when = choosing->when;
 	size_t gains = 0;
 
 	for (size_t i = 0; i < when->n; i++) {
@@ -36,27 +48,29 @@ static bool does_guard(const struct kl_dispatch_guard *guard, const struct kl_wh
 
 		if (!guard_holds(guard, &point->dims))
 			continue;
-		if (fails(when, point))
+		if (fails(choosing, point))
 			return false;
-		gains += kl_when_gains(point) && is_useful(when, point);
+		gains += kl_when_gains(point) && is_useful(choosing, point);
 	}
 	return gains > 0;
 }
 
-static int64_t largest_failure(const struct kl_when *when, size_t dim)
+static int64_t largest_failure(const struct choosing *choosing, size_t dim)
 {
+	const struct kl_when *when = choosing->when;
 	int64_t largest = 0;
 
 	for (size_t i = 0; i < when->n; i++)
-		if (fails(when, &when->point[i]) && when->point[i].dims.v[dim] > largest)
+		if (fails(choosing, &when->point[i]) && when->point[i].dims.v[dim] > largest)
 			largest = when->point[i].dims.v[dim];
 	return largest;
 }
 
 /* Return the smallest size of a dim above that of every failure at which a point passes; 0: none. */
-static int64_t least_pass(const struct kl_when *when, size_t dim)
+static int64_t least_pass(const struct choosing *choosing, size_t dim)
 {
-	int64_t above = largest_failure(when, dim), least = 0;
+	const struct kl_when *when = choosing->when;
+	int64_t above = largest_failure(choosing, dim), least = 0;
 
 	for (size_t i = 0; i < when->n; i++) {
 		int64_t size = when->point[i].dims.v[dim];
@@ -69,22 +83,23 @@ static int64_t least_pass(const struct kl_when *when, size_t dim)
 }
 
 /* Find the weakest guard: a multiple of the smallest power of two, else a least size. */
-static bool find_guard(struct kl_dispatch_guard *out, const struct kl_when *when)
+static bool find_guard(struct kl_dispatch_guard *out, const struct choosing *choosing)
 {
+	const struct kl_when *when = choosing->when;
 	struct kl_dispatch_guard guard = { .there = true };
 
 	for (size_t i = 0; i < when->n; i++)
-		guard.failures += fails(when, &when->point[i]);
+		guard.failures += fails(choosing, &when->point[i]);
 	for (guard.divisor = 2; guard.divisor <= MOST_DIVISOR; guard.divisor *= 2)
 		for (guard.dim = 0; guard.dim < when->contract->dims.n; guard.dim++)
-			if (does_guard(&guard, when)) {
+			if (does_guard(&guard, choosing)) {
 				*out = guard;
 				return true;
 			}
 	guard.divisor = 0;
 	for (guard.dim = 0; guard.dim < when->contract->dims.n; guard.dim++) {
-		guard.least = least_pass(when, guard.dim);
-		if (guard.least && does_guard(&guard, when)) {
+		guard.least = least_pass(choosing, guard.dim);
+		if (guard.least && does_guard(&guard, choosing)) {
 			*out = guard;
 			return true;
 		}
@@ -97,7 +112,7 @@ static bool find_guard(struct kl_dispatch_guard *out, const struct kl_when *when
 bool kl_dispatch_takes_b(const struct kl_dispatch *dispatch, const struct kl_when *when,
 			 const struct kl_when_point *point)
 {
-	return dispatch->some && is_useful(when, point) &&
+	return dispatch->some && is_useful(&(struct choosing){ when, dispatch->sound }, point) &&
 	       guard_holds(&dispatch->guard, &point->dims);
 }
 
@@ -135,13 +150,22 @@ static void count_points(struct kl_dispatch *out, const struct kl_when *when)
 		out->ratio.ppm = (int64_t)exp(sum / (double)timed);
 }
 
-void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when)
+void kl_dispatch_fit(struct kl_when *when, const struct kl_sound *sound)
 {
+	for (size_t i = 0; i < when->n; i++)
+		when->point[i].unsound = !kl_sound_holds(sound, &when->point[i].dims);
+	kl_when_fit(when);
+}
+
+void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when,
+			const struct kl_sound *sound)
+{
+	const struct choosing choosing = { when, sound };
 	bool failure = false;
 
-	*out = (struct kl_dispatch){ .some = true };
+	*out = (struct kl_dispatch){ .some = true, .sound = sound };
 	for (size_t i = 0; i < when->n; i++)
-		failure |= fails(when, &when->point[i]);
+		failure |= fails(&choosing, &when->point[i]);
 	switch (when->useful.end) {
 	case KL_USEFUL_UNKNOWN:
 		out->why = when->useful.why;
@@ -151,11 +175,13 @@ void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when)
 		break;
 	case KL_USEFUL_ALWAYS:
 	case KL_USEFUL_BOUND:
-		if (failure && !find_guard(&out->guard, when))
+		if (failure && !find_guard(&out->guard, &choosing))
 			out->why = "B fails at some points, and no condition on one dim excludes "
 				   "all of them";
 		break;
 	}
+	if (sound->never)
+		out->why = sound->never;
 	out->some = !out->why;
 	count_points(out, when);
 }

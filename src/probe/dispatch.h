@@ -2,6 +2,7 @@
 #ifndef KL_PROBE_DISPATCH_H
 #define KL_PROBE_DISPATCH_H
 
+#include "probe/sound.h"
 #include "probe/when.h"
 
 /*
@@ -9,10 +10,12 @@
  *
  * The header has one static inline function, <kernel>_dispatch, which returns <KERNEL>_DISPATCH_A
  * or <KERNEL>_DISPATCH_B, and a comment with the rule, its measured interval and the ids of the
- * events that it rests on. It is valid C11 and C++11. B is chosen only inside the contract's domain
- * and where the condition of the map holds; A is chosen in all other cases, ties included. If b
- * fails where the condition holds, a further condition must exclude all failures; if none does, B
- * is never chosen.
+ * events that it rests on. It is valid C11 and C++11. B is chosen only inside the contract's domain,
+ * where the condition of the map holds, and where the conditions hold under which a probe found b
+ * right (sound.h); A is chosen in all other cases, ties included. Where such a condition is about
+ * the address of a tensor, the function has a parameter for it. If b fails at a point of the map
+ * where all these hold, a further condition must exclude all failures; if none does, or if the probe
+ * found failures in the domain that no size explains, B is never chosen.
  */
 
 /* A condition on one dim that excludes the points at which b fails. */
@@ -28,12 +31,20 @@ struct kl_dispatch {
 	bool some; /* false: B is never chosen; `why` has the reason */
 	struct kl_dispatch_guard guard;
 	const char *why;
+	const struct kl_sound *sound; /* borrowed */
 	/* points at which B is chosen; those of them at which b is faster, and at which it is not */
 	size_t chosen, gains, others;
 	struct kl_ratio ratio; /* geometric mean over them; least lower and greatest upper bound */
 };
 
-void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when);
+/**
+ * Fit `useful` of the map again, without the points that a condition of the probe excludes: where b
+ * is not right, its speed says nothing.
+ */
+void kl_dispatch_fit(struct kl_when *when, const struct kl_sound *sound);
+/** Choose by the map and by what probes found, which the rule borrows. */
+void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when,
+			const struct kl_sound *sound);
 /** Return true if the rule chooses b at a point of the domain. */
 bool kl_dispatch_takes_b(const struct kl_dispatch *dispatch, const struct kl_when *when,
 			 const struct kl_when_point *point);

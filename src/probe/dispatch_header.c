@@ -5,15 +5,8 @@
 #include <string.h>
 
 #include "contract/contract.h"
-#include "plan/expr_tree.h"
-#include "probe/dispatch.h"
+#include "probe/dispatch_parts.h"
 #include "probe/when_svg.h"
-
-/*
- * Parameters are named dim_<name>, because a dim can have the name of a keyword, or of a macro of
- * the program that includes the header.
- */
-#define PARAMETER "dim_"
 
 char *kl_dispatch_name(const struct kl_when *when)
 {
@@ -36,82 +29,6 @@ static char *upper_case(const char *name)
 	return upper;
 }
 
-/* --- expressions ------------------------------------------------------------------------------ */
-
-static void write_expr(struct kl_buf *out, const struct kl_expr *expr,
-		       const struct kl_contract *contract);
-
-/* Write `open` left `between` right `close`. */
-static void write_both(struct kl_buf *out, const struct kl_expr *expr,
-		       const struct kl_contract *contract, const char *between)
-{
-	kl_buf_addch(out, '(');
-	write_expr(out, expr->left, contract);
-	kl_buf_adds(out, between);
-	write_expr(out, expr->right, contract);
-	kl_buf_addch(out, ')');
-}
-
-/* Write min or max: left < right ? left : right. */
-static void write_choice(struct kl_buf *out, const struct kl_expr *expr,
-			 const struct kl_contract *contract)
-{
-	kl_buf_addch(out, '(');
-	write_both(out, expr, contract, expr->op == KL_OP_MIN ? " < " : " > ");
-	kl_buf_adds(out, " ? ");
-	write_expr(out, expr->left, contract);
-	kl_buf_adds(out, " : ");
-	write_expr(out, expr->right, contract);
-	kl_buf_addch(out, ')');
-}
-
-static void write_cdiv(struct kl_buf *out, const struct kl_expr *expr,
-		       const struct kl_contract *contract)
-{
-	kl_buf_addch(out, '(');
-	write_both(out, expr, contract, " / ");
-	kl_buf_adds(out, " + ");
-	kl_buf_addch(out, '(');
-	write_both(out, expr, contract, " % ");
-	kl_buf_adds(out, " != 0))");
-}
-
-/* Write an expression with brackets around each operator, so that compilers warn about none. */
-static void write_expr(struct kl_buf *out, const struct kl_expr *expr,
-		       const struct kl_contract *contract)
-{
-	static const char *const signs[] = {
-		[KL_OP_ADD] = " + ", [KL_OP_SUB] = " - ", [KL_OP_MUL] = " * ", [KL_OP_DIV] = " / ",
-		[KL_OP_MOD] = " % ", [KL_OP_EQ] = " == ", [KL_OP_NE] = " != ", [KL_OP_LE] = " <= ",
-		[KL_OP_GE] = " >= ", [KL_OP_LT] = " < ",  [KL_OP_GT] = " > ",  [KL_OP_AND] = " && ",
-		[KL_OP_OR] = " || ",
-	};
-
-	switch (expr->op) {
-	case KL_OP_INT:
-		kl_buf_addf(out, "%lldLL", (long long)expr->number);
-		return;
-	case KL_OP_NAME:
-		kl_buf_addf(out, PARAMETER "%s", contract->dim_name[expr->number]);
-		return;
-	case KL_OP_NEG:
-	case KL_OP_NOT:
-		kl_buf_adds(out, expr->op == KL_OP_NEG ? "(-" : "(!");
-		write_expr(out, expr->left, contract);
-		kl_buf_addch(out, ')');
-		return;
-	case KL_OP_MIN:
-	case KL_OP_MAX:
-		write_choice(out, expr, contract);
-		return;
-	case KL_OP_CDIV:
-		write_cdiv(out, expr, contract);
-		return;
-	default:
-		write_both(out, expr, contract, signs[expr->op]);
-	}
-}
-
 /* --- the figure of the condition -------------------------------------------------------------- */
 
 /* Write the bytes of all tensors, as a double, which does not overflow. */
@@ -127,7 +44,7 @@ static void write_bytes(struct kl_buf *out, const struct kl_contract *contract)
 		kl_buf_addf(out, "%s%zu.0", some ? " + " : "", kl_dtype_bytes(arg->dtype));
 		for (size_t axis = 0; axis < arg->naxes; axis++) {
 			kl_buf_adds(out, " * (double)(");
-			write_expr(out, arg->shape[axis], contract);
+			kl_dispatch_write_expr(out, arg->shape[axis], contract);
 			kl_buf_addch(out, ')');
 		}
 		some = true;
@@ -139,7 +56,8 @@ static void write_figure(struct kl_buf *out, const struct kl_when *when)
 	const struct kl_contract *contract = when->contract;
 
 	if (when->useful.figure < contract->dims.n) {
-		kl_buf_addf(out, PARAMETER "%s", contract->dim_name[when->useful.figure]);
+		kl_buf_addf(out, KL_DISPATCH_PARAMETER "%s",
+			    contract->dim_name[when->useful.figure]);
 		return;
 	}
 	if (when->useful.figure > contract->dims.n) {
@@ -147,7 +65,7 @@ static void write_figure(struct kl_buf *out, const struct kl_when *when)
 		return;
 	}
 	for (size_t i = 0; i < contract->dims.n; i++)
-		kl_buf_addf(out, "%s(double)" PARAMETER "%s", i ? " * " : "",
+		kl_buf_addf(out, "%s(double)" KL_DISPATCH_PARAMETER "%s", i ? " * " : "",
 			    contract->dim_name[i]);
 }
 
@@ -201,6 +119,43 @@ static void write_points(struct kl_buf *out, const struct kl_dispatch *dispatch,
 	}
 }
 
+/* Say what probes found about b, with the events of the pair of each clause. */
+static void write_sound(struct kl_buf *out, const struct kl_sound *sound)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+
+	if (!sound->points) {
+		add_line(out,
+			 "B was not probed: that it is right between the points below is assumed.");
+		return;
+	}
+	kl_buf_addf(&line, "A probe judged %zu points where A is right; B fails at %zu.%s",
+		    sound->points, sound->fails,
+		    sound->fit.n ? " B is right only where these hold:" : "");
+	add_line(out, line.ptr);
+	for (size_t i = 0; i < sound->fit.n; i++) {
+		const struct kl_sound_pair *pair = &sound->pair[i];
+
+		kl_buf_clear(&line);
+		kl_buf_addf(&line, "  %s", sound->fit.v[i].text);
+		add_line(out, line.ptr);
+		kl_buf_clear(&line);
+		kl_buf_addf(&line, "    fails at %s: events %.16s %.16s", pair->fail_words,
+			    pair->fail[0], pair->fail[1]);
+		add_line(out, line.ptr);
+		kl_buf_clear(&line);
+		kl_buf_addf(&line, "    passes at %s: events %.16s %.16s", pair->pass_words,
+			    pair->pass[0], pair->pass[1]);
+		add_line(out, line.ptr);
+	}
+	if (!sound->values)
+		return;
+	kl_buf_clear(&line);
+	kl_buf_addf(&line, "B must not be called with values that are %s: no size tells.",
+		    sound->values);
+	add_line(out, line.ptr);
+}
+
 static void write_result(struct kl_buf *out, const struct kl_dispatch *dispatch,
 			 const struct kl_when *when)
 {
@@ -252,11 +207,47 @@ static void write_comment(struct kl_buf *out, const struct kl_dispatch *dispatch
 	kl_buf_adds(out, " *\n");
 	write_result(out, dispatch, when);
 	kl_buf_adds(out, " *\n");
+	write_sound(out, dispatch->sound);
+	kl_buf_adds(out, " *\n");
 	write_points(out, dispatch, when);
 	kl_buf_adds(out, " */\n");
 }
 
 /* --- the function ----------------------------------------------------------------------------- */
+
+static void write_clauses(struct kl_buf *out, const struct kl_sound *sound)
+{
+	for (size_t i = 0; i < sound->fit.n; i++) {
+		if (sound->fit.v[i].form == KL_FIT_ZERO)
+			continue;
+		kl_buf_adds(out, "\t/* where a probe found B right: ");
+		add_safely(out, sound->fit.v[i].text);
+		kl_buf_adds(out, " */\n\tif (!(");
+		kl_dispatch_write_clause(out, sound, i);
+		kl_buf_adds(out, "))\n\t\treturn %A%;\n");
+	}
+}
+
+/* Return true if the rule asks for the address of the tensor. */
+static bool asks_address(const struct kl_dispatch *dispatch, size_t arg)
+{
+	for (size_t i = 0; i < dispatch->sound->fit.n; i++)
+		if (kl_sound_address(dispatch->sound, i) == (int)arg)
+			return true;
+	return false;
+}
+
+static void write_parameters(struct kl_buf *out, const struct kl_dispatch *dispatch,
+			     const struct kl_contract *contract)
+{
+	for (size_t i = 0; i < contract->dims.n; i++)
+		kl_buf_addf(out, "%slong long " KL_DISPATCH_PARAMETER "%s", i ? ", " : "",
+			    contract->dim_name[i]);
+	for (size_t i = 0; i < contract->nargs; i++)
+		if (asks_address(dispatch, i))
+			kl_buf_addf(out, ", const void *" KL_DISPATCH_ADDRESS "%s",
+				    contract->arg[i].name);
+}
 
 static void write_condition(struct kl_buf *out, const struct kl_dispatch *dispatch,
 			    const struct kl_when *when)
@@ -266,21 +257,22 @@ static void write_condition(struct kl_buf *out, const struct kl_dispatch *dispat
 
 	kl_buf_adds(out, "\t/* the domain in which both kernels promise to be correct */\n");
 	for (size_t i = 0; i < contract->dims.n; i++)
-		kl_buf_addf(out, "\tif (" PARAMETER "%s < 1)\n\t\treturn %%A%%;\n",
+		kl_buf_addf(out, "\tif (" KL_DISPATCH_PARAMETER "%s < 1)\n\t\treturn %%A%%;\n",
 			    contract->dim_name[i]);
 	for (size_t i = 0; i < contract->ndomain; i++) {
 		kl_buf_adds(out, "\tif (!");
-		write_expr(out, contract->domain[i], contract);
+		kl_dispatch_write_expr(out, contract->domain[i], contract);
 		kl_buf_adds(out, ")\n\t\treturn %A%;\n");
 	}
+	write_clauses(out, dispatch->sound);
 	if (guard->there && guard->divisor)
 		kl_buf_addf(out,
-			    "\t/* where B was correct */\n\tif (" PARAMETER
+			    "\t/* where B was correct */\n\tif (" KL_DISPATCH_PARAMETER
 			    "%s %% %lldLL != 0)\n\t\treturn %%A%%;\n",
 			    contract->dim_name[guard->dim], (long long)guard->divisor);
 	else if (guard->there)
 		kl_buf_addf(out,
-			    "\t/* where B was correct */\n\tif (" PARAMETER
+			    "\t/* where B was correct */\n\tif (" KL_DISPATCH_PARAMETER
 			    "%s < %lldLL)\n\t\treturn %%A%%;\n",
 			    contract->dim_name[guard->dim], (long long)guard->least);
 	kl_buf_adds(out, "\t/* where B was faster */\n\treturn ");
@@ -315,18 +307,26 @@ void kl_dispatch_header(struct kl_buf *out, const struct kl_dispatch *dispatch,
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 
 	write_comment(out, dispatch, when);
-	kl_buf_addf(out, "#ifndef %s_H\n#define %s_H\n\n#define %s_A 0\n#define %s_B 1\n\n", upper,
-		    upper, upper, upper);
+	kl_buf_addf(out, "#ifndef %s_H\n#define %s_H\n\n", upper, upper);
+	for (size_t i = 0; i < contract->nargs; i++)
+		if (asks_address(dispatch, i)) {
+			kl_buf_adds(out, "#include <stdint.h>\n\n");
+			break;
+		}
+	kl_buf_addf(out, "#define %s_A 0\n#define %s_B 1\n\n", upper, upper);
 	kl_buf_addf(out, "static inline int %s(", name);
-	for (size_t i = 0; i < contract->dims.n; i++)
-		kl_buf_addf(out, "%slong long " PARAMETER "%s", i ? ", " : "",
-			    contract->dim_name[i]);
+	write_parameters(out, dispatch, contract);
 	kl_buf_adds(out, ")\n{\n");
 	if (dispatch->some) {
 		write_condition(&body, dispatch, when);
 	} else {
 		for (size_t i = 0; i < contract->dims.n; i++)
-			kl_buf_addf(&body, "\t(void)" PARAMETER "%s;\n", contract->dim_name[i]);
+			kl_buf_addf(&body, "\t(void)" KL_DISPATCH_PARAMETER "%s;\n",
+				    contract->dim_name[i]);
+		for (size_t i = 0; i < contract->nargs; i++)
+			if (asks_address(dispatch, i))
+				kl_buf_addf(&body, "\t(void)" KL_DISPATCH_ADDRESS "%s;\n",
+					    contract->arg[i].name);
 		kl_buf_adds(&body, "\treturn %A%;\n");
 	}
 	add_body(out, body.ptr, upper);

@@ -40,22 +40,71 @@ static bool counts(const struct kl_probing *probe, size_t i, size_t point)
 	       probe->state[i].side[point].end != KL_PROBE_UNTESTED;
 }
 
+/* Find the tensors whose addresses were changed at points that count. */
+static void find_varied(bool *varied, const struct kl_probing *probe, size_t i)
+{
+	for (size_t k = 0; k < probe->points.n; k++)
+		if (probe->points.v[k].base && k < probe->drawn && counts(probe, i, k))
+			varied[probe->points.v[k].tensor] = true;
+}
+
+/*
+ * The address that the gate chooses follows from the sizes. So it says nothing about a step unless
+ * the address was also changed by itself.
+ */
+static void forget_addresses(int64_t *value, const struct kl_quantities *quantities,
+			     const bool *varied)
+{
+	for (size_t k = 0; k < quantities->n; k++)
+		if (quantities->v[k].of == KL_QUANTITY_ALIGN && !varied[quantities->v[k].at])
+			value[k] = KL_QUANTITY_PAGE;
+}
+
+/* Fill the table with the listed or with the drawn points that count. */
+static void fill_table(struct kl_fit_table *table, size_t **point,
+		       const struct kl_quantities *quantities, const struct kl_probing *probe,
+		       size_t i, bool drawn)
+{
+	KL_AUTO(kl_freep) int64_t *value = kl_calloc(quantities->n + 1, sizeof(*value));
+	bool varied[KL_MAX_ARGS] = { false };
+
+	*table = (struct kl_fit_table){ .n = 0 };
+	*point = kl_calloc(probe->points.n + 1, sizeof(**point));
+	find_varied(varied, probe, i);
+	for (size_t k = 0; k < quantities->n; k++)
+		kl_fit_table_add(table, quantities->v[k].name, quantities->v[k].kind);
+	for (size_t k = 0; k < probe->points.n; k++) {
+		if (!counts(probe, i, k) || (k >= probe->drawn) != drawn)
+			continue;
+		kl_quantities_at(value, quantities, &probe->points.v[k]);
+		forget_addresses(value, quantities, varied);
+		(*point)[table->n] = k;
+		kl_fit_table_row(table, value, probe->state[i].side[k].end == KL_PROBE_PASSES);
+		if (!probe->points.v[k].base)
+			kl_fit_table_loosen(table);
+	}
+}
+
 void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
 			     const struct kl_quantities *quantities, const struct kl_probing *probe,
 			     size_t i)
 {
-	KL_AUTO(kl_freep) int64_t *value = kl_calloc(quantities->n + 1, sizeof(*value));
+	fill_table(table, point, quantities, probe, i, false);
+}
 
-	*table = (struct kl_fit_table){ .n = 0 };
-	*point = kl_calloc(probe->points.n + 1, sizeof(**point));
-	for (size_t k = 0; k < quantities->n; k++)
-		kl_fit_table_add(table, quantities->v[k].name, quantities->v[k].kind);
-	for (size_t k = 0; k < probe->points.n; k++) {
-		if (!counts(probe, i, k))
-			continue;
-		kl_quantities_at(value, quantities, &probe->points.v[k]);
-		(*point)[table->n] = k;
-		kl_fit_table_row(table, value, probe->state[i].side[k].end == KL_PROBE_PASSES);
+/* Count the drawn points that the condition predicts. */
+static void check_drawn(struct kl_probe_findings *out, const struct kl_fit *fit,
+			const struct kl_quantities *quantities, const struct kl_probing *probe,
+			size_t i)
+{
+	KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
+	KL_AUTO(kl_freep) size_t *point = NULL;
+
+	fill_table(&table, &point, quantities, probe, i, true);
+	out->drawn = table.n;
+	for (size_t row = 0; row < table.n; row++) {
+		out->drawn_fails += !table.pass[row];
+		out->drawn_right += kl_fit_expects(fit, &table, row) == table.pass[row];
 	}
 }
 
@@ -84,26 +133,12 @@ static char *blank_numbers(const char *why)
 	return out;
 }
 
-/* Compare the answers of both states at a point where both pass. */
-static void compare_bits(struct kl_probe_findings *out, const struct kl_probe_side *before,
-			 const struct kl_probe_side *after)
-{
-	const char *had = before->event ? kl_json_str_or(before->event->correct, "outputs", "") :
-					  "";
-	const char *has = after->event ? kl_json_str_or(after->event->correct, "outputs", "") : "";
-
-	if (before->end != KL_PROBE_PASSES || after->end != KL_PROBE_PASSES || !*had || !*has)
-		return;
-	out->compared++;
-	out->same_bits += !strcmp(had, has);
-}
-
 static void count_points(struct kl_probe_findings *out, const struct kl_probing *probe, size_t i)
 {
 	KL_AUTO(kl_map_release) struct kl_map reasons = { .free_value = free };
 
 	out->before_fails_point = KL_PROBE_FINDING_NOWHERE;
-	for (size_t k = 0; k < probe->points.n; k++) {
+	for (size_t k = 0; k < probe->points.n && k < probe->drawn; k++) {
 		const struct kl_probe_side *before = &probe->state[i - 1].side[k],
 					   *after = &probe->state[i].side[k];
 		const char *why = before->why && before->end == KL_PROBE_UNTESTED ? before->why :
@@ -111,7 +146,6 @@ static void count_points(struct kl_probe_findings *out, const struct kl_probing 
 
 		if (!before->asked || !after->asked)
 			continue;
-		compare_bits(out, before, after);
 		if (before->end == KL_PROBE_FAILS) {
 			out->before_fails++;
 			out->repaired += after->end == KL_PROBE_PASSES;
@@ -153,7 +187,7 @@ static void add_measured(struct kl_probe_findings *out, const struct kl_fit *fit
 
 		finding->same = clause->same ? kl_strdup(clause->same) : NULL;
 		finding->fails = clause->fails;
-		finding->passes = fit->passes; /* a measured clause is true wherever K_i passes */
+		finding->passes = clause->passes;
 		finding->fail_point = point[clause->fail_row];
 		finding->pass_point = point[clause->pass_row];
 	}
@@ -326,6 +360,7 @@ void kl_probe_findings_make(struct kl_probe_findings *out, const struct kl_probi
 
 	*out = (struct kl_probe_findings){ .n = 0 };
 	count_points(out, probe, i);
+	kl_step_facts_make(&out->facts, probe, i, NULL);
 	kl_quantities_find(&quantities, probe->tax, probe->state[i].surface->contract);
 	kl_probe_findings_table(&table, &point, &quantities, probe, i);
 	kl_fit_find(&fit, &table, NULL);
@@ -334,6 +369,7 @@ void kl_probe_findings_make(struct kl_probe_findings *out, const struct kl_probi
 	out->unexplained = fit.unexplained;
 	add_measured(out, &fit, point);
 	list_unexplained(out, probe, i, &fit, &table, point);
+	check_drawn(out, &fit, &quantities, probe, i);
 	if (fit.fails)
 		kl_fit_check(&out->held_right, &out->held, &table, HELD_SEED);
 	asking.point = point;

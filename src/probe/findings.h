@@ -5,6 +5,7 @@
 #include "probe/fit.h"
 #include "probe/probing.h"
 #include "probe/quantities.h"
+#include "probe/step_facts.h"
 
 /*
  * findings - what the points of a probe say about one step K_{i-1} -> K_i: the conditions under
@@ -57,12 +58,13 @@ struct kl_probe_findings {
 	size_t repaired;           /* ... of which K_i passes at so many */
 	size_t untested;           /* points where one of the two states could not be judged */
 	struct kl_strvec reasons;  /* why, each with the number of points: "12: the oracle ..." */
-	/*
-	 * points where both states pass and their answers are known, and of these those where the
-	 * answers have the same bits
-	 */
-	size_t compared, same_bits;
+	struct kl_step_facts facts;
 	size_t held_right, held; /* held-back points: predicted rightly, and in all */
+	/*
+	 * drawn points that count, which no condition was fitted to: in all, predicted rightly, and
+	 * those where K_i fails
+	 */
+	size_t drawn, drawn_right, drawn_fails;
 };
 
 /** Learn about the step from state i-1 to state i. `question` has `n` clauses to ask. */
@@ -79,8 +81,8 @@ int kl_probe_findings_stated(struct kl_strvec *texts, struct kl_strvec *sources,
 			     const struct kl_surface *before, const struct kl_surface *after);
 
 /**
- * Fill the table with the points that count for the step. *point (owned by the caller) has for each
- * row the index of its point.
+ * Fill the table with the points that count for the step, without those that were drawn. *point
+ * (owned by the caller) has for each row the index of its point.
  */
 void kl_probe_findings_table(struct kl_fit_table *table, size_t **point,
 			     const struct kl_quantities *quantities, const struct kl_probing *probe,

@@ -31,7 +31,13 @@ static bool is_used(const struct search *search, size_t row)
 	return !search->use || search->use[row];
 }
 
-/* Return the number of open rows where the clause is false; 0 if it is false at a passing row. */
+/* Return true if the clause is about an address that not every call of the row had to have. */
+static bool is_loose(const struct search *search, const struct kl_fit_clause *clause, size_t row)
+{
+	return search->table->loose[row] && search->table->kind[clause->quantity] == KL_FIT_ALIGN;
+}
+
+/* Return the number of open rows where the clause is false; 0 if a passing row refutes it. */
 static size_t count_false(const struct search *search, const struct kl_fit_clause *clause)
 {
 	size_t n = 0;
@@ -39,7 +45,7 @@ static size_t count_false(const struct search *search, const struct kl_fit_claus
 	for (size_t row = 0; row < search->table->n; row++) {
 		if (!is_used(search, row) || kl_fit_holds(clause, search->table, row))
 			continue;
-		if (search->table->pass[row])
+		if (search->table->pass[row] && !is_loose(search, clause, row))
 			return 0;
 		n += search->open[row];
 	}
@@ -53,13 +59,50 @@ static int rank_of(const struct search *search, const struct kl_fit_clause *clau
 		[KL_FIT_MOST] = 1, [KL_FIT_ORDER] = 1, [KL_FIT_TAIL] = 4,
 	};
 
-	return form[clause->form] + (search->table->kind[clause->quantity] == KL_FIT_BYTES ? 2 : 0);
+	static const int kind[] = { [KL_FIT_BYTES] = 2, [KL_FIT_ALIGN] = 1, [KL_FIT_FLAG] = 0 };
+
+	return form[clause->form] + kind[search->table->kind[clause->quantity]];
+}
+
+/* Return true if two rows have the same sizes and values. */
+static bool is_same_point(const struct kl_fit_table *table, size_t left, size_t right)
+{
+	for (size_t i = 0; i < table->name.n; i++)
+		if (table->kind[i] != KL_FIT_ALIGN &&
+		    kl_fit_value_at(table, left, i) != kl_fit_value_at(table, right, i))
+			return false;
+	return true;
+}
+
+/*
+ * Return true if a change of the address alone shows the clause: at one point the kernel fails where
+ * the clause is false and passes where it is true. A size decides which addresses the gate chooses,
+ * so that without such a pair a clause about an address can be one about sizes in disguise.
+ */
+static bool has_own_pair(const struct search *search, const struct kl_fit_clause *clause)
+{
+	const struct kl_fit_table *table = search->table;
+
+	for (size_t fail = 0; fail < table->n; fail++) {
+		if (!is_used(search, fail) || table->pass[fail] || table->loose[fail] ||
+		    kl_fit_holds(clause, table, fail))
+			continue;
+		for (size_t pass = 0; pass < table->n; pass++)
+			if (is_used(search, pass) && table->pass[pass] && !table->loose[pass] &&
+			    kl_fit_holds(clause, table, pass) && is_same_point(table, fail, pass))
+				return true;
+	}
+	return false;
 }
 
 static void try_clause(struct search *search, const struct kl_fit_clause *clause)
 {
 	size_t n = count_false(search, clause);
 	int rank = rank_of(search, clause);
+
+	if (n && search->table->kind[clause->quantity] == KL_FIT_ALIGN &&
+	    !has_own_pair(search, clause))
+		return;
 
 	if (!n || n < search->most || (n == search->most && rank >= search->rank))
 		return;
@@ -157,6 +200,8 @@ static void try_quantity(struct search *search, size_t quantity)
 	}
 	for (int64_t power = 2; power <= 4096; power *= 2)
 		try_divisor(search, quantity, power);
+	if (search->table->kind[quantity] == KL_FIT_ALIGN)
+		return;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++)
 		try_divisor(search, quantity, odd[i]);
 	for (size_t i = 0; i < search->table->ndivisor; i++)
@@ -214,13 +259,18 @@ static void drop_spare(struct kl_fit *fit, const struct search *search)
 		}
 }
 
-/* Count the failing rows where the clause is false. */
+/* Count the failing rows where the clause is false, and the passing ones where it is true. */
 static void count_fails(struct kl_fit *fit, const struct search *search, size_t i)
 {
-	fit->v[i].fails = 0;
-	for (size_t row = 0; row < search->table->n; row++)
-		fit->v[i].fails += is_used(search, row) && !search->table->pass[row] &&
-				   !kl_fit_holds(&fit->v[i], search->table, row);
+	struct kl_fit_clause *clause = &fit->v[i];
+
+	clause->fails = clause->passes = 0;
+	for (size_t row = 0; row < search->table->n; row++) {
+		bool holds = kl_fit_holds(clause, search->table, row);
+
+		clause->fails += is_used(search, row) && !search->table->pass[row] && !holds;
+		clause->passes += is_used(search, row) && search->table->pass[row] && holds;
+	}
 }
 
 /* --- chance ----------------------------------------------------------------------------------- */
@@ -402,7 +452,8 @@ static void find_pair(struct kl_fit *fit, const struct search *search, size_t i)
 			size_t far = distance_of(search->table, fail, pass) +
 				     others * search->table->name.n;
 
-			if (!is_used(search, pass) || !search->table->pass[pass] || far >= least)
+			if (!is_used(search, pass) || !search->table->pass[pass] || far >= least ||
+			    !kl_fit_holds(clause, search->table, pass))
 				continue;
 			least = far;
 			clause->fail_row = fail;
@@ -514,6 +565,6 @@ void kl_fit_check(size_t *right, size_t *n, const struct kl_fit_table *table, ui
 	for (size_t row = 0; row < table->n; row++)
 		if (!use[row]) {
 			++*n;
-			*right += kl_fit_predicts(&fit, table, row) == table->pass[row];
+			*right += kl_fit_expects(&fit, table, row) == table->pass[row];
 		}
 }

@@ -17,12 +17,12 @@
  *	extent(cols) % 8 == 0, extent(rows) >= 4, extent(cols) <= extent(reduction),
  *	extent(cols) < 16 || extent(cols) % 8 == 0, values != 'denormal'
  *
- * No clause is false at a point where the kernel passes, and each is false at some point where it
- * fails. Of the clauses that are false at the most failing points, the simplest is taken first:
- * extents before bytes, remainders before bounds, small constants before large ones. Clauses that
- * chance can explain are left out. If failures are left then, a clause of alternatives is sought:
- * `extent(reduction) <= 256 || extent(rows) <= 5`, each false at all of these failures, and together
- * true wherever the kernel passes.
+ * No clause is false at a point where the kernel passes (but see `loose`), and each is false at
+ * some point where it fails. Of the clauses that are false at the most failing points, the
+ * simplest is taken first: extents before bytes, remainders before bounds, small constants before
+ * large ones. Clauses that chance can explain are left out. If failures are left then, a clause
+ * of alternatives is sought: `extent(reduction) <= 256 || extent(rows) <= 5`, each false at all
+ * of these failures, and together true wherever the kernel passes.
  *
  *	kl_fit_table_add(&table, "extent(cols)", KL_FIT_EXTENT);	all quantities, then
  *	kl_fit_table_row(&table, value, pass);			a row for each point
@@ -32,7 +32,12 @@
 enum kl_fit_kind {
 	KL_FIT_EXTENT, /* an extent, which can also be compared with other extents */
 	KL_FIT_BYTES,  /* a size that follows from extents: a pitch, a number of elements */
-	KL_FIT_FLAG,   /* 1 or 0; `name` is the condition under which it is 0 */
+	/*
+	 * a power of two that divides an address: only remainders are sought, which a pair of rows must
+	 * show that are the same but for addresses
+	 */
+	KL_FIT_ALIGN,
+	KL_FIT_FLAG, /* 1 or 0; `name` is the condition under which it is 0 */
 };
 
 struct kl_fit_table {
@@ -42,12 +47,19 @@ struct kl_fit_table {
 	size_t ndivisor;
 	int64_t *value; /* name.n values for each row */
 	bool *pass;
-	size_t n, kind_alloc, value_alloc, pass_alloc;
+	/*
+	 * the row's quantities of kind KL_FIT_ALIGN are the least of several calls, some of which may
+	 * not have been made: a pass there does not refute a clause
+	 */
+	bool *loose;
+	size_t n, kind_alloc, value_alloc, pass_alloc, loose_alloc;
 };
 
 /** Add a quantity, before any row. */
 void kl_fit_table_add(struct kl_fit_table *table, const char *name, enum kl_fit_kind kind);
 void kl_fit_table_row(struct kl_fit_table *table, const int64_t *value, bool pass);
+/** Mark the last row as loose. */
+void kl_fit_table_loosen(struct kl_fit_table *table);
 void kl_fit_table_release(struct kl_fit_table *table);
 
 enum kl_fit_form {
@@ -77,7 +89,8 @@ struct kl_fit_clause {
 	size_t natom;
 	char *text; /* as a predicate (card/predicate.h) */
 	char *same; /* another clause, of another quantity, that is false at the same rows; or NULL */
-	size_t fails; /* number of failing rows where the clause is false */
+	size_t fails;  /* number of failing rows where the clause is false */
+	size_t passes; /* number of passing rows where it is true */
 	/*
 	 * rows that witness the clause: the kernel fails at the first, where this clause alone is
 	 * false if there is such a row, and passes at the other, which differs as little as possible
@@ -99,6 +112,11 @@ void kl_fit_draft(struct kl_fit *out, const struct kl_fit_table *table);
 void kl_fit_release(struct kl_fit *fit);
 /** Return true if all clauses are true at the row. */
 bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row);
+/**
+ * Return true if the kernel is expected to pass at a row: all clauses are true there, and it passed
+ * at some row at all.
+ */
+bool kl_fit_expects(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row);
 /** Return true if the clause is true at the row. */
 bool kl_fit_holds(const struct kl_fit_clause *clause, const struct kl_fit_table *table, size_t row);
 /**

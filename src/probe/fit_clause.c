@@ -24,7 +24,14 @@ void kl_fit_table_row(struct kl_fit_table *table, const int64_t *value, bool pas
 	KL_GROW(table->value, (table->n + 1) * width, table->value_alloc);
 	KL_GROW(table->pass, table->n + 1, table->pass_alloc);
 	memcpy(table->value + table->n * width, value, width * sizeof(*value));
+	KL_GROW(table->loose, table->n + 1, table->loose_alloc);
+	table->loose[table->n] = false;
 	table->pass[table->n++] = pass;
+}
+
+void kl_fit_table_loosen(struct kl_fit_table *table)
+{
+	table->loose[table->n - 1] = true;
 }
 
 void kl_fit_table_release(struct kl_fit_table *table)
@@ -33,6 +40,7 @@ void kl_fit_table_release(struct kl_fit_table *table)
 	free(table->kind);
 	free(table->value);
 	free(table->pass);
+	free(table->loose);
 	*table = (struct kl_fit_table){ .n = 0 };
 }
 
@@ -90,6 +98,11 @@ bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table,
 		if (!kl_fit_holds(&fit->v[i], table, row))
 			return false;
 	return true;
+}
+
+bool kl_fit_expects(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row)
+{
+	return (fit->passes || !fit->fails) && kl_fit_predicts(fit, table, row);
 }
 
 static char *any_text(const struct kl_fit_clause *clause, const struct kl_fit_table *table)

@@ -8,11 +8,13 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "probe/points_parts.h"
 
 #define MAX_BYTES ((int64_t)32 << 20)  /* of a point's tensors */
 #define MAX_VOLUME ((double)(1 << 24)) /* product of a point's dims */
 #define MAX_VALUE 4096                 /* of a dim that is changed */
 #define BASES 3                        /* points of the contract that others are made from */
+#define ROUND_SIZE 96                  /* a multiple of most tiles */
 #define PAIR_VALUES 8                  /* values of each dim in a pair */
 #define GRID_TRIES 16                  /* points of a grid that are looked at for each one taken */
 
@@ -34,7 +36,26 @@ char *kl_probe_point_words(const struct kl_contract *contract, const struct kl_p
 	if (point->values != KL_PROBE_PLAIN)
 		kl_buf_addf(&buf, "%svalues = %s", buf.len ? ", " : "",
 			    kl_probe_value_names[point->values]);
+	if (point->base)
+		kl_buf_addf(&buf, "%salign(%s) = %" PRId64, buf.len ? ", " : "",
+			    contract->arg[point->tensor].name, point->base);
 	return kl_buf_detach(&buf);
+}
+
+char *kl_probe_point_base(const struct kl_contract *contract, const struct kl_probe_point *point)
+{
+	return point->base ?
+		       kl_asprintf("%s=%" PRId64, contract->arg[point->tensor].name, point->base) :
+		       NULL;
+}
+
+bool kl_probe_has_address(const struct kl_contract *contract, size_t arg)
+{
+	const struct kl_language *language = contract->language;
+
+	return (language == &kl_language_c || language == &kl_language_cpp) &&
+	       !contract->adapters.n && kl_arg_kind_is_tensor(contract->arg[arg].kind) &&
+	       !contract->arg[arg].returned;
 }
 
 /* --- the limits ------------------------------------------------------------------------------- */
@@ -69,7 +90,8 @@ static bool is_affordable(const struct kl_contract *contract, const struct kl_di
 
 static bool is_same(const struct kl_probe_point *left, const struct kl_probe_point *right)
 {
-	return left->values == right->values &&
+	return left->values == right->values && left->base == right->base &&
+	       (!left->base || left->tensor == right->tensor) &&
 	       !memcmp(left->dims.v, right->dims.v, left->dims.n * sizeof(*left->dims.v));
 }
 
@@ -187,12 +209,30 @@ static size_t choose_bases(struct kl_dims base[BASES], const struct kl_contract 
 	return 1;
 }
 
+/*
+ * Make a point whose sizes are multiples of most tiles: a kernel that is right only for whole tiles
+ * of several dims fails wherever one dim is changed at the other points. Dims of size 1 keep it.
+ */
+static bool make_round(struct kl_dims *out, const struct kl_dims *base,
+		       const struct kl_contract *contract)
+{
+	for (int64_t size = ROUND_SIZE; size >= 12; size /= 2) {
+		*out = *base;
+		for (size_t i = 0; i < out->n; i++)
+			if (out->v[i] > 1)
+				out->v[i] = size;
+		if (is_affordable(contract, out))
+			return true;
+	}
+	return false;
+}
+
 /* --- one factor at a time, then pairs --------------------------------------------------------- */
 
 /* The lists from which points are made; the dims of the user's grid have lists of their own. */
 struct plan {
 	const struct kl_probe_points_of *of;
-	struct kl_dims base[BASES];
+	struct kl_dims base[BASES + 1];
 	size_t nbase;
 	struct values values[KL_MAX_DIMS];
 	struct values classes; /* enum kl_probe_values, without the plain class */
@@ -202,6 +242,7 @@ static void plan_lists(struct plan *plan, const struct kl_probe_points_of *of)
 {
 	plan->of = of;
 	plan->nbase = choose_bases(plan->base, of->contract);
+	plan->nbase += make_round(&plan->base[plan->nbase], &plan->base[0], of->contract);
 	for (size_t i = 0; i < of->contract->dims.n; i++)
 		list_values(&plan->values[i], of);
 	for (int i = KL_PROBE_PLAIN + 1; i < KL_PROBE_VALUES; i++)
@@ -209,16 +250,18 @@ static void plan_lists(struct plan *plan, const struct kl_probe_points_of *of)
 }
 
 static void add_point(struct kl_probe_points *out, const struct plan *plan,
-		      const struct kl_dims *dims, int64_t values)
+		      const struct kl_probe_point *point)
 {
 	if (out->n < (plan->of->most ? plan->of->most : KL_PROBE_MOST))
-		kl_probe_points_add(out, plan->of->contract,
-				    &(struct kl_probe_point){
-					    .dims = *dims,
-					    .values = (enum kl_probe_values)values,
-				    });
+		kl_probe_points_add(out, plan->of->contract, point);
 	else
 		out->total++;
+}
+
+static void add_plain(struct kl_probe_points *out, const struct plan *plan,
+		      const struct kl_dims *dims)
+{
+	add_point(out, plan, &(struct kl_probe_point){ .dims = *dims });
 }
 
 static void add_singles(struct kl_probe_points *out, const struct plan *plan, size_t turn)
@@ -230,7 +273,7 @@ static void add_singles(struct kl_probe_points *out, const struct plan *plan, si
 			if (turn >= plan->values[dim].n)
 				continue;
 			dims.v[dim] = plan->values[dim].v[turn];
-			add_point(out, plan, &dims, KL_PROBE_PLAIN);
+			add_plain(out, plan, &dims);
 		}
 }
 
@@ -246,8 +289,27 @@ static void add_pairs(struct kl_probe_points *out, const struct plan *plan, size
 			continue;
 		dims.v[left] = plan->values[left].v[one];
 		dims.v[right] = plan->values[right].v[two];
-		add_point(out, plan, &dims, KL_PROBE_PLAIN);
+		add_plain(out, plan, &dims);
 	}
+}
+
+/* Add points at which one tensor lies at such and such multiples, the others where all is well. */
+static void add_addresses(struct kl_probe_points *out, const struct plan *plan, size_t tensor)
+{
+	static const int64_t bases[] = { 1, 2, 4, 16, 32, 8, 64, 128 };
+	const struct kl_contract *contract = plan->of->contract;
+	int64_t least = (int64_t)kl_dtype_bytes(contract->arg[tensor].dtype);
+
+	if (!kl_probe_has_address(contract, tensor))
+		return;
+	/* at the median of the contract's points, and at the point of whole tiles */
+	for (size_t base = 0; base<plan->nbase; base += plan->nbase> 1 ? plan->nbase - 1 : 1)
+		for (size_t i = 0; i < KL_ARRAY_SIZE(bases); i++)
+			if (bases[i] >= least)
+				add_point(out, plan,
+					  &(struct kl_probe_point){ .dims = plan->base[base],
+								    .tensor = tensor,
+								    .base = bases[i] });
 }
 
 static void add_factors(struct kl_probe_points *out, const struct plan *plan)
@@ -255,10 +317,16 @@ static void add_factors(struct kl_probe_points *out, const struct plan *plan)
 	size_t dims = plan->of->contract->dims.n;
 
 	for (size_t base = 0; base < plan->nbase; base++)
-		add_point(out, plan, &plan->base[base], KL_PROBE_PLAIN);
+		add_plain(out, plan, &plan->base[base]);
 	for (size_t i = 0; i < plan->classes.n; i++)
 		for (size_t base = 0; base < plan->nbase; base++)
-			add_point(out, plan, &plan->base[base], plan->classes.v[i]);
+			add_point(out, plan,
+				  &(struct kl_probe_point){
+					  .dims = plan->base[base],
+					  .values = (enum kl_probe_values)plan->classes.v[i],
+				  });
+	for (size_t i = 0; i < plan->of->contract->nargs; i++)
+		add_addresses(out, plan, i);
 	for (size_t turn = 0; turn < KL_ARRAY_SIZE(plan->values[0].v); turn++)
 		add_singles(out, plan, turn);
 	for (size_t left = 0; left < dims; left++)
@@ -267,29 +335,6 @@ static void add_factors(struct kl_probe_points *out, const struct plan *plan)
 }
 
 /* --- the user's grid -------------------------------------------------------------------------- */
-
-static int axis_dim(const struct kl_contract *contract, const char *name)
-{
-	for (size_t i = 0; i < contract->dims.n; i++)
-		if (!strcmp(contract->dim_name[i], name))
-			return (int)i;
-	return -1;
-}
-
-static int check_axes(const struct kl_probe_points_of *of)
-{
-	for (size_t i = 0; i < of->naxis; i++) {
-		if (strcmp(of->axis[i].dim, "values") != 0 &&
-		    axis_dim(of->contract, of->axis[i].dim) < 0)
-			return kl_error(KL_EUSAGE, "%s has no dim '%s', which --grid names",
-					of->contract->name, of->axis[i].dim);
-		for (size_t k = 0; k < i; k++)
-			if (!strcmp(of->axis[k].dim, of->axis[i].dim))
-				return kl_error(KL_EUSAGE, "--grid names '%s' twice",
-						of->axis[i].dim);
-	}
-	return 0;
-}
 
 static uint64_t common_divisor(uint64_t left, uint64_t right)
 {
@@ -319,16 +364,23 @@ static uint64_t grid_step(uint64_t count)
 static void add_grid_point(struct kl_probe_points *out, const struct plan *plan, uint64_t at)
 {
 	const struct kl_probe_points_of *of = plan->of;
-	struct kl_dims dims = plan->base[0];
-	int64_t values = KL_PROBE_PLAIN;
+	struct kl_probe_point point = { .dims = plan->base[0] };
 
 	for (size_t i = 0; i < of->naxis; i++) {
-		int dim = axis_dim(of->contract, of->axis[i].dim);
+		int64_t value = of->axis[i].v[at % of->axis[i].n];
+		struct kl_probe_axis_of what = kl_probe_axis_find(of->contract, of->axis[i].dim);
 
-		*(dim < 0 ? &values : &dims.v[dim]) = of->axis[i].v[at % of->axis[i].n];
 		at /= of->axis[i].n;
+		if (what.kind == KL_PROBE_AXIS_DIM) {
+			point.dims.v[what.at] = value;
+		} else if (what.kind == KL_PROBE_AXIS_VALUES) {
+			point.values = (enum kl_probe_values)value;
+		} else {
+			point.tensor = what.at;
+			point.base = value;
+		}
 	}
-	add_point(out, plan, &dims, values);
+	add_point(out, plan, &point);
 }
 
 static void add_grid(struct kl_probe_points *out, const struct plan *plan)
@@ -351,11 +403,7 @@ static void add_grid(struct kl_probe_points *out, const struct plan *plan)
 
 /* --- the order -------------------------------------------------------------------------------- */
 
-/*
- * Return true if the point violates a condition of the domain that is not about remainders or
- * equality.
- */
-static bool breaks_bound(const struct kl_contract *contract, const struct kl_dims *dims)
+bool kl_probe_points_promising(const struct kl_contract *contract, const struct kl_dims *dims)
 {
 	struct kl_contract part = *contract;
 
@@ -367,10 +415,10 @@ static bool breaks_bound(const struct kl_contract *contract, const struct kl_dim
 		part.ndomain = 1;
 		if (kl_contract_in_domain(&part, dims) < 0) {
 			kl_error_clear();
-			return true;
+			return false;
 		}
 	}
-	return false;
+	return true;
 }
 
 /* Move the points that the oracle can hardly judge to the end. */
@@ -381,7 +429,7 @@ static void order_points(struct kl_probe_points *points, const struct kl_contrac
 
 	for (int turn = 0; turn < 2; turn++)
 		for (size_t i = 0; i < points->n; i++)
-			if (breaks_bound(contract, &points->v[i].dims) == turn)
+			if (kl_probe_points_promising(contract, &points->v[i].dims) != turn)
 				sorted[n++] = points->v[i];
 	free(points->v);
 	points->v = sorted;
@@ -391,7 +439,7 @@ static void order_points(struct kl_probe_points *points, const struct kl_contrac
 int kl_probe_points_make(struct kl_probe_points *out, const struct kl_probe_points_of *of)
 {
 	struct plan *plan;
-	int err = check_axes(of);
+	int err = kl_probe_axes_check(of);
 
 	*out = (struct kl_probe_points){ .n = 0 };
 	if (err < 0)
@@ -405,81 +453,4 @@ int kl_probe_points_make(struct kl_probe_points *out, const struct kl_probe_poin
 	free(plan);
 	order_points(out, of->contract);
 	return 0;
-}
-
-/* --- an axis as text -------------------------------------------------------------------------- */
-
-void kl_probe_axis_release(struct kl_probe_axis *axis)
-{
-	free(axis->dim);
-	free(axis->v);
-	*axis = (struct kl_probe_axis){ .n = 0 };
-}
-
-static int push_value(struct kl_probe_axis *axis, int64_t value)
-{
-	if (axis->n == (size_t)KL_PROBE_MOST * 256)
-		return kl_error(KL_EUSAGE, "--grid: axis '%s' has more than %d values", axis->dim,
-				KL_PROBE_MOST * 256);
-	KL_GROW(axis->v, axis->n + 1, axis->alloc);
-	axis->v[axis->n++] = value;
-	return 0;
-}
-
-/* Read "8", "1..64" or "8..512:8". */
-static int read_range(struct kl_probe_axis *axis, const char *text)
-{
-	char *end;
-	long long from = strtoll(text, &end, 10), to = from, step = 1;
-	bool good = end != text && from >= 1;
-	int err = 0;
-
-	if (good && !strncmp(end, "..", 2)) {
-		const char *rest = end + 2;
-
-		to = strtoll(rest, &end, 10);
-		good = end != rest && to >= from;
-		if (good && *end == ':') {
-			rest = end + 1;
-			step = strtoll(rest, &end, 10);
-			good = end != rest && step >= 1;
-		}
-	}
-	if (!good || *end || to > INT32_MAX)
-		return kl_error(KL_EUSAGE,
-				"--grid: '%s' is not a value of '%s': a number from 1 on, a range "
-				"such as 1..64, or one with a step such as 8..512:8",
-				text, axis->dim);
-	for (long long value = from; value <= to && !err; value += step)
-		err = push_value(axis, value);
-	return err;
-}
-
-static int read_class(struct kl_probe_axis *axis, const char *text)
-{
-	for (int i = 0; kl_probe_value_names[i]; i++)
-		if (!strcmp(kl_probe_value_names[i], text))
-			return push_value(axis, i);
-	return kl_error(KL_EUSAGE, "--grid: values are plain, denormal, inf or nan, not '%s'",
-			text);
-}
-
-int kl_probe_axis_parse(struct kl_probe_axis *out, const char *text)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec items = KL_STRVEC_INIT;
-	size_t name = strcspn(text, "=");
-	int err = 0;
-
-	*out = (struct kl_probe_axis){ .n = 0 };
-	if (!name || !text[name] || !text[name + 1])
-		return kl_error(KL_EUSAGE,
-				"--grid needs <axis>=<values>, such as m=1..64, not '%s'", text);
-	out->dim = kl_strndup(text, name);
-	kl_strvec_split(&items, text + name + 1, ",");
-	for (size_t i = 0; !err && i < items.n; i++)
-		err = !strcmp(out->dim, "values") ? read_class(out, items.v[i]) :
-						    read_range(out, items.v[i]);
-	if (!err && !out->n)
-		err = kl_error(KL_EUSAGE, "--grid: axis '%s' has no values", out->dim);
-	return err;
 }

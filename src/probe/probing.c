@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "probe/probing.h"
+#include "probe/probing_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fault.h"
 #include "base/proc.h"
-#include "event/judgement.h"
 #include "probe/refine.h"
 #include "probe/wide.h"
 #include "retrieve/constants.h"
@@ -21,13 +18,9 @@
  * of seven points find a bound among 64 values, where halving takes six
  */
 #define BETWEEN_ELSEWHERE 7
-
-struct run {
-	struct kl_probing *out;
-	const struct kl_probing_opts *o;
-	struct kl_gate *gate;
-	int64_t until; /* clock, in ns */
-};
+#define REPEATS 3      /* points at which a state is judged twice */
+#define REPEAT_AT 15   /* when so many points were judged */
+#define DRAW_SEED 1526 /* the same drawn points in every run */
 
 void kl_probing_release(struct kl_probing *probe)
 {
@@ -65,191 +58,30 @@ static void grow_sides(struct kl_probing *probe)
 	probe->side_alloc = want;
 }
 
-static void take_event(struct kl_probe_side *side, const struct kl_event *event)
-{
-	*side = (struct kl_probe_side){ .asked = true };
-	if (event->verdict == KL_VERDICT_PASS)
-		side->end = KL_PROBE_PASSES;
-	else if (event->verdict == KL_VERDICT_FAIL && kl_probe_store_has_run(event->failure))
-		side->end = KL_PROBE_FAILS;
-	snprintf(side->class_, sizeof(side->class_), "%s", kl_event_class(event));
-	side->bands = kl_json_int_or(event->correct, "drawn_values", 0);
-	if (side->end != KL_PROBE_PASSES)
-		side->why = kl_strndup(event->message, kl_judgement_reason(event->message));
-}
-
-static void leave_untested(struct kl_probe_side *side, const char *why)
-{
-	free(side->why);
-	*side = (struct kl_probe_side){ .asked = true, .why = kl_strdup(why) };
-}
-
-/* --- judging one state at one point ----------------------------------------------------------- */
-
-/* Make the member `point` of the event. It has all that the inputs of the point depend on. */
-static json_t *point_json(const struct run *run, const struct kl_contract *contract,
-			  const struct kl_probe_point *point)
-{
-	json_t *dims = json_object(), *out = json_object();
-
-	for (size_t i = 0; i < point->dims.n; i++)
-		kl_json_set_int(dims, contract->dim_name[i], point->dims.v[i]);
-	kl_json_set(out, "dims", dims);
-	kl_json_set_str(out, "values", kl_probe_value_names[point->values]);
-	kl_json_set_int(out, "seed", (int64_t)kl_probe_store_seed(run->out->store));
-	return out;
-}
-
-/*
- * Run the gate, and store the event. *out is owned by the caller; NULL: the job waits to be judged
- * elsewhere, and the event comes with its result.
- */
-static int run_gate(struct kl_event **out, struct run *run, const struct kl_surface *wide,
-		    const struct kl_probe_point *point, json_t *member)
-{
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
-	KL_AUTO(kl_freep) char *dims = kl_contract_dims_text(wide->contract, &point->dims);
-	int err = kl_gate_judge_point(&judgement, run->gate, wide,
-				      &(struct kl_gate_point){
-					      .dims = dims,
-					      .seed = kl_probe_store_seed(run->out->store),
-					      .member = member,
-					      .campaign = KL_PROBE_CAMPAIGN,
-				      });
-
-	if (err < 0 || judgement->deferred)
-		return err;
-	run->out->judged++;
-	*out = kl_event_ref(judgement->event);
-	return kl_probe_store_is_final(*out) ? kl_probe_store_put(run->out->store, *out) : 0;
-}
-
-/* Return true if nothing new is to be judged: the time is up, or the bundle is full. */
-static bool is_over(const struct run *run)
-{
-	return (run->o->ms >= 0 && kl_clock_ns() >= run->until) ||
-	       (kl_gate_is_remote(run->gate) && kl_gate_is_full(run->gate));
-}
-
-static int judge_point(struct kl_probe_side *side, struct run *run, size_t state,
-		       const struct kl_probe_point *point)
-{
-	const struct kl_surface *wide = run->out->state[state].wide[point->values];
-	KL_AUTO(json_decrefp) json_t *member = point_json(run, wide->contract, point);
-	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
-	const struct kl_event *kept = NULL;
-	struct kl_platform platform;
-	const struct kl_probe_key key = { wide->digest, wide->contract_digest, &platform, member };
-	int err = kl_gate_platform(&platform, run->gate, wide);
-
-	if (err < 0)
-		return err;
-	err = kl_probe_store_find(&kept, run->out->store, &key);
-	if (!err) {
-		run->out->kept++;
-	} else if (err != KL_ENOTFOUND) {
-		return err;
-	} else {
-		kl_error_clear();
-		if (is_over(run)) /* go on with what is stored */
-			return 0;
-		if ((err = run_gate(&event, run, wide, point, member)) < 0)
-			return err;
-	}
-	side->waits = !kept && !event;
-	if (side->waits)
-		return 0;
-	free(side->why);
-	take_event(side, kept ? kept : event);
-	/* the store keeps the event, if it decides the point */
-	side->event = kept ? kept : kl_probe_store_is_final(event) ? event : NULL;
-	return 0;
-}
-
-/*
- * A pass says something about NaN only if the gate drew inputs with NaN, which a fill can forbid:
- * compare the number of inputs with that of the plain point.
- */
-static int check_class(struct kl_probe_side *side, struct run *run, size_t state,
-		       const struct kl_probe_point *point)
-{
-	struct kl_probe_point plain = *point;
-	struct kl_probe_side other = { .asked = false };
-	size_t kept = run->out->kept;
-	int err;
-
-	plain.values = KL_PROBE_PLAIN;
-	err = judge_point(&other, run, state, &plain);
-	run->out->kept = kept; /* most often the plain point is one of the list */
-	if (!err && other.asked && other.end == KL_PROBE_PASSES && side->bands <= other.bands) {
-		KL_AUTO(kl_freep) char *why = kl_asprintf(
-			"the gate draws no %s here: the point is too small, or the contract's fills "
-			"do not allow it",
-			kl_probe_value_names[point->values]);
-
-		leave_untested(side, why);
-	}
-	if (other.waits) {
-		free(side->why);
-		*side = (struct kl_probe_side){ .waits = true };
-	}
-	free(other.why);
-	return err;
-}
-
-/* Return true if another state has shown that the oracle cannot judge the point. */
-static const char *oracle_fails(const struct kl_probing *probe, size_t state, size_t point)
-{
-	for (size_t i = 0; i < state; i++) {
-		const struct kl_probe_side *side = &probe->state[i].side[point];
-
-		if (side->end == KL_PROBE_UNTESTED && side->why &&
-		    !strncmp(side->why, "the oracle", strlen("the oracle")) &&
-		    !strcmp(probe->state[i].surface->contract_digest,
-			    probe->state[state].surface->contract_digest))
-			return side->why;
-	}
-	return NULL;
-}
-
-static int ask_state(struct run *run, size_t state, size_t point)
-{
-	struct kl_probe_side *side = &run->out->state[state].side[point];
-	const char *why = oracle_fails(run->out, state, point);
-	int err;
-
-	if (side->asked || side->waits)
-		return 0;
-	if (why) {
-		leave_untested(side, why);
-		return 0;
-	}
-	err = judge_point(side, run, state, &run->out->points.v[point]);
-	if (!err && side->end == KL_PROBE_PASSES &&
-	    run->out->points.v[point].values != KL_PROBE_PLAIN)
-		err = check_class(side, run, state, &run->out->points.v[point]);
-	run->out->waiting += side->waits;
-	return err;
-}
-
 /* --- all points ------------------------------------------------------------------------------- */
 
-static int ask_point(struct run *run, size_t point, size_t from, size_t to)
+static int ask_point(struct kl_probing_run *run, size_t point, size_t from, size_t to)
 {
 	int err = 0;
 
 	kl_progress_title(run->o->progress, "point %zu of %zu, %zu judged", point + 1,
 			  run->out->points.n, run->out->judged);
 	for (size_t state = from; state < to && !err; state++)
-		err = ask_state(run, state, point);
+		err = kl_probing_ask(run, state, point);
 	return err;
+}
+
+/* Return true if points may be added to the list. */
+static bool refines(const struct kl_probing_run *run)
+{
+	return !run->o->naxis && !run->o->stored;
 }
 
 /*
  * Add points between a pass and a failure, and judge them for the two states of their step. While
  * results are missing, nothing is added: it would depend on which of them came first.
  */
-static int refine_steps(struct run *run)
+static int refine_steps(struct kl_probing_run *run)
 {
 	int err = 0;
 
@@ -277,21 +109,90 @@ static void count_left(struct kl_probing *probe, size_t listed)
 			}
 }
 
-static int ask_points(struct run *run)
+/* Judge a state once more at a few points where it passes: does it give the same bits? */
+static int repeat_state(struct kl_probing_run *run, size_t state)
+{
+	struct kl_probe_state *of = &run->out->state[state];
+	int err = 0;
+
+	for (; of->repeat_next < run->out->points.n && of->repeated < REPEATS; of->repeat_next++) {
+		size_t i = of->repeat_next;
+		struct kl_probe_point point = run->out->points.v[i];
+		struct kl_probe_side again = { .asked = false };
+		const char *bits = of->side[i].event ? kl_json_str_or(of->side[i].event->correct,
+								      "outputs", "") :
+						       "";
+
+		if (of->side[i].end != KL_PROBE_PASSES || point.values != KL_PROBE_PLAIN ||
+		    point.base || !*bits)
+			continue;
+		point.repeat = 1;
+		err = kl_probing_judge(&again, run, state, &point);
+		if (err < 0 || (!again.asked && !again.waits)) /* the time is up */
+			return err;
+		run->out->waiting += again.waits;
+		of->repeated += again.waits || again.end != KL_PROBE_UNTESTED;
+		of->repeat_same += again.event &&
+				   !strcmp(kl_json_str_or(again.event->correct, "outputs", ""),
+					   bits);
+		free(again.why);
+	}
+	return 0;
+}
+
+static int repeat_states(struct kl_probing_run *run)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < run->out->n && !err && refines(run); i++)
+		err = repeat_state(run, i);
+	return err;
+}
+
+/* Draw points that take no part in the conditions, and judge them. */
+static int ask_drawn(struct kl_probing_run *run)
+{
+	struct kl_probing *out = run->out;
+	int err = 0;
+
+	kl_probe_points_draw(&out->points, out->state[out->n - 1].surface->contract, run->o->check,
+			     DRAW_SEED);
+	grow_sides(out);
+	for (size_t point = out->drawn; point < out->points.n && !err; point++) {
+		err = ask_point(run, point, 0, out->n);
+		if (!err && kl_proc_interrupted())
+			err = kl_error(KL_EINTR, "interrupted");
+	}
+	return err;
+}
+
+static int ask_points(struct kl_probing_run *run)
 {
 	size_t listed = run->out->points.n;
 	int err = 0;
 
 	for (size_t point = 0; point < listed && !err; point++) {
 		err = ask_point(run, point, 0, run->out->n);
-		if (!err && !run->o->naxis && !kl_gate_is_remote(run->gate) &&
+		if (!err && refines(run) && !kl_gate_is_remote(run->gate) &&
 		    (point + 1) % REFINE_EVERY == 0)
 			err = refine_steps(run);
+		if (!err && point == REPEAT_AT)
+			err = repeat_states(run);
 		if (!err && kl_proc_interrupted())
 			err = kl_error(KL_EINTR, "interrupted");
 	}
-	for (int turn = 0; turn < 4 && !err && !run->o->naxis; turn++)
+	/* the points that another process was judging */
+	run->patient = true;
+	for (size_t point = 0; point < listed && !err; point++)
+		err = ask_point(run, point, 0, run->out->n);
+	for (int turn = 0; turn < 4 && !err && refines(run); turn++)
 		err = refine_steps(run);
+	if (!err)
+		err = repeat_states(run);
+	run->out->drawn = run->out->points.n;
+	run->until = run->end;
+	if (!err && run->o->check)
+		err = ask_drawn(run);
 	count_left(run->out, listed);
 	if (err == KL_ECANNOT) {
 		run->out->stopped = kl_strdup(kl_error_last());
@@ -393,7 +294,7 @@ int kl_probing_run(struct kl_probing *out, struct kl_gate *gate,
 		   const struct kl_probing_opts *opts)
 {
 	int64_t constant[MAX_CONSTANTS];
-	struct run run = { .out = out, .o = opts, .gate = gate };
+	struct kl_probing_run run = { .out = out, .o = opts, .gate = gate };
 	int err;
 
 	*out = (struct kl_probing){ .tax = opts->tax };
@@ -409,11 +310,21 @@ int kl_probing_run(struct kl_probing *out, struct kl_gate *gate,
 					})) < 0)
 		return err;
 	grow_sides(out);
+	out->drawn = SIZE_MAX;
 	if (opts->dry)
 		return 0;
 	if ((err = kl_probe_store_open(&out->store, opts->repo)) < 0)
 		return err;
-	run.until = kl_clock_ns() + opts->ms * 1000000;
+	if (opts->stored) {
+		kl_probe_points_release(&out->points);
+		if ((err = kl_probe_points_stored(&out->points, out->store,
+						  &out->state[out->n - 1])) < 0)
+			return err;
+		grow_sides(out);
+	}
+	run.until = run.end = opts->ms < 0 ? INT64_MAX : kl_clock_ns() + opts->ms * 1000000;
+	if (opts->check && opts->ms > 0)
+		run.until -= opts->ms * 500000;
 	err = ask_points(&run);
 	return err < 0 ? err : seal_events(out);
 }

@@ -43,6 +43,10 @@ struct kl_probe_state {
 	const struct kl_surface *surface;         /* borrowed */
 	struct kl_surface *wide[KL_PROBE_VALUES]; /* with the contracts for the classes of values */
 	struct kl_probe_side *side;               /* for each point */
+	/* points that were judged twice, and those of them where both answers have the same bits */
+	size_t repeated, repeat_same;
+	bool uncompiled;    /* it does not compile on this platform, so one point says all */
+	size_t repeat_next; /* point to look at next for that */
 };
 
 struct kl_probing {
@@ -54,9 +58,12 @@ struct kl_probing {
 	size_t side_alloc;             /* points that the sides have room for */
 	size_t judged, kept;           /* results of this run, and of earlier ones */
 	size_t added;                  /* points that were added between a pass and a failure */
-	size_t left;      /* points that there was no time for, or no room in the bundle */
-	size_t waiting;   /* results that come from elsewhere */
-	bool interrupted; /* by the user */
+	size_t left;    /* points that there was no time for, or no room in the bundle */
+	size_t waiting; /* results that come from elsewhere */
+	/* from this index on, points are drawn: no condition is fitted to them; SIZE_MAX: none */
+	size_t drawn;
+	bool interrupted;  /* by the user */
+	char platform[32]; /* on which was judged; "": not known */
 	/* why the gate cannot judge any more, for example because there is no device; or NULL */
 	char *stopped;
 };
@@ -70,7 +77,11 @@ struct kl_probing_opts {
 	const struct kl_probe_axis *axis;
 	size_t naxis;
 	size_t most; /* most points to begin with; 0: KL_PROBE_MOST */
-	bool dry;    /* list the points, but judge nothing */
+	/* then draw so many points more, to check the conditions by them; half of the time is for these */
+	size_t check;
+	/* instead of a list, take the points at which every state was judged before; judge none */
+	bool stored;
+	bool dry; /* list the points, but judge nothing */
 };
 
 /** Open the session in which kl_probing_run() judges. Errors are those of kl_gate_open(). */
@@ -85,5 +96,8 @@ int kl_probing_run(struct kl_probing *out, struct kl_gate *gate,
 		   const struct kl_surface *const *state, size_t n,
 		   const struct kl_probing_opts *opts);
 void kl_probing_release(struct kl_probing *probe);
+/** Add the points at which the store has results of a state. */
+int kl_probe_points_stored(struct kl_probe_points *out, struct kl_probe_store *store,
+			   const struct kl_probe_state *state);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "gate/gate.h"
 
 static void add_quantity(struct kl_quantities *out, struct kl_quantity quantity)
 {
@@ -92,6 +93,20 @@ static void add_tensors(struct kl_quantities *out)
 	}
 }
 
+static void add_addresses(struct kl_quantities *out)
+{
+	for (size_t i = 0; i < out->contract->nargs; i++)
+		if (kl_arg_kind_is_tensor(out->contract->arg[i].kind))
+			add_quantity(out, (struct kl_quantity){
+						  .name = kl_asprintf("align(%s)",
+								      out->contract->arg[i].name),
+						  .kind = KL_FIT_ALIGN,
+						  .of = KL_QUANTITY_ALIGN,
+						  .at = i,
+						  .dim = -1,
+					  });
+}
+
 static void add_values(struct kl_quantities *out)
 {
 	for (int i = KL_PROBE_PLAIN + 1; i < KL_PROBE_VALUES; i++)
@@ -112,6 +127,7 @@ void kl_quantities_find(struct kl_quantities *out, const struct kl_taxonomy *tax
 	kl_roles_find(&out->roles, tax, contract);
 	add_roles(out);
 	add_tensors(out);
+	add_addresses(out);
 	add_values(out);
 }
 
@@ -142,6 +158,24 @@ static int64_t tensor_value(const struct kl_quantities *quantities,
 	return product;
 }
 
+/*
+ * Return the least of the greatest powers of two that divide the addresses of a tensor: where the
+ * gate chooses, about half of the calls find its end at the end of a page.
+ */
+static int64_t align_of(const struct kl_quantities *quantities, size_t tensor,
+			const struct kl_probe_point *point)
+{
+	int64_t bytes = 0;
+
+	if (point->base)
+		return point->tensor == tensor ? point->base : KL_GATE_BASE;
+	if (kl_probe_has_address(quantities->contract, tensor) &&
+	    kl_contract_tensor_bytes(&bytes, quantities->contract, tensor, &point->dims) < 0)
+		kl_error_clear();
+	bytes &= -bytes;
+	return bytes && bytes < KL_QUANTITY_PAGE ? bytes : KL_QUANTITY_PAGE;
+}
+
 static int64_t value_of(const struct kl_quantities *quantities, const struct kl_quantity *quantity,
 			const struct kl_probe_point *point)
 {
@@ -157,6 +191,8 @@ static int64_t value_of(const struct kl_quantities *quantities, const struct kl_
 	case KL_QUANTITY_PITCH:
 	case KL_QUANTITY_ELEMENTS:
 		return tensor_value(quantities, quantity, &point->dims);
+	case KL_QUANTITY_ALIGN:
+		return align_of(quantities, quantity->at, point);
 	case KL_QUANTITY_VALUES:
 		return point->values == quantity->at;
 	}
@@ -178,15 +214,18 @@ void kl_quantities_facts(struct kl_known *known, const struct kl_quantities *qua
 	for (size_t i = 0; i < point->dims.n; i++)
 		kl_known_int(known, contract->dim_name[i], point->dims.v[i]);
 	for (size_t i = 0; i < quantities->n; i++)
-		if (quantities->v[i].of != KL_QUANTITY_VALUES)
+		if (quantities->v[i].of != KL_QUANTITY_VALUES &&
+		    (quantities->v[i].of != KL_QUANTITY_ALIGN || point->base))
 			kl_known_int(known, quantities->v[i].name,
 				     value_of(quantities, &quantities->v[i], point));
 	for (size_t i = 0; i < contract->nargs; i++) {
 		KL_AUTO(kl_freep) char *key = kl_asprintf("bytes(%s)", contract->arg[i].name);
+		KL_AUTO(kl_freep) char *esize = kl_asprintf("esize(%s)", contract->arg[i].name);
 		int64_t bytes;
 
-		if (!contract->arg[i].naxes)
+		if (!kl_arg_kind_is_tensor(contract->arg[i].kind))
 			continue;
+		kl_known_int(known, esize, (int64_t)kl_dtype_bytes(contract->arg[i].dtype));
 		if (kl_contract_tensor_bytes(&bytes, contract, i, &point->dims) == 0)
 			kl_known_int(known, key, bytes);
 		kl_error_clear();

@@ -10,8 +10,11 @@
 /*
  * quantities - the numbers of a point over which conditions are sought: the extent of each role,
  * the value of each dim that shares its role with others or has none, the pitch in bytes of each
- * tensor (the distance of its rows) and its number of elements, and the classes of values.
+ * tensor (the distance of its rows) and its number of elements, the greatest power of two that
+ * divides the address of each tensor, and the classes of values.
  */
+#define KL_QUANTITY_PAGE 4096 /* most that an `align` is; a multiple of all that is sought */
+
 struct kl_quantities {
 	const struct kl_contract *contract; /* borrowed */
 	const struct kl_taxonomy *tax;      /* borrowed */
@@ -24,6 +27,7 @@ struct kl_quantities {
 			KL_QUANTITY_DIM,
 			KL_QUANTITY_PITCH,
 			KL_QUANTITY_ELEMENTS,
+			KL_QUANTITY_ALIGN,
 			KL_QUANTITY_VALUES,
 		} of;
 		size_t at; /* index of the role, dim or argument; or enum kl_probe_values */
@@ -38,7 +42,10 @@ void kl_quantities_release(struct kl_quantities *quantities);
 /** Compute all quantities at a point, which the contract must allow. */
 void kl_quantities_at(int64_t *value, const struct kl_quantities *quantities,
 		      const struct kl_probe_point *point);
-/** Add the facts of a point for predicates: dims, quantities, `bytes(<tensor>)` and `values`. */
+/**
+ * Add the facts of a point for predicates: dims, quantities (addresses only where the point says
+ * them), `bytes(<tensor>)`, `esize(<tensor>)` (the bytes of an element) and `values`.
+ */
 void kl_quantities_facts(struct kl_known *known, const struct kl_quantities *quantities,
 			 const struct kl_probe_point *point);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -28,6 +29,8 @@ struct kl_probe_store {
 	struct kl_map read;    /* surfaces whose events were read */
 	struct kl_map events;  /* text of a key, and id -> struct kl_event *, owned */
 	struct kl_map writers; /* workload -> struct kl_segment_writer *, owned */
+	uint64_t others;       /* what other processes have added to logs changes it */
+	bool stale;            /* they have added something since the events were read */
 };
 
 /* Make the seed, unless there is one: link(2) fails if another process was first. */
@@ -71,6 +74,26 @@ static void free_writer(void *writer)
 	kl_segment_writer_free(writer);
 }
 
+/* Return a number that grows by what is added to logs, and jumps if one is made or removed. */
+static uint64_t state_of_logs(const struct kl_probe_store *store)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec logs = KL_STRVEC_INIT;
+	uint64_t state = 0;
+
+	if (kl_segment_log_list(&logs, store->repo) < 0)
+		kl_error_clear();
+	for (size_t i = 0; i < logs.n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_asprintf("%s/klineage/campaign/%s.jsonl",
+							   kl_repo_common_dir(store->repo),
+							   logs.v[i]);
+		struct stat st;
+
+		if (stat(path, &st) == 0)
+			state += (uint64_t)st.st_size + (uint64_t)st.st_ino * 0x9e3779b97f4a7c15u;
+	}
+	return state;
+}
+
 int kl_probe_store_open(struct kl_probe_store **out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_probe_store_freep) struct kl_probe_store *store = kl_calloc(1, sizeof(*store));
@@ -80,6 +103,7 @@ int kl_probe_store_open(struct kl_probe_store **out, struct kl_repo *repo)
 	store->events.free_value = kl_event_free_value;
 	store->writers.free_value = free_writer;
 	store->dir = kl_fs_join(kl_repo_common_dir(repo), "klineage/probe");
+	store->others = state_of_logs(store);
 	/* ids are recorded before their events, so read them afterwards */
 	if ((err = kl_fs_mkdir(store->dir)) < 0 || (err = read_seed(store)) < 0 ||
 	    (err = kl_segments_open(&store->segments, repo)) < 0 ||
@@ -141,17 +165,19 @@ static void keep_event(struct kl_probe_store *store, struct kl_event *event)
 		keep_under(store, event, "");
 }
 
-bool kl_probe_store_has_run(enum kl_failure failure)
+bool kl_probe_store_is_about_kernel(enum kl_failure failure)
 {
-	return failure == KL_FAILURE_HANG || failure == KL_FAILURE_FAULT ||
-	       failure == KL_FAILURE_WRONG_ALL || failure == KL_FAILURE_WRONG_EDGE ||
-	       failure == KL_FAILURE_NONDETERMINISTIC || failure == KL_FAILURE_LAUNCH;
+	return failure == KL_FAILURE_COMPILE || failure == KL_FAILURE_HANG ||
+	       failure == KL_FAILURE_FAULT || failure == KL_FAILURE_WRONG_ALL ||
+	       failure == KL_FAILURE_WRONG_EDGE || failure == KL_FAILURE_NONDETERMINISTIC ||
+	       failure == KL_FAILURE_LAUNCH;
 }
 
 bool kl_probe_store_is_final(const struct kl_event *event)
 {
 	return event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_NOT_RUN ||
-	       (event->verdict == KL_VERDICT_FAIL && kl_probe_store_has_run(event->failure));
+	       (event->verdict == KL_VERDICT_FAIL &&
+		kl_probe_store_is_about_kernel(event->failure));
 }
 
 /* --- reading the events of a surface ---------------------------------------------------------- */
@@ -232,6 +258,57 @@ int kl_probe_store_find(const struct kl_event **out, struct kl_probe_store *stor
 	return *out ? 0 : kl_error(KL_ENOTFOUND, "no probe of this clone has judged the point");
 }
 
+int kl_probe_store_each(struct kl_probe_store *store, const char *surface, const char *contract,
+			kl_probe_store_fn *fn, void *payload)
+{
+	int err = read_surface(store, surface);
+
+	for (size_t i = 0; i < store->events.n && !err; i++) {
+		const struct kl_event *event = store->events.e[i].value;
+
+		/* each event is kept under its id, and under its keys */
+		if (!strcmp(store->events.e[i].key, event->id) &&
+		    kl_event_is_for(event, surface, contract))
+			err = fn(event, payload);
+	}
+	return err;
+}
+
+/* --- other processes -------------------------------------------------------------------------- */
+
+/* Read everything again if another process has changed a log. */
+static int refresh(struct kl_probe_store *store)
+{
+	uint64_t state = state_of_logs(store);
+	int err;
+
+	if (state == store->others && !store->stale)
+		return 0;
+	kl_segments_free(kl_steal(&store->segments));
+	kl_own_release(&store->own);
+	kl_map_release(&store->read);
+	store->others = state;
+	store->stale = false;
+	err = kl_segments_open(&store->segments, store->repo);
+	return err < 0 ? err : kl_own_load(&store->own, store->repo);
+}
+
+int kl_probe_store_claim(struct kl_lock *lock, struct kl_probe_store *store,
+			 const struct kl_probe_key *key, int64_t wait_ms)
+{
+	const struct place place = { key->platform->id, "", key->platform->compiler };
+	KL_AUTO(kl_freep) char *text = key_text(key->surface, key->contract, &place, key->point);
+	KL_AUTO(kl_freep) char *path = NULL;
+	char hex[KL_DIGEST_HEX];
+	int err;
+
+	kl_digest_hex(hex, text, strlen(text));
+	path = kl_asprintf("%s/claim-%.2s", store->dir, hex);
+	if ((err = kl_lock_take(lock, path, wait_ms)) < 0)
+		return err;
+	return refresh(store);
+}
+
 /* --- adding events ---------------------------------------------------------------------------- */
 
 static int writer_of(struct kl_segment_writer **out, struct kl_probe_store *store,
@@ -251,6 +328,8 @@ static int writer_of(struct kl_segment_writer **out, struct kl_probe_store *stor
 int kl_probe_store_put(struct kl_probe_store *store, struct kl_event *event)
 {
 	struct kl_segment_writer *writer;
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+	uint64_t before = state_of_logs(store);
 	int err = KL_FAULT("probe-put");
 
 	if (err < 0 || (err = writer_of(&writer, store, event->workload)) < 0 ||
@@ -258,6 +337,11 @@ int kl_probe_store_put(struct kl_probe_store *store, struct kl_event *event)
 	    (err = kl_segment_writer_flush(writer)) < 0)
 		return err;
 	keep_event(store, event);
+	kl_event_write(&line, event);
+	store->stale = store->stale || before != store->others;
+	store->others = state_of_logs(store);
+	/* what was added besides this line is from others */
+	store->stale = store->stale || store->others - before != line.len + 1;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef KL_PROBE_STORE_H
 #define KL_PROBE_STORE_H
 
+#include "base/lock.h"
 #include "event/event.h"
 #include "repo/repo.h"
 
@@ -14,8 +15,13 @@
  * made are found: one from elsewhere replaces no judgement. The inputs of all probes of a clone are
  * drawn from one seed, in the file $GIT_COMMON_DIR/klineage/probe/seed.
  *
+ * Several probes can run at once: before a point is judged it is claimed, and what others have
+ * stored meanwhile is read.
+ *
  *	kl_probe_store_open(&store, repo);
- *	if (kl_probe_store_find(&event, store, &key) == KL_ENOTFOUND)
+ *	if (kl_probe_store_find(&event, store, &key) == KL_ENOTFOUND &&
+ *	    kl_probe_store_claim(&lock, store, &key, 0) == 0 &&
+ *	    kl_probe_store_find(&event, store, &key) == KL_ENOTFOUND)
  *		kl_probe_store_put(store, event);	a new one; it survives SIGKILL
  *	kl_probe_store_seal(store, workload);	now the events are in the repository
  */
@@ -41,8 +47,8 @@ KL_DEFINE_CLEANUP(struct kl_probe_store *, kl_probe_store_free)
  * that results of several runs can be compared.
  */
 uint64_t kl_probe_store_seed(const struct kl_probe_store *store);
-/** Return true if a kernel that failed so was run: it was not refused before. */
-bool kl_probe_store_has_run(enum kl_failure failure);
+/** Return true if a failure of this class says something about the kernel at the point. */
+bool kl_probe_store_is_about_kernel(enum kl_failure failure);
 /**
  * Return true if the event decides its point for good. Only such events are put and found: another
  * one, such as an inconclusive result from elsewhere, says that the point is to be judged again.
@@ -54,6 +60,21 @@ bool kl_probe_store_is_final(const struct kl_event *event);
  */
 int kl_probe_store_find(const struct kl_event **out, struct kl_probe_store *store,
 			const struct kl_probe_key *key);
+/**
+ * Claim the point of a key, until the lock is released or its holder dies, and read what other
+ * processes have stored. Waits at most `wait_ms`. KL_EBUSY: another process judges this point, or
+ * one of the few that share its lock. KL_EINTR: the user interrupted.
+ */
+int kl_probe_store_claim(struct kl_lock *lock, struct kl_probe_store *store,
+			 const struct kl_probe_key *key, int64_t wait_ms);
+/** A function that gets an event, which lives as long as the store. To stop, it returns nonzero. */
+typedef int kl_probe_store_fn(const struct kl_event *event, void *payload);
+/**
+ * Call `fn` for each event that kl_probe_store_find() can find for a surface and contract on some
+ * platform, each event once.
+ */
+int kl_probe_store_each(struct kl_probe_store *store, const char *surface, const char *contract,
+			kl_probe_store_fn *fn, void *payload);
 /**
  * Add a sealed event of kind "probe", which the store keeps a reference to. It is on disk when this
  * returns.

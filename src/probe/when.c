@@ -62,6 +62,15 @@ static enum kl_speed speed_of(const struct kl_ratio *ratio, int64_t aa_ppm)
 		       KL_SPEED_AMBIGUOUS;
 }
 
+/* Keep why a kernel fails: the first line of its event's message. */
+static void keep_reason(struct kl_when_point *point, const struct kl_event *event)
+{
+	free(point->why);
+	point->why = NULL;
+	if (event && kl_event_is_fail(event) && *event->message)
+		point->why = kl_strndup(event->message, strcspn(event->message, "\n"));
+}
+
 void kl_when_take(struct kl_when_point *point, const struct kl_event *a, const struct kl_event *b)
 {
 	const struct kl_comparison *parent = b ? kl_comparisons_parent(&b->profile.vs) : NULL;
@@ -69,7 +78,9 @@ void kl_when_take(struct kl_when_point *point, const struct kl_event *a, const s
 	take_side(&point->a, a);
 	if (b)
 		take_side(&point->b, b);
-	if (!b || point->b.end != KL_WHEN_PASS || !parent || parent->ratio.ppm <= 0)
+	keep_reason(point, point->a.end == KL_WHEN_FAIL ? a : b);
+	if (!b || point->b.end != KL_WHEN_PASS || !parent || parent->ratio.ppm <= 0 ||
+	    strcmp(parent->surface, a->surface) != 0)
 		return;
 	point->ratio = parent->ratio;
 	point->speed = speed_of(&parent->ratio, b->profile.aa_ppm);
@@ -97,7 +108,8 @@ bool kl_when_gains(const struct kl_when_point *point)
 
 bool kl_when_counts(const struct kl_when_point *point)
 {
-	return is_timed(point) || (point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_FAIL);
+	return !point->unsound &&
+	       (is_timed(point) || (point->a.end == KL_WHEN_PASS && point->b.end == KL_WHEN_FAIL));
 }
 
 bool kl_when_is_unclear(const struct kl_when_point *point)

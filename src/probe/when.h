@@ -45,16 +45,17 @@ struct kl_when_point {
 	 * margin of event/speed.h
 	 */
 	enum kl_speed speed;
-	int64_t ns; /* time of b */
-	char *why;  /* owned, or NULL */
-	bool kept;  /* known from an earlier run, and not to be judged again */
+	int64_t ns;   /* time of b */
+	char *why;    /* why a kernel fails or the point could not be judged; owned, or NULL */
+	bool kept;    /* known from an earlier run, and not to be judged again */
+	bool unsound; /* excluded by a condition that a probe found (dispatch.h) */
 };
 
 struct kl_when {
 	const struct kl_contract *contract; /* borrowed */
 	char *platform, *device;
 	char *name_a,
-		*name_b; /* how the user named the kernels; after kl_when_load(), "a" and "b" */
+		*name_b; /* how the user named the kernels; after kl_when_each(), "a" and "b" */
 	char *digest_a, *digest_b; /* digests of the surfaces */
 	size_t x, y;               /* the dims that are the axes, as in struct kl_grid */
 	struct kl_when_point *point;
@@ -85,17 +86,20 @@ struct kl_when_opts {
  * interrupted the run; the points so far are kept. Other errors are those of kl_gate_open().
  */
 int kl_when_make(struct kl_when *out, const struct kl_when_opts *opts);
+/** A function that gets a map, which it may change, but not keep. An error ends the walk. */
+typedef int kl_when_fn(struct kl_when *when, void *payload);
 /**
- * Load the newest map of two kernels on any platform without judging anything. KL_ENOTFOUND:
- * there is none. `a` is borrowed by the map.
+ * Load the newest map of two kernels on each platform and device that there is one for, without
+ * judging anything. `a` is borrowed by the maps. KL_EINVALID: the domain has no grid.
  */
-int kl_when_load(struct kl_when *out, struct kl_repo *repo, const struct kl_surface *a,
-		 const struct kl_surface *b);
+int kl_when_each(struct kl_repo *repo, const struct kl_surface *a, const struct kl_surface *b,
+		 kl_when_fn *fn, void *payload);
 
 /** Return true if the kernels are both correct at the point and b is measurably faster. */
 bool kl_when_gains(const struct kl_when_point *point);
 /**
- * Return true if the point counts for `useful`: both kernels were timed, or only b fails. A point
+ * Return true if the point counts for `useful`: both kernels were timed, or only b fails, and no
+ * condition of a probe excludes it. A point
  * whose interval decides nothing counts as one without a gain, because the condition says where the
  * interval lies above 1.
  */

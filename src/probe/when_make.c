@@ -324,22 +324,23 @@ int kl_when_make(struct kl_when *out, const struct kl_when_opts *opts)
 	return err;
 }
 
-int kl_when_load(struct kl_when *out, struct kl_repo *repo, const struct kl_surface *a,
-		 const struct kl_surface *b)
+/* Load the map in a directory; `place` is the platform and the device. */
+static int load_map(struct kl_when *out, const char *dir, const char *place,
+		    const struct kl_surface *a, const struct kl_surface *b)
 {
-	KL_AUTO(kl_freep) char *dir = NULL;
 	KL_AUTO(kl_grid_release) struct kl_grid grid = { 0 };
-	int err = kl_when_dir_find(&dir, repo, a, b);
+	size_t id = strcspn(place, "\n");
+	int err;
 
-	*out = (struct kl_when){ .contract = a->contract };
-	if (err < 0)
-		return err;
-	out->name_a = kl_strdup("a");
-	out->name_b = kl_strdup("b");
-	out->digest_a = kl_strdup(a->digest);
-	out->digest_b = kl_strdup(b->digest);
-	out->platform = kl_strdup("");
-	out->device = kl_strdup("");
+	*out = (struct kl_when){
+		.contract = a->contract,
+		.name_a = kl_strdup("a"),
+		.name_b = kl_strdup("b"),
+		.digest_a = kl_strdup(a->digest),
+		.digest_b = kl_strdup(b->digest),
+		.platform = kl_strndup(place, id),
+		.device = kl_strdup(place[id] ? place + id + 1 : ""),
+	};
 	/* the plan gives the axes */
 	if ((err = kl_grid_plan(&grid, a->contract, 0)) < 0 ||
 	    (err = kl_when_points_load(out, dir)) < 0)
@@ -349,4 +350,20 @@ int kl_when_load(struct kl_when *out, struct kl_repo *repo, const struct kl_surf
 	out->kept = out->n;
 	kl_when_fit(out);
 	return 0;
+}
+
+int kl_when_each(struct kl_repo *repo, const struct kl_surface *a, const struct kl_surface *b,
+		 kl_when_fn *fn, void *payload)
+{
+	KL_AUTO(kl_map_release) struct kl_map dirs = { .free_value = free };
+	int err = kl_when_dirs_find(&dirs, repo, a, b);
+
+	for (size_t i = 0; i < dirs.n && !err; i++) {
+		KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+
+		err = load_map(&when, dirs.e[i].value, dirs.e[i].key, a, b);
+		if (!err)
+			err = fn(&when, payload);
+	}
+	return err;
 }

@@ -2,6 +2,7 @@
 #ifndef KL_PROBE_WHEN_PARTS_H
 #define KL_PROBE_WHEN_PARTS_H
 
+#include "base/map.h"
 #include "event/platform.h"
 #include "jail/jail.h"
 #include "probe/when.h"
@@ -19,9 +20,12 @@ struct kl_when_pair {
 char *kl_when_dir(struct kl_repo *repo, const struct kl_when_pair *pair);
 /** Create the directory, with the file that says which kernels its events compare. */
 int kl_when_dir_make(const char *dir, const struct kl_when_pair *pair);
-/** Find the newest directory with events of two surfaces. KL_ENOTFOUND: there is none. */
-int kl_when_dir_find(char **out, struct kl_repo *repo, const struct kl_surface *a,
-		     const struct kl_surface *b);
+/**
+ * Find the newest directory with events of two surfaces on each platform and device: "<platform>\n
+ * <device>" -> path, which the map owns.
+ */
+int kl_when_dirs_find(struct kl_map *out, struct kl_repo *repo, const struct kl_surface *a,
+		      const struct kl_surface *b);
 
 /**
  * Load the events of a point, whose dims are set, into its other members. Return false if the point

@@ -49,12 +49,13 @@ int kl_when_dir_make(const char *dir, const struct kl_when_pair *pair)
 	kl_json_set_str(doc, "b", pair->b->digest);
 	kl_json_set_str(doc, "contract", pair->a->contract_digest);
 	kl_json_set_str(doc, "platform", pair->platform->id);
+	kl_json_set_str(doc, "device", pair->platform->device);
 	kl_json_canonical(&text, doc);
 	return err < 0 ? err : kl_fs_write(path, text.ptr, text.len);
 }
 
-/* Return the time of a directory's map if it compares these surfaces; the caller frees it. */
-static char *time_of(const char *dir, const struct kl_surface *a, const struct kl_surface *b)
+/* Read the file of a directory. Return NULL if its map does not compare these surfaces. */
+static json_t *read_pair(const char *dir, const struct kl_surface *a, const struct kl_surface *b)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, PAIR);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -68,31 +69,32 @@ static char *time_of(const char *dir, const struct kl_surface *a, const struct k
 	    strcmp(kl_json_str_or(doc, "b", ""), b->digest) != 0 ||
 	    strcmp(kl_json_str_or(doc, "contract", ""), a->contract_digest) != 0)
 		return NULL;
-	return kl_strdup(kl_json_str_or(doc, "time", ""));
+	return json_incref(doc);
 }
 
-int kl_when_dir_find(char **out, struct kl_repo *repo, const struct kl_surface *a,
-		     const struct kl_surface *b)
+int kl_when_dirs_find(struct kl_map *out, struct kl_repo *repo, const struct kl_surface *a,
+		      const struct kl_surface *b)
 {
 	KL_AUTO(kl_freep) char *top = kl_asprintf("%s/klineage/when", kl_repo_common_dir(repo));
-	KL_AUTO(kl_freep) char *best = NULL, *newest = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	KL_AUTO(kl_map_release) struct kl_map times = { .free_value = free };
 	int err = kl_fs_is_dir(top) ? kl_fs_list(&names, top) : 0;
 
 	for (size_t i = 0; i < names.n && !err; i++) {
-		KL_AUTO(kl_freep) char *dir = kl_fs_join(top, names.v[i]);
-		KL_AUTO(kl_freep) char *time = time_of(dir, a, b);
+		KL_AUTO(kl_freep) char *dir = kl_fs_join(top, names.v[i]), *place = NULL;
+		KL_AUTO(json_decrefp) json_t *doc = read_pair(dir, a, b);
+		const char *time = kl_json_str_or(doc, "time", ""), *newest;
 
-		if (!time || (newest && strcmp(time, newest) <= 0))
+		if (!doc)
 			continue;
-		free(best);
-		free(newest);
-		best = kl_steal(&dir);
-		newest = kl_steal(&time);
+		place = kl_asprintf("%s\n%s", kl_json_str_or(doc, "platform", ""),
+				    kl_json_str_or(doc, "device", ""));
+		newest = kl_map_get(&times, place);
+		if (newest && strcmp(time, newest) <= 0)
+			continue;
+		kl_map_put(&times, place, kl_strdup(time));
+		kl_map_put(out, place, kl_steal(&dir));
 	}
-	if (!err && !best)
-		err = kl_error(KL_ENOTFOUND, "there is no map of these kernels");
-	*out = kl_steal(&best);
 	return err;
 }
 

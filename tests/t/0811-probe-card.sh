@@ -69,9 +69,17 @@ test_expect_success 'without --write the card is as before' '
 	says "not needed    language != '"'c'"' || op != '"'scale'"' || (m % 4 == 0)  (card)" out && says "too strong    language != '"'c'"' || op != '"'scale'"' || (n % 16 == 0)  (card)" out && git rev-parse klineage/skills >now && test_cmp tip now)
 '
 
+# sum <member>: over all cards of the table
+sum () { perl -MJSON::PP -e 'my $j = decode_json(join "", <STDIN>); my $n = 0; $n += $_->{$ARGV[0]} for @{$j->{cards}}; die unless $n == $j->{all}{$ARGV[0]}; print $n' "$1" <table; }
+
+test_expect_success 'the table counts the clauses of all cards, from what is stored' '
+	(cd cards && probe --table --seconds 30 --check 8 >out && cat out && says "too strong" out && says "1 cards" out && probe --table --seconds 0 --check 8 --json >table && cat table && test "$(sum steps)" = 1 && test "$(sum tested)" = 1 &&
+	test "$(sum witnessed)" -ge 1 && test "$(sum stronger)" -ge 1 && test "$(sum drawn)" -ge 1 && test "$(sum drawn)" -ge "$(sum drawn_right)" && git init -q ../none && cd ../none && exits 128 probe --table 2>err && says "no cards" err && exits 129 probe --table x 2>err && exits 129 probe --table --dry-run)
+'
+
 test_expect_success 'with --write the measured clause comes with its failure, and what is not needed goes' '
 	(cd cards && probe "$(the_card)" --grid "$grid" --write >out && cat out && says "the conditions were written" out && says "0 runs of the correctness stage" out && card >after && cat after &&
-	says "(extent(cols) % 8 == 0)" after && ! grep "m % 4 == 0" after && ! grep "n % 16 == 0" after && says "state: witnessed" after && says "violates: probe-scale-c" after &&
+	says "(extent(cols) % 8 == 0)" after && ! grep "m % 4 == 0" after && ! grep "n % 16 == 0" after && says "state: witnessed" after && says "violates: probe-scale-c" after && says "measured:" after && says "bits: " after && git klineage skills show "$(the_card)" >page && says "measured: bits: " page &&
 	id=$(sed -n "s/^ *by: \([0-9a-f]*\)$/\1/p" after | head -1) && git cat-file -p "klineage/skills:evidence/$(echo $id | cut -c1-2)/$id.json" >event && says "\"kind\":\"probe\"" event && says "\"verdict\":\"fail\"" event)
 '
 

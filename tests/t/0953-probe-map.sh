@@ -156,6 +156,21 @@ test_expect_success 'where a kernel fails, the map says so and the header does n
 	} >main.c && cat main.c && test "$(grep -c sort_keys_dispatch main.c)" = 5 && cc -std=c11 -Wall -Wextra -pedantic -Werror -o choose main.c && ./choose
 '
 
+# header <name> <size>...: what a header chooses there, a digit a size
+header () { { printf "#include <stdio.h>\n#include \"%s\"\nint main(void)\n{\n" "$1" && shift && printf "\tputchar(48 + sort_keys_dispatch(%s));\n" "$@" && printf "\treturn 0;\n}\n"; } >main.c && cc -std=c11 -Wall -Wextra -pedantic -Werror -o choose main.c && ./choose; }
+
+test_expect_success 'what a probe found is honoured, with its events, also between the points of the map' '
+	(cd repo && says "was not probed" ../broken.h && git klineage probe -q HEAD~2 HEAD --seconds 600 --grid "n=10,20,30,40,50,60,70,80,100,104,106,110,120,130" >../out && cat ../out && says "% 4 == 0" ../out &&
+	git klineage probe -q --seconds 0 --json --dispatch ../sound.h HEAD~2 HEAD >../json2 && cat ../sound.h) && says "B is right only where these hold" sound.h && grep "extent([a-z]*) % 4 == 0" sound.h && grep "fails at n = [0-9]*: events [0-9a-f]\{16\} [0-9a-f]\{16\}" sound.h &&
+	id=$(sed -n "s/.*fails at n = .*: events [0-9a-f]* //p" sound.h) && git -C repo ls-tree -r --name-only refs/klineage/campaign/sort/probe | while read -r f; do git -C repo cat-file blob "refs/klineage/campaign/sort/probe:$f"; done | grep "\"id\":\"$id" >line && says "\"verdict\":\"fail\"" line &&
+	test "$(header sound.h 10 30 50 610 990)" = 00000 && if grep "DISPATCH_B :\|return SORT_KEYS_DISPATCH_B" sound.h; then test "$(header sound.h 980 1000)" = 11; fi
+'
+
+test_expect_success 'a failure inside the domain that no size explains: the kernel is never chosen' '
+	(cd repo && git checkout -q -b single main && sed "\$ s/}/	if (n == 370)\n		y[0]++;\n}/" sort.c >x && mv x sort.c && git commit -q -a -m single && git klineage probe -q HEAD~2 HEAD --seconds 600 --grid "n=350,360,370,380,390,400" >../out && cat ../out &&
+	git klineage probe -q --seconds 0 --dispatch ../single.h HEAD~2 HEAD >../out) && cat out && says "always chooses A: B fails at n = 370, inside the domain" out && says "B fails at n = 370" single.h && test "$(header single.h 370 1000)" = 00
+'
+
 test_expect_success 'a dim has its role in the condition' '
 	{ test "$bound" = 0 || grep "\"predicate\":\"extent([a-z]*) >= $bound\"" json; }
 '

@@ -24,17 +24,17 @@ static void poison_tensor(struct kl_cpu_subject *subject, uint32_t i, uint64_t s
 {
 	const struct kl_wire_arg *arg = &subject->arg[i];
 	struct kl_tensor *tensor = &subject->tensor[i];
-	size_t nslack = kl_place_slack(arg);
+	size_t nslack = kl_place_slack(arg), before = subject->offset[i];
 	struct kl_rng rng;
 
 	kl_rng_seed(&rng, kl_rng_split(seed, i));
 	if (output && arg->zeros)
-		memset(tensor->map + subject->offset[i], 0, arg->bytes);
+		memset(tensor->map + before, 0, arg->bytes);
 	else if (output)
-		fill_random(tensor->map + subject->offset[i], arg->bytes, arg->dtype, &rng,
-			    seed & 1);
+		fill_random(tensor->map + before, arg->bytes, arg->dtype, &rng, seed & 1);
 	fill_random(tensor->slack, nslack, arg->dtype, &rng, false);
-	memcpy(tensor->map + (subject->offset[i] ? 0 : arg->bytes), tensor->slack, nslack);
+	memcpy(tensor->map, tensor->slack, before);
+	memcpy(tensor->map + before + arg->bytes, tensor->slack + before, nslack - before);
 }
 
 void kl_cpu_subject_poison(struct kl_cpu_subject *subject, uint64_t seed)

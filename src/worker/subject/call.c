@@ -202,15 +202,19 @@ static bool slack_intact(struct kl_cpu_subject *subject, struct kl_call *out)
 	for (uint32_t i = 0; i < subject->wire->nargs; i++) {
 		const struct kl_wire_arg *arg = &subject->arg[i];
 		const struct kl_tensor *tensor = &subject->tensor[i];
-		const unsigned char *at = tensor->map + (subject->offset[i] ? 0 : arg->bytes);
+		uint64_t before = subject->offset[i];
+		bool early, late;
 
-		if (!arg->tensor || !arg->writable ||
-		    !memcmp(at, tensor->slack, kl_place_slack(arg)))
+		if (!arg->tensor || !arg->writable)
+			continue;
+		early = memcmp(tensor->map, tensor->slack, before) != 0;
+		late = memcmp(tensor->map + before + arg->bytes, tensor->slack + before,
+			      kl_place_slack(arg) - before) != 0;
+		if (!early && !late)
 			continue;
 		kl_outcome_kill(subject, out, KL_CALL_FAULT, "wrote out of bounds of '%s': %s",
 				subject->name[i],
-				subject->offset[i] ? "before its first element" :
-						     "after its last element");
+				early ? "before its first element" : "after its last element");
 		return false;
 	}
 	return true;

@@ -28,6 +28,21 @@ static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, u
 	return (which >> 32) % subject->wire->nview[subject->point];
 }
 
+/*
+ * Return the offset of a tensor's data in its view: 0 or as far to the right as it can be, or near
+ * these ends as its `base` asks for.
+ */
+static uint64_t offset_of(const struct kl_wire_arg *arg, bool right)
+{
+	uint64_t slack = kl_place_slack(arg);
+
+	if (!right)
+		return arg->base;
+	if (!arg->base)
+		return slack;
+	return (slack - arg->base) / (2 * arg->base) * (2 * arg->base) + arg->base;
+}
+
 void kl_cpu_subject_place(struct kl_cpu_subject *subject, const struct kl_place *place)
 {
 	subject->point = place->other ? KL_WIRE_OTHER : KL_WIRE_MAIN;
@@ -38,7 +53,7 @@ void kl_cpu_subject_place(struct kl_cpu_subject *subject, const struct kl_place 
 		uint64_t view = draw_view(subject, place->draw, i);
 
 		subject->args->view = view;
-		subject->offset[i] = place->right ? kl_place_slack(arg) : 0;
+		subject->offset[i] = arg->tensor ? offset_of(arg, place->right) : 0;
 		subject->args->store[i] = arg->tensor ?
 						  subject->hello.map[subject->point][view][i] +
 							  subject->offset[i] :

@@ -102,7 +102,7 @@ static int plan_tensor(struct kl_wire_arg *planned, const struct kl_point *pt, s
 		return kl_error(KL_EINVALID, "argument %zu has too many elements", arg);
 	planned->tensor = 1;
 	planned->bytes = n * kl_dtype_bytes(planned->dtype);
-	planned->map_bytes = whole_pages(planned->bytes);
+	planned->map_bytes = whole_pages(planned->bytes + 2 * planned->base);
 	planned->writable = planned->kind != KL_ARG_IN;
 	planned->naxes = (int)pt->arg[arg].naxes;
 	memcpy(planned->extent, pt->arg[arg].extent, sizeof(planned->extent));
@@ -122,6 +122,7 @@ static int plan_point(struct kl_wire_arg *args, const struct kl_job *job, const 
 		arg->dtype = job->arg[i].dtype;
 		arg->zeros = job->arg[i].zeros;
 		arg->returned = job->arg[i].returned;
+		arg->base = spec->kind == KL_SUBJECT_KERNEL ? (uint64_t)job->arg[i].base : 0;
 		if (arg->kind == KL_ARG_DIM || arg->kind == KL_ARG_SCALAR)
 			plan_value(arg, &job->arg[i], pt->arg[i].value, oracle,
 				   spec->real_is_double);

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "worker/subject/subject_state.h"
 
-#define PAGE 4096 /* slack is never larger than this, whatever the size of the data */
+#define PAGE 4096
 
 int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes)
 {
@@ -75,7 +75,7 @@ static int take_tensor(struct kl_tensor *tensor, uint64_t bytes, struct kl_subje
 		return 0;
 	}
 	tensor->bytes = lent && lent->least > bytes ? lent->least : bytes;
-	tensor->slack = kl_malloc(PAGE);
+	tensor->slack = kl_malloc(KL_PLACE_SLACK);
 	return kl_memory_shared((void **)&tensor->map, &tensor->fd, "tensor", tensor->bytes);
 }
 

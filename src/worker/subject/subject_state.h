@@ -157,7 +157,11 @@ void kl_memory_give(struct kl_cpu_subject *subject);
  * has a second point.
  */
 uint32_t kl_place_views(const struct kl_wire *wire, enum kl_wire_point point);
-/** Return the number of bytes around a tensor's data in its view, all on one side. */
+/**
+ * Return the number of bytes around a tensor's data in its view; without a `base` all of them are
+ * on one side. They are at most KL_PLACE_SLACK.
+ */
+#define KL_PLACE_SLACK (4096 + 2 * KL_JOB_MAX_BASE)
 static inline size_t kl_place_slack(const struct kl_wire_arg *arg)
 {
 	return arg->map_bytes - arg->bytes;

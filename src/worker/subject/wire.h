@@ -103,6 +103,7 @@ struct kl_wire_arg {
 	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */
 	uint64_t bytes;     /* tensor: bytes of its data */
 	uint64_t map_bytes; /* tensor: bytes of its views, whole pages from the memfd's start */
+	uint64_t base;      /* tensor: as in struct kl_job_arg */
 	int naxes;
 	int64_t extent[KL_MAX_AXES];
 };

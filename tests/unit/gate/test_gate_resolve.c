@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/proc.h"
+#include "gate/gate.h"
 #include "gate/resolve.h"
 
 #define DATA KL_SOURCE "/tests/data/contracts/good/"
@@ -18,8 +19,9 @@ static struct kl_contract *contract(const char *name)
 	return other;
 }
 
-/* Make the job, at the points of the contract or, if `dims` is not NULL, at these. */
-static json_t *job_at(const struct kl_contract *contract, const char *dims, bool timed)
+/* Make the job at these points, or those of the contract, with the tensors at these addresses. */
+static int make_job(struct kl_job **out, const struct kl_contract *contract, const char *dims,
+		    bool timed, const char *base)
 {
 	static const struct kl_platform platform = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.so" } };
@@ -37,10 +39,18 @@ static json_t *job_at(const struct kl_contract *contract, const char *dims, bool
 		.profile_max_ms = 1234,
 		.dims = dims,
 		.timed = timed,
+		.base = base,
 	};
+
+	return kl_resolve_job(out, &of);
+}
+
+/* Make the job, at the points of the contract or, if `dims` is not NULL, at these. */
+static json_t *job_at(const struct kl_contract *contract, const char *dims, bool timed)
+{
 	KL_AUTO(kl_job_freep) struct kl_job *made = NULL;
 
-	assert_ok(kl_resolve_job(&made, &of));
+	assert_ok(make_job(&made, contract, dims, timed, NULL));
 	return kl_job_write(made);
 }
 
@@ -288,11 +298,37 @@ static void a_requested_point_can_be_timed(void **state)
 	assert_at(drawn, "points.0.perf", "false");
 }
 
+/* One tensor lies where the caller says, the others at addresses that suit every kernel. */
+static void addresses_can_be_asked_for(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *other = contract("most.yaml");
+	KL_AUTO(json_decrefp) json_t *any = job_at(other, NULL, false);
+	static const char *const wrong[] = { "x=2", "x=4096", "x=24", "x=", "x", "=8", "rows=8" };
+	struct kl_job *made = NULL;
+	const struct kl_job_arg *x;
+
+	assert_ok(make_job(&made, other, "rows=3,cols=8,k=2", false, "x=8"));
+	x = &made->arg[kl_job_arg_index(made, "x")];
+	assert_int_equal(x->base, 8);
+	for (size_t i = 0; i < made->nargs; i++)
+		if (&made->arg[i] != x)
+			assert_int_equal(made->arg[i].base,
+					 kl_arg_kind_is_tensor(made->arg[i].kind) ? KL_GATE_BASE :
+										    0);
+	kl_job_free(made);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(wrong); i++)
+		assert_int_equal(make_job(&made, other, NULL, false, wrong[i]), KL_EUSAGE);
+	for (size_t i = 0; i < json_array_size(json_object_get(any, "args")); i++)
+		assert_null(
+			json_object_get(json_array_get(json_object_get(any, "args"), i), "base"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_resolved),
 		cmocka_unit_test(a_requested_point_can_be_timed),
+		cmocka_unit_test(addresses_can_be_asked_for),
 		cmocka_unit_test(zeros_are_said_in_the_job),
 		cmocka_unit_test(a_returned_value_is_the_last_argument),
 		cmocka_unit_test(floors_follow_the_contract),

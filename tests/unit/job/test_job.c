@@ -154,10 +154,13 @@ static void what_is_parsed_can_be_written(void **state)
 					       "\"init\":\"zeros\",\"kind\":\"out\"");
 
 	KL_AUTO(kl_freep) char *adapter = edited(whole, "\"isa\"", "\"adapter\":true,\"isa\"");
+	KL_AUTO(kl_freep) char *base = edited(whole, "\"kind\":\"out\"",
+					      "\"base\":64,\"kind\":\"out\"");
 
 	assert_written_again(whole);
 	assert_written_again(zeros);
 	assert_written_again(adapter);
+	assert_written_again(base);
 }
 
 /* One edit of the whole each, and a word of the message that has to come. */
@@ -181,6 +184,10 @@ static const struct edit {
 	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"init\":\"ones\"", "'init' must be" },
 	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"init\":\"zeros\"", "only an out" },
 	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"returned\":true", "only an out" },
+	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"base\":2", "'base' is 2; it must be 4 to 2048" },
+	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"base\":4096", "it must be 4 to 2048" },
+	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"base\":24", "no power of two" },
+	{ "\"kind\":\"dim\"", "\"kind\":\"dim\",\"base\":64", "passed as a pointer" },
 	{ "\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"",
 	  "\"name\":\"M\",\"kind\":\"out\",\"dtype\":\"i64\",\"returned\":true",
 	  "must be the last" },
@@ -313,6 +320,7 @@ static const struct edit device_edits[] = {
 	  "'oracle_plan': launch[0].kernel: 'kernel' is empty" },
 	{ "\"kind\":\"out\"", "\"kind\":\"dim\"", "job" },
 	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"returned\":true", "only a kernel of surface c" },
+	{ "\"kind\":\"out\"", "\"kind\":\"out\",\"base\":16", "of a kernel of surface c" },
 };
 
 static void edits_are_refused_in(const char *whole_job, const struct edit *list, size_t n)

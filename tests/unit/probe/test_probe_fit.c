@@ -94,6 +94,8 @@ static void nothing_is_said_without_a_pass_or_a_failure(void **state)
 		kl_fit_find(&fit, &table, NULL);
 		assert_int_equal(fit.n, 0);
 		assert_int_equal(fit.unexplained, pass ? 0 : 9);
+		/* a kernel that passed nowhere is expected to pass nowhere */
+		assert_int_equal(kl_fit_expects(&fit, &table, 4), pass);
 		kl_fit_release(&fit);
 		kl_fit_table_release(&table);
 	}
@@ -237,6 +239,66 @@ static void random_conditions_are_predicted(void **state)
 	assert_true(right * 100 >= n * 95);
 }
 
+/* A pass by luck, where the gate chose the addresses, does not refute what a chosen one shows. */
+static void a_loose_pass_refutes_nothing(void **state)
+{
+	static const int64_t aligns[] = { 4, 8, 16, 32, 64 };
+
+	(void)state;
+	for (int refuted = 0; refuted < 2; refuted++) {
+		KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
+		KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+
+		kl_fit_table_add(&table, "align(x)", KL_FIT_ALIGN);
+		for (size_t i = 0; i < KL_ARRAY_SIZE(aligns); i++)
+			kl_fit_table_row(&table, &aligns[i], aligns[i] >= 16);
+		for (size_t i = 0; i < KL_ARRAY_SIZE(aligns); i++) {
+			kl_fit_table_row(&table, &aligns[i], i == 0 || aligns[i] >= 16);
+			if (!refuted)
+				kl_fit_table_loosen(&table);
+		}
+		kl_fit_find(&fit, &table, NULL);
+		assert_int_equal(fit.n, !refuted);
+		if (refuted)
+			continue;
+		assert_string_equal(fit.v[0].text, "align(x) % 16 == 0");
+		assert_int_equal(fit.v[0].fails, 3);
+		assert_int_equal(fit.v[0].passes, 6);
+		assert_true(table.value[fit.v[0].pass_row] >= 16);
+	}
+}
+
+/* Where sizes decide, the addresses that follow from them do not. */
+static void addresses_need_a_pair_of_their_own(void **state)
+{
+	(void)state;
+	for (int moved = 0; moved < 2; moved++) {
+		KL_AUTO(kl_fit_table_release) struct kl_fit_table table = { .n = 0 };
+		KL_AUTO(kl_fit_release) struct kl_fit fit = { .n = 0 };
+
+		kl_fit_table_add(&table, "extent(cols)", KL_FIT_EXTENT);
+		kl_fit_table_add(&table, "align(x)", KL_FIT_ALIGN);
+		for (int64_t cols = 1; cols <= 40; cols++) {
+			const int64_t value[] = { cols, 4 * (cols & -cols) };
+
+			/* some sizes fail whatever the address is, so that nothing is refuted */
+			kl_fit_table_row(&table, value, cols == 7 || cols % 16 == 0);
+			kl_fit_table_loosen(&table);
+		}
+		for (int64_t base = 4; base <= 64; base *= 2) {
+			const int64_t value[] = { moved ? 48 : 9, base };
+
+			kl_fit_table_row(&table, value, moved && base >= 32);
+		}
+		kl_fit_find(&fit, &table, NULL);
+		for (size_t i = 0; i < fit.n; i++)
+			if (fit.v[i].quantity == 1)
+				assert_string_equal(moved ? "align(x) % 32 == 0" : "none",
+						    fit.v[i].text);
+		assert_true(!moved || fit.n > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +309,8 @@ int main(void)
 		cmocka_unit_test(noise_is_not_predicted),
 		cmocka_unit_test(a_tendency_is_no_condition),
 		cmocka_unit_test(alternatives_are_found),
+		cmocka_unit_test(a_loose_pass_refutes_nothing),
+		cmocka_unit_test(addresses_need_a_pair_of_their_own),
 		cmocka_unit_test(random_conditions_are_predicted),
 	};
 

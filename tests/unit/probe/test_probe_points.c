@@ -61,7 +61,10 @@ static void one_factor_at_a_time_then_pairs(void **state)
 	assert_true(has(&points, 16, 19, 64, KL_PROBE_PLAIN)); /* around the constant */
 	assert_true(has(&points, 16, 21, 64, KL_PROBE_PLAIN));
 	assert_true(has(&points, 16, 32, 1023, KL_PROBE_PLAIN));
-	assert_true(has(&points, 3, 3, 64, KL_PROBE_PLAIN)); /* a pair */
+	assert_true(has(&points, 3, 3, 64, KL_PROBE_PLAIN));   /* a pair */
+	assert_true(has(&points, 96, 96, 96, KL_PROBE_PLAIN)); /* whole tiles of all dims */
+	assert_true(has(&points, 96, 96, 97, KL_PROBE_PLAIN) ||
+		    has(&points, 96, 96, 7, KL_PROBE_PLAIN));
 	for (size_t i = 0; i < points.n; i++) {
 		assert_int_equal(points.v[i].outside && points.v[i].values == KL_PROBE_PLAIN,
 				 points.v[i].dims.v[2] % 8 != 0 &&
@@ -158,10 +161,47 @@ static void roles_follow_from_shapes(void **state)
 	kl_quantities_at(value, &quantities, &point);
 	for (size_t i = 0; i < quantities.n; i++)
 		kl_buf_addf(&got, "%s=%lld ", quantities.v[i].name, (long long)value[i]);
-	assert_string_equal(got.ptr, "extent(rows)=16 extent(cols)=32 extent(reduction)=64 "
-				     "pitch_bytes(x)=256 elements(x)=1024 pitch_bytes(y)=128 "
-				     "elements(y)=2048 pitch_bytes(z)=128 elements(z)=512 "
-				     "values != 'denormal'=0 values != 'inf'=1 values != 'nan'=0 ");
+	assert_string_equal(
+		got.ptr,
+		"extent(rows)=16 extent(cols)=32 extent(reduction)=64 "
+		"pitch_bytes(x)=256 elements(x)=1024 pitch_bytes(y)=128 "
+		"elements(y)=2048 pitch_bytes(z)=128 elements(z)=512 "
+		"align(x)=4096 align(y)=4096 align(z)=2048 values != 'denormal'=0 values != 'inf'=1 values != 'nan'=0 ");
+}
+
+/* The address is what the point says, or what the end of a page leaves. */
+static void addresses_are_quantities(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract("a >= 1");
+	KL_AUTO(kl_quantities_release) struct kl_quantities quantities = { .n = 0 };
+	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf got = KL_BUF_INIT;
+	struct kl_probe_point point[3] = { { .dims = made->dims },
+					   { .dims = made->dims },
+					   { .dims = made->dims } };
+	int64_t value[32];
+
+	(void)state;
+	/* all dims are odd, so each tensor has an odd number of elements, of 4 bytes */
+	for (size_t i = 0; i < made->dims.n; i++)
+		point[0].dims.v[i]--;
+	point[1].base = 8;
+	while (strcmp(made->arg[point[1].tensor].name, "y") != 0)
+		point[1].tensor++;
+	point[2].base = 2048;
+	point[2].tensor = point[1].tensor;
+	assert_int_equal(kl_taxonomy_load(&tax), 0);
+	kl_quantities_find(&quantities, tax, made);
+	for (size_t k = 0; k < 3; k++) {
+		kl_quantities_at(value, &quantities, &point[k]);
+		for (size_t i = 0; i < quantities.n; i++)
+			if (quantities.v[i].of == KL_QUANTITY_ALIGN)
+				kl_buf_addf(&got, "%s=%lld ", quantities.v[i].name,
+					    (long long)value[i]);
+	}
+	assert_string_equal(got.ptr, "align(x)=4 align(y)=4 align(z)=4 "
+				     "align(x)=256 align(y)=8 align(z)=256 "
+				     "align(x)=256 align(y)=2048 align(z)=256 ");
 }
 
 int main(void)
@@ -172,6 +212,7 @@ int main(void)
 		cmocka_unit_test(a_huge_grid_is_cut),
 		cmocka_unit_test(axes_are_parsed),
 		cmocka_unit_test(roles_follow_from_shapes),
+		cmocka_unit_test(addresses_are_quantities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,10 +4,12 @@
 
 #include "base/fs.h"
 #include "event/speed.h"
+#include "event_lib.h"
 #include "probe/dispatch.h"
 #include "probe/when_parts.h"
 #include "probe/when_svg.h"
 #include "probe/when_table.h"
+#include "scratch.h"
 
 static const char contract_text[] =
 	"klineage: 1\nworkload: w\ncase: {op: gemm, dims: {N: 64, int: 32}}\n"
@@ -127,6 +129,9 @@ static void make_map(struct kl_when *when, const struct kl_contract *made, size_
 	kl_when_fit(when);
 }
 
+/* What is known of kernels that were not probed. */
+static const struct kl_sound unprobed;
+
 static char *temporary_file(const char *dir, const char *name, const struct kl_buf *text)
 {
 	char *path = kl_fs_join(dir, name);
@@ -144,7 +149,8 @@ static void assert_runs(const char *command)
 }
 
 /* Compile the header as C and C++ without warnings, and ask it at every point of the grid. */
-static void assert_chooses(const struct kl_when *when, const struct kl_dispatch *dispatch)
+static void assert_chooses_at(const struct kl_when *when, const struct kl_dispatch *dispatch,
+			      const char *address, bool suits)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf header = KL_BUF_INIT, program = KL_BUF_INIT;
@@ -155,16 +161,19 @@ static void assert_chooses(const struct kl_when *when, const struct kl_dispatch 
 	kl_buf_adds(&program, "#define N 7\n#include \"w_dispatch.h\"\nint main(void)\n{\n"
 			      "\tint wrong = 0;\n");
 	for (size_t i = 0; i < when->n; i++)
-		kl_buf_addf(&program, "\twrong += w_dispatch(%lldLL, %lldLL) != W_DISPATCH_%c;\n",
+		kl_buf_addf(&program, "\twrong += w_dispatch(%lldLL, %lldLL%s) != W_DISPATCH_%c;\n",
 			    (long long)when->point[i].dims.v[0],
-			    (long long)when->point[i].dims.v[1],
-			    kl_dispatch_takes_b(dispatch, when, &when->point[i]) ? 'B' : 'A');
+			    (long long)when->point[i].dims.v[1], address,
+			    suits && kl_dispatch_takes_b(dispatch, when, &when->point[i]) ? 'B' :
+											    'A');
 	/* outside the domain */
-	kl_buf_adds(&program, "\twrong += w_dispatch(4096, 2) != W_DISPATCH_A;\n"
-			      "\twrong += w_dispatch(8192, 4) != W_DISPATCH_A;\n"
-			      "\twrong += w_dispatch(0, 0) != W_DISPATCH_A;\n"
-			      "\twrong += w_dispatch(-4, 4) != W_DISPATCH_A;\n"
-			      "\treturn wrong != 0;\n}\n");
+	kl_buf_addf(&program,
+		    "\twrong += w_dispatch(4096, 2%s) != W_DISPATCH_A;\n"
+		    "\twrong += w_dispatch(8192, 4%s) != W_DISPATCH_A;\n"
+		    "\twrong += w_dispatch(0, 0%s) != W_DISPATCH_A;\n"
+		    "\twrong += w_dispatch(-4, 4%s) != W_DISPATCH_A;\n"
+		    "\treturn wrong != 0;\n}\n",
+		    address, address, address, address);
 	header_path = temporary_file(dir, "w_dispatch.h", &header);
 	path = temporary_file(dir, "main.c", &program);
 	command = kl_asprintf("cd %s && cc -std=c11 -Wall -Wextra -pedantic -Werror -o c main.c && "
@@ -172,6 +181,11 @@ static void assert_chooses(const struct kl_when *when, const struct kl_dispatch 
 			      "main.c && ./cc",
 			      dir);
 	assert_runs(command);
+}
+
+static void assert_chooses(const struct kl_when *when, const struct kl_dispatch *dispatch)
+{
+	assert_chooses_at(when, dispatch, "", true);
 }
 
 static void the_header_chooses_as_measured(void **state)
@@ -187,7 +201,7 @@ static void the_header_chooses_as_measured(void **state)
 		struct kl_dispatch dispatch;
 
 		make_map(&when, made, rows[i].figure, rows[i].bound, 1);
-		kl_dispatch_choose(&dispatch, &when);
+		kl_dispatch_choose(&dispatch, &when, &unprobed);
 		assert_int_equal(dispatch.some, rows[i].bound != 1 << 20);
 		assert_int_equal(dispatch.others, 0);
 		for (size_t k = 0; k < when.n; k++)
@@ -211,7 +225,7 @@ static void undecided_points_are_no_gains(void **state)
 	kl_when_fit(&when);
 	assert_int_equal(when.useful.end, KL_USEFUL_BOUND);
 	assert_int_equal(when.useful.bound, 100);
-	kl_dispatch_choose(&dispatch, &when);
+	kl_dispatch_choose(&dispatch, &when, &unprobed);
 	assert_int_equal(dispatch.others, 0);
 }
 
@@ -224,7 +238,7 @@ static void a_kernel_is_never_chosen_where_it_fails(void **state)
 	make_map(&when, made, 0, 1, 4);
 	/* that the failures are few or many is not the question here: the rule must exclude them */
 	when.useful = (struct kl_useful){ .end = KL_USEFUL_ALWAYS };
-	kl_dispatch_choose(&dispatch, &when);
+	kl_dispatch_choose(&dispatch, &when, &unprobed);
 	assert_true(dispatch.some && dispatch.guard.there);
 	assert_int_equal(dispatch.guard.divisor, 4);
 	assert_int_equal(dispatch.guard.dim, 0);
@@ -237,10 +251,215 @@ static void a_kernel_is_never_chosen_where_it_fails(void **state)
 	for (size_t i = 0; i < when.n; i++)
 		if (i % 3 == 0)
 			when.point[i].b.end = KL_WHEN_FAIL;
-	kl_dispatch_choose(&dispatch, &when);
+	kl_dispatch_choose(&dispatch, &when, &unprobed);
 	assert_false(dispatch.some);
 	assert_contains(dispatch.why, "fails");
 	assert_chooses(&when, &dispatch);
+}
+
+/* --- what a probe found ----------------------------------------------------------------------- */
+
+/* Return the index of the quantity with this name. */
+static size_t quantity_of(const struct kl_sound *sound, const char *name)
+{
+	for (size_t i = 0; i < sound->quantities.n; i++)
+		if (!strcmp(sound->quantities.v[i].name, name))
+			return i;
+	fail_msg("no quantity '%s'", name);
+	return 0;
+}
+
+static void add_clause(struct kl_sound *sound, struct kl_fit_clause clause)
+{
+	struct kl_fit *fit = &sound->fit;
+
+	KL_GROW(fit->v, fit->n + 1, fit->alloc);
+	clause.text = kl_strdup("*/ a clause");
+	fit->v[fit->n++] = clause;
+	free(sound->pair);
+	sound->pair = kl_calloc(fit->n, sizeof(*sound->pair));
+}
+
+/* Where the conditions of a probe are false, the header chooses A, whatever the map says. */
+static void the_header_honours_what_a_probe_found(void **state)
+{
+	static const struct {
+		const char *name, *other;
+		struct kl_fit_clause clause;
+	} rows[] = {
+		{ "extent(cols)", NULL, { .form = KL_FIT_MOD, .bound = 5 } },
+		{ "int", NULL, { .form = KL_FIT_LEAST, .bound = 40 } },
+		{ "extent(cols)", NULL, { .form = KL_FIT_MOST, .bound = 200 } },
+		{ "extent(cols)", "int", { .form = KL_FIT_ORDER } },
+		{ "extent(cols)", NULL, { .form = KL_FIT_TAIL, .from = 50, .bound = 4 } },
+		{ "elements(A)", NULL, { .form = KL_FIT_MOD, .bound = 4 } },
+		{ "elements(A)", NULL, { .form = KL_FIT_MOST, .bound = 10000 } },
+		{ "pitch_bytes(A)", NULL, { .form = KL_FIT_MOD, .bound = 16 } },
+		{ "int", NULL, { .form = KL_FIT_MOD, .bound = 16 } },
+		{ "values != 'nan'", NULL, { .form = KL_FIT_ZERO } },
+	};
+	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
+
+	assert_ok(kl_taxonomy_load(&tax));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+		KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+		KL_AUTO(kl_sound_release) struct kl_sound sound = { .points = 9 };
+		struct kl_fit_clause clause = rows[i].clause;
+		struct kl_dispatch dispatch;
+		size_t no = 0;
+
+		make_map(&when, made, 0, 1, 1);
+		kl_quantities_find(&sound.quantities, tax, made);
+		clause.quantity = quantity_of(&sound, rows[i].name);
+		clause.other = rows[i].other ? quantity_of(&sound, rows[i].other) : 0;
+		add_clause(&sound, clause);
+		kl_dispatch_choose(&dispatch, &when, &sound);
+		for (size_t k = 0; k < when.n; k++) {
+			bool holds = kl_sound_holds(&sound, &when.point[k].dims);
+
+			no += !holds;
+			assert_int_equal(kl_dispatch_takes_b(&dispatch, &when, &when.point[k]),
+					 holds);
+		}
+		assert_true(clause.form == KL_FIT_ZERO ? !no : no > 0 && no < when.n);
+		assert_chooses(&when, &dispatch);
+		sound.never = kl_strdup("B fails somewhere");
+		kl_dispatch_choose(&dispatch, &when, &sound);
+		assert_false(dispatch.some);
+		assert_chooses(&when, &dispatch);
+	}
+}
+
+/* Failures that a condition of the probe excludes do not hide where b is faster. */
+static void useful_is_fitted_where_b_is_right(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
+	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+	KL_AUTO(kl_sound_release) struct kl_sound sound = { .points = 9 };
+	struct kl_dispatch dispatch;
+
+	assert_ok(kl_taxonomy_load(&tax));
+	make_map(&when, made, 0, 1, 4);
+	kl_quantities_find(&sound.quantities, tax, made);
+	add_clause(&sound,
+		   (struct kl_fit_clause){ .form = KL_FIT_MOD,
+					   .bound = 4,
+					   .quantity = quantity_of(&sound, "extent(cols)") });
+	assert_int_not_equal(when.useful.end, KL_USEFUL_ALWAYS);
+	kl_dispatch_fit(&when, &sound);
+	assert_int_equal(when.useful.end, KL_USEFUL_ALWAYS);
+	kl_dispatch_choose(&dispatch, &when, &sound);
+	assert_true(dispatch.some && !dispatch.guard.there);
+	assert_int_equal(dispatch.gains, dispatch.chosen);
+	assert_chooses(&when, &dispatch);
+}
+
+/* A condition on an address is a parameter of the function. */
+static void the_header_asks_for_addresses(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
+	KL_AUTO(kl_when_release) struct kl_when when = { 0 };
+	KL_AUTO(kl_sound_release) struct kl_sound sound = { .points = 9 };
+	struct kl_dispatch dispatch;
+
+	assert_ok(kl_taxonomy_load(&tax));
+	make_map(&when, made, 0, 100, 1);
+	kl_quantities_find(&sound.quantities, tax, made);
+	add_clause(&sound, (struct kl_fit_clause){ .form = KL_FIT_MOD,
+						   .bound = 16,
+						   .quantity = quantity_of(&sound, "align(C)") });
+	kl_dispatch_choose(&dispatch, &when, &sound);
+	assert_true(dispatch.some && dispatch.chosen > 0);
+	assert_chooses_at(&when, &dispatch, ", (const void *)4112", true);
+	assert_chooses_at(&when, &dispatch, ", (const void *)4104", false);
+	sound.never = kl_strdup("B fails somewhere");
+	kl_dispatch_choose(&dispatch, &when, &sound);
+	assert_chooses_at(&when, &dispatch, ", (const void *)4112", false);
+}
+
+/* --- what is stored --------------------------------------------------------------------------- */
+
+/* An event of kernel `surface` that passes, 2x as fast as `parent`, or fails. */
+static struct kl_event *make_event(const char *surface, const char *parent, const char *message)
+{
+	json_t *doc = json_pack("{s:i,s:s,s:s,s:s,s:s,s:{},s:{s:{s:i}}}", "v", 1, "kind", "probe",
+				"workload", "w", "surface", surface, "verdict",
+				message ? "fail" : "pass", "correct", "point", "dims", "N", 8);
+
+	if (message) {
+		kl_json_set_str(doc, "class", "wrong-edge");
+		kl_json_set_str(doc, "message", message);
+	} else if (parent) {
+		kl_json_set(doc, "profile",
+			    json_pack("{s:i,s:i,s:[{s:s,s:s,s:i,s:i,s:i,s:s}]}", "ns", 1000,
+				      "aa_ppm", 1000, "vs", "what", "parent", "surface", parent,
+				      "ratio_ppm", 2000000, "lo_ppm", 1990000, "hi_ppm", 2010000,
+				      "verdict", "fast"));
+	}
+	return event_of(doc, true);
+}
+
+/* A ratio counts only against the kernel of the pair, and a failure keeps its reason. */
+static void a_point_keeps_its_pair_and_its_reason(void **state)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *a = make_event("aa", NULL, NULL),
+						*b = make_event("bb", "aa", NULL),
+						*other = make_event("bb", "cc", NULL),
+						*fail = make_event("bb", NULL,
+								   "y[3] is wrong\nreplay");
+	struct kl_when_point point = { .why = NULL };
+
+	kl_when_take(&point, a, b);
+	assert_int_equal(point.ratio.ppm, 2000000);
+	assert_null(point.why);
+	point = (struct kl_when_point){ .why = NULL };
+	kl_when_take(&point, a, other);
+	assert_int_equal(point.ratio.ppm, 0);
+	assert_false(kl_when_counts(&point));
+	kl_when_take(&point, a, fail);
+	assert_string_equal(point.why, "y[3] is wrong");
+	assert_true(kl_when_counts(&point));
+	free(point.why);
+}
+
+static void a_map_replaces_none_of_another_platform(void **state)
+{
+	static const char *const places[][2] = { { "cpu/x86-64-v3", "cpu A" },
+						 { "cpu/x86-64-v3", "cpu B" },
+						 { "cuda/sm_90", "gpu" } };
+	KL_AUTO(kl_contract_freep) struct kl_contract *made = contract(contract_text);
+	KL_AUTO(kl_freep) char *top = scratch_repo("when-platforms");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_map_release) struct kl_map dirs = { .free_value = free };
+	struct kl_surface kernel[2] = { { .contract = made }, { .contract = made } };
+	struct kl_platform platform = { .compiler = "gcc 1" };
+	struct kl_when_pair pair = { &kernel[0], &kernel[1], &platform, "unsandboxed" };
+
+	kl_digest_hex(kernel[0].digest, "a", 1);
+	kl_digest_hex(kernel[1].digest, "b", 1);
+	kl_digest_hex(kernel[0].contract_digest, "c", 1);
+	assert_ok(kl_repo_open_at(&repo, top));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(places); i++) {
+		KL_AUTO(kl_freep) char *dir = NULL;
+
+		snprintf(platform.id, sizeof(platform.id), "%s", places[i][0]);
+		snprintf(platform.device, sizeof(platform.device), "%s", places[i][1]);
+		dir = kl_when_dir(repo, &pair);
+		assert_ok(kl_when_dir_make(dir, &pair));
+	}
+	assert_ok(kl_when_dirs_find(&dirs, repo, &kernel[0], &kernel[1]));
+	assert_int_equal(dirs.n, 3);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(places); i++) {
+		KL_AUTO(kl_freep) char *key = kl_asprintf("%s\n%s", places[i][0], places[i][1]);
+
+		assert_non_null(kl_map_get(&dirs, key));
+	}
+	kl_map_release(&dirs);
+	assert_ok(kl_when_dirs_find(&dirs, repo, &kernel[1], &kernel[0]));
+	assert_int_equal(dirs.n, 0);
 }
 
 /* --- the picture ------------------------------------------------------------------------------ */
@@ -315,9 +534,14 @@ int main(void)
 		cmocka_unit_test(the_header_chooses_as_measured),
 		cmocka_unit_test(undecided_points_are_no_gains),
 		cmocka_unit_test(a_kernel_is_never_chosen_where_it_fails),
+		cmocka_unit_test(the_header_honours_what_a_probe_found),
+		cmocka_unit_test(useful_is_fitted_where_b_is_right),
+		cmocka_unit_test(the_header_asks_for_addresses),
+		cmocka_unit_test(a_point_keeps_its_pair_and_its_reason),
+		cmocka_unit_test(a_map_replaces_none_of_another_platform),
 		cmocka_unit_test(the_picture_is_well_formed_and_says_all),
 		cmocka_unit_test(the_table_has_every_judged_point),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

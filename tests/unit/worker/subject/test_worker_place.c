@@ -272,10 +272,42 @@ static void only_outputs_and_the_control_page_can_be_written(void **state)
 	assert_int_equal(read_only, 108);
 }
 
+/* A tensor with a `base` lies at just such addresses, with poison on both sides. */
+static void tensors_lie_at_the_addresses_asked_for(void **state)
+{
+	static const char *const stray[] = { TELL, TELL " y[-1] = 0;", TELL " y[n] = 0;" };
+	static const char *const says[] = { "", "'y': before its first", "'y': after its last" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(stray) * 10; i++) {
+		KL_AUTO(fx_freep) struct fixture *fixture = sf_new();
+		KL_AUTO(kl_subject_freep) struct kl_subject *subject = NULL;
+		struct kl_place place = { .right = i % 2, .draw = i };
+		uint64_t x = (uint64_t)4 << i / 3, y = (uint64_t)2048 >> i / 3;
+		const uint64_t *told;
+		struct kl_call call;
+
+		fixture->job.arg[2].base = (int64_t)x;
+		fixture->job.arg[3].base = (int64_t)(y < 4 ? 4 : y);
+		sf_kernel(fixture, "", stray[i % 3]);
+		subject = sf_start(fixture, (struct kl_subject_spec){ .cpu = -1 });
+		call_at(&call, subject, place);
+		assert_int_equal(call.end, i % 3 ? KL_CALL_FAULT : KL_CALL_OK);
+		assert_non_null(strstr(call.what, says[i % 3]));
+		if (i % 3)
+			continue;
+		told = kl_subject_buffer(subject, 3);
+		assert_int_equal(told[0] % (2 * x), x);
+		assert_int_equal(told[1] % (2 * (y < 4 ? 4 : y)), y < 4 ? 4 : y);
+		assert_true(((float *)kl_subject_buffer(subject, 3))[SF_N - 1] ==
+			    2.5f * (SF_N - 1));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buffers_move),
+		cmocka_unit_test(tensors_lie_at_the_addresses_asked_for),
 		cmocka_unit_test(both_points_are_called_in_one_process),
 		cmocka_unit_test(nothing_is_left_at_the_other_point),
 		cmocka_unit_test(the_second_point_does_not_show),

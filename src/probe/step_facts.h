@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_PROBE_STEP_FACTS_H
+#define KL_PROBE_STEP_FACTS_H
+
+#include "probe/probing.h"
+
+/*
+ * step_facts - what a step changes besides its speed, as measured: the bits of the answers, whether
+ * they are the same in every call, answers to denormals, infinities and NaN, and what the compiled
+ * kernel needs. These are facts that a contract with `exact`, or another platform, can be held
+ * against.
+ */
+struct kl_step_resources { /* of a state; the greatest of its kernels, and the sum of spills */
+	bool there;
+	bool spills; /* of a kernel in C: a vector register is stored and read again */
+	bool device; /* the others are known */
+	int64_t registers, smem, spill_bytes, local_bytes;
+};
+
+/* Points on another platform that a probe of this clone has judged. */
+struct kl_step_platform {
+	char id[32];
+	size_t points, fails;         /* where K_{i-1} passes and K_i was judged; where K_i fails */
+	char class_[24];              /* of a failure */
+	char event[2][KL_DIGEST_HEX]; /* of both states at a point, a failure if there is one */
+};
+#define KL_STEP_PLATFORMS 8
+
+struct kl_step_facts {
+	size_t compared,
+		same_bits; /* points where both states pass, and those with the same bits */
+	/* the same of points with special values, and points where only K_i fails */
+	struct {
+		size_t compared, same, fails;
+	} values[KL_PROBE_VALUES];
+	struct {
+		size_t points, same;
+	} repeated
+		[2]; /* points where K_{i-1} and K_i were judged twice, and those with the same bits */
+	struct kl_step_resources resources[2];               /* of K_{i-1} and K_i */
+	struct kl_step_platform platform[KL_STEP_PLATFORMS]; /* besides that of the probe */
+	size_t nplatform;
+};
+
+/**
+ * Take the facts of the step from state i-1 to state i. `known` has two events of the states, either
+ * NULL: their figures are taken if the probe has none, for want of a device.
+ */
+void kl_step_facts_make(struct kl_step_facts *out, const struct kl_probing *probe, size_t i,
+			const struct kl_event *const known[2]);
+/**
+ * Add what the store has about both states on other platforms than that of the probe. Errors are those of
+ * kl_probe_store_each().
+ */
+int kl_step_facts_platforms(struct kl_step_facts *facts, const struct kl_probing *probe, size_t i);
+/** Append the facts as lines, without those that are not known. */
+void kl_step_facts_lines(struct kl_strvec *out, const struct kl_step_facts *facts);
+/** Return the facts as JSON; the caller owns it. */
+json_t *kl_step_facts_json(const struct kl_step_facts *facts);
+
+#endif
