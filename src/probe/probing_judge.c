@@ -95,7 +95,9 @@ static int judge_claimed(bool *waits, struct kl_event **event, const struct kl_e
 			 const struct kl_probe_point *point, const struct kl_probe_key *key)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
-	int err = kl_probe_store_claim(&lock, run->out->store, key, run->patient ? -1 : 0);
+	int64_t rest = (run->until - kl_clock_ns()) / 1000000;
+	int err = kl_probe_store_claim(&lock, run->out->store, key,
+				       run->patient && rest > 0 ? rest : 0);
 
 	if (err == KL_EBUSY) {
 		kl_error_clear();
@@ -163,7 +165,11 @@ static int check_class(struct kl_probe_side *side, struct kl_probing_run *run, s
 	err = kl_probing_judge(&other, run, state, &plain);
 	run->patient = patient;
 	run->out->kept = kept; /* most often the plain point is one of the list */
-	if (!err && other.asked && other.end == KL_PROBE_PASSES && side->bands <= other.bands) {
+	if (!err && !other.asked) {
+		/* the time is up: without the plain point nothing is known of this one */
+		free(side->why);
+		*side = (struct kl_probe_side){ .asked = false };
+	} else if (!err && other.end == KL_PROBE_PASSES && side->bands <= other.bands) {
 		KL_AUTO(kl_freep) char *why = kl_asprintf(
 			"the gate draws no %s here: the point is too small, or the contract's fills "
 			"do not allow it",
