@@ -277,7 +277,7 @@ int kl_materialize_settle(struct kl_materialize_attempt *attempt, struct kl_mate
 		return judge_ahead(attempt, run, *edit->to);
 	if ((err = recall_edit(&done, &commit, attempt, run, edit)) < 0 || done)
 		return err;
-	run->judged++;
+	run->judged += !commit; /* what is only measured again is no further edit */
 	if (!(err = kl_card_commit_try(&judgement, run->o->gate, *edit->to,
 				       run->m->node[attempt->on].state, false)) &&
 	    !(err = KL_FAULT("mat-judged")))

@@ -128,7 +128,10 @@ struct kl_materialize_opts {
 	bool go_on;           /* continue the existing branch; the root is its tip */
 	bool again;           /* resume an existing run, which began at the root */
 	bool dry;
-	/* stop after one judged edit; a later run with `again` continues from there */
+	/*
+	 * stop after one judged edit; a later run with `again` continues from there. An edit that
+	 * is measured again because of noise does not count
+	 */
 	bool one;
 	/* start no further edit after this time of kl_clock_ns(); 0: no limit */
 	int64_t until;
