@@ -89,7 +89,8 @@ static int queue_rest(struct kl_materialize_run *run, const struct place *place,
 	KL_AUTO(kl_surface_freep) struct kl_surface *from = NULL;
 	int err = 0;
 
-	for (size_t k = i; !err && k < series->n && series->v[k].lineage == series->v[i].lineage;
+	for (size_t k = i; !err && k < series->n && !kl_materialize_is_enough(run) &&
+			   series->v[k].lineage == series->v[i].lineage;
 	     k++) {
 		const struct kl_surface *state = from ? from : run->m->node[place->node].state;
 		KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
