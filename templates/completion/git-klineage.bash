@@ -37,6 +37,7 @@ __git_klineage_value ()
 	--jail) __gitcomp "bwrap landlock chroot none" ;;
 	--platform) __gitcomp "x86-64-v1 x86-64-v2 x86-64-v3 x86-64-v4" ;;
 	--runner) __gitcomp "local bundle ssh:" ;;
+	--policy) __gitcomp_nl "$(git klineage search --policies 2>/dev/null | grep '^[a-z]')" ;;
 	--rewriter) __gitcomp "history passes patches: stepwise" ;;
 	--template) __gitcomp_nl "$(git klineage init --list 2>/dev/null | cut -d' ' -f1)" ;;
 	-o|--output|--import|--commands|--contract|--source) return 0 ;;

@@ -34,6 +34,8 @@ function __git_klineage_value --description 'values of the option before the cur
             __git_klineage_workloads
         case --jail
             printf '%s\n' bwrap landlock chroot none
+        case --policy
+            git klineage search --policies 2>/dev/null | string match -r '^[a-z].*'
         case --card
             git klineage skills list --porcelain 2>/dev/null | cut -f1
         case -o --output --import

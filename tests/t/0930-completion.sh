@@ -53,6 +53,7 @@ git klineage sync |origin|mm
 git klineage gate s|side|topk
 git klineage review s|side|topk
 git klineage review --format |markdown|mm
+git klineage search --policy s|shinka|climb
 git -C . klineage deopt |topk|mm/one
 git klineage help f|fsck|gate
 git-klineage s|show|gate
