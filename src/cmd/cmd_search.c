@@ -193,10 +193,10 @@ static int report_search(struct session *session, const struct args *args)
 		.name = session->name,
 	};
 	const struct kl_comparison *root = NULL;
-	int err = session->cell.best ? kl_cell_confirm(&again, &session->cell) : 0;
+	int confirmed = session->cell.best ? kl_cell_confirm(&again, &session->cell) : 0;
+	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
+	int err;
 
-	if (err < 0)
-		return err;
 	kl_progress_free(kl_steal(&session->progress));
 	session->model.progress = NULL;
 	if (again) {
@@ -205,6 +205,10 @@ static int report_search(struct session *session, const struct args *args)
 	}
 	if ((err = kl_search_print(&result, args->json)) < 0)
 		return err;
+	/* what was found is printed, even if the machine cannot measure it again */
+	if (confirmed < 0)
+		return kl_error((enum kl_err)confirmed, "the best cannot be measured again: %s",
+				why);
 	return root && root->speed == KL_SPEED_FAST ? 0 : 1;
 }
 
