@@ -128,6 +128,12 @@ static int noisy_result(const struct kl_attempt *attempt)
 			     "try again when the machine is quiet");
 }
 
+/* Return the card whose optimization the author was asked for. */
+static const struct kl_card *asked_for(const struct kl_attempt_of *of)
+{
+	return of->shown ? of->shown : of->card;
+}
+
 static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 			    const struct kl_attempt_of *of, const struct kl_judgement *judgement)
 {
@@ -154,8 +160,8 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 		set_class(attempt, "no-change");
 		return 0;
 	}
-	if ((err = find_missing(&missing, work, of->card, attempt->to, &judgement->event->facts)) <
-	    0)
+	err = find_missing(&missing, work, asked_for(of), attempt->to, &judgement->event->facts);
+	if (err < 0)
 		return err;
 	if (missing.n) {
 		set_class(attempt, "not-there");
@@ -167,7 +173,7 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 		return 0;
 	if (speed == KL_SPEED_AMBIGUOUS)
 		return noisy_result(attempt);
-	if (of->known)
+	if (of->known && !of->shown)
 		attempt->recovered = part_of(of->known, &attempt->ratio,
 					     judgement->event->place.id);
 	if (speed != KL_SPEED_FAST)
@@ -250,8 +256,8 @@ static int keep_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 		.rewriter = work->session ? work->o->rewriter : "card",
 		.number = of->number,
 		.class_ = attempt->class_,
-		.action = of->card->action,
-		.mechanism = of->card->mechanism,
+		.action = asked_for(of)->action,
+		.mechanism = asked_for(of)->mechanism,
 		.event = attempt->event,
 	};
 	size_t at;

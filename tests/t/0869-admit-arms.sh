@@ -40,16 +40,17 @@ test_expect_success 'a library of two cards; the model answers by arm' '
 	for a in control.0 bare.1 wrong.1; do echo "<nothing-left>no idea</nothing-left>" >"$ANSWERS/$a"; done
 '
 
-test_expect_success 'each arm is asked, and shown what it is about; all results are in the trial' '
+test_expect_success 'each arm is asked, shown and judged by what it is about; all results are in the trial' '
 	(cp -R lib all && cd all && id=$(cat ../id) && tries >out && cat out && says "passed; " out && says "hypothesis -> admitted" out &&
-	says "only the intent: failed, no-edit" out && says "without conditions and risks: failed, " out && says "another card: passed; " out && says "is $other" out &&
-	asked | sort >../have && printf "%s\n" admit.0 bare.0 bare.1 control.0 wrong.0 | sort | test_cmp - ../have &&
+	says "only the intent: failed, no-edit" out && says "without conditions and risks: failed, " out && says "another card: failed, not-there; " out && says "is $other" out &&
+	asked | sort >../have && printf "%s\n" admit.0 bare.0 bare.1 control.0 wrong.0 wrong.1 | sort | test_cmp - ../have &&
 	git show klineage/skills:cards/$id.yaml >card && says "  control:" card && says "  bare:" card && says "  wrong:" card && says "card: $other" card &&
 	says "tokens: 1100" card && says "tokens: 2200" card && says "isolated: " card && grep "seed: [0-9]" card &&
 	git klineage skills lint >out && says "0 errors, 0 warnings" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out) &&
 	says "id: $(cat id)" answers/admit.0.asked && says "state: assumed" answers/admit.0.asked &&
 	says "id: $(cat id)" answers/bare.0.asked && says "  sound: []" answers/bare.0.asked && says "risk: []" answers/bare.0.asked && says "carriers:" answers/bare.0.asked &&
-	says "id: $other" answers/wrong.0.asked && ! grep "id: $(cat id)" answers/wrong.0.asked && ! grep carriers: answers/control.0.asked
+	says "id: $other" answers/wrong.0.asked && ! grep "id: $(cat id)" answers/wrong.0.asked && ! grep carriers: answers/control.0.asked &&
+	says "not in it. Missing: prefetch." answers/wrong.1.asked && ! grep "Missing: vec" answers/wrong.1.asked
 '
 
 test_expect_success 'the arms run in the order that the trial says, which the seed decides' '
@@ -64,7 +65,7 @@ test_expect_success 'a card that the model names and was not shown is told in th
 '
 
 test_expect_success 'arms can be left out; the card cannot' '
-	(cp -R lib some && cd some && : >"$ANSWERS/log" && tries --arms card,wrong >out && asked >../have && sort ../have | tr "\n" " " >../got && echo "admit.0 wrong.0 " | tr -d "\n" | cmp - ../got &&
+	(cp -R lib some && cd some && : >"$ANSWERS/log" && tries --arms card,wrong >out && asked >../have && sort ../have | tr "\n" " " >../got && echo "admit.0 wrong.0 wrong.1 " | tr -d "\n" | cmp - ../got &&
 	exits 129 git klineage admit --arms card $(cat ../id) 2>err && says "needs --rewriter" err &&
 	exits 129 git klineage admit --rewriter exec --exec "$model" --arms intent $(cat ../id) 2>err && says "needs the arm" err &&
 	exits 129 git klineage admit --rewriter exec --exec "$model" --arms card,best $(cat ../id) 2>err && says "unknown arm" err)
