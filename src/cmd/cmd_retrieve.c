@@ -452,15 +452,16 @@ static void print_answer(const struct answer *answer, const struct args *args)
 
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(answer_release) struct answer answer = { .repo = ctx->repo };
+	KL_AUTO(answer_release) struct answer answer = { .repo = ctx->repo,
+							 .order = KL_ORDER_NEXT };
 	struct args args = { 0 };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "explain", &args.explain,
 			    "print every score and every condition"),
 		KL_OPT_INT('\0', "limit", &args.limit, "<n>",
 			   "offer at most n cards, plus the cards that they require"),
-		KL_OPT_STR('\0', "order", &args.order, "paper|next",
-			   "order cards by score (default), or by what came next in lineages"),
+		KL_OPT_STR('\0', "order", &args.order, "next|paper",
+			   "order cards by what came next in lineages (default), or by score"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "find cards for another platform (cuda/sm_90)"),
 		KL_OPT_BOOL('\0', "repair", &args.repair,
