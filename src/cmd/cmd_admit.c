@@ -308,6 +308,8 @@ static int show_admission(const struct kl_admission *admission, const struct kl_
 		print_trial(admission);
 	else
 		print_none(admission);
+	if (!chosen_state(admission))
+		return 1;
 	if (admission->waiting)
 		return kl_send_away_wait(&wave->sent, "this command again");
 	return args->dry || (trial && trial->result == KL_RESULT_PASS) ? 0 : 1;
