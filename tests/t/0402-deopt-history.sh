@@ -119,7 +119,7 @@ test_expect_success 'an older state has the files of its time: a header that is 
 
 test_expect_success 'an older state has a file of its time that it includes by a macro' '
 	(
-	(make_repo m) && cd m && git reset -q --hard main~3 && mkdir k/inc &&
+	(make_repo macro) && cd macro && git reset -q --hard main~3 && mkdir k/inc &&
 	printf "static inline float times(float t)\n{\n\treturn t * 3.0f;\n}\n" >k/inc/old.h &&
 	printf "#define NAME \"inc/old.h\" /* of this platform */\n#define BODY NAME\n" >k/inc/config.h &&
 	sed -i "s/#include <stdint.h>/&\n#include \"inc\/config.h\"\n#include BODY\n#undef BODY/; s/t \* 3.0f/times(t)/" k/scale.c &&
