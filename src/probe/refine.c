@@ -109,6 +109,8 @@ static void refine_clause(const struct refining *refining, const struct kl_fit_c
 	case KL_FIT_LEAST:
 	case KL_FIT_MOST:
 		near = nearest_failure(refining, clause);
+		/* the failure may have another reason: does this size fail at the passing point, too? */
+		add_point(refining, clause, near);
 		for (int64_t k = 1; k <= refining->between; k++)
 			if (near - clause->bound > 1 || clause->bound - near > 1)
 				add_point(refining, clause,
