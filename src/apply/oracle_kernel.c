@@ -322,8 +322,9 @@ static int make_kernel(struct kl_surface **out, struct maker *maker)
 		return refuse_language(maker);
 	if (contract->adapters.n)
 		return refuse_oracle(
-			maker, "the contract has an adapter, which calls a function with other "
-			       "arguments than the oracle's");
+			maker,
+			"the contract has an adapter, so the arguments of its function differ "
+			"from those of the oracle");
 	if (!place)
 		return refuse_oracle(maker,
 				     "the surface has no source that can contain the oracle");

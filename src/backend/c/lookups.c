@@ -174,8 +174,8 @@ static int refuse_path(const char *path)
 {
 	return kl_error(
 		KL_ENO,
-		"a source looks for the file '%.200s', but sources may look only for the kernel's "
-		"own files and for headers of C, so that they compile alike on every machine",
+		"a source looks for the file '%.200s'; it may look only for the kernel's own files "
+		"and for headers of C, because other files can differ between machines",
 		path);
 }
 

@@ -77,7 +77,8 @@ int kl_gpu_seal(unsigned *closed)
 	int err = kl_calls_refuse(&calls);
 
 	if (err < 0)
-		return kl_error_in(KL_ECANNOT, "cannot run host code here");
+		return kl_error_in(KL_ECANNOT,
+				   "cannot restrict the system calls of the host code's process");
 	*closed |= KL_GPU_CLOSED_CALLS;
 	return 0;
 }

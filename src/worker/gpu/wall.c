@@ -80,5 +80,7 @@ int kl_gpu_wall(unsigned *closed)
 	}
 	if (!err)
 		*closed |= KL_GPU_CLOSED_FILES;
-	return err < 0 ? kl_error_in(KL_ECANNOT, "cannot run host code here") : 0;
+	return err < 0 ? kl_error_in(KL_ECANNOT,
+				     "cannot restrict the file access of the host code's process") :
+			 0;
 }
