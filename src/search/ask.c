@@ -13,9 +13,11 @@
 #include "rewrite/prompt.h"
 #include "rewrite/reply/envelope.h"
 
-#define MOST_ADVICE ((size_t)32 << 10) /* bytes of a reply that the next role is shown */
-#define MOST_NOTE ((size_t)8 << 10)    /* bytes of a text that is stored as a note */
-#define MOST_OBJECT ((size_t)64 << 10) /* the same of an object */
+/* Of a reply, at most this many bytes are shown to the next role. */
+#define MOST_ADVICE ((size_t)32 << 10)
+/* A note that is plain text is cut to this many bytes; a note that is JSON is refused beyond. */
+#define MOST_NOTE ((size_t)8 << 10)
+#define MOST_OBJECT ((size_t)64 << 10)
 
 void kl_answer_release(struct kl_answer *answer)
 {
@@ -28,7 +30,10 @@ void kl_answer_release(struct kl_answer *answer)
 
 /* --- what is shown ------------------------------------------------------------------------- */
 
-/* "ticket 5: correct, 1.25 times as fast as the root"; speeds are rounded, as a prompt may say them */
+/*
+ * Append a line such as "ticket 5: correct, 1.25 times as fast as the root". Round the speed, as
+ * exact measurements do not belong in a prompt.
+ */
 static void add_result(struct kl_buf *out, const struct kl_cell_link *link)
 {
 	const struct kl_observation *seen = &link->seen;
@@ -119,9 +124,9 @@ struct asking {
 	const struct kl_ask *ask;
 	struct kl_driver driver;
 	const char *role;
-	char *task; /* what the role is to do */
+	char *task; /* the text that tells the role what to do */
 	char *advice;
-	const char *class_; /* of the candidate before, in a repair */
+	const char *class_; /* in a repair, failure class of the last candidate; else NULL */
 	const struct kl_event *event;
 };
 
@@ -131,7 +136,10 @@ static void asking_release(struct asking *asking)
 	free(asking->task);
 }
 
-/* without measured numbers, since these differ between runs */
+/*
+ * Write the text by which a recorded reply is found. It contains no measured numbers, because these
+ * differ between runs.
+ */
 static void write_key(struct kl_buf *key, const struct asking *asking)
 {
 	const struct kl_ask *ask = asking->ask;
@@ -227,7 +235,10 @@ static int read_edit(struct kl_answer *out, const char *reply, const struct kl_s
 	return err;
 }
 
-/* a reply that begins with '{', fenced or not, is an object; any other is text */
+/*
+ * Read a note. If the reply begins with '{', with or without a code fence before it, parse it as a
+ * JSON object. Store any other reply as {"text": reply}.
+ */
 static int read_note(struct kl_answer *out, const char *reply)
 {
 	const char *text = reply + strspn(reply, " \t\r\n"), *end = strrchr(reply, '}');
@@ -253,7 +264,10 @@ static int read_note(struct kl_answer *out, const char *reply)
 
 /* --- asking -------------------------------------------------------------------------------- */
 
-/* Ask until there is a usable reply. 1: there is none. */
+/*
+ * Ask until a reply is usable, and read it into `out`. Return 1 if no reply was usable; then
+ * out->why says why. If `said` is not NULL, set *said to the reply; the caller frees it.
+ */
 static int ask_usable(struct kl_answer *out, char **said, struct asking *asking, bool edits)
 {
 	struct kl_driver *driver = &asking->driver;
@@ -284,7 +298,10 @@ static int ask_usable(struct kl_answer *out, char **said, struct asking *asking,
 	return 1;
 }
 
-/* Ask for an edit, and for repairs of it, until one is correct or no try is left. */
+/*
+ * Ask for an edit and have it judged. As long as it fails in a way that a model can repair and a
+ * try is left, ask for a repair.
+ */
 static int ask_edit(struct kl_answer *out, struct asking *asking)
 {
 	const struct kl_ask *ask = asking->ask;
@@ -336,6 +353,6 @@ int kl_ask_ticket(struct kl_answer *out, const struct kl_ask *ask)
 		free(advice);
 		advice = said;
 	}
-	/* without usable advice there is no ticket, which is no error */
+	/* If a role gave no usable reply, the ticket has no candidate. This is not an error. */
 	return err < 0 ? err : 0;
 }

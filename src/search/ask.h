@@ -7,27 +7,28 @@
 /*
  * ask - asks the roles of a ticket, each in a conversation of its own, "t<ticket>-<role>".
  *
- * The roles that precede the last one give advice, which the next one is shown. The last one makes
- * the edit or writes the note. A reply that cannot be read is refused twice; then the ticket has no
- * candidate. A candidate that fails can be repaired in the same conversation, as often as the
- * intent allows.
+ * All roles but the last give advice; each role is shown the advice of the role before it. The last
+ * role makes the edit or writes the note. If a reply cannot be read, the role is asked again, at
+ * most twice; after that the ticket has no candidate. If a candidate fails, its role can repair it
+ * in the same conversation, as often as the intent allows.
  */
 struct kl_answer {
-	struct kl_surface *to; /* the edited kernel; NULL: there is none */
-	char *action, *why;    /* what its author says; or why there is no edit */
-	json_t *note;          /* of a note; NULL: none was written */
+	struct kl_surface *to; /* the edited kernel, or NULL if there is none */
+	char *action, *why;    /* the author's words about the edit; or why there is none */
+	json_t *note;          /* the note, or NULL if none was written */
 };
 void kl_answer_release(struct kl_answer *answer);
 
-/** The kernel that a ticket is about, and how a repair is judged. */
+/** What is asked: a ticket, its intent, and the kernel that it changes. */
 struct kl_ask {
 	const struct kl_cell *cell;
 	const struct kl_intent *intent;
 	int64_t ticket;
 	const struct kl_surface *parent;
 	/**
-	 * Called for each edit; sets *class_ to the class of its failure, borrowed, or NULL, and
-	 * *event to the gate's event, borrowed. Returns an error if there is no verdict.
+	 * Judge an edit; kl_ask_ticket() calls this for each edit. Set *class_ to the class of the
+	 * failure, or to NULL if the edit did not fail, and *event to the gate's event or to NULL.
+	 * The callee keeps both. Return an error if the gate gives no verdict.
 	 */
 	int (*judge)(const char **class_, const struct kl_event **event, struct kl_answer *answer,
 		     void *payload);
@@ -35,8 +36,9 @@ struct kl_ask {
 };
 
 /**
- * Ask all roles. `out` has the last edit that was judged, or the note. KL_ENO: the budget does not
- * allow a request. Other errors are those of kl_driver_ask() and of judge().
+ * Ask all roles of a ticket, one after the other. Put the last edit that was judged, or the note,
+ * into *out; the caller releases it. Return KL_ENO if the budget does not allow a request, or an
+ * error of kl_driver_ask() or judge().
  */
 int kl_ask_ticket(struct kl_answer *out, const struct kl_ask *ask);
 

@@ -11,7 +11,11 @@
 
 /* --- judging ------------------------------------------------------------------------------- */
 
-/* what was reached earlier is not measured again, so that a search that was killed finds the same */
+/*
+ * Return true if the kernel must be measured again because it could be faster or slower than the
+ * root. A cached verdict is never measured again, so that a search that was killed and continued
+ * finds the same speeds.
+ */
 static bool is_ambiguous(const struct kl_judgement *judgement)
 {
 	const struct kl_event *event = judgement->event;
@@ -69,12 +73,15 @@ static enum kl_ticket_outcome failure_outcome(enum kl_failure failure)
 	case KL_FAILURE_WRONG_EDGE:
 	case KL_FAILURE_NONDETERMINISTIC:
 		return KL_OUTCOME_WRONG;
-	default: /* a cheat is refused before its answers count */
+	default: /* includes kernels that were refused as cheats */
 		return KL_OUTCOME_COMPILE;
 	}
 }
 
-/* the speed at each case; a contract with one case has only the mean */
+/*
+ * Fill in the speed at each case of the contract. If the profile has no cases, set nothing: then
+ * only the speed of the whole counts.
+ */
 static void observe_cases(struct kl_observation *out, const struct kl_profile *profile)
 {
 	if (!profile->npoint)
@@ -110,7 +117,7 @@ void kl_candidate_observe(struct kl_observation *out, const struct kl_event *eve
 		out->outcome = failure_outcome(event->failure);
 		return;
 	}
-	/* correct, but it could not be timed against the root: nobody can choose by it */
+	/* The kernel is correct but was not timed against the root, so policies cannot rank it. */
 	if (event->verdict == KL_VERDICT_INCONCLUSIVE || !parent || parent->ratio.ppm < 1) {
 		out->outcome = KL_OUTCOME_NONE;
 		return;

@@ -4,12 +4,13 @@
 
 #include "search/cell.h"
 
-/* candidate - a kernel that a ticket made: judges it against the root, and commits it. */
+/* candidate - judges a kernel that a ticket made, compares it with the root, and commits it. */
 
 /**
- * Judge a kernel and compare it with the root (NULL: no comparison). What is correct but too noisy
- * to tell is measured again, at most twice. `anew`: ignore cached verdicts. KL_ECANNOT: there is no
- * verdict.
+ * Judge a kernel, and compare it with `root` unless `root` is NULL. If the kernel is correct but
+ * the measurement is too noisy to tell which of the two is faster, measure again, at most twice. If
+ * `anew` is true, ignore cached verdicts. The caller frees *out. Return KL_ECANNOT if the gate
+ * gives no verdict at once.
  */
 int kl_candidate_judge(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *surface, const struct kl_surface *root, bool anew);
@@ -18,21 +19,21 @@ int kl_candidate_judge(struct kl_judgement **out, struct kl_gate *gate,
 void kl_candidate_observe(struct kl_observation *out, const struct kl_event *event,
 			  const struct kl_surface *surface);
 
-/** The same for the root, whose speed is 1 by definition. */
+/** Fill in an observation of the root. The root's speed is 1 by definition. */
 void kl_candidate_observe_root(struct kl_observation *out, const struct kl_event *event,
 			       const struct kl_surface *surface);
 
-/** What the commit of a candidate says. */
+/** The data from which the message of a candidate's commit is made. */
 struct kl_candidate_text {
 	const char *policy, *form, *rewriter;
-	const char *action; /* "unroll"; NULL: not known */
+	const char *action; /* name of the change, such as "unroll"; NULL if not known */
 	const char *why, *class_;
 	int64_t ticket;
 };
 
 /**
- * Commit a kernel on the commit `parent` of the kernel `from`. Author time is that of the parent, so
- * that the same candidate gets the same id.
+ * Commit the kernel `to` on top of `parent`, which is the commit of the kernel `from`. Use the
+ * author time of the parent, so that the same candidate always gets the same commit id.
  */
 int kl_candidate_commit(git_oid *out, struct kl_repo *repo, const git_oid *parent,
 			const struct kl_surface *from, const struct kl_surface *to,

@@ -13,7 +13,10 @@
 #include "search/ask.h"
 #include "search/candidate.h"
 
-/* tickets without a candidate, for each candidate and at least, after which a search gives up */
+/*
+ * A search gives up after more than LEAST_IDLE + IDLE_TICKETS * candidates notes in a row, where
+ * `candidates` is the number that the setup asks for.
+ */
 #define IDLE_TICKETS 8
 #define LEAST_IDLE 200
 
@@ -95,7 +98,7 @@ static json_t *cell_json(const struct kl_cell *cell)
 	return json;
 }
 
-/* ticket 0: the root must pass; its speed is 1 by definition */
+/* Judge the root, which must pass, and begin the chain with it as ticket 0. */
 static int begin_chain(struct kl_cell *cell)
 {
 	const struct kl_cell_opts *opts = cell->opts;
@@ -121,7 +124,7 @@ static int begin_chain(struct kl_cell *cell)
 /* a ticket in progress */
 struct work {
 	struct kl_cell *cell;
-	struct kl_judgement *judgement;   /* of the last edit; NULL: it was judged before */
+	struct kl_judgement *judgement;   /* of the last edit; NULL if `known` has its verdict */
 	const struct kl_cell_link *known; /* the ticket that made the same kernel before, or NULL */
 };
 
@@ -165,7 +168,7 @@ static int judge_edit(const char **class_, const struct kl_event **event, struct
 	return 0;
 }
 
-/* the same kernel again has the verdict that it had */
+/* Copy to `link` the verdict of `known`, an earlier ticket that made the same kernel. */
 static void take_known(struct kl_cell_link *link, const struct kl_cell_link *known)
 {
 	struct kl_observation seen;
@@ -320,7 +323,10 @@ static int next_ticket(bool *more, struct kl_cell *cell)
 	if ((err = KL_FAULT("cell-propose")) < 0)
 		return err;
 	err = do_ticket(cell, &intent, ticket);
-	/* the budget is spent, the recording lacks the reply, or the model does not answer */
+	/*
+	 * The budget is spent, the recording lacks the reply, or the model does not answer: end the
+	 * search, which is not an error.
+	 */
 	if (err == KL_ENO || err == KL_ENOTFOUND || err == KL_ETIMEOUT) {
 		*more = false;
 		return end_search(cell, kl_strdup(kl_error_last()));

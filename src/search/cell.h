@@ -9,16 +9,18 @@
 #include "search/policy/setup.h"
 
 /*
- * cell - a search of a kernel by a policy: asks for each ticket, has the candidate judged, and
- * stores what came of it (docs/formats.md, "Searches").
+ * cell - runs a search: a policy proposes tickets, one after the other; for each ticket a model is
+ * asked for a candidate, the gate judges the candidate, and the observation is stored
+ * (docs/formats.md, "Searches").
  *
- * A ticket is done before the next one is begun. Its intent depends only on the setup, on its draws
- * and on the observations up to its horizon (policy.h), so that a search that was killed goes on as
- * if it had not been: stored replies are not asked for again, cached verdicts are not judged again,
- * and commits and links get the same ids.
+ * A ticket is done before the next one begins. The intent of a ticket depends only on the setup, on
+ * the draws of the ticket, and on the observations up to its horizon (policy.h). Therefore a search
+ * that was killed can be continued as if it had not been: stored replies are not asked for again,
+ * cached verdicts are not judged again, and commits and links get the same ids.
  *
- * Each candidate is compared with the root in the session that judges it, so that the speeds of a
- * search have one yardstick. The fastest correct one is the best; `branch` is at its commit.
+ * The session that judges a candidate also times the root, and the candidate's speed is relative to
+ * the root. So speeds from different sessions can be compared. The fastest correct candidate is the
+ * best one, and `branch` points to its commit.
  *
  *	err = kl_cell_run(&cell, &opts);
  *	... cell.chain.v[t], cell.best ...
@@ -29,12 +31,12 @@
 struct kl_cell_opts {
 	struct kl_repo *repo;
 	struct kl_gate *gate;
-	struct kl_session *session; /* its purse is that of the search */
+	struct kl_session *session; /* pays for the requests of the search */
 	const char *rewriter;       /* "chat" or "exec" */
 	const char *name;
 	const struct kl_surface *root;
-	git_oid commit;               /* of the root */
-	const struct kl_setup *setup; /* of a new search; NULL: continue the one of this name */
+	git_oid commit;               /* the commit of the root */
+	const struct kl_setup *setup; /* for a new search; NULL continues the search `name` */
 	struct kl_progress *progress;
 };
 
@@ -42,35 +44,42 @@ struct kl_cell {
 	const struct kl_cell_opts *opts;
 	struct kl_setup setup;
 	struct kl_links chain;
-	int64_t best; /* ticket of the fastest correct candidate; 0: none is faster than the root */
-	int64_t candidates;                         /* tickets that asked for one */
-	int64_t idle;                               /* notes since the last of these */
-	char branch[KL_CELL_REF], ref[KL_CELL_REF]; /* ref: of the chain */
-	char *ended;   /* why the search ended early; NULL: it is done */
-	size_t judged; /* candidates that were judged now */
+	int64_t best; /* ticket of the fastest correct candidate; 0 if none is faster than the root */
+	int64_t candidates; /* number of tickets that asked for a candidate */
+	int64_t idle;       /* number of notes since the last ticket that was not a note */
+	char branch[KL_CELL_REF], ref[KL_CELL_REF]; /* names of the branch and of the chain */
+	char *ended;   /* why the search ended early, or NULL if it did not */
+	size_t judged; /* number of candidates that the gate judged in this run */
 	/* the policy's experience, up to the horizon of the last ticket */
 	struct kl_experience *seen;
 };
 
 /**
- * Run a search to its end, or as far as its budget goes (`ended`). KL_EEXISTS: there is a search of
- * this name. KL_ENOTFOUND: there is none to continue. KL_ENO: the root fails the gate. KL_ECANNOT: a
- * kernel cannot be judged here. What was done before an error is stored.
+ * Run a search to its end. If it must end early, for example because its budget is spent, return 0
+ * and set out->ended. Return KL_EEXISTS if a new search is asked for and one of this name exists,
+ * KL_ENOTFOUND if there is no search to continue, KL_ENO if the root fails the gate, and KL_ECANNOT
+ * if a kernel cannot be judged here. All tickets that were done before an error are stored. The
+ * caller releases *out, also after an error.
  */
 int kl_cell_run(struct kl_cell *out, const struct kl_cell_opts *opts);
 void kl_cell_release(struct kl_cell *cell);
 
 /**
- * Measure the best candidate against the root once more, apart from the search that chose it, and
- * note the event. The best of many noisy measurements looks faster than it is; this one does not.
+ * Measure the best candidate against the root once more, and write a note with the event on its
+ * commit. The search chose the candidate because it was measured as the fastest of many, which
+ * makes it look faster than it is; a new measurement does not have this bias. The caller frees
+ * *out.
  */
 int kl_cell_confirm(struct kl_judgement **out, const struct kl_cell *cell);
 
-/** Get the root's commit and place of a search; the caller frees *place. KL_ENOTFOUND: no search. */
+/**
+ * Get the commit and the place of the root from which a search began; the caller frees *place.
+ * Return KL_ENOTFOUND if there is no such search.
+ */
 int kl_cell_begun(git_oid *commit, char **place, struct kl_repo *repo, const char *workload,
 		  const char *name);
 
-/** Write the refs of a search: its branch and its chain. */
+/** Write the full names of the refs of a search: its branch and the ref of its chain. */
 void kl_cell_refs(char branch[KL_CELL_REF], char ref[KL_CELL_REF], const char *workload,
 		  const char *name);
 

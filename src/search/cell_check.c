@@ -9,7 +9,7 @@
 #include "search/candidate.h"
 #include "search/links.h"
 
-/* find the event of a candidate in the note of its commit */
+/* Find the event of a candidate in the gate's note on the candidate's commit. */
 static int find_event(struct kl_event **out, struct kl_repo *repo, const struct kl_cell_link *link)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -31,7 +31,7 @@ static int find_event(struct kl_event **out, struct kl_repo *repo, const struct 
 				  link->event);
 }
 
-/* compare what was stored with what the event gives */
+/* Check that the stored observation has the same members and values as `again`. */
 static int compare_observations(const struct kl_observation *stored, struct kl_observation *again)
 {
 	KL_AUTO(json_decrefp) json_t *one = NULL;
@@ -78,7 +78,7 @@ static int check_candidate(struct kl_repo *repo, const struct kl_cell_link *link
 	return compare_observations(&link->seen, &again);
 }
 
-/* a kernel that was there before has the verdict that it had */
+/* Check that the link has the verdict of the earlier ticket that made the same kernel. */
 static int check_known(const struct kl_links *chain, const struct kl_cell_link *link)
 {
 	for (int64_t i = 0; i < link->seen.ticket; i++)

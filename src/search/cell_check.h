@@ -5,13 +5,13 @@
 #include "repo/repo.h"
 
 /*
- * cell_check - checks a stored search without model or device: the policy proposes from the stored
- * observations what was done, and each observation is what the gate's event says.
+ * cell_check - checks a stored search without a model or a device. From the stored observations the
+ * policy must propose the same tickets again; each observation must agree with the gate's event.
  */
 
 /**
- * Check the search whose chain is `ref`. KL_EINVALID: it is wrong; the message names the ticket.
- * KL_ENOTFOUND: the event of a candidate, or its kernel, is not here.
+ * Check the search whose chain is `ref`. Return KL_EINVALID if the search is wrong; the message
+ * names the ticket. Return KL_ENOTFOUND if a candidate's event or kernel is not in the repository.
  */
 int kl_cell_check(struct kl_repo *repo, const char *ref);
 

@@ -83,7 +83,7 @@ static int read_kind(struct kl_cell_link *link, const json_t *json)
 	return kl_error(KL_EINVALID, "'kind' is '%s', which is none", kind);
 }
 
-/* each kind of ticket has its outcomes, on which policies rely */
+/* Check that a ticket of this kind can have this outcome, because policies rely on it. */
 static int check_outcome(const struct kl_cell_link *link)
 {
 	enum kl_ticket_outcome outcome = link->seen.outcome;
@@ -249,7 +249,10 @@ static int write_tree(git_oid *out, const struct kl_links *chain, const struct k
 	return kl_repo_tree_edit(out, repo, NULL, edit, n);
 }
 
-/* The time is that of the link's commit, so that a search that was killed writes the same link. */
+/*
+ * Write the commit of a link. Use the author time of the candidate's commit, so that a search that
+ * was killed and continued writes the same link.
+ */
 static int write_link(git_oid *out, const struct kl_links *chain, const struct kl_cell_link *link,
 		      struct kl_repo *repo)
 {
@@ -304,7 +307,10 @@ static int try_append(const struct kl_links *chain, const git_oid *tip,
 	return err < 0 ? err : KL_FAULT("cell-linked");
 }
 
-/* true if the chain is where we expect it, so that only the notes were moved by another process */
+/*
+ * Return true if the ref of the chain still has the value that we expect. Then another process has
+ * moved only the notes, and the transaction can be tried again.
+ */
 static bool is_ours(const struct kl_links *chain, const struct kl_links_write *write)
 {
 	git_oid now = kl_oid_none;
@@ -344,7 +350,7 @@ int kl_links_append(struct kl_links *chain, struct kl_cell_link *link,
 
 /* --- checking ------------------------------------------------------------------------------ */
 
-/* the intent must be what the observation is of */
+/* Check that the stored ticket is of the kind, parent and form that the intent asks for. */
 static int check_intent(const struct kl_intent *intent, const struct kl_cell_link *link)
 {
 	bool is_skip = link->kind == KL_TICKET_SKIP;

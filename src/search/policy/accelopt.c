@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelopt - AccelOpt (arXiv 2511.15915): a beam of kernels, plans, and a memory of slow and fast */
+/* accelopt - AccelOpt (arXiv 2511.15915), a beam search with plans and a memory of lessons */
 #include <string.h>
 
 #include "base/error.h"
@@ -26,7 +26,10 @@ static const struct kl_policy_param params[] = {
 	KL_PARAMS_END,
 };
 
-/* the paper describes a beam and a queue; the released program has neither */
+/*
+ * In the paper the beam's kernels can stay in the beam, and the oldest items leave the memory. The
+ * released program does neither.
+ */
 static const struct kl_policy_preset presets[] = {
 	{ "paper", "elite=yes queue=fifo", "as published" },
 	{ "code", "elite=no queue=sample", "as released: the beam can lose its best kernel" },
@@ -38,13 +41,16 @@ static const struct kl_policy_preset presets[] = {
 
 enum group { PLAN, EDIT, ITEM };
 
-/* A round has a group of plans, of candidates and of items. Round 0 starts from the root alone. */
+/*
+ * The place of a ticket in the search. Each round has three groups of tickets: plans, candidates,
+ * and items of the memory. Round 0 starts from the root alone.
+ */
 struct place {
 	int64_t round;
 	enum group group;
-	int64_t index; /* within the group */
-	int64_t first; /* ticket of the group's first */
-	int64_t size;  /* of the group */
+	int64_t index; /* index of the ticket in its group */
+	int64_t first; /* first ticket of the group */
+	int64_t size;  /* number of tickets in the group */
 };
 
 static struct place place_of(const struct kl_setup *setup, int64_t ticket)
@@ -69,7 +75,7 @@ static struct place place_of(const struct kl_setup *setup, int64_t ticket)
 	}
 }
 
-/* the last ticket of the group before */
+/* Return the last ticket of the previous group. */
 static int64_t group_before(const struct kl_setup *setup, int64_t ticket)
 {
 	return place_of(setup, ticket).first - 1;
@@ -78,18 +84,18 @@ static int64_t group_before(const struct kl_setup *setup, int64_t ticket)
 /* --- the state ----------------------------------------------------------------------------- */
 
 struct pair {
-	int64_t slow, fast; /* tickets */
-	double speedup;     /* of the child against the parent */
+	int64_t slow, fast; /* tickets of the slower and of the faster kernel */
+	double speedup;     /* speed of the child divided by that of its parent */
 };
 
 struct state {
-	int64_t *beam; /* tickets */
+	int64_t *beam; /* tickets of the kernels in the beam */
 	size_t nbeam;
-	struct pair *pair; /* of this round, in the order in which they are summed up */
+	struct pair *pair; /* pairs of this round, in the order in which items are written */
 	size_t npair;
-	int64_t *item; /* tickets of notes, the oldest first */
+	int64_t *item; /* tickets of the items in the memory, the oldest first */
 	size_t nitem;
-	size_t new_items; /* how many of them this round wrote; they come last */
+	size_t new_items; /* number of items of this round; they are the last in `item` */
 };
 
 static void *create_state(const struct kl_setup *setup)
@@ -114,7 +120,10 @@ static void release_state(void *data)
 	free(state);
 }
 
-/* the correct sample of a plan that is fastest (or slowest); -1: none; the first of equals */
+/*
+ * Return the fastest correct sample of a plan, or the slowest one if `fastest` is false; of equal
+ * ones the first. Return -1 if no sample is correct.
+ */
 static int64_t extreme_sample(const struct kl_experience *seen, int64_t first, bool fastest)
 {
 	int64_t found = -1;
@@ -131,10 +140,10 @@ static int64_t extreme_sample(const struct kl_experience *seen, int64_t first, b
 	return found;
 }
 
-/* what stands for a branch in the next beam */
+/* A kernel that can be chosen for the next beam. */
 struct branch {
 	int64_t ticket;
-	int64_t speed; /* 0: no sample is correct, and the parent stands here at infinite latency */
+	int64_t speed; /* 0 if no sample of the plan is correct; then `ticket` is the parent */
 	size_t order;
 };
 
@@ -147,7 +156,7 @@ static int by_latency(const void *left, const void *right)
 	return (one->order > two->order) - (one->order < two->order);
 }
 
-/* next beam = the B fastest representatives */
+/* Put the fastest kernels into the next beam, as many as it has room for. */
 static void choose_beam(const struct kl_experience *seen, struct branch *branch, size_t n)
 {
 	struct state *state = seen->state;
@@ -159,7 +168,7 @@ static void choose_beam(const struct kl_experience *seen, struct branch *branch,
 		state->beam[i] = branch[i].ticket;
 }
 
-/* the greatest speedup first; equal ones stay in order of tickets */
+/* Sort pairs by falling speedup; equal ones stay in order of tickets. */
 static void sort_pairs(struct pair *pair, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -171,7 +180,10 @@ static void sort_pairs(struct pair *pair, size_t n)
 		}
 }
 
-/* positives first, the greatest speedup first; then negatives, the greatest slowdown first */
+/*
+ * Choose the pairs about which items are written: first the greatest speedups, which take at most
+ * half of the room, then the greatest slowdowns.
+ */
 static void choose_pairs(const struct kl_experience *seen, struct pair *pair, size_t n)
 {
 	struct state *state = seen->state;
@@ -187,7 +199,11 @@ static void choose_pairs(const struct kl_experience *seen, struct pair *pair, si
 		state->pair[state->npair++] = pair[i - 1];
 }
 
-/* the plan's best sample if it is faster than the parent, else its worst if that is slower */
+/*
+ * Pair the parent of a plan's samples with the fastest correct sample or, if that is slower than
+ * the parent, with the slowest one. Return false if no sample is correct, or if the fastest is as
+ * fast as the parent.
+ */
 static bool pair_of_plan(struct pair *out, const struct kl_experience *seen, int64_t first)
 {
 	int64_t parent = seen->at[first].parent, child = extreme_sample(seen, first, true);
@@ -203,7 +219,7 @@ static bool pair_of_plan(struct pair *out, const struct kl_experience *seen, int
 	return true;
 }
 
-/* after the last candidate of a round */
+/* After the last candidate of a round, choose the next beam and the pairs to remember. */
 static void end_round(const struct kl_experience *seen, const struct place *edits)
 {
 	struct state *state = seen->state;
@@ -239,7 +255,10 @@ static void add_item(struct state *state, int64_t ticket)
 	state->new_items++;
 }
 
-/* after the items of a round: of the old ones, keep what there is room for beside the new ones */
+/*
+ * After the items of a round, remove old items until all items fit into the memory. Remove the
+ * oldest ones, or with queue=sample ones that are drawn.
+ */
 static void trim_items(const struct kl_experience *seen, int64_t ticket)
 {
 	struct state *state = seen->state;
@@ -249,7 +268,7 @@ static void trim_items(const struct kl_experience *seen, int64_t ticket)
 	struct kl_rng rng;
 
 	if (gone && seen->setup->value[QUEUE] == SAMPLE && gone < old) {
-		/* those that are drawn first leave */
+		/* move the items that are drawn to the front, where they are removed below */
 		kl_draw_open(&rng, &draws, "items");
 		kl_draw_sample(&rng, state->item, old, gone);
 	}
@@ -311,7 +330,7 @@ static void propose_edit(struct kl_intent *out, const struct kl_experience *seen
 	int64_t plans = place->size / seen->setup->value[SAMPLES];
 	int64_t plan = place->first - plans + place->index / seen->setup->value[SAMPLES];
 
-	/* the executor sees only the plan, so that without one there is nothing to do */
+	/* The executor is shown only the plan, so without a plan there is nothing to do. */
 	if (seen->at[plan].outcome != KL_OUTCOME_NOTE) {
 		out->kind = KL_TICKET_SKIP;
 		return;

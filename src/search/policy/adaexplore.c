@@ -24,7 +24,7 @@ static const struct kl_policy_param params[] = {
 	KL_PARAMS_END,
 };
 
-/* the released program differs from the paper in these */
+/* The released program has other values than the paper for these parameters. */
 static const struct kl_policy_preset presets[] = {
 	{ "paper", "c=0.3 alpha=0 p_large=0.2 extra=0 geometric=0.6", "as published" },
 	{ "code", "c=0.25 alpha=1 p_large=0.25 extra=3 geometric=0.5", "as released" },
@@ -42,7 +42,7 @@ double kl_ada_reward(const struct kl_observation *observation)
 	if (observation->outcome != KL_OUTCOME_CORRECT)
 		return 0;
 	speed = speed < 0.1 ? 0.1 : speed > 10.0 ? 10.0 : speed;
-	/* one different bit can choose another parent: do not simplify */
+	/* Do not simplify this: one different bit in a reward can choose another parent. */
 	reward = 0.4 + (1.6 - 0.4) * (speed - 0.1) / (10.0 - 0.1);
 	return reward < 0.4 ? 0.4 : reward > 1.6 ? 1.6 : reward;
 }
@@ -73,7 +73,10 @@ static double upper_bound(const struct kl_experience *seen, int64_t at)
 	       c * kl_number_sqrt(kl_number_log((double)above) / (double)node->visits);
 }
 
-/* what a new child of the node promises */
+/*
+ * Return the upper confidence bound of a new child of the node. It is compared with those of the
+ * present children.
+ */
 static double child_promise(const struct kl_experience *seen, int64_t at)
 {
 	const struct kl_ada_node *node = &tree_of(seen)->node[at];
@@ -131,7 +134,10 @@ bool kl_ada_is_large(const struct kl_experience *seen, int64_t node, double coin
 
 /* --- what is shown ------------------------------------------------------------------------- */
 
-/* the fastest correct kernel of a component: a large node and what small edges reach; -1: none */
+/*
+ * Return the fastest correct kernel of a component, or -1 if none is correct. A component is a
+ * large node with all nodes that are reached from it through small nodes.
+ */
 static int64_t best_of_component(const struct kl_experience *seen, int64_t top)
 {
 	const struct kl_ada_tree *tree = tree_of(seen);
@@ -156,7 +162,10 @@ static bool is_on_path(const struct kl_ada_tree *tree, int64_t top, int64_t node
 	return node == top;
 }
 
-/* the best kernels of the components on the path to a node, or of those off it; the number of them */
+/*
+ * Put into `best` the best kernel of each component that begins on the path from the root to `node`
+ * or, if `on` is false, of each that does not. Return the number of kernels.
+ */
 static size_t component_bests(int64_t *best, const struct kl_experience *seen, int64_t node,
 			      bool on)
 {
@@ -173,7 +182,7 @@ static size_t component_bests(int64_t *best, const struct kl_experience *seen, i
 	return n;
 }
 
-/* K with a probability proportional to (1-p)^K, from 0 to `most` */
+/* Draw a number K from 0 to `most` with a probability proportional to (1 - geometric)^K. */
 static size_t draw_extra(const struct kl_experience *seen, size_t most,
 			 const struct kl_draws *draws)
 {
@@ -187,7 +196,10 @@ static size_t draw_extra(const struct kl_experience *seen, size_t most,
 	return kl_draw_weighted(&rng, weight, most + 1);
 }
 
-/* show `count` of `other`, drawn by softmax of speed, each at most once */
+/*
+ * Draw `count` different kernels of the `n` in `other` and show them. The weights of the draw are
+ * the softmax of the speeds. `other` is overwritten.
+ */
 static void show_others(struct kl_intent *out, const struct kl_experience *seen, int64_t *other,
 			size_t n, size_t count, const struct kl_draws *draws)
 {
@@ -232,7 +244,7 @@ void kl_ada_show_pool(struct kl_intent *out, const struct kl_experience *seen, i
 	show_others(out, seen, best, n, extra, draws);
 }
 
-/* the node and its ancestors up to the nearest large one, the oldest first */
+/* Show the node and its ancestors up to the nearest large one, the oldest first. */
 static void show_ancestors(struct kl_intent *out, const struct kl_experience *seen, int64_t node)
 {
 	const struct kl_ada_tree *tree = tree_of(seen);
@@ -261,7 +273,10 @@ static bool is_learning(const struct kl_setup *setup)
 	return setup->value[KL_ADA_LEARN] == KL_ADA_LEARN_EACH;
 }
 
-/* with rules, each candidate has an odd ticket, and the note about it the even one after it */
+/*
+ * Return the horizon of a ticket. If rules are learnt, candidates have odd tickets, and the note
+ * about a candidate has the even ticket that follows.
+ */
 static int64_t see_before(const struct kl_setup *setup, int64_t ticket)
 {
 	int64_t candidate = (ticket + 1) / 2 - setup->width;
@@ -290,14 +305,17 @@ static void propose_small(struct kl_intent *out, const struct kl_experience *see
 	show_ancestors(out, seen, node);
 	for (size_t i = 0; i < out->nshown; i++)
 		any |= kl_experience_is_correct(seen, out->shown[i].ticket);
-	/* there is nothing to revise where all that is shown is wrong */
+	/* The reviser needs a correct kernel. If none is shown, ask only the tuner. */
 	if (any)
 		kl_intent_ask(out, "tuner");
 	else
 		out->role[0] = "tuner";
 }
 
-/* a rule from a failure; results that only differ in numbers give none */
+/*
+ * Ask for a rule that explains why a candidate failed. Skip the ticket if the candidate only gave
+ * wrong results, because no rule can be learnt from that.
+ */
 static void propose_rule(struct kl_intent *out, const struct kl_experience *seen, int64_t failed)
 {
 	const struct kl_observation *observation = &seen->at[failed];
@@ -360,7 +378,7 @@ static void add_node(struct kl_ada_tree *tree, const struct kl_observation *obse
 	node->child[node->nchild++] = observation->ticket;
 }
 
-/* {"rule": text} is a new rule, {"same": ticket} one that an earlier note wrote */
+/* Read a note: {"rule": text} adds a rule, {"same": ticket} counts one of an earlier note. */
 static void add_rule(struct kl_ada_tree *tree, const struct kl_observation *observation)
 {
 	int64_t same = kl_json_int_or(observation->note, "same", -1);
@@ -384,7 +402,7 @@ static void fold_tree(struct kl_experience *seen, const struct kl_observation *o
 
 	KL_GROW(tree->node, tree->n + 1, tree->alloc);
 	tree->node[tree->n++] = (struct kl_ada_node){ 0 };
-	/* an edit without a usable reply is a node without reward, as in the released program */
+	/* As in the released program, an edit without a usable reply becomes a node, too. */
 	if (is_edit && observation->outcome != KL_OUTCOME_SKIPPED)
 		add_node(tree, observation);
 	else if (observation->outcome == KL_OUTCOME_NOTE)

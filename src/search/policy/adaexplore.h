@@ -5,7 +5,8 @@
 #include "search/policy/experience.h"
 
 /*
- * adaexplore - the tree of AdaExplore (arXiv 2604.16625): which node is built on, and how.
+ * adaexplore - the tree of AdaExplore (arXiv 2604.16625). It selects the node from which the next
+ * candidate is made, and whether the candidate is a large or a small step.
  *
  * A node is the candidate of a ticket, correct or not. It is large if it was written anew from a
  * pool of good kernels, and small if it is an edit of its parent.
@@ -27,23 +28,23 @@ enum {
 enum { KL_ADA_LEARN_NONE, KL_ADA_LEARN_EACH };
 
 struct kl_ada_node {
-	bool is_node; /* false: the ticket made no candidate */
+	bool is_node; /* false if the ticket was not to make a candidate */
 	bool large;
 	int64_t parent;
 	int64_t visits;
-	double total, max; /* rewards of the node and of all below */
-	int64_t *child;    /* in order of tickets */
+	double total, max; /* sum and maximum of the rewards of the node and all nodes below */
+	int64_t *child;    /* tickets of the children, in rising order */
 	size_t nchild, alloc;
 };
 
-/* a rule about what fails, such as "You cannot take the address of a register." */
+/* A rule about what fails, such as "You cannot take the address of a register." */
 struct kl_ada_rule {
-	int64_t ticket; /* the note that first wrote it */
-	int64_t count;  /* notes that wrote it */
+	int64_t ticket; /* ticket of the first note that gives the rule */
+	int64_t count;  /* number of notes that give it */
 };
 
 struct kl_ada_tree {
-	struct kl_ada_node *node; /* by ticket */
+	struct kl_ada_node *node; /* node[t] is the node of ticket t */
 	size_t n, alloc;
 	struct kl_ada_rule *rule;
 	size_t nrule, rule_alloc;
@@ -51,11 +52,11 @@ struct kl_ada_tree {
 
 /** Return the reward of an observation. */
 double kl_ada_reward(const struct kl_observation *observation);
-/** Return the node to build on. */
+/** Return the node from which the next candidate is made. */
 int64_t kl_ada_select(const struct kl_experience *seen);
-/** True if a large step is made from a node; `coin` is uniform in [0, 1). */
+/** Return true if the step from `node` is a large one. `coin` must be uniform in [0, 1). */
 bool kl_ada_is_large(const struct kl_experience *seen, int64_t node, double coin);
-/** Show what a large step from a node sees. */
+/** Add to `out` the kernels that are shown for a large step from `node`. */
 void kl_ada_show_pool(struct kl_intent *out, const struct kl_experience *seen, int64_t node,
 		      const struct kl_draws *draws);
 

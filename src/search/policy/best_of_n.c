@@ -4,7 +4,7 @@
 
 static const struct kl_policy_param params[] = { KL_PARAMS_END };
 
-/* no ticket learns of another */
+/* Return the horizon of a ticket: the root is all that it may use. */
 static int64_t root_alone(const struct kl_setup *setup, int64_t ticket)
 {
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* climb - hill climbing: always from the best kernel so far */
+/* climb - hill climbing: each candidate is made from the best kernel so far */
 #include "search/policy/experience.h"
 
 enum { DECIDE, REPAIRS };
@@ -14,7 +14,10 @@ static const struct kl_policy_param params[] = {
 	KL_PARAMS_END,
 };
 
-/* the correct candidate with the greatest lower bound; the root's is its speed */
+/*
+ * Return the correct candidate whose speed has the greatest lower bound, or the root if no lower
+ * bound is above the root's speed.
+ */
 static int64_t best_by_low(const struct kl_experience *seen)
 {
 	int64_t best = 0, most = seen->at[0].speed_ppm;

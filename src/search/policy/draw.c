@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* enough for any int64_t in decimal */
+/* enough bytes for any int64_t in decimal, with sign and NUL */
 #define NUMBER_BYTES 24
 
 static void add_number(struct kl_digest *digest, int64_t number)
@@ -75,7 +75,7 @@ size_t kl_draw_weighted(struct kl_rng *rng, const double *weight, size_t n)
 		if (weight[i] > 0)
 			last = i;
 	}
-	return last; /* rounding left the sum at the mark */
+	return last; /* because of rounding no cumulative weight was above the mark */
 }
 
 void kl_draw_sample(struct kl_rng *rng, int64_t *value, size_t n, size_t count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* evolve - evolution on islands, as OpenEvolve and Kernel-Smith do: cells of features, an archive */
+/* evolve - evolution on islands with feature cells and an archive, like OpenEvolve's */
 #include <string.h>
 
 #include "base/error.h"
@@ -64,20 +64,20 @@ static int64_t migration_interval(const struct kl_setup *setup)
 
 /* --- the state ----------------------------------------------------------------------------- */
 
-/* a kernel on an island; one that migrated is two programs of one ticket */
+/* A kernel on an island. A kernel that migrated is a program on each of its islands. */
 struct program {
 	int64_t ticket;
 	size_t island;
 	bool migrant;
-	bool gone; /* a fitter one took its cell */
+	bool gone; /* a fitter program took its cell on the island */
 };
 
 struct state {
-	struct program *program; /* in the order in which they came */
+	struct program *program; /* all programs, in the order in which they were added */
 	size_t n, alloc;
-	size_t *archive; /* indices of programs */
+	size_t *archive; /* indices of the programs in the archive */
 	size_t narchive;
-	int64_t *generation; /* children of each island */
+	int64_t *generation; /* number of children that each island has had */
 	int64_t migrated;    /* the greatest generation at the last migration */
 	int64_t migrations;
 };
@@ -101,7 +101,7 @@ static void release_state(void *data)
 	free(state);
 }
 
-/* the cell of a kernel: sizes in fixed bins, and its mechanisms */
+/* The cell of a kernel: the bins of its sizes, and its mechanisms. */
 struct cell {
 	int bytes, instructions;
 	const char *mechanisms;
@@ -131,7 +131,7 @@ static int64_t fitness(const struct kl_experience *seen, size_t program)
 	return seen->at[state->program[program].ticket].speed_ppm;
 }
 
-/* cell taken if empty or fitter: the displaced one leaves its island */
+/* Remove from the island of the added program all less fit programs that have the same cell. */
 static void take_cell(const struct kl_experience *seen, size_t added)
 {
 	struct state *state = seen->state;
@@ -147,7 +147,10 @@ static void take_cell(const struct kl_experience *seen, size_t added)
 	}
 }
 
-/* append while there is room, then replace the worst if better */
+/*
+ * Add a program to the archive. If the archive is full, replace its least fit program, unless that
+ * is at least as fit as the added one.
+ */
 static void join_archive(const struct kl_experience *seen, size_t added)
 {
 	struct state *state = seen->state;
@@ -175,7 +178,10 @@ static void add_program(const struct kl_experience *seen, int64_t ticket, size_t
 	join_archive(seen, state->n++);
 }
 
-/* the programs of an island, the fittest first, of equals the first; the number of them */
+/*
+ * Put into `out` the programs of an island, the fittest first; of equally fit ones the older first.
+ * Return their number.
+ */
 static size_t ranked_island(size_t *out, const struct kl_experience *seen, size_t island)
 {
 	const struct state *state = seen->state;
@@ -205,7 +211,11 @@ static bool has_code(const struct kl_experience *seen, size_t island, int64_t ti
 	return false;
 }
 
-/* the top of an island goes to both neighbours on the ring; a migrant never migrates again */
+/*
+ * Copy the fittest programs of an island to both of its neighbours on the ring of islands. Programs
+ * that have migrated do not migrate again. `before` is the number of programs before this
+ * migration.
+ */
 static void migrate_island(const struct kl_experience *seen, size_t island, size_t before)
 {
 	struct state *state = seen->state;
@@ -214,7 +224,7 @@ static void migrate_island(const struct kl_experience *seen, size_t island, size
 	KL_AUTO(kl_freep) size_t *rank = kl_calloc(before + 1, sizeof(*rank));
 	size_t all = state->n, n, count;
 
-	state->n = before; /* what came in this migration does not go on */
+	state->n = before; /* ignore the programs that this migration added */
 	n = ranked_island(rank, seen, island);
 	state->n = all;
 	count = (size_t)(kl_setup_decimal(seen->setup, RATE) * (double)n);
@@ -245,7 +255,7 @@ static void maybe_migrate(const struct kl_experience *seen)
 	state->migrations++;
 }
 
-/* the islands take turns */
+/* Return the island for which a ticket makes a child. The islands take turns. */
 static size_t island_of(const struct kl_setup *setup, int64_t ticket)
 {
 	return ticket ? (size_t)(ticket - 1) % island_count(setup) : 0;
@@ -256,7 +266,7 @@ static void fold_state(struct kl_experience *seen, const struct kl_observation *
 	struct state *state = seen->state;
 	size_t island = island_of(seen->setup, observation->ticket);
 
-	/* a child that is not correct is no program, and its island's generation does not rise */
+	/* A child that is not correct is not added, and does not count as a generation. */
 	if (observation->outcome != KL_OUTCOME_CORRECT)
 		return;
 	add_program(seen, observation->ticket, island, false);
@@ -289,7 +299,10 @@ static json_t *write_state(const struct kl_experience *seen)
 
 /* --- tickets ------------------------------------------------------------------------------- */
 
-/* members of the archive on an island, or, if it has none, all; the number of them */
+/*
+ * Put into `out` the programs of the archive that are on an island or, if there are none, all
+ * programs of the archive. Return their number.
+ */
 static size_t archive_members(size_t *out, const struct state *state, size_t island)
 {
 	size_t n = 0;
@@ -302,7 +315,11 @@ static size_t archive_members(size_t *out, const struct state *state, size_t isl
 	return n ? n : state->narchive;
 }
 
-/* with `explore` any of the island, with `exploit` one of the archive, else by fitness */
+/*
+ * Draw a parent. With probability `explore`, all programs of the island are equally likely; with
+ * probability `exploit`, all of its programs in the archive are. Otherwise the fitness is the
+ * weight.
+ */
 static size_t draw_parent(const struct kl_experience *seen, size_t *member, size_t n, size_t island,
 			  const struct kl_draws *draws)
 {
@@ -340,7 +357,10 @@ static bool is_shown(const struct kl_intent *out, int64_t ticket)
 	return false;
 }
 
-/* a program of a cell near the parent's; -1: none in three tries */
+/*
+ * Draw a cell near that of the parent, and return the ticket of a program in it that is not shown
+ * yet. Try NEIGHBOUR_TRIES times, then return -1.
+ */
 static int64_t draw_neighbour(const struct kl_intent *out, const struct kl_experience *seen,
 			      const size_t *member, size_t n, struct kl_rng *rng)
 {
@@ -362,7 +382,10 @@ static int64_t draw_neighbour(const struct kl_intent *out, const struct kl_exper
 	return -1;
 }
 
-/* kernels unlike those that are shown already: near the parent's cell, else any of the island */
+/*
+ * Show kernels that are not shown already: kernels from cells near the parent's or, if no such
+ * kernel is found, any from the island.
+ */
 static void show_diverse(struct kl_intent *out, const struct kl_experience *seen,
 			 const size_t *member, size_t n, const struct kl_draws *draws)
 {
@@ -395,7 +418,7 @@ static void propose_child(struct kl_intent *out, const struct kl_experience *see
 	int64_t tops = seen->setup->value[TOPS];
 
 	n = ranked_island(member, seen, island);
-	if (!n) { /* an empty island draws from the first */
+	if (!n) { /* if the island is empty, take the parent from island 0 */
 		island = 0;
 		n = ranked_island(member, seen, island);
 	}

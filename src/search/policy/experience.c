@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* digest = SHA-256(digest before, JSON) */
+/* Replace the digest by the SHA-256 of the present digest followed by the JSON text. */
 static void add_json(struct kl_experience *seen, json_t *json)
 {
 	struct kl_digest *digest = kl_digest_new();

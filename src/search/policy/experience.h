@@ -7,40 +7,46 @@
 #include "search/policy/policy.h"
 
 /*
- * experience - what a policy knows after some observations: their history and the policy's state.
+ * experience - holds what a policy knows: all observations so far, and the policy's state.
  *
  *	kl_experience_init(&seen, &setup);
  *	for each ticket from 0:
  *		kl_experience_add(&seen, &observation);
  *	kl_experience_propose(&intent, &seen, ticket);
  *
- * Observations are added in order of tickets without a gap. Before an intent for ticket t exactly
- * the tickets 0 to horizon(t) must have been added; anything else is a bug and aborts.
+ * Add observations in order of tickets, without a gap. When the policy is asked for the intent of
+ * ticket t, exactly the observations of tickets 0 to horizon(t) must have been added; otherwise the
+ * program aborts, because this is a bug.
  */
 struct kl_experience {
 	const struct kl_setup *setup; /* borrowed */
-	struct kl_observation *at;    /* history: at[t] is of ticket t */
+	struct kl_observation *at;    /* at[t] is the observation of ticket t */
 	int64_t n;
 	size_t alloc;
-	char digest[KL_DIGEST_HEX]; /* of the setup and the history */
-	void *state;                /* of the policy */
+	char digest[KL_DIGEST_HEX]; /* digest of the setup and the observations */
+	void *state;                /* state of the policy, or NULL */
 };
 
 void kl_experience_init(struct kl_experience *seen, const struct kl_setup *setup);
 void kl_experience_release(struct kl_experience *seen);
 /** Add a copy of the next observation. */
 void kl_experience_add(struct kl_experience *seen, const struct kl_observation *observation);
-/** Ask the policy; the caller releases `out`, which must be zeroed before. */
+/**
+ * Ask the policy for the intent of a ticket. *out must be zeroed before; the caller releases it.
+ */
 void kl_experience_propose(struct kl_intent *out, const struct kl_experience *seen, int64_t ticket);
-/** Write the digest of setup, history and state. */
+/** Write to `hex` the digest of the setup, the observations and the policy's state. */
 void kl_experience_digest(char hex[KL_DIGEST_HEX], const struct kl_experience *seen);
 
-/** Return the speed of a correct candidate as a number: 1 is the root's. */
+/** Return the speed of a correct candidate divided by the root's speed. */
 double kl_experience_speed(const struct kl_experience *seen, int64_t ticket);
 bool kl_experience_is_correct(const struct kl_experience *seen, int64_t ticket);
-/** Return the fastest correct candidate; of equals the first. The root if there is none. */
+/** Return the ticket of the fastest correct kernel, the root included; of equal ones the first. */
 int64_t kl_experience_best(const struct kl_experience *seen);
-/** Return a number as 16 hex digits of its bits, for kl_policy.write(); the caller owns it. */
+/**
+ * Return the bits of a number as a string of 16 hex digits, as kl_policy.write() needs them; the
+ * caller owns the string.
+ */
 json_t *kl_experience_number(double number);
 
 #endif

@@ -44,12 +44,15 @@ static const struct kl_policy_preset presets[] = {
 
 enum group { PROFILE, PLAN, EDIT, EVALUATE, ANALYSE, UPDATE };
 
-/* step by step, all rollouts in each group; then three notes that revise the base */
+/*
+ * The place of a ticket in the search. Each step has a group of profiles, of plans and of edits,
+ * with one ticket for each rollout; then three notes that revise the knowledge base.
+ */
 struct place {
 	int64_t step;
 	enum group group;
-	int64_t rollout; /* of the first three groups */
-	int64_t first;   /* ticket of the group's first */
+	int64_t rollout; /* rollout of the ticket in the first three groups; else 0 */
+	int64_t first;   /* first ticket of the group */
 };
 
 static struct place place_of(const struct kl_setup *setup, int64_t ticket)
@@ -76,9 +79,9 @@ static int64_t group_before(const struct kl_setup *setup, int64_t ticket)
 /* --- the state ----------------------------------------------------------------------------- */
 
 struct rollout {
-	int64_t last; /* ticket of its kernel */
+	int64_t last; /* ticket of its latest kernel */
 	bool ended;
-	char *state; /* of its kernel; NULL: not known */
+	char *state; /* state of its latest kernel, or NULL if not known */
 };
 
 struct step {
@@ -89,7 +92,7 @@ struct step {
 struct state {
 	struct rollout *rollout;
 	size_t nrollout;
-	struct step *step; /* all that were correct, in order of tickets */
+	struct step *step; /* all correct steps, in order of tickets */
 	size_t nstep, alloc;
 	int64_t ended,
 		revised; /* rollouts that have ended, and of them those that were evaluated */
@@ -117,7 +120,11 @@ static void release_state(void *data)
 	free(state);
 }
 
-/* {"state": name, "confidence_ppm": n, "primary": name}: below 0.6 it is a new state, `primary` */
+/*
+ * Read the state of a rollout's kernel from a note {"state": name, "confidence_ppm": n, "primary":
+ * name}. If the confidence is below SAME_STATE_PPM, the state is `primary`, and if that is another
+ * state, it inherits the knowledge about "state".
+ */
 static void fold_profile(struct state *state, struct rollout *rollout,
 			 const struct kl_observation *observation)
 {
@@ -138,7 +145,7 @@ static void fold_profile(struct state *state, struct rollout *rollout,
 	}
 }
 
-/* what a plan predicts of a technique, in percent; 0 if it does not say */
+/* Return the saving that a plan predicts for a technique, in percent; 0 if it predicts none. */
 static double planned_saving(const json_t *plan, const char *technique)
 {
 	const json_t *rows = json_object_get(plan, "techniques");
@@ -200,7 +207,7 @@ static void fold_edit(struct kl_experience *seen, const struct place *place,
 	saved = 100 *
 		(1 - (double)seen->at[rollout->last].speed_ppm / (double)observation->speed_ppm);
 	learn_step(state, rollout, saved, observation, seen->at[plan].note);
-	/* always on from the new kernel, slower or not */
+	/* Continue from the new kernel, even if it is slower. */
 	rollout->last = observation->ticket;
 	if (saved < kl_setup_decimal(seen->setup, STOP)) {
 		rollout->ended = true;
@@ -286,7 +293,10 @@ static void propose_plan(struct kl_intent *out, const struct kl_experience *seen
 	kl_json_set(out->told, "base", kl_knowledge_tell(&state->base));
 }
 
-/* weight max(relevance^power, floor) of each technique; false if the plan is void */
+/*
+ * Set weight[i] = max(relevance^power, floor) for each of the `n` techniques of a plan. Return
+ * false if the plan does not have `n` valid techniques.
+ */
 static bool weigh_plan(double *weight, const struct kl_setup *setup, const json_t *rows, size_t n)
 {
 	if (json_array_size(rows) != n)
@@ -316,7 +326,10 @@ static size_t greatest_weight(const double *weight, size_t n)
 	return most;
 }
 
-/* the technique of a step, from its plan or, where that is void, from the base; NULL: none */
+/*
+ * Choose the technique of a step from its plan or, if the plan is not valid, from the base. Return
+ * NULL if the base has no technique for the state.
+ */
 static const char *pick_technique(const struct kl_experience *seen, const struct place *place,
 				  const json_t *plan, const struct kl_draws *draws)
 {
@@ -356,7 +369,10 @@ static void propose_edit(struct kl_intent *out, const struct kl_experience *seen
 	kl_json_set(out->told, "base", kl_knowledge_tell(&state->base));
 }
 
-/* what is shown of the last steps: all to the evaluator, what fell short to the analyst */
+/*
+ * Show the last steps: to the evaluator all steps, to the analyst (`short_ones`) only those that
+ * had a negative reward or saved less than half of what was predicted.
+ */
 static void show_steps(struct kl_intent *out, const struct state *state, bool short_ones)
 {
 	size_t most = short_ones ? GAPS : EVALUATED, n = 0, first = state->nstep;
@@ -378,7 +394,8 @@ static void propose_revision(struct kl_intent *out, const struct kl_experience *
 	static const char *const role[] = { "evaluator", "analyst", "updater" };
 	const struct state *state = seen->state;
 	bool is_due = state->ended - state->revised >= seen->setup->value[EVERY];
-	bool is_last = place->step == seen->setup->value[STEPS] - 1; /* nobody would read it */
+	/* after the last step, no ticket would use a revised base */
+	bool is_last = place->step == seen->setup->value[STEPS] - 1;
 	int64_t before = place->group - EVALUATE;
 
 	if (seen->setup->value[GRADIENT] == OFF || !is_due || is_last) {

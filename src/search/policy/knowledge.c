@@ -91,7 +91,7 @@ void kl_knowledge_learn(struct kl_knowledge_entry *entry, double saved)
 	double step = kl_knowledge_foretold(saved, entry->predicted) ? CONFIDENCE_STEP :
 								       -CONFIDENCE_STEP;
 
-	/* the first use replaces the prior, and says nothing of it */
+	/* The first use replaces the prediction of the model and does not change the confidence. */
 	if (entry->uses++)
 		entry->confidence = bounded_confidence(entry->confidence + step);
 	entry->predicted = (entry->predicted * (double)(entry->uses - 1) + saved) /
@@ -147,7 +147,7 @@ json_t *kl_knowledge_write(const struct kl_knowledge *base)
 	return entries;
 }
 
-/* to three decimals, away from zero at halves */
+/* Return a number in thousandths, rounded to the nearest; halves are rounded away from zero. */
 static int64_t thousandths(double number)
 {
 	return (int64_t)(number * 1000 + (number < 0 ? -0.5 : 0.5));

@@ -9,44 +9,56 @@
 #include "text/json.h"
 
 /*
- * knowledge - what KernelBlaster knows: how much a technique saved in kernels of a state.
+ * knowledge - KernelBlaster's knowledge base: how much a technique saves in kernels of a state.
  *
  * A state is a name for what limits a kernel. An entry predicts the share of cycles that a
  * technique saves, in percent, with a confidence from 0.1 to 1. Names of states and techniques come
- * from a model, and only slugs (text/name.h) count. The base owns its strings.
+ * from a model; names that are not slugs (text/name.h) are ignored. The base owns its strings.
  */
 struct kl_knowledge_entry {
 	char *state, *technique;
 	int64_t uses;
-	double predicted; /* percent of cycles saved; the mean once the technique was used */
+	/*
+	 * percent of cycles saved: predicted by a model, or the mean of the uses if there are any
+	 */
+	double predicted;
 	double confidence;
 };
 
 struct kl_knowledge {
-	struct kl_knowledge_entry *v; /* in the order in which they came */
+	struct kl_knowledge_entry *v; /* in the order in which they were added */
 	size_t n, alloc;
 };
 
-/** Return a member of what a model said that is a slug; else NULL. Borrowed. */
+/** Return member `key` of a model's note, borrowed; NULL if the note has no such slug. */
 const char *kl_knowledge_name(const json_t *said, const char *key);
-/** Return an entry, or NULL. Borrowed; valid until an entry is added. */
+/**
+ * Find the entry of a technique in a state. Return NULL if there is none. The base owns the entry;
+ * the pointer is valid until an entry is added.
+ */
 struct kl_knowledge_entry *kl_knowledge_find(const struct kl_knowledge *base, const char *state,
 					     const char *technique);
-/** Return an entry, which is added with this prediction if there is none. */
+/** Find an entry as kl_knowledge_find() does; if there is none, add one with this prediction. */
 struct kl_knowledge_entry *kl_knowledge_have(struct kl_knowledge *base, const char *state,
 					     const char *technique, double predicted);
-/** Give a new state the entries of another, with 0.8 of their predictions and confidences. */
+/**
+ * Copy the entries of state `from` to the new state `state`, with predictions and confidences
+ * multiplied by 0.8.
+ */
 void kl_knowledge_inherit(struct kl_knowledge *base, const char *state, const char *from);
-/** Return the entry of a state with the greatest prediction times confidence, or NULL. */
+/**
+ * Return the entry of a state whose prediction times confidence is greatest, or NULL if the state
+ * has no entry.
+ */
 const struct kl_knowledge_entry *kl_knowledge_best(const struct kl_knowledge *base,
 						   const char *state);
-/** Book a use that saved `saved` percent. */
+/** Update an entry after a use of its technique that saved `saved` percent of the cycles. */
 void kl_knowledge_learn(struct kl_knowledge_entry *entry, double saved);
-/** True if `saved` is within 0.8 to 1.2 of a prediction. */
+/** Return true if `saved` is between 0.8 and 1.2 times the prediction. */
 bool kl_knowledge_foretold(double saved, double predicted);
 /**
- * Apply what an updater says: {"adjust": [{"state", "technique", "saved_ppm", "confidence_ppm"}],
- * "deprecate": [{"state", "technique"}]}. Rows without both names are left out.
+ * Apply the note of an updater: {"adjust": [{"state", "technique", "saved_ppm", "confidence_ppm"}],
+ * "deprecate": [{"state", "technique"}]}. Ignore rows that do not have both names.
  */
 void kl_knowledge_update(struct kl_knowledge *base, const json_t *said);
 /** Return all entries as JSON for the digest of a state; the caller owns it. */

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ln 2 as a sum: the first part has 32 zero bits at the end, so that its products are exact */
+/*
+ * ln 2 as the sum of two parts. The first ends with 32 zero bits, so its products with exponents
+ * are exact.
+ */
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
 #define SQRT2 0x1.6a09e667f3bcdp+0
@@ -38,7 +41,7 @@ static double power_of_two(int exponent)
 	return from_bits((uint64_t)(exponent + EXPONENT_BIAS) << MANTISSA_BITS);
 }
 
-/* split a positive number into a mantissa in [1/sqrt 2, sqrt 2) and an exponent */
+/* Split a positive number: return the mantissa, in [1/sqrt 2, sqrt 2), and set the exponent. */
 static double split_number(double number, int *exponent)
 {
 	uint64_t bits;
@@ -96,7 +99,7 @@ double kl_number_exp(double number)
 	rest = (number - power * LN2_HIGH) - power * LN2_LOW;
 	for (int i = EXP_TERMS; i > 0; i--)
 		sum = 1 + rest * sum / i;
-	/* in two steps, since 2^1024 is no number */
+	/* Multiply twice, because a double cannot hold 2^1024. */
 	return sum * power_of_two(power / 2) * power_of_two(power - power / 2);
 }
 

@@ -7,30 +7,30 @@
 /*
  * number - logarithm, exponential and softmax that give the same bits on every machine.
  *
- * A search is repeated from its observations, and one different bit in a weight can choose another
- * parent. The functions of libm differ between versions of libc, so that policies use these, which
- * consist of the IEEE operations + - * / and square root. This room is compiled without contraction
- * of a product and a sum into one operation (Makefile).
+ * When a search is repeated from its observations, one different bit in a weight can choose another
+ * parent. The functions of libm differ between versions of libc, so policies use these instead,
+ * which consist only of the IEEE operations + - * / and square root. The compiler must not contract
+ * a product and a sum into one operation here (see the Makefile).
  *
  * The error of kl_number_log() and kl_number_exp() is below 2 units in the last place.
  */
 
-/** Return the natural logarithm; -inf for 0, NaN for negative numbers. */
+/** Return the natural logarithm of `number`; -inf for 0, and NaN for negative numbers. */
 double kl_number_log(double number);
-/** Return e to the power of `number`; 0 below -708. */
+/** Return e to the power of `number`; 0 if `number` is below -708. */
 double kl_number_exp(double number);
-/** Return the square root, rounded correctly. */
+/** Return the correctly rounded square root of `number`. */
 double kl_number_sqrt(double number);
 /** Return 1 / (1 + e^-number). */
 double kl_number_sigmoid(double number);
 /**
- * Write e^(value / temperature), scaled by one factor so that the greatest weight is 1. The weights
- * are not divided by their sum.
+ * Set weight[i] to e^(value[i] / temperature), scaled such that the greatest weight is 1. The
+ * weights are not divided by their sum.
  */
 void kl_number_softmax(double *weight, const double *value, size_t n, double temperature);
-/** Return the median of `n` numbers, and sort them; 0 if `n` is 0. */
+/** Sort `n` numbers and return their median; 0 if `n` is 0. */
 double kl_number_median(double *value, size_t n);
-/** Return floor(2 * log2(count)), the bin of a size in half octaves; -1 below 1. */
+/** Return floor(2 * log2(count)), the bin of a size in half octaves; -1 if `count` is below 1. */
 int kl_number_half_octave(long long count);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* more than any search or contract has; a file that says more is not ours */
+/* No search has more tickets; a file with a greater number is refused. */
 #define MOST_TICKETS 1000000
 #define MOST_CASES 1000
 #define MOST_PPM 1000000000000000

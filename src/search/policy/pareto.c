@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pareto - GEPA's draw: parents that are the fastest at some case of the contract */
+/* pareto - draws parents, as GEPA does, among the kernels that are fastest at some case */
 #include "base/error.h"
 #include "search/policy/experience.h"
 
 static const struct kl_policy_param params[] = { KL_PARAMS_END };
 
-/* the speed of a kernel at a case; a contract without cases has one, the whole */
+/*
+ * Return the speed of a kernel at a case, or 0 if the kernel is not correct. If the contract has no
+ * cases, case 0 is the whole.
+ */
 static int64_t case_speed(const struct kl_experience *seen, int64_t ticket, size_t at)
 {
 	const struct kl_observation *observation = &seen->at[ticket];
@@ -30,7 +33,10 @@ static bool is_leading(const struct kl_experience *seen, int64_t ticket, size_t 
 	return speed > 0;
 }
 
-/* true if at each case that a kernel leads another one that is still there leads, too */
+/*
+ * Return true if at each case at which a kernel is the fastest, another kernel that is not gone is
+ * equally fast.
+ */
 static bool is_dominated(const struct kl_experience *seen, int64_t ticket, const bool *gone)
 {
 	for (size_t at = 0; at < case_count(seen); at++) {
@@ -46,7 +52,10 @@ static bool is_dominated(const struct kl_experience *seen, int64_t ticket, const
 	return true;
 }
 
-/* drop what is dominated, the slowest first, of equals the last */
+/*
+ * Set gone[t] for dominated kernels, until no other kernel is dominated. Take the slowest first, of
+ * equally fast ones the last.
+ */
 static void drop_dominated(bool *gone, const struct kl_experience *seen)
 {
 	for (;;) {

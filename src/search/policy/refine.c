@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refine - goes on from the last correct kernel, with the last k results in sight */
+/* refine - makes each candidate from the last correct kernel, and shows the last k results */
 #include "search/policy/experience.h"
 
 enum { LAST, REPAIRS };

@@ -9,12 +9,15 @@
 #include "search/policy/policy.h"
 
 #define DECIMAL_DIGITS 6
-/* whole digits of a number that still fit an int64_t in millionths */
+/* A number with this many digits before the point still fits into an int64_t in millionths. */
 #define WHOLE_DIGITS 12
 #define MOST_CANDIDATES 100000
 #define MOST_WIDTH 1000
 
-/* read digits with at most `places` of them after a point, in units of the last place */
+/*
+ * Read a decimal number with at most `places` digits after the point. Set *out to the number times
+ * 10^places. Return false if the text is not such a number.
+ */
 static bool read_decimal(int64_t *out, const char *text, int places)
 {
 	bool negative = *text == '-';
@@ -83,7 +86,7 @@ static int read_value(int64_t *out, const struct kl_setup *setup,
 	return 0;
 }
 
-/* the index of a parameter, or -1 */
+/* Return the index of a parameter, or -1 if the policy does not have it. */
 static int find_param(const struct kl_policy *policy, const char *name, size_t len)
 {
 	for (int i = 0; policy->param[i].name; i++)

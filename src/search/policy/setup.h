@@ -9,10 +9,10 @@
 #include "text/json.h"
 
 /*
- * setup - a policy with its parameters, for one cell.
+ * setup - a policy with the values of its parameters, for one cell.
  *
- * A policy lists its parameters in a table, and settings that are used together as presets. Values
- * are integers: counts, decimals in millionths, and indices of words.
+ * A policy lists its parameters in a table. A preset is a named set of values. Values are stored as
+ * integers: a count as itself, a decimal in millionths, a word as its index.
  *
  *	kl_setup_init(&setup, policy);
  *	err = kl_setup_preset(&setup, "paper");
@@ -21,12 +21,12 @@
 struct kl_policy;
 
 struct kl_policy_param {
-	const char *name; /* NULL: end of the table */
-	const char *dflt; /* as a user would write it */
+	const char *name; /* NULL at the end of the table */
+	const char *dflt; /* default, as a user would write it */
 	int64_t least, most;
-	int decimal;              /* the value is a decimal, bounds are in millionths */
-	const char *const *words; /* the value is one of these; ends with NULL */
-	const char *what;         /* one line for users */
+	int decimal;              /* 1 if the value is a decimal; then bounds are in millionths */
+	const char *const *words; /* the words that are valid, NULL-terminated; or NULL */
+	const char *what;         /* a line that describes the parameter to users */
 };
 
 /* clang-format off */
@@ -41,9 +41,9 @@ struct kl_policy_param {
 /* clang-format on */
 
 struct kl_policy_preset {
-	const char *name;     /* NULL: end of the table */
-	const char *settings; /* "alpha=0 rounds=5"; what it does not name has its default */
-	const char *what;     /* one line for users */
+	const char *name;     /* NULL at the end of the table */
+	const char *settings; /* "alpha=0 rounds=5"; sets no other parameter */
+	const char *what;     /* a line that describes the preset to users */
 };
 
 #define KL_MILLION ((int64_t)1000000)
@@ -52,22 +52,28 @@ struct kl_policy_preset {
 struct kl_setup {
 	const struct kl_policy *policy;
 	int64_t value[KL_SETUP_PARAMS]; /* in the order of the policy's table */
-	int64_t candidates;             /* the search ends after so many; at least 1 */
-	int64_t width;                  /* tickets that are open at once; at least 1 */
-	char key[KL_DIGEST_HEX];        /* of the cell, for draws */
+	int64_t candidates;             /* number of candidates to make; at least 1 */
+	int64_t width;                  /* number of tickets that are open at once; at least 1 */
+	char key[KL_DIGEST_HEX];        /* key of the cell, for draws (draw.h) */
 };
 
 /** Set all parameters to their defaults. */
 void kl_setup_init(struct kl_setup *setup, const struct kl_policy *policy);
-/** Set the parameters of a preset. KL_EUSAGE: the policy has no such preset. */
+/** Set the parameters that a preset names. Return KL_EUSAGE if there is no such preset. */
 int kl_setup_preset(struct kl_setup *setup, const char *name);
-/** Set one parameter from text. KL_EUSAGE: there is no such parameter, or the value is not valid. */
+/**
+ * Set one parameter from text. Return KL_EUSAGE if there is no such parameter or the value is not
+ * valid.
+ */
 int kl_setup_set(struct kl_setup *setup, const char *name, const char *text);
-/** Return a decimal parameter. */
+/** Return the value of a decimal parameter. */
 double kl_setup_decimal(const struct kl_setup *setup, int param);
-/** Return policy, parameters, candidates, width and key as JSON; the caller owns it. */
+/** Return the setup as JSON; the caller owns it. */
 json_t *kl_setup_write(const struct kl_setup *setup);
-/** Read what kl_setup_write() wrote. KL_EINVALID: this program has no such policy or parameter. */
+/**
+ * Read a setup that kl_setup_write() wrote. Return KL_EINVALID if it names a policy or a parameter
+ * that this program does not have.
+ */
 int kl_setup_read(struct kl_setup *out, const json_t *json);
 
 #endif

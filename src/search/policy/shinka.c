@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shinka - ShinkaEvolve: parents by a sigmoid of their speed, fewer children first */
+/* shinka - ShinkaEvolve: prefers parents that are fast and have few children */
 #include "base/error.h"
 #include "search/policy/experience.h"
 #include "search/policy/number.h"
@@ -24,7 +24,10 @@ static const struct kl_policy_preset presets[] = {
 
 #define LEAST_DEVIATION 1e-6
 
-/* the island of a candidate is drawn; the root is on each */
+/*
+ * Return true if a kernel is on an island. The root is on all islands, any other kernel on one that
+ * is drawn.
+ */
 static bool is_on_island(const struct kl_experience *seen, int64_t ticket, size_t island)
 {
 	struct kl_draws draws = { .key = seen->setup->key, .ticket = ticket };
@@ -33,7 +36,10 @@ static bool is_on_island(const struct kl_experience *seen, int64_t ticket, size_
 	return !ticket || islands == 1 || kl_draw_below(&draws, "island", islands) == island;
 }
 
-/* the fastest correct kernels, of equals the first; the number of them */
+/*
+ * Put into `out` all correct kernels, the fastest first; of equally fast ones the first. Return how
+ * many of them the archive has room for.
+ */
 static size_t rank_archive(int64_t *out, const struct kl_experience *seen)
 {
 	size_t n = 0, most = (size_t)seen->setup->value[ARCHIVE];
@@ -51,7 +57,10 @@ static size_t rank_archive(int64_t *out, const struct kl_experience *seen)
 	return n < most ? n : most;
 }
 
-/* the members of the archive on an island, in order of tickets; never none, for the root's sake */
+/*
+ * Put into `out` the kernels of the archive that are on an island, in order of tickets, or the
+ * fastest kernel if none is. Return their number, which is at least 1.
+ */
 static size_t island_members(int64_t *out, const struct kl_experience *seen, size_t island)
 {
 	KL_AUTO(kl_freep) int64_t *archive = kl_calloc((size_t)seen->n, sizeof(*archive));
@@ -75,7 +84,10 @@ static int64_t count_children(const struct kl_experience *seen, int64_t parent)
 	return children;
 }
 
-/* weight = sigmoid(lambda (s - median) / MAD) / (1 + children) */
+/*
+ * Set weight[i] = sigmoid(lambda (speed - median) / deviation) / (1 + children) for each member.
+ * The deviation is the median absolute deviation of the speeds.
+ */
 static void weigh_parents(double *weight, const struct kl_experience *seen, const int64_t *member,
 			  size_t n)
 {
@@ -106,7 +118,7 @@ static const char *draw_form(const struct kl_experience *seen, size_t n,
 
 	for (int i = 0; i < 3; i++)
 		weight[i] = kl_setup_decimal(seen->setup, DIFF + i);
-	if (n < 2) /* there is nothing to cross with */
+	if (n < 2) /* a cross needs two kernels */
 		weight[2] = 0;
 	kl_draw_open(&rng, draws, "form");
 	return form[kl_draw_weighted(&rng, weight, 3)];
